@@ -1,0 +1,29 @@
+# What one types here. `make` alone lists it; all set-up is done by the targets that need it.
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test bench lint clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## installs the RabbitMQ, PostgreSQL and Chromium that the tests use, where they are missing
+	@tests/rig/setup.sh
+
+demo: ## a small world of failing services and the office for them, on http://127.0.0.1:8420, until Ctrl-C
+	@tests/rig/setup.sh rabbitmq
+	@tests/rig/demo.sh
+
+test: setup ## runs every test; nothing is skipped
+	DLO_TEST_REQUIRE=all cargo test
+
+bench: ## runs the benchmarks
+	@tests/rig/setup.sh rabbitmq postgres
+	DLO_TEST_REQUIRE=all cargo bench
+
+lint: ## format, clippy and, if it is installed, cargo-deny
+	cargo fmt --check
+	cargo clippy --all-targets -- -D warnings
+	@if cargo deny --version >/dev/null 2>&1; then cargo deny check; else echo "lint: cargo-deny is not installed"; fi
+
+clean: ## deletes target/, all data of tests and demo included
+	cargo clean

@@ -1,0 +1,99 @@
+-- The ledger. Times are microseconds since the Unix epoch, UTC.
+
+-- One row for each combination of what letters are counted and filtered by. `count` is kept, never recounted.
+CREATE TABLE facets (
+    id INTEGER PRIMARY KEY,
+    broker TEXT NOT NULL,
+    queue TEXT NOT NULL, -- empty: unknown
+    reason TEXT NOT NULL,
+    status TEXT NOT NULL,
+    importance TEXT NOT NULL,
+    count BIGINT NOT NULL,
+    UNIQUE (broker, queue, reason, status, importance)
+);
+
+-- The same counts by slices of five minutes of `letters.received_at`.
+CREATE TABLE facet_slices (
+    facet_id BIGINT NOT NULL,
+    slice BIGINT NOT NULL,
+    count BIGINT NOT NULL,
+    PRIMARY KEY (facet_id, slice)
+) WITHOUT ROWID;
+
+CREATE TABLE letters (
+    id BLOB NOT NULL PRIMARY KEY,
+    facet_id BIGINT NOT NULL,
+    received_at BIGINT NOT NULL,
+    first_received_at BIGINT NOT NULL,
+    first_failed_at BIGINT,
+    last_failed_at BIGINT NOT NULL,
+    exchange TEXT NOT NULL,
+    routing_key TEXT NOT NULL,
+    attempts BIGINT NOT NULL,
+    importance_by TEXT NOT NULL,
+    size BIGINT NOT NULL,
+    note TEXT,
+    problem TEXT
+);
+
+CREATE INDEX letters_by_facet ON letters (facet_id, received_at, id);
+CREATE INDEX letters_by_time ON letters (received_at, id);
+
+-- What came in, apart from `letters` so that a change of status never rewrites a body.
+CREATE TABLE contents (
+    letter_id BLOB NOT NULL PRIMARY KEY,
+    exchange TEXT NOT NULL,
+    routing_key TEXT NOT NULL,
+    properties TEXT NOT NULL,
+    headers TEXT NOT NULL,
+    earlier_deaths TEXT NOT NULL,
+    remarks TEXT NOT NULL,
+    body BLOB NOT NULL
+);
+
+CREATE TABLE history (
+    seq INTEGER PRIMARY KEY,
+    letter_id BLOB NOT NULL,
+    at BIGINT NOT NULL,
+    event TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    detail TEXT NOT NULL
+);
+
+CREATE INDEX history_by_letter ON history (letter_id, seq);
+
+-- One row for each letter whose status is `scheduled`.
+CREATE TABLE retries (
+    letter_id BLOB NOT NULL PRIMARY KEY,
+    broker TEXT NOT NULL,
+    due_at BIGINT NOT NULL,
+    queue TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    claimed_until BIGINT, -- being published by some process, which is given up for dead after this
+    claims BIGINT NOT NULL
+);
+
+CREATE INDEX retries_by_due ON retries (broker, due_at);
+
+-- Batches that are committed here while the broker may not have seen their acknowledgement yet.
+CREATE TABLE unsettled_batches (
+    id BLOB NOT NULL PRIMARY KEY,
+    broker TEXT NOT NULL,
+    queue TEXT NOT NULL,
+    recorded_at BIGINT NOT NULL,
+    entries BLOB NOT NULL -- fingerprint and letter id of each delivery, 32 bytes together
+);
+
+CREATE INDEX unsettled_batches_by_queue ON unsettled_batches (broker, queue);
+
+CREATE TABLE jobs (
+    id BLOB NOT NULL PRIMARY KEY,
+    created_at BIGINT NOT NULL,
+    actor TEXT NOT NULL,
+    action TEXT NOT NULL,
+    state TEXT NOT NULL,
+    total BIGINT NOT NULL,
+    done BIGINT NOT NULL,
+    failed BIGINT NOT NULL,
+    errors TEXT NOT NULL
+);

@@ -1,0 +1,87 @@
+//! From the first signal to an orderly end.
+
+use std::{process::ExitCode, time::Duration};
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::{
+    sync::{CancellationToken, DropGuard},
+    task::TaskTracker,
+};
+
+/// How long workers may take to finish what they have begun.
+const DRAIN: Duration = Duration::from_secs(20);
+
+/// Starts the workers and ends them: the first signal lets them finish what they have begun, the second does not wait.
+///
+/// A worker that ends by itself takes the whole process down with a failing exit code, rather than leave half an
+/// office running.
+pub struct Lifecycle {
+    stopping: CancellationToken,
+    /// Cancelled by a worker that ended although nobody asked it to.
+    died: CancellationToken,
+    workers: TaskTracker,
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Lifecycle {
+    /// Listens for SIGINT and SIGTERM from now on.
+    pub fn start() -> std::io::Result<Self> {
+        Ok(Self {
+            stopping: CancellationToken::new(),
+            died: CancellationToken::new(),
+            workers: TaskTracker::new(),
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    /// Cancelled when workers are to finish.
+    pub fn stopping(&self) -> CancellationToken {
+        self.stopping.clone()
+    }
+
+    pub fn spawn(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
+        let died = self.died.clone().drop_guard();
+        let stopping = self.stopping.clone();
+        self.workers.spawn(async move {
+            // Dropped by a panic too.
+            let died: DropGuard = died;
+            work.await;
+            if stopping.is_cancelled() {
+                died.disarm();
+            } else {
+                tracing::error!(worker = name, "a worker ended by itself");
+            }
+        });
+    }
+
+    /// Waits for the first signal, or for a worker's death, and then for the workers.
+    pub async fn run(mut self) -> ExitCode {
+        let code = tokio::select! {
+            () = self.died.cancelled() => ExitCode::FAILURE,
+            () = any(&mut self.interrupt, &mut self.terminate) => ExitCode::SUCCESS,
+        };
+        tracing::info!("closing: finishing what was begun; another signal ends it at once");
+        self.stopping.cancel();
+        self.workers.close();
+        tokio::select! {
+            () = self.workers.wait() => {
+                tracing::info!("closed");
+                code
+            }
+            () = any(&mut self.interrupt, &mut self.terminate) => ExitCode::FAILURE,
+            () = tokio::time::sleep(DRAIN) => {
+                tracing::error!("workers did not finish within {} s", DRAIN.as_secs());
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+async fn any(interrupt: &mut Signal, terminate: &mut Signal) {
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}

@@ -1,0 +1,182 @@
+//! From a configuration to a running office.
+
+mod check;
+mod lifecycle;
+mod roles;
+
+use std::{process::ExitCode, sync::Arc};
+
+use anyhow::Context;
+use tokio::net::TcpListener;
+
+pub use check::check;
+pub use lifecycle::Lifecycle;
+pub use roles::{Role, Roles};
+
+use crate::{
+    broker::health::BrokerBoard,
+    clock::Clock,
+    config::Config,
+    domain::broker::ConnectionState,
+    metrics::Metrics,
+    pipeline::{
+        intake::Intake,
+        news::News,
+        scheduler::{Bell, Scheduler},
+        triage::Triage,
+    },
+    store::Store,
+    web::{self, Office, WebSettings},
+};
+
+/// Runs the server until it is told to stop.
+pub async fn serve(config: Config, roles: Roles) -> anyhow::Result<ExitCode> {
+    let lifecycle = Lifecycle::start()?;
+    open(config, &roles, &lifecycle).await?;
+    Ok(lifecycle.run().await)
+}
+
+/// Brings the database to this version.
+pub async fn migrate(config: &Config) -> anyhow::Result<ExitCode> {
+    let store = Store::open(config.database.url.reveal()).await?;
+    store.migrate().await?;
+    tracing::info!("the ledger is at this version");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Builds the office and starts its workers on `lifecycle`.
+pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyhow::Result<()> {
+    for section in config.not_in_effect() {
+        tracing::warn!("[{section}] is read and checked, but this version does not act upon it yet");
+    }
+    // The port first: a second office on the same address must not touch the ledger.
+    let listener = if roles.has(Role::Web) { Some(listen(&config).await?) } else { None };
+    let office = Foundation::lay(&config, roles).await?;
+    for (name, broker) in &config.brokers {
+        if roles.has(Role::Intake) {
+            let intake = Intake {
+                broker: name.clone(),
+                config: broker.clone(),
+                batching: config.intake.clone(),
+                store: Arc::clone(&office.store),
+                board: office.board.clone(),
+                clock: office.clock.clone(),
+                metrics: office.metrics.clone(),
+                news: office.news.clone(),
+            };
+            lifecycle.spawn("intake", intake.run(lifecycle.stopping()));
+        }
+        if roles.has(Role::Retry) {
+            let scheduler = Scheduler {
+                broker: name.clone(),
+                config: broker.clone(),
+                store: Arc::clone(&office.store),
+                board: office.board.clone(),
+                clock: office.clock.clone(),
+                metrics: office.metrics.clone(),
+                news: office.news.clone(),
+                bell: office.bell.clone(),
+            };
+            lifecycle.spawn("scheduler", scheduler.run(lifecycle.stopping()));
+        }
+    }
+    if let Some(listener) = listener {
+        start_web(&config, office, listener, lifecycle)?;
+    }
+    Ok(())
+}
+
+/// What all workers share.
+struct Foundation {
+    store: Arc<Store>,
+    board: BrokerBoard,
+    clock: Clock,
+    metrics: Metrics,
+    news: News,
+    bell: Bell,
+}
+
+impl Foundation {
+    async fn lay(config: &Config, roles: &Roles) -> anyhow::Result<Self> {
+        let store = Store::open(config.database.url.reveal()).await?;
+        if config.database.auto_migrate {
+            store.migrate().await?;
+        }
+        store.check_version().await?;
+        if roles.has(Role::Retry) {
+            store.release_abandoned_claims().await?;
+        }
+        Ok(Self {
+            store: Arc::new(store),
+            board: board(config, roles),
+            clock: Clock::system(),
+            metrics: Metrics::default(),
+            news: News::default(),
+            bell: Bell::default(),
+        })
+    }
+}
+
+fn board(config: &Config, roles: &Roles) -> BrokerBoard {
+    let board = BrokerBoard::new(config.brokers.iter().map(|(name, broker)| (name.clone(), broker.address())));
+    for name in config.brokers.keys() {
+        if !roles.has(Role::Intake) {
+            board.set_consuming(name, ConnectionState::Elsewhere);
+        }
+        if !roles.has(Role::Retry) {
+            board.set_publishing(name, ConnectionState::Elsewhere);
+        }
+    }
+    board
+}
+
+async fn listen(config: &Config) -> anyhow::Result<TcpListener> {
+    let address = config.web.listen;
+    TcpListener::bind(address).await.with_context(|| format!("web.listen: cannot listen on {address}"))
+}
+
+fn start_web(
+    config: &Config,
+    foundation: Foundation,
+    listener: TcpListener,
+    lifecycle: &Lifecycle,
+) -> anyhow::Result<()> {
+    let listen = listener.local_addr()?;
+    let triage = Triage::new(
+        Arc::clone(&foundation.store),
+        foundation.clock.clone(),
+        foundation.news.clone(),
+        foundation.bell,
+    );
+    let settings = WebSettings {
+        listen,
+        public_url: config.web.public_url.clone(),
+        decode_max_bytes: config.decode.max_bytes,
+        dead_letter_exchange: config
+            .brokers
+            .values()
+            .next()
+            .map(|broker| broker.dead_letter_exchange.clone())
+            .unwrap_or_default(),
+        closing: lifecycle.stopping(),
+    };
+    let office = Office {
+        store: foundation.store,
+        triage,
+        news: foundation.news,
+        brokers: foundation.board,
+        clock: foundation.clock,
+        metrics: foundation.metrics,
+        settings,
+    };
+    let stopping = lifecycle.stopping();
+    let server = axum::serve(listener, web::router(Arc::new(office)))
+        .with_graceful_shutdown(async move { stopping.cancelled().await });
+    lifecycle.spawn("web", async move {
+        if let Err(error) = server.await {
+            tracing::error!(error = %error, "the web server failed");
+        }
+    });
+    tracing::info!("the office is open on http://{listen}");
+    Ok(())
+}

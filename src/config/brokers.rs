@@ -1,0 +1,114 @@
+//! `[brokers.NAME]`: one broker or vhost.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Deserializer, de::Error};
+use url::Url;
+
+use super::values::Secret;
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BrokerConfig {
+    /// `amqp://` or `amqps://`, user, password, host and vhost.
+    #[serde(deserialize_with = "amqp_url")]
+    pub url: Secret,
+    /// PEM file of certificate authorities to trust beside the system's; empty for none.
+    pub ca_file: PathBuf,
+    /// Where the management API answers; empty where it is not to be used.
+    #[serde(deserialize_with = "management_url")]
+    pub management_url: Secret,
+    /// Fanout, durable.
+    #[serde(deserialize_with = "name")]
+    pub dead_letter_exchange: String,
+    /// Where dead letters arrive.
+    #[serde(deserialize_with = "name")]
+    pub dead_letter_queue: String,
+    /// What the intake consumes.
+    #[serde(deserialize_with = "name")]
+    pub obituary_queue: String,
+    /// `false`: they must exist already, nothing is declared.
+    pub declare: bool,
+    /// Of the queues it declares.
+    pub queue_type: QueueType,
+    /// Deliveries on their way or unacknowledged at most, for each queue; 1 to 65535.
+    #[serde(deserialize_with = "prefetch")]
+    pub prefetch: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum QueueType {
+    Quorum,
+    Classic,
+}
+
+impl QueueType {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Quorum => "quorum",
+            Self::Classic => "classic",
+        }
+    }
+}
+
+impl Default for BrokerConfig {
+    fn default() -> Self {
+        Self {
+            url: Secret::new("amqp://guest:guest@127.0.0.1:5672/%2f"),
+            ca_file: PathBuf::new(),
+            management_url: Secret::default(),
+            dead_letter_exchange: "dlx".to_owned(),
+            dead_letter_queue: "dlo.dead-letters".to_owned(),
+            obituary_queue: "dlo.obituaries".to_owned(),
+            declare: true,
+            queue_type: QueueType::Quorum,
+            prefetch: 1000,
+        }
+    }
+}
+
+impl BrokerConfig {
+    /// Host, port and vhost, for people.
+    pub fn address(&self) -> String {
+        let Ok(url) = Url::parse(self.url.reveal()) else { return "an unreadable address".to_owned() };
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        let vhost = url.path().trim_start_matches('/').replace("%2f", "/").replace("%2F", "/");
+        let vhost = if vhost.is_empty() { "/".to_owned() } else { vhost };
+        format!("{}{port}, vhost {vhost}", url.host_str().unwrap_or_default())
+    }
+}
+
+fn amqp_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Secret, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match Url::parse(&text) {
+        Ok(url) if matches!(url.scheme(), "amqp" | "amqps") && url.has_host() => Ok(Secret::new(text)),
+        // The text is not repeated: it may hold a password.
+        _ => Err(D::Error::custom("it takes amqp://USER:PASSWORD@HOST:PORT/VHOST or amqps://…")),
+    }
+}
+
+fn management_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Secret, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match Url::parse(&text) {
+        _ if text.is_empty() => Ok(Secret::default()),
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(Secret::new(text)),
+        _ => Err(D::Error::custom("it takes http://USER:PASSWORD@HOST:PORT or https://…, or nothing")),
+    }
+}
+
+/// AMQP's short strings have at most 255 bytes.
+fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if (1..=255).contains(&text.len()) {
+        return Ok(text);
+    }
+    Err(D::Error::custom(format!("{text:?} is no name; it takes 1 to 255 bytes")))
+}
+
+fn prefetch<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
+    match i64::deserialize(deserializer)? {
+        n @ 1..=65_535 => u16::try_from(n).map_err(D::Error::custom),
+        n => Err(D::Error::custom(format!("{n} is out of range; it takes 1 to 65535"))),
+    }
+}

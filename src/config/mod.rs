@@ -1,0 +1,55 @@
+//! What the office is told before it opens: a TOML file over the defaults, the environment over both.
+//!
+//! Pure but for [`load`], which reads the file it is given. Every key, its default and its meaning stand on the field
+//! that holds it, one file for each concern.
+
+mod brokers;
+mod later;
+mod load;
+mod sections;
+pub mod values;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+pub use brokers::{BrokerConfig, QueueType};
+pub use later::{AuthMode, NotifyConfig, RetentionConfig, RetryConfig, WatchConfig};
+pub use load::{ConfigError, load};
+pub use sections::{DatabaseConfig, DecodeConfig, IntakeConfig, LogConfig, LogFormat, WebConfig};
+
+/// The whole configuration.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    pub database: DatabaseConfig,
+    pub web: WebConfig,
+    /// One table for each broker or vhost; by default just `main`.
+    pub brokers: BTreeMap<String, BrokerConfig>,
+    pub intake: IntakeConfig,
+    pub decode: DecodeConfig,
+    pub log: LogConfig,
+    pub retry: RetryConfig,
+    pub notify: NotifyConfig,
+    pub watch: WatchConfig,
+    pub auth: later::AuthConfig,
+    pub retention: RetentionConfig,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            database: DatabaseConfig::default(),
+            web: WebConfig::default(),
+            brokers: BTreeMap::from([("main".to_owned(), BrokerConfig::default())]),
+            intake: IntakeConfig::default(),
+            decode: DecodeConfig::default(),
+            log: LogConfig::default(),
+            retry: RetryConfig::default(),
+            notify: NotifyConfig::default(),
+            watch: WatchConfig::default(),
+            auth: later::AuthConfig::default(),
+            retention: RetentionConfig::default(),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The small sections: database, web, intake, decode, log.
+
+use std::{net::SocketAddr, time::Duration};
+
+use serde::{Deserialize, Deserializer, de::Error};
+use url::Url;
+
+use super::values::{Secret, duration, http_url, socket_address};
+
+/// `[database]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DatabaseConfig {
+    /// `sqlite://FILE` or `postgres://USER@HOST/DATABASE`.
+    #[serde(deserialize_with = "database_url")]
+    pub url: Secret,
+    /// Whether `dlo serve` brings the ledger to its version by itself.
+    pub auto_migrate: bool,
+}
+
+impl Default for DatabaseConfig {
+    fn default() -> Self {
+        Self { url: Secret::new("sqlite://dlo.db"), auto_migrate: true }
+    }
+}
+
+/// `[web]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WebConfig {
+    #[serde(deserialize_with = "socket_address")]
+    pub listen: SocketAddr,
+    /// Used in links that leave the house; its host is accepted beside the one listened on.
+    #[serde(deserialize_with = "http_url")]
+    pub public_url: Url,
+}
+
+impl Default for WebConfig {
+    #[expect(clippy::expect_used, reason = "both are constants, and a test loads them")]
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8420)),
+            public_url: Url::parse("http://127.0.0.1:8420").expect("a constant address"),
+        }
+    }
+}
+
+/// `[intake]`: how deliveries are gathered into one commit.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct IntakeConfig {
+    /// Letters in one commit at most; 1 to 10000.
+    #[serde(deserialize_with = "batch_size")]
+    pub batch_size: usize,
+    /// How long the first delivery of a batch waits for others.
+    #[serde(deserialize_with = "duration")]
+    pub batch_wait: Duration,
+}
+
+impl Default for IntakeConfig {
+    fn default() -> Self {
+        Self { batch_size: 500, batch_wait: Duration::from_millis(5) }
+    }
+}
+
+/// `[decode]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DecodeConfig {
+    /// A larger body is kept whole and not decoded; bytes.
+    pub max_bytes: u64,
+}
+
+impl Default for DecodeConfig {
+    fn default() -> Self {
+        Self { max_bytes: 16 * 1024 * 1024 }
+    }
+}
+
+/// `[log]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LogConfig {
+    /// `text` or `json`.
+    pub format: LogFormat,
+    /// What to log, in the words of `tracing`'s filters: `info`, `debug`, `dead_letter_office=debug,info`.
+    pub filter: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    Text,
+    Json,
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        Self { format: LogFormat::Text, filter: "info".to_owned() }
+    }
+}
+
+fn database_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Secret, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if ["sqlite:", "postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme)) {
+        return Ok(Secret::new(text));
+    }
+    Err(D::Error::custom("it takes sqlite://FILE or postgres://USER@HOST/DATABASE"))
+}
+
+fn batch_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    match i64::deserialize(deserializer)? {
+        n @ 1..=10_000 => usize::try_from(n).map_err(D::Error::custom),
+        n => Err(D::Error::custom(format!("{n} is out of range; it takes 1 to 10000"))),
+    }
+}

@@ -1,0 +1,31 @@
+//! `dlo demo`: the office, and a small world that keeps it busy.
+//!
+//! Three services of ours fail in the typical ways: one rejects what it cannot process, one is too slow for the time
+//! its messages have, one has a queue that is too small. Some of what is sent back to the first heals.
+
+mod services;
+mod world;
+
+use std::process::ExitCode;
+
+use crate::{
+    app::{self, Lifecycle, Roles},
+    config::{Config, values::Secret},
+};
+
+/// Serves with a ledger of its own, which begins empty and is deleted at the end.
+pub async fn run(mut config: Config) -> anyhow::Result<ExitCode> {
+    let directory = std::env::temp_dir().join(format!("dlo-demo-{}", std::process::id()));
+    std::fs::create_dir_all(&directory)?;
+    config.database.url = Secret::new(format!("sqlite://{}", directory.join("ledger.db").display()));
+    config.database.auto_migrate = true;
+    let lifecycle = Lifecycle::start()?;
+    let brokers = config.brokers.clone();
+    app::open(config, &Roles::all(), &lifecycle).await?;
+    for (name, broker) in brokers {
+        lifecycle.spawn("demo world", world::run(name, broker, lifecycle.stopping()));
+    }
+    let code = lifecycle.run().await;
+    std::fs::remove_dir_all(&directory)?;
+    Ok(code)
+}

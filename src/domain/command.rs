@@ -1,0 +1,68 @@
+//! What a person may do with a letter.
+
+use std::{fmt, time::Duration};
+
+use super::letter::{Importance, LetterId, Status};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Send it back after `delay`, to `queue` or, where that is `None`, to the queue it failed in.
+    Retry { delay: Duration, queue: Option<String> },
+    Discard { note: Option<String> },
+    /// Undo a discard or cancel a scheduled retry.
+    Reopen,
+    SetImportance(Importance),
+    /// An empty note removes it.
+    SetNote(String),
+}
+
+impl Command {
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Retry { .. } => "retry",
+            Self::Discard { .. } => "discard",
+            Self::Reopen => "reopen",
+            Self::SetImportance(_) => "importance",
+            Self::SetNote(_) => "note",
+        }
+    }
+
+    /// The statuses in which a letter takes this command.
+    pub const fn allowed_in(&self) -> &'static [Status] {
+        match self {
+            Self::Retry { .. } => &[Status::Open, Status::Scheduled],
+            Self::Discard { .. } => &[Status::Open],
+            Self::Reopen => &[Status::Scheduled, Status::Discarded],
+            Self::SetImportance(_) | Self::SetNote(_) => Status::ALL,
+        }
+    }
+}
+
+/// Why a letter did not take a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    NotFound,
+    WrongStatus { command: &'static str, status: Status },
+    /// Nothing says which queue it failed in, so a retry has to name one.
+    QueueUnknown,
+    /// It is being published at this very moment.
+    InFlight,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFound => f.write_str("there is no such letter"),
+            Self::WrongStatus { command, status } => write!(f, "{command} is not possible: the letter is {status}"),
+            Self::QueueUnknown => f.write_str("nothing in the message says which queue it failed in; name one to retry"),
+            Self::InFlight => f.write_str("it is being sent back at this very moment"),
+        }
+    }
+}
+
+/// What came of a command, letter by letter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandReport {
+    pub done: Vec<LetterId>,
+    pub refused: Vec<(LetterId, Refusal)>,
+}

@@ -1,0 +1,125 @@
+//! Header tables, typed as AMQP 0-9-1 types them, so that what came in can go out again unchanged.
+
+/// One value of a header table.
+///
+/// The variants are those RabbitMQ reads and writes
+/// (<https://www.rabbitmq.com/docs/amqp-0-9-1-errata#section_3>). Floating point numbers are kept as their bits: a
+/// NaN has to come back as the same NaN.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum FieldValue {
+    Boolean(bool),
+    ShortShortInt(i8),
+    ShortShortUInt(u8),
+    ShortInt(i16),
+    ShortUInt(u16),
+    LongInt(i32),
+    LongUInt(u32),
+    LongLongInt(i64),
+    /// The bits of an IEEE 754 single.
+    Float(u32),
+    /// The bits of an IEEE 754 double.
+    Double(u64),
+    /// `value` divided by ten to the power of `scale`.
+    Decimal { scale: u8, value: u32 },
+    /// Bytes that are meant to be text, but need not be UTF-8.
+    LongString(Vec<u8>),
+    Array(Vec<FieldValue>),
+    /// Seconds since the Unix epoch.
+    Timestamp(u64),
+    Table(FieldTable),
+    ByteArray(Vec<u8>),
+    Void,
+}
+
+impl FieldValue {
+    pub fn string(text: impl Into<String>) -> Self {
+        Self::LongString(text.into().into_bytes())
+    }
+
+    /// The text of a string value; `None` for other types and for what is not UTF-8.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::LongString(bytes) => std::str::from_utf8(bytes).ok(),
+            _ => None,
+        }
+    }
+
+    /// Any whole number, whatever its width: clients narrow and widen them at will.
+    pub fn as_i64(&self) -> Option<i64> {
+        match *self {
+            Self::ShortShortInt(n) => Some(n.into()),
+            Self::ShortShortUInt(n) => Some(n.into()),
+            Self::ShortInt(n) => Some(n.into()),
+            Self::ShortUInt(n) => Some(n.into()),
+            Self::LongInt(n) => Some(n.into()),
+            Self::LongUInt(n) => Some(n.into()),
+            Self::LongLongInt(n) => Some(n),
+            _ => None,
+        }
+    }
+
+    pub fn as_table(&self) -> Option<&FieldTable> {
+        match self {
+            Self::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    pub fn as_array(&self) -> Option<&[FieldValue]> {
+        match self {
+            Self::Array(values) => Some(values),
+            _ => None,
+        }
+    }
+}
+
+/// A header table: names and values, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FieldTable(Vec<(String, FieldValue)>);
+
+impl FieldTable {
+    pub fn get(&self, name: &str) -> Option<&FieldValue> {
+        self.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+
+    pub fn get_str(&self, name: &str) -> Option<&str> {
+        self.get(name).and_then(FieldValue::as_str)
+    }
+
+    /// Sets `name`, in place of what stood there.
+    pub fn set(&mut self, name: &str, value: FieldValue) {
+        self.remove_where(|key| key == name);
+        self.0.push((name.to_owned(), value));
+    }
+
+    pub fn remove_where(&mut self, unwanted: impl Fn(&str) -> bool) {
+        self.0.retain(|(key, _)| !unwanted(key));
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &FieldValue)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value))
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl FromIterator<(String, FieldValue)> for FieldTable {
+    fn from_iter<I: IntoIterator<Item = (String, FieldValue)>>(fields: I) -> Self {
+        Self(fields.into_iter().collect())
+    }
+}
+
+impl IntoIterator for FieldTable {
+    type Item = (String, FieldValue);
+    type IntoIter = std::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}

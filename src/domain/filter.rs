@@ -1,0 +1,76 @@
+//! Which letters are meant. The same value lists, counts and draws the histogram.
+
+use super::{
+    death::Reason,
+    glob::Globs,
+    letter::{Importance, LetterId, LetterSummary, Status},
+    time::Timestamp,
+};
+
+/// Letters that match every field; an empty list in a field lets all through.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LetterFilter {
+    pub statuses: Vec<Status>,
+    pub importances: Vec<Importance>,
+    pub brokers: Vec<String>,
+    /// Queue names or globs (`*` any run, `?` any one character). A letter of unknown queue matches only `*`.
+    pub queues: Vec<String>,
+    pub reasons: Vec<Reason>,
+    /// Received at or after.
+    pub since: Option<Timestamp>,
+    /// Received before.
+    pub until: Option<Timestamp>,
+}
+
+impl LetterFilter {
+    pub fn queue_globs(&self) -> Globs {
+        Globs::new(&self.queues)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    #[default]
+    Newest,
+    Oldest,
+}
+
+/// The place in a sorted list after which a page begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    pub received_at: Timestamp,
+    pub id: LetterId,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageRequest {
+    pub sort: Sort,
+    pub after: Option<Cursor>,
+    /// At least 1.
+    pub limit: usize,
+}
+
+/// One page of letters, and where the next begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LetterPage {
+    pub items: Vec<LetterSummary>,
+    pub next: Option<Cursor>,
+}
+
+/// How many letters share broker, queue, reason, status and importance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FacetCount {
+    pub broker: String,
+    pub queue: Option<String>,
+    pub reason: Reason,
+    pub status: Status,
+    pub importance: Importance,
+    pub count: u64,
+}
+
+/// Letters received in one slice of time, by importance in the order of [`Importance::ALL`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HistogramBar {
+    pub from: Timestamp,
+    pub counts: [u64; Importance::ALL.len()],
+}

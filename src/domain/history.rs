@@ -1,0 +1,33 @@
+//! What happened to a letter, and by whom.
+
+use super::{actor::Actor, time::Timestamp};
+
+words! {
+    /// The kinds of events in a letter's life.
+    Event, "event" {
+        /// It came into the office.
+        Received = "received",
+        /// It was sent back and failed again.
+        CameBack = "came_back",
+        /// RabbitMQ delivered it once more after an interrupted acknowledgement.
+        Redelivered = "redelivered",
+        RetryScheduled = "retry_scheduled",
+        /// Published and confirmed by the broker.
+        Retried = "retried",
+        RetryFailed = "retry_failed",
+        Discarded = "discarded",
+        /// A discard undone, or a scheduled retry cancelled.
+        Reopened = "reopened",
+        ImportanceSet = "importance_set",
+        NoteSet = "note_set",
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryEntry {
+    pub at: Timestamp,
+    pub event: Event,
+    pub by: Actor,
+    /// A sentence for a person; empty when the event says it all.
+    pub detail: String,
+}

@@ -1,0 +1,100 @@
+//! The letter: a dead message in the office's keeping.
+
+use std::{fmt, str::FromStr};
+
+use uuid::Uuid;
+
+use super::{
+    death::{Death, Reason},
+    message::Message,
+    time::Timestamp,
+};
+
+/// Names a letter for its whole life. It travels with the message as the header `dlo-id`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LetterId(Uuid);
+
+impl LetterId {
+    pub const fn from_uuid(id: Uuid) -> Self {
+        Self(id)
+    }
+
+    pub const fn as_uuid(self) -> Uuid {
+        self.0
+    }
+}
+
+impl fmt::Display for LetterId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for LetterId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Uuid::try_parse(text).map(Self).map_err(|_| format!("{text:?} is no letter's id; it takes a UUID"))
+    }
+}
+
+words! {
+    /// Where a letter stands.
+    Status, "status" {
+        /// Awaits a person.
+        Open = "open",
+        /// A retry is due at `retry_at`.
+        Scheduled = "scheduled",
+        /// Sent back to its queue.
+        Retried = "retried",
+        /// Set aside for good.
+        Discarded = "discarded",
+    }
+}
+
+words! {
+    /// How much a letter matters, the weightiest first.
+    Importance, "importance" {
+        Critical = "critical",
+        High = "high",
+        Normal = "normal",
+        Low = "low",
+    }
+}
+
+/// What a list shows of a letter: all but its contents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LetterSummary {
+    pub id: LetterId,
+    pub broker: String,
+    /// The queue it failed in; `None` where nothing says so.
+    pub queue: Option<String>,
+    pub exchange: String,
+    pub routing_key: String,
+    pub reason: Reason,
+    pub attempts: u64,
+    pub first_failed_at: Option<Timestamp>,
+    pub last_failed_at: Timestamp,
+    pub received_at: Timestamp,
+    pub retry_at: Option<Timestamp>,
+    pub status: Status,
+    pub importance: Importance,
+    /// `rule:<name>`, `manual` or `default`.
+    pub importance_by: String,
+    /// Bytes of the body.
+    pub size: u64,
+    pub note: Option<String>,
+    /// What went wrong with the last retry, when something did.
+    pub problem: Option<String>,
+}
+
+/// A letter with its contents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Letter {
+    pub summary: LetterSummary,
+    pub message: Message,
+    /// Newest first, those of earlier rounds included.
+    pub deaths: Vec<Death>,
+    /// What the office has to say about how the message came in, for instance that a property was not UTF-8.
+    pub remarks: Vec<String>,
+}

@@ -1,0 +1,21 @@
+//! The nouns of the house: letter, death, message, importance, filter, actor.
+//!
+//! These modules know the words of the public contract and of RabbitMQ and nothing else: no SQL, no AMQP client, no
+//! JSON. They never do I/O and have no clock of their own; what time it is is always handed in.
+
+#[macro_use]
+mod words;
+
+pub mod actor;
+pub mod broker;
+pub mod command;
+pub mod death;
+pub mod field;
+pub mod filter;
+pub mod glob;
+pub mod history;
+pub mod job;
+pub mod letter;
+pub mod message;
+pub mod retry;
+pub mod time;

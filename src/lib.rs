@@ -1,0 +1,32 @@
+//! Dead Letter Office: where the messages that RabbitMQ services could not process are kept, understood and dealt
+//! with.
+//!
+//! # The way a letter goes
+//! A service rejects a message, RabbitMQ dead-letters it, and [`pipeline::intake`] consumes it: it reads from the
+//! headers where and why it failed ([`failure`], [`xdeath`]), commits it to the ledger ([`store`]) and only then
+//! acknowledges. A person finds it on a page ([`web`]) and decides; [`pipeline::triage`] writes the decision down.
+//! [`pipeline::scheduler`] publishes what is due to the very queue it failed in and marks it once the broker has
+//! confirmed. What fails again comes back to the same letter.
+//!
+//! # The floors of the house
+//! A module uses only what stands below it here, and its own folder; `tests/it/floors.rs` sees to that.
+//!
+//! 5. [`app`], [`cli`], [`logging`], [`demo`]: parse, build, run.
+//! 4. [`web`]: pages, JSON API, security.
+//! 3. [`pipeline`]: the verbs.
+//! 2. [`store`], [`broker`]: the ledger, RabbitMQ. Neither knows the other. [`metrics`] beside them.
+//! 1. [`config`], [`clock`], [`failure`], [`xdeath`], [`own_headers`], [`retry`], [`typed_json`]: pure.
+//! 0. [`domain`]: the nouns.
+
+pub mod broker;
+pub mod clock;
+pub mod config;
+pub mod domain;
+pub mod failure;
+pub mod metrics;
+pub mod own_headers;
+pub mod pipeline;
+pub mod retry;
+pub mod store;
+pub mod typed_json;
+pub mod xdeath;

@@ -1,0 +1,79 @@
+//! The headers the office itself writes on what it sends back (contract, section 3).
+//!
+//! All are strings, since some clients refuse any other type, and none begins with `x-`, which RabbitMQ 4 keeps to
+//! itself. They survive a reject and the copies most frameworks make (conventions.md 1.8).
+
+use crate::domain::{
+    field::{FieldTable, FieldValue},
+    letter::LetterId,
+};
+
+/// Names the letter, for its whole life.
+pub const ID: &str = "dlo-id";
+/// How often it has failed so far in the queue that [`QUEUE`] names.
+pub const ATTEMPTS: &str = "dlo-attempts";
+/// The queue those attempts belong to.
+pub const QUEUE: &str = "dlo-queue";
+
+/// The letter this message has been before.
+pub fn dlo_id(headers: &FieldTable) -> Option<LetterId> {
+    headers.get_str(ID)?.parse().ok()
+}
+
+/// The queue it was last sent back to.
+pub fn dlo_queue(headers: &FieldTable) -> Option<&str> {
+    headers.get_str(QUEUE)
+}
+
+/// How often it had failed in `queue` when it was sent back there; attempts in another queue do not count.
+pub fn dlo_attempts(headers: &FieldTable, queue: &str) -> Option<u64> {
+    if dlo_queue(headers)? != queue {
+        return None;
+    }
+    headers.get_str(ATTEMPTS)?.parse().ok()
+}
+
+/// Marks a message as `id` on its way to `queue`, where it has failed `attempts` times.
+pub fn write(headers: &mut FieldTable, id: LetterId, queue: &str, attempts: u64) {
+    headers.set(ID, FieldValue::string(id.to_string()));
+    headers.set(ATTEMPTS, FieldValue::string(attempts.to_string()));
+    headers.set(QUEUE, FieldValue::string(queue));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOME_ID: &str = "019a8b7c-0000-7000-8000-000000000001";
+
+    #[test]
+    fn reads_what_it_wrote() {
+        let mut headers = FieldTable::default();
+        let id = SOME_ID.parse().unwrap();
+        write(&mut headers, id, "orders", 3);
+        write(&mut headers, id, "orders", 4);
+        assert_eq!(headers.len(), 3);
+        assert_eq!(headers.get_str(ID), Some(SOME_ID));
+        assert_eq!(dlo_id(&headers), Some(id));
+        assert_eq!(dlo_queue(&headers), Some("orders"));
+        assert_eq!(dlo_attempts(&headers, "orders"), Some(4));
+        assert_eq!(dlo_attempts(&headers, "invoices"), None);
+    }
+
+    #[test]
+    fn ignores_what_others_wrote_there() {
+        fn check(name: &str, value: FieldValue) {
+            let mut headers = FieldTable::default();
+            headers.set(QUEUE, FieldValue::string("q"));
+            headers.set(name, value);
+            assert_eq!(dlo_id(&headers), None);
+            assert_eq!(dlo_attempts(&headers, "q"), None);
+        }
+        check(ID, FieldValue::string("junk"));
+        check(ID, FieldValue::LongInt(1));
+        check(ATTEMPTS, FieldValue::string("-1"));
+        check(ATTEMPTS, FieldValue::string("many"));
+        check(ATTEMPTS, FieldValue::LongInt(1));
+        check(QUEUE, FieldValue::Void);
+    }
+}

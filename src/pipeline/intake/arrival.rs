@@ -1,0 +1,134 @@
+//! From a delivery to what the ledger is told.
+
+use std::time::Duration;
+
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::{
+    broker::Delivery,
+    domain::{death::Failure, letter::Importance, message::Message, time::Timestamp},
+    failure, own_headers,
+    pipeline::ids,
+    store::{Arrival, Fingerprint},
+    typed_json,
+};
+
+/// Headers that the queue writes anew at each delivery.
+const CHANGE_ON_REDELIVERY: [&str; 2] = ["x-delivery-count", "x-acquired-count"];
+
+/// Reads a delivery that came in at `now` as the `n`th of its batch; each gets a time of its own, so that letters of
+/// one batch keep their order.
+pub(super) fn arrival(delivery: Delivery, now: Timestamp, n: u64) -> Arrival {
+    let Delivery { message, redelivered, mut remarks, .. } = delivery;
+    let received_at = now.plus(Duration::from_micros(n));
+    let failure = storable(failure::read(&message), &mut remarks);
+    // The attempts belong to one queue: what fails in another is another matter.
+    let returning = own_headers::dlo_id(&message.headers)
+        .filter(|_| failure.queue.as_deref() == own_headers::dlo_queue(&message.headers));
+    Arrival {
+        id: ids::letter(received_at),
+        returning,
+        fingerprint: fingerprint(&message),
+        redelivered,
+        received_at,
+        failure,
+        importance: Importance::Normal,
+        importance_by: "default",
+        message: storable_address(message),
+        remarks,
+    }
+}
+
+fn fingerprint(message: &Message) -> Fingerprint {
+    let mut headers = message.headers.clone();
+    headers.remove_where(|name| CHANGE_ON_REDELIVERY.contains(&name));
+    let mut hash = Xxh3::new();
+    for part in [
+        message.exchange.as_bytes(),
+        message.routing_key.as_bytes(),
+        typed_json::properties_to_string(&message.properties).as_bytes(),
+        typed_json::table_to_string(&headers).as_bytes(),
+        &message.body,
+    ] {
+        hash.update(&(part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    Fingerprint(hash.digest128())
+}
+
+/// Postgres keeps no NUL in text (<https://www.postgresql.org/docs/current/datatype-character.html>). The headers
+/// keep theirs: they are stored as JSON, which escapes it.
+fn storable(mut failure: Failure, remarks: &mut Vec<String>) -> Failure {
+    if failure.queue.as_deref().is_some_and(has_nul) {
+        remarks.push("the queue it names holds a NUL character, so it is taken for unknown".to_owned());
+        failure.queue = None;
+    }
+    failure.exchange = without_nul(failure.exchange);
+    failure.routing_key = without_nul(failure.routing_key);
+    failure
+}
+
+fn storable_address(message: Message) -> Message {
+    Message { exchange: without_nul(message.exchange), routing_key: without_nul(message.routing_key), ..message }
+}
+
+fn without_nul(text: String) -> String {
+    if has_nul(&text) { text.replace('\0', "\u{fffd}") } else { text }
+}
+
+fn has_nul(text: &str) -> bool {
+    text.contains('\0')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::field::FieldValue;
+
+    fn delivery(message: Message) -> Delivery {
+        Delivery { tag: 1, message, redelivered: false, remarks: Vec::new() }
+    }
+
+    fn with_header(name: &str, value: FieldValue) -> Message {
+        let mut message = Message { body: b"body".to_vec(), ..Message::default() };
+        message.headers.set(name, value);
+        message
+    }
+
+    #[test]
+    fn a_redelivery_has_the_same_fingerprint() {
+        let first = with_header("x-delivery-count", FieldValue::LongLongInt(0));
+        let again = with_header("x-delivery-count", FieldValue::LongLongInt(1));
+        assert_eq!(fingerprint(&first), fingerprint(&again));
+        assert_ne!(fingerprint(&first), fingerprint(&with_header("other", FieldValue::Void)));
+    }
+
+    #[test]
+    fn parts_do_not_run_into_each_other() {
+        let one = Message { exchange: "ab".into(), ..Message::default() };
+        let other = Message { exchange: "a".into(), routing_key: "b".into(), ..Message::default() };
+        assert_ne!(fingerprint(&one), fingerprint(&other));
+    }
+
+    #[test]
+    fn letters_of_a_batch_keep_their_order() {
+        let now = Timestamp::from_micros(1);
+        let letters: Vec<Arrival> = (0..3).map(|n| arrival(delivery(Message::default()), now, n)).collect();
+        assert!(letters.is_sorted_by_key(|letter| letter.received_at));
+    }
+
+    #[test]
+    fn a_nul_stands_in_no_column_of_text() {
+        let mut message = Message { routing_key: "a\0b".into(), ..Message::default() };
+        let death = [
+            ("queue".to_owned(), FieldValue::string("q\0")),
+            ("reason".to_owned(), FieldValue::string("rejected")),
+        ];
+        let deaths = vec![FieldValue::Table(death.into_iter().collect())];
+        message.headers.set("x-death", FieldValue::Array(deaths));
+        let letter = arrival(delivery(message), Timestamp::default(), 0);
+        assert_eq!(letter.failure.queue, None);
+        assert_eq!(letter.remarks.len(), 1);
+        assert_eq!(letter.message.routing_key, "a\u{fffd}b");
+    }
+}

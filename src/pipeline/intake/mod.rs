@@ -1,0 +1,102 @@
+//! Taking dead letters in: consume, store, and only then acknowledge.
+//!
+//! While the ledger cannot be written, deliveries are held unacknowledged on the open channel. They are never sent
+//! back: RabbitMQ 4 counts each return and drops a message from a quorum queue after twenty. For the same reason
+//! nothing is consumed before the ledger is known to take a write.
+
+mod arrival;
+mod drain;
+
+use std::sync::Arc;
+
+use futures_util::future::try_join_all;
+use tokio_util::sync::CancellationToken;
+
+use super::news::News;
+use crate::{
+    broker::{ConsumingSession, SessionError, health::BrokerBoard, reconnect::Backoff},
+    clock::Clock,
+    config::{BrokerConfig, IntakeConfig},
+    domain::broker::ConnectionState,
+    metrics::Metrics,
+    store::{Store, StoreError},
+};
+
+/// What a process that died left unsettled is remembered this long; by then the broker has long delivered it again.
+const UNSETTLED_FOR: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
+
+/// What the intake of one broker works with.
+#[derive(Clone)]
+pub struct Intake {
+    pub broker: String,
+    pub config: BrokerConfig,
+    pub batching: IntakeConfig,
+    pub store: Arc<Store>,
+    pub board: BrokerBoard,
+    pub clock: Clock,
+    pub metrics: Metrics,
+    pub news: News,
+}
+
+impl Intake {
+    /// Works until it is told to stop; what has been delivered by then is stored and acknowledged.
+    pub async fn run(self, stop: CancellationToken) {
+        let mut backoff = Backoff::default();
+        let mut since = self.clock.now();
+        while !stop.is_cancelled() {
+            let why = match self.session(&mut backoff, &stop).await {
+                Ok(()) => break,
+                Err(error) => error.to_string(),
+            };
+            if backoff.is_fresh() {
+                since = self.clock.now();
+            }
+            tracing::warn!(broker.name = self.broker, error = why, "not consuming");
+            self.board.set_consuming(&self.broker, ConnectionState::Lost { since, why });
+            if !backoff.wait(&stop).await {
+                break;
+            }
+        }
+    }
+
+    /// One connection's life; `Ok` when the office closes and all is stored.
+    async fn session(&self, backoff: &mut Backoff, stop: &CancellationToken) -> Result<(), SessionError> {
+        let Some(()) = stop.run_until_cancelled(self.wait_for_ledger()).await else { return Ok(()) };
+        let opened = stop.run_until_cancelled(ConsumingSession::open(&self.broker, &self.config)).await;
+        let Some(opened) = opened else { return Ok(()) };
+        let session = opened?;
+        // Until there are retry policies, a dead letter is an obituary as it is.
+        let queues = [&self.config.obituary_queue, &self.config.dead_letter_queue];
+        let mut consumers = Vec::with_capacity(queues.len());
+        for queue in queues {
+            consumers.push(session.consume(queue).await?);
+        }
+        backoff.reset();
+        let since = self.clock.now();
+        self.board.set_consuming(&self.broker, ConnectionState::Connected { since });
+        tracing::info!(broker.name = self.broker, address = self.config.address(), "consuming dead letters");
+        try_join_all(consumers.into_iter().map(|consumer| drain::drain(self, consumer, stop))).await?;
+        session.close().await;
+        Ok(())
+    }
+
+    /// Returns once the ledger takes a write.
+    async fn wait_for_ledger(&self) {
+        let mut backoff = Backoff::default();
+        while let Err(error) = self.prepare_ledger().await {
+            self.hold(&error);
+            tokio::time::sleep(backoff.next()).await;
+        }
+        self.board.set_holding(&self.broker, None);
+    }
+
+    async fn prepare_ledger(&self) -> Result<(), StoreError> {
+        self.store.check_writable().await?;
+        self.store.forget_unsettled_before(self.clock.now().minus(UNSETTLED_FOR)).await
+    }
+
+    fn hold(&self, error: &StoreError) {
+        tracing::error!(broker.name = self.broker, error = %error, "the ledger cannot be written; deliveries are held");
+        self.board.set_holding(&self.broker, Some(error.to_string()));
+    }
+}

@@ -1,0 +1,10 @@
+//! The verbs: what the office does with messages and letters.
+//!
+//! Effects always in this order: commit, then acknowledge; confirm, then mark. A crash anywhere means "again", never
+//! "lost". This floor knows the ledger and the brokers; it knows no HTTP.
+
+mod ids;
+pub mod intake;
+pub mod news;
+pub mod scheduler;
+pub mod triage;

@@ -1,0 +1,171 @@
+//! Sending letters back when their retry is due.
+//!
+//! One scheduler for each broker, in three stages that overlap: claim in the ledger, publish with confirm, mark in the
+//! ledger. What is claimed and never marked, because the process or the connection died, is claimed again and says in
+//! its history that it may have gone twice.
+
+mod publisher;
+mod window;
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::news::News;
+use crate::{
+    broker::health::BrokerBoard,
+    clock::Clock,
+    config::BrokerConfig,
+    domain::{
+        broker::ConnectionState,
+        letter::LetterId,
+        retry::{ClaimedRetry, RetryOutcome},
+    },
+    metrics::Metrics,
+    store::{Store, StoreError},
+};
+
+/// How long a claim holds before another process may take it over.
+const LEASE: Duration = Duration::from_secs(60);
+/// Retries claimed at once.
+const CLAIM: usize = 2_000;
+/// How often the ledger is asked for due retries without being told: another process may have scheduled some.
+const POLL: Duration = Duration::from_millis(500);
+/// How long to wait when the ledger does not answer.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Rung when a retry was scheduled, so that one that is due at once leaves at once.
+#[derive(Clone, Debug, Default)]
+pub struct Bell(Arc<Notify>);
+
+impl Bell {
+    pub fn ring(&self) {
+        self.0.notify_waiters();
+        self.0.notify_one();
+    }
+}
+
+/// What one scheduler works with.
+#[derive(Clone)]
+pub struct Scheduler {
+    pub broker: String,
+    pub config: BrokerConfig,
+    pub store: Arc<Store>,
+    pub board: BrokerBoard,
+    pub clock: Clock,
+    pub metrics: Metrics,
+    pub news: News,
+    pub bell: Bell,
+}
+
+/// A retry whose publishing is over one way or the other.
+enum Ended {
+    With(RetryOutcome),
+    /// Nobody knows; it stays claimed no longer and will be published again.
+    Unknown,
+    /// It was not sent at all.
+    Unpublished,
+}
+
+impl Scheduler {
+    /// Works until it is told to stop; what is being published then is finished.
+    pub async fn run(self, stop: CancellationToken) {
+        // Each stage holds a little for the next, so that none waits for another's database or network.
+        let (to_publisher, from_claimer) = mpsc::channel(1);
+        let (to_marker, from_publisher) = mpsc::channel(2);
+        tokio::join!(
+            self.claim(to_publisher, &stop),
+            publisher::run(&self, from_claimer, to_marker, &stop),
+            self.mark(from_publisher),
+        );
+    }
+
+    async fn claim(&self, publisher: mpsc::Sender<Vec<ClaimedRetry>>, stop: &CancellationToken) {
+        while !stop.is_cancelled() {
+            // A place in the line first: what is claimed and waits is as good as lost until its lease ends.
+            let Some(Ok(place)) = stop.run_until_cancelled(publisher.reserve()).await else { return };
+            match self.claim_due().await {
+                Ok(claimed) if claimed.is_empty() => {
+                    drop(place);
+                    self.wait_for_more(stop).await;
+                }
+                Ok(claimed) => place.send(claimed),
+                Err(error) => {
+                    tracing::warn!(broker.name = self.broker, error = %error, "due retries cannot be claimed");
+                    drop(place);
+                    stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await;
+                }
+            }
+        }
+    }
+
+    async fn claim_due(&self) -> Result<Vec<ClaimedRetry>, StoreError> {
+        if !self.can_publish() {
+            return Ok(Vec::new());
+        }
+        self.store.claim_due_retries(&self.broker, self.clock.now(), LEASE, CLAIM).await
+    }
+
+    /// Nothing is claimed for a broker that takes nothing.
+    fn can_publish(&self) -> bool {
+        self.publishing_state().is_some_and(|state| state.is_connected())
+    }
+
+    fn publishing_state(&self) -> Option<ConnectionState> {
+        self.board.all().into_iter().find(|health| health.name == self.broker).map(|health| health.publishing)
+    }
+
+    async fn wait_for_more(&self, stop: &CancellationToken) {
+        let wait = match self.store.next_retry_due(&self.broker).await {
+            Ok(Some(due)) if self.can_publish() => due.since(self.clock.now()).min(POLL),
+            _ => POLL,
+        };
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = self.bell.0.notified() => {}
+            () = tokio::time::sleep(wait) => {}
+        }
+    }
+
+    /// Writes down how publishing ended, and keeps at it while the ledger does not answer: it is all that is known.
+    async fn mark(&self, mut ended: mpsc::Receiver<Vec<(ClaimedRetry, Ended)>>) {
+        while let Some(ended) = ended.recv().await {
+            while let Err(error) = self.mark_once(&ended).await {
+                tracing::warn!(broker.name = self.broker, error = %error, "finished retries cannot be marked yet");
+                tokio::time::sleep(PAUSE).await;
+            }
+            self.count(&ended);
+        }
+    }
+
+    async fn mark_once(&self, ended: &[(ClaimedRetry, Ended)]) -> Result<(), StoreError> {
+        let mut outcomes = Vec::with_capacity(ended.len());
+        let mut unknown: Vec<LetterId> = Vec::new();
+        let mut unpublished: Vec<LetterId> = Vec::new();
+        for (retry, ended) in ended {
+            match ended {
+                Ended::With(outcome) => outcomes.push((retry, outcome.clone())),
+                Ended::Unknown => unknown.push(retry.id),
+                Ended::Unpublished => unpublished.push(retry.id),
+            }
+        }
+        if !outcomes.is_empty() {
+            self.store.finish_retries(&outcomes, self.clock.now()).await?;
+        }
+        self.store.end_leases(&unknown).await?;
+        self.store.unclaim_retries(&unpublished).await
+    }
+
+    fn count(&self, ended: &[(ClaimedRetry, Ended)]) {
+        for (retry, ended) in ended {
+            match ended {
+                Ended::With(RetryOutcome::Confirmed) => self.metrics.retried_by_hand(&self.broker, &retry.queue),
+                Ended::With(RetryOutcome::Failed(_)) => self.metrics.retry_failed(&self.broker, &retry.queue),
+                Ended::Unknown | Ended::Unpublished => {}
+            }
+        }
+        self.news.changed(ended.len() as u64);
+        tracing::debug!(broker.name = self.broker, letters = ended.len(), "retries published");
+    }
+}

@@ -1,0 +1,190 @@
+//! The stage between claiming and marking: it keeps a connection and publishes window by window.
+
+use std::collections::HashMap;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{Ended, PAUSE, Scheduler, window::windows};
+use crate::{
+    broker::{PublishOutcome, PublishingSession, SessionError, reconnect::Backoff},
+    domain::{
+        broker::ConnectionState,
+        letter::LetterId,
+        message::Message,
+        retry::{ClaimedRetry, OutgoingRetry, RetryOutcome},
+    },
+    retry,
+};
+
+/// How often an idle connection is looked at.
+const WATCH: std::time::Duration = std::time::Duration::from_millis(250);
+
+type Batches = mpsc::Receiver<Vec<ClaimedRetry>>;
+type Results = mpsc::Sender<Vec<(ClaimedRetry, Ended)>>;
+
+pub(super) async fn run(scheduler: &Scheduler, mut batches: Batches, results: Results, stop: &CancellationToken) {
+    let mut backoff = Backoff::default();
+    let mut since = scheduler.clock.now();
+    while !stop.is_cancelled() {
+        let why = match session(scheduler, &mut batches, &results, &mut backoff, stop).await {
+            Ok(()) => break,
+            Err(error) => error.to_string(),
+        };
+        if backoff.is_fresh() {
+            since = scheduler.clock.now();
+            tracing::warn!(broker.name = scheduler.broker, error = why, "the publishing connection is lost");
+        }
+        scheduler.board.set_publishing(&scheduler.broker, ConnectionState::Lost { since, why });
+        give_back(&mut batches, &results).await;
+        if !backoff.wait(stop).await {
+            break;
+        }
+    }
+    batches.close();
+    give_back(&mut batches, &results).await;
+}
+
+/// One connection's life; `Ok` when all is done and the office closes.
+async fn session(
+    scheduler: &Scheduler,
+    batches: &mut Batches,
+    results: &Results,
+    backoff: &mut Backoff,
+    stop: &CancellationToken,
+) -> Result<(), SessionError> {
+    let opened = stop.run_until_cancelled(PublishingSession::open(&scheduler.broker, &scheduler.config)).await;
+    let Some(opened) = opened else { return Ok(()) };
+    let mut session = opened?;
+    backoff.reset();
+    tracing::info!(broker.name = scheduler.broker, "the publishing connection stands");
+    let mut cautious = false;
+    loop {
+        show_state(scheduler, &session)?;
+        let batch = tokio::select! {
+            batch = batches.recv() => batch,
+            () = tokio::time::sleep(WATCH) => continue,
+        };
+        let Some(batch) = batch else { break };
+        cautious = publish(scheduler, &mut session, batch, results, cautious).await;
+    }
+    session.close().await;
+    Ok(())
+}
+
+fn show_state(scheduler: &Scheduler, session: &PublishingSession) -> Result<(), SessionError> {
+    if !session.is_connected() {
+        return Err(SessionError::Lost("the broker closed it or went away".to_owned()));
+    }
+    let now = scheduler.clock.now();
+    let state = match (session.is_blocked(), scheduler.publishing_state()) {
+        (false, Some(ConnectionState::Connected { since })) => ConnectionState::Connected { since },
+        (false, _) => ConnectionState::Connected { since: now },
+        (true, Some(blocked @ ConnectionState::Blocked { .. })) => blocked,
+        (true, _) => {
+            let why = "the broker is in alarm (memory or disk) and takes nothing until it is over".to_owned();
+            tracing::warn!(broker.name = scheduler.broker, "{why}");
+            ConnectionState::Blocked { since: now, why }
+        }
+    };
+    scheduler.board.set_publishing(&scheduler.broker, state);
+    Ok(())
+}
+
+/// Publishes a batch window by window. The answer is whether the next one has to go message by message, because some
+/// message closed the channel and nobody knows which.
+async fn publish(
+    scheduler: &Scheduler,
+    session: &mut PublishingSession,
+    batch: Vec<ClaimedRetry>,
+    results: &Results,
+    cautious: bool,
+) -> bool {
+    let mut doubt = false;
+    for window in windows(batch, cautious) {
+        let ended = publish_window(scheduler, session, window).await;
+        doubt |= ended.iter().any(|(_, ended)| matches!(ended, Ended::Unknown));
+        // The marker outlives this stage, so there is always somebody to receive.
+        _ = results.send(ended).await;
+        // A queue in alarm is shown as such also in the middle of a batch.
+        _ = show_state(scheduler, session);
+    }
+    doubt
+}
+
+async fn publish_window(
+    scheduler: &Scheduler,
+    session: &mut PublishingSession,
+    window: Vec<ClaimedRetry>,
+) -> Vec<(ClaimedRetry, Ended)> {
+    let ids: Vec<LetterId> = window.iter().map(|retry| retry.id).collect();
+    let messages = read_messages(scheduler, &ids).await;
+    let mut ended = Vec::with_capacity(window.len());
+    let mut sent = Vec::with_capacity(window.len());
+    let mut outgoing = Vec::with_capacity(window.len());
+    for claimed in window {
+        match prepare(&claimed, &messages) {
+            Ok(message) => {
+                outgoing.push(message);
+                sent.push(claimed);
+            }
+            Err(why) => ended.push((claimed, Ended::With(RetryOutcome::Failed(why)))),
+        }
+    }
+    drop(messages);
+    let outcomes = keep_leases(scheduler, &ids, session.publish(outgoing)).await;
+    ended.extend(sent.into_iter().zip(outcomes.into_iter().map(Ended::from)));
+    ended
+}
+
+fn prepare(claimed: &ClaimedRetry, messages: &HashMap<LetterId, Message>) -> Result<OutgoingRetry, String> {
+    let message = messages.get(&claimed.id).ok_or("its contents are gone from the ledger")?;
+    let failed_queue = claimed.failed_queue.as_deref();
+    let message = retry::outgoing(claimed.id, message, failed_queue, &claimed.queue, claimed.attempts);
+    retry::check(&message)?;
+    Ok(OutgoingRetry { id: claimed.id, queue: claimed.queue.clone(), message })
+}
+
+async fn read_messages(scheduler: &Scheduler, ids: &[LetterId]) -> HashMap<LetterId, Message> {
+    loop {
+        match scheduler.store.messages(ids).await {
+            Ok(messages) => return messages,
+            Err(error) => {
+                tracing::warn!(broker.name = scheduler.broker, error = %error, "letters cannot be read yet");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Renews the claims while `work` goes on: a broker in alarm may take longer than a lease.
+async fn keep_leases<T>(scheduler: &Scheduler, ids: &[LetterId], work: impl Future<Output = T>) -> T {
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            () = tokio::time::sleep(super::LEASE / 3) => {}
+        }
+        let until = scheduler.clock.now().plus(super::LEASE);
+        if let Err(error) = scheduler.store.renew_leases(ids, until).await {
+            tracing::warn!(broker.name = scheduler.broker, error = %error, "leases cannot be renewed");
+        }
+    }
+}
+
+/// Batches that were claimed and will not be published in this session.
+async fn give_back(batches: &mut Batches, results: &Results) {
+    while let Ok(batch) = batches.try_recv() {
+        _ = results.send(batch.into_iter().map(|retry| (retry, Ended::Unpublished)).collect()).await;
+    }
+}
+
+impl From<PublishOutcome> for Ended {
+    fn from(outcome: PublishOutcome) -> Self {
+        match outcome {
+            PublishOutcome::Confirmed => Self::With(RetryOutcome::Confirmed),
+            PublishOutcome::Failed(why) => Self::With(RetryOutcome::Failed(why)),
+            PublishOutcome::Unknown => Self::Unknown,
+        }
+    }
+}

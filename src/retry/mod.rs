@@ -1,0 +1,10 @@
+//! What a retry publishes.
+//!
+//! This knows which headers and properties would misroute a message, have it refused or mislead its consumer, and the
+//! limits of AMQP. It must never know when a retry is due, nor how it is published.
+
+mod limits;
+mod outgoing;
+
+pub use limits::check;
+pub use outgoing::outgoing;

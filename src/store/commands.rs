@@ -1,0 +1,208 @@
+//! Carrying out what a person decided.
+
+use std::collections::{HashMap, HashSet};
+
+use sqlx::QueryBuilder;
+use uuid::Uuid;
+
+use super::{
+    Store, StoreError,
+    db::{Tx, on},
+    facets::{FacetKey, FacetScope},
+    history::{self, NewEntry},
+    jobs,
+    letters::push_ids,
+    retries::unschedule,
+    standing::{self, Standing, to_status},
+};
+use crate::domain::{
+    actor::Actor,
+    command::{Command, CommandReport, Refusal},
+    history::Event,
+    letter::{LetterId, Status},
+    time::Timestamp,
+};
+
+/// Rows in one statement.
+const CHUNK: usize = 1_000;
+
+/// A command with who gave it and when.
+pub struct Order<'a> {
+    pub ids: &'a [LetterId],
+    pub command: &'a Command,
+    pub by: &'a Actor,
+    pub at: Timestamp,
+}
+
+impl Store {
+    /// Carries out a command on each letter that takes it, all in one commit.
+    pub async fn act(&self, order: &Order<'_>) -> Result<CommandReport, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let mut scope = self.facet_scope();
+        let report = carry_out(&mut tx, &mut scope, order).await?;
+        tx.commit().await?;
+        scope.committed();
+        Ok(report)
+    }
+
+    /// The same, leaving a job behind that tells what came of it.
+    pub async fn act_as_job(&self, job: Uuid, order: &Order<'_>) -> Result<CommandReport, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let mut scope = self.facet_scope();
+        let report = carry_out(&mut tx, &mut scope, order).await?;
+        jobs::insert_finished(&mut tx, job, order, &report).await?;
+        tx.commit().await?;
+        scope.committed();
+        Ok(report)
+    }
+}
+
+async fn carry_out(
+    tx: &mut Tx,
+    scope: &mut FacetScope<'_>,
+    order: &Order<'_>,
+) -> Result<CommandReport, StoreError> {
+    let mut report = CommandReport::default();
+    let standings: HashMap<LetterId, Standing> =
+        standing::lock(tx, order.ids).await?.into_iter().map(|standing| (standing.id, standing)).collect();
+    let mut accepted = Vec::new();
+    let mut seen = HashSet::new();
+    for id in order.ids.iter().filter(|id| seen.insert(**id)) {
+        match standings.get(id).ok_or(Refusal::NotFound).and_then(|standing| accept(standing, order)) {
+            Ok(standing) => accepted.push(standing),
+            Err(refusal) => report.refused.push((*id, refusal)),
+        }
+    }
+    apply(tx, scope, &accepted, order).await?;
+    report.done = accepted.iter().map(|standing| standing.id).collect();
+    Ok(report)
+}
+
+fn accept<'a>(standing: &'a Standing, order: &Order<'_>) -> Result<&'a Standing, Refusal> {
+    let status = standing.key.status;
+    if !order.command.allowed_in().contains(&status) {
+        return Err(Refusal::WrongStatus { command: order.command.name(), status });
+    }
+    let moves = matches!(order.command, Command::Retry { .. } | Command::Reopen);
+    if moves && standing.claimed_until.is_some_and(|until| until > order.at) {
+        return Err(Refusal::InFlight);
+    }
+    match order.command {
+        Command::Retry { queue: None, .. } if standing.key.queue.is_empty() => Err(Refusal::QueueUnknown),
+        _ => Ok(standing),
+    }
+}
+
+async fn apply(
+    tx: &mut Tx,
+    scope: &mut FacetScope<'_>,
+    accepted: &[&Standing],
+    order: &Order<'_>,
+) -> Result<(), StoreError> {
+    let ids: Vec<LetterId> = accepted.iter().map(|standing| standing.id).collect();
+    match order.command {
+        Command::Retry { delay, queue } => {
+            schedule(tx, accepted, order, order.at.plus(*delay), queue.as_deref()).await?;
+            set(tx, &ids, "problem", None).await?;
+            standing::change_facets(tx, scope, accepted, to_status(Status::Scheduled)).await?;
+        }
+        Command::Discard { note } => {
+            if let Some(note) = note {
+                set(tx, &ids, "note", Some(note)).await?;
+            }
+            standing::change_facets(tx, scope, accepted, to_status(Status::Discarded)).await?;
+        }
+        Command::Reopen => {
+            unschedule(tx, &ids).await?;
+            standing::change_facets(tx, scope, accepted, to_status(Status::Open)).await?;
+        }
+        Command::SetImportance(importance) => {
+            set(tx, &ids, "importance_by", Some("manual")).await?;
+            let change = |key: &mut FacetKey| key.importance = *importance;
+            standing::change_facets(tx, scope, accepted, change).await?;
+        }
+        Command::SetNote(note) => set(tx, &ids, "note", Some(note.as_str()).filter(|note| !note.is_empty())).await?,
+    }
+    write_history(tx, accepted, order).await
+}
+
+async fn schedule(
+    tx: &mut Tx,
+    standings: &[&Standing],
+    order: &Order<'_>,
+    due_at: Timestamp,
+    queue: Option<&str>,
+) -> Result<(), StoreError> {
+    for chunk in standings.chunks(CHUNK) {
+        on!(&mut *tx, |tx| {
+            let mut upsert =
+                QueryBuilder::new("INSERT INTO retries (letter_id, broker, due_at, queue, actor, claims) ");
+            upsert.push_values(chunk, |mut row, standing| {
+                row.push_bind(standing.id.as_uuid())
+                    .push_bind(&*standing.key.broker)
+                    .push_bind(due_at.as_micros())
+                    .push_bind(queue.unwrap_or(&standing.key.queue))
+                    .push_bind(order.by.as_str())
+                    .push("0");
+            });
+            upsert.push(
+                " ON CONFLICT (letter_id) DO UPDATE SET due_at = excluded.due_at, queue = excluded.queue,
+                    actor = excluded.actor, claimed_until = NULL",
+            );
+            upsert.build().execute(&mut **tx).await?;
+        });
+    }
+    Ok(())
+}
+
+/// Sets one column of `letters`, which is named by us and never by a user.
+async fn set(
+    tx: &mut Tx,
+    ids: &[LetterId],
+    column: &'static str,
+    value: Option<&str>,
+) -> Result<(), StoreError> {
+    for chunk in ids.chunks(CHUNK) {
+        on!(&mut *tx, |tx| {
+            let mut update = QueryBuilder::new("UPDATE letters SET ");
+            update.push(column).push(" = ").push_bind(value).push(" WHERE id IN ");
+            push_ids(&mut update, chunk);
+            update.build().execute(&mut **tx).await?;
+        });
+    }
+    Ok(())
+}
+
+async fn write_history(tx: &mut Tx, accepted: &[&Standing], order: &Order<'_>) -> Result<(), StoreError> {
+    let entries: Vec<NewEntry<'_>> = accepted
+        .iter()
+        .map(|standing| {
+            let (event, detail) = describe(order.command, standing);
+            NewEntry { letter: standing.id, at: order.at, event, by: order.by.as_str(), detail }
+        })
+        .collect();
+    history::append(tx, &entries).await
+}
+
+fn describe(command: &Command, standing: &Standing) -> (Event, String) {
+    match command {
+        Command::Retry { delay, queue } => {
+            let queue = queue.as_deref().unwrap_or(&standing.key.queue);
+            let when = if delay.is_zero() {
+                "at once".to_owned()
+            } else {
+                format!("in {}", humantime::format_duration(*delay))
+            };
+            (Event::RetryScheduled, format!("to {queue}, {when}"))
+        }
+        Command::Discard { note } => (Event::Discarded, note.clone().unwrap_or_default()),
+        Command::Reopen if standing.key.status == Status::Scheduled => {
+            (Event::Reopened, "the scheduled retry was cancelled".to_owned())
+        }
+        Command::Reopen => (Event::Reopened, "the discard was undone".to_owned()),
+        Command::SetImportance(importance) => {
+            (Event::ImportanceSet, format!("from {} to {importance}", standing.key.importance))
+        }
+        Command::SetNote(note) => (Event::NoteSet, note.clone()),
+    }
+}

@@ -1,0 +1,140 @@
+//! Counting and the histogram, from the counts that are kept.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use sqlx::QueryBuilder;
+
+use super::{
+    SLICE, Store, StoreError,
+    db::on,
+    facets::{FacetId, Matching},
+};
+use crate::domain::{
+    filter::{HistogramBar, LetterFilter},
+    letter::{Importance, Status},
+    time::Timestamp,
+};
+
+impl Store {
+    /// How many letters `filter` lets through, exactly.
+    pub async fn count(&self, filter: &LetterFilter) -> Result<u64, StoreError> {
+        let matching = self.matching(filter).await?;
+        if filter.since.is_none() && filter.until.is_none() {
+            return Ok(matching.total());
+        }
+        let since = filter.since.unwrap_or(Timestamp::from_micros(0));
+        let until = filter.until.unwrap_or(Timestamp::MAX);
+        let first_whole = since.plus(SLICE.saturating_sub(Duration::from_micros(1))).floor_to(SLICE);
+        let last_whole = until.floor_to(SLICE);
+        if first_whole >= last_whole {
+            return self.count_rows(&matching, since, until).await;
+        }
+        Ok(self.count_rows(&matching, since, first_whole).await?
+            + self.count_slices(&matching, first_whole, last_whole).await?
+            + self.count_rows(&matching, last_whole, until).await?)
+    }
+
+    /// Letters received from `from` until `to`, in bars of `width`, which is rounded up to whole slices.
+    pub async fn histogram(
+        &self,
+        filter: &LetterFilter,
+        from: Timestamp,
+        to: Timestamp,
+        width: Duration,
+    ) -> Result<Vec<HistogramBar>, StoreError> {
+        let matching = self.matching(filter).await?;
+        let width = SLICE * u32::try_from(width.as_secs().div_ceil(SLICE.as_secs()).max(1)).unwrap_or(u32::MAX);
+        let mut bars = empty_bars(from, to, width);
+        for (importance, position) in Importance::ALL.iter().zip(0..) {
+            let facets = matching.facets.iter().filter(|(_, key, _)| key.importance == *importance);
+            let facets: Vec<FacetId> = facets.map(|(id, _, _)| *id).collect();
+            for (slice, count) in self.slices(&facets, from.floor_to(width), to).await? {
+                if let Some(bar) = bars.get_mut(&slice.floor_to(width)) {
+                    bar[position] += count;
+                }
+            }
+        }
+        Ok(bars.into_iter().map(|(from, counts)| HistogramBar { from, counts }).collect())
+    }
+
+    /// When the oldest open letter of each importance was received.
+    pub async fn oldest_open(&self) -> Result<Vec<(Importance, Timestamp)>, StoreError> {
+        let open = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
+        let mut oldest: BTreeMap<Importance, Timestamp> = BTreeMap::new();
+        for (facet, key, _) in self.matching(&open).await?.facets {
+            let Some(received_at) = self.oldest_in(facet).await? else { continue };
+            let entry = oldest.entry(key.importance).or_insert(received_at);
+            *entry = received_at.min(*entry);
+        }
+        Ok(oldest.into_iter().collect())
+    }
+
+    async fn oldest_in(&self, facet: FacetId) -> Result<Option<Timestamp>, StoreError> {
+        const OLDEST: &str = "SELECT min(received_at) FROM letters WHERE facet_id = $1";
+        let micros: Option<i64> =
+            on!(self.db.reader(), |pool| sqlx::query_scalar(OLDEST).bind(facet.0).fetch_one(pool).await?);
+        Ok(micros.map(Timestamp::from_micros))
+    }
+
+    async fn count_rows(&self, matching: &Matching, from: Timestamp, to: Timestamp) -> Result<u64, StoreError> {
+        const COUNT: &str = "SELECT count(*) FROM letters WHERE received_at >= $1 AND received_at < $2 AND facet_id IN ";
+        self.sum(COUNT, &matching.ids().collect::<Vec<_>>(), from, to).await
+    }
+
+    async fn count_slices(&self, matching: &Matching, from: Timestamp, to: Timestamp) -> Result<u64, StoreError> {
+        const SUM: &str = "SELECT CAST(coalesce(sum(count), 0) AS BIGINT) FROM facet_slices
+            WHERE slice >= $1 AND slice < $2 AND facet_id IN ";
+        self.sum(SUM, &matching.ids().collect::<Vec<_>>(), from, to).await
+    }
+
+    async fn sum(&self, sql: &str, facets: &[FacetId], from: Timestamp, to: Timestamp) -> Result<u64, StoreError> {
+        if from >= to || facets.is_empty() {
+            return Ok(0);
+        }
+        let sum: i64 = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new(sql);
+            query.push(in_list(facets));
+            query.build_query_scalar().bind(from.as_micros()).bind(to.as_micros()).fetch_one(pool).await?
+        });
+        Ok(sum.unsigned_abs())
+    }
+
+    async fn slices(
+        &self,
+        facets: &[FacetId],
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<Vec<(Timestamp, u64)>, StoreError> {
+        const SLICES: &str = "SELECT slice, CAST(sum(count) AS BIGINT) FROM facet_slices
+            WHERE slice >= $1 AND slice < $2 AND facet_id IN ";
+        if facets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows: Vec<(i64, i64)> = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new(SLICES);
+            query.push(in_list(facets)).push(" GROUP BY slice");
+            query.build_query_as().bind(from.as_micros()).bind(to.as_micros()).fetch_all(pool).await?
+        });
+        Ok(rows.into_iter().map(|(slice, sum)| (Timestamp::from_micros(slice), sum.unsigned_abs())).collect())
+    }
+}
+
+/// Our own numbers, so they may stand in the text: thousands of binds would be slower to no use.
+fn in_list(facets: &[FacetId]) -> String {
+    let ids: Vec<String> = facets.iter().map(|facet| facet.0.to_string()).collect();
+    format!("({})", ids.join(", "))
+}
+
+fn empty_bars(
+    from: Timestamp,
+    to: Timestamp,
+    width: Duration,
+) -> BTreeMap<Timestamp, [u64; Importance::ALL.len()]> {
+    let mut bars = BTreeMap::new();
+    let mut at = from.floor_to(width);
+    while at < to {
+        bars.insert(at, [0; Importance::ALL.len()]);
+        at = at.plus(width);
+    }
+    bars
+}

@@ -1,0 +1,194 @@
+//! Facets: what letters are filtered and counted by.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+
+use sqlx::FromRow;
+
+use super::{
+    Store, StoreError,
+    db::{Tx, on},
+    rows::parse,
+};
+use crate::domain::{
+    death::Reason,
+    filter::{FacetCount, LetterFilter},
+    letter::{Importance, Status},
+};
+
+/// The combination itself. An unknown queue is the empty string, which RabbitMQ lets no queue be called.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct FacetKey {
+    pub(super) broker: String,
+    pub(super) queue: String,
+    pub(super) reason: Reason,
+    pub(super) status: Status,
+    pub(super) importance: Importance,
+}
+
+impl FacetKey {
+    /// Reads the words a row holds.
+    pub(super) fn read(
+        broker: &str,
+        queue: &str,
+        reason: &str,
+        status: &str,
+        importance: &str,
+    ) -> Result<Self, StoreError> {
+        Ok(Self {
+            broker: broker.to_owned(),
+            queue: queue.to_owned(),
+            reason: parse("a reason", reason)?,
+            status: parse("a status", status)?,
+            importance: parse("an importance", importance)?,
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct FacetId(pub(super) i64);
+
+/// The ids of facets seen so far. Facets are never deleted, so what is here stays true.
+#[derive(Default)]
+pub(super) struct FacetIds(Mutex<HashMap<FacetKey, FacetId>>);
+
+impl FacetIds {
+    fn get(&self, key: &FacetKey) -> Option<FacetId> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied()
+    }
+
+    fn put(&self, key: FacetKey, id: FacetId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, id);
+    }
+}
+
+/// Finds facets while a transaction is open, and makes those that are new in it.
+///
+/// What is new is remembered only by [`committed`](Self::committed): a rollback takes the facet with it.
+pub(super) struct FacetScope<'a> {
+    known: &'a FacetIds,
+    made: HashMap<FacetKey, FacetId>,
+}
+
+impl FacetScope<'_> {
+    pub(super) async fn id(&mut self, tx: &mut Tx, key: &FacetKey) -> Result<FacetId, StoreError> {
+        if let Some(id) = self.known.get(key).or_else(|| self.made.get(key).copied()) {
+            return Ok(id);
+        }
+        let id = make_facet(tx, key).await?;
+        self.made.insert(key.clone(), id);
+        Ok(id)
+    }
+
+    pub(super) fn committed(self) {
+        for (key, id) in self.made {
+            self.known.put(key, id);
+        }
+    }
+}
+
+async fn make_facet(tx: &mut Tx, key: &FacetKey) -> Result<FacetId, StoreError> {
+    let words = [&*key.broker, &*key.queue, key.reason.as_str(), key.status.as_str(), key.importance.as_str()];
+    let id: i64 = on!(tx, |tx| {
+        let mut insert = sqlx::query(MAKE);
+        let mut find = sqlx::query_scalar(FIND);
+        for word in words {
+            insert = insert.bind(word);
+            find = find.bind(word);
+        }
+        insert.execute(&mut **tx).await?;
+        find.fetch_one(&mut **tx).await?
+    });
+    Ok(FacetId(id))
+}
+
+#[derive(FromRow)]
+struct FacetRow {
+    id: i64,
+    broker: String,
+    queue: String,
+    reason: String,
+    status: String,
+    importance: String,
+    count: i64,
+}
+
+impl FacetRow {
+    fn key(&self) -> Result<FacetKey, StoreError> {
+        FacetKey::read(&self.broker, &self.queue, &self.reason, &self.status, &self.importance)
+    }
+}
+
+const ALL: &str = "SELECT id, broker, queue, reason, status, importance, count FROM facets";
+const MAKE: &str = "INSERT INTO facets (broker, queue, reason, status, importance, count)
+    VALUES ($1, $2, $3, $4, $5, 0) ON CONFLICT DO NOTHING";
+const FIND: &str = "SELECT id FROM facets
+    WHERE broker = $1 AND queue = $2 AND reason = $3 AND status = $4 AND importance = $5";
+
+/// Facets that a filter lets through, with their kept counts.
+pub(super) struct Matching {
+    pub(super) facets: Vec<(FacetId, FacetKey, u64)>,
+    /// Letters in all facets, matching or not.
+    pub(super) everything: u64,
+}
+
+impl Matching {
+    pub(super) fn total(&self) -> u64 {
+        self.facets.iter().map(|(_, _, count)| count).sum()
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = FacetId> {
+        self.facets.iter().map(|(id, _, _)| *id)
+    }
+}
+
+impl Store {
+    /// How many letters each facet has; facets without letters are left out.
+    pub async fn facets(&self) -> Result<Vec<FacetCount>, StoreError> {
+        let matching = self.matching(&LetterFilter::default()).await?;
+        Ok(matching.facets.into_iter().map(|(_, key, count)| facet_count(key, count)).collect())
+    }
+
+    pub(super) fn facet_scope(&self) -> FacetScope<'_> {
+        FacetScope { known: &self.facets, made: HashMap::new() }
+    }
+
+    /// Which facets `filter` lets through; its times are not looked at.
+    pub(super) async fn matching(&self, filter: &LetterFilter) -> Result<Matching, StoreError> {
+        let rows: Vec<FacetRow> = on!(self.db.reader(), |pool| sqlx::query_as(ALL).fetch_all(pool).await?);
+        let queues = filter.queue_globs();
+        let mut matching = Matching { facets: Vec::new(), everything: 0 };
+        for row in rows.iter().filter(|row| row.count > 0) {
+            let key = row.key()?;
+            let count = row.count.unsigned_abs();
+            matching.everything += count;
+            if lets_through(filter, &key) && queues.matches(&key.queue) {
+                matching.facets.push((FacetId(row.id), key, count));
+            }
+        }
+        Ok(matching)
+    }
+}
+
+fn lets_through(filter: &LetterFilter, key: &FacetKey) -> bool {
+    fn any<T: PartialEq>(wanted: &[T], value: &T) -> bool {
+        wanted.is_empty() || wanted.contains(value)
+    }
+    any(&filter.statuses, &key.status)
+        && any(&filter.importances, &key.importance)
+        && any(&filter.reasons, &key.reason)
+        && any(&filter.brokers, &key.broker)
+}
+
+fn facet_count(key: FacetKey, count: u64) -> FacetCount {
+    FacetCount {
+        broker: key.broker,
+        queue: Some(key.queue).filter(|queue| !queue.is_empty()),
+        reason: key.reason,
+        status: key.status,
+        importance: key.importance,
+        count,
+    }
+}

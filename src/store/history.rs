@@ -1,0 +1,65 @@
+//! What happened to letters.
+
+use sqlx::QueryBuilder;
+
+use super::{
+    Store, StoreError,
+    db::{Tx, on},
+    rows::HistoryRow,
+};
+use crate::domain::{
+    actor::Actor,
+    history::{Event, HistoryEntry},
+    letter::LetterId,
+    time::Timestamp,
+};
+
+/// Rows in one statement; five values each.
+const CHUNK: usize = 1_000;
+
+/// One line that is about to be written.
+pub(super) struct NewEntry<'a> {
+    pub(super) letter: LetterId,
+    pub(super) at: Timestamp,
+    pub(super) event: Event,
+    pub(super) by: &'a str,
+    pub(super) detail: String,
+}
+
+pub(super) async fn append(tx: &mut Tx, entries: &[NewEntry<'_>]) -> Result<(), StoreError> {
+    for chunk in entries.chunks(CHUNK) {
+        on!(&mut *tx, |tx| {
+            let mut insert = QueryBuilder::new("INSERT INTO history (letter_id, at, event, actor, detail) ");
+            insert.push_values(chunk, |mut row, entry| {
+                row.push_bind(entry.letter.as_uuid())
+                    .push_bind(entry.at.as_micros())
+                    .push_bind(entry.event.as_str())
+                    .push_bind(entry.by)
+                    .push_bind(entry.detail.as_str());
+            });
+            insert.build().execute(&mut **tx).await?;
+        });
+    }
+    Ok(())
+}
+
+impl Store {
+    /// What happened to a letter, oldest first.
+    ///
+    /// That it came in is not written for each letter, it follows from the letter itself.
+    pub async fn history(&self, id: LetterId) -> Result<Vec<HistoryEntry>, StoreError> {
+        const RECEIVED: &str = "SELECT first_received_at FROM letters WHERE id = $1";
+        const HISTORY: &str = "SELECT at, event, actor, detail FROM history WHERE letter_id = $1 ORDER BY seq";
+        let received: Option<i64> = on!(self.db.reader(), |pool| sqlx::query_scalar(RECEIVED)
+            .bind(id.as_uuid())
+            .fetch_optional(pool)
+            .await?);
+        let rows: Vec<HistoryRow> =
+            on!(self.db.reader(), |pool| sqlx::query_as(HISTORY).bind(id.as_uuid()).fetch_all(pool).await?);
+        let received = received.map(|at| {
+            let at = Timestamp::from_micros(at);
+            Ok(HistoryEntry { at, event: Event::Received, by: Actor::office(), detail: String::new() })
+        });
+        received.into_iter().chain(rows.into_iter().map(HistoryEntry::try_from)).collect()
+    }
+}

@@ -1,0 +1,182 @@
+//! Listing letters and reading one.
+
+use sqlx::{Database, Encode, QueryBuilder, Type};
+use uuid::Uuid;
+
+use super::{
+    Store, StoreError,
+    db::on,
+    facets::{FacetId, Matching},
+    rows::{ContentsRow, SUMMARY_COLUMNS, SummaryRow},
+};
+use crate::domain::{
+    filter::{Cursor, LetterFilter, LetterPage, PageRequest, Sort},
+    letter::{Letter, LetterId, LetterSummary},
+};
+
+/// Facets whose index ranges one statement merges; SQLite allows 500 terms in a compound SELECT.
+const MERGED: usize = 200;
+
+const CONTENTS: &str = "SELECT letter_id, exchange, routing_key, properties, headers, earlier_deaths, remarks, body
+    FROM contents WHERE letter_id = $1";
+const BODY: &str = "SELECT body FROM contents WHERE letter_id = $1";
+
+impl Store {
+    /// One page of the letters that `filter` lets through.
+    pub async fn letters(&self, filter: &LetterFilter, page: &PageRequest) -> Result<LetterPage, StoreError> {
+        let matching = self.matching(filter).await?;
+        let range = Range { filter, page, limit: page.limit + 1 };
+        let mut items = Vec::new();
+        if walks(&matching) {
+            items = self.walk(&matching, &range).await?;
+        } else {
+            let facets: Vec<FacetId> = matching.ids().collect();
+            for chunk in facets.chunks(MERGED) {
+                items.extend(self.merge(chunk, &range).await?);
+            }
+            sort(&mut items, page.sort);
+        }
+        let more = items.len() > page.limit;
+        items.truncate(page.limit);
+        let next = items.last().filter(|_| more).map(|last| Cursor { received_at: last.received_at, id: last.id });
+        Ok(LetterPage { items, next })
+    }
+
+    pub async fn summary(&self, id: LetterId) -> Result<Option<LetterSummary>, StoreError> {
+        Ok(self.summaries(&[id]).await?.pop())
+    }
+
+    /// Those of `ids` that exist, in no particular order.
+    pub async fn summaries(&self, ids: &[LetterId]) -> Result<Vec<LetterSummary>, StoreError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows: Vec<SummaryRow> = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new("SELECT ");
+            query.push(SUMMARY_COLUMNS).push(" FROM letters l").push(JOINED).push(" WHERE l.id IN ");
+            push_ids(&mut query, ids);
+            query.build_query_as().fetch_all(pool).await?
+        });
+        rows.into_iter().map(LetterSummary::try_from).collect()
+    }
+
+    /// A letter with its contents.
+    pub async fn letter(&self, id: LetterId) -> Result<Option<Letter>, StoreError> {
+        let Some(summary) = self.summary(id).await? else { return Ok(None) };
+        let contents: Option<ContentsRow> = on!(self.db.reader(), |pool| sqlx::query_as(CONTENTS)
+            .bind(id.as_uuid())
+            .fetch_optional(pool)
+            .await?);
+        contents.map(|contents| contents.into_letter(summary)).transpose()
+    }
+
+    /// The exact bytes of a letter's body.
+    pub async fn body(&self, id: LetterId) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(on!(self.db.reader(), |pool| sqlx::query_scalar(BODY).bind(id.as_uuid()).fetch_optional(pool).await?))
+    }
+
+    /// Reads all letters by time and drops those of other facets: right where most of them match.
+    async fn walk(&self, matching: &Matching, range: &Range<'_>) -> Result<Vec<LetterSummary>, StoreError> {
+        let rows: Vec<SummaryRow> = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new("SELECT ");
+            query.push(SUMMARY_COLUMNS).push(" FROM letters l").push(JOINED).push(" WHERE l.facet_id IN (");
+            let mut ids = query.separated(", ");
+            matching.ids().for_each(|facet| _ = ids.push(facet.0));
+            query.push(")");
+            range.push_conditions(&mut query, "l.");
+            range.push_order(&mut query, "l.");
+            query.push(" LIMIT ").push(range.limit);
+            query.build_query_as().fetch_all(pool).await?
+        });
+        rows.into_iter().map(LetterSummary::try_from).collect()
+    }
+
+    /// Takes the first few of each facet from its index range and merges them.
+    async fn merge(&self, facets: &[FacetId], range: &Range<'_>) -> Result<Vec<LetterSummary>, StoreError> {
+        let rows: Vec<SummaryRow> = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new("SELECT ");
+            query.push(SUMMARY_COLUMNS).push(" FROM (");
+            for (n, facet) in facets.iter().enumerate() {
+                query.push(if n == 0 { "" } else { " UNION ALL " });
+                query.push("SELECT * FROM (SELECT id, received_at FROM letters WHERE facet_id = ").push(facet.0);
+                range.push_conditions(&mut query, "");
+                range.push_order(&mut query, "");
+                query.push(" LIMIT ").push(range.limit).push(") AS range_").push(n);
+            }
+            range.push_order(&mut query, "");
+            query.push(" LIMIT ").push(range.limit);
+            query.push(") AS page JOIN letters l ON l.id = page.id").push(JOINED);
+            range.push_order(&mut query, "l.");
+            query.build_query_as().fetch_all(pool).await?
+        });
+        rows.into_iter().map(LetterSummary::try_from).collect()
+    }
+}
+
+
+
+const JOINED: &str = " JOIN facets f ON f.id = l.facet_id LEFT JOIN retries r ON r.letter_id = l.id";
+
+/// Walking reads `everything / total` letters for each one it finds, merging reads one from every facet.
+fn walks(matching: &Matching) -> bool {
+    let facets = matching.facets.len() as u64;
+    matching.everything < matching.total().saturating_mul(facets)
+}
+
+/// Which part of a sorted list is meant.
+struct Range<'a> {
+    filter: &'a LetterFilter,
+    page: &'a PageRequest,
+    limit: usize,
+}
+
+impl Range<'_> {
+    fn push_conditions<DB: Database>(&self, query: &mut QueryBuilder<DB>, table: &str)
+    where
+        for<'q> i64: Encode<'q, DB> + Type<DB>,
+        for<'q> Uuid: Encode<'q, DB> + Type<DB>,
+    {
+        if let Some(since) = self.filter.since {
+            query.push(" AND ").push(table).push("received_at >= ").push_bind(since.as_micros());
+        }
+        if let Some(until) = self.filter.until {
+            query.push(" AND ").push(table).push("received_at < ").push_bind(until.as_micros());
+        }
+        if let Some(after) = self.page.after {
+            let beyond = match self.page.sort {
+                Sort::Newest => "<",
+                Sort::Oldest => ">",
+            };
+            query.push(format_args!(" AND ({table}received_at, {table}id) {beyond} ("));
+            query.push_bind(after.received_at.as_micros()).push(", ").push_bind(after.id.as_uuid()).push(")");
+        }
+    }
+
+    fn push_order<DB: Database>(&self, query: &mut QueryBuilder<DB>, table: &str) {
+        let direction = match self.page.sort {
+            Sort::Newest => "DESC",
+            Sort::Oldest => "ASC",
+        };
+        query.push(format_args!(" ORDER BY {table}received_at {direction}, {table}id {direction}"));
+    }
+}
+
+fn sort(items: &mut [LetterSummary], sort: Sort) {
+    items.sort_unstable_by_key(|item| (item.received_at, item.id));
+    if sort == Sort::Newest {
+        items.reverse();
+    }
+}
+
+/// Pushes `(id, id, …)`.
+pub(super) fn push_ids<DB: Database>(query: &mut QueryBuilder<DB>, ids: &[LetterId])
+where
+    for<'q> Uuid: Encode<'q, DB> + Type<DB>,
+{
+    query.push("(");
+    let mut separated = query.separated(", ");
+    for id in ids {
+        separated.push_bind(id.as_uuid());
+    }
+    query.push(")");
+}

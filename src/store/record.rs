@@ -1,0 +1,236 @@
+//! Taking letters in: one batch, one commit.
+
+use std::collections::{HashMap, HashSet};
+
+use sqlx::QueryBuilder;
+use uuid::Uuid;
+
+use super::{
+    Store, StoreError,
+    db::{Tx, on},
+    facets::{FacetId, FacetKey, FacetScope},
+    returned,
+    rows::bigint,
+    tally::Tally,
+    unsettled::{self, Settled, Unsettled},
+};
+use crate::{
+    domain::{
+        death::Failure,
+        history::Event,
+        letter::{Importance, LetterId, Status},
+        message::Message,
+        time::Timestamp,
+    },
+    store::history::{self, NewEntry},
+    typed_json,
+};
+
+/// What two deliveries of one message have in common: a hash over all that was published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Fingerprint(pub u128);
+
+/// A message that has come into the office.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// The id it gets if it turns out to be new.
+    pub id: LetterId,
+    /// The letter it says it is, when it was sent back by this office before and failed in the same queue again.
+    pub returning: Option<LetterId>,
+    pub fingerprint: Fingerprint,
+    /// RabbitMQ has delivered it before.
+    pub redelivered: bool,
+    pub received_at: Timestamp,
+    pub failure: Failure,
+    pub importance: Importance,
+    pub importance_by: &'static str,
+    pub message: Message,
+    pub remarks: Vec<String>,
+}
+
+/// Arrivals that are committed and then acknowledged together.
+#[derive(Debug)]
+pub struct IntakeBatch<'a> {
+    pub id: Uuid,
+    pub broker: &'a str,
+    /// The queue they were consumed from.
+    pub queue: &'a str,
+    pub recorded_at: Timestamp,
+    pub arrivals: &'a [Arrival],
+    /// Earlier batches that may be forgotten by now.
+    pub settled: Settled<'a>,
+}
+
+/// What became of an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recorded {
+    New(LetterId),
+    /// A letter that was sent back and failed again.
+    CameBack(LetterId),
+    /// Already here: the broker had not seen the acknowledgement.
+    Redelivered(LetterId),
+}
+
+impl Recorded {
+    pub const fn letter(self) -> LetterId {
+        match self {
+            Self::New(id) | Self::CameBack(id) | Self::Redelivered(id) => id,
+        }
+    }
+}
+
+impl Store {
+    /// Records a batch; when this returns, it is on disk. The answer has one entry for each arrival, in order.
+    pub async fn record(&self, batch: &IntakeBatch<'_>) -> Result<Vec<Recorded>, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let mut scope = self.facet_scope();
+        let mut tally = Tally::default();
+
+        unsettled::forget(&mut tx, batch.settled).await?;
+        let recorded = sort_out(&mut tx, batch).await?;
+        let pairs = || batch.arrivals.iter().zip(&recorded);
+
+        let new: Vec<&Arrival> =
+            pairs().filter(|(_, recorded)| matches!(recorded, Recorded::New(_))).map(|(arrival, _)| arrival).collect();
+        insert(&mut tx, &mut scope, &mut tally, batch.broker, &new).await?;
+        for (arrival, recorded) in pairs() {
+            if let Recorded::CameBack(id) = recorded {
+                returned::reopen(&mut tx, &mut scope, &mut tally, *id, arrival).await?;
+            }
+        }
+        note_redeliveries(&mut tx, batch, &recorded).await?;
+        let entries = pairs().map(|(arrival, recorded)| (arrival.fingerprint, recorded.letter()));
+        unsettled::remember(&mut tx, batch, entries).await?;
+
+        tally.apply(&mut tx).await?;
+        tx.commit().await?;
+        scope.committed();
+        Ok(recorded)
+    }
+}
+
+/// Tells new letters from those that came back and from mere redeliveries.
+async fn sort_out(tx: &mut Tx, batch: &IntakeBatch<'_>) -> Result<Vec<Recorded>, StoreError> {
+    let mut known = Unsettled::default();
+    if batch.arrivals.iter().any(|arrival| arrival.redelivered) {
+        known = Unsettled::load(tx, batch.broker, batch.queue).await?;
+    }
+    let claims: Vec<&Arrival> = batch.arrivals.iter().filter(|arrival| arrival.returning.is_some()).collect();
+    let returning: HashSet<LetterId> = returned::genuine(tx, batch.broker, &claims).await?;
+    let mut recorded = Vec::with_capacity(batch.arrivals.len());
+    for arrival in batch.arrivals {
+        let has_message_id = arrival.message.properties.message_id.is_some();
+        let duplicate = if arrival.redelivered { known.take(arrival.fingerprint, has_message_id) } else { None };
+        recorded.push(match (duplicate, arrival.returning) {
+            (Some(letter), _) => Recorded::Redelivered(letter),
+            (None, Some(letter)) if returning.contains(&arrival.id) => Recorded::CameBack(letter),
+            _ => Recorded::New(arrival.id),
+        });
+    }
+    known.save(tx).await?;
+    Ok(recorded)
+}
+
+async fn insert(
+    tx: &mut Tx,
+    scope: &mut FacetScope<'_>,
+    tally: &mut Tally,
+    broker: &str,
+    arrivals: &[&Arrival],
+) -> Result<(), StoreError> {
+    let mut facets: HashMap<FacetKey, FacetId> = HashMap::new();
+    let mut rows = Vec::with_capacity(arrivals.len());
+    for arrival in arrivals {
+        let key = open_facet(broker, arrival, arrival.importance);
+        let facet = match facets.get(&key) {
+            Some(facet) => *facet,
+            None => scope.id(tx, &key).await?,
+        };
+        facets.insert(key, facet);
+        tally.add(facet, arrival.received_at);
+        rows.push((facet, *arrival));
+    }
+    for chunk in rows.chunks(CHUNK) {
+        insert_letters(tx, chunk).await?;
+        insert_contents(tx, chunk).await?;
+    }
+    Ok(())
+}
+
+/// Rows in one statement: thirteen values each stay below SQLite's 32,766.
+const CHUNK: usize = 1_000;
+
+async fn insert_letters(tx: &mut Tx, rows: &[(FacetId, &Arrival)]) -> Result<(), StoreError> {
+    const INSERT: &str = "INSERT INTO letters (id, facet_id, received_at, first_received_at, first_failed_at,
+        last_failed_at, exchange, routing_key, attempts, importance_by, size, note, problem) ";
+    on!(tx, |tx| {
+        let mut insert = QueryBuilder::new(INSERT);
+        insert.push_values(rows, |mut row, (facet, arrival)| {
+            let failure = &arrival.failure;
+            row.push_bind(arrival.id.as_uuid())
+                .push_bind(facet.0)
+                .push_bind(arrival.received_at.as_micros())
+                .push_bind(arrival.received_at.as_micros())
+                .push_bind(failure.first_failed_at.map(Timestamp::as_micros))
+                .push_bind(arrival.received_at.as_micros())
+                .push_bind(&*failure.exchange)
+                .push_bind(&*failure.routing_key)
+                .push_bind(bigint(failure.attempts))
+                .push_bind(arrival.importance_by)
+                .push_bind(bigint(arrival.message.body.len() as u64))
+                .push("NULL, NULL");
+        });
+        insert.build().execute(&mut **tx).await?;
+    });
+    Ok(())
+}
+
+async fn insert_contents(tx: &mut Tx, rows: &[(FacetId, &Arrival)]) -> Result<(), StoreError> {
+    const INSERT: &str = "INSERT INTO contents (letter_id, exchange, routing_key, properties, headers,
+        earlier_deaths, remarks, body) ";
+    on!(tx, |tx| {
+        let mut insert = QueryBuilder::new(INSERT);
+        insert.push_values(rows, |mut row, (_, arrival)| {
+            let message = &arrival.message;
+            row.push_bind(arrival.id.as_uuid())
+                .push_bind(&*message.exchange)
+                .push_bind(&*message.routing_key)
+                .push_bind(typed_json::properties_to_string(&message.properties))
+                .push_bind(typed_json::table_to_string(&message.headers))
+                .push("'[]'")
+                .push_bind(serde_json::Value::from(arrival.remarks.clone()).to_string())
+                .push_bind(&*message.body);
+        });
+        insert.build().execute(&mut **tx).await?;
+    });
+    Ok(())
+}
+
+pub(super) fn open_facet(broker: &str, arrival: &Arrival, importance: Importance) -> FacetKey {
+    FacetKey {
+        broker: broker.to_owned(),
+        queue: arrival.failure.queue.clone().unwrap_or_default(),
+        reason: arrival.failure.reason,
+        status: Status::Open,
+        importance,
+    }
+}
+
+/// A message taken for one we have must not vanish in silence.
+async fn note_redeliveries(tx: &mut Tx, batch: &IntakeBatch<'_>, recorded: &[Recorded]) -> Result<(), StoreError> {
+    const DETAIL: &str = "RabbitMQ delivered it once more after an acknowledgement that did not get through";
+    let entries: Vec<NewEntry<'_>> = recorded
+        .iter()
+        .filter_map(|recorded| match recorded {
+            Recorded::Redelivered(letter) => Some(NewEntry {
+                letter: *letter,
+                at: batch.recorded_at,
+                event: Event::Redelivered,
+                by: crate::domain::actor::Actor::OFFICE,
+                detail: DETAIL.to_owned(),
+            }),
+            _ => None,
+        })
+        .collect();
+    history::append(tx, &entries).await
+}

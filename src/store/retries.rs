@@ -1,0 +1,270 @@
+//! Retries that wait, that are being published, and that are done.
+
+use std::{collections::HashMap, time::Duration};
+
+use sqlx::{FromRow, QueryBuilder};
+use uuid::Uuid;
+
+use super::{
+    Store, StoreError,
+    db::{Either, Sql, Tx, on},
+    history::{self, NewEntry},
+    letters::push_ids,
+    rows::{ContentsRow, bigint},
+    standing::{self, Standing, to_status},
+};
+use crate::domain::{
+    actor::Actor,
+    history::Event,
+    letter::{LetterId, Status},
+    message::Message,
+    retry::{ClaimedRetry, RetryOutcome},
+    time::Timestamp,
+};
+
+/// Ids in one statement.
+const CHUNK: usize = 1_000;
+
+const CLAIM: Sql = Sql {
+    sqlite: "UPDATE retries SET claimed_until = $1, claims = claims + 1 WHERE letter_id IN (
+            SELECT letter_id FROM retries WHERE broker = $2 AND due_at <= $3
+            AND (claimed_until IS NULL OR claimed_until <= $3) ORDER BY due_at LIMIT $4)
+        RETURNING letter_id",
+    postgres: "UPDATE retries SET claimed_until = $1, claims = claims + 1 WHERE letter_id IN (
+            SELECT letter_id FROM retries WHERE broker = $2 AND due_at <= $3
+            AND (claimed_until IS NULL OR claimed_until <= $3) ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED)
+        RETURNING letter_id",
+};
+
+#[derive(FromRow)]
+struct ClaimRow {
+    id: Uuid,
+    queue: String,
+    failed_queue: String,
+    actor: String,
+    attempts: i64,
+    due_at: i64,
+    size: i64,
+    claims: i64,
+}
+
+impl From<ClaimRow> for ClaimedRetry {
+    fn from(row: ClaimRow) -> Self {
+        Self {
+            id: LetterId::from_uuid(row.id),
+            queue: row.queue,
+            failed_queue: Some(row.failed_queue).filter(|queue| !queue.is_empty()),
+            by: Actor::named(row.actor),
+            attempts: row.attempts.unsigned_abs(),
+            due_at: Timestamp::from_micros(row.due_at),
+            size: row.size.unsigned_abs(),
+            claimed_before: row.claims > 1,
+        }
+    }
+}
+
+impl Store {
+    /// Claims retries that are due, oldest first, for `lease`; until then no other process publishes them.
+    ///
+    /// The claim is on disk when this returns: a process that dies while publishing leaves a trace of it.
+    pub async fn claim_due_retries(
+        &self,
+        broker: &str,
+        now: Timestamp,
+        lease: Duration,
+        limit: usize,
+    ) -> Result<Vec<ClaimedRetry>, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let sql = CLAIM.pick(&tx);
+        let ids: Vec<Uuid> = on!(&mut tx, |tx| sqlx::query_scalar(sql)
+            .bind(now.plus(lease).as_micros())
+            .bind(broker)
+            .bind(now.as_micros())
+            .bind(bigint(limit as u64))
+            .fetch_all(&mut **tx)
+            .await?);
+        let ids: Vec<LetterId> = ids.into_iter().map(LetterId::from_uuid).collect();
+        let mut claimed = claimed(&mut tx, &ids).await?;
+        tx.commit().await?;
+        claimed.sort_by_key(|retry| (retry.due_at, retry.id));
+        Ok(claimed)
+    }
+
+    /// When the next retry that nobody has claimed is due.
+    pub async fn next_retry_due(&self, broker: &str) -> Result<Option<Timestamp>, StoreError> {
+        const NEXT: &str = "SELECT due_at FROM retries WHERE broker = $1 AND claimed_until IS NULL
+            ORDER BY due_at LIMIT 1";
+        let due: Option<i64> =
+            on!(self.db.reader(), |pool| sqlx::query_scalar(NEXT).bind(broker).fetch_optional(pool).await?);
+        Ok(due.map(Timestamp::from_micros))
+    }
+
+    /// Ends the leases that a process which died has left behind, where nobody else can hold one: a SQLite ledger has
+    /// one office. On Postgres they end by themselves.
+    pub async fn release_abandoned_claims(&self) -> Result<(), StoreError> {
+        const RELEASE: &str = "UPDATE retries SET claimed_until = 0 WHERE claimed_until IS NOT NULL";
+        if let Either::Sqlite(pool) = self.db.writer() {
+            sqlx::query(RELEASE).execute(pool).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives claimed retries back that were not sent.
+    pub async fn unclaim_retries(&self, ids: &[LetterId]) -> Result<(), StoreError> {
+        self.set_claims(ids, "claimed_until = NULL, claims = claims - 1").await
+    }
+
+    /// Gives claimed retries back of which nobody knows whether they have arrived.
+    pub async fn end_leases(&self, ids: &[LetterId]) -> Result<(), StoreError> {
+        self.set_claims(ids, "claimed_until = NULL").await
+    }
+
+    /// Holds claims until then, as long as they are still held.
+    pub async fn renew_leases(&self, ids: &[LetterId], until: Timestamp) -> Result<(), StoreError> {
+        for chunk in ids.chunks(CHUNK) {
+            on!(self.db.writer(), |pool| {
+                let mut update = QueryBuilder::new("UPDATE retries SET claimed_until = ");
+                update.push_bind(until.as_micros()).push(" WHERE claimed_until IS NOT NULL AND letter_id IN ");
+                push_ids(&mut update, chunk);
+                update.build().execute(pool).await?;
+            });
+        }
+        Ok(())
+    }
+
+    async fn set_claims(&self, ids: &[LetterId], set: &'static str) -> Result<(), StoreError> {
+        for chunk in ids.chunks(CHUNK) {
+            on!(self.db.writer(), |pool| {
+                let mut update = QueryBuilder::new("UPDATE retries SET ");
+                update.push(set).push(" WHERE letter_id IN ");
+                push_ids(&mut update, chunk);
+                update.build().execute(pool).await?;
+            });
+        }
+        Ok(())
+    }
+
+    /// The messages of letters that are about to be published.
+    pub async fn messages(&self, ids: &[LetterId]) -> Result<HashMap<LetterId, Message>, StoreError> {
+        const SELECT: &str = "SELECT letter_id, exchange, routing_key, properties, headers, earlier_deaths, remarks,
+            body FROM contents WHERE letter_id IN ";
+        let mut messages = HashMap::with_capacity(ids.len());
+        for chunk in ids.chunks(CHUNK) {
+            let rows: Vec<ContentsRow> = on!(self.db.reader(), |pool| {
+                let mut query = QueryBuilder::new(SELECT);
+                push_ids(&mut query, chunk);
+                query.build_query_as().fetch_all(pool).await?
+            });
+            for row in rows {
+                messages.insert(LetterId::from_uuid(row.letter_id), row.into_message()?);
+            }
+        }
+        Ok(messages)
+    }
+
+    /// Writes down how publishing ended: what was confirmed is retried, what was not is open again and says why.
+    pub async fn finish_retries(
+        &self,
+        outcomes: &[(&ClaimedRetry, RetryOutcome)],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let mut scope = self.facet_scope();
+        let ids: Vec<LetterId> = outcomes.iter().map(|(retry, _)| retry.id).collect();
+        let standings = standing::lock(&mut tx, &ids).await?;
+        // One that failed again before its confirm was read is open already, and stays so.
+        let scheduled: HashMap<LetterId, &Standing> = standings
+            .iter()
+            .filter(|standing| standing.key.status == Status::Scheduled)
+            .map(|standing| (standing.id, standing))
+            .collect();
+        let ending = |confirmed: bool| -> Vec<&Standing> {
+            outcomes
+                .iter()
+                .filter(|(_, outcome)| (*outcome == RetryOutcome::Confirmed) == confirmed)
+                .filter_map(|(retry, _)| scheduled.get(&retry.id).copied())
+                .collect()
+        };
+        standing::change_facets(&mut tx, &mut scope, &ending(true), to_status(Status::Retried)).await?;
+        standing::change_facets(&mut tx, &mut scope, &ending(false), to_status(Status::Open)).await?;
+        note_problems(&mut tx, outcomes, &scheduled).await?;
+        let scheduled: Vec<LetterId> = scheduled.into_keys().collect();
+        unschedule(&mut tx, &scheduled).await?;
+        write_history(&mut tx, outcomes, now).await?;
+        tx.commit().await?;
+        scope.committed();
+        Ok(())
+    }
+}
+
+async fn claimed(tx: &mut Tx, ids: &[LetterId]) -> Result<Vec<ClaimedRetry>, StoreError> {
+    const SELECT: &str = "SELECT l.id, r.queue, f.queue AS failed_queue, r.actor, l.attempts, r.due_at, l.size,
+        r.claims FROM retries r JOIN letters l ON l.id = r.letter_id JOIN facets f ON f.id = l.facet_id
+        WHERE r.letter_id IN ";
+    let mut claimed = Vec::with_capacity(ids.len());
+    for chunk in ids.chunks(CHUNK) {
+        let rows: Vec<ClaimRow> = on!(&mut *tx, |tx| {
+            let mut query = QueryBuilder::new(SELECT);
+            push_ids(&mut query, chunk);
+            query.build_query_as().fetch_all(&mut **tx).await?
+        });
+        claimed.extend(rows.into_iter().map(ClaimedRetry::from));
+    }
+    Ok(claimed)
+}
+
+pub(super) async fn unschedule(tx: &mut Tx, ids: &[LetterId]) -> Result<(), StoreError> {
+    for chunk in ids.chunks(CHUNK) {
+        on!(&mut *tx, |tx| {
+            let mut delete = QueryBuilder::new("DELETE FROM retries WHERE letter_id IN ");
+            push_ids(&mut delete, chunk);
+            delete.build().execute(&mut **tx).await?;
+        });
+    }
+    Ok(())
+}
+
+async fn note_problems(
+    tx: &mut Tx,
+    outcomes: &[(&ClaimedRetry, RetryOutcome)],
+    scheduled: &HashMap<LetterId, &Standing>,
+) -> Result<(), StoreError> {
+    const NOTE: &str = "UPDATE letters SET problem = $1 WHERE id = $2";
+    for (retry, outcome) in outcomes {
+        let RetryOutcome::Failed(why) = outcome else { continue };
+        if scheduled.contains_key(&retry.id) {
+            on!(&mut *tx, |tx| sqlx::query(NOTE)
+                .bind(why)
+                .bind(retry.id.as_uuid())
+                .execute(&mut **tx)
+                .await.map(drop)?);
+        }
+    }
+    Ok(())
+}
+
+async fn write_history(
+    tx: &mut Tx,
+    outcomes: &[(&ClaimedRetry, RetryOutcome)],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let entries: Vec<NewEntry<'_>> = outcomes
+        .iter()
+        .map(|(retry, outcome)| {
+            let (event, detail) = describe(retry, outcome);
+            NewEntry { letter: retry.id, at: now, event, by: retry.by.as_str(), detail }
+        })
+        .collect();
+    history::append(tx, &entries).await
+}
+
+fn describe(retry: &ClaimedRetry, outcome: &RetryOutcome) -> (Event, String) {
+    match outcome {
+        RetryOutcome::Confirmed if retry.claimed_before => (
+            Event::Retried,
+            format!("to {}; an earlier try was cut short, so it may have gone twice", retry.queue),
+        ),
+        RetryOutcome::Confirmed => (Event::Retried, format!("to {}", retry.queue)),
+        RetryOutcome::Failed(why) => (Event::RetryFailed, why.clone()),
+    }
+}

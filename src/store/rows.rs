@@ -1,0 +1,177 @@
+//! Rows as they are stored, and the way back to the domain.
+
+use std::str::FromStr;
+
+use sqlx::FromRow;
+use uuid::Uuid;
+
+use super::StoreError;
+use crate::{
+    domain::{
+        actor::Actor,
+        death::Death,
+        history::HistoryEntry,
+        job::Job,
+        letter::{Letter, LetterId, LetterSummary},
+        message::Message,
+        time::Timestamp,
+    },
+    typed_json, xdeath,
+};
+
+/// The columns of [`SummaryRow`], from letters `l`, facets `f` and retries `r`.
+pub(super) const SUMMARY_COLUMNS: &str = "l.id, f.broker, f.queue, l.exchange, l.routing_key, f.reason, l.attempts,
+    l.first_failed_at, l.last_failed_at, l.received_at, r.due_at AS retry_at, f.status, f.importance, l.importance_by,
+    l.size, l.note, l.problem";
+
+#[derive(FromRow)]
+pub(super) struct SummaryRow {
+    id: Uuid,
+    broker: String,
+    queue: String,
+    exchange: String,
+    routing_key: String,
+    reason: String,
+    attempts: i64,
+    first_failed_at: Option<i64>,
+    last_failed_at: i64,
+    received_at: i64,
+    retry_at: Option<i64>,
+    status: String,
+    importance: String,
+    importance_by: String,
+    size: i64,
+    note: Option<String>,
+    problem: Option<String>,
+}
+
+impl TryFrom<SummaryRow> for LetterSummary {
+    type Error = StoreError;
+
+    fn try_from(row: SummaryRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: LetterId::from_uuid(row.id),
+            broker: row.broker,
+            queue: Some(row.queue).filter(|queue| !queue.is_empty()),
+            exchange: row.exchange,
+            routing_key: row.routing_key,
+            reason: parse("a reason", &row.reason)?,
+            attempts: row.attempts.unsigned_abs(),
+            first_failed_at: row.first_failed_at.map(Timestamp::from_micros),
+            last_failed_at: Timestamp::from_micros(row.last_failed_at),
+            received_at: Timestamp::from_micros(row.received_at),
+            retry_at: row.retry_at.map(Timestamp::from_micros),
+            status: parse("a status", &row.status)?,
+            importance: parse("an importance", &row.importance)?,
+            importance_by: row.importance_by,
+            size: row.size.unsigned_abs(),
+            note: row.note,
+            problem: row.problem,
+        })
+    }
+}
+
+#[derive(FromRow)]
+pub(super) struct ContentsRow {
+    pub(super) letter_id: Uuid,
+    exchange: String,
+    routing_key: String,
+    properties: String,
+    headers: String,
+    earlier_deaths: String,
+    remarks: String,
+    body: Vec<u8>,
+}
+
+impl ContentsRow {
+    pub(super) fn into_message(self) -> Result<Message, StoreError> {
+        Ok(Message {
+            exchange: self.exchange,
+            routing_key: self.routing_key,
+            properties: typed_json::properties_from_json(&json("properties", &self.properties)?)
+                .map_err(unreadable("properties"))?,
+            headers: typed_json::table_from_json(&json("headers", &self.headers)?).map_err(unreadable("headers"))?,
+            body: self.body,
+        })
+    }
+
+    /// The deaths of earlier rounds, which the headers no longer tell.
+    pub(super) fn earlier_deaths(&self) -> Result<Vec<Death>, StoreError> {
+        typed_json::deaths_from_json(&json("deaths", &self.earlier_deaths)?).map_err(unreadable("deaths"))
+    }
+
+    pub(super) fn into_letter(self, summary: LetterSummary) -> Result<Letter, StoreError> {
+        let earlier = self.earlier_deaths()?;
+        let remarks = serde_json::from_str(&self.remarks).map_err(|error| unreadable("remarks")(error.to_string()))?;
+        let message = self.into_message()?;
+        let mut deaths = xdeath::deaths(&message.headers);
+        deaths.extend(earlier);
+        Ok(Letter { summary, message, deaths, remarks })
+    }
+}
+
+#[derive(FromRow)]
+pub(super) struct HistoryRow {
+    at: i64,
+    event: String,
+    actor: String,
+    detail: String,
+}
+
+impl TryFrom<HistoryRow> for HistoryEntry {
+    type Error = StoreError;
+
+    fn try_from(row: HistoryRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            at: Timestamp::from_micros(row.at),
+            event: parse("an event", &row.event)?,
+            by: Actor::named(row.actor),
+            detail: row.detail,
+        })
+    }
+}
+
+#[derive(FromRow)]
+pub(super) struct JobRow {
+    id: Uuid,
+    action: String,
+    state: String,
+    total: i64,
+    done: i64,
+    failed: i64,
+    errors: String,
+}
+
+impl TryFrom<JobRow> for Job {
+    type Error = StoreError;
+
+    fn try_from(row: JobRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.id,
+            action: row.action,
+            state: parse("a job's state", &row.state)?,
+            total: row.total.unsigned_abs(),
+            done: row.done.unsigned_abs(),
+            failed: row.failed.unsigned_abs(),
+            errors: serde_json::from_str(&row.errors).map_err(|error| unreadable("errors")(error.to_string()))?,
+        })
+    }
+}
+
+/// Reads one of the contract's fixed words.
+pub(super) fn parse<T: FromStr<Err = String>>(what: &'static str, text: &str) -> Result<T, StoreError> {
+    text.parse().map_err(unreadable(what))
+}
+
+/// Counts and sizes are u64 to us and BIGINT to the databases.
+pub(super) fn bigint(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn json(what: &'static str, text: &str) -> Result<serde_json::Value, StoreError> {
+    serde_json::from_str(text).map_err(|error| unreadable(what)(error.to_string()))
+}
+
+fn unreadable(what: &'static str) -> impl Fn(String) -> StoreError {
+    move |why| StoreError::Unreadable { what, why }
+}

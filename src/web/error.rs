@@ -1,0 +1,223 @@
+//! What goes wrong, and how it is told: as a page, as problem+json (RFC 9457) or, to htmx, as a toast.
+//!
+//! A handler only says what is the matter. Who asked, and so in which form the answer goes out, is known out here, in
+//! [`present`]; that is also the one place where an error of ours is logged.
+
+use std::{any::Any, error::Error, sync::Arc};
+
+use askama::Template;
+use axum::{
+    Json,
+    extract::Request,
+    http::{HeaderMap, HeaderValue, Response as HttpResponse, StatusCode, header},
+    middleware::Next,
+    response::{Html, IntoResponse, Response},
+};
+use serde::Serialize;
+use tower_http::request_id::RequestId;
+use utoipa::ToSchema;
+
+use super::pages::{shell::Shell, toast::Toast};
+use crate::store::StoreError;
+
+/// Why a request is not answered as it wished.
+#[derive(Clone, Debug)]
+pub struct WebError {
+    pub status: StatusCode,
+    /// For a person, and never anything internal.
+    pub detail: String,
+    /// For the log.
+    cause: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+impl WebError {
+    pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        Self { status, detail: detail.into(), cause: None }
+    }
+
+    pub fn bad_request(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, detail)
+    }
+
+    pub fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, detail)
+    }
+
+    pub fn conflict(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, detail)
+    }
+
+    /// The request is well formed and asks for what cannot be.
+    pub fn unprocessable(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
+    }
+
+    fn internal(cause: impl Error + Send + Sync + 'static) -> Self {
+        let error = Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Something in the office broke. The log knows more.");
+        Self { cause: Some(Arc::new(cause)), ..error }
+    }
+}
+
+impl From<StoreError> for WebError {
+    fn from(error: StoreError) -> Self {
+        if !error.is_outage() {
+            return Self::internal(error);
+        }
+        let detail = "The ledger does not answer at the moment. Nothing is lost; the office keeps trying.";
+        Self { cause: Some(Arc::new(error)), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
+    }
+}
+
+impl From<askama::Error> for WebError {
+    fn from(error: askama::Error) -> Self {
+        Self::internal(error)
+    }
+}
+
+impl IntoResponse for WebError {
+    fn into_response(self) -> Response {
+        let mut response = self.status.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// Answers a panic like any other failure of ours.
+pub fn on_panic(_: Box<dyn Any + Send + 'static>) -> HttpResponse<axum::body::Body> {
+    #[derive(Debug, thiserror::Error)]
+    #[error("a handler panicked; the message stands above")]
+    struct Panicked;
+    WebError::internal(Panicked).into_response()
+}
+
+/// Gives every error its body.
+pub async fn present(request: Request, next: Next) -> Response {
+    let asker = Asker::of(&request);
+    let response = next.run(request).await;
+    match failure_in(&response) {
+        None => response,
+        Some(error) => asker.answer(&error, response.headers()),
+    }
+}
+
+/// An error of ours, or one that axum made by itself and left without a word.
+fn failure_in(response: &Response) -> Option<WebError> {
+    if let Some(error) = response.extensions().get::<WebError>() {
+        return Some(error.clone());
+    }
+    let detail = match response.status() {
+        StatusCode::NOT_FOUND if !response.headers().contains_key(header::CONTENT_TYPE) => "There is nothing at this address.",
+        StatusCode::METHOD_NOT_ALLOWED => "This address does not take that method.",
+        StatusCode::PAYLOAD_TOO_LARGE => "That is more than the office takes in one request.",
+        StatusCode::SERVICE_UNAVAILABLE if !response.headers().contains_key(header::CONTENT_TYPE) => {
+            "It took too long and was given up."
+        }
+        _ => return None,
+    };
+    Some(WebError::new(response.status(), detail))
+}
+
+/// An answer after RFC 9457.
+#[derive(Serialize, ToSchema)]
+pub struct Problem {
+    /// The name of the status.
+    title: String,
+    status: u16,
+    /// What is the matter, and what would be right instead.
+    detail: String,
+    /// Where it is a failure of the office: what to look for in its log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<String>,
+}
+
+/// An error page; it needs nothing of the ledger, which may be what is broken.
+#[derive(Template)]
+#[template(path = "error.html")]
+struct ErrorPage<'a> {
+    shell: Shell,
+    status: u16,
+    title: String,
+    detail: &'a str,
+    request_id: Option<String>,
+}
+
+/// Who asked, as far as it matters for the form of an answer.
+struct Asker {
+    wants: Wants,
+    request_id: String,
+}
+
+enum Wants {
+    Problem,
+    Toast,
+    Page,
+}
+
+impl Asker {
+    fn of(request: &Request) -> Self {
+        let wants = if request.uri().path().starts_with("/api/") {
+            Wants::Problem
+        } else if super::input::is_htmx(request.headers()) {
+            Wants::Toast
+        } else {
+            Wants::Page
+        };
+        let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok());
+        Self { wants, request_id: id.unwrap_or("none").to_owned() }
+    }
+
+    fn answer(&self, error: &WebError, original: &HeaderMap) -> Response {
+        let is_ours = error.status.is_server_error();
+        if is_ours {
+            let cause = error.cause.as_deref().map_or_else(|| error.detail.clone(), chain);
+            tracing::error!(request.id = self.request_id, status = error.status.as_u16(), "a request failed: {cause}");
+        }
+        let request_id = is_ours.then(|| self.request_id.clone());
+        let mut response = match self.wants {
+            Wants::Problem => problem(error, request_id),
+            Wants::Toast => Html(Toast::failure(error, request_id).to_html()).into_response(),
+            Wants::Page => page(error, request_id),
+        };
+        *response.status_mut() = error.status;
+        if let Some(allowed) = original.get(header::ALLOW) {
+            response.headers_mut().insert(header::ALLOW, allowed.clone());
+        }
+        response
+    }
+}
+
+fn problem(error: &WebError, request_id: Option<String>) -> Response {
+    let problem =
+        Problem { title: title(error.status), status: error.status.as_u16(), detail: error.detail.clone(), request_id };
+    let mut response = Json(problem).into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    response
+}
+
+fn page(error: &WebError, request_id: Option<String>) -> Response {
+    let page = ErrorPage {
+        shell: Shell::bare(),
+        status: error.status.as_u16(),
+        title: title(error.status),
+        detail: &error.detail,
+        request_id,
+    };
+    // A template fails only if memory does; then the bare detail is better than nothing.
+    page.render().map_or_else(|_| error.detail.clone().into_response(), |html| Html(html).into_response())
+}
+
+fn title(status: StatusCode) -> String {
+    status.canonical_reason().unwrap_or("Error").to_owned()
+}
+
+/// An error with all its causes, in one line.
+fn chain(error: &(dyn Error + Send + Sync)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,175 @@
+//! What comes with a request, read and checked.
+
+use std::time::Duration;
+
+use axum::{
+    body::Bytes,
+    extract::{FromRequest, FromRequestParts, Request},
+    http::{HeaderMap, StatusCode, header, request::Parts},
+};
+use jiff::{ToSpan, tz::TimeZone};
+use serde::de::DeserializeOwned;
+
+use super::{error::WebError, query::Pairs};
+use crate::domain::{letter::LetterId, time::Timestamp};
+
+/// Whether htmx asks, and not the browser itself.
+pub fn is_htmx(headers: &HeaderMap) -> bool {
+    headers.contains_key("hx-request")
+}
+
+/// The query of the address.
+pub struct QueryPairs(pub Pairs);
+
+impl<S: Sync> FromRequestParts<S> for QueryPairs {
+    type Rejection = WebError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, WebError> {
+        Ok(Self(Pairs::parse(parts.uri.query().unwrap_or_default().as_bytes())))
+    }
+}
+
+/// The letter that a path names.
+pub struct LetterPath(pub LetterId);
+
+impl<S: Send + Sync> FromRequestParts<S> for LetterPath {
+    type Rejection = WebError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, WebError> {
+        let path = axum::extract::Path::<String>::from_request_parts(parts, state).await;
+        let id = path.ok().and_then(|path| path.parse().ok());
+        id.map(Self).ok_or_else(|| WebError::not_found("There is no such letter; an id is a UUID."))
+    }
+}
+
+/// The fields of a form.
+pub struct FormPairs(pub Pairs);
+
+impl<S: Send + Sync> FromRequest<S> for FormPairs {
+    type Rejection = WebError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, WebError> {
+        require_type(request.headers(), "application/x-www-form-urlencoded")?;
+        Ok(Self(Pairs::parse(&read_body(request, state).await?)))
+    }
+}
+
+/// A body of JSON; an empty one counts as `{}`. What is wrong with it is told by the name of the field.
+pub struct JsonBody<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
+    type Rejection = WebError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, WebError> {
+        let media_type = require_type(request.headers(), "application/json");
+        let body = read_body(request, state).await?;
+        if body.is_empty() {
+            return read_json(b"{}").map(Self);
+        }
+        media_type?;
+        read_json(&body).map(Self)
+    }
+}
+
+fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, WebError> {
+    let mut json = serde_json::Deserializer::from_slice(body);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let (field, error) = (error.path().to_string(), error.into_inner());
+        match error.classify() {
+            serde_json::error::Category::Data if field == "." => WebError::unprocessable(without_place(&error)),
+            serde_json::error::Category::Data => WebError::unprocessable(format!("{field}: {}", without_place(&error))),
+            _ => WebError::bad_request(format!("The body is not JSON: {error}.")),
+        }
+    })?;
+    json.end().map_err(|error| WebError::bad_request(format!("The body is not JSON: {error}.")))?;
+    Ok(value)
+}
+
+/// Without the line and column, which help only those who typed the JSON by hand.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(text.clone(), |(what, _)| what.to_owned())
+}
+
+fn require_type(headers: &HeaderMap, expected: &str) -> Result<(), WebError> {
+    let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media_type = given.split(';').next().unwrap_or_default().trim();
+    if media_type.eq_ignore_ascii_case(expected) {
+        return Ok(());
+    }
+    Err(WebError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, format!("Send it with content-type {expected}.")))
+}
+
+async fn read_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, WebError> {
+    Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => WebError::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "That is more than the office takes in one request (2 MiB).",
+        ),
+        _ => WebError::bad_request("The body did not arrive whole."),
+    })
+}
+
+/// How long a retry waits: `now`, `tomorrow` (nine o'clock, UTC) or a duration.
+pub fn parse_delay(text: &str, now: Timestamp) -> Result<Duration, String> {
+    /// A retry later than this is surely a slip.
+    const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+    let delay = match text.trim() {
+        "" | "now" | "0" => Duration::ZERO,
+        "tomorrow" => until_tomorrow(now),
+        text => humantime::parse_duration(text).map_err(|_| format!("{text:?} is no delay; it takes 30s, 10m, 2h or 7d"))?,
+    };
+    if delay > LONGEST { Err(format!("{text:?} is too far away; a delay is a year at most")) } else { Ok(delay) }
+}
+
+fn until_tomorrow(now: Timestamp) -> Duration {
+    let nine_tomorrow = || {
+        let now = jiff::Timestamp::from_microsecond(now.as_micros())?.to_zoned(TimeZone::UTC);
+        now.checked_add(1.day())?.date().at(9, 0, 0, 0).to_zoned(TimeZone::UTC)
+    };
+    // Fails only at the end of the calendar.
+    nine_tomorrow().map_or(Duration::ZERO, |at| Timestamp::from_micros(at.timestamp().as_microsecond()).since(now))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays() {
+        // 21 Nov 2026, 10:04 UTC
+        let now = Timestamp::from_micros(1_795_254_240_000_000);
+        let check = |text, seconds| assert_eq!(parse_delay(text, now).ok().map(|delay| delay.as_secs()), seconds, "{text}");
+        check("", Some(0));
+        check("now", Some(0));
+        check("30s", Some(30));
+        check("1h 30m", Some(5_400));
+        check("tomorrow", Some(22 * 3_600 + 56 * 60));
+        check("soon", None);
+        check("-1s", None);
+        check("400d", None);
+    }
+
+    #[test]
+    fn json_is_refused_by_field() {
+        #[derive(serde::Deserialize, Debug)]
+        #[serde(deny_unknown_fields)]
+        struct Body {
+            #[serde(default)]
+            #[expect(dead_code)]
+            ids: Vec<LetterIdText>,
+        }
+        #[derive(serde::Deserialize, Debug)]
+        struct LetterIdText(#[expect(dead_code)] u8);
+        let check = |body: &str, status, part: &str| {
+            let error = read_json::<Body>(body.as_bytes()).expect_err(body);
+            assert_eq!(error.status.as_u16(), status, "{body}");
+            assert!(error.detail.contains(part), "{}", error.detail);
+        };
+        check("{", 400, "not JSON");
+        check("{} x", 400, "not JSON");
+        check("[]", 422, "ids");
+        check("{\"idz\": []}", 422, "idz");
+        check("{\"ids\": [1, \"a\"]}", 422, "ids[1]");
+    }
+}

@@ -1,0 +1,102 @@
+//! Floor 4: what a browser and a script see.
+//!
+//! Pages work as plain HTML; htmx makes them quick by asking for one block of the same page (`?part=`). The JSON API
+//! has types of its own. This floor decides how things are shown, asked for and refused. It knows no SQL and no AMQP,
+//! and every change it makes goes through [`Triage`].
+
+mod api;
+mod assets;
+mod error;
+mod events;
+mod health;
+mod input;
+mod pages;
+mod payload;
+mod query;
+mod security;
+mod view;
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    http::{Request, StatusCode},
+    middleware,
+    routing::get,
+};
+use tokio_util::sync::CancellationToken;
+use tower::ServiceBuilder;
+use tower_http::{
+    catch_panic::CatchPanicLayer,
+    compression::CompressionLayer,
+    request_id::{MakeRequestUuid, PropagateRequestIdLayer, RequestId, SetRequestIdLayer},
+    timeout::TimeoutLayer,
+    trace::TraceLayer,
+};
+use url::Url;
+
+use crate::{
+    broker::health::BrokerBoard,
+    clock::Clock,
+    metrics::Metrics,
+    pipeline::{news::News, triage::Triage},
+    store::Store,
+};
+
+/// How long a page or call may take until it is given up; opening a long list on a cold disk takes a fraction of it.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Everything that pages and API need of the lower floors.
+pub struct Office {
+    pub store: Store,
+    /// The one door for what people do to letters.
+    pub triage: Triage,
+    pub news: News,
+    pub brokers: BrokerBoard,
+    pub clock: Clock,
+    pub metrics: Metrics,
+    pub settings: WebSettings,
+}
+
+pub struct WebSettings {
+    /// The address that is really listened on: with port 0, the one that was given out.
+    pub listen: SocketAddr,
+    /// Where people reach this office; its host is accepted beside the address listened on.
+    pub public_url: Url,
+    /// A larger body is kept whole and not decoded; bytes.
+    pub decode_max_bytes: u64,
+    /// Named where an empty office tells how to point a first queue at it.
+    pub dead_letter_exchange: String,
+    /// Ends the event streams, which would otherwise hold up a shutdown for as long as a page is open.
+    pub closing: CancellationToken,
+}
+
+/// All pages, the API and what surrounds them.
+pub fn router(office: Arc<Office>) -> Router {
+    let hosts = security::Hosts::new(&office.settings);
+    // From the outside in: an error made anywhere inside is presented, compressed and carries the security headers.
+    let layers = ServiceBuilder::new()
+        .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
+        .layer(TraceLayer::new_for_http().make_span_with(request_span).on_failure(()))
+        .layer(PropagateRequestIdLayer::x_request_id())
+        .layer(CompressionLayer::new())
+        .layer(middleware::from_fn(security::set_headers))
+        .layer(middleware::from_fn(error::present))
+        .layer(CatchPanicLayer::custom(error::on_panic))
+        .layer(middleware::from_fn_with_state(hosts, security::refuse_foreign_hosts))
+        .layer(middleware::from_fn(security::refuse_other_sites))
+        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, PATIENCE));
+    Router::new()
+        .merge(pages::routes())
+        .merge(api::routes())
+        .merge(health::routes())
+        .route("/events", get(events::stream))
+        .route("/assets/{hash}/{name}", get(assets::serve))
+        .with_state(office)
+        .layer(layers)
+}
+
+fn request_span<B>(request: &Request<B>) -> tracing::Span {
+    let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok());
+    tracing::debug_span!("request", method = %request.method(), path = request.uri().path(), id = id.unwrap_or("none"))
+}

@@ -1,0 +1,317 @@
+//! The query part of an address as a filter, and back.
+//!
+//! Pages and API read the same words. What is not known is refused and the answer names what it takes: a mistyped
+//! `staus=open` must not list, or act on, everything.
+
+use std::{fmt::Display, str::FromStr, time::Duration};
+
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use jiff::{civil::DateTime, tz::TimeZone};
+use uuid::Uuid;
+
+use super::error::WebError;
+use crate::domain::{
+    death::Reason,
+    filter::{Cursor, LetterFilter, Sort},
+    letter::{Importance, LetterId, Status},
+    time::Timestamp,
+};
+
+/// Names and values, in order, that nobody has taken yet.
+#[derive(Clone, Debug, Default)]
+pub struct Pairs(Vec<(String, String)>);
+
+impl Pairs {
+    /// Reads an `application/x-www-form-urlencoded` text. Empty values count as left out: forms send them.
+    pub fn parse(text: &[u8]) -> Self {
+        let pairs = url::form_urlencoded::parse(text).filter(|(_, value)| !value.is_empty());
+        Self(pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
+    }
+
+    /// Every value of `name`.
+    pub fn take_all(&mut self, name: &str) -> Vec<String> {
+        self.0.extract_if(.., |(key, _)| key == name).map(|(_, value)| value).collect()
+    }
+
+    /// The only value of `name`.
+    pub fn take(&mut self, name: &str) -> Result<Option<String>, WebError> {
+        let mut values = self.take_all(name);
+        if values.len() > 1 {
+            return Err(WebError::bad_request(format!("{name} is given more than once")));
+        }
+        Ok(values.pop())
+    }
+
+    /// The only value of `name`, read.
+    pub fn take_parsed<T: FromStr<Err: Display>>(&mut self, name: &str) -> Result<Option<T>, WebError> {
+        self.take(name)?.map(|text| read(name, &text)).transpose()
+    }
+
+    /// Refuses what nobody has taken.
+    pub fn finish(self, known: &str) -> Result<(), WebError> {
+        match self.0.first() {
+            None => Ok(()),
+            Some((name, _)) => Err(WebError::bad_request(format!("{name:?} is no parameter here; there are {known}"))),
+        }
+    }
+
+    fn take_words<T: FromStr<Err: Display>>(&mut self, name: &str) -> Result<Vec<T>, WebError> {
+        self.take_names(name).iter().map(|word| read(name, word)).collect()
+    }
+
+    fn take_names(&mut self, name: &str) -> Vec<String> {
+        let values = self.take_all(name);
+        let names = values.iter().flat_map(|value| value.split(',')).map(str::trim).filter(|name| !name.is_empty());
+        names.map(str::to_owned).collect()
+    }
+}
+
+fn read<T: FromStr<Err: Display>>(name: &str, text: &str) -> Result<T, WebError> {
+    text.parse().map_err(|why| WebError::bad_request(format!("{name}: {why}")))
+}
+
+/// The words of [`LetterQuery`], to name them where another one was given.
+pub const WORDS: &str = "status, importance, broker, queue, reason, since, until, sort, limit, cursor";
+
+/// Which letters an address asks for. It stays as it was written, so that `since=24h` moves with the clock.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LetterQuery {
+    /// `None` when the address does not say; an empty list stands for all.
+    pub statuses: Option<Vec<Status>>,
+    pub importances: Vec<Importance>,
+    pub brokers: Vec<String>,
+    pub queues: Vec<String>,
+    pub reasons: Vec<Reason>,
+    pub since: Option<When>,
+    pub until: Option<When>,
+    pub sort: Sort,
+    pub limit: Option<usize>,
+    pub cursor: Option<Cursor>,
+}
+
+impl LetterQuery {
+    /// The word that stands for every status.
+    const ANY: &str = "all";
+    /// Stands for the letters whose queue is unknown, which the ledger keeps under the empty name.
+    pub const UNKNOWN_QUEUE: &str = "\"\"";
+    /// Letters a single answer holds at most.
+    pub const MAX_LIMIT: usize = 1_000;
+
+    pub fn take(pairs: &mut Pairs) -> Result<Self, WebError> {
+        Ok(Self {
+            statuses: take_statuses(pairs)?,
+            importances: pairs.take_words("importance")?,
+            brokers: pairs.take_names("broker"),
+            queues: pairs.take_names("queue"),
+            reasons: pairs.take_words("reason")?,
+            since: pairs.take_parsed("since")?,
+            until: pairs.take_parsed("until")?,
+            sort: take_sort(pairs)?,
+            limit: take_limit(pairs)?,
+            cursor: take_cursor(pairs)?,
+        })
+    }
+
+    pub fn filter(&self, now: Timestamp) -> LetterFilter {
+        let queue = |name: &String| if name == Self::UNKNOWN_QUEUE { String::new() } else { name.clone() };
+        LetterFilter {
+            statuses: self.statuses.clone().unwrap_or_default(),
+            importances: self.importances.clone(),
+            brokers: self.brokers.clone(),
+            queues: self.queues.iter().map(queue).collect(),
+            reasons: self.reasons.clone(),
+            since: self.since.as_ref().map(|when| when.resolve(now)),
+            until: self.until.as_ref().map(|when| when.resolve(now)),
+        }
+    }
+
+    /// As it stands in an address, without what says the default.
+    pub fn to_query(&self) -> String {
+        let statuses = self.statuses.as_ref().map(|all| if all.is_empty() { Self::ANY.to_owned() } else { words(all) });
+        let sort = if self.sort == Sort::Oldest { "oldest" } else { "" };
+        let pairs = [
+            ("status", statuses.unwrap_or_default()),
+            ("importance", words(&self.importances)),
+            ("broker", self.brokers.join(",")),
+            ("queue", self.queues.join(",")),
+            ("reason", words(&self.reasons)),
+            ("since", self.since.as_ref().map(When::to_string).unwrap_or_default()),
+            ("until", self.until.as_ref().map(When::to_string).unwrap_or_default()),
+            ("sort", sort.to_owned()),
+            ("limit", self.limit.map(|limit| limit.to_string()).unwrap_or_default()),
+            ("cursor", self.cursor.map(encode_cursor).unwrap_or_default()),
+        ];
+        encode(pairs.iter().map(|(name, value)| (*name, &**value)))
+    }
+
+    /// The same with other words and from the first page on.
+    pub fn with(&self, change: impl FnOnce(&mut Self)) -> Self {
+        let mut query = Self { cursor: None, ..self.clone() };
+        change(&mut query);
+        query
+    }
+
+    /// A queue's name as a pattern that matches it. A comma, which would end the name, is matched by `?`.
+    pub fn queue_pattern(queue: Option<&str>) -> String {
+        queue.map_or_else(|| Self::UNKNOWN_QUEUE.to_owned(), |name| name.replace(',', "?"))
+    }
+}
+
+/// Encodes what is not empty. Colons and commas may stand in a query as they are, and read better so.
+pub fn encode<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    for (name, value) in pairs.filter(|(_, value)| !value.is_empty()) {
+        query.append_pair(name, value);
+    }
+    query.finish().replace("%2C", ",").replace("%3A", ":")
+}
+
+fn words<T: Display>(all: &[T]) -> String {
+    all.iter().map(T::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn take_statuses(pairs: &mut Pairs) -> Result<Option<Vec<Status>>, WebError> {
+    let words = pairs.take_names("status");
+    if words.iter().any(|word| word == LetterQuery::ANY) {
+        return Ok(Some(Vec::new()));
+    }
+    let statuses = words.iter().map(|word| read("status", word)).collect::<Result<Vec<_>, _>>()?;
+    Ok((!statuses.is_empty()).then_some(statuses))
+}
+
+fn take_sort(pairs: &mut Pairs) -> Result<Sort, WebError> {
+    match pairs.take("sort")?.as_deref() {
+        None | Some("newest") => Ok(Sort::Newest),
+        Some("oldest") => Ok(Sort::Oldest),
+        Some(word) => Err(WebError::bad_request(format!("sort: {word:?} is no order; it takes one of newest, oldest"))),
+    }
+}
+
+fn take_limit(pairs: &mut Pairs) -> Result<Option<usize>, WebError> {
+    let max = LetterQuery::MAX_LIMIT;
+    let Some(text) = pairs.take("limit")? else { return Ok(None) };
+    match text.parse() {
+        Ok(limit) if (1..=max).contains(&limit) => Ok(Some(limit)),
+        _ => Err(WebError::bad_request(format!("limit: {text:?} is not possible; it takes a number from 1 to {max}"))),
+    }
+}
+
+fn take_cursor(pairs: &mut Pairs) -> Result<Option<Cursor>, WebError> {
+    let Some(text) = pairs.take("cursor")? else { return Ok(None) };
+    let unknown = || WebError::bad_request("cursor: it takes the next_cursor of an earlier answer");
+    decode_cursor(&text).map(Some).ok_or_else(unknown)
+}
+
+pub fn encode_cursor(cursor: Cursor) -> String {
+    let mut bytes = cursor.received_at.as_micros().to_be_bytes().to_vec();
+    bytes.extend(cursor.id.as_uuid().as_bytes());
+    BASE64_URL_SAFE_NO_PAD.encode(bytes)
+}
+
+fn decode_cursor(text: &str) -> Option<Cursor> {
+    let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
+    let (micros, id) = bytes.split_first_chunk::<8>()?;
+    let id = LetterId::from_uuid(Uuid::from_slice(id).ok()?);
+    Some(Cursor { received_at: Timestamp::from_micros(i64::from_be_bytes(*micros)), id })
+}
+
+/// A point in time as people write it: a date, or how long ago.
+#[derive(Clone, Debug, PartialEq)]
+pub enum When {
+    At(Timestamp),
+    Ago { length: Duration, text: String },
+}
+
+impl When {
+    pub fn resolve(&self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::At(at) => *at,
+            Self::Ago { length, .. } => now.minus(*length),
+        }
+    }
+}
+
+impl FromStr for When {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(length) = humantime::parse_duration(text) {
+            return Ok(Self::Ago { length, text: text.to_owned() });
+        }
+        let zoned = text.parse::<jiff::Timestamp>();
+        // What the date fields of a browser send has no zone; all our times are UTC.
+        let local = || text.parse::<DateTime>().and_then(|local| local.to_zoned(TimeZone::UTC)).map(|at| at.timestamp());
+        let at = zoned.or_else(|_| local()).map_err(|_| {
+            format!("{text:?} is no time; it takes 2026-11-21T10:00:00Z, or how long ago as 30m, 24h, 7d")
+        })?;
+        Ok(Self::At(Timestamp::from_micros(at.as_microsecond())))
+    }
+}
+
+impl Display for When {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::At(at) => f.write_str(&super::view::time::rfc3339(*at)),
+            Self::Ago { text, .. } => f.write_str(text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<LetterQuery, WebError> {
+        let mut pairs = Pairs::parse(text.as_bytes());
+        let query = LetterQuery::take(&mut pairs)?;
+        pairs.finish(WORDS).map(|()| query)
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let check = |text, canonical| assert_eq!(parse(text).map(|query| query.to_query()).ok().as_deref(), Some(canonical));
+        check("", "");
+        check("status=&queue=&broker=", "");
+        check("status=all", "status=all");
+        check("status=open,retried&importance=high", "status=open,retried&importance=high");
+        check("importance=high&importance=low", "importance=high,low");
+        check("queue=texts.*,a%20b&sort=newest", "queue=texts.*,a+b");
+        check("since=24h&sort=oldest", "since=24h&sort=oldest");
+        check("since=2026-11-21T10:00", "since=2026-11-21T10:00:00Z");
+        check("since=2026-11-21T12:00:00%2B02:00", "since=2026-11-21T10:00:00Z");
+        check("until=2026-11-21&limit=7", "until=2026-11-21T00:00:00Z&limit=7");
+    }
+
+    #[test]
+    fn what_is_unknown_is_refused_with_what_it_takes() {
+        let check = |text, part: &str| {
+            let error = parse(text).expect_err(text);
+            assert_eq!(error.status.as_u16(), 400);
+            assert!(error.detail.contains(part), "{text}: {}", error.detail);
+        };
+        check("staus=open", "status, importance");
+        check("status=opne", "open, scheduled, retried, discarded");
+        check("importance=high,huge", "critical, high, normal, low");
+        check("reason=x", "delivery_limit");
+        check("since=yesterday", "24h");
+        check("limit=0", "1 to 1000");
+        check("limit=1001", "1 to 1000");
+        check("sort=up", "newest, oldest");
+        check("cursor=xyz", "next_cursor");
+        check("limit=1&limit=2", "more than once");
+    }
+
+    #[test]
+    fn cursors_come_back() {
+        let cursor = Cursor { received_at: Timestamp::from_micros(-5), id: LetterId::from_uuid(Uuid::from_u128(7)) };
+        assert_eq!(decode_cursor(&encode_cursor(cursor)), Some(cursor));
+        assert_eq!(decode_cursor("AAAA"), None);
+    }
+
+    #[test]
+    fn names_become_patterns() {
+        assert_eq!(LetterQuery::queue_pattern(Some("a,b")), "a?b");
+        let unknown = LetterQuery { queues: vec![LetterQuery::queue_pattern(None)], ..LetterQuery::default() };
+        assert_eq!(parse(&unknown.to_query()).ok().map(|query| query.filter(Timestamp::MAX).queues), Some(vec![String::new()]));
+    }
+}

@@ -1,0 +1,225 @@
+//! Letters over time as bars, drawn by the server.
+
+use std::time::Duration;
+
+use super::{number, time};
+use crate::domain::{filter::HistogramBar, letter::Importance, time::Timestamp};
+
+/// Bars of a full chart, about; more would be thinner than a finger or a pointer can hit.
+const MAX_BARS: u32 = 97;
+/// Height of the drawing area in units of its view box.
+const HEIGHT: u64 = 100;
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
+/// What a chart covers, and how wide its bars are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    pub from: Timestamp,
+    pub to: Timestamp,
+    pub step: Duration,
+}
+
+impl Window {
+    /// Bars of a round width that cover `from` to `to`.
+    pub fn covering(from: Timestamp, to: Timestamp) -> Self {
+        /// The ledger keeps counts by five minutes, so bars are no narrower.
+        const STEPS: [u64; 11] =
+            [5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 7 * DAY, 28 * DAY];
+        let length = to.since(from);
+        let fits = |step: &Duration| length <= *step * (MAX_BARS - 1);
+        let widest = Duration::from_secs(364 * DAY);
+        let step = STEPS.map(Duration::from_secs).into_iter().find(fits).unwrap_or(widest);
+        let to = to.minus(Duration::from_micros(1)).floor_to(step).plus(step);
+        Self { from: from.floor_to(step).max(to.minus(step * MAX_BARS)), to, step }
+    }
+
+    /// What the filter asks for; without a beginning, enough to show `oldest`, but no less than a day.
+    pub fn asked(since: Option<Timestamp>, until: Option<Timestamp>, oldest: Option<Timestamp>, now: Timestamp) -> Self {
+        const SPANS: [u64; 4] = [DAY, 7 * DAY, 30 * DAY, 90 * DAY];
+        let to = until.map_or(now, |until| until.min(now));
+        let from = since.unwrap_or_else(|| {
+            let needed = oldest.map_or(Duration::ZERO, |oldest| to.since(oldest));
+            let span = SPANS.map(Duration::from_secs).into_iter().find(|span| *span >= needed);
+            to.minus(span.unwrap_or(needed))
+        });
+        Self::covering(from.min(to.minus(Duration::from_secs(5 * MINUTE))), to)
+    }
+
+    fn label(self, at: Timestamp) -> String {
+        let pattern = if self.step >= Duration::from_secs(DAY) {
+            "%-d %b %Y"
+        } else if self.to.since(self.from) > Duration::from_secs(25 * HOUR) {
+            "%-d %b %H:%M"
+        } else {
+            "%H:%M"
+        };
+        time::format(at, pattern)
+    }
+}
+
+#[derive(Debug)]
+pub struct Chart {
+    /// Width of the view box: ten units a bar.
+    pub width: usize,
+    pub bars: Vec<Bar>,
+    pub axis: Vec<String>,
+    /// What a person sees at a glance, for those who cannot.
+    pub summary: String,
+    /// `15 min`: how much a bar stands for.
+    pub step: String,
+    /// For the brush: seconds since the epoch at the left edge, and seconds a bar.
+    pub from_seconds: i64,
+    pub step_seconds: u64,
+    pub is_empty: bool,
+}
+
+/// One bar that has letters in it.
+#[derive(Debug)]
+pub struct Bar {
+    pub x: usize,
+    /// The same list, narrowed to the time of this bar.
+    pub href: String,
+    pub label: String,
+    pub parts: Vec<Part>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Part {
+    pub class: &'static str,
+    pub y: u64,
+    pub height: u64,
+}
+
+impl Chart {
+    /// Draws `bars`, which lie in `window`; `href` makes the address of a list from one time to another.
+    pub fn new(window: Window, bars: &[HistogramBar], now: Timestamp, href: impl Fn(Timestamp, Timestamp) -> String) -> Self {
+        let most = bars.iter().map(total).max().unwrap_or(0);
+        let drawn = bars.iter().filter(|bar| total(bar) > 0).map(|bar| {
+            let end = bar.from.plus(window.step);
+            Bar { x: position(window, bar.from), href: href(bar.from, end), label: label(window, bar), parts: stack(bar, most) }
+        });
+        Self {
+            width: position(window, window.to),
+            bars: drawn.collect(),
+            axis: axis(window, now),
+            summary: summary(window, bars),
+            step: time::span(window.step),
+            from_seconds: window.from.as_micros().div_euclid(1_000_000),
+            step_seconds: window.step.as_secs(),
+            is_empty: most == 0,
+        }
+    }
+}
+
+fn total(bar: &HistogramBar) -> u64 {
+    bar.counts.iter().sum()
+}
+
+fn position(window: Window, at: Timestamp) -> usize {
+    let bars = at.since(window.from).as_secs() / window.step.as_secs().max(1);
+    usize::try_from(bars).unwrap_or(usize::MAX).saturating_mul(10)
+}
+
+/// The weightiest importance on top, where it shows; none that is there is too flat to be seen.
+fn stack(bar: &HistogramBar, most: u64) -> Vec<Part> {
+    const LEAST: u64 = 3;
+    let usable = HEIGHT - LEAST * Importance::ALL.len() as u64;
+    let mut top = HEIGHT;
+    let mut parts = Vec::new();
+    for (importance, &count) in Importance::ALL.iter().zip(&bar.counts).rev().filter(|(_, count)| **count > 0) {
+        let share = u128::from(count) * u128::from(usable) / u128::from(most.max(1));
+        let height = LEAST + u64::try_from(share).unwrap_or(usable);
+        top = top.saturating_sub(height);
+        parts.push(Part { class: importance.as_str(), y: top, height });
+    }
+    parts
+}
+
+fn label(window: Window, bar: &HistogramBar) -> String {
+    let end = bar.from.plus(window.step);
+    let from = time::format(bar.from, "%-d %b %H:%M");
+    let pattern = if window.step >= Duration::from_secs(DAY) { "%-d %b %H:%M" } else { "%H:%M" };
+    let counts = Importance::ALL.iter().zip(&bar.counts).filter(|(_, count)| **count > 0);
+    let counts: Vec<_> = counts.map(|(importance, count)| format!("{} {importance}", number::thousands(*count))).collect();
+    let letters = number::plural(total(bar), "letter");
+    format!("{from} to {} UTC: {letters} ({})", time::format(end, pattern), counts.join(", "))
+}
+
+fn axis(window: Window, now: Timestamp) -> Vec<String> {
+    const GAPS: u32 = 4;
+    let gap = window.to.since(window.from) / GAPS;
+    let mut labels: Vec<_> = (0..=GAPS).map(|n| window.label(window.from.plus(gap * n))).collect();
+    if window.to >= now && let Some(last) = labels.last_mut() {
+        "now".clone_into(last);
+    }
+    labels
+}
+
+fn summary(window: Window, bars: &[HistogramBar]) -> String {
+    let letters = number::plural(bars.iter().map(total).sum(), "letter");
+    let length = time::span(window.to.since(window.from));
+    let text = format!("{letters} received in {length}, by bars of {}", time::span(window.step));
+    match bars.iter().max_by_key(|bar| total(bar)) {
+        Some(most) if total(most) > 0 => format!("{text}; most of them {}", label(window, most)),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_micros(1_795_254_240_000_000);
+
+    fn ago(seconds: u64) -> Timestamp {
+        NOW.minus(Duration::from_secs(seconds))
+    }
+
+    #[test]
+    fn windows_have_round_bars() {
+        let check = |seconds, step| {
+            let window = Window::covering(ago(seconds), NOW);
+            assert_eq!(window.step.as_secs(), step);
+            assert!(window.from <= ago(seconds) && window.to >= NOW);
+            assert!(position(window, window.to) <= 10 * MAX_BARS as usize);
+        };
+        check(HOUR, 5 * MINUTE);
+        check(DAY, 15 * MINUTE);
+        check(7 * DAY, 3 * HOUR);
+        check(90 * DAY, DAY);
+        check(40 * 364 * DAY, 364 * DAY);
+    }
+
+    #[test]
+    fn without_a_beginning_the_oldest_is_in_it() {
+        let check = |oldest: Option<Timestamp>, days| {
+            let window = Window::asked(None, None, oldest, NOW);
+            assert!(window.to.since(window.from).as_secs() <= days * DAY + window.step.as_secs());
+            assert!(oldest.is_none_or(|oldest| window.from <= oldest));
+        };
+        check(None, 1);
+        check(Some(ago(10)), 1);
+        check(Some(ago(2 * DAY)), 7);
+        check(Some(ago(1_000 * DAY)), 1_028);
+    }
+
+    #[test]
+    fn absurd_times_make_a_chart_all_the_same() {
+        for (since, until) in [(Timestamp::from_micros(i64::MIN), NOW), (NOW, ago(DAY)), (Timestamp::MAX, Timestamp::MAX)] {
+            let window = Window::asked(Some(since), Some(until), None, NOW);
+            assert!(window.from < window.to, "{window:?}");
+            assert!(position(window, window.to) <= 10 * MAX_BARS as usize);
+        }
+    }
+
+    #[test]
+    fn bars_stay_inside_and_show_the_smallest_part() {
+        let bar = HistogramBar { from: ago(0), counts: [1, 0, u64::MAX / 4, 2] };
+        let parts = stack(&bar, total(&bar));
+        assert_eq!(parts.iter().map(|part| part.class).collect::<Vec<_>>(), ["low", "normal", "critical"]);
+        assert!(parts.iter().all(|part| part.height >= 3));
+        assert_eq!(parts.iter().map(|part| part.height).sum::<u64>(), HEIGHT - parts[2].y);
+    }
+}

@@ -1,0 +1,53 @@
+//! What happened to a letter, line by line.
+
+use super::{text, time::Moment};
+use crate::domain::{
+    history::{Event, HistoryEntry},
+    time::Timestamp,
+};
+
+#[derive(Debug)]
+pub struct HistoryLine {
+    pub at: Moment,
+    pub label: &'static str,
+    /// The class of its dot.
+    pub class: &'static str,
+    pub by: String,
+    pub detail: String,
+}
+
+impl HistoryLine {
+    pub fn new(entry: &HistoryEntry, now: Timestamp) -> Self {
+        Self {
+            at: Moment::new(entry.at, now),
+            label: label(entry.event),
+            class: class(entry.event),
+            by: text::one_line(entry.by.as_str()),
+            detail: text::visible(&entry.detail).into_owned(),
+        }
+    }
+}
+
+const fn label(event: Event) -> &'static str {
+    match event {
+        Event::Received => "Received",
+        Event::CameBack => "Failed again and came back",
+        Event::Redelivered => "Delivered once more",
+        Event::RetryScheduled => "Retry scheduled",
+        Event::Retried => "Sent back",
+        Event::RetryFailed => "Retry failed",
+        Event::Discarded => "Discarded",
+        Event::Reopened => "Reopened",
+        Event::ImportanceSet => "Importance set",
+        Event::NoteSet => "Note set",
+    }
+}
+
+const fn class(event: Event) -> &'static str {
+    match event {
+        Event::CameBack | Event::RetryFailed => "bad",
+        Event::Retried => "good",
+        Event::RetryScheduled => "pending",
+        _ => "",
+    }
+}

@@ -1,0 +1,17 @@
+//! How things look in words: times, numbers, payloads, rows. Pure: it reads no ledger and has no clock.
+//!
+//! Templates hold no logic beyond `if` and `for`; what they print is made here.
+
+pub mod chart;
+pub mod deaths;
+pub mod fields;
+pub mod hex;
+pub mod history;
+pub mod json;
+pub mod letter;
+pub mod number;
+pub mod payload;
+pub mod postmark;
+pub mod row;
+pub mod text;
+pub mod time;

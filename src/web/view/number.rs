@@ -1,0 +1,66 @@
+//! Numbers for people.
+
+/// `1284` as `1,284`.
+pub fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `3 letters`, `1 letter`.
+pub fn plural(n: u64, noun: &str) -> String {
+    let ending = if n == 1 { "" } else { "s" };
+    format!("{} {noun}{ending}", thousands(n))
+}
+
+/// `1 try`, `4 tries`.
+pub fn tries(n: u64) -> String {
+    if n == 1 { "1 try".to_owned() } else { format!("{} tries", thousands(n)) }
+}
+
+/// `812 bytes`, `1.2 KiB`, `64.0 MiB`.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if n < 1024 {
+        return plural(n, "byte");
+    }
+    let mut tenths = n.saturating_mul(10) / 1024;
+    let mut unit = 0;
+    while tenths >= 10_240 && unit + 1 < UNITS.len() {
+        tenths /= 1024;
+        unit += 1;
+    }
+    format!("{}.{} {}", thousands(tenths / 10), tenths % 10, UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_grouped() {
+        let check = |n, expected: &str| assert_eq!(thousands(n), expected);
+        check(0, "0");
+        check(999, "999");
+        check(1_000, "1,000");
+        check(1_234_567, "1,234,567");
+        check(u64::MAX, "18,446,744,073,709,551,615");
+    }
+
+    #[test]
+    fn bytes_in_the_unit_that_reads_best() {
+        let check = |n, expected: &str| assert_eq!(bytes(n), expected);
+        check(0, "0 bytes");
+        check(1, "1 byte");
+        check(1_023, "1,023 bytes");
+        check(1_024, "1.0 KiB");
+        check(1_300, "1.2 KiB");
+        check(64 * 1024 * 1024, "64.0 MiB");
+    }
+}

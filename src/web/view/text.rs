@@ -1,0 +1,79 @@
+//! Text that came in with a message, made harmless to the eye.
+
+use std::borrow::Cow;
+
+/// Shows what would otherwise be invisible or turn the line around: control characters as their pictures, the marks
+/// that override the direction of writing as `‹U+202E›`. Line breaks and tabs stay.
+///
+/// Escaping for HTML is not done here; the templates do that to everything.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(Shown).map(|shown| shown.to_string()).collect())
+}
+
+/// The same on one line, for names.
+pub fn one_line(text: &str) -> String {
+    visible(text).replace('\n', "␊").replace('\t', "␉")
+}
+
+/// The first `limit` characters, with an ellipsis where something was cut.
+pub fn shortened(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+/// Where `text` has to be cut to take at most `limit` bytes.
+pub fn floor_char(text: &str, limit: usize) -> usize {
+    if limit >= text.len() { text.len() } else { text.floor_char_boundary(limit) }
+}
+
+pub fn is_hidden(c: char) -> bool {
+    (c.is_control() && c != '\n' && c != '\t') || overrides_direction(c)
+}
+
+/// Marks that reorder the text around them, known from source code that reads other than it runs (CVE-2021-42574).
+fn overrides_direction(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+struct Shown(char);
+
+impl std::fmt::Display for Shown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        /// Pictures of the first 32 characters stand in their order.
+        const PICTURES: u32 = 0x2400;
+        match self.0 {
+            c if !is_hidden(c) => write!(f, "{c}"),
+            c if u32::from(c) < 32 => write!(f, "{}", char::from_u32(PICTURES + u32::from(c)).unwrap_or('␦')),
+            '\u{7f}' => f.write_str("␡"),
+            c => write!(f, "‹U+{:04X}›", u32::from(c)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_characters_are_shown() {
+        let check = |text, expected: &str| assert_eq!(visible(text), expected);
+        check("plain ö text\n\tnext", "plain ö text\n\tnext");
+        check("a\0b\u{1b}c\u{7f}", "a␀b␛c␡");
+        check("user\u{202e}txt.exe", "user‹U+202E›txt.exe");
+        check("\u{85}", "‹U+0085›");
+        assert_eq!(one_line("a\nb"), "a␊b");
+    }
+
+    #[test]
+    fn cuts_between_characters() {
+        assert_eq!(shortened("äöü", 2), "äö…");
+        assert_eq!(shortened("äöü", 3), "äöü");
+        assert_eq!(floor_char("äöü", 3), 2);
+        assert_eq!(floor_char("äöü", 99), 6);
+    }
+}

@@ -1,0 +1,116 @@
+//! Times for people: relative where one skims, absolute in UTC where one compares.
+
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+
+use crate::domain::time::Timestamp;
+
+/// A point in time in all the ways a page shows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// RFC 3339, for machines.
+    pub iso: String,
+    /// `21 Nov 2026, 09:42:07 UTC`
+    pub absolute: String,
+    /// `6 min ago`, `in 4 min`, `now`
+    pub relative: String,
+    /// `6 min`
+    pub short: String,
+    /// `09:42:07` on the day of looking, `21 Nov 09:42` in the same year, else with the year.
+    pub compact: String,
+}
+
+impl Moment {
+    pub fn new(at: Timestamp, now: Timestamp) -> Self {
+        Self {
+            iso: rfc3339(at),
+            absolute: format(at, "%-d %b %Y, %H:%M:%S UTC"),
+            relative: relative(at, now),
+            short: span(now.since(at).max(at.since(now))),
+            compact: compact(at, now),
+        }
+    }
+}
+
+/// RFC 3339 in UTC. What lies outside its years is shown as the last or first instant inside.
+pub fn rfc3339(at: Timestamp) -> String {
+    calendar(at).to_string()
+}
+
+/// In the letters of `strftime`, in UTC.
+pub fn format(at: Timestamp, pattern: &str) -> String {
+    calendar(at).to_zoned(TimeZone::UTC).strftime(pattern).to_string()
+}
+
+/// `41 s`, `6 min`, `5 h`, `2 d`, `3 y`: the largest unit says enough.
+pub fn span(length: Duration) -> String {
+    let seconds = length.as_secs();
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..86_400 => format!("{} h", seconds / 3_600),
+        86_400..63_072_000 => format!("{} d", seconds / 86_400),
+        _ => format!("{} y", super::number::thousands(seconds / 31_536_000)),
+    }
+}
+
+fn relative(at: Timestamp, now: Timestamp) -> String {
+    let (past, future) = (now.since(at), at.since(now));
+    if past < Duration::from_secs(1) && future < Duration::from_secs(1) {
+        return "now".to_owned();
+    }
+    if future.is_zero() { format!("{} ago", span(past)) } else { format!("in {}", span(future)) }
+}
+
+fn compact(at: Timestamp, now: Timestamp) -> String {
+    let day = |time| format(time, "%Y-%m-%d");
+    let year = |time| format(time, "%Y");
+    if day(at) == day(now) {
+        format(at, "%H:%M:%S")
+    } else if year(at) == year(now) {
+        format(at, "%-d %b %H:%M")
+    } else {
+        format(at, "%-d %b %Y")
+    }
+}
+
+/// Our times reach further than the calendar's; a message may carry any number.
+fn calendar(at: Timestamp) -> jiff::Timestamp {
+    let nearest = if at.as_micros() < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX };
+    jiff::Timestamp::from_microsecond(at.as_micros()).unwrap_or(nearest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_micros(1_795_254_240_000_000);
+
+    fn ago(seconds: u64) -> Moment {
+        Moment::new(NOW.minus(Duration::from_secs(seconds)), NOW)
+    }
+
+    #[test]
+    fn says_how_long_ago_and_when() {
+        assert_eq!(ago(0).relative, "now");
+        assert_eq!(ago(41).relative, "41 s ago");
+        assert_eq!(ago(7_200).short, "2 h");
+        assert_eq!(ago(0).iso, "2026-11-21T10:04:00Z");
+        assert_eq!(ago(0).absolute, "21 Nov 2026, 10:04:00 UTC");
+        assert_eq!(Moment::new(NOW.plus(Duration::from_secs(240)), NOW).relative, "in 4 min");
+    }
+
+    #[test]
+    fn compact_grows_with_distance() {
+        assert_eq!(ago(60).compact, "10:03:00");
+        assert_eq!(ago(86_400).compact, "20 Nov 10:04");
+        assert_eq!(ago(400 * 86_400).compact, "17 Oct 2025");
+    }
+
+    #[test]
+    fn stands_times_beyond_the_calendar() {
+        assert!(Moment::new(Timestamp::MAX, NOW).iso.starts_with("9999-"));
+        assert!(Moment::new(Timestamp::from_micros(i64::MIN), NOW).iso.starts_with("-009999-"));
+    }
+}

@@ -1,0 +1,91 @@
+//! Real servers for the integration tests and benchmarks: private, throw-away, on free loopback ports.
+//!
+//! What is not installed is skipped with a word on standard error, unless `DLO_TEST_REQUIRE=all` says that everything
+//! has to be here. Whatever is started dies with this process, however that ends (see [`process::Leash`]).
+//!
+//! The servers themselves are started by the scripts in `tests/rig`, which `make demo` uses too.
+#![allow(dead_code, reason = "tests and benchmarks include these modules and each uses a part of them")]
+#![expect(
+    clippy::expect_used,
+    reason = "in helpers of tests a panic that says what was expected is the error handling"
+)]
+
+pub mod browser;
+pub mod postgres;
+pub mod process;
+pub mod rabbit;
+
+use std::{
+    collections::HashMap,
+    env,
+    io::Write,
+    path::PathBuf,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use process::Leashed;
+
+/// A script of `tests/rig`.
+fn rig_script(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/rig").join(name)
+}
+
+/// A new directory under `target/` for the data of one server, deleted when dropped.
+fn scratch_dir(prefix: &str) -> tempfile::TempDir {
+    tempfile::Builder::new().prefix(prefix).tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("target/tmp can be written")
+}
+
+/// How long a server may take to come up before a test fails; generous, since all tests may be waiting for two cores.
+const START_TIMEOUT: Duration = Duration::from_secs(100);
+
+/// What a server script of `tests/rig` told about itself before it said `READY`.
+struct ServerFacts(HashMap<String, String>);
+
+impl ServerFacts {
+    /// Blocks until the server is ready.
+    fn await_from(server: &Leashed) -> Self {
+        server.line_with("READY", START_TIMEOUT);
+        let lines = server.lines();
+        let facts = lines.iter().filter_map(|line| line.split_once('='));
+        Self(facts.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
+    }
+
+    fn get(&self, key: &str) -> Option<&str> {
+        self.0.get(key).map(String::as_str)
+    }
+
+    fn require(&self, key: &str) -> &str {
+        self.get(key).unwrap_or_else(|| panic!("the server's script says nothing of {key}"))
+    }
+}
+
+/// The path of a program that tests need, or `None` if it is not installed and tests may be skipped for it.
+fn find_or_skip(program: &str) -> Option<PathBuf> {
+    let found = Command::new(rig_script("find.sh"))
+        .arg(program)
+        .stderr(Stdio::inherit())
+        .output()
+        .expect("tests/rig/find.sh runs");
+    if found.status.success() {
+        let path = String::from_utf8(found.stdout).expect("the path is UTF-8");
+        return Some(PathBuf::from(path.trim_end()));
+    }
+    skip(&format!("{program} is not installed here; `make setup` installs it"));
+    None
+}
+
+/// Tells why a test is skipped, or fails it where nothing may be skipped.
+fn skip(why: &str) {
+    assert!(
+        env::var_os("DLO_TEST_REQUIRE").is_none_or(|required| required != "all"),
+        "{why}, and DLO_TEST_REQUIRE=all allows no skipping"
+    );
+    // Not `eprintln!`: libtest would swallow it, since the test then passes.
+    drop(writeln!(std::io::stderr(), "skipped: {why}"));
+}
+
+/// A name of letters and digits that nothing else has.
+fn unique_name(prefix: &str) -> String {
+    format!("{prefix}{}", uuid::Uuid::now_v7().simple())
+}

@@ -1,0 +1,102 @@
+//! A private PostgreSQL, and a database of its own for each test.
+
+use std::{path::PathBuf, process::Command, sync::OnceLock, time::Duration};
+
+use super::{
+    ServerFacts, find_or_skip,
+    process::{Leash, Leashed},
+    rig_script, scratch_dir, unique_name,
+};
+
+/// Enough for the server to drop its connections and to give back its shared memory.
+const STOP_GRACE: Duration = Duration::from_secs(5);
+
+/// A private PostgreSQL server. It stops when dropped or when this process ends.
+pub struct Postgres {
+    admin: Admin,
+    /// Only held: its end is the server's end.
+    _server: Leashed,
+}
+
+impl Postgres {
+    /// The server that all tests share, started by the first to ask; `None` where tests for it may be skipped.
+    /// It never waits for the disk.
+    pub fn shared() -> Option<&'static Self> {
+        static SHARED: OnceLock<Option<Postgres>> = OnceLock::new();
+        SHARED.get_or_init(|| Self::start(&[])).as_ref()
+    }
+
+    /// A server of one's own that syncs to disk as a real one does, for benchmarks.
+    pub fn durable() -> Option<Self> {
+        Self::start(&["--durable"])
+    }
+
+    /// A new, empty database.
+    pub fn database(&self) -> TestDatabase {
+        self.create_database("template0")
+    }
+
+    /// A new database with the content of another, to which nothing may be connected at that moment.
+    pub fn copy_of(&self, template: &TestDatabase) -> TestDatabase {
+        self.create_database(&template.name)
+    }
+
+    fn start(options: &[&str]) -> Option<Self> {
+        find_or_skip("postgres")?;
+        // Deleted by the leash: a server in a `static` is never dropped.
+        let dir = scratch_dir("postgres-").keep();
+        let mut script = Command::new(rig_script("postgres.sh"));
+        script.arg(&dir).args(options);
+        let server = Leash::on(script).grace(STOP_GRACE).then_remove(&dir).spawn();
+        let facts = ServerFacts::await_from(&server);
+        Some(Self {
+            admin: Admin { psql: facts.require("PSQL").into(), server_url: facts.require("POSTGRES_URL").to_owned() },
+            _server: server,
+        })
+    }
+
+    fn create_database(&self, template: &str) -> TestDatabase {
+        let name = unique_name("test_");
+        self.admin.execute(&format!("create database {name} template {template}"));
+        TestDatabase { url: self.admin.database_url(&name), name, admin: self.admin.clone() }
+    }
+}
+
+/// A database for one test, dropped with this value even if something is still connected to it.
+pub struct TestDatabase {
+    pub url: String,
+    name: String,
+    admin: Admin,
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        self.admin.execute(&format!("drop database {} with (force)", self.name));
+    }
+}
+
+/// Creates and drops databases. It does so with `psql`, which needs no runtime and so works in `Drop`.
+#[derive(Clone)]
+struct Admin {
+    psql: PathBuf,
+    /// Without a database.
+    server_url: String,
+}
+
+impl Admin {
+    fn database_url(&self, name: &str) -> String {
+        format!("{}/{name}", self.server_url)
+    }
+
+    fn execute(&self, statement: &str) {
+        let status = Command::new(&self.psql)
+            .args(["--no-psqlrc", "--quiet", "--command", statement])
+            .arg(self.database_url("postgres"))
+            .status()
+            .expect("psql runs");
+        // A panic while a test panics already would abort all the others.
+        if !status.success() && !std::thread::panicking() {
+            panic!("psql failed: {statement}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Child processes that cannot outlive this one, and waiting for things to come about.
+
+use std::{
+    ffi::OsString,
+    io::{BufRead, BufReader, PipeReader, PipeWriter},
+    os::unix::process::CommandExt,
+    panic::Location,
+    path::Path,
+    process::{Child, Command, ExitStatus},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use super::rig_script;
+
+/// How to run a command that surely dies when this process dies, even by SIGKILL.
+///
+/// `tests/rig/leash.sh` runs the command and ends it, with all it started, when the pipe that is its standard input
+/// closes. This process holds the only other end of that pipe.
+pub struct Leash {
+    command: Command,
+    options: Vec<OsString>,
+}
+
+impl Leash {
+    /// Takes program, arguments, environment and directory of `command`. Its input is empty; both of its outputs go to
+    /// [`Leashed::line_with`].
+    pub fn on(command: Command) -> Self {
+        let options = Vec::new();
+        Self { command, options }
+    }
+
+    /// Lets the command tidy up after a SIGTERM before it is killed; without this there is only the SIGKILL.
+    pub fn grace(mut self, grace: Duration) -> Self {
+        let seconds = grace.as_secs().to_string();
+        self.options.extend(["--grace".into(), seconds.into()]);
+        self
+    }
+
+    /// Deletes a directory when everything is dead; this happens even when the test process was killed.
+    pub fn then_remove(mut self, dir: &Path) -> Self {
+        self.options.extend(["--remove".into(), dir.into()]);
+        self
+    }
+
+    /// # Panics
+    /// When the machine cannot start a process.
+    pub fn spawn(self) -> Leashed {
+        let (output, sink) = std::io::pipe().expect("a pipe for the output");
+        let (leash_end, lifeline) = std::io::pipe().expect("a pipe for the leash");
+        let child = self
+            .into_leash_command()
+            .stdin(leash_end)
+            .stdout(sink.try_clone().expect("the pipe's end can be shared"))
+            .stderr(sink)
+            // A signal to the whole group of this process, as from Ctrl-C or a test runner, must not hit the leash.
+            .process_group(0)
+            .spawn()
+            .expect("tests/rig/leash.sh runs");
+        Leashed { child, lifeline: Some(lifeline), output: Output::of(output) }
+    }
+
+    fn into_leash_command(self) -> Command {
+        let mut leash = Command::new(rig_script("leash.sh"));
+        leash.args(self.options).arg(self.command.get_program()).args(self.command.get_args());
+        for (key, value) in self.command.get_envs() {
+            match value {
+                Some(value) => leash.env(key, value),
+                None => leash.env_remove(key),
+            };
+        }
+        if let Some(dir) = self.command.get_current_dir() {
+            leash.current_dir(dir);
+        }
+        leash
+    }
+}
+
+/// A running command on its leash. Dropping it kills the command and all it started, and waits until they are dead.
+pub struct Leashed {
+    child: Child,
+    /// Closing this is what ends the command.
+    lifeline: Option<PipeWriter>,
+    output: Arc<Output>,
+}
+
+impl Leashed {
+    /// Blocks until the command has printed a line that contains `needle`, and returns the first such line.
+    ///
+    /// # Panics
+    /// With all output so far, when the line is not there in time or the output ends without it.
+    #[track_caller]
+    pub fn line_with(&self, needle: &str, timeout: Duration) -> String {
+        let is_it = |line: &&String| line.contains(needle);
+        let output =
+            self.output.wait_while(timeout, |output| !output.ended && !output.lines.iter().any(|line| is_it(&line)));
+        match output.lines.iter().find(is_it) {
+            Some(line) => line.clone(),
+            None => panic!("no line with {needle:?} within {timeout:?}, only:\n{}", output.lines.join("\n")),
+        }
+    }
+
+    /// All lines that the command has printed until now.
+    pub fn lines(&self) -> Vec<String> {
+        self.output.lock().lines.clone()
+    }
+
+    /// Sends SIGTERM to the command itself, as an operator would.
+    pub fn terminate(&self) {
+        // The shell's own `kill`: the program of that name is not on every machine.
+        let status = Command::new("sh").args(["-c", "kill -TERM \"$0\""]).arg(self.child.id().to_string()).status();
+        assert!(status.is_ok_and(|status| status.success()), "SIGTERM could not be sent");
+    }
+
+    /// Waits until the command has ended by itself.
+    ///
+    /// # Panics
+    /// When it has not in time.
+    #[track_caller]
+    pub fn exited(&mut self, timeout: Duration) -> impl Future<Output = ExitStatus> {
+        wait_for("the process to end", timeout, async || self.child.try_wait().expect("the child can be waited for"))
+    }
+
+    /// Ends the command now, by SIGKILL unless it has a [`Leash::grace`], and waits until it is dead.
+    pub fn kill(&mut self) -> ExitStatus {
+        self.lifeline = None;
+        self.child.wait().expect("the child can be waited for")
+    }
+}
+
+impl Drop for Leashed {
+    fn drop(&mut self) {
+        self.kill();
+        if thread::panicking() {
+            let id = self.child.id();
+            eprintln!("--- output of process {id}:\n{}", self.lines().join("\n"));
+        }
+    }
+}
+
+/// What a command prints, kept by a thread that reads on, so that the command is never held up by a full pipe.
+#[derive(Default)]
+struct Output {
+    so_far: Mutex<OutputSoFar>,
+    grown: Condvar,
+}
+
+#[derive(Default)]
+struct OutputSoFar {
+    lines: Vec<String>,
+    ended: bool,
+}
+
+impl Output {
+    fn of(pipe: PipeReader) -> Arc<Self> {
+        let output = Arc::new(Self::default());
+        let for_reader = Arc::clone(&output);
+        thread::spawn(move || for_reader.read_to_end(pipe));
+        output
+    }
+
+    fn read_to_end(&self, pipe: PipeReader) {
+        for line in BufReader::new(pipe).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line).into_owned();
+            self.lock().lines.push(line);
+            self.grown.notify_all();
+        }
+        self.lock().ended = true;
+        self.grown.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, OutputSoFar> {
+        self.so_far.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_while(&self, timeout: Duration, condition: impl Fn(&OutputSoFar) -> bool) -> MutexGuard<'_, OutputSoFar> {
+        self.grown
+            .wait_timeout_while(self.lock(), timeout, |output| condition(output))
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
+    }
+}
+
+/// How often [`wait_for`] looks: often enough not to slow a test down, seldom enough to leave the CPU to what it is
+/// waiting for.
+const POLL_INTERVAL: Duration = Duration::from_millis(15);
+
+/// Waits until `check` says yes. This and [`wait_for`] are the only places where tests sleep.
+///
+/// # Panics
+/// Naming `what` and the caller, when that has not happened in time.
+#[track_caller]
+pub fn wait_until(what: &str, timeout: Duration, mut check: impl AsyncFnMut() -> bool) -> impl Future<Output = ()> {
+    wait_for(what, timeout, async move || check().await.then_some(()))
+}
+
+/// Waits until `check` has a value, and returns it.
+///
+/// # Panics
+/// Naming `what` and the caller, when there is none in time.
+#[track_caller]
+pub fn wait_for<T>(
+    what: &str,
+    timeout: Duration,
+    mut check: impl AsyncFnMut() -> Option<T>,
+) -> impl Future<Output = T> {
+    let caller = Location::caller();
+    async move {
+        let polling = async {
+            loop {
+                if let Some(value) = check().await {
+                    return value;
+                }
+                tokio::time::sleep(POLL_INTERVAL).await;
+            }
+        };
+        // Around the whole, so that a check that hangs is found out too.
+        match tokio::time::timeout(timeout, polling).await {
+            Ok(value) => value,
+            Err(_) => panic!("{caller}: waited {timeout:?} in vain for {what}"),
+        }
+    }
+}
+
+/// Runs a future to its end in a runtime of its own, for places that cannot await, such as `Drop`.
+pub fn block_on<T: Send>(future: impl Future<Output = T> + Send) -> T {
+    // In a thread of its own, since a runtime must not be entered from within another.
+    thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime can be built")
+                .block_on(future)
+        });
+        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# The inside of demo.sh, on its leash: starts the node in DIR, then becomes `dlo demo`. Its end is the end of all.
+set -euo pipefail
+rig=$(dirname "$(readlink -f "$0")")
+node_output=$1/node.output
+
+"$rig/rabbitmq.sh" "$1/rabbitmq" >"$node_output" &
+node=$!
+echo "demo: starting a private RabbitMQ in $1"
+until grep -qsx READY "$node_output"; do
+  kill -0 "$node" 2>/dev/null || exit 1
+  sleep 0.1
+done
+# shellcheck source=/dev/null
+. "$1/rabbitmq/node.env"
+export DLO_BROKERS__MAIN__URL=$AMQP_URL DLO_BROKERS__MAIN__MANAGEMENT_URL=$MANAGEMENT_URL
+exec cargo run --quiet --release --bin dlo -- demo

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Prints where a program the rig needs is, or exits 1 with nothing printed. The one place that knows the usual places.
+#   find.sh rabbitmq-server|postgres|chromium|chromedriver
+set -euo pipefail
+shopt -s nullglob
+
+first_executable() {
+  local candidate
+  for candidate in "$@"; do
+    if [ -n "$candidate" ] && [ -x "$candidate" ]; then echo "$candidate"; return; fi
+  done
+  return 1
+}
+
+on_path() { command -v -- "$1" || true; }
+
+case ${1:-} in
+  # Debian's rabbitmq-server on PATH is a wrapper that changes the user, so the real script comes first.
+  rabbitmq-server)
+    first_executable /usr/lib/rabbitmq/bin/rabbitmq-server "$(on_path rabbitmq-server)" \
+      /opt/rabbitmq/sbin/rabbitmq-server /usr/local/sbin/rabbitmq-server ;;
+  # Found by its neighbour initdb: a link to postgres alone would not do. Newest version first.
+  postgres)
+    mapfile -t versions < <(printf '%s\n' /usr/lib/postgresql/*/bin/initdb | sort -rV)
+    initdb=$(first_executable "${versions[@]}" "$(on_path initdb)" /usr/local/pgsql/bin/initdb)
+    first_executable "$(dirname "$(readlink -f "$initdb")")/postgres" ;;
+  chromium)
+    first_executable "$(on_path chromium)" "$(on_path google-chrome)" "$(on_path google-chrome-stable)" \
+      "$(on_path chromium-browser)" /snap/bin/chromium ;;
+  chromedriver)
+    first_executable "$(on_path chromedriver)" "${CHROMEWEBDRIVER:-/usr/bin}/chromedriver" \
+      /usr/lib/chromium-browser/chromedriver /snap/bin/chromium.chromedriver ;;
+  *) echo "usage: $0 rabbitmq-server|postgres|chromium|chromedriver" >&2; exit 2 ;;
+esac

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Keeps a command on a leash: it runs for as long as the standard input of this script stays open. Whoever holds the
+# other end of that pipe may die in any way, by SIGKILL too: the command and all it started die with it.
+#   leash.sh [--grace SECONDS] [--remove DIR] COMMAND [ARG…]
+#   --grace   after the end of input, how long the command may tidy up by itself after a SIGTERM; default: not at all
+#   --remove  a directory of throw-away data to delete when everything is dead
+# SIGTERM is passed on to the command. The exit status is the command's.
+set -uo pipefail
+grace=0 remove=''
+while :; do
+  case ${1:-} in
+    --grace) grace=$2; shift 2 ;;
+    --remove) remove=$2; shift 2 ;;
+    *) break ;;
+  esac
+done
+
+# Before the command is there: a SIGTERM that found no trap would end the leash and leave the command running.
+terminate() { if [ -n "$command" ]; then kill -TERM "$command"; else terminated=yes; fi; }
+command='' watcher='' terminated=''
+trap terminate TERM
+trap 'kill "$watcher"' INT HUP
+
+exec {owner}<&0
+# Its own session is how we know later what the command started, even in process groups of their own as Chromium's.
+# In a script's background setsid needs no fork, so that $! is the command and the number of its session.
+setsid "$@" </dev/null {owner}<&- &
+command=$!
+exec 2>/dev/null # or bash would report each "Killed" below
+cat <&"$owner" >/dev/null &
+watcher=$!
+if [ -n "$terminated" ]; then terminate; fi
+
+alive() { kill -0 "$1"; }
+
+session_members() {
+  local stat line pid state session
+  for stat in /proc/[0-9]*/stat; do
+    read -r line <"$stat" || continue
+    pid=${line%% *}
+    # After the name in brackets, which may hold anything: state, parent, group, session.
+    read -r state _ _ session _ <<<"${line##*) }"
+    if [ "$session" = "$command" ] && [ "$state" != Z ]; then echo "$pid"; fi
+  done
+}
+
+while alive "$command" && alive "$watcher"; do wait -n; done
+
+if alive "$command" && [ "$grace" != 0 ]; then
+  kill -TERM "$command"
+  for ((tick = 0; tick < grace * 50; tick++)); do
+    alive "$command" || break
+    sleep 0.02
+  done
+fi
+until members=$(session_members) && [ -z "$members" ]; do
+  # shellcheck disable=SC2086 # one process id a word
+  kill -KILL $members
+  sleep 0.01
+done
+kill "$watcher"
+wait "$command"
+status=$?
+if [ -n "$remove" ]; then rm -rf -- "$remove"; fi
+exit "$status"

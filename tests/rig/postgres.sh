@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Runs a private PostgreSQL in the foreground, on a free port of loopback only; anyone on this machine may log in.
+#   postgres.sh DIR [--durable]      meant to be run by leash.sh, with a --grace of some seconds
+# When it is ready, prints how to reach it as KEY=value lines and then READY.
+# Data is not synced to disk, which tests do not need; --durable syncs as a real server does, for benchmarks.
+set -euo pipefail
+rig=$(dirname "$(readlink -f "$0")")
+# shellcheck source=SCRIPTDIR/ports.sh
+. "$rig/ports.sh"
+
+mkdir -p "$1"
+dir=$(readlink -f "$1") sync=off
+if [ "${2:-}" = --durable ]; then sync=on; fi
+bin=$(dirname "$("$rig/find.sh" postgres)")
+port=$(free_ports 1)
+
+# PostgreSQL refuses to run as root. The capability lets the other user come to the directory through parents that are
+# closed to it, such as /root.
+as_other_user=()
+if [ "$(id -u)" = 0 ]; then
+  user=postgres
+  id "$user" >/dev/null 2>&1 || user=nobody
+  chown "$user" "$dir"
+  as_other_user=(setpriv --reuid "$user" --regid "$(id -g "$user")" --clear-groups
+    --inh-caps +dac_override --ambient-caps +dac_override)
+fi
+
+cd "$dir"
+# Lets initdb finish before: it too runs a server with shared memory.
+trap 'exit 1' TERM
+if ! [ -e "$dir/data/PG_VERSION" ]; then
+  "${as_other_user[@]}" "$bin/initdb" --pgdata="$dir/data" --username=dlo --auth=trust --encoding=UTF8 --locale=C.UTF-8 \
+    --no-sync --no-instructions >"$dir/initdb.log" 2>&1 || { cat "$dir/initdb.log" >&2; exit 1; }
+fi
+"${as_other_user[@]}" "$bin/postgres" -D "$dir/data" -p "$port" -c listen_addresses=127.0.0.1 \
+  -c unix_socket_directories= -c fsync="$sync" -c full_page_writes="$sync" -c max_connections=300 \
+  -c shared_buffers=128MB >"$dir/postgres.log" 2>&1 &
+server=$!
+# Not SIGKILL: the server must give back its System V shared memory, but it need not write a checkpoint.
+trap 'kill -QUIT "$server" 2>/dev/null' TERM
+
+deadline=$((SECONDS + 60))
+until "$bin/pg_isready" --quiet --host=127.0.0.1 --port="$port" --timeout=1; do
+  if ! kill -0 "$server" 2>/dev/null || [ "$SECONDS" -gt "$deadline" ]; then
+    echo "rig: PostgreSQL did not come up:" >&2
+    tail -n 20 "$dir/postgres.log" >&2
+    exit 1
+  fi
+  sleep 0.02
+done
+echo "POSTGRES_URL=postgres://dlo@127.0.0.1:$port" # no database: one is to be created
+echo "PSQL=$bin/psql"
+echo READY
+
+while kill -0 "$server" 2>/dev/null; do wait "$server" || true; done

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Makes sure that the servers the tests and the demo use are on this machine: all of them, or those named.
+#   setup.sh [rabbitmq] [postgres] [chromium]
+# Installs what is missing with apt where it may (as root, or by sudo without a password). Starts nothing.
+set -euo pipefail
+rig=$(dirname "$(readlink -f "$0")")
+export DEBIAN_FRONTEND=noninteractive
+
+declare -A programs=([rabbitmq]="rabbitmq-server" [postgres]="postgres" [chromium]="chromium chromedriver")
+declare -A packages=([rabbitmq]="rabbitmq-server" [postgres]="postgresql" [chromium]="chromium chromium-driver")
+# Ubuntu's names; there it comes as a snap.
+if grep -qs '^ID=ubuntu' /etc/os-release; then packages[chromium]="chromium-browser chromium-chromedriver"; fi
+
+here() { # PART: are all its programs on this machine?
+  local program
+  for program in ${programs[$1]}; do "$rig/find.sh" "$program" >/dev/null || return 1; done
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n --preserve-env=DEBIAN_FRONTEND "$@"; fi
+}
+
+give_up() {
+  echo "setup: missing here: $*" >&2
+  echo "setup: please install them, on Debian or Ubuntu as root with: apt-get install ${wanted[*]}" >&2
+  if [[ " $* " == *" chromium "* ]]; then
+    echo "setup: where there is no such Chromium package, Google Chrome and its chromedriver on PATH will do" >&2
+  fi
+  exit 1
+}
+
+# A policy-rc.d that says no keeps dpkg from starting the servers it installs: the rig runs private ones. What was
+# there (also nothing, or a link) is put back, by a later run if this one is killed.
+policy=/usr/sbin/policy-rc.d saved=/usr/sbin/policy-rc.d.before-dlo-setup
+forbid_service_starts() {
+  allow_service_starts
+  if [ -e "$policy" ] || [ -L "$policy" ]; then as_root mv -f "$policy" "$saved"; fi
+  printf '#!/bin/sh\n# made by dlo-setup, for the time of one apt-get install\nexit 101\n' | as_root tee "$policy" >/dev/null
+  as_root chmod 755 "$policy"
+}
+allow_service_starts() {
+  if grep -qs 'made by dlo-setup' "$policy"; then as_root rm -f "$policy"; fi
+  if [ -e "$saved" ] || [ -L "$saved" ]; then as_root mv -f "$saved" "$policy"; fi
+}
+
+# What is installed for the rig shall not come up at the next boot either; what did before, shall.
+enabled_units() {
+  local unit
+  command -v systemctl >/dev/null || return 0
+  for unit in rabbitmq-server.service postgresql.service epmd.service epmd.socket; do
+    if systemctl is-enabled --quiet "$unit" 2>/dev/null; then echo "$unit"; fi
+  done
+}
+disable_units_but() { # UNITS, one a line
+  local unit
+  for unit in $(enabled_units); do
+    if ! grep -qx "$unit" <<<"$1"; then as_root systemctl disable --quiet "$unit" 2>/dev/null || true; fi
+  done
+}
+
+apt_install() { as_root apt-get install --yes --no-install-recommends "$@" >>"$log" 2>&1; }
+apt_update() { as_root apt-get update >>"$log" 2>&1; }
+apt_lists_are_old() { [ -z "$(find /var/lib/apt/lists -maxdepth 1 -name '*_Packages*' -mtime -7 -print -quit)" ]; }
+
+install_packages() {
+  local enabled
+  enabled=$(enabled_units)
+  forbid_service_starts || return 1
+  trap allow_service_starts EXIT
+  if apt_lists_are_old; then apt_update || true; fi
+  apt_install "$@" || { apt_update && apt_install "$@"; } || return 1
+  disable_units_but "$enabled"
+}
+
+missing=() wanted=()
+for part in "${@:-rabbitmq postgres chromium}"; do
+  for name in $part; do
+    [ -n "${packages[$name]:-}" ] || { echo "usage: $0 [rabbitmq] [postgres] [chromium]" >&2; exit 2; }
+    # shellcheck disable=SC2206 # a list of package names, to be split
+    here "$name" || { missing+=("$name"); wanted+=(${packages[$name]}); }
+  done
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+if ! { command -v apt-get && as_root true; } >/dev/null 2>&1; then give_up "${missing[@]}"; fi
+# One set-up at a time: two would take each other's policy for what was there before.
+exec 9</usr/sbin
+flock 9
+log=$(mktemp "${TMPDIR:-/tmp}/dlo-setup.XXXXXX.log")
+echo "setup: installing ${wanted[*]} (log: $log)"
+install_packages "${wanted[@]}" || { tail -n 5 "$log" >&2; give_up "${missing[@]}"; }
+for name in "${missing[@]}"; do here "$name" || give_up "$name"; done
