@@ -14,7 +14,7 @@ demo: ## a small world of failing services and the office for them, on http://12
 	@tests/rig/demo.sh
 
 test: setup ## runs every test; nothing is skipped
-	DLO_TEST_REQUIRE=all cargo test
+	DLO_TEST_REQUIRE=all cargo test --features crash-points
 
 bench: ## runs the benchmarks
 	@tests/rig/setup.sh rabbitmq postgres

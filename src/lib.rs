@@ -21,6 +21,7 @@
 pub mod broker;
 pub mod clock;
 pub mod config;
+pub mod crash;
 pub mod domain;
 pub mod failure;
 pub mod metrics;

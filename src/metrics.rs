@@ -120,8 +120,7 @@ impl Metrics {
     ) {
         self.0.letters.clear();
         for facet in facets {
-            let labels =
-                LetterLabels { status: facet.status.as_str(), importance: facet.importance.as_str() };
+            let labels = LetterLabels { status: facet.status.as_str(), importance: facet.importance.as_str() };
             let count = i64::try_from(facet.count).unwrap_or(i64::MAX);
             self.0.letters.get_or_create(&labels).inc_by(count);
         }

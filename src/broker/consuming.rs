@@ -10,9 +10,7 @@ use lapin::{
 };
 
 use super::{
-    SessionError, Topology, connect, connect_guarded, convert, short, step,
-    topology::open_channel,
-    utf8_guard::Repairs,
+    SessionError, Topology, connect, connect_guarded, convert, short, step, topology::open_channel, utf8_guard::Repairs,
 };
 use crate::{config::BrokerConfig, domain::message::Message};
 

@@ -12,6 +12,7 @@ use lapin::{
 use super::{SessionError, connect, convert, short, step, topology::open_channel};
 use crate::{
     config::BrokerConfig,
+    crash,
     domain::{letter::LetterId, message::Message, retry::OutgoingRetry},
     own_headers,
 };
@@ -133,6 +134,7 @@ async fn send_and_confirm(
             }
         }
     }
+    crash::point("published");
     let mut confirms = pin!(confirms);
     while let Some((position, confirmation)) = confirms.next().await {
         if let Some(outcome) = read(confirmation, returned) {
@@ -165,7 +167,9 @@ fn read(confirmation: lapin::Result<Confirmation>, returned: &mut Returned) -> O
         take_down(&message, returned);
     }
     match (published, refused) {
-        (true, true) => Some(PublishOutcome::Failed("the broker refused it: its queue is full, or is in trouble".to_owned())),
+        (true, true) => {
+            Some(PublishOutcome::Failed("the broker refused it: its queue is full, or is in trouble".to_owned()))
+        }
         (true, false) => Some(PublishOutcome::Confirmed),
         (false, _) => None,
     }
@@ -173,7 +177,8 @@ fn read(confirmation: lapin::Result<Confirmation>, returned: &mut Returned) -> O
 
 fn take_down(message: &BasicReturnMessage, returned: &mut Returned) {
     let headers = message.delivery.properties.headers().as_ref().map(convert::table_from_lapin).unwrap_or_default();
-    let why = format!("there is no queue {} ({} {})", message.delivery.routing_key, message.reply_code, message.reply_text);
+    let why =
+        format!("there is no queue {} ({} {})", message.delivery.routing_key, message.reply_code, message.reply_text);
     match own_headers::dlo_id(&headers) {
         Some(id) => _ = returned.insert(id, why),
         None => tracing::error!("the broker returned a message without the id it was sent with"),

@@ -73,8 +73,7 @@ impl Topology<'_> {
         let exchange = &self.config.dead_letter_exchange;
         let channel = open_channel(connection).await?;
         let passive = ExchangeDeclareOptions { passive: true, ..ExchangeDeclareOptions::default() };
-        let declared =
-            channel.exchange_declare(short(exchange)?, ExchangeKind::Fanout, passive, FieldTable::default());
+        let declared = channel.exchange_declare(short(exchange)?, ExchangeKind::Fanout, passive, FieldTable::default());
         match step(&format!("exchange {exchange}"), declared).await {
             Err(SessionError::Refused { source, .. }) if is_not_found(&source) => {
                 self.declare_exchange(connection).await?;
@@ -96,8 +95,7 @@ impl Topology<'_> {
         let exchange = &self.config.dead_letter_exchange;
         let channel = open_channel(connection).await?;
         let durable = ExchangeDeclareOptions { durable: true, ..ExchangeDeclareOptions::default() };
-        let declared =
-            channel.exchange_declare(short(exchange)?, ExchangeKind::Fanout, durable, FieldTable::default());
+        let declared = channel.exchange_declare(short(exchange)?, ExchangeKind::Fanout, durable, FieldTable::default());
         step(&format!("declaring exchange {exchange}"), declared).await
     }
 }

@@ -183,18 +183,12 @@ impl std::fmt::Display for Step {
 /// # Panics
 ///
 /// Outside of a tokio runtime, or in one that has I/O or time disabled.
-pub async fn connect(
-    uri: &str,
-    name: &str,
-    ca_file: Option<&Path>,
-) -> Result<(Connection, Repairs), ConnectError> {
+pub async fn connect(uri: &str, name: &str, ca_file: Option<&Path>) -> Result<(Connection, Repairs), ConnectError> {
     let attempt = Attempt::new(uri)?;
     let (tcp, hang_up) = attempt.open_tcp().await?;
     let clear = attempt.take_tls_off(tcp, ca_file).await?;
     let repairs = Repairs::default();
-    let connection = attempt
-        .open_amqp(Utf8Guard::new(clear, repairs.clone()), name)
-        .await?;
+    let connection = attempt.open_amqp(Utf8Guard::new(clear, repairs.clone()), name).await?;
     hang_up.disarm();
     Ok((connection, repairs))
 }
@@ -218,53 +212,30 @@ struct Attempt {
 impl Attempt {
     fn new(uri: &str) -> Result<Self, ConnectError> {
         let uri = parse_uri(uri)?;
-        let limit = uri
-            .query
-            .connection_timeout
-            .map_or(CONNECT_TIMEOUT, Duration::from_millis);
+        let limit = uri.query.connection_timeout.map_or(CONNECT_TIMEOUT, Duration::from_millis);
         let limit = limit.min(MAX_TIMEOUT);
-        Ok(Self {
-            address: address(&uri),
-            uri,
-            limit,
-            deadline: Instant::now() + limit,
-        })
+        Ok(Self { address: address(&uri), uri, limit, deadline: Instant::now() + limit })
     }
 
-    async fn within<T>(
-        &self,
-        step: Step,
-        work: impl Future<Output = T>,
-    ) -> Result<T, ConnectError> {
-        timeout_at(self.deadline, work)
-            .await
-            .map_err(|_| ConnectError::TimedOut {
-                address: self.address.clone(),
-                limit: self.limit,
-                step,
-            })
+    async fn within<T>(&self, step: Step, work: impl Future<Output = T>) -> Result<T, ConnectError> {
+        timeout_at(self.deadline, work).await.map_err(|_| ConnectError::TimedOut {
+            address: self.address.clone(),
+            limit: self.limit,
+            step,
+        })
     }
 
     async fn open_tcp(&self) -> Result<(Tcp, HangUp), ConnectError> {
         let addresses = self.resolve().await?;
-        let tcp = self
-            .within(Step::Tcp, TcpStream::connect(&addresses[..]))
-            .await?;
-        tcp.and_then(HangUp::prepare)
-            .map_err(|cause| self.unreachable(cause))
+        let tcp = self.within(Step::Tcp, TcpStream::connect(&addresses[..])).await?;
+        tcp.and_then(HangUp::prepare).map_err(|cause| self.unreachable(cause))
     }
 
     async fn resolve(&self) -> Result<Vec<SocketAddr>, ConnectError> {
         let host = self.uri.authority.host.as_str();
-        match self
-            .within(Step::Name, lookup_host((host, self.uri.authority.port)))
-            .await?
-        {
+        match self.within(Step::Name, lookup_host((host, self.uri.authority.port))).await? {
             Ok(addresses) => Ok(addresses.collect()),
-            Err(cause) => Err(ConnectError::UnknownHost {
-                host: host.to_owned(),
-                cause,
-            }),
+            Err(cause) => Err(ConnectError::UnknownHost { host: host.to_owned(), cause }),
         }
     }
 
@@ -275,9 +246,7 @@ impl Attempt {
             AMQPScheme::AMQPS => {
                 let connector = load_connector(ca_file).await?;
                 let handshake = stream.into_rustls(&connector, &self.uri.authority.host);
-                self.within(Step::Tls, handshake)
-                    .await?
-                    .map_err(|cause| self.tls(&cause))
+                self.within(Step::Tls, handshake).await?.map_err(|cause| self.tls(&cause))
             }
         }
     }
@@ -294,31 +263,21 @@ impl Attempt {
             Ok(AsyncTcpStream::Plain(stream))
         };
         let handshake = Connection::connector(self.uri.clone(), runtime(), hand_over, options);
-        self.within(Step::Amqp, handshake)
-            .await?
-            .map_err(|cause| self.amqp(cause))
+        self.within(Step::Amqp, handshake).await?.map_err(|cause| self.amqp(cause))
     }
 
     fn unreachable(&self, cause: io::Error) -> ConnectError {
-        ConnectError::Unreachable {
-            address: self.address.clone(),
-            cause,
-        }
+        ConnectError::Unreachable { address: self.address.clone(), cause }
     }
 
     fn tls(&self, cause: &io::Error) -> ConnectError {
-        ConnectError::Tls {
-            address: self.address.clone(),
-            reason: tls_reason(cause),
-        }
+        ConnectError::Tls { address: self.address.clone(), reason: tls_reason(cause) }
     }
 
     fn amqp(&self, cause: lapin::Error) -> ConnectError {
         let address = self.address.clone();
         match cause.kind() {
-            ErrorKind::ParsingError(_) | ErrorKind::InvalidProtocolVersion(_) => {
-                ConnectError::NotAmqp { address }
-            }
+            ErrorKind::ParsingError(_) | ErrorKind::InvalidProtocolVersion(_) => ConnectError::NotAmqp { address },
             ErrorKind::ProtocolError(refusal) => match refusal.kind() {
                 AMQPErrorKind::Soft(AMQPSoftError::ACCESSREFUSED) => ConnectError::LoginRefused {
                     address,
@@ -344,16 +303,10 @@ fn parse_uri(text: &str) -> Result<AMQPUri, ConnectError> {
     let invalid = |reason: String| ConnectError::InvalidUri { reason };
     // One of the parser's messages quotes the URI, and so the password.
     let mut uri: AMQPUri = text.parse().map_err(|reason: String| {
-        invalid(if reason.contains(text) {
-            "there is no host in it".to_owned()
-        } else {
-            reason
-        })
+        invalid(if reason.contains(text) { "there is no host in it".to_owned() } else { reason })
     })?;
     if uri.vhost.len() > MAX_VHOST_LEN {
-        return Err(invalid(format!(
-            "the virtual host is longer than {MAX_VHOST_LEN} octets"
-        )));
+        return Err(invalid(format!("the virtual host is longer than {MAX_VHOST_LEN} octets")));
     }
     if let Some(host) = ipv6_host(text) {
         uri.authority.host = host;
@@ -372,11 +325,7 @@ fn ipv6_host(uri: &str) -> Option<String> {
 
 fn address(uri: &AMQPUri) -> String {
     let (host, port) = (&uri.authority.host, uri.authority.port);
-    if host.contains(':') {
-        format!("[{host}]:{port}")
-    } else {
-        format!("{host}:{port}")
-    }
+    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
 /// What the broker said, and what most likely was meant by a URI that ends in a bare `/`.
@@ -393,9 +342,7 @@ async fn load_connector(ca_file: Option<&Path>) -> Result<RustlsConnector, Conne
     let ca_file = ca_file.map(Path::to_owned);
     tokio::task::spawn_blocking(move || connector(ca_file.as_deref()))
         .await
-        .map_err(|cause| ConnectError::TlsSetup {
-            cause: cause.into(),
-        })?
+        .map_err(|cause| ConnectError::TlsSetup { cause: cause.into() })?
 }
 
 /// What lapin would set up by itself (rustls, the system's authorities, no client certificate),
@@ -409,16 +356,11 @@ fn connector(ca_file: Option<&Path>) -> Result<RustlsConnector, ConnectError> {
     if let Some(path) = ca_file {
         config.add_parsable_certificates(read_certificates(path)?);
     }
-    config
-        .connector_with_no_client_auth()
-        .map_err(|cause| ConnectError::TlsSetup { cause })
+    config.connector_with_no_client_auth().map_err(|cause| ConnectError::TlsSetup { cause })
 }
 
 fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, ConnectError> {
-    let unusable = |cause: String| ConnectError::CaFile {
-        path: path.to_owned(),
-        cause,
-    };
+    let unusable = |cause: String| ConnectError::CaFile { path: path.to_owned(), cause };
     let certificates = CertificateDer::pem_file_iter(path)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|cause| unusable(cause.to_string()))?;
@@ -429,9 +371,7 @@ fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Connec
 }
 
 fn tls_reason(cause: &io::Error) -> String {
-    let inner = cause
-        .get_ref()
-        .and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    let inner = cause.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     let reason = match inner {
         Some(rustls::Error::InvalidCertificate(certificate)) => match certificate {
             CertificateError::UnknownIssuer => {
@@ -440,9 +380,7 @@ fn tls_reason(cause: &io::Error) -> String {
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 "its certificate is for another name than the one in the URI"
             }
-            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-                "its certificate has expired"
-            }
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => "its certificate has expired",
             _ => return cause.to_string(),
         },
         Some(rustls::Error::InvalidMessage(_)) => "TLS is not spoken on this port",
@@ -513,17 +451,11 @@ impl Reactor for GuardedReactor {
         self.0.sleep(duration)
     }
 
-    fn interval(
-        &self,
-        period: Duration,
-    ) -> impl Stream<Item = std::time::Instant> + Send + 'static {
+    fn interval(&self, period: Duration) -> impl Stream<Item = std::time::Instant> + Send + 'static {
         self.0.interval(period)
     }
 
-    fn tcp_connect_addr(
-        &self,
-        _address: SocketAddr,
-    ) -> impl Future<Output = io::Result<Guarded>> + Send + 'static {
+    fn tcp_connect_addr(&self, _address: SocketAddr) -> impl Future<Output = io::Result<Guarded>> + Send + 'static {
         std::future::ready(Err(io::ErrorKind::Unsupported.into()))
     }
 }
@@ -559,11 +491,7 @@ mod tests {
     }
 
     fn unused_port() -> u16 {
-        TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port()
+        TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
     }
 
     #[tokio::test]
@@ -578,10 +506,7 @@ mod tests {
             "amqp://guest:s3cret@localhost?heartbeat=often",
         ] {
             let error = failure(uri).await;
-            assert!(
-                matches!(error, ConnectError::InvalidUri { .. }),
-                "{uri}: {error}"
-            );
+            assert!(matches!(error, ConnectError::InvalidUri { .. }), "{uri}: {error}");
         }
     }
 
@@ -593,14 +518,8 @@ mod tests {
 
     #[test]
     fn the_heartbeat_is_ours_unless_the_uri_has_one() {
-        assert_eq!(
-            parse_uri("amqp://h").unwrap().query.heartbeat,
-            Some(DEFAULT_HEARTBEAT)
-        );
-        assert_eq!(
-            parse_uri("amqp://h?heartbeat=0").unwrap().query.heartbeat,
-            Some(0)
-        );
+        assert_eq!(parse_uri("amqp://h").unwrap().query.heartbeat, Some(DEFAULT_HEARTBEAT));
+        assert_eq!(parse_uri("amqp://h?heartbeat=0").unwrap().query.heartbeat, Some(0));
     }
 
     #[test]
@@ -624,11 +543,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_closed_port_is_unreachable() {
-        let error = failure(&format!(
-            "amqp://guest:s3cret@127.0.0.1:{}/%2f",
-            unused_port()
-        ))
-        .await;
+        let error = failure(&format!("amqp://guest:s3cret@127.0.0.1:{}/%2f", unused_port())).await;
         assert!(matches!(error, ConnectError::Unreachable { .. }), "{error}");
     }
 
@@ -650,13 +565,9 @@ mod tests {
     async fn silence_ends_the_attempt_and_the_socket() {
         for (scheme, step) in [("amqp", Step::Amqp), ("amqps", Step::Tls)] {
             let (port, heard) = serve(b"");
-            let uri =
-                format!("{scheme}://guest:s3cret@127.0.0.1:{port}/%2f?connection_timeout=100");
+            let uri = format!("{scheme}://guest:s3cret@127.0.0.1:{port}/%2f?connection_timeout=100");
             let error = failure_with_some_ca(&uri).await;
-            assert!(
-                matches!(error, ConnectError::TimedOut { step: at, .. } if at == step),
-                "{error}"
-            );
+            assert!(matches!(error, ConnectError::TimedOut { step: at, .. } if at == step), "{error}");
             assert!(!heard.join().unwrap().is_empty());
         }
     }
@@ -666,17 +577,14 @@ mod tests {
         let (port, heard) = serve(b"");
         let uri = format!("amqp://guest:s3cret@127.0.0.1:{port}/%2f");
         let attempt = connect(&uri, "test", None);
-        tokio::time::timeout(Duration::from_millis(100), attempt)
-            .await
-            .unwrap_err();
+        tokio::time::timeout(Duration::from_millis(100), attempt).await.unwrap_err();
         assert_eq!(heard.join().unwrap(), b"AMQP\0\0\x09\x01");
     }
 
     #[tokio::test]
     async fn plain_amqp_is_no_tls() {
         let (port, _heard) = serve(b"AMQP\0\0\x09\x01");
-        let error =
-            failure_with_some_ca(&format!("amqps://guest:s3cret@127.0.0.1:{port}/%2f")).await;
+        let error = failure_with_some_ca(&format!("amqps://guest:s3cret@127.0.0.1:{port}/%2f")).await;
         assert!(error.to_string().contains("TLS is not spoken"), "{error}");
     }
 
@@ -706,24 +614,16 @@ l9IvFnpNAiAP9S13IDn061o2WKuYkzKfwA13cdFrpDYyQgm6LvBx6A==
 
     #[test]
     fn certificates_are_read_or_the_file_is_named() {
-        assert_eq!(
-            read_certificates(&pem_file("good", SOME_CA)).unwrap().len(),
-            1
-        );
+        assert_eq!(read_certificates(&pem_file("good", SOME_CA)).unwrap().len(), 1);
         for file in [pem_file("empty", ""), PathBuf::from("/nowhere/ca.pem")] {
             let error = read_certificates(&file).unwrap_err();
-            assert!(
-                error.to_string().contains(&file.display().to_string()),
-                "{error}"
-            );
+            assert!(error.to_string().contains(&file.display().to_string()), "{error}");
         }
     }
 
     #[test]
     fn certificates_are_judged_in_plain_words() {
-        let reason = |error: CertificateError| {
-            tls_reason(&io::Error::other(rustls::Error::InvalidCertificate(error)))
-        };
+        let reason = |error: CertificateError| tls_reason(&io::Error::other(rustls::Error::InvalidCertificate(error)));
         assert!(reason(CertificateError::UnknownIssuer).contains("nobody this machine trusts"));
         assert!(reason(CertificateError::NotValidForName).contains("another name"));
         assert!(reason(CertificateError::Expired).contains("expired"));

@@ -105,15 +105,9 @@ impl Repairs {
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Deliveries) -> T) -> T {
-        let mut deliveries = self
-            .0
-            .deliveries
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut deliveries = self.0.deliveries.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = change(&mut deliveries);
-        self.0
-            .waiting
-            .store(deliveries.repairs.len(), Ordering::Release);
+        self.0.waiting.store(deliveries.repairs.len(), Ordering::Release);
         answer
     }
 }
@@ -168,21 +162,13 @@ struct Held {
 impl<S> Utf8Guard<S> {
     /// Guards `stream`, from its first octet on, and tells `repairs` what it mends.
     pub fn new(stream: S, repairs: Repairs) -> Self {
-        Self {
-            stream,
-            inspector: Inspector::new(repairs),
-            held: Held::default(),
-        }
+        Self { stream, inspector: Inspector::new(repairs), held: Held::default() }
     }
 }
 
 impl<S: AsyncRead + Unpin> Utf8Guard<S> {
     /// Reads into the caller's buffer; the octets that may be seen, or `None` if there are none yet.
-    fn poll_direct(
-        &mut self,
-        cx: &mut Context<'_>,
-        buf: &mut [u8],
-    ) -> Poll<io::Result<Option<usize>>> {
+    fn poll_direct(&mut self, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<Option<usize>>> {
         let read = ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
         let cleared = self.inspector.clear(&mut buf[..read]);
         self.held.octets.extend_from_slice(&buf[cleared..read]);
@@ -195,14 +181,7 @@ impl<S: AsyncRead + Unpin> Utf8Guard<S> {
         let start = octets.len();
         octets.resize(wanted(octets).min(start + READ_STEP), 0);
         let read = Pin::new(&mut self.stream).poll_read(cx, &mut octets[start..]);
-        octets.truncate(
-            start
-                + if let Poll::Ready(Ok(read)) = read {
-                    read
-                } else {
-                    0
-                },
-        );
+        octets.truncate(start + if let Poll::Ready(Ok(read)) = read { read } else { 0 });
         let at_end = ready!(read)? == 0;
         self.held.cleared = at_end || self.inspector.clear(octets) > 0;
         Poll::Ready(Ok(()))
@@ -230,11 +209,7 @@ impl Held {
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Utf8Guard<S> {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         loop {
             if this.held.cleared {
@@ -250,11 +225,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Utf8Guard<S> {
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Utf8Guard<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, buf)
     }
 
@@ -325,11 +296,7 @@ struct Inspector {
 
 impl Inspector {
     fn new(repairs: Repairs) -> Self {
-        Self {
-            pass: 0,
-            contents: BTreeMap::new(),
-            repairs,
-        }
+        Self { pass: 0, contents: BTreeMap::new(), repairs }
     }
 
     /// Mends the frames in `octets`; returns how many of them may be seen. The others are the
@@ -398,8 +365,7 @@ impl Inspector {
         }
         let repairs: Vec<Repair> = flaws.into_iter().map(|flaw| flaw.mend(payload)).collect();
         if let Some(&delivery_tag) = self.contents.get(&channel) {
-            self.repairs
-                .record((channel, delivery_tag), repairs.into_iter());
+            self.repairs.record((channel, delivery_tag), repairs.into_iter());
         }
     }
 }
@@ -439,26 +405,11 @@ fn method_id(payload: &[u8]) -> Option<MethodId> {
 /// the reply text of a close, a broker that cuts a text to 255 octets wherever that falls.
 fn arguments(method: MethodId) -> impl Iterator<Item = Field> {
     let arguments: &'static [Field] = match method {
-        BASIC_DELIVER => &[
-            ShortString("consumer tag"),
-            DeliveryTag,
-            Octets(1),
-            ShortString("exchange"),
-            ShortString("routing key"),
-        ],
-        BASIC_GET_OK => &[
-            DeliveryTag,
-            Octets(1),
-            ShortString("exchange"),
-            ShortString("routing key"),
-            Octets(4),
-        ],
-        BASIC_RETURN => &[
-            Octets(2),
-            ShortString("reply text"),
-            ShortString("exchange"),
-            ShortString("routing key"),
-        ],
+        BASIC_DELIVER => {
+            &[ShortString("consumer tag"), DeliveryTag, Octets(1), ShortString("exchange"), ShortString("routing key")]
+        }
+        BASIC_GET_OK => &[DeliveryTag, Octets(1), ShortString("exchange"), ShortString("routing key"), Octets(4)],
+        BASIC_RETURN => &[Octets(2), ShortString("reply text"), ShortString("exchange"), ShortString("routing key")],
         CHANNEL_CLOSE | CONNECTION_CLOSE => &[Octets(2), ShortString("reply text"), Octets(4)],
         _ => &[],
     };
@@ -493,11 +444,7 @@ fn present_properties(payload: &[u8]) -> Option<impl Iterator<Item = Field>> {
     };
     let flags = u16::from_be_bytes([f0, f1]);
     let is_present = move |bit: usize| flags & (0x8000 >> bit) != 0;
-    Some(
-        (0..)
-            .zip(PROPERTIES)
-            .filter_map(move |(bit, field)| is_present(bit).then_some(field)),
-    )
+    Some((0..).zip(PROPERTIES).filter_map(move |(bit, field)| is_present(bit).then_some(field)))
 }
 
 /// Something that lapin could not take.
@@ -507,7 +454,9 @@ enum Flaw {
         at: Range<usize>,
     },
     /// Where the octet stands that names the type of a table or array.
-    TooDeep { at: usize },
+    TooDeep {
+        at: usize,
+    },
 }
 
 impl Flaw {
@@ -517,18 +466,12 @@ impl Flaw {
                 let string = &mut payload[at];
                 let original = string.to_vec();
                 replace_invalid(string);
-                Repair {
-                    field: field.to_owned(),
-                    original,
-                }
+                Repair { field: field.to_owned(), original }
             }
             // A byte array has the same form, a length and octets, and nobody looks inside.
             Self::TooDeep { at } => {
                 let original = std::mem::replace(&mut payload[at], b'x');
-                Repair {
-                    field: "header nesting".to_owned(),
-                    original: vec![original],
-                }
+                Repair { field: "header nesting".to_owned(), original: vec![original] }
             }
         }
     }
@@ -553,17 +496,8 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn through(
-        payload: &'a [u8],
-        start: usize,
-        fields: impl Iterator<Item = Field>,
-    ) -> Option<Self> {
-        let mut walk = Self {
-            payload,
-            at: start,
-            delivery_tag: None,
-            flaws: Vec::new(),
-        };
+    fn through(payload: &'a [u8], start: usize, fields: impl Iterator<Item = Field>) -> Option<Self> {
+        let mut walk = Self { payload, at: start, delivery_tag: None, flaws: Vec::new() };
         for field in fields {
             walk.field(field)?;
         }
@@ -586,16 +520,12 @@ impl<'a> Walk<'a> {
     }
 
     fn skip(&mut self, amount: usize) -> Option<()> {
-        self.at = self
-            .at
-            .checked_add(amount)
-            .filter(|&end| end <= self.payload.len())?;
+        self.at = self.at.checked_add(amount).filter(|&end| end <= self.payload.len())?;
         Some(())
     }
 
     fn length(&mut self) -> Option<usize> {
-        self.octets()
-            .map(|octets| u32::from_be_bytes(octets) as usize)
+        self.octets().map(|octets| u32::from_be_bytes(octets) as usize)
     }
 
     fn delivery_tag(&mut self) -> Option<()> {
@@ -700,27 +630,14 @@ mod tests {
     fn deliver(channel: u16, delivery_tag: u64, routing_key: &[u8]) -> Vec<u8> {
         let tag = delivery_tag.to_be_bytes();
         let (exchange, routing_key) = (short(b"dlx"), short(routing_key));
-        method(
-            BASIC_DELIVER,
-            channel,
-            &[&short(b"ctag"), &tag, &[0], &exchange, &routing_key],
-        )
+        method(BASIC_DELIVER, channel, &[&short(b"ctag"), &tag, &[0], &exchange, &routing_key])
     }
 
     /// `properties` are the flag's place from the highest bit, and what is encoded there.
     fn content_header(channel: u16, properties: &[(u16, Vec<u8>)]) -> Vec<u8> {
-        let flags = properties
-            .iter()
-            .fold(0, |flags, (bit, _)| flags | (0x8000 >> bit));
-        let mut payload = [
-            &[0, 60, 0, 0][..],
-            &5_u64.to_be_bytes(),
-            &u16::to_be_bytes(flags),
-        ]
-        .concat();
-        properties
-            .iter()
-            .for_each(|(_, octets)| payload.extend(octets));
+        let flags = properties.iter().fold(0, |flags, (bit, _)| flags | (0x8000 >> bit));
+        let mut payload = [&[0, 60, 0, 0][..], &5_u64.to_be_bytes(), &u16::to_be_bytes(flags)].concat();
+        properties.iter().for_each(|(_, octets)| payload.extend(octets));
         frame(FRAME_HEADER, channel, &payload)
     }
 
@@ -758,19 +675,12 @@ mod tests {
             (b'd', 8),
             (b'T', 8),
         ];
-        let fixed = fixed
-            .iter()
-            .map(|&(kind, len)| [&[kind][..], &vec![0xff; len]].concat());
-        let values: Vec<Vec<u8>> = fixed
-            .chain([b'S', b'x'].map(|kind| [&[kind][..], &long(BAD)].concat()))
-            .collect();
+        let fixed = fixed.iter().map(|&(kind, len)| [&[kind][..], &vec![0xff; len]].concat());
+        let values: Vec<Vec<u8>> = fixed.chain([b'S', b'x'].map(|kind| [&[kind][..], &long(BAD)].concat())).collect();
         let array = [&b"A"[..], &long(&values.concat())].concat();
         let mut entries: Vec<Vec<u8>> = values.iter().map(|value| entry(b"k", value)).collect();
         entries.push(entry("ключ".as_bytes(), &array));
-        entries.push(entry(
-            b"table",
-            &[&b"F"[..], &long(&entries.concat())].concat(),
-        ));
+        entries.push(entry(b"table", &[&b"F"[..], &long(&entries.concat())].concat()));
         entries
     }
 
@@ -783,11 +693,7 @@ mod tests {
     }
 
     impl AsyncRead for Pieces {
-        fn poll_read(
-            mut self: Pin<&mut Self>,
-            cx: &mut Context<'_>,
-            buf: &mut [u8],
-        ) -> Poll<io::Result<usize>> {
+        fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
             self.ready = !self.ready;
             if !self.ready {
                 cx.waker().wake_by_ref();
@@ -807,25 +713,15 @@ mod tests {
 
     fn read_all(pieces: &[&[u8]], buf_len: usize) -> (Vec<u8>, Repairs) {
         let repairs = Repairs::default();
-        let pieces = pieces
-            .iter()
-            .filter(|piece| !piece.is_empty())
-            .map(|piece| piece.to_vec());
-        let stream = Pieces {
-            pieces: pieces.collect(),
-            ready: false,
-        };
+        let pieces = pieces.iter().filter(|piece| !piece.is_empty()).map(|piece| piece.to_vec());
+        let stream = Pieces { pieces: pieces.collect(), ready: false };
         let mut guard = Utf8Guard::new(stream, repairs.clone());
         let mut all = Vec::new();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .build()
-            .unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let mut buf = vec![0; buf_len];
             loop {
-                let read = poll_fn(|cx| Pin::new(&mut guard).poll_read(cx, &mut buf))
-                    .await
-                    .unwrap();
+                let read = poll_fn(|cx| Pin::new(&mut guard).poll_read(cx, &mut buf)).await.unwrap();
                 if read == 0 {
                     break;
                 }
@@ -848,10 +744,7 @@ mod tests {
     }
 
     fn repair(field: &str, original: &[u8]) -> Repair {
-        Repair {
-            field: field.to_owned(),
-            original: original.to_vec(),
-        }
+        Repair { field: field.to_owned(), original: original.to_vec() }
     }
 
     // -- what passes --
@@ -925,9 +818,7 @@ mod tests {
         let frames = [deliver(1, 1, BAD), headers(1, &one_of_each()), body(1)].concat();
         let mut state = 1_u64;
         let mut random = || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 33) as usize
         };
         for _ in 0..20_000 {
@@ -947,17 +838,8 @@ mod tests {
         let message = |tag, string: &[u8]| {
             let key = entry(string, b"V");
             let table = entry(b"t", &[&b"F"[..], &long(&key)].concat());
-            let properties = [
-                (HEADERS, long(&[key, table].concat())),
-                (MESSAGE_ID, short(string)),
-            ];
-            [
-                deliver(1, tag, string),
-                content_header(1, &properties),
-                body(1),
-                frame(8, 0, b""),
-            ]
-            .concat()
+            let properties = [(HEADERS, long(&[key, table].concat())), (MESSAGE_ID, short(string))];
+            [deliver(1, tag, string), content_header(1, &properties), body(1), frame(8, 0, b"")].concat()
         };
         let sent = [message(1, b"good"), message(2, BAD), message(3, b"fine")];
         let mended = [message(1, b"good"), message(2, MENDED), message(3, b"fine")];
@@ -1021,11 +903,7 @@ mod tests {
     fn what_basic_get_brings_is_mended() {
         let get_ok = |key| {
             let tag = 7_u64.to_be_bytes();
-            method(
-                BASIC_GET_OK,
-                3,
-                &[&tag, &[0], &short(b"x"), &short(key), &[0; 4]],
-            )
+            method(BASIC_GET_OK, 3, &[&tag, &[0], &short(b"x"), &short(key), &[0; 4]])
         };
         let (read, repairs) = through(&[get_ok(BAD)]);
         assert_eq!(read, get_ok(MENDED));
@@ -1036,22 +914,12 @@ mod tests {
     #[test]
     fn returns_and_closes_are_mended_but_not_recorded() {
         for (id, arguments) in [
-            (
-                BASIC_RETURN,
-                [[0; 2].to_vec(), short(BAD), short(BAD), short(BAD)].concat(),
-            ),
-            (
-                CHANNEL_CLOSE,
-                [[0; 2].to_vec(), short(BAD), [0; 4].to_vec()].concat(),
-            ),
-            (
-                CONNECTION_CLOSE,
-                [[0; 2].to_vec(), short(BAD), [0; 4].to_vec()].concat(),
-            ),
+            (BASIC_RETURN, [[0; 2].to_vec(), short(BAD), short(BAD), short(BAD)].concat()),
+            (CHANNEL_CLOSE, [[0; 2].to_vec(), short(BAD), [0; 4].to_vec()].concat()),
+            (CONNECTION_CLOSE, [[0; 2].to_vec(), short(BAD), [0; 4].to_vec()].concat()),
         ] {
             let header = content_header(1, &[(MESSAGE_ID, short(BAD))]);
-            let (read, repairs) =
-                through(&[deliver(1, 1, b"k"), method(id, 1, &[&arguments]), header]);
+            let (read, repairs) = through(&[deliver(1, 1, b"k"), method(id, 1, &[&arguments]), header]);
             assert!(!read.windows(BAD.len()).any(|octets| octets == BAD));
             assert_eq!(repairs.take(1, 1), []);
         }
@@ -1060,13 +928,7 @@ mod tests {
     #[test]
     fn contents_of_several_channels_may_interleave() {
         let header = |channel| content_header(channel, &[(MESSAGE_ID, short(BAD))]);
-        let (_, repairs) = through(&[
-            deliver(1, 5, b"k"),
-            deliver(2, 6, b"k"),
-            header(1),
-            body(1),
-            header(2),
-        ]);
+        let (_, repairs) = through(&[deliver(1, 5, b"k"), deliver(2, 6, b"k"), header(1), body(1), header(2)]);
         assert_eq!(repairs.take(1, 5), [repair("message_id", BAD)]);
         assert_eq!(repairs.take(2, 6), [repair("message_id", BAD)]);
     }
@@ -1075,10 +937,7 @@ mod tests {
     fn only_invalid_octets_are_replaced() {
         for (string, mended) in [
             (&b"\xff"[..], &b"?"[..]),
-            (
-                "gr\u{fc}\u{df}e \u{1f480}".as_bytes(),
-                "gr\u{fc}\u{df}e \u{1f480}".as_bytes(),
-            ),
+            ("gr\u{fc}\u{df}e \u{1f480}".as_bytes(), "gr\u{fc}\u{df}e \u{1f480}".as_bytes()),
             (b"\xc3\xbcber\xc3", b"\xc3\xbcber?"),
             (b"\xed\xa0\x80x", b"???x"),
             (b"\xf0\x9f\x92", b"???"),
@@ -1090,9 +949,7 @@ mod tests {
     }
 
     fn nested_arrays(depth: usize) -> Vec<u8> {
-        (0..depth).fold(b"V".to_vec(), |value, _| {
-            [&b"A"[..], &long(&value)].concat()
-        })
+        (0..depth).fold(b"V".to_vec(), |value, _| [&b"A"[..], &long(&value)].concat())
     }
 
     #[test]

@@ -23,10 +23,7 @@ pub enum ConfigError {
 ///
 /// # Errors
 /// Names the key and what it takes.
-pub fn load(
-    file: Option<&Path>,
-    environment: impl Iterator<Item = (String, String)>,
-) -> Result<Config, ConfigError> {
+pub fn load(file: Option<&Path>, environment: impl Iterator<Item = (String, String)>) -> Result<Config, ConfigError> {
     let mut builder = ::config::Config::builder();
     if let Some((path, text)) = read(file)? {
         // The builder would leave out where in the file a mistake stands.

@@ -31,9 +31,7 @@ pub fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D
     }
     Ok(match List::deserialize(deserializer)? {
         List::Items(items) => items,
-        List::Text(text) => {
-            text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
-        }
+        List::Text(text) => text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect(),
     })
 }
 

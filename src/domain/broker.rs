@@ -7,10 +7,18 @@ use super::time::Timestamp;
 pub enum ConnectionState {
     /// Not reached yet since the start.
     Connecting,
-    Connected { since: Timestamp },
+    Connected {
+        since: Timestamp,
+    },
     /// The broker is in alarm (memory or disk) and reads nothing from us until it is over.
-    Blocked { since: Timestamp, why: String },
-    Lost { since: Timestamp, why: String },
+    Blocked {
+        since: Timestamp,
+        why: String,
+    },
+    Lost {
+        since: Timestamp,
+        why: String,
+    },
     /// Another process does this; ours has not the role.
     Elsewhere,
 }

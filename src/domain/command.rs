@@ -7,8 +7,13 @@ use super::letter::{Importance, LetterId, Status};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Send it back after `delay`, to `queue` or, where that is `None`, to the queue it failed in.
-    Retry { delay: Duration, queue: Option<String> },
-    Discard { note: Option<String> },
+    Retry {
+        delay: Duration,
+        queue: Option<String>,
+    },
+    Discard {
+        note: Option<String>,
+    },
     /// Undo a discard or cancel a scheduled retry.
     Reopen,
     SetImportance(Importance),
@@ -42,7 +47,10 @@ impl Command {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     NotFound,
-    WrongStatus { command: &'static str, status: Status },
+    WrongStatus {
+        command: &'static str,
+        status: Status,
+    },
     /// Nothing says which queue it failed in, so a retry has to name one.
     QueueUnknown,
     /// It is being published at this very moment.
@@ -54,7 +62,9 @@ impl fmt::Display for Refusal {
         match self {
             Self::NotFound => f.write_str("there is no such letter"),
             Self::WrongStatus { command, status } => write!(f, "{command} is not possible: the letter is {status}"),
-            Self::QueueUnknown => f.write_str("nothing in the message says which queue it failed in; name one to retry"),
+            Self::QueueUnknown => {
+                f.write_str("nothing in the message says which queue it failed in; name one to retry")
+            }
             Self::InFlight => f.write_str("it is being sent back at this very moment"),
         }
     }

@@ -20,7 +20,10 @@ pub enum FieldValue {
     /// The bits of an IEEE 754 double.
     Double(u64),
     /// `value` divided by ten to the power of `scale`.
-    Decimal { scale: u8, value: u32 },
+    Decimal {
+        scale: u8,
+        value: u32,
+    },
     /// Bytes that are meant to be text, but need not be UTF-8.
     LongString(Vec<u8>),
     Array(Vec<FieldValue>),

@@ -57,11 +57,7 @@ impl Store {
     }
 }
 
-async fn carry_out(
-    tx: &mut Tx,
-    scope: &mut FacetScope<'_>,
-    order: &Order<'_>,
-) -> Result<CommandReport, StoreError> {
+async fn carry_out(tx: &mut Tx, scope: &mut FacetScope<'_>, order: &Order<'_>) -> Result<CommandReport, StoreError> {
     let mut report = CommandReport::default();
     let standings: HashMap<LetterId, Standing> =
         standing::lock(tx, order.ids).await?.into_iter().map(|standing| (standing.id, standing)).collect();
@@ -156,12 +152,7 @@ async fn schedule(
 }
 
 /// Sets one column of `letters`, which is named by us and never by a user.
-async fn set(
-    tx: &mut Tx,
-    ids: &[LetterId],
-    column: &'static str,
-    value: Option<&str>,
-) -> Result<(), StoreError> {
+async fn set(tx: &mut Tx, ids: &[LetterId], column: &'static str, value: Option<&str>) -> Result<(), StoreError> {
     for chunk in ids.chunks(CHUNK) {
         on!(&mut *tx, |tx| {
             let mut update = QueryBuilder::new("UPDATE letters SET ");

@@ -77,7 +77,8 @@ impl Store {
     }
 
     async fn count_rows(&self, matching: &Matching, from: Timestamp, to: Timestamp) -> Result<u64, StoreError> {
-        const COUNT: &str = "SELECT count(*) FROM letters WHERE received_at >= $1 AND received_at < $2 AND facet_id IN ";
+        const COUNT: &str =
+            "SELECT count(*) FROM letters WHERE received_at >= $1 AND received_at < $2 AND facet_id IN ";
         self.sum(COUNT, &matching.ids().collect::<Vec<_>>(), from, to).await
     }
 
@@ -125,11 +126,7 @@ fn in_list(facets: &[FacetId]) -> String {
     format!("({})", ids.join(", "))
 }
 
-fn empty_bars(
-    from: Timestamp,
-    to: Timestamp,
-    width: Duration,
-) -> BTreeMap<Timestamp, [u64; Importance::ALL.len()]> {
+fn empty_bars(from: Timestamp, to: Timestamp, width: Duration) -> BTreeMap<Timestamp, [u64; Importance::ALL.len()]> {
     let mut bars = BTreeMap::new();
     let mut at = from.floor_to(width);
     while at < to {

@@ -50,10 +50,8 @@ impl Store {
     pub async fn history(&self, id: LetterId) -> Result<Vec<HistoryEntry>, StoreError> {
         const RECEIVED: &str = "SELECT first_received_at FROM letters WHERE id = $1";
         const HISTORY: &str = "SELECT at, event, actor, detail FROM history WHERE letter_id = $1 ORDER BY seq";
-        let received: Option<i64> = on!(self.db.reader(), |pool| sqlx::query_scalar(RECEIVED)
-            .bind(id.as_uuid())
-            .fetch_optional(pool)
-            .await?);
+        let received: Option<i64> =
+            on!(self.db.reader(), |pool| sqlx::query_scalar(RECEIVED).bind(id.as_uuid()).fetch_optional(pool).await?);
         let rows: Vec<HistoryRow> =
             on!(self.db.reader(), |pool| sqlx::query_as(HISTORY).bind(id.as_uuid()).fetch_all(pool).await?);
         let received = received.map(|at| {

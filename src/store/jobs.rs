@@ -49,6 +49,7 @@ pub(super) async fn insert_finished(
         .bind(bigint(failed))
         .bind(serde_json::Value::from(errors).to_string())
         .execute(&mut **tx)
-        .await.map(drop)?);
+        .await
+        .map(drop)?);
     Ok(())
 }

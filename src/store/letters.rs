@@ -63,10 +63,8 @@ impl Store {
     /// A letter with its contents.
     pub async fn letter(&self, id: LetterId) -> Result<Option<Letter>, StoreError> {
         let Some(summary) = self.summary(id).await? else { return Ok(None) };
-        let contents: Option<ContentsRow> = on!(self.db.reader(), |pool| sqlx::query_as(CONTENTS)
-            .bind(id.as_uuid())
-            .fetch_optional(pool)
-            .await?);
+        let contents: Option<ContentsRow> =
+            on!(self.db.reader(), |pool| sqlx::query_as(CONTENTS).bind(id.as_uuid()).fetch_optional(pool).await?);
         contents.map(|contents| contents.into_letter(summary)).transpose()
     }
 
@@ -112,8 +110,6 @@ impl Store {
         rows.into_iter().map(LetterSummary::try_from).collect()
     }
 }
-
-
 
 const JOINED: &str = " JOIN facets f ON f.id = l.facet_id LEFT JOIN retries r ON r.letter_id = l.id";
 

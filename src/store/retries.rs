@@ -237,7 +237,8 @@ async fn note_problems(
                 .bind(why)
                 .bind(retry.id.as_uuid())
                 .execute(&mut **tx)
-                .await.map(drop)?);
+                .await
+                .map(drop)?);
         }
     }
     Ok(())
@@ -260,10 +261,9 @@ async fn write_history(
 
 fn describe(retry: &ClaimedRetry, outcome: &RetryOutcome) -> (Event, String) {
     match outcome {
-        RetryOutcome::Confirmed if retry.claimed_before => (
-            Event::Retried,
-            format!("to {}; an earlier try was cut short, so it may have gone twice", retry.queue),
-        ),
+        RetryOutcome::Confirmed if retry.claimed_before => {
+            (Event::Retried, format!("to {}; an earlier try was cut short, so it may have gone twice", retry.queue))
+        }
         RetryOutcome::Confirmed => (Event::Retried, format!("to {}", retry.queue)),
         RetryOutcome::Failed(why) => (Event::RetryFailed, why.clone()),
     }

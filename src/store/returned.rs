@@ -28,11 +28,7 @@ use crate::{
 ///
 /// Services copy headers, `dlo-id` among them, into messages of their own. So the broker has to be the same and the
 /// body too; anything else is a letter of its own, for what is overwritten is lost.
-pub(super) async fn genuine(
-    tx: &mut Tx,
-    broker: &str,
-    claims: &[&Arrival],
-) -> Result<HashSet<LetterId>, StoreError> {
+pub(super) async fn genuine(tx: &mut Tx, broker: &str, claims: &[&Arrival]) -> Result<HashSet<LetterId>, StoreError> {
     #[derive(FromRow)]
     struct Row {
         letter_id: uuid::Uuid,
@@ -82,13 +78,7 @@ pub(super) async fn reopen(
     let attempts = arrival.failure.attempts.max(standing.attempts.saturating_add(1));
     let at = arrival.received_at.as_micros();
     on!(&mut *tx, |tx| {
-        sqlx::query(UPDATE)
-            .bind(facet.0)
-            .bind(at)
-            .bind(bigint(attempts))
-            .bind(id.as_uuid())
-            .execute(&mut **tx)
-            .await?;
+        sqlx::query(UPDATE).bind(facet.0).bind(at).bind(bigint(attempts)).bind(id.as_uuid()).execute(&mut **tx).await?;
         if !waiting {
             sqlx::query(UNSCHEDULE).bind(id.as_uuid()).execute(&mut **tx).await?;
         }
@@ -112,8 +102,7 @@ async fn replace_contents(tx: &mut Tx, id: LetterId, arrival: &Arrival) -> Resul
         body FROM contents WHERE letter_id = $1";
     const UPDATE: &str = "UPDATE contents SET exchange = $1, routing_key = $2, properties = $3, headers = $4,
         earlier_deaths = $5, remarks = $6 WHERE letter_id = $7";
-    let row: ContentsRow =
-        on!(&mut *tx, |tx| sqlx::query_as(SELECT).bind(id.as_uuid()).fetch_one(&mut **tx).await?);
+    let row: ContentsRow = on!(&mut *tx, |tx| sqlx::query_as(SELECT).bind(id.as_uuid()).fetch_one(&mut **tx).await?);
     let earlier = row.earlier_deaths()?;
     let mut deaths = xdeath::deaths(&row.into_message()?.headers);
     deaths.extend(earlier);
@@ -127,6 +116,7 @@ async fn replace_contents(tx: &mut Tx, id: LetterId, arrival: &Arrival) -> Resul
         .bind(serde_json::Value::from(arrival.remarks.clone()).to_string())
         .bind(id.as_uuid())
         .execute(&mut **tx)
-        .await.map(drop)?);
+        .await
+        .map(drop)?);
     Ok(())
 }

@@ -63,9 +63,7 @@ async fn change_slices(tx: &mut Tx, changes: &[((FacetId, i64), i64)]) -> Result
         upsert.push_values(changes, |mut row, ((facet, slice), change)| {
             row.push_bind(facet.0).push_bind(*slice).push_bind(*change);
         });
-        upsert.push(
-            " ON CONFLICT (facet_id, slice) DO UPDATE SET count = facet_slices.count + excluded.count",
-        );
+        upsert.push(" ON CONFLICT (facet_id, slice) DO UPDATE SET count = facet_slices.count + excluded.count");
         upsert.build().execute(&mut **tx).await?;
     });
     Ok(())

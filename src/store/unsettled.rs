@@ -47,8 +47,7 @@ impl Unsettled {
             postgres: "SELECT id, entries FROM unsettled_batches WHERE broker = $1 AND queue = $2 ORDER BY id FOR UPDATE",
         };
         let sql = LOAD.pick(tx);
-        let rows: Vec<Row> =
-            on!(tx, |tx| sqlx::query_as(sql).bind(broker).bind(queue).fetch_all(&mut **tx).await?);
+        let rows: Vec<Row> = on!(tx, |tx| sqlx::query_as(sql).bind(broker).bind(queue).fetch_all(&mut **tx).await?);
         let mut unsettled = Self::default();
         for row in rows {
             for (fingerprint, letter) in entries(&row.entries) {
@@ -78,8 +77,7 @@ impl Unsettled {
             by_batch.entry(batch).or_default().push((fingerprint, letter));
         }
         for (batch, used) in by_batch {
-            let bytes: Vec<u8> =
-                on!(&mut *tx, |tx| sqlx::query_scalar(LOAD).bind(batch).fetch_one(&mut **tx).await?);
+            let bytes: Vec<u8> = on!(&mut *tx, |tx| sqlx::query_scalar(LOAD).bind(batch).fetch_one(&mut **tx).await?);
             let left: Vec<u8> = entries(&bytes).filter(|entry| !used.contains(entry)).flat_map(encode).collect();
             on!(&mut *tx, |tx| sqlx::query(SAVE).bind(left).bind(batch).execute(&mut **tx).await.map(drop)?);
         }
@@ -118,7 +116,8 @@ pub(super) async fn remember(
         .bind(batch.recorded_at.as_micros())
         .bind(entries)
         .execute(&mut **tx)
-        .await.map(drop)?);
+        .await
+        .map(drop)?);
     Ok(())
 }
 

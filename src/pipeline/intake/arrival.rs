@@ -120,10 +120,8 @@ mod tests {
     #[test]
     fn a_nul_stands_in_no_column_of_text() {
         let mut message = Message { routing_key: "a\0b".into(), ..Message::default() };
-        let death = [
-            ("queue".to_owned(), FieldValue::string("q\0")),
-            ("reason".to_owned(), FieldValue::string("rejected")),
-        ];
+        let death =
+            [("queue".to_owned(), FieldValue::string("q\0")), ("reason".to_owned(), FieldValue::string("rejected"))];
         let deaths = vec![FieldValue::Table(death.into_iter().collect())];
         message.headers.set("x-death", FieldValue::Array(deaths));
         let letter = arrival(delivery(message), Timestamp::default(), 0);

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::{Intake, arrival::arrival};
 use crate::{
     broker::{Acknowledger, Delivery, QueueConsumer, Received, SessionError, reconnect::Backoff},
+    crash,
     pipeline::ids,
     store::{Arrival, IntakeBatch, Recorded},
 };
@@ -31,8 +32,11 @@ pub(super) async fn drain(
         let (batch, ()) = tokio::try_join!(gatherer.gather(unsettled.is_some()), unsettled.prove(&acknowledger))?;
         match batch {
             Gathered::Batch(deliveries) => {
+                crash::point("delivered");
                 let (tag, id) = store(intake, gatherer.consumer.queue(), deliveries, &mut unsettled).await;
+                crash::point("committed");
                 acknowledger.ack_through(tag).await?;
+                crash::point("acknowledged");
                 unsettled.acknowledged(id);
             }
             Gathered::Idle => unsettled.settle(intake).await,
@@ -160,8 +164,7 @@ async fn store(intake: &Intake, queue: &str, deliveries: Vec<Delivery>, unsettle
     let arrivals: Vec<Arrival> =
         deliveries.into_iter().zip(0..).map(|(delivery, n)| arrival(delivery, recorded_at, n)).collect();
     let settled = std::mem::take(&mut unsettled.proven);
-    let batch =
-        IntakeBatch { id, broker: &intake.broker, queue, recorded_at, arrivals: &arrivals, settled: &settled };
+    let batch = IntakeBatch { id, broker: &intake.broker, queue, recorded_at, arrivals: &arrivals, settled: &settled };
     let mut backoff = Backoff::default();
     let recorded = loop {
         match intake.store.record(&batch).await {

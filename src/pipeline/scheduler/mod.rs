@@ -17,6 +17,7 @@ use crate::{
     broker::health::BrokerBoard,
     clock::Clock,
     config::BrokerConfig,
+    crash,
     domain::{
         broker::ConnectionState,
         letter::LetterId,
@@ -90,7 +91,10 @@ impl Scheduler {
                     drop(place);
                     self.wait_for_more(stop).await;
                 }
-                Ok(claimed) => place.send(claimed),
+                Ok(claimed) => {
+                    crash::point("claimed");
+                    place.send(claimed);
+                }
                 Err(error) => {
                     tracing::warn!(broker.name = self.broker, error = %error, "due retries cannot be claimed");
                     drop(place);
@@ -135,6 +139,7 @@ impl Scheduler {
                 tracing::warn!(broker.name = self.broker, error = %error, "finished retries cannot be marked yet");
                 tokio::time::sleep(PAUSE).await;
             }
+            crash::point("marked");
             self.count(&ended);
         }
     }

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Ended, PAUSE, Scheduler, window::windows};
 use crate::{
     broker::{PublishOutcome, PublishingSession, SessionError, reconnect::Backoff},
+    crash,
     domain::{
         broker::ConnectionState,
         letter::LetterId,
@@ -133,6 +134,7 @@ async fn publish_window(
     }
     drop(messages);
     let outcomes = keep_leases(scheduler, &ids, session.publish(outgoing)).await;
+    crash::point("confirmed");
     ended.extend(sent.into_iter().zip(outcomes.into_iter().map(Ended::from)));
     ended
 }

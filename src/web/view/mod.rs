@@ -2,6 +2,7 @@
 //!
 //! Templates hold no logic beyond `if` and `for`; what they print is made here.
 
+pub mod broker;
 pub mod chart;
 pub mod deaths;
 pub mod fields;
@@ -13,5 +14,6 @@ pub mod number;
 pub mod payload;
 pub mod postmark;
 pub mod row;
+pub mod tally;
 pub mod text;
 pub mod time;

@@ -1,0 +1,169 @@
+//! One letter in full.
+
+use super::{
+    deaths::{DeathView, route},
+    fields::{self, FieldRow},
+    history::HistoryLine,
+    number,
+    payload::{Payload, PayloadForm},
+    postmark::Postmark,
+    text,
+    time::Moment,
+};
+use crate::domain::{
+    command::Command,
+    history::HistoryEntry,
+    letter::{Importance, Letter, LetterSummary, Status},
+    time::Timestamp,
+};
+
+/// Where a letter is shown, which its links have to keep.
+pub struct Links {
+    /// The letter with another view of its payload: this, and `view=…` after it.
+    pub view_base: String,
+    /// Where an action leads back to.
+    pub back: String,
+    /// The list without this letter, if it stands beside one.
+    pub close: Option<String>,
+}
+
+pub struct LetterView {
+    pub id: String,
+    pub links: Links,
+    pub title: String,
+    pub is_queue_known: bool,
+    pub postmark: Postmark,
+    pub facts: Facts,
+    pub actions: Actions,
+    pub problem: String,
+    pub remarks: Vec<String>,
+    pub note: String,
+    pub payload: Payload,
+    pub views: Vec<ViewTab>,
+    pub properties: Vec<FieldRow>,
+    pub headers: Vec<FieldRow>,
+    pub headers_cut: bool,
+    pub deaths: Vec<DeathView>,
+    pub history: Vec<HistoryLine>,
+}
+
+/// Where, why and when.
+pub struct Facts {
+    pub broker: String,
+    pub route: String,
+    pub why: &'static str,
+    pub reason: &'static str,
+    pub attempts: String,
+    pub status: &'static str,
+    pub importance: &'static str,
+    pub importance_by: String,
+    pub received: Moment,
+    pub first_failed: Option<Moment>,
+    pub last_failed: Moment,
+    pub retry_at: Option<Moment>,
+}
+
+/// What can be done with it as it stands.
+pub struct Actions {
+    pub retry: bool,
+    pub discard: bool,
+    /// What reopening means here: nothing where it is not possible.
+    pub reopen: Option<&'static str>,
+    pub importances: Vec<(&'static str, bool)>,
+}
+
+pub struct ViewTab {
+    pub label: &'static str,
+    pub href: String,
+    pub is_current: bool,
+}
+
+impl LetterView {
+    pub fn new(letter: &Letter, history: &[HistoryEntry], view: ViewOptions, links: Links) -> Self {
+        let summary = &letter.summary;
+        let now = view.now;
+        let payload = Payload::new(&letter.message, view.form, view.max_bytes);
+        let (headers, headers_cut) = fields::header_rows(&letter.message.headers);
+        Self {
+            id: summary.id.to_string(),
+            title: summary.queue.as_deref().map_or_else(|| "queue unknown".to_owned(), text::one_line),
+            is_queue_known: summary.queue.is_some(),
+            postmark: Postmark::new(summary),
+            facts: Facts::new(summary, now),
+            actions: Actions::new(summary),
+            problem: summary.problem.as_deref().map(|problem| text::visible(problem).into_owned()).unwrap_or_default(),
+            remarks: letter.remarks.iter().map(|remark| text::one_line(remark)).collect(),
+            note: summary.note.clone().unwrap_or_default(),
+            views: tabs(&links.view_base, payload.form),
+            payload,
+            properties: fields::property_rows(&letter.message.properties),
+            headers,
+            headers_cut,
+            deaths: letter.deaths.iter().map(|death| DeathView::new(death, now)).collect(),
+            history: history.iter().rev().map(|entry| HistoryLine::new(entry, now)).collect(),
+            links,
+        }
+    }
+}
+
+/// What does not depend on the letter.
+#[derive(Clone, Copy)]
+pub struct ViewOptions {
+    pub form: Option<PayloadForm>,
+    /// Larger bodies are not decoded.
+    pub max_bytes: u64,
+    pub now: Timestamp,
+}
+
+impl Facts {
+    fn new(letter: &LetterSummary, now: Timestamp) -> Self {
+        Self {
+            broker: text::one_line(&letter.broker),
+            route: route(&letter.exchange, &letter.routing_key),
+            why: letter.reason.sentence(),
+            reason: letter.reason.as_str(),
+            attempts: number::tries(letter.attempts),
+            status: letter.status.as_str(),
+            importance: letter.importance.as_str(),
+            importance_by: importance_by(&letter.importance_by),
+            received: Moment::new(letter.received_at, now),
+            first_failed: letter.first_failed_at.map(|at| Moment::new(at, now)),
+            last_failed: Moment::new(letter.last_failed_at, now),
+            retry_at: letter.retry_at.map(|at| Moment::new(at, now)),
+        }
+    }
+}
+
+fn importance_by(word: &str) -> String {
+    match word {
+        "default" => String::new(),
+        "manual" => "set by hand".to_owned(),
+        other => text::one_line(other).replacen("rule:", "rule ", 1),
+    }
+}
+
+impl Actions {
+    fn new(letter: &LetterSummary) -> Self {
+        let allowed = |command: Command| command.allowed_in().contains(&letter.status);
+        let reopen = match letter.status {
+            Status::Scheduled => "Cancel the retry",
+            _ => "Reopen",
+        };
+        Self {
+            retry: allowed(Command::Retry { delay: std::time::Duration::ZERO, queue: None }),
+            discard: allowed(Command::Discard { note: None }),
+            reopen: allowed(Command::Reopen).then_some(reopen),
+            importances: Importance::ALL.iter().map(|one| (one.as_str(), *one == letter.importance)).collect(),
+        }
+    }
+}
+
+fn tabs(base: &str, current: PayloadForm) -> Vec<ViewTab> {
+    let separator = if base.contains('?') { '&' } else { '?' };
+    let tab = |form: PayloadForm| ViewTab {
+        label: form.label(),
+        href: format!("{base}{separator}view={}", form.as_str()),
+        is_current: form == current,
+    };
+    PayloadForm::ALL.map(tab).into()
+}

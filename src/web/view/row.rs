@@ -1,0 +1,73 @@
+//! One line of a list: what failed, why, where, when.
+
+use super::{
+    deaths::route,
+    number, text,
+    time::{self, Moment},
+};
+use crate::domain::{
+    letter::{LetterSummary, Status},
+    time::Timestamp,
+};
+
+/// Characters of a name in a list; the letter itself shows all of them.
+const NAME: usize = 120;
+
+#[derive(Debug)]
+pub struct Row {
+    pub id: String,
+    pub href: String,
+    pub is_selected: bool,
+    /// The queue it failed in.
+    pub title: String,
+    pub is_queue_known: bool,
+    pub broker: String,
+    pub route: String,
+    pub why: String,
+    /// Whether the last retry went wrong; then `why` says how.
+    pub has_problem: bool,
+    pub note: String,
+    pub importance: &'static str,
+    pub status: &'static str,
+    pub received: Moment,
+    pub tries: String,
+    /// For the checkbox, which stands alone.
+    pub label: String,
+}
+
+impl Row {
+    pub fn new(letter: &LetterSummary, href: String, is_selected: bool, now: Timestamp) -> Self {
+        let title = queue_title(letter);
+        let received = Moment::new(letter.received_at, now);
+        Self {
+            id: letter.id.to_string(),
+            href,
+            is_selected,
+            label: format!("Select the letter from {title}, {}", received.relative),
+            title,
+            is_queue_known: letter.queue.is_some(),
+            broker: text::one_line(&letter.broker),
+            route: text::shortened(&route(&letter.exchange, &letter.routing_key), NAME),
+            why: why(letter, now),
+            has_problem: letter.problem.is_some(),
+            note: letter.note.as_deref().map(|note| text::shortened(&text::one_line(note), NAME)).unwrap_or_default(),
+            importance: letter.importance.as_str(),
+            status: letter.status.as_str(),
+            received,
+            tries: number::tries(letter.attempts),
+        }
+    }
+}
+
+pub fn queue_title(letter: &LetterSummary) -> String {
+    letter.queue.as_deref().map_or_else(|| "queue unknown".to_owned(), |queue| text::shortened(&text::one_line(queue), NAME))
+}
+
+fn why(letter: &LetterSummary, now: Timestamp) -> String {
+    match (letter.status, letter.retry_at, &letter.problem) {
+        (Status::Scheduled, Some(at), _) if at > now => format!("retry due in {}", time::span(at.since(now))),
+        (Status::Scheduled, ..) => "retry due now".to_owned(),
+        (_, _, Some(problem)) => format!("last retry: {}", text::shortened(&text::one_line(problem), NAME)),
+        _ => letter.reason.sentence().to_owned(),
+    }
+}

@@ -1,0 +1,133 @@
+//! Counts by one property under the rest of a filter, from the counts that the ledger keeps.
+
+use std::collections::BTreeMap;
+
+use crate::domain::{
+    filter::{FacetCount, LetterFilter},
+    glob::Globs,
+    letter::{Importance, Status},
+};
+
+/// The kept counts, seen through a filter. They know no times: with `since` or `until` these numbers are too large.
+pub struct Tally<'a> {
+    facets: &'a [FacetCount],
+    filter: &'a LetterFilter,
+    globs: Globs,
+}
+
+impl<'a> Tally<'a> {
+    pub fn new(facets: &'a [FacetCount], filter: &'a LetterFilter) -> Self {
+        Self { facets, filter, globs: filter.queue_globs() }
+    }
+
+    /// Letters that the filter lets through.
+    pub fn total(&self) -> u64 {
+        self.sum(|facet| self.status_fits(facet) && self.importance_fits(facet))
+    }
+
+    /// Letters of `status` that all else in the filter lets through.
+    pub fn of_status(&self, status: Status) -> u64 {
+        self.sum(|facet| facet.status == status && self.importance_fits(facet))
+    }
+
+    /// Letters of `importance` that all else in the filter lets through.
+    pub fn of_importance(&self, importance: Importance) -> u64 {
+        self.sum(|facet| facet.importance == importance && self.status_fits(facet))
+    }
+
+    fn sum(&self, fits: impl Fn(&FacetCount) -> bool) -> u64 {
+        self.facets.iter().filter(|facet| fits(facet) && self.rest_fits(facet)).map(|facet| facet.count).sum()
+    }
+
+    fn status_fits(&self, facet: &FacetCount) -> bool {
+        any(&self.filter.statuses, &facet.status)
+    }
+
+    fn importance_fits(&self, facet: &FacetCount) -> bool {
+        any(&self.filter.importances, &facet.importance)
+    }
+
+    fn rest_fits(&self, facet: &FacetCount) -> bool {
+        any(&self.filter.brokers, &facet.broker)
+            && any(&self.filter.reasons, &facet.reason)
+            && self.globs.matches(facet.queue.as_deref().unwrap_or_default())
+    }
+}
+
+/// An empty list lets everything through.
+fn any<T: PartialEq>(allowed: &[T], value: &T) -> bool {
+    allowed.is_empty() || allowed.contains(value)
+}
+
+/// How many letters each queue has, by status and, of the open ones, by importance.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueueCounts {
+    pub by_status: BTreeMap<Status, u64>,
+    pub open_by_importance: BTreeMap<Importance, u64>,
+}
+
+impl QueueCounts {
+    pub fn of(&self, status: Status) -> u64 {
+        self.by_status.get(&status).copied().unwrap_or_default()
+    }
+}
+
+/// A queue of a broker; `None` where letters do not say in which one they failed.
+pub type QueueKey<'a> = (&'a str, Option<&'a str>);
+
+/// Every queue that letters came from, by the number of its open letters, most first.
+pub fn queues(facets: &[FacetCount]) -> Vec<(QueueKey<'_>, QueueCounts)> {
+    let mut queues: BTreeMap<QueueKey<'_>, QueueCounts> = BTreeMap::new();
+    for facet in facets {
+        let counts = queues.entry((&facet.broker, facet.queue.as_deref())).or_default();
+        *counts.by_status.entry(facet.status).or_default() += facet.count;
+        if facet.status == Status::Open {
+            *counts.open_by_importance.entry(facet.importance).or_default() += facet.count;
+        }
+    }
+    let mut queues: Vec<_> = queues.into_iter().collect();
+    queues.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.of(Status::Open)));
+    queues
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::death::Reason;
+
+    fn facet(queue: Option<&str>, status: Status, importance: Importance, count: u64) -> FacetCount {
+        let queue = queue.map(str::to_owned);
+        FacetCount { broker: "main".to_owned(), queue, reason: Reason::Rejected, status, importance, count }
+    }
+
+    #[test]
+    fn counts_under_the_rest_of_the_filter() {
+        let facets = [
+            facet(Some("a.x"), Status::Open, Importance::High, 1),
+            facet(Some("a.y"), Status::Open, Importance::Low, 10),
+            facet(Some("b"), Status::Retried, Importance::High, 100),
+            facet(None, Status::Open, Importance::High, 1_000),
+        ];
+        let check = |filter: LetterFilter, expected: [u64; 3]| {
+            let tally = Tally::new(&facets, &filter);
+            assert_eq!([tally.total(), tally.of_status(Status::Open), tally.of_importance(Importance::High)], expected);
+        };
+        check(LetterFilter::default(), [1_111, 1_011, 1_101]);
+        check(LetterFilter { statuses: vec![Status::Retried], ..LetterFilter::default() }, [100, 1_011, 100]);
+        check(LetterFilter { queues: vec!["a.*".to_owned()], ..LetterFilter::default() }, [11, 11, 1]);
+        check(LetterFilter { queues: vec![String::new()], ..LetterFilter::default() }, [1_000, 1_000, 1_000]);
+        check(LetterFilter { brokers: vec!["other".to_owned()], ..LetterFilter::default() }, [0, 0, 0]);
+    }
+
+    #[test]
+    fn queues_with_most_open_letters_come_first() {
+        let facets = [
+            facet(Some("a"), Status::Open, Importance::High, 1),
+            facet(Some("b"), Status::Open, Importance::Low, 2),
+            facet(Some("a"), Status::Open, Importance::Low, 3),
+            facet(None, Status::Retried, Importance::Low, 9),
+        ];
+        let names: Vec<_> = queues(&facets).iter().map(|((_, queue), counts)| (*queue, counts.of(Status::Open))).collect();
+        assert_eq!(names, [(Some("a"), 4), (Some("b"), 2), (None, 0)]);
+    }
+}
