@@ -1,7 +1,5 @@
 //! Consuming: one connection, one channel for each queue.
 
-use std::collections::HashMap;
-
 use futures_util::{FutureExt, StreamExt};
 use lapin::{
     Channel, Connection, Consumer,
@@ -10,7 +8,7 @@ use lapin::{
 };
 
 use super::{
-    SessionError, Topology, connect, connect_guarded, convert, short, step, topology::open_channel, utf8_guard::Repairs,
+    SessionError, Topology, connect, connect_guarded, convert, short, step, topology::open_channel, utf8_guard::{NESTING, Repair, Repairs},
 };
 use crate::{config::BrokerConfig, domain::message::Message};
 
@@ -148,20 +146,18 @@ impl QueueConsumer {
     }
 
     fn remarks(&self, tag: u64) -> Vec<String> {
-        let mut by_field: HashMap<String, Vec<u8>> = HashMap::new();
-        for repair in self.repairs.take(self.acknowledger.channel.id(), tag) {
-            by_field.insert(repair.field, repair.original);
-        }
-        let mut remarks: Vec<String> = by_field
-            .into_iter()
-            .map(|(field, original)| {
-                let bytes = original.escape_ascii();
-                format!("its {field} was not UTF-8, which AMQP asks for; each wrong byte became a ?, it was {bytes}")
-            })
-            .collect();
-        remarks.sort();
-        remarks
+        self.repairs.take(self.acknowledger.channel.id(), tag).iter().map(remark).collect()
     }
+}
+
+/// What the guard changed, for a person.
+fn remark(repair: &Repair) -> String {
+    let Repair { field, original } = repair;
+    if field == NESTING {
+        return "its headers hold tables nested deeper than can be read; the innermost are kept as bytes".to_owned();
+    }
+    let original = original.escape_ascii();
+    format!("its {field} was not UTF-8, which AMQP asks for; each wrong byte became a ?, it was {original}")
 }
 
 /// Acknowledges deliveries of one channel.

@@ -44,7 +44,7 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub const DEFAULT_HEARTBEAT: u16 = 10;
 
 /// What a `connection_timeout` can ask for at most.
-const MAX_TIMEOUT: Duration = Duration::from_secs(300);
+const MAX_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// Virtual hosts travel as short strings, and lapin panics on a longer one.
 const MAX_VHOST_LEN: usize = 255;
@@ -464,6 +464,7 @@ impl Reactor for GuardedReactor {
 mod tests {
     use std::io::{Read, Write};
     use std::net::TcpListener;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread::JoinHandle;
 
     use super::*;
@@ -601,22 +602,38 @@ l9IvFnpNAiAP9S13IDn061o2WKuYkzKfwA13cdFrpDYyQgm6LvBx6A==
 -----END CERTIFICATE-----
 ";
 
-    fn pem_file(name: &str, content: &str) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("dlo-{}-{name}.pem", std::process::id()));
-        std::fs::write(&path, content).unwrap();
-        path
+    /// A file of its own for each use, gone afterwards.
+    struct PemFile(PathBuf);
+
+    impl PemFile {
+        fn new(content: &str) -> Self {
+            static COUNT: AtomicUsize = AtomicUsize::new(0);
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let name = format!("dlo-transport-{}-{count}.pem", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            std::fs::write(&path, content).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for PemFile {
+        fn drop(&mut self) {
+            std::fs::remove_file(&self.0).unwrap();
+        }
     }
 
     async fn failure_with_some_ca(uri: &str) -> ConnectError {
-        let ca_file = pem_file("some-ca", SOME_CA);
-        connect(uri, "test", Some(&ca_file)).await.unwrap_err()
+        let ca_file = PemFile::new(SOME_CA);
+        connect(uri, "test", Some(&ca_file.0)).await.unwrap_err()
     }
 
     #[test]
     fn certificates_are_read_or_the_file_is_named() {
-        assert_eq!(read_certificates(&pem_file("good", SOME_CA)).unwrap().len(), 1);
-        for file in [pem_file("empty", ""), PathBuf::from("/nowhere/ca.pem")] {
-            let error = read_certificates(&file).unwrap_err();
+        let good = PemFile::new(SOME_CA);
+        assert_eq!(read_certificates(&good.0).unwrap().len(), 1);
+        let empty = PemFile::new("");
+        for file in [empty.0.as_path(), Path::new("/nowhere/ca.pem")] {
+            let error = read_certificates(file).unwrap_err();
             assert!(error.to_string().contains(&file.display().to_string()), "{error}");
         }
     }

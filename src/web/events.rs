@@ -10,16 +10,15 @@ use futures_util::{Stream, stream};
 use tokio::sync::watch::Receiver;
 
 use super::Office;
-use crate::{domain::broker::BrokerHealth, pipeline::news::Tidings};
+use crate::pipeline::news::Tidings;
 
-/// A page is told at most this often, however much arrives; brokers are looked at as often.
+/// A page is told at most this often, however much arrives.
 const PACE: Duration = Duration::from_secs(1);
 
 /// Sends `tidings` with the counters of letters received and changed whenever these or the state of a broker move,
 /// and once at the beginning: whoever comes back after a pause has to catch up.
 pub async fn stream(State(office): State<Arc<Office>>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let watcher = Watcher { tidings: office.news.subscribe(), told: None, office };
-    let events = stream::unfold(watcher, |mut watcher| async move {
+    let events = stream::unfold(Watcher::new(office), |mut watcher| async move {
         let event = watcher.next().await?;
         Some((Ok(event), watcher))
     });
@@ -29,11 +28,16 @@ pub async fn stream(State(office): State<Arc<Office>>) -> Sse<impl Stream<Item =
 struct Watcher {
     office: Arc<Office>,
     tidings: Receiver<Tidings>,
-    /// What this page was told last.
-    told: Option<(Tidings, Vec<BrokerHealth>)>,
+    brokers: Receiver<u64>,
+    /// Whether this page was told anything yet.
+    is_new: bool,
 }
 
 impl Watcher {
+    fn new(office: Arc<Office>) -> Self {
+        Self { tidings: office.news.subscribe(), brokers: office.brokers.changes(), is_new: true, office }
+    }
+
     /// The next event; none once the office closes.
     async fn next(&mut self) -> Option<Event> {
         let closing = self.office.settings.closing.clone();
@@ -41,16 +45,17 @@ impl Watcher {
     }
 
     async fn wait_for_change(&mut self) -> Event {
-        loop {
-            if self.told.is_some() {
-                tokio::time::sleep(PACE).await;
-            }
-            let now = (*self.tidings.borrow(), self.office.brokers.all());
-            if self.told.as_ref() != Some(&now) {
-                let data = format!("{{\"received\":{},\"changed\":{}}}", now.0.received, now.0.changed);
-                self.told = Some(now);
-                return Event::default().event("tidings").data(data);
-            }
+        if !std::mem::take(&mut self.is_new) {
+            tokio::time::sleep(PACE).await;
+            // An error means that nobody is left to tell us anything; closing is not far then.
+            let _ = tokio::select! {
+                changed = self.tidings.changed() => changed,
+                changed = self.brokers.changed() => changed,
+            };
         }
+        let Tidings { received, changed } = *self.tidings.borrow_and_update();
+        let brokers = *self.brokers.borrow_and_update();
+        let data = format!("{{\"received\":{received},\"changed\":{changed},\"brokers\":{brokers}}}");
+        Event::default().event("tidings").data(data)
     }
 }

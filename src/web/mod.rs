@@ -48,7 +48,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Everything that pages and API need of the lower floors.
 pub struct Office {
-    pub store: Store,
+    pub store: Arc<Store>,
     /// The one door for what people do to letters.
     pub triage: Triage,
     pub news: News,

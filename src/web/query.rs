@@ -127,6 +127,11 @@ impl LetterQuery {
 
     /// As it stands in an address, without what says the default.
     pub fn to_query(&self) -> String {
+        encode(self.pairs().iter().map(|(name, value)| (*name, &**value)))
+    }
+
+    /// The words that say it, by name.
+    pub fn pairs(&self) -> Vec<(&'static str, String)> {
         let statuses = self.statuses.as_ref().map(|all| if all.is_empty() { Self::ANY.to_owned() } else { words(all) });
         let sort = if self.sort == Sort::Oldest { "oldest" } else { "" };
         let pairs = [
@@ -141,7 +146,19 @@ impl LetterQuery {
             ("limit", self.limit.map(|limit| limit.to_string()).unwrap_or_default()),
             ("cursor", self.cursor.map(encode_cursor).unwrap_or_default()),
         ];
-        encode(pairs.iter().map(|(name, value)| (*name, &**value)))
+        pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+    }
+
+    /// The address of the list.
+    pub fn href(&self) -> String {
+        self.href_with(&[])
+    }
+
+    /// The address of the list with further words behind it.
+    pub fn href_with(&self, further: &[(&str, &str)]) -> String {
+        let further = encode(further.iter().copied());
+        let query = [self.to_query(), further].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("&");
+        if query.is_empty() { "/letters".to_owned() } else { format!("/letters?{query}") }
     }
 
     /// The same with other words and from the first page on.

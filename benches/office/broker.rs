@@ -1,0 +1,105 @@
+//! Filling queues and draining them without an office.
+
+use std::time::{Duration, Instant};
+
+use futures_util::{StreamExt, future::join_all};
+use lapin::{
+    BasicProperties,
+    options::{BasicAckOptions, BasicConsumeOptions, BasicPublishOptions, BasicQosOptions, ConfirmSelectOptions},
+    types::{AMQPValue, FieldArray, FieldTable, LongString},
+};
+use serde_json::json;
+
+use crate::{
+    BODY, MESSAGES,
+    support::{process::wait_until, rabbit::Vhost},
+};
+
+/// Publishes persistent messages that look as if `failed_queue` had rejected them.
+pub async fn fill(vhost: &Vhost, queue: &str, queue_type: &str, failed_queue: &str) {
+    const WINDOW: u32 = 2_000;
+    vhost.declare_queue(queue, json!({ "x-queue-type": queue_type })).await;
+    let channel = vhost.channel().await;
+    channel.confirm_select(ConfirmSelectOptions::default()).await.expect("confirms");
+    let properties = BasicProperties::default()
+        .with_delivery_mode(2)
+        .with_content_type("application/json".into())
+        .with_headers(dead(failed_queue));
+    for first in (0..MESSAGES).step_by(WINDOW as usize) {
+        let mut confirms = Vec::new();
+        for number in first..MESSAGES.min(first + WINDOW) {
+            let body = body(number);
+            let options = BasicPublishOptions::default();
+            let published = channel.basic_publish("".into(), queue.into(), options, &body, properties.clone()).await;
+            confirms.push(published.expect("published"));
+        }
+        join_all(confirms).await;
+    }
+    vhost.await_depth(queue, MESSAGES).await;
+}
+
+/// A body of [`BODY`] bytes, each another.
+pub fn body(number: u32) -> Vec<u8> {
+    let mut body = format!("{{\"order\":{number},\"text\":\"").into_bytes();
+    body.resize(BODY - 2, b'x');
+    body.extend(b"\"}");
+    body
+}
+
+fn dead(queue: &str) -> FieldTable {
+    let text = |text: &str| AMQPValue::LongString(LongString::from(text));
+    let mut death = FieldTable::default();
+    death.insert("count".into(), AMQPValue::LongLongInt(1));
+    death.insert("reason".into(), text("rejected"));
+    death.insert("queue".into(), text(queue));
+    death.insert("time".into(), AMQPValue::Timestamp(1_790_000_000));
+    death.insert("exchange".into(), text("events"));
+    death.insert("routing-keys".into(), AMQPValue::FieldArray(FieldArray::from(vec![text("order.placed")])));
+    let mut headers = FieldTable::default();
+    headers.insert("x-death".into(), AMQPValue::FieldArray(FieldArray::from(vec![AMQPValue::FieldTable(death)])));
+    headers.insert("x-first-death-queue".into(), text(queue));
+    headers.insert("x-first-death-reason".into(), text("rejected"));
+    headers.insert("x-first-death-exchange".into(), text("events"));
+    headers
+}
+
+/// Messages a second that a consumer takes which does nothing but acknowledge every hundredth with all before it.
+pub async fn bare_consumer(vhost: &Vhost, queue: &str, prefetch: u16) -> f64 {
+    let channel = vhost.channel().await;
+    channel.basic_qos(prefetch, BasicQosOptions::default()).await.expect("qos");
+    let begun = Instant::now();
+    let consumed =
+        channel.basic_consume(queue.into(), "".into(), BasicConsumeOptions::default(), FieldTable::default());
+    let mut deliveries = consumed.await.expect("consuming");
+    for number in 1..=MESSAGES {
+        let delivery = deliveries.next().await.expect("a delivery").expect("a delivery");
+        if number % 100 == 0 || number == MESSAGES {
+            delivery.ack(BasicAckOptions { multiple: true }).await.expect("acknowledged");
+        }
+    }
+    f64::from(MESSAGES) / begun.elapsed().as_secs_f64()
+}
+
+/// Messages a second that RabbitMQ's own shovel moves with the acknowledgement mode `on-confirm`.
+pub async fn shovel(vhost: &Vhost, from: &str, to: &str) -> f64 {
+    let uri = vhost.amqp_url();
+    let shovel = json!({ "value": {
+        "src-protocol": "amqp091", "src-uri": uri, "src-queue": from, "src-prefetch-count": 1000,
+        "dest-protocol": "amqp091", "dest-uri": uri, "dest-queue": to, "ack-mode": "on-confirm",
+    }});
+    let path = ["parameters", "shovel", vhost.name(), "bench"];
+    let begun = Instant::now();
+    vhost.manage(reqwest::Method::PUT, &path, Some(&shovel)).await;
+    filled(vhost, to).await;
+    let rate = f64::from(MESSAGES) / begun.elapsed().as_secs_f64();
+    vhost.manage(reqwest::Method::DELETE, &path, None).await;
+    rate
+}
+
+/// Waits until all messages are in `queue`.
+pub async fn filled(vhost: &Vhost, queue: &str) {
+    wait_until("all messages have arrived", Duration::from_secs(300), async || {
+        vhost.depth(queue).await >= MESSAGES
+    })
+    .await;
+}

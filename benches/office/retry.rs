@@ -1,0 +1,83 @@
+//! Publishing due retries against RabbitMQ's shovel with the same messages.
+
+use std::time::{Duration, Instant};
+
+use dead_letter_office::{
+    domain::{
+        actor::Actor,
+        command::Command,
+        filter::{LetterFilter, PageRequest, Sort},
+        letter::LetterId,
+        time::Timestamp,
+    },
+    store::Order,
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    MESSAGES, broker,
+    ledger::{self, Ledger},
+    line, pages,
+    support::{postgres::Postgres, rabbit::{Rabbit, Vhost}},
+};
+
+const TARGET: &str = "orders";
+
+pub async fn run() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let postgres = Postgres::durable();
+    println!("\npublishing {MESSAGES} due retries of 1 KiB with confirms");
+    for queue_type in ["classic", "quorum"] {
+        let vhost = rabbit.vhost();
+        broker::fill(&vhost, "dlq", queue_type, TARGET).await;
+        declare_target(&vhost, queue_type).await;
+        let shovel = broker::shovel(&vhost, "dlq", TARGET).await;
+        println!("{:<44} {shovel:>9.0}/s", format!("shovel on-confirm, {queue_type} queues"));
+        drop(vhost);
+        let sqlite = Ledger::sqlite().await;
+        line(&format!("from SQLite, {queue_type} queue"), retry(rabbit, queue_type, &sqlite).await, shovel, 1.0);
+        if let Some(postgres) = &postgres {
+            let ledger = Ledger::postgres(postgres).await;
+            let rate = retry(rabbit, queue_type, &ledger).await;
+            line(&format!("from Postgres, {queue_type} queue"), rate, shovel, 1.0);
+        }
+    }
+}
+
+async fn declare_target(vhost: &Vhost, queue_type: &str) {
+    vhost.declare_queue(TARGET, json!({ "x-queue-type": queue_type })).await;
+}
+
+async fn retry(rabbit: &Rabbit, queue_type: &str, ledger: &Ledger) -> f64 {
+    let vhost = rabbit.vhost();
+    declare_target(&vhost, queue_type).await;
+    pages::store_letters(ledger, MESSAGES, |_| TARGET.to_owned()).await;
+    schedule_all(ledger).await;
+    let stop = CancellationToken::new();
+    let begun = Instant::now();
+    let worker = ledger::scheduler(&vhost, ledger).run(stop.clone());
+    let measured = async {
+        broker::filled(&vhost, TARGET).await;
+        let elapsed = begun.elapsed();
+        stop.cancel();
+        f64::from(MESSAGES) / elapsed.as_secs_f64()
+    };
+    tokio::join!(worker, measured).1
+}
+
+async fn schedule_all(ledger: &Ledger) {
+    let filter = LetterFilter::default();
+    let mut page = PageRequest { sort: Sort::Oldest, after: None, limit: 5_000 };
+    loop {
+        let letters = ledger.store.letters(&filter, &page).await.expect("a page");
+        let ids: Vec<LetterId> = letters.items.iter().map(|letter| letter.id).collect();
+        let command = Command::Retry { delay: Duration::ZERO, queue: None };
+        let order = Order { ids: &ids, command: &command, by: &Actor::local(), at: Timestamp::from_micros(1) };
+        ledger.store.act(&order).await.expect("scheduled");
+        page.after = letters.next;
+        if page.after.is_none() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! `GET /api/v1/jobs/{id}`
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{Path, State},
+};
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::{
+    domain::job::Job,
+    web::{
+        Office,
+        error::{Problem, WebError},
+    },
+};
+
+/// How far an action on many letters has come.
+#[derive(Serialize, ToSchema)]
+pub struct JobStatus {
+    id: Uuid,
+    action: String,
+    /// `queued`, `running`, `done`, `failed` (some of it could not be done) or `cancelled`
+    state: &'static str,
+    total: u64,
+    done: u64,
+    failed: u64,
+    /// Why letters were refused.
+    errors: Vec<String>,
+}
+
+impl From<Job> for JobStatus {
+    fn from(job: Job) -> Self {
+        Self {
+            id: job.id,
+            action: job.action,
+            state: job.state.as_str(),
+            total: job.total,
+            done: job.done,
+            failed: job.failed,
+            errors: job.errors,
+        }
+    }
+}
+
+/// How far a job has come
+#[utoipa::path(get, path = "/jobs/{id}", tag = "actions", params(("id" = Uuid, Path)), responses(
+    (status = OK, body = JobStatus),
+    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
+))]
+pub async fn job(State(office): State<Arc<Office>>, Path(id): Path<String>) -> Result<Json<JobStatus>, WebError> {
+    let unknown = || WebError::not_found("There is no such job.");
+    let id = Uuid::try_parse(&id).map_err(|_| unknown())?;
+    let job = office.store.job(id).await?.ok_or_else(unknown)?;
+    Ok(Json(job.into()))
+}

@@ -1,0 +1,80 @@
+//! `GET /api/v1/letters`
+
+use std::sync::Arc;
+
+use axum::{Json, extract::State};
+use serde::Serialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::{model::LetterItem, reply};
+use crate::{
+    domain::filter::PageRequest,
+    web::{
+        Office,
+        error::{Problem, WebError},
+        input::QueryPairs,
+        query::{LetterQuery, WORDS, encode_cursor},
+    },
+};
+
+/// Letters of an answer, unless the call says otherwise.
+const LIMIT: usize = 50;
+
+/// What the address may say; read by [`LetterQuery`], which pages share.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes the parameters")]
+struct Parameters {
+    /// `open`, `scheduled`, `retried`, `discarded`, or several by comma; all if left out.
+    status: Option<String>,
+    /// `critical`, `high`, `normal`, `low`, or several by comma.
+    importance: Option<String>,
+    /// Names, by comma.
+    broker: Option<String>,
+    /// Names or globs (`*`, `?`), by comma; `""` is the queue that nothing is known of.
+    queue: Option<String>,
+    /// `rejected`, `expired`, `maxlen`, `delivery_limit`, `unknown`, or several by comma.
+    reason: Option<String>,
+    /// Received at or after: RFC 3339, or how long ago (`24h`).
+    since: Option<String>,
+    /// Received before: RFC 3339, or how long ago.
+    until: Option<String>,
+    /// `newest` (default) or `oldest`
+    sort: Option<String>,
+    /// 1 to 1000; 50 if left out.
+    limit: Option<u32>,
+    /// `next_cursor` of the answer before.
+    cursor: Option<String>,
+}
+
+/// One page of letters.
+#[derive(Serialize, ToSchema)]
+pub struct Letters {
+    items: Vec<LetterItem>,
+    /// Where the next page begins; null on the last one.
+    next_cursor: Option<String>,
+    /// Letters on all pages.
+    total: u64,
+}
+
+/// Letters, newest first
+#[utoipa::path(get, path = "/letters", tag = "letters", params(Parameters), responses(
+    (status = OK, body = Letters),
+    (status = BAD_REQUEST, body = Problem, content_type = "application/problem+json", description = "A word is not known"),
+))]
+pub async fn letters(
+    State(office): State<Arc<Office>>,
+    QueryPairs(mut pairs): QueryPairs,
+) -> Result<Json<Letters>, WebError> {
+    reply::refuse_later_words(&mut pairs)?;
+    let query = LetterQuery::take(&mut pairs)?;
+    pairs.finish(WORDS)?;
+    let filter = query.filter(office.clock.now());
+    let request = PageRequest { sort: query.sort, after: query.cursor, limit: query.limit.unwrap_or(LIMIT) };
+    let (page, total) = tokio::try_join!(office.store.letters(&filter, &request), office.store.count(&filter))?;
+    Ok(Json(Letters {
+        items: page.items.into_iter().map(LetterItem::from).collect(),
+        next_cursor: page.next.map(encode_cursor),
+        total,
+    }))
+}

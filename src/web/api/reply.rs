@@ -1,0 +1,40 @@
+//! Pieces of answers that several calls share.
+
+use crate::{
+    domain::command::{CommandReport, Refusal},
+    web::{
+        error::WebError,
+        query::{Pairs, WORDS},
+    },
+};
+
+/// What a call does not offer yet is said, not ignored.
+pub fn not_available_yet(what: &str) -> WebError {
+    WebError::unprocessable(format!("{what} is not available yet."))
+}
+
+/// Parameters the contract has and this version has not; without a value they do no harm.
+pub fn refuse_later_words(pairs: &mut Pairs) -> Result<(), WebError> {
+    for word in ["type", "group", "q"] {
+        if !pairs.take_all(word).is_empty() {
+            return Err(WebError::bad_request(format!("{word}: not available yet; there are {WORDS}")));
+        }
+    }
+    Ok(())
+}
+
+/// Turns a refusal of the only letter there was into an error.
+pub fn done_or_refused(report: &CommandReport) -> Result<(), WebError> {
+    match report.refused.first() {
+        None => Ok(()),
+        Some((_, refusal @ Refusal::NotFound)) => Err(WebError::not_found(sentence(refusal))),
+        Some((_, refusal)) => Err(WebError::conflict(sentence(refusal))),
+    }
+}
+
+/// Refusals are clauses, because a toast joins them.
+fn sentence(refusal: &Refusal) -> String {
+    let clause = refusal.to_string();
+    let mut letters = clause.chars();
+    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+}

@@ -1,0 +1,206 @@
+//! The filter above the list: chips and fields, each with what choosing it would show.
+
+use crate::{
+    domain::{
+        broker::BrokerHealth,
+        death::Reason,
+        filter::{FacetCount, LetterFilter},
+        letter::{Importance, Status},
+        time::Timestamp,
+    },
+    web::{
+        query::{LetterQuery, When},
+        view::{
+            number,
+            tally::{self, Tally},
+            time,
+        },
+    },
+};
+
+#[derive(Default)]
+pub struct Filters {
+    pub statuses: Vec<Chip>,
+    pub importances: Vec<Chip>,
+    pub brokers: Vec<Choice>,
+    pub reasons: Vec<Choice>,
+    pub times: Vec<Chip>,
+    /// The pattern in the queue field.
+    pub queue: String,
+    /// Names to choose from.
+    pub queues: Vec<String>,
+    /// What the form for names carries along unseen.
+    pub beside_names: Vec<(&'static str, String)>,
+    /// What the form for a time of one's own carries along unseen.
+    pub beside_time: Vec<(&'static str, String)>,
+    /// For the fields of a time of one's own, in UTC.
+    pub since: String,
+    pub until: String,
+    pub has_own_time: bool,
+    /// The list without any of this; none when nothing is set.
+    pub clear: Option<String>,
+}
+
+/// A link that chooses one thing and shows how much that is.
+pub struct Chip {
+    pub label: &'static str,
+    pub class: &'static str,
+    /// Empty where it is not known without counting.
+    pub count: String,
+    pub href: String,
+    pub is_current: bool,
+}
+
+/// An option of a select field.
+pub struct Choice {
+    pub value: String,
+    pub label: String,
+    pub is_selected: bool,
+}
+
+impl Filters {
+    pub fn new(
+        query: &LetterQuery,
+        filter: &LetterFilter,
+        facets: &[FacetCount],
+        by_status: &[(Status, u64)],
+        brokers: &[BrokerHealth],
+    ) -> Self {
+        let since = query.since.as_ref().map(When::to_string).unwrap_or_default();
+        let is_preset = query.until.is_none() && PRESETS.iter().any(|(value, _)| *value == since);
+        let has_time = query.since.is_some() || query.until.is_some();
+        let unfiltered = LetterQuery { statuses: query.statuses.clone(), sort: query.sort, ..LetterQuery::default() };
+        Self {
+            statuses: status_chips(query, filter, by_status),
+            importances: importance_chips(query, filter, facets),
+            brokers: broker_choices(query, facets, brokers),
+            reasons: reason_choices(query),
+            times: time_chips(query, &since),
+            queue: query.queues.join(","),
+            queues: queue_names(facets),
+            beside_names: query.with(|query| (query.brokers, query.queues, query.reasons) = Default::default()).pairs(),
+            beside_time: query.with(|query| (query.since, query.until) = (None, None)).pairs(),
+            since: filter.since.map(for_field).unwrap_or_default(),
+            until: filter.until.map(for_field).unwrap_or_default(),
+            has_own_time: has_time && !is_preset,
+            clear: (query.with(|_| ()) != unfiltered).then(|| unfiltered.href()),
+        }
+    }
+}
+
+/// Times one chooses most; anything else by the chart or the fields.
+const PRESETS: [(&str, &str); 4] = [("1h", "1 h"), ("24h", "24 h"), ("7d", "7 d"), ("30d", "30 d")];
+
+fn status_chips(query: &LetterQuery, filter: &LetterFilter, by_status: &[(Status, u64)]) -> Vec<Chip> {
+    let chip = |&(status, count): &(Status, u64)| Chip {
+        label: match status {
+            Status::Open => "Open",
+            Status::Scheduled => "Scheduled",
+            Status::Retried => "Retried",
+            Status::Discarded => "Discarded",
+        },
+        class: "",
+        count: number::thousands(count),
+        // The page opens on what is open, so that need not be said.
+        href: query.with(|query| query.statuses = (status != Status::Open).then(|| vec![status])).href(),
+        is_current: filter.statuses == [status],
+    };
+    let all = Chip {
+        label: "All",
+        class: "",
+        count: number::thousands(by_status.iter().map(|(_, count)| count).sum()),
+        href: query.with(|query| query.statuses = Some(Vec::new())).href(),
+        is_current: filter.statuses.is_empty(),
+    };
+    by_status.iter().map(chip).chain([all]).collect()
+}
+
+fn importance_chips(query: &LetterQuery, filter: &LetterFilter, facets: &[FacetCount]) -> Vec<Chip> {
+    let tally = Tally::new(facets, filter);
+    let has_time = filter.since.is_some() || filter.until.is_some();
+    let chip = |&importance: &Importance| Chip {
+        label: importance.as_str(),
+        class: importance.as_str(),
+        count: if has_time { String::new() } else { number::thousands(tally.of_importance(importance)) },
+        href: query.with(|query| toggle(&mut query.importances, importance)).href(),
+        is_current: filter.importances.contains(&importance),
+    };
+    Importance::ALL.iter().map(chip).collect()
+}
+
+fn toggle(all: &mut Vec<Importance>, one: Importance) {
+    if all.contains(&one) {
+        all.retain(|other| *other != one);
+    } else {
+        all.push(one);
+    }
+    all.sort();
+}
+
+/// Brokers that are configured, and those that letters came from once.
+fn broker_choices(query: &LetterQuery, facets: &[FacetCount], brokers: &[BrokerHealth]) -> Vec<Choice> {
+    let seen = facets.iter().map(|facet| &facet.broker);
+    let mut names: Vec<_> = brokers.iter().map(|broker| &broker.name).chain(seen).chain(&query.brokers).collect();
+    names.sort();
+    names.dedup();
+    if names.len() < 2 {
+        return Vec::new();
+    }
+    let chosen = query.brokers.join(",");
+    let choice = |name: &String| Choice { value: name.clone(), label: name.clone(), is_selected: *name == chosen };
+    let any = Choice { value: String::new(), label: "Any broker".to_owned(), is_selected: chosen.is_empty() };
+    let several = (query.brokers.len() > 1).then(|| Choice { value: chosen.clone(), label: chosen.clone(), is_selected: true });
+    std::iter::once(any).chain(several).chain(names.into_iter().map(choice)).collect()
+}
+
+fn reason_choices(query: &LetterQuery) -> Vec<Choice> {
+    let any = Choice { value: String::new(), label: "Any reason".to_owned(), is_selected: query.reasons.is_empty() };
+    let choice = |&reason: &Reason| Choice {
+        value: reason.as_str().to_owned(),
+        label: reason_label(reason).to_owned(),
+        is_selected: query.reasons == [reason],
+    };
+    let several = (query.reasons.len() > 1).then(|| {
+        let words: Vec<_> = query.reasons.iter().map(|reason| reason.as_str()).collect();
+        Choice { value: words.join(","), label: words.join(", "), is_selected: true }
+    });
+    std::iter::once(any).chain(several).chain(Reason::ALL.iter().map(choice)).collect()
+}
+
+const fn reason_label(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Rejected => "Rejected",
+        Reason::Expired => "Expired",
+        Reason::MaxLen => "Queue full",
+        Reason::DeliveryLimit => "Delivery limit",
+        Reason::Unknown => "Unknown reason",
+    }
+}
+
+fn time_chips(query: &LetterQuery, since: &str) -> Vec<Chip> {
+    let chip = |value: &str, label| Chip {
+        label,
+        class: "",
+        count: String::new(),
+        // The presets are words we know to be times.
+        href: query.with(|query| (query.since, query.until) = (value.parse().ok(), None)).href(),
+        is_current: query.until.is_none() && value == since,
+    };
+    let presets = PRESETS.iter().map(|(value, label)| chip(value, label));
+    presets.chain([chip("", "Any time")]).collect()
+}
+
+/// The queues with most open letters; a field that offers thousands helps nobody.
+fn queue_names(facets: &[FacetCount]) -> Vec<String> {
+    const OFFERED: usize = 100;
+    let queues = tally::queues(facets);
+    let mut names: Vec<_> = queues.iter().take(OFFERED).map(|((_, queue), _)| LetterQuery::queue_pattern(*queue)).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// As a browser's date field has it.
+fn for_field(at: Timestamp) -> String {
+    time::format(at, "%Y-%m-%dT%H:%M")
+}

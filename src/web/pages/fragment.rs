@@ -1,0 +1,34 @@
+//! How a page or a part of it goes out.
+
+use axum::{
+    http::{HeaderName, HeaderValue, header},
+    response::{Html, IntoResponse, Response},
+};
+
+use super::{shell::Shell, toast::Toast};
+
+/// A part that stands for a page of its own: the address bar follows it.
+///
+/// After an action the address replaces the one before, so that going back does not lead to the same page again.
+pub fn of_page(html: String, shell: &Shell) -> Response {
+    let header = if shell.toast.is_some() { "hx-replace-url" } else { "hx-push-url" };
+    let mut response = whole(html, shell);
+    if let Ok(here) = HeaderValue::from_str(&shell.here) {
+        response.headers_mut().insert(HeaderName::from_static(header), here);
+    }
+    response
+}
+
+/// A whole page. What it has to say in a toast is said once.
+pub fn whole(html: String, shell: &Shell) -> Response {
+    let mut response = Html(html).into_response();
+    if shell.toast.is_some() {
+        response.headers_mut().insert(header::SET_COOKIE, Toast::clearing_cookie());
+    }
+    response
+}
+
+/// A part that is only brought up to date.
+pub fn only(html: String) -> Response {
+    Html(html).into_response()
+}

@@ -1,0 +1,91 @@
+//! `/letters/{id}`: one letter, full width.
+
+use std::{str::FromStr, sync::Arc};
+
+use askama::Template;
+use axum::{extract::State, http::HeaderMap, response::Response};
+
+use super::{
+    fragment,
+    shell::{Page, Shell},
+    toast::Toast,
+};
+use crate::{
+    domain::letter::LetterId,
+    web::{
+        Office,
+        error::WebError,
+        input::{LetterPath, QueryPairs},
+        view::{
+            letter::{LetterView, Links, ViewOptions},
+            payload::PayloadForm,
+        },
+    },
+};
+
+enum Part {
+    Main,
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        if word == "main" { Ok(Self::Main) } else { Err(format!("{word:?} is no part of this page; it takes main")) }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "letter/page.html", blocks = ["title", "main", "nav"])]
+struct LetterPage {
+    shell: Shell,
+    letter: LetterView,
+}
+
+pub async fn show(
+    State(office): State<Arc<Office>>,
+    LetterPath(id): LetterPath,
+    QueryPairs(mut pairs): QueryPairs,
+    headers: HeaderMap,
+) -> Result<Response, WebError> {
+    let form = pairs.take_parsed("view")?;
+    let part = pairs.take_parsed("part")?;
+    pairs.finish("view, part")?;
+    let page = load(&office, id, form, &headers, part.is_some()).await?;
+    match part {
+        None => Ok(fragment::whole(page.render()?, &page.shell)),
+        Some(Part::Main) => {
+            let toast = page.shell.toast.as_ref().map(Toast::to_html_beside).unwrap_or_default();
+            let blocks = [page.as_title().render()?, page.as_main().render()?, page.as_nav().render()?, toast];
+            Ok(fragment::of_page(blocks.concat(), &page.shell))
+        }
+    }
+}
+
+async fn load(
+    office: &Office,
+    id: LetterId,
+    form: Option<PayloadForm>,
+    headers: &HeaderMap,
+    is_fragment: bool,
+) -> Result<LetterPage, WebError> {
+    let base = format!("/letters/{id}");
+    let here = form.map_or_else(|| base.clone(), |form| format!("{base}?view={}", form.as_str()));
+    let links = Links { view_base: base, back: here.clone(), close: None };
+    let (letter, shell) = tokio::try_join!(view(office, id, form, links), Shell::load(office, Page::Letters))?;
+    let letter = letter.ok_or_else(|| WebError::not_found("There is no such letter. Retention may have removed it."))?;
+    let toast = Toast::from_cookie(headers, &here);
+    Ok(LetterPage { shell: Shell { toast, here, is_fragment, ..shell }, letter })
+}
+
+/// A letter as it is shown here and beside the list.
+pub async fn view(
+    office: &Office,
+    id: LetterId,
+    form: Option<PayloadForm>,
+    links: Links,
+) -> Result<Option<LetterView>, WebError> {
+    let (letter, history) = tokio::try_join!(office.store.letter(id), office.store.history(id))?;
+    let options = ViewOptions { form, max_bytes: office.settings.decode_max_bytes, now: office.clock.now() };
+    Ok(letter.map(|letter| LetterView::new(&letter, &history, options, links)))
+}

@@ -1,0 +1,180 @@
+//! `/letters`: the list, and beside it the letter that is open.
+
+use std::{str::FromStr, sync::Arc};
+
+use askama::Template;
+use axum::{extract::State, http::HeaderMap, response::Response};
+
+use super::{
+    fragment,
+    letter::view,
+    list::{List, load_list, page_filter},
+    shell::{Page, Shell},
+    toast::Toast,
+};
+use crate::{
+    domain::{letter::LetterId, time::Timestamp},
+    web::{
+        Office,
+        error::WebError,
+        input::QueryPairs,
+        query::{LetterQuery, Pairs, WORDS},
+        view::{
+            letter::{LetterView, Links},
+            number,
+            payload::PayloadForm,
+        },
+    },
+};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Everything but the navigation.
+    Main,
+    /// What a changed filter changes; the filter's own fields stay as they are.
+    Results,
+    /// The letter beside the list.
+    Letter,
+    /// What has come in since the list was made.
+    News,
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word {
+            "main" => Ok(Self::Main),
+            "results" => Ok(Self::Results),
+            "letter" => Ok(Self::Letter),
+            "news" => Ok(Self::News),
+            _ => Err(format!("{word:?} is no part of this page; it takes one of main, results, letter, news")),
+        }
+    }
+}
+
+/// What the address says.
+struct Asked {
+    query: LetterQuery,
+    letter: Option<LetterId>,
+    form: Option<PayloadForm>,
+    part: Option<Part>,
+    /// Letters received from here on are news, in microseconds since the epoch.
+    seen: Option<i64>,
+}
+
+impl Asked {
+    fn take(mut pairs: Pairs) -> Result<Self, WebError> {
+        let asked = Self {
+            query: LetterQuery::take(&mut pairs)?,
+            letter: pairs.take_parsed("letter")?,
+            form: pairs.take_parsed("view")?,
+            part: pairs.take_parsed("part")?,
+            seen: pairs.take_parsed("seen")?,
+        };
+        pairs.finish(&format!("{WORDS}, letter, view, part"))?;
+        Ok(asked)
+    }
+
+    fn here(&self) -> String {
+        let letter = self.letter.map(|id| id.to_string()).unwrap_or_default();
+        let form = self.form.map(PayloadForm::as_str).unwrap_or_default();
+        self.query.href_with(&[("letter", &letter), ("view", form)])
+    }
+}
+
+#[derive(Template)]
+#[template(path = "letters/page.html", blocks = ["title", "main", "results", "pane", "nav"])]
+struct LettersPage {
+    shell: Shell,
+    list: List,
+    pane: Pane,
+}
+
+/// What stands beside the list.
+#[derive(Default)]
+enum Pane {
+    #[default]
+    Closed,
+    Missing {
+        close: String,
+    },
+    Open(Box<LetterView>),
+}
+
+/// The line that says that letters have come in since.
+#[derive(Template)]
+#[template(path = "letters/_news.html")]
+struct News {
+    letters: String,
+    href: String,
+}
+
+pub async fn show(
+    State(office): State<Arc<Office>>,
+    QueryPairs(pairs): QueryPairs,
+    headers: HeaderMap,
+) -> Result<Response, WebError> {
+    let asked = Asked::take(pairs)?;
+    match asked.part {
+        None => {
+            let page = load(&office, &asked, &headers).await?;
+            Ok(fragment::whole(page.render()?, &page.shell))
+        }
+        Some(Part::Main) => {
+            let page = load(&office, &asked, &headers).await?;
+            let toast = page.shell.toast.as_ref().map(Toast::to_html_beside).unwrap_or_default();
+            let blocks = [page.as_title().render()?, page.as_main().render()?, page.as_nav().render()?, toast];
+            Ok(fragment::of_page(blocks.concat(), &page.shell))
+        }
+        Some(Part::Results) => {
+            let page = load(&office, &asked, &HeaderMap::new()).await?;
+            Ok(fragment::of_page(page.as_results().render()?, &page.shell))
+        }
+        Some(Part::Letter) => {
+            let page = load_letter_only(&office, &asked).await?;
+            Ok(fragment::of_page(page.as_pane().render()?, &page.shell))
+        }
+        Some(Part::News) => Ok(fragment::only(news(&office, &asked).await?)),
+    }
+}
+
+async fn load(office: &Office, asked: &Asked, headers: &HeaderMap) -> Result<LettersPage, WebError> {
+    let facets = office.store.facets().await?;
+    let (list, pane) = tokio::try_join!(load_list(office, &asked.query, asked.letter, &facets), load_pane(office, asked))?;
+    let here = asked.here();
+    let toast = Toast::from_cookie(headers, &here);
+    let shell = Shell { toast, here, is_fragment: asked.part.is_some(), ..Shell::new(office, Page::Letters, &facets) };
+    Ok(LettersPage { shell, list, pane })
+}
+
+/// The letter beside a list that is there already, so that none has to be read again.
+async fn load_letter_only(office: &Office, asked: &Asked) -> Result<LettersPage, WebError> {
+    let shell = Shell { here: asked.here(), ..Shell::bare() };
+    Ok(LettersPage { shell, list: List::default(), pane: load_pane(office, asked).await? })
+}
+
+async fn load_pane(office: &Office, asked: &Asked) -> Result<Pane, WebError> {
+    let Some(id) = asked.letter else { return Ok(Pane::Closed) };
+    let close = asked.query.href();
+    let links = Links {
+        view_base: asked.query.href_with(&[("letter", &id.to_string())]),
+        back: asked.here(),
+        close: Some(close.clone()),
+    };
+    let letter = view(office, id, asked.form, links).await?;
+    Ok(letter.map_or(Pane::Missing { close }, |letter| Pane::Open(Box::new(letter))))
+}
+
+/// Counts the letters of this list that came in since it was made; nothing when there are none.
+async fn news(office: &Office, asked: &Asked) -> Result<String, WebError> {
+    let seen = Timestamp::from_micros(asked.seen.unwrap_or_default());
+    let mut filter = page_filter(&asked.query, office.clock.now());
+    filter.since = Some(filter.since.map_or(seen, |since| since.max(seen)));
+    let count = office.store.count(&filter).await?;
+    if count == 0 {
+        return Ok(String::new());
+    }
+    let letters = number::plural(count, "new letter");
+    Ok(News { letters, href: asked.query.with(|_| ()).href() }.render()?)
+}

@@ -1,0 +1,201 @@
+//! The list of letters: rows, filter, chart, and what to say when there is nothing.
+
+use super::filters::Filters;
+use crate::{
+    domain::{
+        broker::BrokerHealth,
+        filter::{FacetCount, HistogramBar, LetterFilter, LetterPage, PageRequest, Sort},
+        letter::{Importance, LetterId, Status},
+        time::Timestamp,
+    },
+    web::{
+        Office,
+        error::WebError,
+        query::{LetterQuery, When},
+        view::{
+            broker::BrokerView,
+            chart::{Chart, Window},
+            number,
+            row::Row,
+            tally::Tally,
+            time,
+        },
+    },
+};
+
+/// Rows of a page, unless the address says otherwise.
+const ROWS: usize = 50;
+
+#[derive(Default)]
+pub struct List {
+    pub filters: Filters,
+    pub chart: Option<Chart>,
+    pub rows: Vec<Row>,
+    /// `1,284 letters`
+    pub total: String,
+    /// `3 critical · oldest 2 d`
+    pub subtitle: String,
+    pub next: Option<String>,
+    /// Back to the first page, from any other.
+    pub first: Option<String>,
+    pub sort: SortLink,
+    pub empty: Option<Empty>,
+    /// Whether rows differ in status or broker, and so have to say theirs.
+    pub shows_status: bool,
+    pub shows_broker: bool,
+    /// Where the page asks for what has come in since, as long as it shows the newest.
+    pub news: String,
+}
+
+#[derive(Default)]
+pub struct SortLink {
+    pub href: String,
+    pub label: &'static str,
+}
+
+/// Why a list is empty: that may be the best news of the day.
+pub enum Empty {
+    /// Nothing is open, and letters do arrive.
+    AllDone { decided: String },
+    /// Nothing ever came, and the brokers are connected.
+    NothingYet { exchange: String },
+    /// Nothing ever came, and nothing could.
+    NotConnected { brokers: Vec<BrokerView> },
+    /// There are letters, but not these.
+    FilterTooNarrow { everything: String },
+}
+
+/// The filter of a page: without a word about it, only what is open.
+pub fn page_filter(query: &LetterQuery, now: Timestamp) -> LetterFilter {
+    let mut filter = query.filter(now);
+    if query.statuses.is_none() {
+        filter.statuses = vec![Status::Open];
+    }
+    filter
+}
+
+/// What is read of the ledger for one list.
+struct Loaded<'a> {
+    facets: &'a [FacetCount],
+    page: LetterPage,
+    by_status: Vec<(Status, u64)>,
+    total: u64,
+    oldest: Vec<(Importance, Timestamp)>,
+    window: Window,
+    bars: Vec<HistogramBar>,
+}
+
+pub async fn load_list(
+    office: &Office,
+    query: &LetterQuery,
+    selected: Option<LetterId>,
+    facets: &[FacetCount],
+) -> Result<List, WebError> {
+    let now = office.clock.now();
+    let filter = page_filter(query, now);
+    let request = PageRequest { sort: query.sort, after: query.cursor, limit: query.limit.unwrap_or(ROWS) };
+    let oldest = office.store.oldest_open().await?;
+    let window = Window::asked(filter.since, filter.until, oldest.iter().map(|(_, at)| *at).min(), now);
+    let (page, bars, by_status) = tokio::try_join!(
+        async { Ok(office.store.letters(&filter, &request).await?) },
+        async { Ok(office.store.histogram(&filter, window.from, window.to, window.step).await?) },
+        count_by_status(office, facets, &filter),
+    )?;
+    let counted = |status: &Status| filter.statuses.is_empty() || filter.statuses.contains(status);
+    let total = by_status.iter().filter(|(status, _)| counted(status)).map(|(_, count)| count).sum();
+    let loaded = Loaded { facets, page, by_status, total, oldest, window, bars };
+    Ok(make(office, query, &filter, selected, loaded))
+}
+
+/// The kept counts know no times; with a time in the filter the ledger has to count.
+async fn count_by_status(
+    office: &Office,
+    facets: &[FacetCount],
+    filter: &LetterFilter,
+) -> Result<Vec<(Status, u64)>, WebError> {
+    let mut counts = Vec::new();
+    for &status in Status::ALL {
+        let count = if filter.since.is_none() && filter.until.is_none() {
+            Tally::new(facets, filter).of_status(status)
+        } else {
+            office.store.count(&LetterFilter { statuses: vec![status], ..filter.clone() }).await?
+        };
+        counts.push((status, count));
+    }
+    Ok(counts)
+}
+
+fn make(
+    office: &Office,
+    query: &LetterQuery,
+    filter: &LetterFilter,
+    selected: Option<LetterId>,
+    loaded: Loaded<'_>,
+) -> List {
+    let now = office.clock.now();
+    let brokers = office.brokers.all();
+    let href = |id: LetterId| query.href_with(&[("letter", &id.to_string())]);
+    let narrowed = |from, to| query.with(|query| (query.since, query.until) = (Some(When::At(from)), Some(When::At(to)))).href();
+    let rows = loaded.page.items.iter().map(|letter| Row::new(letter, href(letter.id), selected == Some(letter.id), now));
+    List {
+        rows: rows.collect(),
+        chart: Some(Chart::new(loaded.window, &loaded.bars, now, narrowed)),
+        total: number::plural(loaded.total, "letter"),
+        subtitle: subtitle(&loaded, now),
+        next: loaded.page.next.map(|cursor| query.with(|query| query.cursor = Some(cursor)).href()),
+        first: query.cursor.map(|_| query.with(|_| ()).href()),
+        sort: sort_link(query),
+        empty: (loaded.total == 0).then(|| why_empty(office, query, &loaded, &brokers)),
+        shows_status: filter.statuses.len() != 1,
+        shows_broker: brokers.len() > 1 && filter.brokers.len() != 1,
+        news: news_address(query, &loaded.page, now),
+        filters: Filters::new(query, filter, loaded.facets, &loaded.by_status, &brokers),
+    }
+}
+
+fn subtitle(loaded: &Loaded, now: Timestamp) -> String {
+    let open = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
+    let tally = Tally::new(loaded.facets, &open);
+    let critical = tally.of_importance(Importance::Critical);
+    let oldest = loaded.oldest.iter().map(|(_, at)| *at).min();
+    let parts = [
+        Some(format!("{} open", number::thousands(tally.total()))),
+        (critical > 0).then(|| format!("{} critical", number::thousands(critical))),
+        oldest.map(|at| format!("oldest {}", time::span(now.since(at)))),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+fn sort_link(query: &LetterQuery) -> SortLink {
+    let (sort, label) = match query.sort {
+        Sort::Newest => (Sort::Oldest, "Newest first"),
+        Sort::Oldest => (Sort::Newest, "Oldest first"),
+    };
+    SortLink { href: query.with(|query| query.sort = sort).href(), label }
+}
+
+fn why_empty(office: &Office, query: &LetterQuery, loaded: &Loaded, brokers: &[BrokerHealth]) -> Empty {
+    let now = office.clock.now();
+    if loaded.facets.is_empty() {
+        let troubled: Vec<_> = brokers.iter().map(|broker| BrokerView::new(broker, now)).filter(|b| !b.is_connected()).collect();
+        return if troubled.is_empty() {
+            Empty::NothingYet { exchange: office.settings.dead_letter_exchange.clone() }
+        } else {
+            Empty::NotConnected { brokers: troubled }
+        };
+    }
+    if *query == LetterQuery::default() {
+        let decided = Tally::new(loaded.facets, &LetterFilter::default()).total();
+        return Empty::AllDone { decided: number::plural(decided, "letter") };
+    }
+    let everything = LetterQuery { statuses: Some(Vec::new()), ..LetterQuery::default() };
+    Empty::FilterTooNarrow { everything: everything.href() }
+}
+
+/// News are letters that came in after the newest one shown.
+fn news_address(query: &LetterQuery, page: &LetterPage, now: Timestamp) -> String {
+    let newest = page.items.iter().map(|letter| letter.received_at).max();
+    let shows_newest = query.sort == Sort::Newest && query.cursor.is_none();
+    let seen = newest.filter(|_| shows_newest).map_or(now.as_micros(), |at| at.as_micros().saturating_add(1));
+    query.with(|_| ()).href_with(&[("part", "news"), ("seen", &seen.to_string())])
+}

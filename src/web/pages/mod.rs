@@ -1,0 +1,31 @@
+//! The pages, one file a screen.
+//!
+//! A handler reads the address, loads once, makes one struct and renders it: the whole page, or the block that
+//! `?part=` names. What is shown is decided here and in `view`, how it looks in `templates` and `static/style.css`.
+
+mod actions;
+mod filters;
+mod fragment;
+mod letter;
+mod letters;
+mod list;
+mod overview;
+pub mod shell;
+pub mod toast;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    routing::{get, post},
+};
+
+use super::Office;
+
+pub fn routes() -> Router<Arc<Office>> {
+    Router::new()
+        .route("/", get(overview::show))
+        .route("/letters", get(letters::show))
+        .route("/letters/{id}", get(letter::show))
+        .route("/letters/actions", post(actions::act))
+}

@@ -1,0 +1,221 @@
+//! `/`: how things stand.
+
+use std::{str::FromStr, sync::Arc, time::Duration};
+
+use askama::Template;
+use axum::{extract::State, http::HeaderMap, response::Response};
+
+use super::{
+    fragment,
+    shell::{Page, Shell},
+    toast::Toast,
+};
+use crate::{
+    domain::{
+        filter::{FacetCount, LetterFilter},
+        letter::{Importance, Status},
+        time::Timestamp,
+    },
+    web::{
+        Office,
+        error::WebError,
+        input::QueryPairs,
+        query::{LetterQuery, When},
+        view::{
+            chart::{Chart, Window},
+            number,
+            tally::{self, QueueCounts, QueueKey, Tally},
+            text,
+            time::Moment,
+        },
+    },
+};
+
+/// Queues listed; the filter of the letters page knows them all.
+const MAX_QUEUES: usize = 12;
+
+enum Part {
+    Main,
+    Nav,
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word {
+            "main" => Ok(Self::Main),
+            "nav" => Ok(Self::Nav),
+            _ => Err(format!("{word:?} is no part of this page; it takes one of main, nav")),
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "overview/page.html", blocks = ["title", "main", "nav"])]
+struct OverviewPage {
+    shell: Shell,
+    today: String,
+    tiles: Vec<Tile>,
+    totals: Vec<Total>,
+    chart: Chart,
+    chart_href: String,
+    queues: Vec<QueueLine>,
+    n_queues: usize,
+    has_letters: bool,
+    dead_letter_exchange: String,
+    decided: u64,
+}
+
+/// Open letters of one importance.
+struct Tile {
+    importance: &'static str,
+    href: String,
+    count: String,
+    oldest: Option<Oldest>,
+}
+
+struct Oldest {
+    href: String,
+    at: Moment,
+}
+
+struct Total {
+    status: &'static str,
+    count: String,
+    href: String,
+}
+
+struct QueueLine {
+    name: String,
+    is_known: bool,
+    broker: String,
+    href: String,
+    open: String,
+    scheduled: String,
+    parts: Vec<BarPart>,
+    /// The weightiest importance among its open letters.
+    importance: &'static str,
+}
+
+/// A piece of a bar that is a hundred wide for the queue with most open letters.
+struct BarPart {
+    class: &'static str,
+    x: u64,
+    width: u64,
+}
+
+pub async fn show(
+    State(office): State<Arc<Office>>,
+    QueryPairs(mut pairs): QueryPairs,
+    headers: HeaderMap,
+) -> Result<Response, WebError> {
+    let part = pairs.take_parsed("part")?;
+    pairs.finish("part")?;
+    let mut page = load(&office).await?;
+    page.shell.here = "/".to_owned();
+    page.shell.is_fragment = part.is_some();
+    match part {
+        Some(Part::Nav) => Ok(fragment::only(page.as_nav().render()?)),
+        Some(Part::Main) => {
+            let html = [page.as_title().render()?, page.as_main().render()?, page.as_nav().render()?].concat();
+            Ok(fragment::only(html))
+        }
+        None => {
+            page.shell.toast = Toast::from_cookie(&headers, "/letters");
+            Ok(fragment::whole(page.render()?, &page.shell))
+        }
+    }
+}
+
+async fn load(office: &Office) -> Result<OverviewPage, WebError> {
+    const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    let now = office.clock.now();
+    let window = Window::covering(now.minus(A_DAY), now);
+    let everything = LetterFilter::default();
+    let (facets, oldest, bars) = tokio::try_join!(
+        office.store.facets(),
+        office.store.oldest_open(),
+        office.store.histogram(&everything, window.from, window.to, window.step),
+    )?;
+    let tally = Tally::new(&facets, &everything);
+    let queues = tally::queues(&facets);
+    Ok(OverviewPage {
+        shell: Shell::new(office, Page::Overview, &facets),
+        today: Moment::new(now, now).absolute,
+        tiles: Importance::ALL.iter().map(|importance| tile(*importance, &facets, &oldest, now)).collect(),
+        totals: Status::ALL.iter().map(|status| total(*status, &tally)).collect(),
+        chart: Chart::new(window, &bars, now, |from, to| all_letters(Some((from, to))).href()),
+        chart_href: all_letters(None).href(),
+        n_queues: queues.len(),
+        queues: queue_lines(&queues),
+        has_letters: !facets.is_empty(),
+        dead_letter_exchange: office.settings.dead_letter_exchange.clone(),
+        decided: tally.of_status(Status::Retried) + tally.of_status(Status::Discarded),
+    })
+}
+
+fn all_letters(time: Option<(Timestamp, Timestamp)>) -> LetterQuery {
+    let (since, until) = time.map(|(from, to)| (When::At(from), When::At(to))).unzip();
+    LetterQuery { statuses: Some(Vec::new()), since, until, ..LetterQuery::default() }
+}
+
+fn open_letters(importance: Importance) -> LetterQuery {
+    LetterQuery { importances: vec![importance], ..LetterQuery::default() }
+}
+
+fn tile(importance: Importance, facets: &[FacetCount], oldest: &[(Importance, Timestamp)], now: Timestamp) -> Tile {
+    let open = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
+    let query = open_letters(importance);
+    let oldest = oldest.iter().find(|(of, _)| *of == importance).map(|(_, at)| Oldest {
+        href: query.with(|query| query.sort = crate::domain::filter::Sort::Oldest).href(),
+        at: Moment::new(*at, now),
+    });
+    Tile {
+        importance: importance.as_str(),
+        href: query.href(),
+        count: number::thousands(Tally::new(facets, &open).of_importance(importance)),
+        oldest,
+    }
+}
+
+fn total(status: Status, tally: &Tally) -> Total {
+    let query = LetterQuery { statuses: Some(vec![status]), ..LetterQuery::default() };
+    Total { status: status.as_str(), count: number::thousands(tally.of_status(status)), href: query.href() }
+}
+
+fn queue_lines(queues: &[(QueueKey<'_>, QueueCounts)]) -> Vec<QueueLine> {
+    let open = queues.iter().filter(|(_, counts)| counts.of(Status::Open) > 0);
+    let most = queues.first().map_or(0, |(_, counts)| counts.of(Status::Open));
+    open.take(MAX_QUEUES).map(|(key, counts)| queue_line(*key, counts, most)).collect()
+}
+
+fn queue_line((broker, queue): QueueKey<'_>, counts: &QueueCounts, most: u64) -> QueueLine {
+    let query = LetterQuery {
+        brokers: vec![broker.to_owned()],
+        queues: vec![LetterQuery::queue_pattern(queue)],
+        ..LetterQuery::default()
+    };
+    QueueLine {
+        name: text::one_line(queue.unwrap_or("queue unknown")),
+        is_known: queue.is_some(),
+        broker: text::one_line(broker),
+        href: query.href(),
+        open: number::thousands(counts.of(Status::Open)),
+        scheduled: number::thousands(counts.of(Status::Scheduled)),
+        parts: bar_parts(counts, most),
+        importance: counts.open_by_importance.keys().next().map_or("low", |importance| importance.as_str()),
+    }
+}
+
+fn bar_parts(counts: &QueueCounts, most: u64) -> Vec<BarPart> {
+    const LEAST: u64 = 2;
+    let mut x = 0;
+    let mut parts = Vec::new();
+    for (importance, count) in &counts.open_by_importance {
+        let width = LEAST.max(count.saturating_mul(100 - 4 * LEAST) / most.max(1));
+        parts.push(BarPart { class: importance.as_str(), x, width });
+        x += width;
+    }
+    parts
+}

@@ -1,0 +1,85 @@
+//! What surrounds every page: the navigation with its counts, the brokers, the toast.
+
+use super::toast::Toast;
+use crate::{
+    domain::{
+        filter::{FacetCount, LetterFilter},
+        letter::Status,
+        time::Timestamp,
+    },
+    web::{
+        Office, assets,
+        error::WebError,
+        view::{broker::BrokerView, number, tally::Tally},
+    },
+};
+
+/// The pages that the navigation leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Page {
+    Overview,
+    Letters,
+    Api,
+}
+
+pub struct NavItem {
+    pub href: &'static str,
+    pub label: &'static str,
+    /// Open letters, where it is about those.
+    pub count: String,
+    pub is_current: bool,
+    /// The key that follows `g`.
+    pub key: &'static str,
+}
+
+pub struct Shell {
+    pub nav: Vec<NavItem>,
+    pub brokers: Vec<BrokerView>,
+    pub toast: Option<Toast>,
+    /// Whether the navigation is sent beside another block, to replace the one that is there.
+    pub is_fragment: bool,
+    /// The address of this page, to come back to.
+    pub here: String,
+}
+
+impl Shell {
+    pub async fn load(office: &Office, page: Page) -> Result<Self, WebError> {
+        let facets = office.store.facets().await?;
+        Ok(Self::new(office, page, &facets))
+    }
+
+    /// For pages that need the counts for more than this.
+    pub fn new(office: &Office, page: Page, facets: &[FacetCount]) -> Self {
+        let open = Tally::new(facets, &LetterFilter::default()).of_status(Status::Open);
+        let now = office.clock.now();
+        Self {
+            nav: nav(Some(page), number::thousands(open)),
+            brokers: brokers(office, now),
+            ..Self::bare()
+        }
+    }
+
+    /// Without anything that has to be asked for: where an error is shown, the ledger may be what is broken.
+    pub fn bare() -> Self {
+        Self { nav: nav(None, String::new()), brokers: Vec::new(), toast: None, is_fragment: false, here: String::new() }
+    }
+
+    /// The address of a file, for templates.
+    #[expect(clippy::unused_self, reason = "templates reach functions most easily through a value")]
+    pub fn asset(&self, name: &str) -> String {
+        assets::url(name)
+    }
+}
+
+pub fn brokers(office: &Office, now: Timestamp) -> Vec<BrokerView> {
+    office.brokers.all().iter().map(|broker| BrokerView::new(broker, now)).collect()
+}
+
+fn nav(current: Option<Page>, open: String) -> Vec<NavItem> {
+    let item = |page, href, label, key, count| NavItem { href, label, count, is_current: current == Some(page), key };
+    vec![
+        item(Page::Overview, "/", "Overview", "o", String::new()),
+        item(Page::Letters, "/letters", "Letters", "l", open),
+        item(Page::Api, "/api/docs", "API", "a", String::new()),
+    ]
+}

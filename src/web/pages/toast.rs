@@ -1,0 +1,137 @@
+//! The short word after an action: what was done, and how to undo it.
+//!
+//! It travels in a cookie from the action to the page it leads back to, so that nothing about it is kept here and any
+//! process may show it.
+
+use askama::Template;
+use axum::http::{HeaderMap, HeaderValue, header};
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use uuid::Uuid;
+
+use crate::{
+    domain::letter::LetterId,
+    web::{error::WebError, query::Pairs},
+};
+
+const COOKIE: &str = "dlo-toast";
+/// Letters that an undo can name at most: a cookie holds no more than 4 kB.
+const MAX_UNDO: usize = 110;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Toast {
+    pub tone: Tone,
+    pub text: String,
+    /// Letters to reopen when it is undone; none where that makes no sense.
+    pub undo: Vec<LetterId>,
+    /// The page it is shown on, to come back to after the undo.
+    pub back: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    Done,
+    Failed,
+}
+
+#[derive(Template)]
+#[template(path = "_toast.html")]
+struct ToastPart<'a> {
+    toast: &'a Toast,
+}
+
+impl Toast {
+    pub fn done(text: String, undo: Vec<LetterId>) -> Self {
+        let undo = if undo.len() > MAX_UNDO { Vec::new() } else { undo };
+        Self { tone: Tone::Done, text, undo, back: String::new() }
+    }
+
+    pub fn failed(text: String) -> Self {
+        Self { tone: Tone::Failed, text, undo: Vec::new(), back: String::new() }
+    }
+
+    /// What htmx shows of an error.
+    pub fn failure(error: &WebError, request_id: Option<String>) -> Self {
+        let id = request_id.map(|id| format!(" (request {id})")).unwrap_or_default();
+        Self::failed(format!("{}{id}", error.detail))
+    }
+
+    pub fn is_failure(&self) -> bool {
+        self.tone == Tone::Failed
+    }
+
+    pub fn undo_ids(&self) -> String {
+        self.undo.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    }
+
+    /// For where it is sent beside something else.
+    pub fn to_html(&self) -> String {
+        // A template fails only if memory does.
+        ToastPart { toast: self }.render().unwrap_or_default()
+    }
+
+    /// For where it is put into a page that is there already, beside another block.
+    pub fn to_html_beside(&self) -> String {
+        format!("<div hx-swap-oob=\"innerHTML:#toasts\">{}</div>", self.to_html())
+    }
+
+    /// The cookie that brings it to the next page.
+    pub fn to_cookie(&self) -> Option<HeaderValue> {
+        let undo: Vec<u8> = self.undo.iter().flat_map(|id| *id.as_uuid().as_bytes()).collect();
+        let value = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("failed", if self.is_failure() { "1" } else { "" })
+            .append_pair("text", &self.text)
+            .append_pair("undo", &BASE64_URL_SAFE_NO_PAD.encode(undo))
+            .finish();
+        HeaderValue::from_str(&format!("{COOKIE}={value}; Path=/; Max-Age=60; HttpOnly; SameSite=Strict")).ok()
+    }
+
+    /// What the page before left to say on the page at `here`.
+    pub fn from_cookie(headers: &HeaderMap, here: &str) -> Option<Self> {
+        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut pairs = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        let (_, value) = pairs.find(|(name, _)| *name == COOKIE)?;
+        let mut pairs = Pairs::parse(value.as_bytes());
+        let failed = pairs.take("failed").ok()?.is_some();
+        let text = pairs.take("text").ok()??;
+        let undo = pairs.take("undo").ok()?.unwrap_or_default();
+        let undo = BASE64_URL_SAFE_NO_PAD.decode(undo).ok()?;
+        let ids = undo.chunks_exact(16).filter_map(|id| Uuid::from_slice(id).ok()).map(LetterId::from_uuid);
+        let toast = if failed { Self::failed(text) } else { Self::done(text, ids.collect()) };
+        Some(Self { back: here.to_owned(), ..toast })
+    }
+
+    /// Removes the cookie once it is shown.
+    pub fn clearing_cookie() -> HeaderValue {
+        HeaderValue::from_static("dlo-toast=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn carried(toast: &Toast) -> Option<Toast> {
+        let cookie = toast.to_cookie().expect("a cookie");
+        let (pair, _) = cookie.to_str().expect("ascii").split_once(';').expect("attributes");
+        let mut headers = HeaderMap::new();
+        headers.insert(header::COOKIE, format!("other=1; {pair}").parse().expect("a value"));
+        Toast::from_cookie(&headers, "/letters")
+    }
+
+    #[test]
+    fn crosses_a_redirect() {
+        let ids = vec![LetterId::from_uuid(Uuid::from_u128(1)), LetterId::from_uuid(Uuid::from_u128(u128::MAX))];
+        let toast = Toast { back: "/letters".to_owned(), ..Toast::done("Discarded 2; ö & more = fine".to_owned(), ids) };
+        assert_eq!(carried(&toast), Some(toast));
+        let failed = Toast { back: "/letters".to_owned(), ..Toast::failed("no".to_owned()) };
+        assert_eq!(carried(&failed), Some(failed));
+    }
+
+    #[test]
+    fn fits_a_cookie() {
+        let ids = vec![LetterId::from_uuid(Uuid::max()); MAX_UNDO];
+        let cookie = Toast::done("ä".repeat(150), ids).to_cookie().expect("a cookie");
+        assert!(cookie.len() < 4_096, "{}", cookie.len());
+        assert!(Toast::done(String::new(), vec![LetterId::from_uuid(Uuid::nil()); MAX_UNDO + 1]).undo.is_empty());
+    }
+}
