@@ -18,7 +18,7 @@ test: setup ## runs every test; nothing is skipped
 
 bench: ## runs the benchmarks
 	@tests/rig/setup.sh rabbitmq postgres
-	DLO_TEST_REQUIRE=all cargo bench
+	DLO_TEST_REQUIRE=all cargo bench --bench office
 
 lint: ## format, clippy and, if it is installed, cargo-deny
 	cargo fmt --check

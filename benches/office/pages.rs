@@ -1,6 +1,9 @@
-//! The letters page and the API list at a million letters against ten thousand.
+//! What the server takes for a page at a million letters, against what it takes at ten thousand; and its memory.
 
-use std::time::Duration;
+use std::{
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
 
 use dead_letter_office::{
     domain::{
@@ -11,14 +14,157 @@ use dead_letter_office::{
     },
     store::{Arrival, Fingerprint, IntakeBatch},
 };
+use reqwest::Client;
 use uuid::Uuid;
 
 use crate::{
-    broker,
+    MESSAGES, broker,
     ledger::{BROKER, Ledger},
+    support::{
+        postgres::Postgres,
+        process::{Leash, Leashed, wait_until},
+        rabbit::{Rabbit, Vhost},
+    },
 };
 
-pub async fn run() {}
+const FEW: u32 = 10_000;
+const MANY: u32 = 1_000_000;
+const QUEUES: u32 = 40;
+/// Requests of each kind that are timed.
+const ROUNDS: usize = 60;
+
+/// What is asked for. Both are filtered by queue and importance, which leaves one letter in 160.
+const REQUESTS: [(&str, &str); 4] = [
+    ("letters page", "/letters?queue=service-7.*&importance=critical"),
+    ("API list", "/api/v1/letters?queue=service-7.*&importance=critical&status=open"),
+    ("letters page, unfiltered", "/letters"),
+    ("overview", "/"),
+];
+
+pub async fn run() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    println!("\npages at {MANY} letters against {FEW}, median and p95 of {ROUNDS} requests");
+    let few = Ledger::sqlite().await;
+    store_letters(&few, FEW, queue).await;
+    let many = Ledger::sqlite().await;
+    store_letters(&many, MANY, queue).await;
+    compare("SQLite", rabbit, &few, &many).await;
+    memory(rabbit, &many).await;
+    drop((few, many));
+    if let Some(postgres) = Postgres::durable() {
+        let few = Ledger::postgres(&postgres).await;
+        store_letters(&few, FEW, queue).await;
+        let many = Ledger::postgres(&postgres).await;
+        store_letters(&many, MANY, queue).await;
+        compare("Postgres", rabbit, &few, &many).await;
+    }
+}
+
+async fn compare(database: &str, rabbit: &Rabbit, few: &Ledger, many: &Ledger) {
+    let vhost = rabbit.vhost();
+    let (few, many) = (Server::start(few, &vhost).await, Server::start(many, &vhost).await);
+    for (what, path) in REQUESTS {
+        let (at_few, at_many) = (few.time(path).await, many.time(path).await);
+        let ratio = at_many.median / at_few.median;
+        let verdict = if ratio <= 1.5 { "kept" } else { "MISSED" };
+        println!(
+            "{:<44} {:>6.2} ms (p95 {:.2}) ratio {ratio:>5.2}  promised 1.50  {verdict}; {:.1} kB on the wire",
+            format!("{what}, {database}"),
+            at_many.median,
+            at_many.p95,
+            at_many.kilobytes,
+        );
+    }
+}
+
+async fn memory(rabbit: &Rabbit, many: &Ledger) {
+    let vhost = rabbit.vhost();
+    let server = Server::start(many, &vhost).await;
+    server.time("/letters").await;
+    let rest = server.resident_megabytes();
+    println!("{:<44} {rest:>6.1} MB  promised 60  {}", format!("resident at rest, {MANY} letters"), kept(rest, 60.0));
+    broker::fill(&vhost, "dlo.obituaries", "quorum", "orders").await;
+    let mut highest: f64 = 0.0;
+    wait_until("all messages are taken in", Duration::from_secs(300), async || {
+        highest = highest.max(server.resident_megabytes());
+        vhost.depth("dlo.obituaries").await == 0
+    })
+    .await;
+    println!(
+        "{:<44} {highest:>6.1} MB  promised 200  {}",
+        format!("resident while {MESSAGES} pour in"),
+        kept(highest, 200.0)
+    );
+}
+
+fn kept(figure: f64, limit: f64) -> &'static str {
+    if figure <= limit { "kept" } else { "MISSED" }
+}
+
+/// A `dlo serve` of its own process.
+struct Server {
+    process: Leashed,
+    url: String,
+    client: Client,
+}
+
+struct Timing {
+    /// Milliseconds.
+    median: f64,
+    p95: f64,
+    kilobytes: f64,
+}
+
+impl Server {
+    async fn start(ledger: &Ledger, vhost: &Vhost) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dlo"));
+        command
+            .arg("serve")
+            .env("DLO_DATABASE__URL", &ledger.url)
+            .env("DLO_WEB__LISTEN", "127.0.0.1:0")
+            .env("DLO_BROKERS__MAIN__URL", vhost.amqp_url())
+            .stdin(Stdio::null());
+        let process = Leash::on(command).spawn();
+        let line = process.line_with("the office is open on ", Duration::from_secs(60));
+        let url = line.split_whitespace().find(|word| word.starts_with("http://")).expect("an address").to_owned();
+        let client = Client::new();
+        let server = Self { process, url, client };
+        wait_until("the broker is connected", Duration::from_secs(30), async || {
+            server.client.get(format!("{}/readyz", server.url)).send().await.is_ok_and(|answer| answer.status().is_success())
+        })
+        .await;
+        server
+    }
+
+    async fn time(&self, path: &str) -> Timing {
+        let mut times = Vec::with_capacity(ROUNDS);
+        let mut bytes = 0;
+        for round in 0..ROUNDS + 5 {
+            let begun = Instant::now();
+            let request = self.client.get(format!("{}{path}", self.url)).header("accept-encoding", "gzip");
+            let answer = request.send().await.expect("an answer");
+            assert!(answer.status().is_success(), "{path}: {}", answer.status());
+            bytes = answer.bytes().await.expect("a body").len();
+            // The first few warm the caches of the database.
+            if round >= 5 {
+                times.push(begun.elapsed().as_secs_f64() * 1_000.0);
+            }
+        }
+        times.sort_by(f64::total_cmp);
+        Timing { median: times[ROUNDS / 2], p95: times[ROUNDS * 95 / 100], kilobytes: bytes as f64 / 1_000.0 }
+    }
+
+    fn resident_megabytes(&self) -> f64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.command_pid())).expect("it lives");
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("its memory");
+        let kilobytes: f64 = line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number");
+        kilobytes / 1_024.0
+    }
+}
+
+fn queue(number: u32) -> String {
+    format!("service-{}.events", number / 4 % QUEUES)
+}
 
 /// Stores letters, one a second until now, each failed in the queue that `queue` names for it.
 pub async fn store_letters(ledger: &Ledger, letters: u32, queue: impl Fn(u32) -> String) {
@@ -32,7 +178,14 @@ pub async fn store_letters(ledger: &Ledger, letters: u32, queue: impl Fn(u32) ->
             })
             .collect();
         let id = Uuid::now_v7();
-        let batch = IntakeBatch { id, broker: BROKER, queue: "dlo.obituaries", recorded_at: now, arrivals: &arrivals, settled: &[] };
+        let batch = IntakeBatch {
+            id,
+            broker: BROKER,
+            queue: "dlo.obituaries",
+            recorded_at: now,
+            arrivals: &arrivals,
+            settled: &[],
+        };
         ledger.store.record(&batch).await.expect("recorded");
         ledger.store.settle(&[id]).await.expect("settled");
     }

@@ -2,12 +2,12 @@
 //!
 //! Its types are its own: what the domain is called inside may change, what is written here is promised.
 
-mod actions;
-mod act;
+mod bulk;
+mod commands;
 mod docs;
-mod get;
 mod jobs;
-mod list;
+mod letter;
+mod letters;
 mod model;
 mod queues;
 mod reply;
@@ -29,13 +29,13 @@ struct Description;
 
 pub fn routes() -> Router<Arc<Office>> {
     let v1 = OpenApiRouter::new()
-        .routes(routes!(list::letters))
-        .routes(routes!(get::letter, act::change))
-        .routes(routes!(get::body))
-        .routes(routes!(act::retry))
-        .routes(routes!(act::discard))
-        .routes(routes!(act::reopen))
-        .routes(routes!(actions::start))
+        .routes(routes!(letters::letters))
+        .routes(routes!(letter::letter, commands::change))
+        .routes(routes!(letter::body))
+        .routes(routes!(commands::retry))
+        .routes(routes!(commands::discard))
+        .routes(routes!(commands::reopen))
+        .routes(routes!(bulk::start))
         .routes(routes!(jobs::job))
         .routes(routes!(queues::queues));
     let described = OpenApiRouter::with_openapi(Description::openapi()).nest("/api/v1", v1);

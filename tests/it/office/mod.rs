@@ -1,0 +1,15 @@
+//! Intake, retry and the office's life with its brokers, on a real RabbitMQ.
+//!
+//! Each test has a virtual host and a ledger of its own. What every database does alike is tested on SQLite, what
+//! differs on both.
+
+mod alarm;
+mod broker_life;
+mod deaths;
+mod desk;
+mod ledger_outage;
+mod line;
+mod odd_messages;
+mod retries;
+mod service;
+mod window;

@@ -1,12 +1,43 @@
-//! The ledger, on both databases.
+//! The ledger. Every test of it runs on SQLite and on Postgres.
+//!
+//! A test is an `async fn(&Ledger)` that is named once more in `on_both!` at the end of its file. When it is over, the
+//! ledger is audited: what is kept (counts, one retry for each scheduled letter) has to equal what is recounted.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the error handling")]
 
-use dead_letter_office::store::Store;
-
-#[tokio::test]
-async fn opens_and_migrates() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = Store::open(&format!("sqlite://{}/ledger.db", directory.path().display())).await.unwrap();
-    store.migrate().await.unwrap();
-    store.check_version().await.unwrap();
-    store.check_writable().await.unwrap();
+macro_rules! on_both {
+    ($($test:ident),+ $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $test() {
+                let ledger = $crate::store::ledger::Ledger::sqlite().await;
+                super::$test(&ledger).await;
+                ledger.audit().await;
+            })+
+        }
+        mod postgres {
+            $(#[tokio::test]
+            async fn $test() {
+                let Some(ledger) = $crate::store::ledger::Ledger::postgres().await else { return };
+                super::$test(&ledger).await;
+                ledger.audit().await;
+            })+
+        }
+    };
 }
+
+mod ledger;
+mod make;
+mod model;
+
+mod came_back;
+mod commands;
+mod concurrency;
+mod counts;
+mod listing;
+mod opening;
+mod outages;
+mod random_lives;
+mod reading;
+mod record;
+mod redelivery;
+mod retries;

@@ -106,6 +106,16 @@ impl Leashed {
         self.output.lock().lines.clone()
     }
 
+    /// The process id of the command: the leash's first child.
+    ///
+    /// # Panics
+    /// When the command has ended.
+    pub fn command_pid(&self) -> u32 {
+        let leash = self.child.id();
+        let children = std::fs::read_to_string(format!("/proc/{leash}/task/{leash}/children")).unwrap_or_default();
+        children.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("the command runs")
+    }
+
     /// Sends SIGTERM to the command itself, as an operator would.
     pub fn terminate(&self) {
         // The shell's own `kill`: the program of that name is not on every machine.

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{
-    act::{read_delay, read_importance, retry_command},
+    commands::{read_delay, read_importance, retry_command},
     reply,
 };
 use crate::{

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{get::unknown, model::LetterItem, reply};
+use super::{letter::unknown, model::LetterItem, reply};
 use crate::{
     domain::{
         actor::Actor,

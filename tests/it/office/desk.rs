@@ -1,0 +1,276 @@
+//! An office for one test: a ledger and the workers on it, put together as `dlo serve` does.
+
+use std::{sync::Arc, time::Duration};
+
+use dead_letter_office::{
+    broker::health::BrokerBoard,
+    clock::Clock,
+    config::{BrokerConfig, IntakeConfig, QueueType, values::Secret},
+    domain::{
+        actor::Actor,
+        broker::BrokerHealth,
+        command::{Command, CommandReport},
+        filter::{LetterFilter, PageRequest, Sort},
+        history::{Event, HistoryEntry},
+        letter::{Letter, LetterId, LetterSummary, Status},
+        message::Message,
+    },
+    metrics::Metrics,
+    pipeline::{
+        intake::Intake,
+        news::News,
+        scheduler::{Bell, Scheduler},
+        triage::Triage,
+    },
+    store::Store,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::support::{
+    postgres::{Postgres, TestDatabase},
+    process::{wait_for, wait_until},
+    rabbit::Vhost,
+};
+
+/// How long anything may take, also when all tests compete for two cores.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The name of the broker in an office that has one.
+pub const MAIN: &str = "main";
+
+/// A database for one test.
+pub struct Ledger {
+    pub url: String,
+    _database: Database,
+}
+
+enum Database {
+    Sqlite { _directory: tempfile::TempDir },
+    Postgres { _database: TestDatabase },
+}
+
+impl Ledger {
+    pub fn sqlite() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}/ledger.db", directory.path().display());
+        Self { url, _database: Database::Sqlite { _directory: directory } }
+    }
+
+    /// `None` where tests for it may be skipped.
+    pub fn postgres() -> Option<Self> {
+        let database = Postgres::shared()?.database();
+        Some(Self { url: database.url.clone(), _database: Database::Postgres { _database: database } })
+    }
+
+    /// SQLite and, where it is installed, Postgres.
+    pub fn both() -> impl Iterator<Item = Self> {
+        [Some(Self::sqlite()), Self::postgres()].into_iter().flatten()
+    }
+}
+
+/// A broker as the configuration names it, with queues of the default type.
+pub fn broker(url: String) -> BrokerConfig {
+    BrokerConfig { url: Secret::new(url), ..BrokerConfig::default() }
+}
+
+pub fn with_queues(queue_type: QueueType, vhost: &Vhost) -> BrokerConfig {
+    BrokerConfig { queue_type, ..broker(vhost.amqp_url()) }
+}
+
+/// A running office. It ends when dropped, without finishing anything.
+pub struct Office {
+    pub store: Arc<Store>,
+    pub board: BrokerBoard,
+    pub clock: Clock,
+    triage: Triage,
+    bell: Bell,
+    stop: CancellationToken,
+    workers: TaskTracker,
+}
+
+impl Office {
+    /// An office for the broker [`MAIN`], on SQLite and by the system's clock, that is at work.
+    pub async fn open(ledger: &Ledger, broker: BrokerConfig) -> Self {
+        let office = Self::begin(&ledger.url, Clock::system(), [(MAIN, broker)]).await;
+        office.await_work().await;
+        office
+    }
+
+    /// The same for any brokers and any clock, without waiting until it is at work.
+    pub async fn begin<const N: usize>(ledger: &str, clock: Clock, brokers: [(&str, BrokerConfig); N]) -> Self {
+        let store = Store::open(ledger).await.unwrap();
+        store.migrate().await.unwrap();
+        store.release_abandoned_claims().await.unwrap();
+        let store = Arc::new(store);
+        let (metrics, news, bell) = (Metrics::default(), News::default(), Bell::default());
+        let addresses = brokers.iter().map(|(name, broker)| ((*name).to_owned(), broker.address()));
+        let office = Self {
+            board: BrokerBoard::new(addresses),
+            triage: Triage::new(Arc::clone(&store), clock.clone(), news.clone(), bell.clone()),
+            store,
+            clock,
+            bell,
+            stop: CancellationToken::new(),
+            workers: TaskTracker::new(),
+        };
+        for (name, config) in brokers {
+            let intake = Intake {
+                broker: name.to_owned(),
+                config: config.clone(),
+                batching: IntakeConfig::default(),
+                store: Arc::clone(&office.store),
+                board: office.board.clone(),
+                clock: office.clock.clone(),
+                metrics: metrics.clone(),
+                news: news.clone(),
+            };
+            office.spawn(intake.run(office.stop.clone()));
+            let scheduler = Scheduler {
+                broker: name.to_owned(),
+                config,
+                store: Arc::clone(&office.store),
+                board: office.board.clone(),
+                clock: office.clock.clone(),
+                metrics: metrics.clone(),
+                news: news.clone(),
+                bell: office.bell.clone(),
+            };
+            office.spawn(scheduler.run(office.stop.clone()));
+        }
+        office
+    }
+
+    /// A worker ends with the office, also when that is dropped.
+    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.workers.spawn(work);
+    }
+
+    /// Closes it in order, as a first SIGTERM does.
+    pub async fn close(self) {
+        self.stop.cancel();
+        self.workers.close();
+        tokio::time::timeout(PATIENCE, self.workers.wait()).await.expect("the office closes in time");
+    }
+
+    /// Waits until all brokers are consumed from and can be published to.
+    pub async fn await_work(&self) {
+        let connected = |health: &BrokerHealth| health.consuming.is_connected() && health.publishing.is_connected();
+        wait_until("the office to be at work", PATIENCE, async || self.board.all().iter().all(connected)).await;
+    }
+
+    pub fn health(&self, broker: &str) -> BrokerHealth {
+        self.board.all().into_iter().find(|health| health.name == broker).unwrap()
+    }
+
+    pub async fn count(&self) -> u64 {
+        self.store.count(&LetterFilter::default()).await.unwrap()
+    }
+
+    /// Waits until there are exactly so many letters, and returns them in the order in which they came in.
+    #[track_caller]
+    pub fn await_letters(&self, expected: u64) -> impl Future<Output = Vec<LetterSummary>> {
+        let what = format!("{expected} letters");
+        let waiting = wait_until_owned(what, async move || self.count().await == expected);
+        async move {
+            waiting.await;
+            self.letters().await
+        }
+    }
+
+    /// Waits until the ledger holds the only letter it is going to hold, and returns it in full.
+    pub async fn await_letter(&self) -> Letter {
+        let summary = self.await_letters(1).await.remove(0);
+        self.letter(summary.id).await
+    }
+
+    pub async fn letters(&self) -> Vec<LetterSummary> {
+        let all = PageRequest { sort: Sort::Oldest, after: None, limit: 1_000_000 };
+        self.store.letters(&LetterFilter::default(), &all).await.unwrap().items
+    }
+
+    pub async fn letter(&self, id: LetterId) -> Letter {
+        self.store.letter(id).await.unwrap().expect("the letter is in the ledger")
+    }
+
+    pub async fn messages(&self) -> Vec<Message> {
+        let ids: Vec<LetterId> = self.letters().await.iter().map(|letter| letter.id).collect();
+        self.store.messages(&ids).await.unwrap().into_values().collect()
+    }
+
+    /// The bodies of all letters as text, sorted.
+    pub async fn bodies(&self) -> Vec<String> {
+        let text = |message: Message| String::from_utf8(message.body).unwrap();
+        let mut bodies: Vec<String> = self.messages().await.into_iter().map(text).collect();
+        bodies.sort();
+        bodies
+    }
+
+    pub async fn retry(&self, ids: &[LetterId]) {
+        self.retry_later(ids, Duration::ZERO).await;
+    }
+
+    pub async fn retry_later(&self, ids: &[LetterId], delay: Duration) {
+        self.expect_done(ids, Command::Retry { delay, queue: None }).await;
+    }
+
+    pub async fn retry_to(&self, queue: &str, ids: &[LetterId]) {
+        self.expect_done(ids, Command::Retry { delay: Duration::ZERO, queue: Some(queue.to_owned()) }).await;
+    }
+
+    pub async fn act(&self, id: LetterId, command: Command) -> CommandReport {
+        self.triage.act(&[id], &command, &Actor::local()).await.unwrap()
+    }
+
+    async fn expect_done(&self, ids: &[LetterId], command: Command) {
+        let report = self.triage.act(ids, &command, &Actor::local()).await.unwrap();
+        assert_eq!(report.refused, []);
+    }
+
+    /// Moves a manual clock on, and has the scheduler look at it.
+    pub fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+        self.bell.ring();
+    }
+
+    /// Waits until the letter has that status.
+    #[track_caller]
+    pub fn await_status(&self, id: LetterId, status: Status) -> impl Future<Output = LetterSummary> {
+        let what = format!("the letter to be {status}");
+        wait_for_owned(what, async move || {
+            let summary = self.store.summary(id).await.unwrap()?;
+            (summary.status == status).then_some(summary)
+        })
+    }
+
+    /// Waits until so many letters have that status.
+    #[track_caller]
+    pub fn await_count(&self, status: Status, expected: u64) -> impl Future<Output = ()> {
+        let what = format!("{expected} letters to be {status}");
+        let filter = LetterFilter { statuses: vec![status], ..LetterFilter::default() };
+        wait_until_owned(what, async move || self.store.count(&filter).await.unwrap() == expected)
+    }
+
+    pub async fn history(&self, id: LetterId) -> Vec<HistoryEntry> {
+        self.store.history(id).await.unwrap()
+    }
+
+    pub async fn events(&self, id: LetterId) -> Vec<Event> {
+        self.history(id).await.into_iter().map(|entry| entry.event).collect()
+    }
+}
+
+impl Drop for Office {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+#[track_caller]
+fn wait_until_owned(what: String, check: impl AsyncFnMut() -> bool) -> impl Future<Output = ()> {
+    wait_until(&what.clone(), PATIENCE, check)
+}
+
+#[track_caller]
+fn wait_for_owned<T>(what: String, check: impl AsyncFnMut() -> Option<T>) -> impl Future<Output = T> {
+    wait_for(&what.clone(), PATIENCE, check)
+}

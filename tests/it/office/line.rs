@@ -1,0 +1,120 @@
+//! A line to a server that a test can cut and garble.
+
+use std::sync::{Mutex, PoisonError};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream, tcp::OwnedReadHalf, tcp::OwnedWriteHalf},
+};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use url::Url;
+
+/// What is sent over a line as this text arrives as the same number of bytes that are no UTF-8.
+pub const GARBLED: &str = "@@GARBLED@@";
+
+/// What an eavesdropper does with what a client says, before it goes on.
+type Ear = dyn Fn(&[u8]) -> Heard + Send + Sync;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    Nothing,
+    /// The server still gets this; its answer does not get through, nor does anything else on that connection.
+    CutAfterThis,
+}
+
+/// Accepts connections on a port of its own and passes on what is said. It ends when dropped.
+pub struct Line {
+    url: String,
+    standing: std::sync::Arc<Mutex<CancellationToken>>,
+    _open: DropGuard,
+}
+
+impl Line {
+    /// A line to the server at `url`.
+    pub async fn to(url: &str) -> Self {
+        Self::tapped(url, |_| Heard::Nothing).await
+    }
+
+    /// The same with an eavesdropper.
+    pub async fn tapped(url: &str, ear: impl Fn(&[u8]) -> Heard + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut here = Url::parse(url).unwrap();
+        let server = format!("{}:{}", here.host_str().unwrap(), here.port().unwrap());
+        here.set_host(Some("127.0.0.1")).unwrap();
+        here.set_port(Some(port)).unwrap();
+        let open = CancellationToken::new();
+        let standing = std::sync::Arc::new(Mutex::new(open.child_token()));
+        let ear: std::sync::Arc<Ear> = std::sync::Arc::new(ear);
+        let accepting = accept(listener, server, std::sync::Arc::clone(&standing), ear);
+        tokio::spawn(open.clone().run_until_cancelled_owned(accepting));
+        Self { url: here.into(), standing, _open: open.drop_guard() }
+    }
+
+    /// The server's URL by way of this line.
+    pub fn url(&self) -> String {
+        self.url.clone()
+    }
+
+    /// Cuts all connections that stand; new ones can be made at once.
+    pub fn cut(&self) {
+        let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *standing).cancel();
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.cut();
+    }
+}
+
+async fn accept(
+    listener: TcpListener,
+    server: String,
+    standing: std::sync::Arc<Mutex<CancellationToken>>,
+    ear: std::sync::Arc<Ear>,
+) {
+    loop {
+        let (client, _) = listener.accept().await.unwrap();
+        let cut = standing.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (server, ear) = (server.clone(), std::sync::Arc::clone(&ear));
+        tokio::spawn(cut.run_until_cancelled_owned(async move {
+            // A server that is down is seen by the client as a connection that closes at once.
+            let Ok(server) = TcpStream::connect(server).await else { return };
+            let (from_client, to_client) = client.into_split();
+            let (from_server, to_server) = server.into_split();
+            tokio::select! {
+                () = pass_on(from_client, to_server, &*ear) => {}
+                () = pass_on(from_server, to_client, &|_| Heard::Nothing) => {}
+            }
+        }));
+    }
+}
+
+/// Passes on until either end closes.
+async fn pass_on(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, ear: &Ear) {
+    let mut said = vec![0; 64 * 1024];
+    while let Ok(length @ 1..) = from.read(&mut said).await {
+        let said = &mut said[..length];
+        garble(said);
+        let heard = ear(said);
+        if to.write_all(said).await.is_err() {
+            return;
+        }
+        if heard == Heard::CutAfterThis {
+            // Until the server has acted on it and hung up, or the test is over.
+            return;
+        }
+    }
+}
+
+fn garble(said: &mut [u8]) {
+    let length = GARBLED.len();
+    for start in 0..said.len().saturating_sub(length - 1) {
+        let word = &mut said[start..start + length];
+        if word == GARBLED.as_bytes() {
+            word.fill(0xff);
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Letters that were sent back and failed again.
+
+use std::time::Duration;
+
+use dead_letter_office::{
+    domain::{
+        command::Command,
+        death::Reason,
+        field::FieldValue,
+        history::Event,
+        letter::{Importance, LetterId, Status},
+        retry::RetryOutcome,
+    },
+    store::Recorded,
+};
+
+use super::{
+    ledger::{LEASE, Ledger, RETRY_LATER, RETRY_NOW, record},
+    make::{Make, NOON, an_arrival, id, later},
+};
+
+/// It comes back as this letter, with nothing else changed.
+async fn comes_back(ledger: &Ledger, id: LetterId) {
+    let back = an_arrival().returning(id).received(later(60));
+    assert_eq!(ledger.take_in([back]).await, [Recorded::CameBack(id)]);
+}
+
+async fn it_is_the_same_letter_and_open_again(ledger: &Ledger) {
+    let id = ledger.letter_in(Status::Retried).await;
+    let back = an_arrival().returning(id).received(later(60)).reason(Reason::Expired).attempts(2);
+    assert_eq!(ledger.take_in([back]).await, [Recorded::CameBack(id)]);
+    let letter = ledger.shows(id).await;
+    assert_eq!((letter.status, letter.attempts, letter.reason), (Status::Open, 2, Reason::Expired));
+    assert_eq!((letter.received_at, letter.last_failed_at), (later(60), later(60)));
+    assert_eq!(ledger.total().await, 1);
+}
+
+async fn its_history_goes_on(ledger: &Ledger) {
+    let id = ledger.letter_in(Status::Retried).await;
+    comes_back(ledger, id).await;
+    let history = ledger.history(id).await.unwrap();
+    let events: Vec<_> = history.iter().map(|entry| (entry.event, entry.at)).collect();
+    let expected = [
+        (Event::Received, NOON),
+        (Event::RetryScheduled, NOON),
+        (Event::Retried, NOON),
+        (Event::CameBack, later(60)),
+    ];
+    assert_eq!(events, expected);
+    assert_eq!(history[3].detail, "failed again, attempt 2");
+}
+
+async fn attempts_are_carried_on_and_never_fall(ledger: &Ledger) {
+    let id = ledger.take_in_new(an_arrival().attempts(4)).await;
+    for (told, expected) in [(1, 5), (9, 9), (9, 10)] {
+        ledger.bring(id, Status::Retried).await;
+        ledger.take_in([an_arrival().returning(id).attempts(told)]).await;
+        assert_eq!(ledger.shows(id).await.attempts, expected);
+    }
+}
+
+async fn deaths_of_earlier_rounds_are_kept(ledger: &Ledger) {
+    let id = ledger.take_in_new(an_arrival().died_in("first")).await;
+    for queue in ["second", "third"] {
+        ledger.bring(id, Status::Retried).await;
+        ledger.take_in([an_arrival().returning(id).died_in(queue)]).await;
+    }
+    let letter = ledger.letter(id).await.unwrap().unwrap();
+    let queues: Vec<_> = letter.deaths.iter().map(|death| &*death.queue).collect();
+    assert_eq!(queues, ["third", "second", "first"]);
+}
+
+async fn it_shows_the_message_as_it_failed_last(ledger: &Ledger) {
+    let id = ledger.take_in_new(an_arrival().header("round", FieldValue::LongInt(1)).body("b")).await;
+    ledger.bring(id, Status::Retried).await;
+    let back = an_arrival().returning(id).header("round", FieldValue::LongInt(2)).message_id("new").body("b");
+    let back = back.make(|arrival| {
+        arrival.message.routing_key = "orders".to_owned();
+        arrival.remarks = vec!["odd".to_owned()];
+    });
+    ledger.take_in([back.clone()]).await;
+    let letter = ledger.letter(id).await.unwrap().unwrap();
+    assert_eq!((letter.message, letter.remarks), (back.message, back.remarks));
+}
+
+async fn what_people_decided_stays(ledger: &Ledger) {
+    let id = ledger.letter_in(Status::Retried).await;
+    ledger.does(&Command::SetImportance(Importance::Critical), &[id]).await;
+    ledger.does(&Command::SetNote("ask Ann".to_owned()), &[id]).await;
+    comes_back(ledger, id).await;
+    let letter = ledger.shows(id).await;
+    assert_eq!((letter.importance, &*letter.importance_by), (Importance::Critical, "manual"));
+    assert_eq!(letter.note.as_deref(), Some("ask Ann"));
+}
+
+async fn its_last_problem_is_over(ledger: &Ledger) {
+    let id = ledger.letter_in(Status::Open).await;
+    ledger.does(&RETRY_NOW, &[id]).await;
+    let claimed = ledger.claim(NOON).await;
+    ledger.finish(&claimed, RetryOutcome::Failed("no such queue".to_owned())).await;
+    comes_back(ledger, id).await;
+    assert_eq!(ledger.shows(id).await.problem, None);
+}
+
+async fn a_discarded_one_opens_too(ledger: &Ledger) {
+    let id = ledger.letter_in(Status::Discarded).await;
+    comes_back(ledger, id).await;
+    assert_eq!(ledger.status(id).await, Status::Open);
+}
+
+async fn two_copies_in_one_batch_are_two_attempts(ledger: &Ledger) {
+    let id = ledger.letter_in(Status::Retried).await;
+    let back = [an_arrival().returning(id), an_arrival().returning(id).received(later(400))];
+    assert_eq!(ledger.take_in(back).await, [Recorded::CameBack(id); 2]);
+    assert_eq!((ledger.total().await, ledger.shows(id).await.attempts), (1, 3));
+}
+
+async fn with_another_body_it_is_a_letter_of_its_own(ledger: &Ledger) {
+    let known = ledger.letter_in(Status::Retried).await;
+    let new = ledger.take_in_new(an_arrival().returning(known).body("other")).await;
+    assert_eq!((ledger.status(known).await, ledger.status(new).await), (Status::Retried, Status::Open));
+}
+
+async fn at_another_broker_it_is_a_letter_of_its_own(ledger: &Ledger) {
+    let known = ledger.letter_in(Status::Retried).await;
+    let back = [an_arrival().returning(known)];
+    assert_eq!(record(ledger, "other", &back).await, [Recorded::New(back[0].id)]);
+}
+
+async fn one_that_names_no_letter_of_ours_is_new(ledger: &Ledger) {
+    ledger.take_in_new(an_arrival().returning(LetterId::from_uuid(id()))).await;
+}
+
+async fn a_retry_that_waits_stays_when_another_copy_is_back(ledger: &Ledger) {
+    let id = ledger.letter_in(Status::Scheduled).await;
+    comes_back(ledger, id).await;
+    let letter = ledger.shows(id).await;
+    assert_eq!((letter.status, letter.retry_at), (Status::Scheduled, Some(later(3600))));
+}
+
+async fn a_retry_that_is_being_published_has_arrived(ledger: &Ledger) {
+    let id = ledger.letter_in(Status::Scheduled).await;
+    assert_eq!(ledger.claims(later(3600)).await, [id]);
+    comes_back(ledger, id).await;
+    assert_eq!(ledger.status(id).await, Status::Open);
+    assert_eq!(ledger.claims(later(9000)).await, []);
+}
+
+/// The connection broke before the confirm: the retry would go out again, had it not come back.
+async fn a_retry_of_unknown_outcome_has_arrived(ledger: &Ledger) {
+    let id = ledger.letter_in(Status::Scheduled).await;
+    ledger.claim(later(3600)).await;
+    ledger.end_leases(&[id]).await.unwrap();
+    comes_back(ledger, id).await;
+    assert_eq!(ledger.status(id).await, Status::Open);
+}
+
+async fn marking_comes_too_late_then(ledger: &Ledger) {
+    let id = ledger.letter_in(Status::Scheduled).await;
+    let claimed = ledger.claim(later(3600)).await;
+    comes_back(ledger, id).await;
+    ledger.finish(&claimed, RetryOutcome::Confirmed).await;
+    assert_eq!(ledger.status(id).await, Status::Open);
+}
+
+async fn marking_leaves_a_newer_retry_alone(ledger: &Ledger) {
+    let id = ledger.letter_in(Status::Scheduled).await;
+    let claimed = ledger.claim(later(3600)).await;
+    comes_back(ledger, id).await;
+    ledger.does(&RETRY_LATER, &[id]).await;
+    ledger.finish(&claimed, RetryOutcome::Confirmed).await;
+    assert_eq!(ledger.shows(id).await.retry_at, Some(later(3600)));
+    ledger.unclaim_retries(&[id]).await.unwrap();
+    ledger.renew_leases(&[id], NOON.plus(LEASE)).await.unwrap();
+    let claimed = ledger.claim(later(3600)).await;
+    assert_eq!(claimed.iter().map(|retry| (retry.id, retry.claimed_before)).collect::<Vec<_>>(), [(id, false)]);
+}
+
+async fn one_that_comes_back_moves_in_time(ledger: &Ledger) {
+    let id = ledger.letter_in(Status::Retried).await;
+    let late = later(7 * 24 * 3600);
+    ledger.take_in([an_arrival().returning(id).received(late)]).await;
+    let bars = ledger.histogram(&Default::default(), NOON, late.plus(Duration::from_secs(1)), LEASE).await.unwrap();
+    assert_eq!(bars.first().unwrap().counts, [0; 4]);
+    assert_eq!(bars.last().unwrap().counts, [0, 0, 1, 0]);
+}
+
+on_both!(
+    it_is_the_same_letter_and_open_again,
+    its_history_goes_on,
+    attempts_are_carried_on_and_never_fall,
+    deaths_of_earlier_rounds_are_kept,
+    it_shows_the_message_as_it_failed_last,
+    what_people_decided_stays,
+    its_last_problem_is_over,
+    a_discarded_one_opens_too,
+    two_copies_in_one_batch_are_two_attempts,
+    with_another_body_it_is_a_letter_of_its_own,
+    at_another_broker_it_is_a_letter_of_its_own,
+    one_that_names_no_letter_of_ours_is_new,
+    a_retry_that_waits_stays_when_another_copy_is_back,
+    a_retry_that_is_being_published_has_arrived,
+    a_retry_of_unknown_outcome_has_arrived,
+    marking_comes_too_late_then,
+    marking_leaves_a_newer_retry_alone,
+    one_that_comes_back_moves_in_time,
+);

@@ -1,0 +1,291 @@
+//! A ledger of one's own, with steps that tests take again and again.
+
+use std::{
+    ops::Deref,
+    path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use dead_letter_office::{
+    domain::{
+        actor::Actor,
+        command::{Command, CommandReport},
+        filter::LetterFilter,
+        history::Event,
+        letter::{LetterId, LetterSummary, Status},
+        retry::{ClaimedRetry, RetryOutcome},
+        time::Timestamp,
+    },
+    store::{Arrival, IntakeBatch, Order, Recorded, Store},
+};
+use sqlx::{AssertSqlSafe, PgPool, SqlitePool};
+use tempfile::TempDir;
+use tokio::sync::OnceCell;
+use uuid::Uuid;
+
+use super::make::{NOON, an_arrival, id, later};
+use crate::support::postgres::{Postgres, TestDatabase};
+
+/// How long a claim holds in these tests.
+pub const LEASE: Duration = Duration::from_secs(60);
+
+/// An order that is due at once.
+pub const RETRY_NOW: Command = Command::Retry { delay: Duration::ZERO, queue: None };
+/// An order that waits for an hour.
+pub const RETRY_LATER: Command = Command::Retry { delay: Duration::from_secs(3600), queue: None };
+pub const DISCARD: Command = Command::Discard { note: None };
+
+/// A migrated, empty ledger and a way past the store to what is in it.
+pub struct Ledger {
+    store: Store,
+    url: String,
+    raw: Raw,
+    /// A test has broken it on purpose, so there is nothing to audit.
+    broken: AtomicBool,
+    _place: Place,
+}
+
+enum Raw {
+    Sqlite(SqlitePool),
+    Postgres(PgPool),
+}
+
+/// Only held: the data goes with it.
+enum Place {
+    Directory { _directory: TempDir },
+    Database { _database: TestDatabase },
+}
+
+macro_rules! raw {
+    ($ledger:expr, |$pool:ident| $body:expr) => {
+        match &$ledger.raw {
+            Raw::Sqlite($pool) => $body,
+            Raw::Postgres($pool) => $body,
+        }
+    };
+}
+
+impl Deref for Ledger {
+    type Target = Store;
+
+    fn deref(&self) -> &Store {
+        &self.store
+    }
+}
+
+impl Ledger {
+    /// Migrating takes longer than most tests: it is done once, and each test has a copy.
+    pub async fn sqlite() -> Self {
+        static TEMPLATE: OnceCell<Vec<u8>> = OnceCell::const_new();
+        let template = TEMPLATE.get_or_init(migrated_sqlite_file).await;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ledger.db");
+        std::fs::write(&path, template).unwrap();
+        let url = sqlite_url(&path);
+        let raw = Raw::Sqlite(SqlitePool::connect_lazy(&url).unwrap());
+        Self::at(url, raw, Place::Directory { _directory: directory }).await
+    }
+
+    /// `None` where there is no Postgres and tests may be skipped for it.
+    pub async fn postgres() -> Option<Self> {
+        static TEMPLATE: OnceCell<TestDatabase> = OnceCell::const_new();
+        let server = Postgres::shared()?;
+        let template = TEMPLATE.get_or_init(|| migrated_postgres_database(server)).await;
+        let database = server.copy_of(template);
+        let raw = Raw::Postgres(PgPool::connect_lazy(&database.url).unwrap());
+        Some(Self::at(database.url.clone(), raw, Place::Database { _database: database }).await)
+    }
+
+    async fn at(url: String, raw: Raw, place: Place) -> Self {
+        let store = Store::open(&url).await.unwrap();
+        Self { store, url, raw, broken: AtomicBool::new(false), _place: place }
+    }
+
+    /// The ledger as another process opens it.
+    pub async fn second_office(&self) -> Store {
+        Store::open(&self.url).await.unwrap()
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub const fn is_sqlite(&self) -> bool {
+        matches!(self.raw, Raw::Sqlite(_))
+    }
+
+    /// The server's side of a Postgres ledger.
+    pub fn server(&self) -> Option<&PgPool> {
+        match &self.raw {
+            Raw::Sqlite(_) => None,
+            Raw::Postgres(pool) => Some(pool),
+        }
+    }
+}
+
+/// What a test does to a ledger.
+impl Ledger {
+    /// Takes in one batch of the broker `main`.
+    pub async fn take_in<const N: usize>(&self, arrivals: [Arrival; N]) -> [Recorded; N] {
+        let recorded = record(self, "main", &arrivals).await;
+        recorded.try_into().unwrap()
+    }
+
+    /// Takes in what has to be a new letter.
+    pub async fn take_in_new(&self, arrival: Arrival) -> LetterId {
+        let [Recorded::New(id)] = self.take_in([arrival]).await else { panic!("it was taken for a known letter") };
+        id
+    }
+
+    /// Carries out a command of the local user at noon.
+    pub async fn command(&self, command: &Command, ids: &[LetterId]) -> CommandReport {
+        self.act(&Order { ids, command, by: &Actor::local(), at: NOON }).await.unwrap()
+    }
+
+    /// Carries out a command that every letter has to take.
+    pub async fn does(&self, command: &Command, ids: &[LetterId]) {
+        assert_eq!(self.command(command, ids).await.refused, []);
+    }
+
+    /// Claims what is due at `now`.
+    pub async fn claim(&self, now: Timestamp) -> Vec<ClaimedRetry> {
+        self.claim_due_retries("main", now, LEASE, 1_000).await.unwrap()
+    }
+
+    pub async fn claims(&self, now: Timestamp) -> Vec<LetterId> {
+        self.claim(now).await.into_iter().map(|retry| retry.id).collect()
+    }
+
+    /// Says of every retry that it ended so.
+    pub async fn finish(&self, claimed: &[ClaimedRetry], outcome: RetryOutcome) {
+        let outcomes: Vec<_> = claimed.iter().map(|retry| (retry, outcome.clone())).collect();
+        self.finish_retries(&outcomes, NOON).await.unwrap();
+    }
+
+    /// A new letter that has come to this status by the usual way.
+    pub async fn letter_in(&self, status: Status) -> LetterId {
+        let id = self.take_in_new(an_arrival()).await;
+        self.bring(id, status).await;
+        id
+    }
+
+    /// Brings an open letter to this status by the usual way.
+    pub async fn bring(&self, id: LetterId, status: Status) {
+        match status {
+            Status::Open => {}
+            Status::Scheduled => self.does(&RETRY_LATER, &[id]).await,
+            Status::Discarded => self.does(&DISCARD, &[id]).await,
+            Status::Retried => {
+                self.does(&RETRY_NOW, &[id]).await;
+                let claimed = self.claim(later(1)).await;
+                self.finish(&claimed, RetryOutcome::Confirmed).await;
+            }
+        }
+    }
+}
+
+/// What a test asks of a ledger.
+impl Ledger {
+    pub async fn shows(&self, id: LetterId) -> LetterSummary {
+        self.summary(id).await.unwrap().unwrap()
+    }
+
+    pub async fn status(&self, id: LetterId) -> Status {
+        self.shows(id).await.status
+    }
+
+    pub async fn total(&self) -> u64 {
+        self.count(&LetterFilter::default()).await.unwrap()
+    }
+
+    /// What happened to a letter after it came in, without the times.
+    pub async fn events(&self, id: LetterId) -> Vec<(Event, String, String)> {
+        let history = self.history(id).await.unwrap();
+        assert_eq!(history[0].event, Event::Received);
+        history.into_iter().skip(1).map(|entry| (entry.event, entry.by.as_str().to_owned(), entry.detail)).collect()
+    }
+
+    /// The one number that a statement answers with.
+    pub async fn number(&self, sql: &str) -> i64 {
+        raw!(self, |pool| sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(pool).await.unwrap())
+    }
+
+    /// Does something to the ledger that the store would not do; there is no audit then.
+    pub async fn tamper(&self, sql: &str) {
+        self.broken.store(true, Ordering::Relaxed);
+        raw!(self, |pool| _ = sqlx::raw_sql(AssertSqlSafe(sql)).execute(pool).await.unwrap());
+    }
+
+    /// Fails unless all that is kept equals what is recounted.
+    pub async fn audit(&self) {
+        if self.broken.load(Ordering::Relaxed) {
+            return;
+        }
+        for (what, violations) in AUDIT {
+            let violations = self.number(&format!("SELECT count(*) FROM {violations}")).await;
+            assert_eq!(violations, 0, "audit: {what}");
+        }
+    }
+}
+
+/// What must not be there, and where it would be.
+const AUDIT: [(&str, &str); 6] = [
+    (
+        "a facet's count is wrong",
+        "facets f WHERE f.count <> (SELECT count(*) FROM letters l WHERE l.facet_id = f.id)",
+    ),
+    (
+        "a slice's count is wrong",
+        "facet_slices s WHERE s.count <> (SELECT count(*) FROM letters l
+            WHERE l.facet_id = s.facet_id AND l.received_at >= s.slice AND l.received_at < s.slice + 300000000)",
+    ),
+    (
+        "a letter is in no slice",
+        "letters l WHERE NOT EXISTS (SELECT 1 FROM facet_slices s
+            WHERE s.facet_id = l.facet_id AND s.slice <= l.received_at AND l.received_at < s.slice + 300000000)",
+    ),
+    (
+        "a letter is scheduled without a retry, or has one without being scheduled",
+        "letters l JOIN facets f ON f.id = l.facet_id
+            WHERE (f.status = 'scheduled') <> (EXISTS (SELECT 1 FROM retries r WHERE r.letter_id = l.id))",
+    ),
+    ("a retry has no letter", "retries r WHERE r.letter_id NOT IN (SELECT id FROM letters) OR r.claims < 0"),
+    ("a letter has no contents", "letters l WHERE l.id NOT IN (SELECT letter_id FROM contents)"),
+];
+
+/// Records a batch of which nothing else matters.
+pub async fn record(store: &Store, broker: &str, arrivals: &[Arrival]) -> Vec<Recorded> {
+    store.record(&batch(broker, arrivals)).await.unwrap()
+}
+
+pub fn batch<'a>(broker: &'a str, arrivals: &'a [Arrival]) -> IntakeBatch<'a> {
+    IntakeBatch { id: id(), broker, queue: "dlo.obituaries", recorded_at: NOON, arrivals, settled: &[] }
+}
+
+pub fn sqlite_url(path: &std::path::Path) -> String {
+    format!("sqlite://{}", path.display())
+}
+
+async fn migrated_sqlite_file() -> Vec<u8> {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, copy): (PathBuf, PathBuf) = (directory.path().join("original.db"), directory.path().join("copy.db"));
+    let store = Store::open(&sqlite_url(&path)).await.unwrap();
+    store.migrate().await.unwrap();
+    // All in one file, also what still stands in the log beside it.
+    let raw = SqlitePool::connect(&sqlite_url(&path)).await.unwrap();
+    sqlx::query("VACUUM INTO $1").bind(copy.to_str()).execute(&raw).await.unwrap();
+    std::fs::read(copy).unwrap()
+}
+
+async fn migrated_postgres_database(server: &Postgres) -> TestDatabase {
+    let database = server.database();
+    // Its connections close with it, and Postgres waits for that before it makes a copy.
+    Store::open(&database.url).await.unwrap().migrate().await.unwrap();
+    database
+}
+
+/// A name that nothing else has.
+pub fn fresh() -> Uuid {
+    id()
+}

@@ -1,0 +1,124 @@
+//! Makes arrivals of which only what matters is said.
+
+use std::time::Duration;
+
+use dead_letter_office::{
+    domain::{
+        death::{Failure, Reason},
+        field::{FieldTable, FieldValue},
+        letter::{Importance, LetterId},
+        message::Message,
+        time::Timestamp,
+    },
+    store::{Arrival, Fingerprint},
+};
+use uuid::Uuid;
+
+/// When things happen unless a test says otherwise: noon of a Saturday, at which a slice begins.
+pub const NOON: Timestamp = Timestamp::from_micros(1_795_262_400_000_000);
+
+pub fn later(seconds: u64) -> Timestamp {
+    NOON.plus(Duration::from_secs(seconds))
+}
+
+/// An id that nothing else has, and that sorts after those made before.
+pub fn id() -> Uuid {
+    Uuid::now_v7()
+}
+
+/// A message rejected in the queue `orders`, unlike any other.
+pub fn an_arrival() -> Arrival {
+    Arrival {
+        id: LetterId::from_uuid(id()),
+        returning: None,
+        fingerprint: Fingerprint(id().as_u128()),
+        redelivered: false,
+        received_at: NOON,
+        failure: Failure {
+            queue: Some("orders".to_owned()),
+            reason: Reason::Rejected,
+            attempts: 1,
+            ..Failure::default()
+        },
+        importance: Importance::Normal,
+        importance_by: "default",
+        message: Message::default(),
+        remarks: Vec::new(),
+    }
+}
+
+pub trait Make: Sized {
+    fn make(self, change: impl FnOnce(&mut Arrival)) -> Arrival;
+
+    fn queue(self, name: &str) -> Arrival {
+        self.make(|arrival| arrival.failure.queue = Some(name.to_owned()))
+    }
+
+    fn of_unknown_queue(self) -> Arrival {
+        self.make(|arrival| arrival.failure.queue = None)
+    }
+
+    fn reason(self, reason: Reason) -> Arrival {
+        self.make(|arrival| arrival.failure.reason = reason)
+    }
+
+    fn attempts(self, n: u64) -> Arrival {
+        self.make(|arrival| arrival.failure.attempts = n)
+    }
+
+    fn importance(self, importance: Importance) -> Arrival {
+        self.make(|arrival| arrival.importance = importance)
+    }
+
+    fn received(self, at: Timestamp) -> Arrival {
+        self.make(|arrival| arrival.received_at = at)
+    }
+
+    fn body(self, body: impl Into<Vec<u8>>) -> Arrival {
+        self.make(|arrival| arrival.message.body = body.into())
+    }
+
+    fn header(self, name: &str, value: FieldValue) -> Arrival {
+        self.make(|arrival| arrival.message.headers.set(name, value))
+    }
+
+    fn message_id(self, id: &str) -> Arrival {
+        self.make(|arrival| arrival.message.properties.message_id = Some(id.to_owned()))
+    }
+
+    /// It says that it is this letter.
+    fn returning(self, letter: LetterId) -> Arrival {
+        self.make(|arrival| arrival.returning = Some(letter))
+    }
+
+    /// Its `x-death` has one entry, of this queue.
+    fn died_in(self, queue: &str) -> Arrival {
+        let death = [("queue", queue), ("reason", "rejected")];
+        let death: FieldTable =
+            death.into_iter().map(|(name, text)| (name.to_owned(), FieldValue::string(text))).collect();
+        self.header("x-death", FieldValue::Array(vec![FieldValue::Table(death)]))
+    }
+
+    /// Another message, equal to the byte.
+    fn twin(self) -> Arrival {
+        self.make(|arrival| arrival.id = LetterId::from_uuid(id()))
+    }
+
+    /// The same message, delivered once more.
+    fn again(self) -> Arrival {
+        self.twin().make(|arrival| arrival.redelivered = true)
+    }
+}
+
+impl Make for Arrival {
+    fn make(mut self, change: impl FnOnce(&mut Arrival)) -> Arrival {
+        change(&mut self);
+        self
+    }
+}
+
+impl Make for &Arrival {
+    fn make(self, change: impl FnOnce(&mut Arrival)) -> Arrival {
+        self.clone().make(change)
+    }
+}

@@ -1,0 +1,195 @@
+//! Taking letters in: new ones, whatever they hold.
+
+use dead_letter_office::{
+    domain::{
+        death::{Failure, Reason},
+        field::{FieldTable, FieldValue},
+        letter::{Importance, Letter, LetterId, Status},
+        message::{Message, Properties},
+    },
+    store::{Arrival, Recorded},
+};
+
+use super::{
+    ledger::{Ledger, batch},
+    make::{Make, NOON, an_arrival, later},
+};
+
+async fn a_new_letter_is_open_and_tells_how_it_failed(ledger: &Ledger) {
+    let arrival = an_arrival().importance(Importance::High).received(later(5)).body("hello").make(|arrival| {
+        arrival.failure = Failure {
+            queue: Some("orders".to_owned()),
+            reason: Reason::Expired,
+            exchange: "shop".to_owned(),
+            routing_key: "order.placed".to_owned(),
+            attempts: 3,
+            first_failed_at: Some(NOON),
+        };
+    });
+    let letter = ledger.shows(ledger.take_in_new(arrival).await).await;
+    assert_eq!((&*letter.broker, letter.queue.as_deref(), letter.reason), ("main", Some("orders"), Reason::Expired));
+    assert_eq!((&*letter.exchange, &*letter.routing_key, letter.attempts), ("shop", "order.placed", 3));
+    assert_eq!((letter.first_failed_at, letter.last_failed_at, letter.received_at), (Some(NOON), later(5), later(5)));
+    assert_eq!((letter.status, letter.importance, &*letter.importance_by), (Status::Open, Importance::High, "default"));
+    assert_eq!((letter.size, letter.retry_at, letter.note, letter.problem), (5, None, None, None));
+}
+
+async fn a_letter_of_unknown_queue_says_so(ledger: &Ledger) {
+    let id = ledger.take_in_new(an_arrival().of_unknown_queue()).await;
+    assert_eq!(ledger.shows(id).await.queue, None);
+}
+
+async fn a_batch_is_answered_in_order(ledger: &Ledger) {
+    let arrivals = ["a", "b", "a", "c"].map(|queue| an_arrival().queue(queue));
+    let expected = [0, 1, 2, 3].map(|n| Recorded::New(arrivals[n].id));
+    assert_eq!(ledger.take_in(arrivals).await, expected);
+    assert_eq!(ledger.total().await, 4);
+}
+
+async fn an_empty_batch_is_no_trouble(ledger: &Ledger) {
+    assert_eq!(ledger.take_in([]).await, []);
+}
+
+async fn a_batch_of_thousands_is_taken_in_whole(ledger: &Ledger) {
+    let arrivals: Vec<Arrival> = (0..2_500).map(|_| an_arrival()).collect();
+    ledger.record(&batch("main", &arrivals)).await.unwrap();
+    assert_eq!(ledger.total().await, 2_500);
+}
+
+/// The commit may have succeeded although its answer got lost; then the intake tries the same batch again.
+async fn a_batch_recorded_twice_is_there_once(ledger: &Ledger) {
+    let known = ledger.letter_in(Status::Retried).await;
+    let unacked = an_arrival();
+    ledger.take_in([unacked.clone()]).await;
+    let arrivals = [an_arrival(), an_arrival().returning(known), unacked.again()];
+    let batch = batch("main", &arrivals);
+    let first = ledger.record(&batch).await.unwrap();
+    assert_eq!(first, [Recorded::New(arrivals[0].id), Recorded::CameBack(known), Recorded::Redelivered(unacked.id)]);
+    assert_eq!(ledger.record(&batch).await.unwrap(), first);
+    assert_eq!((ledger.total().await, ledger.shows(known).await.attempts), (3, 2));
+}
+
+async fn check_message(ledger: &Ledger, message: Message) {
+    let id = ledger.take_in_new(an_arrival().make(|arrival| arrival.message = message.clone())).await;
+    let letter = ledger.letter(id).await.unwrap().unwrap();
+    assert_eq!(letter.message, message);
+    assert_eq!(ledger.body(id).await.unwrap().unwrap(), message.body);
+    assert_eq!(ledger.messages(&[id]).await.unwrap()[&id], message);
+    assert_eq!(letter.summary.size, message.body.len() as u64);
+}
+
+async fn check_body(ledger: &Ledger, body: Vec<u8>) {
+    check_message(ledger, Message { body, ..Message::default() }).await;
+}
+
+async fn bodies_come_back_byte_for_byte(ledger: &Ledger) {
+    check_body(ledger, Vec::new()).await;
+    check_body(ledger, vec![0]).await;
+    check_body(ledger, vec![0xff, 0xfe, 0x80, b'a', 0]).await;
+    check_body(ledger, (0..5 * 1024 * 1024_u32).map(|n| n.to_le_bytes()[1]).collect()).await;
+}
+
+async fn every_property_comes_back(ledger: &Ledger) {
+    let text = |text: &str| Some(text.to_owned());
+    let properties = Properties {
+        content_type: text("application/json"),
+        content_encoding: text("gzip"),
+        delivery_mode: Some(2),
+        priority: Some(9),
+        correlation_id: text("c\0orrelation"),
+        reply_to: text("amq.rabbitmq.reply-to"),
+        expiration: text("60000"),
+        message_id: text(""),
+        timestamp: Some(u64::MAX),
+        kind: text("Ordered 📦"),
+        user_id: text("guest"),
+        app_id: text("shop"),
+        cluster_id: text("c1"),
+    };
+    check_message(ledger, Message { properties, ..Message::default() }).await;
+}
+
+async fn every_type_of_header_comes_back(ledger: &Ledger) {
+    let values = [
+        FieldValue::Boolean(true),
+        FieldValue::ShortShortInt(-1),
+        FieldValue::ShortShortUInt(255),
+        FieldValue::ShortInt(i16::MIN),
+        FieldValue::ShortUInt(u16::MAX),
+        FieldValue::LongInt(i32::MIN),
+        FieldValue::LongUInt(u32::MAX),
+        FieldValue::LongLongInt(i64::MIN),
+        FieldValue::Float(f32::NAN.to_bits() | 1),
+        FieldValue::Float((0.1_f32).to_bits()),
+        FieldValue::Double(f64::NEG_INFINITY.to_bits()),
+        FieldValue::Double((0.1_f64).to_bits()),
+        FieldValue::Decimal { scale: 2, value: 1250 },
+        FieldValue::LongString(b"not \xff UTF-8".to_vec()),
+        FieldValue::string("with a NUL \0 in it"),
+        FieldValue::Timestamp(u64::MAX),
+        FieldValue::ByteArray(vec![0, 255]),
+        FieldValue::Void,
+    ];
+    let mut fields: Vec<(String, FieldValue)> =
+        values.iter().cloned().zip(0..).map(|(value, n)| (format!("h{n:02}"), value)).collect();
+    let inner: FieldTable = fields.iter().cloned().collect();
+    fields.push(("in an array".to_owned(), FieldValue::Array(values.to_vec())));
+    fields.push(("in a table".to_owned(), FieldValue::Table(inner)));
+    fields.push(("\0".to_owned(), FieldValue::string("\u{fffd}\u{10ffff}'\"\\")));
+    check_message(ledger, Message { headers: fields.into_iter().collect(), ..Message::default() }).await;
+}
+
+async fn remarks_come_back(ledger: &Ledger) {
+    let remarks = vec!["a property was not UTF-8".to_owned(), "it's \"odd\" \0".to_owned()];
+    let id = ledger.take_in_new(an_arrival().make(|arrival| arrival.remarks = remarks.clone())).await;
+    assert_eq!(ledger.letter(id).await.unwrap().unwrap().remarks, remarks);
+}
+
+async fn the_deaths_are_those_of_the_headers(ledger: &Ledger) {
+    let id = ledger.take_in_new(an_arrival().died_in("orders")).await;
+    assert_eq!(queues_of_deaths(&ledger.letter(id).await.unwrap().unwrap()), ["orders"]);
+}
+
+fn queues_of_deaths(letter: &Letter) -> Vec<&str> {
+    letter.deaths.iter().map(|death| &*death.queue).collect()
+}
+
+async fn counts_too_large_for_the_ledger_are_the_largest_it_holds(ledger: &Ledger) {
+    let id = ledger.take_in_new(an_arrival().attempts(u64::MAX)).await;
+    assert_eq!(ledger.shows(id).await.attempts, i64::MAX.unsigned_abs());
+}
+
+async fn what_is_refused_leaves_nothing_behind(ledger: &Ledger) {
+    let twice = an_arrival();
+    let arrivals = [an_arrival().queue("new"), twice.clone(), twice];
+    assert!(!ledger.record(&batch("main", &arrivals)).await.unwrap_err().is_outage());
+    assert_eq!(ledger.total().await, 0);
+    // The facet that was made for it went with it, also from memory.
+    ledger.take_in_new(an_arrival().queue("new")).await;
+}
+
+async fn nothing_is_known_of_a_letter_that_is_not_there(ledger: &Ledger) {
+    let nobody = LetterId::from_uuid(super::make::id());
+    assert_eq!(ledger.summary(nobody).await.unwrap(), None);
+    assert_eq!(ledger.letter(nobody).await.unwrap(), None);
+    assert_eq!(ledger.body(nobody).await.unwrap(), None);
+    assert_eq!(ledger.history(nobody).await.unwrap(), []);
+    assert!(ledger.messages(&[nobody]).await.unwrap().is_empty());
+}
+
+on_both!(
+    a_new_letter_is_open_and_tells_how_it_failed,
+    a_letter_of_unknown_queue_says_so,
+    a_batch_is_answered_in_order,
+    an_empty_batch_is_no_trouble,
+    a_batch_of_thousands_is_taken_in_whole,
+    a_batch_recorded_twice_is_there_once,
+    bodies_come_back_byte_for_byte,
+    every_property_comes_back,
+    every_type_of_header_comes_back,
+    remarks_come_back,
+    the_deaths_are_those_of_the_headers,
+    counts_too_large_for_the_ledger_are_the_largest_it_holds,
+    what_is_refused_leaves_nothing_behind,
+    nothing_is_known_of_a_letter_that_is_not_there,
+);

@@ -1,0 +1,175 @@
+//! What RabbitMQ delivers again because it has not seen the acknowledgement is not a second letter.
+
+use dead_letter_office::{
+    domain::{history::Event, letter::Status},
+    store::{Arrival, IntakeBatch, Recorded, Settled},
+};
+use uuid::Uuid;
+
+use super::{
+    ledger::{Ledger, batch, record},
+    make::{Make, NOON, an_arrival, id, later},
+};
+
+/// Takes one arrival in as a batch; the answer names the batch.
+async fn take_in_batch(ledger: &Ledger, arrival: &Arrival, settled: Settled<'_>) -> (Uuid, Recorded) {
+    let arrivals = [arrival.clone()];
+    let batch = IntakeBatch { settled, ..batch("main", &arrivals) };
+    let recorded = ledger.record(&batch).await.unwrap();
+    (batch.id, recorded[0])
+}
+
+async fn a_redelivered_message_is_the_letter_we_have(ledger: &Ledger) {
+    let arrival = an_arrival();
+    let id = ledger.take_in_new(arrival.clone()).await;
+    assert_eq!(ledger.take_in([arrival.again()]).await, [Recorded::Redelivered(id)]);
+    assert_eq!(ledger.total().await, 1);
+    assert_eq!(ledger.events(id).await[0].0, Event::Redelivered);
+}
+
+async fn each_delivery_is_known_once(ledger: &Ledger) {
+    let arrival = an_arrival();
+    let id = ledger.take_in_new(arrival.clone()).await;
+    let again = [arrival.again(), arrival.again()];
+    assert_eq!(ledger.take_in(again.clone()).await, [Recorded::Redelivered(id), Recorded::New(again[1].id)]);
+}
+
+async fn a_redelivery_can_be_redelivered(ledger: &Ledger) {
+    let arrival = an_arrival();
+    let id = ledger.take_in_new(arrival.clone()).await;
+    for _ in 0..3 {
+        assert_eq!(ledger.take_in([arrival.again()]).await, [Recorded::Redelivered(id)]);
+    }
+}
+
+async fn an_equal_message_that_is_not_redelivered_is_new(ledger: &Ledger) {
+    let arrival = an_arrival();
+    ledger.take_in_new(arrival.clone()).await;
+    ledger.take_in_new(arrival.twin()).await;
+    assert_eq!(ledger.total().await, 2);
+}
+
+async fn a_redelivered_message_we_never_stored_is_new(ledger: &Ledger) {
+    ledger.take_in_new(an_arrival()).await;
+    ledger.take_in_new(an_arrival().again()).await;
+}
+
+async fn equal_twins_without_a_message_id_are_both_kept(ledger: &Ledger) {
+    let arrival = an_arrival();
+    ledger.take_in([arrival.clone(), arrival.twin()]).await;
+    let again = [arrival.again(), arrival.again()];
+    assert_eq!(ledger.take_in(again.clone()).await, again.map(|again| Recorded::New(again.id)));
+}
+
+async fn equal_twins_of_two_batches_are_both_kept_too(ledger: &Ledger) {
+    let arrival = an_arrival();
+    ledger.take_in_new(arrival.clone()).await;
+    ledger.take_in_new(arrival.twin()).await;
+    ledger.take_in_new(arrival.again()).await;
+}
+
+async fn twins_with_a_message_id_are_each_known_once(ledger: &Ledger) {
+    let arrival = an_arrival().message_id("1");
+    let twin = arrival.twin();
+    ledger.take_in([arrival.clone(), twin.clone()]).await;
+    let again = [arrival.again(), arrival.again(), arrival.again()];
+    let recorded = ledger.take_in(again.clone()).await;
+    let mut known = [recorded[0].letter(), recorded[1].letter()];
+    known.sort();
+    assert_eq!(known, [arrival.id, twin.id]);
+    assert_eq!(recorded[2], Recorded::New(again[2].id));
+}
+
+async fn a_settled_batch_is_forgotten(ledger: &Ledger) {
+    let arrival = an_arrival();
+    let (settled, _) = take_in_batch(ledger, &arrival, &[]).await;
+    ledger.settle(&[settled]).await.unwrap();
+    ledger.take_in_new(arrival.again()).await;
+}
+
+async fn a_batch_settles_earlier_ones_before_it_looks(ledger: &Ledger) {
+    let arrival = an_arrival();
+    let (settled, _) = take_in_batch(ledger, &arrival, &[]).await;
+    let again = arrival.again();
+    assert_eq!(take_in_batch(ledger, &again, &[settled]).await.1, Recorded::New(again.id));
+    assert_eq!(ledger.number("SELECT count(*) FROM unsettled_batches").await, 1);
+}
+
+async fn settling_nothing_or_the_unknown_is_no_trouble(ledger: &Ledger) {
+    ledger.settle(&[]).await.unwrap();
+    ledger.settle(&[id()]).await.unwrap();
+}
+
+async fn what_a_dead_process_left_is_forgotten_by_age(ledger: &Ledger) {
+    let arrival = an_arrival();
+    let id = ledger.take_in_new(arrival.clone()).await;
+    ledger.forget_unsettled_before(NOON).await.unwrap();
+    assert_eq!(ledger.take_in([arrival.again()]).await, [Recorded::Redelivered(id)]);
+    ledger.forget_unsettled_before(later(1)).await.unwrap();
+    ledger.take_in_new(arrival.again()).await;
+}
+
+async fn another_queue_or_broker_delivers_another_message(ledger: &Ledger) {
+    let arrival = an_arrival();
+    ledger.take_in_new(arrival.clone()).await;
+    let again = [arrival.again()];
+    let recorded = ledger.record(&IntakeBatch { queue: "dlo.dead-letters", ..batch("main", &again) }).await.unwrap();
+    assert_eq!(recorded, [Recorded::New(again[0].id)]);
+    let again = [arrival.again()];
+    assert_eq!(record(ledger, "other", &again).await, [Recorded::New(again[0].id)]);
+}
+
+async fn another_process_knows_it_too(ledger: &Ledger) {
+    let arrival = an_arrival();
+    let id = ledger.take_in_new(arrival.clone()).await;
+    let other = ledger.second_office().await;
+    assert_eq!(record(&other, "main", &[arrival.again()]).await, [Recorded::Redelivered(id)]);
+}
+
+async fn of_two_processes_one_knows_it(ledger: &Ledger) {
+    let arrival = an_arrival();
+    ledger.take_in_new(arrival.clone()).await;
+    let other = ledger.second_office().await;
+    let (one, another) = ([arrival.again()], [arrival.again()]);
+    let recorded = tokio::join!(record(ledger, "main", &one), record(&other, "main", &another));
+    // Whoever comes second finds the entry that the first left behind for its own delivery.
+    assert_eq!((recorded.0[0].letter(), recorded.1[0].letter()), (arrival.id, arrival.id));
+    assert_eq!(ledger.number("SELECT sum(length(entries)) / 32 FROM unsettled_batches").await, 1);
+}
+
+async fn a_letter_that_came_back_is_known_when_redelivered(ledger: &Ledger) {
+    let id = ledger.letter_in(Status::Retried).await;
+    let back = an_arrival().returning(id);
+    assert_eq!(ledger.take_in([back.clone()]).await, [Recorded::CameBack(id)]);
+    assert_eq!(ledger.take_in([back.again()]).await, [Recorded::Redelivered(id)]);
+    assert_eq!(ledger.shows(id).await.attempts, 2);
+}
+
+async fn two_copies_that_came_back_are_each_known_once(ledger: &Ledger) {
+    let id = ledger.letter_in(Status::Retried).await;
+    let back = an_arrival().returning(id).message_id("1");
+    assert_eq!(ledger.take_in([back.clone(), back.twin()]).await, [Recorded::CameBack(id); 2]);
+    assert_eq!(ledger.take_in([back.again()]).await, [Recorded::Redelivered(id)]);
+    assert_eq!(ledger.take_in([back.again()]).await, [Recorded::Redelivered(id)]);
+    assert_eq!(ledger.number("SELECT sum(length(entries)) / 32 FROM unsettled_batches").await, 3);
+}
+
+on_both!(
+    a_redelivered_message_is_the_letter_we_have,
+    each_delivery_is_known_once,
+    a_redelivery_can_be_redelivered,
+    an_equal_message_that_is_not_redelivered_is_new,
+    a_redelivered_message_we_never_stored_is_new,
+    equal_twins_without_a_message_id_are_both_kept,
+    equal_twins_of_two_batches_are_both_kept_too,
+    twins_with_a_message_id_are_each_known_once,
+    a_settled_batch_is_forgotten,
+    a_batch_settles_earlier_ones_before_it_looks,
+    settling_nothing_or_the_unknown_is_no_trouble,
+    what_a_dead_process_left_is_forgotten_by_age,
+    another_queue_or_broker_delivers_another_message,
+    another_process_knows_it_too,
+    of_two_processes_one_knows_it,
+    a_letter_that_came_back_is_known_when_redelivered,
+    two_copies_that_came_back_are_each_known_once,
+);
