@@ -15,14 +15,25 @@ use crate::pipeline::news::Tidings;
 /// A page is told at most this often, however much arrives.
 const PACE: Duration = Duration::from_secs(1);
 
-/// Sends `tidings` with the counters of letters received and changed whenever these or the state of a broker move,
-/// and once at the beginning: whoever comes back after a pause has to catch up.
+/// Sends `tidings` whenever letters or brokers have changed, and once at the beginning: whoever comes back after a
+/// pause has to catch up.
 pub async fn stream(State(office): State<Arc<Office>>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let events = stream::unfold(Watcher::new(office), |mut watcher| async move {
         let event = watcher.next().await?;
         Some((Ok(event), watcher))
     });
     Sse::new(events).keep_alive(KeepAlive::default())
+}
+
+/// What a page that is made now already knows; it has to act only on an event that says something else.
+pub fn tidings(office: &Office) -> String {
+    let news = *office.news.subscribe().borrow();
+    let brokers = *office.brokers.changes().borrow();
+    text(news, brokers)
+}
+
+fn text(Tidings { received, changed }: Tidings, brokers: u64) -> String {
+    format!("{received}.{changed}.{brokers}")
 }
 
 struct Watcher {
@@ -53,9 +64,7 @@ impl Watcher {
                 changed = self.brokers.changed() => changed,
             };
         }
-        let Tidings { received, changed } = *self.tidings.borrow_and_update();
-        let brokers = *self.brokers.borrow_and_update();
-        let data = format!("{{\"received\":{received},\"changed\":{changed},\"brokers\":{brokers}}}");
-        Event::default().event("tidings").data(data)
+        let (news, brokers) = (*self.tidings.borrow_and_update(), *self.brokers.borrow_and_update());
+        Event::default().event("tidings").data(text(news, brokers))
     }
 }

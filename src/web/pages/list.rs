@@ -11,7 +11,7 @@ use crate::{
     web::{
         Office,
         error::WebError,
-        query::{LetterQuery, When},
+        query::LetterQuery,
         view::{
             broker::BrokerView,
             chart::{Chart, Window},
@@ -135,11 +135,10 @@ fn make(
     let now = office.clock.now();
     let brokers = office.brokers.all();
     let href = |id: LetterId| query.href_with(&[("letter", &id.to_string())]);
-    let narrowed = |from, to| query.with(|query| (query.since, query.until) = (Some(When::At(from)), Some(When::At(to)))).href();
     let rows = loaded.page.items.iter().map(|letter| Row::new(letter, href(letter.id), selected == Some(letter.id), now));
     List {
         rows: rows.collect(),
-        chart: Some(Chart::new(loaded.window, &loaded.bars, now, narrowed)),
+        chart: Some(Chart::new(loaded.window, &loaded.bars, now, query)),
         total: number::plural(loaded.total, "letter"),
         subtitle: subtitle(&loaded, now),
         next: loaded.page.next.map(|cursor| query.with(|query| query.cursor = Some(cursor)).href()),

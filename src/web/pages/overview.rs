@@ -20,7 +20,7 @@ use crate::{
         Office,
         error::WebError,
         input::QueryPairs,
-        query::{LetterQuery, When},
+        query::LetterQuery,
         view::{
             chart::{Chart, Window},
             number,
@@ -35,7 +35,7 @@ use crate::{
 const MAX_QUEUES: usize = 12;
 
 enum Part {
-    Main,
+    /// The navigation, as it looks on any page: it is what all of them keep up to date.
     Nav,
 }
 
@@ -43,16 +43,12 @@ impl FromStr for Part {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        match word {
-            "main" => Ok(Self::Main),
-            "nav" => Ok(Self::Nav),
-            _ => Err(format!("{word:?} is no part of this page; it takes one of main, nav")),
-        }
+        if word == "nav" { Ok(Self::Nav) } else { Err(format!("{word:?} is no part of this page; it takes nav")) }
     }
 }
 
 #[derive(Template)]
-#[template(path = "overview/page.html", blocks = ["title", "main", "nav"])]
+#[template(path = "overview/page.html")]
 struct OverviewPage {
     shell: Shell,
     today: String,
@@ -65,6 +61,12 @@ struct OverviewPage {
     has_letters: bool,
     dead_letter_exchange: String,
     decided: u64,
+}
+
+#[derive(Template)]
+#[template(path = "_nav.html")]
+struct Navigation {
+    shell: Shell,
 }
 
 /// Open letters of one importance.
@@ -111,17 +113,15 @@ pub async fn show(
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
     let part = pairs.take_parsed("part")?;
+    let of_page = pairs.take_parsed("page")?.unwrap_or(Page::Overview);
     pairs.finish("part")?;
-    let mut page = load(&office).await?;
-    page.shell.here = "/".to_owned();
-    page.shell.is_fragment = part.is_some();
     match part {
-        Some(Part::Nav) => Ok(fragment::only(page.as_nav().render()?)),
-        Some(Part::Main) => {
-            let html = [page.as_title().render()?, page.as_main().render()?, page.as_nav().render()?].concat();
-            Ok(fragment::only(html))
+        Some(Part::Nav) => {
+            let shell = Shell { is_fragment: true, ..Shell::load(&office, of_page).await? };
+            Ok(fragment::only(Navigation { shell }.render()?))
         }
         None => {
+            let mut page = load(&office).await?;
             page.shell.toast = Toast::from_cookie(&headers, "/letters");
             Ok(fragment::whole(page.render()?, &page.shell))
         }
@@ -145,8 +145,8 @@ async fn load(office: &Office) -> Result<OverviewPage, WebError> {
         today: Moment::new(now, now).absolute,
         tiles: Importance::ALL.iter().map(|importance| tile(*importance, &facets, &oldest, now)).collect(),
         totals: Status::ALL.iter().map(|status| total(*status, &tally)).collect(),
-        chart: Chart::new(window, &bars, now, |from, to| all_letters(Some((from, to))).href()),
-        chart_href: all_letters(None).href(),
+        chart: Chart::new(window, &bars, now, &all_letters()),
+        chart_href: all_letters().href(),
         n_queues: queues.len(),
         queues: queue_lines(&queues),
         has_letters: !facets.is_empty(),
@@ -155,9 +155,8 @@ async fn load(office: &Office) -> Result<OverviewPage, WebError> {
     })
 }
 
-fn all_letters(time: Option<(Timestamp, Timestamp)>) -> LetterQuery {
-    let (since, until) = time.map(|(from, to)| (When::At(from), When::At(to))).unzip();
-    LetterQuery { statuses: Some(Vec::new()), since, until, ..LetterQuery::default() }
+fn all_letters() -> LetterQuery {
+    LetterQuery { statuses: Some(Vec::new()), ..LetterQuery::default() }
 }
 
 fn open_letters(importance: Importance) -> LetterQuery {

@@ -1,5 +1,7 @@
 //! What surrounds every page: the navigation with its counts, the brokers, the toast.
 
+use std::str::FromStr;
+
 use super::toast::Toast;
 use crate::{
     domain::{
@@ -10,6 +12,7 @@ use crate::{
     web::{
         Office, assets,
         error::WebError,
+        events,
         view::{broker::BrokerView, number, tally::Tally},
     },
 };
@@ -20,6 +23,25 @@ pub enum Page {
     Overview,
     Letters,
     Api,
+}
+
+impl Page {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Overview => "overview",
+            Self::Letters => "letters",
+            Self::Api => "api",
+        }
+    }
+}
+
+impl FromStr for Page {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let known = [Self::Overview, Self::Letters, Self::Api].into_iter().find(|page| page.as_str() == word);
+        known.ok_or_else(|| format!("{word:?} is no page; it takes one of overview, letters, api"))
+    }
 }
 
 pub struct NavItem {
@@ -36,6 +58,10 @@ pub struct Shell {
     pub nav: Vec<NavItem>,
     pub brokers: Vec<BrokerView>,
     pub toast: Option<Toast>,
+    /// The page, as a word.
+    pub page: &'static str,
+    /// What the counts here already know of; see [`events`](crate::web::events).
+    pub tidings: String,
     /// Whether the navigation is sent beside another block, to replace the one that is there.
     pub is_fragment: bool,
     /// The address of this page, to come back to.
@@ -54,6 +80,8 @@ impl Shell {
         let now = office.clock.now();
         Self {
             nav: nav(Some(page), number::thousands(open)),
+            page: page.as_str(),
+            tidings: events::tidings(office),
             brokers: brokers(office, now),
             ..Self::bare()
         }
@@ -61,7 +89,15 @@ impl Shell {
 
     /// Without anything that has to be asked for: where an error is shown, the ledger may be what is broken.
     pub fn bare() -> Self {
-        Self { nav: nav(None, String::new()), brokers: Vec::new(), toast: None, is_fragment: false, here: String::new() }
+        Self {
+            nav: nav(None, String::new()),
+            brokers: Vec::new(),
+            toast: None,
+            page: Page::Overview.as_str(),
+            tidings: String::new(),
+            is_fragment: false,
+            here: String::new(),
+        }
     }
 
     /// The address of a file, for templates.

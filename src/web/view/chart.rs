@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use super::{number, time};
-use crate::domain::{filter::HistogramBar, letter::Importance, time::Timestamp};
+use crate::{
+    domain::{filter::HistogramBar, letter::Importance, time::Timestamp},
+    web::query::{LetterQuery, When},
+};
 
 /// Bars of a full chart, about; more would be thinner than a finger or a pointer can hit.
 const MAX_BARS: u32 = 97;
@@ -69,10 +72,11 @@ pub struct Chart {
     pub summary: String,
     /// `15 min`: how much a bar stands for.
     pub step: String,
+    /// For the brush: the list at any time; what it takes is added to that.
+    pub list: String,
     /// For the brush: seconds since the epoch at the left edge, and seconds a bar.
     pub from_seconds: i64,
     pub step_seconds: u64,
-    pub is_empty: bool,
 }
 
 /// One bar that has letters in it.
@@ -93,8 +97,10 @@ pub struct Part {
 }
 
 impl Chart {
-    /// Draws `bars`, which lie in `window`; `href` makes the address of a list from one time to another.
-    pub fn new(window: Window, bars: &[HistogramBar], now: Timestamp, href: impl Fn(Timestamp, Timestamp) -> String) -> Self {
+    /// Draws `bars`, which lie in `window`, as links to parts of the list that `query` asks for.
+    pub fn new(window: Window, bars: &[HistogramBar], now: Timestamp, query: &LetterQuery) -> Self {
+        let from_to = |from, to| query.with(|query| (query.since, query.until) = (from, to)).href();
+        let href = |from, to| from_to(Some(When::At(from)), Some(When::At(to)));
         let most = bars.iter().map(total).max().unwrap_or(0);
         let drawn = bars.iter().filter(|bar| total(bar) > 0).map(|bar| {
             let end = bar.from.plus(window.step);
@@ -108,7 +114,7 @@ impl Chart {
             step: time::span(window.step),
             from_seconds: window.from.as_micros().div_euclid(1_000_000),
             step_seconds: window.step.as_secs(),
-            is_empty: most == 0,
+            list: from_to(None, None),
         }
     }
 }

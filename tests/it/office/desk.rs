@@ -83,6 +83,8 @@ pub struct Office {
     pub board: BrokerBoard,
     pub clock: Clock,
     triage: Triage,
+    metrics: Metrics,
+    news: News,
     bell: Bell,
     stop: CancellationToken,
     workers: TaskTracker,
@@ -109,40 +111,42 @@ impl Office {
             triage: Triage::new(Arc::clone(&store), clock.clone(), news.clone(), bell.clone()),
             store,
             clock,
+            metrics,
+            news,
             bell,
             stop: CancellationToken::new(),
             workers: TaskTracker::new(),
         };
         for (name, config) in brokers {
-            let intake = Intake {
-                broker: name.to_owned(),
-                config: config.clone(),
-                batching: IntakeConfig::default(),
-                store: Arc::clone(&office.store),
-                board: office.board.clone(),
-                clock: office.clock.clone(),
-                metrics: metrics.clone(),
-                news: news.clone(),
-            };
-            office.spawn(intake.run(office.stop.clone()));
-            let scheduler = Scheduler {
-                broker: name.to_owned(),
-                config,
-                store: Arc::clone(&office.store),
-                board: office.board.clone(),
-                clock: office.clock.clone(),
-                metrics: metrics.clone(),
-                news: news.clone(),
-                bell: office.bell.clone(),
-            };
-            office.spawn(scheduler.run(office.stop.clone()));
+            office.hire(name, config);
         }
         office
     }
 
-    /// A worker ends with the office, also when that is dropped.
-    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
-        self.workers.spawn(work);
+    /// Has workers begin with the broker of that name.
+    fn hire(&self, name: &str, config: BrokerConfig) {
+        let intake = Intake {
+            broker: name.to_owned(),
+            config: config.clone(),
+            batching: IntakeConfig::default(),
+            store: Arc::clone(&self.store),
+            board: self.board.clone(),
+            clock: self.clock.clone(),
+            metrics: self.metrics.clone(),
+            news: self.news.clone(),
+        };
+        let scheduler = Scheduler {
+            broker: name.to_owned(),
+            config,
+            store: Arc::clone(&self.store),
+            board: self.board.clone(),
+            clock: self.clock.clone(),
+            metrics: self.metrics.clone(),
+            news: self.news.clone(),
+            bell: self.bell.clone(),
+        };
+        self.workers.spawn(intake.run(self.stop.clone()));
+        self.workers.spawn(scheduler.run(self.stop.clone()));
     }
 
     /// Closes it in order, as a first SIGTERM does.
@@ -169,8 +173,8 @@ impl Office {
     /// Waits until there are exactly so many letters, and returns them in the order in which they came in.
     #[track_caller]
     pub fn await_letters(&self, expected: u64) -> impl Future<Output = Vec<LetterSummary>> {
-        let what = format!("{expected} letters");
-        let waiting = wait_until_owned(what, async move || self.count().await == expected);
+        let arrived = async move || self.count().await == expected;
+        let waiting = wait_until("exactly as many letters as expected", PATIENCE, arrived);
         async move {
             waiting.await;
             self.letters().await
@@ -214,7 +218,11 @@ impl Office {
     }
 
     pub async fn retry_to(&self, queue: &str, ids: &[LetterId]) {
-        self.expect_done(ids, Command::Retry { delay: Duration::ZERO, queue: Some(queue.to_owned()) }).await;
+        self.schedule(queue, ids, Duration::ZERO).await;
+    }
+
+    pub async fn schedule(&self, queue: &str, ids: &[LetterId], delay: Duration) {
+        self.expect_done(ids, Command::Retry { delay, queue: Some(queue.to_owned()) }).await;
     }
 
     pub async fn act(&self, id: LetterId, command: Command) -> CommandReport {
@@ -235,8 +243,7 @@ impl Office {
     /// Waits until the letter has that status.
     #[track_caller]
     pub fn await_status(&self, id: LetterId, status: Status) -> impl Future<Output = LetterSummary> {
-        let what = format!("the letter to be {status}");
-        wait_for_owned(what, async move || {
+        wait_for("the letter to have the expected status", PATIENCE, async move || {
             let summary = self.store.summary(id).await.unwrap()?;
             (summary.status == status).then_some(summary)
         })
@@ -245,9 +252,9 @@ impl Office {
     /// Waits until so many letters have that status.
     #[track_caller]
     pub fn await_count(&self, status: Status, expected: u64) -> impl Future<Output = ()> {
-        let what = format!("{expected} letters to be {status}");
         let filter = LetterFilter { statuses: vec![status], ..LetterFilter::default() };
-        wait_until_owned(what, async move || self.store.count(&filter).await.unwrap() == expected)
+        let reached = async move || self.store.count(&filter).await.unwrap() == expected;
+        wait_until("as many letters of that status as expected", PATIENCE, reached)
     }
 
     pub async fn history(&self, id: LetterId) -> Vec<HistoryEntry> {
@@ -263,14 +270,4 @@ impl Drop for Office {
     fn drop(&mut self) {
         self.stop.cancel();
     }
-}
-
-#[track_caller]
-fn wait_until_owned(what: String, check: impl AsyncFnMut() -> bool) -> impl Future<Output = ()> {
-    wait_until(&what.clone(), PATIENCE, check)
-}
-
-#[track_caller]
-fn wait_for_owned<T>(what: String, check: impl AsyncFnMut() -> Option<T>) -> impl Future<Output = T> {
-    wait_for(&what.clone(), PATIENCE, check)
 }

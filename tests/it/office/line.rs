@@ -1,6 +1,6 @@
 //! A line to a server that a test can cut and garble.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -12,8 +12,11 @@ use url::Url;
 /// What is sent over a line as this text arrives as the same number of bytes that are no UTF-8.
 pub const GARBLED: &str = "@@GARBLED@@";
 
-/// What an eavesdropper does with what a client says, before it goes on.
-type Ear = dyn Fn(&[u8]) -> Heard + Send + Sync;
+/// An eavesdropper on one connection, who is told what the client says before it goes on.
+type Ear = Box<dyn FnMut(&[u8]) -> Heard + Send>;
+
+/// Sends an eavesdropper for each connection.
+type Ears = Arc<dyn Fn() -> Ear + Send + Sync>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
@@ -25,18 +28,18 @@ pub enum Heard {
 /// Accepts connections on a port of its own and passes on what is said. It ends when dropped.
 pub struct Line {
     url: String,
-    standing: std::sync::Arc<Mutex<CancellationToken>>,
+    standing: Arc<Mutex<CancellationToken>>,
     _open: DropGuard,
 }
 
 impl Line {
     /// A line to the server at `url`.
     pub async fn to(url: &str) -> Self {
-        Self::tapped(url, |_| Heard::Nothing).await
+        Self::tapped(url, nobody).await
     }
 
-    /// The same with an eavesdropper.
-    pub async fn tapped(url: &str, ear: impl Fn(&[u8]) -> Heard + Send + Sync + 'static) -> Self {
+    /// The same with an eavesdropper on each connection.
+    pub async fn tapped(url: &str, ears: impl Fn() -> Ear + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let mut here = Url::parse(url).unwrap();
@@ -44,9 +47,8 @@ impl Line {
         here.set_host(Some("127.0.0.1")).unwrap();
         here.set_port(Some(port)).unwrap();
         let open = CancellationToken::new();
-        let standing = std::sync::Arc::new(Mutex::new(open.child_token()));
-        let ear: std::sync::Arc<Ear> = std::sync::Arc::new(ear);
-        let accepting = accept(listener, server, std::sync::Arc::clone(&standing), ear);
+        let standing = Arc::new(Mutex::new(open.child_token()));
+        let accepting = accept(listener, server, Arc::clone(&standing), Arc::new(ears));
         tokio::spawn(open.clone().run_until_cancelled_owned(accepting));
         Self { url: here.into(), standing, _open: open.drop_guard() }
     }
@@ -72,28 +74,28 @@ impl Drop for Line {
 async fn accept(
     listener: TcpListener,
     server: String,
-    standing: std::sync::Arc<Mutex<CancellationToken>>,
-    ear: std::sync::Arc<Ear>,
+    standing: Arc<Mutex<CancellationToken>>,
+    ears: Ears,
 ) {
     loop {
         let (client, _) = listener.accept().await.unwrap();
         let cut = standing.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let (server, ear) = (server.clone(), std::sync::Arc::clone(&ear));
+        let (server, ear) = (server.clone(), ears());
         tokio::spawn(cut.run_until_cancelled_owned(async move {
             // A server that is down is seen by the client as a connection that closes at once.
             let Ok(server) = TcpStream::connect(server).await else { return };
             let (from_client, to_client) = client.into_split();
             let (from_server, to_server) = server.into_split();
             tokio::select! {
-                () = pass_on(from_client, to_server, &*ear) => {}
-                () = pass_on(from_server, to_client, &|_| Heard::Nothing) => {}
+                () = pass_on(from_client, to_server, ear) => {}
+                () = pass_on(from_server, to_client, nobody()) => {}
             }
         }));
     }
 }
 
 /// Passes on until either end closes.
-async fn pass_on(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, ear: &Ear) {
+async fn pass_on(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut ear: Ear) {
     let mut said = vec![0; 64 * 1024];
     while let Ok(length @ 1..) = from.read(&mut said).await {
         let said = &mut said[..length];
@@ -103,10 +105,13 @@ async fn pass_on(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, ear: &Ear) {
             return;
         }
         if heard == Heard::CutAfterThis {
-            // Until the server has acted on it and hung up, or the test is over.
             return;
         }
     }
+}
+
+fn nobody() -> Ear {
+    Box::new(|_| Heard::Nothing)
 }
 
 fn garble(said: &mut [u8]) {

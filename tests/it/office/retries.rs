@@ -13,16 +13,21 @@ use dead_letter_office::{
     },
 };
 use lapin::{
-    BasicProperties,
+    BasicProperties, Channel, Connection, ConnectionProperties, Consumer,
+    options::{BasicConsumeOptions, ConfirmSelectOptions},
     types::{AMQPValue, FieldArray, FieldTable},
 };
+use reqwest::Method;
 use serde_json::json;
 
 use super::{
     desk::{Ledger, MAIN, Office, broker, with_queues},
-    service::{OBITUARIES, Service, confirming_channel, publish},
+    service::{Service, publish},
 };
-use crate::support::rabbit::Rabbit;
+use crate::support::{
+    process::block_on,
+    rabbit::{Rabbit, Vhost},
+};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -218,18 +223,65 @@ async fn what_would_hinder_a_retry_stays_in_the_ledger() {
     assert_eq!(vhost.depth("other").await, 0);
 }
 
-/// A message says who published it and where its answer goes in words that hold for its own connection only.
+/// Who published a message and where its answer goes are told in words that hold for one connection only.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_foreign_user_and_a_direct_reply_do_not_break_a_retry() {
+async fn another_user_and_a_direct_reply_do_not_break_a_retry() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
     let office = Office::open(&ledger, broker(vhost.amqp_url())).await;
     let orders = Service::start(&vhost, "orders").await;
-    // RabbitMQ takes neither from a client, so they are told by headers a framework republishes... and by ours.
-    let channel = confirming_channel(&vhost).await;
-    publish(&channel, OBITUARIES, BasicProperties::default().with_user_id("guest".into()), b"body").await;
-    let id = office.await_letter().await.summary.id;
-    office.retry_to("orders", &[id]).await;
-    assert_eq!(orders.work().await.data, b"body");
-    office.await_status(id, Status::Retried).await;
+    let customer = Customer::of(&vhost).await;
+    customer.ask("orders", b"body").await;
+    orders.reject().await;
+    let letter = office.await_letter().await;
+    assert_eq!(letter.message.properties.user_id, Some(customer.name.clone()));
+    let reply_to = letter.message.properties.reply_to.unwrap();
+    assert!(reply_to.starts_with("amq.rabbitmq.reply-to."), "{reply_to}");
+
+    office.retry(&[letter.summary.id]).await;
+    let came = orders.work().await;
+    assert_eq!(came.properties.user_id(), &None);
+    assert_eq!(came.properties.reply_to().as_ref().map(|reply_to| reply_to.as_str()), Some(&*reply_to));
+    office.await_status(letter.summary.id, Status::Retried).await;
+}
+
+/// A user of its own who awaits answers, by RabbitMQ's direct reply-to.
+struct Customer<'a> {
+    name: String,
+    vhost: &'a Vhost,
+    channel: Channel,
+    _answers: Consumer,
+}
+
+impl<'a> Customer<'a> {
+    async fn of(vhost: &'a Vhost) -> Self {
+        let name = format!("customer-of-{}", vhost.name().replace('/', "-"));
+        let user = json!({"password": "secret", "tags": ""});
+        vhost.manage(Method::PUT, &["users", &name], Some(&user)).await;
+        let all = json!({"configure": ".*", "write": ".*", "read": ".*"});
+        vhost.manage(Method::PUT, &["permissions", vhost.name(), &name], Some(&all)).await;
+        let url = vhost.amqp_url().replace("guest:guest", &format!("{name}:secret"));
+        let connection = Connection::connect(&url, ConnectionProperties::default()).await.unwrap();
+        let channel = connection.create_channel().await.unwrap();
+        channel.confirm_select(ConfirmSelectOptions::default()).await.unwrap();
+        let options = BasicConsumeOptions { no_ack: true, ..BasicConsumeOptions::default() };
+        let answers = channel
+            .basic_consume("amq.rabbitmq.reply-to".into(), "".into(), options, FieldTable::default())
+            .await
+            .unwrap();
+        Self { name, vhost, channel, _answers: answers }
+    }
+
+    async fn ask(&self, queue: &str, body: &[u8]) {
+        let properties = BasicProperties::default()
+            .with_user_id(self.name.as_str().into())
+            .with_reply_to("amq.rabbitmq.reply-to".into());
+        publish(&self.channel, queue, properties, body).await;
+    }
+}
+
+impl Drop for Customer<'_> {
+    fn drop(&mut self) {
+        block_on(self.vhost.manage(Method::DELETE, &["users", &self.name], None));
+    }
 }

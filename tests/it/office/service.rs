@@ -106,13 +106,8 @@ pub fn texts(range: Range<usize>) -> Vec<String> {
 pub async fn flood(channel: &Channel, queue: &str, range: Range<usize>) {
     let mut confirms = Vec::with_capacity(range.len());
     for n in range {
-        let published = channel.basic_publish(
-            "".into(),
-            queue.into(),
-            BasicPublishOptions::default(),
-            text(n).as_bytes(),
-            persistent(),
-        );
+        let (body, options) = (text(n), BasicPublishOptions::default());
+        let published = channel.basic_publish("".into(), queue.into(), options, body.as_bytes(), persistent());
         confirms.push(published.await.unwrap());
     }
     for confirm in join_all(confirms).await {

@@ -1,0 +1,120 @@
+//! While the ledger cannot be written, deliveries are held: never lost, never given back to the queue.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use dead_letter_office::{
+    clock::Clock,
+    config::QueueType,
+    domain::{field::FieldValue, history::Event},
+};
+use sqlx::{Connection, Executor};
+
+use super::{
+    desk::{Ledger, MAIN, Office, PATIENCE, broker, with_queues},
+    line::{Heard, Line},
+    service::{DEAD_LETTERS, confirming_channel, flood, texts},
+};
+use crate::support::{process::wait_until, rabbit::Rabbit};
+
+const FLOOD: usize = 300;
+
+/// Another program that has the ledger to itself.
+enum Lock {
+    Sqlite(sqlx::SqliteConnection),
+    Postgres(sqlx::PgConnection),
+}
+
+impl Lock {
+    async fn on(ledger: &Ledger) -> Self {
+        if ledger.url.starts_with("sqlite:") {
+            let mut connection = sqlx::SqliteConnection::connect(&ledger.url).await.unwrap();
+            connection.execute("BEGIN EXCLUSIVE").await.unwrap();
+            return Self::Sqlite(connection);
+        }
+        let mut connection = sqlx::PgConnection::connect(&ledger.url).await.unwrap();
+        connection.execute("BEGIN").await.unwrap();
+        connection.execute("LOCK TABLE letters IN EXCLUSIVE MODE").await.unwrap();
+        Self::Postgres(connection)
+    }
+
+    async fn lift(self) {
+        match self {
+            Self::Sqlite(mut connection) => drop(connection.execute("ROLLBACK").await.unwrap()),
+            Self::Postgres(mut connection) => drop(connection.execute("ROLLBACK").await.unwrap()),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deliveries_are_held_until_the_ledger_can_be_written_again() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    for ledger in Ledger::both() {
+        let vhost = rabbit.vhost();
+        let office = Office::open(&ledger, with_queues(QueueType::Quorum, &vhost)).await;
+        let lock = Lock::on(&ledger).await;
+        flood(&confirming_channel(&vhost).await, DEAD_LETTERS, 0..FLOOD).await;
+        wait_until("the board to say so", PATIENCE, async || office.health(MAIN).holding.is_some()).await;
+        assert!(office.health(MAIN).consuming.is_connected());
+        assert_eq!((vhost.depth(DEAD_LETTERS).await, office.count().await), (0, 0));
+
+        lock.lift().await;
+        office.await_letters(FLOOD as u64).await;
+        assert_eq!(office.bodies().await, texts(0..FLOOD));
+        wait_until("the board to be fine", PATIENCE, async || office.health(MAIN).holding.is_none()).await;
+        for message in office.messages().await {
+            let returns = message.headers.get("x-delivery-count").and_then(FieldValue::as_i64).unwrap_or(0);
+            assert_eq!(returns, 0, "some went back to the queue meanwhile");
+        }
+        office.close().await;
+        assert_eq!(vhost.depth(DEAD_LETTERS).await, 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_consumed_before_the_ledger_takes_a_write() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+    // Declares the queues.
+    Office::open(&ledger, broker(vhost.amqp_url())).await.close().await;
+    flood(&confirming_channel(&vhost).await, DEAD_LETTERS, 0..FLOOD).await;
+    let lock = Lock::on(&ledger).await;
+    let office = Office::begin(&ledger.url, Clock::system(), [(MAIN, broker(vhost.amqp_url()))]).await;
+    wait_until("the board to say so", PATIENCE, async || office.health(MAIN).holding.is_some()).await;
+    assert_eq!(vhost.depth(DEAD_LETTERS).await, FLOOD as u32);
+    lock.lift().await;
+    office.await_letters(FLOOD as u64).await;
+}
+
+/// The commit is done and its answer is lost: the office cannot know.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_whose_answer_is_lost_stores_nothing_twice() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let Some(ledger) = Ledger::postgres() else { return };
+    let vhost = rabbit.vhost();
+    let lost_once = Arc::new(AtomicBool::new(false));
+    let line = Line::tapped(&ledger.url, move || {
+        let lost_once = Arc::clone(&lost_once);
+        let mut storing = false;
+        Box::new(move |said| {
+            storing |= contains(said, "INSERT INTO unsettled_batches");
+            let commit = storing && contains(said, "COMMIT") && !lost_once.swap(true, Ordering::SeqCst);
+            if commit { Heard::CutAfterThis } else { Heard::Nothing }
+        })
+    })
+    .await;
+    let office = Office::begin(&line.url(), Clock::system(), [(MAIN, broker(vhost.amqp_url()))]).await;
+    office.await_work().await;
+    flood(&confirming_channel(&vhost).await, DEAD_LETTERS, 0..1).await;
+    let id = office.await_letter().await.summary.id;
+    let noticed = async || office.events(id).await == [Event::Received, Event::Redelivered];
+    wait_until("the second try to find it there", PATIENCE, noticed).await;
+    office.close().await;
+    assert_eq!(vhost.depth(DEAD_LETTERS).await, 0);
+}
+
+fn contains(said: &[u8], words: &str) -> bool {
+    said.windows(words.len()).any(|window| window == words.as_bytes())
+}
