@@ -18,16 +18,21 @@
 //! 1. [`config`], [`clock`], [`failure`], [`xdeath`], [`own_headers`], [`retry`], [`typed_json`]: pure.
 //! 0. [`domain`]: the nouns.
 
+pub mod app;
 pub mod broker;
+pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod crash;
+pub mod demo;
 pub mod domain;
 pub mod failure;
+pub mod logging;
 pub mod metrics;
 pub mod own_headers;
 pub mod pipeline;
 pub mod retry;
 pub mod store;
 pub mod typed_json;
+pub mod web;
 pub mod xdeath;

@@ -11,7 +11,10 @@ use crate::config::{LogConfig, LogFormat};
 /// When `log.filter` is not a filter.
 pub fn start(config: &LogConfig) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(&config.filter).with_context(|| {
-        format!("log.filter: {:?} is no filter; it takes words like info, debug or dead_letter_office=debug", config.filter)
+        format!(
+            "log.filter: {:?} is no filter; it takes words like info, debug or dead_letter_office=debug",
+            config.filter
+        )
     })?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
     match config.format {

@@ -98,8 +98,6 @@ pub async fn shovel(vhost: &Vhost, from: &str, to: &str) -> f64 {
 
 /// Waits until all messages are in `queue`.
 pub async fn filled(vhost: &Vhost, queue: &str) {
-    wait_until("all messages have arrived", Duration::from_secs(300), async || {
-        vhost.depth(queue).await >= MESSAGES
-    })
-    .await;
+    wait_until("all messages have arrived", Duration::from_secs(300), async || vhost.depth(queue).await >= MESSAGES)
+        .await;
 }

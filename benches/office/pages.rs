@@ -130,7 +130,12 @@ impl Server {
         let client = Client::new();
         let server = Self { process, url, client };
         wait_until("the broker is connected", Duration::from_secs(30), async || {
-            server.client.get(format!("{}/readyz", server.url)).send().await.is_ok_and(|answer| answer.status().is_success())
+            server
+                .client
+                .get(format!("{}/readyz", server.url))
+                .send()
+                .await
+                .is_ok_and(|answer| answer.status().is_success())
         })
         .await;
         server

@@ -19,7 +19,10 @@ use crate::{
     MESSAGES, broker,
     ledger::{self, Ledger},
     line, pages,
-    support::{postgres::Postgres, rabbit::{Rabbit, Vhost}},
+    support::{
+        postgres::Postgres,
+        rabbit::{Rabbit, Vhost},
+    },
 };
 
 const TARGET: &str = "orders";

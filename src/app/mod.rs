@@ -21,7 +21,7 @@ use crate::{
     metrics::Metrics,
     pipeline::{
         intake::Intake,
-        news::News,
+        news::{News, watch_ledger},
         scheduler::{Bell, Scheduler},
         triage::Triage,
     },
@@ -81,6 +81,8 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
         }
     }
     if let Some(listener) = listener {
+        let watch = watch_ledger(Arc::clone(&office.store), office.news.clone(), lifecycle.stopping());
+        lifecycle.spawn("news", watch);
         start_web(&config, office, listener, lifecycle)?;
     }
     Ok(())
@@ -142,12 +144,8 @@ fn start_web(
     lifecycle: &Lifecycle,
 ) -> anyhow::Result<()> {
     let listen = listener.local_addr()?;
-    let triage = Triage::new(
-        Arc::clone(&foundation.store),
-        foundation.clock.clone(),
-        foundation.news.clone(),
-        foundation.bell,
-    );
+    let triage =
+        Triage::new(Arc::clone(&foundation.store), foundation.clock.clone(), foundation.news.clone(), foundation.bell);
     let settings = WebSettings {
         listen,
         public_url: config.web.public_url.clone(),

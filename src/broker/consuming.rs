@@ -8,7 +8,9 @@ use lapin::{
 };
 
 use super::{
-    SessionError, Topology, connect, connect_guarded, convert, short, step, topology::open_channel, utf8_guard::{NESTING, Repair, Repairs},
+    SessionError, Topology, connect, connect_guarded, convert, short, step,
+    topology::open_channel,
+    utf8_guard::{NESTING, Repair, Repairs},
 };
 use crate::{config::BrokerConfig, domain::message::Message};
 

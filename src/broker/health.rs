@@ -47,18 +47,21 @@ impl BrokerBoard {
         self.update(broker, |health| health.publishing = state);
     }
 
-    /// Says why deliveries are held instead of stored; `None` when they are stored again.
-    pub fn set_holding(&self, broker: &str, why: Option<String>) {
-        self.update(broker, |health| health.holding = why);
+    /// Says why deliveries are held instead of stored; `None` when they are stored again. The answer is whether this
+    /// was news.
+    pub fn set_holding(&self, broker: &str, why: Option<String>) -> bool {
+        self.update(broker, |health| health.holding = why)
     }
 
-    fn update(&self, broker: &str, change: impl FnOnce(&mut BrokerHealth)) {
+    fn update(&self, broker: &str, change: impl FnOnce(&mut BrokerHealth)) -> bool {
         let mut brokers = self.brokers.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(health) = brokers.get_mut(broker) else { return };
+        let Some(health) = brokers.get_mut(broker) else { return false };
         let before = health.clone();
         change(health);
-        if *health != before {
+        let is_news = *health != before;
+        if is_news {
             self.changes.send_modify(|version| *version += 1);
         }
+        is_news
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::HashMap, pin::pin, time::Duration};
 
 use futures_util::{StreamExt, stream::FuturesOrdered};
 use lapin::{
-    Channel, Confirmation, Connection,
+    Channel, Confirmation, Connection, ConnectionStatus,
     message::BasicReturnMessage,
     options::{BasicPublishOptions, ConfirmSelectOptions},
 };
@@ -30,6 +30,23 @@ pub enum PublishOutcome {
     Failed(String),
     /// The channel or the connection was lost before the confirm: it may have arrived.
     Unknown,
+    /// The channel or the connection was lost before it was sent at all.
+    NotSent,
+}
+
+/// Tells how a session's connection stands, also while the session is busy.
+#[derive(Clone)]
+pub struct Standing(ConnectionStatus);
+
+impl Standing {
+    /// Whether the broker is in alarm and reads nothing from us.
+    pub fn is_blocked(&self) -> bool {
+        self.0.blocked()
+    }
+
+    pub fn is_connected(&self) -> bool {
+        self.0.connected()
+    }
 }
 
 /// A connection that publishes, with one channel in confirm mode.
@@ -47,13 +64,8 @@ impl PublishingSession {
         Ok(Self { connection, channel })
     }
 
-    /// Whether the broker is in alarm and reads nothing from us.
-    pub fn is_blocked(&self) -> bool {
-        self.connection.status().blocked()
-    }
-
-    pub fn is_connected(&self) -> bool {
-        self.connection.status().connected()
+    pub fn standing(&self) -> Standing {
+        Standing(self.connection.status().clone())
     }
 
     pub async fn close(self) {
@@ -62,38 +74,28 @@ impl PublishingSession {
 
     /// Publishes a window of messages and awaits all of their confirms; the answers are in the order of the messages.
     ///
-    /// # Errors
-    /// Only when the connection is gone; what was in flight then is [`PublishOutcome::Unknown`] and in the answer of
-    /// the last call.
+    /// Of a window that closes the channel nobody knows which message did it. One that is alone in its window and has
+    /// been refused in this way is told so.
     pub async fn publish(&mut self, window: Vec<OutgoingRetry>) -> Vec<PublishOutcome> {
         if !self.channel.status().connected() && self.reopen_channel().await.is_err() {
-            return vec![PublishOutcome::Unknown; window.len()];
+            return vec![PublishOutcome::NotSent; window.len()];
         }
         let ids: Vec<LetterId> = window.iter().map(|retry| retry.id).collect();
-        let mut outcomes = vec![PublishOutcome::Unknown; window.len()];
-        let mut returned = HashMap::new();
-        let unblocked = unblocked_for(&self.connection, CONFIRM_TIMEOUT);
-        let confirmed = send_and_confirm(&self.channel, window, &mut outcomes, &mut returned);
-        tokio::select! {
-            () = confirmed => {}
-            () = unblocked => time_out(&mut outcomes),
+        let mut answers = Answers::to(window.len());
+        let overdue = tokio::select! {
+            () = send_and_confirm(&self.channel, window, &mut answers) => false,
+            () = unblocked_for(&self.connection, CONFIRM_TIMEOUT) => true,
+        };
+        if overdue {
+            // Late answers must not be taken for those of the next window.
+            _ = step("closing a channel", self.channel.close(200, "confirms are overdue".into())).await;
         }
-        self.explain_closed_channel(&mut outcomes);
-        mark_returned(&ids, &returned, &mut outcomes);
-        outcomes
+        answers.into_outcomes(&ids, overdue)
     }
 
     async fn reopen_channel(&mut self) -> Result<(), SessionError> {
         self.channel = confirming_channel(&self.connection).await?;
         Ok(())
-    }
-
-    /// A message alone in its window that closed the channel was refused, and the broker has said why.
-    fn explain_closed_channel(&self, outcomes: &mut [PublishOutcome]) {
-        let closed = !self.channel.status().connected() && self.connection.status().connected();
-        if let ([outcome @ PublishOutcome::Unknown], true) = (outcomes, closed) {
-            *outcome = PublishOutcome::Failed("the broker refused it and closed the channel".to_owned());
-        }
     }
 }
 
@@ -114,20 +116,89 @@ async fn unblocked_for(connection: &Connection, limit: Duration) {
     }
 }
 
-/// Why the broker sent messages back, by letter.
-type Returned = HashMap<LetterId, String>;
+/// What the broker has answered to a window.
+struct Answers {
+    outcomes: Vec<PublishOutcome>,
+    /// Why it sent messages back, by letter.
+    returned: HashMap<LetterId, String>,
+    /// Why it closed the channel or the connection, when that was over a message.
+    refusal: Option<String>,
+}
 
-async fn send_and_confirm(
-    channel: &Channel,
-    window: Vec<OutgoingRetry>,
-    outcomes: &mut [PublishOutcome],
-    returned: &mut Returned,
-) {
+impl Answers {
+    fn to(messages: usize) -> Self {
+        Self { outcomes: vec![PublishOutcome::NotSent; messages], returned: HashMap::new(), refusal: None }
+    }
+
+    /// A returned message may ride on the confirm of another one (lapin keeps them in a queue of their own), so it is
+    /// taken down by the id it carries, and whose confirm it came with is of no account.
+    fn take_down(&mut self, position: usize, confirmation: lapin::Result<Confirmation>) {
+        let confirmation = match confirmation {
+            Ok(confirmation) => confirmation,
+            Err(error) => return self.refusal = refusal(&error),
+        };
+        let outcome = match confirmation {
+            Confirmation::Ack(_) => PublishOutcome::Confirmed,
+            Confirmation::Nack(_) => {
+                PublishOutcome::Failed("the broker refused it: its queue is full, or is in trouble".to_owned())
+            }
+            Confirmation::NotRequested => PublishOutcome::Unknown,
+        };
+        self.outcomes[position] = outcome;
+        if let Some(message) = confirmation.take_message() {
+            self.take_down_returned(&message);
+        }
+    }
+
+    fn take_down_returned(&mut self, message: &BasicReturnMessage) {
+        let headers = message.delivery.properties.headers().as_ref().map(convert::table_from_lapin).unwrap_or_default();
+        let queue = &message.delivery.routing_key;
+        let why = format!("there is no queue {queue} ({} {})", message.reply_code, message.reply_text);
+        match own_headers::dlo_id(&headers) {
+            Some(id) => _ = self.returned.insert(id, why),
+            None => tracing::error!("the broker returned a message without the id it was sent with"),
+        }
+    }
+
+    fn into_outcomes(mut self, ids: &[LetterId], overdue: bool) -> Vec<PublishOutcome> {
+        if let ([outcome @ PublishOutcome::Unknown], Some(refusal)) = (&mut *self.outcomes, self.refusal) {
+            *outcome = PublishOutcome::Failed(format!("the broker refused it: {refusal}"));
+        }
+        for (id, outcome) in ids.iter().zip(&mut self.outcomes) {
+            if let Some(why) = self.returned.remove(id) {
+                *outcome = PublishOutcome::Failed(why);
+            }
+            if overdue && *outcome == PublishOutcome::Unknown {
+                let limit = CONFIRM_TIMEOUT.as_secs();
+                let why = format!("the broker did not confirm it within {limit} s; it may have arrived");
+                *outcome = PublishOutcome::Failed(why);
+            }
+        }
+        self.outcomes
+    }
+}
+
+/// What the broker said when it closed a channel or a connection; `None` when it was for another reason than what it
+/// was sent.
+fn refusal(error: &lapin::Error) -> Option<String> {
+    /// An operator closed it, or the broker shuts down.
+    const CONNECTION_FORCED: u16 = 320;
+    match error.kind() {
+        lapin::ErrorKind::ProtocolError(error) if error.get_id() != CONNECTION_FORCED => {
+            Some(error.get_message().to_string())
+        }
+        _ => None,
+    }
+}
+
+async fn send_and_confirm(channel: &Channel, window: Vec<OutgoingRetry>, answers: &mut Answers) {
     let mut confirms = FuturesOrdered::new();
     for (position, retry) in window.into_iter().enumerate() {
+        // Before it is sent: whoever gives up waiting in the middle of it cannot know.
+        answers.outcomes[position] = PublishOutcome::Unknown;
         match send(channel, &retry.queue, retry.message).await {
             Ok(confirm) => confirms.push_back(async move { (position, confirm.await) }),
-            Err(SendError::Message(why)) => outcomes[position] = PublishOutcome::Failed(why),
+            Err(SendError::Message(why)) => answers.outcomes[position] = PublishOutcome::Failed(why),
             Err(SendError::Channel(error)) => {
                 tracing::warn!(error = %error, "publishing was cut short");
                 break;
@@ -137,9 +208,7 @@ async fn send_and_confirm(
     crash::point("published");
     let mut confirms = pin!(confirms);
     while let Some((position, confirmation)) = confirms.next().await {
-        if let Some(outcome) = read(confirmation, returned) {
-            outcomes[position] = outcome;
-        }
+        answers.take_down(position, confirmation);
     }
 }
 
@@ -155,47 +224,4 @@ async fn send(channel: &Channel, queue: &str, message: Message) -> Result<lapin:
     let properties = convert::properties_to_lapin(message.properties, message.headers).map_err(refuse)?;
     let mandatory = BasicPublishOptions { mandatory: true, ..BasicPublishOptions::default() };
     channel.basic_publish("".into(), queue, mandatory, &message.body, properties).await.map_err(SendError::Channel)
-}
-
-/// A returned message may ride on the confirm of another one (lapin keeps them in a queue of their own), so it is
-/// taken down by the id it carries, and whose confirm it came with is of no account.
-fn read(confirmation: lapin::Result<Confirmation>, returned: &mut Returned) -> Option<PublishOutcome> {
-    let confirmation = confirmation.ok()?;
-    let refused = confirmation.is_nack();
-    let published = !matches!(confirmation, Confirmation::NotRequested);
-    if let Some(message) = confirmation.take_message() {
-        take_down(&message, returned);
-    }
-    match (published, refused) {
-        (true, true) => {
-            Some(PublishOutcome::Failed("the broker refused it: its queue is full, or is in trouble".to_owned()))
-        }
-        (true, false) => Some(PublishOutcome::Confirmed),
-        (false, _) => None,
-    }
-}
-
-fn take_down(message: &BasicReturnMessage, returned: &mut Returned) {
-    let headers = message.delivery.properties.headers().as_ref().map(convert::table_from_lapin).unwrap_or_default();
-    let why =
-        format!("there is no queue {} ({} {})", message.delivery.routing_key, message.reply_code, message.reply_text);
-    match own_headers::dlo_id(&headers) {
-        Some(id) => _ = returned.insert(id, why),
-        None => tracing::error!("the broker returned a message without the id it was sent with"),
-    }
-}
-
-fn mark_returned(ids: &[LetterId], returned: &Returned, outcomes: &mut [PublishOutcome]) {
-    for (id, outcome) in ids.iter().zip(outcomes) {
-        if let Some(why) = returned.get(id) {
-            *outcome = PublishOutcome::Failed(why.clone());
-        }
-    }
-}
-
-fn time_out(outcomes: &mut [PublishOutcome]) {
-    for outcome in outcomes.iter_mut().filter(|outcome| **outcome == PublishOutcome::Unknown) {
-        let why = format!("the broker did not confirm it within {} s; it may have arrived", CONFIRM_TIMEOUT.as_secs());
-        *outcome = PublishOutcome::Failed(why);
-    }
 }

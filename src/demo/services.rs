@@ -32,7 +32,8 @@ pub(super) async fn produce(channel: &Channel) -> anyhow::Result<()> {
         // A campaign now and then: more texts at once than the counter's queue holds, and nobody counts tonight.
         let texts = if number % 40 == 0 { 30 } else { 1 };
         for text in 0..texts {
-            publish(channel, "text.sent", "TextSent", &json!({ "text": number * 100 + text, "channel": "sms" })).await?;
+            publish(channel, "text.sent", "TextSent", &json!({ "text": number * 100 + text, "channel": "sms" }))
+                .await?;
         }
         sleep(Duration::from_millis(400 + fastrand::u64(..800))).await;
     }

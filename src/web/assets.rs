@@ -27,7 +27,8 @@ pub async fn serve(Path((hash, name)): Path<(String, String)>, headers: HeaderMa
     let file = Files::get(&name).ok_or_else(|| WebError::not_found("There is no such file."))?;
     let etag = format!("\"{}\"", short_hash(&file));
     // A page of an earlier version may ask for contents that are gone: it gets the new ones, but must not keep them.
-    let caching = if etag.contains(&hash) && !hash.is_empty() { "public, max-age=31536000, immutable" } else { "no-cache" };
+    let caching =
+        if etag.contains(&hash) && !hash.is_empty() { "public, max-age=31536000, immutable" } else { "no-cache" };
     let fresh = headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == etag.as_bytes());
     let mut response = if fresh { StatusCode::NOT_MODIFIED.into_response() } else { contents(file) };
     let headers = response.headers_mut();

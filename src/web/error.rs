@@ -106,7 +106,9 @@ fn failure_in(response: &Response) -> Option<WebError> {
         return Some(error.clone());
     }
     let detail = match response.status() {
-        StatusCode::NOT_FOUND if !response.headers().contains_key(header::CONTENT_TYPE) => "There is nothing at this address.",
+        StatusCode::NOT_FOUND if !response.headers().contains_key(header::CONTENT_TYPE) => {
+            "There is nothing at this address."
+        }
         StatusCode::METHOD_NOT_ALLOWED => "This address does not take that method.",
         StatusCode::PAYLOAD_TOO_LARGE => "That is more than the office takes in one request.",
         StatusCode::SERVICE_UNAVAILABLE if !response.headers().contains_key(header::CONTENT_TYPE) => {

@@ -30,7 +30,11 @@ async fn ready(State(office): State<Arc<Office>>) -> Response {
     };
     let brokers = office.brokers.all();
     let checks: Vec<_> = std::iter::once(("ledger".to_owned(), ledger)).chain(brokers.iter().map(check)).collect();
-    let status = if checks.iter().all(|(_, trouble)| trouble.is_none()) { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let status = if checks.iter().all(|(_, trouble)| trouble.is_none()) {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
     let lines: String =
         checks.iter().map(|(name, trouble)| format!("{name}: {}\n", trouble.as_deref().unwrap_or("ok"))).collect();
     (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], lines).into_response()

@@ -102,10 +102,9 @@ fn require_type(headers: &HeaderMap, expected: &str) -> Result<(), WebError> {
 
 async fn read_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, WebError> {
     Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => WebError::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "That is more than the office takes in one request (2 MiB).",
-        ),
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            WebError::new(StatusCode::PAYLOAD_TOO_LARGE, "That is more than the office takes in one request (2 MiB).")
+        }
         _ => WebError::bad_request("The body did not arrive whole."),
     })
 }
@@ -117,7 +116,9 @@ pub fn parse_delay(text: &str, now: Timestamp) -> Result<Duration, String> {
     let delay = match text.trim() {
         "" | "now" | "0" => Duration::ZERO,
         "tomorrow" => until_tomorrow(now),
-        text => humantime::parse_duration(text).map_err(|_| format!("{text:?} is no delay; it takes 30s, 10m, 2h or 7d"))?,
+        text => {
+            humantime::parse_duration(text).map_err(|_| format!("{text:?} is no delay; it takes 30s, 10m, 2h or 7d"))?
+        }
     };
     if delay > LONGEST { Err(format!("{text:?} is too far away; a delay is a year at most")) } else { Ok(delay) }
 }
@@ -139,7 +140,8 @@ mod tests {
     fn delays() {
         // 21 Nov 2026, 10:04 UTC
         let now = Timestamp::from_micros(1_795_254_240_000_000);
-        let check = |text, seconds| assert_eq!(parse_delay(text, now).ok().map(|delay| delay.as_secs()), seconds, "{text}");
+        let check =
+            |text, seconds| assert_eq!(parse_delay(text, now).ok().map(|delay| delay.as_secs()), seconds, "{text}");
         check("", Some(0));
         check("now", Some(0));
         check("30s", Some(30));

@@ -157,7 +157,8 @@ impl LetterQuery {
     /// The address of the list with further words behind it.
     pub fn href_with(&self, further: &[(&str, &str)]) -> String {
         let further = encode(further.iter().copied());
-        let query = [self.to_query(), further].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("&");
+        let query =
+            [self.to_query(), further].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("&");
         if query.is_empty() { "/letters".to_owned() } else { format!("/letters?{query}") }
     }
 
@@ -257,7 +258,8 @@ impl FromStr for When {
         }
         let zoned = text.parse::<jiff::Timestamp>();
         // What the date fields of a browser send has no zone; all our times are UTC.
-        let local = || text.parse::<DateTime>().and_then(|local| local.to_zoned(TimeZone::UTC)).map(|at| at.timestamp());
+        let local =
+            || text.parse::<DateTime>().and_then(|local| local.to_zoned(TimeZone::UTC)).map(|at| at.timestamp());
         let at = zoned.or_else(|_| local()).map_err(|_| {
             format!("{text:?} is no time; it takes 2026-11-21T10:00:00Z, or how long ago as 30m, 24h, 7d")
         })?;
@@ -286,7 +288,8 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let check = |text, canonical| assert_eq!(parse(text).map(|query| query.to_query()).ok().as_deref(), Some(canonical));
+        let check =
+            |text, canonical| assert_eq!(parse(text).map(|query| query.to_query()).ok().as_deref(), Some(canonical));
         check("", "");
         check("status=&queue=&broker=", "");
         check("status=all", "status=all");
@@ -329,6 +332,9 @@ mod tests {
     fn names_become_patterns() {
         assert_eq!(LetterQuery::queue_pattern(Some("a,b")), "a?b");
         let unknown = LetterQuery { queues: vec![LetterQuery::queue_pattern(None)], ..LetterQuery::default() };
-        assert_eq!(parse(&unknown.to_query()).ok().map(|query| query.filter(Timestamp::MAX).queues), Some(vec![String::new()]));
+        assert_eq!(
+            parse(&unknown.to_query()).ok().map(|query| query.filter(Timestamp::MAX).queues),
+            Some(vec![String::new()])
+        );
     }
 }

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{payload::*, repairs::{Repair, Repairs}};
+use super::{
+    payload::*,
+    repairs::{Repair, Repairs},
+};
 
 /// The largest frame that is held back until it is complete. Larger ones pass unread; RabbitMQ's
 /// default for `frame_max` is an eighth of this.

@@ -33,11 +33,11 @@ pub(super) async fn drain(
         match batch {
             Gathered::Batch(deliveries) => {
                 crash::point("delivered");
-                let (tag, id) = store(intake, gatherer.consumer.queue(), deliveries, &mut unsettled).await;
+                let (tag, stored) = store(intake, gatherer.consumer.queue(), deliveries, &mut unsettled).await;
                 crash::point("committed");
                 acknowledger.ack_through(tag).await?;
                 crash::point("acknowledged");
-                unsettled.acknowledged(id);
+                unsettled.acknowledged(stored);
             }
             Gathered::Idle => unsettled.settle(intake).await,
             Gathered::Ended => {
@@ -51,25 +51,24 @@ pub(super) async fn drain(
 /// Batches that are stored and whose acknowledgement the broker may not have seen.
 #[derive(Default)]
 struct Unsettled {
-    acknowledged: Option<Uuid>,
+    acknowledged: Vec<Uuid>,
     proven: Vec<Uuid>,
 }
 
 impl Unsettled {
     const fn is_some(&self) -> bool {
-        self.acknowledged.is_some() || !self.proven.is_empty()
+        !self.acknowledged.is_empty() || !self.proven.is_empty()
     }
 
-    fn acknowledged(&mut self, batch: Uuid) {
-        self.acknowledged = Some(batch);
+    fn acknowledged(&mut self, batches: Vec<Uuid>) {
+        self.acknowledged = batches;
     }
 
     /// Awaits proof that the broker has seen the last acknowledgement, while the next batch is gathered.
     async fn prove(&mut self, acknowledger: &Acknowledger) -> Result<(), SessionError> {
-        if let Some(batch) = self.acknowledged {
+        if !self.acknowledged.is_empty() {
             acknowledger.settle().await?;
-            self.proven.push(batch);
-            self.acknowledged = None;
+            self.proven.append(&mut self.acknowledged);
         }
         Ok(())
     }
@@ -156,31 +155,41 @@ async fn next(
     consumer.next().await
 }
 
-/// Stores a batch, however long that takes. The answer is the tag to acknowledge through and the batch's id.
-async fn store(intake: &Intake, queue: &str, deliveries: Vec<Delivery>, unsettled: &mut Unsettled) -> (u64, Uuid) {
+/// Stores a batch, however long that takes. The answer is the tag to acknowledge through and what to settle then.
+async fn store(intake: &Intake, queue: &str, deliveries: Vec<Delivery>, unsettled: &mut Unsettled) -> (u64, Vec<Uuid>) {
     let recorded_at = intake.clock.now();
-    let id = ids::uuid(recorded_at);
     let tag = deliveries.last().map_or(0, |delivery| delivery.tag);
-    let arrivals: Vec<Arrival> =
+    let mut arrivals: Vec<Arrival> =
         deliveries.into_iter().zip(0..).map(|(delivery, n)| arrival(delivery, recorded_at, n)).collect();
     let settled = std::mem::take(&mut unsettled.proven);
-    let batch = IntakeBatch { id, broker: &intake.broker, queue, recorded_at, arrivals: &arrivals, settled: &settled };
+    let mut tries = Vec::new();
     let mut backoff = Backoff::default();
     let recorded = loop {
-        match intake.store.record(&batch).await {
+        let id = ids::uuid(recorded_at);
+        tries.push(id);
+        let batch =
+            IntakeBatch { id, broker: &intake.broker, queue, recorded_at, arrivals: &arrivals, settled: &settled };
+        match intake.patiently(intake.store.record(&batch)).await {
             Ok(recorded) => break recorded,
             Err(error) => {
                 intake.hold(&error);
+                if error.is_outage() {
+                    arrivals.iter_mut().for_each(doubt);
+                }
                 tokio::time::sleep(backoff.next()).await;
             }
         }
     };
-    if !backoff.is_fresh() {
-        tracing::info!(broker.name = intake.broker, "the ledger can be written again");
-        intake.board.set_holding(&intake.broker, None);
-    }
+    intake.hold_no_longer();
     report(intake, queue, &arrivals, &recorded);
-    (tag, id)
+    (tag, tries)
+}
+
+/// A commit whose answer was lost may have been done. Then the ledger knows the message, as it knows one that comes
+/// again after a lost acknowledgement.
+fn doubt(arrival: &mut Arrival) {
+    arrival.redelivered = true;
+    arrival.id = ids::letter(arrival.received_at);
 }
 
 fn report(intake: &Intake, queue: &str, arrivals: &[Arrival], recorded: &[Recorded]) {

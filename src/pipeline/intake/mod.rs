@@ -7,7 +7,7 @@
 mod arrival;
 mod drain;
 
-use std::sync::Arc;
+use std::{fmt::Display, pin::pin, sync::Arc, time::Duration};
 
 use futures_util::future::try_join_all;
 use tokio_util::sync::CancellationToken;
@@ -23,7 +23,10 @@ use crate::{
 };
 
 /// What a process that died left unsettled is remembered this long; by then the broker has long delivered it again.
-const UNSETTLED_FOR: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
+const UNSETTLED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+/// A ledger that has not answered for this long is in trouble, though it may not say so: somebody holds a lock, or the
+/// network swallows all.
+const LONG: Duration = Duration::from_secs(5);
 
 /// What the intake of one broker works with.
 #[derive(Clone)]
@@ -83,11 +86,11 @@ impl Intake {
     /// Returns once the ledger takes a write.
     async fn wait_for_ledger(&self) {
         let mut backoff = Backoff::default();
-        while let Err(error) = self.prepare_ledger().await {
+        while let Err(error) = self.patiently(self.prepare_ledger()).await {
             self.hold(&error);
             tokio::time::sleep(backoff.next()).await;
         }
-        self.board.set_holding(&self.broker, None);
+        self.hold_no_longer();
     }
 
     async fn prepare_ledger(&self) -> Result<(), StoreError> {
@@ -95,8 +98,24 @@ impl Intake {
         self.store.forget_unsettled_before(self.clock.now().minus(UNSETTLED_FOR)).await
     }
 
-    fn hold(&self, error: &StoreError) {
-        tracing::error!(broker.name = self.broker, error = %error, "the ledger cannot be written; deliveries are held");
-        self.board.set_holding(&self.broker, Some(error.to_string()));
+    /// Waits for the ledger's answer however long it takes, and says so when it takes long.
+    async fn patiently<T>(&self, answer: impl Future<Output = T>) -> T {
+        let mut answer = pin!(answer);
+        if let Ok(answer) = tokio::time::timeout(LONG, &mut answer).await {
+            return answer;
+        }
+        self.hold(&format_args!("it has not answered for {} s", LONG.as_secs()));
+        answer.await
+    }
+
+    fn hold(&self, why: &dyn Display) {
+        tracing::error!(broker.name = self.broker, error = %why, "the ledger cannot be written; deliveries are held");
+        self.board.set_holding(&self.broker, Some(why.to_string()));
+    }
+
+    fn hold_no_longer(&self) {
+        if self.board.set_holding(&self.broker, None) {
+            tracing::info!(broker.name = self.broker, "the ledger can be written again");
+        }
     }
 }

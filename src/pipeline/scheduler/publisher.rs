@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{Ended, PAUSE, Scheduler, window::windows};
+use super::{Ended, LEASE, PAUSE, Scheduler, window::windows};
 use crate::{
-    broker::{PublishOutcome, PublishingSession, SessionError, reconnect::Backoff},
+    broker::{PublishOutcome, PublishingSession, SessionError, Standing, reconnect::Backoff},
     crash,
     domain::{
         broker::ConnectionState,
@@ -18,7 +18,7 @@ use crate::{
     retry,
 };
 
-/// How often an idle connection is looked at.
+/// How often a connection is looked at.
 const WATCH: std::time::Duration = std::time::Duration::from_millis(250);
 
 type Batches = mpsc::Receiver<Vec<ClaimedRetry>>;
@@ -59,26 +59,26 @@ async fn session(
     let mut session = opened?;
     backoff.reset();
     tracing::info!(broker.name = scheduler.broker, "the publishing connection stands");
-    let mut cautious = false;
+    let standing = session.standing();
     loop {
-        show_state(scheduler, &session)?;
+        show_state(scheduler, &standing)?;
         let batch = tokio::select! {
             batch = batches.recv() => batch,
             () = tokio::time::sleep(WATCH) => continue,
         };
         let Some(batch) = batch else { break };
-        cautious = publish(scheduler, &mut session, batch, results, cautious).await;
+        publish(scheduler, &mut session, batch, results).await;
     }
     session.close().await;
     Ok(())
 }
 
-fn show_state(scheduler: &Scheduler, session: &PublishingSession) -> Result<(), SessionError> {
-    if !session.is_connected() {
+fn show_state(scheduler: &Scheduler, connection: &Standing) -> Result<(), SessionError> {
+    if !connection.is_connected() {
         return Err(SessionError::Lost("the broker closed it or went away".to_owned()));
     }
     let now = scheduler.clock.now();
-    let state = match (session.is_blocked(), scheduler.publishing_state()) {
+    let state = match (connection.is_blocked(), scheduler.publishing_state()) {
         (false, Some(ConnectionState::Connected { since })) => ConnectionState::Connected { since },
         (false, _) => ConnectionState::Connected { since: now },
         (true, Some(blocked @ ConnectionState::Blocked { .. })) => blocked,
@@ -92,25 +92,18 @@ fn show_state(scheduler: &Scheduler, session: &PublishingSession) -> Result<(), 
     Ok(())
 }
 
-/// Publishes a batch window by window. The answer is whether the next one has to go message by message, because some
-/// message closed the channel and nobody knows which.
-async fn publish(
-    scheduler: &Scheduler,
-    session: &mut PublishingSession,
-    batch: Vec<ClaimedRetry>,
-    results: &Results,
-    cautious: bool,
-) -> bool {
-    let mut doubt = false;
-    for window in windows(batch, cautious) {
-        let ended = publish_window(scheduler, session, window).await;
-        doubt |= ended.iter().any(|(_, ended)| matches!(ended, Ended::Unknown));
-        // The marker outlives this stage, so there is always somebody to receive.
-        _ = results.send(ended).await;
-        // A queue in alarm is shown as such also in the middle of a batch.
-        _ = show_state(scheduler, session);
-    }
-    doubt
+/// Publishes a batch window by window.
+async fn publish(scheduler: &Scheduler, session: &mut PublishingSession, batch: Vec<ClaimedRetry>, results: &Results) {
+    let ids: Vec<LetterId> = batch.iter().map(|retry| retry.id).collect();
+    let standing = session.standing();
+    let publishing = async {
+        for window in windows(batch) {
+            let ended = publish_window(scheduler, session, window).await;
+            // The marker outlives this stage, so there is always somebody to receive.
+            _ = results.send(ended).await;
+        }
+    };
+    attend(scheduler, &standing, &ids, publishing).await;
 }
 
 async fn publish_window(
@@ -133,7 +126,7 @@ async fn publish_window(
         }
     }
     drop(messages);
-    let outcomes = keep_leases(scheduler, &ids, session.publish(outgoing)).await;
+    let outcomes = session.publish(outgoing).await;
     crash::point("confirmed");
     ended.extend(sent.into_iter().zip(outcomes.into_iter().map(Ended::from)));
     ended
@@ -159,16 +152,23 @@ async fn read_messages(scheduler: &Scheduler, ids: &[LetterId]) -> HashMap<Lette
     }
 }
 
-/// Renews the claims while `work` goes on: a broker in alarm may take longer than a lease.
-async fn keep_leases<T>(scheduler: &Scheduler, ids: &[LetterId], work: impl Future<Output = T>) -> T {
+/// While `work` goes on, shows how the connection stands and renews the claims: a broker in alarm may take longer than
+/// a lease.
+async fn attend(scheduler: &Scheduler, connection: &Standing, ids: &[LetterId], work: impl Future<Output = ()>) {
     let mut work = std::pin::pin!(work);
+    let mut renewed = Instant::now();
     loop {
         tokio::select! {
-            done = &mut work => return done,
-            () = tokio::time::sleep(super::LEASE / 3) => {}
+            () = &mut work => return,
+            () = tokio::time::sleep(WATCH) => {}
         }
-        let until = scheduler.clock.now().plus(super::LEASE);
-        if let Err(error) = scheduler.store.renew_leases(ids, until).await {
+        // That it is lost, the work itself finds out.
+        _ = show_state(scheduler, connection);
+        if renewed.elapsed() < LEASE / 3 {
+            continue;
+        }
+        renewed = Instant::now();
+        if let Err(error) = scheduler.store.renew_leases(ids, scheduler.clock.now().plus(LEASE)).await {
             tracing::warn!(broker.name = scheduler.broker, error = %error, "leases cannot be renewed");
         }
     }
@@ -187,6 +187,7 @@ impl From<PublishOutcome> for Ended {
             PublishOutcome::Confirmed => Self::With(RetryOutcome::Confirmed),
             PublishOutcome::Failed(why) => Self::With(RetryOutcome::Failed(why)),
             PublishOutcome::Unknown => Self::Unknown,
+            PublishOutcome::NotSent => Self::Unpublished,
         }
     }
 }

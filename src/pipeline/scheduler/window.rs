@@ -11,16 +11,15 @@ const BYTES: u64 = 8 * 1024 * 1024;
 const ALONE: u64 = 1024 * 1024;
 
 /// Splits `retries` into windows, keeping their order.
-pub(super) fn windows(retries: Vec<ClaimedRetry>, cautious: bool) -> Vec<Vec<ClaimedRetry>> {
+pub(super) fn windows(retries: Vec<ClaimedRetry>) -> Vec<Vec<ClaimedRetry>> {
     let mut windows: Vec<Vec<ClaimedRetry>> = Vec::new();
     let mut bytes = 0;
     for retry in retries {
-        let alone = cautious || retry.size >= ALONE;
         let fits = |window: &&mut Vec<ClaimedRetry>| {
-            !alone
+            !goes_alone(&retry)
                 && window.len() < MESSAGES
                 && bytes + retry.size <= BYTES
-                && window.last().is_some_and(|last| last.size < ALONE)
+                && !window.last().is_some_and(goes_alone)
         };
         match windows.last_mut().filter(fits) {
             Some(window) => {
@@ -36,12 +35,18 @@ pub(super) fn windows(retries: Vec<ClaimedRetry>, cautious: bool) -> Vec<Vec<Cla
     windows
 }
 
+/// Whether it could take others down with it: by its size, or because what it went out with before was cut short, and
+/// nobody knows by which message.
+const fn goes_alone(retry: &ClaimedRetry) -> bool {
+    retry.size >= ALONE || retry.claimed_before
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::{actor::Actor, letter::LetterId, time::Timestamp};
 
-    fn check(sizes: &[u64], cautious: bool, expected: &[usize]) {
+    fn check(sizes: &[u64], claimed_before: bool, expected: &[usize]) {
         let retries = sizes.iter().map(|size| ClaimedRetry {
             id: LetterId::from_uuid(uuid::Uuid::nil()),
             queue: "q".to_owned(),
@@ -50,9 +55,9 @@ mod tests {
             attempts: 1,
             due_at: Timestamp::default(),
             size: *size,
-            claimed_before: false,
+            claimed_before,
         });
-        let lengths: Vec<usize> = windows(retries.collect(), cautious).iter().map(Vec::len).collect();
+        let lengths: Vec<usize> = windows(retries.collect()).iter().map(Vec::len).collect();
         assert_eq!(lengths, expected, "{sizes:?}");
     }
 

@@ -76,8 +76,7 @@ pub async fn start(
 
 impl BulkAction {
     fn refuse_what_is_to_come(&self) -> Result<(), WebError> {
-        let fields =
-            [("filter", &self.filter), ("until", &self.until), ("rate", &self.rate), ("canary", &self.canary)];
+        let fields = [("filter", &self.filter), ("until", &self.until), ("rate", &self.rate), ("canary", &self.canary)];
         match fields.into_iter().find(|(_, value)| value.is_some()) {
             Some((field, _)) => Err(reply::not_available_yet(field)),
             None => Ok(()),

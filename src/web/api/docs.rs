@@ -8,7 +8,7 @@ use axum::{
     response::{Html, IntoResponse, Response},
 };
 use utoipa::openapi::{
-    OpenApi, PathItem,
+    OpenApi, PathItem, RefOr,
     path::{Operation, Parameter},
 };
 
@@ -52,12 +52,14 @@ fn call(method: &'static str, path: &str, operation: &Operation) -> Call {
         method,
         path: path.to_owned(),
         summary: operation.summary.clone().unwrap_or_default(),
-        parameters: operation.parameters.iter().flatten().map(parameter).collect(),
+        parameters: operation.parameters.iter().flatten().filter_map(parameter).collect(),
         takes_body: operation.request_body.is_some(),
         answers: operation.responses.responses.keys().cloned().collect(),
     }
 }
 
-fn parameter(parameter: &Parameter) -> (String, String) {
-    (parameter.name.clone(), parameter.description.clone().unwrap_or_default())
+/// All of ours stand where they belong, none is a reference.
+fn parameter(parameter: &RefOr<Parameter>) -> Option<(String, String)> {
+    let RefOr::T(parameter) = parameter else { return None };
+    Some((parameter.name.clone(), parameter.description.clone().unwrap_or_default()))
 }

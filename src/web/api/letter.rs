@@ -21,7 +21,10 @@ use crate::web::{
     (status = OK, body = FullLetter),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
-pub async fn letter(State(office): State<Arc<Office>>, LetterPath(id): LetterPath) -> Result<Json<FullLetter>, WebError> {
+pub async fn letter(
+    State(office): State<Arc<Office>>,
+    LetterPath(id): LetterPath,
+) -> Result<Json<FullLetter>, WebError> {
     let (letter, history) = tokio::try_join!(office.store.letter(id), office.store.history(id))?;
     let letter = letter.ok_or_else(unknown)?;
     Ok(Json(FullLetter::new(letter, history, office.settings.decode_max_bytes)))

@@ -149,7 +149,8 @@ fn broker_choices(query: &LetterQuery, facets: &[FacetCount], brokers: &[BrokerH
     let chosen = query.brokers.join(",");
     let choice = |name: &String| Choice { value: name.clone(), label: name.clone(), is_selected: *name == chosen };
     let any = Choice { value: String::new(), label: "Any broker".to_owned(), is_selected: chosen.is_empty() };
-    let several = (query.brokers.len() > 1).then(|| Choice { value: chosen.clone(), label: chosen.clone(), is_selected: true });
+    let several =
+        (query.brokers.len() > 1).then(|| Choice { value: chosen.clone(), label: chosen.clone(), is_selected: true });
     std::iter::once(any).chain(several).chain(names.into_iter().map(choice)).collect()
 }
 
@@ -194,7 +195,8 @@ fn time_chips(query: &LetterQuery, since: &str) -> Vec<Chip> {
 fn queue_names(facets: &[FacetCount]) -> Vec<String> {
     const OFFERED: usize = 100;
     let queues = tally::queues(facets);
-    let mut names: Vec<_> = queues.iter().take(OFFERED).map(|((_, queue), _)| LetterQuery::queue_pattern(*queue)).collect();
+    let mut names: Vec<_> =
+        queues.iter().take(OFFERED).map(|((_, queue), _)| LetterQuery::queue_pattern(*queue)).collect();
     names.sort();
     names.dedup();
     names

@@ -73,7 +73,8 @@ async fn load(
     let here = form.map_or_else(|| base.clone(), |form| format!("{base}?view={}", form.as_str()));
     let links = Links { view_base: base, back: here.clone(), close: None };
     let (letter, shell) = tokio::try_join!(view(office, id, form, links), Shell::load(office, Page::Letters))?;
-    let letter = letter.ok_or_else(|| WebError::not_found("There is no such letter. Retention may have removed it."))?;
+    let letter =
+        letter.ok_or_else(|| WebError::not_found("There is no such letter. Retention may have removed it."))?;
     let toast = Toast::from_cookie(headers, &here);
     Ok(LetterPage { shell: Shell { toast, here, is_fragment, ..shell }, letter })
 }

@@ -8,7 +8,7 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use super::{
     fragment,
     letter::view,
-    list::{List, load_list, page_filter},
+    list::{Empty, List, load_list, page_filter},
     shell::{Page, Shell},
     toast::Toast,
 };
@@ -141,7 +141,8 @@ pub async fn show(
 
 async fn load(office: &Office, asked: &Asked, headers: &HeaderMap) -> Result<LettersPage, WebError> {
     let facets = office.store.facets().await?;
-    let (list, pane) = tokio::try_join!(load_list(office, &asked.query, asked.letter, &facets), load_pane(office, asked))?;
+    let (list, pane) =
+        tokio::try_join!(load_list(office, &asked.query, asked.letter, &facets), load_pane(office, asked))?;
     let here = asked.here();
     let toast = Toast::from_cookie(headers, &here);
     let shell = Shell { toast, here, is_fragment: asked.part.is_some(), ..Shell::new(office, Page::Letters, &facets) };

@@ -135,7 +135,8 @@ fn make(
     let now = office.clock.now();
     let brokers = office.brokers.all();
     let href = |id: LetterId| query.href_with(&[("letter", &id.to_string())]);
-    let rows = loaded.page.items.iter().map(|letter| Row::new(letter, href(letter.id), selected == Some(letter.id), now));
+    let rows =
+        loaded.page.items.iter().map(|letter| Row::new(letter, href(letter.id), selected == Some(letter.id), now));
     List {
         rows: rows.collect(),
         chart: Some(Chart::new(loaded.window, &loaded.bars, now, query)),
@@ -176,7 +177,8 @@ fn sort_link(query: &LetterQuery) -> SortLink {
 fn why_empty(office: &Office, query: &LetterQuery, loaded: &Loaded, brokers: &[BrokerHealth]) -> Empty {
     let now = office.clock.now();
     if loaded.facets.is_empty() {
-        let troubled: Vec<_> = brokers.iter().map(|broker| BrokerView::new(broker, now)).filter(|b| !b.is_connected()).collect();
+        let troubled: Vec<_> =
+            brokers.iter().map(|broker| BrokerView::new(broker, now)).filter(|b| !b.is_connected()).collect();
         return if troubled.is_empty() {
             Empty::NothingYet { exchange: office.settings.dead_letter_exchange.clone() }
         } else {

@@ -121,7 +121,8 @@ mod tests {
     #[test]
     fn crosses_a_redirect() {
         let ids = vec![LetterId::from_uuid(Uuid::from_u128(1)), LetterId::from_uuid(Uuid::from_u128(u128::MAX))];
-        let toast = Toast { back: "/letters".to_owned(), ..Toast::done("Discarded 2; ö & more = fine".to_owned(), ids) };
+        let toast =
+            Toast { back: "/letters".to_owned(), ..Toast::done("Discarded 2; ö & more = fine".to_owned(), ids) };
         assert_eq!(carried(&toast), Some(toast));
         let failed = Toast { back: "/letters".to_owned(), ..Toast::failed("no".to_owned()) };
         assert_eq!(carried(&failed), Some(failed));

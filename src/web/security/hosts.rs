@@ -71,7 +71,9 @@ pub async fn refuse_foreign_hosts(
         Some(host) if hosts.0.include(host) => Ok(next.run(request).await),
         Some(host) => Err(WebError::new(
             StatusCode::MISDIRECTED_REQUEST,
-            format!("This office does not answer to {host:?}. Where people reach it by that name, set web.public_url to it."),
+            format!(
+                "This office does not answer to {host:?}. Where people reach it by that name, set web.public_url to it."
+            ),
         )),
         None => Err(WebError::bad_request("A request has to name its host.")),
     }

@@ -33,12 +33,14 @@ impl BrokerView {
             advice: String::new(),
         };
         match (worst, &broker.holding) {
+            (ConnectionState::Elsewhere, _) => Self { class: "", state: "served by another process", ..base },
             (ConnectionState::Connected { .. }, None) => base,
             (ConnectionState::Connected { .. }, Some(why)) => Self {
                 class: "warn",
                 state: "holding deliveries",
                 why: text::one_line(why),
-                advice: "RabbitMQ keeps them until the ledger can be written; nothing is lost. See to the database.".to_owned(),
+                advice: "RabbitMQ keeps them until the ledger can be written; nothing is lost. See to the database."
+                    .to_owned(),
                 ..base
             },
             (trouble, _) => base.in_trouble(broker, trouble),
@@ -54,7 +56,8 @@ impl BrokerView {
             ConnectionState::Blocked { .. } => (
                 "warn",
                 "blocked by an alarm",
-                "RabbitMQ is short of memory or disk and takes nothing in. Free some there; work resumes by itself.".to_owned(),
+                "RabbitMQ is short of memory or disk and takes nothing in. Free some there; work resumes by itself."
+                    .to_owned(),
             ),
             ConnectionState::Lost { .. } => ("bad", "connection lost", lost_advice(broker)),
             _ => ("warn", CONNECTING, lost_advice(broker)),
@@ -76,20 +79,21 @@ fn lost_advice(broker: &BrokerHealth) -> String {
 
 fn worst<'a>(one: &'a ConnectionState, other: &'a ConnectionState) -> &'a ConnectionState {
     let weight = |state: &ConnectionState| match state {
-        ConnectionState::Connected { .. } => 0,
-        ConnectionState::Blocked { .. } => 1,
-        ConnectionState::Connecting => 2,
-        ConnectionState::Lost { .. } => 3,
+        ConnectionState::Elsewhere => 0,
+        ConnectionState::Connected { .. } => 1,
+        ConnectionState::Blocked { .. } => 2,
+        ConnectionState::Connecting => 3,
+        ConnectionState::Lost { .. } => 4,
     };
     if weight(other) > weight(one) { other } else { one }
 }
 
 const fn since(state: &ConnectionState) -> Option<Timestamp> {
     match *state {
-        ConnectionState::Connecting => None,
-        ConnectionState::Connected { since } | ConnectionState::Blocked { since, .. } | ConnectionState::Lost { since, .. } => {
-            Some(since)
-        }
+        ConnectionState::Connecting | ConnectionState::Elsewhere => None,
+        ConnectionState::Connected { since }
+        | ConnectionState::Blocked { since, .. }
+        | ConnectionState::Lost { since, .. } => Some(since),
     }
 }
 
@@ -114,6 +118,7 @@ mod tests {
         let since = Timestamp::default();
         check(ConnectionState::Connected { since }, None, "connected", "ok", false);
         check(ConnectionState::Connected { since }, Some("disk full"), "holding deliveries", "warn", true);
+        check(ConnectionState::Elsewhere, None, "connected", "ok", false);
         check(ConnectionState::Connecting, None, "connecting", "warn", true);
         check(ConnectionState::Blocked { since, why: "memory".to_owned() }, None, "blocked by an alarm", "warn", true);
         check(ConnectionState::Lost { since, why: "refused".to_owned() }, None, "connection lost", "bad", true);

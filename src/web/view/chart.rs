@@ -28,8 +28,19 @@ impl Window {
     /// Bars of a round width that cover `from` to `to`.
     pub fn covering(from: Timestamp, to: Timestamp) -> Self {
         /// The ledger keeps counts by five minutes, so bars are no narrower.
-        const STEPS: [u64; 11] =
-            [5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 7 * DAY, 28 * DAY];
+        const STEPS: [u64; 11] = [
+            5 * MINUTE,
+            10 * MINUTE,
+            15 * MINUTE,
+            30 * MINUTE,
+            HOUR,
+            3 * HOUR,
+            6 * HOUR,
+            12 * HOUR,
+            DAY,
+            7 * DAY,
+            28 * DAY,
+        ];
         let length = to.since(from);
         let fits = |step: &Duration| length <= *step * (MAX_BARS - 1);
         let widest = Duration::from_secs(364 * DAY);
@@ -39,7 +50,12 @@ impl Window {
     }
 
     /// What the filter asks for; without a beginning, enough to show `oldest`, but no less than a day.
-    pub fn asked(since: Option<Timestamp>, until: Option<Timestamp>, oldest: Option<Timestamp>, now: Timestamp) -> Self {
+    pub fn asked(
+        since: Option<Timestamp>,
+        until: Option<Timestamp>,
+        oldest: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Self {
         const SPANS: [u64; 4] = [DAY, 7 * DAY, 30 * DAY, 90 * DAY];
         let to = until.map_or(now, |until| until.min(now));
         let from = since.unwrap_or_else(|| {
@@ -104,7 +120,12 @@ impl Chart {
         let most = bars.iter().map(total).max().unwrap_or(0);
         let drawn = bars.iter().filter(|bar| total(bar) > 0).map(|bar| {
             let end = bar.from.plus(window.step);
-            Bar { x: position(window, bar.from), href: href(bar.from, end), label: label(window, bar), parts: stack(bar, most) }
+            Bar {
+                x: position(window, bar.from),
+                href: href(bar.from, end),
+                label: label(window, bar),
+                parts: stack(bar, most),
+            }
         });
         Self {
             width: position(window, window.to),
@@ -148,7 +169,8 @@ fn label(window: Window, bar: &HistogramBar) -> String {
     let from = time::format(bar.from, "%-d %b %H:%M");
     let pattern = if window.step >= Duration::from_secs(DAY) { "%-d %b %H:%M" } else { "%H:%M" };
     let counts = Importance::ALL.iter().zip(&bar.counts).filter(|(_, count)| **count > 0);
-    let counts: Vec<_> = counts.map(|(importance, count)| format!("{} {importance}", number::thousands(*count))).collect();
+    let counts: Vec<_> =
+        counts.map(|(importance, count)| format!("{} {importance}", number::thousands(*count))).collect();
     let letters = number::plural(total(bar), "letter");
     format!("{from} to {} UTC: {letters} ({})", time::format(end, pattern), counts.join(", "))
 }
@@ -157,7 +179,9 @@ fn axis(window: Window, now: Timestamp) -> Vec<String> {
     const GAPS: u32 = 4;
     let gap = window.to.since(window.from) / GAPS;
     let mut labels: Vec<_> = (0..=GAPS).map(|n| window.label(window.from.plus(gap * n))).collect();
-    if window.to >= now && let Some(last) = labels.last_mut() {
+    if window.to >= now
+        && let Some(last) = labels.last_mut()
+    {
         "now".clone_into(last);
     }
     labels
@@ -213,7 +237,9 @@ mod tests {
 
     #[test]
     fn absurd_times_make_a_chart_all_the_same() {
-        for (since, until) in [(Timestamp::from_micros(i64::MIN), NOW), (NOW, ago(DAY)), (Timestamp::MAX, Timestamp::MAX)] {
+        for (since, until) in
+            [(Timestamp::from_micros(i64::MIN), NOW), (NOW, ago(DAY)), (Timestamp::MAX, Timestamp::MAX)]
+        {
             let window = Window::asked(Some(since), Some(until), None, NOW);
             assert!(window.from < window.to, "{window:?}");
             assert!(position(window, window.to) <= 10 * MAX_BARS as usize);

@@ -23,7 +23,8 @@ pub struct DeathView {
 impl DeathView {
     pub fn new(death: &Death, now: Timestamp) -> Self {
         let times = if death.count > 1 { format!("{} times", number::thousands(death.count)) } else { String::new() };
-        let expiration = death.original_expiration.as_deref().map(|ms| format!("time to live was {} ms", text::one_line(ms)));
+        let expiration =
+            death.original_expiration.as_deref().map(|ms| format!("time to live was {} ms", text::one_line(ms)));
         Self {
             first: death.first_at.map(|at| Moment::new(at, now)),
             reason: reason(&death.reason),

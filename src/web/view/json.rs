@@ -20,7 +20,8 @@ pub struct Marked {
 
 /// Lays out `json`, which has to be valid, up to about `limit` bytes.
 pub fn mark(json: &str, limit: usize) -> Marked {
-    let mut printer = Printer { rest: json.trim_start(), open: Vec::new(), at_key: false, out: Marked::default(), size: 0 };
+    let mut printer =
+        Printer { rest: json.trim_start(), open: Vec::new(), at_key: false, out: Marked::default(), size: 0 };
     while !printer.rest.is_empty() {
         if printer.size > limit {
             printer.out.cut = true;

@@ -76,7 +76,9 @@ impl Payload {
         let form = wanted.unwrap_or(fitting);
         let (marked, remark) = match (form, found.text) {
             (PayloadForm::Json, Some(text)) if found.format == Format::Json => (json::mark(text, TEXT_LIMIT), None),
-            (PayloadForm::Json, _) => (Marked::default(), Some("It is not JSON. Text and Hex show it as it is.".to_owned())),
+            (PayloadForm::Json, _) => {
+                (Marked::default(), Some("It is not JSON. Text and Hex show it as it is.".to_owned()))
+            }
             (PayloadForm::Text, _) => as_text(&message.body),
             (PayloadForm::Hex, _) => as_hex(&message.body),
         };
@@ -99,7 +101,9 @@ fn describe(size: &str, format: Format, content_type: Option<&str>) -> String {
         Format::Binary => "binary",
     };
     match content_type {
-        Some(content_type) => format!("{size} · {format} · sent as {}", text::shortened(&text::one_line(content_type), 80)),
+        Some(content_type) => {
+            format!("{size} · {format} · sent as {}", text::shortened(&text::one_line(content_type), 80))
+        }
         None => format!("{size} · {format}"),
     }
 }

@@ -60,7 +60,10 @@ impl Row {
 }
 
 pub fn queue_title(letter: &LetterSummary) -> String {
-    letter.queue.as_deref().map_or_else(|| "queue unknown".to_owned(), |queue| text::shortened(&text::one_line(queue), NAME))
+    letter
+        .queue
+        .as_deref()
+        .map_or_else(|| "queue unknown".to_owned(), |queue| text::shortened(&text::one_line(queue), NAME))
 }
 
 fn why(letter: &LetterSummary, now: Timestamp) -> String {

@@ -127,7 +127,8 @@ mod tests {
             facet(Some("a"), Status::Open, Importance::Low, 3),
             facet(None, Status::Retried, Importance::Low, 9),
         ];
-        let names: Vec<_> = queues(&facets).iter().map(|((_, queue), counts)| (*queue, counts.of(Status::Open))).collect();
+        let names: Vec<_> =
+            queues(&facets).iter().map(|((_, queue), counts)| (*queue, counts.of(Status::Open))).collect();
         assert_eq!(names, [(Some("a"), 4), (Some("b"), 2), (None, 0)]);
     }
 }

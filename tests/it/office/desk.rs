@@ -269,5 +269,8 @@ impl Office {
 impl Drop for Office {
     fn drop(&mut self) {
         self.stop.cancel();
+        if std::thread::panicking() {
+            eprintln!("{:#?}", self.board.all());
+        }
     }
 }

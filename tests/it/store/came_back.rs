@@ -40,12 +40,8 @@ async fn its_history_goes_on(ledger: &Ledger) {
     comes_back(ledger, id).await;
     let history = ledger.history(id).await.unwrap();
     let events: Vec<_> = history.iter().map(|entry| (entry.event, entry.at)).collect();
-    let expected = [
-        (Event::Received, NOON),
-        (Event::RetryScheduled, NOON),
-        (Event::Retried, NOON),
-        (Event::CameBack, later(60)),
-    ];
+    let expected =
+        [(Event::Received, NOON), (Event::RetryScheduled, NOON), (Event::Retried, NOON), (Event::CameBack, later(60))];
     assert_eq!(events, expected);
     assert_eq!(history[3].detail, "failed again, attempt 2");
 }

@@ -16,7 +16,7 @@ use dead_letter_office::{
 };
 
 use super::{
-    ledger::{DISCARD, LEASE, Ledger, RETRY_LATER, RETRY_NOW, fresh},
+    ledger::{DISCARD, LEASE, Ledger, RETRY_LATER, RETRY_NOW},
     make::{Make, NOON, an_arrival, id, later},
 };
 
@@ -186,10 +186,9 @@ async fn an_order_for_no_letter_does_nothing(ledger: &Ledger) {
 }
 
 async fn an_order_can_be_for_thousands(ledger: &Ledger) {
-    let arrivals: [_; 2_100] = std::array::from_fn(|_| an_arrival());
-    let ids = ledger.take_in(arrivals).await.map(|recorded| recorded.letter());
+    let ids = ledger.take_in_many(2_100).await;
     for command in [RETRY_NOW, note("n"), Command::SetImportance(Importance::Low), Command::Reopen, DISCARD] {
-        assert_eq!(ledger.command(&command, &ids).await, CommandReport { done: ids.to_vec(), refused: vec![] });
+        assert_eq!(ledger.command(&command, &ids).await, CommandReport { done: ids.clone(), refused: vec![] });
     }
     let filter = LetterFilter {
         statuses: vec![Status::Discarded],
@@ -201,16 +200,16 @@ async fn an_order_can_be_for_thousands(ledger: &Ledger) {
 }
 
 async fn a_job_tells_what_came_of_it(ledger: &Ledger) {
-    let (id, job) = (ledger.letter_in(Status::Open).await, fresh());
-    let order = Order { ids: &[id, id], command: &RETRY_NOW, by: &Actor::local(), at: NOON };
-    assert_eq!(ledger.act_as_job(job, &order).await.unwrap().done, [id]);
+    let (letter, job) = (ledger.letter_in(Status::Open).await, id());
+    let order = Order { ids: &[letter, letter], command: &RETRY_NOW, by: &Actor::local(), at: NOON };
+    assert_eq!(ledger.act_as_job(job, &order).await.unwrap().done, [letter]);
     let job = ledger.job(job).await.unwrap().unwrap();
     assert_eq!((&*job.action, job.state, job.total, job.done, job.failed), ("retry", JobState::Done, 1, 1, 0));
-    assert_eq!((job.errors, ledger.status(id).await), (vec![], Status::Scheduled));
+    assert_eq!((job.errors, ledger.status(letter).await), (vec![], Status::Scheduled));
 }
 
 async fn a_job_tells_why_letters_refused(ledger: &Ledger) {
-    let (open, nobody, job) = (ledger.letter_in(Status::Open).await, LetterId::from_uuid(id()), fresh());
+    let (open, nobody, job) = (ledger.letter_in(Status::Open).await, LetterId::from_uuid(id()), id());
     let order = Order { ids: &[open, nobody], command: &DISCARD, by: &Actor::local(), at: NOON };
     ledger.act_as_job(job, &order).await.unwrap();
     let job = ledger.job(job).await.unwrap().unwrap();
@@ -219,7 +218,7 @@ async fn a_job_tells_why_letters_refused(ledger: &Ledger) {
 }
 
 async fn a_job_tells_the_first_hundred_refusals(ledger: &Ledger) {
-    let (ids, job): ([_; 150], _) = (std::array::from_fn(|_| LetterId::from_uuid(id())), fresh());
+    let (ids, job): ([_; 150], _) = (std::array::from_fn(|_| LetterId::from_uuid(id())), id());
     let order = Order { ids: &ids, command: &DISCARD, by: &Actor::local(), at: NOON };
     ledger.act_as_job(job, &order).await.unwrap();
     let job = ledger.job(job).await.unwrap().unwrap();
@@ -227,7 +226,7 @@ async fn a_job_tells_the_first_hundred_refusals(ledger: &Ledger) {
 }
 
 async fn there_is_no_job_that_nobody_began(ledger: &Ledger) {
-    assert_eq!(ledger.job(fresh()).await.unwrap(), None);
+    assert_eq!(ledger.job(id()).await.unwrap(), None);
 }
 
 on_both!(

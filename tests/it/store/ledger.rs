@@ -3,7 +3,10 @@
 use std::{
     ops::Deref,
     path::PathBuf,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        LazyLock, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -21,8 +24,7 @@ use dead_letter_office::{
 };
 use sqlx::{AssertSqlSafe, PgPool, SqlitePool};
 use tempfile::TempDir;
-use tokio::sync::OnceCell;
-use uuid::Uuid;
+use tokio::runtime::Runtime;
 
 use super::make::{NOON, an_arrival, id, later};
 use crate::support::postgres::{Postgres, TestDatabase};
@@ -77,11 +79,10 @@ impl Deref for Ledger {
 impl Ledger {
     /// Migrating takes longer than most tests: it is done once, and each test has a copy.
     pub async fn sqlite() -> Self {
-        static TEMPLATE: OnceCell<Vec<u8>> = OnceCell::const_new();
-        let template = TEMPLATE.get_or_init(migrated_sqlite_file).await;
+        static TEMPLATE: LazyLock<Vec<u8>> = LazyLock::new(|| apart(migrated_sqlite_file()));
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("ledger.db");
-        std::fs::write(&path, template).unwrap();
+        std::fs::write(&path, &*TEMPLATE).unwrap();
         let url = sqlite_url(&path);
         let raw = Raw::Sqlite(SqlitePool::connect_lazy(&url).unwrap());
         Self::at(url, raw, Place::Directory { _directory: directory }).await
@@ -89,9 +90,9 @@ impl Ledger {
 
     /// `None` where there is no Postgres and tests may be skipped for it.
     pub async fn postgres() -> Option<Self> {
-        static TEMPLATE: OnceCell<TestDatabase> = OnceCell::const_new();
+        static TEMPLATE: OnceLock<TestDatabase> = OnceLock::new();
         let server = Postgres::shared()?;
-        let template = TEMPLATE.get_or_init(|| migrated_postgres_database(server)).await;
+        let template = TEMPLATE.get_or_init(|| apart(migrated_postgres_database(server)));
         let database = server.copy_of(template);
         let raw = Raw::Postgres(PgPool::connect_lazy(&database.url).unwrap());
         Some(Self::at(database.url.clone(), raw, Place::Database { _database: database }).await)
@@ -132,6 +133,12 @@ impl Ledger {
         recorded.try_into().unwrap()
     }
 
+    /// Takes in so many new letters.
+    pub async fn take_in_many(&self, n: usize) -> Vec<LetterId> {
+        let arrivals: Vec<Arrival> = (0..n).map(|_| an_arrival()).collect();
+        record(self, "main", &arrivals).await.into_iter().map(Recorded::letter).collect()
+    }
+
     /// Takes in what has to be a new letter.
     pub async fn take_in_new(&self, arrival: Arrival) -> LetterId {
         let [Recorded::New(id)] = self.take_in([arrival]).await else { panic!("it was taken for a known letter") };
@@ -140,7 +147,7 @@ impl Ledger {
 
     /// Carries out a command of the local user at noon.
     pub async fn command(&self, command: &Command, ids: &[LetterId]) -> CommandReport {
-        self.act(&Order { ids, command, by: &Actor::local(), at: NOON }).await.unwrap()
+        self.act(&order(command, ids)).await.unwrap()
     }
 
     /// Carries out a command that every letter has to take.
@@ -231,10 +238,7 @@ impl Ledger {
 
 /// What must not be there, and where it would be.
 const AUDIT: [(&str, &str); 6] = [
-    (
-        "a facet's count is wrong",
-        "facets f WHERE f.count <> (SELECT count(*) FROM letters l WHERE l.facet_id = f.id)",
-    ),
+    ("a facet's count is wrong", "facets f WHERE f.count <> (SELECT count(*) FROM letters l WHERE l.facet_id = f.id)"),
     (
         "a slice's count is wrong",
         "facet_slices s WHERE s.count <> (SELECT count(*) FROM letters l
@@ -254,6 +258,12 @@ const AUDIT: [(&str, &str); 6] = [
     ("a letter has no contents", "letters l WHERE l.id NOT IN (SELECT letter_id FROM contents)"),
 ];
 
+/// An order of the local user at noon.
+pub fn order<'a>(command: &'a Command, ids: &'a [LetterId]) -> Order<'a> {
+    static LOCAL: LazyLock<Actor> = LazyLock::new(Actor::local);
+    Order { ids, command, by: &LOCAL, at: NOON }
+}
+
 /// Records a batch of which nothing else matters.
 pub async fn record(store: &Store, broker: &str, arrivals: &[Arrival]) -> Vec<Recorded> {
     store.record(&batch(broker, arrivals)).await.unwrap()
@@ -265,6 +275,11 @@ pub fn batch<'a>(broker: &'a str, arrivals: &'a [Arrival]) -> IntakeBatch<'a> {
 
 pub fn sqlite_url(path: &std::path::Path) -> String {
     format!("sqlite://{}", path.display())
+}
+
+/// Works in a runtime of its own, with whose end every connection is closed: none may be open to what is copied.
+fn apart<T: Send>(work: impl Future<Output = T> + Send) -> T {
+    std::thread::scope(|scope| scope.spawn(|| Runtime::new().unwrap().block_on(work)).join().unwrap())
 }
 
 async fn migrated_sqlite_file() -> Vec<u8> {
@@ -280,12 +295,6 @@ async fn migrated_sqlite_file() -> Vec<u8> {
 
 async fn migrated_postgres_database(server: &Postgres) -> TestDatabase {
     let database = server.database();
-    // Its connections close with it, and Postgres waits for that before it makes a copy.
     Store::open(&database.url).await.unwrap().migrate().await.unwrap();
     database
-}
-
-/// A name that nothing else has.
-pub fn fresh() -> Uuid {
-    id()
 }

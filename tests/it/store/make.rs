@@ -100,12 +100,10 @@ pub trait Make: Sized {
     }
 
     /// Another message, equal to the byte.
-    fn twin(self) -> Arrival {
-        self.make(|arrival| arrival.id = LetterId::from_uuid(id()))
-    }
+    fn twin(&self) -> Arrival;
 
     /// The same message, delivered once more.
-    fn again(self) -> Arrival {
+    fn again(&self) -> Arrival {
         self.twin().make(|arrival| arrival.redelivered = true)
     }
 }
@@ -115,10 +113,8 @@ impl Make for Arrival {
         change(&mut self);
         self
     }
-}
 
-impl Make for &Arrival {
-    fn make(self, change: impl FnOnce(&mut Arrival)) -> Arrival {
-        self.clone().make(change)
+    fn twin(&self) -> Arrival {
+        Arrival { id: LetterId::from_uuid(id()), ..self.clone() }
     }
 }

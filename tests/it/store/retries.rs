@@ -170,8 +170,7 @@ async fn an_outcome_changes_only_what_still_waits_for_it(ledger: &Ledger) {
 }
 
 async fn thousands_are_claimed_and_marked(ledger: &Ledger) {
-    let arrivals: [_; 2_100] = std::array::from_fn(|_| an_arrival());
-    let ids = ledger.take_in(arrivals).await.map(|recorded| recorded.letter());
+    let ids = ledger.take_in_many(2_100).await;
     ledger.does(&RETRY_NOW, &ids).await;
     let claimed = ledger.claim_due_retries("main", NOON, LEASE, 2_100).await.unwrap();
     assert_eq!(claimed.iter().map(|retry| retry.id).collect::<Vec<_>>(), ids);

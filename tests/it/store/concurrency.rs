@@ -1,0 +1,196 @@
+//! Several processes at one ledger, at the same moment.
+
+use std::{collections::HashSet, time::Duration};
+
+use dead_letter_office::{
+    domain::{
+        command::{Command, Refusal},
+        letter::{Importance, LetterId, Status},
+        retry::RetryOutcome,
+    },
+    store::{Arrival, IntakeBatch, Recorded, Store},
+};
+use sqlx::PgPool;
+
+use super::{
+    ledger::{DISCARD, LEASE, Ledger, RETRY_LATER, RETRY_NOW, batch, order, record},
+    make::{Make, NOON, an_arrival, later},
+};
+
+/// Returns once `n` connections of this database wait for a lock.
+pub async fn waiting(server: &PgPool, n: i64) {
+    const WAITING: &str =
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let wait = async { while sqlx::query_scalar::<_, i64>(WAITING).fetch_one(server).await.unwrap() < n {} };
+    tokio::time::timeout(Duration::from_secs(30), wait).await.expect("somebody waits for a lock");
+}
+
+/// Lets both work on the same letters at the same moment, `first` a little ahead: on Postgres both wait for the rows
+/// before either has them.
+async fn in_line<A, B>(ledger: &Ledger, first: impl Future<Output = A>, second: impl Future<Output = B>) -> (A, B) {
+    let Some(server) = ledger.server() else { return tokio::join!(first, second) };
+    let mut lock = server.begin().await.unwrap();
+    sqlx::query("SELECT id FROM letters FOR UPDATE").execute(&mut *lock).await.unwrap();
+    let second = async {
+        waiting(server, 1).await;
+        second.await
+    };
+    let release = async {
+        waiting(server, 2).await;
+        lock.rollback().await.unwrap();
+    };
+    let (first, second, ()) = tokio::join!(first, second, release);
+    (first, second)
+}
+
+async fn of_two_people_who_discard_one_is_told_no(ledger: &Ledger) {
+    let id = ledger.letter_in(Status::Open).await;
+    let other = ledger.second_office().await;
+    let ids = [id];
+    let order = order(&DISCARD, &ids);
+    let (first, second) = in_line(ledger, ledger.act(&order), other.act(&order)).await;
+    let refusal = Refusal::WrongStatus { command: "discard", status: Status::Discarded };
+    assert_eq!((first.unwrap().done, second.unwrap().refused), (vec![id], vec![(id, refusal)]));
+}
+
+/// The consumer may be quicker than the confirm: the letter is back while its retry is being marked.
+async fn what_comes_back_while_it_is_marked_is_open(ledger: &Ledger) {
+    let id = ledger.letter_in(Status::Open).await;
+    ledger.does(&RETRY_NOW, &[id]).await;
+    let claimed = ledger.claim(NOON).await;
+    let back = [an_arrival().returning(id)];
+    let intake = ledger.second_office().await;
+    let mark = ledger.finish(&claimed, RetryOutcome::Confirmed);
+    let ((), recorded) = in_line(ledger, mark, record(&intake, "main", &back)).await;
+    assert_eq!(recorded, [Recorded::CameBack(id)]);
+    assert_eq!((ledger.status(id).await, ledger.shows(id).await.attempts), (Status::Open, 2));
+}
+
+async fn a_retry_that_is_cancelled_is_not_claimed(ledger: &Ledger) {
+    let ids = ledger.take_in_many(20).await;
+    ledger.does(&RETRY_NOW, &ids).await;
+    let scheduler = ledger.second_office().await;
+    for id in ids {
+        let ids = [id];
+        let claim = scheduler.claim_due_retries("main", NOON, LEASE, 1_000);
+        let (report, claimed) = tokio::join!(ledger.command(&Command::Reopen, &ids), claim);
+        let was_claimed = claimed.unwrap().iter().any(|retry| retry.id == id);
+        assert!(!(was_claimed && report.done == [id]), "cancelled and published");
+    }
+}
+
+async fn no_retry_is_claimed_twice(ledger: &Ledger) {
+    let ids = ledger.take_in_many(200).await;
+    ledger.does(&RETRY_NOW, &ids).await;
+    let offices = [ledger.second_office().await, ledger.second_office().await, ledger.second_office().await];
+    let claim_all = async |office: &Store| {
+        let mut all: Vec<LetterId> = Vec::new();
+        loop {
+            let claimed = office.claim_due_retries("main", NOON, LEASE, 7).await.unwrap();
+            assert!(claimed.len() <= 7);
+            if claimed.is_empty() {
+                return all;
+            }
+            all.extend(claimed.iter().map(|retry| retry.id));
+        }
+    };
+    let (a, b, c) = tokio::join!(claim_all(&offices[0]), claim_all(&offices[1]), claim_all(&offices[2]));
+    let all = [a, b, c].concat();
+    assert_eq!((all.len(), all.iter().collect::<HashSet<_>>().len()), (200, 200));
+}
+
+/// Each writer changes counts that the others change too; they may wait for one another, but never in a circle.
+async fn writers_never_wait_in_a_circle(ledger: &Ledger) {
+    let offices = [ledger.second_office().await, ledger.second_office().await, ledger.second_office().await];
+    tokio::join!(
+        async {
+            for n in 0..25 {
+                publish_some(&offices[0], n).await
+            }
+        },
+        async {
+            for n in 0..25 {
+                decide_on_some(&offices[1], n).await
+            }
+        },
+        async {
+            for n in 0..25 {
+                take_some_in(&offices[2], n).await
+            }
+        },
+    );
+}
+
+fn arrivals_of(n: usize) -> Vec<Arrival> {
+    let mut arrivals: Vec<Arrival> = (0..12).map(|q| an_arrival().queue(&format!("q{}", (q * 5 + n) % 12))).collect();
+    if n.is_multiple_of(2) {
+        arrivals.reverse();
+    }
+    arrivals
+}
+
+async fn new_letters(office: &Store, broker: &str, n: usize) -> Vec<LetterId> {
+    record(office, broker, &arrivals_of(n)).await.into_iter().map(Recorded::letter).collect()
+}
+
+async fn publish_some(office: &Store, n: usize) {
+    let ids = new_letters(office, "main", n).await;
+    office.act(&order(&RETRY_NOW, &ids)).await.unwrap();
+    let claimed = office.claim_due_retries("main", later(1), LEASE, 100).await.unwrap();
+    let outcome = |n: usize| match n.is_multiple_of(2) {
+        true => RetryOutcome::Confirmed,
+        false => RetryOutcome::Failed("refused".to_owned()),
+    };
+    let outcomes: Vec<_> = claimed.iter().enumerate().map(|(n, retry)| (retry, outcome(n))).collect();
+    office.finish_retries(&outcomes, NOON).await.unwrap();
+}
+
+async fn decide_on_some(office: &Store, n: usize) {
+    let mut ids = new_letters(office, "main", n + 1).await;
+    for command in [RETRY_LATER, Command::Reopen, DISCARD, Command::SetImportance(Importance::Normal)] {
+        ids.reverse();
+        office.act(&order(&command, &ids)).await.unwrap();
+    }
+}
+
+async fn take_some_in(office: &Store, n: usize) {
+    let ids = new_letters(office, "main", n).await;
+    let back: Vec<Arrival> = arrivals_of(n + 1).iter().zip(&ids).map(|(new, id)| new.twin().returning(*id)).collect();
+    record(office, "main", &back).await;
+}
+
+/// Two processes of one queue, each redelivered something and each with batches to forget.
+async fn intakes_never_wait_in_a_circle(ledger: &Ledger) {
+    let other = ledger.second_office().await;
+    let work = async |office: &Store| {
+        let mut settled = Vec::new();
+        for _ in 0..25 {
+            let arrivals = [an_arrival(), an_arrival().again()];
+            let batch = IntakeBatch { settled: &settled, ..batch("main", &arrivals) };
+            office.record(&batch).await.unwrap();
+            settled = vec![batch.id];
+        }
+    };
+    tokio::join!(work(ledger), work(&other));
+}
+
+/// Thousands of letters named in two orders.
+async fn orders_for_the_same_thousands_do_not_meet_in_a_circle(ledger: &Ledger) {
+    let ids = ledger.take_in_many(1_500).await;
+    let reversed: Vec<LetterId> = ids.iter().rev().copied().collect();
+    let other = ledger.second_office().await;
+    let command = Command::SetImportance(Importance::Low);
+    let (one, two) = (order(&command, &ids), order(&command, &reversed));
+    let (one, two) = in_line(ledger, ledger.act(&one), other.act(&two)).await;
+    assert_eq!((one.unwrap().done.len(), two.unwrap().done.len()), (1_500, 1_500));
+}
+
+on_both!(
+    of_two_people_who_discard_one_is_told_no,
+    what_comes_back_while_it_is_marked_is_open,
+    a_retry_that_is_cancelled_is_not_claimed,
+    no_retry_is_claimed_twice,
+    writers_never_wait_in_a_circle,
+    intakes_never_wait_in_a_circle,
+    orders_for_the_same_thousands_do_not_meet_in_a_circle,
+);

@@ -1,0 +1,184 @@
+//! What the ledger ought to say, worked out the plain way: all letters in memory, every question a walk over them.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use dead_letter_office::{
+    domain::{
+        command::Command,
+        filter::{Cursor, FacetCount, HistogramBar, LetterFilter, Sort},
+        letter::{Importance, LetterId, Status},
+        time::Timestamp,
+    },
+    store::{Arrival, SLICE},
+};
+
+#[derive(Clone, Debug)]
+pub struct ModelLetter {
+    pub broker: String,
+    pub arrival: Arrival,
+    pub status: Status,
+    pub importance: Importance,
+    pub received_at: Timestamp,
+    /// Its retry is being published.
+    pub claimed: bool,
+}
+
+#[derive(Default)]
+pub struct Model {
+    pub letters: BTreeMap<LetterId, ModelLetter>,
+}
+
+impl Model {
+    pub fn take_in(&mut self, broker: &str, arrival: &Arrival) {
+        let letter = ModelLetter {
+            broker: broker.to_owned(),
+            arrival: arrival.clone(),
+            status: Status::Open,
+            importance: arrival.importance,
+            received_at: arrival.received_at,
+            claimed: false,
+        };
+        self.letters.insert(arrival.id, letter);
+    }
+
+    pub fn comes_back(&mut self, id: LetterId, arrival: &Arrival) {
+        let Some(letter) = self.letters.get_mut(&id) else { return };
+        let waits = letter.status == Status::Scheduled && !letter.claimed;
+        letter.arrival.failure = arrival.failure.clone();
+        letter.received_at = arrival.received_at;
+        letter.status = if waits { Status::Scheduled } else { Status::Open };
+        letter.claimed = false;
+    }
+
+    pub fn act(&mut self, command: &Command, ids: &[LetterId]) {
+        for id in ids {
+            let Some(letter) = self.letters.get_mut(id) else { continue };
+            match (command, letter.status) {
+                (Command::Retry { .. }, Status::Open | Status::Scheduled) if !letter.claimed => {
+                    letter.status = Status::Scheduled;
+                }
+                (Command::Discard { .. }, Status::Open) => letter.status = Status::Discarded,
+                (Command::Reopen, Status::Scheduled | Status::Discarded) if !letter.claimed => {
+                    letter.status = Status::Open;
+                }
+                (Command::SetImportance(importance), _) => letter.importance = *importance,
+                _ => {}
+            }
+        }
+    }
+
+    pub fn claim(&mut self, id: LetterId) {
+        if let Some(letter) = self.letters.get_mut(&id) {
+            letter.claimed = true;
+        }
+    }
+
+    pub fn finish(&mut self, id: LetterId, status: Status) {
+        if let Some(letter) = self.letters.get_mut(&id).filter(|letter| letter.claimed) {
+            (letter.status, letter.claimed) = (status, false);
+        }
+    }
+}
+
+impl Model {
+    /// All letters that a filter lets through, in order.
+    pub fn list(&self, filter: &LetterFilter, sort: Sort) -> Vec<Cursor> {
+        let mut cursors: Vec<Cursor> = self
+            .matching(filter)
+            .filter(|(_, letter)| in_time(filter, letter.received_at))
+            .map(|(id, letter)| Cursor { received_at: letter.received_at, id })
+            .collect();
+        cursors.sort_by_key(|cursor| (cursor.received_at, cursor.id));
+        if sort == Sort::Newest {
+            cursors.reverse();
+        }
+        cursors
+    }
+
+    pub fn facets(&self) -> Vec<FacetCount> {
+        let mut facets: Vec<FacetCount> = Vec::new();
+        for letter in self.letters.values() {
+            let facet = FacetCount {
+                broker: letter.broker.clone(),
+                queue: letter.arrival.failure.queue.clone(),
+                reason: letter.arrival.failure.reason,
+                status: letter.status,
+                importance: letter.importance,
+                count: 1,
+            };
+            match facets.iter_mut().find(|known| FacetCount { count: 1, ..(*known).clone() } == facet) {
+                Some(known) => known.count += 1,
+                None => facets.push(facet),
+            }
+        }
+        facets
+    }
+
+    /// Letters by slices of time; the filter's own times are not looked at.
+    pub fn histogram(
+        &self,
+        filter: &LetterFilter,
+        from: Timestamp,
+        to: Timestamp,
+        width: Duration,
+    ) -> Vec<HistogramBar> {
+        let starts = std::iter::successors(Some(from.floor_to(width)), |start| Some(start.plus(width)));
+        let end = to.plus(SLICE - Duration::from_micros(1)).floor_to(SLICE);
+        starts
+            .take_while(|start| *start < to)
+            .map(|start| HistogramBar { from: start, counts: self.bar(filter, start, start.plus(width).min(end)) })
+            .collect()
+    }
+
+    fn bar(&self, filter: &LetterFilter, from: Timestamp, to: Timestamp) -> [u64; 4] {
+        let mut counts = [0; 4];
+        for (_, letter) in self.matching(filter) {
+            if (from..to).contains(&letter.received_at) {
+                counts[Importance::ALL.iter().position(|importance| *importance == letter.importance).unwrap()] += 1;
+            }
+        }
+        counts
+    }
+
+    pub fn oldest_open(&self) -> Vec<(Importance, Timestamp)> {
+        let oldest = |importance: &Importance| {
+            let open = self.letters.values().filter(|letter| letter.status == Status::Open);
+            open.filter(|letter| letter.importance == *importance).map(|letter| letter.received_at).min()
+        };
+        Importance::ALL.iter().filter_map(|importance| Some((*importance, oldest(importance)?))).collect()
+    }
+
+    fn matching(&self, filter: &LetterFilter) -> impl Iterator<Item = (LetterId, &ModelLetter)> {
+        let queue_matches = |letter: &ModelLetter| {
+            let queue = letter.arrival.failure.queue.as_deref().unwrap_or_default();
+            filter.queues.is_empty() || filter.queues.iter().any(|glob| glob_matches(glob, queue))
+        };
+        self.letters.iter().map(|(id, letter)| (*id, letter)).filter(move |(_, letter)| {
+            lets_through(&filter.statuses, &letter.status)
+                && lets_through(&filter.importances, &letter.importance)
+                && lets_through(&filter.brokers, &letter.broker)
+                && lets_through(&filter.reasons, &letter.arrival.failure.reason)
+                && queue_matches(letter)
+        })
+    }
+}
+
+fn in_time(filter: &LetterFilter, at: Timestamp) -> bool {
+    filter.since.is_none_or(|since| since <= at) && filter.until.is_none_or(|until| at < until)
+}
+
+fn lets_through<T: PartialEq>(wanted: &[T], value: &T) -> bool {
+    wanted.is_empty() || wanted.contains(value)
+}
+
+fn glob_matches(glob: &str, name: &str) -> bool {
+    let mut rest = name.chars();
+    match glob.chars().next() {
+        None => name.is_empty(),
+        Some('*') => glob_matches(&glob[1..], name) || (rest.next().is_some() && glob_matches(glob, rest.as_str())),
+        Some(wanted) => {
+            rest.next().is_some_and(|c| wanted == '?' || wanted == c)
+                && glob_matches(&glob[wanted.len_utf8()..], rest.as_str())
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Opening, migrating, and whether the ledger can be used.
+
+use dead_letter_office::store::{Store, StoreError};
+
+use super::{
+    ledger::{Ledger, sqlite_url},
+    make::an_arrival,
+};
+
+async fn a_migrated_ledger_is_ready(ledger: &Ledger) {
+    ledger.check_version().await.unwrap();
+    ledger.check_writable().await.unwrap();
+    ledger.ping().await.unwrap();
+}
+
+async fn migrating_again_changes_nothing(ledger: &Ledger) {
+    let id = ledger.take_in_new(an_arrival()).await;
+    ledger.second_office().await.migrate().await.unwrap();
+    assert!(ledger.summary(id).await.unwrap().is_some());
+}
+
+async fn what_is_stored_is_there_after_a_restart(ledger: &Ledger) {
+    let id = ledger.take_in_new(an_arrival()).await;
+    let reopened = ledger.second_office().await;
+    assert_eq!(reopened.summary(id).await.unwrap(), ledger.summary(id).await.unwrap());
+}
+
+/// The version is wrong, and the error says what to do.
+async fn check_version_error(ledger: &Ledger, what_to_do: &str) {
+    let error = ledger.check_version().await.unwrap_err();
+    assert!(error.to_string().contains(what_to_do), "{error}");
+    assert!(!error.is_outage());
+}
+
+async fn an_empty_database_wants_to_be_migrated(ledger: &Ledger) {
+    ledger.tamper("DROP TABLE _sqlx_migrations").await;
+    check_version_error(ledger, "run `dlo migrate`").await;
+}
+
+async fn an_older_ledger_wants_to_be_migrated(ledger: &Ledger) {
+    ledger.tamper("UPDATE _sqlx_migrations SET version = 0").await;
+    check_version_error(ledger, "run `dlo migrate`").await;
+}
+
+async fn a_newer_ledger_wants_a_newer_program(ledger: &Ledger) {
+    ledger.tamper("UPDATE _sqlx_migrations SET version = 9999").await;
+    check_version_error(ledger, "a newer dlo").await;
+    assert!(matches!(ledger.migrate().await.unwrap_err(), StoreError::Migration(_)));
+}
+
+on_both!(
+    a_migrated_ledger_is_ready,
+    migrating_again_changes_nothing,
+    what_is_stored_is_there_after_a_restart,
+    an_empty_database_wants_to_be_migrated,
+    an_older_ledger_wants_to_be_migrated,
+    a_newer_ledger_wants_a_newer_program,
+);
+
+#[tokio::test]
+async fn a_sqlite_file_is_made_where_there_is_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(&sqlite_url(&directory.path().join("new.db"))).await.unwrap();
+    store.migrate().await.unwrap();
+    store.check_writable().await.unwrap();
+}
+
+/// What answers the check must have been on disk once, or a full disk is noticed only by what it cannot store.
+#[tokio::test]
+async fn whether_it_can_be_written_is_tried_by_writing() {
+    let ledger = Ledger::sqlite().await;
+    let log = ledger.url().trim_start_matches("sqlite://").to_owned() + "-wal";
+    let written = || std::fs::metadata(&log).map_or(0, |log| log.len());
+    let before = written();
+    ledger.check_writable().await.unwrap();
+    assert!(written() > before);
+}
+
+#[tokio::test]
+async fn what_is_no_address_of_a_ledger_is_refused() {
+    for url in ["", "ledger.db", "mysql://localhost/dlo", "postgres://local host/", "sqlite://a.db?mode=odd"] {
+        let Err(error) = Store::open(url).await else { panic!("{url} was opened") };
+        assert!(matches!(error, StoreError::Url(_)), "{url}: {error}");
+    }
+}

@@ -1,0 +1,194 @@
+//! Letters live random lives; all the while the ledger says of them what a plain model says.
+//!
+//! A failure names its seed; put it into `SEEDS` to live that life again.
+
+use std::time::Duration;
+
+use dead_letter_office::{
+    domain::{
+        command::Command,
+        death::Reason,
+        filter::{Cursor, LetterFilter, PageRequest, Sort},
+        letter::{Importance, LetterId, Status},
+        retry::RetryOutcome,
+        time::Timestamp,
+    },
+    store::{Arrival, Recorded, SLICE},
+};
+use fastrand::Rng;
+
+use super::{
+    ledger::{Ledger, RETRY_NOW, record},
+    make::{Make, NOON, an_arrival, id},
+    model::Model,
+};
+
+const BROKERS: [&str; 2] = ["main", "other"];
+const QUEUES: [&str; 6] = ["orders", "orders.eu", "texts.a", "texts.b", "ö", ""];
+const GLOBS: [&str; 8] = ["orders", "orders*", "texts.?", "*", "?", "*.a", "none", "*e*s*"];
+/// Moments around the edges of slices, few enough for many letters to share one.
+const MOMENTS: [u64; 8] = [0, 1, 299_999_999, 300_000_000, 300_000_001, 900_000_000, 86_400_000_000, 90_000_000_007];
+
+fn moment(rng: &mut Rng) -> Timestamp {
+    NOON.plus(Duration::from_micros(*pick(rng, &MOMENTS)))
+}
+
+fn pick<'a, T>(rng: &mut Rng, from: &'a [T]) -> &'a T {
+    &from[rng.usize(..from.len())]
+}
+
+fn some<T: Clone>(rng: &mut Rng, from: &[T]) -> Vec<T> {
+    if rng.bool() {
+        Vec::new()
+    } else {
+        rng.choose_multiple(from, rng.clone().usize(1..=from.len().min(3))).into_iter().cloned().collect()
+    }
+}
+
+struct Life<'a> {
+    ledger: &'a Ledger,
+    model: Model,
+    rng: Rng,
+}
+
+impl Life<'_> {
+    async fn goes_on(&mut self) {
+        match self.rng.u8(..10) {
+            0..3 => self.take_in().await,
+            3 => self.come_back().await,
+            4..7 => self.act().await,
+            7 => self.publish().await,
+            _ => self.check().await,
+        }
+    }
+
+    fn arrival(&mut self) -> Arrival {
+        let (queue, reason) = (*pick(&mut self.rng, &QUEUES), *pick(&mut self.rng, Reason::ALL));
+        let arrival = an_arrival().reason(reason).importance(*pick(&mut self.rng, Importance::ALL));
+        let arrival = arrival.received(moment(&mut self.rng));
+        if queue.is_empty() { arrival.of_unknown_queue() } else { arrival.queue(queue) }
+    }
+
+    async fn take_in(&mut self) {
+        let broker = pick(&mut self.rng, &BROKERS);
+        let arrivals: Vec<Arrival> = (0..self.rng.usize(1..12)).map(|_| self.arrival()).collect();
+        record(self.ledger, broker, &arrivals).await;
+        arrivals.iter().for_each(|arrival| self.model.take_in(broker, arrival));
+    }
+
+    async fn come_back(&mut self) {
+        let broker = pick(&mut self.rng, &BROKERS);
+        let arrivals: Vec<Arrival> = self.a_few_letters().into_iter().map(|id| self.arrival().returning(id)).collect();
+        let recorded = record(self.ledger, broker, &arrivals).await;
+        for (arrival, recorded) in arrivals.iter().zip(recorded) {
+            match recorded {
+                Recorded::CameBack(id) => self.model.comes_back(id, arrival),
+                _ => self.model.take_in(broker, arrival),
+            }
+        }
+    }
+
+    fn a_few_letters(&mut self) -> Vec<LetterId> {
+        let n = self.rng.usize(1..20);
+        self.rng.choose_multiple(self.model.letters.keys().copied(), n)
+    }
+
+    async fn act(&mut self) {
+        let commands = [
+            RETRY_NOW,
+            Command::Retry { delay: Duration::ZERO, queue: Some("other".to_owned()) },
+            Command::Discard { note: Some("n".to_owned()) },
+            Command::Reopen,
+            Command::SetImportance(*pick(&mut self.rng, Importance::ALL)),
+            Command::SetNote("n".to_owned()),
+        ];
+        let command = pick(&mut self.rng, &commands);
+        let mut ids = self.a_few_letters();
+        ids.push(LetterId::from_uuid(id()));
+        let report = self.ledger.command(command, &ids).await;
+        // Whether it takes a command has tests of its own; here it matters what follows.
+        self.model.act(command, &report.done);
+    }
+
+    async fn publish(&mut self) {
+        let limit = self.rng.usize(1..30);
+        let claimed = self.ledger.claim_due_retries("main", NOON, SLICE, limit).await.unwrap();
+        claimed.iter().for_each(|retry| self.model.claim(retry.id));
+        if self.rng.bool() {
+            // It comes back before it is marked.
+            self.come_back().await;
+        }
+        let (outcome, status) = match self.rng.bool() {
+            true => (RetryOutcome::Confirmed, Status::Retried),
+            false => (RetryOutcome::Failed("refused".to_owned()), Status::Open),
+        };
+        self.ledger.finish(&claimed, outcome).await;
+        claimed.iter().for_each(|retry| self.model.finish(retry.id, status));
+    }
+
+    fn filter(&mut self) -> LetterFilter {
+        let rng = &mut self.rng;
+        LetterFilter {
+            statuses: some(rng, Status::ALL),
+            importances: some(rng, Importance::ALL),
+            brokers: some(rng, &BROKERS.map(str::to_owned)),
+            queues: some(rng, &GLOBS.map(str::to_owned)),
+            reasons: some(rng, Reason::ALL),
+            since: rng.bool().then(|| moment(rng)),
+            until: rng.bool().then(|| moment(rng)),
+        }
+    }
+
+    async fn check(&mut self) {
+        let filter = self.filter();
+        let sort = *pick(&mut self.rng, &[Sort::Newest, Sort::Oldest]);
+        let limit = self.rng.usize(1..10);
+        let expected = self.model.list(&filter, sort);
+        assert_eq!(self.ledger.count(&filter).await.unwrap(), expected.len() as u64, "count of {filter:?}");
+        assert_eq!(all_pages(self.ledger, &filter, sort, limit).await, expected, "{sort:?} {limit} of {filter:?}");
+        self.check_summaries(&filter).await;
+    }
+
+    async fn check_summaries(&mut self, filter: &LetterFilter) {
+        let (from, to) = (moment(&mut self.rng), moment(&mut self.rng));
+        let width = SLICE * self.rng.u32(1..30);
+        let bars = self.ledger.histogram(filter, from, to, width).await.unwrap();
+        assert_eq!(bars, self.model.histogram(filter, from, to, width), "{filter:?} {from:?} {to:?} {width:?}");
+        assert_eq!(self.ledger.oldest_open().await.unwrap(), self.model.oldest_open());
+        let key = |facet: &dead_letter_office::domain::filter::FacetCount| format!("{facet:?}");
+        let (mut facets, mut expected) = (self.ledger.facets().await.unwrap(), self.model.facets());
+        facets.sort_by_key(key);
+        expected.sort_by_key(key);
+        assert_eq!(facets, expected);
+    }
+}
+
+/// A list, page by page.
+async fn all_pages(ledger: &Ledger, filter: &LetterFilter, sort: Sort, limit: usize) -> Vec<Cursor> {
+    let mut all = Vec::new();
+    let mut after = None;
+    loop {
+        let page = ledger.letters(filter, &PageRequest { sort, after, limit }).await.unwrap();
+        assert!(page.items.len() == limit || page.next.is_none());
+        all.extend(page.items.iter().map(|item| Cursor { received_at: item.received_at, id: item.id }));
+        after = page.next;
+        if after.is_none() {
+            return all;
+        }
+    }
+}
+
+async fn live(ledger: &Ledger, seed: u64) {
+    eprintln!("seed {seed}");
+    let mut life = Life { ledger, model: Model::default(), rng: Rng::with_seed(seed) };
+    for _ in 0..150 {
+        life.goes_on().await;
+    }
+    ledger.audit().await;
+}
+
+async fn the_ledger_says_what_the_model_says(ledger: &Ledger) {
+    live(ledger, fastrand::u64(..)).await;
+}
+
+on_both!(the_ledger_says_what_the_model_says);
