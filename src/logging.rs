@@ -1,5 +1,7 @@
 //! The log: lines for a terminal, or JSON for a collector.
 
+use std::io::IsTerminal;
+
 use anyhow::Context;
 use tracing_subscriber::EnvFilter;
 
@@ -16,7 +18,11 @@ pub fn start(config: &LogConfig) -> anyhow::Result<()> {
             config.filter
         )
     })?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false);
     match config.format {
         LogFormat::Text => builder.init(),
         LogFormat::Json => builder.json().init(),

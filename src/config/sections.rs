@@ -83,7 +83,8 @@ impl Default for DecodeConfig {
 pub struct LogConfig {
     /// `text` or `json`.
     pub format: LogFormat,
-    /// What to log, in the words of `tracing`'s filters: `info`, `debug`, `dead_letter_office=debug,info`.
+    /// What to log, in the words of `tracing`'s filters: `info`, `debug`, `dead_letter_office=debug,info`. The AMQP
+    /// client is left out by default: it calls a question that was answered "no" an error.
     pub filter: String,
 }
 
@@ -96,7 +97,7 @@ pub enum LogFormat {
 
 impl Default for LogConfig {
     fn default() -> Self {
-        Self { format: LogFormat::Text, filter: "info".to_owned() }
+        Self { format: LogFormat::Text, filter: "info,lapin=off".to_owned() }
     }
 }
 

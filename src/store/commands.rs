@@ -1,6 +1,6 @@
 //! Carrying out what a person decided.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use sqlx::QueryBuilder;
 use uuid::Uuid;
@@ -59,8 +59,7 @@ impl Store {
 
 async fn carry_out(tx: &mut Tx, scope: &mut FacetScope<'_>, order: &Order<'_>) -> Result<CommandReport, StoreError> {
     let mut report = CommandReport::default();
-    let standings: HashMap<LetterId, Standing> =
-        standing::lock(tx, order.ids).await?.into_iter().map(|standing| (standing.id, standing)).collect();
+    let standings = standing::lock(tx, order.ids).await?;
     let mut accepted = Vec::new();
     let mut seen = HashSet::new();
     for id in order.ids.iter().filter(|id| seen.insert(**id)) {
@@ -69,6 +68,7 @@ async fn carry_out(tx: &mut Tx, scope: &mut FacetScope<'_>, order: &Order<'_>) -
             Err(refusal) => report.refused.push((*id, refusal)),
         }
     }
+    write_history(tx, &accepted, order).await?;
     apply(tx, scope, &accepted, order).await?;
     report.done = accepted.iter().map(|standing| standing.id).collect();
     Ok(report)
@@ -114,12 +114,12 @@ async fn apply(
         }
         Command::SetImportance(importance) => {
             set(tx, &ids, "importance_by", Some("manual")).await?;
-            let change = |key: &mut FacetKey| key.importance = *importance;
+            let change = |_: &Standing, key: &mut FacetKey| key.importance = *importance;
             standing::change_facets(tx, scope, accepted, change).await?;
         }
         Command::SetNote(note) => set(tx, &ids, "note", Some(note.as_str()).filter(|note| !note.is_empty())).await?,
     }
-    write_history(tx, accepted, order).await
+    Ok(())
 }
 
 async fn schedule(

@@ -8,6 +8,7 @@ use super::{
     SLICE, Store, StoreError,
     db::on,
     facets::{FacetId, Matching},
+    rows::parse,
 };
 use crate::domain::{
     filter::{HistogramBar, LetterFilter},
@@ -59,21 +60,19 @@ impl Store {
 
     /// When the oldest open letter of each importance was received.
     pub async fn oldest_open(&self) -> Result<Vec<(Importance, Timestamp)>, StoreError> {
-        let open = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
-        let mut oldest: BTreeMap<Importance, Timestamp> = BTreeMap::new();
-        for (facet, key, _) in self.matching(&open).await?.facets {
-            let Some(received_at) = self.oldest_in(facet).await? else { continue };
-            let entry = oldest.entry(key.importance).or_insert(received_at);
-            *entry = received_at.min(*entry);
+        // One step into the index for each facet, all in one statement.
+        const OLDEST: &str = "SELECT importance, min(oldest) FROM (
+                SELECT f.importance, (SELECT min(l.received_at) FROM letters l WHERE l.facet_id = f.id) AS oldest
+                FROM facets f WHERE f.status = $1 AND f.count > 0
+            ) AS open WHERE oldest IS NOT NULL GROUP BY importance";
+        let rows: Vec<(String, i64)> =
+            on!(self.db.reader(), |pool| sqlx::query_as(OLDEST).bind(Status::Open.as_str()).fetch_all(pool).await?);
+        let mut oldest = Vec::with_capacity(rows.len());
+        for (importance, received_at) in rows {
+            oldest.push((parse("an importance", &importance)?, Timestamp::from_micros(received_at)));
         }
-        Ok(oldest.into_iter().collect())
-    }
-
-    async fn oldest_in(&self, facet: FacetId) -> Result<Option<Timestamp>, StoreError> {
-        const OLDEST: &str = "SELECT min(received_at) FROM letters WHERE facet_id = $1";
-        let micros: Option<i64> =
-            on!(self.db.reader(), |pool| sqlx::query_scalar(OLDEST).bind(facet.0).fetch_one(pool).await?);
-        Ok(micros.map(Timestamp::from_micros))
+        oldest.sort_unstable();
+        Ok(oldest)
     }
 
     async fn count_rows(&self, matching: &Matching, from: Timestamp, to: Timestamp) -> Result<u64, StoreError> {

@@ -74,6 +74,10 @@ impl Db {
         if url.starts_with("sqlite:") {
             return Self::open_sqlite(url).await;
         }
+        // The driver itself takes an address of any kind and tries to reach a Postgres there.
+        if !url.starts_with("postgres:") && !url.starts_with("postgresql:") {
+            return Err(StoreError::Url("it takes sqlite://… or postgres://…".to_owned()));
+        }
         let options = PgConnectOptions::from_str(url)
             .map_err(|error| StoreError::Url(error.to_string()))?
             .application_name("dlo");

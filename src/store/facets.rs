@@ -1,7 +1,7 @@
 //! Facets: what letters are filtered and counted by.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{Mutex, PoisonError},
 };
 
@@ -73,6 +73,14 @@ pub(super) struct FacetScope<'a> {
 }
 
 impl FacetScope<'_> {
+    /// Makes those that are new, in the one order in which everybody makes them.
+    pub(super) async fn make_all(&mut self, tx: &mut Tx, keys: BTreeSet<FacetKey>) -> Result<(), StoreError> {
+        for key in &keys {
+            self.id(tx, key).await?;
+        }
+        Ok(())
+    }
+
     pub(super) async fn id(&mut self, tx: &mut Tx, key: &FacetKey) -> Result<FacetId, StoreError> {
         if let Some(id) = self.known.get(key).or_else(|| self.made.get(key).copied()) {
             return Ok(id);

@@ -24,13 +24,17 @@ mod standing;
 mod tally;
 mod unsettled;
 
+use std::cmp::Ordering;
+
+use sqlx::error::DatabaseError;
 use thiserror::Error;
+use uuid::Uuid;
 
 pub use commands::Order;
 pub use record::{Arrival, Fingerprint, IntakeBatch, Recorded};
 pub use unsettled::Settled;
 
-use db::{Db, Either, on};
+use db::{Db, Either, Sql, on};
 use facets::FacetIds;
 
 /// Width of the slices that counts over time are kept in.
@@ -53,8 +57,11 @@ pub enum StoreError {
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         match error {
-            sqlx::Error::Database(_) if !is_outage(&error) => Self::Statement(error),
-            error => Self::Unavailable(error),
+            error if is_outage(&error) => Self::Unavailable(error),
+            sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => {
+                Self::Unreadable { what: "a value", why: error.to_string() }
+            }
+            error => Self::Statement(error),
         }
     }
 }
@@ -66,17 +73,30 @@ impl StoreError {
     }
 }
 
-/// Errors that the database reports although the statement is right: it is shutting down, out of connections, out of
-/// disk, locked or read-only at the moment.
+/// Errors although the statement is right: nothing answers, or the database is shutting down, out of connections, out
+/// of disk, locked or read-only at the moment.
 fn is_outage(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Database(error) => is_outage_of_database(&**error),
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::Protocol(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed
+        | sqlx::Error::BeginFailed => true,
+        _ => false,
+    }
+}
+
+fn is_outage_of_database(error: &dyn DatabaseError) -> bool {
     /// Classes of SQLSTATE (<https://www.postgresql.org/docs/current/errcodes-appendix.html>): connection exception,
     /// serialization failure, insufficient resources, operator intervention, system error; and read-only.
     const POSTGRES: [&str; 6] = ["08", "40", "53", "57", "58", "25006"];
     /// SQLITE_BUSY, LOCKED, READONLY, IOERR, CORRUPT, FULL, CANTOPEN (<https://www.sqlite.org/rescode.html>).
     const SQLITE: [u32; 7] = [5, 6, 8, 10, 11, 13, 14];
-    let Some(database) = error.as_database_error() else { return true };
-    let Some(code) = database.code() else { return false };
-    if database.try_downcast_ref::<sqlx::postgres::PgDatabaseError>().is_some() {
+    let Some(code) = error.code() else { return false };
+    if error.try_downcast_ref::<sqlx::postgres::PgDatabaseError>().is_some() {
         return POSTGRES.iter().any(|class| code.starts_with(class));
     }
     // The extended code's lowest byte is the primary code.
@@ -108,22 +128,35 @@ impl Store {
 
     /// Fails unless the ledger is at this version.
     pub async fn check_version(&self) -> Result<(), StoreError> {
-        const APPLIED: &str = "SELECT max(version) FROM _sqlx_migrations WHERE success";
         let newest = match self.db.reader() {
             Either::Sqlite(_) => sqlx::migrate!("migrations/sqlite"),
             Either::Postgres(_) => sqlx::migrate!("migrations/postgres"),
-        }
-        .iter()
-        .map(|migration| migration.version)
-        .max();
-        let applied: Option<i64> = on!(self.db.reader(), |pool| sqlx::query_scalar(APPLIED).fetch_one(pool).await?);
-        if applied == newest {
-            return Ok(());
-        }
-        Err(StoreError::Unreadable {
-            what: "a schema",
-            why: format!("it is at version {applied:?}, this program needs {newest:?}; run `dlo migrate`"),
-        })
+        };
+        let newest = newest.iter().map(|migration| migration.version).max().unwrap_or(0);
+        let applied = self.applied_version().await?;
+        let what_to_do = match applied.cmp(&newest) {
+            Ordering::Equal => return Ok(()),
+            Ordering::Less => "run `dlo migrate`",
+            Ordering::Greater => "it needs a newer dlo",
+        };
+        let why = format!("it is at version {applied}, this program is made for {newest}; {what_to_do}");
+        Err(StoreError::Unreadable { what: "a schema", why })
+    }
+
+    /// The version of the ledger, 0 where nothing has been migrated yet.
+    async fn applied_version(&self) -> Result<i64, StoreError> {
+        const MIGRATED: Sql = Sql {
+            sqlite: "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations')",
+            postgres: "SELECT to_regclass('_sqlx_migrations') IS NOT NULL",
+        };
+        const APPLIED: &str = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations WHERE success";
+        let migrated = MIGRATED.pick(self.db.reader());
+        Ok(on!(self.db.reader(), |pool| {
+            match sqlx::query_scalar(migrated).fetch_one(pool).await? {
+                true => sqlx::query_scalar(APPLIED).fetch_one(pool).await?,
+                false => 0,
+            }
+        }))
     }
 
     /// Whether the ledger answers.
@@ -133,9 +166,17 @@ impl Store {
     }
 
     /// Whether the ledger can be written at this moment: what is consumed has to be stored.
+    ///
+    /// It writes and takes that back: a statement that finds nothing to write succeeds also on a full disk.
     pub async fn check_writable(&self) -> Result<(), StoreError> {
+        const WRITE: &str = "INSERT INTO jobs (id, created_at, actor, action, state, total, done, failed, errors)
+            VALUES ($1, 0, '', '', '', 0, 0, 0, '')";
+        const TAKE_BACK: &str = "DELETE FROM jobs WHERE id = $1";
         let mut tx = self.db.begin().await?;
-        on!(&mut tx, |tx| sqlx::query("DELETE FROM jobs WHERE created_at < 0").execute(&mut **tx).await.map(drop)?);
+        on!(&mut tx, |tx| {
+            sqlx::query(WRITE).bind(Uuid::nil()).execute(&mut **tx).await?;
+            sqlx::query(TAKE_BACK).bind(Uuid::nil()).execute(&mut **tx).await?;
+        });
         tx.commit().await
     }
 }

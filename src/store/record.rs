@@ -1,7 +1,5 @@
 //! Taking letters in: one batch, one commit.
 
-use std::collections::{HashMap, HashSet};
-
 use sqlx::QueryBuilder;
 use uuid::Uuid;
 
@@ -9,13 +7,14 @@ use super::{
     Store, StoreError,
     db::{Tx, on},
     facets::{FacetId, FacetKey, FacetScope},
-    returned,
+    returned::Returning,
     rows::bigint,
     tally::Tally,
     unsettled::{self, Settled, Unsettled},
 };
 use crate::{
     domain::{
+        actor::Actor,
         death::Failure,
         history::Event,
         letter::{Importance, LetterId, Status},
@@ -86,22 +85,33 @@ impl Store {
         let mut scope = self.facet_scope();
         let mut tally = Tally::default();
 
+        let mut known = Unsettled::default();
+        if batch.arrivals.iter().any(|arrival| arrival.redelivered) {
+            known = Unsettled::load(&mut tx, batch).await?;
+        }
         unsettled::forget(&mut tx, batch.settled).await?;
-        let recorded = sort_out(&mut tx, batch).await?;
-        let pairs = || batch.arrivals.iter().zip(&recorded);
+        let mut returning = Returning::lock(&mut tx, batch).await?;
+        let recorded = sort_out(batch, &mut known, &returning);
+        if !unsettled::remember(&mut tx, batch, &recorded).await? {
+            return unsettled::recall(&mut tx, batch).await;
+        }
+        known.save(&mut tx).await?;
+        note_redeliveries(&mut tx, batch, &recorded).await?;
 
-        let new: Vec<&Arrival> =
-            pairs().filter(|(_, recorded)| matches!(recorded, Recorded::New(_))).map(|(arrival, _)| arrival).collect();
-        insert(&mut tx, &mut scope, &mut tally, batch.broker, &new).await?;
-        for (arrival, recorded) in pairs() {
-            if let Recorded::CameBack(id) = recorded {
-                returned::reopen(&mut tx, &mut scope, &mut tally, *id, arrival).await?;
+        let (mut new, mut came_back) = (Vec::new(), Vec::new());
+        for (arrival, recorded) in batch.arrivals.iter().zip(&recorded) {
+            match recorded {
+                Recorded::New(_) => new.push((open_facet(batch.broker, arrival, arrival.importance), arrival)),
+                Recorded::CameBack(id) => came_back.push((*id, arrival)),
+                Recorded::Redelivered(_) => {}
             }
         }
-        note_redeliveries(&mut tx, batch, &recorded).await?;
-        let entries = pairs().map(|(arrival, recorded)| (arrival.fingerprint, recorded.letter()));
-        unsettled::remember(&mut tx, batch, entries).await?;
-
+        let facets = new.iter().map(|(key, _)| key.clone()).chain(returning.facets(&came_back)).collect();
+        scope.make_all(&mut tx, facets).await?;
+        insert(&mut tx, &mut scope, &mut tally, &new).await?;
+        for (id, arrival) in came_back {
+            returning.reopen(&mut tx, &mut scope, &mut tally, id, arrival).await?;
+        }
         tally.apply(&mut tx).await?;
         tx.commit().await?;
         scope.committed();
@@ -110,43 +120,28 @@ impl Store {
 }
 
 /// Tells new letters from those that came back and from mere redeliveries.
-async fn sort_out(tx: &mut Tx, batch: &IntakeBatch<'_>) -> Result<Vec<Recorded>, StoreError> {
-    let mut known = Unsettled::default();
-    if batch.arrivals.iter().any(|arrival| arrival.redelivered) {
-        known = Unsettled::load(tx, batch.broker, batch.queue).await?;
-    }
-    let claims: Vec<&Arrival> = batch.arrivals.iter().filter(|arrival| arrival.returning.is_some()).collect();
-    let returning: HashSet<LetterId> = returned::genuine(tx, batch.broker, &claims).await?;
-    let mut recorded = Vec::with_capacity(batch.arrivals.len());
-    for arrival in batch.arrivals {
+fn sort_out(batch: &IntakeBatch<'_>, known: &mut Unsettled, returning: &Returning) -> Vec<Recorded> {
+    let mut sort = |arrival: &Arrival| {
         let has_message_id = arrival.message.properties.message_id.is_some();
         let duplicate = if arrival.redelivered { known.take(arrival.fingerprint, has_message_id) } else { None };
-        recorded.push(match (duplicate, arrival.returning) {
+        match (duplicate, arrival.returning) {
             (Some(letter), _) => Recorded::Redelivered(letter),
-            (None, Some(letter)) if returning.contains(&arrival.id) => Recorded::CameBack(letter),
+            (None, Some(letter)) if returning.is_genuine(arrival) => Recorded::CameBack(letter),
             _ => Recorded::New(arrival.id),
-        });
-    }
-    known.save(tx).await?;
-    Ok(recorded)
+        }
+    };
+    batch.arrivals.iter().map(&mut sort).collect()
 }
 
 async fn insert(
     tx: &mut Tx,
     scope: &mut FacetScope<'_>,
     tally: &mut Tally,
-    broker: &str,
-    arrivals: &[&Arrival],
+    arrivals: &[(FacetKey, &Arrival)],
 ) -> Result<(), StoreError> {
-    let mut facets: HashMap<FacetKey, FacetId> = HashMap::new();
     let mut rows = Vec::with_capacity(arrivals.len());
-    for arrival in arrivals {
-        let key = open_facet(broker, arrival, arrival.importance);
-        let facet = match facets.get(&key) {
-            Some(facet) => *facet,
-            None => scope.id(tx, &key).await?,
-        };
-        facets.insert(key, facet);
+    for (key, arrival) in arrivals {
+        let facet = scope.id(tx, key).await?;
         tally.add(facet, arrival.received_at);
         rows.push((facet, *arrival));
     }
@@ -226,7 +221,7 @@ async fn note_redeliveries(tx: &mut Tx, batch: &IntakeBatch<'_>, recorded: &[Rec
                 letter: *letter,
                 at: batch.recorded_at,
                 event: Event::Redelivered,
-                by: crate::domain::actor::Actor::OFFICE,
+                by: Actor::OFFICE,
                 detail: DETAIL.to_owned(),
             }),
             _ => None,

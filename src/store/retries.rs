@@ -11,7 +11,7 @@ use super::{
     history::{self, NewEntry},
     letters::push_ids,
     rows::{ContentsRow, bigint},
-    standing::{self, Standing, to_status},
+    standing::{self, Standing},
 };
 use crate::domain::{
     actor::Actor,
@@ -102,7 +102,7 @@ impl Store {
     /// Ends the leases that a process which died has left behind, where nobody else can hold one: a SQLite ledger has
     /// one office. On Postgres they end by themselves.
     pub async fn release_abandoned_claims(&self) -> Result<(), StoreError> {
-        const RELEASE: &str = "UPDATE retries SET claimed_until = 0 WHERE claimed_until IS NOT NULL";
+        const RELEASE: &str = "UPDATE retries SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
         if let Either::Sqlite(pool) = self.db.writer() {
             sqlx::query(RELEASE).execute(pool).await?;
         }
@@ -136,7 +136,8 @@ impl Store {
         for chunk in ids.chunks(CHUNK) {
             on!(self.db.writer(), |pool| {
                 let mut update = QueryBuilder::new("UPDATE retries SET ");
-                update.push(set).push(" WHERE letter_id IN ");
+                // A retry that was asked for anew since then is another one.
+                update.push(set).push(" WHERE claimed_until IS NOT NULL AND letter_id IN ");
                 push_ids(&mut update, chunk);
                 update.build().execute(pool).await?;
             });
@@ -171,26 +172,19 @@ impl Store {
         let mut tx = self.db.begin().await?;
         let mut scope = self.facet_scope();
         let ids: Vec<LetterId> = outcomes.iter().map(|(retry, _)| retry.id).collect();
-        let standings = standing::lock(&mut tx, &ids).await?;
-        // One that failed again before its confirm was read is open already, and stays so.
-        let scheduled: HashMap<LetterId, &Standing> = standings
-            .iter()
-            .filter(|standing| standing.key.status == Status::Scheduled)
-            .map(|standing| (standing.id, standing))
-            .collect();
-        let ending = |confirmed: bool| -> Vec<&Standing> {
-            outcomes
-                .iter()
-                .filter(|(_, outcome)| (*outcome == RetryOutcome::Confirmed) == confirmed)
-                .filter_map(|(retry, _)| scheduled.get(&retry.id).copied())
-                .collect()
-        };
-        standing::change_facets(&mut tx, &mut scope, &ending(true), to_status(Status::Retried)).await?;
-        standing::change_facets(&mut tx, &mut scope, &ending(false), to_status(Status::Open)).await?;
-        note_problems(&mut tx, outcomes, &scheduled).await?;
-        let scheduled: Vec<LetterId> = scheduled.into_keys().collect();
-        unschedule(&mut tx, &scheduled).await?;
+        let mut standings = standing::lock(&mut tx, &ids).await?;
+        // One that failed again before its confirm was read is open already, or waits for a newer retry. It stays so.
+        standings.retain(|_, standing| standing.claimed_until.is_some());
+        let ended: Vec<&Standing> = standings.values().collect();
+        let ended_ids: Vec<LetterId> = standings.keys().copied().collect();
+        let problems = problems(outcomes);
         write_history(&mut tx, outcomes, now).await?;
+        note_problems(&mut tx, &problems, &standings).await?;
+        unschedule(&mut tx, &ended_ids).await?;
+        standing::change_facets(&mut tx, &mut scope, &ended, |standing, key| {
+            key.status = if problems.contains_key(&standing.id) { Status::Open } else { Status::Retried };
+        })
+        .await?;
         tx.commit().await?;
         scope.committed();
         Ok(())
@@ -224,22 +218,23 @@ pub(super) async fn unschedule(tx: &mut Tx, ids: &[LetterId]) -> Result<(), Stor
     Ok(())
 }
 
+/// Why those failed that failed.
+fn problems<'a>(outcomes: &'a [(&ClaimedRetry, RetryOutcome)]) -> HashMap<LetterId, &'a str> {
+    let failed = |(retry, outcome): &'a (&ClaimedRetry, RetryOutcome)| match outcome {
+        RetryOutcome::Confirmed => None,
+        RetryOutcome::Failed(why) => Some((retry.id, why.as_str())),
+    };
+    outcomes.iter().filter_map(failed).collect()
+}
+
 async fn note_problems(
     tx: &mut Tx,
-    outcomes: &[(&ClaimedRetry, RetryOutcome)],
-    scheduled: &HashMap<LetterId, &Standing>,
+    problems: &HashMap<LetterId, &str>,
+    ended: &HashMap<LetterId, Standing>,
 ) -> Result<(), StoreError> {
     const NOTE: &str = "UPDATE letters SET problem = $1 WHERE id = $2";
-    for (retry, outcome) in outcomes {
-        let RetryOutcome::Failed(why) = outcome else { continue };
-        if scheduled.contains_key(&retry.id) {
-            on!(&mut *tx, |tx| sqlx::query(NOTE)
-                .bind(why)
-                .bind(retry.id.as_uuid())
-                .execute(&mut **tx)
-                .await
-                .map(drop)?);
-        }
+    for (id, why) in problems.iter().filter(|(id, _)| ended.contains_key(id)) {
+        on!(&mut *tx, |tx| sqlx::query(NOTE).bind(*why).bind(id.as_uuid()).execute(&mut **tx).await.map(drop)?);
     }
     Ok(())
 }

@@ -1,13 +1,17 @@
 //! Where letters stand, read under lock by whoever is about to move them.
+//!
+//! Postgres has many writers. So that they wait for each other only briefly and never in a circle, each transaction
+//! takes what it needs in one order: batches that are not settled, letters, their retries, facets that are new, and
+//! at last the counts; of each of them the smallest first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use sqlx::{FromRow, QueryBuilder};
 use uuid::Uuid;
 
 use super::{
     StoreError,
-    db::{Sql, Tx, on},
+    db::{Either, Tx, on},
     facets::{FacetId, FacetKey, FacetScope},
     letters::push_ids,
     tally::Tally,
@@ -21,10 +25,8 @@ use crate::domain::{
 const CHUNK: usize = 1_000;
 
 const SELECT: &str = "SELECT l.id, l.facet_id, l.received_at, l.attempts, f.broker, f.queue, f.reason, f.status,
-    f.importance, r.claimed_until FROM letters l JOIN facets f ON f.id = l.facet_id
+    f.importance, r.claimed_until, r.claims FROM letters l JOIN facets f ON f.id = l.facet_id
     LEFT JOIN retries r ON r.letter_id = l.id WHERE l.id IN ";
-/// Postgres has to be told to keep others from moving the same letters; on SQLite there is only one writer.
-const LOCK: Sql = Sql { sqlite: "", postgres: " ORDER BY l.id FOR UPDATE OF l" };
 
 #[derive(FromRow)]
 struct Row {
@@ -38,8 +40,10 @@ struct Row {
     status: String,
     importance: String,
     claimed_until: Option<i64>,
+    claims: Option<i64>,
 }
 
+#[derive(Clone)]
 pub(super) struct Standing {
     pub(super) id: LetterId,
     pub(super) facet: FacetId,
@@ -48,16 +52,20 @@ pub(super) struct Standing {
     pub(super) attempts: u64,
     /// Its retry is being published, by a process that is given up for dead after this.
     pub(super) claimed_until: Option<Timestamp>,
+    /// Its retry has not been published, not even perhaps.
+    pub(super) waits: bool,
 }
 
 impl TryFrom<Row> for Standing {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
+        let key = FacetKey::read(&row.broker, &row.queue, &row.reason, &row.status, &row.importance)?;
         Ok(Self {
             id: LetterId::from_uuid(row.id),
             facet: FacetId(row.facet_id),
-            key: FacetKey::read(&row.broker, &row.queue, &row.reason, &row.status, &row.importance)?,
+            waits: key.status == Status::Scheduled && row.claims == Some(0),
+            key,
             received_at: Timestamp::from_micros(row.received_at),
             attempts: row.attempts.unsigned_abs(),
             claimed_until: row.claimed_until.map(Timestamp::from_micros),
@@ -65,37 +73,56 @@ impl TryFrom<Row> for Standing {
     }
 }
 
-/// Reads and locks those of `ids` that exist.
-pub(super) async fn lock(tx: &mut Tx, ids: &[LetterId]) -> Result<Vec<Standing>, StoreError> {
-    let mut standings = Vec::with_capacity(ids.len());
-    let lock = LOCK.pick(tx);
+/// Locks and then reads those of `ids` that exist.
+///
+/// It takes two statements: on Postgres one that waits for a lock still sees everything else as it was before.
+pub(super) async fn lock(tx: &mut Tx, ids: &[LetterId]) -> Result<HashMap<LetterId, Standing>, StoreError> {
+    lock_rows(tx, ids).await?;
+    let mut standings = HashMap::with_capacity(ids.len());
     for chunk in ids.chunks(CHUNK) {
         let rows: Vec<Row> = on!(&mut *tx, |tx| {
             let mut query = QueryBuilder::new(SELECT);
             push_ids(&mut query, chunk);
-            query.push(lock);
             query.build_query_as().fetch_all(&mut **tx).await?
         });
         for row in rows {
-            standings.push(row.try_into()?);
+            let standing = Standing::try_from(row)?;
+            standings.insert(standing.id, standing);
         }
     }
     Ok(standings)
 }
 
-/// Moves letters to the status or importance that `change` gives their key, and keeps the counts true.
+/// Keeps others from moving the same letters and from claiming their retries; on SQLite there is only one writer.
+async fn lock_rows(tx: &mut Tx, ids: &[LetterId]) -> Result<(), StoreError> {
+    const LETTERS: &str = "SELECT id FROM letters WHERE id = ANY($1) ORDER BY id FOR UPDATE";
+    const RETRIES: &str = "SELECT letter_id FROM retries WHERE letter_id = ANY($1) ORDER BY letter_id FOR UPDATE";
+    let Either::Postgres(tx) = tx else { return Ok(()) };
+    let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
+    for lock in [LETTERS, RETRIES] {
+        sqlx::query(lock).bind(&ids).execute(&mut **tx).await?;
+    }
+    Ok(())
+}
+
+/// Moves letters to the status or importance that `change` gives their key, and keeps the counts true: to be called
+/// once in a transaction, at its end.
 pub(super) async fn change_facets(
     tx: &mut Tx,
     scope: &mut FacetScope<'_>,
     standings: &[&Standing],
-    change: impl Fn(&mut FacetKey),
+    change: impl Fn(&Standing, &mut FacetKey),
 ) -> Result<(), StoreError> {
+    let changed = |standing: &Standing| {
+        let mut key = standing.key.clone();
+        change(standing, &mut key);
+        key
+    };
+    scope.make_all(tx, standings.iter().map(|standing| changed(standing)).collect()).await?;
     let mut tally = Tally::default();
     let mut moves: BTreeMap<FacetId, Vec<LetterId>> = BTreeMap::new();
     for standing in standings {
-        let mut key = standing.key.clone();
-        change(&mut key);
-        let facet = scope.id(tx, &key).await?;
+        let facet = scope.id(tx, &changed(standing)).await?;
         tally.remove(standing.facet, standing.received_at);
         tally.add(facet, standing.received_at);
         moves.entry(facet).or_default().push(standing.id);
@@ -113,6 +140,6 @@ pub(super) async fn change_facets(
     tally.apply(tx).await
 }
 
-pub(super) fn to_status(status: Status) -> impl Fn(&mut FacetKey) {
-    move |key| key.status = status
+pub(super) fn to_status(status: Status) -> impl Fn(&Standing, &mut FacetKey) {
+    move |_, key| key.status = status
 }

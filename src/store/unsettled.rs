@@ -15,13 +15,15 @@ use uuid::Uuid;
 
 use super::{
     Store, StoreError,
-    db::{Sql, Tx, on},
-    record::{Fingerprint, IntakeBatch},
+    db::{Either, Tx, on},
+    record::{Arrival, Fingerprint, IntakeBatch, Recorded},
 };
 use crate::domain::{letter::LetterId, time::Timestamp};
 
 /// Bytes of one entry: a fingerprint and a letter's id.
 const ENTRY: usize = 32;
+
+const ENTRIES: &str = "SELECT entries FROM unsettled_batches WHERE id = $1";
 
 /// Batches whose acknowledgements the broker has seen.
 pub type Settled<'a> = &'a [Uuid];
@@ -40,16 +42,18 @@ pub(super) struct Unsettled {
 }
 
 impl Unsettled {
-    /// Locks the rows of this queue: of two processes that are redelivered equal messages only one may use an entry.
-    pub(super) async fn load(tx: &mut Tx, broker: &str, queue: &str) -> Result<Self, StoreError> {
-        const LOAD: Sql = Sql {
-            sqlite: "SELECT id, entries FROM unsettled_batches WHERE broker = $1 AND queue = $2",
-            postgres: "SELECT id, entries FROM unsettled_batches WHERE broker = $1 AND queue = $2 ORDER BY id FOR UPDATE",
-        };
-        let sql = LOAD.pick(tx);
-        let rows: Vec<Row> = on!(tx, |tx| sqlx::query_as(sql).bind(broker).bind(queue).fetch_all(&mut **tx).await?);
+    /// Reads the rows of the batch's queue, but for those that it settles, and locks them: of two processes that are
+    /// redelivered equal messages only one may use an entry.
+    pub(super) async fn load(tx: &mut Tx, batch: &IntakeBatch<'_>) -> Result<Self, StoreError> {
+        const LOCK: &str = "SELECT id FROM unsettled_batches WHERE broker = $1 AND queue = $2 ORDER BY id FOR UPDATE";
+        const LOAD: &str = "SELECT id, entries FROM unsettled_batches WHERE broker = $1 AND queue = $2";
+        if let Either::Postgres(tx) = &mut *tx {
+            sqlx::query(LOCK).bind(batch.broker).bind(batch.queue).execute(&mut **tx).await?;
+        }
+        let rows: Vec<Row> =
+            on!(tx, |tx| sqlx::query_as(LOAD).bind(batch.broker).bind(batch.queue).fetch_all(&mut **tx).await?);
         let mut unsettled = Self::default();
-        for row in rows {
+        for row in rows.into_iter().filter(|row| !batch.settled.contains(&row.id)) {
             for (fingerprint, letter) in entries(&row.entries) {
                 unsettled.letters.entry(fingerprint).or_default().push((row.id, letter));
             }
@@ -70,15 +74,22 @@ impl Unsettled {
 
     /// Takes the used entries out of their rows: each stands for one delivery.
     pub(super) async fn save(self, tx: &mut Tx) -> Result<(), StoreError> {
-        const LOAD: &str = "SELECT entries FROM unsettled_batches WHERE id = $1";
         const SAVE: &str = "UPDATE unsettled_batches SET entries = $1 WHERE id = $2";
         let mut by_batch: HashMap<Uuid, Vec<(Fingerprint, LetterId)>> = HashMap::new();
         for (batch, fingerprint, letter) in self.used {
             by_batch.entry(batch).or_default().push((fingerprint, letter));
         }
         for (batch, used) in by_batch {
-            let bytes: Vec<u8> = on!(&mut *tx, |tx| sqlx::query_scalar(LOAD).bind(batch).fetch_one(&mut **tx).await?);
-            let left: Vec<u8> = entries(&bytes).filter(|entry| !used.contains(entry)).flat_map(encode).collect();
+            let bytes: Vec<u8> =
+                on!(&mut *tx, |tx| sqlx::query_scalar(ENTRIES).bind(batch).fetch_one(&mut **tx).await?);
+            let mut left: Vec<_> = entries(&bytes).collect();
+            for used in used {
+                // Copies of one letter have equal entries; each stands for a delivery of its own.
+                if let Some(position) = left.iter().position(|entry| *entry == used) {
+                    left.remove(position);
+                }
+            }
+            let left: Vec<u8> = left.into_iter().flat_map(encode).collect();
             on!(&mut *tx, |tx| sqlx::query(SAVE).bind(left).bind(batch).execute(&mut **tx).await.map(drop)?);
         }
         Ok(())
@@ -100,25 +111,41 @@ fn encode((fingerprint, letter): (Fingerprint, LetterId)) -> impl Iterator<Item 
     fingerprint.0.to_be_bytes().into_iter().chain(letter.as_uuid().into_bytes())
 }
 
-/// Leaves the row of a batch behind.
-pub(super) async fn remember(
-    tx: &mut Tx,
-    batch: &IntakeBatch<'_>,
-    recorded: impl Iterator<Item = (Fingerprint, LetterId)>,
-) -> Result<(), StoreError> {
-    const REMEMBER: &str =
-        "INSERT INTO unsettled_batches (id, broker, queue, recorded_at, entries) VALUES ($1, $2, $3, $4, $5)";
-    let entries: Vec<u8> = recorded.flat_map(encode).collect();
-    on!(tx, |tx| sqlx::query(REMEMBER)
+/// Leaves the row of a batch behind. The answer is whether it was not there yet: a commit may succeed although its
+/// answer is lost, and then the same batch is recorded once more.
+pub(super) async fn remember(tx: &mut Tx, batch: &IntakeBatch<'_>, recorded: &[Recorded]) -> Result<bool, StoreError> {
+    const REMEMBER: &str = "INSERT INTO unsettled_batches (id, broker, queue, recorded_at, entries)
+        VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
+    let entries =
+        batch.arrivals.iter().zip(recorded).map(|(arrival, recorded)| (arrival.fingerprint, recorded.letter()));
+    let entries: Vec<u8> = entries.flat_map(encode).collect();
+    let rows = on!(tx, |tx| sqlx::query(REMEMBER)
         .bind(batch.id)
         .bind(batch.broker)
         .bind(batch.queue)
         .bind(batch.recorded_at.as_micros())
         .bind(entries)
         .execute(&mut **tx)
-        .await
-        .map(drop)?);
-    Ok(())
+        .await?
+        .rows_affected());
+    Ok(rows == 1)
+}
+
+/// What was answered when the batch was recorded, as far as its row tells.
+pub(super) async fn recall(tx: &mut Tx, batch: &IntakeBatch<'_>) -> Result<Vec<Recorded>, StoreError> {
+    let bytes: Vec<u8> = on!(tx, |tx| sqlx::query_scalar(ENTRIES).bind(batch.id).fetch_one(&mut **tx).await?);
+    let mut entries: Vec<_> = entries(&bytes).collect();
+    let mut recall = |arrival: &Arrival| {
+        let position = entries.iter().position(|(fingerprint, _)| *fingerprint == arrival.fingerprint);
+        match position.map(|position| entries.remove(position).1) {
+            Some(letter) if letter == arrival.id => Recorded::New(letter),
+            Some(letter) if Some(letter) == arrival.returning => Recorded::CameBack(letter),
+            Some(letter) => Recorded::Redelivered(letter),
+            // It has been redelivered to another process meanwhile, which has used the entry.
+            None => Recorded::Redelivered(arrival.id),
+        }
+    };
+    Ok(batch.arrivals.iter().map(&mut recall).collect())
 }
 
 pub(super) async fn forget(tx: &mut Tx, batches: Settled<'_>) -> Result<(), StoreError> {

@@ -73,6 +73,10 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
 
 fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, WebError> {
     let mut json = serde_json::Deserializer::from_slice(body);
+    // An array would be read as the fields in their order, which nobody means.
+    if body.trim_ascii_start().starts_with(b"[") {
+        return Err(WebError::unprocessable("The body has to be a JSON object."));
+    }
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let (field, error) = (error.path().to_string(), error.into_inner());
         match error.classify() {
@@ -139,7 +143,7 @@ mod tests {
     #[test]
     fn delays() {
         // 21 Nov 2026, 10:04 UTC
-        let now = Timestamp::from_micros(1_795_254_240_000_000);
+        let now = Timestamp::from_micros(1_795_255_440_000_000);
         let check =
             |text, seconds| assert_eq!(parse_delay(text, now).ok().map(|delay| delay.as_secs()), seconds, "{text}");
         check("", Some(0));
@@ -170,7 +174,7 @@ mod tests {
         };
         check("{", 400, "not JSON");
         check("{} x", 400, "not JSON");
-        check("[]", 422, "ids");
+        check(" []", 422, "object");
         check("{\"idz\": []}", 422, "idz");
         check("{\"ids\": [1, \"a\"]}", 422, "ids[1]");
     }

@@ -14,4 +14,4 @@ done
 # shellcheck source=/dev/null
 . "$1/rabbitmq/node.env"
 export DLO_BROKERS__MAIN__URL=$AMQP_URL DLO_BROKERS__MAIN__MANAGEMENT_URL=$MANAGEMENT_URL
-exec cargo run --quiet --release --bin dlo -- demo
+exec "${CARGO_TARGET_DIR:-target}/release/dlo" demo

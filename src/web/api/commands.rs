@@ -7,7 +7,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{letter::unknown, model::LetterItem, reply};
+use super::{
+    letter::unknown,
+    model::LetterItem,
+    reply::{self, OneLetter},
+};
 use crate::{
     domain::{
         actor::Actor,
@@ -36,7 +40,8 @@ pub struct Retry {
 }
 
 /// Send it back to its queue, at once or later
-#[utoipa::path(post, path = "/letters/{id}/retry", tag = "letters", params(("id" = Uuid, Path)), request_body = Retry, responses(
+#[utoipa::path(post, path = "/letters/{id}/retry", tag = "letters", params(OneLetter), request_body = Retry,
+    responses(
     (status = OK, body = LetterItem, description = "It is scheduled"),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "Not as it stands"),
@@ -62,7 +67,8 @@ pub struct Discard {
 }
 
 /// Set it aside for good; it can be undone until retention removes it
-#[utoipa::path(post, path = "/letters/{id}/discard", tag = "letters", params(("id" = Uuid, Path)), request_body = Discard, responses(
+#[utoipa::path(post, path = "/letters/{id}/discard", tag = "letters", params(OneLetter), request_body = Discard,
+    responses(
     (status = OK, body = LetterItem),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "Not as it stands"),
@@ -81,7 +87,7 @@ pub async fn discard(
 pub struct Reopen {}
 
 /// Undo a discard, or cancel a scheduled retry
-#[utoipa::path(post, path = "/letters/{id}/reopen", tag = "letters", params(("id" = Uuid, Path)), responses(
+#[utoipa::path(post, path = "/letters/{id}/reopen", tag = "letters", params(OneLetter), responses(
     (status = OK, body = LetterItem),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "Not as it stands"),
@@ -107,7 +113,8 @@ pub struct Change {
 }
 
 /// Set importance or note by hand
-#[utoipa::path(patch, path = "/letters/{id}", tag = "letters", params(("id" = Uuid, Path)), request_body = Change, responses(
+#[utoipa::path(patch, path = "/letters/{id}", tag = "letters", params(OneLetter), request_body = Change,
+    responses(
     (status = OK, body = LetterItem),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),

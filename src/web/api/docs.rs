@@ -8,8 +8,10 @@ use axum::{
     response::{Html, IntoResponse, Response},
 };
 use utoipa::openapi::{
-    OpenApi, PathItem, RefOr,
+    OpenApi, PathItem, Ref, RefOr, Schema,
     path::{Operation, Parameter},
+    request_body::RequestBody,
+    schema::Object,
 };
 
 use crate::web::{
@@ -30,36 +32,71 @@ struct Call {
     method: &'static str,
     path: String,
     summary: String,
-    parameters: Vec<(String, String)>,
-    takes_body: bool,
+    /// Its parameters, and the fields of the JSON it takes; each with what they are.
+    takes: [(&'static str, Vec<Field>); 2],
     answers: Vec<String>,
 }
 
+struct Field {
+    name: String,
+    description: String,
+}
+
 pub async fn show(State(office): State<Arc<Office>>, description: &OpenApi) -> Result<Response, WebError> {
-    let calls = description.paths.paths.iter().flat_map(|(path, item)| calls(path, item)).collect();
+    let calls = description.paths.paths.iter().flat_map(|(path, item)| calls(description, path, item)).collect();
     let shell = Shell { here: "/letters".to_owned(), ..Shell::load(&office, Page::Api).await? };
     let base = office.settings.public_url.as_str().trim_end_matches('/').to_owned();
     Ok(Html(DocsPage { shell, calls, base }.render()?).into_response())
 }
 
-fn calls(path: &str, item: &PathItem) -> Vec<Call> {
+fn calls(description: &OpenApi, path: &str, item: &PathItem) -> Vec<Call> {
     let operations = [("GET", &item.get), ("POST", &item.post), ("PATCH", &item.patch)];
-    operations.into_iter().filter_map(|(method, operation)| Some(call(method, path, operation.as_ref()?))).collect()
+    let call = |(method, operation): (_, &Option<Operation>)| {
+        operation.as_ref().map(|operation| call(description, method, path, operation))
+    };
+    operations.into_iter().filter_map(call).collect()
 }
 
-fn call(method: &'static str, path: &str, operation: &Operation) -> Call {
+fn call(description: &OpenApi, method: &'static str, path: &str, operation: &Operation) -> Call {
     Call {
         method,
         path: path.to_owned(),
         summary: operation.summary.clone().unwrap_or_default(),
-        parameters: operation.parameters.iter().flatten().filter_map(parameter).collect(),
-        takes_body: operation.request_body.is_some(),
+        takes: [
+            ("Parameter", operation.parameters.iter().flatten().filter_map(parameter).collect()),
+            ("Field of the body", body_schema(description, operation).map(fields).unwrap_or_default()),
+        ],
         answers: operation.responses.responses.keys().cloned().collect(),
     }
 }
 
 /// All of ours stand where they belong, none is a reference.
-fn parameter(parameter: &RefOr<Parameter>) -> Option<(String, String)> {
+fn parameter(parameter: &RefOr<Parameter>) -> Option<Field> {
     let RefOr::T(parameter) = parameter else { return None };
-    Some((parameter.name.clone(), parameter.description.clone().unwrap_or_default()))
+    Some(field(&parameter.name, parameter.description.as_deref()))
+}
+
+/// The schema of the body, which is kept under its name apart from the calls.
+fn body_schema<'a>(description: &'a OpenApi, operation: &Operation) -> Option<&'a Object> {
+    let RefOr::T(RequestBody { content, .. }) = operation.request_body.as_ref()? else { return None };
+    let RefOr::T(content) = content.values().next()? else { return None };
+    let RefOr::Ref(Ref { ref_location, .. }) = content.schema.as_ref()? else { return None };
+    let (_, name) = ref_location.rsplit_once('/')?;
+    match description.components.as_ref()?.schemas.get(name)? {
+        RefOr::T(Schema::Object(object)) => Some(object),
+        _ => None,
+    }
+}
+
+fn fields(object: &Object) -> Vec<Field> {
+    let field = |(name, schema): (&String, &RefOr<Schema>)| match schema {
+        RefOr::T(Schema::Object(object)) => field(name, object.description.as_deref()),
+        _ => field(name, None),
+    };
+    object.properties.iter().map(field).collect()
+}
+
+/// Descriptions are written for generators of documents, with backticks around words.
+fn field(name: &str, description: Option<&str>) -> Field {
+    Field { name: name.to_owned(), description: description.unwrap_or_default().replace('`', "") }
 }

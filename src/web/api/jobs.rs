@@ -47,7 +47,8 @@ impl From<Job> for JobStatus {
 }
 
 /// How far a job has come
-#[utoipa::path(get, path = "/jobs/{id}", tag = "actions", params(("id" = Uuid, Path)), responses(
+#[utoipa::path(get, path = "/jobs/{id}", tag = "actions",
+    params(("id" = Uuid, Path, description = "What POST actions answered")), responses(
     (status = OK, body = JobStatus),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]

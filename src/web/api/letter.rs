@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::model::FullLetter;
+use super::{model::FullLetter, reply::OneLetter};
 use crate::web::{
     Office,
     error::{Problem, WebError},
@@ -17,7 +17,7 @@ use crate::web::{
 };
 
 /// One letter with everything that is known of it
-#[utoipa::path(get, path = "/letters/{id}", tag = "letters", params(("id" = Uuid, Path)), responses(
+#[utoipa::path(get, path = "/letters/{id}", tag = "letters", params(OneLetter), responses(
     (status = OK, body = FullLetter),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
@@ -31,7 +31,7 @@ pub async fn letter(
 }
 
 /// The body of a letter, byte for byte
-#[utoipa::path(get, path = "/letters/{id}/body", tag = "letters", params(("id" = Uuid, Path)), responses(
+#[utoipa::path(get, path = "/letters/{id}/body", tag = "letters", params(OneLetter), responses(
     (status = OK, body = Vec<u8>, content_type = "application/octet-stream"),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]

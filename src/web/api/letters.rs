@@ -60,7 +60,7 @@ pub struct Letters {
 /// Letters, newest first
 #[utoipa::path(get, path = "/letters", tag = "letters", params(Parameters), responses(
     (status = OK, body = Letters),
-    (status = BAD_REQUEST, body = Problem, content_type = "application/problem+json", description = "A word is not known"),
+    (status = BAD_REQUEST, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn letters(
     State(office): State<Arc<Office>>,

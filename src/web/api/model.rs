@@ -90,8 +90,8 @@ pub struct FullLetter {
     /// The properties that are set, by their AMQP names.
     #[schema(value_type = Object)]
     properties: Value,
-    /// Strings, booleans and null as they are; any other type as `{"t": type, "v": value}`.
-    #[schema(value_type = Object)]
+    /// Strings, booleans and null as they are; any other type as `{"t": type, "v": value}`. An object, or a list of
+    /// `[name, value]` where names come twice or out of order.
     headers: Value,
     /// The entries of `x-death` as RabbitMQ sent them, newest first.
     #[schema(value_type = Vec<Object>)]

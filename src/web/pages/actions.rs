@@ -32,8 +32,6 @@ use crate::{
 struct Order {
     ids: Vec<LetterId>,
     command: Command,
-    /// The page it stands on.
-    back: String,
 }
 
 pub async fn act(
@@ -42,7 +40,7 @@ pub async fn act(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let back = take_back(&mut pairs)?;
-    let toast = match take_order(pairs, back.clone(), office.clock.now())? {
+    let toast = match take_order(pairs, office.clock.now())? {
         order if order.ids.is_empty() => Toast::failed("No letter is selected.".to_owned()),
         order => {
             let report = office.triage.act(&order.ids, &order.command, &Actor::local()).await?;
@@ -52,11 +50,11 @@ pub async fn act(
     Ok(redirect(&back, &toast, &headers))
 }
 
-fn take_order(mut pairs: Pairs, back: String, now: Timestamp) -> Result<Order, WebError> {
+fn take_order(mut pairs: Pairs, now: Timestamp) -> Result<Order, WebError> {
     let ids = take_ids(&mut pairs)?;
     let action = pairs.take("action")?.unwrap_or_default();
     let command = take_command(&action, &mut pairs, now)?;
-    Ok(Order { ids, command, back })
+    Ok(Order { ids, command })
 }
 
 /// Only a list or a letter, so that no form can lead anybody to another site.

@@ -178,7 +178,7 @@ fn why_empty(office: &Office, query: &LetterQuery, loaded: &Loaded, brokers: &[B
     let now = office.clock.now();
     if loaded.facets.is_empty() {
         let troubled: Vec<_> =
-            brokers.iter().map(|broker| BrokerView::new(broker, now)).filter(|b| !b.is_connected()).collect();
+            brokers.iter().map(|broker| BrokerView::new(broker, now)).filter(BrokerView::is_in_trouble).collect();
         return if troubled.is_empty() {
             Empty::NothingYet { exchange: office.settings.dead_letter_exchange.clone() }
         } else {
@@ -198,5 +198,5 @@ fn news_address(query: &LetterQuery, page: &LetterPage, now: Timestamp) -> Strin
     let newest = page.items.iter().map(|letter| letter.received_at).max();
     let shows_newest = query.sort == Sort::Newest && query.cursor.is_none();
     let seen = newest.filter(|_| shows_newest).map_or(now.as_micros(), |at| at.as_micros().saturating_add(1));
-    query.with(|_| ()).href_with(&[("part", "news"), ("seen", &seen.to_string())])
+    query.with(|_| ()).href_with(&[("seen", &seen.to_string())])
 }

@@ -58,8 +58,8 @@ pub struct Shell {
     pub nav: Vec<NavItem>,
     pub brokers: Vec<BrokerView>,
     pub toast: Option<Toast>,
-    /// The page, as a word.
-    pub page: &'static str,
+    /// The page, as a word; none where nothing keeps the navigation up to date.
+    pub page: Option<&'static str>,
     /// What the counts here already know of; see [`events`](crate::web::events).
     pub tidings: String,
     /// Whether the navigation is sent beside another block, to replace the one that is there.
@@ -80,7 +80,7 @@ impl Shell {
         let now = office.clock.now();
         Self {
             nav: nav(Some(page), number::thousands(open)),
-            page: page.as_str(),
+            page: Some(page.as_str()),
             tidings: events::tidings(office),
             brokers: brokers(office, now),
             ..Self::bare()
@@ -93,7 +93,7 @@ impl Shell {
             nav: nav(None, String::new()),
             brokers: Vec::new(),
             toast: None,
-            page: Page::Overview.as_str(),
+            page: None,
             tidings: String::new(),
             is_fragment: false,
             here: String::new(),

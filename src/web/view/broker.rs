@@ -47,8 +47,8 @@ impl BrokerView {
         }
     }
 
-    pub fn is_connected(&self) -> bool {
-        self.class != "bad" && self.state != CONNECTING
+    pub fn is_in_trouble(&self) -> bool {
+        !self.advice.is_empty()
     }
 
     fn in_trouble(self, broker: &BrokerHealth, state: &ConnectionState) -> Self {
@@ -60,14 +60,12 @@ impl BrokerView {
                     .to_owned(),
             ),
             ConnectionState::Lost { .. } => ("bad", "connection lost", lost_advice(broker)),
-            _ => ("warn", CONNECTING, lost_advice(broker)),
+            _ => ("warn", "connecting", lost_advice(broker)),
         };
         let why = if let ConnectionState::Connecting = state { "" } else { state.trouble().unwrap_or_default() };
         Self { class, state: words, why: text::one_line(why), advice, ..self }
     }
 }
-
-const CONNECTING: &str = "connecting";
 
 fn lost_advice(broker: &BrokerHealth) -> String {
     format!(

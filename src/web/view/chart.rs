@@ -56,25 +56,12 @@ impl Window {
         oldest: Option<Timestamp>,
         now: Timestamp,
     ) -> Self {
-        const SPANS: [u64; 4] = [DAY, 7 * DAY, 30 * DAY, 90 * DAY];
         let to = until.map_or(now, |until| until.min(now));
         let from = since.unwrap_or_else(|| {
-            let needed = oldest.map_or(Duration::ZERO, |oldest| to.since(oldest));
-            let span = SPANS.map(Duration::from_secs).into_iter().find(|span| *span >= needed);
-            to.minus(span.unwrap_or(needed))
+            let a_day_ago = to.minus(Duration::from_secs(DAY));
+            oldest.map_or(a_day_ago, |oldest| oldest.min(a_day_ago))
         });
         Self::covering(from.min(to.minus(Duration::from_secs(5 * MINUTE))), to)
-    }
-
-    fn label(self, at: Timestamp) -> String {
-        let pattern = if self.step >= Duration::from_secs(DAY) {
-            "%-d %b %Y"
-        } else if self.to.since(self.from) > Duration::from_secs(25 * HOUR) {
-            "%-d %b %H:%M"
-        } else {
-            "%H:%M"
-        };
-        time::format(at, pattern)
     }
 }
 
@@ -83,7 +70,9 @@ pub struct Chart {
     /// Width of the view box: ten units a bar.
     pub width: usize,
     pub bars: Vec<Bar>,
-    pub axis: Vec<String>,
+    pub axis: Vec<Tick>,
+    /// Where the chart ends: `now`, or a time.
+    pub end: String,
     /// What a person sees at a glance, for those who cannot.
     pub summary: String,
     /// `15 min`: how much a bar stands for.
@@ -93,6 +82,14 @@ pub struct Chart {
     /// For the brush: seconds since the epoch at the left edge, and seconds a bar.
     pub from_seconds: i64,
     pub step_seconds: u64,
+}
+
+/// A round time on the axis.
+#[derive(Debug)]
+pub struct Tick {
+    /// Percent of the width.
+    pub x: u64,
+    pub label: String,
 }
 
 /// One bar that has letters in it.
@@ -130,7 +127,8 @@ impl Chart {
         Self {
             width: position(window, window.to),
             bars: drawn.collect(),
-            axis: axis(window, now),
+            axis: axis(window),
+            end: if window.to >= now { "now".to_owned() } else { tick_label(window.to) },
             summary: summary(window, bars),
             step: time::span(window.step),
             from_seconds: window.from.as_micros().div_euclid(1_000_000),
@@ -175,16 +173,24 @@ fn label(window: Window, bar: &HistogramBar) -> String {
     format!("{from} to {} UTC: {letters} ({})", time::format(end, pattern), counts.join(", "))
 }
 
-fn axis(window: Window, now: Timestamp) -> Vec<String> {
-    const GAPS: u32 = 4;
-    let gap = window.to.since(window.from) / GAPS;
-    let mut labels: Vec<_> = (0..=GAPS).map(|n| window.label(window.from.plus(gap * n))).collect();
-    if window.to >= now
-        && let Some(last) = labels.last_mut()
-    {
-        "now".clone_into(last);
-    }
-    labels
+/// Round times, but for those that would stand on the edges.
+fn axis(window: Window) -> Vec<Tick> {
+    const MOST: u32 = 7;
+    const STEPS: [u64; 11] =
+        [15 * MINUTE, 30 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 14 * DAY, 28 * DAY];
+    let length = window.to.since(window.from);
+    let step = STEPS.map(Duration::from_secs).into_iter().find(|step| length <= *step * MOST);
+    let step = step.unwrap_or(length / MOST);
+    let times = std::iter::successors(Some(window.from.floor_to(step)), |at| Some(at.plus(step)));
+    let percent = |at: Timestamp| at.since(window.from).as_secs() * 100 / length.as_secs().max(1);
+    let ticks = times.take_while(|at| *at < window.to).map(|at| Tick { x: percent(at), label: tick_label(at) });
+    ticks.filter(|tick| (4..93).contains(&tick.x)).collect()
+}
+
+/// The hour, or the day where one begins.
+fn tick_label(at: Timestamp) -> String {
+    let hour = time::format(at, "%H:%M");
+    if hour == "00:00" { time::format(at, "%-d %b") } else { hour }
 }
 
 fn summary(window: Window, bars: &[HistogramBar]) -> String {
@@ -201,7 +207,7 @@ fn summary(window: Window, bars: &[HistogramBar]) -> String {
 mod tests {
     use super::*;
 
-    const NOW: Timestamp = Timestamp::from_micros(1_795_254_240_000_000);
+    const NOW: Timestamp = Timestamp::from_micros(1_795_255_440_000_000);
 
     fn ago(seconds: u64) -> Timestamp {
         NOW.minus(Duration::from_secs(seconds))
@@ -231,7 +237,7 @@ mod tests {
         };
         check(None, 1);
         check(Some(ago(10)), 1);
-        check(Some(ago(2 * DAY)), 7);
+        check(Some(ago(2 * DAY)), 2);
         check(Some(ago(1_000 * DAY)), 1_028);
     }
 
@@ -244,6 +250,17 @@ mod tests {
             assert!(window.from < window.to, "{window:?}");
             assert!(position(window, window.to) <= 10 * MAX_BARS as usize);
         }
+    }
+
+    #[test]
+    fn ticks_are_round() {
+        let check = |seconds, expected: &[&str]| {
+            let ticks = axis(Window::covering(ago(seconds), NOW));
+            assert_eq!(ticks.iter().map(|tick| &*tick.label).collect::<Vec<_>>(), expected);
+        };
+        check(HOUR, &["09:15", "09:30", "09:45", "10:00"]);
+        check(DAY, &["12:00", "18:00", "21 Nov", "06:00"]);
+        check(7 * DAY, &["15 Nov", "17 Nov", "19 Nov", "21 Nov"]);
     }
 
     #[test]

@@ -25,9 +25,18 @@ pub struct FieldRow {
 }
 
 /// Header rows, with what tables and arrays hold indented below them; whether some had to be left out.
-pub fn header_rows(headers: &FieldTable) -> (Vec<FieldRow>, bool) {
+///
+/// What `x-death` holds is shown as deaths, if it could be read as such, and not again here.
+pub fn header_rows(headers: &FieldTable, has_deaths: bool) -> (Vec<FieldRow>, bool) {
     let mut rows = Vec::new();
-    put_table(&mut rows, 0, headers);
+    for (name, value) in headers.iter() {
+        if has_deaths && name == "x-death" {
+            let (kind, _) = describe(value);
+            rows.push(FieldRow { depth: 0, name: name.to_owned(), kind, value: "told under Deaths".to_owned() });
+        } else {
+            put(&mut rows, 0, &text::one_line(name), value);
+        }
+    }
     let cut = rows.len() >= MAX_ROWS;
     (rows, cut)
 }
@@ -60,12 +69,6 @@ pub fn property_rows(properties: &Properties) -> Vec<FieldRow> {
     texts.into_iter().filter_map(row).collect()
 }
 
-fn put_table(rows: &mut Vec<FieldRow>, depth: usize, table: &FieldTable) {
-    for (name, value) in table.iter() {
-        put(rows, depth, &text::one_line(name), value);
-    }
-}
-
 /// Recursion ends with the rows: each level takes at least one.
 fn put(rows: &mut Vec<FieldRow>, depth: usize, name: &str, value: &FieldValue) {
     if rows.len() >= MAX_ROWS {
@@ -75,7 +78,11 @@ fn put(rows: &mut Vec<FieldRow>, depth: usize, name: &str, value: &FieldValue) {
     let name = text::shortened(name, MAX_VALUE);
     rows.push(FieldRow { depth: depth.min(DEEPEST), name, kind, value: clip(&shown) });
     match value {
-        FieldValue::Table(table) => put_table(rows, depth + 1, table),
+        FieldValue::Table(table) => {
+            for (name, value) in table.iter() {
+                put(rows, depth + 1, &text::one_line(name), value);
+            }
+        }
         FieldValue::Array(values) => {
             for (position, value) in values.iter().enumerate() {
                 put(rows, depth + 1, &position.to_string(), value);
@@ -161,15 +168,18 @@ mod tests {
     #[test]
     fn nested_values_are_indented_and_ended() {
         let inner = table(&[("b", FieldValue::Boolean(true))]);
-        let (rows, cut) = header_rows(&table(&[("a", FieldValue::Array(vec![FieldValue::Table(inner)]))]));
+        let (rows, cut) = header_rows(&table(&[("a", FieldValue::Array(vec![FieldValue::Table(inner)]))]), false);
         let shown: Vec<_> = rows.iter().map(|row| (row.depth, &*row.name)).collect();
         assert_eq!((shown, cut), (vec![(0, "a"), (1, "0"), (2, "b")], false));
+
+        let (rows, _) = header_rows(&table(&[("x-death", FieldValue::Array(vec![FieldValue::Void]))]), true);
+        assert_eq!(rows.len(), 1);
 
         let mut deep = FieldValue::Void;
         for _ in 0..1_000 {
             deep = FieldValue::Array(vec![deep]);
         }
-        let (rows, cut) = header_rows(&table(&[("deep", deep)]));
+        let (rows, cut) = header_rows(&table(&[("deep", deep)]), false);
         assert_eq!((rows.len(), cut), (MAX_ROWS, true));
     }
 }

@@ -52,7 +52,6 @@ pub struct Facts {
     pub broker: String,
     pub route: String,
     pub why: &'static str,
-    pub reason: &'static str,
     pub attempts: String,
     pub status: &'static str,
     pub importance: &'static str,
@@ -83,7 +82,7 @@ impl LetterView {
         let summary = &letter.summary;
         let now = view.now;
         let payload = Payload::new(&letter.message, view.form, view.max_bytes);
-        let (headers, headers_cut) = fields::header_rows(&letter.message.headers);
+        let (headers, headers_cut) = fields::header_rows(&letter.message.headers, !letter.deaths.is_empty());
         Self {
             id: summary.id.to_string(),
             title: summary.queue.as_deref().map_or_else(|| "queue unknown".to_owned(), text::one_line),
@@ -121,7 +120,6 @@ impl Facts {
             broker: text::one_line(&letter.broker),
             route: route(&letter.exchange, &letter.routing_key),
             why: letter.reason.sentence(),
-            reason: letter.reason.as_str(),
             attempts: number::tries(letter.attempts),
             status: letter.status.as_str(),
             importance: letter.importance.as_str(),

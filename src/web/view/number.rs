@@ -19,9 +19,14 @@ pub fn plural(n: u64, noun: &str) -> String {
     format!("{} {noun}{ending}", thousands(n))
 }
 
-/// `1 try`, `4 tries`.
+/// `1 try`, `4 tries`. A message can claim any number; nobody counts that far.
 pub fn tries(n: u64) -> String {
-    if n == 1 { "1 try".to_owned() } else { format!("{} tries", thousands(n)) }
+    const MOST: u64 = 999;
+    match n {
+        1 => "1 try".to_owned(),
+        0..=MOST => format!("{n} tries"),
+        _ => format!("{MOST}+ tries"),
+    }
 }
 
 /// `812 bytes`, `1.2 KiB`, `64.0 MiB`.

@@ -94,6 +94,13 @@ impl Payload {
     }
 }
 
+impl Payload {
+    /// Columns of hex have to stay columns.
+    pub fn is_hex(&self) -> bool {
+        self.form == PayloadForm::Hex
+    }
+}
+
 fn describe(size: &str, format: Format, content_type: Option<&str>) -> String {
     let format = match format {
         Format::Json => "JSON",

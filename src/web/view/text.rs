@@ -50,7 +50,8 @@ impl std::fmt::Display for Shown {
             c if !is_hidden(c) => write!(f, "{c}"),
             c if u32::from(c) < 32 => write!(f, "{}", char::from_u32(PICTURES + u32::from(c)).unwrap_or('␦')),
             '\u{7f}' => f.write_str("␡"),
-            c => write!(f, "‹U+{:04X}›", u32::from(c)),
+            // Isolated, so that it reads the same amid text that runs the other way.
+            c => write!(f, "\u{2066}‹U+{:04X}›\u{2069}", u32::from(c)),
         }
     }
 }
@@ -64,8 +65,8 @@ mod tests {
         let check = |text, expected: &str| assert_eq!(visible(text), expected);
         check("plain ö text\n\tnext", "plain ö text\n\tnext");
         check("a\0b\u{1b}c\u{7f}", "a␀b␛c␡");
-        check("user\u{202e}txt.exe", "user‹U+202E›txt.exe");
-        check("\u{85}", "‹U+0085›");
+        check("user\u{202e}txt.exe", "user\u{2066}‹U+202E›\u{2069}txt.exe");
+        check("\u{85}", "\u{2066}‹U+0085›\u{2069}");
         assert_eq!(one_line("a\nb"), "a␊b");
     }
 

@@ -85,7 +85,7 @@ fn calendar(at: Timestamp) -> jiff::Timestamp {
 mod tests {
     use super::*;
 
-    const NOW: Timestamp = Timestamp::from_micros(1_795_254_240_000_000);
+    const NOW: Timestamp = Timestamp::from_micros(1_795_255_440_000_000);
 
     fn ago(seconds: u64) -> Moment {
         Moment::new(NOW.minus(Duration::from_secs(seconds)), NOW)

@@ -24,6 +24,7 @@ use dead_letter_office::{
     },
     store::Store,
 };
+use sqlx::{Connection, Executor};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::support::{
@@ -41,7 +42,7 @@ pub const MAIN: &str = "main";
 /// A database for one test.
 pub struct Ledger {
     pub url: String,
-    _database: Database,
+    database: Database,
 }
 
 enum Database {
@@ -53,19 +54,35 @@ impl Ledger {
     pub fn sqlite() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}/ledger.db", directory.path().display());
-        Self { url, _database: Database::Sqlite { _directory: directory } }
+        Self { url, database: Database::Sqlite { _directory: directory } }
     }
 
     /// `None` where tests for it may be skipped.
     pub fn postgres() -> Option<Self> {
         let database = Postgres::shared()?.database();
-        Some(Self { url: database.url.clone(), _database: Database::Postgres { _database: database } })
+        Some(Self { url: database.url.clone(), database: Database::Postgres { _database: database } })
+    }
+
+    /// As if so much time had passed that claims of processes that died have ended.
+    pub async fn let_leases_end(&self) {
+        const END: &str = "UPDATE retries SET claimed_until = 0 WHERE claimed_until IS NOT NULL";
+        if let Database::Postgres { .. } = self.database {
+            sqlx::PgConnection::connect(&self.url).await.unwrap().execute(END).await.unwrap();
+        }
     }
 
     /// SQLite and, where it is installed, Postgres.
     pub fn both() -> impl Iterator<Item = Self> {
         [Some(Self::sqlite()), Self::postgres()].into_iter().flatten()
     }
+}
+
+/// Opens a ledger as `dlo serve` does.
+pub async fn open_ledger(url: &str) -> Arc<Store> {
+    let store = Store::open(url).await.unwrap();
+    store.migrate().await.unwrap();
+    store.release_abandoned_claims().await.unwrap();
+    Arc::new(store)
 }
 
 /// A broker as the configuration names it, with queues of the default type.
@@ -100,10 +117,11 @@ impl Office {
 
     /// The same for any brokers and any clock, without waiting until it is at work.
     pub async fn begin<const N: usize>(ledger: &str, clock: Clock, brokers: [(&str, BrokerConfig); N]) -> Self {
-        let store = Store::open(ledger).await.unwrap();
-        store.migrate().await.unwrap();
-        store.release_abandoned_claims().await.unwrap();
-        let store = Arc::new(store);
+        Self::on(open_ledger(ledger).await, clock, brokers)
+    }
+
+    /// The same on a ledger that is open already.
+    pub fn on<const N: usize>(store: Arc<Store>, clock: Clock, brokers: [(&str, BrokerConfig); N]) -> Self {
         let (metrics, news, bell) = (Metrics::default(), News::default(), Bell::default());
         let addresses = brokers.iter().map(|(name, broker)| ((*name).to_owned(), broker.address()));
         let office = Self {
@@ -271,6 +289,7 @@ impl Drop for Office {
         self.stop.cancel();
         if std::thread::panicking() {
             eprintln!("{:#?}", self.board.all());
+            eprintln!("{:?}", crate::support::process::block_on(self.store.facets()));
         }
     }
 }

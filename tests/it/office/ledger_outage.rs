@@ -13,7 +13,7 @@ use dead_letter_office::{
 use sqlx::{Connection, Executor};
 
 use super::{
-    desk::{Ledger, MAIN, Office, PATIENCE, broker, with_queues},
+    desk::{Ledger, MAIN, Office, PATIENCE, broker, open_ledger, with_queues},
     line::{Heard, Line},
     service::{DEAD_LETTERS, confirming_channel, flood, texts},
 };
@@ -80,8 +80,9 @@ async fn nothing_is_consumed_before_the_ledger_takes_a_write() {
     // Declares the queues.
     Office::open(&ledger, broker(vhost.amqp_url())).await.close().await;
     flood(&confirming_channel(&vhost).await, DEAD_LETTERS, 0..FLOOD).await;
+    let store = open_ledger(&ledger.url).await;
     let lock = Lock::on(&ledger).await;
-    let office = Office::begin(&ledger.url, Clock::system(), [(MAIN, broker(vhost.amqp_url()))]).await;
+    let office = Office::on(store, Clock::system(), [(MAIN, broker(vhost.amqp_url()))]);
     wait_until("the board to say so", PATIENCE, async || office.health(MAIN).holding.is_some()).await;
     assert_eq!(vhost.depth(DEAD_LETTERS).await, FLOOD as u32);
     lock.lift().await;

@@ -7,6 +7,8 @@ mod alarm;
 mod broker_life;
 mod deaths;
 mod desk;
+#[cfg(feature = "crash-points")]
+mod kills;
 mod ledger_outage;
 mod line;
 mod odd_messages;

@@ -3,72 +3,26 @@
 //! Pages and API read the same words. What is not known is refused and the answer names what it takes: a mistyped
 //! `staus=open` must not list, or act on, everything.
 
-use std::{fmt::Display, str::FromStr, time::Duration};
+mod cursor;
+mod pairs;
+mod when;
 
-use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
-use jiff::{civil::DateTime, tz::TimeZone};
-use uuid::Uuid;
+use std::fmt::Display;
+
+pub use cursor::encode_cursor;
+pub use pairs::Pairs;
+pub use when::When;
+
+use cursor::decode_cursor;
+use pairs::{encode, read};
 
 use super::error::WebError;
 use crate::domain::{
     death::Reason,
     filter::{Cursor, LetterFilter, Sort},
-    letter::{Importance, LetterId, Status},
+    letter::{Importance, Status},
     time::Timestamp,
 };
-
-/// Names and values, in order, that nobody has taken yet.
-#[derive(Clone, Debug, Default)]
-pub struct Pairs(Vec<(String, String)>);
-
-impl Pairs {
-    /// Reads an `application/x-www-form-urlencoded` text. Empty values count as left out: forms send them.
-    pub fn parse(text: &[u8]) -> Self {
-        let pairs = url::form_urlencoded::parse(text).filter(|(_, value)| !value.is_empty());
-        Self(pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
-    }
-
-    /// Every value of `name`.
-    pub fn take_all(&mut self, name: &str) -> Vec<String> {
-        self.0.extract_if(.., |(key, _)| key == name).map(|(_, value)| value).collect()
-    }
-
-    /// The only value of `name`.
-    pub fn take(&mut self, name: &str) -> Result<Option<String>, WebError> {
-        let mut values = self.take_all(name);
-        if values.len() > 1 {
-            return Err(WebError::bad_request(format!("{name} is given more than once")));
-        }
-        Ok(values.pop())
-    }
-
-    /// The only value of `name`, read.
-    pub fn take_parsed<T: FromStr<Err: Display>>(&mut self, name: &str) -> Result<Option<T>, WebError> {
-        self.take(name)?.map(|text| read(name, &text)).transpose()
-    }
-
-    /// Refuses what nobody has taken.
-    pub fn finish(self, known: &str) -> Result<(), WebError> {
-        match self.0.first() {
-            None => Ok(()),
-            Some((name, _)) => Err(WebError::bad_request(format!("{name:?} is no parameter here; there are {known}"))),
-        }
-    }
-
-    fn take_words<T: FromStr<Err: Display>>(&mut self, name: &str) -> Result<Vec<T>, WebError> {
-        self.take_names(name).iter().map(|word| read(name, word)).collect()
-    }
-
-    fn take_names(&mut self, name: &str) -> Vec<String> {
-        let values = self.take_all(name);
-        let names = values.iter().flat_map(|value| value.split(',')).map(str::trim).filter(|name| !name.is_empty());
-        names.map(str::to_owned).collect()
-    }
-}
-
-fn read<T: FromStr<Err: Display>>(name: &str, text: &str) -> Result<T, WebError> {
-    text.parse().map_err(|why| WebError::bad_request(format!("{name}: {why}")))
-}
 
 /// The words of [`LetterQuery`], to name them where another one was given.
 pub const WORDS: &str = "status, importance, broker, queue, reason, since, until, sort, limit, cursor";
@@ -175,15 +129,6 @@ impl LetterQuery {
     }
 }
 
-/// Encodes what is not empty. Colons and commas may stand in a query as they are, and read better so.
-pub fn encode<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
-    for (name, value) in pairs.filter(|(_, value)| !value.is_empty()) {
-        query.append_pair(name, value);
-    }
-    query.finish().replace("%2C", ",").replace("%3A", ":")
-}
-
 fn words<T: Display>(all: &[T]) -> String {
     all.iter().map(T::to_string).collect::<Vec<_>>().join(",")
 }
@@ -218,62 +163,6 @@ fn take_cursor(pairs: &mut Pairs) -> Result<Option<Cursor>, WebError> {
     let Some(text) = pairs.take("cursor")? else { return Ok(None) };
     let unknown = || WebError::bad_request("cursor: it takes the next_cursor of an earlier answer");
     decode_cursor(&text).map(Some).ok_or_else(unknown)
-}
-
-pub fn encode_cursor(cursor: Cursor) -> String {
-    let mut bytes = cursor.received_at.as_micros().to_be_bytes().to_vec();
-    bytes.extend(cursor.id.as_uuid().as_bytes());
-    BASE64_URL_SAFE_NO_PAD.encode(bytes)
-}
-
-fn decode_cursor(text: &str) -> Option<Cursor> {
-    let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
-    let (micros, id) = bytes.split_first_chunk::<8>()?;
-    let id = LetterId::from_uuid(Uuid::from_slice(id).ok()?);
-    Some(Cursor { received_at: Timestamp::from_micros(i64::from_be_bytes(*micros)), id })
-}
-
-/// A point in time as people write it: a date, or how long ago.
-#[derive(Clone, Debug, PartialEq)]
-pub enum When {
-    At(Timestamp),
-    Ago { length: Duration, text: String },
-}
-
-impl When {
-    pub fn resolve(&self, now: Timestamp) -> Timestamp {
-        match self {
-            Self::At(at) => *at,
-            Self::Ago { length, .. } => now.minus(*length),
-        }
-    }
-}
-
-impl FromStr for When {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if let Ok(length) = humantime::parse_duration(text) {
-            return Ok(Self::Ago { length, text: text.to_owned() });
-        }
-        let zoned = text.parse::<jiff::Timestamp>();
-        // What the date fields of a browser send has no zone; all our times are UTC.
-        let local =
-            || text.parse::<DateTime>().and_then(|local| local.to_zoned(TimeZone::UTC)).map(|at| at.timestamp());
-        let at = zoned.or_else(|_| local()).map_err(|_| {
-            format!("{text:?} is no time; it takes 2026-11-21T10:00:00Z, or how long ago as 30m, 24h, 7d")
-        })?;
-        Ok(Self::At(Timestamp::from_micros(at.as_microsecond())))
-    }
-}
-
-impl Display for When {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::At(at) => f.write_str(&super::view::time::rfc3339(*at)),
-            Self::Ago { text, .. } => f.write_str(text),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -319,13 +208,6 @@ mod tests {
         check("sort=up", "newest, oldest");
         check("cursor=xyz", "next_cursor");
         check("limit=1&limit=2", "more than once");
-    }
-
-    #[test]
-    fn cursors_come_back() {
-        let cursor = Cursor { received_at: Timestamp::from_micros(-5), id: LetterId::from_uuid(Uuid::from_u128(7)) };
-        assert_eq!(decode_cursor(&encode_cursor(cursor)), Some(cursor));
-        assert_eq!(decode_cursor("AAAA"), None);
     }
 
     #[test]

@@ -1,0 +1,50 @@
+//! Times in an address.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+use jiff::{civil::DateTime, tz::TimeZone};
+
+use crate::{domain::time::Timestamp, web::view::time::rfc3339};
+
+/// A point in time as people write it: a date, or how long ago.
+#[derive(Clone, Debug, PartialEq)]
+pub enum When {
+    At(Timestamp),
+    Ago { length: Duration, text: String },
+}
+
+impl When {
+    pub fn resolve(&self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::At(at) => *at,
+            Self::Ago { length, .. } => now.minus(*length),
+        }
+    }
+}
+
+impl FromStr for When {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(length) = humantime::parse_duration(text) {
+            return Ok(Self::Ago { length, text: text.to_owned() });
+        }
+        let zoned = text.parse::<jiff::Timestamp>();
+        // What the date fields of a browser send has no zone; all our times are UTC.
+        let local =
+            || text.parse::<DateTime>().and_then(|local| local.to_zoned(TimeZone::UTC)).map(|at| at.timestamp());
+        let at = zoned.or_else(|_| local()).map_err(|_| {
+            format!("{text:?} is no time; it takes 2026-11-21T10:00:00Z, or how long ago as 30m, 24h, 7d")
+        })?;
+        Ok(Self::At(Timestamp::from_micros(at.as_microsecond())))
+    }
+}
+
+impl fmt::Display for When {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::At(at) => f.write_str(&rfc3339(*at)),
+            Self::Ago { text, .. } => f.write_str(text),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What the API refuses, and how it says so: problem+json that names what would be right.
+
+use axum::{body::Body, http::Method};
+use dead_letter_office::domain::letter::{LetterId, Status};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::desk::{Desk, ask, builder};
+
+async fn a_letter(status: Status) -> (Desk, LetterId, String) {
+    let desk = Desk::open().await;
+    let id = desk.letter_in(status).await;
+    (desk, id, format!("/api/v1/letters/{id}"))
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_a_404() {
+    let desk = Desk::open().await;
+    for id in [Uuid::nil().to_string(), "nonsense".to_owned()] {
+        for path in [format!("letters/{id}"), format!("letters/{id}/body"), format!("jobs/{id}")] {
+            let detail = desk.get(&format!("/api/v1/{path}")).await.problem(404);
+            assert!(detail.contains("no such"), "{path}: {detail}");
+        }
+        for call in ["retry", "discard", "reopen"] {
+            desk.post(&format!("/api/v1/letters/{id}/{call}"), &json!({})).await.problem(404);
+        }
+        desk.call(Method::PATCH, &format!("/api/v1/letters/{id}"), &json!({"note": "x"})).await.problem(404);
+    }
+    desk.get("/api/v1/nothing").await.problem(404);
+    desk.get("/api/").await.problem(404);
+}
+
+#[tokio::test]
+async fn what_a_letter_cannot_do_as_it_stands_is_a_409() {
+    let cases = [
+        (Status::Open, "reopen"),
+        (Status::Scheduled, "discard"),
+        (Status::Retried, "retry"),
+        (Status::Retried, "discard"),
+        (Status::Retried, "reopen"),
+        (Status::Discarded, "retry"),
+        (Status::Discarded, "discard"),
+    ];
+    for (status, call) in cases {
+        let (desk, id, path) = a_letter(status).await;
+        let detail = desk.post(&format!("{path}/{call}"), &json!({})).await.problem(409);
+        assert!(detail.contains(&format!("the letter is {status}")), "{detail}");
+        assert_eq!(desk.status(id).await, status);
+    }
+}
+
+#[tokio::test]
+async fn values_that_cannot_be_are_refused_with_what_would_be_right() {
+    let (desk, id, letter) = a_letter(Status::Open).await;
+    let id = id.to_string();
+    let retry = format!("{letter}/retry");
+    let actions = "/api/v1/actions".to_owned();
+    let cases: [(&str, &String, Value, &str); 15] = [
+        ("POST", &retry, json!({"delay": "soon"}), "30s, 10m, 2h"),
+        ("POST", &retry, json!({"delay": "9000d"}), "a year at most"),
+        ("POST", &retry, json!({"delay": 30}), "delay"),
+        ("POST", &retry, json!({"queue": ""}), "queue"),
+        ("POST", &retry, json!({"dealy": "1s"}), "dealy"),
+        ("POST", &retry, json!({"json": {}}), "not available yet"),
+        ("POST", &retry, json!([]), ""),
+        ("PATCH", &letter, json!({"importance": "huge"}), "critical, high, normal, low"),
+        ("PATCH", &letter, json!({"status": "open"}), "status"),
+        ("POST", &actions, json!({"action": "burn", "ids": [id]}), "retry, discard, reopen, importance"),
+        ("POST", &actions, json!({"action": "discard"}), "ids"),
+        ("POST", &actions, json!({"action": "discard", "ids": ["x"]}), "ids[0]"),
+        ("POST", &actions, json!({"action": "discard", "ids": [id], "delay": "1s"}), "goes only with retry"),
+        ("POST", &actions, json!({"action": "importance", "ids": [id]}), "importance"),
+        ("POST", &actions, json!({"action": "retry", "filter": {"queue": "q"}}), "filter"),
+    ];
+    for (method, path, body, part) in cases {
+        let detail = desk.call(method.parse().unwrap(), path, &body).await.problem(422);
+        assert!(detail.contains(part), "{body}: {detail}");
+    }
+    let history = desk.letter(id.parse().unwrap()).await["history"].as_array().unwrap().len();
+    assert_eq!(history, 1, "and nothing was done");
+}
+
+#[tokio::test]
+async fn what_is_no_json_is_refused() {
+    let (desk, _, path) = a_letter(Status::Open).await;
+    for body in ["{", "{} {}", "delay=30s", "\u{feff}{}"] {
+        let request = builder(Method::POST, &format!("{path}/retry")).header("content-type", "application/json");
+        let detail = desk.send(request.body(Body::from(body)).unwrap()).await.problem(400);
+        assert!(detail.contains("not JSON"), "{detail}");
+    }
+}
+
+/// A form on another site could send these types without asking first.
+#[tokio::test]
+async fn json_has_to_be_called_json() {
+    let (desk, _, path) = a_letter(Status::Open).await;
+    for media_type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
+        let request = builder(Method::POST, &format!("{path}/discard")).header("content-type", media_type);
+        let detail = desk.send(request.body(Body::from("{}")).unwrap()).await.problem(415);
+        assert!(detail.contains("application/json"), "{detail}");
+    }
+}
+
+#[tokio::test]
+async fn another_method_is_refused_with_those_there_are() {
+    let (desk, _, path) = a_letter(Status::Open).await;
+    let answer = desk.send(ask(Method::DELETE, &path)).await;
+    assert_eq!(answer.header("allow"), "GET,HEAD,PATCH");
+    answer.problem(405);
+    desk.get(&format!("{path}/retry")).await.problem(405);
+}
+
+#[tokio::test]
+async fn a_body_over_the_limit_is_refused() {
+    let (desk, _, path) = a_letter(Status::Open).await;
+    let body = json!({"note": "x".repeat(3 << 20)});
+    let detail = desk.post(&format!("{path}/discard"), &body).await.problem(413);
+    assert!(detail.contains("2 MiB"), "{detail}");
+}
+
+#[tokio::test]
+async fn parameters_of_later_versions_are_refused_and_not_ignored() {
+    let desk = Desk::open().await;
+    for word in ["type", "group", "q"] {
+        let detail = desk.get(&format!("/api/v1/letters?{word}=x")).await.problem(400);
+        assert!(detail.contains("not available yet"), "{word}: {detail}");
+        desk.get(&format!("/api/v1/letters?{word}=")).await.expect(200);
+    }
+}

@@ -1,0 +1,241 @@
+//! An office without brokers, whose router a test asks directly.
+
+use std::{net::SocketAddr, sync::Arc, sync::LazyLock, time::Duration};
+
+use axum::{
+    Router,
+    body::Body,
+    http::{Method, Request, request::Builder},
+};
+use dead_letter_office::{
+    broker::health::BrokerBoard,
+    clock::Clock,
+    domain::{
+        actor::Actor,
+        broker::ConnectionState,
+        command::Command,
+        letter::{LetterId, Status},
+        retry::RetryOutcome,
+    },
+    metrics::Metrics,
+    pipeline::{news::News, scheduler::Bell, triage::Triage},
+    store::{IntakeBatch, Recorded, Settled, Store},
+    web::{Office, WebSettings, router},
+};
+use http_body_util::BodyExt;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+use uuid::Uuid;
+
+use super::{
+    answer::Answer,
+    dead::{Dead, NOON, dead_in},
+};
+use crate::support::process::block_on;
+
+/// The broker of an office that has one.
+pub const MAIN: &str = "main";
+/// Where the office believes to listen.
+pub const HOST: &str = "127.0.0.1:8420";
+/// Bodies above this are not decoded.
+pub const DECODE_MAX_BYTES: u64 = 256 * 1024;
+
+pub struct Desk {
+    pub store: Arc<Store>,
+    pub board: BrokerBoard,
+    pub clock: Clock,
+    pub news: News,
+    pub metrics: Metrics,
+    pub closing: CancellationToken,
+    router: Router,
+    directory: TempDir,
+}
+
+impl Desk {
+    /// An empty office, connected to the broker [`MAIN`].
+    pub async fn open() -> Self {
+        Self::with_brokers(&[MAIN]).await
+    }
+
+    pub async fn with_brokers(names: &[&str]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ledger.db");
+        std::fs::write(&path, &*EMPTY_LEDGER).unwrap();
+        let store = Arc::new(Store::open(&format!("sqlite://{}", path.display())).await.unwrap());
+        let board = BrokerBoard::new(names.iter().map(|name| ((*name).to_owned(), format!("{name}.example:5672"))));
+        for name in names {
+            board.set_consuming(name, ConnectionState::Connected { since: NOON });
+            board.set_publishing(name, ConnectionState::Connected { since: NOON });
+        }
+        Self::on(store, board, directory)
+    }
+
+    fn on(store: Arc<Store>, board: BrokerBoard, directory: TempDir) -> Self {
+        let (clock, news, metrics) = (Clock::manual(NOON), News::default(), Metrics::default());
+        let closing = CancellationToken::new();
+        let office = Office {
+            triage: Triage::new(Arc::clone(&store), clock.clone(), news.clone(), Bell::default()),
+            store: Arc::clone(&store),
+            news: news.clone(),
+            brokers: board.clone(),
+            clock: clock.clone(),
+            metrics: metrics.clone(),
+            settings: WebSettings {
+                listen: HOST.parse::<SocketAddr>().unwrap(),
+                public_url: "http://dlo.example.com".parse().unwrap(),
+                decode_max_bytes: DECODE_MAX_BYTES,
+                dead_letter_exchange: "the-dlx".to_owned(),
+                closing: closing.clone(),
+            },
+        };
+        Self { store, board, clock, news, metrics, closing, router: router(Arc::new(office)), directory }
+    }
+
+    /// The ledger's file, for a test that breaks it.
+    pub fn ledger_url(&self) -> String {
+        format!("sqlite://{}", self.directory.path().join("ledger.db").display())
+    }
+}
+
+/// What happens in the office.
+impl Desk {
+    pub async fn receive(&self, dead: Dead) -> LetterId {
+        self.receive_from(MAIN, [dead]).await[0]
+    }
+
+    pub async fn receive_from<const N: usize>(&self, broker: &str, dead: [Dead; N]) -> [LetterId; N] {
+        self.receive_all(broker, dead.into()).await.try_into().unwrap()
+    }
+
+    pub async fn receive_all(&self, broker: &str, dead: Vec<Dead>) -> Vec<LetterId> {
+        let arrivals: Vec<_> = dead.into_iter().map(Dead::arrival).collect();
+        let batch = IntakeBatch {
+            id: Uuid::now_v7(),
+            broker,
+            queue: "dlo.obituaries",
+            recorded_at: self.clock.now(),
+            arrivals: &arrivals,
+            settled: Settled::default(),
+        };
+        let recorded = self.store.record(&batch).await.unwrap();
+        self.news.received(recorded.len() as u64);
+        recorded.into_iter().map(Recorded::letter).collect()
+    }
+
+    /// A letter of the queue `orders` that has come to this status.
+    pub async fn letter_in(&self, status: Status) -> LetterId {
+        let id = self.receive(dead_in("orders")).await;
+        self.bring(id, status).await;
+        id
+    }
+
+    /// Brings an open letter to this status by the usual way.
+    pub async fn bring(&self, id: LetterId, status: Status) {
+        let hour = Duration::from_secs(3_600);
+        match status {
+            Status::Open => {}
+            Status::Scheduled => self.command(id, Command::Retry { delay: hour, queue: None }).await,
+            Status::Discarded => self.command(id, Command::Discard { note: None }).await,
+            Status::Retried => self.retry_ends(id, RetryOutcome::Confirmed).await,
+        }
+    }
+
+    /// Retries an open letter, which ends so.
+    pub async fn retry_ends(&self, id: LetterId, outcome: RetryOutcome) {
+        self.command(id, Command::Retry { delay: Duration::ZERO, queue: None }).await;
+        let claimed = self.store.claim_due_retries(MAIN, NOON, Duration::from_secs(60), 100).await.unwrap();
+        let ours: Vec<_> = claimed.iter().filter(|retry| retry.id == id).map(|retry| (retry, outcome.clone())).collect();
+        assert_eq!(ours.len(), 1);
+        self.store.finish_retries(&ours, NOON).await.unwrap();
+    }
+
+    pub async fn command(&self, id: LetterId, command: Command) {
+        let order = dead_letter_office::store::Order { ids: &[id], command: &command, by: &Actor::local(), at: NOON };
+        assert_eq!(self.store.act(&order).await.unwrap().refused, []);
+    }
+
+    pub async fn status(&self, id: LetterId) -> Status {
+        self.store.summary(id).await.unwrap().unwrap().status
+    }
+
+    pub async fn note(&self, id: LetterId) -> Option<String> {
+        self.store.summary(id).await.unwrap().unwrap().note
+    }
+
+    pub fn board_says(&self, broker: &str, state: ConnectionState) {
+        self.board.set_consuming(broker, state.clone());
+        self.board.set_publishing(broker, state);
+    }
+}
+
+/// What is asked of the office.
+impl Desk {
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send(ask(Method::GET, path)).await
+    }
+
+    /// A page, which has to be there.
+    #[track_caller]
+    pub fn page(&self, path: &str) -> impl Future<Output = scraper::Html> {
+        let getting = self.get(path);
+        let at = std::panic::Location::caller();
+        async move {
+            let answer = getting.await;
+            assert_eq!(answer.status, 200, "{at}: {}: {}", answer.asked, answer.text());
+            answer.page()
+        }
+    }
+
+    /// As a program does: a call of the API with a body of JSON, without a word about where it comes from.
+    pub async fn call(&self, method: Method, path: &str, body: &Value) -> Answer {
+        let request = builder(method, path).header("content-type", "application/json");
+        self.send(request.body(Body::from(body.to_string())).unwrap()).await
+    }
+
+    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.call(Method::POST, path, body).await
+    }
+
+    /// What the API says of a letter.
+    pub async fn letter(&self, id: LetterId) -> Value {
+        self.get(&format!("/api/v1/letters/{id}")).await.expect(200).json()
+    }
+
+    pub async fn send(&self, request: Request<Body>) -> Answer {
+        let asked = format!("{} {}", request.method(), request.uri());
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes().to_vec();
+        Answer { asked, status: parts.status, headers: parts.headers, body }
+    }
+
+    /// The answer's body as it flows, for what has no end.
+    pub async fn stream(&self, path: &str) -> Body {
+        self.router.clone().oneshot(ask(Method::GET, path)).await.unwrap().into_body()
+    }
+}
+
+/// A request for this office that says nothing of where it comes from.
+pub fn builder(method: Method, path: &str) -> Builder {
+    Request::builder().method(method).uri(path).header("host", HOST)
+}
+
+pub fn ask(method: Method, path: &str) -> Request<Body> {
+    builder(method, path).body(Body::empty()).unwrap()
+}
+
+/// Migrating takes longer than most tests: it is done once, and each test has a copy.
+static EMPTY_LEDGER: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    block_on(async {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, copy) = (directory.path().join("original.db"), directory.path().join("copy.db"));
+        let url = format!("sqlite://{}", path.display());
+        Store::open(&url).await.unwrap().migrate().await.unwrap();
+        // All in one file, also what still stands in the log beside it.
+        let raw = sqlx::SqlitePool::connect(&url).await.unwrap();
+        sqlx::query("VACUUM INTO $1").bind(copy.to_str()).execute(&raw).await.unwrap();
+        std::fs::read(copy).unwrap()
+    })
+});

@@ -1,0 +1,199 @@
+//! Which letters an address asks for, on pages and in the API alike.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use dead_letter_office::domain::{
+    death::Reason,
+    letter::{Importance, LetterId, Status},
+};
+use scraper::Html;
+
+use super::{
+    answer::{Look, words},
+    dead::{Dead, before_noon, dead_in, dead_somewhere},
+    desk::{Desk, MAIN},
+};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// An office with letters that tests call by name.
+struct Named {
+    desk: Desk,
+    names: BTreeMap<String, &'static str>,
+}
+
+impl Named {
+    async fn open() -> Self {
+        let desk = Desk::with_brokers(&[MAIN, "other"]).await;
+        let mut office = Self { desk, names: BTreeMap::new() };
+        office.add("plain", MAIN, dead_in("orders")).await;
+        office.add("critical", MAIN, dead_in("orders").of(Importance::Critical)).await;
+        office.add("low", MAIN, dead_in("texts.sms").of(Importance::Low)).await;
+        office.add("full", MAIN, dead_in("texts.mail").because(Reason::MaxLen)).await;
+        office.add("nameless", MAIN, dead_somewhere()).await;
+        office.add("elsewhere", "other", dead_in("orders")).await;
+        office.add("old", MAIN, dead_in("orders").received(before_noon(HOUR * 50))).await;
+        let gone = office.add("gone", MAIN, dead_in("texts.sms")).await;
+        office.desk.bring(gone, Status::Discarded).await;
+        office
+    }
+
+    async fn add(&mut self, name: &'static str, broker: &str, dead: Dead) -> LetterId {
+        let id = self.desk.receive_all(broker, vec![dead]).await[0];
+        self.names.insert(id.to_string(), name);
+        id
+    }
+
+    fn sorted(&self, ids: &[String]) -> String {
+        let mut names: Vec<_> = ids.iter().map(|id| self.names[id]).collect();
+        names.sort_unstable();
+        names.join(" ")
+    }
+
+    /// The letters that the API lists.
+    async fn listed(&self, query: &str) -> String {
+        let answer = self.desk.get(&format!("/api/v1/letters?{query}")).await.expect(200).json();
+        let items = answer["items"].as_array().unwrap();
+        assert_eq!(answer["total"], items.len(), "{query}");
+        self.sorted(&items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>())
+    }
+
+    /// The letters that the page shows.
+    async fn shown(&self, query: &str) -> String {
+        let page = self.desk.page(&format!("/letters?{query}")).await;
+        let rows = page.values(".row input", "value");
+        assert_eq!(page.count("#bulk"), usize::from(!rows.is_empty()), "{query}");
+        self.sorted(&rows)
+    }
+}
+
+#[tokio::test]
+async fn pages_and_api_find_the_same_letters() {
+    let office = Named::open().await;
+    let cases = [
+        ("status=all", "critical elsewhere full gone low nameless old plain"),
+        ("status=open", "critical elsewhere full low nameless old plain"),
+        ("status=discarded,scheduled", "gone"),
+        ("status=retried", ""),
+        ("status=all&importance=critical", "critical"),
+        ("status=all&importance=critical,low", "critical low"),
+        ("status=all&broker=other", "elsewhere"),
+        ("status=all&broker=main,other&importance=low", "low"),
+        ("status=all&broker=nobody", ""),
+        ("status=all&queue=orders", "critical elsewhere old plain"),
+        ("status=all&queue=texts.*", "full gone low"),
+        ("status=all&queue=texts.???", "gone low"),
+        ("status=all&queue=texts.*,orders&broker=other", "elsewhere"),
+        ("status=all&queue=%22%22", "nameless"),
+        ("status=all&reason=maxlen", "full"),
+        ("status=all&reason=unknown,maxlen", "full nameless"),
+        ("status=all&until=24h", "old"),
+        ("status=all&since=24h&queue=orders", "critical elsewhere plain"),
+        ("status=all&since=2026-11-19T10:00:00Z&until=2026-11-20", "old"),
+        ("status=all&until=2026-11-19T10:00:00Z", ""),
+        ("status=open&queue=orders&importance=normal&broker=main&reason=rejected&since=7d", "old plain"),
+    ];
+    for (query, expected) in cases {
+        assert_eq!(office.listed(query).await, expected, "API, {query}");
+        assert_eq!(office.shown(query).await, expected, "page, {query}");
+    }
+}
+
+#[tokio::test]
+async fn the_page_opens_on_what_is_open_and_the_api_on_everything() {
+    let office = Named::open().await;
+    assert_eq!(office.shown("").await, office.listed("status=open").await);
+    assert_eq!(office.listed("").await, office.listed("status=all").await);
+    assert_eq!(office.listed("status=&queue=").await, office.listed("").await);
+}
+
+#[tokio::test]
+async fn an_unknown_word_is_refused_with_what_it_takes() {
+    let desk = Desk::open().await;
+    let cases = [
+        ("staus=open", "status"),
+        ("status=opne", "open, scheduled, retried, discarded"),
+        ("importance=huge", "critical, high, normal, low"),
+        ("reason=odd", "rejected, expired, maxlen, delivery_limit, unknown"),
+        ("since=yesterday", "24h"),
+        ("until=2026-13-01", "2026-"),
+        ("sort=up", "newest, oldest"),
+        ("limit=0", "1 to 1000"),
+        ("limit=2000", "1 to 1000"),
+        ("cursor=nonsense", "next_cursor"),
+        ("sort=newest&sort=oldest", "more than once"),
+    ];
+    for (query, takes) in cases {
+        let detail = desk.get(&format!("/api/v1/letters?{query}")).await.problem(400);
+        assert!(detail.contains(takes), "{query}: {detail}");
+        let page = desk.get(&format!("/letters?{query}")).await.expect(400).page();
+        assert!(page.words("main").contains(takes), "{query}: {}", page.words("main"));
+        assert!(page.count("main a[href='/letters']") > 0, "the way on");
+    }
+}
+
+#[tokio::test]
+async fn words_of_other_pages_are_refused_too() {
+    let desk = Desk::open().await;
+    let id = desk.receive(dead_in("orders")).await;
+    for path in ["/letters?letter=7", "/letters?part=all", "/letters?view=xml", "/?status=open", "/?part=main"] {
+        desk.get(path).await.expect(400);
+    }
+    desk.get(&format!("/letters/{id}?view=xml")).await.expect(400);
+    desk.get(&format!("/letters/{id}?status=open")).await.expect(400);
+}
+
+#[tokio::test]
+async fn every_chip_counts_what_it_leads_to() {
+    let office = Named::open().await;
+    for query in ["", "status=all", "queue=orders", "importance=low,normal", "broker=other", "since=24h"] {
+        let page = office.desk.page(&format!("/letters?{query}")).await;
+        for chip in page.all(".chips .chip") {
+            let path = chip.attr("href").unwrap();
+            let leads_to = office.desk.page(path).await;
+            if chip.count("b") > 0 && !is_importance_beside_others(&page, chip) {
+                assert_eq!(leads_to.count(".row").to_string(), words(chip.one("b")), "{query}, {path}");
+            }
+        }
+    }
+}
+
+/// Such a chip counts its own, and leads to these beside those of the others chosen already.
+fn is_importance_beside_others(page: &Html, chip: scraper::ElementRef<'_>) -> bool {
+    chip.count(".swatch") > 0 && page.count(".chip[aria-current] .swatch") > 0
+}
+
+#[tokio::test]
+async fn a_chip_says_whether_it_is_chosen() {
+    let office = Named::open().await;
+    let page = office.desk.page("/letters?status=discarded&importance=low,normal").await;
+    let chosen: Vec<_> = page.all(".chip[aria-current=true]").into_iter().map(words).collect();
+    assert_eq!(chosen.len(), 3, "{chosen:?}");
+    assert!(chosen[0].starts_with("Discarded"), "{chosen:?}");
+    let clear = page.one("a.clear").attr("href").unwrap();
+    assert_eq!(clear, "/letters?status=discarded", "the status stays");
+}
+
+#[tokio::test]
+async fn the_filter_form_keeps_all_that_it_does_not_ask_for() {
+    let office = Named::open().await;
+    let page = office.desk.page("/letters?status=all&importance=low&since=7d&queue=texts.*&sort=oldest").await;
+    let form = page.one("form[role=search]");
+    let names: Vec<_> = form.values("input[type=hidden]", "name");
+    assert_eq!(names, ["status", "importance", "since", "sort"]);
+    assert_eq!(form.one("input[name=queue]").attr("value"), Some("texts.*"));
+    assert_eq!(form.all("select[name=broker] option").len(), 3);
+}
+
+#[tokio::test]
+async fn the_chart_leads_to_the_letters_of_each_bar() {
+    let office = Named::open().await;
+    let page = office.desk.page("/letters?status=all").await;
+    let bars = page.all(".chart a");
+    assert_eq!(bars.len(), 2, "one for the old letter, one for the others");
+    for (bar, rows) in bars.iter().zip([1, 7]) {
+        let path = bar.attr("href").unwrap();
+        assert!(path.contains("since=") && path.contains("until="), "{path}");
+        assert_eq!(office.desk.page(path).await.count(".row"), rows, "{path}");
+    }
+}

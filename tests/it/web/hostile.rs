@@ -1,0 +1,153 @@
+//! Messages of those who mean ill, and of those who are merely odd.
+
+use dead_letter_office::domain::{command::Command, field::FieldValue, letter::LetterId, message::Properties};
+
+use super::{
+    answer::Look,
+    dead::{Dead, dead_in},
+    desk::Desk,
+};
+
+const SCRIPT: &str = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}&amp;";
+/// Turns the reading direction around: what looks like `exe.txt` is none.
+const OVERRIDE: &str = "user\u{202e}txt.exe";
+const RIGHT_TO_LEFT: &str = "طلبات";
+
+/// A message in which everything that can hold text holds this one.
+fn full_of(text: &str) -> Dead {
+    let text = Some(text.to_owned());
+    let properties = Properties {
+        content_type: text.clone(),
+        content_encoding: text.clone(),
+        correlation_id: text.clone(),
+        reply_to: text.clone(),
+        expiration: text.clone(),
+        message_id: text.clone(),
+        kind: text.clone(),
+        user_id: text.clone(),
+        app_id: text.clone(),
+        cluster_id: text.clone(),
+        ..Properties::default()
+    };
+    let text = text.unwrap();
+    let body = format!("{{\"{0}\": \"{0}\"}}", text.replace('"', "\\\""));
+    dead_in(&text)
+        .published_to(&text, &text)
+        .properties(properties)
+        .body(body)
+        .remark(&text)
+        .death(&[("queue", &text), ("reason", &text), ("exchange", &text), ("original-expiration", &text)])
+        .header(&text, FieldValue::Array(vec![FieldValue::string(&*text), FieldValue::ByteArray(text.into_bytes())]))
+}
+
+/// An office with such a message, and every page and part that shows it.
+async fn shown(text: &str) -> (Desk, LetterId, Vec<String>) {
+    let desk = Desk::with_brokers(&["main", text]).await;
+    let id = desk.receive_all(text, vec![full_of(text)]).await[0];
+    desk.command(id, Command::SetNote(text.to_owned())).await;
+    let mut paths = vec!["/".to_owned(), "/letters".to_owned(), "/?part=nav".to_owned()];
+    paths.extend(["main", "results", "news"].map(|part| format!("/letters?part={part}")));
+    for view in ["json", "text", "hex"] {
+        paths.push(format!("/letters/{id}?view={view}"));
+        paths.push(format!("/letters?letter={id}&view={view}"));
+        paths.push(format!("/letters?part=letter&letter={id}&view={view}"));
+    }
+    (desk, id, paths)
+}
+
+#[tokio::test]
+async fn nothing_in_a_message_becomes_markup() {
+    let (desk, _, paths) = shown(SCRIPT).await;
+    for path in paths {
+        let answer = desk.get(&path).await.expect(200);
+        let page = answer.page();
+        assert_eq!(page.count("script:not([src^='/assets/'])"), 0, "{path}");
+        assert_eq!(page.count("img, iframe, object, embed, base, [onerror], [onclick], [style]"), 0, "{path}");
+        assert!(!answer.text().contains("alert(1)</"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_message_says_is_shown_as_it_is() {
+    let (desk, id, _) = shown(SCRIPT).await;
+    let page = desk.page(&format!("/letters/{id}")).await;
+    let places = ["#letter-title", ".facts", "#payload", ".remark", "#letter-title bdi", ".note-text"];
+    for place in places {
+        let text: String = page.all(place).iter().flat_map(|found| found.text()).collect();
+        assert!(text.contains("<script>alert(1)</script>"), "{place}: {text}");
+    }
+    let list = desk.page("/letters").await;
+    assert!(list.words(".row .what").contains(SCRIPT), "{}", list.words(".row .what"));
+}
+
+#[tokio::test]
+async fn what_would_turn_the_line_around_is_named_instead() {
+    let (desk, _, paths) = shown(OVERRIDE).await;
+    for path in paths {
+        let page = desk.get(&path).await.expect(200).page();
+        let text: String = page.root_element().text().collect();
+        assert!(!text.contains('\u{202e}'), "{path}: {:?}", around(&text));
+        let spoken = ["title", "aria-label", "placeholder"].map(|name| page.values(&format!("[{name}]"), name).concat());
+        assert!(!spoken.concat().contains('\u{202e}'), "{path}: {spoken:?}");
+    }
+}
+
+/// What stands around the mark.
+fn around(text: &str) -> String {
+    let before: Vec<char> = text.split('\u{202e}').next().unwrap_or_default().chars().collect();
+    before.iter().skip(before.len().saturating_sub(120)).collect()
+}
+
+#[tokio::test]
+async fn names_from_right_to_left_stand_apart() {
+    let (desk, id, _) = shown(RIGHT_TO_LEFT).await;
+    for path in ["/".to_owned(), "/letters".to_owned(), format!("/letters/{id}")] {
+        let page = desk.page(&path).await;
+        let isolated = page.all("bdi").into_iter().any(|name| name.text().collect::<String>() == RIGHT_TO_LEFT);
+        assert!(isolated, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn names_of_any_length_are_cut_in_lists_and_whole_on_the_letter() {
+    let long = "q".repeat(300);
+    let (desk, id, _) = shown(&long).await;
+    let list = desk.page("/letters").await;
+    let shown = list.words(".row .name");
+    assert!(shown.ends_with('…') && shown.chars().count() < 200, "{shown}");
+    assert_eq!(desk.page(&format!("/letters/{id}")).await.words("#letter-title"), long);
+    let filtered = desk.get(&format!("/api/v1/letters?queue={long}")).await.expect(200).json();
+    assert_eq!(filtered["total"], 1);
+}
+
+#[tokio::test]
+async fn a_link_to_a_queue_of_any_name_finds_its_letters() {
+    for name in [SCRIPT, OVERRIDE, RIGHT_TO_LEFT, "a,b", "a b", "50%", "#1?&=+", "\"\"", " padded ", "[x]*"] {
+        let desk = Desk::open().await;
+        desk.receive(dead_in(name)).await;
+        let overview = desk.page("/").await;
+        let link = overview.one(".queues tbody a").attr("href").unwrap().to_owned();
+        assert_eq!(desk.page(&link).await.count(".row"), 1, "{name:?}: {link}");
+    }
+}
+
+#[tokio::test]
+async fn a_cookie_of_ours_cannot_bring_markup_in() {
+    let desk = Desk::open().await;
+    let forged: String = url::form_urlencoded::byte_serialize(SCRIPT.as_bytes()).collect();
+    let request = super::desk::builder(axum::http::Method::GET, "/letters")
+        .header("cookie", format!("dlo-toast=text={forged}&undo=%%%"));
+    let answer = desk.send(request.body(axum::body::Body::empty()).unwrap()).await.expect(200);
+    assert!(!answer.text().contains("<script>alert"));
+}
+
+#[tokio::test]
+async fn what_an_address_says_comes_back_escaped() {
+    let desk = Desk::open().await;
+    let encoded: String = url::form_urlencoded::byte_serialize(SCRIPT.as_bytes()).collect();
+    for path in ["/letters?status=", "/letters?queue=", "/letters?", "/letters?letter=", "/nowhere/", "/?part="] {
+        let answer = desk.get(&format!("{path}{encoded}")).await;
+        assert!(!answer.text().contains("<script>alert"), "{path}");
+        assert_eq!(answer.page().count("img"), 0, "{path}");
+    }
+}

@@ -1,0 +1,28 @@
+//! What people, scripts and machines see: pages, API, security, the program itself, and all of it in a real browser.
+//!
+//! Most tests ask the router of an office that has a ledger but no broker ([`desk`]). Those of the program and of the
+//! browser run the binary, with a real RabbitMQ where one is needed ([`program`], [`browser`]).
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the error handling")]
+
+mod answer;
+mod dead;
+mod desk;
+mod form;
+
+mod api_calls;
+mod api_letters;
+mod api_refusals;
+mod browser;
+mod events;
+mod failures;
+mod filters;
+mod forms;
+mod hostile;
+mod letter_page;
+mod machines;
+mod openapi;
+mod pages;
+mod paging;
+mod parts;
+mod program;
+mod security;

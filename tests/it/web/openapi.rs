@@ -1,0 +1,106 @@
+//! The description of the API: it has to say what is there, all of it and nothing else.
+
+use std::collections::BTreeSet;
+
+use axum::http::Method;
+use dead_letter_office::domain::letter::Status;
+use serde_json::Value;
+
+use super::desk::{Desk, ask};
+
+/// The calls that are described, as `GET /api/v1/…`.
+pub async fn calls(desk: &Desk) -> BTreeSet<String> {
+    let description = desk.get("/api/openapi.json").await.expect(200).json();
+    let paths = description["paths"].as_object().unwrap();
+    let calls = |path: &String, item: &Value| -> Vec<String> {
+        let methods = item.as_object().unwrap().keys().filter(|key| key.parse::<Method>().is_ok());
+        methods.map(|method| format!("{} {path}", method.to_uppercase())).collect()
+    };
+    paths.iter().flat_map(|(path, item)| calls(path, item)).collect()
+}
+
+#[tokio::test]
+async fn describes_what_the_contract_promises_so_far() {
+    let desk = Desk::open().await;
+    let expected = [
+        "GET /api/v1/jobs/{id}",
+        "GET /api/v1/letters",
+        "GET /api/v1/letters/{id}",
+        "GET /api/v1/letters/{id}/body",
+        "GET /api/v1/queues",
+        "PATCH /api/v1/letters/{id}",
+        "POST /api/v1/actions",
+        "POST /api/v1/letters/{id}/discard",
+        "POST /api/v1/letters/{id}/reopen",
+        "POST /api/v1/letters/{id}/retry",
+    ];
+    assert_eq!(calls(&desk).await, expected.map(str::to_owned).into());
+}
+
+/// On every path that is described, exactly the methods that are described are there.
+#[tokio::test]
+async fn what_is_described_is_there_and_nothing_else() {
+    let desk = Desk::open().await;
+    let id = desk.letter_in(Status::Open).await.to_string();
+    let calls = calls(&desk).await;
+    let paths: BTreeSet<&str> = calls.iter().filter_map(|call| call.split_once(' ')).map(|(_, path)| path).collect();
+    for path in paths {
+        let mut there = BTreeSet::new();
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+            let answer = desk.send(ask(method.parse().unwrap(), &path.replace("{id}", &id))).await;
+            if answer.status != 405 {
+                there.insert(format!("{method} {path}"));
+            }
+        }
+        let described = calls.iter().filter(|call| call.ends_with(&format!(" {path}"))).cloned().collect();
+        assert_eq!(there, described);
+    }
+}
+
+#[tokio::test]
+async fn what_it_refers_to_is_in_it() {
+    let desk = Desk::open().await;
+    let description = desk.get("/api/openapi.json").await.json();
+    let mut references = Vec::new();
+    collect_references(&description, &mut references);
+    assert!(!references.is_empty());
+    for reference in references {
+        let pointer = reference.strip_prefix('#').unwrap();
+        assert!(description.pointer(pointer).is_some(), "{reference}");
+    }
+}
+
+fn collect_references(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            found.extend(fields.get("$ref").and_then(Value::as_str).map(str::to_owned));
+            fields.values().for_each(|value| collect_references(value, found));
+        }
+        Value::Array(values) => values.iter().for_each(|value| collect_references(value, found)),
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn every_call_says_what_it_does_and_names_its_parameters() {
+    let desk = Desk::open().await;
+    let description = desk.get("/api/openapi.json").await.json();
+    assert!(description["openapi"].as_str().unwrap().starts_with("3."));
+    assert_eq!(description["info"]["title"], "Dead Letter Office");
+    for (path, item) in description["paths"].as_object().unwrap() {
+        for (method, call) in item.as_object().unwrap() {
+            assert!(call["summary"].as_str().is_some_and(|summary| !summary.is_empty()), "{method} {path}");
+            let has_id = call["parameters"].to_string().contains("\"id\"");
+            assert_eq!(has_id, path.contains("{id}"), "{method} {path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_parameter_of_the_list_is_described() {
+    let desk = Desk::open().await;
+    let description = desk.get("/api/openapi.json").await.json();
+    let parameters = description["paths"]["/api/v1/letters"]["get"]["parameters"].as_array().unwrap();
+    let named: Vec<_> = parameters.iter().map(|parameter| parameter["name"].as_str().unwrap()).collect();
+    assert_eq!(named.join(", "), "status, importance, broker, queue, reason, since, until, sort, limit, cursor");
+}

@@ -1,0 +1,177 @@
+//! Every page: that it is there, in order, and says what matters.
+
+use std::{collections::HashSet, time::Duration};
+
+use dead_letter_office::domain::{
+    broker::ConnectionState,
+    field::FieldValue,
+    letter::{Importance, Status},
+    retry::RetryOutcome,
+};
+use scraper::{ElementRef, Html};
+
+use super::{
+    answer::{Look, words},
+    dead::{NOON, before_noon, dead_in, dead_somewhere},
+    desk::{Desk, MAIN},
+};
+
+/// An office in which there is something of everything, and the addresses of its pages.
+pub async fn a_busy_office() -> (Desk, Vec<String>) {
+    let desk = Desk::with_brokers(&[MAIN, "other"]).await;
+    for status in Status::ALL {
+        desk.letter_in(*status).await;
+    }
+    let typed = dead_in("texts").header("n", FieldValue::LongInt(7)).body("{\"a\": [1, null]}").remark("odd");
+    let typed = desk.receive(typed.death(&[("queue", "texts"), ("reason", "rejected")])).await;
+    let nameless = desk.receive(dead_somewhere().body([0, 255])).await;
+    let failed = desk.receive(dead_in("orders").of(Importance::Critical)).await;
+    desk.retry_ends(failed, RetryOutcome::Failed("it was unroutable".to_owned())).await;
+    desk.board_says("other", ConnectionState::Lost { since: NOON, why: "refused".to_owned() });
+    let mut paths: Vec<String> = ["/", "/letters", "/letters?status=all&limit=2", "/letters?queue=none", "/api/docs"]
+        .map(str::to_owned)
+        .into();
+    for id in [typed, nameless, failed] {
+        paths.extend([format!("/letters/{id}"), format!("/letters?letter={id}"), format!("/letters/{id}?view=hex")]);
+    }
+    (desk, paths)
+}
+
+#[tokio::test]
+async fn every_page_is_in_order() {
+    let (desk, paths) = a_busy_office().await;
+    for path in &paths {
+        let answer = desk.get(path).await.expect(200);
+        assert_eq!(answer.header("content-type"), "text/html; charset=utf-8");
+        let page = answer.page();
+        check_outline(path, &page);
+        check_references(path, &page);
+        check_names(path, &page);
+    }
+}
+
+/// One heading, the landmarks, a language and a title.
+fn check_outline(path: &str, page: &Html) {
+    for part in ["h1", "main", "title", "html[lang]", "nav[aria-label='Pages']", "meta[name=viewport]"] {
+        assert_eq!(page.count(part), 1, "{path} and its {part}");
+    }
+    let title = page.words("title");
+    assert!(title.ends_with("Dead Letter Office"), "{path}: {title:?}");
+}
+
+/// What points elsewhere in the page finds it there, and nothing points elsewhere in the world.
+fn check_references(path: &str, page: &Html) {
+    let ids = page.values("[id]", "id");
+    let known: HashSet<&str> = ids.iter().map(String::as_str).collect();
+    assert_eq!(ids.len(), known.len(), "{path} has an id twice: {ids:?}");
+    for attribute in ["aria-labelledby", "list", "form"] {
+        for id in page.values(&format!("[{attribute}]"), attribute) {
+            assert!(known.contains(&*id), "{path}: {attribute}={id}");
+        }
+    }
+    for attribute in ["href", "src", "action", "hx-get", "data-list"] {
+        for address in page.values(&format!("[{attribute}]"), attribute) {
+            let is_here = address.starts_with('/') && !address.starts_with("//");
+            let is_below = address.strip_prefix('#').is_some_and(|id| known.contains(id));
+            assert!(is_here || is_below, "{path}: {attribute}={address}");
+        }
+    }
+}
+
+/// Whoever cannot see the page is told what each thing on it is.
+fn check_names(path: &str, page: &Html) {
+    let is_inside_label =
+        |field: &ElementRef<'_>| field.ancestors().filter_map(ElementRef::wrap).any(|up| up.value().name() == "label");
+    for field in page.all("input:not([type=hidden]), select, textarea") {
+        let is_named = field.attr("aria-label").is_some() || is_inside_label(&field);
+        assert!(is_named, "{path}: no label on {}", field.html());
+    }
+    for control in page.all("button, a[href], summary") {
+        let is_named = !words(control).is_empty() || control.attr("aria-label").is_some();
+        assert!(is_named, "{path}: no name on {}", control.html());
+    }
+    for heading in page.all("table") {
+        assert!(heading.count("th[scope]") > 0, "{path}: {}", heading.html());
+    }
+}
+
+#[tokio::test]
+async fn an_empty_office_tells_the_first_steps() {
+    let desk = Desk::open().await;
+    for path in ["/", "/letters"] {
+        let page = desk.page(path).await;
+        assert!(page.words("main").contains("No letter has come yet."), "{path}");
+        assert!(page.words("main pre").contains("\"dead-letter-exchange\":\"the-dlx\""), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn an_office_that_is_not_connected_says_so_and_what_to_do() {
+    let desk = Desk::open().await;
+    desk.board_says(MAIN, ConnectionState::Lost { since: NOON, why: "connection refused".to_owned() });
+    for path in ["/", "/letters"] {
+        let main = desk.page(path).await.words("main");
+        for part in ["connection lost", "connection refused", "brokers.main.url"] {
+            assert!(main.contains(part), "{path} without {part:?}: {main}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_empty_list_says_why() {
+    let desk = Desk::open().await;
+    desk.letter_in(Status::Discarded).await;
+    let main = desk.page("/letters").await.words("main");
+    assert!(main.contains("Nothing is open.") && main.contains("1 letter"), "{main}");
+    let narrowed = desk.page("/letters?queue=none&status=all").await;
+    assert!(narrowed.words("main").contains("No letter matches this filter."));
+    let everything = narrowed.one(".empty a").attr("href").unwrap();
+    assert_eq!(desk.page(everything).await.count(".row"), 1);
+}
+
+#[tokio::test]
+async fn the_overview_counts_what_its_links_lead_to() {
+    let (desk, _) = a_busy_office().await;
+    let overview = desk.page("/").await;
+    let tiles = overview.all(".tile > a").into_iter().map(|tile| (tile, words(tile.one("b"))));
+    let totals = overview.all(".totals a").into_iter().map(|total| (total, words(total.one("b"))));
+    let queues = overview.all(".queues tbody tr");
+    let queues = queues.iter().map(|row| (row.one("a"), words(row.all("td.num")[0])));
+    for (link, count) in tiles.chain(totals).chain(queues) {
+        let path = link.attr("href").unwrap();
+        assert_eq!(desk.page(path).await.count(".row").to_string(), count, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_overview_leads_to_the_oldest() {
+    let desk = Desk::open().await;
+    desk.receive(dead_in("new").of(Importance::High)).await;
+    let hours = Duration::from_secs(5 * 3_600);
+    let oldest = desk.receive(dead_in("old").of(Importance::High).received(before_noon(hours))).await;
+    let overview = desk.page("/").await;
+    let link = overview.one(".tile.high p a");
+    assert_eq!(words(link), "oldest 5 h ago");
+    let rows = desk.page(link.attr("href").unwrap()).await.values(".row input", "value");
+    assert_eq!(rows[0], oldest.to_string());
+}
+
+#[tokio::test]
+async fn what_each_page_is_called_tells_them_apart() {
+    let (desk, _) = a_busy_office().await;
+    let letter = desk.receive(dead_in("payments")).await;
+    let mut titles = HashSet::new();
+    for path in ["/", "/letters", "/api/docs", &format!("/letters/{letter}"), "/nowhere"] {
+        assert!(titles.insert(desk.get(path).await.page().words("title")), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_page_of_the_api_names_every_call() {
+    let desk = Desk::open().await;
+    let docs = desk.page("/api/docs").await;
+    let calls: Vec<String> =
+        docs.all(".call").iter().map(|call| format!("{} {}", call.words(".tag"), call.words("h2 code"))).collect();
+    assert!(calls.contains(&"POST /api/v1/letters/{id}/retry".to_owned()), "{calls:?}");
+    assert_eq!(calls.len(), super::openapi::calls(&desk).await.len());
+}
