@@ -2,31 +2,39 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 const FIRST: Duration = Duration::from_millis(100);
 /// Work has to resume within seconds of the broker's return.
 const LONGEST: Duration = Duration::from_secs(3);
+/// A session that lasted for less has not worked: one that dies at once, again and again, must not be built ten times
+/// a second, for each time the broker counts what it had delivered as returned.
+const STEADY: Duration = Duration::from_secs(5);
 
 /// The delays between attempts. They double, and differ by up to a half, so that many offices do not knock at a
 /// restarted broker at the same moment.
 #[derive(Debug, Default)]
 pub struct Backoff {
     failures: u32,
+    connected: Option<Instant>,
 }
 
 impl Backoff {
-    /// To be called once a session works.
-    pub const fn reset(&mut self) {
-        self.failures = 0;
+    /// To be called once a session begins its work.
+    pub fn connected(&mut self) {
+        self.connected = Some(Instant::now());
     }
 
-    /// Whether nothing has failed since the last session that worked.
+    /// Whether nothing has failed since the last session.
     pub const fn is_fresh(&self) -> bool {
-        self.failures == 0
+        self.failures == 0 || self.connected.is_some()
     }
 
-    pub fn next(&mut self) -> Duration {
+    pub fn next_delay(&mut self) -> Duration {
+        if self.connected.take().is_some_and(|since| since.elapsed() >= STEADY) {
+            self.failures = 0;
+        }
         let delay = FIRST.saturating_mul(2_u32.saturating_pow(self.failures)).min(LONGEST);
         self.failures = self.failures.saturating_add(1);
         delay.mul_f64(0.5 + fastrand::f64() / 2.0)
@@ -34,7 +42,7 @@ impl Backoff {
 
     /// Waits before the next attempt; `false` when there is to be none.
     pub async fn wait(&mut self, cancel: &CancellationToken) -> bool {
-        cancel.run_until_cancelled(tokio::time::sleep(self.next())).await.is_some()
+        cancel.run_until_cancelled(tokio::time::sleep(self.next_delay())).await.is_some()
     }
 }
 
@@ -42,15 +50,29 @@ impl Backoff {
 mod tests {
     use super::*;
 
-    #[test]
-    fn grows_to_its_limit_and_starts_over() {
+    fn at_its_limit() -> Backoff {
         let mut backoff = Backoff::default();
-        assert!(backoff.next() <= FIRST);
         for _ in 0..100 {
-            assert!(backoff.next() <= LONGEST);
+            assert!(backoff.next_delay() <= LONGEST);
         }
-        assert!(backoff.next() >= LONGEST / 2);
-        backoff.reset();
-        assert!(backoff.next() <= FIRST);
+        assert!(backoff.next_delay() >= LONGEST / 2);
+        backoff
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn starts_over_after_a_session_that_lasted() {
+        let mut backoff = at_its_limit();
+        backoff.connected();
+        assert!(backoff.is_fresh());
+        tokio::time::advance(STEADY).await;
+        assert!(backoff.next_delay() <= FIRST);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn goes_on_after_a_session_that_died_at_once() {
+        let mut backoff = at_its_limit();
+        backoff.connected();
+        assert!(backoff.next_delay() >= LONGEST / 2);
+        assert!(!backoff.is_fresh());
     }
 }

@@ -30,7 +30,7 @@ pub(super) async fn produce(channel: &Channel) -> anyhow::Result<()> {
         publish(channel, "order.placed", "OrderPlaced", &order(number)).await?;
         publish(channel, "image.uploaded", "ImageUploaded", &json!({ "image": number, "width": 1_280 })).await?;
         // A campaign now and then: more texts at once than the counter's queue holds, and nobody counts tonight.
-        let texts = if number % 40 == 0 { 30 } else { 1 };
+        let texts = if number.is_multiple_of(40) { 30 } else { 1 };
         for text in 0..texts {
             publish(channel, "text.sent", "TextSent", &json!({ "text": number * 100 + text, "channel": "sms" }))
                 .await?;
@@ -41,7 +41,7 @@ pub(super) async fn produce(channel: &Channel) -> anyhow::Result<()> {
 }
 
 fn order(number: u64) -> serde_json::Value {
-    let currency = if number % 4 == 0 { json!(null) } else { json!("EUR") };
+    let currency = if number.is_multiple_of(4) { json!(null) } else { json!("EUR") };
     json!({ "order": number, "total": 995 + number % 70, "currency": currency, "customer": { "name": "Zoë Ångström" } })
 }
 

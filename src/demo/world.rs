@@ -46,7 +46,7 @@ async fn live(
     let connection = broker::connect(config, &format!("dlo {name} demo services")).await?;
     let channel = connection.create_channel().await?;
     declare(&channel, &config.dead_letter_exchange).await?;
-    backoff.reset();
+    backoff.connected();
     tokio::select! {
         () = stop.cancelled() => Ok(()),
         ended = serve(&connection) => ended,

@@ -10,8 +10,8 @@ use super::{
     db::{Tx, on},
     facets::{FacetKey, FacetScope},
     history::{self, NewEntry},
+    id_list::push_ids,
     jobs,
-    letters::push_ids,
     retries::unschedule,
     standing::{self, Standing, to_status},
 };

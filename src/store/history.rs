@@ -1,10 +1,13 @@
 //! What happened to letters.
 
+use std::collections::BTreeMap;
+
 use sqlx::QueryBuilder;
 
 use super::{
     Store, StoreError,
     db::{Tx, on},
+    id_list::push_ids,
     rows::HistoryRow,
 };
 use crate::domain::{
@@ -14,7 +17,7 @@ use crate::domain::{
     time::Timestamp,
 };
 
-/// Rows in one statement; five values each.
+/// Letters in one statement.
 const CHUNK: usize = 1_000;
 
 /// One line that is about to be written.
@@ -27,18 +30,23 @@ pub(super) struct NewEntry<'a> {
 }
 
 pub(super) async fn append(tx: &mut Tx, entries: &[NewEntry<'_>]) -> Result<(), StoreError> {
-    for chunk in entries.chunks(CHUNK) {
-        on!(&mut *tx, |tx| {
-            let mut insert = QueryBuilder::new("INSERT INTO history (letter_id, at, event, actor, detail) ");
-            insert.push_values(chunk, |mut row, entry| {
-                row.push_bind(entry.letter.as_uuid())
-                    .push_bind(entry.at.as_micros())
-                    .push_bind(entry.event.as_str())
-                    .push_bind(entry.by)
-                    .push_bind(entry.detail.as_str());
+    // Most of what is done to many letters at once is the same sentence for all of them.
+    let mut alike: BTreeMap<_, Vec<LetterId>> = BTreeMap::new();
+    for entry in entries {
+        let line = (entry.at, entry.event, entry.by, entry.detail.as_str());
+        alike.entry(line).or_default().push(entry.letter);
+    }
+    for ((at, event, by, detail), letters) in alike {
+        for chunk in letters.chunks(CHUNK) {
+            on!(&mut *tx, |tx| {
+                let mut insert = QueryBuilder::new("INSERT INTO history (letter_id, at, event, actor, detail) ");
+                insert.push("SELECT id, ").push_bind(at.as_micros()).push(", ").push_bind(event.as_str());
+                insert.push(", ").push_bind(by).push(", ").push_bind(detail).push(" FROM ");
+                push_ids(&mut insert, chunk);
+                insert.push(" AS letters");
+                insert.build().execute(&mut **tx).await?;
             });
-            insert.build().execute(&mut **tx).await?;
-        });
+        }
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use super::{
     Store, StoreError,
     db::{Sql, on},
     facets::{FacetId, Matching},
+    id_list::push_ids,
     rows::{ContentsRow, SUMMARY_COLUMNS, SummaryRow},
 };
 use crate::domain::{
@@ -25,6 +26,9 @@ impl Store {
     /// One page of the letters that `filter` lets through.
     pub async fn letters(&self, filter: &LetterFilter, page: &PageRequest) -> Result<LetterPage, StoreError> {
         let matching = self.matching(filter).await?;
+        if matching.facets.is_empty() {
+            return Ok(LetterPage::default());
+        }
         let range = Range { filter, page, limit: page.limit + 1 };
         let mut items = Vec::new();
         if walks(&matching, range.limit) {
@@ -166,17 +170,4 @@ fn sort(items: &mut [LetterSummary], sort: Sort) {
     if sort == Sort::Newest {
         items.reverse();
     }
-}
-
-/// Pushes `(id, id, …)`.
-pub(super) fn push_ids<DB: Database>(query: &mut QueryBuilder<DB>, ids: &[LetterId])
-where
-    for<'q> Uuid: Encode<'q, DB> + Type<DB>,
-{
-    query.push("(");
-    let mut separated = query.separated(", ");
-    for id in ids {
-        separated.push_bind(id.as_uuid());
-    }
-    query.push(")");
 }

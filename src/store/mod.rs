@@ -14,6 +14,7 @@ mod counts;
 mod db;
 mod facets;
 mod history;
+mod id_list;
 mod jobs;
 mod letters;
 mod record;

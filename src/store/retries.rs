@@ -9,7 +9,7 @@ use super::{
     Store, StoreError,
     db::{Either, Sql, Tx, on},
     history::{self, NewEntry},
-    letters::push_ids,
+    id_list::push_ids,
     rows::{ContentsRow, bigint},
     standing::{self, Standing},
 };
@@ -169,6 +169,9 @@ impl Store {
         outcomes: &[(&ClaimedRetry, RetryOutcome)],
         now: Timestamp,
     ) -> Result<(), StoreError> {
+        if outcomes.is_empty() {
+            return Ok(());
+        }
         let mut tx = self.db.begin().await?;
         let mut scope = self.facet_scope();
         let ids: Vec<LetterId> = outcomes.iter().map(|(retry, _)| retry.id).collect();

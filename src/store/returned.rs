@@ -10,7 +10,7 @@ use super::{
     db::{Tx, on},
     facets::{FacetKey, FacetScope},
     history::{self, NewEntry},
-    letters::push_ids,
+    id_list::push_ids,
     record::{Arrival, IntakeBatch, open_facet},
     rows::{ContentsRow, bigint},
     standing::{self, Standing},

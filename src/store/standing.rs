@@ -13,7 +13,7 @@ use super::{
     StoreError,
     db::{Either, Tx, on},
     facets::{FacetId, FacetKey, FacetScope},
-    letters::push_ids,
+    id_list::push_ids,
     tally::Tally,
 };
 use crate::domain::{

@@ -157,7 +157,7 @@ enum Wants {
 
 impl Asker {
     fn of(request: &Request) -> Self {
-        let wants = if request.uri().path().starts_with("/api/") {
+        let wants = if request.uri().path().starts_with("/api/") && request.uri().path() != "/api/docs" {
             Wants::Problem
         } else if super::input::is_htmx(request.headers()) {
             Wants::Toast
@@ -177,7 +177,10 @@ impl Asker {
         let request_id = is_ours.then(|| self.request_id.clone());
         let mut response = match self.wants {
             Wants::Problem => problem(error, request_id),
-            Wants::Toast => Html(Toast::failure(error, request_id).to_html()).into_response(),
+            // The address bar stays where the page does.
+            Wants::Toast => {
+                ([("hx-push-url", "false")], Html(Toast::failure(error, request_id).to_html())).into_response()
+            }
             Wants::Page => page(error, request_id),
         };
         *response.status_mut() = error.status;

@@ -176,7 +176,7 @@ async fn store(intake: &Intake, queue: &str, deliveries: Vec<Delivery>, unsettle
                 if error.is_outage() {
                     arrivals.iter_mut().for_each(doubt);
                 }
-                tokio::time::sleep(backoff.next()).await;
+                tokio::time::sleep(backoff.next_delay()).await;
             }
         }
     };

@@ -74,7 +74,7 @@ impl Intake {
         for queue in queues {
             consumers.push(session.consume(queue).await?);
         }
-        backoff.reset();
+        backoff.connected();
         let since = self.clock.now();
         self.board.set_consuming(&self.broker, ConnectionState::Connected { since });
         tracing::info!(broker.name = self.broker, address = self.config.address(), "consuming dead letters");
@@ -88,7 +88,7 @@ impl Intake {
         let mut backoff = Backoff::default();
         while let Err(error) = self.patiently(self.prepare_ledger()).await {
             self.hold(&error);
-            tokio::time::sleep(backoff.next()).await;
+            tokio::time::sleep(backoff.next_delay()).await;
         }
         self.hold_no_longer();
     }

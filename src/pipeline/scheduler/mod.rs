@@ -9,7 +9,10 @@ mod window;
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::sync::{Notify, mpsc};
+use tokio::{
+    sync::{Notify, mpsc},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::news::News;
@@ -20,7 +23,6 @@ use crate::{
     crash,
     domain::{
         broker::ConnectionState,
-        letter::LetterId,
         retry::{ClaimedRetry, RetryOutcome},
     },
     metrics::Metrics,
@@ -60,6 +62,19 @@ pub struct Scheduler {
     pub bell: Bell,
 }
 
+/// Retries that were claimed together and wait to be published.
+struct Batch {
+    claimed: Instant,
+    retries: Vec<ClaimedRetry>,
+}
+
+impl Batch {
+    /// It waited for so long, behind a broker in alarm, that another process may soon take it over.
+    fn is_stale(&self) -> bool {
+        self.claimed.elapsed() > LEASE / 2
+    }
+}
+
 /// A retry whose publishing is over one way or the other.
 enum Ended {
     With(RetryOutcome),
@@ -82,7 +97,7 @@ impl Scheduler {
         );
     }
 
-    async fn claim(&self, publisher: mpsc::Sender<Vec<ClaimedRetry>>, stop: &CancellationToken) {
+    async fn claim(&self, publisher: mpsc::Sender<Batch>, stop: &CancellationToken) {
         while !stop.is_cancelled() {
             // A place in the line first: what is claimed and waits is as good as lost until its lease ends.
             let Some(Ok(place)) = stop.run_until_cancelled(publisher.reserve()).await else { return };
@@ -93,7 +108,7 @@ impl Scheduler {
                 }
                 Ok(claimed) => {
                     crash::point("claimed");
-                    place.send(claimed);
+                    place.send(Batch { claimed: Instant::now(), retries: claimed });
                 }
                 Err(error) => {
                     tracing::warn!(broker.name = self.broker, error = %error, "due retries cannot be claimed");
@@ -132,34 +147,36 @@ impl Scheduler {
         }
     }
 
-    /// Writes down how publishing ended, and keeps at it while the ledger does not answer: it is all that is known.
+    /// Writes down how publishing ended.
     async fn mark(&self, mut ended: mpsc::Receiver<Vec<(ClaimedRetry, Ended)>>) {
         while let Some(ended) = ended.recv().await {
-            while let Err(error) = self.mark_once(&ended).await {
-                tracing::warn!(broker.name = self.broker, error = %error, "finished retries cannot be marked yet");
-                tokio::time::sleep(PAUSE).await;
+            let mut outcomes = Vec::with_capacity(ended.len());
+            let (mut unknown, mut unpublished) = (Vec::new(), Vec::new());
+            for (retry, ended) in &ended {
+                match ended {
+                    Ended::With(outcome) => outcomes.push((retry, outcome.clone())),
+                    Ended::Unknown => unknown.push(retry.id),
+                    Ended::Unpublished => unpublished.push(retry.id),
+                }
+            }
+            // Each is kept at while the ledger does not answer: what is to be written is all that is known.
+            while let Err(error) = self.store.finish_retries(&outcomes, self.clock.now()).await {
+                self.pause(&error).await;
+            }
+            while let Err(error) = self.store.end_leases(&unknown).await {
+                self.pause(&error).await;
+            }
+            while let Err(error) = self.store.unclaim_retries(&unpublished).await {
+                self.pause(&error).await;
             }
             crash::point("marked");
             self.count(&ended);
         }
     }
 
-    async fn mark_once(&self, ended: &[(ClaimedRetry, Ended)]) -> Result<(), StoreError> {
-        let mut outcomes = Vec::with_capacity(ended.len());
-        let mut unknown: Vec<LetterId> = Vec::new();
-        let mut unpublished: Vec<LetterId> = Vec::new();
-        for (retry, ended) in ended {
-            match ended {
-                Ended::With(outcome) => outcomes.push((retry, outcome.clone())),
-                Ended::Unknown => unknown.push(retry.id),
-                Ended::Unpublished => unpublished.push(retry.id),
-            }
-        }
-        if !outcomes.is_empty() {
-            self.store.finish_retries(&outcomes, self.clock.now()).await?;
-        }
-        self.store.end_leases(&unknown).await?;
-        self.store.unclaim_retries(&unpublished).await
+    async fn pause(&self, error: &StoreError) {
+        tracing::warn!(broker.name = self.broker, error = %error, "finished retries cannot be marked yet");
+        tokio::time::sleep(PAUSE).await;
     }
 
     fn count(&self, ended: &[(ClaimedRetry, Ended)]) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{Ended, LEASE, PAUSE, Scheduler, window::windows};
+use super::{Batch, Ended, LEASE, PAUSE, Scheduler, window::windows};
 use crate::{
     broker::{PublishOutcome, PublishingSession, SessionError, Standing, reconnect::Backoff},
     crash,
@@ -21,7 +21,7 @@ use crate::{
 /// How often a connection is looked at.
 const WATCH: std::time::Duration = std::time::Duration::from_millis(250);
 
-type Batches = mpsc::Receiver<Vec<ClaimedRetry>>;
+type Batches = mpsc::Receiver<Batch>;
 type Results = mpsc::Sender<Vec<(ClaimedRetry, Ended)>>;
 
 pub(super) async fn run(scheduler: &Scheduler, mut batches: Batches, results: Results, stop: &CancellationToken) {
@@ -57,7 +57,7 @@ async fn session(
     let opened = stop.run_until_cancelled(PublishingSession::open(&scheduler.broker, &scheduler.config)).await;
     let Some(opened) = opened else { return Ok(()) };
     let mut session = opened?;
-    backoff.reset();
+    backoff.connected();
     tracing::info!(broker.name = scheduler.broker, "the publishing connection stands");
     let standing = session.standing();
     loop {
@@ -67,7 +67,11 @@ async fn session(
             () = tokio::time::sleep(WATCH) => continue,
         };
         let Some(batch) = batch else { break };
-        publish(scheduler, &mut session, batch, results).await;
+        if batch.is_stale() {
+            send_back(batch, results).await;
+            continue;
+        }
+        publish(scheduler, &mut session, batch.retries, results).await;
     }
     session.close().await;
     Ok(())
@@ -177,8 +181,12 @@ async fn attend(scheduler: &Scheduler, connection: &Standing, ids: &[LetterId], 
 /// Batches that were claimed and will not be published in this session.
 async fn give_back(batches: &mut Batches, results: &Results) {
     while let Ok(batch) = batches.try_recv() {
-        _ = results.send(batch.into_iter().map(|retry| (retry, Ended::Unpublished)).collect()).await;
+        send_back(batch, results).await;
     }
+}
+
+async fn send_back(batch: Batch, results: &Results) {
+    _ = results.send(batch.retries.into_iter().map(|retry| (retry, Ended::Unpublished)).collect()).await;
 }
 
 impl From<PublishOutcome> for Ended {

@@ -123,9 +123,14 @@ impl LetterQuery {
         query
     }
 
-    /// A queue's name as a pattern that matches it. A comma, which would end the name, is matched by `?`.
+    /// A queue's name as a pattern that matches it. A comma, which would end the name, is matched by `?`; so are the
+    /// characters of a name that looks like the word for unknown queues.
     pub fn queue_pattern(queue: Option<&str>) -> String {
-        queue.map_or_else(|| Self::UNKNOWN_QUEUE.to_owned(), |name| name.replace(',', "?"))
+        match queue {
+            None => Self::UNKNOWN_QUEUE.to_owned(),
+            Some(Self::UNKNOWN_QUEUE) => "?".repeat(Self::UNKNOWN_QUEUE.len()),
+            Some(name) => name.replace(',', "?"),
+        }
     }
 }
 

@@ -78,6 +78,11 @@ pub struct ViewTab {
 }
 
 impl LetterView {
+    /// Of its title: beside the list it is a part of that page, alone it is what its own page is about.
+    pub const fn heading_level(&self) -> u8 {
+        if self.links.close.is_some() { 2 } else { 1 }
+    }
+
     pub fn new(letter: &Letter, history: &[HistoryEntry], view: ViewOptions, links: Links) -> Self {
         let summary = &letter.summary;
         let now = view.now;

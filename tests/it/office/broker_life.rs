@@ -5,13 +5,12 @@ use dead_letter_office::{
     config::{BrokerConfig, QueueType},
     domain::{broker::ConnectionState, letter::Status},
 };
-use lapin::BasicProperties;
 use reqwest::Method;
 
 use super::{
     desk::{Ledger, MAIN, Office, PATIENCE, broker, with_queues},
     line::Line,
-    service::{DEAD_LETTERS, OBITUARIES, Service, confirming_channel, flood, publish, texts},
+    service::{DEAD_LETTERS, OBITUARIES, Service, confirming_channel, flood, persistent, publish, texts},
 };
 use crate::support::{
     process::wait_until,
@@ -128,9 +127,13 @@ async fn a_broker_killed_in_the_middle_of_a_batch_loses_nothing() {
     office.await_work().await;
     let orders = Service::start(&calm, "orders").await;
     let (to_quorum, to_classic) = (confirming_channel(&quorum).await, confirming_channel(&classic).await);
-    tokio::join!(flood(&to_quorum, DEAD_LETTERS, 0..FLOOD), flood(&to_classic, DEAD_LETTERS, FLOOD..2 * FLOOD), async {
-        wait_until("some letters", PATIENCE, async || office.count().await > 500).await;
-    });
+    tokio::join!(
+        flood(&to_quorum, DEAD_LETTERS, 0..FLOOD),
+        flood(&to_classic, DEAD_LETTERS, FLOOD..2 * FLOOD),
+        async {
+            wait_until("some letters", PATIENCE, async || office.count().await > 500).await;
+        }
+    );
     doomed.kill();
     let lost = async || !office.health("quorum").consuming.is_connected();
     wait_until("the board to say so", PATIENCE, lost).await;
@@ -138,27 +141,36 @@ async fn a_broker_killed_in_the_middle_of_a_batch_loses_nothing() {
 
     doomed.start().await;
     office.await_work().await;
-    office.await_letters(2 * FLOOD as u64 + 1).await;
-
-    // And once more, with an office that opens while the broker is down.
+    let emptied = async || quorum.depth(DEAD_LETTERS).await + classic.depth(DEAD_LETTERS).await == 0;
+    wait_until("the queues to be empty", PATIENCE, emptied).await;
+    // In order, so that all that was delivered is stored.
     office.close().await;
     for vhost in [&quorum, &classic] {
         assert_eq!(vhost.depth(DEAD_LETTERS).await, 0);
     }
+
+    // And once more, with an office that opens while the broker is down.
     let channel = confirming_channel(&classic).await;
-    publish(&channel, DEAD_LETTERS, super::service::persistent(), b"overnight").await;
+    publish(&channel, DEAD_LETTERS, persistent(), b"overnight").await;
     doomed.kill();
     let office = Office::begin(&ledger.url, Clock::system(), brokers()).await;
     wait_until("the board to say so", PATIENCE, async || office.health("classic").consuming.trouble().is_some()).await;
-    orders.receive(BasicProperties::default(), b"in the night").await;
-    orders.reject().await;
-    office.await_letters(2 * FLOOD as u64 + 2).await;
+    orders.fail("in the night").await;
+    wait_until("both from the calm broker", PATIENCE, async || office.count_from("calm").await == 2).await;
     doomed.start().await;
-    office.await_letters(2 * FLOOD as u64 + 3).await;
+    office.await_work().await;
+    wait_until("the queues to be empty", PATIENCE, emptied).await;
+    office.close().await;
+
+    let office = Office::begin(&ledger.url, Clock::system(), []).await;
+    assert_eq!(office.count_from("quorum").await, FLOOD as u64);
     let mut expected = texts(0..2 * FLOOD);
     expected.extend(["meanwhile", "overnight", "in the night"].map(str::to_owned));
     expected.sort();
-    assert_eq!(office.bodies().await, expected);
+    let mut bodies = office.bodies().await;
+    // A classic queue of a node that is killed forgets acknowledgements it had taken, so some come a second time.
+    bodies.dedup();
+    assert_eq!(bodies, expected);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

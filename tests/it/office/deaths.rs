@@ -147,7 +147,10 @@ async fn check_x_death(x_death: AMQPValue, expected_queue: Option<&str>) {
     let headers = table([("x-death", x_death)]);
     let Some(letter) = straight_to(OBITUARIES, Some(headers), b"body").await else { return };
     assert_eq!(letter.summary.queue.as_deref(), expected_queue);
-    assert_eq!(letter.message.headers.len(), if letter.message.headers.get("x-delivery-count").is_some() { 2 } else { 1 });
+    assert_eq!(
+        letter.message.headers.len(),
+        if letter.message.headers.get("x-delivery-count").is_some() { 2 } else { 1 }
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

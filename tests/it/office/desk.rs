@@ -188,6 +188,12 @@ impl Office {
         self.store.count(&LetterFilter::default()).await.unwrap()
     }
 
+    /// How many letters came from that broker.
+    pub async fn count_from(&self, broker: &str) -> u64 {
+        let filter = LetterFilter { brokers: vec![broker.to_owned()], ..LetterFilter::default() };
+        self.store.count(&filter).await.unwrap()
+    }
+
     /// Waits until there are exactly so many letters, and returns them in the order in which they came in.
     #[track_caller]
     pub fn await_letters(&self, expected: u64) -> impl Future<Output = Vec<LetterSummary>> {
@@ -289,7 +295,6 @@ impl Drop for Office {
         self.stop.cancel();
         if std::thread::panicking() {
             eprintln!("{:#?}", self.board.all());
-            eprintln!("{:?}", crate::support::process::block_on(self.store.facets()));
         }
     }
 }

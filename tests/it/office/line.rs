@@ -6,7 +6,10 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream, tcp::OwnedReadHalf, tcp::OwnedWriteHalf},
 };
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::{
+    sync::{CancellationToken, DropGuard},
+    task::TaskTracker,
+};
 use url::Url;
 
 /// What is sent over a line as this text arrives as the same number of bytes that are no UTF-8.
@@ -49,7 +52,7 @@ impl Line {
         let open = CancellationToken::new();
         let standing = Arc::new(Mutex::new(open.child_token()));
         let accepting = accept(listener, server, Arc::clone(&standing), Arc::new(ears));
-        tokio::spawn(open.clone().run_until_cancelled_owned(accepting));
+        TaskTracker::new().spawn(open.clone().run_until_cancelled_owned(accepting));
         Self { url: here.into(), standing, _open: open.drop_guard() }
     }
 
@@ -71,17 +74,13 @@ impl Drop for Line {
     }
 }
 
-async fn accept(
-    listener: TcpListener,
-    server: String,
-    standing: Arc<Mutex<CancellationToken>>,
-    ears: Ears,
-) {
+async fn accept(listener: TcpListener, server: String, standing: Arc<Mutex<CancellationToken>>, ears: Ears) {
+    let connections = TaskTracker::new();
     loop {
         let (client, _) = listener.accept().await.unwrap();
         let cut = standing.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (server, ear) = (server.clone(), ears());
-        tokio::spawn(cut.run_until_cancelled_owned(async move {
+        connections.spawn(cut.run_until_cancelled_owned(async move {
             // A server that is down is seen by the client as a connection that closes at once.
             let Ok(server) = TcpStream::connect(server).await else { return };
             let (from_client, to_client) = client.into_split();

@@ -2,6 +2,7 @@
 //!
 //! Each test has a virtual host and a ledger of its own. What every database does alike is tested on SQLite, what
 //! differs on both.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "in helpers of tests a panic is the error handling")]
 
 mod alarm;
 mod broker_life;

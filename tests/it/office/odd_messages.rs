@@ -72,7 +72,8 @@ async fn every_type_of_header_goes_out_as_it_came_in() {
 
         let came = orders.work().await;
         let mut expected = every_type();
-        for (name, value) in [("dlo-id", &*letter.summary.id.to_string()), ("dlo-attempts", "1"), ("dlo-queue", "orders")]
+        for (name, value) in
+            [("dlo-id", &*letter.summary.id.to_string()), ("dlo-attempts", "1"), ("dlo-queue", "orders")]
         {
             expected.insert(name.into(), AMQPValue::LongString(value.into()));
         }
@@ -132,6 +133,7 @@ async fn what_is_no_utf8_becomes_a_letter_with_a_remark_and_holds_nothing_up() {
     let expected = [("a header's name", 1), ("a property", 1), ("after", 0), ("before", 0)];
     assert_eq!(told, expected.map(|(body, remarks)| (body.to_owned(), remarks)));
     let first = office.messages().await.into_iter().find(|message| message.body == b"a header's name").unwrap();
-    let value = |headers: &Headers| headers.iter().find(|(name, _)| name.starts_with("??")).map(|(_, value)| value.clone());
+    let value =
+        |headers: &Headers| headers.iter().find(|(name, _)| name.starts_with("??")).map(|(_, value)| value.clone());
     assert_eq!(value(&first.headers), Some(FieldValue::LongInt(7)));
 }

@@ -5,12 +5,7 @@ use std::time::Duration;
 use dead_letter_office::{
     clock::Clock,
     config::QueueType,
-    domain::{
-        command::Command,
-        history::Event,
-        letter::Status,
-        time::Timestamp,
-    },
+    domain::{command::Command, history::Event, letter::Status, time::Timestamp},
 };
 use lapin::{
     BasicProperties, Channel, Connection, ConnectionProperties, Consumer,

@@ -7,8 +7,8 @@ use lapin::{
     BasicProperties, Channel, Confirmation,
     message::BasicGetMessage,
     options::{
-        BasicAckOptions, BasicConsumeOptions, BasicGetOptions, BasicPublishOptions, BasicQosOptions, BasicRejectOptions,
-        ConfirmSelectOptions,
+        BasicAckOptions, BasicConsumeOptions, BasicGetOptions, BasicPublishOptions, BasicQosOptions,
+        BasicRejectOptions, ConfirmSelectOptions,
     },
     types::FieldTable,
 };

@@ -218,6 +218,11 @@ impl Ledger {
         raw!(self, |pool| sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(pool).await.unwrap())
     }
 
+    /// The texts that a statement answers with.
+    pub async fn texts(&self, sql: &str) -> Vec<String> {
+        raw!(self, |pool| sqlx::query_scalar(AssertSqlSafe(sql)).fetch_all(pool).await.unwrap())
+    }
+
     /// Does something to the ledger that the store would not do; there is no audit then.
     pub async fn tamper(&self, sql: &str) {
         self.broken.store(true, Ordering::Relaxed);

@@ -25,7 +25,7 @@ macro_rules! on_both {
     };
 }
 
-mod ledger;
+pub mod ledger;
 mod make;
 mod model;
 

@@ -90,7 +90,7 @@ impl Look for ElementRef<'_> {
     }
 }
 
-/// The text of an element, with single spaces.
+/// The text of an element, with single spaces, also where only its layout separates words.
 pub fn words(element: ElementRef<'_>) -> String {
-    element.text().collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
+    element.text().flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
 }

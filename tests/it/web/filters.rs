@@ -188,6 +188,7 @@ async fn the_filter_form_keeps_all_that_it_does_not_ask_for() {
 #[tokio::test]
 async fn the_chart_leads_to_the_letters_of_each_bar() {
     let office = Named::open().await;
+    office.desk.clock.advance(Duration::from_secs(60));
     let page = office.desk.page("/letters?status=all").await;
     let bars = page.all(".chart a");
     assert_eq!(bars.len(), 2, "one for the old letter, one for the others");

@@ -175,7 +175,7 @@ async fn history_tells_who_did_what() {
     let lines: Vec<_> = page.all("[aria-labelledby=history-title] li").into_iter().map(words).collect();
     assert_eq!(lines.len(), 4, "{lines:?}");
     assert!(lines[0].contains("Discarded by local user"), "{lines:?}");
-    assert!(lines[1].contains("Retry failed by dlo") && lines[1].contains("nothing is bound to it"), "{lines:?}");
+    assert!(lines[1].contains("Retry failed by local user") && lines[1].contains("nothing is bound to it"), "{lines:?}");
     assert!(lines[3].contains("Received"), "{lines:?}");
     assert!(page.words(".note-text").contains("a duplicate"));
 }
@@ -193,7 +193,7 @@ async fn the_last_problem_is_an_alert() {
 async fn a_letter_of_no_known_queue_says_so() {
     let (desk, _, page) = shown(dead_somewhere()).await;
     assert_eq!(page.words("#letter-title"), "queue unknown");
-    assert!(page.words(".queue-needed").contains("Nothing says which queue it failed in"));
+    assert!(page.words(".queue-needed").contains("Send to"));
     assert!(desk.page("/letters").await.words(".row .what").contains("queue unknown"));
 }
 

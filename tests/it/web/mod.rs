@@ -8,6 +8,8 @@ mod answer;
 mod dead;
 mod desk;
 mod form;
+mod run;
+mod service;
 
 mod api_calls;
 mod api_letters;

@@ -44,9 +44,9 @@ async fn every_page_is_in_order() {
         let answer = desk.get(path).await.expect(200);
         assert_eq!(answer.header("content-type"), "text/html; charset=utf-8");
         let page = answer.page();
-        check_outline(path, &page);
         check_references(path, &page);
         check_names(path, &page);
+        check_outline(path, &page);
     }
 }
 

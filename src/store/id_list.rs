@@ -1,0 +1,72 @@
+//! Lists of letters in a statement.
+//!
+//! A list is one argument, so that the text of the statement is the same for any number of letters: it is parsed once
+//! and stays prepared. With an argument for each letter SQLite spends more on reading the statement than on doing it.
+
+use sqlx::{
+    Database, Encode, Postgres, QueryBuilder, Sqlite, Type,
+    encode::IsNull,
+    error::BoxDynError,
+    postgres::{PgArgumentBuffer, PgTypeInfo},
+    sqlite::{SqliteArgumentsBuffer, SqliteTypeInfo},
+};
+use uuid::Uuid;
+
+use crate::domain::letter::LetterId;
+
+/// A list of letters as one argument: `uuid[]` in Postgres, the bytes of all ids one after the other in hexadecimal
+/// digits as a JSON array in SQLite.
+pub(super) struct IdList(Vec<Uuid>);
+
+impl Type<Sqlite> for IdList {
+    fn type_info() -> SqliteTypeInfo {
+        <String as Type<Sqlite>>::type_info()
+    }
+}
+
+impl Encode<'_, Sqlite> for IdList {
+    fn encode_by_ref(&self, arguments: &mut SqliteArgumentsBuffer) -> Result<IsNull, BoxDynError> {
+        let mut json = String::with_capacity(self.0.len() * 35 + 2);
+        for id in &self.0 {
+            json.push_str(if json.is_empty() { "[\"" } else { "\",\"" });
+            json.push_str(id.simple().encode_lower(&mut Uuid::encode_buffer()));
+        }
+        json.push_str(if json.is_empty() { "[]" } else { "\"]" });
+        <String as Encode<'_, Sqlite>>::encode(json, arguments)
+    }
+}
+
+impl Type<Postgres> for IdList {
+    fn type_info() -> PgTypeInfo {
+        <Vec<Uuid> as Type<Postgres>>::type_info()
+    }
+}
+
+impl Encode<'_, Postgres> for IdList {
+    fn encode_by_ref(&self, arguments: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
+        <Vec<Uuid> as Encode<'_, Postgres>>::encode_by_ref(&self.0, arguments)
+    }
+}
+
+/// How a database turns a list into rows with the one column `id`: what stands before and after the argument.
+pub(super) trait Unnest: Database {
+    const UNNEST: [&'static str; 2];
+}
+
+impl Unnest for Sqlite {
+    const UNNEST: [&'static str; 2] = ["(SELECT unhex(value) AS id FROM json_each(", "))"];
+}
+
+impl Unnest for Postgres {
+    const UNNEST: [&'static str; 2] = ["(SELECT unnest(", ") AS id)"];
+}
+
+/// Pushes a subquery that has `ids` as its rows, to stand behind `IN` or `FROM`.
+pub(super) fn push_ids<DB: Unnest>(query: &mut QueryBuilder<DB>, ids: &[LetterId])
+where
+    for<'q> IdList: Encode<'q, DB> + Type<DB>,
+{
+    let [before, after] = DB::UNNEST;
+    let ids = IdList(ids.iter().map(|id| id.as_uuid()).collect());
+    query.push(before).push_bind(ids).push(after);
+}

@@ -1,0 +1,263 @@
+//! What holds for the whole house: its floors, the likeness of its two ledgers, the size of its files, and templates
+//! without anything inline.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::store::ledger::Ledger;
+
+/// The modules of the crate by floor, the lowest first; `src/lib.rs` says what each floor is for.
+const FLOORS: [&[&str]; 6] = [
+    &["domain"],
+    &["clock", "config", "crash", "failure", "own_headers", "retry", "typed_json", "xdeath"],
+    &["broker", "metrics", "store"],
+    &["pipeline"],
+    &["web"],
+    &["app", "cli", "demo", "logging", "main"],
+];
+
+/// Who may use whom on the same floor.
+const NEIGHBOURS: [(&str, &str); 7] = [
+    ("failure", "own_headers"),
+    ("failure", "xdeath"),
+    ("retry", "own_headers"),
+    ("cli", "app"),
+    ("cli", "demo"),
+    ("cli", "logging"),
+    ("demo", "app"),
+];
+
+/// Lines of one file, without its tests.
+const LONGEST_FILE: usize = 300;
+
+#[test]
+fn nothing_reaches_up() {
+    let breaches: Vec<String> = sources()
+        .iter()
+        .flat_map(|file| {
+            let user = module_of(file);
+            let used = modules_used(&read(file));
+            used.into_iter().filter(move |used| !may_use(&user, used)).map(move |used| told(file, &used))
+        })
+        .collect();
+    assert!(breaches.is_empty(), "a module uses only the floors below it and its own folder:\n{}", breaches.join("\n"));
+}
+
+#[test]
+fn every_module_has_its_floor() {
+    let modules: BTreeSet<String> = sources().iter().map(|file| module_of(file)).filter(|name| name != "lib").collect();
+    let on_floors: BTreeSet<String> = FLOORS.concat().into_iter().map(str::to_owned).collect();
+    assert_eq!(modules, on_floors);
+}
+
+#[test]
+fn the_domain_stands_on_the_ground() {
+    for file in sources().iter().filter(|file| module_of(file) == "domain") {
+        let source = read(file);
+        let uses = code(&source).filter_map(|line| line.trim_start().trim_start_matches("pub ").strip_prefix("use "));
+        for used in uses {
+            let first = used.split([':', ';', ' ']).next().unwrap_or_default();
+            let known = ["std", "uuid", "wildmatch", "super", "crate"];
+            assert!(known.contains(&first), "{}: the domain uses {first}", file.display());
+        }
+    }
+}
+
+#[test]
+fn paths_are_found_however_they_are_written() {
+    let source = "use crate::{domain::{a, b}, store::{self, c}, config};
+        // crate::comment
+        let x = crate::web::y(); $crate::broker::z!();";
+    let expected = ["broker", "config", "domain", "store", "web"].map(str::to_owned);
+    assert_eq!(modules_used(source), expected.into());
+}
+
+#[test]
+fn no_file_is_long() {
+    let long: Vec<String> = sources()
+        .iter()
+        .map(|file| (read(file).lines().take_while(|line| !line.starts_with("#[cfg(test)]")).count(), file))
+        .filter(|(lines, _)| *lines > LONGEST_FILE)
+        .map(|(lines, file)| told(file, &format!("{lines} lines")))
+        .collect();
+    assert!(long.is_empty(), "more than {LONGEST_FILE} lines:\n{}", long.join("\n"));
+}
+
+#[test]
+fn both_databases_are_migrated_in_the_same_steps() {
+    let steps = |database: &str| -> BTreeSet<String> {
+        files_in(&root().join("migrations").join(database)).iter().map(|file| name_of(file)).collect()
+    };
+    assert_eq!(steps("sqlite"), steps("postgres"));
+    assert!(!steps("sqlite").is_empty());
+}
+
+#[tokio::test]
+async fn both_databases_have_the_same_tables() {
+    const SQLITE: &str = "SELECT t.name || '.' || c.name || iif(c.\"notnull\" OR c.pk, '', '?')
+        FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type = 'table' AND t.name NOT LIKE '\\_%' ESCAPE '\\'";
+    const POSTGRES: &str = "SELECT table_name || '.' || column_name || CASE is_nullable WHEN 'NO' THEN '' ELSE '?' END
+        FROM information_schema.columns WHERE table_schema = 'public' AND table_name NOT LIKE '\\_%'";
+    check_alike(SQLITE, POSTGRES).await;
+}
+
+#[tokio::test]
+async fn both_databases_have_the_same_indexes() {
+    const SQLITE: &str = "SELECT tbl_name || ' ' || name || substr(sql, instr(sql, ' (')) FROM sqlite_schema
+        WHERE type = 'index' AND sql IS NOT NULL";
+    const POSTGRES: &str = "SELECT tablename || ' ' || indexname || substr(indexdef, strpos(indexdef, ' ('))
+        FROM pg_indexes WHERE schemaname = 'public'
+        AND indexname NOT IN (SELECT conname FROM pg_constraint WHERE contype IN ('p', 'u'))";
+    check_alike(SQLITE, POSTGRES).await;
+}
+
+/// Asks both ledgers for names of theirs.
+async fn check_alike(sqlite: &str, postgres: &str) {
+    let Some(other) = Ledger::postgres().await else { return };
+    let sqlite: BTreeSet<String> = Ledger::sqlite().await.texts(sqlite).await.into_iter().collect();
+    let postgres: BTreeSet<String> = other.texts(postgres).await.into_iter().collect();
+    assert_eq!(sqlite, postgres);
+    assert!(!sqlite.is_empty());
+}
+
+#[test]
+fn templates_hold_nothing_inline() {
+    let mistakes: Vec<String> = files_in(&root().join("templates"))
+        .iter()
+        .flat_map(|file| inline_parts(&read(file)).into_iter().map(|what| told(file, &what)).collect::<Vec<_>>())
+        .collect();
+    assert!(mistakes.is_empty(), "the content security policy forbids what is inline:\n{}", mistakes.join("\n"));
+}
+
+#[test]
+fn inline_parts_are_found_however_they_are_written() {
+    for bad in [
+        "{{ x|safe }}",
+        "{{ x | safe }}",
+        "{% filter safe %}",
+        "<p style=\"a\">",
+        "<p\nonclick = 'a'>",
+        "<a {% if x %}OnLoad=a{% endif %}>",
+        "<a href=\"javascript:x\">",
+        "<script>x</script>",
+        "<script src=a>x</script>",
+        "<STYLE>x</style>",
+    ] {
+        assert_ne!(inline_parts(bad), [""; 0], "{bad}");
+    }
+    let good = "<script src=\"{{ a }}\" defer></script><p data-style=\"x\" class=\"on\">content = on = {{ safe }}</p>";
+    assert_eq!(inline_parts(good), [""; 0]);
+}
+
+/// What a template would have the browser run or apply in place, or hands on without escaping.
+fn inline_parts(template: &str) -> Vec<String> {
+    let template = template.to_lowercase();
+    let mut found = Vec::new();
+    let tight: String = template.chars().filter(|c| !c.is_whitespace()).collect();
+    let forbidden = ["|safe", "filtersafe", "autoescape", "javascript:", "<style"];
+    found.extend(forbidden.iter().filter(|text| tight.contains(*text)).map(|text| (*text).to_owned()));
+    for tag in template.split('<').skip(1).filter_map(|tag| tag.split_once('>').map(|(tag, _)| tag)) {
+        let is_event = |name: &str| name.strip_prefix("on").is_some_and(|event| event.len() > 2);
+        found.extend(attributes(tag).filter(|name| *name == "style" || is_event(name)).map(str::to_owned));
+    }
+    for script in template.split("<script").skip(1) {
+        let (tag, content) = script.split_once('>').unwrap_or_default();
+        if !tag.contains(" src=") || !content.trim_start().starts_with("</script>") {
+            found.push("<script> with content".to_owned());
+        }
+    }
+    found
+}
+
+/// The names that stand before an equals sign.
+fn attributes(tag: &str) -> impl Iterator<Item = &str> {
+    let names = tag.split('=').map(|before| before.trim_end().rsplit(|c: char| !(c.is_alphanumeric() || c == '-')));
+    let equals_signs = tag.matches('=').count();
+    names.take(equals_signs).filter_map(|mut parts| parts.next())
+}
+
+fn may_use(user: &str, used: &str) -> bool {
+    user == used || NEIGHBOURS.contains(&(user, used)) || floor_of(used) < floor_of(user)
+}
+
+fn floor_of(module: &str) -> Option<usize> {
+    FLOORS.iter().position(|floor| floor.contains(&module))
+}
+
+/// The modules of the crate that a source names.
+fn modules_used(source: &str) -> BTreeSet<String> {
+    let code: String = code(source).flat_map(|line| [line, "\n"]).collect();
+    code.split("crate::").skip(1).flat_map(first_names).collect()
+}
+
+/// The first names of a path, or of each path in braces.
+fn first_names(path: &str) -> Vec<String> {
+    let Some(list) = path.strip_prefix('{') else { return vec![first_name(path)] };
+    let mut names = vec![first_name(list)];
+    let mut depth = 1;
+    for (position, c) in list.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 1 => names.push(first_name(&list[position + 1..])),
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+fn first_name(path: &str) -> String {
+    path.trim_start().chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect()
+}
+
+fn code(source: &str) -> impl Iterator<Item = &str> {
+    source.lines().filter(|line| !line.trim_start().starts_with("//"))
+}
+
+/// `store` for `src/store/db.rs`.
+fn module_of(file: &Path) -> String {
+    let path = file.strip_prefix(root().join("src")).unwrap_or(file);
+    path.iter().next().map(|name| name.to_string_lossy().trim_end_matches(".rs").to_owned()).unwrap_or_default()
+}
+
+/// All of the crate but the files that are tests from beginning to end.
+fn sources() -> Vec<PathBuf> {
+    let mut files = files_in(&root().join("src"));
+    files.retain(|file| file.extension().is_some_and(|end| end == "rs") && !is_test(file));
+    files
+}
+
+fn is_test(file: &Path) -> bool {
+    let name = name_of(file);
+    let declaration = format!("#[cfg(test)]\nmod {};", name.trim_end_matches(".rs"));
+    fs::read_to_string(file.with_file_name("mod.rs")).is_ok_and(|parent| parent.contains(&declaration))
+}
+
+fn files_in(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    paths.flat_map(|path| if path.is_dir() { files_in(&path) } else { vec![path] }).collect()
+}
+
+fn read(file: &Path) -> String {
+    fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+fn name_of(file: &Path) -> String {
+    file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn told(file: &Path, what: &str) -> String {
+    format!("{}: {what}", file.strip_prefix(root()).unwrap_or(file).display())
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}

@@ -1,0 +1,148 @@
+//! By keyboard alone, and with the brush.
+
+use dead_letter_office::domain::letter::Status;
+use fantoccini::{
+    actions::{InputSource, MOUSE_BUTTON_LEFT, MouseActions, PointerAction},
+    key::Key,
+};
+
+use super::{
+    super::desk::Desk,
+    scene::{Scene, letters},
+};
+
+#[tokio::test]
+async fn everything_can_be_reached() {
+    let desk = Desk::open().await;
+    let Some(scene) = Scene::over(&desk).await else { return };
+    rows_are_walked_and_opened(&scene, &desk).await;
+    selected_letters_are_discarded_and_taken_back(&scene, &desk).await;
+    checkboxes_select_too(&scene, &desk).await;
+    the_open_letter_is_acted_on(&scene, &desk).await;
+    the_search_is_reached_and_left(&scene, &desk).await;
+    help_and_pages_are_a_key_away(&scene).await;
+    the_brush_sets_the_time(&scene, &desk).await;
+    the_brush_is_moved_by_keys_too(&scene).await;
+    scene.check_quiet().await;
+}
+
+/// The number of the row that has the focus, from 0.
+const FOCUSED: &str = "[...document.querySelectorAll('.row')].indexOf(document.activeElement.closest('.row'))";
+
+async fn rows_are_walked_and_opened(scene: &Scene, desk: &Desk) {
+    let ids = letters(desk, "walk", 3).await;
+    scene.open("/letters?queue=walk").await;
+    for (keys, row) in [("j", 0), ("j", 1), ("jj", 2), ("k", 1)] {
+        scene.press(keys).await;
+        assert_eq!(scene.ask(FOCUSED).await, row, "after {keys}");
+    }
+    assert_ne!(scene.ask("getComputedStyle(document.activeElement).outlineStyle").await, "none", "the focus is seen");
+    scene.press_key(Key::Enter).await;
+    scene.sees(&format!("document.querySelector('#pane .letter')?.dataset.letter === '{}'", ids[1])).await;
+    assert_eq!(scene.address().await, format!("/letters?queue=walk&letter={}", ids[1]));
+    scene.press_key(Key::Escape).await;
+    scene.sees("!document.querySelector('#pane .letter')").await;
+    scene.browser.client().back().await.unwrap();
+    scene.sees("document.querySelector('#pane .letter')").await;
+}
+
+async fn selected_letters_are_discarded_and_taken_back(scene: &Scene, desk: &Desk) {
+    let ids = letters(desk, "select", 3).await;
+    scene.open("/letters?queue=select").await;
+    scene.press("jxjx").await;
+    scene.reads("[data-selected]", "2 selected").await;
+    scene.reads("#bulk .danger", "Discard 2").await;
+    scene.press("d").await;
+    scene.reads(".toast", "Discarded 2 letters").await;
+    scene.sees("document.querySelectorAll('.row').length === 1").await;
+    assert_eq!(desk.status(ids[0]).await, Status::Discarded);
+    assert_eq!(desk.status(ids[2]).await, Status::Open);
+    scene.press("u").await;
+    scene.sees("document.querySelectorAll('.row').length === 3").await;
+    assert_eq!(desk.status(ids[0]).await, Status::Open);
+}
+
+async fn checkboxes_select_too(scene: &Scene, desk: &Desk) {
+    letters(desk, "boxes", 3).await;
+    scene.open("/letters?queue=boxes").await;
+    scene.click(".row:nth-child(1) > input").await;
+    scene.click(".row:nth-child(3) > input").await;
+    scene.reads("[data-selected]", "2 selected").await;
+    scene.click("[data-selects-all]").await;
+    scene.reads("[data-selected]", "3 selected").await;
+    scene.click("#bulk .danger").await;
+    scene.reads(".toast", "Discarded 3 letters").await;
+    scene.reads("main", "No letter matches this filter.").await;
+}
+
+async fn the_open_letter_is_acted_on(scene: &Scene, desk: &Desk) {
+    let ids = letters(desk, "open", 2).await;
+    scene.open(&format!("/letters?queue=open&letter={}", ids[0])).await;
+    scene.press("d").await;
+    scene.reads("#pane .state", "discarded").await;
+    assert_eq!(desk.status(ids[0]).await, Status::Discarded);
+    assert_eq!(desk.status(ids[1]).await, Status::Open);
+    scene.open(&format!("/letters/{}", ids[1])).await;
+    scene.press("r").await;
+    scene.reads("#main .state", "scheduled").await;
+}
+
+async fn the_search_is_reached_and_left(scene: &Scene, desk: &Desk) {
+    letters(desk, "search.me", 1).await;
+    scene.open("/letters?queue=walk").await;
+    scene.press("/").await;
+    scene.sees("document.activeElement.name === 'queue'").await;
+    scene.press("search.*").await;
+    scene.press_key(Key::Enter).await;
+    scene.reads(".row", "search.me").await;
+    assert_eq!(scene.address().await, "/letters?queue=search.*");
+    scene.press("jd").await;
+    assert_eq!(scene.count(".toast").await, 0, "letters that are typed do nothing");
+}
+
+async fn help_and_pages_are_a_key_away(scene: &Scene) {
+    scene.open("/letters").await;
+    scene.press("?").await;
+    scene.sees("document.querySelector('#help').open").await;
+    scene.press_key(Key::Escape).await;
+    scene.sees("!document.querySelector('#help').open").await;
+    for (keys, heading) in [("go", "Overview"), ("gl", "Letters"), ("ga", "API")] {
+        scene.press(keys).await;
+        scene.reads("h1", heading).await;
+    }
+}
+
+/// Drags over the chart from one share of its width to another.
+async fn drag(scene: &Scene, from: f64, to: f64) {
+    scene.sees("document.querySelector('.chart')").await;
+    let edges = scene.ask("(({left, width, top, height}) => [left, width, top + height / 2])(document.querySelector('.chart').getBoundingClientRect())").await;
+    let edge = |n: usize| edges[n].as_f64().unwrap();
+    let to_place = |share: f64| PointerAction::MoveTo { duration: None, x: (edge(0) + edge(1) * share).round(), y: edge(2).round() };
+    let (down, up) = (PointerAction::Down { button: MOUSE_BUTTON_LEFT }, PointerAction::Up { button: MOUSE_BUTTON_LEFT });
+    let drag = MouseActions::new("mouse".to_owned()).then(to_place(from)).then(down).then(to_place(to)).then(up);
+    scene.browser.client().perform_actions(drag).await.unwrap();
+}
+
+async fn the_brush_sets_the_time(scene: &Scene, desk: &Desk) {
+    letters(desk, "brush", 2).await;
+    scene.open("/letters?queue=brush").await;
+    drag(scene, 0.5, 0.99).await;
+    scene.sees("location.search.includes('until=')").await;
+    let address = scene.address().await;
+    assert!(address.starts_with("/letters?queue=brush&since=2"), "{address}");
+    scene.reads("#results", "Own time").await;
+    assert_eq!(scene.count(".row").await, 2);
+    scene.open("/letters?queue=brush").await;
+    drag(scene, 0.1, 0.3).await;
+    scene.reads("main", "No letter matches this filter.").await;
+}
+
+async fn the_brush_is_moved_by_keys_too(scene: &Scene) {
+    scene.open("/letters?queue=brush").await;
+    scene.ask("document.querySelector('.chart').focus()").await;
+    scene.press_key(Key::Left).await;
+    scene.reads("[data-chart-said]", "UTC").await;
+    scene.press_key(Key::Enter).await;
+    scene.sees("location.search.includes('since=')").await;
+    assert_eq!(scene.count(".row").await, 2, "the last bar is that of now");
+}

@@ -1,0 +1,90 @@
+//! How it looks, to whom it looks so, and how much it takes.
+
+use dead_letter_office::domain::{field::FieldValue, letter::Importance};
+use fantoccini::key::Key;
+
+use super::{
+    super::desk::Desk,
+    scene::{Scene, fresh, letters},
+};
+
+#[tokio::test]
+async fn every_page_fits_is_readable_and_light() {
+    let desk = Desk::open().await;
+    let paths = furnish(&desk).await;
+    let Some(scene) = Scene::over(&desk).await else { return };
+    for path in &paths {
+        weighs_little_and_comes_from_here(&scene, path).await;
+    }
+    for theme in ["light", "dark"] {
+        scene.browser.set_media_feature("prefers-color-scheme", theme).await;
+        for (width, height) in [(390, 844), (768, 1024), (1280, 900)] {
+            scene.browser.set_viewport(width, height).await;
+            for path in &paths {
+                fits(&scene, path, width).await;
+                is_readable(&scene, path, theme).await;
+            }
+        }
+    }
+    the_first_tab_leads_past_the_navigation(&scene).await;
+    every_stop_of_the_tab_key_is_seen(&scene).await;
+    scene.check_quiet().await;
+}
+
+/// Puts in what is hard to show, and says where it is shown.
+async fn furnish(desk: &Desk) -> Vec<String> {
+    letters(desk, "orders", 60).await;
+    let long = "very-long-words-without-any-space.".repeat(7);
+    let odd = fresh(&long, 5).of(Importance::Critical).published_to(&long, &long).remark(&long);
+    let odd = odd.header(&long, FieldValue::string("x".repeat(2_000))).body(format!("{{\"{long}\": \"{long}\"}}"));
+    let id = desk.receive(odd).await;
+    let pages = ["/", "/letters", "/letters?queue=none", "/api/docs", "/nowhere"].map(str::to_owned);
+    let views = [format!("/letters/{id}"), format!("/letters/{id}?view=hex"), format!("/letters?letter={id}")];
+    pages.into_iter().chain(views).collect()
+}
+
+async fn weighs_little_and_comes_from_here(scene: &Scene, path: &str) {
+    // Before the last page's entries are gone and with nothing kept from it.
+    scene.browser.devtools("Network.setCacheDisabled", serde_json::json!({"cacheDisabled": true})).await;
+    scene.open(path).await;
+    let page = "performance.getEntriesByType('navigation').concat(performance.getEntriesByType('resource'))";
+    let foreign = scene.ask(&format!("{page}.filter(({{name}}) => new URL(name).origin !== location.origin).length")).await;
+    assert_eq!(foreign, 0, "{path}");
+    let size = scene.ask(&format!("{page}.reduce((sum, {{transferSize}}) => sum + transferSize, 0)")).await.as_u64().unwrap();
+    assert!((1..100_000).contains(&size), "{path}: {size} bytes over the wire");
+}
+
+async fn fits(scene: &Scene, path: &str, width: u32) {
+    scene.open(path).await;
+    let wide = scene.ask("document.scrollingElement.scrollWidth").await.as_u64().unwrap();
+    assert!(wide <= u64::from(width), "{path} is {wide} wide at {width}");
+}
+
+/// Text has the contrast of WCAG 2.2 AA against what lies behind it.
+async fn is_readable(scene: &Scene, path: &str, theme: &str) {
+    let poor = scene.ask(include_str!("contrast.js")).await;
+    assert_eq!(poor, serde_json::json!([]), "{path}, {theme}");
+}
+
+async fn the_first_tab_leads_past_the_navigation(scene: &Scene) {
+    scene.open("/letters").await;
+    scene.press_key(Key::Tab).await;
+    assert_eq!(scene.ask("document.activeElement.className").await, "skip");
+    scene.press_key(Key::Enter).await;
+    scene.sees("document.activeElement.id === 'main'").await;
+}
+
+async fn every_stop_of_the_tab_key_is_seen(scene: &Scene) {
+    const STOP: &str = "(({outlineStyle, outlineWidth, boxShadow}, {width, height}) =>
+        (outlineStyle !== 'none' && parseFloat(outlineWidth) > 0 || boxShadow !== 'none') && width > 0 && height > 0
+            ? '' : document.activeElement.outerHTML.slice(0, 200))
+        (getComputedStyle(document.activeElement), document.activeElement.getBoundingClientRect())";
+    scene.open("/letters?queue=orders&limit=2").await;
+    for _ in 0..40 {
+        scene.press_key(Key::Tab).await;
+        if scene.ask("document.activeElement === document.body").await == true {
+            return;
+        }
+        assert_eq!(scene.ask(STOP).await, "");
+    }
+}

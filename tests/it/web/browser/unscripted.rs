@@ -1,0 +1,63 @@
+//! With JavaScript disabled.
+
+use dead_letter_office::domain::letter::Status;
+use serde_json::json;
+
+use super::{
+    super::desk::Desk,
+    scene::{Scene, letters},
+};
+
+#[tokio::test]
+async fn what_matters_works() {
+    let desk = Desk::open().await;
+    let Some(scene) = Scene::over(&desk).await else { return };
+    scene.browser.devtools("Emulation.setScriptExecutionDisabled", json!({"value": true})).await;
+    letters_are_read(&scene, &desk).await;
+    a_letter_is_retried(&scene, &desk).await;
+    letters_are_discarded_together_and_taken_back(&scene, &desk).await;
+    the_filter_is_set_by_its_button(&scene, &desk).await;
+}
+
+async fn letters_are_read(scene: &Scene, desk: &Desk) {
+    let id = letters(desk, "read", 1).await[0];
+    scene.open("/letters?queue=read").await;
+    assert_eq!(scene.ask("document.documentElement.className").await, "", "scripts are off");
+    scene.click(".row > a").await;
+    scene.reads("#payload", "\"n\"").await;
+    assert_eq!(scene.address().await, format!("/letters?queue=read&letter={id}"));
+    for useless in [".js-only", "#news a"] {
+        let shown = format!("[...document.querySelectorAll('{useless}')].filter((it) => it.checkVisibility()).length");
+        assert_eq!(scene.ask(&shown).await, 0, "{useless}");
+    }
+}
+
+async fn a_letter_is_retried(scene: &Scene, desk: &Desk) {
+    let id = letters(desk, "retry", 1).await[0];
+    scene.open(&format!("/letters/{id}")).await;
+    scene.click("button[data-key=r]").await;
+    scene.reads(".toast", "1 letter").await;
+    assert_eq!(desk.status(id).await, Status::Scheduled);
+}
+
+async fn letters_are_discarded_together_and_taken_back(scene: &Scene, desk: &Desk) {
+    let ids = letters(desk, "discard", 3).await;
+    scene.open("/letters?queue=discard").await;
+    scene.click(".row:nth-child(1) > input").await;
+    scene.click(".row:nth-child(2) > input").await;
+    scene.click("#bulk .danger").await;
+    scene.reads(".toast", "Discarded 2 letters").await;
+    assert_eq!(scene.count(".row").await, 1);
+    assert_eq!(desk.status(ids[1]).await, Status::Discarded);
+    scene.click(".toast button[value=reopen]").await;
+    scene.reads("[data-selected]", "3 letters").await;
+}
+
+async fn the_filter_is_set_by_its_button(scene: &Scene, desk: &Desk) {
+    letters(desk, "filter.me", 1).await;
+    scene.open("/letters").await;
+    scene.find("input[name=queue]").await.send_keys("filter.*").await.unwrap();
+    scene.click("form[role=search] .no-js").await;
+    scene.reads(".row", "filter.me").await;
+    assert_eq!(scene.count(".row").await, 1);
+}

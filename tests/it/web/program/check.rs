@@ -1,0 +1,95 @@
+//! `dlo check`: one line for each thing that has to be reached.
+
+use std::net::TcpListener;
+
+use super::super::run::{Ended, dlo};
+use crate::support::{postgres::Postgres, rabbit::Rabbit};
+
+/// A broker at an address where surely nobody listens.
+fn nowhere() -> String {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    format!("amqp://guest:hunter2@127.0.0.1:{port}/%2f")
+}
+
+#[test]
+fn all_is_well() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let Ended { stdout, .. } = dlo(&["check"]).set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url()).run().expect(0);
+    let lines: Vec<_> = stdout.lines().collect();
+    assert_eq!(lines[..2], ["ok    configuration", "ok    database"]);
+    assert!(lines[2].starts_with("ok    broker main (127.0.0.1:") && lines[2].contains(vhost.name()), "{stdout}");
+    assert_eq!(lines.len(), 3);
+}
+
+#[test]
+fn each_thing_that_is_not_is_a_line_that_says_why() {
+    let mut program = dlo(&["check"])
+        .set("DLO_BROKERS__MAIN__URL", &nowhere())
+        .set("DLO_BROKERS__OTHER__URL", &nowhere())
+        .set("DLO_DATABASE__URL", "sqlite:///nowhere/at/all.db");
+    let Ended { stdout, stderr, .. } = program.run().expect(1);
+    let lines: Vec<_> = stdout.lines().collect();
+    assert_eq!(lines[0], "ok    configuration");
+    assert!(lines[1].starts_with("FAIL  database: "), "{stdout}");
+    for (line, broker) in lines[2..].iter().zip(["main", "other"]) {
+        assert!(line.starts_with(&format!("FAIL  broker {broker} (127.0.0.1:")), "{stdout}");
+        assert!(line.contains("refused"), "{stdout}");
+    }
+    assert_eq!(lines.len(), 4);
+    assert!(!stdout.contains("hunter2") && !stderr.contains("hunter2"), "{stdout}{stderr}");
+}
+
+#[test]
+fn a_wrong_password_or_vhost_is_said_to_be_one() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let wrong_password = vhost.amqp_url().replace("guest:guest@", "guest:hunter2@");
+    let wrong_vhost = format!("{}-missing", vhost.amqp_url());
+    for (url, part) in [(wrong_password, "ACCESS"), (wrong_vhost, "vhost")] {
+        let Ended { stdout, .. } = dlo(&["check"]).set("DLO_BROKERS__MAIN__URL", &url).run().expect(1);
+        assert!(stdout.contains("FAIL  broker main") && stdout.contains(part), "{stdout}");
+        assert!(!stdout.contains("hunter2"), "{stdout}");
+    }
+}
+
+#[test]
+fn a_check_declares_nothing_and_needs_no_migration() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let check = || dlo(&["check"]).set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url());
+    check().run().expect(0);
+    let queues = crate::support::process::block_on(vhost.manage(reqwest::Method::GET, &["queues", vhost.name()], None));
+    assert_eq!(queues, serde_json::json!([]));
+    let said = check().set("DLO_DATABASE__AUTO_MIGRATE", "false").run().expect(1).stdout;
+    assert!(said.contains("FAIL  database") && said.contains("dlo migrate"), "{said}");
+}
+
+#[test]
+fn postgres_is_reached_too() {
+    let Some(postgres) = Postgres::shared() else { return };
+    let database = postgres.database();
+    let check = |url: &str| dlo(&["check"]).set("DLO_DATABASE__URL", url).run().stdout;
+    assert!(check(&database.url).contains("ok    database"));
+    let missing = format!("{}_missing", database.url);
+    assert!(check(&missing).contains("FAIL  database: "), "{}", check(&missing));
+}
+
+/// The sample names hosts that are not here; what counts is that nothing in it is refused.
+#[test]
+fn the_sample_of_the_contract_is_accepted() {
+    let sample = include_str!("contract.toml");
+    let Ended { code, stdout, stderr } = dlo(&["check"]).config(sample).run();
+    assert_ne!(code, Some(2), "{stderr}");
+    assert!(stdout.starts_with("ok    configuration\nok    database\n"), "{stdout}");
+    assert!(stdout.contains("broker main (127.0.0.1:5672, vhost /)"), "{stdout}");
+}
+
+#[test]
+fn the_environment_goes_before_the_file() {
+    let mut program = dlo(&["check"]).config("[database]\nurl = \"sqlite://file.db\"\n[brokers.far]\nurl = \"amqp://h:1\"");
+    program = program.set("DLO_DATABASE__URL", "sqlite://environment.db").set("DLO_BROKERS__FAR__URL", &nowhere());
+    let Ended { stdout, .. } = program.run().expect(1);
+    assert!(stdout.contains("broker far (127.0.0.1:") && !stdout.contains("broker main"), "{stdout}");
+    assert!(program.file("environment.db").exists() && !program.file("file.db").exists());
+}

@@ -1,0 +1,6 @@
+//! The program: what it says of its configuration, how it begins and how it ends.
+
+mod check;
+mod config;
+mod life;
+mod log;
