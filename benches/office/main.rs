@@ -3,6 +3,12 @@
 //! `make bench` runs all; `cargo bench -- intake` only those whose name begins so. Figures in messages or pages a
 //! second depend on the machine; the ratios are what the project promises.
 
+#![expect(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "in a benchmark a panic that says what was expected is the error handling, and printing is its purpose"
+)]
+
 mod broker;
 mod intake;
 mod ledger;

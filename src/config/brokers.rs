@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Deserializer, de::Error};
 use url::Url;
 
-use super::values::Secret;
+use super::values::{Secret, word};
+use crate::domain::words::words;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -30,25 +31,17 @@ pub struct BrokerConfig {
     /// `false`: they must exist already, nothing is declared.
     pub declare: bool,
     /// Of the queues it declares.
+    #[serde(deserialize_with = "word")]
     pub queue_type: QueueType,
     /// Deliveries on their way or unacknowledged at most, for each queue; 1 to 65535.
     #[serde(deserialize_with = "prefetch")]
     pub prefetch: u16,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum QueueType {
-    Quorum,
-    Classic,
-}
-
-impl QueueType {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Quorum => "quorum",
-            Self::Classic => "classic",
-        }
+words! {
+    QueueType, "queue type" {
+        Quorum = "quorum",
+        Classic = "classic",
     }
 }
 

@@ -8,9 +8,9 @@ use serde::{Deserialize, Deserializer, de::Error};
 
 use super::{
     Config,
-    values::{Secret, duration, durations, http_url, list, words},
+    values::{Secret, duration, durations, http_url, list, word, word_list},
 };
-use crate::domain::letter::Importance;
+use crate::domain::{letter::Importance, words::words};
 
 /// `[retry]`
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -26,16 +26,17 @@ pub struct RetryConfig {
     pub attempts: Option<u32>,
     #[serde(deserialize_with = "share")]
     pub jitter: f64,
+    #[serde(deserialize_with = "word")]
     pub via: RetryVia,
     pub keep_routing_key: bool,
     pub queues: BTreeMap<String, QueueRetryConfig>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RetryVia {
-    Ledger,
-    Broker,
+words! {
+    RetryVia, "place to wait" {
+        Ledger = "ledger",
+        Broker = "broker",
+    }
 }
 
 impl Default for RetryConfig {
@@ -67,6 +68,7 @@ pub struct QueueRetryConfig {
     pub max: Option<Duration>,
     pub attempts: Option<u32>,
     pub jitter: Option<f64>,
+    #[serde(deserialize_with = "optional_word")]
     pub via: Option<RetryVia>,
     pub keep_routing_key: Option<bool>,
 }
@@ -95,7 +97,7 @@ pub struct SlackConfig {
 pub struct DigestConfig {
     pub schedule: String,
     pub timezone: String,
-    #[serde(deserialize_with = "words")]
+    #[serde(deserialize_with = "word_list")]
     pub importance: Vec<Importance>,
 }
 
@@ -135,7 +137,7 @@ pub struct WebhookConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PageConfig {
-    #[serde(deserialize_with = "words")]
+    #[serde(deserialize_with = "word_list")]
     pub importance: Vec<Importance>,
 }
 
@@ -165,18 +167,20 @@ impl Default for WatchConfig {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AuthConfig {
+    #[serde(deserialize_with = "word")]
     pub mode: AuthMode,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AuthMode {
-    /// Everybody may do everything; on loopback only.
-    #[default]
-    None,
-    Password,
-    Oidc,
-    Proxy,
+words! {
+    #[derive(Default)]
+    AuthMode, "way to sign in" {
+        /// Everybody may do everything; on loopback only.
+        #[default]
+        None = "none",
+        Password = "password",
+        Oidc = "oidc",
+        Proxy = "proxy",
+    }
 }
 
 /// `[retention]`
@@ -211,6 +215,10 @@ impl Config {
 
 fn optional_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     duration(deserializer).map(Some)
+}
+
+fn optional_word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RetryVia>, D::Error> {
+    word(deserializer).map(Some)
 }
 
 fn optional_durations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Duration>>, D::Error> {

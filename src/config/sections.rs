@@ -5,7 +5,8 @@ use std::{net::SocketAddr, time::Duration};
 use serde::{Deserialize, Deserializer, de::Error};
 use url::Url;
 
-use super::values::{Secret, duration, http_url, socket_address};
+use super::values::{Secret, duration, http_url, socket_address, word};
+use crate::domain::words::words;
 
 /// `[database]`
 #[derive(Clone, Debug, Deserialize)]
@@ -81,18 +82,18 @@ impl Default for DecodeConfig {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LogConfig {
-    /// `text` or `json`.
+    #[serde(deserialize_with = "word")]
     pub format: LogFormat,
     /// What to log, in the words of `tracing`'s filters: `info`, `debug`, `dead_letter_office=debug,info`. The AMQP
     /// client is left out by default: it calls a question that was answered "no" an error.
     pub filter: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LogFormat {
-    Text,
-    Json,
+words! {
+    LogFormat, "log format" {
+        Text = "text",
+        Json = "json",
+    }
 }
 
 impl Default for LogConfig {

@@ -1,6 +1,6 @@
 //! Values that know what they take.
 
-use std::{fmt, net::SocketAddr, time::Duration};
+use std::{fmt, net::SocketAddr, str::FromStr, time::Duration};
 
 use serde::{Deserialize, Deserializer, de::Error};
 use url::Url;
@@ -35,11 +35,20 @@ pub fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D
     })
 }
 
-/// Reads a value of the domain by its fixed words.
-pub fn words<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+/// One of the fixed words of a setting; the error names them all.
+pub fn word<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
-    T: std::str::FromStr<Err = String>,
+    T: FromStr<Err = String>,
+{
+    String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+}
+
+/// A list of them.
+pub fn word_list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err = String>,
 {
     list(deserializer)?.iter().map(|word| word.parse().map_err(D::Error::custom)).collect()
 }

@@ -4,7 +4,7 @@
 //! JSON. They never do I/O and have no clock of their own; what time it is is always handed in.
 
 #[macro_use]
-mod words;
+pub(crate) mod words;
 
 pub mod actor;
 pub mod broker;

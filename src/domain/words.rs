@@ -33,3 +33,4 @@ macro_rules! words {
         }
     };
 }
+pub(crate) use words;

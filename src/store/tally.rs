@@ -6,7 +6,7 @@ use sqlx::QueryBuilder;
 
 use super::{
     SLICE, StoreError,
-    db::{Tx, on},
+    db::{Either, Tx, on},
     facets::FacetId,
 };
 use crate::domain::time::Timestamp;
@@ -40,8 +40,9 @@ impl Tally {
         for ((facet, _), change) in &self.changes {
             *facets.entry(*facet).or_default() += change;
         }
-        for (facet, change) in facets.into_iter().filter(|(_, change)| *change != 0) {
-            change_facet(tx, facet, change).await?;
+        let facets: Vec<_> = facets.into_iter().filter(|(_, change)| *change != 0).collect();
+        for chunk in facets.chunks(CHUNK) {
+            change_facets(tx, chunk).await?;
         }
         let slices: Vec<_> = self.changes.into_iter().filter(|(_, change)| *change != 0).collect();
         for chunk in slices.chunks(CHUNK) {
@@ -51,9 +52,22 @@ impl Tally {
     }
 }
 
-async fn change_facet(tx: &mut Tx, facet: FacetId, change: i64) -> Result<(), StoreError> {
-    const CHANGE: &str = "UPDATE facets SET count = count + $1 WHERE id = $2";
-    on!(tx, |tx| sqlx::query(CHANGE).bind(change).bind(facet.0).execute(&mut **tx).await.map(drop)?);
+async fn change_facets(tx: &mut Tx, changes: &[(FacetId, i64)]) -> Result<(), StoreError> {
+    // An update of many rows takes them in any order.
+    const LOCK: &str = "SELECT id FROM facets WHERE id = ANY($1) ORDER BY id FOR UPDATE";
+    if let Either::Postgres(tx) = &mut *tx {
+        let ids: Vec<i64> = changes.iter().map(|(facet, _)| facet.0).collect();
+        sqlx::query(LOCK).bind(ids).execute(&mut **tx).await?;
+    }
+    on!(tx, |tx| {
+        let mut update = QueryBuilder::new("WITH changes (id, change) AS (");
+        update.push_values(changes, |mut row, (facet, change)| {
+            row.push_bind(facet.0).push_bind(*change);
+        });
+        update.push(") UPDATE facets SET count = facets.count + changes.change FROM changes");
+        update.push(" WHERE changes.id = facets.id");
+        update.build().execute(&mut **tx).await?;
+    });
     Ok(())
 }
 

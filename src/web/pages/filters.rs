@@ -192,7 +192,7 @@ fn time_chips(query: &LetterQuery, since: &str) -> Vec<Chip> {
 }
 
 /// The queues with most open letters; a field that offers thousands helps nobody.
-fn queue_names(facets: &[FacetCount]) -> Vec<String> {
+pub fn queue_names(facets: &[FacetCount]) -> Vec<String> {
     const OFFERED: usize = 100;
     let queues = tally::queues(facets);
     let mut names: Vec<_> =

@@ -6,6 +6,7 @@ use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
+    filters::queue_names,
     fragment,
     shell::{Page, Shell},
     toast::Toast,
@@ -40,6 +41,8 @@ impl FromStr for Part {
 struct LetterPage {
     shell: Shell,
     letter: LetterView,
+    /// Offered where a retry may go to another queue.
+    queues: Vec<String>,
 }
 
 pub async fn show(
@@ -72,11 +75,13 @@ async fn load(
     let base = format!("/letters/{id}");
     let here = form.map_or_else(|| base.clone(), |form| format!("{base}?view={}", form.as_str()));
     let links = Links { view_base: base, back: here.clone(), close: None };
-    let (letter, shell) = tokio::try_join!(view(office, id, form, links), Shell::load(office, Page::Letters))?;
+    let facets = async { Ok(office.store.facets().await?) };
+    let (letter, shell, facets) =
+        tokio::try_join!(view(office, id, form, links), Shell::load(office, Page::Letters), facets)?;
     let letter =
-        letter.ok_or_else(|| WebError::not_found("There is no such letter. Retention may have removed it."))?;
+        letter.ok_or_else(|| WebError::not_found("There is no such letter."))?;
     let toast = Toast::from_cookie(headers, &here);
-    Ok(LetterPage { shell: Shell { toast, here, is_fragment, ..shell }, letter })
+    Ok(LetterPage { shell: Shell { toast, here, is_fragment, ..shell }, letter, queues: queue_names(&facets) })
 }
 
 /// A letter as it is shown here and beside the list.

@@ -37,7 +37,10 @@ pub struct LetterView {
     pub actions: Actions,
     pub problem: String,
     pub remarks: Vec<String>,
+    /// As it was written, for editing.
     pub note: String,
+    /// The same with what would deceive the eye named.
+    pub note_shown: String,
     pub payload: Payload,
     pub views: Vec<ViewTab>,
     pub properties: Vec<FieldRow>,
@@ -98,6 +101,7 @@ impl LetterView {
             problem: summary.problem.as_deref().map(|problem| text::visible(problem).into_owned()).unwrap_or_default(),
             remarks: letter.remarks.iter().map(|remark| text::one_line(remark)).collect(),
             note: summary.note.clone().unwrap_or_default(),
+            note_shown: summary.note.as_deref().map(|note| text::visible(note).into_owned()).unwrap_or_default(),
             views: tabs(&links.view_base, payload.form),
             payload,
             properties: fields::property_rows(&letter.message.properties),

@@ -26,7 +26,9 @@ async fn job(desk: &Desk, action: &Value) -> Value {
 
 #[tokio::test]
 async fn retry_schedules_at_once_or_later() {
-    for (body, at) in [(json!({}), "12:00:00"), (json!({"delay": "30s"}), "12:00:30"), (json!({"delay": "0"}), "12:00:00")] {
+    for (body, at) in
+        [(json!({}), "12:00:00"), (json!({"delay": "30s"}), "12:00:30"), (json!({"delay": "0"}), "12:00:00")]
+    {
         let (desk, _, path) = a_letter(Status::Open).await;
         let letter = desk.post(&format!("{path}/retry"), &body).await.expect(200).json();
         assert_eq!(letter["status"], "scheduled", "{body}");

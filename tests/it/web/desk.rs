@@ -146,7 +146,8 @@ impl Desk {
     pub async fn retry_ends(&self, id: LetterId, outcome: RetryOutcome) {
         self.command(id, Command::Retry { delay: Duration::ZERO, queue: None }).await;
         let claimed = self.store.claim_due_retries(MAIN, NOON, Duration::from_secs(60), 100).await.unwrap();
-        let ours: Vec<_> = claimed.iter().filter(|retry| retry.id == id).map(|retry| (retry, outcome.clone())).collect();
+        let ours: Vec<_> =
+            claimed.iter().filter(|retry| retry.id == id).map(|retry| (retry, outcome.clone())).collect();
         assert_eq!(ours.len(), 1);
         self.store.finish_retries(&ours, NOON).await.unwrap();
     }

@@ -70,7 +70,8 @@ pub async fn submit(desk: &Desk, action: &str, pairs: &[(&str, &str)]) -> Answer
 pub async fn follow(desk: &Desk, redirect: Answer) -> Html {
     let cookie = redirect.headers.get(header::SET_COOKIE).map_or("", |cookie| cookie.to_str().unwrap());
     let cookie = cookie.split(';').next().unwrap_or_default();
-    let request = builder(Method::GET, redirect.header("location")).header("cookie", HeaderValue::from_str(cookie).unwrap());
+    let request =
+        builder(Method::GET, redirect.header("location")).header("cookie", HeaderValue::from_str(cookie).unwrap());
     let answer = desk.send(request.body(Body::empty()).unwrap()).await.expect(200);
     assert!(answer.header("set-cookie").contains("Max-Age=0"), "what was said is said once");
     answer.page()

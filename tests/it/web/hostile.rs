@@ -37,7 +37,10 @@ fn full_of(text: &str) -> Dead {
         .body(body)
         .remark(&text)
         .death(&[("queue", &text), ("reason", &text), ("exchange", &text), ("original-expiration", &text)])
-        .header(&text, FieldValue::Array(vec![FieldValue::string(&*text), FieldValue::ByteArray(text.as_bytes().to_vec())]))
+        .header(
+            &text,
+            FieldValue::Array(vec![FieldValue::string(&*text), FieldValue::ByteArray(text.as_bytes().to_vec())]),
+        )
 }
 
 /// An office with such a message, and every page and part that shows it.
@@ -87,10 +90,12 @@ async fn what_would_turn_the_line_around_is_named_instead() {
         let page = desk.get(&path).await.expect(200).page();
         // But for the field in which a note is edited: it has to hold the note as it is.
         for element in page.all("body *:not(textarea)") {
-            let text: String = element.children().filter_map(|child| child.value().as_text()).map(|text| &**text).collect();
+            let text: String =
+                element.children().filter_map(|child| child.value().as_text()).map(|text| &**text).collect();
             assert!(!text.contains('\u{202e}'), "{path}: {text:?} in {:?}", element.value());
         }
-        let spoken = ["title", "aria-label", "placeholder"].map(|name| page.values(&format!("[{name}]"), name).concat());
+        let spoken =
+            ["title", "aria-label", "placeholder"].map(|name| page.values(&format!("[{name}]"), name).concat());
         assert!(!spoken.concat().contains('\u{202e}'), "{path}: {spoken:?}");
     }
 }

@@ -175,7 +175,10 @@ async fn history_tells_who_did_what() {
     let lines: Vec<_> = page.all("[aria-labelledby=history-title] li").into_iter().map(words).collect();
     assert_eq!(lines.len(), 4, "{lines:?}");
     assert!(lines[0].contains("Discarded by local user"), "{lines:?}");
-    assert!(lines[1].contains("Retry failed by local user") && lines[1].contains("nothing is bound to it"), "{lines:?}");
+    assert!(
+        lines[1].contains("Retry failed by local user") && lines[1].contains("nothing is bound to it"),
+        "{lines:?}"
+    );
     assert!(lines[3].contains("Received"), "{lines:?}");
     assert!(page.words(".note-text").contains("a duplicate"));
 }

@@ -28,9 +28,8 @@ pub async fn a_busy_office() -> (Desk, Vec<String>) {
     let failed = desk.receive(dead_in("orders").of(Importance::Critical)).await;
     desk.retry_ends(failed, RetryOutcome::Failed("it was unroutable".to_owned())).await;
     desk.board_says("other", ConnectionState::Lost { since: NOON, why: "refused".to_owned() });
-    let mut paths: Vec<String> = ["/", "/letters", "/letters?status=all&limit=2", "/letters?queue=none", "/api/docs"]
-        .map(str::to_owned)
-        .into();
+    let mut paths: Vec<String> =
+        ["/", "/letters", "/letters?status=all&limit=2", "/letters?queue=none", "/api/docs"].map(str::to_owned).into();
     for id in [typed, nameless, failed] {
         paths.extend([format!("/letters/{id}"), format!("/letters?letter={id}"), format!("/letters/{id}?view=hex")]);
     }

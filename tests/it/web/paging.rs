@@ -82,9 +82,8 @@ async fn a_later_page_leads_back_to_the_first_and_keeps_the_filter() {
 #[tokio::test]
 async fn a_page_is_small_however_many_letters_there_are() {
     let desk = Desk::open().await;
-    let long = |n: u64| {
-        dead_in(&format!("{}{n}", "long-queue-name.".repeat(15))).published_to("exchange", &"key.".repeat(60))
-    };
+    let long =
+        |n: u64| dead_in(&format!("{}{n}", "long-queue-name.".repeat(15))).published_to("exchange", &"key.".repeat(60));
     desk.receive_all(MAIN, (0..200).map(long).collect()).await;
     let page = desk.get("/letters").await.expect(200);
     assert_eq!(page.page().count(".row"), 50);

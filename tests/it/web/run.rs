@@ -152,6 +152,13 @@ impl Running {
         wait_until(&format!("{expected} letters of {query}"), PATIENCE, there).await;
         self.json(&path).await["items"][0].clone()
     }
+
+    /// Waits until the only letter of that query is open again because its retry failed.
+    pub async fn await_problem(&self, query: &str) {
+        let path = format!("/api/v1/letters?status=open&{query}");
+        let failed = async || self.json(&path).await["items"][0]["problem"].is_string();
+        wait_until("a retry to fail", PATIENCE, failed).await;
+    }
 }
 
 fn client() -> reqwest::Client {

@@ -19,7 +19,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 async fn discard(desk: &Desk, headers: &[(&str, &str)]) -> Answer {
     let id = desk.letter_in(Status::Open).await;
     let path = format!("/api/v1/letters/{id}/discard");
-    let request = headers.iter().fold(builder(Method::POST, &path), |request, (name, value)| request.header(*name, *value));
+    let request =
+        headers.iter().fold(builder(Method::POST, &path), |request, (name, value)| request.header(*name, *value));
     desk.send(request.body(Body::empty()).unwrap()).await
 }
 
@@ -87,7 +88,9 @@ async fn only_our_own_names_are_answered_to() {
     for host in [HOST, "localhost:8420", "[::1]:8420", "dlo.example.com", "DLO.example.com:443"] {
         ask_host(&desk, host).await.expect(200);
     }
-    for host in ["evil.example", "evil.example:8420", "127.0.0.1", "dlo.example.com.evil.example", "127.0.0.1.evil:8420"] {
+    for host in
+        ["evil.example", "evil.example:8420", "127.0.0.1", "dlo.example.com.evil.example", "127.0.0.1.evil:8420"]
+    {
         let detail = ask_host(&desk, host).await.problem(421);
         assert!(detail.contains("web.public_url"), "{detail}");
     }
@@ -129,7 +132,8 @@ async fn posts_from_other_sites_are_refused() {
 async fn posts_of_our_pages_and_of_programs_are_let_in() {
     let desk = Desk::open().await;
     let ours = ("origin", "http://127.0.0.1:8420");
-    for headers in [&[][..], &[ours], &[("sec-fetch-site", "same-origin")], &[ours, ("sec-fetch-site", "same-origin")]] {
+    for headers in [&[][..], &[ours], &[("sec-fetch-site", "same-origin")], &[ours, ("sec-fetch-site", "same-origin")]]
+    {
         discard(&desk, headers).await.expect(200);
     }
 }

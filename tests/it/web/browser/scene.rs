@@ -23,6 +23,12 @@ const WATCH: &str = "
     console.error = (...words) => (note(`console: ${words.join(' ')}`), error(...words));
 ";
 
+/// Whether one can see what has the focus: it, or what it is a part of, has an outline.
+const SHOWS_FOCUS: &str = "((at) => {
+    const outlined = (it) => it && getComputedStyle(it).outlineStyle !== 'none' && it.checkVisibility();
+    return [at, at.nextElementSibling, at.closest('.row'), at.closest('.tile'), at.closest('label')].some(outlined);
+})(document.activeElement)";
+
 pub struct Scene {
     pub browser: Browser,
     pub office: Running,
@@ -60,7 +66,8 @@ impl Scene {
         let expression = expression.to_owned();
         let at = std::panic::Location::caller();
         async move {
-            let holds = async || self.browser.client().execute(&script, vec![]).await.is_ok_and(|answer| answer == true);
+            let holds =
+                async || self.browser.client().execute(&script, vec![]).await.is_ok_and(|answer| answer == true);
             wait_until(&format!("{expression} ({at})"), PATIENCE, holds).await;
         }
     }
@@ -69,7 +76,8 @@ impl Scene {
     #[track_caller]
     pub fn reads<'a>(&'a self, selector: &str, text: &str) -> impl Future<Output = ()> + use<'a> {
         let (selector, text) = (json!(selector), json!(text));
-        let expression = format!("document.querySelector({selector})?.innerText.replace(/\\s+/g, ' ').includes({text})");
+        let expression =
+            format!("document.querySelector({selector})?.innerText.replace(/\\s+/g, ' ').includes({text})");
         self.sees(&expression)
     }
 
@@ -99,6 +107,16 @@ impl Scene {
     /// The path and query of the page.
     pub async fn address(&self) -> String {
         self.ask("decodeURIComponent(location.pathname + location.search)").await.as_str().unwrap().to_owned()
+    }
+
+    /// Whoever walks by keys sees where they are.
+    #[track_caller]
+    pub fn check_focus(&self) -> impl Future<Output = ()> {
+        let at = std::panic::Location::caller();
+        async move {
+            let element = self.ask("document.activeElement.outerHTML.slice(0, 200)").await;
+            assert_eq!(self.ask(SHOWS_FOCUS).await, true, "{at}: {element}");
+        }
     }
 
     /// Nothing went wrong on any page so far.

@@ -86,15 +86,14 @@ async fn a_retry_waits_as_chosen_and_can_be_cancelled(scene: &Scene, vhost: &Vho
 }
 
 async fn a_retry_that_fails_says_why(scene: &Scene, vhost: &Vhost) {
-    let _service = Service::start(vhost, "gone").await.fail("{}").await;
+    Service::start(vhost, "gone").await.fail("{}").await;
     status(scene, "gone", Status::Open).await;
     vhost.delete_queue("gone").await;
     scene.open("/letters?queue=gone").await;
     scene.click(".row > a").await;
     scene.click("#pane button[data-key=r]").await;
     scene.reads(".toast", "1 letter").await;
-    scene.office.says("gone").await;
-    status(scene, "gone", Status::Open).await;
+    scene.office.await_problem("queue=gone").await;
     scene.open("/letters?queue=gone").await;
     scene.reads(".row .why", "last retry").await;
 }

@@ -87,7 +87,8 @@ fn the_sample_of_the_contract_is_accepted() {
 
 #[test]
 fn the_environment_goes_before_the_file() {
-    let mut program = dlo(&["check"]).config("[database]\nurl = \"sqlite://file.db\"\n[brokers.far]\nurl = \"amqp://h:1\"");
+    let mut program =
+        dlo(&["check"]).config("[database]\nurl = \"sqlite://file.db\"\n[brokers.far]\nurl = \"amqp://h:1\"");
     program = program.set("DLO_DATABASE__URL", "sqlite://environment.db").set("DLO_BROKERS__FAR__URL", &nowhere());
     let Ended { stdout, .. } = program.run().expect(1);
     assert!(stdout.contains("broker far (127.0.0.1:") && !stdout.contains("broker main"), "{stdout}");

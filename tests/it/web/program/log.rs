@@ -14,7 +14,8 @@ const SECRET: &str = "4111-1111-1111-1111";
 /// A user of that virtual host whose password can be told from anything else.
 async fn with_a_password(vhost: &Vhost) -> String {
     let user = vhost.name().replace('/', "-");
-    let (credentials, all) = (json!({"password": PASSWORD, "tags": ""}), json!({"configure": ".*", "write": ".*", "read": ".*"}));
+    let (credentials, all) =
+        (json!({"password": PASSWORD, "tags": ""}), json!({"configure": ".*", "write": ".*", "read": ".*"}));
     vhost.manage(reqwest::Method::PUT, &["users", &user], Some(&credentials)).await;
     vhost.manage(reqwest::Method::PUT, &["permissions", vhost.name(), &user], Some(&all)).await;
     vhost.amqp_url().replace("guest:guest@", &format!("{user}:{PASSWORD}@"))
@@ -33,8 +34,7 @@ async fn a_day_at_work(office: &Running, vhost: &Vhost) {
     let letter = office.await_letters("status=open", 1).await;
     let path = format!("/api/v1/letters/{}", letter["id"].as_str().unwrap());
     office.post(&format!("{path}/retry"), &json!({"queue": "nowhere"})).await;
-    office.says("nowhere").await;
-    office.await_letters("status=open", 1).await;
+    office.await_problem("queue=orders").await;
     office.post(&format!("{path}/discard"), &json!({"note": SECRET})).await;
     office.await_letters("status=discarded", 1).await;
 }
