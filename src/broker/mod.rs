@@ -25,7 +25,7 @@ use utf8_guard::Repairs;
 use crate::config::BrokerConfig;
 
 pub use consuming::{Acknowledger, ConsumingSession, Delivery, QueueConsumer, Received};
-pub use publishing::{PublishOutcome, PublishingSession, Standing};
+pub use publishing::{Lane, PublishOutcome, PublishingSession, Standing};
 pub use topology::Topology;
 
 /// How long one step of building a session may take; lapin itself would wait for ever.

@@ -1,6 +1,6 @@
-//! Publishing with confirms: one connection, one channel, one task.
+//! Publishing with confirms: one connection, and on each of its channels one window at a time.
 
-use std::{collections::HashMap, pin::pin, time::Duration};
+use std::{collections::HashMap, pin::pin, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, stream::FuturesOrdered};
 use lapin::{
@@ -17,6 +17,8 @@ use crate::{
     own_headers,
 };
 
+/// While one lane awaits its confirms, the other sends; a third gains nothing.
+const LANES: usize = 2;
 /// How long the broker may take to confirm; while it is in alarm the clock stands still.
 const CONFIRM_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often a wait for confirms looks whether the broker is in alarm.
@@ -49,27 +51,44 @@ impl Standing {
     }
 }
 
-/// A connection that publishes, with one channel in confirm mode.
-///
-/// It takes `&mut self` to publish: two tasks on one channel would get each other's confirms.
+/// A connection that publishes on several lanes.
 pub struct PublishingSession {
-    connection: Connection,
-    channel: Channel,
+    connection: Arc<Connection>,
+    lanes: [Lane; LANES],
 }
 
 impl PublishingSession {
     pub async fn open(name: &str, config: &BrokerConfig) -> Result<Self, SessionError> {
-        let connection = connect(config, &format!("dlo {name} publishing")).await?;
-        let channel = confirming_channel(&connection).await?;
-        Ok(Self { connection, channel })
+        let connection = Arc::new(connect(config, &format!("dlo {name} publishing")).await?);
+        let lanes = [Lane::open(&connection).await?, Lane::open(&connection).await?];
+        Ok(Self { connection, lanes })
     }
 
     pub fn standing(&self) -> Standing {
         Standing(self.connection.status().clone())
     }
 
+    pub fn lanes(&mut self) -> impl Iterator<Item = &mut Lane> {
+        self.lanes.iter_mut()
+    }
+
     pub async fn close(self) {
         _ = step("closing", self.connection.close(200, "bye".into())).await;
+    }
+}
+
+/// A channel in confirm mode, on which one window follows the other.
+///
+/// It takes `&mut self` to publish: two tasks on one channel would get each other's confirms, and of two windows under
+/// way at once it could not be told which message was returned.
+pub struct Lane {
+    connection: Arc<Connection>,
+    channel: Channel,
+}
+
+impl Lane {
+    async fn open(connection: &Arc<Connection>) -> Result<Self, SessionError> {
+        Ok(Self { connection: Arc::clone(connection), channel: confirming_channel(connection).await? })
     }
 
     /// Publishes a window of messages and awaits all of their confirms; the answers are in the order of the messages.

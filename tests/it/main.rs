@@ -4,3 +4,4 @@ mod invariants;
 mod office;
 mod store;
 mod support;
+mod web;

@@ -32,7 +32,7 @@ use crate::{
 /// How long a claim holds before another process may take it over.
 const LEASE: Duration = Duration::from_secs(60);
 /// Retries claimed at once.
-const CLAIM: usize = 2_000;
+const CLAIM: usize = 5_000;
 /// How often the ledger is asked for due retries without being told: another process may have scheduled some.
 const POLL: Duration = Duration::from_millis(500);
 /// How long to wait when the ledger does not answer.
@@ -180,12 +180,24 @@ impl Scheduler {
     }
 
     fn count(&self, ended: &[(ClaimedRetry, Ended)]) {
+        let (mut failed, mut why) = (0_usize, "");
         for (retry, ended) in ended {
             match ended {
                 Ended::With(RetryOutcome::Confirmed) => self.metrics.retried_by_hand(&self.broker, &retry.queue),
-                Ended::With(RetryOutcome::Failed(_)) => self.metrics.retry_failed(&self.broker, &retry.queue),
+                Ended::With(RetryOutcome::Failed(reason)) => {
+                    self.metrics.retry_failed(&self.broker, &retry.queue);
+                    (failed, why) = (failed + 1, reason);
+                }
                 Ended::Unknown | Ended::Unpublished => {}
             }
+        }
+        if failed > 0 {
+            tracing::warn!(
+                broker.name = self.broker,
+                letters = failed,
+                why,
+                "retries failed; their letters are open again"
+            );
         }
         self.news.changed(ended.len() as u64);
         tracing::debug!(broker.name = self.broker, letters = ended.len(), "retries published");

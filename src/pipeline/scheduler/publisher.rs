@@ -1,13 +1,18 @@
 //! The stage between claiming and marking: it keeps a connection and publishes window by window.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+    vec,
+};
 
+use futures_util::future::join_all;
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{Batch, Ended, LEASE, PAUSE, Scheduler, window::windows};
 use crate::{
-    broker::{PublishOutcome, PublishingSession, SessionError, Standing, reconnect::Backoff},
+    broker::{Lane, PublishOutcome, PublishingSession, SessionError, Standing, reconnect::Backoff},
     crash,
     domain::{
         broker::ConnectionState,
@@ -96,23 +101,33 @@ fn show_state(scheduler: &Scheduler, connection: &Standing) -> Result<(), Sessio
     Ok(())
 }
 
-/// Publishes a batch window by window.
+/// Publishes a batch window by window, on all lanes at once.
 async fn publish(scheduler: &Scheduler, session: &mut PublishingSession, batch: Vec<ClaimedRetry>, results: &Results) {
     let ids: Vec<LetterId> = batch.iter().map(|retry| retry.id).collect();
     let standing = session.standing();
-    let publishing = async {
-        for window in windows(batch) {
-            let ended = publish_window(scheduler, session, window).await;
-            // The marker outlives this stage, so there is always somebody to receive.
-            _ = results.send(ended).await;
-        }
-    };
-    attend(scheduler, &standing, &ids, publishing).await;
+    let windows = Mutex::new(windows(batch).into_iter());
+    let lanes = session.lanes().map(|lane| publish_on(lane, scheduler, &windows, results));
+    attend(scheduler, &standing, &ids, async { _ = join_all(lanes).await }).await;
+}
+
+/// Takes one window after the other until none is left.
+async fn publish_on(
+    lane: &mut Lane,
+    scheduler: &Scheduler,
+    windows: &Mutex<vec::IntoIter<Vec<ClaimedRetry>>>,
+    results: &Results,
+) {
+    let next = || windows.lock().unwrap_or_else(PoisonError::into_inner).next();
+    while let Some(window) = next() {
+        let ended = publish_window(scheduler, lane, window).await;
+        // The marker outlives this stage, so there is always somebody to receive.
+        _ = results.send(ended).await;
+    }
 }
 
 async fn publish_window(
     scheduler: &Scheduler,
-    session: &mut PublishingSession,
+    lane: &mut Lane,
     window: Vec<ClaimedRetry>,
 ) -> Vec<(ClaimedRetry, Ended)> {
     let ids: Vec<LetterId> = window.iter().map(|retry| retry.id).collect();
@@ -130,7 +145,7 @@ async fn publish_window(
         }
     }
     drop(messages);
-    let outcomes = session.publish(outgoing).await;
+    let outcomes = lane.publish(outgoing).await;
     crash::point("confirmed");
     ended.extend(sent.into_iter().zip(outcomes.into_iter().map(Ended::from)));
     ended

@@ -78,8 +78,7 @@ async fn load(
     let facets = async { Ok(office.store.facets().await?) };
     let (letter, shell, facets) =
         tokio::try_join!(view(office, id, form, links), Shell::load(office, Page::Letters), facets)?;
-    let letter =
-        letter.ok_or_else(|| WebError::not_found("There is no such letter."))?;
+    let letter = letter.ok_or_else(|| WebError::not_found("There is no such letter."))?;
     let toast = Toast::from_cookie(headers, &here);
     Ok(LetterPage { shell: Shell { toast, here, is_fragment, ..shell }, letter, queues: queue_names(&facets) })
 }

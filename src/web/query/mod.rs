@@ -123,13 +123,19 @@ impl LetterQuery {
         query
     }
 
-    /// A queue's name as a pattern that matches it. A comma, which would end the name, is matched by `?`; so are the
-    /// characters of a name that looks like the word for unknown queues.
+    /// A queue's name as a pattern that matches it. A comma, which would end the name, is matched by `?`; so are spaces
+    /// at its ends, which would be trimmed, and a name that looks like the word for unknown queues.
     pub fn queue_pattern(queue: Option<&str>) -> String {
         match queue {
             None => Self::UNKNOWN_QUEUE.to_owned(),
             Some(Self::UNKNOWN_QUEUE) => "?".repeat(Self::UNKNOWN_QUEUE.len()),
-            Some(name) => name.replace(',', "?"),
+            Some(name) => {
+                let rest = name.trim_start();
+                let inner = rest.trim_end();
+                let hide = |spaces: &str| "?".repeat(spaces.chars().count());
+                let (before, after) = (&name[..name.len() - rest.len()], &rest[inner.len()..]);
+                hide(before) + &inner.replace(',', "?") + &hide(after)
+            }
         }
     }
 }

@@ -50,9 +50,8 @@ impl Form {
     }
 
     /// Sends it, is sent back, and sees the page there. It says what was done.
-    #[track_caller]
-    pub fn press<'a>(self, desk: &'a Desk) -> impl Future<Output = Html> + 'a {
-        async move { follow(desk, self.send(desk).await.expect(303)).await }
+    pub async fn press(self, desk: &Desk) -> Html {
+        follow(desk, self.send(desk).await.expect(303)).await
     }
 }
 

@@ -15,31 +15,30 @@ const RIGHT_TO_LEFT: &str = "طلبات";
 
 /// A message in which everything that can hold text holds this one.
 fn full_of(text: &str) -> Dead {
-    let text = Some(text.to_owned());
+    let some = Some(text.to_owned());
     let properties = Properties {
-        content_type: text.clone(),
-        content_encoding: text.clone(),
-        correlation_id: text.clone(),
-        reply_to: text.clone(),
-        expiration: text.clone(),
-        message_id: text.clone(),
-        kind: text.clone(),
-        user_id: text.clone(),
-        app_id: text.clone(),
-        cluster_id: text.clone(),
+        content_type: some.clone(),
+        content_encoding: some.clone(),
+        correlation_id: some.clone(),
+        reply_to: some.clone(),
+        expiration: some.clone(),
+        message_id: some.clone(),
+        kind: some.clone(),
+        user_id: some.clone(),
+        app_id: some.clone(),
+        cluster_id: some.clone(),
         ..Properties::default()
     };
-    let text = text.unwrap();
     let body = format!("{{\"{0}\": \"{0}\"}}", text.replace('"', "\\\""));
-    dead_in(&text)
-        .published_to(&text, &text)
+    dead_in(text)
+        .published_to(text, text)
         .properties(properties)
         .body(body)
-        .remark(&text)
-        .death(&[("queue", &text), ("reason", &text), ("exchange", &text), ("original-expiration", &text)])
+        .remark(text)
+        .death(&[("queue", text), ("reason", text), ("exchange", text), ("original-expiration", text)])
         .header(
-            &text,
-            FieldValue::Array(vec![FieldValue::string(&*text), FieldValue::ByteArray(text.as_bytes().to_vec())]),
+            text,
+            FieldValue::Array(vec![FieldValue::string(text), FieldValue::ByteArray(text.as_bytes().to_vec())]),
         )
 }
 

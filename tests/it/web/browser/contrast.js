@@ -19,17 +19,20 @@
     for (let up = element; up; up = up.parentElement) layers.unshift(rgb(getComputedStyle(up).backgroundColor));
     return layers.reduce((below, layer) => over(layer, below), rgb(getComputedStyle(document.documentElement).colorScheme === "dark" ? "#121212" : "#ffffff"));
   };
+  // The colours of texts that stand out too little from what lies behind them.
   const poor = [];
+  let looked = 0;
   for (const element of document.querySelectorAll("body *:not(svg, svg *, option, datalist, datalist *)")) {
     const says = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
     if (!says || !element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
     const style = getComputedStyle(element);
     if (element.closest(".unseen") || element.closest("[disabled]")) continue;
+    looked += 1;
     const back = behind(element);
     const [one, other] = [luminance(over(rgb(style.color), back)), luminance(back)].sort((a, b) => b - a);
     const large = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.66 && style.fontWeight >= 700);
     const ratio = (one + 0.05) / (other + 0.05);
     if (ratio < (large ? 3 : 4.5)) poor.push(`${ratio.toFixed(2)} ${element.tagName}.${element.className}: ${element.innerText.slice(0, 40)}`);
   }
-  return [...new Set(poor)].slice(0, 8);
+  return looked > 5 ? [...new Set(poor)].slice(0, 8) : [`only ${looked} texts were looked at`];
 })()

@@ -13,6 +13,7 @@ async fn every_page_fits_is_readable_and_light() {
     let desk = Desk::open().await;
     let paths = furnish(&desk).await;
     let Some(scene) = Scene::over(&desk).await else { return };
+    trouble_would_be_heard_of(&scene).await;
     for path in &paths {
         weighs_little_and_comes_from_here(&scene, path).await;
     }
@@ -29,6 +30,14 @@ async fn every_page_fits_is_readable_and_light() {
     the_first_tab_leads_past_the_navigation(&scene).await;
     every_stop_of_the_tab_key_is_seen(&scene).await;
     scene.check_quiet().await;
+}
+
+/// Styles that a message brought in would not apply, and this test would hear of it.
+async fn trouble_would_be_heard_of(scene: &Scene) {
+    scene.open("/").await;
+    scene.ask("document.querySelector('h1').setAttribute('style', 'color: red')").await;
+    scene.sees("sessionStorage.trouble?.startsWith('CSP: style-src-attr')").await;
+    scene.ask("sessionStorage.removeItem('trouble')").await;
 }
 
 /// Puts in what is hard to show, and says where it is shown.
