@@ -19,9 +19,6 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pages are short reads; more connections than this only compete for two cores.
 const READERS: u32 = 4;
 const POSTGRES_CONNECTIONS: u32 = 10;
-/// Room for all pages that one batch changes (negative: in KiB). Letters of forty queues are scattered over a thousand of
-/// them, and what does not fit is written to disk twice (<https://www.sqlite.org/pragma.html#pragma_cache_spill>).
-const WRITER_CACHE: &str = "-6000";
 
 /// Runs the block with `$conn` bound to the SQLite or the Postgres side of `$either`.
 macro_rules! on {
@@ -108,7 +105,7 @@ impl Db {
                 .idle_timeout(None)
                 .max_lifetime(None)
         };
-        let write = pool(1).connect_with(options.clone().pragma("cache_size", WRITER_CACHE)).await?;
+        let write = pool(1).connect_with(options.clone()).await?;
         let read = pool(READERS).connect_with(options).await?;
         Ok(Self { read: Either::Sqlite(read), write: Either::Sqlite(write) })
     }

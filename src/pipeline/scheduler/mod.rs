@@ -32,7 +32,7 @@ use crate::{
 /// How long a claim holds before another process may take it over.
 const LEASE: Duration = Duration::from_secs(60);
 /// Retries claimed at once.
-const CLAIM: usize = 5_000;
+const CLAIM: usize = 10_000;
 /// How often the ledger is asked for due retries without being told: another process may have scheduled some.
 const POLL: Duration = Duration::from_millis(500);
 /// How long to wait when the ledger does not answer.
