@@ -15,6 +15,7 @@ mod db;
 mod facets;
 mod history;
 mod id_list;
+mod insert;
 mod jobs;
 mod letters;
 mod record;

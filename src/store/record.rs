@@ -1,14 +1,13 @@
 //! Taking letters in: one batch, one commit.
 
-use sqlx::QueryBuilder;
 use uuid::Uuid;
 
 use super::{
     Store, StoreError,
-    db::{Tx, on},
-    facets::{FacetId, FacetKey, FacetScope},
+    db::Tx,
+    facets::{FacetKey, FacetScope},
+    insert,
     returned::Returning,
-    rows::bigint,
     tally::Tally,
     unsettled::{self, Settled, Unsettled},
 };
@@ -22,7 +21,6 @@ use crate::{
         time::Timestamp,
     },
     store::history::{self, NewEntry},
-    typed_json,
 };
 
 /// What two deliveries of one message have in common: a hash over all that was published.
@@ -108,7 +106,7 @@ impl Store {
         }
         let facets = new.iter().map(|(key, _)| key.clone()).chain(returning.facets(&came_back)).collect();
         scope.make_all(&mut tx, facets).await?;
-        insert(&mut tx, &mut scope, &mut tally, &new).await?;
+        insert_new(&mut tx, &mut scope, &mut tally, &new).await?;
         for (id, arrival) in came_back {
             returning.reopen(&mut tx, &mut scope, &mut tally, id, arrival).await?;
         }
@@ -133,7 +131,7 @@ fn sort_out(batch: &IntakeBatch<'_>, known: &mut Unsettled, returning: &Returnin
     batch.arrivals.iter().map(&mut sort).collect()
 }
 
-async fn insert(
+async fn insert_new(
     tx: &mut Tx,
     scope: &mut FacetScope<'_>,
     tally: &mut Tally,
@@ -145,60 +143,7 @@ async fn insert(
         tally.add(facet, arrival.received_at);
         rows.push((facet, *arrival));
     }
-    for chunk in rows.chunks(CHUNK) {
-        insert_letters(tx, chunk).await?;
-        insert_contents(tx, chunk).await?;
-    }
-    Ok(())
-}
-
-/// Rows in one statement: thirteen values each stay below SQLite's 32,766.
-const CHUNK: usize = 1_000;
-
-async fn insert_letters(tx: &mut Tx, rows: &[(FacetId, &Arrival)]) -> Result<(), StoreError> {
-    const INSERT: &str = "INSERT INTO letters (id, facet_id, received_at, first_received_at, first_failed_at,
-        last_failed_at, exchange, routing_key, attempts, importance_by, size, note, problem) ";
-    on!(tx, |tx| {
-        let mut insert = QueryBuilder::new(INSERT);
-        insert.push_values(rows, |mut row, (facet, arrival)| {
-            let failure = &arrival.failure;
-            row.push_bind(arrival.id.as_uuid())
-                .push_bind(facet.0)
-                .push_bind(arrival.received_at.as_micros())
-                .push_bind(arrival.received_at.as_micros())
-                .push_bind(failure.first_failed_at.map(Timestamp::as_micros))
-                .push_bind(arrival.received_at.as_micros())
-                .push_bind(&*failure.exchange)
-                .push_bind(&*failure.routing_key)
-                .push_bind(bigint(failure.attempts))
-                .push_bind(arrival.importance_by)
-                .push_bind(bigint(arrival.message.body.len() as u64))
-                .push("NULL, NULL");
-        });
-        insert.build().execute(&mut **tx).await?;
-    });
-    Ok(())
-}
-
-async fn insert_contents(tx: &mut Tx, rows: &[(FacetId, &Arrival)]) -> Result<(), StoreError> {
-    const INSERT: &str = "INSERT INTO contents (letter_id, exchange, routing_key, properties, headers,
-        earlier_deaths, remarks, body) ";
-    on!(tx, |tx| {
-        let mut insert = QueryBuilder::new(INSERT);
-        insert.push_values(rows, |mut row, (_, arrival)| {
-            let message = &arrival.message;
-            row.push_bind(arrival.id.as_uuid())
-                .push_bind(&*message.exchange)
-                .push_bind(&*message.routing_key)
-                .push_bind(typed_json::properties_to_string(&message.properties))
-                .push_bind(typed_json::table_to_string(&message.headers))
-                .push("'[]'")
-                .push_bind(serde_json::Value::from(arrival.remarks.clone()).to_string())
-                .push_bind(&*message.body);
-        });
-        insert.build().execute(&mut **tx).await?;
-    });
-    Ok(())
+    insert::insert(tx, &rows).await
 }
 
 pub(super) fn open_facet(broker: &str, arrival: &Arrival, importance: Importance) -> FacetKey {

@@ -65,7 +65,7 @@ async fn a_sqlite_file_is_made_where_there_is_none() {
     store.check_writable().await.unwrap();
 }
 
-/// What answers the check must have been on disk once, or a full disk is noticed only by what it cannot store.
+/// Otherwise a full disk is noticed only by the letters it cannot store.
 #[tokio::test]
 async fn whether_it_can_be_written_is_tried_by_writing() {
     let ledger = Ledger::sqlite().await;
