@@ -17,8 +17,14 @@ use crate::{
 
 /// Publishes persistent messages that look as if `failed_queue` had rejected them.
 pub async fn fill(vhost: &Vhost, queue: &str, queue_type: &str, failed_queue: &str) {
-    const WINDOW: u32 = 2_000;
     vhost.declare_queue(queue, json!({ "x-queue-type": queue_type })).await;
+    pour(vhost, queue, failed_queue).await;
+    vhost.await_depth(queue, MESSAGES).await;
+}
+
+/// The same into a queue that is there already and may have a consumer.
+pub async fn pour(vhost: &Vhost, queue: &str, failed_queue: &str) {
+    const WINDOW: u32 = 2_000;
     let channel = vhost.channel().await;
     channel.confirm_select(ConfirmSelectOptions::default()).await.expect("confirms");
     let properties = BasicProperties::default()
@@ -35,7 +41,6 @@ pub async fn fill(vhost: &Vhost, queue: &str, queue_type: &str, failed_queue: &s
         }
         join_all(confirms).await;
     }
-    vhost.await_depth(queue, MESSAGES).await;
 }
 
 /// A body of [`BODY`] bytes, each another.

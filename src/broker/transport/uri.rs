@@ -7,6 +7,10 @@ use super::error::ConnectError;
 /// Seconds between heartbeats, unless the URI says otherwise (`heartbeat`). RabbitMQ would offer 60.
 pub const DEFAULT_HEARTBEAT: u16 = 10;
 
+/// Octets of a frame at most, unless the URI says otherwise (`frame_max`): what RabbitMQ offers by itself. Where it is
+/// told, lapin takes memory for its buffers as they fill; else an idle connection costs 8 MB.
+pub(super) const FRAME_MAX: u32 = 131_072;
+
 /// Virtual hosts travel as short strings, and lapin panics on a longer one.
 const MAX_VHOST_LEN: usize = 255;
 
@@ -23,6 +27,7 @@ pub(super) fn parse_uri(text: &str) -> Result<AMQPUri, ConnectError> {
         uri.authority.host = host;
     }
     uri.query.heartbeat.get_or_insert(DEFAULT_HEARTBEAT);
+    uri.query.frame_max.get_or_insert(FRAME_MAX);
     Ok(uri)
 }
 
