@@ -1,7 +1,7 @@
 //! The headers the office itself writes on what it sends back (contract, section 3).
 //!
 //! All are strings, since some clients refuse any other type, and none begins with `x-`, which RabbitMQ 4 keeps to
-//! itself. They survive a reject and the copies most frameworks make (conventions.md 1.8).
+//! itself. They survive a reject and the copies most frameworks make.
 
 use crate::domain::{
     field::{FieldTable, FieldValue},

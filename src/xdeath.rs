@@ -1,7 +1,7 @@
 //! Reads what RabbitMQ writes on a message when it dead-letters it.
 //!
-//! The headers are read tolerantly: clients that republish them narrow integers, drop fields and change types
-//! (conventions.md 2.1). What cannot be read is left out; nothing here fails.
+//! The headers are read tolerantly: clients that republish them narrow integers, drop fields and change types.
+//! What cannot be read is left out; nothing here fails.
 
 use crate::domain::{
     death::Death,

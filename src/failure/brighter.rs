@@ -1,4 +1,4 @@
-//! Brighter: rejects, and counts its own requeues (conventions.md 5).
+//! Brighter: rejects, and counts its own requeues.
 
 use super::{evidence::Evidence, told::Told};
 

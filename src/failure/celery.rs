@@ -1,4 +1,4 @@
-//! Celery, message protocol 2: rejects, and counts its own retries (conventions.md 6).
+//! Celery, message protocol 2: rejects, and counts its own retries.
 
 use super::{evidence::Evidence, told::Told};
 

@@ -1,4 +1,4 @@
-//! Dramatiq: rejects to `<queue>.XQ`, and counts its retries in the body (conventions.md 6).
+//! Dramatiq: rejects to `<queue>.XQ`, and counts its retries in the body.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! EasyNetQ: publishes an error message of its own, with all there is to know in its body (conventions.md 5).
+//! EasyNetQ: publishes an error message of its own, with all there is to know in its body.
 
 use serde::Deserialize;
 

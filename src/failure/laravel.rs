@@ -1,4 +1,4 @@
-//! Laravel by way of laravel-queue-rabbitmq: rejects, and counts in a table of its own (conventions.md 6).
+//! Laravel by way of laravel-queue-rabbitmq: rejects, and counts in a table of its own.
 
 use super::{
     evidence::{Evidence, number},

@@ -1,4 +1,4 @@
-//! Machinery: rejects what it cannot decode, and tasks it does not know (conventions.md 7).
+//! Machinery: rejects what it cannot decode, and tasks it does not know.
 
 use serde::{Deserialize, de::IgnoredAny};
 

@@ -1,4 +1,4 @@
-//! MassTransit 5 to 8: moves to `<queue>_error` and `<queue>_skipped` (conventions.md 5).
+//! MassTransit 5 to 8: moves to `<queue>_error` and `<queue>_skipped`.
 
 use serde::Deserialize;
 

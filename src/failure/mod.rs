@@ -1,7 +1,7 @@
 //! Where and why a message failed, as far as it tells.
 //!
 //! Most libraries only reject, and all evidence is RabbitMQ's `x-death`. A few publish a copy of the message with
-//! fields of their own; for those `x-death`, if present at all, is history (conventions.md 1.2). So a framework's own
+//! fields of their own; for those `x-death`, if present at all, is history. So a framework's own
 //! fields come first, then the death that counts, then the first death. What none of them tells stays unknown: a guess
 //! would send a retry to the wrong queue.
 //!
@@ -46,7 +46,7 @@ mod vectors;
 /// Reads a framework's own fields; `None` where the message is not one of its kind.
 type Reader = fn(&Evidence) -> Option<Told>;
 
-/// In the order in which they are recognised (conventions.md 3). Frameworks that only reject are not here.
+/// In the order in which they are recognised. Frameworks that only reject are not here.
 const READERS: &[Reader] = &[
     easynetq::read,
     nservicebus::read,
@@ -100,8 +100,7 @@ fn reason(death: &Death) -> Reason {
     death.reason.parse().unwrap_or_default()
 }
 
-/// Counts the rounds before our last retry, which our own header remembers: RabbitMQ 4 begins anew after each
-/// (conventions.md 1.8).
+/// Counts the rounds before our last retry, which our own header remembers: RabbitMQ 4 begins anew after each.
 fn with_earlier_rounds(attempts: u64, headers: &FieldTable, queue: Option<&str>) -> u64 {
     let earlier = queue.and_then(|queue| own_headers::dlo_attempts(headers, queue)).unwrap_or(0);
     attempts.max(earlier.saturating_add(1)).min(xdeath::MAX_COUNT)

@@ -1,4 +1,4 @@
-//! moleculer-channels: publishes to `FAILED_MESSAGES` (conventions.md 7).
+//! moleculer-channels: publishes to `FAILED_MESSAGES`.
 
 use super::{evidence::Evidence, told::Told};
 

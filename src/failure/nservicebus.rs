@@ -1,4 +1,4 @@
-//! NServiceBus: moves to one queue for all, `error` by default (conventions.md 5).
+//! NServiceBus: moves to one queue for all, `error` by default.
 
 use super::{evidence::Evidence, told::Told};
 

@@ -1,4 +1,4 @@
-//! rascal: its recovery strategies republish to the same queue or forward elsewhere (conventions.md 7).
+//! rascal: its recovery strategies republish to the same queue or forward elsewhere.
 
 use super::{
     evidence::{Evidence, number},

@@ -4,7 +4,7 @@ use crate::domain::death::{Death, Reason};
 
 /// The newest death by a consumer's refusal; without one, the newest at all.
 ///
-/// `x-death[0]` alone will not do: hops through delay queues push entries in front (conventions.md 1.3).
+/// `x-death[0]` alone will not do: hops through delay queues push entries in front.
 pub(super) fn choose(deaths: &[Death]) -> Option<&Death> {
     let refused = deaths.iter().find(|death| is_refusal(death));
     refused.or_else(|| deaths.iter().find(|death| !is_delay(death)))
@@ -20,7 +20,7 @@ pub(super) fn is_delay(death: &Death) -> bool {
     !is_refusal(death) && (is_delay_queue(&death.queue) || is_nameko_backoff(death))
 }
 
-/// The delay queues of the frameworks (conventions.md 3).
+/// The delay queues of the frameworks.
 fn is_delay_queue(queue: &str) -> bool {
     // NServiceBus
     queue.starts_with("nsb.v2.delay-level-")

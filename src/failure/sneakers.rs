@@ -1,4 +1,4 @@
-//! Sneakers and Kicks: the Maxretry handler, and those of AlphaSights' sneakers_handlers (conventions.md 7).
+//! Sneakers and Kicks: the Maxretry handler, and those of AlphaSights' sneakers_handlers.
 
 use serde::Deserialize;
 use serde_json::Value;

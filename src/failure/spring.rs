@@ -1,4 +1,4 @@
-//! Spring AMQP's `RepublishMessageRecoverer`, which Spring Cloud Stream's binder uses too (conventions.md 6).
+//! Spring AMQP's `RepublishMessageRecoverer`, which Spring Cloud Stream's binder uses too.
 
 use super::{evidence::Evidence, told::Told};
 

@@ -1,4 +1,4 @@
-//! Symfony Messenger with its JSON serializer (conventions.md 6). Messages serialized by PHP carry no headers.
+//! Symfony Messenger with its JSON serializer. Messages serialized by PHP carry no headers.
 
 use serde::Deserialize;
 

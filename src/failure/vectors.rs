@@ -1,4 +1,4 @@
-//! What the frameworks really send: one vector each, written after their sources (conventions.md 9).
+//! What the frameworks really send: one vector each, written after their sources.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Watermill's poison queue (conventions.md 7).
+//! Watermill's poison queue.
 
 use super::{evidence::Evidence, told::Told};
 

@@ -1,4 +1,4 @@
-//! Wolverine with enhanced dead-lettering (conventions.md 5). Its native way only rejects.
+//! Wolverine with enhanced dead-lettering. Its native way only rejects.
 
 use super::{evidence::Evidence, told::Told};
 

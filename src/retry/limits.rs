@@ -1,7 +1,7 @@
 //! What is known beforehand to be refused.
 //!
 //! One publish that breaks a limit takes the channel or the whole connection down, and with it the confirms of all
-//! others (lapin.md 4). So the limits are looked at first.
+//! others. So the limits are looked at first.
 
 use crate::domain::{
     field::{FieldTable, FieldValue},
@@ -12,7 +12,7 @@ use crate::domain::{
 const MAX_SHORT_STRING: usize = 255;
 
 /// RabbitMQ's default `frame_max` without the eight octets around a frame's payload. Properties and headers have to
-/// fit one frame; a larger one closes the connection with 501 FRAME_ERROR (rabbitmq.md 6).
+/// fit one frame; a larger one closes the connection with 501 FRAME_ERROR.
 const MAX_CONTENT_HEADER: usize = 131_072 - 8;
 
 /// Class, weight, body size and property flags, which precede the properties in a content header.

@@ -6,10 +6,10 @@ use crate::{
 };
 
 /// The address RabbitMQ rewrites for direct reply-to. Published as it stands, outside of a request of our own, it
-/// closes the channel; the rewritten form passes (rabbitmq.md 6).
+/// closes the channel; the rewritten form passes.
 const DIRECT_REPLY_TO: &str = "amq.rabbitmq.reply-to";
 
-/// Headers that must not go out again; each would do harm, told in conventions.md 1.5 and 4.
+/// Headers that must not go out again; each would misroute the message or mislead its next reader.
 const STRIPPED: &[&str] = &[
     // RabbitMQ up to 3.12 goes on counting in it, RabbitMQ 4 leaves it stale, and handlers act on either.
     "x-death",

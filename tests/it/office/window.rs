@@ -11,7 +11,7 @@ use super::{
 };
 use crate::support::rabbit::{Options, Rabbit};
 
-/// A returned message may ride on another one's confirm (lapin.md 1).
+/// A returned message may ride on another one's confirm.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unroutable_ones_among_a_thousand_are_told_apart() {
     let Some(rabbit) = Rabbit::shared() else { return };
