@@ -13,15 +13,21 @@ use super::super::{
 };
 use crate::support::{browser::Browser, process::wait_until};
 
-/// Collects what goes wrong on any page, over all pages of a session.
+/// Collects what goes wrong on any page, over all pages of a session. That a request is cut off because the page is
+/// being left is no trouble.
 const WATCH: &str = "
-    const note = (what) => (sessionStorage.trouble = (sessionStorage.trouble ?? '') + what + '\\n');
+    let left = false;
+    addEventListener('beforeunload', () => (left = true));
+    const note = (what) => left || (sessionStorage.trouble = (sessionStorage.trouble ?? '') + what + '\\n');
     addEventListener('securitypolicyviolation', (event) => note(`CSP: ${event.violatedDirective} ${event.blockedURI}`));
     addEventListener('error', (event) => note(`error: ${event.message}`), true);
     addEventListener('unhandledrejection', (event) => note(`rejection: ${event.reason}`));
     const error = console.error;
     console.error = (...words) => (note(`console: ${words.join(' ')}`), error(...words));
 ";
+
+/// Whether the page is there with its scripts.
+const READY: &str = "document.readyState === 'complete'";
 
 /// Whether one can see what has the focus: it, or what it is a part of, has an outline.
 const SHOWS_FOCUS: &str = "((at) => {
@@ -50,7 +56,7 @@ impl Scene {
     /// Opens a page and waits until its scripts are there.
     pub async fn open(&self, path: &str) {
         self.browser.open(&format!("{}{path}", self.office.url)).await;
-        self.sees("document.readyState === 'complete'").await;
+        self.sees(READY).await;
     }
 
     /// Evaluates an expression in the page.
@@ -95,8 +101,9 @@ impl Scene {
         clicked.unwrap_or_else(|error| panic!("{selector}: {error}"));
     }
 
-    /// Types into whatever has the focus.
+    /// Types into whatever has the focus, once the page's scripts listen.
     pub async fn press(&self, keys: &str) {
+        self.sees(READY).await;
         self.browser.client().active_element().await.unwrap().send_keys(keys).await.unwrap();
     }
 
