@@ -12,12 +12,14 @@ CREATE TABLE facets (
     UNIQUE (broker, queue, reason, status, importance)
 );
 
--- The same counts by slices of five minutes of `letters.received_at`.
-CREATE TABLE facet_slices (
-    facet_id BIGINT NOT NULL,
-    slice BIGINT NOT NULL,
+-- The same counts by slices of time of `letters.received_at`, in several widths: five minutes, an hour, a day.
+-- `scope` is a facet's id or, below zero, all facets of one status and importance.
+CREATE TABLE slices (
+    scope BIGINT NOT NULL,
+    width BIGINT NOT NULL,
+    start BIGINT NOT NULL,
     count BIGINT NOT NULL,
-    PRIMARY KEY (facet_id, slice)
+    PRIMARY KEY (scope, width, start)
 );
 
 CREATE TABLE letters (

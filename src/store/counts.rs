@@ -5,10 +5,12 @@ use std::{collections::BTreeMap, time::Duration};
 use sqlx::QueryBuilder;
 
 use super::{
-    SLICE, Store, StoreError,
+    Store, StoreError,
     db::on,
-    facets::{FacetId, Matching},
+    facets::Matching,
+    id_list::numbers,
     rows::parse,
+    slices::{self, SLICE, Scope, Span, WIDTHS},
 };
 use crate::domain::{
     filter::{HistogramBar, LetterFilter},
@@ -25,13 +27,15 @@ impl Store {
         }
         let since = filter.since.unwrap_or(Timestamp::from_micros(0));
         let until = filter.until.unwrap_or(Timestamp::MAX);
-        let first_whole = since.plus(SLICE.saturating_sub(Duration::from_micros(1))).floor_to(SLICE);
-        let last_whole = until.floor_to(SLICE);
+        let (first_whole, last_whole) = (slices::ceil_to(since, SLICE), until.floor_to(SLICE));
         if first_whole >= last_whole {
             return self.count_rows(&matching, since, until).await;
         }
+        let [.., widest] = WIDTHS;
+        let spans = slices::cover(first_whole, last_whole, widest);
+        let whole = self.slices(filter, &matching, &spans).await?;
         Ok(self.count_rows(&matching, since, first_whole).await?
-            + self.count_slices(&matching, first_whole, last_whole).await?
+            + whole.iter().map(|slice| slice.count).sum::<u64>()
             + self.count_rows(&matching, last_whole, until).await?)
     }
 
@@ -45,14 +49,11 @@ impl Store {
     ) -> Result<Vec<HistogramBar>, StoreError> {
         let matching = self.matching(filter).await?;
         let width = SLICE * u32::try_from(width.as_secs().div_ceil(SLICE.as_secs()).max(1)).unwrap_or(u32::MAX);
+        let spans = slices::cover(from.floor_to(width), slices::ceil_to(to, SLICE), slices::widest_within(width));
         let mut bars = empty_bars(from, to, width);
-        for (importance, position) in Importance::ALL.iter().zip(0..) {
-            let facets = matching.facets.iter().filter(|(_, key, _)| key.importance == *importance);
-            let facets: Vec<FacetId> = facets.map(|(id, _, _)| *id).collect();
-            for (slice, count) in self.slices(&facets, from.floor_to(width), to).await? {
-                if let Some(bar) = bars.get_mut(&slice.floor_to(width)) {
-                    bar[position] += count;
-                }
+        for slice in self.slices(filter, &matching, &spans).await? {
+            if let Some(bar) = bars.get_mut(&slice.start.floor_to(width)) {
+                bar[slice.importance] += slice.count;
             }
         }
         Ok(bars.into_iter().map(|(from, counts)| HistogramBar { from, counts }).collect())
@@ -78,51 +79,68 @@ impl Store {
     async fn count_rows(&self, matching: &Matching, from: Timestamp, to: Timestamp) -> Result<u64, StoreError> {
         const COUNT: &str =
             "SELECT count(*) FROM letters WHERE received_at >= $1 AND received_at < $2 AND facet_id IN ";
-        self.sum(COUNT, &matching.ids().collect::<Vec<_>>(), from, to).await
-    }
-
-    async fn count_slices(&self, matching: &Matching, from: Timestamp, to: Timestamp) -> Result<u64, StoreError> {
-        const SUM: &str = "SELECT CAST(coalesce(sum(count), 0) AS BIGINT) FROM facet_slices
-            WHERE slice >= $1 AND slice < $2 AND facet_id IN ";
-        self.sum(SUM, &matching.ids().collect::<Vec<_>>(), from, to).await
-    }
-
-    async fn sum(&self, sql: &str, facets: &[FacetId], from: Timestamp, to: Timestamp) -> Result<u64, StoreError> {
-        if from >= to || facets.is_empty() {
+        if from >= to || matching.facets.is_empty() {
             return Ok(0);
         }
-        let sum: i64 = on!(self.db.reader(), |pool| {
-            let mut query = QueryBuilder::new(sql);
-            query.push(in_list(facets));
-            query.build_query_scalar().bind(from.as_micros()).bind(to.as_micros()).fetch_one(pool).await?
+        let count: i64 = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new(COUNT);
+            query.push(numbers(matching.ids().map(|facet| facet.0)));
+            query
+                .build_query_scalar()
+                .persistent(false)
+                .bind(from.as_micros())
+                .bind(to.as_micros())
+                .fetch_one(pool)
+                .await?
         });
-        Ok(sum.unsigned_abs())
+        Ok(count.unsigned_abs())
     }
 
+    /// The slices of some spans of time, one for each importance and start.
     async fn slices(
         &self,
-        facets: &[FacetId],
-        from: Timestamp,
-        to: Timestamp,
-    ) -> Result<Vec<(Timestamp, u64)>, StoreError> {
-        const SLICES: &str = "SELECT slice, CAST(sum(count) AS BIGINT) FROM facet_slices
-            WHERE slice >= $1 AND slice < $2 AND facet_id IN ";
-        if facets.is_empty() {
+        filter: &LetterFilter,
+        matching: &Matching,
+        spans: &[Span],
+    ) -> Result<Vec<Slice>, StoreError> {
+        let mut parts = Vec::new();
+        for (importance, position) in Importance::ALL.iter().zip(0..) {
+            let scopes = Scope::of(filter, matching, *importance);
+            if !scopes.is_empty() {
+                parts.extend(spans.iter().map(|span| part(position, &scopes, span)));
+            }
+        }
+        if parts.is_empty() {
             return Ok(Vec::new());
         }
-        let rows: Vec<(i64, i64)> = on!(self.db.reader(), |pool| {
-            let mut query = QueryBuilder::new(SLICES);
-            query.push(in_list(facets)).push(" GROUP BY slice");
-            query.build_query_as().bind(from.as_micros()).bind(to.as_micros()).fetch_all(pool).await?
+        let rows: Vec<(i64, i64, i64)> = on!(self.db.reader(), |pool| {
+            QueryBuilder::new(parts.join(" UNION ALL ")).build_query_as().persistent(false).fetch_all(pool).await?
         });
-        Ok(rows.into_iter().map(|(slice, sum)| (Timestamp::from_micros(slice), sum.unsigned_abs())).collect())
+        let slice = |(importance, start, count): (i64, i64, i64)| Slice {
+            importance: usize::try_from(importance).unwrap_or_default(),
+            start: Timestamp::from_micros(start),
+            count: count.unsigned_abs(),
+        };
+        Ok(rows.into_iter().map(slice).collect())
     }
 }
 
-/// Our own numbers, so they may stand in the text: thousands of binds would be slower to no use.
-fn in_list(facets: &[FacetId]) -> String {
-    let ids: Vec<String> = facets.iter().map(|facet| facet.0.to_string()).collect();
-    format!("({})", ids.join(", "))
+/// Letters of one importance received in one slice of time.
+struct Slice {
+    /// Its place in [`Importance::ALL`].
+    importance: usize,
+    start: Timestamp,
+    count: u64,
+}
+
+/// Selects the slices of one importance and span. All in it are numbers of our own, so they may stand in the text.
+fn part(importance: usize, scopes: &[Scope], span: &Span) -> String {
+    let scopes = numbers(scopes.iter().map(|scope| scope.0));
+    let (width, from, to) = (slices::micros(span.width), span.from.as_micros(), span.to.as_micros());
+    format!(
+        "SELECT CAST({importance} AS BIGINT), start, CAST(sum(count) AS BIGINT) FROM slices
+            WHERE scope IN {scopes} AND width = {width} AND start >= {from} AND start < {to} GROUP BY start"
+    )
 }
 
 fn empty_bars(from: Timestamp, to: Timestamp, width: Duration) -> BTreeMap<Timestamp, [u64; Importance::ALL.len()]> {

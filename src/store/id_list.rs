@@ -70,3 +70,9 @@ where
     let ids = IdList(ids.iter().map(|id| id.as_uuid()).collect());
     query.push(before).push_bind(ids).push(after);
 }
+
+/// A list of numbers of our own, which may stand in the text: thousands of binds would be slower to no use.
+pub(super) fn numbers(numbers: impl Iterator<Item = i64>) -> String {
+    let numbers: Vec<String> = numbers.map(|number| number.to_string()).collect();
+    format!("({})", numbers.join(", "))
+}

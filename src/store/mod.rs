@@ -5,10 +5,11 @@
 //! that runs on both databases.
 //!
 //! Counts are kept, not recounted. Every letter points to a *facet*, the combination of broker, queue, reason, status
-//! and importance it has at the moment; `facets` holds how many letters each has, `facet_slices` the same by slices of
-//! five minutes. A filter is first turned into the facets it lets through, and then every list is a merge of short
+//! and importance it has at the moment; `facets` holds how many letters each has, `slices` the same over time, in slices
+//! of several widths. A filter is first turned into the facets it lets through, and then every list is a merge of short
 //! index ranges and every count a sum over a small table, however many letters there are.
 
+mod columns;
 mod commands;
 mod counts;
 mod db;
@@ -22,6 +23,7 @@ mod record;
 mod retries;
 mod returned;
 mod rows;
+mod slices;
 mod standing;
 mod tally;
 mod unsettled;
@@ -34,13 +36,11 @@ use uuid::Uuid;
 
 pub use commands::Order;
 pub use record::{Arrival, Fingerprint, IntakeBatch, Recorded};
+pub use slices::SLICE;
 pub use unsettled::Settled;
 
 use db::{Db, Either, Sql, on};
 use facets::FacetIds;
-
-/// Width of the slices that counts over time are kept in.
-pub const SLICE: std::time::Duration = std::time::Duration::from_secs(5 * 60);
 
 #[derive(Debug, Error)]
 pub enum StoreError {

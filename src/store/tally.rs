@@ -1,25 +1,33 @@
 //! Keeping the counts true when letters come and move.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
 
 use sqlx::QueryBuilder;
 
 use super::{
-    SLICE, StoreError,
-    db::{Either, Tx, on},
+    StoreError,
+    db::{Sql, Tx, on},
     facets::FacetId,
+    id_list::numbers,
+    rows::parse,
+    slices::{SLICE, Scope, WIDTHS, micros},
 };
 use crate::domain::time::Timestamp;
 
-/// Rows in one statement; three values each stay far below SQLite's 32,766.
+/// Rows in one statement; four values each stay far below SQLite's 32,766.
 const CHUNK: usize = 1_000;
 
 /// Changes to the counts, collected while a transaction works and applied just before it commits, in one order
 /// everywhere, so that two writers on Postgres wait for each other briefly and never in a circle.
 #[derive(Default)]
 pub(super) struct Tally {
-    changes: BTreeMap<(FacetId, i64), i64>,
+    changes: BTreeMap<(FacetId, Timestamp), i64>,
 }
+
+type SliceKey = (Scope, Duration, Timestamp);
 
 impl Tally {
     pub(super) fn add(&mut self, facet: FacetId, received_at: Timestamp) {
@@ -31,8 +39,7 @@ impl Tally {
     }
 
     fn change(&mut self, facet: FacetId, received_at: Timestamp, by: i64) {
-        let slice = received_at.floor_to(SLICE).as_micros();
-        *self.changes.entry((facet, slice)).or_default() += by;
+        *self.changes.entry((facet, received_at.floor_to(SLICE))).or_default() += by;
     }
 
     pub(super) async fn apply(self, tx: &mut Tx) -> Result<(), StoreError> {
@@ -40,25 +47,49 @@ impl Tally {
         for ((facet, _), change) in &self.changes {
             *facets.entry(*facet).or_default() += change;
         }
-        let facets: Vec<_> = facets.into_iter().filter(|(_, change)| *change != 0).collect();
+        let facets: Vec<_> = facets.into_iter().collect();
+        let mut overall = HashMap::new();
         for chunk in facets.chunks(CHUNK) {
+            overall.extend(lock_facets(tx, chunk).await?);
             change_facets(tx, chunk).await?;
         }
-        let slices: Vec<_> = self.changes.into_iter().filter(|(_, change)| *change != 0).collect();
-        for chunk in slices.chunks(CHUNK) {
+        for chunk in self.slices(&overall).chunks(CHUNK) {
             change_slices(tx, chunk).await?;
         }
         Ok(())
     }
+
+    /// The changes in slices of every width, of each facet and of all that have its status and importance.
+    fn slices(self, overall: &HashMap<FacetId, Scope>) -> Vec<(SliceKey, i64)> {
+        let mut slices: BTreeMap<SliceKey, i64> = BTreeMap::new();
+        for ((facet, at), change) in self.changes {
+            for scope in [Some(Scope::facet(facet)), overall.get(&facet).copied()].into_iter().flatten() {
+                for width in WIDTHS {
+                    *slices.entry((scope, width, at.floor_to(width))).or_default() += change;
+                }
+            }
+        }
+        slices.into_iter().filter(|(_, change)| *change != 0).collect()
+    }
+}
+
+/// Locks facets and tells which status and importance each has.
+async fn lock_facets(tx: &mut Tx, changes: &[(FacetId, i64)]) -> Result<Vec<(FacetId, Scope)>, StoreError> {
+    /// An update of many rows would take them in any order.
+    const IN_ORDER: Sql = Sql { sqlite: "", postgres: " ORDER BY id FOR UPDATE" };
+    let in_order = IN_ORDER.pick(tx);
+    let rows: Vec<(i64, String, String)> = on!(tx, |tx| {
+        let mut select = QueryBuilder::new("SELECT id, status, importance FROM facets WHERE id IN ");
+        select.push(numbers(changes.iter().map(|(facet, _)| facet.0))).push(in_order);
+        select.build_query_as().persistent(false).fetch_all(&mut **tx).await?
+    });
+    let scope = |(id, status, importance): (i64, String, String)| {
+        Ok((FacetId(id), Scope::all(parse("a status", &status)?, parse("an importance", &importance)?)))
+    };
+    rows.into_iter().map(scope).collect()
 }
 
 async fn change_facets(tx: &mut Tx, changes: &[(FacetId, i64)]) -> Result<(), StoreError> {
-    // An update of many rows takes them in any order.
-    const LOCK: &str = "SELECT id FROM facets WHERE id = ANY($1) ORDER BY id FOR UPDATE";
-    if let Either::Postgres(tx) = &mut *tx {
-        let ids: Vec<i64> = changes.iter().map(|(facet, _)| facet.0).collect();
-        sqlx::query(LOCK).bind(ids).execute(&mut **tx).await?;
-    }
     on!(tx, |tx| {
         let mut update = QueryBuilder::new("WITH changes (id, change) AS (");
         update.push_values(changes, |mut row, (facet, change)| {
@@ -71,13 +102,13 @@ async fn change_facets(tx: &mut Tx, changes: &[(FacetId, i64)]) -> Result<(), St
     Ok(())
 }
 
-async fn change_slices(tx: &mut Tx, changes: &[((FacetId, i64), i64)]) -> Result<(), StoreError> {
+async fn change_slices(tx: &mut Tx, changes: &[(SliceKey, i64)]) -> Result<(), StoreError> {
     on!(tx, |tx| {
-        let mut upsert = QueryBuilder::new("INSERT INTO facet_slices (facet_id, slice, count) ");
-        upsert.push_values(changes, |mut row, ((facet, slice), change)| {
-            row.push_bind(facet.0).push_bind(*slice).push_bind(*change);
+        let mut upsert = QueryBuilder::new("INSERT INTO slices (scope, width, start, count) ");
+        upsert.push_values(changes, |mut row, ((scope, width, start), change)| {
+            row.push_bind(scope.0).push_bind(micros(*width)).push_bind(start.as_micros()).push_bind(*change);
         });
-        upsert.push(" ON CONFLICT (facet_id, slice) DO UPDATE SET count = facet_slices.count + excluded.count");
+        upsert.push(" ON CONFLICT (scope, width, start) DO UPDATE SET count = slices.count + excluded.count");
         upsert.build().execute(&mut **tx).await?;
     });
     Ok(())

@@ -263,17 +263,24 @@ impl Ledger {
 }
 
 /// What must not be there, and where it would be.
-const AUDIT: [(&str, &str); 6] = [
+const AUDIT: [(&str, &str); 7] = [
     ("a facet's count is wrong", "facets f WHERE f.count <> (SELECT count(*) FROM letters l WHERE l.facet_id = f.id)"),
     (
         "a slice's count is wrong",
-        "facet_slices s WHERE s.count <> (SELECT count(*) FROM letters l
-            WHERE l.facet_id = s.facet_id AND l.received_at >= s.slice AND l.received_at < s.slice + 300000000)",
+        "slices s WHERE s.scope > 0 AND s.count <> (SELECT count(*) FROM letters l
+            WHERE l.facet_id = s.scope AND l.received_at >= s.start AND l.received_at < s.start + s.width)",
     ),
     (
-        "a letter is in no slice",
-        "letters l WHERE NOT EXISTS (SELECT 1 FROM facet_slices s
-            WHERE s.facet_id = l.facet_id AND s.slice <= l.received_at AND l.received_at < s.slice + 300000000)",
+        "a letter is not in one slice of each width",
+        "letters l WHERE 3 <> (SELECT count(*) FROM slices s
+            WHERE s.scope = l.facet_id AND s.start <= l.received_at AND l.received_at < s.start + s.width)",
+    ),
+    (
+        "the slices of all facets are not the sum of theirs",
+        "slices s WHERE s.scope < 0 AND s.count <> (SELECT coalesce(sum(t.count), 0) FROM slices t
+            JOIN facets f ON f.id = t.scope WHERE t.width = s.width AND t.start = s.start AND s.scope =
+            -1 - 4 * CASE f.status WHEN 'open' THEN 0 WHEN 'scheduled' THEN 1 WHEN 'retried' THEN 2 ELSE 3 END
+            - CASE f.importance WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'normal' THEN 2 ELSE 3 END)",
     ),
     (
         "a letter is scheduled without a retry, or has one without being scheduled",

@@ -26,8 +26,21 @@ use super::{
 const BROKERS: [&str; 2] = ["main", "other"];
 const QUEUES: [&str; 6] = ["orders", "orders.eu", "texts.a", "texts.b", "ö", ""];
 const GLOBS: [&str; 8] = ["orders", "orders*", "texts.?", "*", "?", "*.a", "none", "*e*s*"];
-/// Moments around the edges of slices, few enough for many letters to share one.
-const MOMENTS: [u64; 8] = [0, 1, 299_999_999, 300_000_000, 300_000_001, 900_000_000, 86_400_000_000, 90_000_000_007];
+/// Moments around the edges of slices of all widths, few enough for many letters to share one.
+const MOMENTS: [u64; 10] = [
+    0,
+    1,
+    299_999_999,
+    300_000_000,
+    300_000_001,
+    3_600_000_000,
+    43_199_999_999,
+    86_400_000_000,
+    90_000_000_007,
+    400_000_000_000,
+];
+/// Widths of bars, in slices: some minutes, hours, days.
+const WIDTHS: [u32; 6] = [1, 2, 7, 12, 36, 288];
 
 fn moment(rng: &mut Rng) -> Timestamp {
     NOON.plus(Duration::from_micros(*pick(rng, &MOMENTS)))
@@ -151,7 +164,7 @@ impl Life<'_> {
 
     async fn check_summaries(&mut self, filter: &LetterFilter) {
         let (from, to) = (moment(&mut self.rng), moment(&mut self.rng));
-        let width = SLICE * self.rng.u32(1..30);
+        let width = SLICE * *pick(&mut self.rng, &WIDTHS);
         let bars = self.ledger.histogram(filter, from, to, width).await.unwrap();
         assert_eq!(bars, self.model.histogram(filter, from, to, width), "{filter:?} {from:?} {to:?} {width:?}");
         assert_eq!(self.ledger.oldest_open().await.unwrap(), self.model.oldest_open());
