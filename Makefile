@@ -1,5 +1,10 @@
 # What one types here. `make` alone lists it; all set-up is done by the targets that need it.
 
+# RABBITMQ=4.0 or 4.3: that version, unpacked under target/. Without it the one that is installed is used.
+ifdef RABBITMQ
+export DLO_TEST_RABBITMQ = $(RABBITMQ)
+endif
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test bench lint clean
 
@@ -13,7 +18,7 @@ demo: ## a small world of failing services and the office for them, on http://12
 	@tests/rig/setup.sh rabbitmq
 	@tests/rig/demo.sh
 
-test: setup ## runs every test; nothing is skipped
+test: setup ## runs every test; nothing is skipped. With RABBITMQ=4.0 or 4.3 on that version, as demo and bench too
 	DLO_TEST_REQUIRE=all cargo test --features crash-points
 
 bench: ## runs the benchmarks

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Prints where a program the rig needs is, or exits 1 with nothing printed. The one place that knows the usual places.
-#   find.sh rabbitmq-server|postgres|chromium|chromedriver
+#   find.sh rabbitmq-server|mmdebstrap|postgres|chromium|chromedriver
 set -euo pipefail
+rig=$(dirname "$(readlink -f "$0")")
 shopt -s nullglob
 
 first_executable() {
@@ -17,8 +18,11 @@ on_path() { command -v -- "$1" || true; }
 case ${1:-} in
   # Debian's rabbitmq-server on PATH is a wrapper that changes the user, so the real script comes first.
   rabbitmq-server)
+    root=$("$rig/release.sh" root)
+    if [ -n "$root" ]; then first_executable "$root/usr/lib/rabbitmq/bin/rabbitmq-server"; exit; fi
     first_executable /usr/lib/rabbitmq/bin/rabbitmq-server "$(on_path rabbitmq-server)" \
       /opt/rabbitmq/sbin/rabbitmq-server /usr/local/sbin/rabbitmq-server ;;
+  mmdebstrap) first_executable "$(on_path mmdebstrap)" ;;
   # Found by its neighbour initdb: a link to postgres alone would not do. Newest version first.
   postgres)
     mapfile -t versions < <(printf '%s\n' /usr/lib/postgresql/*/bin/initdb | sort -rV)
@@ -30,5 +34,5 @@ case ${1:-} in
   chromedriver)
     first_executable "$(on_path chromedriver)" "${CHROMEWEBDRIVER:-/usr/bin}/chromedriver" \
       /usr/lib/chromium-browser/chromedriver /snap/bin/chromium.chromedriver ;;
-  *) echo "usage: $0 rabbitmq-server|postgres|chromium|chromedriver" >&2; exit 2 ;;
+  *) echo "usage: $0 rabbitmq-server|mmdebstrap|postgres|chromium|chromedriver" >&2; exit 2 ;;
 esac

@@ -2,6 +2,7 @@
 # Runs a private RabbitMQ node in the foreground, on free ports of loopback only, Erlang's own included.
 #   rabbitmq.sh DIR [--tls] [--set 'key = value']…      meant to be run by leash.sh
 # When the node is ready, prints how to reach it as KEY=value lines and then READY; DIR/node.env keeps the same lines.
+# DLO_TEST_RABBITMQ chooses another RabbitMQ than the one that is installed, see release.sh.
 # On SIGTERM the node stops in order. Run again with the same DIR, it comes back with its data and on its old ports.
 set -euo pipefail
 rig=$(dirname "$(readlink -f "$0")")
@@ -24,6 +25,8 @@ mkdir -p "$dir"/{data,home,log}
 mapfile -t ports <"$dir/ports"
 amqp=${ports[0]} amqps=${ports[1]} management=${ports[2]} prometheus=${ports[3]} dist=${ports[4]} epmd=${ports[5]}
 server=$("$rig/find.sh" rabbitmq-server)
+# Paths as the node knows them.
+server=${server#"$("$rig/release.sh" root)"} seen=$("$rig/release.sh" sees "$dir")
 
 write_config() {
   cat <<CONF
@@ -42,9 +45,9 @@ CONF
   if [ "$tls" = yes ]; then
     cat <<CONF
 listeners.ssl.1 = 127.0.0.1:$amqps
-ssl_options.cacertfile = $dir/tls/ca.pem
-ssl_options.certfile = $dir/tls/server.pem
-ssl_options.keyfile = $dir/tls/server.key
+ssl_options.cacertfile = $seen/tls/ca.pem
+ssl_options.certfile = $seen/tls/server.pem
+ssl_options.keyfile = $seen/tls/server.key
 ssl_options.verify = verify_none
 CONF
   fi
@@ -55,16 +58,17 @@ CONF
 # daemon, out of the leash's reach; and two busy schedulers are plenty for a node that shares the machine with its tests.
 write_environment() {
   cat <<ENV
-export HOME='$dir/home'
+export DLO_TEST_RABBITMQ='${DLO_TEST_RABBITMQ:-}'
+export HOME='$seen/home'
 export PATH='$(dirname "$server")':"\$PATH"
 export RABBITMQ_CONF_ENV_FILE=/dev/null
 export RABBITMQ_NODENAME='dlo-$amqp@localhost'
-export RABBITMQ_CONFIG_FILE='$dir/rabbitmq.conf'
-export RABBITMQ_ADVANCED_CONFIG_FILE='$dir/none.config'
-export RABBITMQ_ENABLED_PLUGINS_FILE='$dir/enabled_plugins'
-export RABBITMQ_MNESIA_BASE='$dir/data'
-export RABBITMQ_LOG_BASE='$dir/log'
-export RABBITMQ_PID_FILE='$dir/rabbit.pid'
+export RABBITMQ_CONFIG_FILE='$seen/rabbitmq.conf'
+export RABBITMQ_ADVANCED_CONFIG_FILE='$seen/none.config'
+export RABBITMQ_ENABLED_PLUGINS_FILE='$seen/enabled_plugins'
+export RABBITMQ_MNESIA_BASE='$seen/data'
+export RABBITMQ_LOG_BASE='$seen/log'
+export RABBITMQ_PID_FILE='$seen/rabbit.pid'
 export RABBITMQ_DIST_PORT=$dist
 export RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS='-kernel inet_dist_use_interface {127,0,0,1} +S 2:2'
 export ERL_FLAGS='-start_epmd false'
@@ -99,10 +103,8 @@ echo '[rabbitmq_management,rabbitmq_shovel,rabbitmq_shovel_management,rabbitmq_p
 rm -f "$dir/rabbit.pid" "$dir/node.env"
 # shellcheck source=/dev/null
 . "$dir/environment"
-cd "$dir"
-
-"$(command -v epmd)" -address 127.0.0.1 -port "$epmd" >log/epmd.log 2>&1 &
-"$server" >log/console.log 2>&1 &
+"$rig/release.sh" run "$dir" epmd -address 127.0.0.1 -port "$epmd" >"$dir/log/epmd.log" 2>&1 &
+"$rig/release.sh" run "$dir" "$server" >"$dir/log/console.log" 2>&1 &
 node=$!
 trap 'kill -TERM "$node" 2>/dev/null' TERM
 

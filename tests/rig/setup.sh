@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes sure that the servers the tests and the demo use are on this machine: all of them, or those named.
 #   setup.sh [rabbitmq] [postgres] [chromium]
+# DLO_TEST_RABBITMQ=4.0 or 4.3: that RabbitMQ instead, which is not installed but unpacked under target/.
 # Installs what is missing with apt where it may (as root, or by sudo without a password). Starts nothing.
 set -euo pipefail
 rig=$(dirname "$(readlink -f "$0")")
@@ -10,6 +11,11 @@ declare -A programs=([rabbitmq]="rabbitmq-server" [postgres]="postgres" [chromiu
 declare -A packages=([rabbitmq]="rabbitmq-server" [postgres]="postgresql" [chromium]="chromium chromium-driver")
 # Ubuntu's names; there it comes as a snap.
 if grep -qs '^ID=ubuntu' /etc/os-release; then packages[chromium]="chromium-browser chromium-chromedriver"; fi
+
+if [ -n "${DLO_TEST_RABBITMQ:-}" ]; then
+  programs[rabbitmq]=mmdebstrap
+  packages[rabbitmq]="mmdebstrap debian-archive-keyring"
+fi
 
 here() { # PART: are all its programs on this machine?
   local program
@@ -72,21 +78,25 @@ install_packages() {
   disable_units_but "$enabled"
 }
 
-missing=() wanted=()
+install_missing() {
+  if ! { command -v apt-get && as_root true; } >/dev/null 2>&1; then give_up "${missing[@]}"; fi
+  # One set-up at a time: two would take each other's policy for what was there before.
+  exec 9</usr/sbin
+  flock 9
+  log=$(mktemp "${TMPDIR:-/tmp}/dlo-setup.XXXXXX.log")
+  echo "setup: installing ${wanted[*]} (log: $log)"
+  install_packages "${wanted[@]}" || { tail -n 5 "$log" >&2; give_up "${missing[@]}"; }
+  for name in "${missing[@]}"; do here "$name" || give_up "$name"; done
+}
+
+missing=() wanted=() unpacked=no
 for part in "${@:-rabbitmq postgres chromium}"; do
   for name in $part; do
     [ -n "${packages[$name]:-}" ] || { echo "usage: $0 [rabbitmq] [postgres] [chromium]" >&2; exit 2; }
     # shellcheck disable=SC2206 # a list of package names, to be split
     here "$name" || { missing+=("$name"); wanted+=(${packages[$name]}); }
+    if [ "$name" = rabbitmq ]; then unpacked=yes; fi
   done
 done
-[ ${#missing[@]} -gt 0 ] || exit 0
-
-if ! { command -v apt-get && as_root true; } >/dev/null 2>&1; then give_up "${missing[@]}"; fi
-# One set-up at a time: two would take each other's policy for what was there before.
-exec 9</usr/sbin
-flock 9
-log=$(mktemp "${TMPDIR:-/tmp}/dlo-setup.XXXXXX.log")
-echo "setup: installing ${wanted[*]} (log: $log)"
-install_packages "${wanted[@]}" || { tail -n 5 "$log" >&2; give_up "${missing[@]}"; }
-for name in "${missing[@]}"; do here "$name" || give_up "$name"; done
+if [ ${#missing[@]} -gt 0 ]; then install_missing; fi
+if [ "$unpacked" = yes ]; then "$rig/release.sh" build; fi

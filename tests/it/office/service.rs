@@ -36,6 +36,11 @@ impl<'a> Service<'a> {
     pub async fn start_with(vhost: &Vhost, queue: &'a str, mut arguments: Value) -> Self {
         arguments["x-dead-letter-exchange"] = json!("dlx");
         vhost.declare_queue(queue, arguments).await;
+        Self::at(vhost, queue).await
+    }
+
+    /// At a queue that is there already.
+    pub async fn at(vhost: &Vhost, queue: &'a str) -> Self {
         Self { queue, channel: confirming_channel(vhost).await }
     }
 
