@@ -15,7 +15,7 @@
 //! 4. [`web`]: pages, JSON API, security.
 //! 3. [`pipeline`]: the verbs.
 //! 2. [`store`], [`broker`]: the ledger, RabbitMQ. Neither knows the other. [`metrics`] beside them.
-//! 1. [`config`], [`clock`], [`failure`], [`xdeath`], [`own_headers`], [`retry`], [`typed_json`]: pure.
+//! 1. [`config`], [`clock`], [`failure`], [`xdeath`], [`own_headers`], [`own_names`], [`retry`], [`typed_json`]: pure.
 //! 0. [`domain`]: the nouns.
 
 pub mod app;
@@ -30,6 +30,7 @@ pub mod failure;
 pub mod logging;
 pub mod metrics;
 pub mod own_headers;
+pub mod own_names;
 pub mod pipeline;
 pub mod retry;
 pub mod store;

@@ -8,7 +8,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use crate::domain::{broker::BrokerHealth, filter::FacetCount, letter::Importance, time::Timestamp};
+use crate::domain::{actor::Actor, broker::BrokerHealth, filter::FacetCount, letter::Importance, time::Timestamp};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct QueueLabels {
@@ -21,6 +21,13 @@ struct RetryLabels {
     broker: String,
     queue: String,
     kind: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ExhaustedLabels {
+    broker: String,
+    queue: String,
+    importance: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -39,6 +46,19 @@ struct BrokerLabels {
     broker: String,
 }
 
+/// Whether a policy sent a message back or a person did.
+#[derive(Clone, Copy, Debug)]
+pub enum RetryKind {
+    Automatic,
+    Manual,
+}
+
+impl From<&Actor> for RetryKind {
+    fn from(by: &Actor) -> Self {
+        if *by == Actor::office() { Self::Automatic } else { Self::Manual }
+    }
+}
+
 /// Queues are named by messages, so there may be any number of them; those past this many share the label `other`.
 const MAX_QUEUES: usize = 1_000;
 
@@ -49,6 +69,7 @@ struct Inner {
     registry: Registry,
     received: Family<QueueLabels, Counter>,
     redelivered: Family<BrokerLabels, Counter>,
+    exhausted: Family<ExhaustedLabels, Counter>,
     retries: Family<RetryLabels, Counter>,
     retry_failures: Family<RetryLabels, Counter>,
     letters: Family<LetterLabels, Gauge>,
@@ -63,6 +84,7 @@ impl Default for Metrics {
         let mut inner = Inner {
             received: Family::default(),
             redelivered: Family::default(),
+            exhausted: Family::default(),
             retries: Family::default(),
             retry_failures: Family::default(),
             letters: Family::default(),
@@ -78,6 +100,11 @@ impl Default for Metrics {
             "dlo_redelivered",
             "Messages delivered again that were in the ledger already",
             inner.redelivered.clone(),
+        );
+        r.register(
+            "dlo_exhausted",
+            "Messages whose automatic retries were used up, or that had none",
+            inner.exhausted.clone(),
         );
         r.register("dlo_retries", "Messages sent back and confirmed, by target queue", inner.retries.clone());
         r.register(
@@ -102,12 +129,17 @@ impl Metrics {
         self.0.redelivered.get_or_create(&BrokerLabels { broker: broker.to_owned() }).inc();
     }
 
-    pub fn retried_by_hand(&self, broker: &str, queue: &str) {
-        self.0.retries.get_or_create(&self.manual(broker, queue)).inc();
+    pub fn exhausted(&self, broker: &str, queue: Option<&str>, importance: Importance) {
+        let QueueLabels { broker, queue } = self.queue_labels(broker, queue);
+        self.0.exhausted.get_or_create(&ExhaustedLabels { broker, queue, importance: importance.as_str() }).inc();
     }
 
-    pub fn retry_failed(&self, broker: &str, queue: &str) {
-        self.0.retry_failures.get_or_create(&self.manual(broker, queue)).inc();
+    pub fn retried(&self, broker: &str, queue: &str, by: RetryKind) {
+        self.0.retries.get_or_create(&self.retry_labels(broker, queue, by)).inc();
+    }
+
+    pub fn retry_failed(&self, broker: &str, queue: &str, by: RetryKind) {
+        self.0.retry_failures.get_or_create(&self.retry_labels(broker, queue, by)).inc();
     }
 
     /// Sets what is a state rather than an event; to be called before [`encode`](Self::encode).
@@ -146,9 +178,13 @@ impl Metrics {
         text
     }
 
-    fn manual(&self, broker: &str, queue: &str) -> RetryLabels {
+    fn retry_labels(&self, broker: &str, queue: &str, by: RetryKind) -> RetryLabels {
         let QueueLabels { broker, queue } = self.queue_labels(broker, Some(queue));
-        RetryLabels { broker, queue, kind: "manual" }
+        let kind = match by {
+            RetryKind::Automatic => "automatic",
+            RetryKind::Manual => "manual",
+        };
+        RetryLabels { broker, queue, kind }
     }
 
     fn queue_labels(&self, broker: &str, queue: Option<&str>) -> QueueLabels {

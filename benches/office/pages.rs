@@ -12,7 +12,7 @@ use dead_letter_office::{
         message::Message,
         time::Timestamp,
     },
-    store::{Arrival, Fingerprint, IntakeBatch},
+    store::{Arrival, Fingerprint, IntakeBatch, Settled},
 };
 use reqwest::Client;
 use uuid::Uuid;
@@ -122,6 +122,7 @@ impl Server {
             .env("DLO_DATABASE__URL", &ledger.url)
             .env("DLO_WEB__LISTEN", "127.0.0.1:0")
             .env("DLO_BROKERS__MAIN__URL", vhost.amqp_url())
+            .env("DLO_RETRY__DELAYS", "")
             .stdin(Stdio::null());
         let process = Leash::on(command).spawn();
         let line = process.line_with("the office is open on ", Duration::from_secs(60));
@@ -195,7 +196,7 @@ pub async fn store_letters(ledger: &Ledger, letters: u32, queue: impl Fn(u32) ->
             queue: "dlo.obituaries",
             recorded_at: now,
             arrivals: &arrivals,
-            settled: &[],
+            settled: Settled::default(),
         };
         ledger.store.record(&batch).await.expect("recorded");
         ledger.store.settle(&[id]).await.expect("settled");
@@ -217,6 +218,7 @@ fn arrival(number: u32, queue: String, received_at: Timestamp) -> Arrival {
             attempts: 1,
             first_failed_at: Some(received_at),
         },
+        ruling: None,
         importance: Importance::ALL[number as usize % Importance::ALL.len()],
         importance_by: "default",
         message: Message { body: broker::body(number), ..Message::default() },

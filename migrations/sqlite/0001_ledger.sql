@@ -35,11 +35,15 @@ CREATE TABLE letters (
     importance_by TEXT NOT NULL,
     size BIGINT NOT NULL,
     note TEXT,
-    problem TEXT
+    problem TEXT,
+    handed_over_at BIGINT, -- when it became a person's matter; null while only automatic retries have dealt with it
+    retried_at BIGINT -- when it was sent back; null once it has failed again
 );
 
 CREATE INDEX letters_by_facet ON letters (facet_id, received_at, id);
 CREATE INDEX letters_by_time ON letters (received_at, id);
+-- Those that have perhaps healed: sent back by a policy and not seen since.
+CREATE INDEX letters_healing ON letters (retried_at) WHERE handed_over_at IS NULL AND retried_at IS NOT NULL;
 
 -- What came in, apart from `letters` so that a change of status never rewrites a body.
 CREATE TABLE contents (
@@ -75,7 +79,7 @@ CREATE TABLE retries (
     claims BIGINT NOT NULL
 );
 
-CREATE INDEX retries_by_due ON retries (broker, due_at);
+CREATE INDEX retries_by_due ON retries (broker, due_at, letter_id);
 
 -- Batches that are committed here while the broker may not have seen their acknowledgement yet.
 CREATE TABLE unsettled_batches (
@@ -83,6 +87,7 @@ CREATE TABLE unsettled_batches (
     broker TEXT NOT NULL,
     queue TEXT NOT NULL,
     recorded_at BIGINT NOT NULL,
+    proven BOOLEAN NOT NULL, -- the broker has seen the acknowledgement, though perhaps not written it down yet
     entries BLOB NOT NULL -- fingerprint and letter id of each delivery, 32 bytes together
 );
 
@@ -99,3 +104,28 @@ CREATE TABLE jobs (
     failed BIGINT NOT NULL,
     errors TEXT NOT NULL
 );
+
+-- Policies of automatic retries that people have set; they go before those of the configuration.
+CREATE TABLE policies (
+    queues TEXT NOT NULL, -- a name or a glob
+    reason TEXT NOT NULL, -- empty: any
+    delays TEXT NOT NULL,
+    jitter REAL NOT NULL,
+    via TEXT NOT NULL,
+    keep_routing_key BOOLEAN NOT NULL,
+    set_by TEXT NOT NULL,
+    set_at BIGINT NOT NULL,
+    PRIMARY KEY (queues, reason)
+);
+
+-- What became of automatic retries, by day (its first microsecond) and by how often the message had failed.
+CREATE TABLE retry_counts (
+    broker TEXT NOT NULL,
+    queue TEXT NOT NULL,
+    day BIGINT NOT NULL,
+    failures BIGINT NOT NULL,
+    failed BIGINT NOT NULL, -- that many messages failed for the `failures`th time,
+    retried BIGINT NOT NULL, -- that many of them went back
+    exhausted BIGINT NOT NULL, -- and that many became letters.
+    PRIMARY KEY (broker, queue, day, failures)
+) WITHOUT ROWID;

@@ -20,8 +20,10 @@ use crate::{
     domain::broker::ConnectionState,
     metrics::Metrics,
     pipeline::{
-        intake::Intake,
+        healing::Healing,
+        intake::{Door, Intake},
         news::{News, watch_ledger},
+        policies::Policies,
         scheduler::{Bell, Scheduler},
         triage::Triage,
     },
@@ -53,16 +55,19 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
     let listener = if roles.has(Role::Web) { Some(listen(&config).await?) } else { None };
     let office = Foundation::lay(&config, roles).await?;
     for (name, broker) in &config.brokers {
-        if roles.has(Role::Intake) {
+        let doors = doors(roles, &office.policies);
+        if !doors.is_empty() {
             let intake = Intake {
                 broker: name.clone(),
                 config: broker.clone(),
+                doors,
                 batching: config.intake.clone(),
                 store: Arc::clone(&office.store),
                 board: office.board.clone(),
                 clock: office.clock.clone(),
                 metrics: office.metrics.clone(),
                 news: office.news.clone(),
+                bell: office.bell.clone(),
             };
             lifecycle.spawn("intake", intake.run(lifecycle.stopping()));
         }
@@ -80,6 +85,12 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
             lifecycle.spawn("scheduler", scheduler.run(lifecycle.stopping()));
         }
     }
+    lifecycle.spawn("policies", office.policies.clone().watch(lifecycle.stopping()));
+    if roles.has(Role::Retry) {
+        let healing =
+            Healing { store: Arc::clone(&office.store), clock: office.clock.clone(), keep: config.retention.healed };
+        lifecycle.spawn("healing", healing.run(lifecycle.stopping()));
+    }
     if let Some(listener) = listener {
         let watch = watch_ledger(Arc::clone(&office.store), office.news.clone(), lifecycle.stopping());
         lifecycle.spawn("news", watch);
@@ -91,6 +102,7 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
 /// What all workers share.
 struct Foundation {
     store: Arc<Store>,
+    policies: Policies,
     board: BrokerBoard,
     clock: Clock,
     metrics: Metrics,
@@ -108,10 +120,15 @@ impl Foundation {
         if roles.has(Role::Retry) {
             store.release_abandoned_claims().await?;
         }
+        let (store, clock) = (Arc::new(store), Clock::system());
+        let configured = config.retry.policies().map_err(anyhow::Error::msg)?;
+        let policies = Policies::new(configured, Arc::clone(&store), clock.clone());
+        policies.reload().await?;
         Ok(Self {
-            store: Arc::new(store),
+            store,
+            policies,
             board: board(config, roles),
-            clock: Clock::system(),
+            clock,
             metrics: Metrics::default(),
             news: News::default(),
             bell: Bell::default(),
@@ -119,10 +136,17 @@ impl Foundation {
     }
 }
 
+/// The retrier takes dead letters in, the intake obituaries.
+fn doors(roles: &Roles, policies: &Policies) -> Vec<Door> {
+    let retrier = roles.has(Role::Retry).then(|| Door::DeadLetters(policies.clone()));
+    let intake = roles.has(Role::Intake).then_some(Door::Obituaries);
+    intake.into_iter().chain(retrier).collect()
+}
+
 fn board(config: &Config, roles: &Roles) -> BrokerBoard {
     let board = BrokerBoard::new(config.brokers.iter().map(|(name, broker)| (name.clone(), broker.address())));
     for name in config.brokers.keys() {
-        if !roles.has(Role::Intake) {
+        if !roles.has(Role::Intake) && !roles.has(Role::Retry) {
             board.set_consuming(name, ConnectionState::Elsewhere);
         }
         if !roles.has(Role::Retry) {

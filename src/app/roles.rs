@@ -6,9 +6,9 @@ use std::{collections::BTreeSet, str::FromStr};
 pub enum Role {
     /// Pages and API.
     Web,
-    /// Taking dead letters in.
+    /// Taking obituaries in.
     Intake,
-    /// Sending letters back.
+    /// Taking dead letters in and sending them back.
     Retry,
     /// Telling people; nothing yet.
     Notify,

@@ -39,35 +39,35 @@ fn value_from_lapin(value: &AMQPValue) -> FieldValue {
     }
 }
 
-pub(super) fn table_to_lapin(table: FieldTable) -> Result<LapinTable, SessionError> {
+pub(super) fn table_to_lapin(table: &FieldTable) -> Result<LapinTable, SessionError> {
     let mut lapin = LapinTable::default();
-    for (name, value) in table {
-        lapin.insert(short(&name)?, value_to_lapin(value)?);
+    for (name, value) in table.iter() {
+        lapin.insert(short(name)?, value_to_lapin(value)?);
     }
     Ok(lapin)
 }
 
-fn value_to_lapin(value: FieldValue) -> Result<AMQPValue, SessionError> {
+fn value_to_lapin(value: &FieldValue) -> Result<AMQPValue, SessionError> {
     Ok(match value {
-        FieldValue::Boolean(v) => AMQPValue::Boolean(v),
-        FieldValue::ShortShortInt(v) => AMQPValue::ShortShortInt(v),
-        FieldValue::ShortShortUInt(v) => AMQPValue::ShortShortUInt(v),
-        FieldValue::ShortInt(v) => AMQPValue::ShortInt(v),
-        FieldValue::ShortUInt(v) => AMQPValue::ShortUInt(v),
-        FieldValue::LongInt(v) => AMQPValue::LongInt(v),
-        FieldValue::LongUInt(v) => AMQPValue::LongUInt(v),
-        FieldValue::LongLongInt(v) => AMQPValue::LongLongInt(v),
-        FieldValue::Float(bits) => AMQPValue::Float(f32::from_bits(bits)),
-        FieldValue::Double(bits) => AMQPValue::Double(f64::from_bits(bits)),
-        FieldValue::Decimal { scale, value } => AMQPValue::DecimalValue(DecimalValue { scale, value }),
-        FieldValue::LongString(bytes) => AMQPValue::LongString(LongString::from(bytes)),
+        FieldValue::Boolean(v) => AMQPValue::Boolean(*v),
+        FieldValue::ShortShortInt(v) => AMQPValue::ShortShortInt(*v),
+        FieldValue::ShortShortUInt(v) => AMQPValue::ShortShortUInt(*v),
+        FieldValue::ShortInt(v) => AMQPValue::ShortInt(*v),
+        FieldValue::ShortUInt(v) => AMQPValue::ShortUInt(*v),
+        FieldValue::LongInt(v) => AMQPValue::LongInt(*v),
+        FieldValue::LongUInt(v) => AMQPValue::LongUInt(*v),
+        FieldValue::LongLongInt(v) => AMQPValue::LongLongInt(*v),
+        FieldValue::Float(bits) => AMQPValue::Float(f32::from_bits(*bits)),
+        FieldValue::Double(bits) => AMQPValue::Double(f64::from_bits(*bits)),
+        FieldValue::Decimal { scale, value } => AMQPValue::DecimalValue(DecimalValue { scale: *scale, value: *value }),
+        FieldValue::LongString(bytes) => AMQPValue::LongString(LongString::from(bytes.as_slice())),
         FieldValue::Array(values) => {
-            let values: Result<Vec<AMQPValue>, SessionError> = values.into_iter().map(value_to_lapin).collect();
+            let values: Result<Vec<AMQPValue>, SessionError> = values.iter().map(value_to_lapin).collect();
             AMQPValue::FieldArray(FieldArray::from(values?))
         }
-        FieldValue::Timestamp(v) => AMQPValue::Timestamp(v),
+        FieldValue::Timestamp(v) => AMQPValue::Timestamp(*v),
         FieldValue::Table(table) => AMQPValue::FieldTable(table_to_lapin(table)?),
-        FieldValue::ByteArray(bytes) => AMQPValue::ByteArray(ByteArray::from(bytes)),
+        FieldValue::ByteArray(bytes) => AMQPValue::ByteArray(ByteArray::from(bytes.as_slice())),
         FieldValue::Void => AMQPValue::Void,
     })
 }
@@ -95,26 +95,26 @@ pub(super) fn properties_from_lapin(properties: &BasicProperties) -> (Properties
 }
 
 pub(super) fn properties_to_lapin(
-    properties: Properties,
-    headers: FieldTable,
+    properties: &Properties,
+    headers: &FieldTable,
 ) -> Result<BasicProperties, SessionError> {
     type Setter<T> = fn(BasicProperties, T) -> BasicProperties;
     let mut lapin = BasicProperties::default();
-    let texts: [(Option<String>, Setter<ShortString>); 10] = [
-        (properties.content_type, BasicProperties::with_content_type),
-        (properties.content_encoding, BasicProperties::with_content_encoding),
-        (properties.correlation_id, BasicProperties::with_correlation_id),
-        (properties.reply_to, BasicProperties::with_reply_to),
-        (properties.expiration, BasicProperties::with_expiration),
-        (properties.message_id, BasicProperties::with_message_id),
-        (properties.kind, BasicProperties::with_type),
-        (properties.user_id, BasicProperties::with_user_id),
-        (properties.app_id, BasicProperties::with_app_id),
-        (properties.cluster_id, BasicProperties::with_cluster_id),
+    let texts: [(&Option<String>, Setter<ShortString>); 10] = [
+        (&properties.content_type, BasicProperties::with_content_type),
+        (&properties.content_encoding, BasicProperties::with_content_encoding),
+        (&properties.correlation_id, BasicProperties::with_correlation_id),
+        (&properties.reply_to, BasicProperties::with_reply_to),
+        (&properties.expiration, BasicProperties::with_expiration),
+        (&properties.message_id, BasicProperties::with_message_id),
+        (&properties.kind, BasicProperties::with_type),
+        (&properties.user_id, BasicProperties::with_user_id),
+        (&properties.app_id, BasicProperties::with_app_id),
+        (&properties.cluster_id, BasicProperties::with_cluster_id),
     ];
     for (text, set) in texts {
         if let Some(text) = text {
-            lapin = set(lapin, short(&text)?);
+            lapin = set(lapin, short(text)?);
         }
     }
     if let Some(mode) = properties.delivery_mode {

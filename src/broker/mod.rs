@@ -10,11 +10,14 @@
 mod consuming;
 mod convert;
 pub mod health;
+mod patience;
 mod publishing;
 pub mod reconnect;
 mod topology;
 mod transport;
 mod utf8_guard;
+mod ways;
+mod window;
 
 use std::time::Duration;
 
@@ -27,6 +30,7 @@ use crate::config::BrokerConfig;
 pub use consuming::{Acknowledger, ConsumingSession, Delivery, QueueConsumer, Received};
 pub use publishing::{Lane, PublishOutcome, PublishingSession, Standing};
 pub use topology::Topology;
+pub use ways::Deletion;
 
 /// How long one step of building a session may take; lapin itself would wait for ever.
 const STEP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -72,6 +76,29 @@ async fn step<T>(what: &str, answer: impl Future<Output = lapin::Result<T>>) -> 
         Ok(Err(source)) => Err(SessionError::Refused { what: what.to_owned(), source }),
         Err(_) => Err(SessionError::Timeout { what: what.to_owned() }),
     }
+}
+
+/// What the broker said when it closed a channel or a connection; `None` when it was for another reason than what it
+/// was sent.
+fn refusal(error: &lapin::Error) -> Option<String> {
+    /// An operator closed it, or the broker shuts down.
+    const CONNECTION_FORCED: u16 = 320;
+    match error.kind() {
+        lapin::ErrorKind::ProtocolError(error) if error.get_id() != CONNECTION_FORCED => {
+            Some(error.get_message().to_string())
+        }
+        _ => None,
+    }
+}
+
+/// 404: the channel is closed, the connection goes on.
+fn is_not_found(error: &lapin::Error) -> bool {
+    const NOT_FOUND: u16 = 404;
+    has_code(error, NOT_FOUND)
+}
+
+fn has_code(error: &lapin::Error, code: u16) -> bool {
+    matches!(error.kind(), lapin::ErrorKind::ProtocolError(error) if error.get_id() == code)
 }
 
 /// Names that a person or a message supplied may be too long; lapin would panic.

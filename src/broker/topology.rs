@@ -6,7 +6,7 @@ use lapin::{
     types::{AMQPValue, FieldTable, LongString},
 };
 
-use super::{SessionError, short, step};
+use super::{SessionError, is_not_found, short, step};
 use crate::config::BrokerConfig;
 
 /// How often a quorum queue of ours may deliver a message before it gives it up: practically without end.
@@ -102,10 +102,4 @@ impl Topology<'_> {
 
 pub(super) async fn open_channel(connection: &Connection) -> Result<Channel, SessionError> {
     step("opening a channel", connection.create_channel()).await
-}
-
-/// 404: the channel is closed, the connection goes on.
-fn is_not_found(error: &lapin::Error) -> bool {
-    const NOT_FOUND: u16 = 404;
-    matches!(error.kind(), lapin::ErrorKind::ProtocolError(error) if error.get_id() == NOT_FOUND)
 }

@@ -2,76 +2,15 @@
 //!
 //! Whoever sets one is told so at the start ([`Config::not_in_effect`](super::Config::not_in_effect)).
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, de::Error};
+use serde::Deserialize;
 
 use super::{
     Config,
-    values::{Secret, duration, durations, http_url, list, word, word_list},
+    values::{Secret, duration, http_url, list, word, word_list},
 };
 use crate::domain::{letter::Importance, words::words};
-
-/// `[retry]`
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct RetryConfig {
-    #[serde(deserialize_with = "durations")]
-    pub delays: Vec<Duration>,
-    #[serde(deserialize_with = "optional_duration")]
-    pub initial: Option<Duration>,
-    pub factor: Option<f64>,
-    #[serde(deserialize_with = "optional_duration")]
-    pub max: Option<Duration>,
-    pub attempts: Option<u32>,
-    #[serde(deserialize_with = "share")]
-    pub jitter: f64,
-    #[serde(deserialize_with = "word")]
-    pub via: RetryVia,
-    pub keep_routing_key: bool,
-    pub queues: BTreeMap<String, QueueRetryConfig>,
-}
-
-words! {
-    RetryVia, "place to wait" {
-        Ledger = "ledger",
-        Broker = "broker",
-    }
-}
-
-impl Default for RetryConfig {
-    fn default() -> Self {
-        Self {
-            delays: [10, 100, 1000].map(Duration::from_secs).to_vec(),
-            initial: None,
-            factor: None,
-            max: None,
-            attempts: None,
-            jitter: 0.1,
-            via: RetryVia::Ledger,
-            keep_routing_key: false,
-            queues: BTreeMap::new(),
-        }
-    }
-}
-
-/// `[retry.queues."GLOB"]`
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct QueueRetryConfig {
-    #[serde(deserialize_with = "optional_durations")]
-    pub delays: Option<Vec<Duration>>,
-    #[serde(deserialize_with = "optional_duration")]
-    pub initial: Option<Duration>,
-    pub factor: Option<f64>,
-    #[serde(deserialize_with = "optional_duration")]
-    pub max: Option<Duration>,
-    pub attempts: Option<u32>,
-    pub jitter: Option<f64>,
-    #[serde(deserialize_with = "optional_word")]
-    pub via: Option<RetryVia>,
-    pub keep_routing_key: Option<bool>,
-}
 
 /// `[notify]`
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -184,51 +123,35 @@ words! {
 }
 
 /// `[retention]`
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RetentionConfig {
     #[serde(deserialize_with = "duration")]
     pub retried: Duration,
     #[serde(deserialize_with = "duration")]
     pub discarded: Duration,
+    /// How long a message that was sent back by a policy, and has not failed since, can still be looked at; if it
+    /// fails later, its letter begins anew. This one is in effect.
+    #[serde(deserialize_with = "duration")]
+    pub healed: Duration,
 }
 
 impl Default for RetentionConfig {
     fn default() -> Self {
         let month = Duration::from_secs(30 * 24 * 60 * 60);
-        Self { retried: month, discarded: month }
+        Self { retried: month, discarded: month, healed: Duration::from_secs(60 * 60) }
     }
 }
 
 impl Config {
     /// Sections that were set and that this version does not act upon.
     pub fn not_in_effect(&self) -> Vec<&'static str> {
+        let RetentionConfig { healed, .. } = RetentionConfig::default();
         let set = [
-            ("retry", self.retry != RetryConfig::default()),
             ("notify", self.notify != NotifyConfig::default()),
             ("watch", self.watch != WatchConfig::default()),
-            ("retention", self.retention != RetentionConfig::default()),
+            ("retention", RetentionConfig { healed, ..self.retention } != RetentionConfig::default()),
         ];
         set.into_iter().filter(|(_, set)| *set).map(|(section, _)| section).collect()
     }
-}
-
-fn optional_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    duration(deserializer).map(Some)
-}
-
-fn optional_word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RetryVia>, D::Error> {
-    word(deserializer).map(Some)
-}
-
-fn optional_durations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Duration>>, D::Error> {
-    durations(deserializer).map(Some)
-}
-
-fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let share = f64::deserialize(deserializer)?;
-    if (0.0..=1.0).contains(&share) {
-        return Ok(share);
-    }
-    Err(D::Error::custom(format!("{share} is out of range; it takes 0 to 1")))
 }

@@ -83,6 +83,9 @@ fn check(config: &Config) -> Result<(), ConfigError> {
              127.0.0.1:8420",
         );
     }
+    if let Err(message) = config.retry.policies() {
+        return refuse(&message);
+    }
     if config.brokers.is_empty() {
         return refuse("brokers: it takes at least one table, such as [brokers.main]");
     }

@@ -6,6 +6,7 @@
 mod brokers;
 mod later;
 mod load;
+mod retry;
 mod sections;
 pub mod values;
 
@@ -14,8 +15,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 pub use brokers::{BrokerConfig, QueueType};
-pub use later::{AuthMode, NotifyConfig, RetentionConfig, RetryConfig, WatchConfig};
+pub use later::{AuthMode, NotifyConfig, RetentionConfig, WatchConfig};
 pub use load::{ConfigError, load};
+pub use retry::RetryConfig;
 pub use sections::{DatabaseConfig, DecodeConfig, IntakeConfig, LogConfig, LogFormat, WebConfig};
 
 /// The whole configuration.

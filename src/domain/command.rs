@@ -35,8 +35,7 @@ impl Command {
     /// The statuses in which a letter takes this command.
     pub const fn allowed_in(&self) -> &'static [Status] {
         match self {
-            Self::Retry { .. } => &[Status::Open, Status::Scheduled],
-            Self::Discard { .. } => &[Status::Open],
+            Self::Retry { .. } | Self::Discard { .. } => &[Status::Open, Status::Scheduled],
             Self::Reopen => &[Status::Scheduled, Status::Discarded],
             Self::SetImportance(_) | Self::SetNote(_) => Status::ALL,
         }

@@ -2,6 +2,8 @@
 
 use uuid::Uuid;
 
+use super::command::CommandReport;
+
 words! {
     JobState, "job state" {
         Queued = "queued",
@@ -24,4 +26,36 @@ pub struct Job {
     pub failed: u64,
     /// Why letters were refused, one sentence each.
     pub errors: Vec<String>,
+}
+
+impl Job {
+    /// A job tells the first few refusals; thousands of equal sentences help nobody.
+    const ERRORS: usize = 100;
+
+    pub fn begun(id: Uuid, action: &str) -> Self {
+        Self {
+            id,
+            action: action.to_owned(),
+            state: JobState::Running,
+            total: 0,
+            done: 0,
+            failed: 0,
+            errors: Vec::new(),
+        }
+    }
+
+    /// Counts a part of it that was carried out.
+    pub fn add(&mut self, report: &CommandReport) {
+        let (done, failed) = (report.done.len() as u64, report.refused.len() as u64);
+        self.total += done + failed;
+        self.done += done;
+        self.failed += failed;
+        let room = Self::ERRORS.saturating_sub(self.errors.len());
+        let errors = report.refused.iter().take(room).map(|(letter, refusal)| format!("{letter}: {refusal}"));
+        self.errors.extend(errors);
+    }
+
+    pub fn end(&mut self) {
+        self.state = if self.failed == 0 { JobState::Done } else { JobState::Failed };
+    }
 }

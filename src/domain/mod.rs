@@ -17,5 +17,7 @@ pub mod history;
 pub mod job;
 pub mod letter;
 pub mod message;
+pub mod policy;
 pub mod retry;
 pub mod time;
+pub mod waiting;

@@ -1,5 +1,7 @@
 //! Sending a letter back.
 
+use std::time::Duration;
+
 use super::{actor::Actor, letter::LetterId, message::Message, time::Timestamp};
 
 /// A letter whose retry has been claimed for publishing by one process.
@@ -20,12 +22,46 @@ pub struct ClaimedRetry {
     pub claimed_before: bool,
 }
 
-/// A message on its way to the default exchange.
+/// A message on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutgoingRetry {
     pub id: LetterId,
-    pub queue: String,
+    pub destination: Destination,
     pub message: Message,
+}
+
+/// The one queue a message is to reach, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destination {
+    pub queue: String,
+    /// What its consumer sees as the routing key; `None` for the name of the queue.
+    pub routing_key: Option<String>,
+    /// A wait in the broker on the way.
+    pub wait: Option<Wait>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    pub from: Timestamp,
+    /// Counted in whole milliseconds; each length is a queue of its own in the broker.
+    pub length: Duration,
+}
+
+impl Destination {
+    pub fn straight_to(queue: impl Into<String>) -> Self {
+        Self { queue: queue.into(), routing_key: None, wait: None }
+    }
+
+    #[must_use]
+    pub fn with_key(self, routing_key: impl Into<String>) -> Self {
+        Self { routing_key: Some(routing_key.into()), ..self }
+    }
+
+    /// After a wait of that length, which begins now.
+    #[must_use]
+    pub fn after(self, length: Duration, now: Timestamp) -> Self {
+        Self { wait: Some(Wait { from: now, length }), ..self }
+    }
 }
 
 /// How publishing a retry ended.

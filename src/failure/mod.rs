@@ -70,6 +70,9 @@ const READERS: &[Reader] = &[
 /// What `message` tells of its failure.
 pub fn read(message: &Message) -> Failure {
     let deaths = xdeath::deaths(&message.headers);
+    if site::is_astray(&deaths) {
+        return astray(message);
+    }
     let first_death = xdeath::first_death(&message.headers);
     let site = site::choose(&deaths).or_else(|| first_death.as_ref().filter(|death| !site::is_delay(death)));
 
@@ -92,6 +95,19 @@ fn failure(message: &Message, deaths: &[Death], told: Told, site: Option<&Death>
         attempts: with_earlier_rounds(attempts, &message.headers, queue.as_deref()),
         first_failed_at: deaths_there.filter_map(|death| death.first_at).min(),
         queue,
+    }
+}
+
+/// It did not fail once more: the queue it was on its way back to is gone.
+fn astray(message: &Message) -> Failure {
+    let queue = own_headers::dlo_queue(&message.headers);
+    let attempts = queue.and_then(|queue| own_headers::dlo_attempts(&message.headers, queue));
+    Failure {
+        queue: queue.map(str::to_owned),
+        exchange: message.exchange.clone(),
+        routing_key: message.routing_key.clone(),
+        attempts: attempts.unwrap_or(0).clamp(1, xdeath::MAX_COUNT),
+        ..Failure::default()
     }
 }
 

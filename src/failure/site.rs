@@ -1,6 +1,9 @@
 //! Which of a message's deaths is its failure, by RabbitMQ's account.
 
-use crate::domain::death::{Death, Reason};
+use crate::{
+    domain::death::{Death, Reason},
+    own_names,
+};
 
 /// The newest death by a consumer's refusal; without one, the newest at all.
 ///
@@ -20,10 +23,16 @@ pub(super) fn is_delay(death: &Death) -> bool {
     !is_refusal(death) && (is_delay_queue(&death.queue) || is_nameko_backoff(death))
 }
 
-/// The delay queues of the frameworks.
+/// Whether it has waited for its queue in a delay queue of ours and found it gone.
+pub(super) fn is_astray(deaths: &[Death]) -> bool {
+    deaths.first().is_some_and(|newest| is_delay(newest) && own_names::is_delay_queue(&newest.queue))
+}
+
+/// Our own delay queues and those of the frameworks.
 fn is_delay_queue(queue: &str) -> bool {
-    // NServiceBus
-    queue.starts_with("nsb.v2.delay-level-")
+    own_names::is_delay_queue(queue)
+        // NServiceBus
+        || queue.starts_with("nsb.v2.delay-level-")
         || queue.starts_with("nsb.delay-level-")
         // Symfony: delay_<exchange>_<key>_<ms>_retry or _delay
         || (queue.starts_with("delay_") && (queue.ends_with("_retry") || queue.ends_with("_delay")))
@@ -91,6 +100,10 @@ mod tests {
         check(&[("a", "expired"), ("b", "maxlen")], Some("a"));
         check(&[("q.retry.5", "expired"), ("b", "maxlen")], Some("b"));
         check(&[("q.retry.5", "expired")], None);
+        check(&[("dlo.delay.5000.2968.a", "expired")], None);
+        check(&[("dlo.delay.5000.2968.a", "expired"), ("a", "expired")], Some("a"));
+        check(&[("a", "expired"), ("dlo.delay.5000.2968.a", "expired")], Some("a"));
+        check(&[("dlo.delay.5000.2968.a", "expired"), ("a", "rejected")], Some("a"));
         check(&[("a", "of a later version")], Some("a"));
     }
 
@@ -108,9 +121,13 @@ mod tests {
         check("default.delay.5000", "expired", true);
         check("delay.5000.machinery_exchange.machinery_tasks", "expired", true);
         check("default.DQ", "expired", true);
+        check("dlo.delay.5000.2968.orders", "expired", true);
+        check("dlo.delay.keyed.5000.2968.orders", "expired", true);
         check("backoff", "maxlen", true);
 
         check("billing-retry", "rejected", false);
+        check("dlo.delay.5000.2968.orders", "rejected", false);
+        check("dlo.delay.orders", "expired", false);
         check("billing-retry", "delivery_limit", false);
         check("backoff", "expired", false);
         check("billing.retry.", "expired", false);

@@ -3,8 +3,10 @@
 //! Effects always in this order: commit, then acknowledge; confirm, then mark. A crash anywhere means "again", never
 //! "lost". This floor knows the ledger and the brokers; it knows no HTTP.
 
+pub mod healing;
 mod ids;
 pub mod intake;
 pub mod news;
+pub mod policies;
 pub mod scheduler;
 pub mod triage;

@@ -10,12 +10,19 @@ use crate::{
     domain::{
         actor::Actor,
         command::{Command, CommandReport},
+        filter::LetterFilter,
+        job::Job,
         letter::LetterId,
+        time::Timestamp,
     },
     store::{Order, Store, StoreError},
 };
 
+/// Letters of a large order that are moved in one transaction, so that nobody waits long for the ledger.
+const PORTION: usize = 2_000;
+
 /// Every change that a person makes goes through here: it is carried out, written down and announced in one place.
+#[derive(Clone)]
 pub struct Triage {
     store: Arc<Store>,
     clock: Clock,
@@ -45,12 +52,46 @@ impl Triage {
         Ok(job)
     }
 
+    /// The same for all that waits for a retry, that `filter` lets through and that was received until then; one
+    /// portion after the other. What fails in the middle leaves the portions before it done.
+    pub async fn act_on_waiting(
+        &self,
+        filter: &LetterFilter,
+        until: Timestamp,
+        command: &Command,
+        by: &Actor,
+    ) -> Result<Job, StoreError> {
+        let begun = self.clock.now();
+        let mut job = Job::begun(ids::uuid(begun), command.name());
+        let mut sweep = self.store.sweep(filter, until).await?;
+        loop {
+            let ids = self.store.next_of(&mut sweep, PORTION).await?;
+            if ids.is_empty() {
+                break;
+            }
+            let report = self.store.act(&Order { ids: &ids, command, by, at: self.clock.now() }).await?;
+            self.spread(command, &report);
+            job.add(&report);
+        }
+        job.end();
+        self.store.add_job(&job, by, begun).await?;
+        log(command, by, job.done, job.failed);
+        Ok(job)
+    }
+
     fn announce(&self, command: &Command, by: &Actor, report: &CommandReport) {
-        let (done, refused) = (report.done.len(), report.refused.len());
-        tracing::info!(command = command.name(), by = %by, letters = done, refused, "a person acted on letters");
-        self.news.changed(done as u64);
+        log(command, by, report.done.len() as u64, report.refused.len() as u64);
+        self.spread(command, report);
+    }
+
+    fn spread(&self, command: &Command, report: &CommandReport) {
+        self.news.changed(report.done.len() as u64);
         if matches!(command, Command::Retry { .. }) {
             self.bell.ring();
         }
     }
+}
+
+fn log(command: &Command, by: &Actor, letters: u64, refused: u64) {
+    tracing::info!(command = command.name(), by = %by, letters, refused, "a person acted on letters");
 }

@@ -12,7 +12,7 @@ use super::{
     history::{self, NewEntry},
     id_list::push_ids,
     jobs,
-    retries::unschedule,
+    schedule::{self, NewRetry, unschedule},
     standing::{self, Standing, to_status},
 };
 use crate::domain::{
@@ -79,7 +79,7 @@ fn accept<'a>(standing: &'a Standing, order: &Order<'_>) -> Result<&'a Standing,
     if !order.command.allowed_in().contains(&status) {
         return Err(Refusal::WrongStatus { command: order.command.name(), status });
     }
-    let moves = matches!(order.command, Command::Retry { .. } | Command::Reopen);
+    let moves = matches!(order.command, Command::Retry { .. } | Command::Discard { .. } | Command::Reopen);
     if moves && standing.claimed_until.is_some_and(|until| until > order.at) {
         return Err(Refusal::InFlight);
     }
@@ -96,6 +96,7 @@ async fn apply(
     order: &Order<'_>,
 ) -> Result<(), StoreError> {
     let ids: Vec<LetterId> = accepted.iter().map(|standing| standing.id).collect();
+    hand_over(tx, &ids, order.at).await?;
     match order.command {
         Command::Retry { delay, queue } => {
             schedule(tx, accepted, order, order.at.plus(*delay), queue.as_deref()).await?;
@@ -106,6 +107,7 @@ async fn apply(
             if let Some(note) = note {
                 set(tx, &ids, "note", Some(note)).await?;
             }
+            unschedule(tx, &ids).await?;
             standing::change_facets(tx, scope, accepted, to_status(Status::Discarded)).await?;
         }
         Command::Reopen => {
@@ -129,23 +131,24 @@ async fn schedule(
     due_at: Timestamp,
     queue: Option<&str>,
 ) -> Result<(), StoreError> {
-    for chunk in standings.chunks(CHUNK) {
+    let retry = |standing: &&Standing| NewRetry {
+        letter: standing.id,
+        broker: standing.key.broker.clone(),
+        due_at,
+        queue: queue.unwrap_or(&standing.key.queue).to_owned(),
+        by: order.by.as_str().to_owned(),
+    };
+    schedule::schedule(tx, &standings.iter().map(retry).collect::<Vec<_>>()).await
+}
+
+/// What a person has touched is no longer the policy's alone.
+async fn hand_over(tx: &mut Tx, ids: &[LetterId], at: Timestamp) -> Result<(), StoreError> {
+    for chunk in ids.chunks(CHUNK) {
         on!(&mut *tx, |tx| {
-            let mut upsert =
-                QueryBuilder::new("INSERT INTO retries (letter_id, broker, due_at, queue, actor, claims) ");
-            upsert.push_values(chunk, |mut row, standing| {
-                row.push_bind(standing.id.as_uuid())
-                    .push_bind(&*standing.key.broker)
-                    .push_bind(due_at.as_micros())
-                    .push_bind(queue.unwrap_or(&standing.key.queue))
-                    .push_bind(order.by.as_str())
-                    .push("0");
-            });
-            upsert.push(
-                " ON CONFLICT (letter_id) DO UPDATE SET due_at = excluded.due_at, queue = excluded.queue,
-                    actor = excluded.actor, claimed_until = NULL",
-            );
-            upsert.build().execute(&mut **tx).await?;
+            let mut update = QueryBuilder::new("UPDATE letters SET handed_over_at = ");
+            update.push_bind(at.as_micros()).push(" WHERE handed_over_at IS NULL AND id IN ");
+            push_ids(&mut update, chunk);
+            update.build().execute(&mut **tx).await?;
         });
     }
     Ok(())
@@ -179,12 +182,7 @@ fn describe(command: &Command, standing: &Standing) -> (Event, String) {
     match command {
         Command::Retry { delay, queue } => {
             let queue = queue.as_deref().unwrap_or(&standing.key.queue);
-            let when = if delay.is_zero() {
-                "at once".to_owned()
-            } else {
-                format!("in {}", humantime::format_duration(*delay))
-            };
-            (Event::RetryScheduled, format!("to {queue}, {when}"))
+            (Event::RetryScheduled, format!("to {queue}, {}", schedule::in_time(*delay)))
         }
         Command::Discard { note } => (Event::Discarded, note.clone().unwrap_or_default()),
         Command::Reopen if standing.key.status == Status::Scheduled => {

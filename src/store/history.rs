@@ -6,6 +6,7 @@ use sqlx::QueryBuilder;
 
 use super::{
     Store, StoreError,
+    columns::{self, Column},
     db::{Tx, on},
     id_list::push_ids,
     rows::HistoryRow,
@@ -17,7 +18,7 @@ use crate::domain::{
     time::Timestamp,
 };
 
-/// Letters in one statement.
+/// Lines in one statement.
 const CHUNK: usize = 1_000;
 
 /// One line that is about to be written.
@@ -47,6 +48,22 @@ pub(super) async fn append(tx: &mut Tx, entries: &[NewEntry<'_>]) -> Result<(), 
                 insert.build().execute(&mut **tx).await?;
             });
         }
+    }
+    Ok(())
+}
+
+/// The same where each line is a sentence of its own, or one letter has several: they are told in this order.
+pub(super) async fn append_in_order(tx: &mut Tx, entries: &[NewEntry<'_>]) -> Result<(), StoreError> {
+    const INSERT: [&str; 2] = ["INSERT INTO history (letter_id, at, event, actor, detail) ", ""];
+    for chunk in entries.chunks(CHUNK) {
+        let columns = vec![
+            Column::ids(chunk, |entry| entry.letter.as_uuid()),
+            Column::numbers(chunk, |entry| entry.at.as_micros()),
+            Column::texts(chunk, |entry| entry.event.as_str()),
+            Column::texts(chunk, |entry| entry.by),
+            Column::texts(chunk, |entry| &*entry.detail),
+        ];
+        columns::execute(tx, INSERT, columns).await?;
     }
     Ok(())
 }

@@ -8,13 +8,7 @@ use super::{
     db::{Tx, on},
     rows::{JobRow, bigint},
 };
-use crate::domain::{
-    command::CommandReport,
-    job::{Job, JobState},
-};
-
-/// A job tells the first few refusals; thousands of equal sentences help nobody.
-const ERRORS: usize = 100;
+use crate::domain::{actor::Actor, command::CommandReport, job::Job, time::Timestamp};
 
 impl Store {
     pub async fn job(&self, id: Uuid) -> Result<Option<Job>, StoreError> {
@@ -22,6 +16,13 @@ impl Store {
         let row: Option<JobRow> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(id).fetch_optional(pool).await?);
         row.map(Job::try_from).transpose()
+    }
+
+    /// Writes down a job that was done in several transactions.
+    pub async fn add_job(&self, job: &Job, by: &Actor, at: Timestamp) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        insert(&mut tx, job, by, at).await?;
+        tx.commit().await
     }
 }
 
@@ -32,22 +33,25 @@ pub(super) async fn insert_finished(
     order: &Order<'_>,
     report: &CommandReport,
 ) -> Result<(), StoreError> {
+    let mut job = Job::begun(id, order.command.name());
+    job.add(report);
+    job.end();
+    insert(tx, &job, order.by, order.at).await
+}
+
+async fn insert(tx: &mut Tx, job: &Job, by: &Actor, at: Timestamp) -> Result<(), StoreError> {
     const INSERT: &str = "INSERT INTO jobs (id, created_at, actor, action, state, total, done, failed, errors)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
-    let (done, failed) = (report.done.len() as u64, report.refused.len() as u64);
-    let state = if failed == 0 { JobState::Done } else { JobState::Failed };
-    let errors: Vec<String> =
-        report.refused.iter().take(ERRORS).map(|(letter, refusal)| format!("{letter}: {refusal}")).collect();
     on!(tx, |tx| sqlx::query(INSERT)
-        .bind(id)
-        .bind(order.at.as_micros())
-        .bind(order.by.as_str())
-        .bind(order.command.name())
-        .bind(state.as_str())
-        .bind(bigint(done + failed))
-        .bind(bigint(done))
-        .bind(bigint(failed))
-        .bind(serde_json::Value::from(errors).to_string())
+        .bind(job.id)
+        .bind(at.as_micros())
+        .bind(by.as_str())
+        .bind(&*job.action)
+        .bind(job.state.as_str())
+        .bind(bigint(job.total))
+        .bind(bigint(job.done))
+        .bind(bigint(job.failed))
+        .bind(serde_json::Value::from(job.errors.as_slice()).to_string())
         .execute(&mut **tx)
         .await
         .map(drop)?);

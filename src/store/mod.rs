@@ -9,24 +9,31 @@
 //! of several widths. A filter is first turned into the facets it lets through, and then every list is a merge of short
 //! index ranges and every count a sum over a small table, however many letters there are.
 
+mod backoff;
 mod columns;
 mod commands;
 mod counts;
 mod db;
 mod facets;
+mod finished;
+mod healed;
 mod history;
 mod id_list;
 mod insert;
 mod jobs;
 mod letters;
+mod policies;
 mod record;
 mod retries;
+mod retry_counts;
 mod returned;
 mod rows;
+mod schedule;
 mod slices;
 mod standing;
 mod tally;
 mod unsettled;
+mod waiting;
 
 use std::cmp::Ordering;
 
@@ -38,6 +45,7 @@ pub use commands::Order;
 pub use record::{Arrival, Fingerprint, IntakeBatch, Recorded};
 pub use slices::SLICE;
 pub use unsettled::Settled;
+pub use waiting::Sweep;
 
 use db::{Db, Either, Sql, on};
 use facets::FacetIds;

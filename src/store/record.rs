@@ -4,6 +4,7 @@ use uuid::Uuid;
 
 use super::{
     Store, StoreError,
+    backoff::{self, Failed},
     db::Tx,
     facets::{FacetKey, FacetScope},
     insert,
@@ -18,6 +19,7 @@ use crate::{
         history::Event,
         letter::{Importance, LetterId, Status},
         message::Message,
+        policy::Ruling,
         time::Timestamp,
     },
     store::history::{self, NewEntry},
@@ -39,6 +41,8 @@ pub struct Arrival {
     pub redelivered: bool,
     pub received_at: Timestamp,
     pub failure: Failure,
+    /// What the retry policy rules for it; `None` for an obituary, which is a person's matter in any case.
+    pub ruling: Option<Ruling>,
     pub importance: Importance,
     pub importance_by: &'static str,
     pub message: Message,
@@ -54,16 +58,19 @@ pub struct IntakeBatch<'a> {
     pub queue: &'a str,
     pub recorded_at: Timestamp,
     pub arrivals: &'a [Arrival],
-    /// Earlier batches that may be forgotten by now.
+    /// Earlier batches of which more is known by now.
     pub settled: Settled<'a>,
 }
 
 /// What became of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
+    /// A letter for a person that was not here before.
     New(LetterId),
-    /// A letter that was sent back and failed again.
+    /// One that was sent back, failed again and awaits a person.
     CameBack(LetterId),
+    /// New or not, it waits for its retry.
+    Waits(LetterId),
     /// Already here: the broker had not seen the acknowledgement.
     Redelivered(LetterId),
 }
@@ -71,7 +78,17 @@ pub enum Recorded {
 impl Recorded {
     pub const fn letter(self) -> LetterId {
         match self {
-            Self::New(id) | Self::CameBack(id) | Self::Redelivered(id) => id,
+            Self::New(id) | Self::CameBack(id) | Self::Waits(id) | Self::Redelivered(id) => id,
+        }
+    }
+
+    fn or_waits(self, failed: &[Failed<'_>]) -> Self {
+        match self {
+            Self::Redelivered(_) => self,
+            _ if failed.iter().any(|failed| failed.letter == self.letter() && failed.waits()) => {
+                Self::Waits(self.letter())
+            }
+            _ => self,
         }
     }
 }
@@ -87,9 +104,9 @@ impl Store {
         if batch.arrivals.iter().any(|arrival| arrival.redelivered) {
             known = Unsettled::load(&mut tx, batch).await?;
         }
-        unsettled::forget(&mut tx, batch.settled).await?;
+        unsettled::settle(&mut tx, batch.settled).await?;
         let mut returning = Returning::lock(&mut tx, batch).await?;
-        let recorded = sort_out(batch, &mut known, &returning);
+        let recorded = sort_out(batch, &mut known, &mut returning);
         if !unsettled::remember(&mut tx, batch, &recorded).await? {
             return unsettled::recall(&mut tx, batch).await;
         }
@@ -99,59 +116,85 @@ impl Store {
         let (mut new, mut came_back) = (Vec::new(), Vec::new());
         for (arrival, recorded) in batch.arrivals.iter().zip(&recorded) {
             match recorded {
-                Recorded::New(_) => new.push((open_facet(batch.broker, arrival, arrival.importance), arrival)),
                 Recorded::CameBack(id) => came_back.push((*id, arrival)),
                 Recorded::Redelivered(_) => {}
+                Recorded::New(id) | Recorded::Waits(id) => new.push(NewLetter { id: *id, arrival }),
             }
         }
-        let facets = new.iter().map(|(key, _)| key.clone()).chain(returning.facets(&came_back)).collect();
+        let back = returning.reopen(&came_back)?;
+        let facets = new.iter().map(|letter| letter.facet(batch.broker)).chain(back.facets()).collect();
         scope.make_all(&mut tx, facets).await?;
-        insert_new(&mut tx, &mut scope, &mut tally, &new).await?;
-        for (id, arrival) in came_back {
-            returning.reopen(&mut tx, &mut scope, &mut tally, id, arrival).await?;
-        }
+        insert_new(&mut tx, &mut scope, &mut tally, batch.broker, &new).await?;
+        back.save(&mut tx, &mut scope, &mut tally).await?;
+        let failed: Vec<Failed<'_>> = new.iter().map(NewLetter::failed).chain(back.failed()).collect();
+        backoff::schedule(&mut tx, batch.broker, &failed).await?;
         tally.apply(&mut tx).await?;
+        backoff::count(&mut tx, batch.broker, &failed).await?;
         tx.commit().await?;
         scope.committed();
-        Ok(recorded)
+        Ok(recorded.into_iter().map(|recorded| recorded.or_waits(&failed)).collect())
     }
 }
 
 /// Tells new letters from those that came back and from mere redeliveries.
-fn sort_out(batch: &IntakeBatch<'_>, known: &mut Unsettled, returning: &Returning) -> Vec<Recorded> {
+fn sort_out(batch: &IntakeBatch<'_>, known: &mut Unsettled, returning: &mut Returning) -> Vec<Recorded> {
     let mut sort = |arrival: &Arrival| {
-        let has_message_id = arrival.message.properties.message_id.is_some();
-        let duplicate = if arrival.redelivered { known.take(arrival.fingerprint, has_message_id) } else { None };
+        let duplicate = if arrival.redelivered { known.take(arrival) } else { None };
         match (duplicate, arrival.returning) {
             (Some(letter), _) => Recorded::Redelivered(letter),
             (None, Some(letter)) if returning.is_genuine(arrival) => Recorded::CameBack(letter),
+            // It has been here before and was forgotten, or it waited in RabbitMQ: one id for its whole life.
+            (None, Some(letter)) if returning.takes(letter) => Recorded::New(letter),
             _ => Recorded::New(arrival.id),
         }
     };
     batch.arrivals.iter().map(&mut sort).collect()
 }
 
+/// A letter that is not in the ledger yet.
+pub(super) struct NewLetter<'a> {
+    pub(super) id: LetterId,
+    pub(super) arrival: &'a Arrival,
+}
+
+impl<'a> NewLetter<'a> {
+    fn failed(&self) -> Failed<'a> {
+        Failed::new(self.id, self.arrival, self.arrival.failure.attempts)
+    }
+
+    /// When it becomes a person's matter: now or, as far as anybody knows, never.
+    pub(super) fn handed_over_at(&self) -> Option<Timestamp> {
+        let waits = self.failed().delay.is_some();
+        (!waits).then_some(self.arrival.received_at)
+    }
+
+    fn facet(&self, broker: &str) -> FacetKey {
+        facet(broker, self.arrival, self.failed().status(), self.arrival.importance)
+    }
+}
+
 async fn insert_new(
     tx: &mut Tx,
     scope: &mut FacetScope<'_>,
     tally: &mut Tally,
-    arrivals: &[(FacetKey, &Arrival)],
+    broker: &str,
+    letters: &[NewLetter<'_>],
 ) -> Result<(), StoreError> {
-    let mut rows = Vec::with_capacity(arrivals.len());
-    for (key, arrival) in arrivals {
-        let facet = scope.id(tx, key).await?;
-        tally.add(facet, arrival.received_at);
-        rows.push((facet, *arrival));
+    let mut rows = Vec::with_capacity(letters.len());
+    for letter in letters {
+        let facet = scope.id(tx, &letter.facet(broker)).await?;
+        tally.add(facet, letter.arrival.received_at);
+        rows.push((facet, letter));
     }
     insert::insert(tx, &rows).await
 }
 
-pub(super) fn open_facet(broker: &str, arrival: &Arrival, importance: Importance) -> FacetKey {
+pub(super) fn facet(broker: &str, arrival: &Arrival, status: Status, importance: Importance) -> FacetKey {
     FacetKey {
         broker: broker.to_owned(),
         queue: arrival.failure.queue.clone().unwrap_or_default(),
         reason: arrival.failure.reason,
-        status: Status::Open,
+        status,
         importance,
     }
 }

@@ -8,17 +8,14 @@ use uuid::Uuid;
 use super::{
     Store, StoreError,
     db::{Either, Sql, Tx, on},
-    history::{self, NewEntry},
     id_list::push_ids,
     rows::{ContentsRow, bigint},
-    standing::{self, Standing},
 };
 use crate::domain::{
     actor::Actor,
-    history::Event,
-    letter::{LetterId, Status},
+    letter::LetterId,
     message::Message,
-    retry::{ClaimedRetry, RetryOutcome},
+    retry::ClaimedRetry,
     time::Timestamp,
 };
 
@@ -162,36 +159,6 @@ impl Store {
         }
         Ok(messages)
     }
-
-    /// Writes down how publishing ended: what was confirmed is retried, what was not is open again and says why.
-    pub async fn finish_retries(
-        &self,
-        outcomes: &[(&ClaimedRetry, RetryOutcome)],
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        if outcomes.is_empty() {
-            return Ok(());
-        }
-        let mut tx = self.db.begin().await?;
-        let mut scope = self.facet_scope();
-        let ids: Vec<LetterId> = outcomes.iter().map(|(retry, _)| retry.id).collect();
-        let mut standings = standing::lock(&mut tx, &ids).await?;
-        // One that failed again before its confirm was read is open already, or waits for a newer retry. It stays so.
-        standings.retain(|_, standing| standing.claimed_until.is_some());
-        let ended: Vec<&Standing> = standings.values().collect();
-        let ended_ids: Vec<LetterId> = standings.keys().copied().collect();
-        let problems = problems(outcomes);
-        write_history(&mut tx, outcomes, now).await?;
-        note_problems(&mut tx, &problems, &standings).await?;
-        unschedule(&mut tx, &ended_ids).await?;
-        standing::change_facets(&mut tx, &mut scope, &ended, |standing, key| {
-            key.status = if problems.contains_key(&standing.id) { Status::Open } else { Status::Retried };
-        })
-        .await?;
-        tx.commit().await?;
-        scope.committed();
-        Ok(())
-    }
 }
 
 async fn claimed(tx: &mut Tx, ids: &[LetterId]) -> Result<Vec<ClaimedRetry>, StoreError> {
@@ -208,61 +175,4 @@ async fn claimed(tx: &mut Tx, ids: &[LetterId]) -> Result<Vec<ClaimedRetry>, Sto
         claimed.extend(rows.into_iter().map(ClaimedRetry::from));
     }
     Ok(claimed)
-}
-
-pub(super) async fn unschedule(tx: &mut Tx, ids: &[LetterId]) -> Result<(), StoreError> {
-    for chunk in ids.chunks(CHUNK) {
-        on!(&mut *tx, |tx| {
-            let mut delete = QueryBuilder::new("DELETE FROM retries WHERE letter_id IN ");
-            push_ids(&mut delete, chunk);
-            delete.build().execute(&mut **tx).await?;
-        });
-    }
-    Ok(())
-}
-
-/// Why those failed that failed.
-fn problems<'a>(outcomes: &'a [(&ClaimedRetry, RetryOutcome)]) -> HashMap<LetterId, &'a str> {
-    let failed = |(retry, outcome): &'a (&ClaimedRetry, RetryOutcome)| match outcome {
-        RetryOutcome::Confirmed => None,
-        RetryOutcome::Failed(why) => Some((retry.id, why.as_str())),
-    };
-    outcomes.iter().filter_map(failed).collect()
-}
-
-async fn note_problems(
-    tx: &mut Tx,
-    problems: &HashMap<LetterId, &str>,
-    ended: &HashMap<LetterId, Standing>,
-) -> Result<(), StoreError> {
-    const NOTE: &str = "UPDATE letters SET problem = $1 WHERE id = $2";
-    for (id, why) in problems.iter().filter(|(id, _)| ended.contains_key(id)) {
-        on!(&mut *tx, |tx| sqlx::query(NOTE).bind(*why).bind(id.as_uuid()).execute(&mut **tx).await.map(drop)?);
-    }
-    Ok(())
-}
-
-async fn write_history(
-    tx: &mut Tx,
-    outcomes: &[(&ClaimedRetry, RetryOutcome)],
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let entries: Vec<NewEntry<'_>> = outcomes
-        .iter()
-        .map(|(retry, outcome)| {
-            let (event, detail) = describe(retry, outcome);
-            NewEntry { letter: retry.id, at: now, event, by: retry.by.as_str(), detail }
-        })
-        .collect();
-    history::append(tx, &entries).await
-}
-
-fn describe(retry: &ClaimedRetry, outcome: &RetryOutcome) -> (Event, String) {
-    match outcome {
-        RetryOutcome::Confirmed if retry.claimed_before => {
-            (Event::Retried, format!("to {}; an earlier try was cut short, so it may have gone twice", retry.queue))
-        }
-        RetryOutcome::Confirmed => (Event::Retried, format!("to {}", retry.queue)),
-        RetryOutcome::Failed(why) => (Event::RetryFailed, why.clone()),
-    }
 }

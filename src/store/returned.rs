@@ -1,160 +1,233 @@
 //! Letters that were sent back and failed again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{
+    BTreeMap, HashMap, HashSet,
+    btree_map::Entry::{Occupied, Vacant},
+};
 
 use sqlx::QueryBuilder;
-use uuid::Uuid;
 
 use super::{
     StoreError,
+    backoff::Failed,
+    columns::{self, Column},
     db::{Tx, on},
-    facets::{FacetKey, FacetScope},
+    facets::{FacetId, FacetKey, FacetScope},
     history::{self, NewEntry},
     id_list::push_ids,
-    record::{Arrival, IntakeBatch, open_facet},
-    rows::{ContentsRow, bigint},
+    record::{Arrival, IntakeBatch, facet},
+    schedule::unschedule,
+    rows::{ContentsRow, bigint, remarks_to_string},
     standing::{self, Standing},
     tally::Tally,
 };
 use crate::{
-    domain::{
-        actor::Actor,
-        history::Event,
-        letter::{LetterId, Status},
-    },
+    domain::{actor::Actor, death::Death, history::Event, letter::LetterId, time::Timestamp},
     typed_json, xdeath,
 };
 
-/// Ids in one statement.
+/// Letters in one statement.
 const CHUNK: usize = 1_000;
 
 /// The letters that arrivals of a batch claim to be, locked until the batch is recorded.
+#[derive(Default)]
 pub(super) struct Returning {
     standings: HashMap<LetterId, Standing>,
-    /// The arrivals whose claim is true, by the ids they would get as new letters.
-    genuine: HashSet<LetterId>,
+    contents: HashMap<LetterId, ContentsRow>,
+    /// Ids of letters that there are, on whatever broker.
+    taken: HashSet<LetterId>,
 }
 
 impl Returning {
     pub(super) async fn lock(tx: &mut Tx, batch: &IntakeBatch<'_>) -> Result<Self, StoreError> {
-        let claims: Vec<&Arrival> = batch.arrivals.iter().filter(|arrival| arrival.returning.is_some()).collect();
-        if claims.is_empty() {
-            return Ok(Self { standings: HashMap::new(), genuine: HashSet::new() });
+        let claimed: Vec<LetterId> = batch.arrivals.iter().filter_map(|arrival| arrival.returning).collect();
+        if claimed.is_empty() {
+            return Ok(Self::default());
         }
-        let ids: Vec<LetterId> = claims.iter().filter_map(|arrival| arrival.returning).collect();
-        let mut standings = standing::lock(tx, &ids).await?;
+        let mut standings = standing::lock(tx, &claimed).await?;
+        let taken = standings.keys().copied().collect();
         standings.retain(|_, standing| standing.key.broker == batch.broker);
-        let genuine = genuine(tx, &standings, &claims).await?;
-        Ok(Self { standings, genuine })
+        let ids: Vec<LetterId> = standings.keys().copied().collect();
+        Ok(Self { standings, contents: contents(tx, &ids).await?, taken })
     }
 
+    /// Whether an arrival is the letter it claims to be.
+    ///
+    /// Services copy headers, `dlo-id` among them, into messages of their own. So the broker has to be the same and
+    /// the body too; anything else is a letter of its own, for what is overwritten is lost.
     pub(super) fn is_genuine(&self, arrival: &Arrival) -> bool {
-        self.genuine.contains(&arrival.id)
+        let contents = arrival.returning.and_then(|letter| self.contents.get(&letter));
+        contents.is_some_and(|contents| contents.body == arrival.message.body)
     }
 
-    /// The facets that letters will have once they have come back.
-    pub(super) fn facets(&self, came_back: &[(LetterId, &Arrival)]) -> Vec<FacetKey> {
-        let facet = |(id, arrival): &(LetterId, &Arrival)| Some(facet(self.standings.get(id)?, arrival));
-        came_back.iter().filter_map(facet).collect()
+    /// Takes the id for a new letter, unless some letter has it.
+    pub(super) fn takes(&mut self, id: LetterId) -> bool {
+        self.taken.insert(id)
     }
 
-    /// Opens a letter again, with its attempts and deaths carried on.
-    pub(super) async fn reopen(
-        &mut self,
-        tx: &mut Tx,
-        scope: &mut FacetScope<'_>,
-        tally: &mut Tally,
-        id: LetterId,
-        arrival: &Arrival,
-    ) -> Result<(), StoreError> {
-        const UPDATE: &str = "UPDATE letters SET facet_id = $1, received_at = $2, last_failed_at = $2, attempts = $3,
-            problem = NULL WHERE id = $4";
-        const UNSCHEDULE: &str = "DELETE FROM retries WHERE letter_id = $1";
-        let Some(standing) = self.standings.get_mut(&id) else { return Ok(()) };
-        let key = facet(standing, arrival);
-        let facet = scope.id(tx, &key).await?;
-        let attempts = arrival.failure.attempts.max(standing.attempts.saturating_add(1));
-        let at = arrival.received_at.as_micros();
-        on!(&mut *tx, |tx| {
-            let update = sqlx::query(UPDATE).bind(facet.0).bind(at).bind(bigint(attempts)).bind(id.as_uuid());
-            update.execute(&mut **tx).await?;
-            if !standing.waits {
-                sqlx::query(UNSCHEDULE).bind(id.as_uuid()).execute(&mut **tx).await?;
-            }
-        });
-        tally.remove(standing.facet, standing.received_at);
-        tally.add(facet, arrival.received_at);
-        // Another copy of it may stand further down in the batch.
-        *standing = Standing { facet, key, attempts, received_at: arrival.received_at, ..standing.clone() };
-        replace_contents(tx, id, arrival).await?;
-        let entry = NewEntry {
-            letter: id,
-            at: arrival.received_at,
-            event: Event::CameBack,
-            by: Actor::OFFICE,
-            detail: format!("failed again, attempt {attempts}"),
-        };
-        history::append(tx, &[entry]).await
+    /// What becomes of the letters that `came_back`, in the order in which they did.
+    pub(super) fn reopen<'a>(&'a self, came_back: &[(LetterId, &'a Arrival)]) -> Result<Reopened<'a>, StoreError> {
+        let mut reopened = Reopened::default();
+        for (id, arrival) in came_back {
+            let (Some(standing), Some(contents)) = (self.standings.get(id), self.contents.get(id)) else { continue };
+            reopened.add(standing, contents, arrival)?;
+        }
+        Ok(reopened)
     }
 }
 
-/// Which arrivals are the letters they claim to be.
-///
-/// Services copy headers, `dlo-id` among them, into messages of their own. So the broker has to be the same and the
-/// body too; anything else is a letter of its own, for what is overwritten is lost.
-async fn genuine(
-    tx: &mut Tx,
-    standings: &HashMap<LetterId, Standing>,
-    claims: &[&Arrival],
-) -> Result<HashSet<LetterId>, StoreError> {
-    const SELECT: &str = "SELECT letter_id, body FROM contents WHERE letter_id IN ";
-    let ids: Vec<LetterId> = standings.keys().copied().collect();
-    let mut bodies: HashMap<Uuid, Vec<u8>> = HashMap::with_capacity(ids.len());
+async fn contents(tx: &mut Tx, ids: &[LetterId]) -> Result<HashMap<LetterId, ContentsRow>, StoreError> {
+    const SELECT: &str = "SELECT letter_id, exchange, routing_key, properties, headers, earlier_deaths, remarks,
+        body FROM contents WHERE letter_id IN ";
+    let mut contents = HashMap::with_capacity(ids.len());
     for chunk in ids.chunks(CHUNK) {
-        let rows: Vec<(Uuid, Vec<u8>)> = on!(&mut *tx, |tx| {
+        let rows: Vec<ContentsRow> = on!(&mut *tx, |tx| {
             let mut query = QueryBuilder::new(SELECT);
             push_ids(&mut query, chunk);
             query.build_query_as().fetch_all(&mut **tx).await?
         });
-        bodies.extend(rows);
+        contents.extend(rows.into_iter().map(|row| (LetterId::from_uuid(row.letter_id), row)));
     }
-    let is_genuine = |arrival: &&&Arrival| {
-        let body = arrival.returning.and_then(|letter| bodies.get(&letter.as_uuid()));
-        body.is_some_and(|body| *body == arrival.message.body)
-    };
-    Ok(claims.iter().filter(is_genuine).map(|arrival| arrival.id).collect())
+    Ok(contents)
 }
 
-fn facet(standing: &Standing, arrival: &Arrival) -> FacetKey {
-    let mut key = open_facet(&standing.key.broker, arrival, standing.key.importance);
-    if standing.waits {
-        // Another copy of it is back while a person has already chosen when to send it again: that choice stands.
-        key.status = Status::Scheduled;
-    }
-    key
+/// Letters that are open again, each once, with a line of history for each time it came back.
+#[derive(Default)]
+pub(super) struct Reopened<'a> {
+    letters: BTreeMap<LetterId, Letter<'a>>,
+    history: Vec<NewEntry<'a>>,
 }
 
-/// The letter shows the headers it failed with last; the deaths in the earlier ones are kept.
-async fn replace_contents(tx: &mut Tx, id: LetterId, arrival: &Arrival) -> Result<(), StoreError> {
-    const SELECT: &str = "SELECT letter_id, exchange, routing_key, properties, headers, earlier_deaths, remarks,
-        body FROM contents WHERE letter_id = $1";
-    const UPDATE: &str = "UPDATE contents SET exchange = $1, routing_key = $2, properties = $3, headers = $4,
-        earlier_deaths = $5, remarks = $6 WHERE letter_id = $7";
-    let row: ContentsRow = on!(&mut *tx, |tx| sqlx::query_as(SELECT).bind(id.as_uuid()).fetch_one(&mut **tx).await?);
-    let earlier = row.earlier_deaths()?;
-    let mut deaths = xdeath::deaths(&row.into_message()?.headers);
-    deaths.extend(earlier);
-    let message = &arrival.message;
-    on!(tx, |tx| sqlx::query(UPDATE)
-        .bind(&*message.exchange)
-        .bind(&*message.routing_key)
-        .bind(typed_json::properties_to_string(&message.properties))
-        .bind(typed_json::table_to_string(&message.headers))
-        .bind(typed_json::deaths_to_json(&deaths).to_string())
-        .bind(serde_json::Value::from(arrival.remarks.clone()).to_string())
-        .bind(id.as_uuid())
-        .execute(&mut **tx)
-        .await
-        .map(drop)?);
-    Ok(())
+impl<'a> Reopened<'a> {
+    fn add(&mut self, was: &'a Standing, contents: &ContentsRow, arrival: &'a Arrival) -> Result<(), StoreError> {
+        let letter = match self.letters.entry(was.id) {
+            Vacant(place) => place.insert(Letter::back(was, contents, arrival)?),
+            Occupied(place) => {
+                let letter = place.into_mut();
+                letter.back_again(arrival);
+                letter
+            }
+        };
+        self.history.push(NewEntry {
+            letter: was.id,
+            at: arrival.received_at,
+            event: Event::CameBack,
+            by: Actor::OFFICE,
+            detail: format!("failed again, attempt {}", letter.attempts),
+        });
+        Ok(())
+    }
+
+    /// The facets that the letters have now.
+    pub(super) fn facets(&self) -> impl Iterator<Item = FacetKey> {
+        self.letters.values().map(Letter::facet)
+    }
+
+    /// The same letters, as what the policies have to rule about.
+    pub(super) fn failed(&self) -> impl Iterator<Item = Failed<'a>> {
+        self.letters.values().map(Letter::failed)
+    }
+
+    pub(super) async fn save(
+        &self,
+        tx: &mut Tx,
+        scope: &mut FacetScope<'_>,
+        tally: &mut Tally,
+    ) -> Result<(), StoreError> {
+        let mut letters = Vec::with_capacity(self.letters.len());
+        for letter in self.letters.values() {
+            let facet = scope.id(tx, &letter.facet()).await?;
+            tally.remove(letter.was.facet, letter.was.received_at);
+            tally.add(facet, letter.last.received_at);
+            letters.push((facet, letter));
+        }
+        for chunk in letters.chunks(CHUNK) {
+            update_letters(tx, chunk).await?;
+            update_contents(tx, chunk).await?;
+        }
+        let arrived = letters.iter().filter(|(_, letter)| !letter.was.waits).map(|(_, letter)| letter.was.id);
+        unschedule(tx, &arrived.collect::<Vec<_>>()).await?;
+        history::append_in_order(tx, &self.history).await
+    }
+}
+
+/// A letter that is open again, with its attempts and deaths carried on.
+struct Letter<'a> {
+    was: &'a Standing,
+    /// It shows the headers it failed with last.
+    last: &'a Arrival,
+    attempts: u64,
+    /// The deaths that stood in the headers before.
+    earlier_deaths: Vec<Death>,
+}
+
+impl<'a> Letter<'a> {
+    fn back(was: &'a Standing, contents: &ContentsRow, arrival: &'a Arrival) -> Result<Self, StoreError> {
+        let attempts = next_attempt(was.attempts, arrival);
+        Ok(Self { was, last: arrival, attempts, earlier_deaths: contents.deaths()? })
+    }
+
+    /// Another copy of it stands further down in the batch.
+    fn back_again(&mut self, arrival: &'a Arrival) {
+        self.attempts = next_attempt(self.attempts, arrival);
+        let deaths = xdeath::deaths(&self.last.message.headers);
+        self.earlier_deaths.splice(0..0, deaths);
+        self.last = arrival;
+    }
+
+    /// Where another copy of it is back while it is already settled when it is sent again, that stands.
+    fn failed(&self) -> Failed<'a> {
+        let failed = Failed::new(self.was.id, self.last, self.attempts);
+        Failed { is_scheduled: self.was.waits, ..failed }
+    }
+
+    fn facet(&self) -> FacetKey {
+        facet(&self.was.key.broker, self.last, self.failed().status(), self.was.key.importance)
+    }
+
+    fn handed_over_at(&self) -> Option<Timestamp> {
+        (!self.failed().waits()).then_some(self.last.received_at)
+    }
+}
+
+fn next_attempt(attempts: u64, arrival: &Arrival) -> u64 {
+    arrival.failure.attempts.max(attempts.saturating_add(1))
+}
+
+async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Result<(), StoreError> {
+    const UPDATE: [&str; 2] = [
+        "WITH back (id, facet_id, at, attempts, handed_over_at) AS (",
+        ") UPDATE letters SET facet_id = back.facet_id, received_at = back.at, last_failed_at = back.at,
+            attempts = back.attempts, problem = NULL, retried_at = NULL,
+            handed_over_at = coalesce(letters.handed_over_at, back.handed_over_at)
+        FROM back WHERE letters.id = back.id",
+    ];
+    let columns = vec![
+        Column::ids(letters, |(_, letter)| letter.was.id.as_uuid()),
+        Column::numbers(letters, |(facet, _)| facet.0),
+        Column::numbers(letters, |(_, letter)| letter.last.received_at.as_micros()),
+        Column::numbers(letters, |(_, letter)| bigint(letter.attempts)),
+        Column::numbers(letters, |(_, letter)| letter.handed_over_at().map(Timestamp::as_micros)),
+    ];
+    columns::execute(tx, UPDATE, columns).await
+}
+
+/// The body is the same: that is how the letter was recognised.
+async fn update_contents(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Result<(), StoreError> {
+    const UPDATE: [&str; 2] = [
+        "WITH back (id, exchange, routing_key, properties, headers, earlier_deaths, remarks) AS (",
+        ") UPDATE contents SET exchange = back.exchange, routing_key = back.routing_key,
+            properties = back.properties, headers = back.headers, earlier_deaths = back.earlier_deaths,
+            remarks = back.remarks FROM back WHERE contents.letter_id = back.id",
+    ];
+    let columns = vec![
+        Column::ids(letters, |(_, letter)| letter.was.id.as_uuid()),
+        Column::texts(letters, |(_, letter)| &*letter.last.message.exchange),
+        Column::texts(letters, |(_, letter)| &*letter.last.message.routing_key),
+        Column::texts(letters, |(_, letter)| typed_json::properties_to_string(&letter.last.message.properties)),
+        Column::texts(letters, |(_, letter)| typed_json::table_to_string(&letter.last.message.headers)),
+        Column::texts(letters, |(_, letter)| typed_json::deaths_to_json(&letter.earlier_deaths).to_string()),
+        Column::texts(letters, |(_, letter)| remarks_to_string(&letter.last.remarks)),
+    ];
+    columns::execute(tx, UPDATE, columns).await
 }

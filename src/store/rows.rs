@@ -10,6 +10,7 @@ use crate::{
     domain::{
         actor::Actor,
         death::Death,
+        field::FieldTable,
         history::HistoryEntry,
         job::Job,
         letter::{Letter, LetterId, LetterSummary},
@@ -80,33 +81,37 @@ pub(super) struct ContentsRow {
     headers: String,
     earlier_deaths: String,
     remarks: String,
-    body: Vec<u8>,
+    pub(super) body: Vec<u8>,
 }
 
 impl ContentsRow {
     pub(super) fn into_message(self) -> Result<Message, StoreError> {
         Ok(Message {
-            exchange: self.exchange,
-            routing_key: self.routing_key,
             properties: typed_json::properties_from_json(&json("properties", &self.properties)?)
                 .map_err(unreadable("properties"))?,
-            headers: typed_json::table_from_json(&json("headers", &self.headers)?).map_err(unreadable("headers"))?,
+            headers: self.headers()?,
+            exchange: self.exchange,
+            routing_key: self.routing_key,
             body: self.body,
         })
     }
 
-    /// The deaths of earlier rounds, which the headers no longer tell.
-    pub(super) fn earlier_deaths(&self) -> Result<Vec<Death>, StoreError> {
-        typed_json::deaths_from_json(&json("deaths", &self.earlier_deaths)?).map_err(unreadable("deaths"))
+    /// Newest first; of earlier rounds the headers no longer tell.
+    pub(super) fn deaths(&self) -> Result<Vec<Death>, StoreError> {
+        let earlier = typed_json::deaths_from_json(&json("deaths", &self.earlier_deaths)?);
+        let mut deaths = xdeath::deaths(&self.headers()?);
+        deaths.extend(earlier.map_err(unreadable("deaths"))?);
+        Ok(deaths)
+    }
+
+    fn headers(&self) -> Result<FieldTable, StoreError> {
+        typed_json::table_from_json(&json("headers", &self.headers)?).map_err(unreadable("headers"))
     }
 
     pub(super) fn into_letter(self, summary: LetterSummary) -> Result<Letter, StoreError> {
-        let earlier = self.earlier_deaths()?;
+        let deaths = self.deaths()?;
         let remarks = serde_json::from_str(&self.remarks).map_err(|error| unreadable("remarks")(error.to_string()))?;
-        let message = self.into_message()?;
-        let mut deaths = xdeath::deaths(&message.headers);
-        deaths.extend(earlier);
-        Ok(Letter { summary, message, deaths, remarks })
+        Ok(Letter { summary, message: self.into_message()?, deaths, remarks })
     }
 }
 
@@ -166,6 +171,10 @@ pub(super) fn parse<T: FromStr<Err = String>>(what: &'static str, text: &str) ->
 /// Counts and sizes are u64 to us and BIGINT to the databases.
 pub(super) fn bigint(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+pub(super) fn remarks_to_string(remarks: &[String]) -> String {
+    serde_json::Value::from(remarks).to_string()
 }
 
 fn json(what: &'static str, text: &str) -> Result<serde_json::Value, StoreError> {

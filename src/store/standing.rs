@@ -25,7 +25,7 @@ use crate::domain::{
 const CHUNK: usize = 1_000;
 
 const SELECT: &str = "SELECT l.id, l.facet_id, l.received_at, l.attempts, f.broker, f.queue, f.reason, f.status,
-    f.importance, r.claimed_until, r.claims FROM letters l JOIN facets f ON f.id = l.facet_id
+    f.importance, r.due_at, r.claimed_until, r.claims FROM letters l JOIN facets f ON f.id = l.facet_id
     LEFT JOIN retries r ON r.letter_id = l.id WHERE l.id IN ";
 
 #[derive(FromRow)]
@@ -39,6 +39,7 @@ struct Row {
     reason: String,
     status: String,
     importance: String,
+    due_at: Option<i64>,
     claimed_until: Option<i64>,
     claims: Option<i64>,
 }
@@ -50,6 +51,8 @@ pub(super) struct Standing {
     pub(super) key: FacetKey,
     pub(super) received_at: Timestamp,
     pub(super) attempts: u64,
+    /// When its retry is due.
+    pub(super) due_at: Option<Timestamp>,
     /// Its retry is being published, by a process that is given up for dead after this.
     pub(super) claimed_until: Option<Timestamp>,
     /// Its retry has not been published, not even perhaps.
@@ -68,6 +71,7 @@ impl TryFrom<Row> for Standing {
             key,
             received_at: Timestamp::from_micros(row.received_at),
             attempts: row.attempts.unsigned_abs(),
+            due_at: row.due_at.map(Timestamp::from_micros),
             claimed_until: row.claimed_until.map(Timestamp::from_micros),
         })
     }

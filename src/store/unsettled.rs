@@ -2,11 +2,13 @@
 //!
 //! A message is committed here and then acknowledged. When the connection or the process dies in between, RabbitMQ
 //! delivers it again, and nothing in it names it. So every batch leaves a row behind, in its own commit, with the
-//! fingerprints of its deliveries. The row goes once the broker is known to have seen the acknowledgement. A message
-//! that RabbitMQ marks as redelivered and whose fingerprint stands in such a row is the delivery we already have.
+//! fingerprints of its deliveries. The row goes some time after the broker is known to have seen the acknowledgement:
+//! a node that is killed forgets those it had not written to disk. A message that RabbitMQ marks as redelivered and
+//! whose fingerprint stands in such a row is the delivery we already have.
 //!
-//! Two messages can be equal to the byte and still be two. Where a row holds a fingerprint more than once, and the
-//! message has no `message_id`, the office keeps what is redelivered: rather a letter twice than a message lost.
+//! Two messages can be equal to the byte and still be two. Where rows hold a fingerprint more than once, or the
+//! acknowledgement was seen, and the message has no `message_id`, the office keeps what is redelivered: rather a letter
+//! twice than a message lost.
 
 use std::collections::HashMap;
 
@@ -26,18 +28,38 @@ const ENTRY: usize = 32;
 const ENTRIES: &str = "SELECT entries FROM unsettled_batches WHERE id = $1";
 
 /// Batches whose acknowledgements the broker has seen.
-pub type Settled<'a> = &'a [Uuid];
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settled<'a> {
+    /// Just now; a broker that is killed may forget it again.
+    pub proven: &'a [Uuid],
+    /// So long ago that they may be forgotten.
+    pub over: &'a [Uuid],
+}
+
+impl Settled<'_> {
+    const fn is_empty(&self) -> bool {
+        self.proven.is_empty() && self.over.is_empty()
+    }
+}
 
 #[derive(FromRow)]
 struct Row {
     id: Uuid,
+    proven: bool,
     entries: Vec<u8>,
+}
+
+/// A delivery that is committed here.
+struct Known {
+    batch: Uuid,
+    letter: LetterId,
+    proven: bool,
 }
 
 /// The deliveries of one queue that are committed and perhaps not acknowledged.
 #[derive(Default)]
 pub(super) struct Unsettled {
-    letters: HashMap<Fingerprint, Vec<(Uuid, LetterId)>>,
+    letters: HashMap<Fingerprint, Vec<Known>>,
     used: Vec<(Uuid, Fingerprint, LetterId)>,
 }
 
@@ -46,29 +68,31 @@ impl Unsettled {
     /// redelivered equal messages only one may use an entry.
     pub(super) async fn load(tx: &mut Tx, batch: &IntakeBatch<'_>) -> Result<Self, StoreError> {
         const LOCK: &str = "SELECT id FROM unsettled_batches WHERE broker = $1 AND queue = $2 ORDER BY id FOR UPDATE";
-        const LOAD: &str = "SELECT id, entries FROM unsettled_batches WHERE broker = $1 AND queue = $2";
+        const LOAD: &str = "SELECT id, proven, entries FROM unsettled_batches WHERE broker = $1 AND queue = $2";
         if let Either::Postgres(tx) = &mut *tx {
             sqlx::query(LOCK).bind(batch.broker).bind(batch.queue).execute(&mut **tx).await?;
         }
         let rows: Vec<Row> =
             on!(tx, |tx| sqlx::query_as(LOAD).bind(batch.broker).bind(batch.queue).fetch_all(&mut **tx).await?);
         let mut unsettled = Self::default();
-        for row in rows.into_iter().filter(|row| !batch.settled.contains(&row.id)) {
+        for row in rows.into_iter().filter(|row| !batch.settled.over.contains(&row.id)) {
+            let proven = row.proven || batch.settled.proven.contains(&row.id);
             for (fingerprint, letter) in entries(&row.entries) {
-                unsettled.letters.entry(fingerprint).or_default().push((row.id, letter));
+                unsettled.letters.entry(fingerprint).or_default().push(Known { batch: row.id, letter, proven });
             }
         }
         Ok(unsettled)
     }
 
     /// The letter that a redelivered message already is.
-    pub(super) fn take(&mut self, fingerprint: Fingerprint, has_message_id: bool) -> Option<LetterId> {
-        let letters = self.letters.get_mut(&fingerprint)?;
-        if letters.len() > 1 && !has_message_id {
+    pub(super) fn take(&mut self, arrival: &Arrival) -> Option<LetterId> {
+        let known = self.letters.get_mut(&arrival.fingerprint)?;
+        let may_be_another = known.len() > 1 || known.iter().any(|known| known.proven);
+        if may_be_another && arrival.message.properties.message_id.is_none() {
             return None;
         }
-        let (batch, letter) = letters.pop()?;
-        self.used.push((batch, fingerprint, letter));
+        let Known { batch, letter, .. } = known.pop()?;
+        self.used.push((batch, arrival.fingerprint, letter));
         Some(letter)
     }
 
@@ -114,8 +138,8 @@ fn encode((fingerprint, letter): (Fingerprint, LetterId)) -> impl Iterator<Item 
 /// Leaves the row of a batch behind. The answer is whether it was not there yet: a commit may succeed although its
 /// answer is lost, and then the same batch is recorded once more.
 pub(super) async fn remember(tx: &mut Tx, batch: &IntakeBatch<'_>, recorded: &[Recorded]) -> Result<bool, StoreError> {
-    const REMEMBER: &str = "INSERT INTO unsettled_batches (id, broker, queue, recorded_at, entries)
-        VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
+    const REMEMBER: &str = "INSERT INTO unsettled_batches (id, broker, queue, recorded_at, proven, entries)
+        VALUES ($1, $2, $3, $4, FALSE, $5) ON CONFLICT DO NOTHING";
     let entries =
         batch.arrivals.iter().zip(recorded).map(|(arrival, recorded)| (arrival.fingerprint, recorded.letter()));
     let entries: Vec<u8> = entries.flat_map(encode).collect();
@@ -132,43 +156,54 @@ pub(super) async fn remember(tx: &mut Tx, batch: &IntakeBatch<'_>, recorded: &[R
 }
 
 /// What was answered when the batch was recorded, as far as its row tells.
+///
+/// An entry that is gone was used by another process, which the message was redelivered to meanwhile. That process took
+/// it for a redelivery; it was received here.
 pub(super) async fn recall(tx: &mut Tx, batch: &IntakeBatch<'_>) -> Result<Vec<Recorded>, StoreError> {
     let bytes: Vec<u8> = on!(tx, |tx| sqlx::query_scalar(ENTRIES).bind(batch.id).fetch_one(&mut **tx).await?);
     let mut entries: Vec<_> = entries(&bytes).collect();
     let mut recall = |arrival: &Arrival| {
         let position = entries.iter().position(|(fingerprint, _)| *fingerprint == arrival.fingerprint);
-        match position.map(|position| entries.remove(position).1) {
-            Some(letter) if letter == arrival.id => Recorded::New(letter),
-            Some(letter) if Some(letter) == arrival.returning => Recorded::CameBack(letter),
-            Some(letter) => Recorded::Redelivered(letter),
-            // It has been redelivered to another process meanwhile, which has used the entry.
-            None => Recorded::Redelivered(arrival.id),
+        let letter = position.map(|position| entries.remove(position).1);
+        match letter.or(arrival.returning).unwrap_or(arrival.id) {
+            letter if letter == arrival.id => Recorded::New(letter),
+            letter if Some(letter) == arrival.returning => Recorded::CameBack(letter),
+            letter => Recorded::Redelivered(letter),
         }
     };
     Ok(batch.arrivals.iter().map(&mut recall).collect())
 }
 
-pub(super) async fn forget(tx: &mut Tx, batches: Settled<'_>) -> Result<(), StoreError> {
-    if batches.is_empty() {
-        return Ok(());
-    }
-    on!(tx, |tx| {
-        let mut delete = QueryBuilder::new("DELETE FROM unsettled_batches WHERE id IN (");
-        let mut ids = delete.separated(", ");
-        for batch in batches {
-            ids.push_bind(*batch);
+/// Writes down what is settled.
+pub(super) async fn settle(tx: &mut Tx, settled: Settled<'_>) -> Result<(), StoreError> {
+    for (what, batches) in [
+        ("UPDATE unsettled_batches SET proven = TRUE WHERE id IN (", settled.proven),
+        ("DELETE FROM unsettled_batches WHERE id IN (", settled.over),
+    ] {
+        if batches.is_empty() {
+            continue;
         }
-        delete.push(")");
-        delete.build().execute(&mut **tx).await?;
-    });
+        on!(&mut *tx, |tx| {
+            let mut statement = QueryBuilder::new(what);
+            let mut ids = statement.separated(", ");
+            for batch in batches {
+                ids.push_bind(*batch);
+            }
+            statement.push(")");
+            statement.build().execute(&mut **tx).await?;
+        });
+    }
     Ok(())
 }
 
 impl Store {
-    /// Forgets batches whose acknowledgements the broker has seen, when no further batch takes them along.
-    pub async fn settle(&self, batches: Settled<'_>) -> Result<(), StoreError> {
+    /// Writes down what is settled, when no further batch takes it along.
+    pub async fn settle(&self, settled: Settled<'_>) -> Result<(), StoreError> {
+        if settled.is_empty() {
+            return Ok(());
+        }
         let mut tx = self.db.begin().await?;
-        forget(&mut tx, batches).await?;
+        settle(&mut tx, settled).await?;
         tx.commit().await
     }
 

@@ -9,6 +9,7 @@ use axum::{
 };
 use jiff::{ToSpan, tz::TimeZone};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::{error::WebError, query::Pairs};
 use crate::domain::{letter::LetterId, time::Timestamp};
@@ -25,7 +26,7 @@ impl<S: Sync> FromRequestParts<S> for QueryPairs {
     type Rejection = WebError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, WebError> {
-        Ok(Self(Pairs::parse(parts.uri.query().unwrap_or_default().as_bytes())))
+        read_pairs(parts.uri.query().unwrap_or_default().as_bytes()).map(Self)
     }
 }
 
@@ -50,8 +51,23 @@ impl<S: Send + Sync> FromRequest<S> for FormPairs {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, WebError> {
         require_type(request.headers(), "application/x-www-form-urlencoded")?;
-        Ok(Self(Pairs::parse(&read_body(request, state).await?)))
+        read_pairs(&read_body(request, state).await?).map(Self)
     }
+}
+
+fn read_pairs(text: &[u8]) -> Result<Pairs, WebError> {
+    let pairs = Pairs::parse(text);
+    if let Some((name, _)) = pairs.iter().find(|(_, value)| value.contains(NUL)) {
+        return Err(WebError::bad_request(no_nul(name)));
+    }
+    Ok(pairs)
+}
+
+/// Postgres keeps no NUL in text (<https://www.postgresql.org/docs/current/datatype-character.html>).
+const NUL: char = '\0';
+
+fn no_nul(field: &str) -> String {
+    format!("{field}: it holds a NUL character (U+0000), which no text here can have")
 }
 
 /// A body of JSON; an empty one counts as `{}`. What is wrong with it is told by the name of the field.
@@ -86,7 +102,28 @@ fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, WebError> {
         }
     })?;
     json.end().map_err(|error| WebError::bad_request(format!("The body is not JSON: {error}.")))?;
-    Ok(value)
+    match field_with_nul(body) {
+        None => Ok(value),
+        Some(field) => Err(WebError::unprocessable(no_nul(&field))),
+    }
+}
+
+fn field_with_nul(body: &[u8]) -> Option<String> {
+    // JSON has no other way to write one.
+    if !body.windows(6).any(|text| text == br"\u0000") {
+        return None;
+    }
+    let fields: serde_json::Map<String, Value> = serde_json::from_slice(body).ok()?;
+    fields.into_iter().find(|(_, value)| has_nul(value)).map(|(field, _)| field)
+}
+
+fn has_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains(NUL),
+        Value::Array(values) => values.iter().any(has_nul),
+        Value::Object(fields) => fields.values().any(has_nul),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// Without the line and column, which help only those who typed the JSON by hand.
@@ -177,5 +214,16 @@ mod tests {
         check(" []", 422, "object");
         check("{\"idz\": []}", 422, "idz");
         check("{\"ids\": [1, \"a\"]}", 422, "ids[1]");
+    }
+
+    #[test]
+    fn a_nul_is_refused_wherever_it_stands() {
+        let check = |body: &str, refused: bool| {
+            let read = read_json::<serde_json::Map<String, Value>>(body.as_bytes());
+            assert_eq!(read.is_err_and(|error| error.detail.starts_with("note: ")), refused, "{body}");
+        };
+        check(r#"{"note": "a\u0000b"}"#, true);
+        check(r#"{"note": [{"text": "\u0000"}]}"#, true);
+        check(r#"{"note": "a\\u0000b"}"#, false);
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use xxhash_rust::xxh3::Xxh3;
 
+use super::door::Door;
 use crate::{
     broker::Delivery,
     domain::{death::Failure, letter::Importance, message::Message, time::Timestamp},
@@ -18,7 +19,7 @@ const CHANGE_ON_REDELIVERY: [&str; 2] = ["x-delivery-count", "x-acquired-count"]
 
 /// Reads a delivery that came in at `now` as the `n`th of its batch; each gets a time of its own, so that letters of
 /// one batch keep their order.
-pub(super) fn arrival(delivery: Delivery, now: Timestamp, n: u64) -> Arrival {
+pub(super) fn arrival(delivery: Delivery, door: &Door, now: Timestamp, n: u64) -> Arrival {
     let Delivery { message, redelivered, mut remarks, .. } = delivery;
     let received_at = now.plus(Duration::from_micros(n));
     let failure = storable(failure::read(&message), &mut remarks);
@@ -31,6 +32,7 @@ pub(super) fn arrival(delivery: Delivery, now: Timestamp, n: u64) -> Arrival {
         fingerprint: fingerprint(&message),
         redelivered,
         received_at,
+        ruling: door.ruling(&failure),
         failure,
         importance: Importance::Normal,
         importance_by: "default",
@@ -113,7 +115,8 @@ mod tests {
     #[test]
     fn letters_of_a_batch_keep_their_order() {
         let now = Timestamp::from_micros(1);
-        let letters: Vec<Arrival> = (0..3).map(|n| arrival(delivery(Message::default()), now, n)).collect();
+        let letters: Vec<Arrival> =
+            (0..3).map(|n| arrival(delivery(Message::default()), &Door::Obituaries, now, n)).collect();
         assert!(letters.is_sorted_by_key(|letter| letter.received_at));
     }
 
@@ -124,7 +127,7 @@ mod tests {
             [("queue".to_owned(), FieldValue::string("q\0")), ("reason".to_owned(), FieldValue::string("rejected"))];
         let deaths = vec![FieldValue::Table(death.into_iter().collect())];
         message.headers.set("x-death", FieldValue::Array(deaths));
-        let letter = arrival(delivery(message), Timestamp::default(), 0);
+        let letter = arrival(delivery(message), &Door::Obituaries, Timestamp::default(), 0);
         assert_eq!(letter.failure.queue, None);
         assert_eq!(letter.remarks.len(), 1);
         assert_eq!(letter.message.routing_key, "a\u{fffd}b");

@@ -1,27 +1,31 @@
 //! Draining one queue: gather a batch, commit it, acknowledge it.
 
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{Intake, arrival::arrival};
+use super::{Door, Intake, arrival::arrival};
 use crate::{
     broker::{Acknowledger, Delivery, QueueConsumer, Received, SessionError, reconnect::Backoff},
     crash,
     pipeline::ids,
-    store::{Arrival, IntakeBatch, Recorded},
+    store::{Arrival, IntakeBatch, Recorded, Settled},
 };
 
 /// Bytes of bodies in one commit at most, unless a single one is larger.
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
 /// When nothing has come for this long, what is proven to be acknowledged is written down as such.
 const IDLE: Duration = Duration::from_millis(200);
+/// How long a batch is remembered after the broker has seen its acknowledgement. RabbitMQ writes acknowledgements to
+/// disk some time later; a node that is killed before delivers the messages again.
+const REST: Duration = Duration::from_secs(30);
 
 /// Works until the session is over or, once told to stop, until nothing more comes.
 pub(super) async fn drain(
     intake: &Intake,
+    door: &Door,
     consumer: QueueConsumer,
     stop: &CancellationToken,
 ) -> Result<(), SessionError> {
@@ -33,11 +37,11 @@ pub(super) async fn drain(
         match batch {
             Gathered::Batch(deliveries) => {
                 crash::point("delivered");
-                let (tag, stored) = store(intake, gatherer.consumer.queue(), deliveries, &mut unsettled).await;
+                let stored = store(intake, door, &gatherer.consumer, deliveries, &mut unsettled).await?;
                 crash::point("committed");
-                acknowledger.ack_through(tag).await?;
+                acknowledger.ack_through(stored.tag).await?;
                 crash::point("acknowledged");
-                unsettled.acknowledged(stored);
+                unsettled.acknowledged = Some(stored.batch);
             }
             Gathered::Idle => unsettled.settle(intake).await,
             Gathered::Ended => {
@@ -48,37 +52,51 @@ pub(super) async fn drain(
     }
 }
 
-/// Batches that are stored and whose acknowledgement the broker may not have seen.
+/// Batches that are stored and whose acknowledgement the broker may not have seen, or may forget.
 #[derive(Default)]
 struct Unsettled {
-    acknowledged: Vec<Uuid>,
+    acknowledged: Option<Uuid>,
+    /// Seen by the broker; the ledger does not know that yet.
     proven: Vec<Uuid>,
+    /// Seen by the broker at that time; the oldest first.
+    resting: VecDeque<(Instant, Uuid)>,
 }
 
 impl Unsettled {
-    const fn is_some(&self) -> bool {
-        !self.acknowledged.is_empty() || !self.proven.is_empty()
+    fn is_some(&self) -> bool {
+        self.acknowledged.is_some() || !self.proven.is_empty() || self.is_over()
     }
 
-    fn acknowledged(&mut self, batches: Vec<Uuid>) {
-        self.acknowledged = batches;
+    fn is_over(&self) -> bool {
+        self.resting.front().is_some_and(|(proven, _)| proven.elapsed() > REST)
     }
 
     /// Awaits proof that the broker has seen the last acknowledgement, while the next batch is gathered.
     async fn prove(&mut self, acknowledger: &Acknowledger) -> Result<(), SessionError> {
-        if !self.acknowledged.is_empty() {
+        if self.acknowledged.is_some() {
             acknowledger.settle().await?;
-            self.proven.append(&mut self.acknowledged);
+            self.proven.extend(self.acknowledged.take());
         }
         Ok(())
     }
 
+    /// What the ledger is to be told.
+    fn settled(&self) -> (Vec<Uuid>, Vec<Uuid>) {
+        let over = self.resting.iter().take_while(|(proven, _)| proven.elapsed() > REST).map(|(_, batch)| *batch);
+        (self.proven.clone(), over.collect())
+    }
+
+    /// The ledger has been told.
+    fn told(&mut self, proven: &[Uuid], over: &[Uuid]) {
+        self.proven.retain(|batch| !proven.contains(batch));
+        self.resting.drain(..over.len());
+        self.resting.extend(proven.iter().map(|batch| (Instant::now(), *batch)));
+    }
+
     async fn settle(&mut self, intake: &Intake) {
-        if self.proven.is_empty() {
-            return;
-        }
-        match intake.store.settle(&self.proven).await {
-            Ok(()) => self.proven.clear(),
+        let (proven, over) = self.settled();
+        match intake.store.settle(Settled { proven: &proven, over: &over }).await {
+            Ok(()) => self.told(&proven, &over),
             // The next batch takes them along.
             Err(error) => tracing::debug!(error = %error, "batches cannot be settled yet"),
         }
@@ -155,53 +173,69 @@ async fn next(
     consumer.next().await
 }
 
-/// Stores a batch, however long that takes. The answer is the tag to acknowledge through and what to settle then.
-async fn store(intake: &Intake, queue: &str, deliveries: Vec<Delivery>, unsettled: &mut Unsettled) -> (u64, Vec<Uuid>) {
+/// A batch that is on disk.
+struct Stored {
+    batch: Uuid,
+    /// What to acknowledge through.
+    tag: u64,
+}
+
+/// Stores a batch, however long that takes. It fails only when the channel is gone: what it brought is delivered again.
+///
+/// A commit whose answer was lost may have been done. So each try is the same batch, which the ledger knows by its id.
+async fn store(
+    intake: &Intake,
+    door: &Door,
+    consumer: &QueueConsumer,
+    deliveries: Vec<Delivery>,
+    unsettled: &mut Unsettled,
+) -> Result<Stored, SessionError> {
     let recorded_at = intake.clock.now();
     let tag = deliveries.last().map_or(0, |delivery| delivery.tag);
-    let mut arrivals: Vec<Arrival> =
-        deliveries.into_iter().zip(0..).map(|(delivery, n)| arrival(delivery, recorded_at, n)).collect();
-    let settled = std::mem::take(&mut unsettled.proven);
-    let mut tries = Vec::new();
+    let arrivals: Vec<Arrival> =
+        deliveries.into_iter().zip(0..).map(|(delivery, n)| arrival(delivery, door, recorded_at, n)).collect();
+    let (proven, over) = unsettled.settled();
+    let batch = IntakeBatch {
+        id: ids::uuid(recorded_at),
+        broker: &intake.broker,
+        queue: consumer.queue(),
+        recorded_at,
+        arrivals: &arrivals,
+        settled: Settled { proven: &proven, over: &over },
+    };
     let mut backoff = Backoff::default();
     let recorded = loop {
-        let id = ids::uuid(recorded_at);
-        tries.push(id);
-        let batch =
-            IntakeBatch { id, broker: &intake.broker, queue, recorded_at, arrivals: &arrivals, settled: &settled };
         match intake.patiently(intake.store.record(&batch)).await {
             Ok(recorded) => break recorded,
-            Err(error) => {
-                intake.hold(&error);
-                if error.is_outage() {
-                    arrivals.iter_mut().for_each(doubt);
-                }
-                tokio::time::sleep(backoff.next_delay()).await;
-            }
+            Err(error) => intake.hold(&error),
         }
+        tokio::time::sleep(backoff.next_delay()).await;
+        consumer.check_open()?;
     };
     intake.hold_no_longer();
-    report(intake, queue, &arrivals, &recorded);
-    (tag, tries)
+    unsettled.told(&proven, &over);
+    report(intake, &batch, &recorded);
+    Ok(Stored { batch: batch.id, tag })
 }
 
-/// A commit whose answer was lost may have been done. Then the ledger knows the message, as it knows one that comes
-/// again after a lost acknowledgement.
-fn doubt(arrival: &mut Arrival) {
-    arrival.redelivered = true;
-    arrival.id = ids::letter(arrival.received_at);
-}
-
-fn report(intake: &Intake, queue: &str, arrivals: &[Arrival], recorded: &[Recorded]) {
-    let mut received = 0;
-    for (arrival, recorded) in arrivals.iter().zip(recorded) {
-        if matches!(recorded, Recorded::Redelivered(_)) {
-            intake.metrics.redelivered(&intake.broker);
-            continue;
+fn report(intake: &Intake, batch: &IntakeBatch<'_>, recorded: &[Recorded]) {
+    let (mut received, mut waiting) = (0, 0);
+    for (arrival, recorded) in batch.arrivals.iter().zip(recorded) {
+        let queue = arrival.failure.queue.as_deref();
+        match recorded {
+            Recorded::Redelivered(_) => intake.metrics.redelivered(&intake.broker),
+            Recorded::Waits(_) => waiting += 1,
+            Recorded::New(_) | Recorded::CameBack(_) => {
+                received += 1;
+                intake.metrics.letter_received(&intake.broker, queue);
+                intake.metrics.exhausted(&intake.broker, queue, arrival.importance);
+            }
         }
-        received += 1;
-        intake.metrics.letter_received(&intake.broker, arrival.failure.queue.as_deref());
     }
-    tracing::debug!(broker.name = intake.broker, queue.name = queue, letters = received, "stored");
+    tracing::debug!(broker.name = intake.broker, queue.name = batch.queue, letters = received, waiting, "stored");
     intake.news.received(received);
+    if waiting > 0 {
+        intake.news.changed(waiting);
+        intake.bell.ring();
+    }
 }

@@ -5,6 +5,7 @@
 //! nothing is consumed before the ledger is known to take a write.
 
 mod arrival;
+mod door;
 mod drain;
 
 use std::{fmt::Display, pin::pin, sync::Arc, time::Duration};
@@ -12,7 +13,9 @@ use std::{fmt::Display, pin::pin, sync::Arc, time::Duration};
 use futures_util::future::try_join_all;
 use tokio_util::sync::CancellationToken;
 
-use super::news::News;
+pub use door::Door;
+
+use super::{news::News, scheduler::Bell};
 use crate::{
     broker::{ConsumingSession, SessionError, health::BrokerBoard, reconnect::Backoff},
     clock::Clock,
@@ -33,12 +36,15 @@ const LONG: Duration = Duration::from_secs(5);
 pub struct Intake {
     pub broker: String,
     pub config: BrokerConfig,
+    /// What it consumes.
+    pub doors: Vec<Door>,
     pub batching: IntakeConfig,
     pub store: Arc<Store>,
     pub board: BrokerBoard,
     pub clock: Clock,
     pub metrics: Metrics,
     pub news: News,
+    pub bell: Bell,
 }
 
 impl Intake {
@@ -68,17 +74,15 @@ impl Intake {
         let opened = stop.run_until_cancelled(ConsumingSession::open(&self.broker, &self.config)).await;
         let Some(opened) = opened else { return Ok(()) };
         let session = opened?;
-        // Until there are retry policies, a dead letter is an obituary as it is.
-        let queues = [&self.config.obituary_queue, &self.config.dead_letter_queue];
-        let mut consumers = Vec::with_capacity(queues.len());
-        for queue in queues {
-            consumers.push(session.consume(queue).await?);
+        let mut drains = Vec::with_capacity(self.doors.len());
+        for door in &self.doors {
+            drains.push(drain::drain(self, door, session.consume(door.queue(&self.config)).await?, stop));
         }
         backoff.connected();
         let since = self.clock.now();
         self.board.set_consuming(&self.broker, ConnectionState::Connected { since });
         tracing::info!(broker.name = self.broker, address = self.config.address(), "consuming dead letters");
-        try_join_all(consumers.into_iter().map(|consumer| drain::drain(self, consumer, stop))).await?;
+        try_join_all(drains).await?;
         session.close().await;
         Ok(())
     }

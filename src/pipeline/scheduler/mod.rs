@@ -183,9 +183,11 @@ impl Scheduler {
         let (mut failed, mut why) = (0_usize, "");
         for (retry, ended) in ended {
             match ended {
-                Ended::With(RetryOutcome::Confirmed) => self.metrics.retried_by_hand(&self.broker, &retry.queue),
+                Ended::With(RetryOutcome::Confirmed) => {
+                    self.metrics.retried(&self.broker, &retry.queue, (&retry.by).into());
+                }
                 Ended::With(RetryOutcome::Failed(reason)) => {
-                    self.metrics.retry_failed(&self.broker, &retry.queue);
+                    self.metrics.retry_failed(&self.broker, &retry.queue, (&retry.by).into());
                     (failed, why) = (failed + 1, reason);
                 }
                 Ended::Unknown | Ended::Unpublished => {}

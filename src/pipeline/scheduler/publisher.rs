@@ -18,7 +18,7 @@ use crate::{
         broker::ConnectionState,
         letter::LetterId,
         message::Message,
-        retry::{ClaimedRetry, OutgoingRetry, RetryOutcome},
+        retry::{ClaimedRetry, Destination, OutgoingRetry, RetryOutcome},
     },
     retry,
 };
@@ -156,7 +156,7 @@ fn prepare(claimed: &ClaimedRetry, messages: &HashMap<LetterId, Message>) -> Res
     let failed_queue = claimed.failed_queue.as_deref();
     let message = retry::outgoing(claimed.id, message, failed_queue, &claimed.queue, claimed.attempts);
     retry::check(&message)?;
-    Ok(OutgoingRetry { id: claimed.id, queue: claimed.queue.clone(), message })
+    Ok(OutgoingRetry { id: claimed.id, destination: Destination::straight_to(&claimed.queue), message })
 }
 
 async fn read_messages(scheduler: &Scheduler, ids: &[LetterId]) -> HashMap<LetterId, Message> {

@@ -15,6 +15,10 @@ impl Pairs {
         Self(pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
     }
 
+    pub fn iter(&self) -> impl Iterator<Item = &(String, String)> {
+        self.0.iter()
+    }
+
     /// Every value of `name`.
     pub fn take_all(&mut self, name: &str) -> Vec<String> {
         self.0.extract_if(.., |(key, _)| key == name).map(|(_, value)| value).collect()

@@ -14,11 +14,13 @@ use dead_letter_office::{
         history::{Event, HistoryEntry},
         letter::{Letter, LetterId, LetterSummary, Status},
         message::Message,
+        policy::Policy,
     },
     metrics::Metrics,
     pipeline::{
-        intake::Intake,
+        intake::{Door, Intake},
         news::News,
+        policies::Policies,
         scheduler::{Bell, Scheduler},
         triage::Triage,
     },
@@ -99,8 +101,9 @@ pub struct Office {
     pub store: Arc<Store>,
     pub board: BrokerBoard,
     pub clock: Clock,
+    pub metrics: Metrics,
     triage: Triage,
-    metrics: Metrics,
+    policies: Policies,
     news: News,
     bell: Bell,
     stop: CancellationToken,
@@ -122,11 +125,22 @@ impl Office {
 
     /// The same on a ledger that is open already.
     pub fn on<const N: usize>(store: Arc<Store>, clock: Clock, brokers: [(&str, BrokerConfig); N]) -> Self {
+        Self::with_policies(store, clock, brokers, Vec::new())
+    }
+
+    /// The same with policies of automatic retries; by default nothing is retried.
+    pub fn with_policies<const N: usize>(
+        store: Arc<Store>,
+        clock: Clock,
+        brokers: [(&str, BrokerConfig); N],
+        policies: Vec<Policy>,
+    ) -> Self {
         let (metrics, news, bell) = (Metrics::default(), News::default(), Bell::default());
         let addresses = brokers.iter().map(|(name, broker)| ((*name).to_owned(), broker.address()));
         let office = Self {
             board: BrokerBoard::new(addresses),
             triage: Triage::new(Arc::clone(&store), clock.clone(), news.clone(), bell.clone()),
+            policies: Policies::new(policies, Arc::clone(&store), clock.clone()),
             store,
             clock,
             metrics,
@@ -146,12 +160,14 @@ impl Office {
         let intake = Intake {
             broker: name.to_owned(),
             config: config.clone(),
+            doors: vec![Door::Obituaries, Door::DeadLetters(self.policies.clone())],
             batching: IntakeConfig::default(),
             store: Arc::clone(&self.store),
             board: self.board.clone(),
             clock: self.clock.clone(),
             metrics: self.metrics.clone(),
             news: self.news.clone(),
+            bell: self.bell.clone(),
         };
         let scheduler = Scheduler {
             broker: name.to_owned(),

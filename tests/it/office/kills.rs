@@ -37,7 +37,8 @@ impl Program<'_> {
             .current_dir(Path::new(env!("CARGO_TARGET_TMPDIR")))
             .env("DLO_DATABASE__URL", &self.ledger.url)
             .env("DLO_BROKERS__MAIN__URL", self.vhost.amqp_url())
-            .env("DLO_BROKERS__MAIN__QUEUE_TYPE", self.queue_type.as_str());
+            .env("DLO_BROKERS__MAIN__QUEUE_TYPE", self.queue_type.as_str())
+            .env("DLO_RETRY__DELAYS", "");
         command
     }
 

@@ -8,14 +8,14 @@ use std::sync::{
 use dead_letter_office::{
     clock::Clock,
     config::QueueType,
-    domain::{field::FieldValue, history::Event},
+    domain::{field::FieldValue, filter::LetterFilter, history::Event},
 };
 use sqlx::{Connection, Executor};
 
 use super::{
     desk::{Ledger, MAIN, Office, PATIENCE, broker, open_ledger, with_queues},
     line::{Heard, Line},
-    service::{DEAD_LETTERS, confirming_channel, flood, texts},
+    service::{DEAD_LETTERS, OBITUARIES, confirming_channel, flood, texts},
 };
 use crate::support::{process::wait_until, rabbit::Rabbit};
 
@@ -89,31 +89,83 @@ async fn nothing_is_consumed_before_the_ledger_takes_a_write() {
     office.await_letters(FLOOD as u64).await;
 }
 
-/// The commit is done and its answer is lost: the office cannot know.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_commit_whose_answer_is_lost_stores_nothing_twice() {
+/// The line is cut at the office's first commit of a letter. It is there once, and nothing claims that it came twice.
+async fn check_cut_commit(cut: Heard) {
     let Some(rabbit) = Rabbit::shared() else { return };
     let Some(ledger) = Ledger::postgres() else { return };
     let vhost = rabbit.vhost();
-    let lost_once = Arc::new(AtomicBool::new(false));
+    let was_cut = Arc::new(AtomicBool::new(false));
+    let cut_once = Arc::clone(&was_cut);
     let line = Line::tapped(&ledger.url, move || {
-        let lost_once = Arc::clone(&lost_once);
+        let cut_once = Arc::clone(&cut_once);
         let mut storing = false;
         Box::new(move |said| {
             storing |= contains(said, "INSERT INTO unsettled_batches");
-            let commit = storing && contains(said, "COMMIT") && !lost_once.swap(true, Ordering::SeqCst);
-            if commit { Heard::CutAfterThis } else { Heard::Nothing }
+            let commit = storing && contains(said, "COMMIT") && !cut_once.swap(true, Ordering::SeqCst);
+            if commit { cut } else { Heard::Nothing }
         })
     })
     .await;
     let office = Office::begin(&line.url(), Clock::system(), [(MAIN, broker(vhost.amqp_url()))]).await;
     office.await_work().await;
     flood(&confirming_channel(&vhost).await, DEAD_LETTERS, 0..1).await;
+    wait_until("the commit to be cut", PATIENCE, async || was_cut.load(Ordering::SeqCst)).await;
     let id = office.await_letter().await.summary.id;
-    let noticed = async || office.events(id).await == [Event::Received, Event::Redelivered];
-    wait_until("the second try to find it there", PATIENCE, noticed).await;
+    let (store, metrics) = (Arc::clone(&office.store), office.metrics.clone());
+    // What is in its hands is stored and acknowledged then.
     office.close().await;
+    let history = store.history(id).await.unwrap();
+    assert_eq!(history.iter().map(|entry| entry.event).collect::<Vec<_>>(), [Event::Received]);
+    assert_eq!(store.count(&LetterFilter::default()).await.unwrap(), 1);
+    let received = r#"dlo_letters_received_total{broker="main",queue="unknown"} 1"#;
+    assert!(metrics.encode().contains(received), "{}", metrics.encode());
     assert_eq!(vhost.depth(DEAD_LETTERS).await, 0);
+}
+
+/// The commit is done and its answer is lost: the office cannot know.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_whose_answer_is_lost_stores_nothing_twice() {
+    check_cut_commit(Heard::CutAfterThis).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_that_never_arrives_is_done_at_the_second_try() {
+    check_cut_commit(Heard::CutBeforeThis).await;
+}
+
+/// The ledger is out of reach for one office, and then the broker too: another office gets what the first one held.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_another_office_was_given_meanwhile_is_stored_once() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let Some(ledger) = Ledger::postgres() else { return };
+    let vhost = rabbit.vhost();
+    let away = Arc::new(AtomicBool::new(false));
+    let is_away = Arc::clone(&away);
+    let line = Line::tapped(&ledger.url, move || {
+        let is_away = Arc::clone(&is_away);
+        Box::new(move |_| if is_away.load(Ordering::SeqCst) { Heard::CutBeforeThis } else { Heard::Nothing })
+    })
+    .await;
+    let office = Office::begin(&line.url(), Clock::system(), [(MAIN, broker(vhost.amqp_url()))]).await;
+    office.await_work().await;
+    away.store(true, Ordering::SeqCst);
+    let channel = confirming_channel(&vhost).await;
+    for queue in [DEAD_LETTERS, OBITUARIES] {
+        flood(&channel, queue, 0..FLOOD).await;
+    }
+    wait_until("both queues to be held", PATIENCE, async || {
+        vhost.depth(DEAD_LETTERS).await + vhost.depth(OBITUARIES).await == 0 && office.health(MAIN).holding.is_some()
+    })
+    .await;
+    vhost.close_connections().await;
+
+    let other = Office::open(&ledger, broker(vhost.amqp_url())).await;
+    other.await_letters(2 * FLOOD as u64).await;
+    away.store(false, Ordering::SeqCst);
+    office.await_work().await;
+    wait_until("the board to be fine", PATIENCE, async || office.health(MAIN).holding.is_none()).await;
+    office.close().await;
+    assert_eq!(other.count().await, 2 * FLOOD as u64);
 }
 
 fn contains(said: &[u8], words: &str) -> bool {

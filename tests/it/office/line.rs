@@ -26,6 +26,8 @@ pub enum Heard {
     Nothing,
     /// The server still gets this; its answer does not get through, nor does anything else on that connection.
     CutAfterThis,
+    /// Not even this gets to the server.
+    CutBeforeThis,
 }
 
 /// Accepts connections on a port of its own and passes on what is said. It ends when dropped.
@@ -100,10 +102,7 @@ async fn pass_on(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut ear: Ear) 
         let said = &mut said[..length];
         garble(said);
         let heard = ear(said);
-        if to.write_all(said).await.is_err() {
-            return;
-        }
-        if heard == Heard::CutAfterThis {
+        if heard == Heard::CutBeforeThis || to.write_all(said).await.is_err() || heard == Heard::CutAfterThis {
             return;
         }
     }

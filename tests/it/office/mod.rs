@@ -8,6 +8,7 @@ mod alarm;
 mod broker_life;
 mod deaths;
 mod desk;
+mod destinations;
 #[cfg(feature = "crash-points")]
 mod kills;
 mod ledger_outage;
@@ -15,4 +16,5 @@ mod line;
 mod odd_messages;
 mod retries;
 mod service;
+mod topology;
 mod window;

@@ -7,15 +7,16 @@ use dead_letter_office::{
         command::Command,
         death::Reason,
         field::FieldValue,
+        filter::LetterFilter,
         history::Event,
         letter::{Importance, LetterId, Status},
         retry::RetryOutcome,
     },
-    store::Recorded,
+    store::{Arrival, Recorded},
 };
 
 use super::{
-    ledger::{LEASE, Ledger, RETRY_LATER, RETRY_NOW, record},
+    ledger::{DISCARD, LEASE, Ledger, RETRY_LATER, RETRY_NOW, record},
     make::{Make, NOON, an_arrival, id, later},
 };
 
@@ -111,6 +112,49 @@ async fn two_copies_in_one_batch_are_two_attempts(ledger: &Ledger) {
     assert_eq!((ledger.total().await, ledger.shows(id).await.attempts), (1, 3));
 }
 
+async fn of_several_copies_in_one_batch_the_last_is_shown_and_each_is_told(ledger: &Ledger) {
+    let id = ledger.take_in_new(an_arrival().died_in("first").attempts(8)).await;
+    let other = ledger.take_in_new(an_arrival()).await;
+    ledger.bring(id, Status::Retried).await;
+    ledger.bring(other, Status::Retried).await;
+    let copy = |queue: &str| an_arrival().returning(id).died_in(queue).queue(queue);
+    let back = [copy("second"), copy("third"), an_arrival().returning(other), copy("last").received(later(600))];
+    assert_eq!(ledger.take_in(back.clone()).await.map(Recorded::letter), [id, id, other, id]);
+
+    let letter = ledger.letter(id).await.unwrap().unwrap();
+    assert_eq!((letter.summary.queue.as_deref(), letter.summary.attempts), (Some("last"), 11));
+    assert_eq!((letter.summary.received_at, &letter.message), (later(600), &back[3].message));
+    let deaths: Vec<_> = letter.deaths.iter().map(|death| &*death.queue).collect();
+    assert_eq!(deaths, ["last", "third", "second", "first"]);
+    let told: Vec<String> = ledger.events(id).await.into_iter().skip(2).map(|(_, _, detail)| detail).collect();
+    assert_eq!(told, [9, 10, 11].map(|attempt| format!("failed again, attempt {attempt}")));
+    assert_eq!(ledger.shows(other).await.attempts, 2);
+    assert_eq!(ledger.facets().await.unwrap().len(), 2);
+}
+
+async fn thousands_come_back_at_once(ledger: &Ledger) {
+    let ids = ledger.take_in_many(2_500).await;
+    ledger.does(&DISCARD, &ids).await;
+    let back: Vec<Arrival> = ids.iter().map(|id| an_arrival().returning(*id).received(later(400))).collect();
+    let recorded = record(ledger, "main", &back).await;
+    assert!(recorded.iter().zip(&ids).all(|(recorded, id)| *recorded == Recorded::CameBack(*id)));
+    let open = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
+    assert_eq!(ledger.count(&open).await.unwrap(), 2_500);
+    assert_eq!(ledger.number("SELECT count(*) FROM history WHERE event = 'came_back'").await, 2_500);
+}
+
+async fn some_come_back_and_some_wait_and_some_are_new(ledger: &Ledger) {
+    let back = ledger.letter_in(Status::Retried).await;
+    let waits = ledger.letter_in(Status::Scheduled).await;
+    let new = an_arrival();
+    let batch = [an_arrival().returning(waits), new.clone(), an_arrival().returning(back)];
+    let expected = [Recorded::Waits(waits), Recorded::New(new.id), Recorded::CameBack(back)];
+    assert_eq!(ledger.take_in(batch).await, expected);
+    for (id, status) in [(waits, Status::Scheduled), (new.id, Status::Open), (back, Status::Open)] {
+        assert_eq!(ledger.status(id).await, status);
+    }
+}
+
 async fn with_another_body_it_is_a_letter_of_its_own(ledger: &Ledger) {
     let known = ledger.letter_in(Status::Retried).await;
     let new = ledger.take_in_new(an_arrival().returning(known).body("other")).await;
@@ -129,7 +173,7 @@ async fn one_that_names_no_letter_of_ours_is_new(ledger: &Ledger) {
 
 async fn a_retry_that_waits_stays_when_another_copy_is_back(ledger: &Ledger) {
     let id = ledger.letter_in(Status::Scheduled).await;
-    comes_back(ledger, id).await;
+    assert_eq!(ledger.take_in([an_arrival().returning(id)]).await, [Recorded::Waits(id)]);
     let letter = ledger.shows(id).await;
     assert_eq!((letter.status, letter.retry_at), (Status::Scheduled, Some(later(3600))));
 }
@@ -191,6 +235,9 @@ on_both!(
     its_last_problem_is_over,
     a_discarded_one_opens_too,
     two_copies_in_one_batch_are_two_attempts,
+    of_several_copies_in_one_batch_the_last_is_shown_and_each_is_told,
+    thousands_come_back_at_once,
+    some_come_back_and_some_wait_and_some_are_new,
     with_another_body_it_is_a_letter_of_its_own,
     at_another_broker_it_is_a_letter_of_its_own,
     one_that_names_no_letter_of_ours_is_new,

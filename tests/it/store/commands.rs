@@ -53,9 +53,10 @@ async fn a_retry_is_for_what_is_open_or_waits(ledger: &Ledger) {
     check(ledger, RETRY_NOW, after).await;
 }
 
-async fn a_discard_is_for_what_is_open(ledger: &Ledger) {
+async fn a_discard_is_for_what_is_open_or_waits(ledger: &Ledger) {
     use Status::{Discarded, Open, Retried, Scheduled};
-    check(ledger, DISCARD, [(Open, Some(Discarded)), (Scheduled, None), (Retried, None), (Discarded, None)]).await;
+    let after = [(Open, Some(Discarded)), (Scheduled, Some(Discarded)), (Retried, None), (Discarded, None)];
+    check(ledger, DISCARD, after).await;
 }
 
 async fn a_reopening_is_for_what_waits_or_is_discarded(ledger: &Ledger) {
@@ -231,7 +232,7 @@ async fn there_is_no_job_that_nobody_began(ledger: &Ledger) {
 
 on_both!(
     a_retry_is_for_what_is_open_or_waits,
-    a_discard_is_for_what_is_open,
+    a_discard_is_for_what_is_open_or_waits,
     a_reopening_is_for_what_waits_or_is_discarded,
     importance_and_note_are_for_all,
     a_retry_is_due_after_its_delay,

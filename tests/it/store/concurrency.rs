@@ -8,7 +8,7 @@ use dead_letter_office::{
         letter::{Importance, LetterId, Status},
         retry::RetryOutcome,
     },
-    store::{Arrival, IntakeBatch, Recorded, Store},
+    store::{Arrival, IntakeBatch, Recorded, Settled, Store},
 };
 use sqlx::PgPool;
 
@@ -163,12 +163,13 @@ async fn take_some_in(office: &Store, n: usize) {
 async fn intakes_never_wait_in_a_circle(ledger: &Ledger) {
     let other = ledger.second_office().await;
     let work = async |office: &Store| {
-        let mut settled = Vec::new();
+        let mut recorded = Vec::new();
         for _ in 0..25 {
             let arrivals = [an_arrival(), an_arrival().again()];
-            let batch = IntakeBatch { settled: &settled, ..batch("main", &arrivals) };
+            let (over, proven) = recorded.split_at(recorded.len().saturating_sub(1));
+            let batch = IntakeBatch { settled: Settled { proven, over }, ..batch("main", &arrivals) };
             office.record(&batch).await.unwrap();
-            settled = vec![batch.id];
+            recorded.push(batch.id);
         }
     };
     tokio::join!(work(ledger), work(&other));

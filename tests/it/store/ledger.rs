@@ -20,7 +20,7 @@ use dead_letter_office::{
         retry::{ClaimedRetry, RetryOutcome},
         time::Timestamp,
     },
-    store::{Arrival, IntakeBatch, Order, Recorded, Store},
+    store::{Arrival, IntakeBatch, Order, Recorded, Settled, Store},
 };
 use sqlx::{AssertSqlSafe, PgPool, SqlitePool};
 use tempfile::TempDir;
@@ -303,7 +303,7 @@ pub async fn record(store: &Store, broker: &str, arrivals: &[Arrival]) -> Vec<Re
 }
 
 pub fn batch<'a>(broker: &'a str, arrivals: &'a [Arrival]) -> IntakeBatch<'a> {
-    IntakeBatch { id: id(), broker, queue: "dlo.obituaries", recorded_at: NOON, arrivals, settled: &[] }
+    IntakeBatch { id: id(), broker, queue: "dlo.obituaries", recorded_at: NOON, arrivals, settled: Settled::default() }
 }
 
 pub fn sqlite_url(path: &std::path::Path) -> String {

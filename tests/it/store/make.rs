@@ -40,6 +40,7 @@ pub fn an_arrival() -> Arrival {
             attempts: 1,
             ..Failure::default()
         },
+        ruling: None,
         importance: Importance::Normal,
         importance_by: "default",
         message: Message::default(),

@@ -58,6 +58,7 @@ impl Model {
                     letter.status = Status::Scheduled;
                 }
                 (Command::Discard { .. }, Status::Open) => letter.status = Status::Discarded,
+                (Command::Discard { .. }, Status::Scheduled) if !letter.claimed => letter.status = Status::Discarded,
                 (Command::Reopen, Status::Scheduled | Status::Discarded) if !letter.claimed => {
                     letter.status = Status::Open;
                 }

@@ -95,7 +95,7 @@ impl Life<'_> {
         let recorded = record(self.ledger, broker, &arrivals).await;
         for (arrival, recorded) in arrivals.iter().zip(recorded) {
             match recorded {
-                Recorded::CameBack(id) => self.model.comes_back(id, arrival),
+                Recorded::CameBack(id) | Recorded::Waits(id) => self.model.comes_back(id, arrival),
                 _ => self.model.take_in(broker, arrival),
             }
         }

@@ -69,6 +69,30 @@ async fn a_batch_recorded_twice_is_there_once(ledger: &Ledger) {
     assert_eq!((ledger.total().await, ledger.shows(known).await.attempts), (3, 2));
 }
 
+/// The first try is still on its way to the disk when the second begins.
+async fn a_batch_recorded_twice_at_the_same_moment_is_there_once(ledger: &Ledger) {
+    let known = ledger.letter_in(Status::Retried).await;
+    let other = ledger.second_office().await;
+    let arrivals = [an_arrival(), an_arrival().returning(known)];
+    let batch = batch("main", &arrivals);
+    let (first, second) = tokio::join!(ledger.record(&batch), other.record(&batch));
+    let expected = [Recorded::New(arrivals[0].id), Recorded::CameBack(known)];
+    assert_eq!((first.unwrap(), second.unwrap()), (expected.to_vec(), expected.to_vec()));
+    assert_eq!((ledger.total().await, ledger.shows(known).await.attempts), (2, 2));
+}
+
+async fn a_batch_that_could_not_be_recorded_is_recorded_by_the_next_try(ledger: &Ledger) {
+    let known = ledger.letter_in(Status::Retried).await;
+    let arrivals = [an_arrival(), an_arrival().returning(known)];
+    let batch = batch("main", &arrivals);
+    ledger.tamper("ALTER TABLE history RENAME TO elsewhere").await;
+    ledger.record(&batch).await.unwrap_err();
+    ledger.tamper("ALTER TABLE elsewhere RENAME TO history").await;
+    let expected = [Recorded::New(arrivals[0].id), Recorded::CameBack(known)];
+    assert_eq!(ledger.record(&batch).await.unwrap(), expected);
+    assert_eq!((ledger.total().await, ledger.shows(known).await.attempts), (2, 2));
+}
+
 async fn check_message(ledger: &Ledger, message: Message) {
     let id = ledger.take_in_new(an_arrival().make(|arrival| arrival.message = message.clone())).await;
     let letter = ledger.letter(id).await.unwrap().unwrap();
@@ -184,6 +208,8 @@ on_both!(
     an_empty_batch_is_no_trouble,
     a_batch_of_thousands_is_taken_in_whole,
     a_batch_recorded_twice_is_there_once,
+    a_batch_recorded_twice_at_the_same_moment_is_there_once,
+    a_batch_that_could_not_be_recorded_is_recorded_by_the_next_try,
     bodies_come_back_byte_for_byte,
     every_property_comes_back,
     every_type_of_header_comes_back,

@@ -81,23 +81,39 @@ async fn twins_with_a_message_id_are_each_known_once(ledger: &Ledger) {
 }
 
 async fn a_settled_batch_is_forgotten(ledger: &Ledger) {
-    let arrival = an_arrival();
-    let (settled, _) = take_in_batch(ledger, &arrival, &[]).await;
-    ledger.settle(&[settled]).await.unwrap();
+    let arrival = an_arrival().message_id("1");
+    let (settled, _) = take_in_batch(ledger, &arrival, Settled::default()).await;
+    ledger.settle(Settled { over: &[settled], ..Settled::default() }).await.unwrap();
     ledger.take_in_new(arrival.again()).await;
 }
 
-async fn a_batch_settles_earlier_ones_before_it_looks(ledger: &Ledger) {
+async fn an_acknowledgement_the_broker_saw_and_forgot_makes_no_second_letter(ledger: &Ledger) {
+    let arrival = an_arrival().message_id("1");
+    let (settled, _) = take_in_batch(ledger, &arrival, Settled::default()).await;
+    ledger.settle(Settled { proven: &[settled], ..Settled::default() }).await.unwrap();
+    assert_eq!(ledger.take_in([arrival.again()]).await, [Recorded::Redelivered(arrival.id)]);
+}
+
+async fn what_nothing_names_is_kept_once_the_acknowledgement_was_seen(ledger: &Ledger) {
     let arrival = an_arrival();
-    let (settled, _) = take_in_batch(ledger, &arrival, &[]).await;
+    let (settled, _) = take_in_batch(ledger, &arrival, Settled::default()).await;
     let again = arrival.again();
-    assert_eq!(take_in_batch(ledger, &again, &[settled]).await.1, Recorded::New(again.id));
+    let proven = Settled { proven: &[settled], ..Settled::default() };
+    assert_eq!(take_in_batch(ledger, &again, proven).await.1, Recorded::New(again.id));
+}
+
+async fn a_batch_settles_earlier_ones_before_it_looks(ledger: &Ledger) {
+    let arrival = an_arrival().message_id("1");
+    let (settled, _) = take_in_batch(ledger, &arrival, Settled::default()).await;
+    let again = arrival.again();
+    let over = Settled { over: &[settled], ..Settled::default() };
+    assert_eq!(take_in_batch(ledger, &again, over).await.1, Recorded::New(again.id));
     assert_eq!(ledger.number("SELECT count(*) FROM unsettled_batches").await, 1);
 }
 
 async fn settling_nothing_or_the_unknown_is_no_trouble(ledger: &Ledger) {
-    ledger.settle(&[]).await.unwrap();
-    ledger.settle(&[id()]).await.unwrap();
+    ledger.settle(Settled::default()).await.unwrap();
+    ledger.settle(Settled { proven: &[id()], over: &[id()] }).await.unwrap();
 }
 
 async fn what_a_dead_process_left_is_forgotten_by_age(ledger: &Ledger) {
@@ -137,6 +153,35 @@ async fn of_two_processes_one_knows_it(ledger: &Ledger) {
     assert_eq!(ledger.number("SELECT sum(length(entries)) / 32 FROM unsettled_batches").await, 1);
 }
 
+/// The commit is done, its answer and the connection to the broker are lost: another process has the messages now.
+async fn a_batch_is_known_though_another_process_was_redelivered_it(ledger: &Ledger) {
+    let known = ledger.letter_in(Status::Retried).await;
+    let other = ledger.second_office().await;
+    let arrivals = [an_arrival(), an_arrival().returning(known)];
+    let batch = batch("main", &arrivals);
+    let first = ledger.record(&batch).await.unwrap();
+    let again = [arrivals[0].again(), arrivals[1].again()];
+    let ids = [arrivals[0].id, known];
+    assert_eq!(record(&other, "main", &again).await, ids.map(Recorded::Redelivered));
+    assert_eq!(ledger.record(&batch).await.unwrap(), first);
+    assert_eq!((ledger.total().await, ledger.shows(known).await.attempts), (2, 2));
+    let told = ledger.events(ids[0]).await;
+    assert_eq!(told.iter().map(|(event, ..)| *event).collect::<Vec<_>>(), [Event::Redelivered]);
+    // The other process may die in its turn before it acknowledges.
+    assert_eq!(ledger.take_in([arrivals[0].again()]).await, [Recorded::Redelivered(ids[0])]);
+}
+
+/// The other process was the quicker one; what the first then brings is marked by RabbitMQ when it comes again.
+async fn a_batch_that_another_process_recorded_is_known_when_redelivered(ledger: &Ledger) {
+    let arrivals = [an_arrival(), an_arrival()];
+    let other = ledger.second_office().await;
+    let again = [arrivals[0].again(), arrivals[1].again()];
+    assert_eq!(record(&other, "main", &again).await, [0, 1].map(|n| Recorded::New(again[n].id)));
+    let back_here = [again[0].again(), again[1].again()];
+    assert_eq!(ledger.take_in(back_here).await, [0, 1].map(|n| Recorded::Redelivered(again[n].id)));
+    assert_eq!(ledger.total().await, 2);
+}
+
 async fn a_letter_that_came_back_is_known_when_redelivered(ledger: &Ledger) {
     let id = ledger.letter_in(Status::Retried).await;
     let back = an_arrival().returning(id);
@@ -164,12 +209,16 @@ on_both!(
     equal_twins_of_two_batches_are_both_kept_too,
     twins_with_a_message_id_are_each_known_once,
     a_settled_batch_is_forgotten,
+    an_acknowledgement_the_broker_saw_and_forgot_makes_no_second_letter,
+    what_nothing_names_is_kept_once_the_acknowledgement_was_seen,
     a_batch_settles_earlier_ones_before_it_looks,
     settling_nothing_or_the_unknown_is_no_trouble,
     what_a_dead_process_left_is_forgotten_by_age,
     another_queue_or_broker_delivers_another_message,
     another_process_knows_it_too,
     of_two_processes_one_knows_it,
+    a_batch_is_known_though_another_process_was_redelivered_it,
+    a_batch_that_another_process_recorded_is_known_when_redelivered,
     a_letter_that_came_back_is_known_when_redelivered,
     two_copies_that_came_back_are_each_known_once,
 );

@@ -55,20 +55,23 @@ async fn values_that_cannot_be_are_refused_with_what_would_be_right() {
     let id = id.to_string();
     let retry = format!("{letter}/retry");
     let actions = "/api/v1/actions".to_owned();
-    let cases: [(&str, &String, Value, &str); 15] = [
+    let cases: [(&str, &String, Value, &str); 18] = [
         ("POST", &retry, json!({"delay": "soon"}), "30s, 10m, 2h"),
         ("POST", &retry, json!({"delay": "9000d"}), "a year at most"),
         ("POST", &retry, json!({"delay": 30}), "delay"),
         ("POST", &retry, json!({"queue": ""}), "queue"),
+        ("POST", &retry, json!({"queue": "a\0b"}), "queue: it holds a NUL"),
         ("POST", &retry, json!({"dealy": "1s"}), "dealy"),
         ("POST", &retry, json!({"json": {}}), "not available yet"),
         ("POST", &retry, json!([]), ""),
         ("PATCH", &letter, json!({"importance": "huge"}), "critical, high, normal, low"),
+        ("PATCH", &letter, json!({"importance": "low", "note": "\0"}), "note: it holds a NUL"),
         ("PATCH", &letter, json!({"status": "open"}), "status"),
         ("POST", &actions, json!({"action": "burn", "ids": [id]}), "retry, discard, reopen, importance"),
         ("POST", &actions, json!({"action": "discard"}), "ids"),
         ("POST", &actions, json!({"action": "discard", "ids": ["x"]}), "ids[0]"),
         ("POST", &actions, json!({"action": "discard", "ids": [id], "delay": "1s"}), "goes only with retry"),
+        ("POST", &actions, json!({"action": "discard", "ids": [id], "note": "\0"}), "note: it holds a NUL"),
         ("POST", &actions, json!({"action": "importance", "ids": [id]}), "importance"),
         ("POST", &actions, json!({"action": "retry", "filter": {"queue": "q"}}), "filter"),
     ];
@@ -116,6 +119,14 @@ async fn a_body_over_the_limit_is_refused() {
     let body = json!({"note": "x".repeat(3 << 20)});
     let detail = desk.post(&format!("{path}/discard"), &body).await.problem(413);
     assert!(detail.contains("2 MiB"), "{detail}");
+}
+
+#[tokio::test]
+async fn a_nul_in_a_filter_is_refused() {
+    let desk = Desk::open().await;
+    let detail = desk.get("/api/v1/letters?broker=main&queue=a%00b").await.problem(400);
+    assert!(detail.contains("queue: it holds a NUL"), "{detail}");
+    desk.get("/letters?queue=a%00b").await.expect(400);
 }
 
 #[tokio::test]

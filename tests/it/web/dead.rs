@@ -32,6 +32,7 @@ pub fn dead_in(queue: &str) -> Dead {
         redelivered: false,
         received_at: NOON,
         failure: Failure { reason: Reason::Rejected, ..failure },
+        ruling: None,
         importance: Importance::Normal,
         importance_by: "default",
         message: Message::default(),

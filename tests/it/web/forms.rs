@@ -70,6 +70,18 @@ async fn discard_can_be_undone_from_what_it_says() {
     assert_eq!(desk.status(id).await, Status::Open);
 }
 
+/// Postgres could not keep it.
+#[tokio::test]
+async fn a_nul_is_refused_by_the_name_of_the_field() {
+    let (desk, id, path) = a_letter(Status::Open).await;
+    for (button, field) in [("Schedule", "queue"), ("Discard with this note", "note")] {
+        let form = Form::of(&desk.page(&path).await, button).fill(field, "a\0b");
+        let page = form.send(&desk).await.expect(400).page();
+        assert!(page.words("main").contains(&format!("{field}: ")), "{}", page.words("main"));
+    }
+    assert_eq!(desk.status(id).await, Status::Open);
+}
+
 #[tokio::test]
 async fn a_delayed_retry_can_be_undone_too() {
     let (desk, id, path) = a_letter(Status::Open).await;

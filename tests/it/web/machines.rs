@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use dead_letter_office::domain::{
-    broker::ConnectionState,
-    letter::{Importance, Status},
+use dead_letter_office::{
+    domain::{
+        broker::ConnectionState,
+        letter::{Importance, Status},
+    },
+    metrics::RetryKind,
 };
 
 use super::{
@@ -85,7 +88,7 @@ async fn numbers(desk: &Desk) -> BTreeMap<String, f64> {
 async fn numbers_go_by_the_names_of_the_contract() {
     let desk = Desk::open().await;
     desk.metrics.letter_received(MAIN, Some("orders"));
-    desk.metrics.retried_by_hand(MAIN, "orders");
+    desk.metrics.retried(MAIN, "orders", RetryKind::Manual);
     desk.letter_in(Status::Discarded).await;
     let numbers = numbers(&desk).await;
     for name in [

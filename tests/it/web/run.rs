@@ -22,9 +22,9 @@ pub fn dlo(arguments: &[&str]) -> Program {
     Program { command, directory }
 }
 
-/// `dlo serve` on a free port.
+/// `dlo serve` on a free port; what fails is not retried by itself.
 pub fn serve() -> Program {
-    dlo(&["serve"]).set("DLO_WEB__LISTEN", "127.0.0.1:0")
+    dlo(&["serve"]).set("DLO_WEB__LISTEN", "127.0.0.1:0").set("DLO_RETRY__DELAYS", "")
 }
 
 pub struct Program {

@@ -1,0 +1,119 @@
+//! The ways of a message to its one queue, where the default exchange alone does not lead there.
+//!
+//! | destination | published to | and on |
+//! |---|---|---|
+//! | a queue | the default exchange | |
+//! | a queue, keeping a routing key | `dlo.to.<queue>` | |
+//! | a queue, after a delay | the default exchange | `dlo.delay.<ms>.<term>.<queue>`, `dlo.back.<queue>` |
+//! | both | exchange `dlo.delay.keyed.<ms>.<term>.<queue>` | the queue of that name, `dlo.back.<queue>` |
+//!
+//! `dlo.to.<queue>` and `dlo.back.<queue>` are fanout exchanges bound to that queue alone. They are two, since a message
+//! that goes at once has to be returned when its queue is gone, while one that comes out of a delay queue can be
+//! returned to nobody: `dlo.back.<queue>` therefore has the alternate exchange `dlo.astray`, which is bound to the
+//! obituary queue. With one exchange for both, nothing would ever be unroutable.
+//!
+//! All of it is durable, and declared when it is first needed in a session. A binding goes with the queue, so that of
+//! the target is made anew with each window of messages that wait for it: a target that was deleted and declared again
+//! meanwhile gets them. One that is deleted and declared again *after* that and before the delay ends does not: they
+//! become obituaries.
+//!
+//! # What has waited may be lost
+//! RabbitMQ dead-letters from a classic queue without confirms, in all versions. When the delay ends and the target is
+//! full and refuses (`overflow: reject-publish`), the message is gone and nobody is told. One with `drop-head` drops its
+//! oldest message instead. The node may also die between taking the message out of the delay queue and putting it into
+//! the target. A wait in the ledger has none of this, for what is published from there is confirmed.
+//!
+//! # Rights
+//! Beside those of the office itself:
+//! - configure, read and write: `^dlo\.(to|back|astray|delay)`
+//! - write: the target queues and the obituary queue, for binding them; `amq.default`
+//!
+//! # Costs
+//! A queue for each delay, target and term, and one or two exchanges for each target. Delay queues that are
+//! [out of use](crate::own_names::is_out_of_use) can be deleted; the exchanges stay, since deleting one under a
+//! publisher closes his channel.
+
+mod declaring;
+mod disused;
+mod way;
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use lapin::Connection;
+use tokio::sync::Mutex;
+
+use super::{PublishOutcome, SessionError, refusal};
+use declaring::Declarer;
+pub use disused::Deletion;
+pub(super) use way::Way;
+
+/// What has been declared in one session. The lanes share it.
+pub(super) struct Ways {
+    state: Mutex<State>,
+}
+
+struct State {
+    declarer: Declarer,
+    declared: HashSet<String>,
+}
+
+impl Ways {
+    pub fn new(connection: &Arc<Connection>, obituary_queue: &str) -> Self {
+        let declarer = Declarer::new(Arc::clone(connection), obituary_queue.to_owned());
+        Self { state: Mutex::new(State { declarer, declared: HashSet::new() }) }
+    }
+
+    /// Sees to it that `ways` can be gone. Those that cannot are told with what is to become of their messages.
+    pub async fn open<'a>(&self, ways: impl Iterator<Item = &'a Way<'a>>) -> HashMap<&'a str, PublishOutcome> {
+        let mut seen = HashSet::new();
+        let mut blocked = HashMap::new();
+        for way in ways {
+            let Some(name) = way.declared() else { continue };
+            if seen.insert(name)
+                && let Err(error) = self.state.lock().await.open(way, name).await
+            {
+                blocked.insert(name, outcome(&error));
+            }
+        }
+        blocked
+    }
+
+    /// Has them declared again when they are needed next.
+    pub async fn forget<'a>(&self, ways: impl Iterator<Item = &'a Way<'a>>) {
+        let mut state = self.state.lock().await;
+        for name in ways.filter_map(Way::declared) {
+            state.declared.remove(name);
+        }
+    }
+
+    /// Deletes a delay queue, unless it may still be needed.
+    pub async fn delete(&self, name: &str) -> Deletion {
+        let mut state = self.state.lock().await;
+        state.declared.remove(name);
+        state.declarer.delete_if_empty(name).await
+    }
+}
+
+impl State {
+    async fn open(&mut self, way: &Way<'_>, name: &str) -> Result<(), SessionError> {
+        if !self.declared.contains(name) {
+            self.declarer.declare(way).await?;
+            self.declared.insert(name.to_owned());
+        } else if way.waits() {
+            self.declarer.bind_landing(way.target).await?;
+        }
+        Ok(())
+    }
+}
+
+/// What becomes of messages whose way could not be opened.
+fn outcome(error: &SessionError) -> PublishOutcome {
+    match error {
+        SessionError::Refused { source, .. } if refusal(source).is_none() => PublishOutcome::NotSent,
+        SessionError::Connect(_) | SessionError::Lost(_) | SessionError::Cancelled { .. } => PublishOutcome::NotSent,
+        error => PublishOutcome::Failed(error.to_string()),
+    }
+}

@@ -1,0 +1,177 @@
+//! One window of messages on one channel: sent together, and nothing else goes there until all is answered.
+
+use std::{collections::HashMap, pin::pin, time::Duration};
+
+use futures_util::{StreamExt, stream::FuturesOrdered};
+use lapin::{Channel, Confirmation, Connection, message::BasicReturnMessage, options::BasicPublishOptions};
+
+use super::{
+    PublishOutcome, SessionError, convert, is_not_found, patience::unblocked_for, refusal, short, step, ways::Way,
+};
+use crate::{
+    crash,
+    domain::{letter::LetterId, retry::OutgoingRetry},
+    own_headers,
+};
+
+/// How long the broker may take to confirm; while it is in alarm the clock stands still.
+const CONFIRM_TIMEOUT: Duration = Duration::from_secs(30);
+/// A message that is on disk before it is confirmed.
+const PERSISTENT: u8 = 2;
+
+/// A message on its way, and its place among those that were handed in.
+#[derive(Clone, Copy)]
+pub(super) struct Parcel<'a> {
+    pub position: usize,
+    pub retry: &'a OutgoingRetry,
+    pub way: &'a Way<'a>,
+}
+
+/// What became of one message of a window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Outcome(PublishOutcome),
+    /// No queue was there to take it, in the broker's words.
+    Returned(String),
+}
+
+/// The answers to a window, in the order of its messages.
+pub(super) struct Answered {
+    pub answers: Vec<Answer>,
+    /// An exchange was missing, and the broker closed the channel over it.
+    pub exchange_missing: bool,
+}
+
+/// Publishes a window of messages and awaits all of their confirms.
+pub(super) async fn publish(connection: &Connection, channel: &Channel, parcels: &[Parcel<'_>]) -> Answered {
+    let mut answers = Answers::to(parcels.len());
+    let overdue = tokio::select! {
+        () = send_and_confirm(channel, parcels, &mut answers) => false,
+        () = unblocked_for(connection, CONFIRM_TIMEOUT) => true,
+    };
+    if overdue {
+        // Late answers must not be taken for those of the next window.
+        _ = step("closing a channel", channel.close(200, "confirms are overdue".into())).await;
+    }
+    answers.into_answered(parcels, overdue)
+}
+
+/// What the broker has answered to a window.
+struct Answers {
+    outcomes: Vec<PublishOutcome>,
+    /// Why it sent messages back, by letter.
+    returned: HashMap<LetterId, String>,
+    /// Why it closed the channel or the connection, when that was over a message.
+    refusal: Option<String>,
+    exchange_missing: bool,
+}
+
+impl Answers {
+    fn to(messages: usize) -> Self {
+        Self {
+            outcomes: vec![PublishOutcome::NotSent; messages],
+            returned: HashMap::new(),
+            refusal: None,
+            exchange_missing: false,
+        }
+    }
+
+    /// A returned message may ride on the confirm of another one (lapin keeps them in a queue of their own), so it is
+    /// taken down by the id it carries, and whose confirm it came with is of no account.
+    fn take_down(&mut self, position: usize, confirmation: lapin::Result<Confirmation>) {
+        let confirmation = match confirmation {
+            Ok(confirmation) => confirmation,
+            Err(error) => {
+                self.exchange_missing |= is_not_found(&error);
+                self.refusal = refusal(&error);
+                return;
+            }
+        };
+        let outcome = match confirmation {
+            Confirmation::Ack(_) => PublishOutcome::Confirmed,
+            Confirmation::Nack(_) => {
+                PublishOutcome::Failed("the broker refused it: its queue is full, or is in trouble".to_owned())
+            }
+            Confirmation::NotRequested => PublishOutcome::Unknown,
+        };
+        self.outcomes[position] = outcome;
+        if let Some(message) = confirmation.take_message() {
+            self.take_down_returned(&message);
+        }
+    }
+
+    fn take_down_returned(&mut self, message: &BasicReturnMessage) {
+        let headers = message.delivery.properties.headers().as_ref().map(convert::table_from_lapin).unwrap_or_default();
+        match own_headers::dlo_id(&headers) {
+            Some(id) => _ = self.returned.insert(id, format!("{} {}", message.reply_code, message.reply_text)),
+            None => tracing::error!("the broker returned a message without the id it was sent with"),
+        }
+    }
+
+    fn into_answered(self, parcels: &[Parcel], overdue: bool) -> Answered {
+        let alone = parcels.len() == 1;
+        let answer = |(parcel, outcome): (&Parcel, PublishOutcome)| {
+            if let Some(words) = self.returned.get(&parcel.retry.id) {
+                return Answer::Returned(words.clone());
+            }
+            match (outcome, &self.refusal) {
+                (PublishOutcome::Unknown, _) if overdue => Answer::Outcome(PublishOutcome::Failed(overdue_reason())),
+                (PublishOutcome::Unknown, Some(refusal)) if alone && self.exchange_missing => {
+                    Answer::Returned(refusal.clone())
+                }
+                // With others in the window, nobody knows which of them it was about.
+                (PublishOutcome::Unknown, Some(refusal)) if alone => {
+                    Answer::Outcome(PublishOutcome::Failed(format!("the broker refused it: {refusal}")))
+                }
+                (outcome, _) => Answer::Outcome(outcome),
+            }
+        };
+        let answers = parcels.iter().zip(self.outcomes).map(answer).collect();
+        Answered { answers, exchange_missing: self.exchange_missing }
+    }
+}
+
+fn overdue_reason() -> String {
+    format!("the broker did not confirm it within {} s; it may have arrived", CONFIRM_TIMEOUT.as_secs())
+}
+
+async fn send_and_confirm(channel: &Channel, parcels: &[Parcel<'_>], answers: &mut Answers) {
+    let mut confirms = FuturesOrdered::new();
+    for (position, parcel) in parcels.iter().enumerate() {
+        // Before it is sent: whoever gives up waiting in the middle of it cannot know.
+        answers.outcomes[position] = PublishOutcome::Unknown;
+        match send(channel, parcel).await {
+            Ok(confirm) => confirms.push_back(async move { (position, confirm.await) }),
+            Err(SendError::Message(why)) => answers.outcomes[position] = PublishOutcome::Failed(why),
+            Err(SendError::Channel(error)) => {
+                tracing::warn!(error = %error, "publishing was cut short");
+                break;
+            }
+        }
+    }
+    crash::point("published");
+    let mut confirms = pin!(confirms);
+    while let Some((position, confirmation)) = confirms.next().await {
+        answers.take_down(position, confirmation);
+    }
+}
+
+enum SendError {
+    /// The message itself cannot be sent.
+    Message(String),
+    Channel(lapin::Error),
+}
+
+async fn send(channel: &Channel, parcel: &Parcel<'_>) -> Result<lapin::PublisherConfirm, SendError> {
+    let refuse = |error: SessionError| SendError::Message(error.to_string());
+    let (way, message) = (parcel.way, &parcel.retry.message);
+    let exchange = short(way.exchange()).map_err(refuse)?;
+    let routing_key = short(way.routing_key()).map_err(refuse)?;
+    let mut properties = convert::properties_to_lapin(&message.properties, &message.headers).map_err(refuse)?;
+    if way.waits() {
+        // Until it is back, nobody else has it.
+        properties = properties.with_delivery_mode(PERSISTENT);
+    }
+    let mandatory = BasicPublishOptions { mandatory: true, ..BasicPublishOptions::default() };
+    channel.basic_publish(exchange, routing_key, mandatory, &message.body, properties).await.map_err(SendError::Channel)
+}

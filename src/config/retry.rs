@@ -1,0 +1,198 @@
+//! `[retry]`: the policies of automatic retries.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde::{Deserialize, Deserializer, de::Error};
+
+use super::values::{duration, durations, word};
+use crate::domain::{
+    death::Reason,
+    policy::{Delays, Policy, Via},
+};
+
+/// `[retry]`, `[retry.queues."GLOB"]`, and `[….reasons.REASON]` in both. What a table leaves out is as in the one
+/// around it.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RetryConfig {
+    /// How long to wait before each retry; an empty list means that nothing is retried. By default 10 s, 100 s and
+    /// 1000 s. Or:
+    #[serde(deserialize_with = "some_durations")]
+    pub delays: Option<Vec<Duration>>,
+    /// the first delay,
+    #[serde(deserialize_with = "some_duration")]
+    pub initial: Option<Duration>,
+    /// by which each next one is multiplied (by default 2),
+    pub factor: Option<f64>,
+    /// the longest delay (1 h),
+    #[serde(deserialize_with = "some_duration")]
+    pub max: Option<Duration>,
+    /// and how many retries there are (5).
+    pub attempts: Option<u32>,
+    /// Share of a delay, 0 to 1, by which it varies at random, both ways. By default 0.1.
+    #[serde(deserialize_with = "some_share")]
+    pub jitter: Option<f64>,
+    /// Where messages wait: `ledger`, the default, or `broker`.
+    #[serde(deserialize_with = "some_via")]
+    pub via: Option<Via>,
+    /// Whether consumers see the routing key of the first publish again. By default they see their queue's name.
+    pub keep_routing_key: Option<bool>,
+    /// By the reason of the death: `rejected`, `expired`, `maxlen`, `delivery_limit`, `unknown`.
+    pub reasons: BTreeMap<String, RetryConfig>,
+    /// By queue or glob, the most specific wins.
+    pub queues: BTreeMap<String, RetryConfig>,
+}
+
+impl RetryConfig {
+    /// The policies it describes; the first is the one of every queue.
+    ///
+    /// # Errors
+    /// Names the key and what it takes.
+    pub fn policies(&self) -> Result<Vec<Policy>, String> {
+        let default = Policy {
+            queues: Policy::EVERY_QUEUE.to_owned(),
+            reason: None,
+            delays: Delays::Listed([10, 100, 1000].map(Duration::from_secs).to_vec()),
+            jitter: 0.1,
+            via: Via::Ledger,
+            keep_routing_key: false,
+        };
+        let mut policies = self.with_reasons("retry", &default)?;
+        for (queues, config) in &self.queues {
+            let key = format!("retry.queues.{queues:?}");
+            if !config.queues.is_empty() {
+                return Err(format!("{key}.queues: there are no queues within queues"));
+            }
+            let around = Policy { queues: queues.clone(), ..policies[0].clone() };
+            policies.extend(config.with_reasons(&key, &around)?);
+        }
+        Ok(policies)
+    }
+
+    /// The policy of this table and those of its reasons.
+    fn with_reasons(&self, key: &str, around: &Policy) -> Result<Vec<Policy>, String> {
+        let mut policies = vec![self.policy(key, around)?];
+        for (reason, config) in &self.reasons {
+            let key = format!("{key}.reasons.{reason}");
+            if !config.queues.is_empty() || !config.reasons.is_empty() {
+                return Err(format!("{key}: there are no queues or reasons within reasons"));
+            }
+            let reason: Reason = reason.parse().map_err(|error| format!("{key}: {error}"))?;
+            let around = Policy { reason: Some(reason), ..policies[0].clone() };
+            policies.push(config.policy(&key, &around)?);
+        }
+        Ok(policies)
+    }
+
+    fn policy(&self, key: &str, around: &Policy) -> Result<Policy, String> {
+        let policy = Policy {
+            queues: around.queues.clone(),
+            reason: around.reason,
+            delays: self.delays(key)?.unwrap_or_else(|| around.delays.clone()),
+            jitter: self.jitter.unwrap_or(around.jitter),
+            via: self.via.unwrap_or(around.via),
+            keep_routing_key: self.keep_routing_key.unwrap_or(around.keep_routing_key),
+        };
+        policy.check().map_err(|error| format!("{key}: {error}"))?;
+        Ok(policy)
+    }
+
+    fn delays(&self, key: &str) -> Result<Option<Delays>, String> {
+        let grows = self.factor.is_some() || self.max.is_some() || self.attempts.is_some();
+        match (&self.delays, self.initial) {
+            (Some(_), Some(_)) => Err(format!("{key}: it takes delays or initial, not both")),
+            (_, None) if grows => Err(format!("{key}: factor, max and attempts belong to initial, which is not set")),
+            (None, Some(initial)) => Ok(Some(Delays::Growing {
+                initial,
+                factor: self.factor.unwrap_or(2.0),
+                max: self.max.unwrap_or(Duration::from_secs(60 * 60)),
+                attempts: self.attempts.unwrap_or(5),
+            })),
+            (delays, None) => Ok(delays.clone().map(Delays::Listed)),
+        }
+    }
+}
+
+fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    duration(deserializer).map(Some)
+}
+
+fn some_durations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Duration>>, D::Error> {
+    durations(deserializer).map(Some)
+}
+
+fn some_via<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Via>, D::Error> {
+    word(deserializer).map(Some)
+}
+
+fn some_share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    let share = f64::deserialize(deserializer)?;
+    if (0.0..=1.0).contains(&share) {
+        return Ok(Some(share));
+    }
+    Err(D::Error::custom(format!("{share} is out of range; it takes 0 to 1")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policies(text: &str) -> Result<Vec<Policy>, String> {
+        toml::from_str::<RetryConfig>(text).unwrap().policies()
+    }
+
+    fn seconds(delays: &Delays) -> Vec<u64> {
+        (1..).map_while(|n| delays.after(n)).map(|delay| delay.as_secs()).collect()
+    }
+
+    #[test]
+    fn three_retries_unless_told() {
+        let policies = policies("").unwrap();
+        assert_eq!((policies.len(), &*policies[0].queues, policies[0].jitter), (1, "*", 0.1));
+        assert_eq!(seconds(&policies[0].delays), [10, 100, 1000]);
+    }
+
+    #[test]
+    fn what_is_left_out_is_as_around_it() {
+        let policies = policies(
+            r#"
+            via = "broker"
+            jitter = 0.5
+            [reasons.expired]
+            delays = []
+            [queues."Texts.*"]
+            initial = "1s"
+            factor = 3.0
+            attempts = 3
+            [queues."Texts.*".reasons.maxlen]
+            jitter = 0.0
+            "#,
+        )
+        .unwrap();
+        let found: Vec<_> = policies
+            .iter()
+            .map(|policy| (&*policy.queues, policy.reason, seconds(&policy.delays), policy.jitter, policy.via))
+            .collect();
+        let expected = [
+            ("*", None, vec![10, 100, 1000], 0.5, Via::Broker),
+            ("*", Some(Reason::Expired), vec![], 0.5, Via::Broker),
+            ("Texts.*", None, vec![1, 3, 9], 0.5, Via::Broker),
+            ("Texts.*", Some(Reason::MaxLen), vec![1, 3, 9], 0.0, Via::Broker),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused_by_its_key() {
+        fn check(text: &str, parts: [&str; 2]) {
+            let error = policies(text).unwrap_err();
+            assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+        }
+        check("delays = [\"1s\"]\ninitial = \"1s\"", ["retry", "not both"]);
+        check("attempts = 3", ["retry", "initial"]);
+        check("[queues.a]\ninitial = \"1s\"\nfactor = 0.1", ["retry.queues.\"a\"", "1 to 1000"]);
+        check("[queues.a.queues.b]", ["retry.queues.\"a\".queues", "within"]);
+        check("[reasons.bored]", ["retry.reasons.bored", "rejected"]);
+        check("[reasons.expired.reasons.maxlen]", ["retry.reasons.expired", "within"]);
+    }
+}

@@ -1,0 +1,31 @@
+//! By which queue messages come in, and what that means for them.
+
+use super::super::policies::Policies;
+use crate::{
+    config::BrokerConfig,
+    domain::{death::Failure, policy::Ruling},
+};
+
+#[derive(Clone)]
+pub enum Door {
+    /// Dead letters as they died; the policies say what becomes of each.
+    DeadLetters(Policies),
+    /// Messages whose retries are used up.
+    Obituaries,
+}
+
+impl Door {
+    pub(super) fn queue<'a>(&self, config: &'a BrokerConfig) -> &'a str {
+        match self {
+            Self::DeadLetters(_) => &config.dead_letter_queue,
+            Self::Obituaries => &config.obituary_queue,
+        }
+    }
+
+    /// What the policy in force rules for a message; `None` where it is not asked.
+    pub(super) fn ruling(&self, failure: &Failure) -> Option<Ruling> {
+        let Self::DeadLetters(policies) = self else { return None };
+        let policy = failure.queue.as_ref().and_then(|queue| policies.book().find(queue, failure.reason).cloned());
+        Some(Ruling::new(policy, fastrand::f64()))
+    }
+}

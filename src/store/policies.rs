@@ -1,0 +1,128 @@
+//! Policies of automatic retries, as far as people have set them.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sqlx::FromRow;
+
+use super::{Store, StoreError, db::on, rows::parse};
+use crate::domain::{
+    actor::Actor,
+    death::Reason,
+    policy::{Delays, Origin, Policy, StandingPolicy},
+    time::Timestamp,
+};
+
+/// [`Delays`] as they are stored; times are milliseconds.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum StoredDelays {
+    Listed { delays: Vec<u64> },
+    Growing { initial: u64, factor: f64, max: u64, attempts: u32 },
+}
+
+#[derive(FromRow)]
+struct Row {
+    queues: String,
+    reason: String,
+    delays: String,
+    jitter: f64,
+    via: String,
+    keep_routing_key: bool,
+    set_by: String,
+    set_at: i64,
+}
+
+impl TryFrom<Row> for StandingPolicy {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let policy = Policy {
+            queues: row.queues,
+            reason: if row.reason.is_empty() { None } else { Some(parse("a reason", &row.reason)?) },
+            delays: read_delays(&row.delays)?,
+            jitter: row.jitter,
+            via: parse("a place to wait", &row.via)?,
+            keep_routing_key: row.keep_routing_key,
+        };
+        let origin = Origin::Person { by: Actor::named(row.set_by), at: Timestamp::from_micros(row.set_at) };
+        Ok(Self { policy, origin })
+    }
+}
+
+impl Store {
+    /// What people have set.
+    pub async fn policies(&self) -> Result<Vec<StandingPolicy>, StoreError> {
+        const SELECT: &str = "SELECT queues, reason, delays, jitter, via, keep_routing_key, set_by, set_at
+            FROM policies ORDER BY queues, reason";
+        let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
+        rows.into_iter().map(StandingPolicy::try_from).collect()
+    }
+
+    /// Sets the policy of these queues and this reason, in place of what was set before.
+    pub async fn set_policy(&self, policy: &Policy, by: &Actor, at: Timestamp) -> Result<(), StoreError> {
+        const SET: &str = "INSERT INTO policies
+            (queues, reason, delays, jitter, via, keep_routing_key, set_by, set_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (queues, reason) DO UPDATE SET
+            delays = excluded.delays, jitter = excluded.jitter, via = excluded.via,
+            keep_routing_key = excluded.keep_routing_key, set_by = excluded.set_by, set_at = excluded.set_at";
+        on!(self.db.writer(), |pool| sqlx::query(SET)
+            .bind(&*policy.queues)
+            .bind(reason_word(policy.reason))
+            .bind(write_delays(&policy.delays))
+            .bind(policy.jitter)
+            .bind(policy.via.as_str())
+            .bind(policy.keep_routing_key)
+            .bind(by.as_str())
+            .bind(at.as_micros())
+            .execute(pool)
+            .await
+            .map(drop)?);
+        Ok(())
+    }
+
+    /// Takes back what was set, so that the configuration or a wider policy is in force again. The answer is whether
+    /// there was anything.
+    pub async fn unset_policy(&self, queues: &str, reason: Option<Reason>) -> Result<bool, StoreError> {
+        const UNSET: &str = "DELETE FROM policies WHERE queues = $1 AND reason = $2";
+        let rows = on!(self.db.writer(), |pool| sqlx::query(UNSET)
+            .bind(queues)
+            .bind(reason_word(reason))
+            .execute(pool)
+            .await?
+            .rows_affected());
+        Ok(rows > 0)
+    }
+}
+
+const fn reason_word(reason: Option<Reason>) -> &'static str {
+    match reason {
+        Some(reason) => reason.as_str(),
+        None => "",
+    }
+}
+
+fn write_delays(delays: &Delays) -> String {
+    let millis = |delay: &Duration| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+    let stored = match delays {
+        Delays::Listed(delays) => StoredDelays::Listed { delays: delays.iter().map(millis).collect() },
+        Delays::Growing { initial, factor, max, attempts } => {
+            StoredDelays::Growing { initial: millis(initial), factor: *factor, max: millis(max), attempts: *attempts }
+        }
+    };
+    serde_json::json!(stored).to_string()
+}
+
+fn read_delays(text: &str) -> Result<Delays, StoreError> {
+    let stored = serde_json::from_str(text)
+        .map_err(|error| StoreError::Unreadable { what: "a policy's delays", why: error.to_string() })?;
+    Ok(match stored {
+        StoredDelays::Listed { delays } => Delays::Listed(delays.into_iter().map(Duration::from_millis).collect()),
+        StoredDelays::Growing { initial, factor, max, attempts } => Delays::Growing {
+            initial: Duration::from_millis(initial),
+            factor,
+            max: Duration::from_millis(max),
+            attempts,
+        },
+    })
+}

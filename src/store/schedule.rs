@@ -1,0 +1,69 @@
+//! Scheduling retries and taking them off again.
+
+use std::time::Duration;
+
+use sqlx::QueryBuilder;
+
+use super::{
+    StoreError,
+    columns::{self, Column},
+    db::{Tx, on},
+    id_list::push_ids,
+};
+use crate::domain::{letter::LetterId, time::Timestamp};
+
+/// Rows in one statement; five values each stay below SQLite's 32,766.
+const CHUNK: usize = 1_000;
+
+/// A retry that is about to be scheduled, in place of any that the letter has.
+pub(super) struct NewRetry {
+    pub(super) letter: LetterId,
+    pub(super) broker: String,
+    pub(super) due_at: Timestamp,
+    pub(super) queue: String,
+    pub(super) by: String,
+}
+
+pub(super) async fn schedule(tx: &mut Tx, retries: &[NewRetry]) -> Result<(), StoreError> {
+    // SQLite would take the ON of the last clause for a join's, were there no WHERE before it.
+    const UPSERT: [&str; 2] = [
+        "WITH new (letter_id, broker, due_at, queue, actor) AS (",
+        ") INSERT INTO retries (letter_id, broker, due_at, queue, actor, claims)
+        SELECT letter_id, broker, due_at, queue, actor, 0 FROM new WHERE true
+        ON CONFLICT (letter_id) DO UPDATE SET due_at = excluded.due_at, queue = excluded.queue,
+            actor = excluded.actor, claimed_until = NULL",
+    ];
+    for chunk in retries.chunks(CHUNK) {
+        let columns = vec![
+            Column::ids(chunk, |retry| retry.letter.as_uuid()),
+            Column::texts(chunk, |retry| &*retry.broker),
+            Column::numbers(chunk, |retry| retry.due_at.as_micros()),
+            Column::texts(chunk, |retry| &*retry.queue),
+            Column::texts(chunk, |retry| &*retry.by),
+        ];
+        columns::execute(tx, UPSERT, columns).await?;
+    }
+    Ok(())
+}
+
+/// `at once`, `in 1m 40s`.
+pub(super) fn in_time(delay: Duration) -> String {
+    if delay.is_zero() {
+        return "at once".to_owned();
+    }
+    // Nobody wants to know the jitter to the nanosecond.
+    let millis = Duration::from_millis(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
+    let whole = if delay < Duration::from_secs(10) { millis } else { Duration::from_secs(millis.as_secs()) };
+    format!("in {}", humantime::format_duration(whole))
+}
+
+pub(super) async fn unschedule(tx: &mut Tx, ids: &[LetterId]) -> Result<(), StoreError> {
+    for chunk in ids.chunks(CHUNK) {
+        on!(&mut *tx, |tx| {
+            let mut delete = QueryBuilder::new("DELETE FROM retries WHERE letter_id IN ");
+            push_ids(&mut delete, chunk);
+            delete.build().execute(&mut **tx).await?;
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! Waiting in the broker.
+
+use std::time::{Duration, Instant};
+
+use dead_letter_office::{
+    broker::{ConsumingSession, PublishOutcome, QueueConsumer, Received},
+    domain::{
+        death::Reason,
+        message::{Message, Properties},
+    },
+    failure,
+};
+use serde_json::json;
+
+use super::{LONG, SHORT, Sender, now, orders, outgoing};
+use crate::{
+    office::{
+        desk::{MAIN, PATIENCE, broker},
+        service::{DEAD_LETTERS, OBITUARIES, Service},
+    },
+    support::rabbit::{Options, Rabbit, Vhost},
+};
+
+/// How much later than asked for a message may come on a machine that is busy with other tests.
+const TOLERANCE: Duration = Duration::from_secs(5);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_message_waits_as_long_as_it_should() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let service = Service::start(&vhost, "orders").await;
+    let mut sender = Sender::at(&vhost).await;
+    for (long, short) in [(orders(), orders()), (orders().with_key("long"), orders().with_key("short"))] {
+        let begin = Instant::now();
+        sender.deliver(&long.after(LONG, now()), "long").await;
+        sender.deliver(&short.after(SHORT, now()), "short").await;
+        // The first does not hold up the second.
+        for (body, delay) in [("short", SHORT), ("long", LONG)] {
+            assert_eq!(service.work().await.data, body.as_bytes());
+            let waited = begin.elapsed();
+            assert!((delay..delay + TOLERANCE).contains(&waited), "{body}: {waited:?}");
+        }
+    }
+}
+
+/// `Message::default()` says nothing of whether it should outlive a restart.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_outlives_a_crash_of_the_broker() {
+    let Some(mut rabbit) = Rabbit::private(Options::default()) else { return };
+    let vhost = rabbit.vhost();
+    vhost.declare_queue("orders", json!({})).await;
+    let mut sender = Sender::at(&vhost).await;
+    let modes = [None, Some(1), Some(2)];
+    for destination in [orders(), orders().with_key("order.placed")] {
+        for delivery_mode in modes {
+            let properties = Properties { delivery_mode, ..Properties::default() };
+            let message = Message { properties, ..Message::default() };
+            let outcome = sender.send_message(&destination.clone().after(3 * LONG, now()), &message).await;
+            assert_eq!(outcome, PublishOutcome::Confirmed);
+        }
+    }
+    assert_eq!(vhost.depth("orders").await, 0);
+    rabbit.kill();
+    rabbit.start().await;
+    vhost.await_depth("orders", 6).await;
+    assert_eq!(vhost.depth(OBITUARIES).await, 0);
+}
+
+/// RabbitMQ up to 3.12 drops a message that it takes to go in a circle without ever being rejected.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_expires_again_and_again_goes_round_again_and_again() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let mut sender = Sender::at(&vhost).await;
+    let mut dead_letters = DeadLetters::of(&vhost).await;
+    let service = Service::start_with(&vhost, "orders", json!({"x-message-ttl": 1})).await;
+    for destination in [orders(), orders().with_key("order.placed")] {
+        service.receive(lapin::BasicProperties::default(), b"body").await;
+        for _ in 0..4 {
+            let dead = dead_letters.next().await;
+            let failure = failure::read(&dead);
+            assert_eq!((failure.queue.as_deref(), failure.reason), (Some("orders"), Reason::Expired));
+            let retry = outgoing(&destination.clone().after(SHORT / 10, now()), &dead);
+            assert_eq!(sender.send_together(vec![retry]).await, [PublishOutcome::Confirmed]);
+        }
+        assert_eq!(dead_letters.next().await.body, b"body");
+    }
+}
+
+/// The consumer of a virtual host's dead letters, as the office has it.
+struct DeadLetters {
+    _session: ConsumingSession,
+    consumer: QueueConsumer,
+}
+
+impl DeadLetters {
+    async fn of(vhost: &Vhost) -> Self {
+        let session = ConsumingSession::open(MAIN, &broker(vhost.amqp_url())).await.unwrap();
+        let consumer = session.consume(DEAD_LETTERS).await.unwrap();
+        Self { _session: session, consumer }
+    }
+
+    async fn next(&mut self) -> Message {
+        let received = tokio::time::timeout(PATIENCE, self.consumer.next()).await.expect("a dead letter");
+        let Ok(Received::Delivery(delivery)) = received else { panic!("no delivery: {received:?}") };
+        self.consumer.acknowledger().ack_through(delivery.tag).await.unwrap();
+        delivery.message
+    }
+}

@@ -1,0 +1,114 @@
+//! Deleting delay queues that nobody needs any more.
+
+use std::time::Duration;
+
+use dead_letter_office::{
+    broker::{Deletion, PublishOutcome},
+    domain::{message::Message, retry::Destination, time::Timestamp},
+    own_names,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{HOUR, SHORT, Sender, now, orders, outgoing};
+use crate::{
+    office::service::{Service, text, texts},
+    support::{
+        process::wait_until,
+        rabbit::{Rabbit, Vhost},
+    },
+};
+
+/// For how long messages are put into the same delay queue.
+const TERM: Duration = Duration::from_secs(7 * 24 * 3_600);
+
+async fn exists(vhost: &Vhost, queue: &str) -> bool {
+    let passive = lapin::options::QueueDeclareOptions { passive: true, ..Default::default() };
+    vhost.channel().await.queue_declare(queue.into(), passive, lapin::types::FieldTable::default()).await.is_ok()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_what_is_empty_and_out_of_use_is_deleted() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let service = Service::start(&vhost, "orders").await;
+    let mut sender = Sender::at(&vhost).await;
+    let (soon, later) = (now().plus(TERM), now().plus(3 * TERM));
+    for destination in [orders(), orders().with_key("order.placed")] {
+        let [empty, full] = [SHORT, HOUR].map(|delay| destination.clone().after(delay, now()));
+        let names = [&empty, &full].map(|destination| own_names::delay_queue(destination).unwrap());
+        for destination in [&empty, &full] {
+            sender.deliver(destination, "body").await;
+        }
+        service.work().await;
+        for now in [now(), soon] {
+            assert_eq!(sender.session.delete_delay_queue(&names[0], now).await, Deletion::Needed);
+        }
+        assert_eq!(sender.session.delete_delay_queue(&names[0], later).await, Deletion::Gone);
+        assert_eq!(sender.session.delete_delay_queue(&names[1], later).await, Deletion::Needed);
+        assert!(!exists(&vhost, &names[0]).await);
+        assert_eq!(vhost.depth(&names[1]).await, 1);
+
+        // What is gone already is gone, and what is published nonetheless is not lost.
+        assert_eq!(sender.session.delete_delay_queue(&names[0], later).await, Deletion::Gone);
+        sender.deliver(&empty, "body").await;
+        service.work().await;
+    }
+    assert_eq!(sender.session.delete_delay_queue("orders", later).await, Deletion::Needed);
+    assert!(exists(&vhost, "orders").await);
+}
+
+/// RabbitMQ confirms what it routes to a queue that it is about to delete, and loses it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deleting_beside_a_publisher_loses_nothing() {
+    const TERMS: u32 = 12;
+    const IN_EACH: usize = 25;
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let service = Service::start(&vhost, "orders").await;
+    let (mut sender, deleter) = (Sender::at(&vhost).await, Sender::at(&vhost).await);
+    let (time, sent) = (tokio::sync::watch::Sender::new(now()), CancellationToken::new());
+    let deleting = tokio::spawn(delete_at_once(deleter, time.subscribe(), sent.clone()));
+    for term in 0..TERMS {
+        let now = now().plus(TERM * term);
+        time.send_replace(now);
+        for n in 0..IN_EACH {
+            let message = Message { body: text(term as usize * IN_EACH + n).into(), ..Message::default() };
+            let window = vec![outgoing(&waiting(n, now), &message)];
+            assert_eq!(sender.send_together(window).await, [PublishOutcome::Confirmed]);
+        }
+    }
+    sent.cancel();
+    deleting.await.unwrap();
+    let mut arrived = service.work_on(TERMS as usize * IN_EACH).await;
+    arrived.sort();
+    assert_eq!(arrived, texts(0..TERMS as usize * IN_EACH));
+    let oldest = own_names::delay_queue(&waiting(0, now())).unwrap();
+    wait_until("the oldest to be deleted", HOUR, async || {
+        let last = now().plus(TERM * TERMS);
+        sender.session.delete_delay_queue(&oldest, last).await == Deletion::Gone
+    })
+    .await;
+}
+
+/// One time without a routing key of its own, one time with one.
+fn waiting(n: usize, now: Timestamp) -> Destination {
+    let destination = orders().after(SHORT / 10, now);
+    if n.is_multiple_of(2) { destination } else { destination.with_key("order.placed") }
+}
+
+/// Tries to delete every delay queue as soon as may be, again and again.
+async fn delete_at_once(deleter: Sender, time: tokio::sync::watch::Receiver<Timestamp>, done: CancellationToken) {
+    while !done.is_cancelled() {
+        let latest = *time.borrow();
+        let mut term = now();
+        while term <= latest {
+            for n in 0..2 {
+                let name = own_names::delay_queue(&waiting(n, term)).unwrap();
+                let deletion = deleter.session.delete_delay_queue(&name, latest).await;
+                assert!(!matches!(deletion, Deletion::Failed(_)), "{deletion:?}");
+            }
+            term = term.plus(TERM);
+        }
+        tokio::task::yield_now().await;
+    }
+}

@@ -1,0 +1,95 @@
+//! Every way of a message to its one queue: at once or after a delay, under the queue's name or a routing key of its
+//! own.
+
+mod delays;
+mod deletion;
+mod keys;
+mod losses;
+mod rights;
+
+use std::time::Duration;
+
+use dead_letter_office::{
+    broker::{PublishOutcome, PublishingSession},
+    domain::{
+        letter::LetterId,
+        message::Message,
+        retry::{Destination, OutgoingRetry},
+        time::Timestamp,
+    },
+    retry,
+};
+use serde_json::json;
+
+use super::{
+    desk::{MAIN, broker},
+    service::OBITUARIES,
+};
+use crate::support::rabbit::Vhost;
+
+const SHORT: Duration = Duration::from_millis(300);
+const LONG: Duration = Duration::from_millis(1_500);
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// Any moment will do.
+fn now() -> Timestamp {
+    Timestamp::from_seconds(1_900_000_000)
+}
+
+fn orders() -> Destination {
+    Destination::straight_to("orders")
+}
+
+/// Each way there is to the queue.
+fn every_way_to(queue: &str) -> [Destination; 4] {
+    let at_once = [Destination::straight_to(queue), Destination::straight_to(queue).with_key("order.placed")];
+    let [straight, keyed] = at_once.clone().map(|destination| destination.after(SHORT, now()));
+    let [at_once, at_once_keyed] = at_once;
+    [at_once, at_once_keyed, straight, keyed]
+}
+
+/// Somebody who sends messages back as the office does.
+struct Sender {
+    session: PublishingSession,
+}
+
+impl Sender {
+    async fn at(vhost: &Vhost) -> Self {
+        vhost.declare_queue(OBITUARIES, json!({})).await;
+        Self::known_as(vhost.amqp_url()).await
+    }
+
+    /// At the virtual host and as the user of that URL.
+    async fn known_as(url: String) -> Self {
+        Self { session: PublishingSession::open(MAIN, &broker(url)).await.unwrap() }
+    }
+
+    async fn send(&mut self, destination: &Destination, body: &str) -> PublishOutcome {
+        self.send_message(destination, &Message { body: body.into(), ..Message::default() }).await
+    }
+
+    async fn send_message(&mut self, destination: &Destination, message: &Message) -> PublishOutcome {
+        self.send_together(vec![outgoing(destination, message)]).await.remove(0)
+    }
+
+    async fn send_together(&mut self, window: Vec<OutgoingRetry>) -> Vec<PublishOutcome> {
+        self.session.lanes().next().unwrap().publish(window).await
+    }
+
+    /// The same, for what the broker has to take.
+    async fn deliver(&mut self, destination: &Destination, body: &str) {
+        assert_eq!(self.send(destination, body).await, PublishOutcome::Confirmed, "{destination:?}");
+    }
+}
+
+fn outgoing(destination: &Destination, message: &Message) -> OutgoingRetry {
+    let (id, queue) = (LetterId::from_uuid(uuid::Uuid::now_v7()), &*destination.queue);
+    OutgoingRetry { id, destination: destination.clone(), message: retry::outgoing(id, message, Some(queue), queue, 1) }
+}
+
+fn why(outcome: PublishOutcome) -> String {
+    match outcome {
+        PublishOutcome::Failed(why) => why,
+        other => panic!("it should have failed and is {other:?}"),
+    }
+}
