@@ -15,6 +15,13 @@ pub const ATTEMPTS: &str = "dlo-attempts";
 /// The queue those attempts belong to.
 pub const QUEUE: &str = "dlo-queue";
 
+/// Where it was first published. RabbitMQ forgets that with the first retry; only what waits in RabbitMQ needs these two,
+/// for the ledger remembers the others.
+pub const EXCHANGE: &str = "dlo-exchange";
+pub const ROUTING_KEY: &str = "dlo-routing-key";
+/// Why it failed; it makes a message an obituary.
+pub const REASON: &str = "dlo-reason";
+
 /// The letter this message has been before.
 pub fn dlo_id(headers: &FieldTable) -> Option<LetterId> {
     headers.get_str(ID)?.parse().ok()
@@ -31,6 +38,16 @@ pub fn dlo_attempts(headers: &FieldTable, queue: &str) -> Option<u64> {
         return None;
     }
     headers.get_str(ATTEMPTS)?.parse().ok()
+}
+
+/// The exchange and routing key it was first published with.
+pub fn dlo_address(headers: &FieldTable) -> Option<(&str, &str)> {
+    Some((headers.get_str(EXCHANGE)?, headers.get_str(ROUTING_KEY)?))
+}
+
+pub fn write_address(headers: &mut FieldTable, exchange: &str, routing_key: &str) {
+    headers.set(EXCHANGE, FieldValue::string(exchange));
+    headers.set(ROUTING_KEY, FieldValue::string(routing_key));
 }
 
 /// Marks a message as `id` on its way to `queue`, where it has failed `attempts` times.

@@ -6,10 +6,12 @@ use dead_letter_office::{
     broker::health::BrokerBoard,
     clock::Clock,
     config::{BrokerConfig, IntakeConfig, values::Secret},
+    domain::policy::Policy,
     metrics::Metrics,
     pipeline::{
-        intake::Intake,
+        intake::{Door, Intake},
         news::News,
+        policies::Policies,
         scheduler::{Bell, Scheduler},
     },
     store::Store,
@@ -57,17 +59,33 @@ pub fn broker_config(vhost: &Vhost) -> BrokerConfig {
     BrokerConfig { url: Secret::new(vhost.amqp_url()), ..BrokerConfig::default() }
 }
 
+/// An intake of obituaries.
 pub fn intake(vhost: &Vhost, ledger: &Ledger) -> Intake {
+    worker(vhost, ledger, Door::Obituaries)
+}
+
+/// A retrier, which takes dead letters in and has `policies` say what becomes of them.
+pub fn retrier(vhost: &Vhost, ledger: &Ledger, policies: Policies) -> Intake {
+    worker(vhost, ledger, Door::DeadLetters(policies))
+}
+
+fn worker(vhost: &Vhost, ledger: &Ledger, door: Door) -> Intake {
     Intake {
         broker: BROKER.to_owned(),
         config: broker_config(vhost),
+        doors: vec![door],
         batching: IntakeConfig::default(),
         store: Arc::clone(&ledger.store),
         board: board(),
         clock: Clock::system(),
         metrics: Metrics::default(),
         news: News::default(),
+        bell: Bell::default(),
     }
+}
+
+pub fn policies(ledger: &Ledger, policies: Vec<Policy>) -> Policies {
+    Policies::new(policies, Arc::clone(&ledger.store), Clock::system())
 }
 
 pub fn scheduler(vhost: &Vhost, ledger: &Ledger) -> Scheduler {
@@ -75,6 +93,7 @@ pub fn scheduler(vhost: &Vhost, ledger: &Ledger) -> Scheduler {
         broker: BROKER.to_owned(),
         config: broker_config(vhost),
         store: Arc::clone(&ledger.store),
+        policies: policies(ledger, Vec::new()),
         board: board(),
         clock: Clock::system(),
         metrics: Metrics::default(),

@@ -9,9 +9,11 @@
     reason = "in a benchmark a panic that says what was expected is the error handling, and printing is its purpose"
 )]
 
+mod backoff;
 mod broker;
 mod intake;
 mod ledger;
+mod letters;
 mod pages;
 mod retry;
 
@@ -32,6 +34,9 @@ fn main() {
     }
     if runs("retry") {
         runtime.block_on(retry::run());
+    }
+    if runs("backoff") {
+        runtime.block_on(backoff::run());
     }
     if runs("pages") {
         runtime.block_on(pages::run());

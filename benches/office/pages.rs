@@ -5,21 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use dead_letter_office::{
-    domain::{
-        death::{Failure, Reason},
-        letter::{Importance, LetterId},
-        message::Message,
-        time::Timestamp,
-    },
-    store::{Arrival, Fingerprint, IntakeBatch, Settled},
-};
 use reqwest::Client;
-use uuid::Uuid;
 
 use crate::{
     MESSAGES, broker,
-    ledger::{BROKER, Ledger},
+    ledger::Ledger,
+    letters::store_letters,
     support::{
         postgres::Postgres,
         process::{Leash, Leashed, wait_until},
@@ -176,52 +167,4 @@ impl Server {
 
 fn queue(number: u32) -> String {
     format!("service-{}.events", number / 4 % QUEUES)
-}
-
-/// Stores letters, one a second until now, each failed in the queue that `queue` names for it.
-pub async fn store_letters(ledger: &Ledger, letters: u32, queue: impl Fn(u32) -> String) {
-    const BATCH: u32 = 1_000;
-    let now = dead_letter_office::clock::Clock::system().now();
-    for first in (0..letters).step_by(BATCH as usize) {
-        let arrivals: Vec<Arrival> = (first..letters.min(first + BATCH))
-            .map(|number| {
-                let received_at = now.minus(Duration::from_secs(u64::from(letters - number)));
-                arrival(number, queue(number), received_at)
-            })
-            .collect();
-        let id = Uuid::now_v7();
-        let batch = IntakeBatch {
-            id,
-            broker: BROKER,
-            queue: "dlo.obituaries",
-            recorded_at: now,
-            arrivals: &arrivals,
-            settled: Settled::default(),
-        };
-        ledger.store.record(&batch).await.expect("recorded");
-        ledger.store.settle(&[id]).await.expect("settled");
-    }
-}
-
-fn arrival(number: u32, queue: String, received_at: Timestamp) -> Arrival {
-    Arrival {
-        id: LetterId::from_uuid(Uuid::now_v7()),
-        returning: None,
-        fingerprint: Fingerprint(u128::from(number)),
-        redelivered: false,
-        received_at,
-        failure: Failure {
-            queue: Some(queue),
-            reason: Reason::Rejected,
-            exchange: "events".to_owned(),
-            routing_key: "order.placed".to_owned(),
-            attempts: 1,
-            first_failed_at: Some(received_at),
-        },
-        ruling: None,
-        importance: Importance::ALL[number as usize % Importance::ALL.len()],
-        importance_by: "default",
-        message: Message { body: broker::body(number), ..Message::default() },
-        remarks: Vec::new(),
-    }
 }

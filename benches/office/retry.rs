@@ -1,24 +1,16 @@
 //! Publishing due retries against RabbitMQ's shovel with the same messages.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use dead_letter_office::{
-    domain::{
-        actor::Actor,
-        command::Command,
-        filter::{LetterFilter, PageRequest, Sort},
-        letter::LetterId,
-        time::Timestamp,
-    },
-    store::Order,
-};
+use dead_letter_office::domain::time::Timestamp;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     MESSAGES, broker,
     ledger::{self, Ledger},
-    line, pages,
+    letters::{ids_of_all, schedule, store_letters},
+    line,
     support::{
         postgres::Postgres,
         rabbit::{Rabbit, Vhost},
@@ -55,7 +47,7 @@ async fn declare_target(vhost: &Vhost, queue_type: &str) {
 async fn retry(rabbit: &Rabbit, queue_type: &str, ledger: &Ledger) -> f64 {
     let vhost = rabbit.vhost();
     declare_target(&vhost, queue_type).await;
-    pages::store_letters(ledger, MESSAGES, |_| TARGET.to_owned()).await;
+    store_letters(ledger, MESSAGES, |_| TARGET.to_owned()).await;
     schedule_all(ledger).await;
     let stop = CancellationToken::new();
     let begun = Instant::now();
@@ -70,17 +62,7 @@ async fn retry(rabbit: &Rabbit, queue_type: &str, ledger: &Ledger) -> f64 {
 }
 
 async fn schedule_all(ledger: &Ledger) {
-    let filter = LetterFilter::default();
-    let mut page = PageRequest { sort: Sort::Oldest, after: None, limit: 5_000 };
-    loop {
-        let letters = ledger.store.letters(&filter, &page).await.expect("a page");
-        let ids: Vec<LetterId> = letters.items.iter().map(|letter| letter.id).collect();
-        let command = Command::Retry { delay: Duration::ZERO, queue: None };
-        let order = Order { ids: &ids, command: &command, by: &Actor::local(), at: Timestamp::from_micros(1) };
-        ledger.store.act(&order).await.expect("scheduled");
-        page.after = letters.next;
-        if page.after.is_none() {
-            return;
-        }
+    for ids in ids_of_all(ledger, 5_000).await {
+        schedule(ledger, &ids, Timestamp::from_micros(1)).await;
     }
 }

@@ -129,3 +129,10 @@ CREATE TABLE retry_counts (
     exhausted BIGINT NOT NULL, -- and that many became letters.
     PRIMARY KEY (broker, queue, day, failures)
 );
+
+-- Queues in RabbitMQ that messages wait in; no broker tells which there are.
+CREATE TABLE delay_queues (
+    broker TEXT NOT NULL,
+    name TEXT NOT NULL,
+    PRIMARY KEY (broker, name)
+);

@@ -20,6 +20,7 @@ use crate::{
     domain::broker::ConnectionState,
     metrics::Metrics,
     pipeline::{
+        delay_queues::DelayQueues,
         healing::Healing,
         intake::{Door, Intake},
         news::{News, watch_ledger},
@@ -76,12 +77,20 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
                 broker: name.clone(),
                 config: broker.clone(),
                 store: Arc::clone(&office.store),
+                policies: office.policies.clone(),
                 board: office.board.clone(),
                 clock: office.clock.clone(),
                 metrics: office.metrics.clone(),
                 news: office.news.clone(),
                 bell: office.bell.clone(),
             };
+            let delay_queues = DelayQueues {
+                broker: name.clone(),
+                config: broker.clone(),
+                store: Arc::clone(&office.store),
+                clock: office.clock.clone(),
+            };
+            lifecycle.spawn("delay queues", delay_queues.run(lifecycle.stopping()));
             lifecycle.spawn("scheduler", scheduler.run(lifecycle.stopping()));
         }
     }

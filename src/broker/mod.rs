@@ -46,6 +46,8 @@ pub enum SessionError {
     Refused { what: String, source: lapin::Error },
     #[error("{0:?} is too long to be a name in AMQP: it takes 255 bytes")]
     Name(String),
+    #[error("there is no queue without a name")]
+    NoName,
     #[error("the broker cancelled the consumer of {queue}: the queue was deleted, or its node went away")]
     Cancelled { queue: String },
     #[error("the connection was lost: {0}")]

@@ -184,22 +184,33 @@ pub struct Ruling {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It goes back by itself.
-    Retry { delay: Duration, via: Via },
+    Retry { delay: Duration },
     /// It is a person's turn.
     Exhausted,
 }
 
 impl Ruling {
-    pub const fn new(policy: Option<Arc<StandingPolicy>>, random: f64) -> Self {
-        Self { policy, random }
+    /// `random` is from 0 to 1. In RabbitMQ each delay is a queue of its own, so there it has five steps only.
+    pub fn new(policy: Option<Arc<StandingPolicy>>, random: f64) -> Self {
+        let ruling = Self { policy, random };
+        let random = if ruling.via() == Via::Broker { (random * 4.0).round() / 4.0 } else { random };
+        Self { random, ..ruling }
+    }
+
+    /// Where messages of this policy wait.
+    pub fn via(&self) -> Via {
+        self.policy.as_ref().map_or(Via::Ledger, |standing| standing.policy.via)
+    }
+
+    pub fn keeps_routing_key(&self) -> bool {
+        self.policy.as_ref().is_some_and(|standing| standing.policy.keep_routing_key)
     }
 
     /// After its `failures`th failure, counted from 1.
     pub fn verdict(&self, failures: u64) -> Verdict {
         let policy = self.policy.as_ref().map(|standing| &standing.policy);
-        policy
-            .and_then(|policy| Some(Verdict::Retry { delay: policy.delay(failures, self.random)?, via: policy.via }))
-            .unwrap_or(Verdict::Exhausted)
+        let delay = policy.and_then(|policy| policy.delay(failures, self.random));
+        delay.map_or(Verdict::Exhausted, |delay| Verdict::Retry { delay })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{actor::Actor, letter::LetterId, message::Message, time::Timestamp};
+use super::{actor::Actor, death::Reason, letter::LetterId, message::Message, time::Timestamp};
 
 /// A letter whose retry has been claimed for publishing by one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,8 +10,11 @@ pub struct ClaimedRetry {
     pub id: LetterId,
     /// The queue it goes to.
     pub queue: String,
-    /// The queue it failed in.
+    /// The queue it failed in, and why.
     pub failed_queue: Option<String>,
+    pub reason: Reason,
+    /// The one it was first published with, as far as known.
+    pub routing_key: String,
     /// Who asked for it.
     pub by: Actor,
     pub attempts: u64,

@@ -23,6 +23,7 @@ pub(super) fn read(evidence: &Evidence) -> Option<Told> {
         routing_key: Some(evidence.message.routing_key.clone()),
         attempts: evidence.number("MT-Fault-RetryCount").map(|retries| retries.saturating_add(1)),
         published: Some(reason(evidence)),
+        ..Told::default()
     })
 }
 

@@ -18,6 +18,7 @@ mod machinery;
 mod masstransit;
 mod moleculer;
 mod nservicebus;
+mod obituary;
 mod rascal;
 mod rebus;
 mod site;
@@ -48,6 +49,7 @@ type Reader = fn(&Evidence) -> Option<Told>;
 
 /// In the order in which they are recognised. Frameworks that only reject are not here.
 const READERS: &[Reader] = &[
+    obituary::read,
     easynetq::read,
     nservicebus::read,
     masstransit::read,
@@ -84,15 +86,24 @@ pub fn read(message: &Message) -> Failure {
 
 fn failure(message: &Message, deaths: &[Death], told: Told, site: Option<&Death>) -> Failure {
     let queue = told.queue.or_else(|| site.map(|death| death.queue.clone()));
-    let exchange = told.exchange.or_else(|| site.map(|death| death.exchange.clone()));
-    let routing_key = told.routing_key.or_else(|| site.and_then(|death| death.routing_keys.first().cloned()));
+    let first_address = own_headers::dlo_address(&message.headers)
+        .filter(|_| queue.as_deref() == own_headers::dlo_queue(&message.headers))
+        .map(|(exchange, routing_key)| (exchange.to_owned(), routing_key.to_owned()));
+    let (first_exchange, first_key) = first_address.unzip();
+    let exchange = told.exchange.or(first_exchange).or_else(|| site.map(|death| death.exchange.clone()));
+    let routing_key =
+        told.routing_key.or(first_key).or_else(|| site.and_then(|death| death.routing_keys.first().cloned()));
     let deaths_there = deaths.iter().filter(|death| Some(&death.queue) == queue.as_ref());
     let attempts = told.attempts.or_else(|| site.map(|death| death.count)).unwrap_or(1);
     Failure {
         reason: told.published.or_else(|| site.map(reason)).unwrap_or_default(),
         exchange: exchange.unwrap_or_else(|| message.exchange.clone()),
         routing_key: routing_key.unwrap_or_else(|| message.routing_key.clone()),
-        attempts: with_earlier_rounds(attempts, &message.headers, queue.as_deref()),
+        attempts: if told.counts_all {
+            attempts.clamp(1, xdeath::MAX_COUNT)
+        } else {
+            with_earlier_rounds(attempts, &message.headers, queue.as_deref())
+        },
         first_failed_at: deaths_there.filter_map(|death| death.first_at).min(),
         queue,
     }

@@ -13,6 +13,8 @@ pub(super) struct Told {
     pub attempts: Option<u64>,
     /// The reason, where the framework published this message itself instead of rejecting the one it failed on.
     pub published: Option<Reason>,
+    /// `attempts` are all there were; our own header has been counted in.
+    pub counts_all: bool,
 }
 
 impl Told {

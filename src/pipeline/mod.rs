@@ -3,6 +3,7 @@
 //! Effects always in this order: commit, then acknowledge; confirm, then mark. A crash anywhere means "again", never
 //! "lost". This floor knows the ledger and the brokers; it knows no HTTP.
 
+pub mod delay_queues;
 pub mod healing;
 mod ids;
 pub mod intake;

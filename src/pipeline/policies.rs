@@ -47,6 +47,11 @@ impl Policies {
         Arc::clone(&self.book.borrow())
     }
 
+    /// Whether consumers of `queue` see the routing key of the first publish again.
+    pub fn keeps_routing_key(&self, queue: &str, reason: Reason) -> bool {
+        self.book.borrow().find(queue, reason).is_some_and(|standing| standing.policy.keep_routing_key)
+    }
+
     /// Reads what people have set.
     pub async fn reload(&self) -> Result<(), StoreError> {
         let book = PolicyBook::new(&self.configured, self.store.policies().await?);

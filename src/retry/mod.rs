@@ -4,7 +4,9 @@
 //! limits of AMQP. It must never know when a retry is due, nor how it is published.
 
 mod limits;
+mod obituary;
 mod outgoing;
 
 pub use limits::check;
+pub use obituary::obituary;
 pub use outgoing::outgoing;

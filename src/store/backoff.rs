@@ -7,8 +7,8 @@ use super::{
     db::Tx,
     history::{self, NewEntry},
     record::Arrival,
-    schedule::{self, NewRetry},
     retry_counts::RetryTally,
+    schedule::{self, NewRetry},
 };
 use crate::domain::{
     actor::Actor,
@@ -33,7 +33,7 @@ impl<'a> Failed<'a> {
     pub(super) fn new(letter: LetterId, arrival: &'a Arrival, failures: u64) -> Self {
         let verdict = arrival.ruling.as_ref().map(|ruling| ruling.verdict(failures));
         let delay = match verdict {
-            Some(Verdict::Retry { delay, .. }) => Some(delay),
+            Some(Verdict::Retry { delay }) => Some(delay),
             Some(Verdict::Exhausted) | None => None,
         };
         Self { letter, arrival, failures, delay, is_scheduled: false }

@@ -14,6 +14,7 @@ mod columns;
 mod commands;
 mod counts;
 mod db;
+mod delay_queues;
 mod facets;
 mod finished;
 mod healed;

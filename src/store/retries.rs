@@ -9,15 +9,9 @@ use super::{
     Store, StoreError,
     db::{Either, Sql, Tx, on},
     id_list::push_ids,
-    rows::{ContentsRow, bigint},
+    rows::{ContentsRow, bigint, parse},
 };
-use crate::domain::{
-    actor::Actor,
-    letter::LetterId,
-    message::Message,
-    retry::ClaimedRetry,
-    time::Timestamp,
-};
+use crate::domain::{actor::Actor, letter::LetterId, message::Message, retry::ClaimedRetry, time::Timestamp};
 
 /// Ids in one statement.
 const CHUNK: usize = 1_000;
@@ -38,6 +32,8 @@ struct ClaimRow {
     id: Uuid,
     queue: String,
     failed_queue: String,
+    reason: String,
+    routing_key: String,
     actor: String,
     attempts: i64,
     due_at: i64,
@@ -45,18 +41,22 @@ struct ClaimRow {
     claims: i64,
 }
 
-impl From<ClaimRow> for ClaimedRetry {
-    fn from(row: ClaimRow) -> Self {
-        Self {
+impl TryFrom<ClaimRow> for ClaimedRetry {
+    type Error = StoreError;
+
+    fn try_from(row: ClaimRow) -> Result<Self, StoreError> {
+        Ok(Self {
             id: LetterId::from_uuid(row.id),
             queue: row.queue,
+            reason: parse("a reason", &row.reason)?,
+            routing_key: row.routing_key,
             failed_queue: Some(row.failed_queue).filter(|queue| !queue.is_empty()),
             by: Actor::named(row.actor),
             attempts: row.attempts.unsigned_abs(),
             due_at: Timestamp::from_micros(row.due_at),
             size: row.size.unsigned_abs(),
             claimed_before: row.claims > 1,
-        }
+        })
     }
 }
 
@@ -162,7 +162,8 @@ impl Store {
 }
 
 async fn claimed(tx: &mut Tx, ids: &[LetterId]) -> Result<Vec<ClaimedRetry>, StoreError> {
-    const SELECT: &str = "SELECT l.id, r.queue, f.queue AS failed_queue, r.actor, l.attempts, r.due_at, l.size,
+    const SELECT: &str =
+        "SELECT l.id, r.queue, f.queue AS failed_queue, f.reason, l.routing_key, r.actor, l.attempts, r.due_at, l.size,
         r.claims FROM retries r JOIN letters l ON l.id = r.letter_id JOIN facets f ON f.id = l.facet_id
         WHERE r.letter_id IN ";
     let mut claimed = Vec::with_capacity(ids.len());
@@ -172,7 +173,9 @@ async fn claimed(tx: &mut Tx, ids: &[LetterId]) -> Result<Vec<ClaimedRetry>, Sto
             push_ids(&mut query, chunk);
             query.build_query_as().fetch_all(&mut **tx).await?
         });
-        claimed.extend(rows.into_iter().map(ClaimedRetry::from));
+        for row in rows {
+            claimed.push(row.try_into()?);
+        }
     }
     Ok(claimed)
 }

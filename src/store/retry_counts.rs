@@ -91,6 +91,21 @@ struct Row {
 }
 
 impl Store {
+    /// Adds what became of messages that waited in RabbitMQ and that the ledger has not seen.
+    pub async fn add_retry_counts(&self, counts: &[RetryCounts], at: Timestamp) -> Result<(), StoreError> {
+        let mut tally = RetryTally::default();
+        for counts in counts {
+            let queue = counts.queue.as_deref().unwrap_or_default();
+            let entry = tally.entry(&counts.broker, queue, at, counts.failures);
+            entry.failed += bigint(counts.failed);
+            entry.retried += bigint(counts.retried);
+            entry.exhausted += bigint(counts.exhausted);
+        }
+        let mut tx = self.db.begin().await?;
+        tally.apply(&mut tx).await?;
+        tx.commit().await
+    }
+
     /// What became of automatic retries since the day of `since`, by broker, queue and number of failures.
     pub async fn retry_counts(&self, since: Timestamp) -> Result<Vec<RetryCounts>, StoreError> {
         const SELECT: &str = "SELECT broker, queue, failures, CAST(sum(failed) AS BIGINT) AS failed,

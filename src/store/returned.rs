@@ -16,8 +16,8 @@ use super::{
     history::{self, NewEntry},
     id_list::push_ids,
     record::{Arrival, IntakeBatch, facet},
-    schedule::unschedule,
     rows::{ContentsRow, bigint, remarks_to_string},
+    schedule::unschedule,
     standing::{self, Standing},
     tally::Tally,
 };

@@ -88,6 +88,10 @@ impl Declarer {
     }
 
     async fn bind_target(&mut self, target: &str, exchange: &str) -> Result<(), SessionError> {
+        // To bind, no name means the queue that the channel has declared last.
+        if target.is_empty() {
+            return Err(SessionError::NoName);
+        }
         self.bind(target, exchange).await.map_err(|error| match error {
             SessionError::Refused { source, .. } if is_not_found(&source) => {
                 SessionError::Refused { what: format!("there is no queue {target}"), source }

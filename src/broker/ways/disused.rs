@@ -2,7 +2,7 @@
 
 use lapin::{
     Channel,
-    options::{QueueDeclareOptions, QueueDeleteOptions},
+    options::{ExchangeDeleteOptions, QueueDeclareOptions, QueueDeleteOptions},
     types::FieldTable,
 };
 
@@ -24,29 +24,46 @@ impl Declarer {
     /// RabbitMQ itself refuses to delete a queue with a message in it; asking first spares it the refusal.
     pub async fn delete_if_empty(&mut self, name: &str) -> Deletion {
         match self.try_delete(name).await {
-            Ok(true) => Deletion::Gone,
-            Ok(false) => Deletion::Needed,
-            Err(SessionError::Refused { source, .. }) if is_not_found(&source) => Deletion::Gone,
+            Ok(deletion) => deletion,
             Err(SessionError::Refused { source, .. }) if has_code(&source, PRECONDITION_FAILED) => Deletion::Needed,
             Err(error) => Deletion::Failed(error.to_string()),
         }
     }
 
-    async fn try_delete(&mut self, name: &str) -> Result<bool, SessionError> {
+    async fn try_delete(&mut self, name: &str) -> Result<Deletion, SessionError> {
+        match self.has_content(name).await {
+            Ok(true) => return Ok(Deletion::Needed),
+            Ok(false) => self.delete_queue(name).await?,
+            Err(SessionError::Refused { source, .. }) if is_not_found(&source) => {}
+            Err(error) => return Err(error),
+        }
+        self.delete_front(name).await?;
+        Ok(Deletion::Gone)
+    }
+
+    async fn has_content(&mut self, name: &str) -> Result<bool, SessionError> {
         let queue = short(name)?;
         let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
         let looking = async |channel: Channel| channel.queue_declare(queue, passive, FieldTable::default()).await;
         let found = self.step(&format!("looking at queue {name}"), looking).await?;
-        if found.message_count() > 0 || found.consumer_count() > 0 {
-            return Ok(false);
-        }
+        Ok(found.message_count() > 0 || found.consumer_count() > 0)
+    }
+
+    async fn delete_queue(&mut self, name: &str) -> Result<(), SessionError> {
         let queue = short(name)?;
         let careful = QueueDeleteOptions { if_unused: true, if_empty: true, ..QueueDeleteOptions::default() };
         let deleting = async |channel: Channel| channel.queue_delete(queue, careful).await;
-        self.step(&format!("deleting queue {name}"), deleting).await?;
-        Ok(true)
+        self.step(&format!("deleting queue {name}"), deleting).await.map(drop)
+    }
+
+    /// The exchange in front of a delay queue where a routing key is kept. To delete one that never was is no mistake.
+    async fn delete_front(&mut self, name: &str) -> Result<(), SessionError> {
+        let exchange = short(name)?;
+        let careful = ExchangeDeleteOptions { if_unused: true, ..ExchangeDeleteOptions::default() };
+        let deleting = async |channel: Channel| channel.exchange_delete(exchange, careful).await;
+        self.step(&format!("deleting exchange {name}"), deleting).await
     }
 }
 
-/// There is a message or a consumer.
+/// There is a message, a consumer or a binding.
 const PRECONDITION_FAILED: u16 = 406;

@@ -7,21 +7,21 @@
 //! | a queue, after a delay | the default exchange | `dlo.delay.<ms>.<term>.<queue>`, `dlo.back.<queue>` |
 //! | both | exchange `dlo.delay.keyed.<ms>.<term>.<queue>` | the queue of that name, `dlo.back.<queue>` |
 //!
-//! `dlo.to.<queue>` and `dlo.back.<queue>` are fanout exchanges bound to that queue alone. They are two, since a message
-//! that goes at once has to be returned when its queue is gone, while one that comes out of a delay queue can be
-//! returned to nobody: `dlo.back.<queue>` therefore has the alternate exchange `dlo.astray`, which is bound to the
+//! `dlo.to.<queue>` and `dlo.back.<queue>` are fanout exchanges bound to that queue alone. They are two, since a
+//! message that goes at once has to be returned when its queue is gone, while one that comes out of a delay queue can
+//! be returned to nobody: `dlo.back.<queue>` therefore has the alternate exchange `dlo.astray`, which is bound to the
 //! obituary queue. With one exchange for both, nothing would ever be unroutable.
 //!
-//! All of it is durable, and declared when it is first needed in a session. A binding goes with the queue, so that of
-//! the target is made anew with each window of messages that wait for it: a target that was deleted and declared again
-//! meanwhile gets them. One that is deleted and declared again *after* that and before the delay ends does not: they
-//! become obituaries.
+//! All of it is durable, and declared when it is first needed in a session, also with `declare = false`: nobody else
+//! could know the names. A binding goes with its queue, so that of the target is made anew with each window of messages
+//! that wait for it: a target that was deleted and declared again meanwhile gets them. One that is deleted and declared
+//! again *after* that and before the delay ends does not: they become obituaries.
 //!
 //! # What has waited may be lost
 //! RabbitMQ dead-letters from a classic queue without confirms, in all versions. When the delay ends and the target is
-//! full and refuses (`overflow: reject-publish`), the message is gone and nobody is told. One with `drop-head` drops its
-//! oldest message instead. The node may also die between taking the message out of the delay queue and putting it into
-//! the target. A wait in the ledger has none of this, for what is published from there is confirmed.
+//! full and refuses (`overflow: reject-publish`), the message is gone and nobody is told. One with `drop-head` drops
+//! its oldest message instead. The node may also die between taking the message out of the delay queue and putting it
+//! into the target. A wait in the ledger has none of this, for what is published from there is confirmed.
 //!
 //! # Rights
 //! Beside those of the office itself:
@@ -29,8 +29,8 @@
 //! - write: the target queues and the obituary queue, for binding them; `amq.default`
 //!
 //! # Costs
-//! A queue for each delay, target and term, and one or two exchanges for each target. Delay queues that are
-//! [out of use](crate::own_names::is_out_of_use) can be deleted; the exchanges stay, since deleting one under a
+//! A queue for each delay, target and term, and one or two exchanges for each target. Delay queues that are [out of
+//! use](crate::own_names::is_out_of_use) can be deleted. The exchanges of the targets stay: to delete one under a
 //! publisher closes his channel.
 
 mod declaring;
@@ -68,13 +68,15 @@ impl Ways {
 
     /// Sees to it that `ways` can be gone. Those that cannot are told with what is to become of their messages.
     pub async fn open<'a>(&self, ways: impl Iterator<Item = &'a Way<'a>>) -> HashMap<&'a str, PublishOutcome> {
-        let mut seen = HashSet::new();
-        let mut blocked = HashMap::new();
+        let (mut seen, mut blocked) = (HashSet::new(), HashMap::new());
+        let mut silent = false;
         for way in ways {
-            let Some(name) = way.declared() else { continue };
-            if seen.insert(name)
-                && let Err(error) = self.state.lock().await.open(way, name).await
-            {
+            let Some(name) = way.declared().filter(|name| seen.insert(*name)) else { continue };
+            // A broker that answers nothing is waited for once in a window.
+            if silent {
+                blocked.insert(name, PublishOutcome::NotSent);
+            } else if let Err(error) = self.state.lock().await.open(way, name).await {
+                silent = matches!(error, SessionError::Timeout { .. });
                 blocked.insert(name, outcome(&error));
             }
         }
@@ -112,8 +114,13 @@ impl State {
 /// What becomes of messages whose way could not be opened.
 fn outcome(error: &SessionError) -> PublishOutcome {
     match error {
-        SessionError::Refused { source, .. } if refusal(source).is_none() => PublishOutcome::NotSent,
+        SessionError::Refused { what, source } => match refusal(source) {
+            Some(words) => PublishOutcome::Failed(format!("{what}: {words}")),
+            None => PublishOutcome::NotSent,
+        },
+        SessionError::Timeout { .. } | SessionError::Name(_) | SessionError::NoName => {
+            PublishOutcome::Failed(error.to_string())
+        }
         SessionError::Connect(_) | SessionError::Lost(_) | SessionError::Cancelled { .. } => PublishOutcome::NotSent,
-        error => PublishOutcome::Failed(error.to_string()),
     }
 }

@@ -6,10 +6,15 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{Door, Intake, arrival::arrival};
+use super::{
+    Door, Intake,
+    arrival::arrival,
+    forward::{Forwarder, is_for_broker},
+};
 use crate::{
     broker::{Acknowledger, Delivery, QueueConsumer, Received, SessionError, reconnect::Backoff},
     crash,
+    domain::time::Timestamp,
     pipeline::ids,
     store::{Arrival, IntakeBatch, Recorded, Settled},
 };
@@ -32,20 +37,31 @@ pub(super) async fn drain(
     let acknowledger = consumer.acknowledger();
     let mut gatherer = Gatherer { intake, consumer, stop, stopping: false, over: None };
     let mut unsettled = Unsettled::default();
+    let mut forwarder = Forwarder::new(intake);
     loop {
-        let (batch, ()) = tokio::try_join!(gatherer.gather(unsettled.is_some()), unsettled.prove(&acknowledger))?;
+        let idles = unsettled.is_some() || forwarder.has_numbers();
+        let (batch, ()) = tokio::try_join!(gatherer.gather(idles), unsettled.prove(&acknowledger))?;
         match batch {
             Gathered::Batch(deliveries) => {
                 crash::point("delivered");
-                let stored = store(intake, door, &gatherer.consumer, deliveries, &mut unsettled).await?;
+                let tag = deliveries.last().map_or(0, |delivery| delivery.tag);
+                let now = intake.clock.now();
+                let arrivals = deliveries.into_iter().zip(0..).map(|(delivery, n)| arrival(delivery, door, now, n));
+                let (onward, mut here): (Vec<_>, Vec<_>) = arrivals.partition(is_for_broker);
+                here.extend(forwarder.forward(onward, &gatherer.consumer).await?);
+                let stored = store(intake, &gatherer.consumer, now, &here, &mut unsettled).await?;
                 crash::point("committed");
-                acknowledger.ack_through(stored.tag).await?;
+                acknowledger.ack_through(tag).await?;
                 crash::point("acknowledged");
-                unsettled.acknowledged = Some(stored.batch);
+                unsettled.acknowledged = stored;
             }
-            Gathered::Idle => unsettled.settle(intake).await,
+            Gathered::Idle => {
+                unsettled.settle(intake).await;
+                forwarder.tell().await;
+            }
             Gathered::Ended => {
                 unsettled.settle(intake).await;
+                forwarder.tell().await;
                 return Ok(());
             }
         }
@@ -173,34 +189,27 @@ async fn next(
     consumer.next().await
 }
 
-/// A batch that is on disk.
-struct Stored {
-    batch: Uuid,
-    /// What to acknowledge through.
-    tag: u64,
-}
-
-/// Stores a batch, however long that takes. It fails only when the channel is gone: what it brought is delivered again.
+/// Stores a batch, however long that takes, and says what it is called; `None` where there is nothing to store. It fails
+/// only when the channel is gone: what it brought is delivered again.
 ///
 /// A commit whose answer was lost may have been done. So each try is the same batch, which the ledger knows by its id.
 async fn store(
     intake: &Intake,
-    door: &Door,
     consumer: &QueueConsumer,
-    deliveries: Vec<Delivery>,
+    recorded_at: Timestamp,
+    arrivals: &[Arrival],
     unsettled: &mut Unsettled,
-) -> Result<Stored, SessionError> {
-    let recorded_at = intake.clock.now();
-    let tag = deliveries.last().map_or(0, |delivery| delivery.tag);
-    let arrivals: Vec<Arrival> =
-        deliveries.into_iter().zip(0..).map(|(delivery, n)| arrival(delivery, door, recorded_at, n)).collect();
+) -> Result<Option<Uuid>, SessionError> {
+    if arrivals.is_empty() {
+        return Ok(None);
+    }
     let (proven, over) = unsettled.settled();
     let batch = IntakeBatch {
         id: ids::uuid(recorded_at),
         broker: &intake.broker,
         queue: consumer.queue(),
         recorded_at,
-        arrivals: &arrivals,
+        arrivals,
         settled: Settled { proven: &proven, over: &over },
     };
     let mut backoff = Backoff::default();
@@ -215,7 +224,7 @@ async fn store(
     intake.hold_no_longer();
     unsettled.told(&proven, &over);
     report(intake, &batch, &recorded);
-    Ok(Stored { batch: batch.id, tag })
+    Ok(Some(batch.id))
 }
 
 fn report(intake: &Intake, batch: &IntakeBatch<'_>, recorded: &[Recorded]) {

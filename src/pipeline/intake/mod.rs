@@ -7,6 +7,7 @@
 mod arrival;
 mod door;
 mod drain;
+mod forward;
 
 use std::{fmt::Display, pin::pin, sync::Arc, time::Duration};
 

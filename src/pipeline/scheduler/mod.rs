@@ -15,7 +15,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::news::News;
+use super::{news::News, policies::Policies};
 use crate::{
     broker::health::BrokerBoard,
     clock::Clock,
@@ -55,6 +55,7 @@ pub struct Scheduler {
     pub broker: String,
     pub config: BrokerConfig,
     pub store: Arc<Store>,
+    pub policies: Policies,
     pub board: BrokerBoard,
     pub clock: Clock,
     pub metrics: Metrics,

@@ -136,7 +136,7 @@ async fn publish_window(
     let mut sent = Vec::with_capacity(window.len());
     let mut outgoing = Vec::with_capacity(window.len());
     for claimed in window {
-        match prepare(&claimed, &messages) {
+        match prepare(scheduler, &claimed, &messages) {
             Ok(message) => {
                 outgoing.push(message);
                 sent.push(claimed);
@@ -151,12 +151,20 @@ async fn publish_window(
     ended
 }
 
-fn prepare(claimed: &ClaimedRetry, messages: &HashMap<LetterId, Message>) -> Result<OutgoingRetry, String> {
+fn prepare(
+    scheduler: &Scheduler,
+    claimed: &ClaimedRetry,
+    messages: &HashMap<LetterId, Message>,
+) -> Result<OutgoingRetry, String> {
     let message = messages.get(&claimed.id).ok_or("its contents are gone from the ledger")?;
     let failed_queue = claimed.failed_queue.as_deref();
     let message = retry::outgoing(claimed.id, message, failed_queue, &claimed.queue, claimed.attempts);
     retry::check(&message)?;
-    Ok(OutgoingRetry { id: claimed.id, destination: Destination::straight_to(&claimed.queue), message })
+    let mut destination = Destination::straight_to(&claimed.queue);
+    if scheduler.policies.keeps_routing_key(&claimed.queue, claimed.reason) {
+        destination = destination.with_key(&claimed.routing_key);
+    }
+    Ok(OutgoingRetry { id: claimed.id, destination, message })
 }
 
 async fn read_messages(scheduler: &Scheduler, ids: &[LetterId]) -> HashMap<LetterId, Message> {

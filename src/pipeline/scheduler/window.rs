@@ -44,13 +44,15 @@ const fn goes_alone(retry: &ClaimedRetry) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{actor::Actor, letter::LetterId, time::Timestamp};
+    use crate::domain::{actor::Actor, death::Reason, letter::LetterId, time::Timestamp};
 
     fn check(sizes: &[u64], claimed_before: bool, expected: &[usize]) {
         let retries = sizes.iter().map(|size| ClaimedRetry {
             id: LetterId::from_uuid(uuid::Uuid::nil()),
             queue: "q".to_owned(),
             failed_queue: None,
+            reason: Reason::Rejected,
+            routing_key: String::new(),
             by: Actor::local(),
             attempts: 1,
             due_at: Timestamp::default(),

@@ -173,6 +173,7 @@ impl Office {
             broker: name.to_owned(),
             config,
             store: Arc::clone(&self.store),
+            policies: self.policies.clone(),
             board: self.board.clone(),
             clock: self.clock.clone(),
             metrics: self.metrics.clone(),

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "in helpers of tests a panic is the error handling")]
 
 mod alarm;
+mod automatic;
 mod broker_life;
 mod deaths;
 mod desk;

@@ -41,3 +41,4 @@ mod reading;
 mod record;
 mod redelivery;
 mod retries;
+mod waiting;

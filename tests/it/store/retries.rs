@@ -2,6 +2,7 @@
 
 use dead_letter_office::domain::{
     actor::Actor,
+    death::Reason,
     history::Event,
     letter::{LetterId, Status},
     retry::{ClaimedRetry, RetryOutcome},
@@ -38,6 +39,8 @@ async fn a_claim_tells_what_is_to_be_published(ledger: &Ledger) {
         id,
         queue: "q".to_owned(),
         failed_queue: Some("q".to_owned()),
+        reason: Reason::Rejected,
+        routing_key: String::new(),
         by: Actor::local(),
         attempts: 3,
         due_at: NOON,

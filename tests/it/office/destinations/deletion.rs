@@ -7,11 +7,20 @@ use dead_letter_office::{
     domain::{message::Message, retry::Destination, time::Timestamp},
     own_names,
 };
+use lapin::{
+    ExchangeKind,
+    options::{ExchangeDeclareOptions, QueueDeclareOptions},
+    types::FieldTable,
+};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{HOUR, SHORT, Sender, now, orders, outgoing};
 use crate::{
-    office::service::{Service, text, texts},
+    office::{
+        desk::PATIENCE,
+        service::{Service, text, texts},
+    },
     support::{
         process::wait_until,
         rabbit::{Rabbit, Vhost},
@@ -22,8 +31,14 @@ use crate::{
 const TERM: Duration = Duration::from_secs(7 * 24 * 3_600);
 
 async fn exists(vhost: &Vhost, queue: &str) -> bool {
-    let passive = lapin::options::QueueDeclareOptions { passive: true, ..Default::default() };
-    vhost.channel().await.queue_declare(queue.into(), passive, lapin::types::FieldTable::default()).await.is_ok()
+    let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
+    vhost.channel().await.queue_declare(queue.into(), passive, FieldTable::default()).await.is_ok()
+}
+
+async fn exchange_exists(vhost: &Vhost, exchange: &str) -> bool {
+    let passive = ExchangeDeclareOptions { passive: true, ..ExchangeDeclareOptions::default() };
+    let channel = vhost.channel().await;
+    channel.exchange_declare(exchange.into(), ExchangeKind::Fanout, passive, FieldTable::default()).await.is_ok()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -45,7 +60,7 @@ async fn only_what_is_empty_and_out_of_use_is_deleted() {
         }
         assert_eq!(sender.session.delete_delay_queue(&names[0], later).await, Deletion::Gone);
         assert_eq!(sender.session.delete_delay_queue(&names[1], later).await, Deletion::Needed);
-        assert!(!exists(&vhost, &names[0]).await);
+        assert!(!exists(&vhost, &names[0]).await && !exchange_exists(&vhost, &names[0]).await);
         assert_eq!(vhost.depth(&names[1]).await, 1);
 
         // What is gone already is gone, and what is published nonetheless is not lost.
@@ -66,24 +81,26 @@ async fn deleting_beside_a_publisher_loses_nothing() {
     let vhost = rabbit.vhost();
     let service = Service::start(&vhost, "orders").await;
     let (mut sender, deleter) = (Sender::at(&vhost).await, Sender::at(&vhost).await);
-    let (time, sent) = (tokio::sync::watch::Sender::new(now()), CancellationToken::new());
-    let deleting = tokio::spawn(delete_at_once(deleter, time.subscribe(), sent.clone()));
-    for term in 0..TERMS {
-        let now = now().plus(TERM * term);
-        time.send_replace(now);
-        for n in 0..IN_EACH {
-            let message = Message { body: text(term as usize * IN_EACH + n).into(), ..Message::default() };
-            let window = vec![outgoing(&waiting(n, now), &message)];
-            assert_eq!(sender.send_together(window).await, [PublishOutcome::Confirmed]);
+    let (time, sent) = (watch::Sender::new(now()), CancellationToken::new());
+    let deleting = delete_at_once(deleter, time.subscribe(), sent.clone());
+    let sending = async {
+        for term in 0..TERMS {
+            let now = now().plus(TERM * term);
+            time.send_replace(now);
+            for n in 0..IN_EACH {
+                let message = Message { body: text(term as usize * IN_EACH + n).into(), ..Message::default() };
+                let window = vec![outgoing(&waiting(n, now), &message)];
+                assert_eq!(sender.send_together(window).await, [PublishOutcome::Confirmed]);
+            }
         }
-    }
-    sent.cancel();
-    deleting.await.unwrap();
+        sent.cancel();
+    };
+    tokio::join!(deleting, sending);
     let mut arrived = service.work_on(TERMS as usize * IN_EACH).await;
     arrived.sort();
     assert_eq!(arrived, texts(0..TERMS as usize * IN_EACH));
     let oldest = own_names::delay_queue(&waiting(0, now())).unwrap();
-    wait_until("the oldest to be deleted", HOUR, async || {
+    wait_until("the oldest to be deleted", PATIENCE, async || {
         let last = now().plus(TERM * TERMS);
         sender.session.delete_delay_queue(&oldest, last).await == Deletion::Gone
     })
@@ -97,7 +114,7 @@ fn waiting(n: usize, now: Timestamp) -> Destination {
 }
 
 /// Tries to delete every delay queue as soon as may be, again and again.
-async fn delete_at_once(deleter: Sender, time: tokio::sync::watch::Receiver<Timestamp>, done: CancellationToken) {
+async fn delete_at_once(deleter: Sender, time: watch::Receiver<Timestamp>, done: CancellationToken) {
     while !done.is_cancelled() {
         let latest = *time.borrow();
         let mut term = now();

@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use dead_letter_office::{
     broker::{ConsumingSession, PublishOutcome, Received},
-    domain::{death::Reason, message::Message, retry::Destination},
+    domain::{
+        death::Reason,
+        message::Message,
+        retry::{Destination, OutgoingRetry},
+    },
     failure, own_names,
 };
 use serde_json::json;
@@ -15,7 +19,10 @@ use crate::{
         desk::{MAIN, PATIENCE, broker},
         service::{OBITUARIES, Service},
     },
-    support::rabbit::{Options, Rabbit},
+    support::{
+        process::wait_until,
+        rabbit::{Options, Rabbit},
+    },
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -28,11 +35,24 @@ async fn a_target_that_does_not_exist_fails_alone() {
         let message = Message::default();
         let window = [missing, &there, missing].map(|destination| outgoing(destination, &message));
         let mut outcomes = sender.send_together(window.into()).await.into_iter();
-        let w=why(outcomes.next().unwrap()); eprintln!("{w}"); assert!(w.starts_with("there is no queue no-such-queue"), "{missing:?}");
+        assert!(why(outcomes.next().unwrap()).starts_with("there is no queue no-such-queue"), "{missing:?}");
         assert_eq!(outcomes.next(), Some(PublishOutcome::Confirmed));
         assert!(why(outcomes.next().unwrap()).starts_with("there is no queue no-such-queue"), "{missing:?}");
         service.work().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_queue_without_a_name_is_none() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    vhost.declare_queue("orders", json!({})).await;
+    let mut sender = Sender::at(&vhost).await;
+    sender.deliver(&orders().after(HOUR, now()), "body").await;
+    for nowhere in every_way_to("") {
+        assert!(why(sender.send(&nowhere, "body").await).starts_with("there is no queue"), "{nowhere:?}");
+    }
+    assert_eq!([vhost.depth("orders").await, vhost.depth(OBITUARIES).await], [0, 0]);
 }
 
 /// Another queue of the same name has no binding of the one before.
@@ -90,7 +110,7 @@ async fn a_delay_queue_deleted_by_somebody_is_declared_again() {
         sender.deliver(&destination, "before").await;
         service.work().await;
         vhost.delete_queue(&own_names::delay_queue(&destination).unwrap()).await;
-        let window = (0..50).map(|n| body(&destination, n)).collect();
+        let window = (0..50).map(|n| numbered(&destination, n)).collect();
         assert_eq!(sender.send_together(window).await, vec![PublishOutcome::Confirmed; 50]);
         for n in 0..50 {
             assert_eq!(service.work().await.data, n.to_string().as_bytes());
@@ -98,7 +118,7 @@ async fn a_delay_queue_deleted_by_somebody_is_declared_again() {
     }
 }
 
-fn body(destination: &Destination, n: usize) -> dead_letter_office::domain::retry::OutgoingRetry {
+fn numbered(destination: &Destination, n: usize) -> OutgoingRetry {
     outgoing(destination, &Message { body: n.to_string().into(), ..Message::default() })
 }
 
@@ -111,7 +131,7 @@ async fn a_queue_of_somebody_else_with_our_name_fails_alone() {
     let mut sender = Sender::at(&vhost).await;
     let waiting = orders().after(HOUR, now());
     vhost.declare_queue(&own_names::delay_queue(&waiting).unwrap(), json!({})).await;
-    let w = why(sender.send(&waiting, "body").await); eprintln!("{w}"); assert!(w.contains("PRECONDITION_FAILED"));
+    assert!(why(sender.send(&waiting, "body").await).contains("PRECONDITION_FAILED"));
     let too_long = orders().after(Duration::MAX, now());
     assert!(why(sender.send(&too_long, "body").await).contains("x-message-ttl"));
     sender.deliver(&orders(), "body").await;
@@ -127,13 +147,15 @@ async fn an_alarm_only_delays() {
     let mut sender = Sender::at(&vhost).await;
     rabbit.memory_alarm(true);
     let standing = sender.session.standing();
-    let sending = tokio::spawn(async move {
+    let sending = async {
         sender.deliver(&orders(), "at once").await;
         sender.deliver(&orders().after(SHORT, now()), "later").await;
-    });
-    crate::support::process::wait_until("the alarm", PATIENCE, async || standing.is_blocked()).await;
-    rabbit.memory_alarm(false);
-    sending.await.unwrap();
+    };
+    let ending_the_alarm = async {
+        wait_until("the alarm to be noticed", PATIENCE, async || standing.is_blocked()).await;
+        rabbit.memory_alarm(false);
+    };
+    tokio::join!(sending, ending_the_alarm);
     assert_eq!(service.work().await.data, b"at once");
     assert_eq!(service.work().await.data, b"later");
 }

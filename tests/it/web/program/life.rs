@@ -56,7 +56,10 @@ async fn parts_on_one_ledger_make_a_whole() {
     let pages = serve().with(ONLY_WEB).open().await;
     let ledger = format!("sqlite://{}", pages.file("dlo.db").display());
     let part = |roles| {
-        dlo(&["serve", roles]).set("DLO_RETRY__DELAYS", "").set("DLO_DATABASE__URL", &ledger).set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url())
+        dlo(&["serve", roles])
+            .set("DLO_RETRY__DELAYS", "")
+            .set("DLO_DATABASE__URL", &ledger)
+            .set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url())
     };
     let (intake, retry) = (part("--roles=intake").start(), part("--roles=retry,notify").start());
     intake.says("consuming dead letters").await;

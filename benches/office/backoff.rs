@@ -1,0 +1,172 @@
+//! Automatic retries: from the dead-letter queue back into the queue, how punctual, and what a claim costs.
+
+use std::time::{Duration, Instant};
+
+use dead_letter_office::{
+    clock::Clock,
+    domain::{
+        policy::{Delays, Policy, Via},
+        time::Timestamp,
+    },
+};
+use futures_util::StreamExt;
+use lapin::{options::BasicConsumeOptions, types::FieldTable};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    MESSAGES, broker,
+    ledger::{self, BROKER, Ledger},
+    letters::{ids_of_all, schedule, store_letters},
+    line,
+    support::{
+        postgres::Postgres,
+        rabbit::{Rabbit, Vhost},
+    },
+};
+
+const DEAD_LETTERS: &str = "dlo.dead-letters";
+const TARGET: &str = "orders";
+const HOUR: Duration = Duration::from_secs(60 * 60);
+
+pub async fn run() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let postgres = Postgres::durable();
+    println!("\nfrom the dead-letter queue back to the queue, {MESSAGES} messages of 1 KiB, quorum queues");
+    let shovel = shovel(rabbit).await;
+    println!("{:<44} {shovel:>9.0}/s", "shovel on-confirm");
+    line("waiting in RabbitMQ", rounds(rabbit, &Ledger::sqlite().await, Via::Broker).await, shovel, 0.8);
+    line("waiting in SQLite", rounds(rabbit, &Ledger::sqlite().await, Via::Ledger).await, shovel, 0.4);
+    if let Some(postgres) = &postgres {
+        let ledger = Ledger::postgres(postgres).await;
+        line("waiting in Postgres", rounds(rabbit, &ledger, Via::Ledger).await, shovel, 0.4);
+    }
+
+    println!("\nhow late retries are, with {MESSAGES} waiting");
+    punctuality("from SQLite", rabbit, &Ledger::sqlite().await).await;
+    if let Some(postgres) = &postgres {
+        punctuality("from Postgres", rabbit, &Ledger::postgres(postgres).await).await;
+    }
+
+    println!("\na claim of {CLAIM} due retries, with so many more waiting");
+    claims("SQLite", &Ledger::sqlite().await, &Ledger::sqlite().await).await;
+    if let Some(postgres) = &postgres {
+        claims("Postgres", &Ledger::postgres(postgres).await, &Ledger::postgres(postgres).await).await;
+    }
+}
+
+async fn vhost_with_dead_letters(rabbit: &Rabbit) -> Vhost {
+    let vhost = rabbit.vhost();
+    vhost.declare_queue(TARGET, json!({ "x-queue-type": "quorum" })).await;
+    broker::fill(&vhost, DEAD_LETTERS, "quorum", TARGET).await;
+    vhost
+}
+
+async fn shovel(rabbit: &Rabbit) -> f64 {
+    broker::shovel(&vhost_with_dead_letters(rabbit).await, DEAD_LETTERS, TARGET).await
+}
+
+/// Messages a second that go through the retrier, a wait of a millisecond and back.
+async fn rounds(rabbit: &Rabbit, ledger: &Ledger, via: Via) -> f64 {
+    let vhost = vhost_with_dead_letters(rabbit).await;
+    let policy = Policy {
+        queues: Policy::EVERY_QUEUE.to_owned(),
+        reason: None,
+        delays: Delays::Listed(vec![Duration::from_millis(1)]),
+        jitter: 0.0,
+        via,
+        keep_routing_key: false,
+    };
+    let stop = CancellationToken::new();
+    let begun = Instant::now();
+    let retrier = ledger::retrier(&vhost, ledger, ledger::policies(ledger, vec![policy])).run(stop.clone());
+    let scheduler = ledger::scheduler(&vhost, ledger).run(stop.clone());
+    let measured = async {
+        broker::filled(&vhost, TARGET).await;
+        let elapsed = begun.elapsed();
+        stop.cancel();
+        f64::from(MESSAGES) / elapsed.as_secs_f64()
+    };
+    tokio::join!(retrier, scheduler, measured).2
+}
+
+/// Retries that are due together, and how many such groups there are, one every [`BEAT`].
+const GROUP: usize = 100;
+const GROUPS: usize = 100;
+const BEAT: Duration = Duration::from_millis(200);
+
+/// Has the first groups be due one after the other while all others wait for an hour, and sees when they arrive.
+async fn punctuality(what: &str, rabbit: &Rabbit, ledger: &Ledger) {
+    let vhost = rabbit.vhost();
+    vhost.declare_queue(TARGET, json!({ "x-queue-type": "quorum" })).await;
+    store_letters(ledger, MESSAGES, |_| TARGET.to_owned()).await;
+    let clock = Clock::system();
+    let parts = ids_of_all(ledger, GROUP).await;
+    let first = clock.now().plus(Duration::from_secs(60));
+    let due = |group: usize| first.plus(BEAT * u32::try_from(group).unwrap_or(u32::MAX));
+    for (group, ids) in parts.iter().enumerate() {
+        schedule(ledger, ids, if group < GROUPS { due(group) } else { first.plus(HOUR) }).await;
+    }
+    assert!(clock.now() < first, "the first are due before all are scheduled");
+    let stop = CancellationToken::new();
+    let worker = ledger::scheduler(&vhost, ledger).run(stop.clone());
+    let measured = async {
+        let mut late = arrivals(&vhost, &clock, due).await;
+        stop.cancel();
+        late.sort();
+        let at = |share: f64| late[((late.len() - 1) as f64 * share) as usize].as_millis();
+        let (median, p99) = (at(0.5), at(0.99));
+        let verdict = if median <= 250 && p99 <= 1_000 { "kept" } else { "MISSED" };
+        println!("{what:<44} median {median} ms, p99 {p99} ms  promised 250 and 1000  {verdict}");
+    };
+    tokio::join!(worker, measured);
+}
+
+/// How late each message of the first groups is. Their bodies tell their numbers, which are in the order of the groups.
+async fn arrivals(vhost: &Vhost, clock: &Clock, due: impl Fn(usize) -> Timestamp) -> Vec<Duration> {
+    let channel = vhost.channel().await;
+    let options = BasicConsumeOptions { no_ack: true, ..BasicConsumeOptions::default() };
+    let consumed = channel.basic_consume(TARGET.into(), "".into(), options, FieldTable::default());
+    let mut deliveries = consumed.await.expect("consuming");
+    let mut late = Vec::with_capacity(GROUP * GROUPS);
+    while late.len() < GROUP * GROUPS {
+        let delivery = deliveries.next().await.expect("a delivery").expect("a delivery");
+        let body: serde_json::Value = serde_json::from_slice(&delivery.data).expect("a body of ours");
+        let number = body["order"].as_u64().and_then(|number| usize::try_from(number).ok()).expect("a number");
+        late.push(clock.now().since(due(number / GROUP)));
+    }
+    late
+}
+
+const CLAIM: usize = 100;
+const CLAIMS: usize = 30;
+const FEW: u32 = 10_000;
+const MANY: u32 = 1_000_000;
+
+async fn claims(database: &str, few: &Ledger, many: &Ledger) {
+    let (at_few, at_many) = (claim(few, FEW).await, claim(many, MANY).await);
+    let ratio = at_many / at_few;
+    let verdict = if ratio <= 1.5 { "kept" } else { "MISSED" };
+    println!(
+        "{database:<44} {at_few:.2} ms with {FEW}, {at_many:.2} ms with {MANY}: ratio {ratio:.2}  promised 1.50  {verdict}"
+    );
+}
+
+/// Milliseconds that a claim takes, the median of some.
+async fn claim(ledger: &Ledger, waiting: u32) -> f64 {
+    let now = Clock::system().now();
+    store_letters(ledger, waiting, |_| TARGET.to_owned()).await;
+    let due_groups = CLAIMS * CLAIM / 1_000;
+    for (group, ids) in ids_of_all(ledger, 1_000).await.iter().enumerate() {
+        schedule(ledger, ids, if group < due_groups { now.minus(HOUR) } else { now.plus(HOUR) }).await;
+    }
+    let mut times = Vec::with_capacity(CLAIMS);
+    for _ in 0..CLAIMS {
+        let begun = Instant::now();
+        let claimed = ledger.store.claim_due_retries(BROKER, now, HOUR, CLAIM).await.expect("a claim");
+        times.push(begun.elapsed().as_secs_f64() * 1_000.0);
+        assert_eq!(claimed.len(), CLAIM, "as many as asked for");
+    }
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}

@@ -1,0 +1,93 @@
+//! Ledgers full of letters.
+
+use std::time::Duration;
+
+use dead_letter_office::{
+    clock::Clock,
+    domain::{
+        actor::Actor,
+        command::Command,
+        death::{Failure, Reason},
+        filter::{LetterFilter, PageRequest, Sort},
+        letter::{Importance, LetterId},
+        message::Message,
+        time::Timestamp,
+    },
+    store::{Arrival, Fingerprint, IntakeBatch, Order, Settled},
+};
+use uuid::Uuid;
+
+use crate::{
+    broker,
+    ledger::{BROKER, Ledger},
+};
+
+/// Stores letters, one a second until now, each failed in the queue that `queue` names for it.
+pub async fn store_letters(ledger: &Ledger, letters: u32, queue: impl Fn(u32) -> String) {
+    const BATCH: u32 = 1_000;
+    let now = Clock::system().now();
+    for first in (0..letters).step_by(BATCH as usize) {
+        let arrivals: Vec<Arrival> = (first..letters.min(first + BATCH))
+            .map(|number| {
+                let received_at = now.minus(Duration::from_secs(u64::from(letters - number)));
+                arrival(number, queue(number), received_at)
+            })
+            .collect();
+        let id = Uuid::now_v7();
+        let batch = IntakeBatch {
+            id,
+            broker: BROKER,
+            queue: "dlo.obituaries",
+            recorded_at: now,
+            arrivals: &arrivals,
+            settled: Settled::default(),
+        };
+        ledger.store.record(&batch).await.expect("recorded");
+        ledger.store.settle(Settled { over: &[id], ..Settled::default() }).await.expect("settled");
+    }
+}
+
+fn arrival(number: u32, queue: String, received_at: Timestamp) -> Arrival {
+    Arrival {
+        id: LetterId::from_uuid(Uuid::now_v7()),
+        returning: None,
+        fingerprint: Fingerprint(u128::from(number)),
+        redelivered: false,
+        received_at,
+        failure: Failure {
+            queue: Some(queue),
+            reason: Reason::Rejected,
+            exchange: "events".to_owned(),
+            routing_key: "order.placed".to_owned(),
+            attempts: 1,
+            first_failed_at: Some(received_at),
+        },
+        ruling: None,
+        importance: Importance::ALL[number as usize % Importance::ALL.len()],
+        importance_by: "default",
+        message: Message { body: broker::body(number), ..Message::default() },
+        remarks: Vec::new(),
+    }
+}
+
+/// The ids of all letters, the oldest first, in parts of `size`.
+pub async fn ids_of_all(ledger: &Ledger, size: usize) -> Vec<Vec<LetterId>> {
+    let mut page = PageRequest { sort: Sort::Oldest, after: None, limit: size };
+    let mut parts = Vec::new();
+    loop {
+        let letters = ledger.store.letters(&LetterFilter::default(), &page).await.expect("a page");
+        parts.push(letters.items.iter().map(|letter| letter.id).collect());
+        page.after = letters.next;
+        if page.after.is_none() {
+            return parts;
+        }
+    }
+}
+
+/// Schedules their retries for `due`.
+pub async fn schedule(ledger: &Ledger, ids: &[LetterId], due: Timestamp) {
+    let command = Command::Retry { delay: Duration::ZERO, queue: None };
+    let order = Order { ids, command: &command, by: &Actor::local(), at: due };
+    let report = ledger.store.act(&order).await.expect("scheduled");
+    assert!(report.refused.is_empty(), "a retry was refused");
+}

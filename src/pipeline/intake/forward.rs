@@ -1,0 +1,236 @@
+//! What waits in RabbitMQ instead of the ledger: published on, and only then acknowledged.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    mem,
+    time::{Duration, Instant},
+};
+
+use futures_util::future::join_all;
+
+use super::Intake;
+use crate::{
+    broker::{Lane, PublishOutcome, PublishingSession, QueueConsumer, SessionError, reconnect::Backoff},
+    crash,
+    domain::{
+        policy::{RetryCounts, Ruling, Verdict, Via},
+        retry::{Destination, OutgoingRetry},
+    },
+    metrics::RetryKind,
+    own_headers, own_names, retry,
+    store::Arrival,
+};
+
+/// How often the ledger is told the numbers.
+const TELL: Duration = Duration::from_secs(1);
+
+pub(super) struct Forwarder<'a> {
+    intake: &'a Intake,
+    session: Option<PublishingSession>,
+    /// Delay queues that the ledger knows of.
+    remembered: HashSet<String>,
+    /// By queue and number of failures; what the ledger has not been told yet.
+    counts: BTreeMap<(String, u64), RetryCounts>,
+    told: Instant,
+}
+
+/// A dead letter on its way.
+struct Parcel {
+    arrival: Arrival,
+    /// It is published as an obituary: its retries are used up, or it cannot wait.
+    is_obituary: bool,
+}
+
+/// Whether it waits in RabbitMQ, or would have.
+pub(super) fn is_for_broker(arrival: &Arrival) -> bool {
+    arrival.ruling.as_ref().is_some_and(|ruling| ruling.via() == Via::Broker)
+}
+
+impl<'a> Forwarder<'a> {
+    pub fn new(intake: &'a Intake) -> Self {
+        Self { intake, session: None, remembered: HashSet::new(), counts: BTreeMap::new(), told: Instant::now() }
+    }
+
+    /// Publishes until all is confirmed. The answer is what RabbitMQ does not take in any form: that is for the ledger.
+    pub async fn forward(
+        &mut self,
+        arrivals: Vec<Arrival>,
+        consumer: &QueueConsumer,
+    ) -> Result<Vec<Arrival>, SessionError> {
+        let mut parcels: Vec<Parcel> = arrivals.into_iter().map(Parcel::new).collect();
+        let mut refused = Vec::new();
+        let mut backoff = Backoff::default();
+        while !parcels.is_empty() {
+            let before = parcels.len();
+            parcels = self.publish(parcels, &mut refused).await;
+            if parcels.len() == before {
+                tokio::time::sleep(backoff.next_delay()).await;
+                // What it brought is delivered again to somebody.
+                consumer.check_open()?;
+            }
+        }
+        crash::point("forwarded");
+        if self.told.elapsed() > TELL {
+            self.tell().await;
+        }
+        Ok(refused)
+    }
+
+    pub fn has_numbers(&self) -> bool {
+        !self.counts.is_empty()
+    }
+
+    /// Tells the ledger the numbers. While it does not answer, they add up.
+    pub async fn tell(&mut self) {
+        self.told = Instant::now();
+        let counts: Vec<RetryCounts> = self.counts.values().cloned().collect();
+        if counts.is_empty() {
+            return;
+        }
+        match self.intake.store.add_retry_counts(&counts, self.intake.clock.now()).await {
+            Ok(()) => self.counts.clear(),
+            Err(error) => tracing::debug!(error = %error, "numbers of retries cannot be written yet"),
+        }
+    }
+
+    /// One round; the answer is what has to be published again.
+    async fn publish(&mut self, parcels: Vec<Parcel>, refused: &mut Vec<Arrival>) -> Vec<Parcel> {
+        let mut sent = Vec::with_capacity(parcels.len());
+        let mut outgoing = Vec::with_capacity(parcels.len());
+        for parcel in parcels {
+            match parcel.pack(self.intake) {
+                Ok((parcel, message)) => {
+                    sent.push(parcel);
+                    outgoing.push(message);
+                }
+                Err(arrival) => refused.push(*arrival),
+            }
+        }
+        self.remember(&outgoing).await;
+        let outcomes = match self.publish_all(outgoing).await {
+            Ok(outcomes) => outcomes,
+            Err(error) => {
+                tracing::warn!(broker.name = self.intake.broker, error = %error, "dead letters cannot be sent on yet");
+                return sent;
+            }
+        };
+        let mut again = Vec::new();
+        for (parcel, outcome) in sent.into_iter().zip(outcomes) {
+            match outcome {
+                PublishOutcome::Confirmed => self.count(&parcel),
+                PublishOutcome::Failed(why) => parcel.refused(&why, &mut again, refused),
+                PublishOutcome::Unknown | PublishOutcome::NotSent => {
+                    self.session = None;
+                    again.push(parcel);
+                }
+            }
+        }
+        again
+    }
+
+    async fn publish_all(&mut self, outgoing: Vec<OutgoingRetry>) -> Result<Vec<PublishOutcome>, SessionError> {
+        if self.session.as_ref().is_none_or(|session| !session.standing().is_connected()) {
+            self.session = Some(PublishingSession::open(&self.intake.broker, &self.intake.config).await?);
+        }
+        let Some(session) = &mut self.session else { return Ok(Vec::new()) };
+        let lanes: Vec<&mut Lane> = session.lanes().collect();
+        let share = outgoing.len().div_ceil(lanes.len().max(1)).max(1);
+        let mut outgoing = outgoing.into_iter();
+        let publishing = lanes.into_iter().map(|lane| lane.publish(outgoing.by_ref().take(share).collect()));
+        // Both windows are cut before either is published.
+        let publishing: Vec<_> = publishing.collect();
+        Ok(join_all(publishing).await.concat())
+    }
+
+    /// Whoever deletes delay queues later has to know their names.
+    async fn remember(&mut self, outgoing: &[OutgoingRetry]) {
+        let names: HashSet<String> =
+            outgoing.iter().filter_map(|outgoing| own_names::delay_queue(&outgoing.destination)).collect();
+        for name in names.into_iter().filter(|name| !self.remembered.contains(name)).collect::<Vec<_>>() {
+            match self.intake.store.remember_delay_queue(&self.intake.broker, &name).await {
+                Ok(()) => _ = self.remembered.insert(name),
+                Err(error) => tracing::warn!(error = %error, queue.name = name, "a delay queue is not remembered yet"),
+            }
+        }
+    }
+
+    fn count(&mut self, parcel: &Parcel) {
+        let Parcel { arrival, is_obituary } = parcel;
+        let (broker, queue) = (&self.intake.broker, arrival.failure.queue.clone().unwrap_or_default());
+        let failures = arrival.failure.attempts;
+        let counts = self.counts.entry((queue.clone(), failures)).or_insert_with(|| RetryCounts {
+            broker: broker.clone(),
+            queue: Some(queue.clone()),
+            failures,
+            failed: 0,
+            retried: 0,
+            exhausted: 0,
+        });
+        counts.failed += 1;
+        if *is_obituary {
+            counts.exhausted += 1;
+        } else {
+            counts.retried += 1;
+            self.intake.metrics.retried(broker, &queue, RetryKind::Automatic);
+        }
+        if arrival.redelivered {
+            self.intake.metrics.redelivered(broker);
+        }
+    }
+}
+
+impl Parcel {
+    fn new(arrival: Arrival) -> Self {
+        let is_obituary = delay(&arrival).is_none();
+        Self { arrival, is_obituary }
+    }
+
+    /// The message to publish, or the arrival back where it breaks a limit of AMQP in both forms.
+    fn pack(mut self, intake: &Intake) -> Result<(Self, OutgoingRetry), Box<Arrival>> {
+        let mut message = self.message(intake);
+        if retry::check(&message.message).is_err() && !mem::replace(&mut self.is_obituary, true) {
+            message = self.message(intake);
+        }
+        match retry::check(&message.message) {
+            Ok(()) => Ok((self, message)),
+            Err(_) => Err(Box::new(self.arrival)),
+        }
+    }
+
+    fn message(&self, intake: &Intake) -> OutgoingRetry {
+        let Arrival { failure, message, .. } = &self.arrival;
+        let id = self.arrival.returning.unwrap_or(self.arrival.id);
+        let queue = failure.queue.as_deref().unwrap_or_default();
+        let waits = delay(&self.arrival).filter(|_| !self.is_obituary);
+        let Some(delay) = waits else {
+            let target = &intake.config.obituary_queue;
+            let message = retry::obituary(id, message, failure, target);
+            return OutgoingRetry { id, destination: Destination::straight_to(target), message };
+        };
+        let mut outgoing = retry::outgoing(id, message, Some(queue), queue, failure.attempts);
+        own_headers::write_address(&mut outgoing.headers, &failure.exchange, &failure.routing_key);
+        let mut destination = Destination::straight_to(queue).after(delay, intake.clock.now());
+        if self.arrival.ruling.as_ref().is_some_and(Ruling::keeps_routing_key) {
+            destination = destination.with_key(&failure.routing_key);
+        }
+        OutgoingRetry { id, destination, message: outgoing }
+    }
+
+    /// What cannot wait becomes an obituary, and what cannot be an obituary goes to the ledger as it is.
+    fn refused(mut self, why: &str, again: &mut Vec<Self>, refused: &mut Vec<Arrival>) {
+        let queue = self.arrival.failure.queue.as_deref().unwrap_or_default();
+        tracing::warn!(queue.name = queue, why, "a dead letter cannot be sent on");
+        if mem::replace(&mut self.is_obituary, true) {
+            refused.push(self.arrival);
+        } else {
+            again.push(self);
+        }
+    }
+}
+
+fn delay(arrival: &Arrival) -> Option<Duration> {
+    match arrival.ruling.as_ref()?.verdict(arrival.failure.attempts) {
+        Verdict::Retry { delay } => Some(delay),
+        Verdict::Exhausted => None,
+    }
+}

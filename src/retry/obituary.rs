@@ -1,0 +1,65 @@
+//! The message that says of a message that its retries are used up.
+
+use super::outgoing;
+use crate::{
+    domain::{
+        death::Failure,
+        field::{FieldTable, FieldValue},
+        letter::LetterId,
+        message::Message,
+    },
+    own_headers,
+};
+
+/// `message` as an obituary on its way to `target`, the obituary queue, in the form that the README describes.
+///
+/// Its own deaths go along. Everywhere else `x-death` is dangerous to publish; here nobody but the office reads it, and
+/// it is the only account there is.
+pub fn obituary(id: LetterId, message: &Message, failure: &Failure, target: &str) -> Message {
+    let mut obituary = outgoing(id, message, None, target, 0);
+    for (name, value) in message.headers.iter().filter(|(name, _)| is_account(name)) {
+        obituary.headers.set(name, value.clone());
+    }
+    write(&mut obituary.headers, id, failure);
+    obituary
+}
+
+fn is_account(name: &str) -> bool {
+    name == "x-death" || name.starts_with("x-first-death-") || name.starts_with("x-last-death-")
+}
+
+fn write(headers: &mut FieldTable, id: LetterId, failure: &Failure) {
+    headers.remove_where(|name| name == own_headers::QUEUE);
+    if let Some(queue) = &failure.queue {
+        own_headers::write(headers, id, queue, failure.attempts);
+        own_headers::write_address(headers, &failure.exchange, &failure.routing_key);
+        headers.set(own_headers::REASON, FieldValue::string(failure.reason.as_str()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{domain::death::Reason, failure};
+
+    #[test]
+    fn the_intake_reads_what_was_written() {
+        let failure = Failure {
+            queue: Some("orders".to_owned()),
+            reason: Reason::Expired,
+            exchange: "events".to_owned(),
+            routing_key: "order.placed".to_owned(),
+            attempts: 4,
+            first_failed_at: None,
+        };
+        let mut message = Message { exchange: "dlx".to_owned(), ..Message::default() };
+        message.properties.expiration = Some("1".to_owned());
+        message.headers.set("CC", FieldValue::Array(vec![FieldValue::string("other")]));
+        let id = "019a8b7c-0000-7000-8000-000000000001".parse().unwrap();
+        let obituary = obituary(id, &message, &failure, "dlo.obituaries");
+        assert_eq!((&*obituary.exchange, &*obituary.routing_key), ("", "dlo.obituaries"));
+        assert_eq!(failure::read(&obituary), failure);
+        assert_eq!(own_headers::dlo_id(&obituary.headers), Some(id));
+        assert_eq!((obituary.headers.get("CC"), obituary.properties.expiration), (None, None));
+    }
+}
