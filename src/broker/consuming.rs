@@ -119,14 +119,6 @@ impl QueueConsumer {
         step("basic.cancel", cancelled).await
     }
 
-    /// Fails when the channel is gone. What it had delivered and is not acknowledged is delivered again to somebody.
-    pub fn check_open(&self) -> Result<(), SessionError> {
-        if self.acknowledger.channel.status().connected() {
-            return Ok(());
-        }
-        Err(SessionError::Lost(format!("the channel of {} is closed", self.queue)))
-    }
-
     fn receive(&self, next: Option<lapin::Result<lapin::message::Delivery>>) -> Result<Received, SessionError> {
         match next {
             Some(Ok(delivery)) => Ok(Received::Delivery(Box::new(self.convert(delivery)))),
@@ -178,6 +170,14 @@ pub struct Acknowledger {
 }
 
 impl Acknowledger {
+    /// Fails when the channel is gone. What it had delivered and is not acknowledged is delivered again to somebody.
+    pub fn check_open(&self) -> Result<(), SessionError> {
+        if self.channel.status().connected() {
+            return Ok(());
+        }
+        Err(SessionError::Lost("the channel is closed".to_owned()))
+    }
+
     /// Acknowledges this delivery and all before it.
     pub async fn ack_through(&self, tag: u64) -> Result<(), SessionError> {
         let multiple = BasicAckOptions { multiple: true };

@@ -1,6 +1,6 @@
 //! From a delivery to what the ledger is told.
 
-use std::time::Duration;
+use std::{hash::Hash, time::Duration};
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -11,7 +11,6 @@ use crate::{
     failure, own_headers,
     pipeline::ids,
     store::{Arrival, Fingerprint},
-    typed_json,
 };
 
 /// Headers that the queue writes anew at each delivery.
@@ -42,19 +41,15 @@ pub(super) fn arrival(delivery: Delivery, door: &Door, now: Timestamp, n: u64) -
 }
 
 fn fingerprint(message: &Message) -> Fingerprint {
-    let mut headers = message.headers.clone();
-    headers.remove_where(|name| CHANGE_ON_REDELIVERY.contains(&name));
     let mut hash = Xxh3::new();
-    for part in [
-        message.exchange.as_bytes(),
-        message.routing_key.as_bytes(),
-        typed_json::properties_to_string(&message.properties).as_bytes(),
-        typed_json::table_to_string(&headers).as_bytes(),
-        &message.body,
-    ] {
-        hash.update(&(part.len() as u64).to_le_bytes());
-        hash.update(part);
+    for text in [&message.exchange, &message.routing_key] {
+        text.hash(&mut hash);
     }
+    message.properties.hash(&mut hash);
+    for header in message.headers.iter().filter(|(name, _)| !CHANGE_ON_REDELIVERY.contains(name)) {
+        header.hash(&mut hash);
+    }
+    message.body.hash(&mut hash);
     Fingerprint(hash.digest128())
 }
 

@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 
 use super::Intake;
 use crate::{
-    broker::{Lane, PublishOutcome, PublishingSession, QueueConsumer, SessionError, reconnect::Backoff},
+    broker::{Acknowledger, Lane, PublishOutcome, PublishingSession, SessionError, reconnect::Backoff},
     crash,
     domain::{
         policy::{RetryCounts, Ruling, Verdict, Via},
@@ -55,7 +55,7 @@ impl<'a> Forwarder<'a> {
     pub async fn forward(
         &mut self,
         arrivals: Vec<Arrival>,
-        consumer: &QueueConsumer,
+        acknowledger: &Acknowledger,
     ) -> Result<Vec<Arrival>, SessionError> {
         let mut parcels: Vec<Parcel> = arrivals.into_iter().map(Parcel::new).collect();
         let mut refused = Vec::new();
@@ -66,7 +66,7 @@ impl<'a> Forwarder<'a> {
             if parcels.len() == before {
                 tokio::time::sleep(backoff.next_delay()).await;
                 // What it brought is delivered again to somebody.
-                consumer.check_open()?;
+                acknowledger.check_open()?;
             }
         }
         crash::point("forwarded");

@@ -8,6 +8,8 @@ mod arrival;
 mod door;
 mod drain;
 mod forward;
+mod gather;
+mod unsettled;
 
 use std::{fmt::Display, pin::pin, sync::Arc, time::Duration};
 
