@@ -1,13 +1,16 @@
 //! The command line.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{io::Write, path::PathBuf, process::ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 use crate::{
     app::{self, Roles},
-    config::{self, Config},
-    demo, logging,
+    config::{self, BrokerConfig, Config},
+    demo,
+    domain::{death::Reason, policy::PolicyBook},
+    logging,
+    topology::Topology,
 };
 
 /// Exit code of a configuration that is not usable.
@@ -36,8 +39,27 @@ enum Command {
     Check,
     /// Bring the database to this version
     Migrate,
+    /// Print what RabbitMQ needs to dead-letter queues here: policies, exchange and queues, as definitions and as
+    /// commands
+    Topology(TopologyArgs),
     /// Run the server with a ledger of its own and a small world of failing services on the configured broker
     Demo,
+}
+
+#[derive(Debug, Args)]
+struct TopologyArgs {
+    /// Their names; one that begins with a dash comes after --
+    #[arg(required = true, value_name = "QUEUE")]
+    queues: Vec<String>,
+    /// Which of the configured brokers; may be left out where there is one
+    #[arg(long, value_name = "NAME")]
+    broker: Option<String>,
+    /// Have RabbitMQ itself delay the retries; for quorum queues of RabbitMQ 4.3 and later
+    #[arg(long)]
+    native: bool,
+    /// Only the definitions
+    #[arg(long)]
+    json: bool,
 }
 
 /// Parses the arguments, does what they say and returns the exit code.
@@ -65,7 +87,46 @@ async fn execute(command: Command, config: Config) -> anyhow::Result<ExitCode> {
         Command::Serve { roles } => app::serve(config, roles).await,
         Command::Check => Ok(app::check(&config).await),
         Command::Migrate => app::migrate(&config).await,
+        Command::Topology(asked) => Ok(match topology(&asked, &config) {
+            Ok(text) => print(&text)?,
+            Err(error) => fail(&error, CONFIG_ERROR),
+        }),
         Command::Demo => demo::run(config).await,
+    }
+}
+
+fn topology(asked: &TopologyArgs, config: &Config) -> Result<String, String> {
+    let (name, broker) = broker(asked.broker.as_deref(), config)?;
+    let topology = if asked.native {
+        let book = PolicyBook::new(&config.retry.policies()?, Vec::new());
+        // A message that is rejected with requeue does not die; it is the rejection that the policy is about.
+        let policy = |queue: &str| book.find(queue, Reason::Rejected).map(|standing| &standing.policy);
+        Topology::native(broker, &asked.queues, policy)?
+    } else {
+        Topology::dead_lettering(broker, &asked.queues)?
+    };
+    if !asked.json {
+        return Ok(topology.text(name));
+    }
+    topology.notes().for_each(tell);
+    Ok(format!("{:#}\n", topology.definitions()))
+}
+
+fn broker<'a>(name: Option<&str>, config: &'a Config) -> Result<(&'a str, &'a BrokerConfig), String> {
+    let names = || config.brokers.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let mut found = config.brokers.iter().filter(|(its, _)| name.is_none_or(|name| name == *its));
+    match (found.next(), found.next()) {
+        (Some((name, broker)), None) => Ok((name, broker)),
+        (Some(_), Some(_)) => Err(format!("there are several brokers; --broker takes one of {}", names())),
+        (None, _) => Err(format!("there is no such broker; --broker takes one of {}", names())),
+    }
+}
+
+/// A reader that goes away early, as `head` does, is no failure.
+fn print(text: &str) -> std::io::Result<ExitCode> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error),
+        _ => Ok(ExitCode::SUCCESS),
     }
 }
 
@@ -73,8 +134,12 @@ fn utf8_pair((name, value): (std::ffi::OsString, std::ffi::OsString)) -> Option<
     Some((name.into_string().ok()?, value.into_string().ok()?))
 }
 
-#[expect(clippy::print_stderr, reason = "the last word of a command goes to the terminal")]
 fn fail(error: &dyn std::fmt::Display, code: u8) -> ExitCode {
-    eprintln!("dlo: {error}");
+    tell(error);
     ExitCode::from(code)
+}
+
+#[expect(clippy::print_stderr, reason = "the last word of a command goes to the terminal")]
+fn tell(word: impl std::fmt::Display) {
+    eprintln!("dlo: {word}");
 }

@@ -109,6 +109,7 @@
     x: toggle,
     r: () => act("r"),
     d: () => act("d"),
+    h: () => act("h"),
     u: () => one('.toast [data-key="u"]')?.click(),
     "?": () => one("#help").showModal(),
     g: () => (went = Date.now()),
@@ -233,6 +234,23 @@
     if (detail.target.id === "pane" && matchMedia("(max-width: 1180px)").matches) scrollTo(0, one("#pane .letter") ? 0 : listAt);
   });
   settle();
+
+  // ---- what is due counts down ----
+  const units = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+  const span = (seconds) => {
+    const [unit, length] = units.find(([, length]) => seconds >= length) ?? ["s", 1];
+    return `${Math.floor(seconds / length)} ${unit}`;
+  };
+  const ends = new WeakMap(); // by the clock of this page: the machine's may be set differently from the office's
+  setInterval(() => {
+    const now = performance.now() / 1000;
+    all("[data-due]").forEach((time) => {
+      if (!ends.has(time)) ends.set(time, now + Number(time.dataset.due));
+      const left = Math.round(ends.get(time) - now);
+      const text = left > 0 ? `in ${span(left)}` : "now";
+      if (time.textContent !== text) time.textContent = text;
+    });
+  }, 1000);
 
   // ---- toasts go by themselves, unless one is at them ----
   let fading = 0;

@@ -41,6 +41,11 @@ impl Lifecycle {
         self.stopping.clone()
     }
 
+    /// For work that ends by itself and is waited for all the same.
+    pub fn tasks(&self) -> TaskTracker {
+        self.workers.clone()
+    }
+
     pub fn spawn(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
         let died = self.died.clone().drop_guard();
         let stopping = self.stopping.clone();

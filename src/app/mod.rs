@@ -194,6 +194,8 @@ fn start_web(
     let office = Office {
         store: foundation.store,
         triage,
+        policies: foundation.policies,
+        tasks: lifecycle.tasks(),
         news: foundation.news,
         brokers: foundation.board,
         clock: foundation.clock,

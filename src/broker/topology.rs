@@ -7,14 +7,7 @@ use lapin::{
 };
 
 use super::{SessionError, is_not_found, short, step};
-use crate::config::BrokerConfig;
-
-/// How often a quorum queue of ours may deliver a message before it gives it up: practically without end.
-///
-/// RabbitMQ 4 drops a message after 20 returns by default, and a lost connection counts as one; a message must survive
-/// any number of our restarts (<https://www.rabbitmq.com/docs/quorum-queues#poison-message-handling>). RabbitMQ 3
-/// knows no word for "never", so it is a large number.
-const DELIVERY_LIMIT: i32 = 1_000_000_000;
+use crate::{config::BrokerConfig, topology::DELIVERY_LIMIT};
 
 /// What the office needs in a broker.
 #[derive(Clone, Copy, Debug)]

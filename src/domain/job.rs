@@ -58,4 +58,11 @@ impl Job {
     pub fn end(&mut self) {
         self.state = if self.failed == 0 { JobState::Done } else { JobState::Failed };
     }
+
+    /// What was cut short stays so.
+    pub fn cancel_unless_ended(&mut self) {
+        if self.state == JobState::Running {
+            self.state = JobState::Cancelled;
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{ids, news::News, scheduler::Bell};
@@ -53,27 +54,29 @@ impl Triage {
     }
 
     /// The same for all that waits for a retry, that `filter` lets through and that was received until then; one
-    /// portion after the other. What fails in the middle leaves the portions before it done.
+    /// portion after the other, until it is told to stop. What fails in the middle leaves the portions before it done.
     pub async fn act_on_waiting(
         &self,
         filter: &LetterFilter,
         until: Timestamp,
         command: &Command,
         by: &Actor,
+        stop: &CancellationToken,
     ) -> Result<Job, StoreError> {
         let begun = self.clock.now();
         let mut job = Job::begun(ids::uuid(begun), command.name());
         let mut sweep = self.store.sweep(filter, until).await?;
-        loop {
+        while !stop.is_cancelled() {
             let ids = self.store.next_of(&mut sweep, PORTION).await?;
             if ids.is_empty() {
+                job.end();
                 break;
             }
             let report = self.store.act(&Order { ids: &ids, command, by, at: self.clock.now() }).await?;
             self.spread(command, &report);
             job.add(&report);
         }
-        job.end();
+        job.cancel_unless_ended();
         self.store.add_job(&job, by, begun).await?;
         log(command, by, job.done, job.failed);
         Ok(job)

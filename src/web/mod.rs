@@ -6,8 +6,10 @@
 
 mod api;
 mod assets;
+mod draft;
 mod error;
 mod events;
+mod force;
 mod health;
 mod input;
 mod pages;
@@ -24,7 +26,7 @@ use axum::{
     middleware,
     routing::get,
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceBuilder;
 use tower_http::{
     catch_panic::CatchPanicLayer,
@@ -39,7 +41,7 @@ use crate::{
     broker::health::BrokerBoard,
     clock::Clock,
     metrics::Metrics,
-    pipeline::{news::News, triage::Triage},
+    pipeline::{news::News, policies::Policies, triage::Triage},
     store::Store,
 };
 
@@ -51,6 +53,10 @@ pub struct Office {
     pub store: Arc<Store>,
     /// The one door for what people do to letters.
     pub triage: Triage,
+    /// What is in force for automatic retries.
+    pub policies: Policies,
+    /// Where work goes on that outlives its request.
+    pub tasks: TaskTracker,
     pub news: News,
     pub brokers: BrokerBoard,
     pub clock: Clock,

@@ -12,7 +12,7 @@ use crate::store::ledger::Ledger;
 /// The modules of the crate by floor, the lowest first; `src/lib.rs` says what each floor is for.
 const FLOORS: [&[&str]; 6] = [
     &["domain"],
-    &["clock", "config", "crash", "failure", "own_headers", "own_names", "retry", "typed_json", "xdeath"],
+    &["clock", "config", "crash", "failure", "own_headers", "own_names", "retry", "topology", "typed_json", "xdeath"],
     &["broker", "metrics", "store"],
     &["pipeline"],
     &["web"],
@@ -20,11 +20,12 @@ const FLOORS: [&[&str]; 6] = [
 ];
 
 /// Who may use whom on the same floor.
-const NEIGHBOURS: [(&str, &str); 8] = [
+const NEIGHBOURS: [(&str, &str); 9] = [
     ("failure", "own_headers"),
     ("failure", "own_names"),
     ("failure", "xdeath"),
     ("retry", "own_headers"),
+    ("topology", "config"),
     ("cli", "app"),
     ("cli", "demo"),
     ("cli", "logging"),

@@ -50,7 +50,13 @@ pub async fn show(State(office): State<Arc<Office>>, description: &OpenApi) -> R
 }
 
 fn calls(description: &OpenApi, path: &str, item: &PathItem) -> Vec<Call> {
-    let operations = [("GET", &item.get), ("POST", &item.post), ("PATCH", &item.patch)];
+    let operations = [
+        ("GET", &item.get),
+        ("POST", &item.post),
+        ("PUT", &item.put),
+        ("PATCH", &item.patch),
+        ("DELETE", &item.delete),
+    ];
     let call = |(method, operation): (_, &Option<Operation>)| {
         operation.as_ref().map(|operation| call(description, method, path, operation))
     };

@@ -9,6 +9,7 @@ mod jobs;
 mod letter;
 mod letters;
 mod model;
+mod policies;
 mod queues;
 mod reply;
 
@@ -37,7 +38,8 @@ pub fn routes() -> Router<Arc<Office>> {
         .routes(routes!(commands::reopen))
         .routes(routes!(bulk::start))
         .routes(routes!(jobs::job))
-        .routes(routes!(queues::queues));
+        .routes(routes!(queues::queues))
+        .routes(routes!(policies::policies, policies::set, policies::unset));
     let described = OpenApiRouter::with_openapi(Description::openapi()).nest("/api/v1", v1);
     let (router, description) = described.split_for_parts();
     let description = Arc::new(description);

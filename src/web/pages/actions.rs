@@ -60,7 +60,8 @@ fn take_order(mut pairs: Pairs, now: Timestamp) -> Result<Order, WebError> {
 /// Only a list or a letter, so that no form can lead anybody to another site.
 fn take_back(pairs: &mut Pairs) -> Result<String, WebError> {
     let back = pairs.take("back")?.unwrap_or_else(|| "/letters".to_owned());
-    if back == "/letters" || back.starts_with("/letters?") || back.starts_with("/letters/") {
+    let is_list = |list: &str| back.strip_prefix(list).is_some_and(|rest| rest.is_empty() || rest.starts_with('?'));
+    if is_list("/letters") || is_list("/backoff") || back.starts_with("/letters/") {
         return Ok(back);
     }
     Err(WebError::bad_request("back: it takes the address of a list or of a letter"))
@@ -144,7 +145,7 @@ fn done(command: &Command, n: u64) -> String {
 }
 
 /// Back to the page; htmx is told to put it in place of the one shown.
-fn redirect(back: &str, toast: &Toast, headers: &HeaderMap) -> Response {
+pub fn redirect(back: &str, toast: &Toast, headers: &HeaderMap) -> Response {
     let (status, name, value) = if input::is_htmx(headers) {
         let place = serde_json::json!({
             "path": back, "target": "#main", "swap": "outerHTML show:none", "values": {"part": "main"}, "push": "false",

@@ -73,7 +73,7 @@ impl Filters {
         Self {
             statuses: status_chips(query, filter, by_status),
             importances: importance_chips(query, filter, facets),
-            brokers: broker_choices(query, facets, brokers),
+            brokers: broker_choices(&query.brokers, facets, brokers),
             reasons: reason_choices(query),
             times: time_chips(query, &since),
             queue: query.queues.join(","),
@@ -138,19 +138,19 @@ fn toggle(all: &mut Vec<Importance>, one: Importance) {
 }
 
 /// Brokers that are configured, and those that letters came from once.
-fn broker_choices(query: &LetterQuery, facets: &[FacetCount], brokers: &[BrokerHealth]) -> Vec<Choice> {
+pub fn broker_choices(chosen: &[String], facets: &[FacetCount], brokers: &[BrokerHealth]) -> Vec<Choice> {
     let seen = facets.iter().map(|facet| &facet.broker);
-    let mut names: Vec<_> = brokers.iter().map(|broker| &broker.name).chain(seen).chain(&query.brokers).collect();
+    let mut names: Vec<_> = brokers.iter().map(|broker| &broker.name).chain(seen).chain(chosen).collect();
     names.sort();
     names.dedup();
     if names.len() < 2 {
         return Vec::new();
     }
-    let chosen = query.brokers.join(",");
+    let is_several = chosen.len() > 1;
+    let chosen = chosen.join(",");
     let choice = |name: &String| Choice { value: name.clone(), label: name.clone(), is_selected: *name == chosen };
     let any = Choice { value: String::new(), label: "Any broker".to_owned(), is_selected: chosen.is_empty() };
-    let several =
-        (query.brokers.len() > 1).then(|| Choice { value: chosen.clone(), label: chosen.clone(), is_selected: true });
+    let several = is_several.then(|| Choice { value: chosen.clone(), label: chosen.clone(), is_selected: true });
     std::iter::once(any).chain(several).chain(names.into_iter().map(choice)).collect()
 }
 
@@ -166,6 +166,17 @@ fn reason_choices(query: &LetterQuery) -> Vec<Choice> {
         Choice { value: words.join(","), label: words.join(", "), is_selected: true }
     });
     std::iter::once(any).chain(several).chain(Reason::ALL.iter().map(choice)).collect()
+}
+
+/// Every reason, for a form that takes one or any.
+pub fn reason_choices_for(chosen: &str) -> Vec<Choice> {
+    let any = Choice { value: String::new(), label: "Any reason".to_owned(), is_selected: chosen.is_empty() };
+    let choice = |&reason: &Reason| Choice {
+        value: reason.as_str().to_owned(),
+        label: reason_label(reason).to_owned(),
+        is_selected: chosen == reason.as_str(),
+    };
+    std::iter::once(any).chain(Reason::ALL.iter().map(choice)).collect()
 }
 
 const fn reason_label(reason: Reason) -> &'static str {

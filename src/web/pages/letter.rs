@@ -18,7 +18,7 @@ use crate::{
         error::WebError,
         input::{LetterPath, QueryPairs},
         view::{
-            letter::{LetterView, Links, ViewOptions},
+            letter::{LetterView, Links, RetryView, ViewOptions},
             payload::PayloadForm,
         },
     },
@@ -90,7 +90,12 @@ pub async fn view(
     form: Option<PayloadForm>,
     links: Links,
 ) -> Result<Option<LetterView>, WebError> {
-    let (letter, history) = tokio::try_join!(office.store.letter(id), office.store.history(id))?;
-    let options = ViewOptions { form, max_bytes: office.settings.decode_max_bytes, now: office.clock.now() };
-    Ok(letter.map(|letter| LetterView::new(&letter, &history, options, links)))
+    let store = &office.store;
+    let (letter, history, retry) = tokio::try_join!(store.letter(id), store.history(id), store.waiting_retry(id))?;
+    let (now, policies) = (office.clock.now(), office.policies.book());
+    let options = ViewOptions { form, max_bytes: office.settings.decode_max_bytes, now };
+    Ok(letter.map(|letter| {
+        let retry = retry.map(|retry| RetryView::new(&letter.summary, &retry, &policies, now));
+        LetterView::new(&letter, retry, &history, options, links)
+    }))
 }

@@ -4,12 +4,17 @@
 //! `?part=` names. What is shown is decided here and in `view`, how it looks in `templates` and `static/style.css`.
 
 mod actions;
+mod backoff;
+mod everything;
 mod filters;
 mod fragment;
 mod letter;
 mod letters;
 mod list;
 mod overview;
+mod policies;
+mod policy_form;
+mod queues;
 pub mod shell;
 pub mod toast;
 
@@ -28,4 +33,10 @@ pub fn routes() -> Router<Arc<Office>> {
         .route("/letters", get(letters::show))
         .route("/letters/{id}", get(letter::show))
         .route("/letters/actions", post(actions::act))
+        .route("/backoff", get(backoff::show))
+        .route("/backoff/all", post(everything::act))
+        .route("/queues", get(queues::show))
+        .route("/policies", get(policies::show))
+        .route("/policies/set", post(policies::set))
+        .route("/policies/unset", post(policies::unset))
 }

@@ -22,14 +22,22 @@ use crate::{
 pub enum Page {
     Overview,
     Letters,
+    Backoff,
+    Queues,
+    Policies,
     Api,
 }
 
 impl Page {
+    const ALL: [Self; 6] = [Self::Overview, Self::Letters, Self::Backoff, Self::Queues, Self::Policies, Self::Api];
+
     const fn as_str(self) -> &'static str {
         match self {
             Self::Overview => "overview",
             Self::Letters => "letters",
+            Self::Backoff => "backoff",
+            Self::Queues => "queues",
+            Self::Policies => "policies",
             Self::Api => "api",
         }
     }
@@ -39,16 +47,19 @@ impl FromStr for Page {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        let known = [Self::Overview, Self::Letters, Self::Api].into_iter().find(|page| page.as_str() == word);
-        known.ok_or_else(|| format!("{word:?} is no page; it takes one of overview, letters, api"))
+        let known = Self::ALL.into_iter().find(|page| page.as_str() == word);
+        let takes = || Self::ALL.map(Self::as_str).join(", ");
+        known.ok_or_else(|| format!("{word:?} is no page; it takes one of {}", takes()))
     }
 }
 
 pub struct NavItem {
     pub href: &'static str,
     pub label: &'static str,
-    /// Open letters, where it is about those.
+    /// Letters, where it is about those; empty where there is nothing to say.
     pub count: String,
+    /// What is counted.
+    pub unit: &'static str,
     pub is_current: bool,
     /// The key that follows `g`.
     pub key: &'static str,
@@ -76,10 +87,14 @@ impl Shell {
 
     /// For pages that need the counts for more than this.
     pub fn new(office: &Office, page: Page, facets: &[FacetCount]) -> Self {
-        let open = Tally::new(facets, &LetterFilter::default()).of_status(Status::Open);
+        let everything = LetterFilter::default();
+        let tally = Tally::new(facets, &everything);
+        let waiting = Some(tally.of_status(Status::Scheduled)).filter(|waiting| *waiting > 0);
+        let counts =
+            [number::thousands(tally.of_status(Status::Open)), waiting.map(number::thousands).unwrap_or_default()];
         let now = office.clock.now();
         Self {
-            nav: nav(Some(page), number::thousands(open)),
+            nav: nav(Some(page), counts),
             page: Some(page.as_str()),
             tidings: events::tidings(office),
             brokers: brokers(office, now),
@@ -90,7 +105,7 @@ impl Shell {
     /// Without anything that has to be asked for: where an error is shown, the ledger may be what is broken.
     pub fn bare() -> Self {
         Self {
-            nav: nav(None, String::new()),
+            nav: nav(None, Default::default()),
             brokers: Vec::new(),
             toast: None,
             page: None,
@@ -111,11 +126,21 @@ pub fn brokers(office: &Office, now: Timestamp) -> Vec<BrokerView> {
     office.brokers.all().iter().map(|broker| BrokerView::new(broker, now)).collect()
 }
 
-fn nav(current: Option<Page>, open: String) -> Vec<NavItem> {
-    let item = |page, href, label, key, count| NavItem { href, label, count, is_current: current == Some(page), key };
+fn nav(current: Option<Page>, [open, waiting]: [String; 2]) -> Vec<NavItem> {
+    let item = |page, href, label, key| NavItem {
+        href,
+        label,
+        count: String::new(),
+        unit: "",
+        is_current: current == Some(page),
+        key,
+    };
     vec![
-        item(Page::Overview, "/", "Overview", "o", String::new()),
-        item(Page::Letters, "/letters", "Letters", "l", open),
-        item(Page::Api, "/api/docs", "API", "a", String::new()),
+        item(Page::Overview, "/", "Overview", "o"),
+        NavItem { count: open, unit: "open", ..item(Page::Letters, "/letters", "Letters", "l") },
+        NavItem { count: waiting, unit: "waiting", ..item(Page::Backoff, "/backoff", "In backoff", "b") },
+        item(Page::Queues, "/queues", "Queues", "q"),
+        item(Page::Policies, "/policies", "Policies", "p"),
+        item(Page::Api, "/api/docs", "API", "a"),
     ]
 }

@@ -5,15 +5,17 @@
 
 mod cursor;
 mod pairs;
+mod waiting;
 mod when;
 
 use std::fmt::Display;
 
 pub use cursor::encode_cursor;
 pub use pairs::Pairs;
+pub use waiting::{WAITING_WORDS, WaitingQuery};
 pub use when::When;
 
-use cursor::decode_cursor;
+use cursor::{Place, decode_cursor};
 use pairs::{encode, read};
 
 use super::error::WebError;
@@ -170,7 +172,7 @@ fn take_limit(pairs: &mut Pairs) -> Result<Option<usize>, WebError> {
     }
 }
 
-fn take_cursor(pairs: &mut Pairs) -> Result<Option<Cursor>, WebError> {
+fn take_cursor<P: Place>(pairs: &mut Pairs) -> Result<Option<P>, WebError> {
     let Some(text) = pairs.take("cursor")? else { return Ok(None) };
     let unknown = || WebError::bad_request("cursor: it takes the next_cursor of an earlier answer");
     decode_cursor(&text).map(Some).ok_or_else(unknown)

@@ -6,15 +6,19 @@ use super::{
     history::HistoryLine,
     number,
     payload::{Payload, PayloadForm},
+    policy::which_retry,
     postmark::Postmark,
     text,
     time::Moment,
+    waiting::Due,
 };
 use crate::domain::{
     command::Command,
     history::HistoryEntry,
     letter::{Importance, Letter, LetterSummary, Status},
+    policy::PolicyBook,
     time::Timestamp,
+    waiting::WaitingRetry,
 };
 
 /// Where a letter is shown, which its links have to keep.
@@ -62,7 +66,22 @@ pub struct Facts {
     pub received: Moment,
     pub first_failed: Option<Moment>,
     pub last_failed: Moment,
-    pub retry_at: Option<Moment>,
+    pub retry: Option<RetryView>,
+}
+
+/// The retry it waits for.
+pub struct RetryView {
+    /// `retry 2 of 3`; empty where a person asked for it.
+    pub which: String,
+    pub due: Due,
+}
+
+impl RetryView {
+    pub fn new(letter: &LetterSummary, retry: &WaitingRetry, policies: &PolicyBook, now: Timestamp) -> Self {
+        let policy = letter.queue.as_deref().and_then(|queue| policies.find(queue, letter.reason));
+        let which = || which_retry(letter.attempts, policy.map(|policy| &**policy));
+        Self { which: if retry.is_by_policy() { which() } else { String::new() }, due: Due::new(retry.due_at, now) }
+    }
 }
 
 /// What can be done with it as it stands.
@@ -86,7 +105,13 @@ impl LetterView {
         if self.links.close.is_some() { 2 } else { 1 }
     }
 
-    pub fn new(letter: &Letter, history: &[HistoryEntry], view: ViewOptions, links: Links) -> Self {
+    pub fn new(
+        letter: &Letter,
+        retry: Option<RetryView>,
+        history: &[HistoryEntry],
+        view: ViewOptions,
+        links: Links,
+    ) -> Self {
         let summary = &letter.summary;
         let now = view.now;
         let payload = Payload::new(&letter.message, view.form, view.max_bytes);
@@ -96,8 +121,8 @@ impl LetterView {
             title: summary.queue.as_deref().map_or_else(|| "queue unknown".to_owned(), text::one_line),
             is_queue_known: summary.queue.is_some(),
             postmark: Postmark::new(summary),
-            facts: Facts::new(summary, now),
-            actions: Actions::new(summary),
+            actions: Actions::new(summary, retry.as_ref().is_some_and(|retry| !retry.which.is_empty())),
+            facts: Facts::new(summary, retry, now),
             problem: summary.problem.as_deref().map(|problem| text::visible(problem).into_owned()).unwrap_or_default(),
             remarks: letter.remarks.iter().map(|remark| text::one_line(remark)).collect(),
             note: summary.note.clone().unwrap_or_default(),
@@ -124,7 +149,7 @@ pub struct ViewOptions {
 }
 
 impl Facts {
-    fn new(letter: &LetterSummary, now: Timestamp) -> Self {
+    fn new(letter: &LetterSummary, retry: Option<RetryView>, now: Timestamp) -> Self {
         Self {
             broker: text::one_line(&letter.broker),
             route: route(&letter.exchange, &letter.routing_key),
@@ -136,7 +161,7 @@ impl Facts {
             received: Moment::new(letter.received_at, now),
             first_failed: letter.first_failed_at.map(|at| Moment::new(at, now)),
             last_failed: Moment::new(letter.last_failed_at, now),
-            retry_at: letter.retry_at.map(|at| Moment::new(at, now)),
+            retry,
         }
     }
 }
@@ -150,9 +175,10 @@ fn importance_by(word: &str) -> String {
 }
 
 impl Actions {
-    fn new(letter: &LetterSummary) -> Self {
+    fn new(letter: &LetterSummary, is_by_policy: bool) -> Self {
         let allowed = |command: Command| command.allowed_in().contains(&letter.status);
         let reopen = match letter.status {
+            Status::Scheduled if is_by_policy => "Hand over to a person",
             Status::Scheduled => "Cancel the retry",
             _ => "Reopen",
         };

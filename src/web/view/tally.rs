@@ -35,6 +35,19 @@ impl<'a> Tally<'a> {
         self.sum(|facet| facet.importance == importance && self.status_fits(facet))
     }
 
+    /// Letters that the filter lets through, by the name of their queue, most first.
+    pub fn by_queue(&self) -> Vec<(Option<&'a str>, u64)> {
+        let mut queues: BTreeMap<Option<&str>, u64> = BTreeMap::new();
+        let fits =
+            |facet: &&FacetCount| self.status_fits(facet) && self.importance_fits(facet) && self.rest_fits(facet);
+        for facet in self.facets.iter().filter(fits) {
+            *queues.entry(facet.queue.as_deref()).or_default() += facet.count;
+        }
+        let mut queues: Vec<_> = queues.into_iter().collect();
+        queues.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        queues
+    }
+
     fn sum(&self, fits: impl Fn(&FacetCount) -> bool) -> u64 {
         self.facets.iter().filter(|facet| fits(facet) && self.rest_fits(facet)).map(|facet| facet.count).sum()
     }
@@ -77,7 +90,15 @@ pub type QueueKey<'a> = (&'a str, Option<&'a str>);
 
 /// Every queue that letters came from, by the number of its open letters, most first.
 pub fn queues(facets: &[FacetCount]) -> Vec<(QueueKey<'_>, QueueCounts)> {
-    let mut queues: BTreeMap<QueueKey<'_>, QueueCounts> = BTreeMap::new();
+    queues_with(facets, std::iter::empty())
+}
+
+/// The same with queues that are known otherwise, whether letters came from them or not.
+pub fn queues_with<'a>(
+    facets: &'a [FacetCount],
+    others: impl Iterator<Item = QueueKey<'a>>,
+) -> Vec<(QueueKey<'a>, QueueCounts)> {
+    let mut queues: BTreeMap<QueueKey<'_>, QueueCounts> = others.map(|key| (key, QueueCounts::default())).collect();
     for facet in facets {
         let counts = queues.entry((&facet.broker, facet.queue.as_deref())).or_default();
         *counts.by_status.entry(facet.status).or_default() += facet.count;

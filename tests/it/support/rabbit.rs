@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Output},
     sync::OnceLock,
     time::Duration,
 };
@@ -175,6 +175,14 @@ impl Endpoint {
         assert!(status.is_ok_and(|status| status.success()), "rabbitmqctl failed: {arguments:?}");
     }
 
+    /// Runs lines for a shell in which `rabbitmqctl` is the one of the node.
+    fn shell(&self, lines: &str) -> Output {
+        let with_function = format!("rabbitmqctl() {{ \"$SCRIPT\" \"$DIR\" --quiet \"$@\"; }}\n{lines}");
+        let mut shell = Command::new("sh");
+        shell.args(["-euc", &with_function]).env("SCRIPT", rig_script("rabbitmqctl.sh")).env("DIR", &self.dir);
+        shell.output().expect("a shell runs")
+    }
+
     /// Calls the management API: `/api` and then `path`, of which each segment is percent-encoded.
     async fn manage(&self, method: Method, path: &[&str], body: Option<&Value>) -> anyhow::Result<Value> {
         let mut url = Url::parse(&self.management_url)?;
@@ -304,6 +312,19 @@ impl Vhost {
         let vhost = ["--vhost", &self.name];
         let command = ["close_all_connections", "closed by a test"];
         self.endpoint.control(&[vhost, command].concat());
+    }
+
+    /// Runs lines for a shell in which `rabbitmqctl` is the one of the node. The virtual host they name themselves.
+    pub fn shell(&self, lines: &str) -> Output {
+        self.endpoint.shell(lines)
+    }
+
+    /// The version of RabbitMQ, as far as it tells what it can do: `(4, 3)`.
+    pub async fn version(&self) -> (u32, u32) {
+        let overview = self.manage(Method::GET, &["overview"], None).await;
+        let mut numbers = overview["rabbitmq_version"].as_str().into_iter().flat_map(|version| version.split('.'));
+        let mut next = || numbers.next().and_then(|number| number.parse().ok()).expect("a version has two numbers");
+        (next(), next())
     }
 
     /// Calls the management API, as in `manage(Method::PUT, &["policies", vhost.name(), "p"], Some(&json!({…})))`.

@@ -34,7 +34,6 @@ async fn what_is_not_there_is_a_404() {
 async fn what_a_letter_cannot_do_as_it_stands_is_a_409() {
     let cases = [
         (Status::Open, "reopen"),
-        (Status::Scheduled, "discard"),
         (Status::Retried, "retry"),
         (Status::Retried, "discard"),
         (Status::Retried, "reopen"),

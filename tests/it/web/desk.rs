@@ -15,17 +15,18 @@ use dead_letter_office::{
         broker::ConnectionState,
         command::Command,
         letter::{LetterId, Status},
+        policy::{Delays, Policy, Ruling, Via},
         retry::RetryOutcome,
     },
     metrics::Metrics,
-    pipeline::{news::News, scheduler::Bell, triage::Triage},
+    pipeline::{news::News, policies::Policies, scheduler::Bell, triage::Triage},
     store::{IntakeBatch, Recorded, Settled, Store},
     web::{Office, WebSettings, router},
 };
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tempfile::TempDir;
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt;
 use uuid::Uuid;
 
@@ -48,6 +49,7 @@ pub struct Desk {
     pub clock: Clock,
     pub news: News,
     pub metrics: Metrics,
+    pub policies: Policies,
     pub closing: CancellationToken,
     router: Router,
     directory: TempDir,
@@ -75,9 +77,12 @@ impl Desk {
     fn on(store: Arc<Store>, board: BrokerBoard, directory: TempDir) -> Self {
         let (clock, news, metrics) = (Clock::manual(NOON), News::default(), Metrics::default());
         let closing = CancellationToken::new();
+        let policies = Policies::new(vec![every_queue()], Arc::clone(&store), clock.clone());
         let office = Office {
             triage: Triage::new(Arc::clone(&store), clock.clone(), news.clone(), Bell::default()),
             store: Arc::clone(&store),
+            policies: policies.clone(),
+            tasks: TaskTracker::new(),
             news: news.clone(),
             brokers: board.clone(),
             clock: clock.clone(),
@@ -90,7 +95,7 @@ impl Desk {
                 closing: closing.clone(),
             },
         };
-        Self { store, board, clock, news, metrics, closing, router: router(Arc::new(office)), directory }
+        Self { store, board, clock, news, metrics, policies, closing, router: router(Arc::new(office)), directory }
     }
 
     /// The ledger's file, for a test that breaks it.
@@ -99,8 +104,30 @@ impl Desk {
     }
 }
 
+/// The policy of the configuration: after 10 s, 1 min 40 s, 16 min 40 s.
+fn every_queue() -> Policy {
+    Policy {
+        queues: Policy::EVERY_QUEUE.to_owned(),
+        reason: None,
+        delays: Delays::Listed([10, 100, 1_000].map(Duration::from_secs).to_vec()),
+        jitter: 0.0,
+        via: Via::Ledger,
+        keep_routing_key: false,
+    }
+}
+
 /// What happens in the office.
 impl Desk {
+    /// A message that fails for the `n`th time, under the policy that is in force.
+    pub async fn fails(&self, dead: Dead, n: u64) -> LetterId {
+        let book = self.policies.book();
+        let ruled = dead.attempts(n).with(|arrival| {
+            let policy = arrival.failure.queue.as_deref().and_then(|queue| book.find(queue, arrival.failure.reason));
+            arrival.ruling = Some(Ruling::new(policy.cloned(), 0.5));
+        });
+        self.receive(ruled).await
+    }
+
     pub async fn receive(&self, dead: Dead) -> LetterId {
         self.receive_from(MAIN, [dead]).await[0]
     }

@@ -125,7 +125,7 @@ async fn only_what_is_possible_is_offered() {
     let always = ["Set", "Save the note"];
     let cases: [(Status, &[&str]); 4] = [
         (Status::Open, &["Retry now", "Schedule", "Discard", "Discard with this note"]),
-        (Status::Scheduled, &["Retry now", "Schedule", "Cancel the retry"]),
+        (Status::Scheduled, &["Retry now", "Schedule", "Cancel the retry", "Discard", "Discard with this note"]),
         (Status::Retried, &[]),
         (Status::Discarded, &["Reopen"]),
     ];

@@ -23,16 +23,19 @@ pub async fn calls(desk: &Desk) -> BTreeSet<String> {
 async fn describes_what_the_contract_promises_so_far() {
     let desk = Desk::open().await;
     let expected = [
+        "DELETE /api/v1/policies",
         "GET /api/v1/jobs/{id}",
         "GET /api/v1/letters",
         "GET /api/v1/letters/{id}",
         "GET /api/v1/letters/{id}/body",
+        "GET /api/v1/policies",
         "GET /api/v1/queues",
         "PATCH /api/v1/letters/{id}",
         "POST /api/v1/actions",
         "POST /api/v1/letters/{id}/discard",
         "POST /api/v1/letters/{id}/reopen",
         "POST /api/v1/letters/{id}/retry",
+        "PUT /api/v1/policies",
     ];
     assert_eq!(calls(&desk).await, expected.map(str::to_owned).into());
 }

@@ -3,9 +3,11 @@
 use std::{collections::HashSet, time::Duration};
 
 use dead_letter_office::domain::{
+    actor::Actor,
     broker::ConnectionState,
     field::FieldValue,
     letter::{Importance, Status},
+    policy::{Delays, Policy, Via},
     retry::RetryOutcome,
 };
 use scraper::{ElementRef, Html};
@@ -30,10 +32,28 @@ pub async fn a_busy_office() -> (Desk, Vec<String>) {
     desk.board_says("other", ConnectionState::Lost { since: NOON, why: "refused".to_owned() });
     let mut paths: Vec<String> =
         ["/", "/letters", "/letters?status=all&limit=2", "/letters?queue=none", "/api/docs"].map(str::to_owned).into();
+    desk.fails(dead_in("texts"), 1).await;
+    desk.policies.set(&strict("texts"), &Actor::named("Ann")).await.unwrap();
+    paths.extend(
+        ["/backoff", "/backoff?all=retry", "/backoff?queue=none", "/queues", "/policies", "/policies?queues=texts"]
+            .map(str::to_owned),
+    );
     for id in [typed, nameless, failed] {
         paths.extend([format!("/letters/{id}"), format!("/letters?letter={id}"), format!("/letters/{id}?view=hex")]);
     }
     (desk, paths)
+}
+
+/// Nothing is retried by itself.
+fn strict(queues: &str) -> Policy {
+    Policy {
+        queues: queues.to_owned(),
+        reason: None,
+        delays: Delays::Listed(Vec::new()),
+        jitter: 0.0,
+        via: Via::Ledger,
+        keep_routing_key: false,
+    }
 }
 
 #[tokio::test]
@@ -160,7 +180,9 @@ async fn what_each_page_is_called_tells_them_apart() {
     let (desk, _) = a_busy_office().await;
     let letter = desk.receive(dead_in("payments")).await;
     let mut titles = HashSet::new();
-    for path in ["/", "/letters", "/api/docs", &format!("/letters/{letter}"), "/nowhere"] {
+    for path in
+        ["/", "/letters", "/backoff", "/queues", "/policies", "/api/docs", &format!("/letters/{letter}"), "/nowhere"]
+    {
         assert!(titles.insert(desk.get(path).await.page().words("title")), "{path}");
     }
 }

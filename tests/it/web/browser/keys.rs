@@ -106,7 +106,14 @@ async fn help_and_pages_are_a_key_away(scene: &Scene) {
     scene.sees("document.querySelector('#help').open").await;
     scene.press_key(Key::Escape).await;
     scene.sees("!document.querySelector('#help').open").await;
-    for (keys, heading) in [("go", "Overview"), ("gl", "Letters"), ("ga", "API")] {
+    for (keys, heading) in [
+        ("go", "Overview"),
+        ("gl", "Letters"),
+        ("gb", "In backoff"),
+        ("gq", "Queues"),
+        ("gp", "Policies"),
+        ("ga", "API"),
+    ] {
         scene.press(keys).await;
         scene.reads("h1", heading).await;
     }

@@ -1,7 +1,9 @@
 //! How it looks, to whom it looks so, and how much it takes.
 
+use axum::http::Method;
 use dead_letter_office::domain::{field::FieldValue, letter::Importance};
 use fantoccini::key::Key;
+use serde_json::json;
 
 use super::{
     super::desk::Desk,
@@ -47,9 +49,15 @@ async fn furnish(desk: &Desk) -> Vec<String> {
     let odd = fresh(&long, 5).of(Importance::Critical).published_to(&long, &long).remark(&long);
     let odd = odd.header(&long, FieldValue::string("x".repeat(2_000))).body(format!("{{\"{long}\": \"{long}\"}}"));
     let id = desk.receive(odd).await;
+    let growing = json!({"queues": long, "initial": "1s", "attempts": 50, "via": "broker", "keep_routing_key": true});
+    desk.call(Method::PUT, "/api/v1/policies", &growing).await.expect(200);
+    for queue in ["orders", "orders", &long] {
+        desk.fails(fresh(queue, 1), 1).await;
+    }
     let pages = ["/", "/letters", "/letters?queue=none", "/api/docs", "/nowhere"].map(str::to_owned);
+    let waits = ["/backoff", "/backoff?all=discard", "/queues", "/policies", "/policies?kind=listed&queues=a&delays=x"];
     let views = [format!("/letters/{id}"), format!("/letters/{id}?view=hex"), format!("/letters?letter={id}")];
-    pages.into_iter().chain(views).collect()
+    pages.into_iter().chain(views).chain(waits.map(str::to_owned)).collect()
 }
 
 async fn weighs_little_and_comes_from_here(scene: &Scene, path: &str) {

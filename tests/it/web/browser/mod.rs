@@ -3,6 +3,7 @@
 //! Each file has one browser, in which its scenes are played one after the other. Where no broker is needed, the office
 //! serves the ledger of a [`Desk`], which lets a test put letters in.
 
+mod backoff;
 mod keys;
 mod looks;
 mod scene;

@@ -1,0 +1,208 @@
+//! `/api/v1/policies`: what is retried by itself.
+
+use std::sync::Arc;
+
+use axum::{Json, extract::State};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::{
+    domain::{
+        actor::Actor,
+        policy::{Delays, Origin, Policy, StandingPolicy},
+    },
+    pipeline::policies::PolicyError,
+    web::{
+        Office,
+        draft::{Draft, Wrong},
+        error::{Problem, WebError},
+        force,
+        input::{JsonBody, QueryPairs},
+        view::{
+            policy::{in_full, typed_duration},
+            time::rfc3339,
+        },
+    },
+};
+
+/// What is in force, the most specific first: of those that fit a queue, the first rules.
+#[derive(Serialize, ToSchema)]
+pub struct PolicyList {
+    items: Vec<PolicyItem>,
+}
+
+/// A policy of automatic retries.
+#[derive(Serialize, ToSchema)]
+pub struct PolicyItem {
+    /// A name or a glob (`*`, `?`).
+    queues: String,
+    /// Only for messages that died of this; null for any reason.
+    reason: Option<&'static str>,
+    /// `after 10 s, 1 min 40 s; then a person`
+    meaning: String,
+    /// How long a message waits before each retry; null where the delays grow.
+    delays: Option<Vec<String>>,
+    /// The first delay, where they grow.
+    initial: Option<String>,
+    factor: Option<f64>,
+    max: Option<String>,
+    attempts: Option<u32>,
+    /// Share of a delay, 0 to 1, by which it varies at random, both ways.
+    jitter: f64,
+    /// Where messages wait: `ledger` or `broker`
+    via: &'static str,
+    keep_routing_key: bool,
+    /// Who set it; null for the configuration.
+    set_by: Option<String>,
+    set_at: Option<String>,
+}
+
+impl From<&StandingPolicy> for PolicyItem {
+    fn from(standing: &StandingPolicy) -> Self {
+        let item = Self::new(&standing.policy);
+        match &standing.origin {
+            Origin::Configuration => item,
+            Origin::Person { by, at } => {
+                Self { set_by: Some(by.as_str().to_owned()), set_at: Some(rfc3339(*at)), ..item }
+            }
+        }
+    }
+}
+
+impl PolicyItem {
+    fn new(policy: &Policy) -> Self {
+        let item = Self {
+            queues: policy.queues.clone(),
+            reason: policy.reason.map(|reason| reason.as_str()),
+            meaning: in_full(policy),
+            delays: None,
+            initial: None,
+            factor: None,
+            max: None,
+            attempts: None,
+            jitter: policy.jitter,
+            via: policy.via.as_str(),
+            keep_routing_key: policy.keep_routing_key,
+            set_by: None,
+            set_at: None,
+        };
+        match &policy.delays {
+            Delays::Listed(delays) => {
+                Self { delays: Some(delays.iter().map(|delay| typed_duration(*delay)).collect()), ..item }
+            }
+            Delays::Growing { initial, factor, max, attempts } => Self {
+                initial: Some(typed_duration(*initial)),
+                factor: Some(*factor),
+                max: Some(typed_duration(*max)),
+                attempts: Some(*attempts),
+                ..item
+            },
+        }
+    }
+}
+
+/// The policies in force
+#[utoipa::path(get, path = "/policies", tag = "policies", responses((status = OK, body = PolicyList)))]
+pub async fn policies(State(office): State<Arc<Office>>) -> Json<PolicyList> {
+    Json(PolicyList { items: office.policies.book().all().iter().map(|standing| (&**standing).into()).collect() })
+}
+
+/// A policy to set: a list of delays, or a first one that grows.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewPolicy {
+    /// A name or a glob (`*`, `?`).
+    queues: String,
+    /// Only for messages that died of this; any if left out.
+    reason: Option<String>,
+    /// `["10s", "100s"]`: how long a message waits before each retry; none means that nothing is retried.
+    delays: Option<Vec<String>>,
+    /// The first delay, in place of a list.
+    initial: Option<String>,
+    /// By which each next one is multiplied; 2 if left out.
+    factor: Option<f64>,
+    /// The longest delay; `1h` if left out.
+    max: Option<String>,
+    /// How many retries there are; 5 if left out.
+    attempts: Option<u32>,
+    /// Share of a delay, 0 to 1, by which it varies at random, both ways; 0.1 if left out.
+    jitter: Option<f64>,
+    /// Where messages wait: `ledger` (default) or `broker`. In the broker they are not visible and cannot be stopped,
+    /// and one whose queue is full (`reject-publish`) when its delay ends is lost.
+    via: Option<String>,
+    /// Whether consumers see the routing key of the first publish again.
+    keep_routing_key: Option<bool>,
+}
+
+impl From<NewPolicy> for Draft {
+    fn from(new: NewPolicy) -> Self {
+        Self {
+            queues: new.queues,
+            reason: new.reason,
+            delays: new.delays,
+            initial: new.initial,
+            factor: new.factor,
+            max: new.max,
+            attempts: new.attempts,
+            jitter: new.jitter,
+            via: new.via,
+            keep_routing_key: new.keep_routing_key,
+        }
+    }
+}
+
+/// Set a policy, in place of the one for the same queues and reason; it is in force at once
+#[utoipa::path(put, path = "/policies", tag = "policies", request_body = NewPolicy, responses(
+    (status = OK, body = PolicyItem),
+    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
+))]
+pub async fn set(
+    State(office): State<Arc<Office>>,
+    JsonBody(new): JsonBody<NewPolicy>,
+) -> Result<Json<PolicyItem>, WebError> {
+    let policy = Draft::from(new).policy()?;
+    office.policies.set(&policy, &Actor::local()).await.map_err(|error| match error {
+        PolicyError::Invalid(why) => Wrong::new("queues", why).into(),
+        PolicyError::Store(error) => WebError::from(error),
+    })?;
+    let book = office.policies.book();
+    let stored = book.all().iter().find(|standing| standing.policy == policy);
+    Ok(Json(stored.map_or_else(|| PolicyItem::new(&policy), |standing| (&**standing).into())))
+}
+
+/// Which policy to take back.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes the parameters")]
+struct Target {
+    /// The queues it was set for, as they were written.
+    queues: String,
+    /// The reason it was set for; left out for one of any reason.
+    reason: Option<String>,
+}
+
+/// What is in force in place of a policy that was taken back.
+#[derive(Serialize, ToSchema)]
+pub struct InForce {
+    /// Null where nothing is retried by itself any more.
+    in_force: Option<PolicyItem>,
+}
+
+/// Take back a policy that a person has set
+#[utoipa::path(delete, path = "/policies", tag = "policies", params(Target), responses(
+    (status = OK, body = InForce),
+    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
+))]
+pub async fn unset(
+    State(office): State<Arc<Office>>,
+    QueryPairs(mut pairs): QueryPairs,
+) -> Result<Json<InForce>, WebError> {
+    let queues = pairs.take("queues")?.ok_or_else(|| WebError::bad_request("queues: it is needed"))?;
+    let reason = pairs.take_parsed("reason")?;
+    pairs.finish("queues, reason")?;
+    if !office.policies.unset(&queues, reason, &Actor::local()).await? {
+        return Err(WebError::not_found("Nobody has set such a policy; those of the configuration stay."));
+    }
+    let book = office.policies.book();
+    Ok(Json(InForce { in_force: force::next(&book, &queues, reason).map(PolicyItem::from) }))
+}

@@ -1,0 +1,163 @@
+//! `/backoff`: what waits for its retry, soonest first.
+
+use std::{str::FromStr, sync::Arc};
+
+use askama::Template;
+use axum::{extract::State, http::HeaderMap, response::Response};
+
+use super::{
+    everything::{Asking, Everything},
+    filters::{Choice, broker_choices, queue_names},
+    fragment,
+    shell::{Page, Shell},
+    toast::Toast,
+};
+use crate::{
+    domain::filter::FacetCount,
+    web::{
+        Office,
+        error::WebError,
+        input::QueryPairs,
+        query::{Pairs, WAITING_WORDS, WaitingQuery},
+        view::{number, tally::Tally, waiting::WaitingRow},
+    },
+};
+
+/// Rows of a page, unless the address says otherwise.
+const ROWS: usize = 50;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Everything but the navigation.
+    Main,
+    /// What a changed filter changes; the filter's own fields stay as they are.
+    Results,
+    /// How many wait.
+    Count,
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word {
+            "main" => Ok(Self::Main),
+            "results" => Ok(Self::Results),
+            "count" => Ok(Self::Count),
+            _ => Err(format!("{word:?} is no part of this page; it takes one of main, results, count")),
+        }
+    }
+}
+
+/// What the address says.
+struct Asked {
+    query: WaitingQuery,
+    /// What is about to be done with all of them.
+    everything: Option<Everything>,
+    part: Option<Part>,
+}
+
+impl Asked {
+    fn take(mut pairs: Pairs) -> Result<Self, WebError> {
+        let asked = Self {
+            query: WaitingQuery::take(&mut pairs)?,
+            everything: pairs.take_parsed("all")?,
+            part: pairs.take_parsed("part")?,
+        };
+        pairs.finish(&format!("{WAITING_WORDS}, all, part"))?;
+        Ok(asked)
+    }
+}
+
+#[derive(Template)]
+#[template(path = "backoff/page.html", blocks = ["title", "main", "results", "nav", "count"])]
+struct BackoffPage {
+    shell: Shell,
+    /// `1,234 letters wait`
+    count: String,
+    /// Where the page asks how many wait by now.
+    recount: String,
+    queue: String,
+    queues: Vec<String>,
+    brokers: Vec<Choice>,
+    rows: Vec<WaitingRow>,
+    shows_broker: bool,
+    /// Whether there are letters that wait outside of the filter.
+    is_filtered: bool,
+    /// What can be done with all of them, and where one is asked again.
+    all: Vec<(&'static str, String)>,
+    total: String,
+    asking: Option<Asking>,
+    next: Option<String>,
+    first: Option<String>,
+}
+
+pub async fn show(
+    State(office): State<Arc<Office>>,
+    QueryPairs(pairs): QueryPairs,
+    headers: HeaderMap,
+) -> Result<Response, WebError> {
+    let asked = Asked::take(pairs)?;
+    match asked.part {
+        None => {
+            let page = load(&office, &asked, &headers).await?;
+            Ok(fragment::whole(page.render()?, &page.shell))
+        }
+        Some(Part::Main) => {
+            let page = load(&office, &asked, &headers).await?;
+            let toast = page.shell.toast.as_ref().map(Toast::to_html_beside).unwrap_or_default();
+            let blocks = [page.as_title().render()?, page.as_main().render()?, page.as_nav().render()?, toast];
+            Ok(fragment::of_page(blocks.concat(), &page.shell))
+        }
+        Some(Part::Results) => {
+            let page = load(&office, &asked, &HeaderMap::new()).await?;
+            Ok(fragment::of_page(page.as_results().render()?, &page.shell))
+        }
+        Some(Part::Count) => Ok(fragment::only(load(&office, &asked, &HeaderMap::new()).await?.as_count().render()?)),
+    }
+}
+
+async fn load(office: &Office, asked: &Asked, headers: &HeaderMap) -> Result<BackoffPage, WebError> {
+    let query = &asked.query;
+    let filter = query.filter();
+    let (facets, page) = tokio::try_join!(
+        office.store.facets(),
+        office.store.waiting(&filter, query.cursor, query.limit.unwrap_or(ROWS)),
+    )?;
+    let (now, policies) = (office.clock.now(), office.policies.book());
+    let total = Tally::new(&facets, &filter).total();
+    let further: &[(&str, &str)] = asked.everything.as_ref().map_or(&[], |all| all.as_pair());
+    let here = query.href_with(further);
+    let toast = Toast::from_cookie(headers, &query.href());
+    let first = query.first_page();
+    let brokers = office.brokers.all();
+    let shell = Shell { toast, here, is_fragment: asked.part.is_some(), ..Shell::new(office, Page::Backoff, &facets) };
+    Ok(BackoffPage {
+        count: count(total),
+        recount: first.href(),
+        queue: query.queues.join(","),
+        queues: queue_names(&facets),
+        brokers: broker_choices(&query.brokers, &facets, &brokers),
+        rows: page.items.iter().map(|waiting| WaitingRow::new(waiting, &policies, now)).collect(),
+        shows_broker: brokers.len() > 1 && query.brokers.len() != 1,
+        is_filtered: !(query.queues.is_empty() && query.brokers.is_empty()),
+        all: Everything::ALL.iter().map(|all| (all.label(), first.href_with(all.as_pair()))).collect(),
+        total: number::thousands(total),
+        asking: asked.everything.filter(|_| total > 0).map(|all| asking(all, &first, &facets, now.as_micros())),
+        next: page.next.map(|cursor| query.after(cursor).href()),
+        first: query.cursor.map(|_| first.href()),
+        shell,
+    })
+}
+
+fn asking(all: Everything, query: &WaitingQuery, facets: &[FacetCount], now: i64) -> Asking {
+    Asking::new(all, query, &Tally::new(facets, &query.filter()), now)
+}
+
+fn count(total: u64) -> String {
+    match total {
+        0 => "nothing waits".to_owned(),
+        1 => "1 letter waits".to_owned(),
+        _ => format!("{} wait", number::plural(total, "letter")),
+    }
+}

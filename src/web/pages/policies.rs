@@ -1,0 +1,252 @@
+//! `/policies`: what is retried by itself, how, and who said so.
+
+use std::{str::FromStr, sync::Arc};
+
+use askama::Template;
+use axum::{
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+};
+
+use super::{
+    actions::redirect,
+    filters::queue_names,
+    fragment,
+    policy_form::{FORM_WORDS, PolicyForm},
+    shell::{Page, Shell},
+    toast::Toast,
+};
+use crate::{
+    domain::{
+        actor::Actor,
+        death::Reason,
+        policy::{Origin, Policy, PolicyBook, StandingPolicy},
+        time::Timestamp,
+    },
+    pipeline::policies::PolicyError,
+    web::{
+        Office,
+        draft::Wrong,
+        error::WebError,
+        force::{self, Force, known_queues},
+        input::{FormPairs, QueryPairs},
+        query::Pairs,
+        view::{
+            policy::{OriginView, in_full, meaning, reason_words, remarks, target},
+            queue::set_href,
+            text,
+        },
+    },
+};
+
+enum Part {
+    /// What the form would mean.
+    Preview,
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let unknown = || format!("{word:?} is no part of this page; it takes preview");
+        if word == "preview" { Ok(Self::Preview) } else { Err(unknown()) }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "policies/page.html", blocks = ["preview"])]
+struct PoliciesPage {
+    shell: Shell,
+    policies: Vec<PolicyRow>,
+    form: PolicyForm,
+    preview: Preview,
+    /// Names to choose from.
+    queues: Vec<String>,
+}
+
+struct PolicyRow {
+    /// As it is sent to take it back.
+    queues: String,
+    reason: &'static str,
+    shown: String,
+    shown_reason: &'static str,
+    is_for_any_reason: bool,
+    meaning: String,
+    remarks: String,
+    origin: OriginView,
+    force: Force,
+    edit: String,
+}
+
+/// What the policy in the form would mean.
+enum Preview {
+    /// Nothing is named yet.
+    Empty,
+    Wrong(Wrong),
+    Means {
+        text: String,
+        force: Force,
+        /// One that is there already and would be replaced.
+        replaces: String,
+    },
+}
+
+pub async fn show(
+    State(office): State<Arc<Office>>,
+    QueryPairs(mut pairs): QueryPairs,
+    headers: HeaderMap,
+) -> Result<Response, WebError> {
+    let part: Option<Part> = pairs.take_parsed("part")?;
+    let (queues, reason, typed) = PolicyForm::take(&mut pairs)?;
+    pairs.finish(&format!("{FORM_WORDS}, part"))?;
+    let form = typed.unwrap_or_else(|| suggested(&office.policies.book(), queues, reason));
+    let mut page = load(&office, form).await?;
+    if part.is_some() {
+        return Ok(fragment::only(page.as_preview().render()?));
+    }
+    page.shell.toast = Toast::from_cookie(&headers, "/letters");
+    Ok(fragment::whole(page.render()?, &page.shell))
+}
+
+pub async fn set(
+    State(office): State<Arc<Office>>,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let (_, _, form) = PolicyForm::take(&mut pairs)?;
+    let form = form.ok_or_else(|| WebError::bad_request("kind: it takes listed or growing"))?;
+    let set = async {
+        let policy = form.policy()?;
+        office.policies.set(&policy, &Actor::local()).await.map(|()| policy).map_err(Refused::from)
+    };
+    match set.await {
+        Ok(policy) => {
+            let toast = Toast::done(format!("In force for {}: {}.", target(&policy), meaning(&policy)), Vec::new());
+            Ok(redirect("/policies", &toast, &headers))
+        }
+        Err(Refused::Wrong(wrong)) => {
+            let page = load(&office, PolicyForm { wrong: Some(wrong), ..form }).await?;
+            Ok((StatusCode::UNPROCESSABLE_ENTITY, fragment::whole(page.render()?, &page.shell)).into_response())
+        }
+        Err(Refused::Error(error)) => Err(error),
+    }
+}
+
+/// Why a policy was not set.
+enum Refused {
+    Wrong(Wrong),
+    Error(WebError),
+}
+
+impl From<Wrong> for Refused {
+    fn from(wrong: Wrong) -> Self {
+        Self::Wrong(wrong)
+    }
+}
+
+impl From<PolicyError> for Refused {
+    fn from(error: PolicyError) -> Self {
+        match error {
+            PolicyError::Invalid(why) => Self::Wrong(Wrong::new("queues", why)),
+            PolicyError::Store(error) => Self::Error(error.into()),
+        }
+    }
+}
+
+pub async fn unset(
+    State(office): State<Arc<Office>>,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let (queues, reason) = take_target(&mut pairs)?;
+    let was_there = office.policies.unset(&queues, reason, &Actor::local()).await?;
+    let shown = text::shortened(&text::one_line(&queues), 60);
+    let toast = if was_there {
+        let book = office.policies.book();
+        let now = force::next(&book, &queues, reason).map_or_else(
+            || "Nothing is retried there by itself now.".to_owned(),
+            |next| format!("In force there now, from {}: {}.", target(&next.policy), meaning(&next.policy)),
+        );
+        Toast::done(format!("Took back the policy of {shown}. {now}"), Vec::new())
+    } else {
+        Toast::failed(format!("Nobody has set a policy of {shown}."))
+    };
+    Ok(redirect("/policies", &toast, &headers))
+}
+
+fn take_target(pairs: &mut Pairs) -> Result<(String, Option<Reason>), WebError> {
+    let queues = pairs.take("queues")?.ok_or_else(|| WebError::bad_request("queues: it is needed"))?;
+    Ok((queues, pairs.take_parsed("reason")?))
+}
+
+/// The policy that stands for exactly these, or else the one in force for them, to begin with.
+fn suggested(book: &PolicyBook, queues: String, reason: Option<Reason>) -> PolicyForm {
+    let exact = |standing: &&Arc<StandingPolicy>| standing.policy.queues == queues && standing.policy.reason == reason;
+    let standing = book.all().iter().find(exact).map(|standing| &**standing);
+    let standing =
+        standing.or_else(|| force::next(book, &queues, reason)).or_else(|| book.all().last().map(|last| &**last));
+    let form = standing.map_or_else(PolicyForm::default, |standing| PolicyForm::of(&standing.policy));
+    let reason = reason.map(|reason| reason.as_str().to_owned()).unwrap_or_default();
+    PolicyForm { queues, reason, ..form }
+}
+
+async fn load(office: &Office, form: PolicyForm) -> Result<PoliciesPage, WebError> {
+    let (facets, known) = tokio::try_join!(async { Ok(office.store.facets().await?) }, known_queues(office))?;
+    let (book, now) = (office.policies.book(), office.clock.now());
+    let forces = force::all(&book, &known);
+    let rows = book.all().iter().zip(forces).map(|(standing, force)| PolicyRow::new(standing, force, now));
+    Ok(PoliciesPage {
+        policies: rows.collect(),
+        preview: Preview::new(&form, &book, &known, now),
+        queues: queue_names(&facets),
+        form,
+        shell: Shell::new(office, Page::Policies, &facets),
+    })
+}
+
+impl PolicyRow {
+    fn new(standing: &StandingPolicy, force: Force, now: Timestamp) -> Self {
+        let policy = &standing.policy;
+        Self {
+            queues: policy.queues.clone(),
+            reason: policy.reason.map_or("", Reason::as_str),
+            shown: text::one_line(&policy.queues),
+            shown_reason: reason_words(policy.reason),
+            is_for_any_reason: policy.reason.is_none(),
+            meaning: meaning(policy),
+            remarks: remarks(policy).join(" · "),
+            origin: OriginView::new(standing, now),
+            force,
+            edit: format!("{}#set", set_href(&policy.queues, policy.reason)),
+        }
+    }
+}
+
+impl Preview {
+    fn new(form: &PolicyForm, book: &PolicyBook, known: &[String], now: Timestamp) -> Self {
+        if form.queues.is_empty() && form.wrong.is_none() {
+            return Self::Empty;
+        }
+        match form.policy() {
+            Err(wrong) => Self::Wrong(wrong),
+            Ok(policy) => Self::means(policy, book, known, now),
+        }
+    }
+
+    fn means(policy: Policy, book: &PolicyBook, known: &[String], now: Timestamp) -> Self {
+        let is_same = |other: &Policy| other.queues == policy.queues && other.reason == policy.reason;
+        let replaced = book.all().iter().find(|standing| is_same(&standing.policy));
+        let replaces = replaced.filter(|standing| standing.policy != policy);
+        let others =
+            book.all().iter().filter(|standing| !is_same(&standing.policy)).map(|standing| (**standing).clone());
+        let draft = StandingPolicy { policy: policy.clone(), origin: Origin::Person { by: Actor::local(), at: now } };
+        let with_it = PolicyBook::new(&[], others.chain([draft]).collect());
+        let place = with_it.all().iter().position(|standing| is_same(&standing.policy));
+        Self::Means {
+            text: in_full(&policy),
+            replaces: replaces.map(|standing| in_full(&standing.policy)).unwrap_or_default(),
+            force: place.and_then(|place| force::all(&with_it, known).into_iter().nth(place)).unwrap_or_default(),
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Policies on the page and by the API: seen, set, taken back.
+
+use axum::{
+    body::Body,
+    http::{Method, StatusCode},
+};
+use scraper::Html;
+use serde_json::{Value, json};
+
+use super::{
+    answer::{Look, words},
+    dead::dead_in,
+    desk::{Desk, builder},
+    form::{Form, submit},
+};
+
+const API: &str = "/api/v1/policies";
+
+/// The cells of each row of the table.
+fn rows(page: &Html) -> Vec<Vec<String>> {
+    let cells = |row: &scraper::ElementRef<'_>| row.all("th, td").into_iter().map(words).collect();
+    page.all("table.policies tbody tr").iter().map(cells).collect()
+}
+
+async fn put(desk: &Desk, policy: Value) -> Value {
+    desk.call(Method::PUT, API, &policy).await.expect(200).json()
+}
+
+#[tokio::test]
+async fn what_is_in_force_is_listed_the_most_specific_first() {
+    let desk = Desk::open().await;
+    for queue in ["orders", "texts.sms", "texts.mail"] {
+        desk.receive(dead_in(queue)).await;
+    }
+    put(&desk, json!({"queues": "texts.*", "initial": "1s", "factor": 2, "attempts": 13, "max": "1h", "jitter": 0.1}))
+        .await;
+    put(&desk, json!({"queues": "texts.sms", "delays": [], "reason": "expired"})).await;
+    let rows = rows(&desk.page("/policies").await);
+    let expected = [
+        ["texts.sms expired", "at once a person", "texts.sms", "local user now"],
+        [
+            "texts.*",
+            "after 1 s, 2 s, 4 s … 1 h (13 retries); then a person · ± 10 %",
+            "texts.mail , texts.sms",
+            "local user now",
+        ],
+        ["*", "after 10 s, 1 min 40 s, 16 min 40 s; then a person", "orders", "configuration"],
+    ];
+    assert_eq!(rows.iter().map(|row| &row[..4]).collect::<Vec<_>>(), expected);
+}
+
+#[tokio::test]
+async fn a_policy_is_set_in_the_form_and_in_force_at_once() {
+    let desk = Desk::open().await;
+    let form = Form::of(&desk.page("/policies?queues=orders").await, "Set the policy");
+    let page = form.fill("delays", "1s, 1m 30s").fill("jitter", "25").fill("via", "broker").press(&desk).await;
+    let toast = page.words(".toast p");
+    assert_eq!(toast, "In force for orders: after 1 s, 1 min 30 s; then a person.");
+    assert_eq!(rows(&page)[0][..2], ["orders", "after 1 s, 1 min 30 s; then a person · ± 25 % · waits in RabbitMQ"]);
+    let stored = &desk.store.policies().await.unwrap()[0];
+    assert_eq!((stored.policy.jitter, desk.policies.book().all().len()), (0.25, 2));
+}
+
+#[tokio::test]
+async fn a_policy_that_is_there_is_changed_in_the_form() {
+    let desk = Desk::open().await;
+    put(&desk, json!({"queues": "a.*", "reason": "expired", "initial": "250ms", "factor": 1.5, "attempts": 7, "keep_routing_key": true})).await;
+    let page = desk.page("/policies").await;
+    let change = page.values("table.policies a.btn", "href");
+    assert_eq!(change[0], "/policies?queues=a.*&reason=expired#set");
+    let page = desk.page(change[0].trim_end_matches("#set")).await;
+    let values = page.values("#policy input:not([type])", "value");
+    assert_eq!(values, ["a.*", "", "250ms", "1.5", "1h", "7", "10"]);
+    assert_eq!(page.one("#policy [checked][name=kind]").attr("value"), Some("growing"));
+    Form::of(&page, "Set the policy").fill("attempts", "8").press(&desk).await;
+    let set = desk.store.policies().await.unwrap();
+    assert_eq!((set.len(), set[0].policy.delays.retries(), set[0].policy.keep_routing_key), (1, 8, true));
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_said_at_its_field_and_changes_nothing() {
+    let desk = Desk::open().await;
+    let form = || async { Form::of(&desk.page("/policies?queues=orders").await, "Set the policy") };
+    for (field, value, says) in [
+        ("delays", "10s, soon", "soon"),
+        ("delays", "40d", "30 days"),
+        ("jitter", "120", "0 to 100"),
+        ("queues", &*"x".repeat(256), "glob"),
+    ] {
+        let answer = form().await.fill(field, value).send(&desk).await.expect(422);
+        let page = answer.page();
+        let wrong = page.words(&format!("#{field}-wrong"));
+        assert!(wrong.contains(says), "{field}: {wrong}");
+        let input = page.one(&format!("#policy input[name={field}]"));
+        assert_eq!((input.attr("value"), input.attr("aria-invalid")), (Some(value), Some("true")), "kept as typed");
+        assert_eq!(input.attr("aria-describedby"), Some(&*format!("{field}-wrong")));
+    }
+    assert_eq!((desk.store.policies().await.unwrap(), desk.policies.book().all().len()), (vec![], 1));
+    submit(&desk, "/policies/set", &[("queues", "a")]).await.expect(400);
+}
+
+#[tokio::test]
+async fn taking_back_says_what_is_in_force_then() {
+    let desk = Desk::open().await;
+    put(&desk, json!({"queues": "texts.*", "delays": ["5s"]})).await;
+    put(&desk, json!({"queues": "texts.sms", "delays": []})).await;
+    let page = desk.page("/policies").await;
+    let page = Form::of(&page, "Take back texts.sms").press(&desk).await;
+    let toast = page.words(".toast p");
+    assert_eq!(toast, "Took back the policy of texts.sms. In force there now, from texts.*: after 5 s; then a person.");
+    let page = Form::of(&page, "Take back texts.*").press(&desk).await;
+    assert!(page.words(".toast p").contains("from *: after 10 s"), "{}", page.words(".toast p"));
+    assert_eq!(
+        (rows(&page).len(), page.count("[action='/policies/unset']")),
+        (1, 0),
+        "that of the configuration stays"
+    );
+    let again = submit(&desk, "/policies/unset", &[("queues", "texts.*")]).await.expect(303);
+    assert!(super::form::follow(&desk, again).await.words(".toast.failed").contains("Nobody has set"));
+}
+
+async fn preview(desk: &Desk, query: &str) -> String {
+    let request = builder(Method::GET, &format!("/policies?part=preview&{query}")).header("hx-request", "true");
+    let answer = desk.send(request.body(Body::empty()).unwrap()).await.expect(200);
+    answer.page().words("#preview")
+}
+
+#[tokio::test]
+async fn the_form_says_what_it_would_mean() {
+    let desk = Desk::open().await;
+    for queue in ["texts.a", "texts.b", "orders"] {
+        desk.receive(dead_in(queue)).await;
+    }
+    put(&desk, json!({"queues": "texts.b", "delays": []})).await;
+    let said = preview(&desk, "kind=listed&queues=texts.*&delays=10s,100s&jitter=10").await;
+    assert_eq!(said, "Means: after 10 s, 1 min 40 s; then a person · ± 10 % Rules then for texts.a");
+    let said = preview(&desk, "kind=growing&queues=*&initial=1s&attempts=3").await;
+    assert!(said.contains("after 1 s, 2 s, 4 s;") && said.contains("Rules then for orders , texts.a"), "{said}");
+    assert!(said.contains("In place of: after 10 s"), "{said}");
+    assert!(preview(&desk, "kind=listed&queues=nothing.*&delays=1s").await.contains("no queue seen so far"));
+    assert_eq!(preview(&desk, "kind=listed&queues=a&delays=soon").await.split(' ').next(), Some("delays"));
+    assert!(preview(&desk, "kind=listed").await.contains("Name the queues"));
+    let page = desk.page("/policies?kind=listed&queues=texts.*&delays=7s").await;
+    assert!(page.words("#preview").contains("after 7 s"), "without scripts too");
+    assert_eq!(desk.store.policies().await.unwrap().len(), 1, "nothing was set");
+    desk.get("/policies?part=all").await.expect(400);
+    desk.get("/policies?queue=a").await.expect(400);
+}
+
+#[tokio::test]
+async fn what_the_broker_cannot_promise_is_said() {
+    let desk = Desk::open().await;
+    let page = desk.page("/policies").await;
+    let said = page.words("#via-means");
+    assert!(said.contains("not visible") && said.contains("reject-publish"), "{said}");
+    assert_eq!(page.one("select[name=via]").attr("aria-describedby"), Some("via-means"));
+}
+
+#[tokio::test]
+async fn the_api_sets_lists_and_takes_back() {
+    let desk = Desk::open().await;
+    let set = put(
+        &desk,
+        json!({"queues": "a.*", "delays": ["10s", "100s"], "jitter": 0.2, "via": "broker", "keep_routing_key": true}),
+    )
+    .await;
+    let expected = json!({
+        "queues": "a.*", "reason": null, "delays": ["10s", "1m 40s"], "jitter": 0.2, "via": "broker",
+        "meaning": "after 10 s, 1 min 40 s; then a person · ± 20 % · waits in RabbitMQ · keeps the routing key",
+        "initial": null, "factor": null, "max": null, "attempts": null, "keep_routing_key": true,
+        "set_by": "local user", "set_at": "2026-11-21T12:00:00Z",
+    });
+    assert_eq!(set, expected);
+    let listed = desk.get(API).await.expect(200).json();
+    assert_eq!(listed["items"][0], expected);
+    assert_eq!((&listed["items"][1]["queues"], &listed["items"][1]["set_by"]), (&json!("*"), &Value::Null));
+    let growing = put(&desk, json!({"queues": "a.*", "initial": "1s"})).await;
+    assert_eq!((&growing["factor"], &growing["max"], &growing["attempts"]), (&json!(2.0), &json!("1h"), &json!(5)));
+    let taken = desk.call(Method::DELETE, "/api/v1/policies?queues=a.*", &json!({})).await.expect(200).json();
+    assert_eq!(taken["in_force"]["queues"], "*");
+    desk.call(Method::DELETE, "/api/v1/policies?queues=a.*", &json!({})).await.problem(404);
+    desk.call(Method::DELETE, "/api/v1/policies?queues=*", &json!({})).await.problem(404);
+    assert!(desk.call(Method::DELETE, API, &json!({})).await.problem(400).starts_with("queues"));
+    desk.call(Method::DELETE, "/api/v1/policies?queues=a&reason=bored", &json!({})).await.problem(400);
+}
+
+#[tokio::test]
+async fn the_api_refuses_by_field() {
+    let desk = Desk::open().await;
+    for (policy, field) in [
+        (json!({"delays": ["1s"]}), "missing field `queues`"),
+        (json!({"queues": "", "delays": ["1s"]}), "queues: "),
+        (json!({"queues": "a", "delays": ["soon"]}), "delays: "),
+        (json!({"queues": "a", "delays": "10s"}), "delays: "),
+        (json!({"queues": "a"}), "delays: "),
+        (json!({"queues": "a", "delays": [], "initial": "1s"}), "delays: "),
+        (json!({"queues": "a", "delays": ["1s"], "attempts": 3}), "attempts: "),
+        (json!({"queues": "a", "initial": "1s", "attempts": 101}), "attempts: "),
+        (json!({"queues": "a", "initial": "1s", "factor": 0.5}), "factor: "),
+        (json!({"queues": "a", "delays": [], "jitter": 2}), "jitter: "),
+        (json!({"queues": "a", "delays": [], "via": "mail"}), "via: "),
+        (json!({"queues": "a", "delays": [], "reason": "bored"}), "reason: "),
+        (json!({"queues": "a", "delays": [], "vai": "ledger"}), "vai"),
+    ] {
+        let detail = desk.call(Method::PUT, API, &policy).await.problem(StatusCode::UNPROCESSABLE_ENTITY.as_u16());
+        assert!(detail.starts_with(field) || (field == "vai" && detail.contains(field)), "{policy}: {detail}");
+    }
+    assert_eq!(desk.store.policies().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_name_that_would_deceive_the_eye_is_shown() {
+    let desk = Desk::open().await;
+    put(&desk, json!({"queues": "a\u{202e}<b>", "delays": []})).await;
+    let page = desk.page("/policies").await;
+    assert!(rows(&page)[0][0].contains("‹U+202E›"), "{:?}", rows(&page)[0]);
+    assert_eq!(page.one("[action='/policies/unset'] [name=queues]").attr("value"), Some("a\u{202e}<b>"));
+}

@@ -1,0 +1,112 @@
+//! The queues: what is where, which policy is in force, and what comes of it.
+
+use axum::{body::Body, http::Method};
+use dead_letter_office::domain::{letter::Status, retry::RetryOutcome};
+use scraper::Html;
+use serde_json::json;
+
+use super::{
+    answer::{Look, words},
+    dead::{dead_in, dead_somewhere},
+    desk::{Desk, MAIN, builder},
+};
+
+fn cells(page: &Html, queue: &str) -> Vec<String> {
+    let rows = page.all("table.tuning tbody tr");
+    let row = rows.iter().find(|row| row.words("th bdi") == queue).unwrap_or_else(|| panic!("no row {queue}"));
+    row.all("td").into_iter().map(words).collect()
+}
+
+/// A message fails under its policy, is sent back, and perhaps fails again so often.
+async fn fails_times(desk: &Desk, queue: &str, times: u64) {
+    let id = desk.fails(dead_in(queue), 1).await;
+    for n in 2..=times + 1 {
+        let at = desk.clock.now().plus(std::time::Duration::from_secs(3_600));
+        let claimed = desk.store.claim_due_retries(MAIN, at, std::time::Duration::from_secs(60), 10).await.unwrap();
+        let sent: Vec<_> = claimed.iter().map(|retry| (retry, RetryOutcome::Confirmed)).collect();
+        desk.store.finish_retries(&sent, desk.clock.now()).await.unwrap();
+        if n <= times {
+            desk.fails(dead_in(queue).with(|arrival| arrival.returning = Some(id)), n).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_queue_tells_what_became_of_it() {
+    let desk = Desk::open().await;
+    fails_times(&desk, "orders", 1).await;
+    fails_times(&desk, "orders", 1).await;
+    fails_times(&desk, "orders", 2).await;
+    fails_times(&desk, "orders", 4).await;
+    desk.receive(dead_in("texts")).await;
+    desk.receive(dead_somewhere()).await;
+    let page = desk.page("/queues").await;
+    let orders = cells(&page, "orders");
+    assert_eq!(orders[..2], ["1", "0"]);
+    assert_eq!(orders[2], "after 10 s, 1 min 40 s, 16 min 40 s; then a person from *");
+    assert_eq!(orders[3..6], ["4", "3", "1"]);
+    assert_eq!(orders[6], "after retry 1: 2, 2: 1");
+    assert_eq!(page.count("svg.heal"), 1);
+    assert_eq!(cells(&page, "texts")[3..], ["0", "0", "0", ""]);
+    assert!(cells(&page, "queue unknown")[2].contains("none"));
+    assert!(page.words("main").contains("counts as healed until it fails again"));
+    let api = desk.get("/api/v1/queues").await.expect(200).json();
+    let item = api["items"].as_array().unwrap().iter().find(|item| item["queue"] == "orders").unwrap().clone();
+    assert_eq!(item["last_7_days"], json!({"failed": 4, "healed": 3, "exhausted": 1, "healed_by_retry": [2, 1, 0]}));
+    assert_eq!((&item["open"], &item["in_backoff"]), (&json!(1), &json!(0)));
+    assert_eq!(item["policy"]["meaning"], "after 10 s, 1 min 40 s, 16 min 40 s; then a person");
+    let nameless = api["items"].as_array().unwrap().iter().find(|item| item["queue"].is_null()).unwrap();
+    assert!(nameless["policy"].is_null());
+}
+
+#[tokio::test]
+async fn numbers_lead_to_their_letters_and_the_policy_to_its_form() {
+    let desk = Desk::open().await;
+    desk.receive(dead_in("orders, v2")).await;
+    desk.fails(dead_in("orders, v2"), 1).await;
+    let page = desk.page("/queues").await;
+    assert_eq!(cells(&page, "orders, v2")[..2], ["1", "1"]);
+    let links = page.values("table.tuning a", "href");
+    for link in &links[..2] {
+        assert_eq!(desk.page(link).await.count(".row"), 1, "{link}");
+    }
+    let form = desk.page(links[2].trim_end_matches("#set")).await;
+    assert_eq!(form.one("#policy [name=queues]").attr("value"), Some("orders, v2"));
+    assert_eq!(form.one("#policy [name=delays]").attr("value"), Some("10s, 1m 40s, 16m 40s"), "what is in force");
+}
+
+#[tokio::test]
+async fn a_policy_of_its_own_and_of_a_reason_shows() {
+    let desk = Desk::open().await;
+    desk.receive(dead_in("orders")).await;
+    let put = async |policy| _ = desk.call(Method::PUT, "/api/v1/policies", &policy).await.expect(200);
+    put(json!({"queues": "orders", "delays": []})).await;
+    assert_eq!(cells(&desk.page("/queues").await, "orders")[2], "at once a person");
+    put(json!({"queues": "orders", "reason": "expired", "delays": ["1h"]})).await;
+    assert_eq!(cells(&desk.page("/queues").await, "orders")[2], "at once a person other for some reasons");
+}
+
+#[tokio::test]
+async fn the_filter_finds_queues() {
+    let desk = Desk::open().await;
+    for queue in ["texts.a", "texts.b", "orders"] {
+        desk.receive(dead_in(queue)).await;
+    }
+    assert_eq!(desk.page("/queues?queue=texts.*").await.count("table.tuning tbody tr"), 2);
+    let none = desk.page("/queues?queue=nothing").await;
+    assert!(none.words("main").contains("No queue of that name."));
+    desk.get("/queues?status=open").await.expect(400);
+}
+
+#[tokio::test]
+async fn an_office_with_a_thousand_queues_shows_a_light_page() {
+    let desk = Desk::open().await;
+    desk.receive_all(MAIN, (0..1_000).map(|n| dead_in(&format!("a.rather-long.name-of-a-queue.{n}"))).collect()).await;
+    desk.letter_in(Status::Open).await;
+    let page = desk.page("/queues").await;
+    assert_eq!(page.count("table.tuning tbody tr"), 300);
+    assert!(page.words("header").contains("1,001 queues, 701 of them not shown"), "{}", page.words("header"));
+    let request = builder(Method::GET, "/queues").header("accept-encoding", "br, gzip");
+    let packed = desk.send(request.body(Body::empty()).unwrap()).await;
+    assert!(packed.body.len() < 40_000, "{} bytes over the wire", packed.body.len());
+}
