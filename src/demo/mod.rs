@@ -6,11 +6,12 @@
 mod services;
 mod world;
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 use crate::{
     app::{self, Lifecycle, Roles},
-    config::{Config, values::Secret},
+    config::{Config, RetryConfig, values::Secret},
+    domain::death::Reason,
 };
 
 /// Serves with a ledger of its own, which begins empty and is deleted at the end.
@@ -19,6 +20,9 @@ pub async fn run(mut config: Config) -> anyhow::Result<ExitCode> {
     std::fs::create_dir_all(&directory)?;
     config.database.url = Secret::new(format!("sqlite://{}", directory.join("ledger.db").display()));
     config.database.auto_migrate = true;
+    if config.retry == RetryConfig::default() {
+        config.retry = retries();
+    }
     let lifecycle = Lifecycle::start()?;
     let brokers = config.brokers.clone();
     app::open(config, &Roles::all(), &lifecycle).await?;
@@ -28,4 +32,14 @@ pub async fn run(mut config: Config) -> anyhow::Result<ExitCode> {
     let code = lifecycle.run().await;
     std::fs::remove_dir_all(&directory)?;
     Ok(code)
+}
+
+/// Shorter than by default, so that one can watch; what a full queue refused is not sent back into it.
+fn retries() -> RetryConfig {
+    let never = RetryConfig { delays: Some(Vec::new()), ..RetryConfig::default() };
+    RetryConfig {
+        delays: Some([5, 20].map(Duration::from_secs).to_vec()),
+        reasons: [(Reason::MaxLen.as_str().to_owned(), never)].into(),
+        ..RetryConfig::default()
+    }
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints where a program the rig needs is, or exits 1 with nothing printed. The one place that knows the usual places.
-#   find.sh rabbitmq-server|mmdebstrap|postgres|chromium|chromedriver
+#   find.sh rabbitmq-server|mmdebstrap|postgres|chromium|chromedriver|pika|node|npm|amqplib
 set -euo pipefail
 rig=$(dirname "$(readlink -f "$0")")
 shopt -s nullglob
@@ -34,5 +34,17 @@ case ${1:-} in
   chromedriver)
     first_executable "$(on_path chromedriver)" "${CHROMEWEBDRIVER:-/usr/bin}/chromedriver" \
       /usr/lib/chromium-browser/chromedriver /snap/bin/chromium.chromedriver ;;
-  *) echo "usage: $0 rabbitmq-server|mmdebstrap|postgres|chromium|chromedriver" >&2; exit 2 ;;
+  # A Python that has it. Debian's is for Debian's Python, which need not be the first on PATH.
+  pika)
+    for python in /usr/bin/python3 "$(on_path python3)"; do
+      if "$python" -c 'import pika' 2>/dev/null; then echo "$python"; exit; fi
+    done
+    exit 1 ;;
+  node) first_executable "$(on_path node)" "$(on_path nodejs)" ;;
+  npm) first_executable "$(on_path npm)" ;;
+  # The directory of modules it is in.
+  amqplib)
+    modules=$("$rig/amqplib.sh" path)
+    if [ -e "$modules/amqplib" ]; then echo "$modules"; else exit 1; fi ;;
+  *) echo "usage: $0 rabbitmq-server|mmdebstrap|postgres|chromium|chromedriver|pika|node|npm|amqplib" >&2; exit 2 ;;
 esac

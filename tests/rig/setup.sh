@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Makes sure that the servers the tests and the demo use are on this machine: all of them, or those named.
-#   setup.sh [rabbitmq] [postgres] [chromium]
+# Makes sure that what the tests and the demo use is on this machine: all of it, or what is named.
+#   setup.sh [rabbitmq] [postgres] [chromium] [pika] [amqplib]
 # DLO_TEST_RABBITMQ=4.0 or 4.3: that RabbitMQ instead, which is not installed but unpacked under target/.
 # Installs what is missing with apt where it may (as root, or by sudo without a password). Starts nothing.
 set -euo pipefail
 rig=$(dirname "$(readlink -f "$0")")
 export DEBIAN_FRONTEND=noninteractive
 
-declare -A programs=([rabbitmq]="rabbitmq-server" [postgres]="postgres" [chromium]="chromium chromedriver")
-declare -A packages=([rabbitmq]="rabbitmq-server" [postgres]="postgresql" [chromium]="chromium chromium-driver")
+declare -A programs=([rabbitmq]="rabbitmq-server" [postgres]="postgres" [chromium]="chromium chromedriver"
+  [pika]="pika" [amqplib]="node npm")
+declare -A packages=([rabbitmq]="rabbitmq-server" [postgres]="postgresql" [chromium]="chromium chromium-driver"
+  [pika]="python3-pika" [amqplib]="nodejs npm")
 # Ubuntu's names; there it comes as a snap.
 if grep -qs '^ID=ubuntu' /etc/os-release; then packages[chromium]="chromium-browser chromium-chromedriver"; fi
 
@@ -89,14 +91,16 @@ install_missing() {
   for name in "${missing[@]}"; do here "$name" || give_up "$name"; done
 }
 
-missing=() wanted=() unpacked=no
-for part in "${@:-rabbitmq postgres chromium}"; do
+missing=() wanted=() unpacked=no fetched=no
+for part in "${@:-rabbitmq postgres chromium pika amqplib}"; do
   for name in $part; do
-    [ -n "${packages[$name]:-}" ] || { echo "usage: $0 [rabbitmq] [postgres] [chromium]" >&2; exit 2; }
+    [ -n "${packages[$name]:-}" ] || { echo "usage: $0 [rabbitmq] [postgres] [chromium] [pika] [amqplib]" >&2; exit 2; }
     # shellcheck disable=SC2206 # a list of package names, to be split
     here "$name" || { missing+=("$name"); wanted+=(${packages[$name]}); }
     if [ "$name" = rabbitmq ]; then unpacked=yes; fi
+    if [ "$name" = amqplib ]; then fetched=yes; fi
   done
 done
 if [ ${#missing[@]} -gt 0 ]; then install_missing; fi
 if [ "$unpacked" = yes ]; then "$rig/release.sh" build; fi
+if [ "$fetched" = yes ]; then "$rig/amqplib.sh" fetch; fi

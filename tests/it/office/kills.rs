@@ -2,8 +2,6 @@
 //!
 //! Needs the feature `crash-points`, as in `make test`.
 
-use std::{path::Path, process::Command};
-
 use dead_letter_office::{
     clock::Clock,
     config::QueueType,
@@ -15,55 +13,13 @@ use dead_letter_office::{
 
 use super::{
     desk::{Ledger, Office, PATIENCE, with_queues},
+    program::Program,
     service::{DEAD_LETTERS, Service, confirming_channel, flood, texts},
 };
 use crate::support::{
-    process::{Leash, Leashed, wait_until},
+    process::wait_until,
     rabbit::{Rabbit, Vhost},
 };
-
-/// How to run `dlo serve` on a ledger and a virtual host.
-struct Program<'a> {
-    ledger: &'a Ledger,
-    vhost: &'a Vhost,
-    queue_type: QueueType,
-}
-
-impl Program<'_> {
-    fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dlo"));
-        command
-            .args(["serve", "--roles", "intake,retry"])
-            .current_dir(Path::new(env!("CARGO_TARGET_TMPDIR")))
-            .env("DLO_DATABASE__URL", &self.ledger.url)
-            .env("DLO_BROKERS__MAIN__URL", self.vhost.amqp_url())
-            .env("DLO_BROKERS__MAIN__QUEUE_TYPE", self.queue_type.as_str())
-            .env("DLO_RETRY__DELAYS", "");
-        command
-    }
-
-    fn run(&self) -> Leashed {
-        Leash::on(self.command()).spawn()
-    }
-
-    /// Runs it until it dies at the `nth` time it comes to that place.
-    async fn die_at(&self, place: &str, nth: usize) {
-        let mut command = self.command();
-        command.env("DLO_TEST_CRASH_AT", format!("{place}:{nth}"));
-        let status = Leash::on(command).spawn().exited(PATIENCE).await;
-        assert!(!status.success(), "it did not die at {place}");
-    }
-
-    /// Runs it until the ledger is as expected, and closes it in order.
-    async fn finish(&self, what: &str, is_done: impl AsyncFnMut() -> bool) {
-        let mut program = self.run();
-        wait_until(what, PATIENCE, is_done).await;
-        // Before it listens for signals, one would just kill it.
-        program.line_with("consuming dead letters", PATIENCE);
-        program.terminate();
-        assert!(program.exited(PATIENCE).await.success());
-    }
-}
 
 /// Looks into a ledger that others write to.
 async fn look_into(ledger: &Ledger) -> Office {
@@ -84,7 +40,7 @@ async fn check_intake_dies_at(place: &str) {
     for queue_type in [QueueType::Quorum, QueueType::Classic] {
         let ledger = Ledger::sqlite();
         let vhost = flooded(rabbit, &ledger, queue_type, FLOOD).await;
-        let program = Program { ledger: &ledger, vhost: &vhost, queue_type };
+        let program = Program::new(&ledger, &vhost, queue_type);
         program.die_at(place, 2).await;
         let office = look_into(&ledger).await;
         assert!(office.count().await < FLOOD as u64, "it died too late to tell anything");
@@ -122,7 +78,7 @@ async fn check_retry_dies_at(cut: CutShort) {
         let queue_type = QueueType::Quorum;
         let vhost = flooded(rabbit, &ledger, queue_type, LETTERS).await;
         let orders = Service::start(&vhost, "orders").await;
-        let program = Program { ledger: &ledger, vhost: &vhost, queue_type };
+        let program = Program::new(&ledger, &vhost, queue_type);
         let office = look_into(&ledger).await;
         program.finish("all letters", async || office.count().await == LETTERS as u64).await;
         let ids: Vec<LetterId> = office.letters().await.iter().map(|letter| letter.id).collect();
@@ -180,7 +136,7 @@ async fn random_kills_lose_and_double_nothing() {
     for queue_type in [QueueType::Quorum, QueueType::Classic] {
         let ledger = Ledger::sqlite();
         let vhost = flooded(rabbit, &ledger, queue_type, FLOOD).await;
-        let program = Program { ledger: &ledger, vhost: &vhost, queue_type };
+        let program = Program::new(&ledger, &vhost, queue_type);
         let office = look_into(&ledger).await;
         for kill in 1..=8 {
             let mut running = program.run();
@@ -201,7 +157,7 @@ async fn dying_again_and_again_before_the_first_commit_eats_no_message() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let (ledger, queue_type) = (Ledger::sqlite(), QueueType::Quorum);
     let vhost = flooded(rabbit, &ledger, queue_type, FLOOD).await;
-    let program = Program { ledger: &ledger, vhost: &vhost, queue_type };
+    let program = Program::new(&ledger, &vhost, queue_type);
     for _ in 0..25 {
         program.die_at("delivered", 1).await;
     }

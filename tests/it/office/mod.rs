@@ -10,12 +10,20 @@ mod broker_life;
 mod deaths;
 mod desk;
 mod destinations;
+mod foreign_clients;
 #[cfg(feature = "crash-points")]
 mod kills;
 mod ledger_outage;
 mod line;
 mod odd_messages;
+#[cfg(feature = "crash-points")]
+mod program;
 mod retries;
+#[cfg(feature = "crash-points")]
+mod retry_kills;
 mod service;
+mod storm;
 mod topology;
+mod waiting;
 mod window;
+mod worker;

@@ -115,7 +115,7 @@ pub async fn flood(channel: &Channel, queue: &str, range: Range<usize>) {
         let published = channel.basic_publish("".into(), queue.into(), options, body.as_bytes(), persistent());
         confirms.push(published.await.unwrap());
     }
-    for confirm in join_all(confirms).await {
+    for confirm in in_time("all confirms of a flood", join_all(confirms)).await {
         assert_eq!(confirm.unwrap(), Confirmation::Ack(None));
     }
 }
@@ -134,5 +134,11 @@ pub async fn publish(channel: &Channel, queue: &str, properties: BasicProperties
 pub async fn publish_to(channel: &Channel, exchange: &str, key: &str, properties: BasicProperties, body: &[u8]) {
     let options = BasicPublishOptions { mandatory: true, ..BasicPublishOptions::default() };
     let published = channel.basic_publish(exchange.into(), key.into(), options, body, properties).await.unwrap();
-    assert_eq!(published.await.unwrap(), Confirmation::Ack(None));
+    assert_eq!(in_time("a confirm", published).await.unwrap(), Confirmation::Ack(None));
+}
+
+/// An answer of the broker, which may be lost with its connection.
+async fn in_time<T>(what: &str, answer: impl Future<Output = T>) -> T {
+    let answered = tokio::time::timeout(PATIENCE, answer).await;
+    answered.unwrap_or_else(|_| panic!("waited {PATIENCE:?} in vain for {what}"))
 }

@@ -11,6 +11,7 @@
 )]
 
 pub mod browser;
+pub mod clients;
 pub mod postgres;
 pub mod process;
 pub mod rabbit;

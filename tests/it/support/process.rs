@@ -9,7 +9,7 @@ use std::{
     process::{Child, Command, ExitStatus},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::rig_script;
@@ -133,9 +133,26 @@ impl Leashed {
     }
 
     /// Ends the command now, by SIGKILL unless it has a [`Leash::grace`], and waits until it is dead.
+    ///
+    /// # Panics
+    /// When it does not die in time.
+    #[expect(clippy::disallowed_methods, reason = "it is called in Drop too, where nothing can be awaited")]
     pub fn kill(&mut self) -> ExitStatus {
         self.lifeline = None;
-        self.child.wait().expect("the child can be waited for")
+        let begin = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("the child can be waited for") {
+                return status;
+            }
+            // A panic while a test panics already would abort all the others.
+            let is_overdue = begin.elapsed() > DEATH_TIMEOUT && !thread::panicking();
+            assert!(
+                !is_overdue,
+                "process {} is not dead {DEATH_TIMEOUT:?} after its leash was let go",
+                self.child.id()
+            );
+            thread::sleep(POLL_INTERVAL);
+        }
     }
 }
 
@@ -192,11 +209,14 @@ impl Output {
     }
 }
 
+/// How long a command may take to die, with the grace it is given.
+const DEATH_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// How often [`wait_for`] looks: often enough not to slow a test down, seldom enough to leave the CPU to what it is
 /// waiting for.
 const POLL_INTERVAL: Duration = Duration::from_millis(15);
 
-/// Waits until `check` says yes. This and [`wait_for`] are the only places where tests sleep.
+/// Waits until `check` says yes. This, [`wait_for`] and [`Leashed::kill`] are the only places where tests sleep.
 ///
 /// # Panics
 /// Naming `what` and the caller, when that has not happened in time.

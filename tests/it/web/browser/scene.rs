@@ -91,7 +91,9 @@ impl Scene {
         self.ask(&format!("document.querySelectorAll({}).length", json!(selector))).await.as_u64().unwrap()
     }
 
+    /// The element, once the page's scripts listen to it.
     pub async fn find(&self, selector: &str) -> Element {
+        self.sees(READY).await;
         let found = self.browser.client().wait().at_most(PATIENCE).for_element(Locator::Css(selector)).await;
         found.unwrap_or_else(|error| panic!("{selector}: {error}"))
     }
