@@ -3,20 +3,22 @@
 //!
 //! # The way a letter goes
 //! A service rejects a message, RabbitMQ dead-letters it, and [`pipeline::intake`] consumes it: it reads from the
-//! headers where and why it failed ([`failure`], [`xdeath`]), commits it to the ledger ([`store`]) and only then
-//! acknowledges. A person finds it on a page ([`web`]) and decides; [`pipeline::triage`] writes the decision down.
-//! [`pipeline::scheduler`] publishes what is due to the very queue it failed in and marks it once the broker has
-//! confirmed. What fails again comes back to the same letter.
+//! headers where and why it failed ([`failure`], [`xdeath`]), asks the policy in force ([`pipeline::policies`]) whether
+//! and when it goes back, commits it to the ledger ([`store`]) or publishes it to a delay queue ([`broker`]), and only
+//! then acknowledges. [`pipeline::scheduler`] publishes what is due to the very queue it failed in and marks it once the
+//! broker has confirmed. What fails again comes back to the same letter, what does not is forgotten
+//! ([`pipeline::healing`]). When the retries are used up, a person finds the letter on a page ([`web`]) and decides;
+//! [`pipeline::triage`] writes the decision down.
 //!
 //! # The floors of the house
-//! A module uses only what stands below it here, and its own folder; `tests/it/floors.rs` sees to that.
+//! A module uses only what stands below it here, and its own folder; `tests/it/invariants.rs` sees to that.
 //!
 //! 5. [`app`], [`cli`], [`logging`], [`demo`]: parse, build, run.
 //! 4. [`web`]: pages, JSON API, security.
 //! 3. [`pipeline`]: the verbs.
 //! 2. [`store`], [`broker`]: the ledger, RabbitMQ. Neither knows the other. [`metrics`] beside them.
-//! 1. [`config`], [`clock`], [`failure`], [`xdeath`], [`own_headers`], [`own_names`], [`retry`], [`topology`], [`typed_json`]:
-//!    pure.
+//! 1. [`config`], [`clock`], [`failure`], [`xdeath`], [`own_headers`], [`own_names`], [`retry`], [`topology`],
+//!    [`typed_json`]: pure.
 //! 0. [`domain`]: the nouns.
 
 pub mod app;

@@ -24,12 +24,13 @@ const QUEUES: u32 = 40;
 /// Requests of each kind that are timed.
 const ROUNDS: usize = 60;
 
-/// What is asked for. Both are filtered by queue and importance, which leaves one letter in 160.
-const REQUESTS: [(&str, &str); 4] = [
-    ("letters page", "/letters?queue=service-7.*&importance=critical"),
-    ("API list", "/api/v1/letters?queue=service-7.*&importance=critical&status=open"),
-    ("letters page, unfiltered", "/letters"),
-    ("overview", "/"),
+/// What is asked for, and how many times as long it may take. Those of which something is promised are filtered by
+/// queue and importance, which leaves one letter in 160.
+const REQUESTS: [(&str, &str, Option<f64>); 4] = [
+    ("letters page", "/letters?queue=service-7.*&importance=critical", Some(1.5)),
+    ("API list", "/api/v1/letters?queue=service-7.*&importance=critical&status=open", Some(1.5)),
+    ("letters page, unfiltered", "/letters", None),
+    ("overview", "/", None),
 ];
 
 pub async fn run() {
@@ -54,12 +55,14 @@ pub async fn run() {
 async fn compare(database: &str, rabbit: &Rabbit, few: &Ledger, many: &Ledger) {
     let vhost = rabbit.vhost();
     let (few, many) = (Server::start(few, &vhost).await, Server::start(many, &vhost).await);
-    for (what, path) in REQUESTS {
+    for (what, path, promised) in REQUESTS {
         let (at_few, at_many) = (few.time(path).await, many.time(path).await);
         let ratio = at_many.median / at_few.median;
-        let verdict = if ratio <= 1.5 { "kept" } else { "MISSED" };
+        let verdict = promised.map_or(String::new(), |promised| {
+            format!("  promised {promised:.2}  {}", if ratio <= promised { "kept" } else { "MISSED" })
+        });
         println!(
-            "{:<44} {:>6.2} ms (p95 {:.2}) ratio {ratio:>5.2}  promised 1.50  {verdict}; {:.1} kB on the wire",
+            "{:<44} {:>6.2} ms (p95 {:.2}) ratio {ratio:>5.2}{verdict}; {:.1} kB on the wire",
             format!("{what}, {database}"),
             at_many.median,
             at_many.p95,

@@ -16,7 +16,7 @@ use crate::{
 /// Its own deaths go along. Everywhere else `x-death` is dangerous to publish; here nobody but the office reads it, and
 /// it is the only account there is.
 pub fn obituary(id: LetterId, message: &Message, failure: &Failure, target: &str) -> Message {
-    let mut obituary = outgoing(id, message, None, target, 0);
+    let mut obituary = outgoing(id, message.clone(), None, target, 0);
     for (name, value) in message.headers.iter().filter(|(name, _)| is_account(name)) {
         obituary.headers.set(name, value.clone());
     }

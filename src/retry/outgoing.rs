@@ -30,8 +30,8 @@ const STRIPPED_PREFIXES: &[&str] = &["x-first-death-", "x-last-death-"];
 /// The message that brings letter `id` to the queue `target` by the default exchange.
 ///
 /// `attempts` is how often it has failed in `failed_queue`. A retry to any other queue starts to count at none.
-pub fn outgoing(id: LetterId, message: &Message, failed_queue: Option<&str>, target: &str, attempts: u64) -> Message {
-    let mut outgoing = message.clone();
+pub fn outgoing(id: LetterId, message: Message, failed_queue: Option<&str>, target: &str, attempts: u64) -> Message {
+    let mut outgoing = message;
     outgoing.exchange = String::new();
     outgoing.routing_key = target.to_owned();
 
@@ -73,13 +73,13 @@ mod tests {
     }
 
     fn check_headers(headers: &[&str], expected: &[&str]) {
-        let outgoing = outgoing(ID.parse().unwrap(), &letter(headers), Some("q"), "q", 1);
+        let outgoing = outgoing(ID.parse().unwrap(), letter(headers), Some("q"), "q", 1);
         let names: Vec<&str> = outgoing.headers.iter().map(|(name, _)| name).collect();
         assert_eq!(names, [expected, &["dlo-id", "dlo-attempts", "dlo-queue"]].concat());
     }
 
     fn check_attempts(failed_queue: Option<&str>, target: &str, expected: &str) {
-        let outgoing = outgoing(ID.parse().unwrap(), &letter(&["dlo-attempts"]), failed_queue, target, 5);
+        let outgoing = outgoing(ID.parse().unwrap(), letter(&["dlo-attempts"]), failed_queue, target, 5);
         assert_eq!((&*outgoing.exchange, &*outgoing.routing_key), ("", target));
         assert_eq!(outgoing.body, [0, 0xff]);
         assert_eq!(outgoing.headers.get_str("dlo-id"), Some(ID));
@@ -119,7 +119,7 @@ mod tests {
             kind: text("t"),
             ..Properties::default()
         };
-        let sent = |message: &Message| outgoing(ID.parse().unwrap(), message, None, "q", 1).properties;
+        let sent = |message: &Message| outgoing(ID.parse().unwrap(), message.clone(), None, "q", 1).properties;
         let expected = Properties { expiration: None, user_id: None, ..message.properties.clone() };
         assert_eq!(sent(&message), expected);
 

@@ -2,13 +2,10 @@
 
 use std::collections::HashMap;
 
-use sqlx::QueryBuilder;
-
 use super::{
     Store, StoreError,
     db::{Tx, on},
     history::{self, NewEntry},
-    id_list::push_ids,
     retry_counts::RetryTally,
     schedule::unschedule,
     standing::{self, Standing},
@@ -20,9 +17,6 @@ use crate::domain::{
     retry::{ClaimedRetry, RetryOutcome},
     time::Timestamp,
 };
-
-/// Ids in one statement.
-const CHUNK: usize = 1_000;
 
 impl Store {
     /// Writes down how publishing ended: what was confirmed is retried, what was not is open again and says why.
@@ -46,9 +40,8 @@ impl Store {
         let problems = problems(outcomes);
         write_history(&mut tx, outcomes, now).await?;
         note_problems(&mut tx, &problems, &standings, now).await?;
-        note_sent(&mut tx, &ended_ids, now).await?;
         unschedule(&mut tx, &ended_ids).await?;
-        standing::change_facets(&mut tx, &mut scope, &ended, |standing, key| {
+        standing::send_back(&mut tx, &mut scope, &ended, now, |standing, key| {
             key.status = if problems.contains_key(&standing.id) { Status::Open } else { Status::Retried };
         })
         .await?;
@@ -83,19 +76,6 @@ async fn note_problems(
             .execute(&mut **tx)
             .await
             .map(drop)?);
-    }
-    Ok(())
-}
-
-async fn note_sent(tx: &mut Tx, ids: &[LetterId], now: Timestamp) -> Result<(), StoreError> {
-    for chunk in ids.chunks(CHUNK) {
-        on!(&mut *tx, |tx| {
-            let mut update = QueryBuilder::new("UPDATE letters SET retried_at = ");
-            // Only what a policy sends back heals without anybody looking.
-            update.push_bind(now.as_micros()).push(" WHERE handed_over_at IS NULL AND id IN ");
-            push_ids(&mut update, chunk);
-            update.build().execute(&mut **tx).await?;
-        });
     }
     Ok(())
 }

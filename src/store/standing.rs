@@ -117,6 +117,27 @@ pub(super) async fn change_facets(
     standings: &[&Standing],
     change: impl Fn(&Standing, &mut FacetKey),
 ) -> Result<(), StoreError> {
+    move_letters(tx, scope, standings, None, change).await
+}
+
+/// The same for letters that were sent back at `now`.
+pub(super) async fn send_back(
+    tx: &mut Tx,
+    scope: &mut FacetScope<'_>,
+    standings: &[&Standing],
+    now: Timestamp,
+    change: impl Fn(&Standing, &mut FacetKey),
+) -> Result<(), StoreError> {
+    move_letters(tx, scope, standings, Some(now), change).await
+}
+
+async fn move_letters(
+    tx: &mut Tx,
+    scope: &mut FacetScope<'_>,
+    standings: &[&Standing],
+    sent_back_at: Option<Timestamp>,
+    change: impl Fn(&Standing, &mut FacetKey),
+) -> Result<(), StoreError> {
     let changed = |standing: &Standing| {
         let mut key = standing.key.clone();
         change(standing, &mut key);
@@ -135,7 +156,13 @@ pub(super) async fn change_facets(
         for chunk in ids.chunks(CHUNK) {
             on!(&mut *tx, |tx| {
                 let mut update = QueryBuilder::new("UPDATE letters SET facet_id = ");
-                update.push_bind(facet.0).push(" WHERE id IN ");
+                update.push_bind(facet.0);
+                if let Some(at) = sent_back_at {
+                    // Only what a policy sends back heals without anybody looking.
+                    update.push(", retried_at = CASE WHEN handed_over_at IS NULL THEN ").push_bind(at.as_micros());
+                    update.push(" END");
+                }
+                update.push(" WHERE id IN ");
                 push_ids(&mut update, chunk);
                 update.build().execute(&mut **tx).await?;
             });

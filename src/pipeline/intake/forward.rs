@@ -207,7 +207,7 @@ impl Parcel {
             let message = retry::obituary(id, message, failure, target);
             return OutgoingRetry { id, destination: Destination::straight_to(target), message };
         };
-        let mut outgoing = retry::outgoing(id, message, Some(queue), queue, failure.attempts);
+        let mut outgoing = retry::outgoing(id, message.clone(), Some(queue), queue, failure.attempts);
         own_headers::write_address(&mut outgoing.headers, &failure.exchange, &failure.routing_key);
         let mut destination = Destination::straight_to(queue).after(delay, intake.clock.now());
         if self.arrival.ruling.as_ref().is_some_and(Ruling::keeps_routing_key) {

@@ -65,6 +65,9 @@ async fn session(
     backoff.connected();
     tracing::info!(broker.name = scheduler.broker, "the publishing connection stands");
     let standing = session.standing();
+    show_state(scheduler, &standing)?;
+    // What became due while there was no connection need not wait for the next look.
+    scheduler.bell.ring();
     loop {
         show_state(scheduler, &standing)?;
         let batch = tokio::select! {
@@ -131,12 +134,12 @@ async fn publish_window(
     window: Vec<ClaimedRetry>,
 ) -> Vec<(ClaimedRetry, Ended)> {
     let ids: Vec<LetterId> = window.iter().map(|retry| retry.id).collect();
-    let messages = read_messages(scheduler, &ids).await;
+    let mut messages = read_messages(scheduler, &ids).await;
     let mut ended = Vec::with_capacity(window.len());
     let mut sent = Vec::with_capacity(window.len());
     let mut outgoing = Vec::with_capacity(window.len());
     for claimed in window {
-        match prepare(scheduler, &claimed, &messages) {
+        match prepare(scheduler, &claimed, messages.remove(&claimed.id)) {
             Ok(message) => {
                 outgoing.push(message);
                 sent.push(claimed);
@@ -144,19 +147,14 @@ async fn publish_window(
             Err(why) => ended.push((claimed, Ended::With(RetryOutcome::Failed(why)))),
         }
     }
-    drop(messages);
     let outcomes = lane.publish(outgoing).await;
     crash::point("confirmed");
     ended.extend(sent.into_iter().zip(outcomes.into_iter().map(Ended::from)));
     ended
 }
 
-fn prepare(
-    scheduler: &Scheduler,
-    claimed: &ClaimedRetry,
-    messages: &HashMap<LetterId, Message>,
-) -> Result<OutgoingRetry, String> {
-    let message = messages.get(&claimed.id).ok_or("its contents are gone from the ledger")?;
+fn prepare(scheduler: &Scheduler, claimed: &ClaimedRetry, message: Option<Message>) -> Result<OutgoingRetry, String> {
+    let message = message.ok_or("its contents are gone from the ledger")?;
     let failed_queue = claimed.failed_queue.as_deref();
     let message = retry::outgoing(claimed.id, message, failed_queue, &claimed.queue, claimed.attempts);
     retry::check(&message)?;

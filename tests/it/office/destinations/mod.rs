@@ -84,7 +84,11 @@ impl Sender {
 
 fn outgoing(destination: &Destination, message: &Message) -> OutgoingRetry {
     let (id, queue) = (LetterId::from_uuid(uuid::Uuid::now_v7()), &*destination.queue);
-    OutgoingRetry { id, destination: destination.clone(), message: retry::outgoing(id, message, Some(queue), queue, 1) }
+    OutgoingRetry {
+        id,
+        destination: destination.clone(),
+        message: retry::outgoing(id, message.clone(), Some(queue), queue, 1),
+    }
 }
 
 fn why(outcome: PublishOutcome) -> String {
