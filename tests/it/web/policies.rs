@@ -122,7 +122,7 @@ async fn taking_back_says_what_is_in_force_then() {
 async fn preview(desk: &Desk, query: &str) -> String {
     let request = builder(Method::GET, &format!("/policies?part=preview&{query}")).header("hx-request", "true");
     let answer = desk.send(request.body(Body::empty()).unwrap()).await.expect(200);
-    answer.page().words("#preview")
+    answer.page().words("body")
 }
 
 #[tokio::test]
