@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     domain::{actor::Actor, death::Death, history::Event, letter::LetterId, time::Timestamp},
-    own_headers, typed_json, xdeath,
+    typed_json, xdeath,
 };
 
 /// Letters in one statement.
@@ -190,13 +190,8 @@ impl<'a> Letter<'a> {
     }
 }
 
-/// Our own header says which attempt it was: two copies of one retry that both fail are one attempt. Without it, each
-/// failure is one more.
 fn next_attempt(attempts: u64, arrival: &Arrival) -> u64 {
-    let queue = arrival.failure.queue.as_deref();
-    let told = queue.and_then(|queue| own_headers::dlo_attempts(&arrival.message.headers, queue));
-    let at_least = if told.is_some() { attempts } else { attempts.saturating_add(1) };
-    arrival.failure.attempts.max(at_least)
+    arrival.failure.attempts.max(attempts.saturating_add(1))
 }
 
 async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Result<(), StoreError> {

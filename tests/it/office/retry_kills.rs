@@ -91,11 +91,11 @@ impl<'a> World<'a> {
         let extra = match self.program.retry.via {
             Via::Ledger => {
                 assert_eq!(self.office.bodies().await, texts(0..self.messages), "each message is one letter");
-                self.said_twice().await * HEALS as usize
+                self.said_twice().await
             }
             Via::Broker => self.kills * BATCH * HEALS as usize,
         };
-        // A copy that fails later than the other goes back like it, and ends as a letter or is done like it.
+        // Two copies that fail use up two retries, so that a message may be a letter before it could heal.
         assert!((lost..=lost + extra).contains(&open), "{open} open letters with {extra} in excess at most");
         self.check_deliveries(extra);
     }
@@ -138,8 +138,8 @@ impl<'a> World<'a> {
         assert!((least..=least + extra).contains(&all), "{deliveries:?} with {extra} in excess at most");
     }
 
-    /// How many retries may have gone twice by what the ledger says. The second copy may fail and go back in each round
-    /// that is left.
+    /// How many retries may have gone twice by what the ledger says. A second copy that fails uses up a retry of its
+    /// letter and earns it none, so that it costs one delivery.
     async fn said_twice(&self) -> usize {
         let mut twice = 0;
         for letter in self.office.letters().await {

@@ -155,18 +155,6 @@ async fn some_come_back_and_some_wait_and_some_are_new(ledger: &Ledger) {
     }
 }
 
-async fn two_copies_of_one_retry_are_one_attempt(ledger: &Ledger) {
-    let id = ledger.letter_in(Status::Retried).await;
-    let copy = || {
-        let says = |name: &str, text: &str| (name.to_owned(), FieldValue::string(text));
-        let headers = [says("dlo-queue", "orders"), says("dlo-attempts", "1")];
-        let copy = an_arrival().returning(id).attempts(2);
-        headers.into_iter().fold(copy, |copy, (name, value)| copy.header(&name, value))
-    };
-    ledger.take_in([copy(), copy()]).await;
-    assert_eq!(ledger.shows(id).await.attempts, 2);
-}
-
 async fn with_another_body_it_is_a_letter_of_its_own(ledger: &Ledger) {
     let known = ledger.letter_in(Status::Retried).await;
     let new = ledger.take_in_new(an_arrival().returning(known).body("other")).await;
@@ -250,7 +238,6 @@ on_both!(
     of_several_copies_in_one_batch_the_last_is_shown_and_each_is_told,
     thousands_come_back_at_once,
     some_come_back_and_some_wait_and_some_are_new,
-    two_copies_of_one_retry_are_one_attempt,
     with_another_body_it_is_a_letter_of_its_own,
     at_another_broker_it_is_a_letter_of_its_own,
     one_that_names_no_letter_of_ours_is_new,
