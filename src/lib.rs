@@ -27,6 +27,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod crash;
+pub mod decode;
 pub mod demo;
 pub mod domain;
 pub mod failure;

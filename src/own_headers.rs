@@ -21,6 +21,12 @@ pub const EXCHANGE: &str = "dlo-exchange";
 pub const ROUTING_KEY: &str = "dlo-routing-key";
 /// Why it failed; it makes a message an obituary.
 pub const REASON: &str = "dlo-reason";
+/// What went wrong, in an obituary.
+pub const ERROR_TYPE: &str = "dlo-error-type";
+pub const ERROR_MESSAGE: &str = "dlo-error-message";
+pub const ERROR_STACKTRACE: &str = "dlo-error-stacktrace";
+/// When, in RFC 3339.
+pub const FAILED_AT: &str = "dlo-failed-at";
 
 /// The letter this message has been before.
 pub fn dlo_id(headers: &FieldTable) -> Option<LetterId> {

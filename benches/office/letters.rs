@@ -9,6 +9,7 @@ use dead_letter_office::{
         command::Command,
         death::{Failure, Reason},
         filter::{LetterFilter, PageRequest, Sort},
+        inner_body::InnerBodies,
         letter::{Importance, LetterId},
         message::Message,
         time::Timestamp,
@@ -61,6 +62,7 @@ fn arrival(number: u32, queue: String, received_at: Timestamp) -> Arrival {
             routing_key: "order.placed".to_owned(),
             attempts: 1,
             first_failed_at: Some(received_at),
+            ..Failure::default()
         },
         ruling: None,
         importance: Importance::ALL[number as usize % Importance::ALL.len()],
@@ -87,7 +89,7 @@ pub async fn ids_of_all(ledger: &Ledger, size: usize) -> Vec<Vec<LetterId>> {
 /// Schedules their retries for `due`.
 pub async fn schedule(ledger: &Ledger, ids: &[LetterId], due: Timestamp) {
     let command = Command::Retry { delay: Duration::ZERO, queue: None };
-    let order = Order { ids, command: &command, by: &Actor::local(), at: due };
+    let order = Order { ids, command: &command, by: &Actor::local(), at: due, bodies: &InnerBodies::default() };
     let report = ledger.store.act(&order).await.expect("scheduled");
     assert!(report.refused.is_empty(), "a retry was refused");
 }

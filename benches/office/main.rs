@@ -11,11 +11,14 @@
 
 mod backoff;
 mod broker;
+mod guess;
 mod intake;
 mod ledger;
 mod letters;
 mod pages;
+mod prototext;
 mod retry;
+mod samples;
 
 #[path = "../../tests/it/support/mod.rs"]
 mod support;
@@ -37,6 +40,9 @@ fn main() {
     }
     if runs("backoff") {
         runtime.block_on(backoff::run());
+    }
+    if runs("guess") {
+        guess::run();
     }
     if runs("pages") {
         runtime.block_on(pages::run());

@@ -34,6 +34,12 @@ CREATE TABLE letters (
     attempts BIGINT NOT NULL,
     importance_by TEXT NOT NULL,
     size BIGINT NOT NULL,
+    error_type TEXT, -- what its consumer said went wrong, in bounded length; the whole stands in `contents`
+    error_message TEXT,
+    message_type TEXT,
+    type_source TEXT, -- who says so
+    type_confidence REAL, -- from 0 to 1, where it was guessed
+    danger TEXT, -- why it must not be retried
     note TEXT,
     problem TEXT,
     handed_over_at BIGINT, -- when it became a person's matter; null while only automatic retries have dealt with it

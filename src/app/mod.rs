@@ -63,6 +63,7 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
                 config: broker.clone(),
                 doors,
                 batching: config.intake.clone(),
+                bodies: config.easynetq.inner_bodies(),
                 store: Arc::clone(&office.store),
                 board: office.board.clone(),
                 clock: office.clock.clone(),
@@ -78,6 +79,7 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
                 config: broker.clone(),
                 store: Arc::clone(&office.store),
                 policies: office.policies.clone(),
+                bodies: config.easynetq.inner_bodies(),
                 board: office.board.clone(),
                 clock: office.clock.clone(),
                 metrics: office.metrics.clone(),
@@ -177,8 +179,13 @@ fn start_web(
     lifecycle: &Lifecycle,
 ) -> anyhow::Result<()> {
     let listen = listener.local_addr()?;
-    let triage =
-        Triage::new(Arc::clone(&foundation.store), foundation.clock.clone(), foundation.news.clone(), foundation.bell);
+    let triage = Triage::new(
+        Arc::clone(&foundation.store),
+        foundation.clock.clone(),
+        foundation.news.clone(),
+        foundation.bell,
+        config.easynetq.inner_bodies(),
+    );
     let settings = WebSettings {
         listen,
         public_url: config.web.public_url.clone(),

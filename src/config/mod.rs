@@ -18,7 +18,7 @@ pub use brokers::{BrokerConfig, QueueType};
 pub use later::{AuthMode, NotifyConfig, RetentionConfig, WatchConfig};
 pub use load::{ConfigError, load};
 pub use retry::RetryConfig;
-pub use sections::{DatabaseConfig, DecodeConfig, IntakeConfig, LogConfig, LogFormat, WebConfig};
+pub use sections::{DatabaseConfig, DecodeConfig, EasynetqConfig, IntakeConfig, LogConfig, LogFormat, WebConfig};
 
 /// The whole configuration.
 #[derive(Clone, Debug, Deserialize)]
@@ -30,6 +30,7 @@ pub struct Config {
     pub brokers: BTreeMap<String, BrokerConfig>,
     pub intake: IntakeConfig,
     pub decode: DecodeConfig,
+    pub easynetq: EasynetqConfig,
     pub log: LogConfig,
     pub retry: RetryConfig,
     pub notify: NotifyConfig,
@@ -46,6 +47,7 @@ impl Default for Config {
             brokers: BTreeMap::from([("main".to_owned(), BrokerConfig::default())]),
             intake: IntakeConfig::default(),
             decode: DecodeConfig::default(),
+            easynetq: EasynetqConfig::default(),
             log: LogConfig::default(),
             retry: RetryConfig::default(),
             notify: NotifyConfig::default(),

@@ -1,12 +1,15 @@
-//! The small sections: database, web, intake, decode, log.
+//! The small sections: database, web, intake, decode, easynetq, log.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use serde::{Deserialize, Deserializer, de::Error};
 use url::Url;
 
 use super::values::{Secret, duration, http_url, socket_address, word};
-use crate::domain::words::words;
+use crate::domain::{
+    inner_body::{InnerBodies, InnerBody},
+    words::words,
+};
 
 /// `[database]`
 #[derive(Clone, Debug, Deserialize)]
@@ -78,6 +81,26 @@ impl Default for DecodeConfig {
     }
 }
 
+/// `[easynetq]`
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EasynetqConfig {
+    /// By queue, a name or a glob: whether the bodies inside EasyNetQ's error messages are `text` or, where the service
+    /// uses `Base64ErrorMessageSerializer`, `base64`. The error messages do not tell.
+    pub bodies: BTreeMap<String, Body>,
+}
+
+/// How a body stands inside an error message.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct Body(#[serde(deserialize_with = "word")] InnerBody);
+
+impl EasynetqConfig {
+    pub fn inner_bodies(&self) -> InnerBodies {
+        InnerBodies::new(self.bodies.iter().map(|(queue, body)| (queue.clone(), body.0)))
+    }
+}
+
 /// `[log]`
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -114,5 +137,30 @@ fn batch_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Er
     match i64::deserialize(deserializer)? {
         n @ 1..=10_000 => usize::try_from(n).map_err(D::Error::custom),
         n => Err(D::Error::custom(format!("{n} is out of range; it takes 1 to 10000"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::config::load;
+
+    fn bodies(toml: &str) -> Result<InnerBodies, String> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(toml.as_bytes()).unwrap();
+        let config = load(Some(file.path()), std::iter::empty()).map_err(|error| error.to_string())?;
+        Ok(config.easynetq.inner_bodies())
+    }
+
+    #[test]
+    fn bodies_inside_error_messages_are_told_by_queue() {
+        let found = bodies("[easynetq.bodies]\n\"bin.*\" = \"base64\"\n\"Acme.Order, Acme_x\" = \"text\"").unwrap();
+        assert_eq!(found.of("bin.worker"), Some(InnerBody::Base64));
+        assert_eq!(found.of("Acme.Order, Acme_x"), Some(InnerBody::Text));
+        assert_eq!(found.of("orders"), None);
+        let refused = bodies("[easynetq.bodies]\n\"*\" = \"hex\"").unwrap_err();
+        assert!(refused.contains("easynetq.bodies") && refused.contains("base64"), "{refused}");
     }
 }

@@ -1,9 +1,11 @@
 //! `dlo demo`: the office, and a small world that keeps it busy.
 //!
-//! Three services of ours fail in the typical ways: one rejects what it cannot process, one is too slow for the time
+//! Three services of ours fail in the typical ways: one cannot process some orders, and says so as this or that
+//! framework does or only rejects them, one is too slow for the time
 //! its messages have, one has a queue that is too small. Some of what is sent back to the first heals.
 
 mod services;
+mod styles;
 mod world;
 
 use std::{process::ExitCode, time::Duration};

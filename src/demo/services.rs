@@ -11,7 +11,10 @@ use lapin::{
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::world::{EVENTS, Queue};
+use super::{
+    styles,
+    world::{EVENTS, Queue},
+};
 
 const BILLING: &str = "billing.invoices";
 const THUMBNAILS: &str = "media.thumbnails";
@@ -58,8 +61,9 @@ async fn publish(channel: &Channel, key: &str, kind: &str, payload: &serde_json:
     Ok(())
 }
 
-/// Rejects orders without a currency. Of those that are sent back every other one is processed: the rates are there.
-pub(super) async fn billing(channel: &Channel) -> anyhow::Result<()> {
+/// Fails on orders without a currency. Of those that are sent back every other one is processed: the rates are there.
+pub(super) async fn billing(channel: &Channel, dead_letter_exchange: &str) -> anyhow::Result<()> {
+    let mut failures = 0;
     channel.basic_qos(10, BasicQosOptions::default()).await?;
     let mut orders =
         channel.basic_consume(BILLING.into(), "".into(), BasicConsumeOptions::default(), FieldTable::default()).await?;
@@ -68,6 +72,13 @@ pub(super) async fn billing(channel: &Channel) -> anyhow::Result<()> {
         let has_currency = !order.data.windows(15).any(|part| part == b"\"currency\":null");
         let sent_back = order.properties.headers().as_ref().is_some_and(|headers| headers.contains_key("dlo-id"));
         if has_currency || sent_back && fastrand::bool() {
+            order.ack(BasicAckOptions::default()).await?;
+            continue;
+        }
+        failures += 1;
+        if let Some(properties) = styles::of_failure(failures, BILLING, &order.properties) {
+            let (options, key) = (BasicPublishOptions::default(), order.routing_key.clone());
+            channel.basic_publish(dead_letter_exchange.into(), key, options, &order.data, properties).await?;
             order.ack(BasicAckOptions::default()).await?;
         } else {
             order.reject(BasicRejectOptions { requeue: false }).await?;

@@ -49,15 +49,19 @@ async fn live(
     backoff.connected();
     tokio::select! {
         () = stop.cancelled() => Ok(()),
-        ended = serve(&connection) => ended,
+        ended = serve(&connection, &config.dead_letter_exchange) => ended,
     }
 }
 
-async fn serve(connection: &Connection) -> anyhow::Result<()> {
+async fn serve(connection: &Connection, dead_letter_exchange: &str) -> anyhow::Result<()> {
     let publisher = connection.create_channel().await?;
     let billing = connection.create_channel().await?;
     let thumbnails = connection.create_channel().await?;
-    tokio::try_join!(services::produce(&publisher), services::billing(&billing), services::thumbnails(&thumbnails))?;
+    tokio::try_join!(
+        services::produce(&publisher),
+        services::billing(&billing, dead_letter_exchange),
+        services::thumbnails(&thumbnails)
+    )?;
     Ok(())
 }
 

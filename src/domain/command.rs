@@ -2,7 +2,10 @@
 
 use std::{fmt, time::Duration};
 
-use super::letter::{Importance, LetterId, Status};
+use super::{
+    danger::Danger,
+    letter::{Importance, LetterId, Status},
+};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -54,6 +57,8 @@ pub enum Refusal {
     QueueUnknown,
     /// It is being published at this very moment.
     InFlight,
+    /// A retry would do harm.
+    Dangerous(Danger),
 }
 
 impl fmt::Display for Refusal {
@@ -65,6 +70,7 @@ impl fmt::Display for Refusal {
                 f.write_str("nothing in the message says which queue it failed in; name one to retry")
             }
             Self::InFlight => f.write_str("it is being sent back at this very moment"),
+            Self::Dangerous(danger) => f.write_str(danger.clause()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Why and where a message died.
 
-use super::time::Timestamp;
+use super::{danger::Danger, error_report::ErrorReport, time::Timestamp};
 
 words! {
     /// Why RabbitMQ dead-lettered a message (<https://www.rabbitmq.com/docs/dlx>).
@@ -61,4 +61,12 @@ pub struct Failure {
     /// How often it has failed so far.
     pub attempts: u64,
     pub first_failed_at: Option<Timestamp>,
+    /// Only where it is recorded: RabbitMQ itself tells the first of several deaths alike.
+    pub last_failed_at: Option<Timestamp>,
+    /// What the consumer says went wrong; most only reject and say nothing.
+    pub error: Option<ErrorReport>,
+    /// The type of the message, where it carries one.
+    pub message_type: Option<String>,
+    /// Why it must not be retried, when it must not.
+    pub danger: Option<Danger>,
 }

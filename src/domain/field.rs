@@ -95,6 +95,13 @@ impl FieldTable {
         self.0.push((name.to_owned(), value));
     }
 
+    /// Gives `name` another value where it stands, if it does.
+    pub fn replace(&mut self, name: &str, value: FieldValue) {
+        if let Some((_, old)) = self.0.iter_mut().find(|(key, _)| key == name) {
+            *old = value;
+        }
+    }
+
     pub fn remove_where(&mut self, unwanted: impl Fn(&str) -> bool) {
         self.0.retain(|(key, _)| !unwanted(key));
     }

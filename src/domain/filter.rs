@@ -51,7 +51,7 @@ pub struct PageRequest {
 }
 
 /// One page of letters, and where the next begins.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LetterPage {
     pub items: Vec<LetterSummary>,
     pub next: Option<Cursor>,

@@ -5,7 +5,9 @@ use std::{fmt, str::FromStr};
 use uuid::Uuid;
 
 use super::{
+    danger::Danger,
     death::{Death, Reason},
+    error_report,
     message::Message,
     time::Timestamp,
 };
@@ -63,7 +65,7 @@ words! {
 }
 
 /// What a list shows of a letter: all but its contents.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LetterSummary {
     pub id: LetterId,
     pub broker: String,
@@ -72,6 +74,14 @@ pub struct LetterSummary {
     pub exchange: String,
     pub routing_key: String,
     pub reason: Reason,
+    /// The class of the error, and the beginning of what it says, where its consumer recorded them.
+    pub error_type: Option<String>,
+    pub error_message: Option<String>,
+    /// The type of the message, and who says so.
+    pub message_type: Option<String>,
+    pub type_source: Option<String>,
+    /// From 0 to 1, for a type that was guessed.
+    pub type_confidence: Option<f64>,
     pub attempts: u64,
     pub first_failed_at: Option<Timestamp>,
     pub last_failed_at: Timestamp,
@@ -86,10 +96,19 @@ pub struct LetterSummary {
     pub note: Option<String>,
     /// What went wrong with the last retry, when something did.
     pub problem: Option<String>,
+    /// Why it must not be retried, when it must not.
+    pub danger: Option<Danger>,
+}
+
+impl LetterSummary {
+    /// `type: message` of its error in one line; `None` where no error is recorded.
+    pub fn error(&self) -> Option<String> {
+        error_report::headline(self.error_type.as_deref(), self.error_message.as_deref())
+    }
 }
 
 /// A letter with its contents.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Letter {
     pub summary: LetterSummary,
     pub message: Message,

@@ -7,7 +7,7 @@ use super::{
 };
 
 /// A letter that waits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Waiting {
     pub letter: LetterSummary,
     pub retry: WaitingRetry,
@@ -37,7 +37,7 @@ pub struct WaitingCursor {
 }
 
 /// One page, and where the next begins.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct WaitingPage {
     pub items: Vec<Waiting>,
     pub next: Option<WaitingCursor>,

@@ -1,11 +1,24 @@
-//! Celery, message protocol 2: rejects, and counts its own retries.
+//! Celery: rejects, and counts its own retries.
 
-use super::{evidence::Evidence, told::Told};
+use super::{
+    evidence::Evidence,
+    framework::{Framework, as_it_is},
+    told::Told,
+};
 
-pub(super) fn read(evidence: &Evidence) -> Option<Told> {
+pub(super) const FRAMEWORK: Framework = Framework {
+    name: "Celery",
+    read,
+    clean: as_it_is,
+    advice: "Celery acknowledges tasks that fail and keeps the traceback in its result backend, under the task's id. Only \
+             what is rejected, or is no task it knows, comes here; its log says why.",
+};
+
+/// Message protocol 2.
+fn read(evidence: &Evidence) -> Option<Told> {
     if !evidence.has("task") || !evidence.has("id") {
         return None;
     }
     let retries = evidence.number("retries")?;
-    Some(Told::attempts(Some(retries.saturating_add(1))))
+    Some(Told { message_type: evidence.text("task"), ..Told::attempts(Some(retries.saturating_add(1))) })
 }

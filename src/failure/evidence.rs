@@ -11,6 +11,9 @@ use crate::domain::{
 /// The largest body, in bytes, that is parsed for what a framework wrote into it.
 const MAX_BODY: usize = 1024 * 1024;
 
+/// The largest body, in bytes, that is looked through for signs of a framework that leaves none elsewhere.
+const MAX_SCANNED: usize = 16 * 1024;
+
 /// All a framework's reader gets to see.
 pub(super) struct Evidence<'a> {
     pub message: &'a Message,
@@ -39,6 +42,14 @@ impl<'a> Evidence<'a> {
 
     pub fn table(&self, name: &str) -> Option<&'a FieldTable> {
         self.header(name).and_then(FieldValue::as_table)
+    }
+
+    /// Whether a small body, a JSON object by its looks, contains `needle`: whether parsing it is worth the while.
+    pub fn mentions(&self, needle: &str) -> bool {
+        let body = &self.message.body;
+        body.starts_with(b"{")
+            && body.len() <= MAX_SCANNED
+            && std::str::from_utf8(body).is_ok_and(|text| text.contains(needle))
     }
 
     /// The body as JSON of this shape. Only for messages that a header or a property has shown to have it.

@@ -2,7 +2,20 @@
 
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::{evidence::Evidence, site, told::Told};
+use super::{
+    evidence::Evidence,
+    framework::{Framework, as_it_is},
+    site,
+    told::Told,
+};
+
+pub(super) const FRAMEWORK: Framework = Framework {
+    name: "Machinery",
+    read,
+    clean: as_it_is,
+    advice: "Machinery acknowledges tasks that fail and keeps the error in its result backend. Only what it cannot decode, \
+             and tasks it does not know, come here.",
+};
 
 /// The exchange of its default configuration. Nothing else but the body tells its messages apart.
 const DEFAULT_EXCHANGE: &str = "machinery_exchange";
@@ -13,7 +26,7 @@ struct Signature {
     #[serde(rename = "UUID")]
     _uuid: IgnoredAny,
     #[serde(rename = "Name")]
-    _name: IgnoredAny,
+    name: String,
     #[serde(rename = "RoutingKey")]
     _routing_key: IgnoredAny,
     #[serde(rename = "Args")]
@@ -21,8 +34,8 @@ struct Signature {
 }
 
 /// A task that can be decoded was rejected for being unknown, and those are put back once before: two for each death.
-pub(super) fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<Told> {
     let death = evidence.site.filter(|death| site::is_refusal(death) && death.exchange == DEFAULT_EXCHANGE)?;
-    let _: Signature = evidence.body()?;
-    Some(Told::attempts(Some(death.count.saturating_mul(2))))
+    let Signature { name, .. } = evidence.body()?;
+    Some(Told { message_type: Some(name), ..Told::attempts(Some(death.count.saturating_mul(2))) })
 }

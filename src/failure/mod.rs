@@ -1,41 +1,56 @@
-//! Where and why a message failed, as far as it tells.
+//! Where and why a message failed, as far as it tells, and what of that has to come off before it goes back.
 //!
 //! Most libraries only reject, and all evidence is RabbitMQ's `x-death`. A few publish a copy of the message with
 //! fields of their own; for those `x-death`, if present at all, is history. So a framework's own
 //! fields come first, then the death that counts, then the first death. What none of them tells stays unknown: a guess
 //! would send a retry to the wrong queue.
 //!
-//! Each framework has a file that says what its fields mean. None of this ever fails; what cannot be read is as good
-//! as absent.
+//! Each framework has a file that says what its fields mean and how a message of its kind goes back clean. Reading never
+//! fails; what cannot be read is as good as absent. Nothing that came in is ever executed or unserialized.
 
+mod assembly;
 mod brighter;
+mod cap;
+mod carried;
 mod celery;
 mod dramatiq;
 mod easynetq;
+mod enqueue;
 mod evidence;
+mod exception;
+mod framework;
 mod laravel;
 mod machinery;
 mod masstransit;
+mod message_type;
 mod moleculer;
+mod moment;
+mod nameko;
 mod nservicebus;
 mod obituary;
 mod rascal;
+mod raw_object;
 mod rebus;
 mod site;
 mod sneakers;
+mod sneakers_handlers;
 mod spring;
 mod symfony;
 mod told;
+mod transit;
 mod watermill;
 mod wolverine;
 
 use evidence::Evidence;
+use framework::Framework;
 use told::Told;
 
 use crate::{
     domain::{
+        danger::Danger,
         death::{Death, Failure, Reason},
         field::FieldTable,
+        inner_body::{InnerBodies, InnerBody},
         message::Message,
     },
     own_headers, xdeath,
@@ -44,50 +59,118 @@ use crate::{
 #[cfg(test)]
 mod vectors;
 
-/// Reads a framework's own fields; `None` where the message is not one of its kind.
-type Reader = fn(&Evidence) -> Option<Told>;
-
-/// In the order in which they are recognised. Frameworks that only reject are not here.
-const READERS: &[Reader] = &[
-    obituary::read,
-    easynetq::read,
-    nservicebus::read,
-    masstransit::read,
-    rebus::read,
-    wolverine::read,
-    sneakers::read_maxretry,
-    spring::read,
-    symfony::read,
-    moleculer::read,
-    watermill::read,
-    rascal::read,
-    sneakers::read_handlers,
-    laravel::read,
-    celery::read,
-    dramatiq::read,
-    machinery::read,
-    brighter::read,
+/// In the order in which they are recognised. Of those that are not here a message tells nothing beside its deaths.
+const FRAMEWORKS: &[Framework] = &[
+    easynetq::FRAMEWORK,
+    nservicebus::FRAMEWORK,
+    masstransit::FRAMEWORK,
+    rebus::FRAMEWORK,
+    wolverine::FRAMEWORK,
+    sneakers::FRAMEWORK,
+    spring::FRAMEWORK,
+    symfony::FRAMEWORK,
+    moleculer::FRAMEWORK,
+    watermill::FRAMEWORK,
+    rascal::FRAMEWORK,
+    sneakers_handlers::FRAMEWORK,
+    laravel::FRAMEWORK,
+    celery::FRAMEWORK,
+    dramatiq::FRAMEWORK,
+    nameko::FRAMEWORK,
+    enqueue::FRAMEWORK,
+    machinery::FRAMEWORK,
+    brighter::FRAMEWORK,
+    cap::FRAMEWORK,
 ];
 
-/// What `message` tells of its failure.
-pub fn read(message: &Message) -> Failure {
-    let deaths = xdeath::deaths(&message.headers);
-    if site::is_astray(&deaths) {
-        return astray(message);
-    }
-    let first_death = xdeath::first_death(&message.headers);
-    let site = site::choose(&deaths).or_else(|| first_death.as_ref().filter(|death| !site::is_delay(death)));
-
-    let evidence = Evidence { message, deaths: &deaths, site };
-    let told = READERS.iter().find_map(|read| read(&evidence)).unwrap_or_default();
-    let site = site.filter(|death| told.agrees_with(death));
-    failure(message, &deaths, told, site)
+/// What a message tells of its failure.
+#[derive(Debug, Default)]
+pub struct Account {
+    pub failure: Failure,
+    /// The framework it was recognised as one of.
+    pub framework: Option<&'static str>,
+    /// How a service of that framework could say next time what went wrong.
+    pub advice: Option<&'static str>,
+    /// What the queue may be called, where something is named that is no queue.
+    pub queue_candidates: Vec<String>,
+    /// What a person should know before retrying: whole sentences.
+    pub cautions: Vec<&'static str>,
+    /// The headers it had before its framework put them away in another place.
+    carried: Option<FieldTable>,
 }
 
-fn failure(message: &Message, deaths: &[Death], told: Told, site: Option<&Death>) -> Failure {
+impl Account {
+    /// The headers that the office wrote, if it sent the message back before: its own or, where a framework has wrapped
+    /// it, those inside.
+    pub fn headers<'a>(&'a self, message: &'a Message) -> &'a FieldTable {
+        self.carried.as_ref().unwrap_or(&message.headers)
+    }
+}
+
+/// Reads what `message` tells of its failure.
+pub fn read(message: &Message) -> Account {
+    let deaths = xdeath::deaths(&message.headers);
+    if site::is_astray(&deaths) {
+        return Account { failure: astray(message), ..Account::default() };
+    }
+    let first_death = xdeath::first_death(&message.headers);
+    let evidence = Evidence { message, deaths: &deaths, site: site::by_rabbitmq(&deaths, first_death.as_ref()) };
+    let (framework, told) = recognise(&evidence).unzip();
+    let mut told = obituary::over(told.unwrap_or_default(), &evidence);
+    told.message_type = message_type::read(&evidence, told.message_type.take());
+    let carried = told.carried.take().map(|carried| carried.headers);
+    Account {
+        framework: framework.map(|framework| framework.name),
+        advice: framework.map(|framework| framework.advice),
+        queue_candidates: std::mem::take(&mut told.queue_candidates),
+        cautions: transit::cautions(message).into_iter().chain(told.caution).collect(),
+        failure: failure(&evidence, carried.as_ref().unwrap_or(&message.headers), told),
+        carried,
+    }
+}
+
+/// The message as its consumer is to have it again: without what its framework, or an obituary, added when it was given
+/// up. What RabbitMQ adds, and where it goes, is not looked at here.
+///
+/// # Errors
+/// Why it must not go back at all. `bodies` may settle that.
+pub fn clean(mut message: Message, bodies: &InnerBodies) -> Result<Message, Danger> {
+    if let Some((framework, told)) = recognised(&message) {
+        let queue = told.queue.as_deref().unwrap_or_default();
+        if let Some(danger) = told.danger.filter(|danger| !danger.is_settled(queue, bodies)) {
+            return Err(danger);
+        }
+        (framework.clean)(&mut message, bodies)?;
+    }
+    obituary::clean(&mut message.headers);
+    Ok(message)
+}
+
+fn recognised(message: &Message) -> Option<(&'static Framework, Told)> {
+    let deaths = xdeath::deaths(&message.headers);
+    let first_death = xdeath::first_death(&message.headers);
+    recognise(&Evidence { message, deaths: &deaths, site: site::by_rabbitmq(&deaths, first_death.as_ref()) })
+}
+
+fn recognise(evidence: &Evidence) -> Option<(&'static Framework, Told)> {
+    FRAMEWORKS.iter().find_map(|framework| Some((framework, (framework.read)(evidence)?)))
+}
+
+/// Whether two messages brought the same to their consumer, whatever their frameworks wrote into the bodies after that.
+pub fn is_same_body(one: &Message, other: &Message) -> bool {
+    // How a body is wrapped does not matter, as long as it is read in one way.
+    let bodies = || InnerBodies::new([("*".to_owned(), InnerBody::Text)]);
+    let clean = |message: &Message| clean(message.clone(), &bodies()).ok().map(|message| message.body);
+    one.body == other.body || clean(one).is_some_and(|body| Some(body) == clean(other))
+}
+
+/// `headers` are those the office may have written to.
+fn failure(evidence: &Evidence, headers: &FieldTable, told: Told) -> Failure {
+    let Evidence { message, deaths, site } = evidence;
+    let site = site.filter(|death| told.agrees_with(death));
     let queue = told.queue.or_else(|| site.map(|death| death.queue.clone()));
-    let first_address = own_headers::dlo_address(&message.headers)
-        .filter(|_| queue.as_deref() == own_headers::dlo_queue(&message.headers))
+    let first_address = own_headers::dlo_address(headers)
+        .filter(|_| queue.as_deref() == own_headers::dlo_queue(headers))
         .map(|(exchange, routing_key)| (exchange.to_owned(), routing_key.to_owned()));
     let (first_exchange, first_key) = first_address.unzip();
     let exchange = told.exchange.or(first_exchange).or_else(|| site.map(|death| death.exchange.clone()));
@@ -102,9 +185,14 @@ fn failure(message: &Message, deaths: &[Death], told: Told, site: Option<&Death>
         attempts: if told.counts_all {
             attempts.clamp(1, xdeath::MAX_COUNT)
         } else {
-            with_earlier_rounds(attempts, &message.headers, queue.as_deref())
+            with_earlier_rounds(attempts, headers, queue.as_deref())
         },
         first_failed_at: deaths_there.filter_map(|death| death.first_at).min(),
+        // RabbitMQ tells the first of several deaths, which is the last one only where there was no other.
+        last_failed_at: told.failed_at.or_else(|| site.filter(|death| death.count == 1)?.first_at),
+        error: told.error,
+        message_type: told.message_type,
+        danger: told.danger,
         queue,
     }
 }

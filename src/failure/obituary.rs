@@ -1,24 +1,53 @@
 //! Obituaries: messages published by whoever gave up on them, in the form that the README describes.
 //!
-//! `dlo-reason` tells them from messages that were sent back before and failed once more: what they say is all there is
-//! to say.
+//! `dlo-reason` tells them from messages that were sent back before and failed once more. What they say goes before
+//! anything that a framework has left on the same message.
 
-use super::{evidence::Evidence, told::Told};
-use crate::own_headers;
+use super::{evidence::Evidence, moment, told::Told};
+use crate::{
+    domain::{error_report::ErrorReport, field::FieldTable},
+    own_headers,
+};
 
-pub(super) fn read(evidence: &Evidence) -> Option<Told> {
+/// Lays what an obituary says over what else is `told`.
+pub(super) fn over(told: Told, evidence: &Evidence) -> Told {
     let headers = &evidence.message.headers;
-    let reason = headers.get_str(own_headers::REASON)?.parse().ok()?;
-    let queue = own_headers::dlo_queue(headers)?;
+    let Some((reason, queue)) = headers
+        .get_str(own_headers::REASON)
+        .and_then(|reason| reason.parse().ok())
+        .zip(own_headers::dlo_queue(headers))
+    else {
+        return told;
+    };
     let text = |name| headers.get_str(name).map(str::to_owned);
-    Some(Told {
+    let error = ErrorReport::new(
+        text(own_headers::ERROR_TYPE),
+        text(own_headers::ERROR_MESSAGE),
+        text(own_headers::ERROR_STACKTRACE),
+    );
+    Told {
         queue: Some(queue.to_owned()),
         exchange: text(own_headers::EXCHANGE),
         routing_key: text(own_headers::ROUTING_KEY),
         attempts: own_headers::dlo_attempts(headers, queue),
         published: Some(reason),
         counts_all: true,
-    })
+        error: error.or(told.error),
+        failed_at: text(own_headers::FAILED_AT).as_deref().and_then(moment::iso).or(told.failed_at),
+        ..told
+    }
+}
+
+/// Takes off what makes a message an obituary: when it fails again, that is another failure.
+pub(super) fn clean(headers: &mut FieldTable) {
+    const ADDED: [&str; 5] = [
+        own_headers::REASON,
+        own_headers::ERROR_TYPE,
+        own_headers::ERROR_MESSAGE,
+        own_headers::ERROR_STACKTRACE,
+        own_headers::FAILED_AT,
+    ];
+    headers.remove_where(|name| ADDED.contains(&name));
 }
 
 #[cfg(test)]
@@ -26,15 +55,17 @@ mod tests {
     use crate::{
         domain::{
             death::{Failure, Reason},
+            error_report::ErrorReport,
             field::FieldValue,
             message::Message,
+            time::Timestamp,
         },
         failure,
     };
 
     fn read(headers: &[(&str, &str)]) -> Failure {
         let headers = headers.iter().map(|(name, text)| ((*name).to_owned(), FieldValue::string(*text)));
-        failure::read(&Message { headers: headers.collect(), ..Message::default() })
+        failure::read(&Message { headers: headers.collect(), ..Message::default() }).failure
     }
 
     #[test]
@@ -52,7 +83,7 @@ mod tests {
             exchange: "events".to_owned(),
             routing_key: "order.placed".to_owned(),
             attempts: 4,
-            first_failed_at: None,
+            ..Failure::default()
         };
         assert_eq!(read(&obituary), expected);
     }
@@ -62,5 +93,22 @@ mod tests {
         assert_eq!(read(&[("dlo-queue", "orders"), ("dlo-attempts", "4")]).reason, Reason::Unknown);
         assert_eq!(read(&[("dlo-reason", "expired")]).reason, Reason::Unknown);
         assert_eq!(read(&[("dlo-queue", "orders"), ("dlo-reason", "bored")]).reason, Reason::Unknown);
+    }
+
+    #[test]
+    fn it_may_say_what_went_wrong() {
+        let told = read(&[
+            ("dlo-queue", "orders"),
+            ("dlo-reason", "rejected"),
+            ("dlo-error-type", "OutOfStock"),
+            ("dlo-error-message", "none left"),
+            ("dlo-error-stacktrace", "at shelf"),
+            ("dlo-failed-at", "2026-03-14T09:26:53Z"),
+            ("reason_poisoned", "what Watermill thought"),
+        ]);
+        let text = |text: &str| Some(text.to_owned());
+        let error = ErrorReport { kind: text("OutOfStock"), message: text("none left"), stacktrace: text("at shelf") };
+        assert_eq!(told.error, Some(error));
+        assert_eq!(told.last_failed_at, Some(Timestamp::from_seconds(1_773_480_413)));
     }
 }

@@ -2,14 +2,29 @@
 
 use super::{
     evidence::{Evidence, number},
+    framework::Framework,
     site,
     told::Told,
 };
-use crate::domain::field::{FieldTable, FieldValue};
+use crate::domain::{
+    danger::Danger,
+    error_report::ErrorReport,
+    field::{FieldTable, FieldValue},
+    inner_body::InnerBodies,
+    message::Message,
+};
+
+pub(super) const FRAMEWORK: Framework = Framework {
+    name: "Rascal",
+    read,
+    clean,
+    advice: "Rascal records an error only where a recovery strategy republishes or forwards before the nack: end the list \
+             of strategies with one of these instead of a plain nack.",
+};
 
 /// A message that died in the very queue rascal names was dead-lettered there; one without such a death was forwarded,
 /// and only rascal knows.
-pub(super) fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<Told> {
     let rascal = evidence.table("rascal")?;
     let text = |name| rascal.get_str(name).map(str::to_owned);
     let queue = text("originalQueue");
@@ -21,11 +36,29 @@ pub(super) fn read(evidence: &Evidence) -> Option<Told> {
     };
     Some(Told {
         attempts: queue.as_deref().and_then(|queue| attempts(rascal, queue)),
+        error: error(rascal),
         exchange: text("originalExchange"),
         routing_key: text("originalRoutingKey"),
         queue,
         ..told
     })
+}
+
+/// Of the last time it was republished.
+fn error(rascal: &FieldTable) -> Option<ErrorReport> {
+    let error = rascal.get("error")?.as_table()?;
+    let text = |name| error.get_str(name).map(str::to_owned);
+    ErrorReport::new(text("code"), text("message"), None)
+}
+
+/// With its own account of recoveries in place rascal would nack the message without giving it to a handler. What it
+/// needs for decrypting, and where the message came from, stays.
+fn clean(message: &mut Message, _: &InnerBodies) -> Result<(), Danger> {
+    let Some(FieldValue::Table(rascal)) = message.headers.get("rascal") else { return Ok(()) };
+    let mut rascal = rascal.clone();
+    rascal.remove_where(|name| matches!(name, "recovery" | "error" | "redeliveries"));
+    message.headers.replace("rascal", FieldValue::Table(rascal));
+    Ok(())
 }
 
 /// `recovery.<queue>.republished` counts the tries before this one.
@@ -38,10 +71,7 @@ fn attempts(rascal: &FieldTable, queue: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{
-        death::{Death, Reason},
-        message::Message,
-    };
+    use crate::domain::death::{Death, Reason};
 
     fn check(death: Option<(&str, &str)>, expected: Option<(&str, Option<Reason>)>) {
         let rascal = [("originalQueue".to_owned(), FieldValue::string("orders"))].into_iter().collect();

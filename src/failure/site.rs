@@ -8,9 +8,14 @@ use crate::{
 /// The newest death by a consumer's refusal; without one, the newest at all.
 ///
 /// `x-death[0]` alone will not do: hops through delay queues push entries in front.
-pub(super) fn choose(deaths: &[Death]) -> Option<&Death> {
+fn choose(deaths: &[Death]) -> Option<&Death> {
     let refused = deaths.iter().find(|death| is_refusal(death));
     refused.or_else(|| deaths.iter().find(|death| !is_delay(death)))
+}
+
+/// The death that counts, by `x-death` or, where that cannot be read, by the headers about the first death.
+pub(super) fn by_rabbitmq<'a>(deaths: &'a [Death], first_death: Option<&'a Death>) -> Option<&'a Death> {
+    choose(deaths).or_else(|| first_death.filter(|death| !is_delay(death)))
 }
 
 /// Whether a consumer had the message and did not take it.

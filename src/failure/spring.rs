@@ -1,8 +1,21 @@
 //! Spring AMQP's `RepublishMessageRecoverer`, which Spring Cloud Stream's binder uses too.
 
-use super::{evidence::Evidence, told::Told};
+use super::{evidence::Evidence, exception, framework::Framework, told::Told};
+use crate::domain::{danger::Danger, error_report::ErrorReport, inner_body::InnerBodies, message::Message};
 
-pub(super) fn read(evidence: &Evidence) -> Option<Told> {
+pub(super) const FRAMEWORK: Framework = Framework {
+    name: "Spring AMQP",
+    read,
+    clean,
+    advice: "RepublishMessageRecoverer records the exception; its stack trace is off by default since Spring AMQP 4.0.5 \
+             and 4.1.1. RejectAndDontRequeueRecoverer records nothing.",
+};
+
+/// What the recoverer adds; `retry-count` is kept by the recoverer and the binder.
+const ADDED: [&str; 5] =
+    ["x-exception-message", "x-exception-stacktrace", "x-original-exchange", "x-original-routingKey", "retry-count"];
+
+fn read(evidence: &Evidence) -> Option<Told> {
     let routing_key = evidence.text("x-original-routingKey");
     if routing_key.is_none() && !evidence.has("x-exception-message") {
         return None;
@@ -14,8 +27,21 @@ pub(super) fn read(evidence: &Evidence) -> Option<Told> {
         exchange,
         routing_key,
         attempts: evidence.number("retry-count").map(|count| count.max(1)),
+        error: error(evidence),
         ..Told::published()
     })
+}
+
+/// No header names the class; the stack trace does.
+fn error(evidence: &Evidence) -> Option<ErrorReport> {
+    let stacktrace = evidence.text("x-exception-stacktrace");
+    let class = stacktrace.as_deref().and_then(exception::java_class);
+    ErrorReport::new(class, evidence.text("x-exception-message"), stacktrace)
+}
+
+fn clean(message: &mut Message, _: &InnerBodies) -> Result<(), Danger> {
+    message.headers.remove_where(|name| ADDED.contains(&name));
+    Ok(())
 }
 
 /// The recoverer does not record the queue, but on the default exchange the routing key names it.

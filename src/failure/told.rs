@@ -1,13 +1,19 @@
 //! What a framework's own fields tell of a failure.
 
-use crate::domain::death::{Death, Reason};
+use super::carried::Carried;
+use crate::domain::{
+    danger::Danger,
+    death::{Death, Reason},
+    error_report::ErrorReport,
+    time::Timestamp,
+};
 
 /// Every field is `None` where the framework does not say.
-///
-/// The error and its stack trace, which many frameworks record next to these, will be one more field here.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     pub queue: Option<String>,
+    /// What the queue may be called, where something is named that is no queue itself.
+    pub queue_candidates: Vec<String>,
     pub exchange: Option<String>,
     pub routing_key: Option<String>,
     pub attempts: Option<u64>,
@@ -15,6 +21,14 @@ pub(super) struct Told {
     pub published: Option<Reason>,
     /// `attempts` are all there were; our own header has been counted in.
     pub counts_all: bool,
+    pub error: Option<ErrorReport>,
+    pub failed_at: Option<Timestamp>,
+    pub message_type: Option<String>,
+    /// What the message had, where the framework has put that away.
+    pub carried: Option<Carried>,
+    pub danger: Option<Danger>,
+    /// What else a person should know before retrying: whole sentences.
+    pub caution: Option<&'static str>,
 }
 
 impl Told {
@@ -26,6 +40,11 @@ impl Told {
     /// The framework rejected the message and only knows how often it has tried.
     pub fn attempts(attempts: Option<u64>) -> Self {
         Self { attempts, ..Self::default() }
+    }
+
+    /// The framework rejected the message, which says what it is.
+    pub fn typed(message_type: Option<String>) -> Self {
+        Self { message_type, ..Self::default() }
     }
 
     /// Whether `death` is the failure told of. In a message that was published anew, deaths are history, but for one

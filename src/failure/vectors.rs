@@ -1,16 +1,21 @@
 //! What the frameworks really send: one vector each, written after their sources.
 
-use serde_json::Value;
+use std::collections::BTreeSet;
 
-use super::read;
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::{Value, json};
+
+use super::{clean, moment};
 use crate::{
     domain::{
+        danger::Danger,
         death::{Failure, Reason},
         field::{FieldTable, FieldValue},
-        message::Message,
+        inner_body::{InnerBodies, InnerBody},
+        message::{Message, Properties},
         time::Timestamp,
     },
-    own_headers, typed_json,
+    own_headers, retry, typed_json,
 };
 
 const VECTORS: &str = include_str!("../../tests/fixtures/conventions.json");
@@ -23,15 +28,23 @@ fn text(vector: &Value, name: &str) -> String {
     vector[name].as_str().unwrap().to_owned()
 }
 
-/// The message of a vector, without its body where that is in base64: nothing to read there.
 fn message(vector: &Value) -> Message {
     Message {
         exchange: text(vector, "exchange"),
         routing_key: text(vector, "routing_key"),
         properties: typed_json::properties_from_json(&vector["properties"]).unwrap(),
         headers: typed_json::table_from_json(&vector["headers"]).unwrap(),
-        body: vector["body_utf8"].as_str().unwrap_or_default().into(),
+        body: body(vector).unwrap_or_default(),
     }
+}
+
+fn body(json: &Value) -> Option<Vec<u8>> {
+    let base64 = json["body_base64"].as_str().map(|base64| BASE64_STANDARD.decode(base64).unwrap());
+    base64.or_else(|| json["body_utf8"].as_str().map(|text| text.as_bytes().to_vec()))
+}
+
+fn read(message: &Message) -> Failure {
+    super::read(message).failure
 }
 
 /// A framework's exception is a consumer's refusal; what it skipped has no reason we know.
@@ -58,6 +71,135 @@ fn check(vector: &Value) {
     );
     assert_eq!(failure.reason, expected_reason(expect["reason"].as_str().unwrap()), "reason of {id}");
     assert_eq!(failure.attempts, expect["attempts"].as_u64().unwrap_or(1), "attempts of {id}");
+    let error = failure.error.unwrap_or_default();
+    assert_eq!(error.kind.as_deref(), expect["error_type"].as_str(), "error type of {id}");
+    assert_eq!(error.message.as_deref(), expect["error_message"].as_str(), "error message of {id}");
+    if let Some(part) = expect["stacktrace_contains"].as_str() {
+        assert!(error.stacktrace.is_some_and(|trace| trace.contains(part)), "stack trace of {id}");
+    }
+    let failed_at = failure.last_failed_at.or(failure.first_failed_at);
+    assert_eq!(failed_at, expect["failed_at"].as_str().map(|at| moment::iso(at).unwrap()), "failed_at of {id}");
+    assert_eq!(failure.message_type.as_deref(), expect["message_type"].as_str(), "message type of {id}");
+    let candidates = expect["queue_candidates"].as_array().cloned().unwrap_or_default();
+    assert_eq!(json!(super::read(&message).queue_candidates), json!(candidates), "candidates of {id}");
+}
+
+/// What a vector expects of a retry: exactly these headers are gone, these are as given, and all else is as it was.
+fn check_retry(vector: &Value) {
+    let (id, expect) = (&vector["id"], &vector["expect"]["retry"]);
+    let before = message(vector);
+    let failure = read(&before);
+    assert_eq!(failure.queue.as_deref(), expect["target_queue"].as_str(), "target of {id}");
+    let is_base64 = expect["requires_setting"].is_string();
+    if is_base64 {
+        assert_eq!(clean(before.clone(), &InnerBodies::default()), Err(Danger::EasynetqBody), "{id}");
+    }
+    let setting = is_base64.then(|| (failure.queue.clone().unwrap(), InnerBody::Base64));
+    let clean = clean(before.clone(), &InnerBodies::new(setting)).unwrap();
+    let letter = "019a8b7c-0000-7000-8000-000000000001".parse().unwrap();
+    let mut after = retry::outgoing(letter, clean, None, "target", 0);
+    after.headers.remove_where(|name| name.starts_with("dlo-"));
+
+    check_headers_after(&before.headers, &after.headers, expect, id);
+    let kept = Properties { expiration: None, user_id: None, ..before.properties.clone() };
+    let given = expect.get("properties").map(|given| typed_json::properties_from_json(given).unwrap());
+    assert_eq!(after.properties, given.unwrap_or(kept), "properties of {id}");
+    let edited = (expect["body"] == "edit").then(|| after.body.clone());
+    if expect["body"] == "unwrap" {
+        assert_ne!(after.body, before.body, "body of {id}");
+    }
+    assert_eq!(after.body, body(expect).or(edited).unwrap_or(before.body), "body of {id}");
+}
+
+fn check_headers_after(before: &FieldTable, after: &FieldTable, expect: &Value, id: &Value) {
+    if let Some(given) = expect.get("headers") {
+        assert_eq!(after, &typed_json::table_from_json(given).unwrap(), "headers of {id}");
+        return;
+    }
+    let names = |table: &FieldTable| table.iter().map(|(name, _)| name.to_owned()).collect::<BTreeSet<_>>();
+    let gone: BTreeSet<String> = names(before).difference(&names(after)).cloned().collect();
+    let expected: BTreeSet<String> = serde_json::from_value(expect["strip_headers"].clone()).unwrap();
+    assert_eq!(gone, expected, "headers that go from {id}");
+    let edited =
+        expect.get("edit_headers").map(|given| typed_json::table_from_json(given).unwrap()).unwrap_or_default();
+    for (name, value) in after.iter() {
+        assert_eq!(Some(value), edited.get(name).or_else(|| before.get(name)), "header {name} of {id}");
+    }
+}
+
+#[test]
+fn all_retries() {
+    vectors().iter().for_each(check_retry);
+}
+
+#[test]
+fn what_is_edited_begins_anew() {
+    let edited = |id: &str| {
+        let vectors = vectors();
+        let message = message(vectors.iter().find(|vector| vector["id"] == id).unwrap());
+        serde_json::from_slice::<Value>(&clean(message, &InnerBodies::default()).unwrap().body).unwrap()
+    };
+    let dramatiq = edited("dramatiq-xq");
+    assert_eq!((&dramatiq["options"], &dramatiq["queue_name"]), (&json!({"retries": 0}), &json!("default")));
+    assert_eq!((&dramatiq["args"], &dramatiq["message_id"]), (&json!([42]), &json!("9c2d")));
+    assert_eq!(edited("masstransit-error-envelope")["headers"], json!({}));
+}
+
+/// A second trip through the same framework reads like the first.
+#[test]
+fn a_clean_message_has_nothing_left_to_clean() {
+    for vector in vectors() {
+        let bodies = InnerBodies::new([("*".to_owned(), InnerBody::Text)]);
+        let once = clean(message(&vector), &bodies).unwrap();
+        assert_eq!(clean(once.clone(), &bodies), Ok(once.clone()), "{}", vector["id"]);
+        assert_eq!(read(&once).error, None, "{}", vector["id"]);
+    }
+}
+
+/// Whatever stands in a header or body that some framework would read, nothing breaks.
+#[test]
+fn junk_is_no_error() {
+    let junk = [
+        FieldValue::Void,
+        FieldValue::LongInt(-1),
+        FieldValue::string(""),
+        FieldValue::string("\0: \u{202e}\n\n: ["),
+        FieldValue::string("9".repeat(400)),
+        FieldValue::LongString(vec![0xff; 9]),
+        FieldValue::Array(vec![FieldValue::Table(FieldTable::default())]),
+        FieldValue::Table([("error".to_owned(), FieldValue::Void)].into_iter().collect()),
+    ];
+    for vector in vectors() {
+        let whole = message(&vector);
+        let names: Vec<String> = whole.headers.iter().map(|(name, _)| name.to_owned()).collect();
+        for (name, value) in names.iter().flat_map(|name| junk.iter().map(move |value| (name, value))) {
+            let mut message = whole.clone();
+            message.headers.set(name, value.clone());
+            _ = super::read(&message);
+            _ = clean(message, &InnerBodies::default());
+        }
+        for cut in 0..whole.body.len() {
+            let message = Message { body: whole.body[..cut].to_vec(), ..whole.clone() };
+            _ = super::read(&message);
+            _ = clean(message, &InnerBodies::default());
+        }
+    }
+}
+
+#[test]
+fn wrapped_anew_it_brings_the_same() {
+    let vectors = vectors();
+    let wrapped = message(vectors.iter().find(|vector| vector["id"] == "easynetq-7").unwrap());
+    let anew = |from: &str, to: &str| {
+        let text = String::from_utf8(wrapped.body.clone()).unwrap();
+        Message { body: text.replace(from, to).into_bytes(), ..wrapped.clone() }
+    };
+    let is_same = |from, to| super::is_same_body(&wrapped, &anew(from, to));
+    assert!(is_same("Card declined", "Card stolen"));
+    assert!(is_same("09:26:53", "10:26:53"));
+    assert!(!is_same("1090", "1091"));
+    let inside = clean(wrapped.clone(), &InnerBodies::default()).unwrap();
+    assert!(super::is_same_body(&wrapped, &inside));
 }
 
 #[test]

@@ -1,18 +1,36 @@
 //! Watermill's poison queue.
 
-use super::{evidence::Evidence, told::Told};
+use super::{evidence::Evidence, framework::Framework, told::Told};
+use crate::domain::{danger::Danger, error_report::ErrorReport, inner_body::InnerBodies, message::Message};
+
+pub(super) const FRAMEWORK: Framework = Framework {
+    name: "Watermill",
+    read,
+    clean,
+    advice: "The middleware PoisonQueue records the text of the error; it keeps no stack trace and no time.",
+};
+
+const ADDED: [&str; 4] = ["reason_poisoned", "topic_poisoned", "handler_poisoned", "subscriber_poisoned"];
 
 /// A topic is the queue itself where topics are queues, and a fanout exchange where they are published to many; then
 /// the queue has a suffix nobody tells. The poison topic came the same way as the original, so it shows which.
-pub(super) fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<Told> {
     let topic = evidence.text("topic_poisoned");
     if topic.is_none() && !evidence.has("reason_poisoned") {
         return None;
     }
+    let error = ErrorReport::new(None, evidence.text("reason_poisoned"), None);
+    let told = Told { error, ..Told::published() };
     if !evidence.message.exchange.is_empty() {
-        return Some(Told { exchange: topic, routing_key: Some(String::new()), ..Told::published() });
+        let queue_candidates = topic.iter().cloned().collect();
+        return Some(Told { exchange: topic, routing_key: Some(String::new()), queue_candidates, ..told });
     }
-    Some(Told { queue: topic.clone(), exchange: Some(String::new()), routing_key: topic, ..Told::published() })
+    Some(Told { queue: topic.clone(), exchange: Some(String::new()), routing_key: topic, ..told })
+}
+
+fn clean(message: &mut Message, _: &InnerBodies) -> Result<(), Danger> {
+    message.headers.remove_where(|name| ADDED.contains(&name));
+    Ok(())
 }
 
 #[cfg(test)]

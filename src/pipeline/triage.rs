@@ -11,9 +11,11 @@ use crate::{
     domain::{
         actor::Actor,
         command::{Command, CommandReport},
+        danger::Danger,
         filter::LetterFilter,
+        inner_body::InnerBodies,
         job::Job,
-        letter::LetterId,
+        letter::{LetterId, LetterSummary},
         time::Timestamp,
     },
     store::{Order, Store, StoreError},
@@ -29,16 +31,23 @@ pub struct Triage {
     clock: Clock,
     news: News,
     bell: Bell,
+    bodies: InnerBodies,
 }
 
 impl Triage {
-    pub const fn new(store: Arc<Store>, clock: Clock, news: News, bell: Bell) -> Self {
-        Self { store, clock, news, bell }
+    pub const fn new(store: Arc<Store>, clock: Clock, news: News, bell: Bell, bodies: InnerBodies) -> Self {
+        Self { store, clock, news, bell, bodies }
+    }
+
+    /// Why a letter is not retried, whoever asks.
+    pub fn danger(&self, letter: &LetterSummary) -> Option<Danger> {
+        let queue = letter.queue.as_deref().unwrap_or_default();
+        letter.danger.filter(|danger| !danger.is_settled(queue, &self.bodies))
     }
 
     /// Carries out a command on each of `ids` that takes it.
     pub async fn act(&self, ids: &[LetterId], command: &Command, by: &Actor) -> Result<CommandReport, StoreError> {
-        let order = Order { ids, command, by, at: self.clock.now() };
+        let order = self.order(ids, command, by, self.clock.now());
         let report = self.store.act(&order).await?;
         self.announce(command, by, &report);
         Ok(report)
@@ -48,7 +57,7 @@ impl Triage {
     pub async fn act_as_job(&self, ids: &[LetterId], command: &Command, by: &Actor) -> Result<Uuid, StoreError> {
         let at = self.clock.now();
         let job = ids::uuid(at);
-        let report = self.store.act_as_job(job, &Order { ids, command, by, at }).await?;
+        let report = self.store.act_as_job(job, &self.order(ids, command, by, at)).await?;
         self.announce(command, by, &report);
         Ok(job)
     }
@@ -72,7 +81,7 @@ impl Triage {
                 job.end();
                 break;
             }
-            let report = self.store.act(&Order { ids: &ids, command, by, at: self.clock.now() }).await?;
+            let report = self.store.act(&self.order(&ids, command, by, self.clock.now())).await?;
             self.spread(command, &report);
             job.add(&report);
         }
@@ -80,6 +89,10 @@ impl Triage {
         self.store.add_job(&job, by, begun).await?;
         log(command, by, job.done, job.failed);
         Ok(job)
+    }
+
+    fn order<'a>(&'a self, ids: &'a [LetterId], command: &'a Command, by: &'a Actor, at: Timestamp) -> Order<'a> {
+        Order { ids, command, by, at, bodies: &self.bodies }
     }
 
     fn announce(&self, command: &Command, by: &Actor, report: &CommandReport) {

@@ -50,7 +50,7 @@ mod tests {
             exchange: "events".to_owned(),
             routing_key: "order.placed".to_owned(),
             attempts: 4,
-            first_failed_at: None,
+            ..Failure::default()
         };
         let mut message = Message { exchange: "dlx".to_owned(), ..Message::default() };
         message.properties.expiration = Some("1".to_owned());

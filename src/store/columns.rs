@@ -18,6 +18,7 @@ pub(super) enum Column<'a> {
     Ids(Vec<Uuid>),
     Numbers(Vec<Option<i64>>),
     Texts(Vec<Cow<'a, str>>),
+    PerhapsTexts(Vec<Option<&'a str>>),
     Bytes(Vec<&'a [u8]>),
 }
 
@@ -34,6 +35,10 @@ impl<'a> Column<'a> {
         Self::Texts(rows.iter().map(|row| value(row).into()).collect())
     }
 
+    pub(super) fn perhaps_texts<T>(rows: &'a [T], value: impl Fn(&'a T) -> Option<&'a str>) -> Self {
+        Self::PerhapsTexts(rows.iter().map(value).collect())
+    }
+
     pub(super) fn bytes<T>(rows: &'a [T], value: impl Fn(&'a T) -> &'a [u8]) -> Self {
         Self::Bytes(rows.iter().map(value).collect())
     }
@@ -43,6 +48,7 @@ impl<'a> Column<'a> {
             Self::Ids(values) => values.len(),
             Self::Numbers(values) => values.len(),
             Self::Texts(values) => values.len(),
+            Self::PerhapsTexts(values) => values.len(),
             Self::Bytes(values) => values.len(),
         }
     }
@@ -74,6 +80,7 @@ fn push_by_row(query: &mut QueryBuilder<Sqlite>, columns: &[Column<'_>]) {
                 Column::Ids(values) => row.push_bind(values[n]),
                 Column::Numbers(values) => row.push_bind(values[n]),
                 Column::Texts(values) => row.push_bind(&*values[n]),
+                Column::PerhapsTexts(values) => row.push_bind(values[n]),
                 Column::Bytes(values) => row.push_bind(values[n]),
             };
         }
@@ -88,6 +95,7 @@ fn push_by_column(query: &mut QueryBuilder<Postgres>, columns: Vec<Column<'_>>) 
             Column::Ids(values) => arrays.push_bind(values),
             Column::Numbers(values) => arrays.push_bind(values),
             Column::Texts(values) => arrays.push_bind(values),
+            Column::PerhapsTexts(values) => arrays.push_bind(values),
             Column::Bytes(values) => arrays.push_bind(values),
         };
     }

@@ -19,6 +19,7 @@ use crate::domain::{
     actor::Actor,
     command::{Command, CommandReport, Refusal},
     history::Event,
+    inner_body::InnerBodies,
     letter::{LetterId, Status},
     time::Timestamp,
 };
@@ -32,6 +33,8 @@ pub struct Order<'a> {
     pub command: &'a Command,
     pub by: &'a Actor,
     pub at: Timestamp,
+    /// They settle some of the dangers for which letters are not retried.
+    pub bodies: &'a InnerBodies,
 }
 
 impl Store {
@@ -83,9 +86,12 @@ fn accept<'a>(standing: &'a Standing, order: &Order<'_>) -> Result<&'a Standing,
     if moves && standing.claimed_until.is_some_and(|until| until > order.at) {
         return Err(Refusal::InFlight);
     }
-    match order.command {
-        Command::Retry { queue: None, .. } if standing.key.queue.is_empty() => Err(Refusal::QueueUnknown),
-        _ => Ok(standing),
+    let Command::Retry { queue, .. } = order.command else { return Ok(standing) };
+    let danger = standing.danger.filter(|danger| !danger.is_settled(&standing.key.queue, order.bodies));
+    match danger {
+        Some(danger) => Err(Refusal::Dangerous(danger)),
+        None if queue.is_none() && standing.key.queue.is_empty() => Err(Refusal::QueueUnknown),
+        None => Ok(standing),
     }
 }
 

@@ -49,6 +49,30 @@ pub struct Arrival {
     pub remarks: Vec<String>,
 }
 
+impl Arrival {
+    /// When it failed: as it says or, where it says nothing or something impossible, when it came in.
+    pub(super) fn failed_at(&self) -> Timestamp {
+        self.failure.last_failed_at.filter(|at| *at < self.received_at).unwrap_or(self.received_at)
+    }
+
+    pub(super) fn error_type(&self) -> Option<&str> {
+        self.failure.error.as_ref()?.kind.as_deref().map(listed)
+    }
+
+    /// Where there is only a stack trace, its first line.
+    pub(super) fn error_message(&self) -> Option<&str> {
+        let error = self.failure.error.as_ref()?;
+        let first_line = || error.stacktrace.as_deref().filter(|_| error.kind.is_none())?.lines().next();
+        error.message.as_deref().or_else(first_line).map(listed)
+    }
+}
+
+/// As much of a text as lists show, and letters are told apart by.
+fn listed(text: &str) -> &str {
+    const CHARACTERS: usize = 1_000;
+    text.char_indices().nth(CHARACTERS).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
+}
+
 /// Arrivals that are committed and then acknowledged together.
 #[derive(Debug)]
 pub struct IntakeBatch<'a> {

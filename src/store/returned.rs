@@ -22,7 +22,7 @@ use super::{
     tally::Tally,
 };
 use crate::{
-    domain::{actor::Actor, death::Death, history::Event, letter::LetterId, time::Timestamp},
+    domain::{actor::Actor, danger::Danger, death::Death, history::Event, letter::LetterId, time::Timestamp},
     typed_json, xdeath,
 };
 
@@ -54,10 +54,10 @@ impl Returning {
     /// Whether an arrival is the letter it claims to be.
     ///
     /// Services copy headers, `dlo-id` among them, into messages of their own. So the broker has to be the same and
-    /// the body too; anything else is a letter of its own, for what is overwritten is lost.
+    /// what the body brings too; anything else is a letter of its own, for what is overwritten is lost.
     pub(super) fn is_genuine(&self, arrival: &Arrival) -> bool {
         let contents = arrival.returning.and_then(|letter| self.contents.get(&letter));
-        contents.is_some_and(|contents| contents.body == arrival.message.body)
+        contents.is_some_and(|contents| contents.is_same_body(&arrival.message))
     }
 
     /// Takes the id for a new letter, unless some letter has it.
@@ -144,6 +144,7 @@ impl<'a> Reopened<'a> {
         for chunk in letters.chunks(CHUNK) {
             update_letters(tx, chunk).await?;
             update_contents(tx, chunk).await?;
+            update_bodies(tx, chunk).await?;
         }
         let arrived = letters.iter().filter(|(_, letter)| !letter.was.waits).map(|(_, letter)| letter.was.id);
         unschedule(tx, &arrived.collect::<Vec<_>>()).await?;
@@ -159,17 +160,21 @@ struct Letter<'a> {
     attempts: u64,
     /// The deaths that stood in the headers before.
     earlier_deaths: Vec<Death>,
+    /// Its framework has wrapped it anew.
+    is_wrapped_anew: bool,
 }
 
 impl<'a> Letter<'a> {
     fn back(was: &'a Standing, contents: &ContentsRow, arrival: &'a Arrival) -> Result<Self, StoreError> {
         let attempts = next_attempt(was.attempts, arrival);
-        Ok(Self { was, last: arrival, attempts, earlier_deaths: contents.deaths()? })
+        let is_wrapped_anew = contents.body != arrival.message.body;
+        Ok(Self { was, last: arrival, attempts, earlier_deaths: contents.deaths()?, is_wrapped_anew })
     }
 
     /// Another copy of it stands further down in the batch.
     fn back_again(&mut self, arrival: &'a Arrival) {
         self.attempts = next_attempt(self.attempts, arrival);
+        self.is_wrapped_anew |= self.last.message.body != arrival.message.body;
         let deaths = xdeath::deaths(&self.last.message.headers);
         self.earlier_deaths.splice(0..0, deaths);
         self.last = arrival;
@@ -196,23 +201,35 @@ fn next_attempt(attempts: u64, arrival: &Arrival) -> u64 {
 
 async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Result<(), StoreError> {
     const UPDATE: [&str; 2] = [
-        "WITH back (id, facet_id, at, attempts, handed_over_at) AS (",
-        ") UPDATE letters SET facet_id = back.facet_id, received_at = back.at, last_failed_at = back.at,
-            attempts = back.attempts, problem = NULL, retried_at = NULL,
-            handed_over_at = coalesce(letters.handed_over_at, back.handed_over_at)
+        "WITH back (id, facet_id, at, last_failed_at, attempts, size, handed_over_at, error_type, error_message,
+            message_type, danger) AS (",
+        ") UPDATE letters SET facet_id = back.facet_id, received_at = back.at, last_failed_at = back.last_failed_at,
+            attempts = back.attempts, size = back.size, problem = NULL, retried_at = NULL,
+            handed_over_at = coalesce(letters.handed_over_at, back.handed_over_at),
+            error_type = back.error_type, error_message = back.error_message, danger = back.danger,
+            message_type = CASE WHEN coalesce(letters.type_source, 'header') = 'header'
+                THEN coalesce(back.message_type, letters.message_type) ELSE letters.message_type END,
+            type_source = CASE WHEN letters.type_source IS NULL AND back.message_type IS NOT NULL
+                THEN 'header' ELSE letters.type_source END
         FROM back WHERE letters.id = back.id",
     ];
     let columns = vec![
         Column::ids(letters, |(_, letter)| letter.was.id.as_uuid()),
         Column::numbers(letters, |(facet, _)| facet.0),
         Column::numbers(letters, |(_, letter)| letter.last.received_at.as_micros()),
+        Column::numbers(letters, |(_, letter)| letter.last.failed_at().as_micros()),
         Column::numbers(letters, |(_, letter)| bigint(letter.attempts)),
+        Column::numbers(letters, |(_, letter)| bigint(letter.last.message.body.len() as u64)),
         Column::numbers(letters, |(_, letter)| letter.handed_over_at().map(Timestamp::as_micros)),
+        Column::perhaps_texts(letters, |(_, letter)| letter.last.error_type()),
+        Column::perhaps_texts(letters, |(_, letter)| letter.last.error_message()),
+        Column::perhaps_texts(letters, |(_, letter)| letter.last.failure.message_type.as_deref()),
+        Column::perhaps_texts(letters, |(_, letter)| letter.last.failure.danger.map(Danger::as_str)),
     ];
     columns::execute(tx, UPDATE, columns).await
 }
 
-/// The body is the same: that is how the letter was recognised.
+/// The body is left as it is: most often it is the same.
 async fn update_contents(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Result<(), StoreError> {
     const UPDATE: [&str; 2] = [
         "WITH back (id, exchange, routing_key, properties, headers, earlier_deaths, remarks) AS (",
@@ -228,6 +245,22 @@ async fn update_contents(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Res
         Column::texts(letters, |(_, letter)| typed_json::table_to_string(&letter.last.message.headers)),
         Column::texts(letters, |(_, letter)| typed_json::deaths_to_json(&letter.earlier_deaths).to_string()),
         Column::texts(letters, |(_, letter)| remarks_to_string(&letter.last.remarks)),
+    ];
+    columns::execute(tx, UPDATE, columns).await
+}
+
+async fn update_bodies(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Result<(), StoreError> {
+    const UPDATE: [&str; 2] = [
+        "WITH back (id, body) AS (",
+        ") UPDATE contents SET body = back.body FROM back WHERE contents.letter_id = back.id",
+    ];
+    let wrapped: Vec<&Letter<'_>> = letters.iter().map(|(_, letter)| *letter).filter(|l| l.is_wrapped_anew).collect();
+    if wrapped.is_empty() {
+        return Ok(());
+    }
+    let columns = vec![
+        Column::ids(&wrapped, |letter| letter.was.id.as_uuid()),
+        Column::bytes(&wrapped, |letter| &letter.last.message.body),
     ];
     columns::execute(tx, UPDATE, columns).await
 }

@@ -17,13 +17,13 @@ use crate::{
         message::Message,
         time::Timestamp,
     },
-    typed_json, xdeath,
+    failure, typed_json, xdeath,
 };
 
 /// The columns of [`SummaryRow`], from letters `l`, facets `f` and retries `r`.
 pub(super) const SUMMARY_COLUMNS: &str = "l.id, f.broker, f.queue, l.exchange, l.routing_key, f.reason, l.attempts,
     l.first_failed_at, l.last_failed_at, l.received_at, r.due_at AS retry_at, f.status, f.importance, l.importance_by,
-    l.size, l.note, l.problem";
+    l.size, l.error_type, l.error_message, l.message_type, l.type_source, l.type_confidence, l.danger, l.note, l.problem";
 
 #[derive(FromRow)]
 pub(super) struct SummaryRow {
@@ -42,6 +42,12 @@ pub(super) struct SummaryRow {
     importance: String,
     importance_by: String,
     size: i64,
+    error_type: Option<String>,
+    error_message: Option<String>,
+    message_type: Option<String>,
+    type_source: Option<String>,
+    type_confidence: Option<f64>,
+    danger: Option<String>,
     note: Option<String>,
     problem: Option<String>,
 }
@@ -57,6 +63,11 @@ impl TryFrom<SummaryRow> for LetterSummary {
             exchange: row.exchange,
             routing_key: row.routing_key,
             reason: parse("a reason", &row.reason)?,
+            error_type: row.error_type,
+            error_message: row.error_message,
+            message_type: row.message_type,
+            type_source: row.type_source,
+            type_confidence: row.type_confidence,
             attempts: row.attempts.unsigned_abs(),
             first_failed_at: row.first_failed_at.map(Timestamp::from_micros),
             last_failed_at: Timestamp::from_micros(row.last_failed_at),
@@ -68,6 +79,7 @@ impl TryFrom<SummaryRow> for LetterSummary {
             size: row.size.unsigned_abs(),
             note: row.note,
             problem: row.problem,
+            danger: row.danger.as_deref().map(|word| parse("a danger", word)).transpose()?,
         })
     }
 }
@@ -85,14 +97,28 @@ pub(super) struct ContentsRow {
 }
 
 impl ContentsRow {
+    /// Whether `message` brings the same, though its framework may have wrapped it in another way.
+    pub(super) fn is_same_body(&self, message: &Message) -> bool {
+        let differs_only_in_wrapping = || {
+            let kept = self.without_body().map(|kept| Message { body: self.body.clone(), ..kept });
+            kept.is_ok_and(|kept| failure::is_same_body(&kept, message))
+        };
+        self.body == message.body || differs_only_in_wrapping()
+    }
+
     pub(super) fn into_message(self) -> Result<Message, StoreError> {
+        let message = self.without_body()?;
+        Ok(Message { body: self.body, ..message })
+    }
+
+    fn without_body(&self) -> Result<Message, StoreError> {
         Ok(Message {
             properties: typed_json::properties_from_json(&json("properties", &self.properties)?)
                 .map_err(unreadable("properties"))?,
             headers: self.headers()?,
-            exchange: self.exchange,
-            routing_key: self.routing_key,
-            body: self.body,
+            exchange: self.exchange.clone(),
+            routing_key: self.routing_key.clone(),
+            body: Vec::new(),
         })
     }
 

@@ -14,9 +14,11 @@ use super::{
     db::{Either, Tx, on},
     facets::{FacetId, FacetKey, FacetScope},
     id_list::push_ids,
+    rows::parse,
     tally::Tally,
 };
 use crate::domain::{
+    danger::Danger,
     letter::{LetterId, Status},
     time::Timestamp,
 };
@@ -25,7 +27,7 @@ use crate::domain::{
 const CHUNK: usize = 1_000;
 
 const SELECT: &str = "SELECT l.id, l.facet_id, l.received_at, l.attempts, f.broker, f.queue, f.reason, f.status,
-    f.importance, r.due_at, r.claimed_until, r.claims FROM letters l JOIN facets f ON f.id = l.facet_id
+    f.importance, l.danger, r.due_at, r.claimed_until, r.claims FROM letters l JOIN facets f ON f.id = l.facet_id
     LEFT JOIN retries r ON r.letter_id = l.id WHERE l.id IN ";
 
 #[derive(FromRow)]
@@ -39,6 +41,7 @@ struct Row {
     reason: String,
     status: String,
     importance: String,
+    danger: Option<String>,
     due_at: Option<i64>,
     claimed_until: Option<i64>,
     claims: Option<i64>,
@@ -51,6 +54,8 @@ pub(super) struct Standing {
     pub(super) key: FacetKey,
     pub(super) received_at: Timestamp,
     pub(super) attempts: u64,
+    /// Why it must not be retried, when it must not.
+    pub(super) danger: Option<Danger>,
     /// When its retry is due.
     pub(super) due_at: Option<Timestamp>,
     /// Its retry is being published, by a process that is given up for dead after this.
@@ -71,6 +76,7 @@ impl TryFrom<Row> for Standing {
             key,
             received_at: Timestamp::from_micros(row.received_at),
             attempts: row.attempts.unsigned_abs(),
+            danger: row.danger.as_deref().map(|word| parse("a danger", word)).transpose()?,
             due_at: row.due_at.map(Timestamp::from_micros),
             claimed_until: row.claimed_until.map(Timestamp::from_micros),
         })

@@ -12,7 +12,19 @@ use crate::store::ledger::Ledger;
 /// The modules of the crate by floor, the lowest first; `src/lib.rs` says what each floor is for.
 const FLOORS: [&[&str]; 6] = [
     &["domain"],
-    &["clock", "config", "crash", "failure", "own_headers", "own_names", "retry", "topology", "typed_json", "xdeath"],
+    &[
+        "clock",
+        "config",
+        "crash",
+        "decode",
+        "failure",
+        "own_headers",
+        "own_names",
+        "retry",
+        "topology",
+        "typed_json",
+        "xdeath",
+    ],
     &["broker", "metrics", "store"],
     &["pipeline"],
     &["web"],

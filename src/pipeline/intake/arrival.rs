@@ -7,7 +7,10 @@ use xxhash_rust::xxh3::Xxh3;
 use super::door::Door;
 use crate::{
     broker::Delivery,
-    domain::{death::Failure, letter::Importance, message::Message, time::Timestamp},
+    domain::{
+        death::Failure, error_report::ErrorReport, inner_body::InnerBodies, letter::Importance, message::Message,
+        time::Timestamp,
+    },
     failure, own_headers,
     pipeline::ids,
     store::{Arrival, Fingerprint},
@@ -18,20 +21,22 @@ const CHANGE_ON_REDELIVERY: [&str; 2] = ["x-delivery-count", "x-acquired-count"]
 
 /// Reads a delivery that came in at `now` as the `n`th of its batch; each gets a time of its own, so that letters of
 /// one batch keep their order.
-pub(super) fn arrival(delivery: Delivery, door: &Door, now: Timestamp, n: u64) -> Arrival {
+pub(super) fn arrival(delivery: Delivery, door: &Door, bodies: &InnerBodies, now: Timestamp, n: u64) -> Arrival {
     let Delivery { message, redelivered, mut remarks, .. } = delivery;
     let received_at = now.plus(Duration::from_micros(n));
-    let failure = storable(failure::read(&message), &mut remarks);
+    let account = failure::read(&message);
+    let headers = account.headers(&message);
     // The attempts belong to one queue: what fails in another is another matter.
-    let returning = own_headers::dlo_id(&message.headers)
-        .filter(|_| failure.queue.as_deref() == own_headers::dlo_queue(&message.headers));
+    let returning =
+        own_headers::dlo_id(headers).filter(|_| account.failure.queue.as_deref() == own_headers::dlo_queue(headers));
+    let failure = storable(account.failure, &mut remarks);
     Arrival {
         id: ids::letter(received_at),
         returning,
         fingerprint: fingerprint(&message),
         redelivered,
         received_at,
-        ruling: door.ruling(&failure),
+        ruling: door.ruling(&failure, bodies),
         failure,
         importance: Importance::Normal,
         importance_by: "default",
@@ -62,6 +67,13 @@ fn storable(mut failure: Failure, remarks: &mut Vec<String>) -> Failure {
     }
     failure.exchange = without_nul(failure.exchange);
     failure.routing_key = without_nul(failure.routing_key);
+    failure.message_type = failure.message_type.map(without_nul);
+    failure.error = failure.error.map(|error| ErrorReport {
+        kind: error.kind.map(without_nul),
+        message: error.message.map(without_nul),
+        // It is read from the message again where it is shown. Here, only its first line may stand for a message.
+        stacktrace: error.stacktrace.and_then(|trace| trace.lines().next().map(|line| without_nul(line.to_owned()))),
+    });
     failure
 }
 
@@ -110,8 +122,9 @@ mod tests {
     #[test]
     fn letters_of_a_batch_keep_their_order() {
         let now = Timestamp::from_micros(1);
-        let letters: Vec<Arrival> =
-            (0..3).map(|n| arrival(delivery(Message::default()), &Door::Obituaries, now, n)).collect();
+        let letters: Vec<Arrival> = (0..3)
+            .map(|n| arrival(delivery(Message::default()), &Door::Obituaries, &InnerBodies::default(), now, n))
+            .collect();
         assert!(letters.is_sorted_by_key(|letter| letter.received_at));
     }
 
@@ -122,7 +135,7 @@ mod tests {
             [("queue".to_owned(), FieldValue::string("q\0")), ("reason".to_owned(), FieldValue::string("rejected"))];
         let deaths = vec![FieldValue::Table(death.into_iter().collect())];
         message.headers.set("x-death", FieldValue::Array(deaths));
-        let letter = arrival(delivery(message), &Door::Obituaries, Timestamp::default(), 0);
+        let letter = arrival(delivery(message), &Door::Obituaries, &InnerBodies::default(), Timestamp::default(), 0);
         assert_eq!(letter.failure.queue, None);
         assert_eq!(letter.remarks.len(), 1);
         assert_eq!(letter.message.routing_key, "a\u{fffd}b");

@@ -3,7 +3,7 @@
 use super::super::policies::Policies;
 use crate::{
     config::BrokerConfig,
-    domain::{death::Failure, policy::Ruling},
+    domain::{death::Failure, inner_body::InnerBodies, policy::Ruling},
 };
 
 #[derive(Clone)]
@@ -22,10 +22,13 @@ impl Door {
         }
     }
 
-    /// What the policy in force rules for a message; `None` where it is not asked.
-    pub(super) fn ruling(&self, failure: &Failure) -> Option<Ruling> {
+    /// What the policy in force rules for a message; `None` where it is not asked. What a retry would do harm to is not
+    /// retried under any policy.
+    pub(super) fn ruling(&self, failure: &Failure, bodies: &InnerBodies) -> Option<Ruling> {
         let Self::DeadLetters(policies) = self else { return None };
-        let policy = failure.queue.as_ref().and_then(|queue| policies.book().find(queue, failure.reason).cloned());
+        let is_settled = |queue: &&String| failure.danger.is_none_or(|danger| danger.is_settled(queue, bodies));
+        let queue = failure.queue.as_ref().filter(is_settled);
+        let policy = queue.and_then(|queue| policies.book().find(queue, failure.reason).cloned());
         Some(Ruling::new(policy, fastrand::f64()))
     }
 }

@@ -13,9 +13,11 @@ use crate::{
     broker::{Acknowledger, Lane, PublishOutcome, PublishingSession, SessionError, reconnect::Backoff},
     crash,
     domain::{
+        danger::Danger,
         policy::{RetryCounts, Ruling, Verdict, Via},
         retry::{Destination, OutgoingRetry},
     },
+    failure,
     metrics::RetryKind,
     own_headers, own_names, retry,
     store::Arrival,
@@ -188,16 +190,22 @@ impl Parcel {
     /// The message to publish, or the arrival back where it breaks a limit of AMQP in both forms.
     fn pack(mut self, intake: &Intake) -> Result<(Self, OutgoingRetry), Box<Arrival>> {
         let mut message = self.message(intake);
-        if retry::check(&message.message).is_err() && !mem::replace(&mut self.is_obituary, true) {
+        if message.is_err() && !mem::replace(&mut self.is_obituary, true) {
             message = self.message(intake);
         }
-        match retry::check(&message.message) {
-            Ok(()) => Ok((self, message)),
+        match message {
+            Ok(message) => Ok((self, message)),
             Err(_) => Err(Box::new(self.arrival)),
         }
     }
 
-    fn message(&self, intake: &Intake) -> OutgoingRetry {
+    fn message(&self, intake: &Intake) -> Result<OutgoingRetry, String> {
+        let message = self.unchecked_message(intake).map_err(|danger| danger.clause().to_owned())?;
+        retry::check(&message.message)?;
+        Ok(message)
+    }
+
+    fn unchecked_message(&self, intake: &Intake) -> Result<OutgoingRetry, Danger> {
         let Arrival { failure, message, .. } = &self.arrival;
         let id = self.arrival.returning.unwrap_or(self.arrival.id);
         let queue = failure.queue.as_deref().unwrap_or_default();
@@ -205,15 +213,16 @@ impl Parcel {
         let Some(delay) = waits else {
             let target = &intake.config.obituary_queue;
             let message = retry::obituary(id, message, failure, target);
-            return OutgoingRetry { id, destination: Destination::straight_to(target), message };
+            return Ok(OutgoingRetry { id, destination: Destination::straight_to(target), message });
         };
-        let mut outgoing = retry::outgoing(id, message.clone(), Some(queue), queue, failure.attempts);
+        let clean = failure::clean(message.clone(), &intake.bodies)?;
+        let mut outgoing = retry::outgoing(id, clean, Some(queue), queue, failure.attempts);
         own_headers::write_address(&mut outgoing.headers, &failure.exchange, &failure.routing_key);
         let mut destination = Destination::straight_to(queue).after(delay, intake.clock.now());
         if self.arrival.ruling.as_ref().is_some_and(Ruling::keeps_routing_key) {
             destination = destination.with_key(&failure.routing_key);
         }
-        OutgoingRetry { id, destination, message: outgoing }
+        Ok(OutgoingRetry { id, destination, message: outgoing })
     }
 
     /// What cannot wait becomes an obituary, and what cannot be an obituary goes to the ledger as it is.

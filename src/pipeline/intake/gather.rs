@@ -55,13 +55,13 @@ impl Gatherer<'_> {
         };
         let Received::Delivery(first) = first else { return Ok(Gathered::Ended) };
         let mut batch = Batch { tag: 0, received_at: self.intake.clock.now(), arrivals: Vec::new(), bytes: 0 };
-        batch.add(*first, self.door);
+        batch.add(*first, self);
         let deadline = Instant::now() + self.intake.batching.batch_wait;
         while batch.arrivals.len() < self.intake.batching.batch_size && batch.bytes < BATCH_BYTES && self.over.is_none()
         {
             let Some(received) = self.more(deadline).await else { break };
             match received {
-                Ok(Received::Delivery(delivery)) => batch.add(*delivery, self.door),
+                Ok(Received::Delivery(delivery)) => batch.add(*delivery, self),
                 Ok(Received::Ended) => self.over = Some(Ok(())),
                 Err(error) => self.over = Some(Err(error)),
             }
@@ -79,11 +79,11 @@ impl Gatherer<'_> {
 }
 
 impl Batch {
-    fn add(&mut self, delivery: Delivery, door: &Door) {
+    fn add(&mut self, delivery: Delivery, gatherer: &Gatherer<'_>) {
         self.tag = delivery.tag;
         self.bytes += delivery.message.body.len();
         let n = self.arrivals.len() as u64;
-        self.arrivals.push(arrival(delivery, door, self.received_at, n));
+        self.arrivals.push(arrival(delivery, gatherer.door, &gatherer.intake.bodies, self.received_at, n));
     }
 }
 

@@ -23,7 +23,7 @@ use crate::{
     broker::{ConsumingSession, SessionError, health::BrokerBoard, reconnect::Backoff},
     clock::Clock,
     config::{BrokerConfig, IntakeConfig},
-    domain::broker::ConnectionState,
+    domain::{broker::ConnectionState, inner_body::InnerBodies},
     metrics::Metrics,
     store::{Store, StoreError},
 };
@@ -42,6 +42,7 @@ pub struct Intake {
     /// What it consumes.
     pub doors: Vec<Door>,
     pub batching: IntakeConfig,
+    pub bodies: InnerBodies,
     pub store: Arc<Store>,
     pub board: BrokerBoard,
     pub clock: Clock,

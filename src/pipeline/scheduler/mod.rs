@@ -23,6 +23,7 @@ use crate::{
     crash,
     domain::{
         broker::ConnectionState,
+        inner_body::InnerBodies,
         retry::{ClaimedRetry, RetryOutcome},
     },
     metrics::Metrics,
@@ -56,6 +57,7 @@ pub struct Scheduler {
     pub config: BrokerConfig,
     pub store: Arc<Store>,
     pub policies: Policies,
+    pub bodies: InnerBodies,
     pub board: BrokerBoard,
     pub clock: Clock,
     pub metrics: Metrics,

@@ -20,7 +20,7 @@ use crate::{
         message::Message,
         retry::{ClaimedRetry, Destination, OutgoingRetry, RetryOutcome},
     },
-    retry,
+    failure, retry,
 };
 
 /// How often a connection is looked at.
@@ -155,6 +155,8 @@ async fn publish_window(
 
 fn prepare(scheduler: &Scheduler, claimed: &ClaimedRetry, message: Option<Message>) -> Result<OutgoingRetry, String> {
     let message = message.ok_or("its contents are gone from the ledger")?;
+    // It stands in the ledger as it came in; only what leaves is clean.
+    let message = failure::clean(message, &scheduler.bodies).map_err(|danger| danger.clause().to_owned())?;
     let failed_queue = claimed.failed_queue.as_deref();
     let message = retry::outgoing(claimed.id, message, failed_queue, &claimed.queue, claimed.attempts);
     retry::check(&message)?;

@@ -27,7 +27,8 @@ pub async fn letter(
 ) -> Result<Json<FullLetter>, WebError> {
     let (letter, history) = tokio::try_join!(office.store.letter(id), office.store.history(id))?;
     let letter = letter.ok_or_else(unknown)?;
-    Ok(Json(FullLetter::new(letter, history, office.settings.decode_max_bytes)))
+    let danger = office.triage.danger(&letter.summary);
+    Ok(Json(FullLetter::new(letter, history, danger, office.settings.decode_max_bytes)))
 }
 
 /// The body of a letter, byte for byte

@@ -7,9 +7,12 @@ use uuid::Uuid;
 
 use crate::{
     domain::{
+        danger::Danger,
+        error_report::ErrorReport,
         history::HistoryEntry,
         letter::{Letter, LetterSummary},
     },
+    failure,
     typed_json::{deaths_to_json, properties_to_json, table_to_json},
     web::{
         payload::{Format, look},
@@ -29,8 +32,8 @@ pub struct LetterItem {
     routing_key: String,
     /// `rejected`, `expired`, `maxlen`, `delivery_limit` or `unknown`
     reason: &'static str,
-    #[schema(value_type = Option<Object>)]
-    error: Option<Value>,
+    /// What the consumer recorded; null where it recorded nothing.
+    error: Option<LetterError>,
     attempts: u64,
     first_failed_at: Option<String>,
     last_failed_at: String,
@@ -62,7 +65,7 @@ impl From<LetterSummary> for LetterItem {
             exchange: letter.exchange,
             routing_key: letter.routing_key,
             reason: letter.reason.as_str(),
-            error: None,
+            error: LetterError::listed(letter.error_type, letter.error_message),
             attempts: letter.attempts,
             first_failed_at: letter.first_failed_at.map(rfc3339),
             last_failed_at: rfc3339(letter.last_failed_at),
@@ -71,14 +74,34 @@ impl From<LetterSummary> for LetterItem {
             status: letter.status.as_str(),
             importance: letter.importance.as_str(),
             importance_by: letter.importance_by,
-            message_type: None,
-            type_source: None,
-            type_confidence: None,
+            message_type: letter.message_type,
+            type_source: letter.type_source,
+            type_confidence: letter.type_confidence,
             group: None,
             size: letter.size,
             note: letter.note,
             problem: letter.problem,
         }
+    }
+}
+
+/// What went wrong, as the consumer says. Lists have the first 1,000 characters and no stack trace.
+#[derive(Serialize, ToSchema)]
+struct LetterError {
+    r#type: Option<String>,
+    message: Option<String>,
+    stacktrace: Option<String>,
+}
+
+impl LetterError {
+    fn listed(kind: Option<String>, message: Option<String>) -> Option<Self> {
+        (kind.is_some() || message.is_some()).then_some(Self { r#type: kind, message, stacktrace: None })
+    }
+}
+
+impl From<ErrorReport> for LetterError {
+    fn from(error: ErrorReport) -> Self {
+        Self { r#type: error.kind, message: error.message, stacktrace: error.stacktrace }
     }
 }
 
@@ -97,6 +120,10 @@ pub struct FullLetter {
     #[schema(value_type = Vec<Object>)]
     deaths: Value,
     payload: Payload,
+    /// The framework it was recognised as one of.
+    framework: Option<&'static str>,
+    /// Why it is not retried, whoever asks; null where it may be.
+    retry_refused: Option<&'static str>,
     /// Oldest first.
     history: Vec<Entry>,
     /// What the office has to say about how the message came in.
@@ -104,15 +131,18 @@ pub struct FullLetter {
 }
 
 impl FullLetter {
-    pub fn new(letter: Letter, history: Vec<HistoryEntry>, decode_max_bytes: u64) -> Self {
+    pub fn new(letter: Letter, history: Vec<HistoryEntry>, danger: Option<Danger>, decode_max_bytes: u64) -> Self {
+        let account = failure::read(&letter.message);
         Self {
+            framework: account.framework,
+            retry_refused: danger.map(Danger::clause),
             properties: properties_to_json(&letter.message.properties),
             headers: table_to_json(&letter.message.headers),
             deaths: deaths_to_json(&letter.deaths),
             payload: Payload::new(&letter, decode_max_bytes),
             history: history.into_iter().map(Entry::from).collect(),
             remarks: letter.remarks,
-            item: letter.summary.into(),
+            item: LetterItem { error: account.failure.error.map(LetterError::from), ..letter.summary.into() },
         }
     }
 }

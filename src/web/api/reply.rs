@@ -40,8 +40,10 @@ pub fn done_or_refused(report: &CommandReport) -> Result<(), WebError> {
     match report.refused.first() {
         None => Ok(()),
         Some((_, refusal @ Refusal::NotFound)) => Err(WebError::not_found(sentence(refusal))),
-        // Naming a queue in the request mends it.
-        Some((_, refusal @ Refusal::QueueUnknown)) => Err(WebError::unprocessable(sentence(refusal))),
+        // Naming a queue in the request mends the one, nothing here the other.
+        Some((_, refusal @ (Refusal::QueueUnknown | Refusal::Dangerous(_)))) => {
+            Err(WebError::unprocessable(sentence(refusal)))
+        }
         Some((_, refusal)) => Err(WebError::conflict(sentence(refusal))),
     }
 }

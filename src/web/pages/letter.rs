@@ -93,8 +93,14 @@ pub async fn view(
     let store = &office.store;
     let (letter, history, retry) = tokio::try_join!(store.letter(id), store.history(id), store.waiting_retry(id))?;
     let (now, policies) = (office.clock.now(), office.policies.book());
-    let options = ViewOptions { form, max_bytes: office.settings.decode_max_bytes, now };
     Ok(letter.map(|letter| {
+        let options = ViewOptions {
+            form,
+            max_bytes: office.settings.decode_max_bytes,
+            danger: office.triage.danger(&letter.summary),
+            dead_letter_exchange: &office.settings.dead_letter_exchange,
+            now,
+        };
         let retry = retry.map(|retry| RetryView::new(&letter.summary, &retry, &policies, now));
         LetterView::new(&letter, retry, &history, options, links)
     }))

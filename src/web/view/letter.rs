@@ -11,9 +11,11 @@ use super::{
     text,
     time::Moment,
     waiting::Due,
+    why::{self, Why},
 };
 use crate::domain::{
     command::Command,
+    danger::Danger,
     history::HistoryEntry,
     letter::{Importance, Letter, LetterSummary, Status},
     policy::PolicyBook,
@@ -38,6 +40,7 @@ pub struct LetterView {
     pub is_queue_known: bool,
     pub postmark: Postmark,
     pub facts: Facts,
+    pub why: Why,
     pub actions: Actions,
     pub problem: String,
     pub remarks: Vec<String>,
@@ -58,7 +61,11 @@ pub struct LetterView {
 pub struct Facts {
     pub broker: String,
     pub route: String,
-    pub why: &'static str,
+    /// The error, or else what RabbitMQ says.
+    pub why: String,
+    pub is_error_known: bool,
+    /// Empty where it says none.
+    pub message_type: String,
     pub attempts: String,
     pub status: &'static str,
     pub importance: &'static str,
@@ -87,6 +94,8 @@ impl RetryView {
 /// What can be done with it as it stands.
 pub struct Actions {
     pub retry: bool,
+    /// Why a retry would do harm: a clause; empty where it does not.
+    pub danger: &'static str,
     pub discard: bool,
     /// What reopening means here: nothing where it is not possible.
     pub reopen: Option<&'static str>,
@@ -109,7 +118,7 @@ impl LetterView {
         letter: &Letter,
         retry: Option<RetryView>,
         history: &[HistoryEntry],
-        view: ViewOptions,
+        view: ViewOptions<'_>,
         links: Links,
     ) -> Self {
         let summary = &letter.summary;
@@ -121,8 +130,9 @@ impl LetterView {
             title: summary.queue.as_deref().map_or_else(|| "queue unknown".to_owned(), text::one_line),
             is_queue_known: summary.queue.is_some(),
             postmark: Postmark::new(summary),
-            actions: Actions::new(summary, retry.as_ref().is_some_and(|retry| !retry.which.is_empty())),
+            actions: Actions::new(summary, retry.as_ref().is_some_and(|retry| !retry.which.is_empty()), view.danger),
             facts: Facts::new(summary, retry, now),
+            why: Why::new(letter, view.dead_letter_exchange, now),
             problem: summary.problem.as_deref().map(|problem| text::visible(problem).into_owned()).unwrap_or_default(),
             remarks: letter.remarks.iter().map(|remark| text::one_line(remark)).collect(),
             note: summary.note.clone().unwrap_or_default(),
@@ -139,21 +149,30 @@ impl LetterView {
     }
 }
 
-/// What does not depend on the letter.
+/// What the letter alone does not tell.
 #[derive(Clone, Copy)]
-pub struct ViewOptions {
+pub struct ViewOptions<'a> {
     pub form: Option<PayloadForm>,
     /// Larger bodies are not decoded.
     pub max_bytes: u64,
+    /// Why it must not be retried, when it must not.
+    pub danger: Option<Danger>,
+    /// Where services send what they cannot process.
+    pub dead_letter_exchange: &'a str,
     pub now: Timestamp,
 }
+
+/// Characters of an error above the letter; below it stands in full.
+const WHY: usize = 300;
 
 impl Facts {
     fn new(letter: &LetterSummary, retry: Option<RetryView>, now: Timestamp) -> Self {
         Self {
             broker: text::one_line(&letter.broker),
             route: route(&letter.exchange, &letter.routing_key),
-            why: letter.reason.sentence(),
+            why: text::shortened(&why::in_short(letter), WHY),
+            is_error_known: letter.error().is_some(),
+            message_type: letter.message_type.as_deref().map(text::one_line).unwrap_or_default(),
             attempts: number::tries(letter.attempts),
             status: letter.status.as_str(),
             importance: letter.importance.as_str(),
@@ -175,7 +194,7 @@ fn importance_by(word: &str) -> String {
 }
 
 impl Actions {
-    fn new(letter: &LetterSummary, is_by_policy: bool) -> Self {
+    fn new(letter: &LetterSummary, is_by_policy: bool, danger: Option<Danger>) -> Self {
         let allowed = |command: Command| command.allowed_in().contains(&letter.status);
         let reopen = match letter.status {
             Status::Scheduled if is_by_policy => "Hand over to a person",
@@ -184,6 +203,7 @@ impl Actions {
         };
         Self {
             retry: allowed(Command::Retry { delay: std::time::Duration::ZERO, queue: None }),
+            danger: danger.map(Danger::clause).unwrap_or_default(),
             discard: allowed(Command::Discard { note: None }),
             reopen: allowed(Command::Reopen).then_some(reopen),
             importances: Importance::ALL.iter().map(|one| (one.as_str(), *one == letter.importance)).collect(),

@@ -21,3 +21,4 @@ pub mod tally;
 pub mod text;
 pub mod time;
 pub mod waiting;
+pub mod why;

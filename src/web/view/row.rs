@@ -4,6 +4,7 @@ use super::{
     deaths::route,
     number, text,
     time::{self, Moment},
+    why,
 };
 use crate::domain::{
     letter::{LetterSummary, Status},
@@ -71,6 +72,6 @@ fn why(letter: &LetterSummary, now: Timestamp) -> String {
         (Status::Scheduled, Some(at), _) if at > now => format!("retry due in {}", time::span(at.since(now))),
         (Status::Scheduled, ..) => "retry due now".to_owned(),
         (_, _, Some(problem)) => format!("last retry: {}", text::shortened(&text::one_line(problem), NAME)),
-        _ => letter.reason.sentence().to_owned(),
+        _ => text::shortened(&why::in_short(letter), NAME),
     }
 }

@@ -1,6 +1,6 @@
 //! One line of what waits: for which queue, until when, which retry, and who asked for it.
 
-use super::{policy::which_retry, row::queue_title, text, time::Moment};
+use super::{policy::which_retry, row::queue_title, text, time::Moment, why};
 use crate::domain::{policy::PolicyBook, time::Timestamp, waiting::Waiting};
 
 /// Characters of a name in a list; the letter itself shows all of them.
@@ -16,7 +16,7 @@ pub struct WaitingRow {
     /// Where it goes, if that is another queue.
     pub goes_to: String,
     pub broker: String,
-    pub why: &'static str,
+    pub why: String,
     pub importance: &'static str,
     /// `retry 2 of 3`; empty where a person asked for it.
     pub which: String,
@@ -47,7 +47,7 @@ impl WaitingRow {
             is_queue_known: letter.queue.is_some(),
             goes_to,
             broker: text::one_line(&letter.broker),
-            why: letter.reason.sentence(),
+            why: text::shortened(&why::in_short(letter), NAME),
             importance: letter.importance.as_str(),
             which,
             by: if retry.is_by_policy() { "policy".to_owned() } else { text::one_line(retry.by.as_str()) },

@@ -12,6 +12,7 @@ use dead_letter_office::{
         command::{Command, CommandReport},
         filter::{LetterFilter, PageRequest, Sort},
         history::{Event, HistoryEntry},
+        inner_body::InnerBodies,
         letter::{Letter, LetterId, LetterSummary, Status},
         message::Message,
         policy::Policy,
@@ -139,7 +140,7 @@ impl Office {
         let addresses = brokers.iter().map(|(name, broker)| ((*name).to_owned(), broker.address()));
         let office = Self {
             board: BrokerBoard::new(addresses),
-            triage: Triage::new(Arc::clone(&store), clock.clone(), news.clone(), bell.clone()),
+            triage: Triage::new(Arc::clone(&store), clock.clone(), news.clone(), bell.clone(), InnerBodies::default()),
             policies: Policies::new(policies, Arc::clone(&store), clock.clone()),
             store,
             clock,
@@ -162,6 +163,7 @@ impl Office {
             config: config.clone(),
             doors: vec![Door::Obituaries, Door::DeadLetters(self.policies.clone())],
             batching: IntakeConfig::default(),
+            bodies: InnerBodies::default(),
             store: Arc::clone(&self.store),
             board: self.board.clone(),
             clock: self.clock.clone(),
@@ -174,6 +176,7 @@ impl Office {
             config,
             store: Arc::clone(&self.store),
             policies: self.policies.clone(),
+            bodies: InnerBodies::default(),
             board: self.board.clone(),
             clock: self.clock.clone(),
             metrics: self.metrics.clone(),

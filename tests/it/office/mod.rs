@@ -11,6 +11,7 @@ mod deaths;
 mod desk;
 mod destinations;
 mod foreign_clients;
+mod frameworks;
 #[cfg(feature = "crash-points")]
 mod kills;
 mod ledger_outage;

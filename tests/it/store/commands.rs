@@ -8,6 +8,7 @@ use dead_letter_office::{
         command::{Command, CommandReport, Refusal},
         filter::LetterFilter,
         history::Event,
+        inner_body::InnerBodies,
         job::JobState,
         letter::{Importance, LetterId, Status},
         retry::RetryOutcome,
@@ -138,7 +139,7 @@ async fn what_is_being_published_stays_as_it_is(ledger: &Ledger) {
         (note("n"), claimed_at, vec![]),
         (Command::Reopen, claimed_at.plus(LEASE), vec![]),
     ] {
-        let order = Order { ids: &[id], command: &command, by: &Actor::local(), at };
+        let order = Order { ids: &[id], command: &command, by: &Actor::local(), at, bodies: &InnerBodies::default() };
         assert_eq!(ledger.act(&order).await.unwrap().refused, expected, "{command:?}");
     }
 }
@@ -166,7 +167,7 @@ async fn history_tells_what_was_done_and_by_whom(ledger: &Ledger) {
         (note(""), Event::NoteSet, ""),
     ];
     for (command, _, _) in &expected {
-        ledger.act(&Order { ids: &[id], command, by: &ann, at: NOON }).await.unwrap();
+        ledger.act(&Order { ids: &[id], command, by: &ann, at: NOON, bodies: &InnerBodies::default() }).await.unwrap();
     }
     let expected = expected.map(|(_, event, detail)| (event, "Ann".to_owned(), detail.to_owned()));
     assert_eq!(ledger.events(id).await, expected);
@@ -202,7 +203,13 @@ async fn an_order_can_be_for_thousands(ledger: &Ledger) {
 
 async fn a_job_tells_what_came_of_it(ledger: &Ledger) {
     let (letter, job) = (ledger.letter_in(Status::Open).await, id());
-    let order = Order { ids: &[letter, letter], command: &RETRY_NOW, by: &Actor::local(), at: NOON };
+    let order = Order {
+        ids: &[letter, letter],
+        command: &RETRY_NOW,
+        by: &Actor::local(),
+        at: NOON,
+        bodies: &InnerBodies::default(),
+    };
     assert_eq!(ledger.act_as_job(job, &order).await.unwrap().done, [letter]);
     let job = ledger.job(job).await.unwrap().unwrap();
     assert_eq!((&*job.action, job.state, job.total, job.done, job.failed), ("retry", JobState::Done, 1, 1, 0));
@@ -211,7 +218,13 @@ async fn a_job_tells_what_came_of_it(ledger: &Ledger) {
 
 async fn a_job_tells_why_letters_refused(ledger: &Ledger) {
     let (open, nobody, job) = (ledger.letter_in(Status::Open).await, LetterId::from_uuid(id()), id());
-    let order = Order { ids: &[open, nobody], command: &DISCARD, by: &Actor::local(), at: NOON };
+    let order = Order {
+        ids: &[open, nobody],
+        command: &DISCARD,
+        by: &Actor::local(),
+        at: NOON,
+        bodies: &InnerBodies::default(),
+    };
     ledger.act_as_job(job, &order).await.unwrap();
     let job = ledger.job(job).await.unwrap().unwrap();
     assert_eq!((job.state, job.total, job.done, job.failed), (JobState::Failed, 2, 1, 1));
@@ -220,7 +233,7 @@ async fn a_job_tells_why_letters_refused(ledger: &Ledger) {
 
 async fn a_job_tells_the_first_hundred_refusals(ledger: &Ledger) {
     let (ids, job): ([_; 150], _) = (std::array::from_fn(|_| LetterId::from_uuid(id())), id());
-    let order = Order { ids: &ids, command: &DISCARD, by: &Actor::local(), at: NOON };
+    let order = Order { ids: &ids, command: &DISCARD, by: &Actor::local(), at: NOON, bodies: &InnerBodies::default() };
     ledger.act_as_job(job, &order).await.unwrap();
     let job = ledger.job(job).await.unwrap().unwrap();
     assert_eq!((job.failed, job.errors.len()), (150, 100));

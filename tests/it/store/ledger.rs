@@ -16,6 +16,7 @@ use dead_letter_office::{
         command::{Command, CommandReport},
         filter::LetterFilter,
         history::Event,
+        inner_body::InnerBodies,
         letter::{LetterId, LetterSummary, Status},
         retry::{ClaimedRetry, RetryOutcome},
         time::Timestamp,
@@ -294,7 +295,8 @@ const AUDIT: [(&str, &str); 7] = [
 /// An order of the local user at noon.
 pub fn order<'a>(command: &'a Command, ids: &'a [LetterId]) -> Order<'a> {
     static LOCAL: LazyLock<Actor> = LazyLock::new(Actor::local);
-    Order { ids, command, by: &LOCAL, at: NOON }
+    static BODIES: LazyLock<InnerBodies> = LazyLock::new(InnerBodies::default);
+    Order { ids, command, by: &LOCAL, at: NOON, bodies: &BODIES }
 }
 
 /// Records a batch of which nothing else matters.

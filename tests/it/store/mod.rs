@@ -33,6 +33,7 @@ mod came_back;
 mod commands;
 mod concurrency;
 mod counts;
+mod errors;
 mod listing;
 mod opening;
 mod outages;

@@ -24,6 +24,7 @@ async fn a_new_letter_is_open_and_tells_how_it_failed(ledger: &Ledger) {
             routing_key: "order.placed".to_owned(),
             attempts: 3,
             first_failed_at: Some(NOON),
+            ..Failure::default()
         };
     });
     let letter = ledger.shows(ledger.take_in_new(arrival).await).await;

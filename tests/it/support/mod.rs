@@ -12,6 +12,7 @@
 
 pub mod browser;
 pub mod clients;
+pub mod conventions;
 pub mod postgres;
 pub mod process;
 pub mod rabbit;

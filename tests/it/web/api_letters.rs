@@ -22,7 +22,7 @@ const ITEM: &str = "id broker queue exchange routing_key reason error attempts f
 const CONTENTS: &str = "properties headers deaths payload history";
 /// What we add to the contract.
 const OURS: &str = "problem";
-const OUR_CONTENTS: &str = "remarks";
+const OUR_CONTENTS: &str = "remarks framework retry_refused";
 
 fn fields(value: &Value) -> BTreeSet<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()

@@ -10,6 +10,7 @@ use dead_letter_office::{
         message::{Message, Properties},
         time::Timestamp,
     },
+    failure,
     store::{Arrival, Fingerprint},
 };
 use uuid::Uuid;
@@ -55,6 +56,14 @@ impl Dead {
 
     pub fn arrival(self) -> Arrival {
         self.0
+    }
+
+    /// It is this message and has failed as that says.
+    pub fn read(self, message: Message) -> Self {
+        self.with(|arrival| {
+            arrival.failure = failure::read(&message).failure;
+            arrival.message = message;
+        })
     }
 
     pub fn of(self, importance: Importance) -> Self {

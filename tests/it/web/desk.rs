@@ -14,6 +14,7 @@ use dead_letter_office::{
         actor::Actor,
         broker::ConnectionState,
         command::Command,
+        inner_body::InnerBodies,
         letter::{LetterId, Status},
         policy::{Delays, Policy, Ruling, Via},
         retry::RetryOutcome,
@@ -79,7 +80,13 @@ impl Desk {
         let closing = CancellationToken::new();
         let policies = Policies::new(vec![every_queue()], Arc::clone(&store), clock.clone());
         let office = Office {
-            triage: Triage::new(Arc::clone(&store), clock.clone(), news.clone(), Bell::default()),
+            triage: Triage::new(
+                Arc::clone(&store),
+                clock.clone(),
+                news.clone(),
+                Bell::default(),
+                InnerBodies::default(),
+            ),
             store: Arc::clone(&store),
             policies: policies.clone(),
             tasks: TaskTracker::new(),
@@ -180,7 +187,13 @@ impl Desk {
     }
 
     pub async fn command(&self, id: LetterId, command: Command) {
-        let order = dead_letter_office::store::Order { ids: &[id], command: &command, by: &Actor::local(), at: NOON };
+        let order = dead_letter_office::store::Order {
+            ids: &[id],
+            command: &command,
+            by: &Actor::local(),
+            at: NOON,
+            bodies: &InnerBodies::default(),
+        };
         assert_eq!(self.store.act(&order).await.unwrap().refused, []);
     }
 

@@ -31,3 +31,4 @@ mod policies;
 mod program;
 mod queues;
 mod security;
+mod why;

@@ -78,7 +78,7 @@ async fn what_expires_again_and_again_goes_round_again_and_again() {
         service.receive(lapin::BasicProperties::default(), b"body").await;
         for _ in 0..4 {
             let dead = dead_letters.next().await;
-            let failure = failure::read(&dead);
+            let failure = failure::read(&dead).failure;
             assert_eq!((failure.queue.as_deref(), failure.reason), (Some("orders"), Reason::Expired));
             let retry = outgoing(&destination.clone().after(SHORT / 10, now()), &dead);
             assert_eq!(sender.send_together(vec![retry]).await, [PublishOutcome::Confirmed]);

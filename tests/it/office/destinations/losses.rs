@@ -90,7 +90,7 @@ async fn what_finds_its_target_gone_becomes_an_obituary() {
         let mut obituaries = session.consume(OBITUARIES).await.unwrap();
         let received = tokio::time::timeout(PATIENCE, obituaries.next()).await.unwrap().unwrap();
         let Received::Delivery(delivery) = received else { panic!("no delivery") };
-        let failure = failure::read(&delivery.message);
+        let failure = failure::read(&delivery.message).failure;
         assert_eq!((failure.queue.as_deref(), failure.reason), (Some("orders"), Reason::Unknown));
         assert_eq!(failure.attempts, 1);
         obituaries.acknowledger().ack_through(delivery.tag).await.unwrap();

@@ -1,0 +1,122 @@
+//! Formats told apart, with the help of libraries that write them.
+
+use super::{Format, readings};
+
+/// The cheapest reading.
+fn format(payload: &[u8]) -> Format {
+    readings(payload).into_iter().min_by(|a, b| a.nats.total_cmp(&b.nats)).unwrap().format
+}
+
+fn check(payload: &[u8], expected: Format) {
+    assert_eq!(format(payload), expected, "{:?}", String::from_utf8_lossy(payload));
+}
+
+#[test]
+fn by_hand() {
+    check(b"hello", Format::Text);
+    check(b"true", Format::Text);
+    check(b"-12.5", Format::Text);
+    check(b"", Format::Text);
+    check(b"{\"id\": 1}", Format::Json);
+    check(b" [1, 2]\n", Format::Json);
+    check(b"\"hello\"", Format::Json);
+    check(b"{\"id\": 1", Format::Text);
+    check(b"{} {}", Format::Text);
+    check(b"\x08\x01\x12\x05hello", Format::Protobuf);
+    check(b"\x08\x01\x12\x05hell", Format::Binary);
+    check(b"\x82\xa2id\x07\xa4name\xa5amber", Format::MessagePack);
+    check(b"\x82\xa2id\x07\xa4name\xa5ambe", Format::Binary);
+    check(b"\xa2\x62id\x07\x64name\x65amber", Format::Cbor);
+    check(b"\xbf\x62id\x07\x64name\x65amber\xff", Format::Cbor);
+    check(b"\xa2\x62id\x07\x64name\x65ambe", Format::Binary);
+    check(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xcd\xcd\xed\x3f", Format::Binary);
+}
+
+/// Values of every kind, as JSON, which both libraries can be given.
+fn values() -> serde_json::Value {
+    serde_json::json!({
+        "null": null, "yes": true, "no": false, "small": 7, "negative": -3, "large": 5_000_000_000_i64,
+        "low": -70_000, "real": 0.25, "text": "amber", "long": "amber ".repeat(60), "empty": "", "list": [1, [2, {}], []],
+        "map": {"a": {"b": [300, -300, 70_000]}},
+    })
+}
+
+fn as_msgpack(json: &serde_json::Value) -> rmpv::Value {
+    use serde_json::Value;
+    match json {
+        Value::Null => rmpv::Value::Nil,
+        Value::Bool(yes) => rmpv::Value::Boolean(*yes),
+        Value::Number(number) => match number.as_i64() {
+            Some(integer) => integer.into(),
+            None => number.as_f64().unwrap().into(),
+        },
+        Value::String(text) => text.as_str().into(),
+        Value::Array(values) => rmpv::Value::Array(values.iter().map(as_msgpack).collect()),
+        Value::Object(fields) => {
+            rmpv::Value::Map(fields.iter().map(|(name, value)| (name.as_str().into(), as_msgpack(value))).collect())
+        }
+    }
+}
+
+#[test]
+fn what_libraries_write_is_recognised() {
+    let mut msgpack = Vec::new();
+    rmpv::encode::write_value(&mut msgpack, &as_msgpack(&values())).unwrap();
+    check(&msgpack, Format::MessagePack);
+    let mut cbor = Vec::new();
+    ciborium::into_writer(&values(), &mut cbor).unwrap();
+    check(&cbor, Format::Cbor);
+}
+
+#[test]
+fn every_kind_of_messagepack_value_is_read() {
+    let values = [
+        rmpv::Value::Binary(vec![1; 3]),
+        rmpv::Value::Binary(vec![1; 300]),
+        rmpv::Value::Binary(vec![1; 70_000]),
+        rmpv::Value::Ext(5, vec![1; 4]),
+        rmpv::Value::Ext(5, vec![1; 5]),
+        rmpv::Value::Ext(5, vec![1; 300]),
+        rmpv::Value::F32(0.1),
+        rmpv::Value::from(u64::MAX),
+        rmpv::Value::from(i64::MIN),
+        rmpv::Value::from("amber ".repeat(20_000)),
+        rmpv::Value::Array(vec![rmpv::Value::Nil; 20]),
+        rmpv::Value::Array(vec![rmpv::Value::Nil; 70_000]),
+    ];
+    for value in values {
+        let mut bytes = Vec::new();
+        rmpv::encode::write_value(&mut bytes, &rmpv::Value::Map(vec![("k".into(), value.clone())])).unwrap();
+        assert!(super::msgpack::nats(&bytes).is_some(), "{value:?}");
+        bytes.push(0xc0);
+        assert_eq!(super::msgpack::nats(&bytes), None);
+    }
+}
+
+#[test]
+fn every_kind_of_cbor_item_is_read() {
+    for item in [
+        b"\x18\xff".as_slice(),
+        b"\x3b\xff\xff\xff\xff\xff\xff\xff\xff",
+        b"\x1b\xff\xff\xff\xff\xff\xff\xff\xff",
+        b"\x43abc",
+        b"\x5f\x41a\x42bc\xff",
+        b"\x7f\x61a\x62bc\xff",
+        b"\xc1\x1a\x51\x4b\x67\xb0",
+        b"\xf9\x3c\x00",
+        b"\xfa\x3f\x80\x00\x00",
+        b"\xfb\x3f\xf0\x00\x00\x00\x00\x00\x00",
+        b"\xf6",
+        b"\xf8\xff",
+        b"\x9f\x01\x02\xff",
+        b"\xbf\x61a\x01\xff",
+        b"\x80",
+    ] {
+        let bytes = [b"\x81", item].concat();
+        assert!(super::cbor::nats(&bytes).is_some(), "{item:?}");
+        assert_eq!(super::cbor::nats(&[bytes.as_slice(), b"\xf6"].concat()), None, "{item:?}");
+    }
+    for broken in [b"\xff".as_slice(), b"\x1c", b"\xdf\x01", b"\x62\xff\xfe"] {
+        assert_eq!(super::cbor::nats(&[b"\x81", broken].concat()), None, "{broken:?}");
+    }
+}

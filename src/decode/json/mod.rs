@@ -1,0 +1,179 @@
+//! JSON that knows where it stands in its text.
+//!
+//! This knows RFC 8259 and positions. It must never know what the JSON means. Unlike `serde_json` it keeps the digits
+//! of numbers and double keys, because whoever edits a payload has to be told about both.
+
+mod read;
+mod write;
+
+use std::borrow::Cow;
+
+pub use read::read;
+
+#[cfg(test)]
+mod tests;
+
+/// A value and where it begins.
+#[derive(Clone, Debug)]
+pub struct Node<'a> {
+    /// Offset in the text, in bytes; 0 in JSON that was made and not read.
+    pub at: usize,
+    pub kind: Kind<'a>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind<'a> {
+    Null,
+    Bool(bool),
+    /// The digits as they are written.
+    Number(Cow<'a, str>),
+    Text(Cow<'a, str>),
+    Array(Vec<Node<'a>>),
+    /// In the order of the text, double keys included.
+    Object(Vec<Member<'a>>),
+}
+
+#[derive(Clone, Debug)]
+pub struct Member<'a> {
+    /// Where the key begins.
+    pub at: usize,
+    pub key: Cow<'a, str>,
+    pub value: Node<'a>,
+}
+
+/// Equal JSON is equal wherever it stands.
+impl PartialEq for Node<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind
+    }
+}
+
+impl PartialEq for Member<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key && self.value == other.value
+    }
+}
+
+impl<'a> Node<'a> {
+    pub fn null() -> Self {
+        Kind::Null.into()
+    }
+
+    pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        Kind::Text(text.into()).into()
+    }
+
+    /// The shortest digits that mean this number. They mean the same single when a single is read from them.
+    pub fn number(number: impl ToString) -> Self {
+        Kind::Number(Cow::Owned(number.to_string())).into()
+    }
+
+    pub fn array(nodes: Vec<Self>) -> Self {
+        Kind::Array(nodes).into()
+    }
+
+    pub fn object(members: Vec<Member<'a>>) -> Self {
+        Kind::Object(members).into()
+    }
+
+    /// `{key: value}`
+    pub fn pair(key: &'a str, value: Self) -> Self {
+        Self::object(vec![Member::new(key, value)])
+    }
+
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub fn as_object(&self) -> Option<&[Member<'a>]> {
+        match &self.kind {
+            Kind::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// The only member of an object that has one.
+    pub fn as_pair(&self) -> Option<&Member<'a>> {
+        match self.as_object() {
+            Some([member]) => Some(member),
+            _ => None,
+        }
+    }
+
+    /// What kind of JSON this is, as in "is {}".
+    pub fn describe(&self) -> &'static str {
+        match self.kind {
+            Kind::Null => "null",
+            Kind::Bool(_) => "a boolean",
+            Kind::Number(_) => "a number",
+            Kind::Text(_) => "a string",
+            Kind::Array(_) => "an array",
+            Kind::Object(_) => "an object",
+        }
+    }
+}
+
+impl<'a> Member<'a> {
+    pub fn new(key: impl Into<Cow<'a, str>>, value: Node<'a>) -> Self {
+        Self { at: 0, key: key.into(), value }
+    }
+}
+
+impl<'a> From<Kind<'a>> for Node<'a> {
+    fn from(kind: Kind<'a>) -> Self {
+        Self { at: 0, kind }
+    }
+}
+
+/// A place in a text, for people: both count from 1.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Ord, PartialOrd)]
+pub struct Position {
+    pub line: usize,
+    /// In characters, not bytes.
+    pub column: usize,
+}
+
+impl Position {
+    /// Where the byte `at` of `text` stands; the end of the text for any later one.
+    pub fn of(text: &str, at: usize) -> Self {
+        Positions::new(text).at(at)
+    }
+}
+
+/// Tells the positions of many offsets, going through the text once.
+#[derive(Clone, Copy, Debug)]
+pub struct Positions<'a> {
+    text: &'a str,
+    at: usize,
+    position: Position,
+}
+
+impl<'a> Positions<'a> {
+    pub fn new(text: &'a str) -> Self {
+        Self { text, at: 0, position: Position { line: 1, column: 1 } }
+    }
+
+    /// Where the byte `at` stands, which must not be before the last one that was asked for.
+    pub fn at(&mut self, at: usize) -> Position {
+        let at = at.min(self.text.len());
+        for c in self.text.get(self.at..at).unwrap_or_default().chars() {
+            match c {
+                '\n' => self.position = Position { line: self.position.line.saturating_add(1), column: 1 },
+                _ => self.position.column = self.position.column.saturating_add(1),
+            }
+        }
+        self.at = at;
+        self.position
+    }
+}
+
+/// Why a text is no JSON.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SyntaxError {
+    /// Offset in the text, in bytes.
+    pub at: usize,
+    pub reason: String,
+}

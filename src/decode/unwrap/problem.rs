@@ -1,0 +1,44 @@
+//! What went wrong or is doubtful about unwrapping a body. None of it loses the body.
+
+use std::fmt;
+
+use super::kind::Kind;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// It looks wrapped like this, but is damaged: cut off, or its checksum does not fit.
+    Damaged(Kind),
+    /// To undo this would take more than the bytes allowed.
+    TooLarge { kind: Kind, max_bytes: usize },
+    /// It is larger than the bytes allowed, so that only compressions were looked for.
+    BodyTooLarge { max_bytes: usize },
+    /// There are more wrappings within each other, or more ways to see them, than are undone.
+    TooDeep,
+    /// Properties or headers tell of this encoding, but the body is not encoded so.
+    NotAsTold(String),
+    /// Properties or headers tell of this encoding, which is not supported.
+    Unsupported(String),
+    /// A person said that the body is wrapped like this, but it is not.
+    NotWrappedSo(Kind),
+    /// It is written in a manner that cannot be repeated exactly: white space at odd places, mixed escapes.
+    Irregular(Kind),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Damaged(kind) => write!(f, "it looks like {kind}, but is damaged"),
+            Self::TooLarge { kind, max_bytes } => write!(f, "what is inside {kind} is larger than {max_bytes} bytes"),
+            Self::BodyTooLarge { max_bytes } => {
+                write!(f, "more than {max_bytes} bytes are not searched for wrappings other than compressions")
+            }
+            Self::TooDeep => f.write_str("it is wrapped more often than is undone"),
+            Self::NotAsTold(encoding) => write!(f, "it is said to be encoded as {encoding:?}, but is not"),
+            Self::Unsupported(encoding) => write!(f, "it is encoded as {encoding:?}, which cannot be undone here"),
+            Self::NotWrappedSo(kind) => write!(f, "it is not wrapped as {kind}"),
+            Self::Irregular(kind) => {
+                write!(f, "its {kind} is written irregularly: wrapped again it may look different")
+            }
+        }
+    }
+}

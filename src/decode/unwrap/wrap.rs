@@ -1,0 +1,83 @@
+//! Putting wrappings on again.
+
+use super::{
+    kind::Kind,
+    peel::{compression, hole::Unfit, length},
+    wrapping::Wrapping,
+};
+
+/// A payload that the wrappings cannot hold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WrapError {
+    #[error("{0} holds text, and this is none")]
+    NotText(Kind),
+    #[error("{0} holds JSON here, and this is none")]
+    NotJson(Kind),
+    /// Only framings hold several, and at least one is needed.
+    #[error("{kind} holds one payload, not {n}")]
+    Count { kind: Kind, n: usize },
+    #[error("{0} holds 4 GiB at most")]
+    TooLarge(Kind),
+    #[error("{0} failed: {1}")]
+    Compression(Kind, String),
+}
+
+/// Wraps payloads as `steps`, the outermost first, tell: exactly as the original was, but for what compressions write.
+///
+/// Without steps the payloads follow one another.
+pub fn wrap<P: AsRef<[u8]>>(payloads: &[P], steps: &[Wrapping]) -> Result<Vec<u8>, WrapError> {
+    let payloads: Vec<&[u8]> = payloads.iter().map(AsRef::as_ref).collect();
+    let Some((innermost, outer)) = steps.split_last() else { return Ok(payloads.concat()) };
+    let wrapped = wrap_all(&payloads, innermost)?;
+    outer.iter().rev().try_fold(wrapped, |body, step| wrap_one(&body, step))
+}
+
+fn wrap_all(payloads: &[&[u8]], step: &Wrapping) -> Result<Vec<u8>, WrapError> {
+    let kind = step.kind();
+    match payloads {
+        [payload] => wrap_one(payload, step),
+        [_, _, ..] if matches!(kind, Kind::LengthDelimited | Kind::LengthPrefix4 | Kind::Grpc) => {
+            let frames: Result<Vec<_>, _> = payloads.iter().map(|payload| wrap_one(payload, step)).collect();
+            Ok(frames?.concat())
+        }
+        _ => Err(WrapError::Count { kind, n: payloads.len() }),
+    }
+}
+
+fn wrap_one(payload: &[u8], step: &Wrapping) -> Result<Vec<u8>, WrapError> {
+    let kind = step.kind();
+    if matches!(kind, Kind::LengthPrefix4 | Kind::Grpc) && u32::try_from(payload.len()).is_err() {
+        return Err(WrapError::TooLarge(kind));
+    }
+    match step {
+        Wrapping::Gzip | Wrapping::Zlib | Wrapping::RawDeflate | Wrapping::Zstd => {
+            compression::wrap(kind, payload).map_err(|error| WrapError::Compression(kind, error.to_string()))
+        }
+        Wrapping::Base64(base64) => Ok(base64.write(payload).into_bytes()),
+        Wrapping::Hex(hex) => Ok(hex.write(payload).into_bytes()),
+        Wrapping::DataUri(uri) => Ok(uri.write(payload).into_bytes()),
+        Wrapping::JsonString(escaping) => {
+            let text = std::str::from_utf8(payload).map_err(|_| WrapError::NotText(kind))?;
+            Ok(format!("\"{}\"", escaping.write(text)).into_bytes())
+        }
+        Wrapping::JsonMember { hole, .. } | Wrapping::CloudEvent(hole) | Wrapping::EasyNetQ(hole) => {
+            let written = hole.write(payload).map_err(|unfit| match unfit {
+                Unfit::NotText => WrapError::NotText(kind),
+                Unfit::NotJson => WrapError::NotJson(kind),
+            })?;
+            Ok(written.into_bytes())
+        }
+        Wrapping::LengthDelimited | Wrapping::LengthPrefix4 => {
+            let mut out = Vec::with_capacity(payload.len() + 5);
+            length::write(kind, payload, &mut out);
+            Ok(out)
+        }
+        Wrapping::Grpc(grpc) => {
+            let mut out = Vec::with_capacity(payload.len() + 5);
+            grpc.write(payload, &mut out);
+            Ok(out)
+        }
+        Wrapping::Confluent(confluent) => Ok([&confluent.head, payload].concat()),
+        Wrapping::Any(any) => Ok(any.write(payload)),
+    }
+}

@@ -1,0 +1,73 @@
+//! What was around a payload, with all that is needed to put it around another.
+
+use std::fmt;
+
+use super::{
+    escaping::Escaping,
+    kind::Kind,
+    peel::{any::Any, base64::Base64, confluent::Confluent, data_uri::DataUri, grpc::Grpc, hex::Hex, hole::Hole},
+};
+
+/// One wrapping that was undone.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wrapping {
+    /// RFC 1952.
+    Gzip,
+    /// RFC 1950; what HTTP calls deflate.
+    Zlib,
+    /// RFC 1951, without a header or a checksum; what some senders call deflate.
+    RawDeflate,
+    /// RFC 8878.
+    Zstd,
+    Base64(Base64),
+    Hex(Hex),
+    DataUri(DataUri),
+    /// The whole body is one JSON string.
+    JsonString(Escaping),
+    /// The payload is the text of one member of a JSON object.
+    JsonMember {
+        name: String,
+        hole: Hole,
+    },
+    /// A varint before each message.
+    LengthDelimited,
+    /// A big-endian number of 4 bytes before each message.
+    LengthPrefix4,
+    Grpc(Grpc),
+    Confluent(Confluent),
+    /// `google.protobuf.Any`.
+    Any(Any),
+    /// A CloudEvent in structured mode.
+    CloudEvent(Hole),
+    /// EasyNetQ's error message, which holds the message that failed.
+    EasyNetQ(Hole),
+}
+
+impl Wrapping {
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Gzip => Kind::Gzip,
+            Self::Zlib => Kind::Zlib,
+            Self::RawDeflate => Kind::RawDeflate,
+            Self::Zstd => Kind::Zstd,
+            Self::Base64(_) => Kind::Base64,
+            Self::Hex(_) => Kind::Hex,
+            Self::DataUri(_) => Kind::DataUri,
+            Self::JsonString(_) => Kind::JsonString,
+            Self::JsonMember { .. } => Kind::JsonMember,
+            Self::LengthDelimited => Kind::LengthDelimited,
+            Self::LengthPrefix4 => Kind::LengthPrefix4,
+            Self::Grpc(_) => Kind::Grpc,
+            Self::Confluent(_) => Kind::Confluent,
+            Self::Any(_) => Kind::Any,
+            Self::CloudEvent(_) => Kind::CloudEvent,
+            Self::EasyNetQ(_) => Kind::EasyNetQ,
+        }
+    }
+}
+
+impl fmt::Display for Wrapping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind().fmt(f)
+    }
+}

@@ -1,0 +1,154 @@
+//! The fields of a span, one after the other.
+
+use super::{
+    group,
+    malformed::{Malformed, Why},
+    varint,
+};
+
+/// The largest field number, 2^29 - 1.
+pub const MAX_NUMBER: u32 = (1 << 29) - 1;
+
+pub(super) const VARINT: u8 = 0;
+pub(super) const FIXED64: u8 = 1;
+pub(super) const LEN: u8 = 2;
+pub(super) const START_GROUP: u8 = 3;
+pub(super) const END_GROUP: u8 = 4;
+pub(super) const FIXED32: u8 = 5;
+
+/// How a value is laid out; all that can be told without a descriptor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WireType {
+    Varint,
+    Fixed64,
+    Len,
+    Group,
+    Fixed32,
+}
+
+/// A value as its wire type tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value<'a> {
+    Varint(u64),
+    Fixed64(u64),
+    /// A string, bytes, a message, or a packed list.
+    Len(&'a [u8]),
+    /// The fields within a group, without the tags around them.
+    Group(&'a [u8]),
+    Fixed32(u32),
+}
+
+/// A field, with its place. All offsets count from the start of the span that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Field<'a> {
+    /// From 1 to [`MAX_NUMBER`].
+    pub number: u32,
+    pub value: Value<'a>,
+    /// Where its tag begins.
+    pub start: usize,
+    /// Where its value begins: behind the tag, and behind the length if there is one.
+    pub value_start: usize,
+    /// Behind its last byte; of a group behind the tag that closes it.
+    pub end: usize,
+    /// Its tag, its length or its number is a varint that takes more bytes than it needs.
+    pub overlong: bool,
+}
+
+/// Reads a span as fields.
+///
+/// After an error there is nothing more. Field numbers may come in any order and any number of times.
+pub fn fields(span: &[u8]) -> Fields<'_> {
+    Fields { span, at: 0 }
+}
+
+/// The iterator of [`fields`].
+#[derive(Debug, Clone)]
+pub struct Fields<'a> {
+    span: &'a [u8],
+    at: usize,
+}
+
+impl Value<'_> {
+    pub fn wire_type(&self) -> WireType {
+        match self {
+            Self::Varint(_) => WireType::Varint,
+            Self::Fixed64(_) => WireType::Fixed64,
+            Self::Len(_) => WireType::Len,
+            Self::Group(_) => WireType::Group,
+            Self::Fixed32(_) => WireType::Fixed32,
+        }
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Result<Field<'a>, Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.at >= self.span.len() {
+            return None;
+        }
+        let field = read(self.span, self.at);
+        self.at = field.map_or(self.span.len(), |field| field.end);
+        Some(field)
+    }
+}
+
+impl std::iter::FusedIterator for Fields<'_> {}
+
+/// What stands before every value.
+#[derive(Clone, Copy)]
+pub(super) struct Tag {
+    pub number: u32,
+    pub wire: u8,
+    pub end: usize,
+    pub overlong: bool,
+}
+
+impl Tag {
+    pub fn read(bytes: &[u8], at: usize) -> Result<Self, Malformed> {
+        let varint::Varint { value, end, overlong } = varint::read(bytes, at)?;
+        let number = u32::try_from(value >> 3).ok().filter(|number| (1..=MAX_NUMBER).contains(number));
+        Ok(Self { number: number.ok_or(Why::FieldNumber.at(at))?, wire: (value & 7) as u8, end, overlong })
+    }
+}
+
+/// The offset `len` bytes on, if there are that many.
+pub(super) fn skip(bytes: &[u8], at: usize, len: u64) -> Result<usize, Malformed> {
+    let left = bytes.len().saturating_sub(at);
+    usize::try_from(len).ok().filter(|&len| len <= left).map(|len| at + len).ok_or(Why::Truncated.at(at))
+}
+
+fn read(bytes: &[u8], start: usize) -> Result<Field<'_>, Malformed> {
+    let tag = Tag::read(bytes, start)?;
+    let at = tag.end;
+    let field = |value, end| Field { number: tag.number, value, start, value_start: at, end, overlong: tag.overlong };
+    match tag.wire {
+        VARINT => {
+            let varint = varint::read(bytes, at)?;
+            let overlong = tag.overlong || varint.overlong;
+            Ok(Field { overlong, ..field(Value::Varint(varint.value), varint.end) })
+        }
+        FIXED64 => Ok(field(Value::Fixed64(u64::from_le_bytes(array(bytes, at)?)), at + 8)),
+        FIXED32 => Ok(field(Value::Fixed32(u32::from_le_bytes(array(bytes, at)?)), at + 4)),
+        LEN => {
+            let len = varint::read(bytes, at)?;
+            let end = skip(bytes, len.end, len.value)?;
+            let payload = bytes.get(len.end..end).unwrap_or_default();
+            Ok(Field {
+                value_start: len.end,
+                overlong: tag.overlong || len.overlong,
+                ..field(Value::Len(payload), end)
+            })
+        }
+        START_GROUP => {
+            let ends = group::end(bytes, tag.number, at)?;
+            Ok(field(Value::Group(bytes.get(at..ends.payload).unwrap_or_default()), ends.field))
+        }
+        END_GROUP => Err(Why::GroupEnd.at(start)),
+        _ => Err(Why::WireType.at(start)),
+    }
+}
+
+fn array<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], Malformed> {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).copied().ok_or(Why::Truncated.at(at))
+}

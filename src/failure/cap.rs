@@ -1,0 +1,18 @@
+//! CAP: keeps its failures in a table of its own; what dies in RabbitMQ has mostly expired.
+
+use super::{
+    evidence::Evidence,
+    framework::{Framework, as_it_is},
+    told::Told,
+};
+
+pub(super) const FRAMEWORK: Framework = Framework {
+    name: "CAP",
+    read,
+    clean: as_it_is,
+    advice: "CAP keeps failed messages and their exceptions in its table Received; its dashboard shows them.",
+};
+
+fn read(evidence: &Evidence) -> Option<Told> {
+    evidence.has("cap-msg-id").then(|| Told::typed(evidence.text("cap-msg-name")))
+}

@@ -1,0 +1,19 @@
+//! php-enqueue: rejects.
+
+use super::{
+    evidence::Evidence,
+    framework::{Framework, as_it_is},
+    told::Told,
+};
+
+pub(super) const FRAMEWORK: Framework = Framework {
+    name: "php-enqueue",
+    read,
+    clean: as_it_is,
+    advice: "php-enqueue only rejects; the reason that a processor gives with Result::reject() stays in its log.",
+};
+
+fn read(evidence: &Evidence) -> Option<Told> {
+    let name = evidence.text("enqueue.command").or_else(|| evidence.text("enqueue.topic"))?;
+    Some(Told::typed(Some(name)))
+}

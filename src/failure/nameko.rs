@@ -1,0 +1,18 @@
+//! Nameko: acknowledges what fails; what comes here has expired or was rejected by an extension.
+
+use super::{
+    evidence::Evidence,
+    framework::{Framework, as_it_is},
+    told::Told,
+};
+
+pub(super) const FRAMEWORK: Framework = Framework {
+    name: "Nameko",
+    read,
+    clean: as_it_is,
+    advice: "Nameko stamps nothing on a message. Its header nameko.call_id_stack leads to the exception in its log.",
+};
+
+fn read(evidence: &Evidence) -> Option<Told> {
+    evidence.message.headers.iter().any(|(name, _)| name.starts_with("nameko.")).then(Told::default)
+}

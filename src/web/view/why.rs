@@ -1,0 +1,121 @@
+//! Why a letter failed: in one line for lists, in full for its own page.
+
+use super::{deaths::route, number, text, time::Moment};
+use crate::{
+    domain::{
+        death::Reason,
+        error_report::ErrorReport,
+        letter::{Letter, LetterSummary},
+        time::Timestamp,
+    },
+    failure,
+};
+
+/// The error in one line or, where none is recorded, what RabbitMQ says.
+pub fn in_short(letter: &LetterSummary) -> String {
+    letter.error().map_or_else(|| letter.reason.sentence().to_owned(), |error| text::one_line(&error))
+}
+
+pub struct Why {
+    pub error: Option<ErrorView>,
+    /// What is known where no error is recorded: whole sentences.
+    pub unrecorded: &'static str,
+    /// How the service could tell next time: of its framework, or of any. Empty where there is nothing to tell.
+    pub advice: &'static str,
+    /// Whether an example for any language helps.
+    pub shows_example: bool,
+    /// Empty where it was not recognised as any framework's.
+    pub framework: &'static str,
+    pub failed: Moment,
+    pub attempts: String,
+    /// Where it was first published, as far as known.
+    pub route: String,
+    /// What its queue may be called.
+    pub candidates: Vec<String>,
+    pub cautions: Vec<&'static str>,
+    /// For the example: the queue it failed in, as one line.
+    pub queue: String,
+    pub dead_letter_exchange: String,
+}
+
+pub struct ErrorView {
+    /// Empty where it is not recorded; so is the message.
+    pub kind: String,
+    pub message: String,
+    pub trace: Option<TraceView>,
+}
+
+pub struct TraceView {
+    pub first_line: String,
+    pub text: String,
+    /// `1 line`, `40 lines`
+    pub lines: String,
+}
+
+impl Why {
+    pub fn new(letter: &Letter, dead_letter_exchange: &str, now: Timestamp) -> Self {
+        let summary = &letter.summary;
+        let account = failure::read(&letter.message);
+        let could_tell = matches!(summary.reason, Reason::Rejected | Reason::DeliveryLimit | Reason::Unknown);
+        let is_silent = account.failure.error.is_none() && could_tell;
+        Self {
+            unrecorded: unrecorded(summary.reason),
+            advice: if is_silent { account.advice.unwrap_or(ANY_SERVICE) } else { "" },
+            shows_example: is_silent && account.advice.is_none(),
+            error: account.failure.error.as_ref().map(ErrorView::new),
+            framework: account.framework.unwrap_or_default(),
+            failed: Moment::new(summary.last_failed_at, now),
+            attempts: number::tries(summary.attempts),
+            route: route(&summary.exchange, &summary.routing_key),
+            candidates: account.queue_candidates.iter().map(|name| text::one_line(name)).collect(),
+            cautions: account.cautions,
+            queue: summary.queue.as_deref().map_or_else(|| "the queue".to_owned(), text::one_line),
+            dead_letter_exchange: text::one_line(dead_letter_exchange),
+        }
+    }
+}
+
+const ANY_SERVICE: &str = "A reject takes no reason along. A service can publish a copy of the message instead, with \
+    headers that say what went wrong, and then acknowledge it. Libraries that do so: Spring's \
+    RepublishMessageRecoverer, Sneakers' Maxretry, Wolverine's EnableEnhancedDeadLettering, the error queues of \
+    MassTransit, NServiceBus and Rebus.";
+
+const fn unrecorded(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Rejected => "It was rejected by the consumer; no reason is recorded.",
+        Reason::Expired => "Its time ran out before a consumer took it. Nothing went wrong in a service.",
+        Reason::MaxLen => "Its queue was full. No consumer has seen it.",
+        Reason::DeliveryLimit => {
+            "It was delivered too often without success; what went wrong each time is not recorded."
+        }
+        Reason::Unknown => "The message does not say why it failed.",
+    }
+}
+
+impl ErrorView {
+    fn new(error: &ErrorReport) -> Self {
+        let shown = |text: &Option<String>| text.as_deref().map(|text| text::visible(text).into_owned());
+        Self {
+            kind: error.kind.as_deref().map(text::one_line).unwrap_or_default(),
+            message: shown(&error.message).unwrap_or_default(),
+            trace: shown(&plain_breaks(error.stacktrace.as_deref())).map(TraceView::new),
+        }
+    }
+}
+
+/// Windows ends its lines with two characters, of which the first would be shown as a picture.
+fn plain_breaks(text: Option<&str>) -> Option<String> {
+    text.map(|text| text.replace("\r\n", "\n"))
+}
+
+impl TraceView {
+    fn new(text: String) -> Self {
+        const FIRST_LINE: usize = 200;
+        let first_line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        Self {
+            first_line: text::shortened(first_line.trim(), FIRST_LINE),
+            lines: number::plural(text.lines().count() as u64, "line"),
+            text,
+        }
+    }
+}
