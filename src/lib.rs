@@ -17,8 +17,8 @@
 //! 4. [`web`]: pages, JSON API, security.
 //! 3. [`pipeline`]: the verbs.
 //! 2. [`store`], [`broker`]: the ledger, RabbitMQ. Neither knows the other. [`metrics`] beside them.
-//! 1. [`config`], [`clock`], [`failure`], [`xdeath`], [`own_headers`], [`own_names`], [`retry`], [`topology`],
-//!    [`typed_json`]: pure.
+//! 1. [`config`], [`clock`], [`decode`], [`failure`], [`xdeath`], [`own_headers`], [`own_names`], [`retry`],
+//!    [`topology`], [`typed_json`]: pure.
 //! 0. [`domain`]: the nouns.
 
 pub mod app;

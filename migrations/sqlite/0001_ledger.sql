@@ -39,6 +39,7 @@ CREATE TABLE letters (
     message_type TEXT,
     type_source TEXT, -- who says so
     type_confidence REAL, -- from 0 to 1, where it was guessed
+    named_with BIGINT, -- the edition of schemas and mappings it was named with; null: nobody has looked yet
     danger TEXT, -- why it must not be retried
     note TEXT,
     problem TEXT,
@@ -50,6 +51,11 @@ CREATE INDEX letters_by_facet ON letters (facet_id, received_at, id);
 CREATE INDEX letters_by_time ON letters (received_at, id);
 -- Those that have perhaps healed: sent back by a policy and not seen since.
 CREATE INDEX letters_healing ON letters (retried_at) WHERE handed_over_at IS NULL AND retried_at IS NOT NULL;
+
+CREATE INDEX letters_unnamed ON letters (id) WHERE named_with IS NULL;
+CREATE INDEX letters_by_type ON letters (message_type, facet_id) WHERE message_type IS NOT NULL;
+-- What people have said of messages, which guesses learn from.
+CREATE INDEX letters_typed_by_hand ON letters (facet_id, message_type) WHERE type_source = 'manual';
 
 -- What came in, apart from `letters` so that a change of status never rewrites a body.
 CREATE TABLE contents (
@@ -141,4 +147,28 @@ CREATE TABLE delay_queues (
     broker TEXT NOT NULL,
     name TEXT NOT NULL,
     PRIMARY KEY (broker, name)
+);
+
+-- Versions of schemas. Which of them are current follows from their files and from when they were uploaded.
+CREATE TABLE schemas (
+    id BLOB NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    hash TEXT NOT NULL UNIQUE, -- of `descriptors`
+    source TEXT NOT NULL,
+    files TEXT NOT NULL, -- a JSON list of their names
+    descriptors BLOB NOT NULL, -- a FileDescriptorSet
+    size BIGINT NOT NULL,
+    uploaded_by TEXT NOT NULL,
+    uploaded_at BIGINT NOT NULL
+);
+
+-- Which type messages are of, as far as people have said it.
+CREATE TABLE mappings (
+    broker TEXT NOT NULL, -- empty: any
+    carrier TEXT NOT NULL, -- by queue, exchange or routing key
+    pattern TEXT NOT NULL, -- a name or a glob
+    message_type TEXT NOT NULL,
+    set_by TEXT NOT NULL,
+    set_at BIGINT NOT NULL,
+    PRIMARY KEY (broker, carrier, pattern)
 );

@@ -23,9 +23,12 @@ use crate::{
         delay_queues::DelayQueues,
         healing::Healing,
         intake::{Door, Intake},
+        naming::Naming,
         news::{News, watch_ledger},
         policies::Policies,
+        reader::Reader,
         scheduler::{Bell, Scheduler},
+        schemas::{Folder, Schemas},
         triage::Triage,
     },
     store::Store,
@@ -97,6 +100,21 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
         }
     }
     lifecycle.spawn("policies", office.policies.clone().watch(lifecycle.stopping()));
+    lifecycle.spawn("schemas", office.schemas.clone().watch(lifecycle.stopping()));
+    if roles.has(Role::Web) && !config.schemas.folder.is_empty() {
+        let folder = Folder::new(config.schemas.folder.clone().into(), office.schemas.clone());
+        lifecycle.spawn("schemas' folder", folder.run(lifecycle.stopping()));
+    }
+    if roles.has(Role::Intake) {
+        let naming = Naming {
+            store: Arc::clone(&office.store),
+            reader: office.reader.clone(),
+            schemas: office.schemas.clone(),
+            clock: office.clock.clone(),
+            news: office.news.clone(),
+        };
+        lifecycle.spawn("naming", naming.run(lifecycle.stopping()));
+    }
     if roles.has(Role::Retry) {
         let healing =
             Healing { store: Arc::clone(&office.store), clock: office.clock.clone(), keep: config.retention.healed };
@@ -114,6 +132,8 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
 struct Foundation {
     store: Arc<Store>,
     policies: Policies,
+    schemas: Schemas,
+    reader: Reader,
     board: BrokerBoard,
     clock: Clock,
     metrics: Metrics,
@@ -135,9 +155,13 @@ impl Foundation {
         let configured = config.retry.policies().map_err(anyhow::Error::msg)?;
         let policies = Policies::new(configured, Arc::clone(&store), clock.clone());
         policies.reload().await?;
+        let schemas = Schemas::new(Arc::clone(&store), clock.clone());
+        schemas.reload().await?;
         Ok(Self {
             store,
             policies,
+            reader: Reader::new(schemas.clone(), config.decode.clone()),
+            schemas,
             board: board(config, roles),
             clock,
             metrics: Metrics::default(),
@@ -202,6 +226,8 @@ fn start_web(
         store: foundation.store,
         triage,
         policies: foundation.policies,
+        reader: foundation.reader,
+        schemas: foundation.schemas,
         tasks: lifecycle.tasks(),
         news: foundation.news,
         brokers: foundation.board,

@@ -18,7 +18,9 @@ pub use brokers::{BrokerConfig, QueueType};
 pub use later::{AuthMode, NotifyConfig, RetentionConfig, WatchConfig};
 pub use load::{ConfigError, load};
 pub use retry::RetryConfig;
-pub use sections::{DatabaseConfig, DecodeConfig, EasynetqConfig, IntakeConfig, LogConfig, LogFormat, WebConfig};
+pub use sections::{
+    DatabaseConfig, DecodeConfig, EasynetqConfig, IntakeConfig, LogConfig, LogFormat, SchemasConfig, WebConfig,
+};
 
 /// The whole configuration.
 #[derive(Clone, Debug, Deserialize)]
@@ -31,6 +33,7 @@ pub struct Config {
     pub intake: IntakeConfig,
     pub decode: DecodeConfig,
     pub easynetq: EasynetqConfig,
+    pub schemas: SchemasConfig,
     pub log: LogConfig,
     pub retry: RetryConfig,
     pub notify: NotifyConfig,
@@ -48,6 +51,7 @@ impl Default for Config {
             intake: IntakeConfig::default(),
             decode: DecodeConfig::default(),
             easynetq: EasynetqConfig::default(),
+            schemas: SchemasConfig::default(),
             log: LogConfig::default(),
             retry: RetryConfig::default(),
             notify: NotifyConfig::default(),

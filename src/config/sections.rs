@@ -1,4 +1,4 @@
-//! The small sections: database, web, intake, decode, easynetq, log.
+//! The small sections: database, web, intake, decode, easynetq, schemas, log.
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
@@ -73,11 +73,16 @@ impl Default for IntakeConfig {
 pub struct DecodeConfig {
     /// A larger body is kept whole and not decoded; bytes.
     pub max_bytes: u64,
+    /// Fields whose values are hidden in pages and API until somebody reveals them: names, full names in a schema, or
+    /// paths in the message, each with `*` and `?`. Fields that a schema marks with `debug_redact` always are.
+    pub hidden_fields: Vec<String>,
+    /// Headers that name the type of a message.
+    pub type_headers: Vec<String>,
 }
 
 impl Default for DecodeConfig {
     fn default() -> Self {
-        Self { max_bytes: 16 * 1024 * 1024 }
+        Self { max_bytes: 16 * 1024 * 1024, hidden_fields: Vec::new(), type_headers: Vec::new() }
     }
 }
 
@@ -99,6 +104,14 @@ impl EasynetqConfig {
     pub fn inner_bodies(&self) -> InnerBodies {
         InnerBodies::new(self.bodies.iter().map(|(queue, body)| (queue.clone(), body.0)))
     }
+}
+
+/// `[schemas]`
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SchemasConfig {
+    /// A folder with descriptor sets and `.proto` sources, taken in as they change; empty for none.
+    pub folder: String,
 }
 
 /// `[log]`

@@ -10,6 +10,8 @@ pub mod guess;
 pub mod json;
 pub mod limits;
 pub mod message;
+pub mod reading;
+pub mod schema;
 pub mod tree;
 pub mod unwrap;
 pub mod value;

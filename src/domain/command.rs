@@ -22,6 +22,8 @@ pub enum Command {
     SetImportance(Importance),
     /// An empty note removes it.
     SetNote(String),
+    /// Say of which type its message is, by its full name; `None` takes that back.
+    SetType(Option<String>),
 }
 
 impl Command {
@@ -32,6 +34,7 @@ impl Command {
             Self::Reopen => "reopen",
             Self::SetImportance(_) => "importance",
             Self::SetNote(_) => "note",
+            Self::SetType(_) => "type",
         }
     }
 
@@ -40,7 +43,7 @@ impl Command {
         match self {
             Self::Retry { .. } | Self::Discard { .. } => &[Status::Open, Status::Scheduled],
             Self::Reopen => &[Status::Scheduled, Status::Discarded],
-            Self::SetImportance(_) | Self::SetNote(_) => Status::ALL,
+            Self::SetImportance(_) | Self::SetNote(_) | Self::SetType(_) => Status::ALL,
         }
     }
 }

@@ -20,6 +20,7 @@ words! {
         Reopened = "reopened",
         ImportanceSet = "importance_set",
         NoteSet = "note_set",
+        TypeSet = "type_set",
     }
 }
 

@@ -64,6 +64,16 @@ words! {
     }
 }
 
+words! {
+    /// Who says of which type a message is.
+    TypeSource, "source of a type" {
+        Manual = "manual",
+        Header = "header",
+        Mapping = "mapping",
+        Detected = "detected",
+    }
+}
+
 /// What a list shows of a letter: all but its contents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LetterSummary {
@@ -79,7 +89,7 @@ pub struct LetterSummary {
     pub error_message: Option<String>,
     /// The type of the message, and who says so.
     pub message_type: Option<String>,
-    pub type_source: Option<String>,
+    pub type_source: Option<TypeSource>,
     /// From 0 to 1, for a type that was guessed.
     pub type_confidence: Option<f64>,
     pub attempts: u64,

@@ -19,6 +19,7 @@ pub(super) enum Column<'a> {
     Numbers(Vec<Option<i64>>),
     Texts(Vec<Cow<'a, str>>),
     PerhapsTexts(Vec<Option<&'a str>>),
+    PerhapsReals(Vec<Option<f64>>),
     Bytes(Vec<&'a [u8]>),
 }
 
@@ -39,6 +40,10 @@ impl<'a> Column<'a> {
         Self::PerhapsTexts(rows.iter().map(value).collect())
     }
 
+    pub(super) fn perhaps_reals<T>(rows: &'a [T], value: impl Fn(&'a T) -> Option<f64>) -> Self {
+        Self::PerhapsReals(rows.iter().map(value).collect())
+    }
+
     pub(super) fn bytes<T>(rows: &'a [T], value: impl Fn(&'a T) -> &'a [u8]) -> Self {
         Self::Bytes(rows.iter().map(value).collect())
     }
@@ -49,6 +54,7 @@ impl<'a> Column<'a> {
             Self::Numbers(values) => values.len(),
             Self::Texts(values) => values.len(),
             Self::PerhapsTexts(values) => values.len(),
+            Self::PerhapsReals(values) => values.len(),
             Self::Bytes(values) => values.len(),
         }
     }
@@ -81,6 +87,7 @@ fn push_by_row(query: &mut QueryBuilder<Sqlite>, columns: &[Column<'_>]) {
                 Column::Numbers(values) => row.push_bind(values[n]),
                 Column::Texts(values) => row.push_bind(&*values[n]),
                 Column::PerhapsTexts(values) => row.push_bind(values[n]),
+                Column::PerhapsReals(values) => row.push_bind(values[n]),
                 Column::Bytes(values) => row.push_bind(values[n]),
             };
         }
@@ -96,6 +103,7 @@ fn push_by_column(query: &mut QueryBuilder<Postgres>, columns: Vec<Column<'_>>) 
             Column::Numbers(values) => arrays.push_bind(values),
             Column::Texts(values) => arrays.push_bind(values),
             Column::PerhapsTexts(values) => arrays.push_bind(values),
+            Column::PerhapsReals(values) => arrays.push_bind(values),
             Column::Bytes(values) => arrays.push_bind(values),
         };
     }

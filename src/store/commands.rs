@@ -20,7 +20,7 @@ use crate::domain::{
     command::{Command, CommandReport, Refusal},
     history::Event,
     inner_body::InnerBodies,
-    letter::{LetterId, Status},
+    letter::{LetterId, Status, TypeSource},
     time::Timestamp,
 };
 
@@ -126,6 +126,12 @@ async fn apply(
             standing::change_facets(tx, scope, accepted, change).await?;
         }
         Command::SetNote(note) => set(tx, &ids, "note", Some(note.as_str()).filter(|note| !note.is_empty())).await?,
+        Command::SetType(message_type) => {
+            set(tx, &ids, "message_type", message_type.as_deref()).await?;
+            set(tx, &ids, "type_source", message_type.as_ref().map(|_| TypeSource::Manual.as_str())).await?;
+            // Without a person's word it is looked at again.
+            look_again(tx, &ids).await?;
+        }
     }
     Ok(())
 }
@@ -173,6 +179,18 @@ async fn set(tx: &mut Tx, ids: &[LetterId], column: &'static str, value: Option<
     Ok(())
 }
 
+async fn look_again(tx: &mut Tx, ids: &[LetterId]) -> Result<(), StoreError> {
+    for chunk in ids.chunks(CHUNK) {
+        on!(&mut *tx, |tx| {
+            let mut update =
+                QueryBuilder::new("UPDATE letters SET type_confidence = NULL, named_with = NULL WHERE id IN ");
+            push_ids(&mut update, chunk);
+            update.build().execute(&mut **tx).await?;
+        });
+    }
+    Ok(())
+}
+
 async fn write_history(tx: &mut Tx, accepted: &[&Standing], order: &Order<'_>) -> Result<(), StoreError> {
     let entries: Vec<NewEntry<'_>> = accepted
         .iter()
@@ -199,5 +217,6 @@ fn describe(command: &Command, standing: &Standing) -> (Event, String) {
             (Event::ImportanceSet, format!("from {} to {importance}", standing.key.importance))
         }
         Command::SetNote(note) => (Event::NoteSet, note.clone()),
+        Command::SetType(message_type) => (Event::TypeSet, message_type.clone().unwrap_or_default()),
     }
 }

@@ -18,7 +18,25 @@ impl Store {
         row.map(Job::try_from).transpose()
     }
 
-    /// Writes down a job that was done in several transactions.
+    /// Writes down how far a job is.
+    pub async fn update_job(&self, job: &Job) -> Result<(), StoreError> {
+        const UPDATE: &str =
+            "UPDATE jobs SET state = $1, total = $2, done = $3, failed = $4, errors = $5 WHERE id = $6";
+        let mut tx = self.db.begin().await?;
+        on!(&mut tx, |tx| sqlx::query(UPDATE)
+            .bind(job.state.as_str())
+            .bind(bigint(job.total))
+            .bind(bigint(job.done))
+            .bind(bigint(job.failed))
+            .bind(serde_json::Value::from(job.errors.as_slice()).to_string())
+            .bind(job.id)
+            .execute(&mut **tx)
+            .await
+            .map(drop)?);
+        tx.commit().await
+    }
+
+    /// Writes down a job that was done in several transactions, or that begins.
     pub async fn add_job(&self, job: &Job, by: &Actor, at: Timestamp) -> Result<(), StoreError> {
         let mut tx = self.db.begin().await?;
         insert(&mut tx, job, by, at).await?;

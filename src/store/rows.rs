@@ -66,7 +66,7 @@ impl TryFrom<SummaryRow> for LetterSummary {
             error_type: row.error_type,
             error_message: row.error_message,
             message_type: row.message_type,
-            type_source: row.type_source,
+            type_source: row.type_source.as_deref().map(|word| parse("a source of a type", word)).transpose()?,
             type_confidence: row.type_confidence,
             attempts: row.attempts.unsigned_abs(),
             first_failed_at: row.first_failed_at.map(Timestamp::from_micros),

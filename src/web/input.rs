@@ -173,6 +173,21 @@ fn until_tomorrow(now: Timestamp) -> Duration {
     nine_tomorrow().map_or(Duration::ZERO, |at| Timestamp::from_micros(at.timestamp().as_microsecond()).since(now))
 }
 
+/// The full name of a message type; empty to take it back.
+pub fn read_type(name: &str) -> Result<Option<String>, WebError> {
+    let name = name.trim();
+    if name.is_empty() {
+        return Ok(None);
+    }
+    let is_part = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if name.len() > 1_024 || !name.split('.').all(is_part) {
+        return Err(WebError::unprocessable(
+            "message_type: it takes the full name of a message type, like acme.texts.v1.Text",
+        ));
+    }
+    Ok(Some(name.to_owned()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

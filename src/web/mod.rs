@@ -12,10 +12,12 @@ mod events;
 mod force;
 mod health;
 mod input;
+mod mapping_draft;
 mod pages;
 mod payload;
 mod query;
 mod security;
+mod upload;
 mod view;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
@@ -41,7 +43,7 @@ use crate::{
     broker::health::BrokerBoard,
     clock::Clock,
     metrics::Metrics,
-    pipeline::{news::News, policies::Policies, triage::Triage},
+    pipeline::{news::News, policies::Policies, reader::Reader, schemas::Schemas, triage::Triage},
     store::Store,
 };
 
@@ -55,6 +57,10 @@ pub struct Office {
     pub triage: Triage,
     /// What is in force for automatic retries.
     pub policies: Policies,
+    /// What messages are made of.
+    pub schemas: Schemas,
+    /// Reads them.
+    pub reader: Reader,
     /// Where work goes on that outlives its request.
     pub tasks: TaskTracker,
     pub news: News,

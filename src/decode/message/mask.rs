@@ -43,9 +43,14 @@ impl Masks {
             || self.patterns.iter().any(|it| it.matches(&name) || it.matches(full_name) || it.matches(path))
     }
 
+    /// Whether the schema marks a field in such a message, at any depth.
+    pub fn redact_within(&self, message: &MessageDescriptor) -> bool {
+        self.redacted_within.contains(message.full_name())
+    }
+
     /// Whether bytes that should be such a message, but cannot be read, are hidden.
     pub(super) fn hide_within(&self, message: &MessageDescriptor) -> bool {
-        !self.patterns.is_empty() || self.redacted_within.contains(message.full_name())
+        !self.patterns.is_empty() || self.redact_within(message)
     }
 }
 

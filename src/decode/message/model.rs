@@ -47,6 +47,13 @@ pub enum Content<'a> {
     Unknown(u32, Vec<Raw<'a>>),
 }
 
+impl Entry<'_> {
+    /// Whether the schema describes it.
+    pub fn is_known(&self) -> bool {
+        matches!(self.content, Content::Known(..))
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Known<'a> {
     One(Value<'a>),

@@ -21,7 +21,7 @@ use crate::{
     web::{
         Office,
         error::{Problem, WebError},
-        input::{JsonBody, LetterPath, parse_delay},
+        input::{JsonBody, LetterPath, parse_delay, read_type},
     },
 };
 
@@ -108,8 +108,8 @@ pub struct Change {
     importance: Option<String>,
     /// An empty one removes it.
     note: Option<String>,
-    #[schema(ignore)]
-    message_type: Option<Value>,
+    /// Full name of a message type; an empty one takes back what a person has said.
+    message_type: Option<String>,
 }
 
 /// Set importance or note by hand
@@ -124,12 +124,12 @@ pub async fn change(
     LetterPath(id): LetterPath,
     JsonBody(change): JsonBody<Change>,
 ) -> Result<Json<LetterItem>, WebError> {
-    if change.message_type.is_some() {
-        return Err(reply::not_available_yet("Setting message_type"));
-    }
+    let message_type = change.message_type.as_deref().map(read_type).transpose()?;
     let importance = change.importance.as_deref().map(read_importance).transpose()?;
-    let commands: Vec<_> =
-        importance.map(Command::SetImportance).into_iter().chain(change.note.map(Command::SetNote)).collect();
+    let commands: Vec<_> = (importance.map(Command::SetImportance).into_iter())
+        .chain(change.note.map(Command::SetNote))
+        .chain(message_type.map(Command::SetType))
+        .collect();
     carry_out(&office, id, &commands).await
 }
 

@@ -8,10 +8,12 @@ mod docs;
 mod jobs;
 mod letter;
 mod letters;
+mod mappings;
 mod model;
 mod policies;
 mod queues;
 mod reply;
+mod schemas;
 
 use std::sync::Arc;
 
@@ -19,7 +21,7 @@ use axum::{Json, Router, routing::get};
 use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::Office;
+use super::{Office, upload};
 
 #[derive(OpenApi)]
 #[openapi(info(
@@ -39,8 +41,12 @@ pub fn routes() -> Router<Arc<Office>> {
         .routes(routes!(bulk::start))
         .routes(routes!(jobs::job))
         .routes(routes!(queues::queues))
-        .routes(routes!(policies::policies, policies::set, policies::unset));
-    let described = OpenApiRouter::with_openapi(Description::openapi()).nest("/api/v1", v1);
+        .routes(routes!(policies::policies, policies::set, policies::unset))
+        .routes(routes!(schemas::remove))
+        .routes(routes!(schemas::types))
+        .routes(routes!(mappings::mappings, mappings::set, mappings::unset));
+    let uploads = OpenApiRouter::new().routes(routes!(schemas::schemas, schemas::add)).layer(upload::limit());
+    let described = OpenApiRouter::with_openapi(Description::openapi()).nest("/api/v1", v1.merge(uploads));
     let (router, description) = described.split_for_parts();
     let description = Arc::new(description);
     let for_docs = Arc::clone(&description);

@@ -75,7 +75,7 @@ impl From<LetterSummary> for LetterItem {
             importance: letter.importance.as_str(),
             importance_by: letter.importance_by,
             message_type: letter.message_type,
-            type_source: letter.type_source,
+            type_source: letter.type_source.map(|source| source.as_str().to_owned()),
             type_confidence: letter.type_confidence,
             group: None,
             size: letter.size,

@@ -89,8 +89,9 @@ fn take_command(action: &str, pairs: &mut Pairs, now: Timestamp) -> Result<Comma
             Ok(Command::SetImportance(importance.ok_or_else(missing)?))
         }
         "note" => Ok(Command::SetNote(pairs.take("note")?.unwrap_or_default())),
+        "type" => Ok(Command::SetType(input::read_type(&pairs.take("message_type")?.unwrap_or_default())?)),
         other => Err(WebError::bad_request(format!(
-            "action: {other:?} is not possible; it takes one of retry, discard, reopen, importance, note"
+            "action: {other:?} is not possible; it takes one of retry, discard, reopen, importance, note, type"
         ))),
     }
 }
@@ -141,6 +142,8 @@ fn done(command: &Command, n: u64) -> String {
         Command::SetImportance(importance) => format!("{letters} set to {importance}."),
         Command::SetNote(note) if note.is_empty() => "Note removed.".to_owned(),
         Command::SetNote(_) => "Note saved.".to_owned(),
+        Command::SetType(Some(name)) => format!("{letters} set to the type {}.", text::shortened(name, 80)),
+        Command::SetType(None) => "The type is found out again.".to_owned(),
     }
 }
 

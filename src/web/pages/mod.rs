@@ -11,10 +11,13 @@ mod fragment;
 mod letter;
 mod letters;
 mod list;
+mod mapping_form;
 mod overview;
 mod policies;
 mod policy_form;
 mod queues;
+mod schema_type;
+mod schemas;
 pub mod shell;
 pub mod toast;
 
@@ -25,7 +28,7 @@ use axum::{
     routing::{get, post},
 };
 
-use super::Office;
+use super::{Office, upload};
 
 pub fn routes() -> Router<Arc<Office>> {
     Router::new()
@@ -39,4 +42,10 @@ pub fn routes() -> Router<Arc<Office>> {
         .route("/policies", get(policies::show))
         .route("/policies/set", post(policies::set))
         .route("/policies/unset", post(policies::unset))
+        .route("/schemas", get(schemas::show))
+        .route("/schemas/upload", post(schemas::upload).layer(upload::limit()))
+        .route("/schemas/remove", post(schemas::remove))
+        .route("/schemas/map", post(schemas::map))
+        .route("/schemas/unmap", post(schemas::unmap))
+        .route("/schemas/types/{name}", get(schema_type::show))
 }

@@ -25,11 +25,13 @@ pub enum Page {
     Backoff,
     Queues,
     Policies,
+    Schemas,
     Api,
 }
 
 impl Page {
-    const ALL: [Self; 6] = [Self::Overview, Self::Letters, Self::Backoff, Self::Queues, Self::Policies, Self::Api];
+    const ALL: [Self; 7] =
+        [Self::Overview, Self::Letters, Self::Backoff, Self::Queues, Self::Policies, Self::Schemas, Self::Api];
 
     const fn as_str(self) -> &'static str {
         match self {
@@ -38,6 +40,7 @@ impl Page {
             Self::Backoff => "backoff",
             Self::Queues => "queues",
             Self::Policies => "policies",
+            Self::Schemas => "schemas",
             Self::Api => "api",
         }
     }
@@ -141,6 +144,7 @@ fn nav(current: Option<Page>, [open, waiting]: [String; 2]) -> Vec<NavItem> {
         NavItem { count: waiting, unit: "waiting", ..item(Page::Backoff, "/backoff", "In backoff", "b") },
         item(Page::Queues, "/queues", "Queues", "q"),
         item(Page::Policies, "/policies", "Policies", "p"),
+        item(Page::Schemas, "/schemas", "Schemas", "s"),
         item(Page::Api, "/api/docs", "API", "a"),
     ]
 }

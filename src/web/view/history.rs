@@ -40,6 +40,7 @@ const fn label(event: Event) -> &'static str {
         Event::Reopened => "Reopened",
         Event::ImportanceSet => "Importance set",
         Event::NoteSet => "Note set",
+        Event::TypeSet => "Type set",
     }
 }
 

@@ -17,6 +17,7 @@ pub mod policy;
 pub mod postmark;
 pub mod queue;
 pub mod row;
+pub mod schema;
 pub mod tally;
 pub mod text;
 pub mod time;

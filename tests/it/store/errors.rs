@@ -7,7 +7,7 @@ use dead_letter_office::{
         danger::Danger,
         error_report::ErrorReport,
         inner_body::{InnerBodies, InnerBody},
-        letter::{LetterId, Status},
+        letter::{LetterId, Status, TypeSource},
         message::Message,
     },
     store::{Arrival, Order, Recorded},
@@ -48,7 +48,7 @@ async fn a_type_that_the_message_names_says_where_from(ledger: &Ledger) {
     let shown = ledger.shows(ledger.take_in_new(typed("OrderPlaced")).await).await;
     assert_eq!(
         (shown.message_type, shown.type_source, shown.type_confidence),
-        (text("OrderPlaced"), text("header"), None)
+        (text("OrderPlaced"), Some(TypeSource::Header), None)
     );
     let shown = ledger.shows(ledger.take_in_new(an_arrival()).await).await;
     assert_eq!((shown.message_type, shown.type_source), (None, None));
@@ -62,7 +62,10 @@ async fn the_latest_failure_is_the_one_shown(ledger: &Ledger) {
         ledger.bring(id, Status::Retried).await;
         assert_eq!(ledger.take_in([back.returning(id)]).await, [Recorded::CameBack(id)]);
         let shown = ledger.shows(id).await;
-        assert_eq!((shown.error_type, shown.message_type, shown.type_source), (kind, text("T"), text("header")));
+        assert_eq!(
+            (shown.error_type, shown.message_type, shown.type_source),
+            (kind, text("T"), Some(TypeSource::Header))
+        );
     }
 }
 

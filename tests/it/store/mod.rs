@@ -42,4 +42,5 @@ mod reading;
 mod record;
 mod redelivery;
 mod retries;
+mod schemas;
 mod waiting;

@@ -10,6 +10,7 @@ use axum::{
 use dead_letter_office::{
     broker::health::BrokerBoard,
     clock::Clock,
+    config::DecodeConfig,
     domain::{
         actor::Actor,
         broker::ConnectionState,
@@ -20,7 +21,7 @@ use dead_letter_office::{
         retry::RetryOutcome,
     },
     metrics::Metrics,
-    pipeline::{news::News, policies::Policies, scheduler::Bell, triage::Triage},
+    pipeline::{news::News, policies::Policies, reader::Reader, scheduler::Bell, schemas::Schemas, triage::Triage},
     store::{IntakeBatch, Recorded, Settled, Store},
     web::{Office, WebSettings, router},
 };
@@ -51,6 +52,7 @@ pub struct Desk {
     pub news: News,
     pub metrics: Metrics,
     pub policies: Policies,
+    pub schemas: Schemas,
     pub closing: CancellationToken,
     router: Router,
     directory: TempDir,
@@ -79,6 +81,7 @@ impl Desk {
         let (clock, news, metrics) = (Clock::manual(NOON), News::default(), Metrics::default());
         let closing = CancellationToken::new();
         let policies = Policies::new(vec![every_queue()], Arc::clone(&store), clock.clone());
+        let schemas = Schemas::new(Arc::clone(&store), clock.clone());
         let office = Office {
             triage: Triage::new(
                 Arc::clone(&store),
@@ -89,6 +92,11 @@ impl Desk {
             ),
             store: Arc::clone(&store),
             policies: policies.clone(),
+            reader: Reader::new(
+                schemas.clone(),
+                DecodeConfig { max_bytes: DECODE_MAX_BYTES, ..DecodeConfig::default() },
+            ),
+            schemas: schemas.clone(),
             tasks: TaskTracker::new(),
             news: news.clone(),
             brokers: board.clone(),
@@ -102,7 +110,18 @@ impl Desk {
                 closing: closing.clone(),
             },
         };
-        Self { store, board, clock, news, metrics, policies, closing, router: router(Arc::new(office)), directory }
+        Self {
+            store,
+            board,
+            clock,
+            news,
+            metrics,
+            policies,
+            schemas,
+            closing,
+            router: router(Arc::new(office)),
+            directory,
+        }
     }
 
     /// The ledger's file, for a test that breaks it.

@@ -30,5 +30,7 @@ mod parts;
 mod policies;
 mod program;
 mod queues;
+mod schemas;
+mod schemas_folder;
 mod security;
 mod why;

@@ -23,18 +23,25 @@ pub async fn calls(desk: &Desk) -> BTreeSet<String> {
 async fn describes_what_the_contract_promises_so_far() {
     let desk = Desk::open().await;
     let expected = [
+        "DELETE /api/v1/mappings",
         "DELETE /api/v1/policies",
+        "DELETE /api/v1/schemas/{id}",
         "GET /api/v1/jobs/{id}",
         "GET /api/v1/letters",
         "GET /api/v1/letters/{id}",
         "GET /api/v1/letters/{id}/body",
+        "GET /api/v1/mappings",
         "GET /api/v1/policies",
         "GET /api/v1/queues",
+        "GET /api/v1/schemas",
+        "GET /api/v1/types",
         "PATCH /api/v1/letters/{id}",
         "POST /api/v1/actions",
         "POST /api/v1/letters/{id}/discard",
         "POST /api/v1/letters/{id}/reopen",
         "POST /api/v1/letters/{id}/retry",
+        "POST /api/v1/schemas",
+        "PUT /api/v1/mappings",
         "PUT /api/v1/policies",
     ];
     assert_eq!(calls(&desk).await, expected.map(str::to_owned).into());

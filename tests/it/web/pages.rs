@@ -16,6 +16,7 @@ use super::{
     answer::{Look, words},
     dead::{NOON, before_noon, dead_in, dead_somewhere},
     desk::{Desk, MAIN},
+    schemas::{fixture, put_set},
 };
 
 /// An office in which there is something of everything, and the addresses of its pages.
@@ -34,9 +35,22 @@ pub async fn a_busy_office() -> (Desk, Vec<String>) {
         ["/", "/letters", "/letters?status=all&limit=2", "/letters?queue=none", "/api/docs"].map(str::to_owned).into();
     desk.fails(dead_in("texts"), 1).await;
     desk.policies.set(&strict("texts"), &Actor::named("Ann")).await.unwrap();
+    for set in ["small.binpb", "sets_odd/texts_no_imports.binpb", "sets_odd/texts_v2_conflict.binpb"] {
+        put_set(&desk, "acme", fixture(set)).await.expect(201);
+    }
     paths.extend(
-        ["/backoff", "/backoff?all=retry", "/backoff?queue=none", "/queues", "/policies", "/policies?queues=texts"]
-            .map(str::to_owned),
+        [
+            "/backoff",
+            "/backoff?all=retry",
+            "/backoff?queue=none",
+            "/queues",
+            "/policies",
+            "/policies?queues=texts",
+            "/schemas",
+            "/schemas?q=text&type=acme.Nothing",
+            "/schemas/types/acme.texts.v1.TextQueued",
+        ]
+        .map(str::to_owned),
     );
     for id in [typed, nameless, failed] {
         paths.extend([format!("/letters/{id}"), format!("/letters?letter={id}"), format!("/letters/{id}?view=hex")]);
@@ -180,9 +194,17 @@ async fn what_each_page_is_called_tells_them_apart() {
     let (desk, _) = a_busy_office().await;
     let letter = desk.receive(dead_in("payments")).await;
     let mut titles = HashSet::new();
-    for path in
-        ["/", "/letters", "/backoff", "/queues", "/policies", "/api/docs", &format!("/letters/{letter}"), "/nowhere"]
-    {
+    for path in [
+        "/",
+        "/letters",
+        "/backoff",
+        "/queues",
+        "/policies",
+        "/schemas",
+        "/api/docs",
+        &format!("/letters/{letter}"),
+        "/nowhere",
+    ] {
         assert!(titles.insert(desk.get(path).await.page().words("title")), "{path}");
     }
 }

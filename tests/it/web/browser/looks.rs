@@ -55,7 +55,14 @@ async fn furnish(desk: &Desk) -> Vec<String> {
         desk.fails(fresh(queue, 1), 1).await;
     }
     let pages = ["/", "/letters", "/letters?queue=none", "/api/docs", "/nowhere"].map(str::to_owned);
-    let waits = ["/backoff", "/backoff?all=discard", "/queues", "/policies", "/policies?kind=listed&queues=a&delays=x"];
+    let waits = [
+        "/backoff",
+        "/backoff?all=discard",
+        "/queues",
+        "/policies",
+        "/policies?kind=listed&queues=a&delays=x",
+        "/schemas",
+    ];
     let views = [format!("/letters/{id}"), format!("/letters/{id}?view=hex"), format!("/letters?letter={id}")];
     pages.into_iter().chain(views).chain(waits.map(str::to_owned)).collect()
 }

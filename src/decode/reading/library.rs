@@ -1,0 +1,180 @@
+//! All that is known of types, made ready for reading.
+
+use std::sync::Arc;
+
+use prost_reflect::{DescriptorPool, MessageDescriptor};
+
+use super::{Content, Named, Question, Reading, content, hiding::Names, naming};
+use crate::decode::{
+    format::Format,
+    guess::{Guess, Hints, TypeIndex},
+    limits::Limits,
+    message::{self, Masks},
+    schema::{Catalogue, FoundType},
+    unwrap::{Told, Unwrapped, unwrap},
+};
+
+/// Nats by which a payload is likelier that the type that is named for it can have written.
+const FITS: f64 = 8.0;
+
+/// The schemas in force with all that is made from them. Making it takes a while; it is made once for a catalogue.
+pub struct Library {
+    catalogue: Arc<Catalogue>,
+    /// In the order of the catalogue; a candidate names its pool by its place here.
+    pools: Vec<DescriptorPool>,
+    index: TypeIndex,
+    masks: Vec<(DescriptorPool, Masks)>,
+    /// Fields of any format that are hidden.
+    pub(super) hidden: Names,
+    pub(super) limits: Limits,
+    /// A larger body is not read.
+    max_bytes: u64,
+}
+
+impl Library {
+    /// `hidden` are patterns of names and paths of fields whose values are not for everybody's eyes, see [`Masks::new`].
+    /// A body of more than `max_bytes` is not read.
+    pub fn new(catalogue: Arc<Catalogue>, hidden: &[String], max_bytes: u64) -> Self {
+        let pools = catalogue.pools();
+        let mut described: Vec<DescriptorPool> =
+            catalogue.standings().iter().filter_map(|it| Some(it.schema.as_ref()?.pool().clone())).collect();
+        described.extend(catalogue.find("google.protobuf.Any").map(|any| any.message.parent_pool().clone()));
+        Self {
+            index: TypeIndex::new(&pools),
+            masks: described.into_iter().map(|pool| (pool.clone(), Masks::new(&pool, hidden))).collect(),
+            hidden: Names::new(hidden),
+            limits: Limits::default(),
+            max_bytes,
+            catalogue,
+            pools,
+        }
+    }
+
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    /// The description of a type: by its full name or, where there is only one, by the last part of it.
+    pub fn find(&self, name: &str) -> Option<MessageDescriptor> {
+        let name = name.rsplit('/').next().unwrap_or(name).trim_start_matches('.');
+        if let Some(FoundType { message, .. }) = self.catalogue.find(name) {
+            return Some(message);
+        }
+        if name.is_empty() || name.contains('.') {
+            return None;
+        }
+        let mut of_that_name =
+            self.catalogue.types().iter().filter(|entry| entry.name.rsplit('.').next() == Some(name));
+        let found = of_that_name.next()?;
+        of_that_name.next().is_none().then(|| self.catalogue.find(&found.name)).flatten().map(|found| found.message)
+    }
+
+    /// Finds out what a message is and no more than that: for lists, which show no contents.
+    pub fn name(&self, question: &Question<'_>) -> Option<Named> {
+        if self.is_too_large(question.body) {
+            return None;
+        }
+        let unwrapped = self.unwrap(question);
+        naming::name(self, question, &unwrapped, || self.guess(question, &unwrapped))
+    }
+
+    /// Reads a body. With `reveal` nothing is hidden.
+    pub fn read(&self, question: &Question<'_>, reveal: bool) -> Reading {
+        if self.is_too_large(question.body) {
+            return self.unread(question.body);
+        }
+        let mut unwrapped = self.unwrap(question);
+        let mut guess = Guess::default();
+        let named = naming::name(self, question, &unwrapped, || self.guess(question, &unwrapped));
+        let described = named.as_ref().and_then(|named| self.find(&named.name));
+        if let Some(descriptor) = &described
+            && unwrapped.format != Format::Protobuf
+            && self.is_it(question, &unwrapped, descriptor)
+        {
+            unwrapped.format = Format::Protobuf;
+        }
+        if unwrapped.format == Format::Protobuf {
+            guess = self.guess(question, &unwrapped);
+        }
+        content::read(self, unwrapped, named, described, guess, reveal)
+    }
+
+    fn is_too_large(&self, body: &[u8]) -> bool {
+        body.len() as u64 > self.max_bytes
+    }
+
+    fn unread(&self, body: &[u8]) -> Reading {
+        let (size, max_bytes) = (body.len(), self.max_bytes);
+        let remark = format!(
+            "The body has {size} bytes, more than decode.max_bytes allows ({max_bytes}), so it was not decoded."
+        );
+        let unwrapped = Unwrapped {
+            steps: Vec::new(),
+            payloads: vec![body.to_vec()],
+            format: Format::Binary,
+            sureness: 0.0,
+            type_hints: Vec::new(),
+            problems: Vec::new(),
+        };
+        Reading { remarks: vec![remark], ..content::read(self, unwrapped, None, None, Guess::default(), false) }
+    }
+
+    pub(super) fn masks(&self, descriptor: &MessageDescriptor) -> Option<&Masks> {
+        let pool = descriptor.parent_pool();
+        self.masks.iter().find(|(own, _)| own == pool).map(|(_, masks)| masks)
+    }
+
+    /// The description of a candidate of a guess.
+    pub(super) fn candidate(&self, name: &crate::decode::guess::TypeName) -> Option<MessageDescriptor> {
+        self.pools.get(name.pool)?.get_message_by_name(&name.full_name)
+    }
+
+    pub(super) fn guess(&self, question: &Question<'_>, unwrapped: &Unwrapped) -> Guess {
+        if unwrapped.format != Format::Protobuf {
+            return Guess::default();
+        }
+        let hints = Hints { address: question.address, confirmed: question.confirmed };
+        self.index.guess(unwrapped.payload(), &hints)
+    }
+
+    pub(super) fn unwrap(&self, question: &Question<'_>) -> Unwrapped {
+        let named = [question.by_hand, question.told, question.mapped];
+        let descriptor = named.into_iter().flatten().find_map(|name| self.find(name));
+        let fits = |payload: &[u8]| {
+            let descriptor = descriptor.as_ref()?;
+            self.fits(payload, descriptor).then_some(FITS)
+        };
+        let told = Told {
+            content_type: question.properties.content_type.as_deref(),
+            content_encoding: question.properties.content_encoding.as_deref(),
+            headers: question.headers,
+            known: descriptor.is_some().then_some(&fits),
+        };
+        unwrap(question.body, &told, question.wish)
+    }
+
+    /// Whether that type can have written the payload, and nothing in it is unknown.
+    fn fits(&self, payload: &[u8], descriptor: &MessageDescriptor) -> bool {
+        let decoded = message::decode(payload, descriptor, &self.limits);
+        decoded.problems.is_empty()
+            && !decoded.truncated
+            && decoded.message.entries.iter().all(|entry| entry.is_known())
+    }
+
+    /// Whether a payload that looks like text or like nothing is a message of the type that is named for it: a short
+    /// message may well look like text.
+    fn is_it(&self, question: &Question<'_>, unwrapped: &Unwrapped, descriptor: &MessageDescriptor) -> bool {
+        let may_be = matches!(unwrapped.format, Format::Text | Format::Binary);
+        may_be && (question.by_hand.is_some() || self.fits(unwrapped.payload(), descriptor))
+    }
+}
+
+impl Reading {
+    /// The payload as JSON, where it has that form.
+    pub fn json(&self) -> Option<&str> {
+        match &self.content {
+            Content::Json(json) => Some(json),
+            Content::Text(_) | Content::Binary | Content::Hidden(_) => None,
+        }
+    }
+}

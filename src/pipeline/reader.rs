@@ -1,0 +1,129 @@
+//! Reading letters with the schemas and mappings in force.
+
+use std::sync::Arc;
+
+use tokio::{sync::Mutex, task::spawn_blocking};
+
+use super::schemas::Schemas;
+use crate::{
+    config::DecodeConfig,
+    decode::{
+        reading::{EditProblem, Library, Named, Question, Reading},
+        unwrap::{Original, Wish, original},
+    },
+    domain::{
+        letter::{Letter, TypeSource},
+        mapping::Route,
+        message::Message,
+    },
+    failure,
+};
+
+/// How often people have said of a message on some address that it is of which type.
+pub type Confirmed = Vec<(String, u64)>;
+
+/// Reads letters; cheap to clone.
+#[derive(Clone)]
+pub struct Reader {
+    schemas: Schemas,
+    config: Arc<DecodeConfig>,
+    library: Arc<Mutex<Option<Arc<Library>>>>,
+}
+
+impl Reader {
+    pub fn new(schemas: Schemas, config: DecodeConfig) -> Self {
+        Self { schemas, config: Arc::new(config), library: Arc::default() }
+    }
+
+    /// The library of the schemas in force. Whoever asks first after these have changed waits until it is made.
+    pub async fn library(&self) -> Arc<Library> {
+        let mut current = self.library.lock().await;
+        let catalogue = self.schemas.catalogue();
+        if let Some(library) = current.as_ref().filter(|library| std::ptr::eq(library.catalogue(), &*catalogue)) {
+            return Arc::clone(library);
+        }
+        let config = Arc::clone(&self.config);
+        let made = spawn_blocking(move || Arc::new(Library::new(catalogue, &config.hidden_fields, config.max_bytes)));
+        match made.await {
+            Ok(library) => Arc::clone(current.insert(library)),
+            // Only while the program ends, or by a fault that has been logged.
+            Err(_) => Arc::new(Library::new(Arc::default(), &self.config.hidden_fields, self.config.max_bytes)),
+        }
+    }
+
+    /// Reads a letter. `wish` says which wrappings to undo; with `reveal` nothing is hidden.
+    pub async fn read(&self, letter: &Arc<Letter>, confirmed: Confirmed, wish: Wish, reveal: bool) -> Reading {
+        let (library, reader, letter) = (self.library().await, self.clone(), Arc::clone(letter));
+        off_the_runtime(move || reader.ask(&letter, &confirmed, &wish, |question| library.read(question, reveal))).await
+    }
+
+    /// The body of a letter whose payload says what `text` says: what [`read`](Self::read) showed, edited.
+    ///
+    /// # Errors
+    /// All that is wrong with `text`.
+    pub async fn write(
+        &self,
+        letter: &Arc<Letter>,
+        wish: Wish,
+        text: String,
+        reveal: bool,
+    ) -> Result<Vec<u8>, Vec<EditProblem>> {
+        let (library, reader, letter) = (self.library().await, self.clone(), Arc::clone(letter));
+        off_the_runtime(move || {
+            reader.ask(&letter, &Confirmed::default(), &wish, |question| library.write(question, &text, reveal))
+        })
+        .await
+    }
+
+    /// Of which type a letter is, for as many as are to be named at once.
+    pub(super) fn name(&self, library: &Library, letter: &Letter, confirmed: &Confirmed) -> Option<Named> {
+        self.ask(letter, confirmed, &Wish::Automatic, |question| library.name(question))
+    }
+
+    /// Puts together what is known of a letter.
+    fn ask<T>(
+        &self,
+        letter: &Letter,
+        confirmed: &Confirmed,
+        wish: &Wish,
+        answer: impl FnOnce(&Question<'_>) -> T,
+    ) -> T {
+        let (summary, message) = (&letter.summary, &letter.message);
+        let inside = original(&message.body, &message.headers);
+        let (properties, headers) = match &inside {
+            Some(Original { properties, headers, .. }) => (properties, headers),
+            None => (&message.properties, &message.headers),
+        };
+        let (queue, mappings) = (summary.queue.as_deref(), self.schemas.mappings());
+        let route =
+            Route { broker: &summary.broker, queue, exchange: &summary.exchange, routing_key: &summary.routing_key };
+        let address: Vec<&str> = queue.into_iter().chain([&*summary.exchange, &*summary.routing_key]).collect();
+        let confirmed: Vec<(&str, u64)> = confirmed.iter().map(|(name, times)| (name.as_str(), *times)).collect();
+        let told = self.told(message);
+        answer(&Question {
+            body: &message.body,
+            properties,
+            headers,
+            address: &address,
+            by_hand: summary.message_type.as_deref().filter(|_| summary.type_source == Some(TypeSource::Manual)),
+            told: told.as_deref(),
+            mapped: mappings.find(&route).map(|standing| standing.mapping.message_type.as_str()),
+            confirmed: &confirmed,
+            wish,
+        })
+    }
+
+    /// The type that a message names: in a header that the configuration knows, else as its framework does.
+    fn told(&self, message: &Message) -> Option<String> {
+        let configured = self.config.type_headers.iter().find_map(|name| message.headers.get_str(name));
+        configured.map(str::to_owned).or_else(|| failure::read(message).failure.message_type)
+    }
+}
+
+/// Decoding takes a while for a large body, and others are to be served meanwhile.
+async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}

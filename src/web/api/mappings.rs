@@ -1,0 +1,138 @@
+//! `/api/v1/mappings`: which types messages are of, by the way they come.
+
+use std::sync::Arc;
+
+use axum::{Json, extract::State, http::StatusCode};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::{
+    decode::schema::Catalogue,
+    domain::{
+        actor::Actor,
+        mapping::{Carrier, StandingMapping},
+    },
+    pipeline::schemas::MappingError,
+    web::{
+        Office,
+        draft::Wrong,
+        error::{Problem, WebError},
+        input::{JsonBody, QueryPairs},
+        mapping_draft::Target,
+        view::time::rfc3339,
+    },
+};
+
+/// All of them, the most specific first: of those that fit a message, the first counts.
+#[derive(Serialize, ToSchema)]
+pub struct MappingList {
+    items: Vec<MappingItem>,
+}
+
+/// Messages that come by something carry this type.
+#[derive(Serialize, ToSchema)]
+pub struct MappingItem {
+    /// Only on this broker; null for any.
+    broker: Option<String>,
+    /// A name or a glob (`*`, `?`); one of the three is not null.
+    queue: Option<String>,
+    exchange: Option<String>,
+    routing_key: Option<String>,
+    /// Full name of the message type.
+    r#type: String,
+    /// Whether some schema describes that type.
+    known: bool,
+    set_by: String,
+    set_at: String,
+}
+
+impl MappingItem {
+    fn new(standing: &StandingMapping, catalogue: &Catalogue) -> Self {
+        let mapping = &standing.mapping;
+        let pattern = |carrier| (mapping.carrier == carrier).then(|| mapping.pattern.clone());
+        Self {
+            broker: mapping.broker.clone(),
+            queue: pattern(Carrier::Queue),
+            exchange: pattern(Carrier::Exchange),
+            routing_key: pattern(Carrier::RoutingKey),
+            r#type: mapping.message_type.clone(),
+            known: catalogue.find(&mapping.message_type).is_some(),
+            set_by: standing.by.as_str().to_owned(),
+            set_at: rfc3339(standing.at),
+        }
+    }
+}
+
+/// The mappings in force
+#[utoipa::path(get, path = "/mappings", tag = "schemas", responses((status = OK, body = MappingList)))]
+pub async fn mappings(State(office): State<Arc<Office>>) -> Json<MappingList> {
+    let (book, catalogue) = (office.schemas.mappings(), office.schemas.catalogue());
+    Json(MappingList { items: book.all().iter().map(|standing| MappingItem::new(standing, &catalogue)).collect() })
+}
+
+/// A mapping to set; it takes one of `queue`, `exchange` and `routing_key`.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewMapping {
+    /// Only on this broker; any if left out.
+    broker: Option<String>,
+    /// A name or a glob (`*`, `?`).
+    queue: Option<String>,
+    /// A name or a glob.
+    exchange: Option<String>,
+    /// A name or a glob.
+    routing_key: Option<String>,
+    /// Full name of the message type; its schema may come later.
+    r#type: String,
+}
+
+/// Say which type messages carry, in place of what was said of the same ones
+#[utoipa::path(put, path = "/mappings", tag = "schemas", request_body = NewMapping, responses(
+    (status = OK, body = MappingItem),
+    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
+))]
+pub async fn set(
+    State(office): State<Arc<Office>>,
+    JsonBody(new): JsonBody<NewMapping>,
+) -> Result<Json<MappingItem>, WebError> {
+    let target = Target::new(new.broker, new.queue, new.exchange, new.routing_key)?;
+    let mapping = target.mapping(new.r#type);
+    office.schemas.map(&mapping, &Actor::local()).await.map_err(|error| match error {
+        MappingError::Invalid(field, why) => Wrong::new(field, why).into(),
+        MappingError::Store(error) => WebError::from(error),
+    })?;
+    let (book, catalogue) = (office.schemas.mappings(), office.schemas.catalogue());
+    let stored = book.all().iter().find(|standing| standing.mapping == mapping);
+    let gone = || WebError::conflict("It was set, and changed again by somebody else.");
+    Ok(Json(MappingItem::new(stored.ok_or_else(gone)?, &catalogue)))
+}
+
+/// Which mapping to take back, as it was written.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes the parameters")]
+struct Written {
+    /// The broker it was set for; left out for one of any broker.
+    broker: Option<String>,
+    /// One of the three is needed.
+    queue: Option<String>,
+    exchange: Option<String>,
+    routing_key: Option<String>,
+}
+
+/// Take back what was said of messages
+#[utoipa::path(delete, path = "/mappings", tag = "schemas", params(Written), responses(
+    (status = NO_CONTENT),
+    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
+))]
+pub async fn unset(
+    State(office): State<Arc<Office>>,
+    QueryPairs(mut pairs): QueryPairs,
+) -> Result<StatusCode, WebError> {
+    let Target { broker, carrier, pattern } = Target::take(&mut pairs)?;
+    pairs.finish("broker, queue, exchange, routing_key")?;
+    if office.schemas.unmap(broker.as_deref(), carrier, &pattern, &Actor::local()).await? {
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    Err(WebError::not_found("Nobody has set such a mapping."))
+}

@@ -1,0 +1,260 @@
+//! `/api/v1/schemas` and `/api/v1/types`: what messages are made of.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use axum::{
+    Json,
+    extract::{Path, State},
+    http::StatusCode,
+};
+use serde::Serialize;
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use crate::{
+    decode::schema::{Catalogue, SchemaProblem, Standing, TypeEntry},
+    domain::{
+        actor::Actor,
+        schema::{SchemaId, SchemaSource},
+    },
+    pipeline::schemas::{Delivery, SchemaError},
+    web::{
+        Office,
+        error::{Problem, WebError},
+        input::QueryPairs,
+        upload::Files,
+        view::time::rfc3339,
+    },
+};
+
+/// Every version that is kept: those that count first, each part with the newest upload first.
+#[derive(Serialize, ToSchema)]
+pub struct SchemaList {
+    items: Vec<SchemaItem>,
+}
+
+/// One version of a schema.
+#[derive(Serialize, ToSchema)]
+pub struct SchemaItem {
+    id: Uuid,
+    name: String,
+    /// Whether it counts, or a newer version of the same files does.
+    current: bool,
+    /// The version that took its place.
+    superseded_by: Option<Uuid>,
+    /// When that was uploaded.
+    superseded_at: Option<String>,
+    /// `upload` or `folder`
+    source: &'static str,
+    /// Of its descriptors.
+    hash: String,
+    /// Of its descriptors, bytes.
+    size: u64,
+    /// Names of the files it describes.
+    files: BTreeSet<String>,
+    /// How many messages it describes; null for an old version that is not held in memory.
+    types: Option<usize>,
+    /// Files that are imported and not in it.
+    missing_imports: Vec<String>,
+    /// Types that are used and not in it; fields of them are shown raw.
+    missing_types: Vec<String>,
+    /// What else keeps it from being whole.
+    problems: Vec<ProblemItem>,
+    /// Types that another current schema describes differently.
+    disagreements: Vec<String>,
+    uploaded_at: String,
+    uploaded_by: String,
+}
+
+/// What is the matter with a file.
+#[derive(Serialize, ToSchema)]
+pub struct ProblemItem {
+    file: Option<String>,
+    /// Counted from 1.
+    line: Option<usize>,
+    /// Counted from 1.
+    column: Option<usize>,
+    what: String,
+    /// What to do about it.
+    remedy: String,
+}
+
+impl From<&SchemaProblem> for ProblemItem {
+    fn from(problem: &SchemaProblem) -> Self {
+        let SchemaProblem { file, line, column, what, remedy } = problem.clone();
+        Self { file, line, column, what, remedy }
+    }
+}
+
+impl SchemaItem {
+    fn new(standing: &Standing, catalogue: &Catalogue) -> Self {
+        let (record, schema) = (&standing.record, standing.schema.as_deref());
+        let successor = standing.superseded_by.and_then(|id| catalogue.standing(id));
+        let faults = schema.map(|schema| schema.faults()).unwrap_or_default();
+        Self {
+            id: record.id.as_uuid(),
+            name: record.name.clone(),
+            current: standing.is_current(),
+            superseded_by: standing.superseded_by.map(SchemaId::as_uuid),
+            superseded_at: successor.map(|successor| rfc3339(successor.record.uploaded_at)),
+            source: record.source.as_str(),
+            hash: record.hash.clone(),
+            size: record.size,
+            files: record.files.clone(),
+            types: schema.map(|schema| schema.types().len()),
+            missing_imports: schema.into_iter().flat_map(|schema| schema.missing_files().keys().cloned()).collect(),
+            missing_types: schema.into_iter().flat_map(|schema| schema.missing_types().keys().cloned()).collect(),
+            problems: faults.iter().chain(&standing.unreadable).map(ProblemItem::from).collect(),
+            disagreements: catalogue.disagreements(record.id).map(|entry| entry.name.clone()).collect(),
+            uploaded_at: rfc3339(record.uploaded_at),
+            uploaded_by: record.uploaded_by.as_str().to_owned(),
+        }
+    }
+}
+
+/// The schemas that are kept
+#[utoipa::path(get, path = "/schemas", tag = "schemas", responses((status = OK, body = SchemaList)))]
+pub async fn schemas(State(office): State<Arc<Office>>) -> Json<SchemaList> {
+    let catalogue = office.schemas.catalogue();
+    Json(SchemaList { items: catalogue.standings().iter().map(|one| SchemaItem::new(one, &catalogue)).collect() })
+}
+
+/// How to call it.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes the parameters")]
+struct Naming {
+    /// What people call the schema; made from the names of the files if left out.
+    name: Option<String>,
+}
+
+/// Add a schema: a FileDescriptorSet, `.proto` sources as multipart, or a zip of either
+///
+/// A newer set that describes the same files, or more, counts from then on; the older one stays. The same set again makes it count again.
+#[utoipa::path(post, path = "/schemas", tag = "schemas", params(Naming),
+    request_body(description = "A FileDescriptorSet as protoc or buf write it, or sources",
+        content((Vec<u8> = "application/octet-stream"), (Vec<u8> = "application/zip"), (Vec<u8> = "multipart/form-data"))),
+    responses(
+        (status = CREATED, body = SchemaItem),
+        (status = OK, description = "It was here already", body = SchemaItem),
+        (status = PAYLOAD_TOO_LARGE, body = Problem, content_type = "application/problem+json"),
+        (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
+    ))]
+pub async fn add(
+    State(office): State<Arc<Office>>,
+    QueryPairs(mut pairs): QueryPairs,
+    Files { files, name }: Files,
+) -> Result<(StatusCode, Json<SchemaItem>), WebError> {
+    let name = pairs.take("name")?.or(name);
+    pairs.finish("name")?;
+    let delivery = Delivery { files, name, source: SchemaSource::Upload, by: Actor::local() };
+    let uploaded = office.schemas.upload(delivery).await.map_err(refusal)?;
+    let catalogue = office.schemas.catalogue();
+    let standing = catalogue.standing(uploaded.id);
+    let gone = || WebError::conflict("It was added, and removed again by somebody else.");
+    let item = SchemaItem::new(standing.ok_or_else(gone)?, &catalogue);
+    Ok((if uploaded.was_known { StatusCode::OK } else { StatusCode::CREATED }, Json(item)))
+}
+
+/// What is wrong with an upload, one line for each.
+fn refusal(error: SchemaError) -> WebError {
+    /// Lines; whoever mends these sees the others next.
+    const MOST: usize = 30;
+    let problems = match error {
+        SchemaError::Store(error) => return error.into(),
+        SchemaError::Invalid(problems) => problems,
+    };
+    let mut lines: Vec<String> = problems.iter().take(MOST).map(ToString::to_string).collect();
+    if problems.len() > MOST {
+        lines.push(format!("And {} more.", problems.len() - MOST));
+    }
+    WebError::unprocessable(lines.join("\n"))
+}
+
+/// For the description of calls about one schema.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "describes the parameter")]
+struct OneSchema {
+    /// The id of the schema.
+    id: Uuid,
+}
+
+/// Remove a schema; one whose place it took counts again
+#[utoipa::path(delete, path = "/schemas/{id}", tag = "schemas", params(OneSchema), responses(
+    (status = NO_CONTENT),
+    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
+))]
+pub async fn remove(State(office): State<Arc<Office>>, Path(id): Path<String>) -> Result<StatusCode, WebError> {
+    let removed = match id.parse() {
+        Ok(id) => office.schemas.remove(id, &Actor::local()).await?,
+        Err(_) => false,
+    };
+    if removed {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(WebError::not_found("There is no such schema; an id is a UUID."))
+    }
+}
+
+/// Message types by name.
+#[derive(Serialize, ToSchema)]
+pub struct TypeList {
+    items: Vec<TypeItem>,
+    /// How many there are in all.
+    total: usize,
+}
+
+/// A message type.
+#[derive(Serialize, ToSchema)]
+pub struct TypeItem {
+    /// Its full name.
+    name: String,
+    /// The schema that counts for it.
+    schema: Uuid,
+    /// Others that describe it.
+    also_in: Vec<Uuid>,
+    /// Whether these describe it differently.
+    disagrees: bool,
+}
+
+impl From<&TypeEntry> for TypeItem {
+    fn from(entry: &TypeEntry) -> Self {
+        let mut schemas = entry.schemas.iter().map(|id| id.as_uuid());
+        Self {
+            name: entry.name.clone(),
+            schema: schemas.next().unwrap_or_default(),
+            also_in: schemas.collect(),
+            disagrees: entry.disagrees,
+        }
+    }
+}
+
+/// Which types.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes the parameters")]
+struct Wanted {
+    /// Words that the full name contains, whatever their case; all types if left out.
+    q: Option<String>,
+    /// At most so many; 1 to 1000, 100 if left out.
+    limit: Option<usize>,
+}
+
+/// The message types that current schemas describe, best matches first
+#[utoipa::path(get, path = "/types", tag = "schemas", params(Wanted), responses((status = OK, body = TypeList)))]
+pub async fn types(
+    State(office): State<Arc<Office>>,
+    QueryPairs(mut pairs): QueryPairs,
+) -> Result<Json<TypeList>, WebError> {
+    const DEFAULT: usize = 100;
+    let query = pairs.take("q")?.unwrap_or_default();
+    let limit = pairs.take_parsed("limit")?.unwrap_or(DEFAULT);
+    pairs.finish("q, limit")?;
+    if !(1..=1_000).contains(&limit) {
+        return Err(WebError::bad_request("limit: it takes 1 to 1000"));
+    }
+    let catalogue = office.schemas.catalogue();
+    let found = catalogue.search(&query);
+    Ok(Json(TypeList { total: found.len(), items: found.into_iter().take(limit).map(TypeItem::from).collect() }))
+}

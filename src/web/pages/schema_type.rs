@@ -1,0 +1,175 @@
+//! `/schemas/types/{name}`: one message type, its fields, and where it is seen.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::{
+    extract::{Path, State},
+    http::HeaderMap,
+    response::Response,
+};
+use prost_reflect::MessageDescriptor;
+
+use super::{
+    fragment,
+    shell::{Page, Shell},
+    toast::Toast,
+};
+use crate::{
+    decode::schema::{Catalogue, Schema, differences},
+    domain::{
+        schema::{SchemaId, SchemaRecord},
+        time::Timestamp,
+    },
+    pipeline::schemas::SchemaError,
+    web::{
+        Office,
+        error::WebError,
+        input::QueryPairs,
+        view::{
+            schema::{Comments, EnumView, FieldRow, MappingRow, TypeLink, version_href},
+            text,
+            time::Moment,
+        },
+    },
+};
+
+#[derive(Template)]
+#[template(path = "schemas/type.html")]
+struct TypePage {
+    shell: Shell,
+    name: String,
+    last: String,
+    comment: String,
+    file: String,
+    fields: Vec<FieldRow>,
+    enums: Vec<EnumView>,
+    /// Messages that are declared in this one.
+    nested: Vec<TypeLink>,
+    /// The schema it is shown from; none for a type that comes with protobuf.
+    from: Option<FromView>,
+    /// What other versions say of it.
+    others: Vec<OtherView>,
+    /// What says that messages are of this type.
+    mappings: Vec<MappingRow>,
+}
+
+struct FromView {
+    name: String,
+    is_current: bool,
+    at: Moment,
+}
+
+struct OtherView {
+    name: String,
+    is_current: bool,
+    at: Moment,
+    href: String,
+    /// Empty where it says the same.
+    differences: Vec<String>,
+    more: usize,
+}
+
+/// A type as one schema describes it.
+struct Shown {
+    message: MessageDescriptor,
+    from: Option<(Arc<SchemaRecord>, bool, Arc<Schema>)>,
+}
+
+pub async fn show(
+    State(office): State<Arc<Office>>,
+    Path(name): Path<String>,
+    QueryPairs(mut pairs): QueryPairs,
+    headers: HeaderMap,
+) -> Result<Response, WebError> {
+    let version: Option<SchemaId> = pairs.take_parsed("schema")?;
+    pairs.finish("schema")?;
+    let catalogue = office.schemas.catalogue();
+    let shown = match version {
+        Some(id) => of_version(&office, &catalogue, id, &name).await?,
+        None => newest(&catalogue, &name),
+    };
+    let missing =
+        || WebError::not_found(format!("No schema describes {}.", text::shortened(&text::one_line(&name), 200)));
+    let shell = Shell::load(&office, Page::Schemas).await?;
+    let mut page = TypePage::new(&shown.ok_or_else(missing)?, &catalogue, &office, shell);
+    page.shell.toast = Toast::from_cookie(&headers, "/letters");
+    Ok(fragment::whole(page.render()?, &page.shell))
+}
+
+fn newest(catalogue: &Catalogue, name: &str) -> Option<Shown> {
+    let found = catalogue.find(name)?;
+    let from = found.standing.and_then(|standing| {
+        Some((Arc::clone(&standing.record), standing.is_current(), Arc::clone(standing.schema.as_ref()?)))
+    });
+    Some(Shown { message: found.message, from })
+}
+
+async fn of_version(
+    office: &Office,
+    catalogue: &Catalogue,
+    id: SchemaId,
+    name: &str,
+) -> Result<Option<Shown>, WebError> {
+    let schema = office.schemas.open(id).await.map_err(|error| match error {
+        SchemaError::Invalid(_) => WebError::conflict("This version cannot be read any more."),
+        SchemaError::Store(error) => error.into(),
+    })?;
+    let shown = catalogue.standing(id).zip(schema).and_then(|(standing, schema)| {
+        let message = schema.message(name)?;
+        Some(Shown { message, from: Some((Arc::clone(&standing.record), standing.is_current(), schema)) })
+    });
+    Ok(shown)
+}
+
+impl TypePage {
+    fn new(shown: &Shown, catalogue: &Catalogue, office: &Office, shell: Shell) -> Self {
+        let (message, now) = (&shown.message, office.clock.now());
+        let schema = shown.from.as_ref().map(|(_, _, schema)| &**schema);
+        let comments = Comments::of_file(&message.parent_file());
+        let nested = message.child_messages().filter(|nested| !nested.is_map_entry());
+        let book = office.schemas.mappings();
+        let about = book.all().iter().filter(|standing| standing.mapping.message_type == message.full_name());
+        Self {
+            name: message.full_name().to_owned(),
+            last: message.name().to_owned(),
+            comment: comments.of(message.path()),
+            file: text::one_line(message.parent_file().name()),
+            fields: message.fields().map(|field| FieldRow::new(&field, schema, &comments)).collect(),
+            enums: EnumView::all(message),
+            nested: nested.map(|nested| TypeLink::new(nested.full_name())).collect(),
+            from: shown.from.as_ref().map(|(record, is_current, _)| FromView::new(record, *is_current, now)),
+            others: others(shown, catalogue, now),
+            mappings: about.map(|standing| MappingRow::new(standing, catalogue, now)).collect(),
+            shell,
+        }
+    }
+}
+
+fn others(shown: &Shown, catalogue: &Catalogue, now: Timestamp) -> Vec<OtherView> {
+    /// Differences that are told of one version.
+    const TOLD: usize = 20;
+    let own = shown.from.as_ref().map(|(record, ..)| record.id);
+    let versions = catalogue.versions(shown.message.full_name()).into_iter();
+    let other = versions.filter_map(|found| Some((found.standing?, found.message)));
+    let other = other.filter(|(standing, _)| Some(standing.record.id) != own);
+    other
+        .map(|(standing, message)| {
+            let all = differences(&shown.message, &message);
+            OtherView {
+                name: text::one_line(&standing.record.name),
+                is_current: standing.is_current(),
+                at: Moment::new(standing.record.uploaded_at, now),
+                href: version_href(message.full_name(), standing.record.id),
+                more: all.len().saturating_sub(TOLD),
+                differences: all.into_iter().take(TOLD).collect(),
+            }
+        })
+        .collect()
+}
+
+impl FromView {
+    fn new(record: &SchemaRecord, is_current: bool, now: Timestamp) -> Self {
+        Self { name: text::one_line(&record.name), is_current, at: Moment::new(record.uploaded_at, now) }
+    }
+}

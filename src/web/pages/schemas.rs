@@ -1,0 +1,263 @@
+//! `/schemas`: what messages are made of; brought, looked through, removed, and said of which messages.
+
+use std::{str::FromStr, sync::Arc};
+
+use askama::Template;
+use axum::{
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+};
+
+use super::{
+    actions::redirect,
+    filters::queue_names,
+    fragment,
+    mapping_form::MappingForm,
+    shell::{Page, Shell},
+    toast::Toast,
+};
+use crate::{
+    decode::schema::{Catalogue, SchemaProblem, TypeEntry},
+    domain::{
+        actor::Actor,
+        mapping::Carrier,
+        schema::{SchemaId, SchemaSource},
+    },
+    pipeline::schemas::{Delivery, FolderState, MappingError, SchemaError},
+    web::{
+        Office,
+        draft::Wrong,
+        error::WebError,
+        input::{FormPairs, QueryPairs},
+        upload::Files,
+        view::{
+            number,
+            schema::{MappingRow, ProblemView, SchemaRow, TypeLink, carrier_words},
+            text,
+        },
+    },
+};
+
+/// Types on the page; the search finds the others.
+const MOST_TYPES: usize = 100;
+/// Types to choose from in a form; with more the page would be slow to type in.
+const MOST_CHOICES: usize = 500;
+
+enum Part {
+    /// The types that are found.
+    Types,
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        if word == "types" { Ok(Self::Types) } else { Err(format!("{word:?} is no part of this page; it takes types")) }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "schemas/page.html", blocks = ["types"])]
+struct SchemasPage {
+    shell: Shell,
+    schemas: Vec<SchemaRow>,
+    folder: Option<FolderState>,
+    folder_problems: Vec<ProblemView>,
+    /// Why the last upload was refused.
+    refused: Vec<ProblemView>,
+    more_refused: usize,
+    name: String,
+    q: String,
+    types: Vec<TypeRow>,
+    /// `73 types`
+    found: String,
+    /// How many the page does not show.
+    hidden: String,
+    mappings: Vec<MappingRow>,
+    form: MappingForm,
+    choices: Vec<String>,
+    queues: Vec<String>,
+    brokers: Vec<String>,
+}
+
+struct TypeRow {
+    link: TypeLink,
+    /// Without its package.
+    last: String,
+    package: String,
+    schema: String,
+    disagrees: bool,
+}
+
+pub async fn show(
+    State(office): State<Arc<Office>>,
+    QueryPairs(mut pairs): QueryPairs,
+    headers: HeaderMap,
+) -> Result<Response, WebError> {
+    let part: Option<Part> = pairs.take_parsed("part")?;
+    let q = pairs.take("q")?.unwrap_or_default();
+    let form = MappingForm::take(&mut pairs)?;
+    pairs.finish("q, carrier, pattern, type, broker, part")?;
+    let mut page = load(&office, q, form).await?;
+    if part.is_some() {
+        return Ok(fragment::only(page.as_types().render()?));
+    }
+    page.shell.toast = Toast::from_cookie(&headers, "/letters");
+    Ok(fragment::whole(page.render()?, &page.shell))
+}
+
+pub async fn upload(
+    State(office): State<Arc<Office>>,
+    headers: HeaderMap,
+    Files { files, name }: Files,
+) -> Result<Response, WebError> {
+    let typed = name.clone().unwrap_or_default();
+    let delivery = Delivery { files, name, source: SchemaSource::Upload, by: Actor::local() };
+    match office.schemas.upload(delivery).await {
+        Ok(uploaded) => {
+            let types = number::plural(uploaded.schema.types().len() as u64, "type");
+            let known = if uploaded.was_known { " It was here already, and counts again." } else { "" };
+            let problems = uploaded.schema.problems().len() as u64;
+            let problems = if problems > 0 {
+                format!(" It is not whole: {} below.", number::plural(problems, "remark"))
+            } else {
+                String::new()
+            };
+            let toast = Toast::done(format!("The schema has {types}.{known}{problems}"), Vec::new());
+            Ok(redirect("/schemas", &toast, &headers))
+        }
+        Err(SchemaError::Invalid(problems)) => refuse(&office, typed, &problems).await,
+        Err(SchemaError::Store(error)) => Err(error.into()),
+    }
+}
+
+/// The page again, with what is wrong beside the form.
+async fn refuse(office: &Office, name: String, problems: &[SchemaProblem]) -> Result<Response, WebError> {
+    let mut page = load(office, String::new(), MappingForm::default()).await?;
+    page.refused = ProblemView::first(problems);
+    page.more_refused = problems.len().saturating_sub(page.refused.len());
+    page.name = name;
+    Ok((StatusCode::UNPROCESSABLE_ENTITY, fragment::whole(page.render()?, &page.shell)).into_response())
+}
+
+pub async fn remove(
+    State(office): State<Arc<Office>>,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let id: SchemaId = pairs.take_parsed("id")?.ok_or_else(|| WebError::bad_request("id: it is needed"))?;
+    let name = office.schemas.catalogue().standing(id).map(|standing| standing.record.name.clone());
+    let shown = text::shortened(&text::one_line(&name.unwrap_or_default()), 60);
+    let toast = if office.schemas.remove(id, &Actor::local()).await? {
+        Toast::done(format!("Removed the schema {shown}. One whose place it took counts again."), Vec::new())
+    } else {
+        Toast::failed("There is no such schema any more.".to_owned())
+    };
+    Ok(redirect("/schemas", &toast, &headers))
+}
+
+pub async fn map(
+    State(office): State<Arc<Office>>,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let form = MappingForm::take(&mut pairs)?;
+    let set = async {
+        let mapping = form.mapping()?;
+        office.schemas.map(&mapping, &Actor::local()).await.map(|()| mapping).map_err(Refused::from)
+    };
+    match set.await {
+        Ok(mapping) => {
+            let (carrier, pattern) = (carrier_words(mapping.carrier), text::one_line(&mapping.pattern));
+            let toast =
+                Toast::done(format!("Messages of {carrier} {pattern} are {}.", mapping.message_type), Vec::new());
+            Ok(redirect("/schemas", &toast, &headers))
+        }
+        Err(Refused::Wrong(wrong)) => {
+            let page = load(&office, String::new(), MappingForm { wrong: Some(wrong), ..form }).await?;
+            Ok((StatusCode::UNPROCESSABLE_ENTITY, fragment::whole(page.render()?, &page.shell)).into_response())
+        }
+        Err(Refused::Error(error)) => Err(error),
+    }
+}
+
+/// Why a mapping was not set.
+enum Refused {
+    Wrong(Wrong),
+    Error(WebError),
+}
+
+impl From<Wrong> for Refused {
+    fn from(wrong: Wrong) -> Self {
+        Self::Wrong(wrong)
+    }
+}
+
+impl From<MappingError> for Refused {
+    fn from(error: MappingError) -> Self {
+        match error {
+            MappingError::Invalid(field, why) => Self::Wrong(Wrong::new(field, why)),
+            MappingError::Store(error) => Self::Error(error.into()),
+        }
+    }
+}
+
+pub async fn unmap(
+    State(office): State<Arc<Office>>,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let needed = |name: &str| WebError::bad_request(format!("{name}: it is needed"));
+    let carrier: Carrier = pairs.take_parsed("carrier")?.ok_or_else(|| needed("carrier"))?;
+    let pattern = pairs.take("pattern")?.ok_or_else(|| needed("pattern"))?;
+    let broker = pairs.take("broker")?;
+    let was_there = office.schemas.unmap(broker.as_deref(), carrier, &pattern, &Actor::local()).await?;
+    let shown = text::shortened(&text::one_line(&pattern), 60);
+    let toast = if was_there {
+        Toast::done(format!("Took back what was said of {} {shown}.", carrier_words(carrier)), Vec::new())
+    } else {
+        Toast::failed(format!("Nothing was said of {} {shown}.", carrier_words(carrier)))
+    };
+    Ok(redirect("/schemas", &toast, &headers))
+}
+
+async fn load(office: &Office, q: String, form: MappingForm) -> Result<SchemasPage, WebError> {
+    let facets = office.store.facets().await?;
+    let (catalogue, book, now) = (office.schemas.catalogue(), office.schemas.mappings(), office.clock.now());
+    let found = catalogue.search(&q);
+    let hidden = found.len().saturating_sub(MOST_TYPES) as u64;
+    let folder = office.schemas.folder();
+    Ok(SchemasPage {
+        schemas: catalogue.standings().iter().map(|standing| SchemaRow::new(standing, &catalogue, now)).collect(),
+        folder_problems: folder.iter().flat_map(|folder| ProblemView::first(&folder.problems)).collect(),
+        folder,
+        refused: Vec::new(),
+        more_refused: 0,
+        name: String::new(),
+        found: number::plural(found.len() as u64, "type"),
+        hidden: if hidden > 0 { number::thousands(hidden) } else { String::new() },
+        types: found.into_iter().take(MOST_TYPES).map(|entry| TypeRow::new(entry, &catalogue)).collect(),
+        q,
+        mappings: book.all().iter().map(|standing| MappingRow::new(standing, &catalogue, now)).collect(),
+        form,
+        choices: catalogue.types().iter().take(MOST_CHOICES).map(|entry| entry.name.clone()).collect(),
+        queues: queue_names(&facets),
+        brokers: office.brokers.all().iter().map(|broker| broker.name.clone()).collect(),
+        shell: Shell::new(office, Page::Schemas, &facets),
+    })
+}
+
+impl TypeRow {
+    fn new(entry: &TypeEntry, catalogue: &Catalogue) -> Self {
+        let (package, last) = entry.name.rsplit_once('.').unwrap_or(("", &entry.name));
+        let standing = entry.schemas.first().and_then(|id| catalogue.standing(*id));
+        Self {
+            last: last.to_owned(),
+            package: package.to_owned(),
+            link: TypeLink::new(&entry.name),
+            schema: standing.map(|standing| text::one_line(&standing.record.name)).unwrap_or_default(),
+            disagrees: entry.disagrees,
+        }
+    }
+}
