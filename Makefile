@@ -21,6 +21,7 @@ demo: ## a small world of failing services and the office for them, on http://12
 test: setup ## runs every test; nothing is skipped. With RABBITMQ=4.0 or 4.3 on that version, as demo and bench too
 	DLO_TEST_REQUIRE=all cargo test --features crash-points
 
+# DLO_TEST_CORPUS names a folder with a large corpus, see README.md; without it guesses are measured on a small one.
 bench: ## runs the benchmarks
 	@tests/rig/setup.sh rabbitmq postgres
 	DLO_TEST_REQUIRE=all cargo bench --bench office

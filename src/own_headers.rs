@@ -8,6 +8,9 @@ use crate::domain::{
     letter::LetterId,
 };
 
+/// What all of their names begin with.
+pub const PREFIX: &str = "dlo-";
+
 /// Names the letter, for its whole life.
 pub const ID: &str = "dlo-id";
 /// How often it has failed so far in the queue that [`QUEUE`] names.

@@ -110,6 +110,7 @@
     r: () => act("r"),
     d: () => act("d"),
     h: () => act("h"),
+    e: () => one('.letter [data-key="e"]')?.click(),
     u: () => one('.toast [data-key="u"]')?.click(),
     "?": () => one("#help").showModal(),
     g: () => (went = Date.now()),

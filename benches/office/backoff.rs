@@ -66,14 +66,14 @@ async fn shovel(rabbit: &Rabbit) -> f64 {
     broker::shovel(&vhost_with_dead_letters(rabbit).await, DEAD_LETTERS, TARGET).await
 }
 
-/// Messages a second that go through the retrier, a wait of a millisecond and back.
+/// Messages a second that go through the retrier, a wait of 20 ms with the default jitter, and back.
 async fn rounds(rabbit: &Rabbit, ledger: &Ledger, via: Via) -> f64 {
     let vhost = vhost_with_dead_letters(rabbit).await;
     let policy = Policy {
         queues: Policy::EVERY_QUEUE.to_owned(),
         reason: None,
-        delays: Delays::Listed(vec![Duration::from_millis(1)]),
-        jitter: 0.0,
+        delays: Delays::Listed(vec![Duration::from_millis(20)]),
+        jitter: 0.1,
         via,
         keep_routing_key: false,
     };

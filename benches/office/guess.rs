@@ -12,6 +12,8 @@ use crate::{
 
 /// How many times faster than prototext a guess among many types is to be, in the median. Among few both are fast.
 const PROMISED: f64 = 10.0;
+/// How often each message is guessed.
+const RUNS: usize = 4;
 /// How many types the curve is measured at.
 const SIZES: [usize; 6] = [50, 200, 1_000, 2_500, 5_000, 10_000];
 
@@ -153,11 +155,14 @@ struct Table {
     outcomes: Vec<Outcome>,
 }
 
-/// The second of two runs: the first warms up.
+/// Each message at its fastest of several runs over all of them, so that what else the machine does is left out. A message
+/// never follows itself: caches hold what the others left there.
 fn measure(samples: &[&Sample], guess: impl Fn(&Sample) -> Outcome) -> Table {
-    let run = || samples.iter().map(|sample| guess(sample)).collect();
-    let _: Vec<Outcome> = run();
-    let mut outcomes: Vec<Outcome> = run();
+    let run = || samples.iter().map(|sample| guess(sample));
+    let mut outcomes: Vec<Outcome> = run().collect();
+    for _ in 1..RUNS {
+        outcomes.iter_mut().zip(run()).for_each(|(outcome, again)| outcome.took = outcome.took.min(again.took));
+    }
     outcomes.sort_by_key(|outcome| outcome.took);
     Table { outcomes }
 }

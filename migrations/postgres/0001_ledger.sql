@@ -44,13 +44,19 @@ CREATE TABLE letters (
     note TEXT,
     problem TEXT,
     handed_over_at BIGINT, -- when it became a person's matter; null while only automatic retries have dealt with it
-    retried_at BIGINT -- when it was sent back; null once it has failed again
+    settled_at BIGINT, -- when it was sent back or discarded; null while it is neither
+    edited_from UUID, -- the letter it is an edited copy of
+    replaced_by UUID, -- the edited copy that was made of it last
+    family UUID -- the first of the letters that are edits of one another; all but one of them at most are discarded
 );
 
 CREATE INDEX letters_by_facet ON letters (facet_id, received_at, id);
 CREATE INDEX letters_by_time ON letters (received_at, id);
 -- Those that have perhaps healed: sent back by a policy and not seen since.
-CREATE INDEX letters_healing ON letters (retried_at) WHERE handed_over_at IS NULL AND retried_at IS NOT NULL;
+CREATE INDEX letters_healing ON letters (settled_at) WHERE handed_over_at IS NULL AND settled_at IS NOT NULL;
+-- Those that people have dealt with, for the day on which they are forgotten.
+CREATE INDEX letters_settled ON letters (facet_id, settled_at) WHERE handed_over_at IS NOT NULL AND settled_at IS NOT NULL;
+CREATE INDEX letters_by_family ON letters (family) WHERE family IS NOT NULL;
 
 CREATE INDEX letters_unnamed ON letters (id) WHERE named_with IS NULL;
 CREATE INDEX letters_by_type ON letters (message_type, facet_id) WHERE message_type IS NOT NULL;

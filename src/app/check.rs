@@ -1,10 +1,12 @@
 //! `dlo check`: one line for each thing that has to be reached.
 
-use std::process::ExitCode;
+use std::{collections::BTreeSet, path::Path, process::ExitCode};
 
 use crate::{
     broker::ConsumingSession,
     config::{BrokerConfig, Config},
+    decode::schema::{Schema, SchemaProblem, unpack},
+    pipeline::schemas::collect,
     store::{Store, StoreError},
 };
 
@@ -19,6 +21,14 @@ pub async fn check(config: &Config) -> ExitCode {
     tell("database".to_owned(), database(config).await.map_err(|error| error.to_string()));
     for (name, broker) in &config.brokers {
         tell(format!("broker {name} ({})", broker.address()), reach(name, broker).await);
+    }
+    let folder = &config.schemas.folder;
+    if !folder.is_empty() {
+        let (holds, problem) = match schemas(Path::new(folder)) {
+            Ok(holds) => (format!(": {holds}"), Ok(())),
+            Err(why) => (String::new(), Err(why)),
+        };
+        tell(format!("schemas in {folder}{holds}"), problem);
     }
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
@@ -35,6 +45,23 @@ async fn database(config: &Config) -> Result<(), StoreError> {
 /// Nothing is declared by a mere check.
 async fn reach(name: &str, broker: &BrokerConfig) -> Result<(), String> {
     ConsumingSession::check(name, broker).await.map_err(|error| error.to_string())
+}
+
+/// How many schemas the folder holds, and how many types these describe.
+fn schemas(folder: &Path) -> Result<String, String> {
+    let first = |name: &str, problems: &[SchemaProblem]| match problems.first() {
+        Some(problem) => format!("{name}: {problem}"),
+        None => format!("{name} cannot be read"),
+    };
+    let (mut n_schemas, mut types) = (0_usize, BTreeSet::new());
+    for (name, files) in collect(folder)? {
+        let set = unpack(files).map_err(|problems| first(&name, &problems))?;
+        let schema = Schema::read(&name, &set).map_err(|problems| first(&name, &problems))?;
+        n_schemas += 1;
+        types.extend(schema.types().iter().cloned());
+    }
+    let (schemas, n_types) = (if n_schemas == 1 { "schema" } else { "schemas" }, types.len());
+    Ok(format!("{n_schemas} {schemas}, {n_types} {}", if n_types == 1 { "type" } else { "types" }))
 }
 
 #[expect(clippy::print_stdout, reason = "the answer of the command")]

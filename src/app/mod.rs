@@ -21,12 +21,12 @@ use crate::{
     metrics::Metrics,
     pipeline::{
         delay_queues::DelayQueues,
-        healing::Healing,
         intake::{Door, Intake},
         naming::Naming,
         news::{News, watch_ledger},
         policies::Policies,
         reader::Reader,
+        retention::Retention,
         scheduler::{Bell, Scheduler},
         schemas::{Folder, Schemas},
         triage::Triage,
@@ -116,9 +116,9 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
         lifecycle.spawn("naming", naming.run(lifecycle.stopping()));
     }
     if roles.has(Role::Retry) {
-        let healing =
-            Healing { store: Arc::clone(&office.store), clock: office.clock.clone(), keep: config.retention.healed };
-        lifecycle.spawn("healing", healing.run(lifecycle.stopping()));
+        let retention =
+            Retention { store: Arc::clone(&office.store), clock: office.clock.clone(), keep: config.retention };
+        lifecycle.spawn("retention", retention.run(lifecycle.stopping()));
     }
     if let Some(listener) = listener {
         let watch = watch_ledger(Arc::clone(&office.store), office.news.clone(), lifecycle.stopping());
@@ -213,7 +213,6 @@ fn start_web(
     let settings = WebSettings {
         listen,
         public_url: config.web.public_url.clone(),
-        decode_max_bytes: config.decode.max_bytes,
         dead_letter_exchange: config
             .brokers
             .values()

@@ -122,36 +122,10 @@ words! {
     }
 }
 
-/// `[retention]`
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct RetentionConfig {
-    #[serde(deserialize_with = "duration")]
-    pub retried: Duration,
-    #[serde(deserialize_with = "duration")]
-    pub discarded: Duration,
-    /// How long a message that was sent back by a policy, and has not failed since, can still be looked at; if it
-    /// fails later, its letter begins anew. This one is in effect.
-    #[serde(deserialize_with = "duration")]
-    pub healed: Duration,
-}
-
-impl Default for RetentionConfig {
-    fn default() -> Self {
-        let month = Duration::from_secs(30 * 24 * 60 * 60);
-        Self { retried: month, discarded: month, healed: Duration::from_secs(60 * 60) }
-    }
-}
-
 impl Config {
     /// Sections that were set and that this version does not act upon.
     pub fn not_in_effect(&self) -> Vec<&'static str> {
-        let RetentionConfig { healed, .. } = RetentionConfig::default();
-        let set = [
-            ("notify", self.notify != NotifyConfig::default()),
-            ("watch", self.watch != WatchConfig::default()),
-            ("retention", RetentionConfig { healed, ..self.retention } != RetentionConfig::default()),
-        ];
+        let set = [("notify", self.notify != NotifyConfig::default()), ("watch", self.watch != WatchConfig::default())];
         set.into_iter().filter(|(_, set)| *set).map(|(section, _)| section).collect()
     }
 }

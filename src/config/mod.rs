@@ -15,11 +15,12 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 pub use brokers::{BrokerConfig, QueueType};
-pub use later::{AuthMode, NotifyConfig, RetentionConfig, WatchConfig};
+pub use later::{AuthMode, NotifyConfig, WatchConfig};
 pub use load::{ConfigError, load};
 pub use retry::RetryConfig;
 pub use sections::{
-    DatabaseConfig, DecodeConfig, EasynetqConfig, IntakeConfig, LogConfig, LogFormat, SchemasConfig, WebConfig,
+    DatabaseConfig, DecodeConfig, EasynetqConfig, IntakeConfig, LogConfig, LogFormat, RetentionConfig, SchemasConfig,
+    WebConfig,
 };
 
 /// The whole configuration.

@@ -1,4 +1,4 @@
-//! The small sections: database, web, intake, decode, easynetq, schemas, log.
+//! The small sections: database, web, intake, decode, easynetq, schemas, log, retention.
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
@@ -150,6 +150,29 @@ fn batch_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Er
     match i64::deserialize(deserializer)? {
         n @ 1..=10_000 => usize::try_from(n).map_err(D::Error::custom),
         n => Err(D::Error::custom(format!("{n} is out of range; it takes 1 to 10000"))),
+    }
+}
+
+/// `[retention]`
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RetentionConfig {
+    /// How long a letter stays that a person has sent back and that has not failed since.
+    #[serde(deserialize_with = "duration")]
+    pub retried: Duration,
+    /// How long a letter stays that was discarded.
+    #[serde(deserialize_with = "duration")]
+    pub discarded: Duration,
+    /// How long a message that was sent back by a policy, and has not failed since, can still be looked at; if it
+    /// fails later, its letter begins anew.
+    #[serde(deserialize_with = "duration")]
+    pub healed: Duration,
+}
+
+impl Default for RetentionConfig {
+    fn default() -> Self {
+        let month = Duration::from_secs(30 * 24 * 60 * 60);
+        Self { retried: month, discarded: month, healed: Duration::from_secs(60 * 60) }
     }
 }
 

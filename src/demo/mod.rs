@@ -2,10 +2,13 @@
 //!
 //! Three services of ours fail in the typical ways: one cannot process some orders, and says so as this or that
 //! framework does or only rejects them, one is too slow for the time
-//! its messages have, one has a queue that is too small. Some of what is sent back to the first heals.
+//! its messages have, one has a queue that is too small. Some of what is sent back to the first heals. The schema of
+//! what they send lies in a folder, where the office finds it.
 
+mod events;
 mod services;
 mod styles;
+mod types;
 mod world;
 
 use std::{process::ExitCode, time::Duration};
@@ -22,6 +25,9 @@ pub async fn run(mut config: Config) -> anyhow::Result<ExitCode> {
     std::fs::create_dir_all(&directory)?;
     config.database.url = Secret::new(format!("sqlite://{}", directory.join("ledger.db").display()));
     config.database.auto_migrate = true;
+    let schemas = directory.join("acme");
+    types::Types::publish(&schemas)?;
+    config.schemas.folder = schemas.display().to_string();
     if config.retry == RetryConfig::default() {
         config.retry = retries();
     }

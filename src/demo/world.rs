@@ -7,7 +7,7 @@ use lapin::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::services;
+use super::{services, types::Types};
 use crate::{
     broker::{self, reconnect::Backoff},
     config::BrokerConfig,
@@ -54,12 +54,13 @@ async fn live(
 }
 
 async fn serve(connection: &Connection, dead_letter_exchange: &str) -> anyhow::Result<()> {
+    let types = Types::compile()?;
     let publisher = connection.create_channel().await?;
     let billing = connection.create_channel().await?;
     let thumbnails = connection.create_channel().await?;
     tokio::try_join!(
-        services::produce(&publisher),
-        services::billing(&billing, dead_letter_exchange),
+        services::produce(&publisher, &types),
+        services::billing(&billing, &types, dead_letter_exchange),
         services::thumbnails(&thumbnails)
     )?;
     Ok(())

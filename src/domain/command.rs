@@ -9,7 +9,8 @@ use super::{
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Send it back after `delay`, to `queue` or, where that is `None`, to the queue it failed in.
+    /// Send it back after `delay`, to `queue` or, where that is `None`, to where its retry goes that waits already; and
+    /// without any, to the queue it failed in.
     Retry {
         delay: Duration,
         queue: Option<String>,
@@ -62,6 +63,14 @@ pub enum Refusal {
     InFlight,
     /// A retry would do harm.
     Dangerous(Danger),
+    /// Another edit of the same message stands, so that this one may not go out too.
+    Replaced {
+        by: LetterId,
+    },
+    /// An earlier try was cut short: an edited copy might be the second to arrive.
+    PerhapsSent,
+    /// The edit cannot be made: a clause that says why.
+    Unfit(String),
 }
 
 impl fmt::Display for Refusal {
@@ -74,6 +83,14 @@ impl fmt::Display for Refusal {
             }
             Self::InFlight => f.write_str("it is being sent back at this very moment"),
             Self::Dangerous(danger) => f.write_str(danger.clause()),
+            Self::Replaced { by } => {
+                write!(f, "letter {by} stands in its place, edited, and never are both sent; discard that one first")
+            }
+            Self::PerhapsSent => f.write_str(
+                "an earlier try to send it back was cut short and may have arrived; wait for its retry, or cancel it \
+                 first",
+            ),
+            Self::Unfit(why) => f.write_str(why),
         }
     }
 }

@@ -95,6 +95,16 @@ impl FieldTable {
         self.0.push((name.to_owned(), value));
     }
 
+    /// Sets `name` where it stands or, where it is new, before the first name that is greater: in a table that is in
+    /// order by its names it leaves that order.
+    pub fn put(&mut self, name: &str, value: FieldValue) {
+        let stands = self.0.iter().position(|(key, _)| key == name);
+        let place = stands.or_else(|| self.0.iter().position(|(key, _)| key.as_str() > name)).unwrap_or(self.0.len());
+        // None of that name stands before this place, so it stays the same.
+        self.remove_where(|key| key == name);
+        self.0.insert(place, (name.to_owned(), value));
+    }
+
     /// Gives `name` another value where it stands, if it does.
     pub fn replace(&mut self, name: &str, value: FieldValue) {
         if let Some((_, old)) = self.0.iter_mut().find(|(key, _)| key == name) {
@@ -131,5 +141,25 @@ impl IntoIterator for FieldTable {
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn puts_a_value_where_it_belongs() {
+        let check = |before: &[&str], name: &str, after: &[&str]| {
+            let mut table: FieldTable = before.iter().map(|name| ((*name).to_owned(), FieldValue::Void)).collect();
+            table.put(name, FieldValue::string("new"));
+            let names: Vec<&str> = table.iter().map(|(name, _)| name).collect();
+            assert_eq!((names.as_slice(), table.get_str(name)), (after, Some("new")), "{before:?}");
+        };
+        check(&[], "b", &["b"]);
+        check(&["a", "c"], "b", &["a", "b", "c"]);
+        check(&["a", "b", "c"], "b", &["a", "b", "c"]);
+        check(&["c", "b", "a", "b"], "b", &["c", "b", "a"]);
+        check(&["a"], "b", &["a", "b"]);
     }
 }

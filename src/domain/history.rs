@@ -18,9 +18,13 @@ words! {
         Discarded = "discarded",
         /// A discard undone, or a scheduled retry cancelled.
         Reopened = "reopened",
+        /// It has an edited copy in its place, or is that copy.
+        Edited = "edited",
         ImportanceSet = "importance_set",
         NoteSet = "note_set",
         TypeSet = "type_set",
+        /// Somebody has looked at values that are hidden.
+        Revealed = "revealed",
     }
 }
 

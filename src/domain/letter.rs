@@ -108,6 +108,10 @@ pub struct LetterSummary {
     pub problem: Option<String>,
     /// Why it must not be retried, when it must not.
     pub danger: Option<Danger>,
+    /// The letter it is an edited copy of.
+    pub edited_from: Option<LetterId>,
+    /// The edited copy that was made of it last.
+    pub replaced_by: Option<LetterId>,
 }
 
 impl LetterSummary {

@@ -11,6 +11,7 @@ pub mod broker;
 pub mod command;
 pub mod danger;
 pub mod death;
+pub mod edit;
 pub mod error_report;
 pub mod field;
 pub mod filter;

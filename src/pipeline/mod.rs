@@ -4,13 +4,15 @@
 //! "lost". This floor knows the ledger and the brokers; it knows no HTTP.
 
 pub mod delay_queues;
-pub mod healing;
+mod edits;
 mod ids;
+pub mod inquiry;
 pub mod intake;
 pub mod naming;
 pub mod news;
 pub mod policies;
 pub mod reader;
+pub mod retention;
 pub mod scheduler;
 pub mod schemas;
 pub mod triage;

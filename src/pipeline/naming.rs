@@ -29,7 +29,7 @@ const EVERY: Duration = Duration::from_millis(500);
 /// Letters that are read before any of them is written.
 const AT_ONCE: u32 = 100;
 /// What the job of naming all letters anew is called.
-const ACTION: &str = "name types";
+pub const ACTION: &str = "name types";
 
 /// Names letters.
 pub struct Naming {

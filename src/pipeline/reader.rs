@@ -4,19 +4,20 @@ use std::sync::Arc;
 
 use tokio::{sync::Mutex, task::spawn_blocking};
 
-use super::schemas::Schemas;
+use super::{
+    inquiry::{Inquiry, Subject},
+    schemas::Schemas,
+};
 use crate::{
     config::DecodeConfig,
     decode::{
         reading::{EditProblem, Library, Named, Question, Reading},
-        unwrap::{Original, Wish, original},
+        unwrap::Wish,
     },
     domain::{
         letter::{Letter, TypeSource},
         mapping::Route,
-        message::Message,
     },
-    failure,
 };
 
 /// How often people have said of a message on some address that it is of which type.
@@ -57,6 +58,16 @@ impl Reader {
         off_the_runtime(move || reader.ask(&letter, &confirmed, &wish, |question| library.read(question, reveal))).await
     }
 
+    /// Reads a message that is no letter.
+    pub async fn look(&self, inquiry: Inquiry) -> Reading {
+        let (library, reader) = (self.library().await, self.clone());
+        off_the_runtime(move || {
+            let (subject, mappings) = (inquiry.subject(), reader.schemas.mappings());
+            subject.ask(&reader.config.type_headers, &mappings, |question| library.read(question, false))
+        })
+        .await
+    }
+
     /// The body of a letter whose payload says what `text` says: what [`read`](Self::read) showed, edited.
     ///
     /// # Errors
@@ -88,35 +99,16 @@ impl Reader {
         wish: &Wish,
         answer: impl FnOnce(&Question<'_>) -> T,
     ) -> T {
-        let (summary, message) = (&letter.summary, &letter.message);
-        let inside = original(&message.body, &message.headers);
-        let (properties, headers) = match &inside {
-            Some(Original { properties, headers, .. }) => (properties, headers),
-            None => (&message.properties, &message.headers),
+        let summary = &letter.summary;
+        let by_hand = summary.message_type.as_deref().filter(|_| summary.type_source == Some(TypeSource::Manual));
+        let route = Route {
+            broker: &summary.broker,
+            queue: summary.queue.as_deref(),
+            exchange: &summary.exchange,
+            routing_key: &summary.routing_key,
         };
-        let (queue, mappings) = (summary.queue.as_deref(), self.schemas.mappings());
-        let route =
-            Route { broker: &summary.broker, queue, exchange: &summary.exchange, routing_key: &summary.routing_key };
-        let address: Vec<&str> = queue.into_iter().chain([&*summary.exchange, &*summary.routing_key]).collect();
-        let confirmed: Vec<(&str, u64)> = confirmed.iter().map(|(name, times)| (name.as_str(), *times)).collect();
-        let told = self.told(message);
-        answer(&Question {
-            body: &message.body,
-            properties,
-            headers,
-            address: &address,
-            by_hand: summary.message_type.as_deref().filter(|_| summary.type_source == Some(TypeSource::Manual)),
-            told: told.as_deref(),
-            mapped: mappings.find(&route).map(|standing| standing.mapping.message_type.as_str()),
-            confirmed: &confirmed,
-            wish,
-        })
-    }
-
-    /// The type that a message names: in a header that the configuration knows, else as its framework does.
-    fn told(&self, message: &Message) -> Option<String> {
-        let configured = self.config.type_headers.iter().find_map(|name| message.headers.get_str(name));
-        configured.map(str::to_owned).or_else(|| failure::read(message).failure.message_type)
+        let subject = Subject { message: &letter.message, route, by_hand, confirmed, wish };
+        subject.ask(&self.config.type_headers, &self.schemas.mappings(), answer)
     }
 }
 

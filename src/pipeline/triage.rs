@@ -1,24 +1,25 @@
 //! The one door for what people do with letters.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{ids, news::News, scheduler::Bell};
+use super::{edits, ids, news::News, scheduler::Bell};
 use crate::{
     clock::Clock,
     domain::{
         actor::Actor,
-        command::{Command, CommandReport},
+        command::{Command, CommandReport, Refusal},
         danger::Danger,
+        edit::Edit,
         filter::LetterFilter,
         inner_body::InnerBodies,
         job::Job,
         letter::{LetterId, LetterSummary},
         time::Timestamp,
     },
-    store::{Order, Store, StoreError},
+    store::{EditOrder, Order, Store, StoreError},
 };
 
 /// Letters of a large order that are moved in one transaction, so that nobody waits long for the ledger.
@@ -89,6 +90,47 @@ impl Triage {
         self.store.add_job(&job, by, begun).await?;
         log(command, by, job.done, job.failed);
         Ok(job)
+    }
+
+    /// Sends back an edited copy of a letter and sets the letter itself aside, so that never both are sent. The answer is
+    /// the copy's id, or why there is none.
+    ///
+    /// The copy is a letter of its own, which has failed as often as the other and takes over all that was set by hand.
+    /// To undo it, discard the copy and reopen the original.
+    pub async fn retry_edited(
+        &self,
+        id: LetterId,
+        edit: &Edit,
+        delay: Duration,
+        queue: Option<&str>,
+        by: &Actor,
+    ) -> Result<Result<LetterId, Refusal>, StoreError> {
+        let at = self.clock.now();
+        let copy = ids::letter(at);
+        let order = EditOrder {
+            letter: id,
+            copy,
+            delay,
+            queue,
+            edit: &|original| edits::apply(edit, original, copy, &self.bodies),
+            summary: &edit.summary(),
+            by,
+            at,
+        };
+        let edited = self.store.retry_edited(&order).await?;
+        if edited.is_ok() {
+            tracing::info!(letter = %id, copy = %copy, by = %by, "a person edited a letter");
+            self.news.changed(2);
+            self.bell.ring();
+        }
+        Ok(edited)
+    }
+
+    /// Writes down that somebody sees what is hidden in a letter, before it is shown; says whether there is such a letter.
+    pub async fn reveal(&self, id: LetterId, by: &Actor) -> Result<bool, StoreError> {
+        let is_there = self.store.reveal(id, by, self.clock.now()).await?;
+        tracing::info!(letter = %id, by = %by, "a person looks at hidden values");
+        Ok(is_there)
     }
 
     fn order<'a>(&'a self, ids: &'a [LetterId], command: &'a Command, by: &'a Actor, at: Timestamp) -> Order<'a> {

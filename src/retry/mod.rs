@@ -9,4 +9,4 @@ mod outgoing;
 
 pub use limits::check;
 pub use obituary::obituary;
-pub use outgoing::outgoing;
+pub use outgoing::{outgoing, takes_over};

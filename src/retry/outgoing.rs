@@ -48,11 +48,18 @@ pub fn outgoing(id: LetterId, message: Message, failed_queue: Option<&str>, targ
     outgoing
 }
 
+/// Whether a header of this name never goes out as it stands: a retry takes it off, or writes it itself.
+pub fn takes_over(name: &str) -> bool {
+    is_stripped(name) || name.starts_with(own_headers::PREFIX)
+}
+
 /// Unknown `x-*` headers stay: they may be an application's.
 fn strip(headers: &mut FieldTable) {
-    headers.remove_where(|name| {
-        STRIPPED.contains(&name) || STRIPPED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-    });
+    headers.remove_where(is_stripped);
+}
+
+fn is_stripped(name: &str) -> bool {
+    STRIPPED.contains(&name) || STRIPPED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 #[cfg(test)]

@@ -27,6 +27,8 @@ pub(super) struct Failed<'a> {
     pub(super) delay: Option<Duration>,
     /// Its next retry stands already: another copy of the message is back.
     pub(super) is_scheduled: bool,
+    /// An edited copy of it stands in its place.
+    pub(super) is_replaced: bool,
 }
 
 impl<'a> Failed<'a> {
@@ -36,7 +38,7 @@ impl<'a> Failed<'a> {
             Some(Verdict::Retry { delay }) => Some(delay),
             Some(Verdict::Exhausted) | None => None,
         };
-        Self { letter, arrival, failures, delay, is_scheduled: false }
+        Self { letter, arrival, failures, delay, is_scheduled: false, is_replaced: false }
     }
 
     pub(super) const fn waits(&self) -> bool {
@@ -44,7 +46,13 @@ impl<'a> Failed<'a> {
     }
 
     pub(super) const fn status(&self) -> Status {
-        if self.waits() { Status::Scheduled } else { Status::Open }
+        if self.is_replaced {
+            Status::Discarded
+        } else if self.waits() {
+            Status::Scheduled
+        } else {
+            Status::Open
+        }
     }
 
     fn queue(&self) -> &'a str {

@@ -1,6 +1,6 @@
 //! Carrying out what a person decided.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use sqlx::QueryBuilder;
 use uuid::Uuid;
@@ -65,8 +65,9 @@ async fn carry_out(tx: &mut Tx, scope: &mut FacetScope<'_>, order: &Order<'_>) -
     let standings = standing::lock(tx, order.ids).await?;
     let mut accepted = Vec::new();
     let mut seen = HashSet::new();
+    let mut revived = HashMap::new();
     for id in order.ids.iter().filter(|id| seen.insert(**id)) {
-        match standings.get(id).ok_or(Refusal::NotFound).and_then(|standing| accept(standing, order)) {
+        match standings.get(id).ok_or(Refusal::NotFound).and_then(|standing| accept(standing, order, &mut revived)) {
             Ok(standing) => accepted.push(standing),
             Err(refusal) => report.refused.push((*id, refusal)),
         }
@@ -77,7 +78,12 @@ async fn carry_out(tx: &mut Tx, scope: &mut FacetScope<'_>, order: &Order<'_>) -
     Ok(report)
 }
 
-fn accept<'a>(standing: &'a Standing, order: &Order<'_>) -> Result<&'a Standing, Refusal> {
+/// `revived` are families of which this order has reopened one already, with that one.
+fn accept<'a>(
+    standing: &'a Standing,
+    order: &Order<'_>,
+    revived: &mut HashMap<LetterId, LetterId>,
+) -> Result<&'a Standing, Refusal> {
     let status = standing.key.status;
     if !order.command.allowed_in().contains(&status) {
         return Err(Refusal::WrongStatus { command: order.command.name(), status });
@@ -86,11 +92,17 @@ fn accept<'a>(standing: &'a Standing, order: &Order<'_>) -> Result<&'a Standing,
     if moves && standing.claimed_until.is_some_and(|until| until > order.at) {
         return Err(Refusal::InFlight);
     }
+    if matches!(order.command, Command::Retry { .. } | Command::Reopen) {
+        let first = |family| *revived.entry(family).or_insert(standing.id);
+        if let Some(by) = standing.rival.or_else(|| standing.family.map(first).filter(|one| *one != standing.id)) {
+            return Err(Refusal::Replaced { by });
+        }
+    }
     let Command::Retry { queue, .. } = order.command else { return Ok(standing) };
     let danger = standing.danger.filter(|danger| !danger.is_settled(&standing.key.queue, order.bodies));
     match danger {
         Some(danger) => Err(Refusal::Dangerous(danger)),
-        None if queue.is_none() && standing.key.queue.is_empty() => Err(Refusal::QueueUnknown),
+        None if standing.target(queue.as_deref()).is_none() => Err(Refusal::QueueUnknown),
         None => Ok(standing),
     }
 }
@@ -107,23 +119,23 @@ async fn apply(
         Command::Retry { delay, queue } => {
             schedule(tx, accepted, order, order.at.plus(*delay), queue.as_deref()).await?;
             set(tx, &ids, "problem", None).await?;
-            standing::change_facets(tx, scope, accepted, to_status(Status::Scheduled)).await?;
+            standing::change_facets(tx, scope, accepted, order.at, to_status(Status::Scheduled)).await?;
         }
         Command::Discard { note } => {
             if let Some(note) = note {
                 set(tx, &ids, "note", Some(note)).await?;
             }
             unschedule(tx, &ids).await?;
-            standing::change_facets(tx, scope, accepted, to_status(Status::Discarded)).await?;
+            standing::change_facets(tx, scope, accepted, order.at, to_status(Status::Discarded)).await?;
         }
         Command::Reopen => {
             unschedule(tx, &ids).await?;
-            standing::change_facets(tx, scope, accepted, to_status(Status::Open)).await?;
+            standing::change_facets(tx, scope, accepted, order.at, to_status(Status::Open)).await?;
         }
         Command::SetImportance(importance) => {
             set(tx, &ids, "importance_by", Some("manual")).await?;
             let change = |_: &Standing, key: &mut FacetKey| key.importance = *importance;
-            standing::change_facets(tx, scope, accepted, change).await?;
+            standing::change_facets(tx, scope, accepted, order.at, change).await?;
         }
         Command::SetNote(note) => set(tx, &ids, "note", Some(note.as_str()).filter(|note| !note.is_empty())).await?,
         Command::SetType(message_type) => {
@@ -147,7 +159,7 @@ async fn schedule(
         letter: standing.id,
         broker: standing.key.broker.clone(),
         due_at,
-        queue: queue.unwrap_or(&standing.key.queue).to_owned(),
+        queue: standing.target(queue).unwrap_or_default().to_owned(),
         by: order.by.as_str().to_owned(),
     };
     schedule::schedule(tx, &standings.iter().map(retry).collect::<Vec<_>>()).await
@@ -205,10 +217,14 @@ async fn write_history(tx: &mut Tx, accepted: &[&Standing], order: &Order<'_>) -
 fn describe(command: &Command, standing: &Standing) -> (Event, String) {
     match command {
         Command::Retry { delay, queue } => {
-            let queue = queue.as_deref().unwrap_or(&standing.key.queue);
+            let queue = standing.target(queue.as_deref()).unwrap_or_default();
             (Event::RetryScheduled, format!("to {queue}, {}", schedule::in_time(*delay)))
         }
         Command::Discard { note } => (Event::Discarded, note.clone().unwrap_or_default()),
+        Command::Reopen if standing.key.status == Status::Scheduled && !standing.waits => {
+            let detail = "the scheduled retry was cancelled; an earlier try was cut short, so it may have arrived";
+            (Event::Reopened, detail.to_owned())
+        }
         Command::Reopen if standing.key.status == Status::Scheduled => {
             (Event::Reopened, "the scheduled retry was cancelled".to_owned())
         }

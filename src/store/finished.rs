@@ -41,7 +41,7 @@ impl Store {
         write_history(&mut tx, outcomes, now).await?;
         note_problems(&mut tx, &problems, &standings, now).await?;
         unschedule(&mut tx, &ended_ids).await?;
-        standing::send_back(&mut tx, &mut scope, &ended, now, |standing, key| {
+        standing::change_facets(&mut tx, &mut scope, &ended, now, |standing, key| {
             key.status = if problems.contains_key(&standing.id) { Status::Open } else { Status::Retried };
         })
         .await?;

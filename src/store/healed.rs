@@ -16,8 +16,8 @@ use crate::domain::{
 };
 
 const HEALED: Sql = Sql {
-    sqlite: "SELECT id FROM letters WHERE handed_over_at IS NULL AND retried_at < $1 ORDER BY retried_at LIMIT $2",
-    postgres: "SELECT id FROM letters WHERE handed_over_at IS NULL AND retried_at < $1 ORDER BY retried_at LIMIT $2
+    sqlite: "SELECT id FROM letters WHERE handed_over_at IS NULL AND settled_at < $1 ORDER BY settled_at LIMIT $2",
+    postgres: "SELECT id FROM letters WHERE handed_over_at IS NULL AND settled_at < $1 ORDER BY settled_at LIMIT $2
         FOR UPDATE SKIP LOCKED",
 };
 
@@ -47,7 +47,8 @@ impl Store {
     }
 }
 
-async fn remove(tx: &mut Tx, ids: &[LetterId]) -> Result<(), StoreError> {
+/// Removes letters with all that is kept of them, but for their counts and retries.
+pub(super) async fn remove(tx: &mut Tx, ids: &[LetterId]) -> Result<(), StoreError> {
     const DELETE: [&str; 3] = [
         "DELETE FROM letters WHERE id IN ",
         "DELETE FROM contents WHERE letter_id IN ",

@@ -69,6 +69,23 @@ pub(super) async fn append_in_order(tx: &mut Tx, entries: &[NewEntry<'_>]) -> Re
 }
 
 impl Store {
+    /// Writes down that somebody sees what is hidden in a letter; says whether there is such a letter.
+    pub async fn reveal(&self, id: LetterId, by: &Actor, at: Timestamp) -> Result<bool, StoreError> {
+        const REVEALED: &str = "INSERT INTO history (letter_id, at, event, actor, detail)
+            SELECT id, $1, $2, $3, '' FROM letters WHERE id = $4";
+        let mut tx = self.db.begin().await?;
+        let written = on!(&mut tx, |tx| sqlx::query(REVEALED)
+            .bind(at.as_micros())
+            .bind(Event::Revealed.as_str())
+            .bind(by.as_str())
+            .bind(id.as_uuid())
+            .execute(&mut **tx)
+            .await?
+            .rows_affected());
+        tx.commit().await?;
+        Ok(written > 0)
+    }
+
     /// What happened to a letter, oldest first.
     ///
     /// That it came in is not written for each letter, it follows from the letter itself.

@@ -18,6 +18,15 @@ impl Store {
         row.map(Job::try_from).transpose()
     }
 
+    /// The job of this name that began last.
+    pub async fn latest_job(&self, action: &str) -> Result<Option<Job>, StoreError> {
+        const SELECT: &str = "SELECT id, action, state, total, done, failed, errors FROM jobs WHERE action = $1
+            ORDER BY created_at DESC, id DESC LIMIT 1";
+        let row: Option<JobRow> =
+            on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(action).fetch_optional(pool).await?);
+        row.map(Job::try_from).transpose()
+    }
+
     /// Writes down how far a job is.
     pub async fn update_job(&self, job: &Job) -> Result<(), StoreError> {
         const UPDATE: &str =

@@ -5,16 +5,14 @@ use std::collections::{
     btree_map::Entry::{Occupied, Vacant},
 };
 
-use sqlx::QueryBuilder;
-
 use super::{
     StoreError,
     backoff::Failed,
     columns::{self, Column},
-    db::{Tx, on},
+    contents::contents,
+    db::Tx,
     facets::{FacetId, FacetKey, FacetScope},
     history::{self, NewEntry},
-    id_list::push_ids,
     record::{Arrival, IntakeBatch, facet},
     rows::{ContentsRow, bigint, remarks_to_string},
     schedule::unschedule,
@@ -22,7 +20,14 @@ use super::{
     tally::Tally,
 };
 use crate::{
-    domain::{actor::Actor, danger::Danger, death::Death, history::Event, letter::LetterId, time::Timestamp},
+    domain::{
+        actor::Actor,
+        danger::Danger,
+        death::Death,
+        history::Event,
+        letter::{LetterId, Status},
+        time::Timestamp,
+    },
     typed_json, xdeath,
 };
 
@@ -76,32 +81,22 @@ impl Returning {
     }
 }
 
-async fn contents(tx: &mut Tx, ids: &[LetterId]) -> Result<HashMap<LetterId, ContentsRow>, StoreError> {
-    const SELECT: &str = "SELECT letter_id, exchange, routing_key, properties, headers, earlier_deaths, remarks,
-        body FROM contents WHERE letter_id IN ";
-    let mut contents = HashMap::with_capacity(ids.len());
-    for chunk in ids.chunks(CHUNK) {
-        let rows: Vec<ContentsRow> = on!(&mut *tx, |tx| {
-            let mut query = QueryBuilder::new(SELECT);
-            push_ids(&mut query, chunk);
-            query.build_query_as().fetch_all(&mut **tx).await?
-        });
-        contents.extend(rows.into_iter().map(|row| (LetterId::from_uuid(row.letter_id), row)));
-    }
-    Ok(contents)
-}
-
 /// Letters that are open again, each once, with a line of history for each time it came back.
 #[derive(Default)]
 pub(super) struct Reopened<'a> {
     letters: BTreeMap<LetterId, Letter<'a>>,
     history: Vec<NewEntry<'a>>,
+    /// Families of which one was discarded like all others and is back now.
+    revived: HashSet<LetterId>,
 }
 
 impl<'a> Reopened<'a> {
     fn add(&mut self, was: &'a Standing, contents: &ContentsRow, arrival: &'a Arrival) -> Result<(), StoreError> {
         let letter = match self.letters.entry(was.id) {
-            Vacant(place) => place.insert(Letter::back(was, contents, arrival)?),
+            Vacant(place) => {
+                let is_replaced = was.rival.is_some() || !revives(was, &mut self.revived);
+                place.insert(Letter::back(was, contents, arrival, is_replaced)?)
+            }
             Occupied(place) => {
                 let letter = place.into_mut();
                 letter.back_again(arrival);
@@ -113,7 +108,7 @@ impl<'a> Reopened<'a> {
             at: arrival.received_at,
             event: Event::CameBack,
             by: Actor::OFFICE,
-            detail: format!("failed again, attempt {}", letter.attempts),
+            detail: format!("failed again, attempt {}{}", letter.attempts, letter.remark()),
         });
         Ok(())
     }
@@ -162,13 +157,20 @@ struct Letter<'a> {
     earlier_deaths: Vec<Death>,
     /// Its framework has wrapped it anew.
     is_wrapped_anew: bool,
+    /// It was sent before it was edited, and another edit of it stands: this one is not sent again.
+    is_replaced: bool,
 }
 
 impl<'a> Letter<'a> {
-    fn back(was: &'a Standing, contents: &ContentsRow, arrival: &'a Arrival) -> Result<Self, StoreError> {
+    fn back(
+        was: &'a Standing,
+        contents: &ContentsRow,
+        arrival: &'a Arrival,
+        is_replaced: bool,
+    ) -> Result<Self, StoreError> {
         let attempts = next_attempt(was.attempts, arrival);
         let is_wrapped_anew = contents.body != arrival.message.body;
-        Ok(Self { was, last: arrival, attempts, earlier_deaths: contents.deaths()?, is_wrapped_anew })
+        Ok(Self { was, last: arrival, attempts, earlier_deaths: contents.deaths()?, is_wrapped_anew, is_replaced })
     }
 
     /// Another copy of it stands further down in the batch.
@@ -183,7 +185,19 @@ impl<'a> Letter<'a> {
     /// Where another copy of it is back while it is already settled when it is sent again, that stands.
     fn failed(&self) -> Failed<'a> {
         let failed = Failed::new(self.was.id, self.last, self.attempts);
-        Failed { is_scheduled: self.was.waits, ..failed }
+        match self.is_replaced {
+            true => Failed { delay: None, is_replaced: true, ..failed },
+            false => Failed { is_scheduled: self.was.waits, ..failed },
+        }
+    }
+
+    const fn remark(&self) -> &'static str {
+        if self.is_replaced { "; it stays set aside, since it was edited and another edit stands" } else { "" }
+    }
+
+    /// What is set aside for good stays so, from now on.
+    fn settled_at(&self) -> Option<Timestamp> {
+        self.is_replaced.then_some(self.last.received_at)
     }
 
     fn facet(&self) -> FacetKey {
@@ -195,16 +209,21 @@ impl<'a> Letter<'a> {
     }
 }
 
+/// Whether a letter may be open again beside the other edits of it, none of which stands: only the first that comes back.
+fn revives(was: &Standing, revived: &mut HashSet<LetterId>) -> bool {
+    was.key.status != Status::Discarded || was.family.is_none_or(|family| revived.insert(family))
+}
+
 fn next_attempt(attempts: u64, arrival: &Arrival) -> u64 {
     arrival.failure.attempts.max(attempts.saturating_add(1))
 }
 
 async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Result<(), StoreError> {
     const UPDATE: [&str; 2] = [
-        "WITH back (id, facet_id, at, last_failed_at, attempts, size, handed_over_at, error_type, error_message,
-            message_type, danger) AS (",
+        "WITH back (id, facet_id, at, last_failed_at, attempts, size, handed_over_at, settled_at, error_type,
+            error_message, message_type, danger) AS (",
         ") UPDATE letters SET facet_id = back.facet_id, received_at = back.at, last_failed_at = back.last_failed_at,
-            attempts = back.attempts, size = back.size, problem = NULL, retried_at = NULL,
+            attempts = back.attempts, size = back.size, problem = NULL, settled_at = back.settled_at,
             handed_over_at = coalesce(letters.handed_over_at, back.handed_over_at),
             error_type = back.error_type, error_message = back.error_message, danger = back.danger,
             message_type = CASE WHEN coalesce(letters.type_source, 'header') = 'header'
@@ -221,6 +240,7 @@ async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Resu
         Column::numbers(letters, |(_, letter)| bigint(letter.attempts)),
         Column::numbers(letters, |(_, letter)| bigint(letter.last.message.body.len() as u64)),
         Column::numbers(letters, |(_, letter)| letter.handed_over_at().map(Timestamp::as_micros)),
+        Column::numbers(letters, |(_, letter)| letter.settled_at().map(Timestamp::as_micros)),
         Column::perhaps_texts(letters, |(_, letter)| letter.last.error_type()),
         Column::perhaps_texts(letters, |(_, letter)| letter.last.error_message()),
         Column::perhaps_texts(letters, |(_, letter)| letter.last.failure.message_type.as_deref()),

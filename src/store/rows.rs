@@ -23,7 +23,8 @@ use crate::{
 /// The columns of [`SummaryRow`], from letters `l`, facets `f` and retries `r`.
 pub(super) const SUMMARY_COLUMNS: &str = "l.id, f.broker, f.queue, l.exchange, l.routing_key, f.reason, l.attempts,
     l.first_failed_at, l.last_failed_at, l.received_at, r.due_at AS retry_at, f.status, f.importance, l.importance_by,
-    l.size, l.error_type, l.error_message, l.message_type, l.type_source, l.type_confidence, l.danger, l.note, l.problem";
+    l.size, l.error_type, l.error_message, l.message_type, l.type_source, l.type_confidence, l.danger, l.note, l.problem,
+    l.edited_from, l.replaced_by";
 
 #[derive(FromRow)]
 pub(super) struct SummaryRow {
@@ -50,6 +51,8 @@ pub(super) struct SummaryRow {
     danger: Option<String>,
     note: Option<String>,
     problem: Option<String>,
+    edited_from: Option<Uuid>,
+    replaced_by: Option<Uuid>,
 }
 
 impl TryFrom<SummaryRow> for LetterSummary {
@@ -80,6 +83,8 @@ impl TryFrom<SummaryRow> for LetterSummary {
             note: row.note,
             problem: row.problem,
             danger: row.danger.as_deref().map(|word| parse("a danger", word)).transpose()?,
+            edited_from: row.edited_from.map(LetterId::from_uuid),
+            replaced_by: row.replaced_by.map(LetterId::from_uuid),
         })
     }
 }

@@ -27,7 +27,10 @@ use crate::domain::{
 const CHUNK: usize = 1_000;
 
 const SELECT: &str = "SELECT l.id, l.facet_id, l.received_at, l.attempts, f.broker, f.queue, f.reason, f.status,
-    f.importance, l.danger, r.due_at, r.claimed_until, r.claims FROM letters l JOIN facets f ON f.id = l.facet_id
+    f.importance, l.danger, l.settled_at, l.family, r.due_at, r.queue AS retry_queue, r.claimed_until, r.claims,
+    CASE WHEN l.family IS NOT NULL THEN (SELECT o.id FROM letters o JOIN facets g ON g.id = o.facet_id
+        WHERE o.family = l.family AND o.id <> l.id AND g.status <> 'discarded' LIMIT 1) END AS rival
+    FROM letters l JOIN facets f ON f.id = l.facet_id
     LEFT JOIN retries r ON r.letter_id = l.id WHERE l.id IN ";
 
 #[derive(FromRow)]
@@ -42,7 +45,11 @@ struct Row {
     status: String,
     importance: String,
     danger: Option<String>,
+    settled_at: Option<i64>,
+    family: Option<Uuid>,
+    rival: Option<Uuid>,
     due_at: Option<i64>,
+    retry_queue: Option<String>,
     claimed_until: Option<i64>,
     claims: Option<i64>,
 }
@@ -56,8 +63,15 @@ pub(super) struct Standing {
     pub(super) attempts: u64,
     /// Why it must not be retried, when it must not.
     pub(super) danger: Option<Danger>,
-    /// When its retry is due.
+    /// When it was sent back or discarded.
+    pub(super) settled_at: Option<Timestamp>,
+    /// The first of the letters that are edits of one another, where it is one of those.
+    pub(super) family: Option<LetterId>,
+    /// Another of them that is not discarded. As long as there is one, this one must not be sent.
+    pub(super) rival: Option<LetterId>,
+    /// When its retry is due, and where it goes.
     pub(super) due_at: Option<Timestamp>,
+    pub(super) retry_queue: Option<String>,
     /// Its retry is being published, by a process that is given up for dead after this.
     pub(super) claimed_until: Option<Timestamp>,
     /// Its retry has not been published, not even perhaps.
@@ -77,9 +91,21 @@ impl TryFrom<Row> for Standing {
             received_at: Timestamp::from_micros(row.received_at),
             attempts: row.attempts.unsigned_abs(),
             danger: row.danger.as_deref().map(|word| parse("a danger", word)).transpose()?,
+            settled_at: row.settled_at.map(Timestamp::from_micros),
+            family: row.family.map(LetterId::from_uuid),
+            rival: row.rival.map(LetterId::from_uuid),
             due_at: row.due_at.map(Timestamp::from_micros),
+            retry_queue: row.retry_queue,
             claimed_until: row.claimed_until.map(Timestamp::from_micros),
         })
+    }
+}
+
+impl Standing {
+    /// Where a retry goes: to the queue that is named, to where the retry goes that waits already, or to where it failed.
+    pub(super) fn target<'a>(&'a self, named: Option<&'a str>) -> Option<&'a str> {
+        let failed = Some(&*self.key.queue).filter(|queue| !queue.is_empty());
+        named.or(self.retry_queue.as_deref()).or(failed)
     }
 }
 
@@ -103,9 +129,12 @@ pub(super) async fn lock(tx: &mut Tx, ids: &[LetterId]) -> Result<HashMap<Letter
     Ok(standings)
 }
 
-/// Keeps others from moving the same letters and from claiming their retries; on SQLite there is only one writer.
+/// Keeps others from moving the same letters or edits of them, and from claiming their retries; on SQLite there is only
+/// one writer.
 async fn lock_rows(tx: &mut Tx, ids: &[LetterId]) -> Result<(), StoreError> {
-    const LETTERS: &str = "SELECT id FROM letters WHERE id = ANY($1) ORDER BY id FOR UPDATE";
+    const LETTERS: &str = "SELECT id FROM letters WHERE id IN (SELECT unnest($1) UNION
+            SELECT o.id FROM letters l JOIN letters o ON o.family = l.family WHERE l.id = ANY($1))
+        ORDER BY id FOR UPDATE";
     const RETRIES: &str = "SELECT letter_id FROM retries WHERE letter_id = ANY($1) ORDER BY letter_id FOR UPDATE";
     let Either::Postgres(tx) = tx else { return Ok(()) };
     let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
@@ -115,33 +144,13 @@ async fn lock_rows(tx: &mut Tx, ids: &[LetterId]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Moves letters to the status or importance that `change` gives their key, and keeps the counts true: to be called
-/// once in a transaction, at its end.
+/// Moves letters to the status or importance that `change` gives their key, `at` this moment, and keeps the counts true:
+/// to be called once in a transaction, at its end.
 pub(super) async fn change_facets(
     tx: &mut Tx,
     scope: &mut FacetScope<'_>,
     standings: &[&Standing],
-    change: impl Fn(&Standing, &mut FacetKey),
-) -> Result<(), StoreError> {
-    move_letters(tx, scope, standings, None, change).await
-}
-
-/// The same for letters that were sent back at `now`.
-pub(super) async fn send_back(
-    tx: &mut Tx,
-    scope: &mut FacetScope<'_>,
-    standings: &[&Standing],
-    now: Timestamp,
-    change: impl Fn(&Standing, &mut FacetKey),
-) -> Result<(), StoreError> {
-    move_letters(tx, scope, standings, Some(now), change).await
-}
-
-async fn move_letters(
-    tx: &mut Tx,
-    scope: &mut FacetScope<'_>,
-    standings: &[&Standing],
-    sent_back_at: Option<Timestamp>,
+    at: Timestamp,
     change: impl Fn(&Standing, &mut FacetKey),
 ) -> Result<(), StoreError> {
     let changed = |standing: &Standing| {
@@ -151,22 +160,23 @@ async fn move_letters(
     };
     scope.make_all(tx, standings.iter().map(|standing| changed(standing)).collect()).await?;
     let mut tally = Tally::default();
-    let mut moves: BTreeMap<FacetId, Vec<LetterId>> = BTreeMap::new();
+    let mut moves: BTreeMap<(FacetId, Settled), Vec<LetterId>> = BTreeMap::new();
     for standing in standings {
-        let facet = scope.id(tx, &changed(standing)).await?;
+        let key = changed(standing);
+        let facet = scope.id(tx, &key).await?;
         tally.remove(standing.facet, standing.received_at);
         tally.add(facet, standing.received_at);
-        moves.entry(facet).or_default().push(standing.id);
+        moves.entry((facet, Settled::by(standing.key.status, key.status, at))).or_default().push(standing.id);
     }
-    for (facet, ids) in moves {
+    for ((facet, settled), ids) in moves {
         for chunk in ids.chunks(CHUNK) {
             on!(&mut *tx, |tx| {
                 let mut update = QueryBuilder::new("UPDATE letters SET facet_id = ");
                 update.push_bind(facet.0);
-                if let Some(at) = sent_back_at {
-                    // Only what a policy sends back heals without anybody looking.
-                    update.push(", retried_at = CASE WHEN handed_over_at IS NULL THEN ").push_bind(at.as_micros());
-                    update.push(" END");
+                match settled {
+                    Settled::AsBefore => {}
+                    Settled::Now(at) => _ = update.push(", settled_at = ").push_bind(at.as_micros()),
+                    Settled::NoLonger => _ = update.push(", settled_at = NULL"),
                 }
                 update.push(" WHERE id IN ");
                 push_ids(&mut update, chunk);
@@ -175,6 +185,24 @@ async fn move_letters(
         }
     }
     tally.apply(tx).await
+}
+
+/// What becomes of `settled_at` when a letter moves.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Settled {
+    AsBefore,
+    Now(Timestamp),
+    NoLonger,
+}
+
+impl Settled {
+    fn by(from: Status, to: Status, at: Timestamp) -> Self {
+        match to {
+            _ if from == to => Self::AsBefore,
+            Status::Retried | Status::Discarded => Self::Now(at),
+            Status::Open | Status::Scheduled => Self::NoLonger,
+        }
+    }
 }
 
 pub(super) fn to_status(status: Status) -> impl Fn(&Standing, &mut FacetKey) {

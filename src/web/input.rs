@@ -141,11 +141,16 @@ fn require_type(headers: &HeaderMap, expected: &str) -> Result<(), WebError> {
     Err(WebError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, format!("Send it with content-type {expected}.")))
 }
 
+/// Bytes of a request that brings an edited body: the largest message that RabbitMQ 4 takes by default, 16 MiB
+/// (<https://www.rabbitmq.com/docs/configure#config-items>, `max_message_size`), in base64 and with room to spare.
+pub const EDIT_LIMIT: usize = 32 << 20;
+
 async fn read_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, WebError> {
     Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            WebError::new(StatusCode::PAYLOAD_TOO_LARGE, "That is more than the office takes in one request (2 MiB).")
-        }
+        StatusCode::PAYLOAD_TOO_LARGE => WebError::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "That is more than the office takes in one request: 2 MiB, or 32 MiB with an edited body.",
+        ),
         _ => WebError::bad_request("The body did not arrive whole."),
     })
 }

@@ -20,6 +20,8 @@ mod security;
 mod upload;
 mod view;
 
+pub use api::Decoded;
+
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
@@ -75,8 +77,6 @@ pub struct WebSettings {
     pub listen: SocketAddr,
     /// Where people reach this office; its host is accepted beside the address listened on.
     pub public_url: Url,
-    /// A larger body is kept whole and not decoded; bytes.
-    pub decode_max_bytes: u64,
     /// Named where an empty office tells how to point a first queue at it.
     pub dead_letter_exchange: String,
     /// Ends the event streams, which would otherwise hold up a shutdown for as long as a page is open.

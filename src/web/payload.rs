@@ -1,89 +1,190 @@
-//! What a body is, as far as it can be told without a schema. Pages and API ask the same question.
+//! How an address asks for a payload, and reading it. Pages and API ask the same question.
 
-use serde_json::value::RawValue;
+use std::{fmt, str::FromStr, sync::Arc};
 
-use super::view::number;
-use crate::domain::message::Message;
+use super::{Office, error::WebError, query::Pairs};
+use crate::{
+    decode::{
+        reading::Reading,
+        unwrap::{Kind, Wish},
+    },
+    domain::{actor::Actor, letter::Letter},
+    pipeline::reader::Confirmed,
+};
 
+/// How a payload is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum PayloadForm {
     Json,
+    /// Its fields by their numbers, as they are written.
+    Fields,
     Text,
-    Binary,
+    Hex,
 }
 
-impl Format {
+impl PayloadForm {
+    pub const ALL: [Self; 4] = [Self::Json, Self::Fields, Self::Text, Self::Hex];
+
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Json => "json",
+            Self::Fields => "fields",
             Self::Text => "text",
-            Self::Binary => "binary",
+            Self::Hex => "hex",
+        }
+    }
+
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Json => "JSON",
+            Self::Fields => "Fields",
+            Self::Text => "Text",
+            Self::Hex => "Hex",
         }
     }
 }
 
-/// What was found, and what kept us from finding more.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Found<'a> {
-    pub format: Format,
-    /// The body as text; none where it is binary.
-    pub text: Option<&'a str>,
-    pub problem: Option<String>,
-}
+impl FromStr for PayloadForm {
+    type Err = String;
 
-/// Looks at the body of `message` unless it is larger than `max_bytes`.
-pub fn look(message: &Message, max_bytes: u64) -> Found<'_> {
-    let size = message.body.len() as u64;
-    if size > max_bytes {
-        let (size, max) = (number::bytes(size), number::bytes(max_bytes));
-        let problem = format!("The body has {size}, more than decode.max_bytes allows ({max}), so it was not decoded.");
-        return Found { format: Format::Binary, text: None, problem: Some(problem) };
+    fn from_str(word: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|form| form.as_str() == word);
+        let takes = || Self::ALL.map(Self::as_str).join(", ");
+        known.ok_or_else(|| format!("{word:?} is no view of a payload; it takes one of {}", takes()))
     }
-    let content_type = message.properties.content_type.as_deref().unwrap_or_default();
-    look_at_body(&message.body, content_type.contains("json"))
 }
 
-fn look_at_body(body: &[u8], should_be_json: bool) -> Found<'_> {
-    let Some(text) = std::str::from_utf8(body).ok().filter(|text| reads_as_text(text)) else {
-        let problem = should_be_json.then(|| "It is said to be JSON, but it is not text.".to_owned());
-        return Found { format: Format::Binary, text: None, problem };
-    };
-    // A lone number or word is valid JSON, too, but hardly ever meant as such.
-    let may_be_json = should_be_json || text.trim_start().starts_with(['{', '[']);
-    let (format, problem) = match may_be_json.then(|| serde_json::from_str::<&RawValue>(text)) {
-        Some(Ok(_)) => (Format::Json, None),
-        Some(Err(error)) if should_be_json => (Format::Text, Some(format!("It is said to be JSON, but: {error}."))),
-        _ => (Format::Text, None),
-    };
-    Found { format, text: Some(text), problem }
+/// Exactly the wrappings that are to be undone, the outermost first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chain(pub Vec<Kind>);
+
+impl Chain {
+    /// The word for no wrapping at all: the body as it came.
+    const NONE: &str = "none";
+    /// More are never within each other.
+    const LONGEST: usize = 16;
 }
 
-/// Text has line breaks and tabs, now and then an escape sequence, but no zero bytes.
-fn reads_as_text(text: &str) -> bool {
-    !text.contains('\0')
+impl FromStr for Chain {
+    type Err = String;
+
+    /// Reads names by comma, or as the page shows them, by arrow.
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim() == Self::NONE {
+            return Ok(Self(Vec::new()));
+        }
+        let names = text.split([',', '→', ' ']).filter(|name| !name.is_empty());
+        let kinds: Vec<Kind> = names
+            .map(|name| {
+                let takes = || Kind::ALL.map(Kind::as_str).join(", ");
+                name.parse().map_err(|unknown| format!("{unknown}; it takes {}, or of these: {}", Self::NONE, takes()))
+            })
+            .collect::<Result<_, String>>()?;
+        if kinds.len() > Self::LONGEST {
+            return Err(format!("it takes no more than {} wrappings", Self::LONGEST));
+        }
+        Ok(Self(kinds))
+    }
+}
+
+impl fmt::Display for Chain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str(Self::NONE);
+        }
+        f.write_str(&self.0.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(","))
+    }
+}
+
+/// What an address says of the payload of a letter.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PayloadQuery {
+    /// The one that fits, if left out.
+    pub form: Option<PayloadForm>,
+    /// Those that are found, if left out.
+    pub wrapping: Option<Chain>,
+}
+
+impl PayloadQuery {
+    /// Its words, to name them where another one was given.
+    pub const WORDS: &str = "view, wrapping";
+
+    pub fn take(pairs: &mut Pairs) -> Result<Self, WebError> {
+        Ok(Self { form: pairs.take_parsed("view")?, wrapping: pairs.take_parsed("wrapping")? })
+    }
+
+    /// The words that say it, by name; empty where they are left out.
+    pub fn pairs(&self) -> [(&'static str, String); 2] {
+        let form = self.form.map(PayloadForm::as_str).unwrap_or_default().to_owned();
+        [("wrapping", self.wrapping.as_ref().map(Chain::to_string).unwrap_or_default()), ("view", form)]
+    }
+
+    /// The address that says it, from the one of the letter.
+    pub fn href(&self, base: &str) -> String {
+        let pairs = self.pairs();
+        let said = pairs.iter().filter(|(_, value)| !value.is_empty()).map(|(name, value)| format!("{name}={value}"));
+        let said = said.collect::<Vec<_>>().join("&");
+        match said.is_empty() {
+            true => base.to_owned(),
+            false if base.contains('?') => format!("{base}&{said}"),
+            false => format!("{base}?{said}"),
+        }
+    }
+
+    fn wish(&self) -> Wish {
+        self.wrapping.as_ref().map_or(Wish::Automatic, |chain| Wish::Exactly(chain.0.clone()))
+    }
+}
+
+/// Reads the body of a letter. To whoever is to see hidden values they are shown, once it is written down; where nothing
+/// is hidden there is nothing to write.
+pub async fn read(
+    office: &Office,
+    letter: &Arc<Letter>,
+    query: &PayloadQuery,
+    reveal_to: Option<&Actor>,
+) -> Result<Reading, WebError> {
+    let summary = &letter.summary;
+    let confirmed = match summary.queue.as_deref() {
+        Some(queue) => office.store.confirmed_types(&summary.broker, queue).await?,
+        None => Confirmed::new(),
+    };
+    let reading = office.reader.read(letter, confirmed.clone(), query.wish(), false).await;
+    let Some(by) = reveal_to.filter(|_| reading.hides) else { return Ok(reading) };
+    if !office.triage.reveal(summary.id, by).await? {
+        return Err(WebError::not_found("There is no such letter."));
+    }
+    Ok(office.reader.read(letter, confirmed, query.wish(), true).await)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(body: &[u8], content_type: &str, format: Format, has_problem: bool) {
-        let mut message = Message { body: body.to_vec(), ..Message::default() };
-        message.properties.content_type = Some(content_type.to_owned());
-        let found = look(&message, 100);
-        assert_eq!((found.format, found.problem.is_some()), (format, has_problem), "{body:?} {content_type}");
+    #[test]
+    fn chains_are_read_as_they_are_written_and_shown() {
+        fn check(text: &str, expected: Option<&str>) {
+            let read = text.parse::<Chain>().ok().map(|chain| chain.to_string());
+            assert_eq!(read.as_deref(), expected, "{text}");
+        }
+        check("none", Some("none"));
+        check("base64,gzip", Some("base64,gzip"));
+        check("base64 → gzip", Some("base64,gzip"));
+        check("Base64, GZIP", Some("base64,gzip"));
+        check("rot13", None);
+        check(&"hex,".repeat(17), None);
     }
 
     #[test]
-    fn tells_formats_apart() {
-        check(b"{\"a\": 1}", "", Format::Json, false);
-        check(b"42", "", Format::Text, false);
-        check(b"42", "application/json", Format::Json, false);
-        check(b"{oops", "", Format::Text, false);
-        check(b"{oops", "application/vnd.acme+json; charset=utf-8", Format::Text, true);
-        check(b"", "", Format::Text, false);
-        check(b"\xff\xfe", "text/plain", Format::Binary, false);
-        check(b"a\0b", "", Format::Binary, false);
-        check(&[b' '; 101], "", Format::Binary, true);
+    fn an_address_says_no_more_than_it_has_to() {
+        let check = |query: PayloadQuery, base, expected: &str| assert_eq!(query.href(base), expected);
+        let chain = || Some(Chain(vec![Kind::Base64, Kind::Gzip]));
+        check(PayloadQuery::default(), "/letters/1", "/letters/1");
+        check(PayloadQuery { form: Some(PayloadForm::Hex), wrapping: None }, "/letters/1", "/letters/1?view=hex");
+        check(
+            PayloadQuery { form: Some(PayloadForm::Text), wrapping: chain() },
+            "/letters?letter=1",
+            "/letters?letter=1&wrapping=base64,gzip&view=text",
+        );
     }
 }

@@ -120,12 +120,12 @@ async fn both_databases_have_the_same_tables() {
 
 #[tokio::test]
 async fn both_databases_have_the_same_indexes() {
-    // Postgres adds parentheses of its own to a condition.
+    // Postgres adds parentheses and the types of texts to a condition.
     const SQLITE: &str = "SELECT tbl_name || ' ' || name
             || replace(replace(substr(sql, instr(sql, ' (')), '(', ''), ')', '')
         FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL";
     const POSTGRES: &str = "SELECT tablename || ' ' || indexname
-            || translate(substr(indexdef, strpos(indexdef, ' (')), '()', '')
+            || replace(translate(substr(indexdef, strpos(indexdef, ' (')), '()', ''), '::text', '')
         FROM pg_indexes WHERE schemaname = 'public'
         AND indexname NOT IN (SELECT conname FROM pg_constraint WHERE contype IN ('p', 'u'))";
     check_alike(SQLITE, POSTGRES).await;

@@ -50,8 +50,12 @@ const BASE64: f64 = 4.1;
 /// Nats of being a random token rather than words.
 const A_TOKEN: f64 = 2.0;
 
-/// The code length of UTF-8 text; `None` of anything else.
+/// The code length of UTF-8 text; `None` of anything else. Text has line breaks and tabs, now and then an escape
+/// sequence, but no zero bytes.
 pub(in crate::decode) fn nats(bytes: &[u8]) -> Option<f64> {
+    if bytes.contains(&0) {
+        return None;
+    }
     let in_fields = cost::text(bytes)?;
     let other = match token(bytes) {
         Some(nats_per_byte) => nats_per_byte * bytes.len() as f64 + A_TOKEN,

@@ -1,7 +1,5 @@
 //! What a guess says.
 
-use super::evidence::Evidence;
-
 /// What is known of a message besides its body.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Hints<'a> {
@@ -38,8 +36,6 @@ pub struct Candidate {
     /// The probability that it is this type or one of `also`. All candidates together have no more than one: the rest is of
     /// the others, and of types that were never uploaded.
     pub confidence: f64,
-    /// What speaks for it and against it, the most telling first.
-    pub evidence: Vec<Evidence>,
 }
 
 /// A type of one of the sets.

@@ -36,6 +36,17 @@ impl Bits {
         }
     }
 
+    /// Adds what is in the first of two other sets of the same bound and not in the second.
+    pub fn add_without(&mut self, first: &Self, second: &Self) {
+        for (word, (first, second)) in self.0.iter_mut().zip(first.0.iter().zip(&second.0)) {
+            *word |= first & !second;
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|word| *word == 0)
+    }
+
     /// Its numbers, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         (0_u32..).step_by(64).zip(&self.0).flat_map(|(base, &word)| {
@@ -103,6 +114,9 @@ mod tests {
         let mut both = set(&[1, 70]);
         both.add(&set(&[2, 70]));
         assert_eq!(both.iter().collect::<Vec<_>>(), [1, 2, 70]);
+        both.add_without(&set(&[3, 70, 71]), &set(&[3]));
+        assert_eq!(both.iter().collect::<Vec<_>>(), [1, 2, 70, 71]);
+        assert!(set(&[]).is_empty() && !both.is_empty());
     }
 
     #[test]

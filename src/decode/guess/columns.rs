@@ -100,6 +100,10 @@ impl Layouts {
         self.0 & other.0 == other.0
     }
 
+    pub fn overlaps(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
     pub fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -121,8 +125,7 @@ impl Columns {
         let messages = schema.messages.iter().zip(&schema.classes);
         messages.filter(|(message, _)| message.is_candidate).for_each(|(_, &class)| candidates.set(class));
         let mut drafts: HashMap<u32, Draft> = HashMap::new();
-        for class in candidates.iter() {
-            let id = schema.exemplars[class as usize];
+        for (class, &id) in (0..).zip(&schema.exemplars) {
             for field in &schema.message(id).fields {
                 drafts.entry(field.number).or_default().add(class, field, signature(field));
             }
@@ -138,6 +141,17 @@ impl Columns {
 }
 
 impl Column {
+    /// Adds the classes that declare the number, but so that it is not written in any of the layouts.
+    pub fn add_not_writable_as(&self, layouts: Layouts, classes: &mut Bits) {
+        match &self.rows {
+            Rows::Dense(dense) => classes.add_without(&dense.declared, &dense.writable_as(layouts)),
+            Rows::Sparse(rows) => {
+                let fits = |signature: u32| Layouts::of(&self.signatures[signature as usize]).overlaps(layouts);
+                rows.iter().filter(|row| !fits(row.1)).for_each(|row| classes.set(row.0));
+            }
+        }
+    }
+
     pub fn dense(&self, classes: usize) -> Cow<'_, Dense> {
         match &self.rows {
             Rows::Dense(dense) => Cow::Borrowed(dense),

@@ -8,7 +8,7 @@ use super::{
     evidence::Evidence,
     explain::Explainer,
     joint,
-    likelihood::{Declared, Expectations, Likelihood, Presence},
+    likelihood::{Expectations, Likelihood, Presence},
     posterior::{Placed, Ranked},
     prior::{History, Members},
     schema::{Schema, signatures},
@@ -28,7 +28,6 @@ const STRONG_EVIDENCE: f64 = 12.0;
 pub struct TypeIndex {
     pub(super) schema: Schema,
     pub(super) members: Members,
-    declared: Vec<Declared>,
     texts: Expectations,
     presence: Presence,
     pub(super) columns: Columns,
@@ -41,10 +40,10 @@ impl TypeIndex {
     /// apart by the place of their pool.
     pub fn new(pools: &[DescriptorPool]) -> Self {
         let schema = Schema::new(pools);
-        let declared = schema.exemplars.iter().map(|&id| Declared::new(schema.message(id))).collect();
+        let presence = Presence::new(schema.exemplars.iter().map(|&id| schema.message(id)));
         let columns = Columns::new(&schema, signatures(&schema));
         let members = Members::new(&schema);
-        Self { declared, texts: Expectations::new(), presence: Presence::new(), columns, members, schema }
+        Self { texts: Expectations::new(), presence, columns, members, schema }
     }
 
     /// How many types a body may be of.
@@ -62,7 +61,7 @@ impl TypeIndex {
         let prior = self.members.prior(&self.schema, hints.address, &History::confirmed(&self.schema, hints.confirmed));
         let scored = search(&self.likelihood(), &self.columns, &mut sheet, &prior.classes());
         let ranked = Ranked::new(&self.members, &prior, &scored, opaque(&mut sheet), SHOWN);
-        self.answer(&mut sheet, ranked, hints)
+        self.answer(&mut sheet, &ranked, hints)
     }
 
     /// The types several bodies of one address may be of: each is evidence for the others, as if it were confirmed as far
@@ -71,17 +70,41 @@ impl TypeIndex {
         bodies.chunks(joint::MAX_BODIES).flat_map(|bodies| joint::guess(self, bodies, hints)).collect()
     }
 
-    pub(super) fn answer(&self, sheet: &mut Sheet, ranked: Ranked, hints: &Hints) -> Guess {
-        let likeliest = ranked.best.first().and_then(|first| first.types.first()).copied();
-        let mut explainer = Explainer::new(self, sheet);
-        let is_strong = is_strong(&ranked, &mut explainer, |id| self.is_confirmed(id, hints));
-        let candidates = ranked.best.iter().enumerate().map(|(place, placed)| {
-            let id = placed.types.first().copied().unwrap_or_default();
-            let evidence = explainer.explain(id, likeliest.filter(|_| place > 0), hints);
-            self.candidate(placed, evidence)
-        });
-        let candidates = candidates.collect();
+    /// What speaks for each candidate of a guess of this body and against it, the most telling first. None of types that are no
+    /// longer uploaded.
+    pub fn explain(&self, body: &[u8], hints: &Hints, guess: &Guess) -> Vec<Vec<Evidence>> {
+        let Ok(mut sheet) = Sheet::new(body) else { return Vec::new() };
+        let mut explainer = Explainer::new(self, &mut sheet);
+        let ids = guess.candidates.iter().map(|candidate| self.id(&candidate.name));
+        let ids: Vec<Option<u32>> = ids.collect();
+        let likeliest = ids.first().copied().flatten();
+        let explain = |(place, id): (usize, &Option<u32>)| {
+            id.map(|id| explainer.explain(id, likeliest.filter(|_| place > 0), hints)).unwrap_or_default()
+        };
+        ids.iter().enumerate().map(explain).collect()
+    }
+
+    pub(super) fn answer(&self, sheet: &mut Sheet, ranked: &Ranked, hints: &Hints) -> Guess {
+        let is_strong = self.is_strong(sheet, ranked, hints);
+        let candidates = ranked.best.iter().map(|placed| self.candidate(placed)).collect();
         Guess { candidates, others: ranked.others, evidence: ranked.evidence, is_strong, is_partial: sheet.is_partial }
+    }
+
+    /// Whether the likeliest type may be named.
+    ///
+    /// A type that was never uploaded is mostly taken for one that lacks some of its fields. So there may be none unknown,
+    /// unless people have seen this type here before: producers do change before their consumers.
+    pub(super) fn is_strong(&self, sheet: &mut Sheet, ranked: &Ranked, hints: &Hints) -> bool {
+        let Some(first) = ranked.best.first() else { return false };
+        let [id] = first.types[..] else { return false };
+        first.confidence >= STRONG_CONFIDENCE
+            && ranked.evidence >= STRONG_EVIDENCE
+            && (self.is_confirmed(id, hints) || Explainer::new(self, sheet).unknown(id).is_none())
+    }
+
+    fn id(&self, name: &TypeName) -> Option<u32> {
+        let named = self.schema.named(&name.full_name);
+        named.iter().copied().find(|&id| self.schema.message(id).pool == name.pool)
     }
 
     fn is_confirmed(&self, id: u32, hints: &Hints) -> bool {
@@ -89,17 +112,17 @@ impl TypeIndex {
         hints.confirmed.iter().any(|&(name, times)| times > 0 && name == full_name)
     }
 
-    fn candidate(&self, placed: &Placed, evidence: Vec<Evidence>) -> Candidate {
+    fn candidate(&self, placed: &Placed) -> Candidate {
         let mut names = placed.types.iter().map(|&id| {
             let message = self.schema.message(id);
             TypeName { full_name: message.descriptor.full_name().to_owned(), pool: message.pool }
         });
         let name = names.next().unwrap_or_else(|| TypeName { full_name: String::new(), pool: 0 });
-        Candidate { name, also: names.collect(), confidence: placed.confidence, evidence }
+        Candidate { name, also: names.collect(), confidence: placed.confidence }
     }
 
     pub(super) fn likelihood(&self) -> Likelihood<'_> {
-        Likelihood { schema: &self.schema, declared: &self.declared, texts: &self.texts, presence: &self.presence }
+        Likelihood { schema: &self.schema, texts: &self.texts, presence: &self.presence }
     }
 }
 
@@ -113,16 +136,4 @@ pub(super) fn opaque(sheet: &mut Sheet) -> f64 {
         previous = token.number;
     }
     nats
-}
-
-/// Whether the likeliest type may be named.
-///
-/// A type that was never uploaded is mostly taken for one that lacks some of its fields. So there may be none unknown, unless
-/// people have seen this type here before: producers do change before their consumers.
-fn is_strong(ranked: &Ranked, explainer: &mut Explainer, is_confirmed: impl Fn(u32) -> bool) -> bool {
-    let Some(first) = ranked.best.first() else { return false };
-    let [id] = first.types[..] else { return false };
-    first.confidence >= STRONG_CONFIDENCE
-        && ranked.evidence >= STRONG_EVIDENCE
-        && (is_confirmed(id) || explainer.unknown(id).is_none())
 }

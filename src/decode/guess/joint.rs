@@ -87,12 +87,11 @@ impl<'b> Reading<'b> {
     /// The guess by a prior that counts the other bodies.
     fn answer(&mut self, index: &TypeIndex, prior: &Prior, alone: &Prior, hints: &Hints) -> Guess {
         let ranked = self.rank(index, prior, SHOWN);
-        let mut guess = index.answer(&mut self.sheet, ranked, hints);
+        let mut guess = index.answer(&mut self.sheet, &ranked, hints);
         // Bodies of one wrong type assure each other of it: only what a body says by itself may name its type.
-        let ranked = self.rank(index, alone, SHOWN);
-        let by_itself = index.answer(&mut self.sheet, ranked, hints);
-        guess.is_strong &=
-            by_itself.strong().map(|named| &named.name) == guess.candidates.first().map(|first| &first.name);
+        let alone = self.rank(index, alone, SHOWN);
+        let first = |ranked: &Ranked| ranked.best.first().map(|placed| placed.types.clone());
+        guess.is_strong &= first(&alone) == first(&ranked) && index.is_strong(&mut self.sheet, &alone, hints);
         guess
     }
 }

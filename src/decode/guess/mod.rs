@@ -24,6 +24,7 @@ mod prior;
 mod schema;
 mod search;
 mod sheet;
+mod spread;
 
 pub use answer::{Candidate, Guess, Hints, TypeName};
 pub use evidence::{Declaration, Evidence, FieldName};

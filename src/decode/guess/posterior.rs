@@ -4,6 +4,9 @@ use super::prior::{Members, Prior};
 
 /// Log likelihoods are divided by this: fields are not as independent as they are scored.
 const TEMPERATURE: f64 = 1.3;
+/// What reads the body worse than the best by so many nats adds next to nothing to the evidence.
+const NEGLIGIBLE: f64 = 15.0;
+
 /// All candidates that count.
 pub(super) struct Ranked {
     /// Best first.
@@ -21,82 +24,72 @@ pub(super) struct Placed {
     pub confidence: f64,
 }
 
-struct Entry {
-    /// The log of each type's unnormalized posterior.
-    log: f64,
-    class: u32,
-    /// Which of the class's groups, and how many types it has.
-    group: u32,
-    types: u32,
-}
-
 impl Ranked {
     /// The best `most` by log likelihoods. `opaque` is what the body costs without a descriptor.
     pub fn new(members: &Members, prior: &Prior, scored: &[(u32, f64)], opaque: f64, most: usize) -> Self {
-        let mut entries = Vec::with_capacity(scored.len());
-        let mut evidence = LogSum::new(15.0);
+        let likeliest = scored.iter().fold(f64::NEG_INFINITY, |most, &(_, log)| if log > most { log } else { most });
+        let mut top = Top { most, entries: Vec::with_capacity(most) };
+        let mut types = 0;
+        // All that follows is relative to the scale of the prior and to the likeliest class.
+        let (mut read, mut believed) = (0.0, 0.0);
+        let (mut last, mut plain, mut tempered) = (f64::NAN, 0.0, 0.0);
         for &(class, likelihood) in scored {
-            for (place, group) in (0..).zip(members.of_class(class, prior)) {
-                let log_prior = group.log_weight + prior.log_scale;
-                let types = group.types.len() as u32;
-                evidence.add(log_prior + likelihood, types);
-                entries.push(Entry { log: log_prior + likelihood / TEMPERATURE, class, group: place, types });
+            let below = rounded(likelihood - likeliest);
+            // Neighbours are often alike.
+            if below != last {
+                last = below;
+                plain = if below > -NEGLIGIBLE { below.exp() } else { 0.0 };
+                tempered = (below / TEMPERATURE).exp();
+            }
+            for group in members.of_class(class, prior) {
+                let weight = group.weight * group.types.len() as f64;
+                types += group.types.len();
+                read += weight * plain;
+                believed += weight * tempered;
+                top.offer(Entry { belief: group.weight * tempered, types: &group.types });
             }
         }
-        let mut total = LogSum::new(36.0);
-        total.add(prior.log_not_uploaded - opaque / TEMPERATURE, 1);
-        entries.iter().for_each(|entry| total.add(entry.log, entry.types));
-        let types: usize = entries.iter().map(|entry| entry.types as usize).sum();
-        let place = |entry: &Entry| Placed {
-            types: members.of_class(entry.class, prior)[entry.group as usize].types.clone(),
-            confidence: (entry.log - total.log()).exp() * f64::from(entry.types),
+        let evidence = read.ln() + prior.log_scale + likeliest + opaque;
+        believed += (prior.log_not_uploaded - prior.log_scale - (opaque + likeliest) / TEMPERATURE).exp();
+        let place = |Entry { belief, types }: &Entry| Placed {
+            types: types.to_vec(),
+            confidence: belief / believed * types.len() as f64,
         };
-        let best: Vec<Placed> = top(&mut entries, most).iter().map(place).collect();
+        let best: Vec<Placed> = top.entries.iter().map(place).collect();
         let shown: usize = best.iter().map(|placed| placed.types.len()).sum();
-        Self { others: types - shown, best, evidence: evidence.log() + opaque }
+        Self { others: types - shown, best, evidence }
     }
 }
 
-/// The first `most`, best first.
-fn top(entries: &mut [Entry], most: usize) -> &[Entry] {
-    let best_first = |a: &Entry, b: &Entry| b.log.total_cmp(&a.log).then((a.class, a.group).cmp(&(b.class, b.group)));
-    if entries.len() > most {
-        entries.select_nth_unstable_by(most, best_first);
-    }
-    let most = most.min(entries.len());
-    let best = &mut entries[..most];
-    best.sort_by(best_first);
-    best
+/// Rounds to 2⁻³¹, so that sums of the same terms tie in whatever order they were added.
+fn rounded(log: f64) -> f64 {
+    // Doubles of this size are so far apart.
+    const SIZE: f64 = 3.0 * (1 << 20) as f64;
+    (log + SIZE) - SIZE
 }
 
-/// A sum of numbers whose logarithms are known.
-struct LogSum {
-    largest: f64,
-    /// Relative to the largest.
-    sum: f64,
-    negligible: f64,
+/// Equally likely types.
+struct Entry<'a> {
+    /// In each of them, not normalized.
+    belief: f64,
+    types: &'a [u32],
 }
 
-impl LogSum {
-    /// Numbers are left out that are smaller than the largest by `negligible` nats.
-    fn new(negligible: f64) -> Self {
-        Self { largest: f64::NEG_INFINITY, sum: 0.0, negligible }
-    }
+/// The entries believed most, best first; equals as they came.
+struct Top<'a> {
+    most: usize,
+    entries: Vec<Entry<'a>>,
+}
 
-    fn add(&mut self, log: f64, times: u32) {
-        if log < self.largest - self.negligible {
-            return;
+impl<'a> Top<'a> {
+    fn offer(&mut self, entry: Entry<'a>) {
+        if self.entries.len() >= self.most {
+            if self.entries.last().is_none_or(|last| entry.belief <= last.belief) {
+                return;
+            }
+            self.entries.pop();
         }
-        if log > self.largest {
-            self.sum *= (self.largest - log).exp();
-            self.largest = log;
-        }
-        if log > f64::NEG_INFINITY {
-            self.sum += (log - self.largest).exp() * f64::from(times);
-        }
-    }
-
-    fn log(&self) -> f64 {
-        self.largest + self.sum.ln()
+        let place = self.entries.iter().rposition(|other| other.belief >= entry.belief).map_or(0, |last| last + 1);
+        self.entries.insert(place, entry);
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::{
     names::words,
     schema::{Message, Schema},
+    spread::Spread,
 };
 
 /// How likely it is, without history, that no uploaded type is the right one.
@@ -22,7 +23,9 @@ pub(super) struct Members {
     groups: Vec<Group>,
     /// Where the groups of each class begin, and at last where all end.
     starts: Vec<u32>,
-    /// The sum of all types' weights.
+    /// Of each type, candidate or not; not normalized.
+    weights: Vec<f64>,
+    /// The sum of all candidates' weights.
     weight: f64,
     count: usize,
     by_word: HashMap<String, Vec<u32>>,
@@ -31,7 +34,7 @@ pub(super) struct Members {
 /// Types of one class that are equally likely beforehand.
 pub(super) struct Group {
     /// Of each, not normalized.
-    pub log_weight: f64,
+    pub weight: f64,
     pub types: Vec<u32>,
 }
 
@@ -40,7 +43,7 @@ pub(super) struct Prior {
     /// What to add to the logarithm of a weight to make it a probability.
     pub log_scale: f64,
     /// The groups of the classes the hints speak of.
-    hinted: HashMap<u32, Vec<Group>>,
+    hinted: HashMap<u32, Vec<Group>, Spread>,
     /// The log probability that the type was never uploaded.
     pub log_not_uploaded: f64,
 }
@@ -80,13 +83,21 @@ impl Prior {
 
 impl Members {
     pub fn new(schema: &Schema) -> Self {
-        let mut members = Self { groups: Vec::new(), starts: vec![0], weight: 0.0, count: 0, by_word: HashMap::new() };
+        let mut members = Self {
+            groups: Vec::new(),
+            starts: vec![0],
+            weights: Vec::new(),
+            weight: 0.0,
+            count: 0,
+            by_word: HashMap::new(),
+        };
+        members.weights = schema.messages.iter().map(|message| log_weight(message).exp()).collect();
         let mut by_class: Vec<Vec<Group>> = schema.exemplars.iter().map(|_| Vec::new()).collect();
         for (id, message) in (0..).zip(&schema.messages).filter(|(_, message)| message.is_candidate) {
-            let log_weight = log_weight(message);
-            members.weight += log_weight.exp();
+            let weight = members.weights[id as usize];
+            members.weight += weight;
             members.count += 1;
-            insert(&mut by_class[schema.classes[id as usize] as usize], log_weight, id);
+            insert(&mut by_class[schema.classes[id as usize] as usize], weight, id);
             for word in distinct_words(message.descriptor.full_name()) {
                 members.by_word.entry(word).or_default().push(id);
             }
@@ -104,16 +115,15 @@ impl Members {
     }
 
     pub fn prior(&self, schema: &Schema, address: &[&str], history: &History) -> Prior {
-        let mut log_weights = self.by_address(schema, address);
-        let changed: f64 = log_weights.iter().map(|(&id, log)| log.exp() - log_weight(schema.message(id)).exp()).sum();
+        let mut weights = self.by_address(address);
+        let changed: f64 = weights.iter().map(|(&id, weight)| weight - self.weights[id as usize]).sum();
         let log_known = (1.0 - NOT_UPLOADED).ln() - (self.weight + changed).ln();
         let log_share = (STRENGTH / (STRENGTH + history.total)).ln();
         for (&id, &messages) in &history.by_type {
-            let before = log_weights.get(&id).copied().unwrap_or_else(|| log_weight(schema.message(id)));
-            let weight = before.exp() + messages / STRENGTH * (-log_known).exp();
-            log_weights.insert(id, weight.ln());
+            let weight = weights.entry(id).or_insert(self.weights[id as usize]);
+            *weight += messages / STRENGTH * (-log_known).exp();
         }
-        let hinted = self.regrouped(schema, &log_weights);
+        let hinted = self.regrouped(schema, &weights);
         Prior { log_scale: log_known + log_share, hinted, log_not_uploaded: NOT_UPLOADED.ln() + log_share }
     }
 
@@ -128,11 +138,11 @@ impl Members {
     }
 
     /// The groups of all classes that have a type whose weight is another now.
-    fn regrouped(&self, schema: &Schema, log_weights: &HashMap<u32, f64>) -> HashMap<u32, Vec<Group>> {
-        let mut classes = HashMap::new();
-        for id in log_weights.keys() {
+    fn regrouped(&self, schema: &Schema, weights: &HashMap<u32, f64, Spread>) -> HashMap<u32, Vec<Group>, Spread> {
+        let mut classes = HashMap::with_capacity_and_hasher(weights.len(), Spread::default());
+        for id in weights.keys() {
             let class = schema.classes[*id as usize];
-            classes.entry(class).or_insert_with(|| regroup(self.unhinted(class), log_weights));
+            classes.entry(class).or_insert_with(|| regroup(self.unhinted(class), weights));
         }
         classes
     }
@@ -146,16 +156,16 @@ impl Members {
         shared
     }
 
-    fn by_address(&self, schema: &Schema, address: &[&str]) -> HashMap<u32, f64> {
-        let mut log_weights = HashMap::new();
+    fn by_address(&self, address: &[&str]) -> HashMap<u32, f64, Spread> {
+        let mut weights = HashMap::default();
         for word in address_words(address) {
             let worth = self.worth(&word);
             let types = self.by_word.get(&word).filter(|_| worth > 0.0);
             for &id in types.into_iter().flatten() {
-                *log_weights.entry(id).or_insert_with(|| log_weight(schema.message(id))) += WORD_WEIGHT * worth;
+                *weights.entry(id).or_insert(self.weights[id as usize]) *= (WORD_WEIGHT * worth).exp();
             }
         }
-        log_weights
+        weights
     }
 
     /// The rarer a word, the more it tells.
@@ -167,20 +177,20 @@ impl Members {
     }
 }
 
-fn regroup(groups: &[Group], log_weights: &HashMap<u32, f64>) -> Vec<Group> {
+fn regroup(groups: &[Group], weights: &HashMap<u32, f64, Spread>) -> Vec<Group> {
     let mut regrouped = Vec::new();
     for group in groups {
         for &id in &group.types {
-            insert(&mut regrouped, log_weights.get(&id).copied().unwrap_or(group.log_weight), id);
+            insert(&mut regrouped, weights.get(&id).copied().unwrap_or(group.weight), id);
         }
     }
     regrouped
 }
 
-fn insert(groups: &mut Vec<Group>, log_weight: f64, id: u32) {
-    match groups.iter_mut().find(|group| (group.log_weight - log_weight).abs() < 1e-9) {
+fn insert(groups: &mut Vec<Group>, weight: f64, id: u32) {
+    match groups.iter_mut().find(|group| (group.weight / weight - 1.0).abs() < 1e-9) {
         Some(group) => group.types.push(id),
-        None => groups.push(Group { log_weight, types: vec![id] }),
+        None => groups.push(Group { weight, types: vec![id] }),
     }
 }
 
@@ -209,13 +219,12 @@ fn log_weight(message: &Message) -> f64 {
     const EVENTS: &[&str] = &["Event", "Notification", "Created", "Updated", "Deleted"];
     let name = message.descriptor.name();
     let ends_with = |suffixes: &[&str]| suffixes.iter().any(|suffix| name.ends_with(suffix));
-    let mut log = 0.0;
-    if message.is_contained {
-        log -= 1.2;
-    }
-    if message.descriptor.parent_message().is_some() {
-        log -= 0.8;
-    }
+    // That something contains a nested type is no news: its parent does.
+    let mut log = match message.descriptor.parent_message() {
+        Some(_) => -0.8,
+        None if message.is_contained => -1.2,
+        None => 0.0,
+    };
     if ends_with(EVENTS) {
         log += 0.5;
     }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, ops::Range};
 use super::{
     bits::{Bits, ByUnknown},
     columns::{Columns, Dense, Layouts, UNDECLARED},
-    likelihood::{IMPOSSIBLE, Likelihood, another, unknown},
+    likelihood::{IMPOSSIBLE, Likelihood, Numbers, another, unknown},
     schema::Field,
     sheet::{Inner, Sheet, WHOLE},
 };
@@ -20,95 +20,174 @@ const MANY_NUMBERS: usize = 4;
 const FEW_CLASSES: usize = 20;
 
 /// What is worse than the best by so many nats is not worth mentioning: ten thousand of them have no weight.
-const HOPELESS: f64 = 20.0;
+pub(super) const HOPELESS: f64 = 20.0;
 
 /// A field number of the body.
 struct Number<'a> {
     number: u32,
-    /// Its tokens, as a range of the tokens in order of their numbers.
-    tokens: Range<usize>,
     layouts: Layouts,
     column: Option<Cow<'a, Dense>>,
-    /// The log likelihood of its values by signature; not a number if not yet known.
-    scores: Vec<f64>,
-    signatures: &'a [Field],
-    /// What its values cost as those of an unknown field.
-    opaque: Option<f64>,
+    values: Values<'a>,
 }
 
-/// The log likelihoods of the classes that can have written the body. Those in `always` are scored in any case.
+/// The values of a field number.
+struct Values<'a> {
+    /// The tokens, as a range of the tokens in order of their numbers.
+    tokens: Range<usize>,
+    signatures: &'a [Field],
+    /// The log likelihood by signature; not a number if not yet known.
+    scores: Vec<f64>,
+    /// What they cost as those of an unknown field.
+    opaque: Option<f64>,
+    /// The classes that cannot have written the first of them, if it is a message.
+    not_within: Option<Bits>,
+}
+
+/// The log likelihoods of the classes that can have written the body, those in `always` and all that are not hopeless.
 pub(super) fn search(likelihood: &Likelihood, columns: &Columns, sheet: &mut Sheet, always: &[u32]) -> Vec<(u32, f64)> {
     let mut tokens: Vec<usize> = sheet.span(WHOLE).tokens.clone().collect();
     if !tokens.is_sorted_by_key(|&at| sheet.token(at).number) {
         tokens.sort_by_key(|&at| sheet.token(at).number);
     }
     let mut numbers = numbers(likelihood, columns, sheet, &tokens);
-    let [likely, mut unlikely] = feasible(columns, &numbers);
-    always.iter().filter(|&&class| !likely.has(class)).for_each(|&class| unlikely.set(class));
-    let others: Vec<u32> = numbers.iter().map(|number| number.number).filter(|number| *number >= 64).collect();
-    let mut search = Search { likelihood, sheet, tokens: &tokens, others, best: IMPOSSIBLE };
+    let mut classes = feasible(columns, &numbers);
+    let mut always_bits = Bits::none_like(&classes);
+    always.iter().for_each(|&class| always_bits.set(class));
+    classes.add(&always_bits);
+    let from_64: Vec<u32> = numbers.iter().map(|number| number.number).filter(|number| *number >= 64).collect();
+    let below_64 = sheet.span(WHOLE).numbers;
     // Messages within the message take the longest: what the other fields rule out need not be looked at.
     numbers.sort_by_key(|number| number.layouts.has(Layouts::MESSAGE));
-    let mut scored = Vec::with_capacity(likely.count() + unlikely.count());
-    // With the best found early the others are soon given up.
-    for class in likely.iter().chain(unlikely.iter()) {
-        let floor = if always.contains(&class) { IMPOSSIBLE } else { search.best - HOPELESS };
-        let score = search.score(class, &mut numbers, floor);
-        search.best = search.best.max(score);
-        if score > floor {
-            scored.push((class, score));
-        }
-    }
+    let messages = numbers.iter().position(|number| number.layouts.has(Layouts::MESSAGE)).unwrap_or(numbers.len());
+    let (numbers, messages) = numbers.split_at_mut(messages);
+    let mut search = Search { likelihood, columns, sheet, tokens: &tokens, always: always_bits };
+    let mut scored = search.presence(&classes, Numbers { below_64, from_64: &from_64 });
+    numbers.iter_mut().for_each(|number| search.add(number, &mut scored));
+    search.finish(messages, &mut scored);
     scored
 }
 
 struct Search<'l, 's, 'b> {
     likelihood: &'l Likelihood<'l>,
+    columns: &'l Columns,
     sheet: &'s mut Sheet<'b>,
     tokens: &'s [usize],
-    /// The field numbers from 64 on.
-    others: Vec<u32>,
-    /// The best score so far.
-    best: f64,
+    /// The classes to score however hopeless.
+    always: Bits,
 }
 
 impl Search<'_, '_, '_> {
-    /// The log likelihood of a class, or [`IMPOSSIBLE`] if it is not above the floor: no term is positive.
-    fn score(&mut self, class: u32, numbers: &mut [Number], floor: f64) -> f64 {
-        let declared = &self.likelihood.declared[class as usize];
-        let mut log = 0.0;
-        for number in numbers {
-            let signature = number.column.as_ref().map_or(UNDECLARED, |column| column.signatures[class as usize]);
-            log += match number.scores.get(signature as usize) {
-                None => {
-                    -self.opaque(number) - unknown(number.number, declared.last_number) * number.tokens.len() as f64
-                }
-                Some(score) if score.is_nan() => self.values(number, signature as usize),
-                Some(score) => *score,
+    /// How likely it is that just these fields are there.
+    fn presence(&self, classes: &Bits, numbers: Numbers) -> Vec<(u32, f64)> {
+        let Likelihood { schema, presence, .. } = self.likelihood;
+        let mut scored = Vec::with_capacity(classes.count());
+        let mut last = (None, 0.0);
+        classes.iter().for_each(|class| {
+            // Classes of one shape stand together.
+            let shape = numbers.from_64.is_empty().then(|| presence.shape(class));
+            if shape.is_none() || last.0 != shape {
+                let message = schema.message(schema.exemplars[class as usize]);
+                last = (shape, presence.log_probability(class, message, numbers));
+            }
+            scored.push((class, last.1));
+        });
+        scored
+    }
+
+    /// Adds how likely the values of a number are.
+    fn add(&mut self, number: &mut Number, scored: &mut [(u32, f64)]) {
+        let Number { number, column, values, .. } = number;
+        let Some(column) = column.as_deref() else {
+            scored.iter_mut().for_each(|(class, log)| *log += self.unknown(*number, values, *class));
+            return;
+        };
+        for (class, log) in scored {
+            *log += match column.signatures[*class as usize] {
+                UNDECLARED => self.unknown(*number, values, *class),
+                signature => self.declared(values, signature),
             };
+        }
+    }
+
+    /// Adds how likely the values of the last numbers are, as far as there is still hope: no term is positive. With one of
+    /// the best found first the others are soon given up.
+    fn finish(&mut self, numbers: &mut [Number], scored: &mut Vec<(u32, f64)>) {
+        let first = scored.iter().max_by(|a, b| a.1.total_cmp(&b.1)).copied();
+        let mut best = first.map_or(IMPOSSIBLE, |(class, log)| self.rest(class, log, numbers, IMPOSSIBLE));
+        let mut floor = best - HOPELESS;
+        for (class, log) in &mut *scored {
+            let floor_here = if self.always.has(*class) { IMPOSSIBLE } else { floor };
+            *log = self.rest(*class, *log, numbers, floor_here);
+            if *log > best {
+                (best, floor) = (*log, *log - HOPELESS);
+            }
+        }
+        scored.retain(|&(class, log)| log > floor || log > IMPOSSIBLE && self.always.has(class));
+    }
+
+    /// The log likelihood with that of the last numbers, or [`IMPOSSIBLE`] if it is not above the floor.
+    fn rest(&mut self, class: u32, mut log: f64, numbers: &mut [Number], floor: f64) -> f64 {
+        for number in numbers {
             if log <= floor {
                 return IMPOSSIBLE;
             }
+            log += self.of(number, class);
         }
-        let message = self.likelihood.schema.message(self.likelihood.schema.exemplars[class as usize]);
-        let numbers = self.sheet.span(WHOLE).numbers;
-        log + self.likelihood.presence.log_probability(message, declared, numbers, &self.others)
+        log
     }
 
-    /// All values of a number in a field of this signature.
-    fn values(&mut self, number: &mut Number, signature: usize) -> f64 {
-        let field = &number.signatures[signature];
-        let mut score = -another(field.is_repeated) * (number.tokens.len() as f64 - 1.0);
-        for &at in &self.tokens[number.tokens.clone()] {
-            score += self.likelihood.value(self.sheet, field, at, 0);
+    /// The log likelihood of a number's values in a class.
+    fn of(&mut self, number: &mut Number, class: u32) -> f64 {
+        match number.column.as_ref().map_or(UNDECLARED, |column| column.signatures[class as usize]) {
+            UNDECLARED => self.unknown(number.number, &mut number.values, class),
+            signature => self.declared(&mut number.values, signature),
         }
-        number.scores[signature] = score;
+    }
+
+    /// Of a number the class does not declare.
+    fn unknown(&mut self, number: u32, values: &mut Values, class: u32) -> f64 {
+        let tokens = &self.tokens[values.tokens.clone()];
+        let opaque = *values.opaque.get_or_insert_with(|| tokens.iter().map(|&at| self.sheet.opaque(at)).sum());
+        -opaque - unknown(number, self.likelihood.presence.last_number(class)) * tokens.len() as f64
+    }
+
+    /// In a field of this signature.
+    fn declared(&mut self, values: &mut Values, signature: u32) -> f64 {
+        let known = values.scores[signature as usize];
+        if !known.is_nan() {
+            return known;
+        }
+        let score = self.score(values, &values.signatures[signature as usize]);
+        values.scores[signature as usize] = score;
         score
     }
 
-    fn opaque(&mut self, number: &mut Number) -> f64 {
-        let tokens = &self.tokens[number.tokens.clone()];
-        *number.opaque.get_or_insert_with(|| tokens.iter().map(|&at| self.sheet.opaque(at)).sum())
+    fn score(&mut self, values: &mut Values, field: &Field) -> f64 {
+        if field.message().is_some_and(|id| self.is_not_within(values, self.likelihood.schema.classes[id as usize])) {
+            return IMPOSSIBLE;
+        }
+        let tokens = &self.tokens[values.tokens.clone()];
+        let again = another(field.is_repeated) * (tokens.len() as f64 - 1.0);
+        tokens.iter().map(|&at| self.likelihood.value(self.sheet, field, at, 0)).sum::<f64>() - again
+    }
+
+    /// Whether the first value is no message of the class, by the layouts of its fields. To know it of all classes at once takes
+    /// no longer than to score some.
+    fn is_not_within(&mut self, values: &mut Values, class: u32) -> bool {
+        let first = self.tokens[values.tokens.start];
+        let classes = values.not_within.get_or_insert_with(|| self.not_within(first));
+        classes.has(class)
+    }
+
+    fn not_within(&mut self, at: usize) -> Bits {
+        let mut classes = Bits::none_like(&self.columns.candidates);
+        let Inner::Span(span) = self.sheet.inner(at) else { return classes };
+        for at in self.sheet.span(span).tokens.clone() {
+            if let Some(column) = self.columns.get(self.sheet.token(at).number) {
+                column.add_not_writable_as(layouts(self.sheet, at), &mut classes);
+            }
+        }
+        classes
     }
 }
 
@@ -123,19 +202,23 @@ fn numbers<'a>(
         let (number, layouts) = (sheet.token(at).number, layouts(sheet, at));
         match numbers.last_mut() {
             Some(last) if last.number == number => {
-                last.tokens.end = place + 1;
+                last.values.tokens.end = place + 1;
                 last.layouts = last.layouts.common(layouts);
             }
             _ => {
                 let column = columns.get(number);
+                let signatures = column.map(|column| column.signatures.as_slice()).unwrap_or_default();
                 numbers.push(Number {
                     number,
-                    tokens: place..place + 1,
                     layouts,
                     column: column.map(|column| column.dense(likelihood.schema.exemplars.len())),
-                    scores: vec![f64::NAN; column.map_or(0, |column| column.signatures.len())],
-                    signatures: column.map(|column| column.signatures.as_slice()).unwrap_or_default(),
-                    opaque: None,
+                    values: Values {
+                        tokens: place..place + 1,
+                        signatures,
+                        scores: vec![f64::NAN; signatures.len()],
+                        opaque: None,
+                        not_within: None,
+                    },
                 });
             }
         }
@@ -162,8 +245,8 @@ fn layouts(sheet: &mut Sheet, at: usize) -> Layouts {
     layouts
 }
 
-/// The classes that lack none of the numbers, and those that lack few; they declare the others so that the values fit.
-fn feasible(columns: &Columns, numbers: &[Number]) -> [Bits; 2] {
+/// The classes that lack none of the numbers or few; they declare the others so that the values fit.
+fn feasible(columns: &Columns, numbers: &[Number]) -> Bits {
     let mut by_unknown = ByUnknown::new(&columns.candidates);
     for number in numbers {
         match &number.column {
@@ -171,13 +254,13 @@ fn feasible(columns: &Columns, numbers: &[Number]) -> [Bits; 2] {
             Some(column) => by_unknown.restrict(&column.declared, &column.writable_as(number.layouts)),
         }
     }
-    let [none, one, two] = by_unknown.sets;
-    let mut unlikely = Bits::none_like(&none);
-    if numbers.len() > 1 || none.count() < FEW_CLASSES {
-        unlikely.add(&one);
+    let [mut classes, one, two] = by_unknown.sets;
+    let fitting = classes.count();
+    if numbers.len() > 1 || fitting < FEW_CLASSES {
+        classes.add(&one);
     }
-    if numbers.len() >= MANY_NUMBERS || none.count() + unlikely.count() < FEW_CLASSES {
-        unlikely.add(&two);
+    if numbers.len() >= MANY_NUMBERS || classes.count() < FEW_CLASSES {
+        classes.add(&two);
     }
-    if none.count() + unlikely.count() == 0 { [columns.candidates.clone(), unlikely] } else { [none, unlikely] }
+    if classes.is_empty() { columns.candidates.clone() } else { classes }
 }

@@ -1,12 +1,8 @@
 //! A body laid out as fields, read only as deep as somebody asks.
 
-use std::{
-    collections::HashMap,
-    hash::{BuildHasherDefault, Hasher},
-    ops::Range,
-};
+use std::{collections::HashMap, ops::Range};
 
-use super::look::Look;
+use super::{look::Look, spread::Spread};
 use crate::decode::wire::{Field, Malformed, Value, cost, fields};
 
 /// The most fields that are kept in all.
@@ -27,7 +23,7 @@ pub struct Sheet<'a> {
     tokens: Vec<Token<'a>>,
     spans: Vec<Span>,
     /// Log likelihoods by class and span.
-    scores: HashMap<u64, f64, BuildHasherDefault<Multiply>>,
+    scores: HashMap<u64, f64, Spread>,
     bytes_left: usize,
     steps_left: usize,
     /// A limit was met: what is known rests on a part of the body.
@@ -200,24 +196,6 @@ impl<'a> Token<'a> {
 
 fn key(class: u32, span: u32) -> u64 {
     u64::from(class) << 32 | u64::from(span)
-}
-
-/// Spreads a key by one multiplication. Class and span are our own numbers: nobody can choose them to collide.
-#[derive(Default)]
-struct Multiply(u64);
-
-impl Hasher for Multiply {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }
 
 fn text(span: &[u8]) -> Option<Text> {

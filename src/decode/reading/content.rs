@@ -28,6 +28,8 @@ pub(super) fn read(
         remarks: unwrapped.problems.iter().map(|problem| sentence(&problem.to_string())).collect(),
         content: Content::Binary,
         decoded_as: None,
+        evidence: Vec::new(),
+        is_unread: false,
         hides: false,
         unwrapped,
         named,
@@ -101,10 +103,16 @@ impl Reading {
             descriptor.is_some_and(|it| library.masks(&it).is_some_and(|masks| masks.redact_within(&it)))
         });
         let Some(hiding) = hiding else { return false };
-        let why = format!("It may be a {}, which has fields that are not for everybody's eyes.", hiding.full_name);
-        self.content = Content::Hidden(why);
-        self.hides = true;
+        let name = hiding.full_name.clone();
+        self.hide(&format!("It may be a {name}, which has fields that are not for everybody's eyes."));
         true
+    }
+
+    /// Hides all of it.
+    pub(super) fn hide(&mut self, why: &str) {
+        self.content = Content::Hidden(why.to_owned());
+        self.decoded_as = None;
+        self.hides = true;
     }
 
     fn json_text(&mut self, library: &Library, reveal: bool) {

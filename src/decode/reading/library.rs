@@ -7,11 +7,12 @@ use prost_reflect::{DescriptorPool, MessageDescriptor};
 use super::{Content, Named, Question, Reading, content, hiding::Names, naming};
 use crate::decode::{
     format::Format,
-    guess::{Guess, Hints, TypeIndex},
+    guess::{Candidate, Evidence, Guess, Hints, TypeIndex},
+    json::{self, Position},
     limits::Limits,
     message::{self, Masks},
     schema::{Catalogue, FoundType},
-    unwrap::{Told, Unwrapped, unwrap},
+    unwrap::{Told, Unwrapped, Wish, unwrap},
 };
 
 /// Nats by which a payload is likelier that the type that is named for it can have written.
@@ -80,11 +81,21 @@ impl Library {
 
     /// Reads a body. With `reveal` nothing is hidden.
     pub fn read(&self, question: &Question<'_>, reveal: bool) -> Reading {
+        let mut reading = self.read_as_wished(question, reveal);
+        if !reveal && *question.wish != Wish::Automatic {
+            let found = self.read_as_wished(&Question { wish: &Wish::Automatic, ..*question }, false);
+            if found.hides && found.unwrapped.steps != reading.unwrapped.steps {
+                reading.hide("Some values in it are hidden; with these wrappings undone they would show.");
+            }
+        }
+        reading
+    }
+
+    fn read_as_wished(&self, question: &Question<'_>, reveal: bool) -> Reading {
         if self.is_too_large(question.body) {
             return self.unread(question.body);
         }
         let mut unwrapped = self.unwrap(question);
-        let mut guess = Guess::default();
         let named = naming::name(self, question, &unwrapped, || self.guess(question, &unwrapped));
         let described = named.as_ref().and_then(|named| self.find(&named.name));
         if let Some(descriptor) = &described
@@ -93,10 +104,12 @@ impl Library {
         {
             unwrapped.format = Format::Protobuf;
         }
-        if unwrapped.format == Format::Protobuf {
-            guess = self.guess(question, &unwrapped);
-        }
-        content::read(self, unwrapped, named, described, guess, reveal)
+        let guess = self.guess(question, &unwrapped);
+        let evidence = self.index.explain(unwrapped.payload(), &hints(question), &guess);
+        let not_as_told = not_as_told(question, &unwrapped);
+        let mut reading = content::read(self, unwrapped, named, described, guess, reveal);
+        reading.remarks.extend(not_as_told);
+        Reading { evidence, ..reading }
     }
 
     fn is_too_large(&self, body: &[u8]) -> bool {
@@ -116,7 +129,11 @@ impl Library {
             type_hints: Vec::new(),
             problems: Vec::new(),
         };
-        Reading { remarks: vec![remark], ..content::read(self, unwrapped, None, None, Guess::default(), false) }
+        Reading {
+            remarks: vec![remark],
+            is_unread: true,
+            ..content::read(self, unwrapped, None, None, Guess::default(), false)
+        }
     }
 
     pub(super) fn masks(&self, descriptor: &MessageDescriptor) -> Option<&Masks> {
@@ -133,8 +150,7 @@ impl Library {
         if unwrapped.format != Format::Protobuf {
             return Guess::default();
         }
-        let hints = Hints { address: question.address, confirmed: question.confirmed };
-        self.index.guess(unwrapped.payload(), &hints)
+        self.index.guess(unwrapped.payload(), &hints(question))
     }
 
     pub(super) fn unwrap(&self, question: &Question<'_>) -> Unwrapped {
@@ -169,7 +185,36 @@ impl Library {
     }
 }
 
+/// What is wrong with a payload that is said to be JSON and is none.
+fn not_as_told(question: &Question<'_>, unwrapped: &Unwrapped) -> Option<String> {
+    let content_type = question.properties.content_type.as_deref().unwrap_or_default();
+    if !content_type.contains("json") || unwrapped.payload().is_empty() {
+        return None;
+    }
+    match unwrapped.format {
+        Format::Text => {
+            let text = String::from_utf8_lossy(unwrapped.payload());
+            let limits = Limits::default();
+            let error = json::read(&text, limits.elements, limits.depth).err()?;
+            let Position { line, column } = Position::of(&text, error.at);
+            Some(format!("It is said to be JSON, but in line {line}, column {column}: {}.", error.reason))
+        }
+        Format::Binary => Some("It is said to be JSON, but it is not text.".to_owned()),
+        _ => None,
+    }
+}
+
+fn hints<'a>(question: &Question<'a>) -> Hints<'a> {
+    Hints { address: question.address, confirmed: question.confirmed }
+}
+
 impl Reading {
+    /// The types it may be, each with what speaks for it and against it.
+    pub fn candidates(&self) -> impl Iterator<Item = (&Candidate, &[Evidence])> {
+        let evidence = self.evidence.iter().map(Vec::as_slice).chain(std::iter::repeat(&[][..]));
+        self.guess.candidates.iter().zip(evidence)
+    }
+
     /// The payload as JSON, where it has that form.
     pub fn json(&self) -> Option<&str> {
         match &self.content {

@@ -12,12 +12,13 @@ mod edit;
 mod hiding;
 mod library;
 mod naming;
+mod refusal;
 
 #[cfg(test)]
 mod tests;
 
 use super::{
-    guess::Guess,
+    guess::{Evidence, Guess},
     unwrap::{Unwrapped, Wish},
 };
 use crate::domain::{field::FieldTable, letter::TypeSource, message::Properties};
@@ -78,7 +79,11 @@ pub struct Reading {
     pub decoded_as: Option<String>,
     /// The types it may be; none where its format is another than protobuf.
     pub guess: Guess,
+    /// What speaks for each of the candidates and against it, in their order, the most telling first.
+    pub evidence: Vec<Vec<Evidence>>,
     pub content: Content,
+    /// Whether it is too large to be read.
+    pub is_unread: bool,
     /// Whether some value is hidden.
     pub hides: bool,
     /// What went wrong, and what has to be said, in sentences.

@@ -199,3 +199,56 @@ fn text_that_a_person_calls_a_message_is_one() {
     assert_eq!(reading.decoded_as.as_deref(), Some(PHONE));
     assert!(reading.json().unwrap().contains("abcd"));
 }
+
+#[test]
+fn what_was_not_read_as_asked_says_why() {
+    fn check(body: &[u8], by_hand: Option<&str>, wish: &Wish, expected: Option<&str>) {
+        let letter = Letter::new(body);
+        let question = Question { by_hand, wish, ..letter.question() };
+        assert_eq!(library(&[]).read(&question, true).refusal().as_deref(), expected, "{body:?}");
+    }
+    let base64 = Wish::Exactly(vec![Kind::Base64]);
+    check(&phone(), None, &Wish::Automatic, None);
+    check(&phone(), Some(PHONE), &Wish::Automatic, None);
+    check(&phone(), Some("acme.Nope"), &Wish::Automatic, Some("no schema describes acme.Nope"));
+    check(BASE64_STANDARD.encode(phone()).as_bytes(), Some(PHONE), &base64, None);
+    check(&phone(), Some(PHONE), &base64, Some("it is not wrapped as base64"));
+    check(b"{\"e164\":\"+49\"}", Some(PHONE), &Wish::Automatic, None);
+    let other = format!("it is msgpack, no message of {PHONE}");
+    check(b"\x82\xa5email\xa3a@b\xa4name\xa3Zoe", Some(PHONE), &Wish::Automatic, Some(&other));
+}
+
+#[test]
+fn other_wrappings_show_nothing_that_is_hidden() {
+    let letter = Letter::new(BASE64_STANDARD.encode(phone()));
+    let library = library(&[]);
+    let read = |kinds: &[Kind], reveal| {
+        let wish = Wish::Exactly(kinds.to_vec());
+        let reading = library.read(&Question { told: Some(PHONE), wish: &wish, ..letter.question() }, reveal);
+        (reading.hides, reading.content)
+    };
+    let (hides, content) = read(&[], false);
+    assert!(hides && matches!(content, Content::Hidden(_)), "{content:?}");
+    let (hides, content) = read(&[Kind::Base64], false);
+    assert!(
+        hides && matches!(content, Content::Json(_)),
+        "what is found is shown as it is without a wish: {content:?}"
+    );
+    assert!(matches!(read(&[], true), (false, Content::Text(_))));
+}
+
+#[test]
+fn what_is_said_to_be_json_and_is_not_is_told() {
+    fn check(body: &[u8], content_type: &str, remark: Option<&str>) {
+        let mut letter = Letter::new(body);
+        letter.properties.content_type = Some(content_type.to_owned());
+        let remarks = library(&[]).read(&letter.question(), false).remarks;
+        let said = remarks.iter().find(|it| it.contains("said to be JSON"));
+        assert_eq!(said.is_some(), remark.is_some(), "{remarks:?}");
+        assert!(said.is_none_or(|said| said.contains(remark.unwrap_or_default())), "{remarks:?}");
+    }
+    check(b"{oops", "application/vnd.acme+json; charset=utf-8", Some("line 1, column 2"));
+    check(b"{oops", "text/plain", None);
+    check(b"42", "application/json", None);
+    check(b"", "application/json", None);
+}

@@ -85,8 +85,12 @@ impl fmt::Display for Kind {
 
 /// No kind of wrapping has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no wrapping called {0:?}")]
+#[error("there is no wrapping called {:?}; there are {}", .0, names())]
 pub struct UnknownKind(String);
+
+fn names() -> String {
+    Kind::ALL.map(Kind::as_str).join(", ")
+}
 
 impl FromStr for Kind {
     type Err = UnknownKind;

@@ -147,8 +147,11 @@ fn watch(path: &Path, hint: mpsc::Sender<()>) -> Option<RecommendedWatcher> {
     watching.inspect_err(|error| tracing::debug!(error = %error, "the folder of schemas is polled")).ok()
 }
 
-/// The files of each schema: sets by their own names, all sources under that of the folder.
-fn collect(root: &Path) -> Result<BTreeMap<String, Vec<Upload>>, String> {
+/// The files of each schema in a folder: sets by their own names, all sources under that of the folder.
+///
+/// # Errors
+/// Why the folder cannot be read.
+pub fn collect(root: &Path) -> Result<BTreeMap<String, Vec<Upload>>, String> {
     let mut groups: BTreeMap<String, Vec<Upload>> = BTreeMap::new();
     let mut left = limits::SOURCE_BYTES.saturating_mul(2);
     for path in files_below(root)? {

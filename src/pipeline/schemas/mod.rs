@@ -11,7 +11,7 @@ use thiserror::Error;
 use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
 
-pub use folder::{Folder, FolderState};
+pub use folder::{Folder, FolderState, collect};
 
 use reading::{name_by, name_of, read, read_set};
 

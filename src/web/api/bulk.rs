@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{
-    commands::{read_delay, read_importance, retry_command},
+    commands::{read_delay, read_importance, read_queue},
     reply,
 };
 use crate::{
@@ -35,7 +35,7 @@ pub struct BulkAction {
     ids: Option<Vec<Uuid>>,
     /// For `retry`: `30s`, `10m`, `2h`; at once if left out.
     delay: Option<String>,
-    /// For `retry`: another queue than the one each failed in.
+    /// For `retry`: where to; if left out, where a waiting retry goes already, or else the queue each failed in.
     queue: Option<String>,
     /// For `importance`: which one.
     importance: Option<String>,
@@ -95,7 +95,10 @@ impl BulkAction {
     fn command(&self, office: &Office) -> Result<Command, WebError> {
         self.refuse_what_does_not_belong()?;
         match self.action.as_str() {
-            "retry" => retry_command(read_delay(office, self.delay.as_deref())?, self.queue.clone()),
+            "retry" => Ok(Command::Retry {
+                delay: read_delay(office, self.delay.as_deref())?,
+                queue: read_queue(self.queue.clone())?,
+            }),
             "discard" => Ok(Command::Discard { note: self.note.clone() }),
             "reopen" => Ok(Command::Reopen),
             "importance" => {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{
+    edit::{HeaderChanges, edited_body, edited_payload},
     letter::unknown,
     model::LetterItem,
     reply::{self, OneLetter},
@@ -16,6 +17,7 @@ use crate::{
     domain::{
         actor::Actor,
         command::Command,
+        edit::Edit,
         letter::{Importance, LetterId},
     },
     web::{
@@ -31,18 +33,39 @@ use crate::{
 pub struct Retry {
     /// `30s`, `10m`, `2h`; at once if left out.
     delay: Option<String>,
-    /// Another queue than the one it failed in.
+    /// Where to; if left out, where its retry goes that waits already, or else the queue it failed in.
     queue: Option<String>,
-    #[schema(ignore)]
-    body_base64: Option<Value>,
-    #[schema(ignore)]
+    /// Edit and retry: the whole body to send instead, in base64, with all the wrapping it came in.
+    body_base64: Option<String>,
+    /// Edit and retry: its payload as `GET letters/{id}` shows it in `payload.json`, edited. It is written back by its type
+    /// and wrapped as it came; values that are hidden there stay what they are.
     json: Option<Value>,
+    /// Edit and retry: changes to its headers, `{"set": {name: text}, "remove": [name]}`.
+    headers: Option<HeaderChanges>,
 }
 
-/// Send it back to its queue, at once or later
+impl Retry {
+    /// What it changes in a letter, when it changes anything.
+    async fn edit(&self, office: &Office, id: LetterId) -> Result<Option<Edit>, WebError> {
+        let body = match &self.json {
+            Some(_) if self.body_base64.is_some() => {
+                return Err(WebError::unprocessable("body_base64, json: it takes one of them"));
+            }
+            Some(json) => Some(edited_payload(office, id, json).await?),
+            None => edited_body(self.body_base64.as_deref())?,
+        };
+        let headers = self.headers.as_ref().map(HeaderChanges::read).transpose()?;
+        Ok((body.is_some() || headers.is_some()).then(|| Edit { body, headers: headers.unwrap_or_default() }))
+    }
+}
+
+/// Send it back to its queue, at once or later, as it is or edited
+///
+/// An edit makes a copy, which is a letter of its own, and sends that; the letter itself is discarded, and never are both
+/// sent. To undo it, discard the copy and reopen the letter.
 #[utoipa::path(post, path = "/letters/{id}/retry", tag = "letters", params(OneLetter), request_body = Retry,
     responses(
-    (status = OK, body = LetterItem, description = "It is scheduled"),
+    (status = OK, body = LetterItem, description = "It is scheduled; of an edit, the copy"),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "Not as it stands"),
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
@@ -52,11 +75,13 @@ pub async fn retry(
     LetterPath(id): LetterPath,
     JsonBody(retry): JsonBody<Retry>,
 ) -> Result<Json<LetterItem>, WebError> {
-    if retry.body_base64.is_some() || retry.json.is_some() {
-        return Err(reply::not_available_yet("Editing a letter (body_base64, json)"));
-    }
+    let edit = retry.edit(&office, id).await?;
     let delay = read_delay(&office, retry.delay.as_deref())?;
-    carry_out(&office, id, &[retry_command(delay, retry.queue)?]).await
+    let queue = read_queue(retry.queue)?;
+    let Some(edit) = edit else { return carry_out(&office, id, &[Command::Retry { delay, queue }]).await };
+    let edited = office.triage.retry_edited(id, &edit, delay, queue.as_deref(), &Actor::local()).await?;
+    let copy = edited.map_err(|refusal| reply::refused(&refusal))?;
+    show(&office, copy).await
 }
 
 /// Why it is set aside.
@@ -142,11 +167,11 @@ pub fn read_importance(word: &str) -> Result<Importance, WebError> {
     word.parse().map_err(|why| WebError::unprocessable(format!("importance: {why}")))
 }
 
-pub fn retry_command(delay: Duration, queue: Option<String>) -> Result<Command, WebError> {
+pub fn read_queue(queue: Option<String>) -> Result<Option<String>, WebError> {
     if queue.as_deref() == Some("") {
         return Err(WebError::unprocessable("queue: it takes a name, or is left out"));
     }
-    Ok(Command::Retry { delay, queue })
+    Ok(queue)
 }
 
 /// One command after the other; the answer is the letter as it then stands.
@@ -155,6 +180,11 @@ async fn carry_out(office: &Office, id: LetterId, commands: &[Command]) -> Resul
         let report = office.triage.act(&[id], command, &Actor::local()).await?;
         reply::done_or_refused(&report)?;
     }
+    show(office, id).await
+}
+
+/// The letter as it stands now.
+async fn show(office: &Office, id: LetterId) -> Result<Json<LetterItem>, WebError> {
     let letter = office.store.summary(id).await?.ok_or_else(unknown)?;
     Ok(Json(letter.into()))
 }

@@ -97,9 +97,18 @@ fn body_schema<'a>(description: &'a OpenApi, operation: &Operation) -> Option<&'
 fn fields(object: &Object) -> Vec<Field> {
     let field = |(name, schema): (&String, &RefOr<Schema>)| match schema {
         RefOr::T(Schema::Object(object)) => field(name, object.description.as_deref()),
+        // One that has a schema of its own and may be left out is described beside the reference to that.
+        RefOr::T(Schema::OneOf(one_of)) => field(name, one_of.items.iter().find_map(described)),
         _ => field(name, None),
     };
     object.properties.iter().map(field).collect()
+}
+
+fn described(schema: &RefOr<Schema>) -> Option<&str> {
+    match schema {
+        RefOr::Ref(reference) => Some(&*reference.description),
+        RefOr::T(_) => None,
+    }
 }
 
 /// Descriptions are written for generators of documents, with backticks around words.

@@ -8,27 +8,51 @@ use axum::{
     http::{HeaderValue, header},
     response::{IntoResponse, Response},
 };
+use utoipa::IntoParams;
 
 use super::{model::FullLetter, reply::OneLetter};
-use crate::web::{
-    Office,
-    error::{Problem, WebError},
-    input::LetterPath,
+use crate::{
+    domain::actor::Actor,
+    web::{
+        Office,
+        error::{Problem, WebError},
+        input::{LetterPath, QueryPairs},
+        payload::{self, PayloadQuery},
+    },
 };
 
+/// How to read its body.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes the parameters")]
+struct Sight {
+    /// Undo exactly these wrappings, by comma, the outermost first, as `base64,gzip`; `none` for none. Those that are
+    /// found if left out.
+    wrapping: Option<String>,
+    /// `true` shows values that are hidden, which leaves a line in the letter's history.
+    reveal: Option<bool>,
+}
+
 /// One letter with everything that is known of it
-#[utoipa::path(get, path = "/letters/{id}", tag = "letters", params(OneLetter), responses(
+#[utoipa::path(get, path = "/letters/{id}", tag = "letters", params(OneLetter, Sight), responses(
     (status = OK, body = FullLetter),
+    (status = BAD_REQUEST, body = Problem, content_type = "application/problem+json"),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn letter(
     State(office): State<Arc<Office>>,
     LetterPath(id): LetterPath,
+    QueryPairs(mut pairs): QueryPairs,
 ) -> Result<Json<FullLetter>, WebError> {
-    let (letter, history) = tokio::try_join!(office.store.letter(id), office.store.history(id))?;
-    let letter = letter.ok_or_else(unknown)?;
+    let query = PayloadQuery { wrapping: pairs.take_parsed("wrapping")?, form: None };
+    let reveal: bool = pairs.take_parsed("reveal")?.unwrap_or_default();
+    pairs.finish("wrapping, reveal")?;
+    let letter = Arc::new(office.store.letter(id).await?.ok_or_else(unknown)?);
+    let reading = payload::read(&office, &letter, &query, Some(&Actor::local()).filter(|_| reveal)).await?;
+    // Afterwards, so that it tells of who sees this.
+    let history = office.store.history(id).await?;
     let danger = office.triage.danger(&letter.summary);
-    Ok(Json(FullLetter::new(letter, history, danger, office.settings.decode_max_bytes)))
+    Ok(Json(FullLetter::new(Arc::unwrap_or_clone(letter), &reading, history, danger)))
 }
 
 /// The body of a letter, byte for byte

@@ -4,12 +4,15 @@
 
 mod bulk;
 mod commands;
+mod decode;
 mod docs;
+mod edit;
 mod jobs;
 mod letter;
 mod letters;
 mod mappings;
 mod model;
+mod payload;
 mod policies;
 mod queues;
 mod reply;
@@ -17,11 +20,13 @@ mod schemas;
 
 use std::sync::Arc;
 
-use axum::{Json, Router, routing::get};
+use axum::{Json, Router, extract::DefaultBodyLimit, routing::get};
 use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{Office, upload};
+pub use decode::Decoded;
+
+use super::{Office, input::EDIT_LIMIT, upload};
 
 #[derive(OpenApi)]
 #[openapi(info(
@@ -35,18 +40,21 @@ pub fn routes() -> Router<Arc<Office>> {
         .routes(routes!(letters::letters))
         .routes(routes!(letter::letter, commands::change))
         .routes(routes!(letter::body))
-        .routes(routes!(commands::retry))
         .routes(routes!(commands::discard))
         .routes(routes!(commands::reopen))
         .routes(routes!(bulk::start))
         .routes(routes!(jobs::job))
         .routes(routes!(queues::queues))
         .routes(routes!(policies::policies, policies::set, policies::unset))
+        .routes(routes!(decode::decode))
         .routes(routes!(schemas::remove))
         .routes(routes!(schemas::types))
         .routes(routes!(mappings::mappings, mappings::set, mappings::unset));
     let uploads = OpenApiRouter::new().routes(routes!(schemas::schemas, schemas::add)).layer(upload::limit());
-    let described = OpenApiRouter::with_openapi(Description::openapi()).nest("/api/v1", v1.merge(uploads));
+    // It may bring a whole body.
+    let retry = OpenApiRouter::new().routes(routes!(commands::retry)).layer(DefaultBodyLimit::max(EDIT_LIMIT));
+    let v1 = v1.merge(uploads).merge(retry);
+    let described = OpenApiRouter::with_openapi(Description::openapi()).nest("/api/v1", v1);
     let (router, description) = described.split_for_parts();
     let description = Arc::new(description);
     let for_docs = Arc::clone(&description);

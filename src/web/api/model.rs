@@ -1,23 +1,22 @@
 //! Letters as the API shows them.
 
 use serde::Serialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::payload::ReadPayload;
 use crate::{
+    decode::reading::Reading,
     domain::{
         danger::Danger,
         error_report::ErrorReport,
         history::HistoryEntry,
-        letter::{Letter, LetterSummary},
+        letter::{Letter, LetterId, LetterSummary},
     },
     failure,
     typed_json::{deaths_to_json, properties_to_json, table_to_json},
-    web::{
-        payload::{Format, look},
-        view::time::rfc3339,
-    },
+    web::view::time::rfc3339,
 };
 
 /// A letter without its contents, as lists have it.
@@ -54,6 +53,10 @@ pub struct LetterItem {
     note: Option<String>,
     /// What went wrong with the last retry, when something did.
     problem: Option<String>,
+    /// The letter it is an edited copy of.
+    edited_from: Option<Uuid>,
+    /// The edited copy that was made of it last; never are both sent.
+    replaced_by: Option<Uuid>,
 }
 
 impl From<LetterSummary> for LetterItem {
@@ -81,7 +84,24 @@ impl From<LetterSummary> for LetterItem {
             size: letter.size,
             note: letter.note,
             problem: letter.problem,
+            edited_from: letter.edited_from.map(LetterId::as_uuid),
+            replaced_by: letter.replaced_by.map(LetterId::as_uuid),
         }
+    }
+}
+
+impl LetterItem {
+    /// With the type as it is known now: the ledger learns of a change a little later. A body that is too large is not
+    /// looked at again.
+    fn named_by(mut self, reading: &Reading) -> Self {
+        if reading.is_unread {
+            return self;
+        }
+        let named = reading.named.as_ref();
+        self.message_type = named.map(|named| named.name.clone());
+        self.type_source = named.map(|named| named.source.as_str().to_owned());
+        self.type_confidence = named.and_then(|named| named.confidence);
+        self
     }
 }
 
@@ -119,7 +139,7 @@ pub struct FullLetter {
     /// The entries of `x-death` as RabbitMQ sent them, newest first.
     #[schema(value_type = Vec<Object>)]
     deaths: Value,
-    payload: Payload,
+    payload: ReadPayload,
     /// The framework it was recognised as one of.
     framework: Option<&'static str>,
     /// Why it is not retried, whoever asks; null where it may be.
@@ -131,48 +151,19 @@ pub struct FullLetter {
 }
 
 impl FullLetter {
-    pub fn new(letter: Letter, history: Vec<HistoryEntry>, danger: Option<Danger>, decode_max_bytes: u64) -> Self {
+    pub fn new(letter: Letter, reading: &Reading, history: Vec<HistoryEntry>, danger: Option<Danger>) -> Self {
         let account = failure::read(&letter.message);
+        let item = LetterItem::from(letter.summary).named_by(reading);
         Self {
             framework: account.framework,
             retry_refused: danger.map(Danger::clause),
             properties: properties_to_json(&letter.message.properties),
             headers: table_to_json(&letter.message.headers),
             deaths: deaths_to_json(&letter.deaths),
-            payload: Payload::new(&letter, decode_max_bytes),
+            payload: ReadPayload::new(reading),
             history: history.into_iter().map(Entry::from).collect(),
             remarks: letter.remarks,
-            item: LetterItem { error: account.failure.error.map(LetterError::from), ..letter.summary.into() },
-        }
-    }
-}
-
-/// What is inside the body.
-#[derive(Serialize, ToSchema)]
-struct Payload {
-    /// What had to be unwrapped, from the outside in.
-    wrapping: Vec<String>,
-    /// `json`, `text` or `binary`
-    format: &'static str,
-    /// The very JSON that was sent; null where the body is none.
-    #[schema(value_type = Option<Value>)]
-    json: Option<Box<RawValue>>,
-    #[schema(value_type = Vec<Object>)]
-    candidates: Vec<Value>,
-    /// Why nothing more could be made of it.
-    problem: Option<String>,
-}
-
-impl Payload {
-    fn new(letter: &Letter, decode_max_bytes: u64) -> Self {
-        let found = look(&letter.message, decode_max_bytes);
-        let json = found.text.filter(|_| found.format == Format::Json);
-        Self {
-            wrapping: Vec::new(),
-            format: found.format.as_str(),
-            json: json.and_then(|text| RawValue::from_string(text.to_owned()).ok()),
-            candidates: Vec::new(),
-            problem: found.problem,
+            item: LetterItem { error: account.failure.error.map(LetterError::from), ..item },
         }
     }
 }

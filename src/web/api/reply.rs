@@ -37,14 +37,18 @@ pub fn refuse_later_words(pairs: &mut Pairs) -> Result<(), WebError> {
 
 /// Turns a refusal of the only letter there was into an error.
 pub fn done_or_refused(report: &CommandReport) -> Result<(), WebError> {
-    match report.refused.first() {
-        None => Ok(()),
-        Some((_, refusal @ Refusal::NotFound)) => Err(WebError::not_found(sentence(refusal))),
-        // Naming a queue in the request mends the one, nothing here the other.
-        Some((_, refusal @ (Refusal::QueueUnknown | Refusal::Dangerous(_)))) => {
-            Err(WebError::unprocessable(sentence(refusal)))
+    report.refused.first().map_or(Ok(()), |(_, refusal)| Err(refused(refusal)))
+}
+
+pub fn refused(refusal: &Refusal) -> WebError {
+    let detail = sentence(refusal);
+    match refusal {
+        Refusal::NotFound => WebError::not_found(detail),
+        // Another request would mend the first and the last, nothing here the danger.
+        Refusal::QueueUnknown | Refusal::Dangerous(_) | Refusal::Unfit(_) => WebError::unprocessable(detail),
+        Refusal::WrongStatus { .. } | Refusal::InFlight | Refusal::Replaced { .. } | Refusal::PerhapsSent => {
+            WebError::conflict(detail)
         }
-        Some((_, refusal)) => Err(WebError::conflict(sentence(refusal))),
     }
 }
 

@@ -58,7 +58,7 @@ fn take_order(mut pairs: Pairs, now: Timestamp) -> Result<Order, WebError> {
 }
 
 /// Only a list or a letter, so that no form can lead anybody to another site.
-fn take_back(pairs: &mut Pairs) -> Result<String, WebError> {
+pub fn take_back(pairs: &mut Pairs) -> Result<String, WebError> {
     let back = pairs.take("back")?.unwrap_or_else(|| "/letters".to_owned());
     let is_list = |list: &str| back.strip_prefix(list).is_some_and(|rest| rest.is_empty() || rest.starts_with('?'));
     if is_list("/letters") || is_list("/backoff") || back.starts_with("/letters/") {

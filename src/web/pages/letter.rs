@@ -6,20 +6,27 @@ use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
+    actions::take_back,
     filters::queue_names,
     fragment,
     shell::{Page, Shell},
     toast::Toast,
 };
 use crate::{
-    domain::letter::LetterId,
+    domain::{
+        actor::Actor,
+        letter::{LetterId, LetterSummary},
+        mapping::Route,
+    },
     web::{
         Office,
         error::WebError,
-        input::{LetterPath, QueryPairs},
+        input::{FormPairs, LetterPath, QueryPairs},
+        payload::{self, PayloadQuery},
         view::{
+            edits::Linked,
             letter::{LetterView, Links, RetryView, ViewOptions},
-            payload::PayloadForm,
+            payload::PayloadContext,
         },
     },
 };
@@ -36,8 +43,21 @@ impl FromStr for Part {
     }
 }
 
+/// The part of the page that a revealing takes the place of.
+enum RevealedPart {
+    Payload,
+}
+
+impl FromStr for RevealedPart {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        if word == "payload" { Ok(Self::Payload) } else { Err(format!("{word:?} is no part here; it takes payload")) }
+    }
+}
+
 #[derive(Template)]
-#[template(path = "letter/page.html", blocks = ["title", "main", "nav"])]
+#[template(path = "letter/page.html", blocks = ["title", "main", "payload", "nav"])]
 struct LetterPage {
     shell: Shell,
     letter: LetterView,
@@ -51,10 +71,15 @@ pub async fn show(
     QueryPairs(mut pairs): QueryPairs,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
-    let form = pairs.take_parsed("view")?;
+    let query = PayloadQuery::take(&mut pairs)?;
     let part = pairs.take_parsed("part")?;
-    pairs.finish("view, part")?;
-    let page = load(&office, id, form, &headers, part.is_some()).await?;
+    pairs.finish(&format!("{}, part", PayloadQuery::WORDS))?;
+    let base = format!("/letters/{id}");
+    let here = query.href(&base);
+    let links = Links { view_base: base, back: here.clone(), close: None };
+    let mut page = load(&office, id, &Sight { query, reveal_to: None }, links, here).await?;
+    page.shell.toast = Toast::from_cookie(&headers, &page.shell.here);
+    page.shell.is_fragment = part.is_some();
     match part {
         None => Ok(fragment::whole(page.render()?, &page.shell)),
         Some(Part::Main) => {
@@ -65,43 +90,87 @@ pub async fn show(
     }
 }
 
+/// Shows hidden values. It is no page that an address leads to: whoever comes back finds them hidden again.
+pub async fn reveal(
+    State(office): State<Arc<Office>>,
+    LetterPath(id): LetterPath,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let query = PayloadQuery::take(&mut pairs)?;
+    let part: Option<RevealedPart> = pairs.take_parsed("part")?;
+    let back = take_back(&mut pairs)?;
+    pairs.finish(&format!("{}, back, part", PayloadQuery::WORDS))?;
+    let links = Links { view_base: back.clone(), back: back.clone(), close: None };
+    let sight = Sight { query, reveal_to: Some(Actor::local()) };
+    let page = load(&office, id, &sight, links, back).await?;
+    match part {
+        None => Ok(fragment::whole(page.render()?, &page.shell)),
+        Some(RevealedPart::Payload) => Ok(fragment::only(page.as_payload().render()?)),
+    }
+}
+
 async fn load(
     office: &Office,
     id: LetterId,
-    form: Option<PayloadForm>,
-    headers: &HeaderMap,
-    is_fragment: bool,
+    sight: &Sight,
+    links: Links,
+    here: String,
 ) -> Result<LetterPage, WebError> {
-    let base = format!("/letters/{id}");
-    let here = form.map_or_else(|| base.clone(), |form| format!("{base}?view={}", form.as_str()));
-    let links = Links { view_base: base, back: here.clone(), close: None };
     let facets = async { Ok(office.store.facets().await?) };
     let (letter, shell, facets) =
-        tokio::try_join!(view(office, id, form, links), Shell::load(office, Page::Letters), facets)?;
+        tokio::try_join!(view(office, id, sight, links), Shell::load(office, Page::Letters), facets)?;
     let letter = letter.ok_or_else(|| WebError::not_found("There is no such letter."))?;
-    let toast = Toast::from_cookie(headers, &here);
-    Ok(LetterPage { shell: Shell { toast, here, is_fragment, ..shell }, letter, queues: queue_names(&facets) })
+    Ok(LetterPage { shell: Shell { here, ..shell }, letter, queues: queue_names(&facets) })
+}
+
+/// How the payload of a letter is looked at.
+#[derive(Default)]
+pub struct Sight {
+    pub query: PayloadQuery,
+    /// Who is to see hidden values.
+    pub reveal_to: Option<Actor>,
 }
 
 /// A letter as it is shown here and beside the list.
-pub async fn view(
-    office: &Office,
-    id: LetterId,
-    form: Option<PayloadForm>,
-    links: Links,
-) -> Result<Option<LetterView>, WebError> {
+pub async fn view(office: &Office, id: LetterId, sight: &Sight, links: Links) -> Result<Option<LetterView>, WebError> {
     let store = &office.store;
-    let (letter, history, retry) = tokio::try_join!(store.letter(id), store.history(id), store.waiting_retry(id))?;
-    let (now, policies) = (office.clock.now(), office.policies.book());
-    Ok(letter.map(|letter| {
-        let options = ViewOptions {
-            form,
-            max_bytes: office.settings.decode_max_bytes,
-            danger: office.triage.danger(&letter.summary),
-            dead_letter_exchange: &office.settings.dead_letter_exchange,
-            now,
-        };
-        let retry = retry.map(|retry| RetryView::new(&letter.summary, &retry, &policies, now));
-        LetterView::new(&letter, retry, &history, options, links)
-    }))
+    let Some(letter) = store.letter(id).await? else { return Ok(None) };
+    let letter = Arc::new(letter);
+    let reading = payload::read(office, &letter, &sight.query, sight.reveal_to.as_ref()).await?;
+    // Afterwards, so that it tells of who sees this.
+    let (history, retry) = tokio::try_join!(store.history(id), store.waiting_retry(id))?;
+    let (now, policies, mappings) = (office.clock.now(), office.policies.book(), office.schemas.mappings());
+    let summary = &letter.summary;
+    let route = Route {
+        broker: &summary.broker,
+        queue: summary.queue.as_deref(),
+        exchange: &summary.exchange,
+        routing_key: &summary.routing_key,
+    };
+    let context = PayloadContext {
+        reading: &reading,
+        query: &sight.query,
+        mapping: mappings.find(&route).map(|standing| &standing.mapping),
+        history: &history,
+        is_revealed: sight.reveal_to.is_some(),
+        base: &links.view_base.clone(),
+    };
+    let options = ViewOptions {
+        danger: office.triage.danger(summary),
+        linked: linked(office, summary).await?,
+        dead_letter_exchange: &office.settings.dead_letter_exchange,
+        now,
+    };
+    let retry = retry.map(|retry| RetryView::new(summary, &retry, &policies, now));
+    Ok(Some(LetterView::new(&letter, retry, &context, options, links)))
+}
+
+async fn linked(office: &Office, letter: &LetterSummary) -> Result<Linked, WebError> {
+    let ids: Vec<LetterId> = letter.edited_from.into_iter().chain(letter.replaced_by).collect();
+    if ids.is_empty() {
+        return Ok(Linked::default());
+    }
+    let (others, in_place) = tokio::try_join!(office.store.summaries(&ids), office.store.in_place_of(letter.id))?;
+    let status = |id: LetterId| others.iter().find(|other| other.id == id).map(|other| (id, other.status));
+    Ok(Linked { original: letter.edited_from.and_then(status), copy: letter.replaced_by.and_then(status), in_place })
 }

@@ -7,7 +7,7 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
     fragment,
-    letter::view,
+    letter::{Sight, view},
     list::{Empty, List, load_list, page_filter},
     shell::{Page, Shell},
     toast::Toast,
@@ -18,11 +18,11 @@ use crate::{
         Office,
         error::WebError,
         input::QueryPairs,
+        payload::PayloadQuery,
         query::{LetterQuery, Pairs, WORDS},
         view::{
             letter::{LetterView, Links},
             number,
-            payload::PayloadForm,
         },
     },
 };
@@ -57,7 +57,7 @@ impl FromStr for Part {
 struct Asked {
     query: LetterQuery,
     letter: Option<LetterId>,
-    form: Option<PayloadForm>,
+    payload: PayloadQuery,
     part: Option<Part>,
     /// Letters received from here on are news, in microseconds since the epoch.
     seen: Option<i64>,
@@ -68,18 +68,18 @@ impl Asked {
         let asked = Self {
             query: LetterQuery::take(&mut pairs)?,
             letter: pairs.take_parsed("letter")?,
-            form: pairs.take_parsed("view")?,
+            payload: PayloadQuery::take(&mut pairs)?,
             part: pairs.take_parsed("part")?,
             seen: pairs.take_parsed("seen")?,
         };
-        pairs.finish(&format!("{WORDS}, letter, view, part"))?;
+        pairs.finish(&format!("{WORDS}, letter, {}, part", PayloadQuery::WORDS))?;
         Ok(asked)
     }
 
     fn here(&self) -> String {
         let letter = self.letter.map(|id| id.to_string()).unwrap_or_default();
-        let form = self.form.map(PayloadForm::as_str).unwrap_or_default();
-        self.query.href_with(&[("letter", &letter), ("view", form)])
+        let [wrapping, view] = self.payload.pairs();
+        self.query.href_with(&[("letter", &letter), (wrapping.0, &wrapping.1), (view.0, &view.1)])
     }
 }
 
@@ -163,7 +163,7 @@ async fn load_pane(office: &Office, asked: &Asked) -> Result<Pane, WebError> {
         back: asked.here(),
         close: Some(close.clone()),
     };
-    let letter = view(office, id, asked.form, links).await?;
+    let letter = view(office, id, &Sight { query: asked.payload.clone(), reveal_to: None }, links).await?;
     Ok(letter.map_or(Pane::Missing { close }, |letter| Pane::Open(Box::new(letter))))
 }
 

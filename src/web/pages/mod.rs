@@ -5,6 +5,8 @@
 
 mod actions;
 mod backoff;
+mod edit;
+mod edit_form;
 mod everything;
 mod filters;
 mod fragment;
@@ -35,6 +37,8 @@ pub fn routes() -> Router<Arc<Office>> {
         .route("/", get(overview::show))
         .route("/letters", get(letters::show))
         .route("/letters/{id}", get(letter::show))
+        .route("/letters/{id}/reveal", post(letter::reveal))
+        .route("/letters/{id}/edit", get(edit::show).post(edit::act).layer(edit::limit()))
         .route("/letters/actions", post(actions::act))
         .route("/backoff", get(backoff::show))
         .route("/backoff/all", post(everything::act))

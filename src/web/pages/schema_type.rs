@@ -26,13 +26,18 @@ use crate::{
         Office,
         error::WebError,
         input::QueryPairs,
+        query::LetterQuery,
         view::{
+            number,
             schema::{Comments, EnumView, FieldRow, MappingRow, TypeLink, version_href},
             text,
             time::Moment,
         },
     },
 };
+
+/// Queues that are named where a type is seen; those with the most letters.
+const MOST_QUEUES: u32 = 20;
 
 #[derive(Template)]
 #[template(path = "schemas/type.html")]
@@ -50,8 +55,20 @@ struct TypePage {
     from: Option<FromView>,
     /// What other versions say of it.
     others: Vec<OtherView>,
+    /// Queues with open letters of it.
+    seen: Vec<SeenIn>,
     /// What says that messages are of this type.
     mappings: Vec<MappingRow>,
+}
+
+/// A queue that has open letters of a type.
+struct SeenIn {
+    queue: String,
+    is_queue_known: bool,
+    /// Empty where there is only one.
+    broker: String,
+    letters: String,
+    href: String,
 }
 
 struct FromView {
@@ -91,8 +108,11 @@ pub async fn show(
     };
     let missing =
         || WebError::not_found(format!("No schema describes {}.", text::shortened(&text::one_line(&name), 200)));
+    let shown = shown.ok_or_else(missing)?;
     let shell = Shell::load(&office, Page::Schemas).await?;
-    let mut page = TypePage::new(&shown.ok_or_else(missing)?, &catalogue, &office, shell);
+    let seen = office.store.seen(shown.message.full_name(), MOST_QUEUES).await?;
+    let mut page = TypePage::new(&shown, &catalogue, &office, shell);
+    page.seen = seen.iter().map(|(broker, queue, n)| SeenIn::new(broker, queue, *n, &office)).collect();
     page.shell.toast = Toast::from_cookie(&headers, "/letters");
     Ok(fragment::whole(page.render()?, &page.shell))
 }
@@ -140,6 +160,7 @@ impl TypePage {
             nested: nested.map(|nested| TypeLink::new(nested.full_name())).collect(),
             from: shown.from.as_ref().map(|(record, is_current, _)| FromView::new(record, *is_current, now)),
             others: others(shown, catalogue, now),
+            seen: Vec::new(),
             mappings: about.map(|standing| MappingRow::new(standing, catalogue, now)).collect(),
             shell,
         }
@@ -166,6 +187,26 @@ fn others(shown: &Shown, catalogue: &Catalogue, now: Timestamp) -> Vec<OtherView
             }
         })
         .collect()
+}
+
+impl SeenIn {
+    fn new(broker: &str, queue: &str, letters: u64, office: &Office) -> Self {
+        let known = Some(queue).filter(|queue| !queue.is_empty());
+        let brokers = if office.brokers.all().len() > 1 { vec![broker.to_owned()] } else { Vec::new() };
+        let query = LetterQuery {
+            queues: vec![LetterQuery::queue_pattern(known)],
+            brokers: brokers.clone(),
+            ..LetterQuery::default()
+        };
+        Self {
+            queue: known
+                .map_or_else(|| "queue unknown".to_owned(), |queue| text::shortened(&text::one_line(queue), 120)),
+            is_queue_known: known.is_some(),
+            broker: brokers.first().map(|broker| text::one_line(broker)).unwrap_or_default(),
+            letters: number::plural(letters, "open letter"),
+            href: query.href(),
+        }
+    }
 }
 
 impl FromView {

@@ -10,7 +10,7 @@ use axum::{
 };
 
 use super::{
-    actions::redirect,
+    actions::{redirect, take_back},
     filters::queue_names,
     fragment,
     mapping_form::MappingForm,
@@ -21,10 +21,14 @@ use crate::{
     decode::schema::{Catalogue, SchemaProblem, TypeEntry},
     domain::{
         actor::Actor,
+        job::{Job, JobState},
         mapping::Carrier,
         schema::{SchemaId, SchemaSource},
     },
-    pipeline::schemas::{Delivery, FolderState, MappingError, SchemaError},
+    pipeline::{
+        naming,
+        schemas::{Delivery, FolderState, MappingError, SchemaError},
+    },
     web::{
         Office,
         draft::Wrong,
@@ -47,21 +51,30 @@ const MOST_CHOICES: usize = 500;
 enum Part {
     /// The types that are found.
     Types,
+    /// How far letters are named anew.
+    Naming,
 }
 
 impl FromStr for Part {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        if word == "types" { Ok(Self::Types) } else { Err(format!("{word:?} is no part of this page; it takes types")) }
+        match word {
+            "types" => Ok(Self::Types),
+            "naming" => Ok(Self::Naming),
+            _ => Err(format!("{word:?} is no part of this page; it takes one of types, naming")),
+        }
     }
 }
 
 #[derive(Template)]
-#[template(path = "schemas/page.html", blocks = ["types"])]
+#[template(path = "schemas/page.html", blocks = ["types", "naming"])]
 struct SchemasPage {
     shell: Shell,
     schemas: Vec<SchemaRow>,
+    naming: Option<NamingView>,
+    /// Whether to look once more: a change that was just made is noticed a moment later.
+    looks_again: bool,
     folder: Option<FolderState>,
     folder_problems: Vec<ProblemView>,
     /// Why the last upload was refused.
@@ -79,6 +92,14 @@ struct SchemasPage {
     choices: Vec<String>,
     queues: Vec<String>,
     brokers: Vec<String>,
+}
+
+/// Letters whose types are found out anew.
+struct NamingView {
+    done: u64,
+    total: u64,
+    /// `1,200 of 54,000 letters`
+    words: String,
 }
 
 struct TypeRow {
@@ -100,8 +121,13 @@ pub async fn show(
     let form = MappingForm::take(&mut pairs)?;
     pairs.finish("q, carrier, pattern, type, broker, part")?;
     let mut page = load(&office, q, form).await?;
-    if part.is_some() {
-        return Ok(fragment::only(page.as_types().render()?));
+    match part {
+        Some(Part::Types) => return Ok(fragment::only(page.as_types().render()?)),
+        Some(Part::Naming) => {
+            page.looks_again = false;
+            return Ok(fragment::only(page.as_naming().render()?));
+        }
+        None => {}
     }
     page.shell.toast = Toast::from_cookie(&headers, "/letters");
     Ok(fragment::whole(page.render()?, &page.shell))
@@ -163,6 +189,7 @@ pub async fn map(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let form = MappingForm::take(&mut pairs)?;
+    let back = if pairs.has("back") { take_back(&mut pairs)? } else { "/schemas".to_owned() };
     let set = async {
         let mapping = form.mapping()?;
         office.schemas.map(&mapping, &Actor::local()).await.map(|()| mapping).map_err(Refused::from)
@@ -172,7 +199,7 @@ pub async fn map(
             let (carrier, pattern) = (carrier_words(mapping.carrier), text::one_line(&mapping.pattern));
             let toast =
                 Toast::done(format!("Messages of {carrier} {pattern} are {}.", mapping.message_type), Vec::new());
-            Ok(redirect("/schemas", &toast, &headers))
+            Ok(redirect(&back, &toast, &headers))
         }
         Err(Refused::Wrong(wrong)) => {
             let page = load(&office, String::new(), MappingForm { wrong: Some(wrong), ..form }).await?;
@@ -224,6 +251,7 @@ pub async fn unmap(
 
 async fn load(office: &Office, q: String, form: MappingForm) -> Result<SchemasPage, WebError> {
     let facets = office.store.facets().await?;
+    let naming = office.store.latest_job(naming::ACTION).await?;
     let (catalogue, book, now) = (office.schemas.catalogue(), office.schemas.mappings(), office.clock.now());
     let found = catalogue.search(&q);
     let hidden = found.len().saturating_sub(MOST_TYPES) as u64;
@@ -232,6 +260,8 @@ async fn load(office: &Office, q: String, form: MappingForm) -> Result<SchemasPa
         schemas: catalogue.standings().iter().map(|standing| SchemaRow::new(standing, &catalogue, now)).collect(),
         folder_problems: folder.iter().flat_map(|folder| ProblemView::first(&folder.problems)).collect(),
         folder,
+        naming: naming.filter(|job| job.state == JobState::Running).map(NamingView::new),
+        looks_again: true,
         refused: Vec::new(),
         more_refused: 0,
         name: String::new(),
@@ -246,6 +276,13 @@ async fn load(office: &Office, q: String, form: MappingForm) -> Result<SchemasPa
         brokers: office.brokers.all().iter().map(|broker| broker.name.clone()).collect(),
         shell: Shell::new(office, Page::Schemas, &facets),
     })
+}
+
+impl NamingView {
+    fn new(job: Job) -> Self {
+        let (done, total) = (number::thousands(job.done), number::plural(job.total, "letter"));
+        Self { done: job.done, total: job.total, words: format!("{done} of {total}") }
+    }
 }
 
 impl TypeRow {

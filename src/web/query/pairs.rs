@@ -19,6 +19,10 @@ impl Pairs {
         self.0.iter()
     }
 
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(key, _)| key == name)
+    }
+
     /// Every value of `name`.
     pub fn take_all(&mut self, name: &str) -> Vec<String> {
         self.0.extract_if(.., |(key, _)| key == name).map(|(_, value)| value).collect()

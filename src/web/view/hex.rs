@@ -14,6 +14,11 @@ pub fn dump(bytes: &[u8]) -> String {
     out
 }
 
+/// The same bytes in one line, and nothing else.
+pub fn pairs(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+}
+
 fn write_row(out: &mut String, offset: usize, chunk: &[u8]) -> std::fmt::Result {
     write!(out, "{offset:08x} ")?;
     for position in 0..WIDTH {

@@ -38,9 +38,11 @@ const fn label(event: Event) -> &'static str {
         Event::RetryFailed => "Retry failed",
         Event::Discarded => "Discarded",
         Event::Reopened => "Reopened",
+        Event::Edited => "Edited",
         Event::ImportanceSet => "Importance set",
         Event::NoteSet => "Note set",
         Event::TypeSet => "Type set",
+        Event::Revealed => "Hidden values seen",
     }
 }
 

@@ -2,10 +2,11 @@
 
 use super::{
     deaths::{DeathView, route},
+    edits::{Banner, Linked},
     fields::{self, FieldRow},
     history::HistoryLine,
     number,
-    payload::{Payload, PayloadForm},
+    payload::{Payload, PayloadContext},
     policy::which_retry,
     postmark::Postmark,
     text,
@@ -16,7 +17,6 @@ use super::{
 use crate::domain::{
     command::Command,
     danger::Danger,
-    history::HistoryEntry,
     letter::{Importance, Letter, LetterSummary, Status},
     policy::PolicyBook,
     time::Timestamp,
@@ -25,7 +25,7 @@ use crate::domain::{
 
 /// Where a letter is shown, which its links have to keep.
 pub struct Links {
-    /// The letter with another view of its payload: this, and `view=…` after it.
+    /// The letter with another view of its payload: this, and `wrapping=…`, `view=…` after it.
     pub view_base: String,
     /// Where an action leads back to.
     pub back: String,
@@ -38,10 +38,14 @@ pub struct LetterView {
     pub links: Links,
     pub title: String,
     pub is_queue_known: bool,
+    /// Where a retry goes that names no queue; empty where it has to name one.
+    pub target: String,
     pub postmark: Postmark,
     pub facts: Facts,
     pub why: Why,
     pub actions: Actions,
+    /// What it has to do with edits of it.
+    pub edits: Vec<Banner>,
     pub problem: String,
     pub remarks: Vec<String>,
     /// As it was written, for editing.
@@ -49,7 +53,6 @@ pub struct LetterView {
     /// The same with what would deceive the eye named.
     pub note_shown: String,
     pub payload: Payload,
-    pub views: Vec<ViewTab>,
     pub properties: Vec<FieldRow>,
     pub headers: Vec<FieldRow>,
     pub headers_cut: bool,
@@ -80,6 +83,8 @@ pub struct Facts {
 pub struct RetryView {
     /// `retry 2 of 3`; empty where a person asked for it.
     pub which: String,
+    /// Where it goes, if that is another queue than the one it failed in.
+    pub goes_to: String,
     pub due: Due,
 }
 
@@ -87,7 +92,25 @@ impl RetryView {
     pub fn new(letter: &LetterSummary, retry: &WaitingRetry, policies: &PolicyBook, now: Timestamp) -> Self {
         let policy = letter.queue.as_deref().and_then(|queue| policies.find(queue, letter.reason));
         let which = || which_retry(letter.attempts, policy.map(|policy| &**policy));
-        Self { which: if retry.is_by_policy() { which() } else { String::new() }, due: Due::new(retry.due_at, now) }
+        let is_elsewhere = letter.queue.as_deref() != Some(&*retry.queue);
+        Self {
+            which: if retry.is_by_policy() { which() } else { String::new() },
+            goes_to: if is_elsewhere { text::one_line(&retry.queue) } else { String::new() },
+            due: Due::new(retry.due_at, now),
+        }
+    }
+}
+
+impl Links {
+    /// Where forms lead that ask for another view of the payload.
+    pub fn path(&self) -> &str {
+        self.view_base.split('?').next().unwrap_or_default()
+    }
+
+    /// What the address says besides, which such a form has to keep.
+    pub fn words(&self) -> Vec<(String, String)> {
+        let query = self.view_base.split_once('?').map(|(_, query)| query).unwrap_or_default();
+        url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
     }
 }
 
@@ -102,12 +125,6 @@ pub struct Actions {
     pub importances: Vec<(&'static str, bool)>,
 }
 
-pub struct ViewTab {
-    pub label: &'static str,
-    pub href: String,
-    pub is_current: bool,
-}
-
 impl LetterView {
     /// Of its title: beside the list it is a part of that page, alone it is what its own page is about.
     pub const fn heading_level(&self) -> u8 {
@@ -117,46 +134,49 @@ impl LetterView {
     pub fn new(
         letter: &Letter,
         retry: Option<RetryView>,
-        history: &[HistoryEntry],
+        payload: &PayloadContext<'_>,
         view: ViewOptions<'_>,
         links: Links,
     ) -> Self {
         let summary = &letter.summary;
         let now = view.now;
-        let payload = Payload::new(&letter.message, view.form, view.max_bytes);
         let (headers, headers_cut) = fields::header_rows(&letter.message.headers, !letter.deaths.is_empty());
         Self {
             id: summary.id.to_string(),
             title: summary.queue.as_deref().map_or_else(|| "queue unknown".to_owned(), text::one_line),
             is_queue_known: summary.queue.is_some(),
+            target: target(summary, retry.as_ref()),
+            edits: Banner::all(summary, &view.linked),
             postmark: Postmark::new(summary),
-            actions: Actions::new(summary, retry.as_ref().is_some_and(|retry| !retry.which.is_empty()), view.danger),
+            actions: Actions::new(summary, retry.as_ref().is_some_and(|retry| !retry.which.is_empty()), &view),
             facts: Facts::new(summary, retry, now),
             why: Why::new(letter, view.dead_letter_exchange, now),
             problem: summary.problem.as_deref().map(|problem| text::visible(problem).into_owned()).unwrap_or_default(),
             remarks: letter.remarks.iter().map(|remark| text::one_line(remark)).collect(),
             note: summary.note.clone().unwrap_or_default(),
             note_shown: summary.note.as_deref().map(|note| text::visible(note).into_owned()).unwrap_or_default(),
-            views: tabs(&links.view_base, payload.form),
-            payload,
+            payload: Payload::new(letter, payload),
             properties: fields::property_rows(&letter.message.properties),
             headers,
             headers_cut,
             deaths: letter.deaths.iter().map(|death| DeathView::new(death, now)).collect(),
-            history: history.iter().rev().map(|entry| HistoryLine::new(entry, now)).collect(),
+            history: payload.history.iter().rev().map(|entry| HistoryLine::new(entry, now)).collect(),
             links,
         }
     }
 }
 
+fn target(letter: &LetterSummary, retry: Option<&RetryView>) -> String {
+    let elsewhere = retry.map(|retry| retry.goes_to.clone()).filter(|queue| !queue.is_empty());
+    elsewhere.or_else(|| letter.queue.as_deref().map(text::one_line)).unwrap_or_default()
+}
+
 /// What the letter alone does not tell.
 #[derive(Clone, Copy)]
 pub struct ViewOptions<'a> {
-    pub form: Option<PayloadForm>,
-    /// Larger bodies are not decoded.
-    pub max_bytes: u64,
     /// Why it must not be retried, when it must not.
     pub danger: Option<Danger>,
+    pub linked: Linked,
     /// Where services send what they cannot process.
     pub dead_letter_exchange: &'a str,
     pub now: Timestamp,
@@ -194,7 +214,8 @@ fn importance_by(word: &str) -> String {
 }
 
 impl Actions {
-    fn new(letter: &LetterSummary, is_by_policy: bool, danger: Option<Danger>) -> Self {
+    fn new(letter: &LetterSummary, is_by_policy: bool, view: &ViewOptions<'_>) -> Self {
+        let is_replaced = view.linked.in_place.is_some();
         let allowed = |command: Command| command.allowed_in().contains(&letter.status);
         let reopen = match letter.status {
             Status::Scheduled if is_by_policy => "Hand over to a person",
@@ -202,21 +223,11 @@ impl Actions {
             _ => "Reopen",
         };
         Self {
-            retry: allowed(Command::Retry { delay: std::time::Duration::ZERO, queue: None }),
-            danger: danger.map(Danger::clause).unwrap_or_default(),
+            retry: !is_replaced && allowed(Command::Retry { delay: std::time::Duration::ZERO, queue: None }),
+            danger: view.danger.map(Danger::clause).unwrap_or_default(),
             discard: allowed(Command::Discard { note: None }),
-            reopen: allowed(Command::Reopen).then_some(reopen),
+            reopen: (!is_replaced && allowed(Command::Reopen)).then_some(reopen),
             importances: Importance::ALL.iter().map(|one| (one.as_str(), *one == letter.importance)).collect(),
         }
     }
-}
-
-fn tabs(base: &str, current: PayloadForm) -> Vec<ViewTab> {
-    let separator = if base.contains('?') { '&' } else { '?' };
-    let tab = |form: PayloadForm| ViewTab {
-        label: form.label(),
-        href: format!("{base}{separator}view={}", form.as_str()),
-        is_current: form == current,
-    };
-    PayloadForm::ALL.map(tab).into()
 }

@@ -1,117 +1,215 @@
-//! The body of a letter as JSON, text or hex.
+//! What is inside the body of a letter: as JSON, by its fields, as text or as hex.
 
 use super::{
     hex,
     json::{self, Marked, Token},
+    message_type::{Candidates, TypeView},
     number, text,
+    tree::{FieldLine, FieldTree},
+    wrapping::Wrappings,
 };
 use crate::{
-    domain::message::Message,
-    web::payload::{Format, look},
+    decode::{
+        format::Format,
+        message::MASK,
+        reading::{Content, Reading},
+    },
+    domain::{history::HistoryEntry, letter::Letter, mapping::Mapping},
+    web::payload::{PayloadForm, PayloadQuery},
 };
 
-/// Text shown of one body at most; with everything around it a page has to stay below 100 kB.
+/// Text shown of one payload at most; with everything around it a page has to stay below 100 kB.
 const TEXT_LIMIT: usize = 48 * 1024;
 /// Bytes shown as hex at most; each takes five on the page.
 const HEX_LIMIT: usize = 8 * 1024;
 
-/// How a body is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PayloadForm {
-    Json,
-    Text,
-    Hex,
+/// What the letter alone does not tell.
+pub struct PayloadContext<'a> {
+    pub reading: &'a Reading,
+    pub query: &'a PayloadQuery,
+    /// The mapping that applies to the letter.
+    pub mapping: Option<&'a Mapping>,
+    pub history: &'a [HistoryEntry],
+    /// Whether hidden values are shown.
+    pub is_revealed: bool,
+    /// The address of the letter, for links.
+    pub base: &'a str,
 }
 
-impl PayloadForm {
-    pub const ALL: [Self; 3] = [Self::Json, Self::Text, Self::Hex];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Text => "text",
-            Self::Hex => "hex",
-        }
-    }
-
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Json => "JSON",
-            Self::Text => "Text",
-            Self::Hex => "Hex",
-        }
-    }
-}
-
-impl std::str::FromStr for PayloadForm {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        let known = Self::ALL.into_iter().find(|form| form.as_str() == word);
-        known.ok_or_else(|| format!("{word:?} is no view of a payload; it takes one of json, text, hex"))
-    }
-}
-
-/// A body in one form.
-#[derive(Debug)]
+/// A payload in one form.
 pub struct Payload {
     pub form: PayloadForm,
+    pub tabs: Vec<ViewTab>,
     pub tokens: Vec<Token>,
+    pub fields: Vec<FieldLine>,
     pub is_empty: bool,
-    /// `812 bytes of JSON`
+    /// `812 bytes · sent as application/json`
     pub summary: String,
-    /// What has to be said about it: cut, not what it claims to be, not decoded.
+    pub format: &'static str,
+    pub wrappings: Wrappings,
+    /// None where nobody knows.
+    pub message_type: Option<TypeView>,
+    /// The type it is shown as, where that is no more than likely.
+    pub decoded_as: String,
+    pub candidates: Option<Candidates>,
+    /// What has to be said about it: cut, hidden, not what it claims to be, not decoded.
     pub remarks: Vec<String>,
+    /// Whether it has values that this page hides.
+    pub hides: bool,
+    pub is_revealed: bool,
+    /// For the form that reveals: what this page was asked for.
+    pub asked: [(&'static str, String); 2],
+}
+
+pub struct ViewTab {
+    pub label: &'static str,
+    pub word: &'static str,
+    pub href: String,
+    pub is_current: bool,
 }
 
 impl Payload {
-    /// Shows the body of `message` in the form that was asked for, else in the one that fits.
-    pub fn new(message: &Message, wanted: Option<PayloadForm>, max_bytes: u64) -> Self {
-        let found = look(message, max_bytes);
-        let fitting = match found.format {
-            Format::Json => PayloadForm::Json,
-            Format::Text => PayloadForm::Text,
-            Format::Binary => PayloadForm::Hex,
-        };
-        let form = wanted.unwrap_or(fitting);
-        let (marked, remark) = match (form, found.text) {
-            (PayloadForm::Json, Some(text)) if found.format == Format::Json => (json::mark(text, TEXT_LIMIT), None),
-            (PayloadForm::Json, _) => {
-                (Marked::default(), Some("It is not JSON. Text and Hex show it as it is.".to_owned()))
-            }
-            (PayloadForm::Text, _) => as_text(&message.body),
-            (PayloadForm::Hex, _) => as_hex(&message.body),
-        };
-        let cut = marked.cut.then(|| cut_remark(form, message.body.len()));
-        let size = number::bytes(message.body.len() as u64);
+    /// Shows it in the form that was asked for, else in the one that fits.
+    pub fn new(letter: &Letter, context: &PayloadContext<'_>) -> Self {
+        let reading = context.reading;
+        let form = context.query.form.unwrap_or_else(|| fitting(reading));
+        let bytes = reading.unwrapped.payload();
+        let mut shown = Shown::new(reading, form, context.is_revealed);
+        if shown.marked.cut {
+            shown.remarks.push(cut_remark(form, bytes.len()));
+        }
+        let named = reading.named.as_ref();
         Self {
             form,
-            tokens: marked.tokens,
-            is_empty: message.body.is_empty(),
-            summary: describe(&size, found.format, message.properties.content_type.as_deref()),
-            remarks: found.problem.into_iter().chain(remark).chain(cut).collect(),
+            tabs: tabs(reading, context, form),
+            tokens: shown.marked.tokens,
+            fields: shown.fields,
+            is_empty: letter.message.body.is_empty(),
+            summary: describe(letter, bytes.len()),
+            format: label(reading.unwrapped.format),
+            wrappings: Wrappings::new(reading, context.query, context.base),
+            decoded_as: likely(reading),
+            message_type: named.map(|named| TypeView::new(named, context.mapping, context.history)),
+            candidates: Candidates::new(reading, &letter.summary),
+            remarks: reading
+                .remarks
+                .iter()
+                .cloned()
+                .chain(shown.remarks)
+                .map(|it| text::visible(&it).into_owned())
+                .collect(),
+            hides: reading.hides && !context.is_revealed,
+            is_revealed: context.is_revealed,
+            asked: context.query.pairs(),
         }
     }
-}
 
-impl Payload {
     /// Columns of hex have to stay columns.
     pub fn is_hex(&self) -> bool {
         self.form == PayloadForm::Hex
     }
+
+    pub fn is_typed_by_hand(&self) -> bool {
+        self.message_type.as_ref().is_some_and(|it| it.is_by_hand)
+    }
 }
 
-fn describe(size: &str, format: Format, content_type: Option<&str>) -> String {
-    let format = match format {
+/// The contents of one form.
+#[derive(Default)]
+struct Shown {
+    marked: Marked,
+    fields: Vec<FieldLine>,
+    remarks: Vec<String>,
+}
+
+impl Shown {
+    fn new(reading: &Reading, form: PayloadForm, is_revealed: bool) -> Self {
+        let bytes = reading.unwrapped.payload();
+        // Bytes have no marks in place of what is hidden.
+        let is_barred = reading.hides && !is_revealed;
+        match (form, &reading.content) {
+            (_, Content::Hidden(why)) if is_barred => Self::remark(why),
+            (PayloadForm::Json, Content::Json(json)) => {
+                Self { marked: masked(json::mark(json, TEXT_LIMIT)), ..Self::default() }
+            }
+            (PayloadForm::Json, _) => Self::remark("It is not JSON. Text and Hex show it as it is."),
+            _ if is_barred => Self::remark("Some values in it are hidden; this view would show them."),
+            (PayloadForm::Fields, _) if reading.unwrapped.format == Format::Protobuf => {
+                let FieldTree { lines, remarks } = FieldTree::new(bytes);
+                Self { fields: lines, remarks, ..Self::default() }
+            }
+            (PayloadForm::Fields, _) => Self::remark("It is not protobuf and has no numbered fields."),
+            (PayloadForm::Text, _) => as_text(bytes),
+            (PayloadForm::Hex, _) => as_hex(bytes),
+        }
+    }
+
+    fn remark(remark: &str) -> Self {
+        Self { remarks: vec![remark.to_owned()], ..Self::default() }
+    }
+}
+
+/// Hidden values stand out.
+fn masked(mut marked: Marked) -> Marked {
+    for token in marked.tokens.iter_mut().filter(|token| token.class == "s" && is_mask(&token.text)) {
+        token.class = "hidden-value";
+    }
+    marked
+}
+
+/// The mark of a value has a number behind it where a type hides several.
+fn is_mask(token: &str) -> bool {
+    let number = token.trim_matches('"').strip_prefix(MASK);
+    number.is_some_and(|number| number.chars().all(|c| c.is_ascii_digit()))
+}
+
+fn fitting(reading: &Reading) -> PayloadForm {
+    match &reading.content {
+        Content::Json(_) if reading.unwrapped.format == Format::Protobuf && reading.decoded_as.is_none() => {
+            PayloadForm::Fields
+        }
+        Content::Json(_) | Content::Hidden(_) => PayloadForm::Json,
+        Content::Text(_) => PayloadForm::Text,
+        Content::Binary => PayloadForm::Hex,
+    }
+}
+
+/// The type it was read as, where nobody has named that.
+fn likely(reading: &Reading) -> String {
+    let is_named = reading.named.as_ref().map(|named| named.name.as_str()) == reading.decoded_as.as_deref();
+    reading.decoded_as.clone().filter(|_| !is_named).unwrap_or_default()
+}
+
+fn tabs(reading: &Reading, context: &PayloadContext<'_>, current: PayloadForm) -> Vec<ViewTab> {
+    let is_protobuf = reading.unwrapped.format == Format::Protobuf;
+    let fits = |form: &PayloadForm| is_protobuf || *form != PayloadForm::Fields;
+    let tab = |form: PayloadForm| ViewTab {
+        label: form.label(),
+        word: form.as_str(),
+        href: PayloadQuery { form: Some(form), ..context.query.clone() }.href(context.base),
+        is_current: form == current,
+    };
+    PayloadForm::ALL.into_iter().filter(fits).map(tab).collect()
+}
+
+const fn label(format: Format) -> &'static str {
+    match format {
+        Format::Protobuf => "protobuf",
         Format::Json => "JSON",
+        Format::MessagePack => "MessagePack",
+        Format::Cbor => "CBOR",
         Format::Text => "text",
         Format::Binary => "binary",
-    };
-    match content_type {
-        Some(content_type) => {
-            format!("{size} · {format} · sent as {}", text::shortened(&text::one_line(content_type), 80))
-        }
-        None => format!("{size} · {format}"),
+    }
+}
+
+fn describe(letter: &Letter, payload: usize) -> String {
+    let body = letter.message.body.len();
+    let size = number::bytes(body as u64);
+    let inside = if payload == body { String::new() } else { format!(", {} inside", number::bytes(payload as u64)) };
+    match letter.message.properties.content_type.as_deref() {
+        Some(sent_as) => format!("{size}{inside} · sent as {}", text::shortened(&text::one_line(sent_as), 80)),
+        None => format!("{size}{inside}"),
     }
 }
 
@@ -121,19 +219,20 @@ fn cut_remark(form: PayloadForm, size: usize) -> String {
     format!("Cut here after {shown}; download it to see all {size}.")
 }
 
-fn as_text(body: &[u8]) -> (Marked, Option<String>) {
+fn as_text(bytes: &[u8]) -> Shown {
     // Some bytes more than shown, so that the cut does not fall into the middle of a character.
-    let head = &body[..body.len().min(TEXT_LIMIT + 4)];
+    let head = bytes.get(..TEXT_LIMIT + 4).unwrap_or(bytes);
     let lossy = String::from_utf8_lossy(head);
     let shown = &lossy[..text::floor_char(&lossy, TEXT_LIMIT)];
-    let remark = (shown.contains('\u{fffd}') && std::str::from_utf8(body).is_err())
+    let remark = (shown.contains('\u{fffd}') && std::str::from_utf8(bytes).is_err())
         .then(|| "Some bytes are not UTF-8 and show as �.".to_owned());
-    (plain(text::visible(shown).into_owned(), body.len() > TEXT_LIMIT), remark)
+    let marked = plain(text::visible(shown).into_owned(), bytes.len() > TEXT_LIMIT);
+    Shown { marked, remarks: remark.into_iter().collect(), ..Shown::default() }
 }
 
-fn as_hex(body: &[u8]) -> (Marked, Option<String>) {
-    let head = &body[..body.len().min(HEX_LIMIT)];
-    (plain(hex::dump(head), body.len() > HEX_LIMIT), None)
+fn as_hex(bytes: &[u8]) -> Shown {
+    let head = bytes.get(..HEX_LIMIT).unwrap_or(bytes);
+    Shown { marked: plain(hex::dump(head), bytes.len() > HEX_LIMIT), ..Shown::default() }
 }
 
 fn plain(text: String, cut: bool) -> Marked {
@@ -142,13 +241,35 @@ fn plain(text: String, cut: bool) -> Marked {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::sync::Arc;
 
-    fn check(body: &[u8], wanted: Option<PayloadForm>, form: PayloadForm, n_remarks: usize) -> Payload {
+    use super::*;
+    use crate::{
+        decode::{
+            reading::{Library, Question},
+            unwrap::Wish,
+        },
+        domain::message::Message,
+    };
+
+    fn check(body: &[u8], wanted: Option<PayloadForm>, form: PayloadForm, n_remarks: usize) -> Shown {
         let message = Message { body: body.to_vec(), ..Message::default() };
-        let payload = Payload::new(&message, wanted, 1 << 20);
-        assert_eq!((payload.form, payload.remarks.len()), (form, n_remarks), "{:?}", payload.remarks);
-        payload
+        let question = Question {
+            body: &message.body,
+            properties: &message.properties,
+            headers: &message.headers,
+            address: &[],
+            by_hand: None,
+            told: None,
+            mapped: None,
+            confirmed: &[],
+            wish: &Wish::Automatic,
+        };
+        let reading = Library::new(Arc::default(), &["secret".to_owned()], 1 << 22).read(&question, false);
+        let chosen = wanted.unwrap_or_else(|| fitting(&reading));
+        let shown = Shown::new(&reading, chosen, false);
+        assert_eq!((chosen, shown.remarks.len()), (form, n_remarks), "{:?}", shown.remarks);
+        shown
     }
 
     #[test]
@@ -156,16 +277,28 @@ mod tests {
         check(b"{\"a\":1}", None, PayloadForm::Json, 0);
         check(b"hello", None, PayloadForm::Text, 0);
         check(b"\xff\x00", None, PayloadForm::Hex, 0);
+        check(b"\x08\x01\x12\x0bhello world", None, PayloadForm::Fields, 0);
         check(b"hello", Some(PayloadForm::Json), PayloadForm::Json, 1);
+        check(b"hello", Some(PayloadForm::Fields), PayloadForm::Fields, 1);
         check(b"\xff\x00", Some(PayloadForm::Text), PayloadForm::Text, 1);
     }
 
     #[test]
     fn cuts_what_is_long_between_characters() {
         let long = "ö".repeat(40_000);
-        let payload = check(long.as_bytes(), None, PayloadForm::Text, 1);
-        assert!(payload.tokens[0].text.chars().all(|c| c == 'ö'));
-        check(&vec![0; 200_000], None, PayloadForm::Hex, 1);
-        check(&vec![b' '; 2 << 20], Some(PayloadForm::Text), PayloadForm::Text, 2);
+        let shown = check(long.as_bytes(), None, PayloadForm::Text, 0);
+        assert!(shown.marked.cut && shown.marked.tokens[0].text.chars().all(|c| c == 'ö'));
+        assert!(check(&vec![0; 200_000], Some(PayloadForm::Hex), PayloadForm::Hex, 0).marked.cut);
+    }
+
+    #[test]
+    fn no_form_shows_what_is_hidden() {
+        let body = b"{\"secret\":\"x\"}";
+        let json = check(body, None, PayloadForm::Json, 0);
+        assert!(json.marked.tokens.iter().any(|token| token.class == "hidden-value"));
+        for form in [PayloadForm::Text, PayloadForm::Hex, PayloadForm::Fields] {
+            let barred = check(body, Some(form), form, 1);
+            assert!(barred.marked.tokens.is_empty() && barred.fields.is_empty());
+        }
     }
 }

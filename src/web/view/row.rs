@@ -23,6 +23,10 @@ pub struct Row {
     pub title: String,
     pub is_queue_known: bool,
     pub broker: String,
+    /// The last part of the name of its type; empty where that is unknown.
+    pub type_name: String,
+    /// The name in full.
+    pub full_type: String,
     pub route: String,
     pub why: String,
     /// Whether the last retry went wrong; then `why` says how.
@@ -48,6 +52,12 @@ impl Row {
             title,
             is_queue_known: letter.queue.is_some(),
             broker: text::one_line(&letter.broker),
+            type_name: letter.message_type.as_deref().map(last_part).unwrap_or_default(),
+            full_type: letter
+                .message_type
+                .as_deref()
+                .map(|name| text::shortened(&text::one_line(name), NAME))
+                .unwrap_or_default(),
             route: text::shortened(&route(&letter.exchange, &letter.routing_key), NAME),
             why: why(letter, now),
             has_problem: letter.problem.is_some(),
@@ -58,6 +68,14 @@ impl Row {
             tries: number::tries(letter.attempts),
         }
     }
+}
+
+/// What a person calls a type: its name without the package. Names of other worlds than protobuf have other separators.
+fn last_part(name: &str) -> String {
+    /// Characters of it; next to it stands the queue.
+    const SHORT: usize = 40;
+    let last = name.trim_end_matches(['.', ':', '/', '\\']).rsplit(['.', ':', '/', '\\']).next().unwrap_or(name);
+    text::shortened(&text::one_line(last), SHORT)
 }
 
 pub fn queue_title(letter: &LetterSummary) -> String {
@@ -73,5 +91,21 @@ fn why(letter: &LetterSummary, now: Timestamp) -> String {
         (Status::Scheduled, ..) => "retry due now".to_owned(),
         (_, _, Some(problem)) => format!("last retry: {}", text::shortened(&text::one_line(problem), NAME)),
         _ => text::shortened(&why::in_short(letter), NAME),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_go_by_their_last_part() {
+        let check = |name, expected| assert_eq!(last_part(name), expected);
+        check("acme.texts.v1.TextSent", "TextSent");
+        check("TextSent", "TextSent");
+        check("Acme.Texts:TextSent", "TextSent");
+        check("App\\Message\\TextSent", "TextSent");
+        check("acme.", "acme");
+        check("", "");
     }
 }

@@ -269,6 +269,10 @@ impl Office {
         self.expect_done(ids, Command::Retry { delay, queue: Some(queue.to_owned()) }).await;
     }
 
+    pub const fn triage(&self) -> &Triage {
+        &self.triage
+    }
+
     pub async fn act(&self, id: LetterId, command: Command) -> CommandReport {
         self.triage.act(&[id], &command, &Actor::local()).await.unwrap()
     }

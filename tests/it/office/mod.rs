@@ -10,6 +10,7 @@ mod broker_life;
 mod deaths;
 mod desk;
 mod destinations;
+mod edits;
 mod foreign_clients;
 mod frameworks;
 #[cfg(feature = "crash-points")]

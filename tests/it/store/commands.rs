@@ -83,12 +83,26 @@ async fn a_retry_is_due_after_its_delay(ledger: &Ledger) {
 
 async fn a_retry_goes_to_the_failed_queue_or_to_another(ledger: &Ledger) {
     let id = ledger.take_in_new(an_arrival().queue("orders")).await;
-    for (queue, expected) in [(None, "orders"), (Some("other"), "other"), (None, "orders")] {
+    let named =
+        [(None, "orders"), (Some("other"), "other"), (None, "other"), (Some("orders"), "orders"), (None, "orders")];
+    for (queue, expected) in named {
         ledger.does(&retry(0, queue), &[id]).await;
         let claimed = ledger.claim(NOON).await;
         assert_eq!((&*claimed[0].queue, claimed[0].failed_queue.as_deref()), (expected, Some("orders")));
         ledger.unclaim_retries(&[id]).await.unwrap();
     }
+}
+
+async fn a_retry_that_is_hurried_goes_where_it_went(ledger: &Ledger) {
+    let id = ledger.take_in_new(an_arrival().of_unknown_queue()).await;
+    ledger.does(&retry(60, Some("other")), &[id]).await;
+    ledger.does(&RETRY_NOW, &[id]).await;
+    let lines: Vec<_> = ledger.events(id).await.into_iter().map(|(_, _, detail)| detail).collect();
+    assert_eq!(lines, ["to other, in 1m", "to other, at once"]);
+    assert_eq!(ledger.claim(NOON).await[0].queue, "other");
+    ledger.unclaim_retries(&[id]).await.unwrap();
+    ledger.does(&Command::Reopen, &[id]).await;
+    assert_eq!(ledger.command(&RETRY_NOW, &[id]).await.refused, [(id, Refusal::QueueUnknown)], "it waits no longer");
 }
 
 async fn a_retry_needs_a_queue_where_none_is_known(ledger: &Ledger) {
@@ -250,6 +264,7 @@ on_both!(
     importance_and_note_are_for_all,
     a_retry_is_due_after_its_delay,
     a_retry_goes_to_the_failed_queue_or_to_another,
+    a_retry_that_is_hurried_goes_where_it_went,
     a_retry_needs_a_queue_where_none_is_known,
     a_discard_can_bring_a_note,
     an_empty_note_removes_it,

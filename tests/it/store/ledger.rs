@@ -13,15 +13,16 @@ use std::{
 use dead_letter_office::{
     domain::{
         actor::Actor,
-        command::{Command, CommandReport},
+        command::{Command, CommandReport, Refusal},
         filter::LetterFilter,
         history::Event,
         inner_body::InnerBodies,
         letter::{LetterId, LetterSummary, Status},
+        message::Message,
         retry::{ClaimedRetry, RetryOutcome},
         time::Timestamp,
     },
-    store::{Arrival, IntakeBatch, Order, Recorded, Settled, Store},
+    store::{Arrival, EditOrder, EditedMessage, IntakeBatch, Order, Original, Recorded, Settled, Store},
 };
 use sqlx::{AssertSqlSafe, PgPool, SqlitePool};
 use tempfile::TempDir;
@@ -38,6 +39,9 @@ pub const RETRY_NOW: Command = Command::Retry { delay: Duration::ZERO, queue: No
 /// An order that waits for an hour.
 pub const RETRY_LATER: Command = Command::Retry { delay: Duration::from_secs(3600), queue: None };
 pub const DISCARD: Command = Command::Discard { note: None };
+
+/// What an edit does to a message.
+pub type Change = fn(&mut Message);
 
 /// A migrated, empty ledger and a way past the store to what is in it.
 pub struct Ledger {
@@ -177,6 +181,41 @@ impl Ledger {
         assert_eq!(self.command(command, ids).await.refused, []);
     }
 
+    /// Sends an edited copy in the place of a letter at noon, after so many seconds.
+    pub async fn edit(&self, id: LetterId, change: Change, seconds: u64) -> Result<LetterId, Refusal> {
+        self.edit_at(NOON, id, change, seconds).await
+    }
+
+    pub async fn edit_at(
+        &self,
+        at: Timestamp,
+        id: LetterId,
+        change: Change,
+        seconds: u64,
+    ) -> Result<LetterId, Refusal> {
+        let edit = |original: &Original<'_>| {
+            let mut message = original.message.clone();
+            change(&mut message);
+            Ok(EditedMessage { message, message_type: None, danger: None })
+        };
+        let order = EditOrder {
+            letter: id,
+            copy: LetterId::from_uuid(self::id()),
+            delay: Duration::from_secs(seconds),
+            queue: None,
+            edit: &edit,
+            summary: "body",
+            by: &Actor::local(),
+            at,
+        };
+        self.retry_edited(&order).await.unwrap()
+    }
+
+    /// The same for a letter that has to take it.
+    pub async fn edits(&self, id: LetterId, change: Change) -> LetterId {
+        self.edit(id, change, 3_600).await.unwrap()
+    }
+
     /// Claims what is due at `now`.
     pub async fn claim(&self, now: Timestamp) -> Vec<ClaimedRetry> {
         self.claim_due_retries("main", now, LEASE, 1_000).await.unwrap()
@@ -264,7 +303,7 @@ impl Ledger {
 }
 
 /// What must not be there, and where it would be.
-const AUDIT: [(&str, &str); 7] = [
+const AUDIT: [(&str, &str); 11] = [
     ("a facet's count is wrong", "facets f WHERE f.count <> (SELECT count(*) FROM letters l WHERE l.facet_id = f.id)"),
     (
         "a slice's count is wrong",
@@ -290,6 +329,23 @@ const AUDIT: [(&str, &str); 7] = [
     ),
     ("a retry has no letter", "retries r WHERE r.letter_id NOT IN (SELECT id FROM letters) OR r.claims < 0"),
     ("a letter has no contents", "letters l WHERE l.id NOT IN (SELECT letter_id FROM contents)"),
+    (
+        "a letter is settled since no time, or since some time without being settled",
+        "letters l JOIN facets f ON f.id = l.facet_id
+            WHERE (f.status IN ('retried', 'discarded')) <> (l.settled_at IS NOT NULL)",
+    ),
+    (
+        "two edits of one letter stand",
+        "letters a JOIN letters b ON a.family = b.family AND a.id < b.id JOIN facets f ON f.id = a.facet_id
+            JOIN facets g ON g.id = b.facet_id WHERE f.status <> 'discarded' AND g.status <> 'discarded'",
+    ),
+    (
+        "an edit is linked with a letter that is not there, or not with one of its family",
+        "letters l WHERE (l.edited_from IS NOT NULL OR l.replaced_by IS NOT NULL) AND (l.family IS NULL
+            OR NOT EXISTS (SELECT 1 FROM letters o WHERE o.id = coalesce(l.edited_from, l.replaced_by) AND o.family = l.family)
+            OR NOT EXISTS (SELECT 1 FROM letters o WHERE o.id = coalesce(l.replaced_by, l.edited_from) AND o.family = l.family))",
+    ),
+    ("something is kept of a letter that is gone", "history h WHERE h.letter_id NOT IN (SELECT id FROM letters)"),
 ];
 
 /// An order of the local user at noon.

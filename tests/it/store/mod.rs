@@ -26,15 +26,17 @@ macro_rules! on_both {
 }
 
 pub mod ledger;
-mod make;
+pub mod make;
 mod model;
 
 mod came_back;
 mod commands;
 mod concurrency;
 mod counts;
+mod edits;
 mod errors;
 mod listing;
+mod naming;
 mod opening;
 mod outages;
 mod random_lives;
@@ -43,4 +45,5 @@ mod record;
 mod redelivery;
 mod retries;
 mod schemas;
+mod settled;
 mod waiting;

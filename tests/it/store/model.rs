@@ -21,6 +21,8 @@ pub struct ModelLetter {
     pub received_at: Timestamp,
     /// Its retry is being published.
     pub claimed: bool,
+    /// The first of the letters that are edits of one another.
+    pub family: LetterId,
 }
 
 #[derive(Default)]
@@ -37,17 +39,43 @@ impl Model {
             importance: arrival.importance,
             received_at: arrival.received_at,
             claimed: false,
+            family: arrival.id,
         };
         self.letters.insert(arrival.id, letter);
     }
 
     pub fn comes_back(&mut self, id: LetterId, arrival: &Arrival) {
+        let is_replaced = self.is_replaced(id);
         let Some(letter) = self.letters.get_mut(&id) else { return };
         let waits = letter.status == Status::Scheduled && !letter.claimed;
         letter.arrival.failure = arrival.failure.clone();
         letter.received_at = arrival.received_at;
-        letter.status = if waits { Status::Scheduled } else { Status::Open };
+        letter.status = match waits {
+            _ if is_replaced => Status::Discarded,
+            true => Status::Scheduled,
+            false => Status::Open,
+        };
         letter.claimed = false;
+    }
+
+    pub fn edit(&mut self, id: LetterId, copy: LetterId) {
+        let Some(original) = self.letters.get_mut(&id) else { return };
+        let scheduled = ModelLetter { status: Status::Scheduled, ..original.clone() };
+        original.status = Status::Discarded;
+        self.letters.insert(copy, scheduled);
+    }
+
+    /// Another edit of it stands.
+    fn is_replaced(&self, id: LetterId) -> bool {
+        let family = self.letters.get(&id).map(|letter| letter.family);
+        let others = self.letters.iter().filter(|(other, letter)| **other != id && Some(letter.family) == family);
+        others.into_iter().any(|(_, letter)| letter.status != Status::Discarded)
+    }
+
+    pub fn forget(&mut self, outdated: impl Fn(&ModelLetter) -> bool) {
+        let staying: Vec<LetterId> =
+            self.letters.values().filter(|letter| !outdated(letter)).map(|letter| letter.family).collect();
+        self.letters.retain(|_, letter| staying.contains(&letter.family));
     }
 
     pub fn act(&mut self, command: &Command, ids: &[LetterId]) {

@@ -8,17 +8,18 @@ use dead_letter_office::{
     domain::{
         command::Command,
         death::Reason,
+        field::FieldValue,
         filter::{Cursor, LetterFilter, PageRequest, Sort},
         letter::{Importance, LetterId, Status},
         retry::RetryOutcome,
         time::Timestamp,
     },
-    store::{Arrival, Recorded, SLICE},
+    store::{Arrival, Outdated, Recorded, SLICE},
 };
 use fastrand::Rng;
 
 use super::{
-    ledger::{Ledger, RETRY_NOW, record},
+    ledger::{Change, Ledger, RETRY_NOW, record},
     make::{Make, NOON, an_arrival, id},
     model::Model,
 };
@@ -66,11 +67,12 @@ struct Life<'a> {
 
 impl Life<'_> {
     async fn goes_on(&mut self) {
-        match self.rng.u8(..10) {
+        match self.rng.u8(..11) {
             0..3 => self.take_in().await,
             3 => self.come_back().await,
             4..7 => self.act().await,
             7 => self.publish().await,
+            8 => self.edit().await,
             _ => self.check().await,
         }
     }
@@ -121,6 +123,25 @@ impl Life<'_> {
         let report = self.ledger.command(command, &ids).await;
         // Whether it takes a command has tests of its own; here it matters what follows.
         self.model.act(command, &report.done);
+    }
+
+    async fn edit(&mut self) {
+        // Where only a header is another, the copy is known when it comes back.
+        let changes: [Change; 2] =
+            [|message| message.body.push(b'!'), |message| message.headers.put("edited", FieldValue::Void)];
+        for id in self.a_few_letters().into_iter().take(5) {
+            let change = *pick(&mut self.rng, &changes);
+            if let Ok(copy) = self.ledger.edit(id, change, 0).await {
+                self.model.edit(id, copy);
+            }
+        }
+    }
+
+    /// All that is settled is forgotten, but for what has an edit that is not.
+    async fn forget(&mut self) {
+        let all = Outdated { retried: Timestamp::MAX, discarded: Timestamp::MAX };
+        while self.ledger.forget_settled(all, 3).await.unwrap() > 0 {}
+        self.model.forget(|letter| matches!(letter.status, Status::Retried | Status::Discarded));
     }
 
     async fn publish(&mut self) {
@@ -196,6 +217,8 @@ async fn live(ledger: &Ledger, seed: u64) {
     for _ in 0..150 {
         life.goes_on().await;
     }
+    life.forget().await;
+    life.check().await;
 }
 
 async fn one_life(ledger: &Ledger) {

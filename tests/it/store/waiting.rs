@@ -39,7 +39,7 @@ async fn ids(ledger: &Ledger, filter: &LetterFilter, after: Option<WaitingCursor
 }
 
 /// After ten seconds.
-fn ruled(arrival: Arrival) -> Arrival {
+pub fn ruled(arrival: Arrival) -> Arrival {
     let policy = Policy {
         queues: "*".to_owned(),
         reason: None,

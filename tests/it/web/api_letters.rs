@@ -21,7 +21,8 @@ const ITEM: &str = "id broker queue exchange routing_key reason error attempts f
 /// The fields that only a single letter has.
 const CONTENTS: &str = "properties headers deaths payload history";
 /// What we add to the contract.
-const OURS: &str = "problem";
+const OURS: &str = "problem edited_from replaced_by";
+const PAYLOAD: &str = "wrapping format json decoded_as candidates remarks hidden";
 const OUR_CONTENTS: &str = "remarks framework retry_refused";
 
 fn fields(value: &Value) -> BTreeSet<&str> {
@@ -38,7 +39,7 @@ async fn a_letter_has_the_fields_of_the_contract() {
     let id = desk.receive(dead_in("orders").body("{}")).await;
     let letter = desk.letter(id).await;
     assert_eq!(fields(&letter), named(&[ITEM, CONTENTS, OURS, OUR_CONTENTS]));
-    assert_eq!(fields(&letter["payload"]), named(&["wrapping format json candidates", "problem"]));
+    assert_eq!(fields(&letter["payload"]), named(&[PAYLOAD, "text other_candidates"]));
     assert_eq!(fields(&letter["history"][0]), named(&["at event by detail"]));
     let list = desk.get("/api/v1/letters").await.expect(200).json();
     assert_eq!(fields(&list), named(&["items next_cursor total"]));

@@ -105,7 +105,6 @@ impl Desk {
             settings: WebSettings {
                 listen: HOST.parse::<SocketAddr>().unwrap(),
                 public_url: "http://dlo.example.com".parse().unwrap(),
-                decode_max_bytes: DECODE_MAX_BYTES,
                 dead_letter_exchange: "the-dlx".to_owned(),
                 closing: closing.clone(),
             },

@@ -27,7 +27,8 @@ impl Form {
         assert_eq!(form.attr("method"), Some("post"));
         let mut pairs = fields(page, form);
         pairs.extend(labelled[0].attr("name").zip(labelled[0].attr("value")).map(owned));
-        Self { action: form.attr("action").unwrap().to_owned(), pairs }
+        let action = labelled[0].attr("formaction").or(form.attr("action"));
+        Self { action: action.unwrap().to_owned(), pairs }
     }
 
     /// Fills in a field, of which there has to be one.

@@ -37,6 +37,7 @@ async fn describes_what_the_contract_promises_so_far() {
         "GET /api/v1/types",
         "PATCH /api/v1/letters/{id}",
         "POST /api/v1/actions",
+        "POST /api/v1/decode",
         "POST /api/v1/letters/{id}/discard",
         "POST /api/v1/letters/{id}/reopen",
         "POST /api/v1/letters/{id}/retry",

@@ -44,10 +44,27 @@ impl Program {
         self
     }
 
+    pub fn with_all(self, arguments: &[&str]) -> Self {
+        arguments.iter().fold(self, |program, argument| program.with(argument))
+    }
+
     /// Puts a `dlo.toml` into its directory.
     pub fn config(self, toml: &str) -> Self {
         fs::write(self.file("dlo.toml"), toml).unwrap();
         self
+    }
+
+    /// Puts a file into its directory.
+    pub fn holds(self, name: &str, bytes: &[u8]) -> Self {
+        fs::write(self.file(name), bytes).unwrap();
+        self
+    }
+
+    /// What comes in by standard input.
+    pub fn input(self, bytes: &[u8]) -> Self {
+        let mut program = self.holds("standard-input", bytes);
+        program.command.stdin(fs::File::open(program.file("standard-input")).unwrap());
+        program
     }
 
     pub fn file(&self, name: &str) -> PathBuf {

@@ -38,7 +38,7 @@ pub async fn put_set(desk: &Desk, name: &str, set: Vec<u8>) -> Answer {
 }
 
 /// A form with files, as browsers send it.
-async fn post_form(desk: &Desk, path: &str, name: Option<&str>, files: &[(&str, &[u8])]) -> Answer {
+pub async fn post_form(desk: &Desk, path: &str, name: Option<&str>, files: &[(&str, &[u8])]) -> Answer {
     let mut body = Vec::new();
     for (file, bytes) in files {
         body.extend(format!("--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"files\"; filename=\"{file}\"\r\ncontent-type: application/octet-stream\r\n\r\n").into_bytes());

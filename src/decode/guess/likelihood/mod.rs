@@ -9,7 +9,7 @@ mod text;
 mod value;
 mod well_known;
 
-pub(super) use presence::{Declared, Presence};
+pub(super) use presence::{Numbers, Presence};
 pub(super) use text::Expectations;
 
 use super::{
@@ -27,7 +27,7 @@ const ANOTHER_ELEMENT: f64 = 0.6;
 /// A field that should be there once. Parsers take the last.
 const ANOTHER_VALUE: f64 = 6.0;
 /// Serializers write the fields by their numbers.
-const OUT_OF_ORDER: f64 = 1.5;
+pub(super) const OUT_OF_ORDER: f64 = 1.5;
 
 /// Messages that nest deeper are no longer looked into; prost reads 100, but nobody writes them.
 const MAX_DEPTH: u32 = 32;
@@ -35,7 +35,6 @@ const MAX_DEPTH: u32 = 32;
 /// The tables of a set of types, to score bodies with.
 pub(super) struct Likelihood<'s> {
     pub schema: &'s Schema,
-    pub declared: &'s [Declared],
     pub texts: &'s Expectations,
     pub presence: &'s Presence,
 }
@@ -81,7 +80,7 @@ impl Likelihood<'_> {
                 return log;
             }
         }
-        log + self.presence.log_probability(message, &self.declared[class as usize], numbers, &seen.others)
+        log + self.presence.log_probability(class, message, Numbers { below_64: numbers, from_64: &seen.others })
     }
 }
 

@@ -3,12 +3,12 @@
 //! A Beta-binomial for each habit: how often a type's fields are there is not known beforehand, but much the same for
 //! all fields of a habit. It is this that makes the smaller of two types that fit the likelier one.
 
-use super::super::schema::{Habit, Message};
+use std::{collections::HashMap, ops::Range};
 
-const HABITS: usize = Habit::COUNTED.len();
+use super::super::schema::{Field, Habit, Message};
 
 /// The share of a habit's fields that is there, in messages of a middling number of fields.
-const SHARES: [f64; HABITS] = [0.67, 0.52, 0.30, 0.28, 0.88, 0.03];
+const SHARES: [f64; Habit::Ruled as usize] = [0.67, 0.52, 0.30, 0.28, 0.88, 0.03];
 /// How much alike the fields of a habit are: as if that many had been seen before.
 const STRENGTH: f64 = 4.0;
 
@@ -22,125 +22,180 @@ const SECOND_MEMBER: f64 = 7.0;
 const ONEOF_UNSET: f64 = 2.2;
 const ONEOF_SET: f64 = 0.12;
 
-/// More fields of one habit are looked up as this many.
-const TABLE: usize = 32;
-
-/// What a type declares, as far as presence goes.
-pub struct Declared {
-    /// The numbers below 64 of each habit.
-    habits: [u64; HABITS],
-    required: u64,
-    /// The members of each oneof, and what choosing one of them costs.
-    oneofs: Box<[(u64, f64)]>,
-    /// A field has a number from 64 on, or there are too many: the numbers above do not tell all.
-    is_wide: bool,
-    crowd: u8,
-    pub last_number: u32,
-}
-
-/// The log probabilities of seeing `k` certain ones of `n` fields.
+/// What each class declares, as far as presence goes.
+///
+/// The fields of a class fall into parties, and what a party adds depends on nothing but how many of its fields are there.
+/// Classes of the same parties have the same shape.
+#[derive(Default)]
 pub struct Presence {
-    table: Vec<f32>,
+    /// The shape and the highest field number of each class.
+    classes: Vec<(u32, u32)>,
+    /// The parties of each shape.
+    shapes: Vec<Range<u32>>,
+    parties: Vec<Party>,
+    /// What each party is made of; looked at only for fields of high numbers.
+    rules: Vec<Rule>,
+    /// Log probabilities by how many are there; the same for all parties of a rule, a size and a crowd.
+    log_probabilities: Vec<f64>,
 }
 
-impl Declared {
-    pub fn new(message: &Message) -> Self {
-        let numbers = |is_it: &dyn Fn(&super::super::schema::Field) -> bool| {
-            let found = message.fields.iter().filter(|field| is_it(field));
-            found.fold(0, |bits, field| bits | 1_u64.checked_shl(field.number).unwrap_or_default())
-        };
-        let is_wide = message.last_number() >= 64;
-        Self {
-            habits: Habit::COUNTED.map(|habit| numbers(&|field| field.habit == habit)),
-            required: numbers(&|field| field.is_required),
-            oneofs: message
-                .oneofs
-                .iter()
-                .map(|&(first, size)| (numbers(&|f| f.oneof == first), oneof_set(size)))
-                .collect(),
-            is_wide,
-            crowd: crowd(message.fields.len()) as u8,
-            last_number: message.last_number(),
-        }
-    }
+/// Fields that count together.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Party {
+    /// Their numbers below 64.
+    numbers: u64,
+    /// The log probability that none is there; those of one, two and so on follow it.
+    start: u32,
+}
+
+/// Which fields count together.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Rule {
+    Habit(Habit),
+    /// Those of the oneof whose first field has this number.
+    Oneof(u32),
+    Required,
+}
+
+/// The field numbers of a message.
+#[derive(Clone, Copy)]
+pub struct Numbers<'a> {
+    /// Bit `n` is set if number `n` is there.
+    pub below_64: u64,
+    /// The others, each once.
+    pub from_64: &'a [u32],
 }
 
 impl Presence {
-    pub fn new() -> Self {
-        let mut table = vec![0.0; CROWDS.len() * HABITS * TABLE * TABLE];
-        for (place, rows) in table.chunks_mut(TABLE * TABLE).enumerate() {
-            for n in 0..TABLE {
-                for k in 0..=n {
-                    rows[n * TABLE + k] = log_probability(place / HABITS, place % HABITS, n, k) as f32;
-                }
-            }
-        }
-        Self { table }
+    /// Of classes that are given by one message each.
+    pub fn new<'a>(classes: impl Iterator<Item = &'a Message>) -> Self {
+        let mut draft = Draft::default();
+        classes.for_each(|message| draft.add(message));
+        draft.presence
     }
 
-    /// The log probability of the numbers below 64 that are there. `others` are the numbers from 64 on.
-    pub fn log_probability(&self, message: &Message, declared: &Declared, numbers: u64, others: &[u32]) -> f64 {
-        if declared.is_wide {
-            return self.of_wide(message, declared.crowd.into(), numbers, others);
+    /// The highest field number a class declares.
+    pub fn last_number(&self, class: u32) -> u32 {
+        self.classes[class as usize].1
+    }
+
+    /// Classes of the same shape have the same log probability, whenever there are no numbers from 64 on.
+    pub fn shape(&self, class: u32) -> u32 {
+        self.classes[class as usize].0
+    }
+
+    /// The log probability that of all fields of the class, whose message this is, just these are there.
+    pub fn log_probability(&self, class: u32, message: &Message, numbers: Numbers) -> f64 {
+        if !numbers.from_64.is_empty() && self.last_number(class) >= 64 {
+            return self.with_high_numbers(class, message, numbers);
         }
-        let mut sum = 0.0;
-        for (habit, &bits) in declared.habits.iter().enumerate() {
-            if bits != 0 {
-                sum += self.habit(
-                    declared.crowd.into(),
-                    habit,
-                    bits.count_ones() as usize,
-                    (bits & numbers).count_ones() as usize,
-                );
-            }
-        }
-        for &(members, set) in &declared.oneofs {
-            sum -= oneof((members & numbers).count_ones(), set);
-        }
-        sum - MISSING_REQUIRED * f64::from((declared.required & !numbers).count_ones())
+        let parties = &self.parties[self.range(class)];
+        parties.iter().map(|party| self.of(party, (party.numbers & numbers.below_64).count_ones())).sum()
+    }
+
+    fn with_high_numbers(&self, class: u32, message: &Message, numbers: Numbers) -> f64 {
+        let high: Vec<Rule> = numbers.from_64.iter().filter_map(|&n| message.field(n)).map(Rule::of).collect();
+        let range = self.range(class);
+        let parties = self.parties[range.clone()].iter().zip(&self.rules[range]);
+        let log_probabilities = parties.map(|(party, rule)| {
+            let high = high.iter().filter(|other| *other == rule).count() as u32;
+            self.of(party, (party.numbers & numbers.below_64).count_ones() + high)
+        });
+        log_probabilities.sum()
     }
 
     #[inline]
-    fn habit(&self, crowd: usize, habit: usize, n: usize, k: usize) -> f64 {
-        match n {
-            0..TABLE => self.table[((crowd * HABITS + habit) * TABLE + n) * TABLE + k].into(),
-            _ => log_probability(crowd, habit, n, k),
-        }
+    fn of(&self, party: &Party, there: u32) -> f64 {
+        self.log_probabilities[(party.start + there) as usize]
     }
 
-    fn of_wide(&self, message: &Message, crowd: usize, numbers: u64, others: &[u32]) -> f64 {
-        let is_there = |number: u32| match number {
-            0..64 => numbers >> number & 1 == 1,
-            _ => others.contains(&number),
+    #[inline]
+    fn range(&self, class: u32) -> Range<usize> {
+        let Range { start, end } = self.shapes[self.shape(class) as usize];
+        start as usize..end as usize
+    }
+}
+
+/// The tables in the making.
+#[derive(Default)]
+struct Draft {
+    presence: Presence,
+    shapes: HashMap<Vec<(Rule, Party)>, u32>,
+    starts: HashMap<(Rule, usize, usize), u32>,
+}
+
+impl Draft {
+    fn add(&mut self, message: &Message) {
+        let crowd = crowd(message.fields.len());
+        let mut parties: Vec<(Rule, Party, usize)> = Vec::new();
+        for field in &message.fields {
+            let rule = Rule::of(field);
+            let at = parties.iter().position(|party| party.0 == rule).unwrap_or_else(|| {
+                parties.push((rule, Party { numbers: 0, start: 0 }, 0));
+                parties.len() - 1
+            });
+            let (_, party, size) = &mut parties[at];
+            party.numbers |= 1_u64.checked_shl(field.number).unwrap_or_default();
+            *size += 1;
+        }
+        let parties = parties.into_iter().map(|(rule, mut party, size)| {
+            party.start = self.start(rule, size, crowd);
+            (rule, party)
+        });
+        let parties = parties.collect();
+        let shape = self.shape(parties);
+        self.presence.classes.push((shape, message.last_number()));
+    }
+
+    fn shape(&mut self, parties: Vec<(Rule, Party)>) -> u32 {
+        let presence = &mut self.presence;
+        let enter = |parties: &Vec<(Rule, Party)>| {
+            let start = presence.parties.len() as u32;
+            presence.rules.extend(parties.iter().map(|(rule, _)| *rule));
+            presence.parties.extend(parties.iter().map(|(_, party)| party.clone()));
+            presence.shapes.push(start..presence.parties.len() as u32);
+            presence.shapes.len() as u32 - 1
         };
-        let mut there = [0; HABITS];
-        let mut members = vec![0; message.oneofs.len()];
-        let mut missing = f64::from(message.required);
-        for field in message.fields.iter().filter(|field| is_there(field.number)) {
-            missing -= f64::from(u8::from(field.is_required));
-            if let Some(there) = there.get_mut(field.habit as usize) {
-                *there += 1;
-            }
-            if let Some(at) = message.oneofs.iter().position(|oneof| oneof.0 == field.oneof) {
-                members[at] += 1;
-            }
-        }
-        let habits = message.habits.iter().zip(there).enumerate();
-        let sum: f64 = habits.map(|(habit, (&n, k))| self.habit(crowd, habit, n.into(), k)).sum();
-        let oneofs: f64 =
-            message.oneofs.iter().zip(members).map(|(one, members)| oneof(members, oneof_set(one.1))).sum();
-        sum - oneofs - MISSING_REQUIRED * missing
+        *self.shapes.entry(parties).or_insert_with_key(enter)
+    }
+
+    /// Where the log probabilities of such a party begin.
+    fn start(&mut self, rule: Rule, size: usize, crowd: usize) -> u32 {
+        let log_probabilities = &mut self.presence.log_probabilities;
+        *self.starts.entry(rule.key(size, crowd)).or_insert_with(|| {
+            let start = log_probabilities.len() as u32;
+            log_probabilities.extend((0..=size).map(|there| rule.log_probability(crowd, size, there)));
+            start
+        })
     }
 }
 
-fn oneof_set(size: u16) -> f64 {
-    f64::from(size).ln() + ONEOF_SET
-}
+impl Rule {
+    fn of(field: &Field) -> Self {
+        match field {
+            Field { is_required: true, .. } => Self::Required,
+            Field { oneof: 0, habit, .. } => Self::Habit(*habit),
+            Field { oneof, .. } => Self::Oneof(*oneof),
+        }
+    }
 
-fn oneof(members: u32, set: f64) -> f64 {
-    match members.checked_sub(1) {
-        None => ONEOF_UNSET,
-        Some(more) => set + SECOND_MEMBER * f64::from(more),
+    /// What its log probabilities depend on.
+    fn key(self, size: usize, crowd: usize) -> (Self, usize, usize) {
+        match self {
+            Self::Habit(_) => (self, size, crowd),
+            Self::Oneof(_) => (Self::Oneof(0), size, 0),
+            Self::Required => (self, size, 0),
+        }
+    }
+
+    /// Of seeing `there` certain ones of `size` fields.
+    fn log_probability(self, crowd: usize, size: usize, there: usize) -> f64 {
+        match (self, there) {
+            (Self::Required, _) => -MISSING_REQUIRED * (size - there) as f64,
+            (Self::Oneof(_), 0) => -ONEOF_UNSET,
+            (Self::Oneof(_), _) => -(size as f64).ln() - ONEOF_SET - SECOND_MEMBER * (there - 1) as f64,
+            (Self::Habit(habit), _) => log_probability(crowd, habit as usize, size, there),
+        }
     }
 }
 

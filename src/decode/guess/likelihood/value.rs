@@ -137,7 +137,7 @@ fn enumeration(declared: &Enumeration, value: u64) -> f64 {
     let number = value.cast_signed();
     match number {
         0 if declared.declares(0) => 2.5,
-        _ if declared.declares(number) => (declared.choices() as f64).ln() + 0.07,
+        _ if declared.declares(number) => declared.log_choices + 0.07,
         // A newer producer may know more numbers, but they follow closely.
         _ => 6.0 + 1.3 * below_highest_bit(number.unsigned_abs()) + if value >= 1 << 14 { 18.0 } else { 0.0 },
     }

@@ -46,7 +46,7 @@ pub enum Kind {
 }
 
 /// How often such a field is there. Fields of one habit count together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Habit {
     Scalar,
     Message,
@@ -56,13 +56,8 @@ pub enum Habit {
     Key,
     /// Deprecated, or an extension: seldom there.
     Rare,
-    /// Required, or of a oneof: counted by itself.
+    /// Required, or of a oneof, and so no habit.
     Ruled,
-}
-
-impl Habit {
-    /// Those that are counted.
-    pub const COUNTED: [Self; 6] = [Self::Scalar, Self::Message, Self::Repeated, Self::Bool, Self::Key, Self::Rare];
 }
 
 impl Kind {

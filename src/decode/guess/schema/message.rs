@@ -2,10 +2,7 @@
 
 use prost_reflect::MessageDescriptor;
 
-use super::{
-    Field, Places,
-    field::{self, Habit},
-};
+use super::{Field, Places, field};
 
 /// A message type of one of the pools.
 pub struct Message {
@@ -14,12 +11,6 @@ pub struct Message {
     pub pool: usize,
     /// By number, ascending; known extensions are among them.
     pub fields: Vec<Field>,
-    /// How many fields it has of each counted habit.
-    pub habits: [u16; Habit::COUNTED.len()],
-    /// How many required fields it has.
-    pub required: u16,
-    /// The first field's number and the size of each oneof that has several fields.
-    pub oneofs: Vec<(u32, u16)>,
     pub well_known: Option<WellKnown>,
     /// It may be what a body holds.
     pub is_candidate: bool,
@@ -48,6 +39,12 @@ impl Message {
         }
     }
 
+    /// How many fields it has; of each the number and what it has to do with others being there.
+    pub fn outline(&self) -> impl Ord + use<> {
+        let fields = self.fields.iter().map(|field| (field.number, field.habit, field.oneof, field.is_required));
+        (self.fields.len(), fields.collect::<Vec<_>>())
+    }
+
     pub fn last_number(&self) -> u32 {
         self.fields.last().map_or(0, |field| field.number)
     }
@@ -58,9 +55,6 @@ pub(super) fn read(descriptor: &MessageDescriptor, pool: usize, places: &Places)
     fields.extend(descriptor.extensions().map(|extension| field::read_extension(&extension, places)));
     fields.sort_unstable_by_key(|field| field.number);
     Message {
-        habits: Habit::COUNTED.map(|habit| count(&fields, |field| field.habit == habit)),
-        required: count(&fields, |field| field.is_required),
-        oneofs: oneofs(&fields),
         well_known: well_known(descriptor.full_name()),
         is_candidate: is_candidate(descriptor),
         is_contained: false,
@@ -68,15 +62,6 @@ pub(super) fn read(descriptor: &MessageDescriptor, pool: usize, places: &Places)
         pool,
         fields,
     }
-}
-
-fn count(fields: &[Field], is_it: impl Fn(&Field) -> bool) -> u16 {
-    u16::try_from(fields.iter().filter(|field| is_it(field)).count()).unwrap_or(u16::MAX)
-}
-
-fn oneofs(fields: &[Field]) -> Vec<(u32, u16)> {
-    let firsts = fields.iter().filter(|field| field.oneof != 0 && field.oneof == field.number);
-    firsts.map(|first| (first.number, count(fields, |field| field.oneof == first.number))).collect()
 }
 
 /// Nobody sends a map's entry by itself, nor Google's own helpers without something around them.

@@ -19,24 +19,37 @@ pub(super) struct Schema {
     pub enums: Vec<Enumeration>,
     /// A number for each message: equal ones give every body the same likelihood.
     pub classes: Vec<u32>,
-    /// One message of each class.
+    /// One message of each class. Classes of the same outline stand together, since bodies fit many of them or none.
     pub exemplars: Vec<u32>,
     by_name: HashMap<Box<str>, Vec<u32>>,
 }
 
-/// The numbers an enum declares, ascending.
+/// The numbers an enum declares.
 pub(super) struct Enumeration {
-    pub numbers: Vec<i32>,
+    /// Ascending.
+    numbers: Vec<i32>,
+    /// There are no gaps between them.
+    is_dense: bool,
+    first: i64,
+    last: i64,
+    /// The logarithm of how many there are besides zero, or of one.
+    pub log_choices: f64,
 }
 
 impl Enumeration {
-    pub fn declares(&self, number: i64) -> bool {
-        i32::try_from(number).is_ok_and(|number| self.numbers.binary_search(&number).is_ok())
+    pub fn new(mut numbers: Vec<i32>) -> Self {
+        numbers.sort_unstable();
+        numbers.dedup();
+        // Of an enum without numbers none lies between one and zero.
+        let [first, last] = [numbers.first().map_or(1, |&n| n.into()), numbers.last().map_or(0, |&n| n.into())];
+        let choices = numbers.iter().filter(|&&number| number != 0).count().max(1);
+        let is_dense = last - first + 1 == numbers.len() as i64;
+        Self { is_dense, first, last, log_choices: (choices as f64).ln(), numbers }
     }
 
-    /// How many numbers it declares besides zero, at least one.
-    pub fn choices(&self) -> usize {
-        (self.numbers.len() - usize::from(self.declares(0))).max(1)
+    pub fn declares(&self, number: i64) -> bool {
+        let is_within = (self.first..=self.last).contains(&number);
+        is_within && (self.is_dense || self.numbers.binary_search_by_key(&number, |&n| n.into()).is_ok())
     }
 }
 
@@ -118,14 +131,15 @@ impl Schema {
             self.drop_repeated();
         }
         let colours = twins::refine(self, twins::Sight::Scored);
-        let mut classes = HashMap::new();
-        for (id, colour) in (0..).zip(colours) {
-            let class = *classes.entry(colour).or_insert_with(|| {
-                self.exemplars.push(id);
-                self.exemplars.len() as u32 - 1
-            });
-            self.classes.push(class);
+        let mut exemplars: HashMap<u64, u32> = HashMap::new();
+        for (id, &colour) in (0..).zip(&colours) {
+            exemplars.entry(colour).or_insert(id);
         }
+        let mut order: Vec<u32> = exemplars.values().copied().collect();
+        order.sort_by_cached_key(|&id| (self.message(id).outline(), id));
+        self.exemplars = order;
+        let classes: HashMap<u32, u32> = self.exemplars.iter().copied().zip(0..).collect();
+        self.classes = colours.iter().map(|colour| classes[&exemplars[colour]]).collect();
     }
 
     /// Of types of the same name and the same wire format only the first stays a candidate.
@@ -141,10 +155,7 @@ impl Schema {
 }
 
 fn enumeration(descriptor: &EnumDescriptor) -> Enumeration {
-    let mut numbers: Vec<i32> = descriptor.values().map(|value| value.number()).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    Enumeration { numbers }
+    Enumeration::new(descriptor.values().map(|value| value.number()).collect())
 }
 
 #[cfg(test)]

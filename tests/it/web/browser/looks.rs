@@ -6,7 +6,10 @@ use fantoccini::key::Key;
 use serde_json::json;
 
 use super::{
-    super::desk::Desk,
+    super::{
+        desk::Desk,
+        payload::{ACCOUNT, OPENED, bring_lab},
+    },
     scene::{Scene, fresh, letters},
 };
 
@@ -63,8 +66,17 @@ async fn furnish(desk: &Desk) -> Vec<String> {
         "/policies?kind=listed&queues=a&delays=x",
         "/schemas",
     ];
+    bring_lab(desk).await;
+    let guessed = desk.receive(fresh(&long, 6).body(OPENED)).await;
+    let hidden = desk.receive(fresh("accounts", 7).body(ACCOUNT)).await;
+    let types = [
+        format!("/letters/{guessed}"),
+        format!("/letters/{guessed}?view=fields"),
+        format!("/letters?letter={hidden}"),
+        "/schemas/types/lab.v1.Account".to_owned(),
+    ];
     let views = [format!("/letters/{id}"), format!("/letters/{id}?view=hex"), format!("/letters?letter={id}")];
-    pages.into_iter().chain(views).chain(waits.map(str::to_owned)).collect()
+    pages.into_iter().chain(views).chain(types).chain(waits.map(str::to_owned)).collect()
 }
 
 async fn weighs_little_and_comes_from_here(scene: &Scene, path: &str) {

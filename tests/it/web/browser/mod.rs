@@ -7,5 +7,6 @@ mod backoff;
 mod keys;
 mod looks;
 mod scene;
+mod types;
 mod unscripted;
 mod work;

@@ -2,7 +2,10 @@
 
 use std::net::TcpListener;
 
-use super::super::run::{Ended, dlo};
+use super::super::{
+    run::{Ended, dlo},
+    schemas::fixture,
+};
 use crate::support::{postgres::Postgres, rabbit::Rabbit};
 
 /// A broker at an address where surely nobody listens.
@@ -83,6 +86,27 @@ fn the_sample_of_the_contract_is_accepted() {
     assert_ne!(code, Some(2), "{stderr}");
     assert!(stdout.starts_with("ok    configuration\nok    database\n"), "{stdout}");
     assert!(stdout.contains("broker main (127.0.0.1:5672, vhost /)"), "{stdout}");
+}
+
+#[test]
+fn the_folder_of_schemas_is_read() {
+    let check = |files: &[(&str, &[u8])]| {
+        let program =
+            dlo(&["check"]).config("[schemas]\nfolder = \"protos\"").set("DLO_BROKERS__MAIN__URL", &nowhere());
+        std::fs::create_dir(program.file("protos")).unwrap();
+        let program = files.iter().fold(program, |it, (name, bytes)| it.holds(&format!("protos/{name}"), bytes));
+        let Ended { stdout, .. } = { program }.run().expect(1);
+        stdout.lines().last().unwrap().to_owned()
+    };
+    let acme = fixture("small.binpb");
+    let source = b"syntax = \"proto3\"; message A {}";
+    assert_eq!(check(&[]), "ok    schemas in protos: 0 schemas, 0 types");
+    assert_eq!(check(&[("a.proto", source)]), "ok    schemas in protos: 1 schema, 1 type");
+    assert_eq!(check(&[("a.proto", source), ("acme.binpb", &acme)]), "ok    schemas in protos: 2 schemas, 74 types");
+    let said = check(&[("acme.binpb", &acme), ("b.proto", b"message {")]);
+    assert!(said.starts_with("FAIL  schemas in protos: protos: b.proto"), "{said}");
+    let said = { dlo(&["check"]).set("DLO_SCHEMAS__FOLDER", "nowhere") }.run().expect(1).stdout;
+    assert!(said.contains("FAIL  schemas in nowhere: No such file"), "{said}");
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn what_is_no_command_is_refused() {
 #[test]
 fn help_and_version_need_no_configuration() {
     let help = dlo(&["--help"]).set("DLO_NOPE", "1").run().expect(0).stdout;
-    for command in ["serve", "check", "migrate", "topology", "demo"] {
+    for command in ["serve", "check", "migrate", "topology", "decode", "demo"] {
         assert!(help.contains(command), "{help}");
     }
     assert!(dlo(&["--version"]).run().expect(0).stdout.starts_with("dlo "));

@@ -2,6 +2,8 @@
 
 mod check;
 mod config;
+mod decode;
+mod demo;
 mod life;
 mod log;
 mod topology;

@@ -1,4 +1,9 @@
-//! The command line.
+//! The command line: what is asked for, and what is said in the terminal.
+//!
+//! Knows every command and how it ends. What a command does is done on the floors below; nothing there may know that it
+//! was asked for from here.
+
+mod decode;
 
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
@@ -13,8 +18,8 @@ use crate::{
     topology::Topology,
 };
 
-/// Exit code of a configuration that is not usable.
-const CONFIG_ERROR: u8 = 2;
+/// Exit code of a configuration or of arguments that are not usable.
+const USAGE_ERROR: u8 = 2;
 
 /// Keeps, explains and sends back the messages that RabbitMQ services could not process.
 #[derive(Debug, Parser)]
@@ -42,6 +47,8 @@ enum Command {
     /// Print what RabbitMQ needs to dead-letter queues here: policies, exchange and queues, as definitions and as
     /// commands
     Topology(TopologyArgs),
+    /// Decode a message without a server, or say of which types it could be
+    Decode(decode::DecodeArgs),
     /// Run the server with a ledger of its own and a small world of failing services on the configured broker
     Demo,
 }
@@ -67,10 +74,10 @@ pub fn run() -> ExitCode {
     let cli = Cli::parse();
     let config = match config::load(cli.config.as_deref(), std::env::vars_os().filter_map(utf8_pair)) {
         Ok(config) => config,
-        Err(error) => return fail(&error, CONFIG_ERROR),
+        Err(error) => return fail(&error, USAGE_ERROR),
     };
     if let Err(error) = logging::start(&config.log) {
-        return fail(&error, CONFIG_ERROR);
+        return fail(&error, USAGE_ERROR);
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -88,9 +95,10 @@ async fn execute(command: Command, config: Config) -> anyhow::Result<ExitCode> {
         Command::Check => Ok(app::check(&config).await),
         Command::Migrate => app::migrate(&config).await,
         Command::Topology(asked) => Ok(match topology(&asked, &config) {
-            Ok(text) => print(&text)?,
-            Err(error) => fail(&error, CONFIG_ERROR),
+            Ok(text) => print(text.as_bytes())?,
+            Err(error) => fail(&error, USAGE_ERROR),
         }),
+        Command::Decode(asked) => decode::run(&asked, &config),
         Command::Demo => demo::run(config).await,
     }
 }
@@ -123,8 +131,8 @@ fn broker<'a>(name: Option<&str>, config: &'a Config) -> Result<(&'a str, &'a Br
 }
 
 /// A reader that goes away early, as `head` does, is no failure.
-fn print(text: &str) -> std::io::Result<ExitCode> {
-    match std::io::stdout().write_all(text.as_bytes()) {
+fn print(bytes: &[u8]) -> std::io::Result<ExitCode> {
+    match std::io::stdout().write_all(bytes) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error),
         _ => Ok(ExitCode::SUCCESS),
     }

@@ -1,0 +1,118 @@
+//! `POST /api/v1/decode`: what a body says that is no letter.
+
+use std::sync::Arc;
+
+use axum::{Json, extract::State};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::payload::ReadPayload;
+use crate::{
+    decode::{
+        reading::Reading,
+        unwrap::{Kind, Wish},
+    },
+    domain::message::{Message, Properties},
+    pipeline::inquiry::Inquiry,
+    typed_json::table_from_json,
+    web::{
+        Office,
+        error::{Problem, WebError},
+        input::JsonBody,
+    },
+};
+
+/// A body, and what is known of it.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    /// Its bytes, as base64.
+    body_base64: String,
+    /// Full name of the message type to read it as.
+    r#type: Option<String>,
+    content_type: Option<String>,
+    content_encoding: Option<String>,
+    /// As those of a letter: strings, booleans and null as they are, any other type as `{"t": type, "v": value}`.
+    #[schema(value_type = Option<Object>)]
+    headers: Option<Value>,
+    /// Where it came by; that tells of its type.
+    queue: Option<String>,
+    exchange: Option<String>,
+    routing_key: Option<String>,
+    /// Which wrappings to undo, from the outside in: exactly these. Left out, those that are found.
+    wrapping: Option<Vec<String>>,
+}
+
+/// What a body says, and of which type it is.
+#[derive(Serialize, ToSchema)]
+pub struct Decoded {
+    /// Null unless the message, a mapping or the question names it, or a guess is nearly certain.
+    message_type: Option<String>,
+    /// `manual`, `header`, `mapping` or `detected`
+    type_source: Option<&'static str>,
+    /// From 0 to 1; only of a guess.
+    type_confidence: Option<f64>,
+    payload: ReadPayload,
+}
+
+impl Decoded {
+    pub fn new(reading: &Reading) -> Self {
+        let named = reading.named.as_ref();
+        Self {
+            message_type: named.map(|named| named.name.clone()),
+            type_source: named.map(|named| named.source.as_str()),
+            type_confidence: named.and_then(|named| named.confidence),
+            payload: ReadPayload::new(reading),
+        }
+    }
+}
+
+/// What a body says, and which types it may be of; nothing is kept of it
+#[utoipa::path(post, path = "/decode", tag = "schemas", request_body = Body, responses(
+    (status = OK, body = Decoded),
+    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json",
+        description = "It cannot be read as asked"),
+))]
+pub async fn decode(
+    State(office): State<Arc<Office>>,
+    JsonBody(body): JsonBody<Body>,
+) -> Result<Json<Decoded>, WebError> {
+    let reading = office.reader.look(body.inquiry()?).await;
+    match reading.refusal() {
+        Some(why) => Err(WebError::unprocessable(format!("It cannot be read as asked: {why}."))),
+        None => Ok(Json(Decoded::new(&reading))),
+    }
+}
+
+impl Body {
+    fn inquiry(self) -> Result<Inquiry, WebError> {
+        let body = BASE64_STANDARD.decode(&self.body_base64).map_err(|error| wrong("body_base64", &error))?;
+        let headers = match &self.headers {
+            Some(headers) => table_from_json(headers).map_err(|why| wrong("headers", &why))?,
+            None => Default::default(),
+        };
+        let message = Message {
+            exchange: self.exchange.unwrap_or_default(),
+            routing_key: self.routing_key.unwrap_or_default(),
+            properties: Properties {
+                content_type: self.content_type,
+                content_encoding: self.content_encoding,
+                ..Properties::default()
+            },
+            headers,
+            body,
+        };
+        let kinds = self.wrapping.map(|names| names.iter().map(|name| name.parse::<Kind>()).collect());
+        let wish = match kinds.transpose().map_err(|error| wrong("wrapping", &error))? {
+            Some(kinds) => Wish::Exactly(kinds),
+            None => Wish::Automatic,
+        };
+        Ok(Inquiry { message, queue: self.queue, message_type: self.r#type, wish })
+    }
+}
+
+fn wrong(field: &str, why: &dyn std::fmt::Display) -> WebError {
+    WebError::unprocessable(format!("{field}: {why}"))
+}

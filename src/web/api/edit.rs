@@ -1,0 +1,85 @@
+//! What a call says about an edit.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::letter::unknown;
+use crate::{
+    decode::{reading::EditProblem, unwrap::Wish},
+    domain::{edit::HeaderEdit, letter::LetterId},
+    web::{Office, error::WebError},
+};
+
+/// Changes to headers. What neither names stays as it is.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HeaderChanges {
+    /// Headers that are to have this text, whether they were there or not.
+    #[serde(default)]
+    set: BTreeMap<String, String>,
+    /// Headers that are to go.
+    #[serde(default)]
+    remove: Vec<String>,
+}
+
+impl HeaderChanges {
+    pub fn read(&self) -> Result<Vec<HeaderEdit>, WebError> {
+        if let Some(name) = self.remove.iter().find(|name| self.set.contains_key(*name)) {
+            return Err(WebError::unprocessable(format!("headers: {name:?} is both set and removed")));
+        }
+        let set = self.set.iter().map(|(name, value)| HeaderEdit::Set { name: name.clone(), value: value.clone() });
+        let remove = self.remove.iter().map(|name| HeaderEdit::Remove { name: name.clone() });
+        Ok(set.chain(remove).collect())
+    }
+}
+
+/// The body that a call asks for: all the bytes that the letter is to have, in the wrapping that the ledger keeps it in;
+/// `None` where it says nothing about the body.
+pub fn edited_body(body_base64: Option<&str>) -> Result<Option<Vec<u8>>, WebError> {
+    let decode = |text: &str| BASE64_STANDARD.decode(text);
+    let body = body_base64.map(decode).transpose();
+    body.map_err(|why| {
+        WebError::unprocessable(format!("body_base64: it is no base64 as of RFC 4648, section 4: {why}"))
+    })
+}
+
+/// The body of a letter with another payload, which the call gives as JSON.
+pub async fn edited_payload(office: &Office, id: LetterId, json: &Value) -> Result<Vec<u8>, WebError> {
+    let letter = office.store.letter(id).await?.ok_or_else(unknown)?;
+    let written = office.reader.write(&Arc::new(letter), Wish::Automatic, format!("{json:#}"), false).await;
+    written.map_err(|problems| {
+        let told: Vec<String> = problems.iter().map(in_words).collect();
+        WebError::unprocessable(format!("json: {}", told.join("; ")))
+    })
+}
+
+/// Without line and column: those are of our own layout.
+fn in_words(problem: &EditProblem) -> String {
+    match &*problem.path {
+        "" => problem.reason.clone(),
+        path => format!("{path}: {}", problem.reason),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_given_in_base64() {
+        let check = |text, expected: Option<&[u8]>| {
+            assert_eq!(edited_body(text).unwrap().as_deref(), expected, "{text:?}");
+        };
+        check(None, None);
+        check(Some(""), Some(b""));
+        check(Some("AP+A"), Some(b"\x00\xff\x80"));
+        for wrong in ["AP-A", "AP+", "{}"] {
+            let detail = edited_body(Some(wrong)).unwrap_err().detail;
+            assert!(detail.starts_with("body_base64: "), "{detail}");
+        }
+    }
+}

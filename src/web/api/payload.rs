@@ -1,0 +1,82 @@
+//! What is inside a body, as the API shows it: of letters and of bodies that are only asked about.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use crate::decode::{
+    guess::{Candidate, Evidence},
+    reading::{Content, Reading},
+};
+
+/// What is inside a body.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ReadPayload {
+    /// What was unwrapped, from the outside in: `base64`, `gzip` and others.
+    wrapping: Vec<&'static str>,
+    /// `protobuf`, `json`, `text`, `msgpack`, `cbor` or `binary`
+    format: &'static str,
+    /// What it says; null where it has no form as JSON, or is hidden as a whole.
+    #[schema(value_type = Option<Value>)]
+    json: Option<Box<RawValue>>,
+    /// What it says where it is text.
+    text: Option<String>,
+    /// The type that `json` was read as, which may be no more than the likeliest.
+    decoded_as: Option<String>,
+    /// The types it may be, the best first; empty for formats other than protobuf.
+    candidates: Vec<CandidateItem>,
+    /// How many more types it may be.
+    other_candidates: usize,
+    /// What went wrong, and what has to be said.
+    remarks: Vec<String>,
+    /// Whether some value in it is hidden.
+    hidden: bool,
+}
+
+/// A type that a payload may be of.
+#[derive(Debug, Serialize, ToSchema)]
+struct CandidateItem {
+    /// Its full name.
+    r#type: String,
+    /// Types that no message can tell from it, and that are as likely.
+    also: Vec<String>,
+    /// How likely it is this type or one of `also`, from 0 to 1.
+    confidence: f64,
+    /// What speaks for it and against it, the most telling first.
+    evidence: Vec<String>,
+}
+
+impl ReadPayload {
+    pub fn new(reading: &Reading) -> Self {
+        let (text, why_hidden) = match &reading.content {
+            Content::Text(text) => (Some(text.clone()), None),
+            Content::Hidden(why) => (None, Some(why.clone())),
+            Content::Json(_) | Content::Binary => (None, None),
+        };
+        Self {
+            wrapping: reading.unwrapped.steps.iter().map(|step| step.kind().as_str()).collect(),
+            format: reading.unwrapped.format.as_str(),
+            json: reading.json().and_then(|json| RawValue::from_string(json.to_owned()).ok()),
+            text,
+            decoded_as: reading.decoded_as.clone(),
+            candidates: reading
+                .candidates()
+                .map(|(candidate, evidence)| CandidateItem::new(candidate, evidence))
+                .collect(),
+            other_candidates: reading.guess.others,
+            remarks: reading.remarks.iter().cloned().chain(why_hidden).collect(),
+            hidden: reading.hides,
+        }
+    }
+}
+
+impl CandidateItem {
+    fn new(candidate: &Candidate, evidence: &[Evidence]) -> Self {
+        Self {
+            r#type: candidate.name.full_name.clone(),
+            also: candidate.also.iter().map(|name| name.full_name.clone()).collect(),
+            confidence: candidate.confidence,
+            evidence: evidence.iter().map(ToString::to_string).collect(),
+        }
+    }
+}

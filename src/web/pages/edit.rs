@@ -1,0 +1,240 @@
+//! `/letters/{id}/edit`: mend a message and send it back.
+//!
+//! What is typed is checked against the type of the message while it is typed, and nothing is sent before the changes
+//! were shown.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::{
+    extract::{DefaultBodyLimit, State},
+    http::HeaderMap,
+    response::Response,
+};
+
+use super::{
+    actions::redirect,
+    edit_form::{EditForm, HeaderRow},
+    fragment,
+    shell::{Page, Shell},
+    toast::Toast,
+};
+use crate::{
+    decode::{
+        diff::{Hunk, Line, diff},
+        reading::{Content, EditProblem, Reading},
+        unwrap::Wish,
+    },
+    domain::{
+        actor::Actor,
+        edit::{Edit, HeaderEdit},
+        letter::{Letter, LetterId},
+    },
+    web::{
+        Office,
+        error::WebError,
+        input::{self, FormPairs, LetterPath, QueryPairs},
+        view::text,
+    },
+};
+
+/// Of a form: a body that is shown as JSON takes several times its size, and once more as a form.
+const LARGEST: usize = 64 << 20;
+
+#[derive(Template)]
+#[template(path = "letter/edit.html", blocks = ["check"])]
+struct EditPage {
+    shell: Shell,
+    id: LetterId,
+    queue: String,
+    /// `base64 → gzip → protobuf acme.texts.v1.Text`
+    shape: String,
+    form: EditForm,
+    headers: Vec<HeaderRow>,
+    remarks: Vec<String>,
+    /// Why its contents cannot be edited; its headers can.
+    only_headers: Option<String>,
+    check: Check,
+}
+
+/// What came of checking.
+enum Check {
+    /// Nothing has been changed yet.
+    Same,
+    Wrong(Vec<WrongPlace>),
+    /// What would be sent differs so.
+    Changed {
+        hunks: Vec<Hunk>,
+        headers: Vec<String>,
+    },
+}
+
+struct WrongPlace {
+    /// `line 3, column 14`; empty where it is about the whole.
+    place: String,
+    path: String,
+    reason: String,
+}
+
+/// The limit of its form.
+pub fn limit() -> DefaultBodyLimit {
+    DefaultBodyLimit::max(LARGEST)
+}
+
+pub async fn show(
+    State(office): State<Arc<Office>>,
+    LetterPath(id): LetterPath,
+    QueryPairs(pairs): QueryPairs,
+    headers: HeaderMap,
+) -> Result<Response, WebError> {
+    pairs.finish("none")?;
+    let desk = Desk::lay(&office, id).await?;
+    let form = EditForm::of(desk.text().unwrap_or_default());
+    let mut page = desk.page(&office, form, Check::Same).await?;
+    page.shell.toast = Toast::from_cookie(&headers, &format!("/letters/{id}/edit"));
+    Ok(fragment::whole(page.render()?, &page.shell))
+}
+
+pub async fn act(
+    State(office): State<Arc<Office>>,
+    LetterPath(id): LetterPath,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let is_part = pairs.take("part")?.is_some();
+    let sends = pairs.take("step")?.as_deref() == Some("send");
+    let form = EditForm::take(&mut pairs)?;
+    pairs.finish("text, delay, queue, header:NAME, header_removed, new_name:N, new_value:N, step, part")?;
+    let desk = Desk::lay(&office, id).await?;
+    let edit = desk.edit(&office, &form).await;
+    if let (true, Ok(edit)) = (sends, &edit)
+        && !edit.is_empty()
+    {
+        return desk.send(&office, &form, edit, &headers).await;
+    }
+    let check = desk.check(&form, edit);
+    let page = desk.page(&office, form, check).await?;
+    if is_part {
+        return Ok(fragment::only(page.as_check().render()?));
+    }
+    Ok(fragment::whole(page.render()?, &page.shell))
+}
+
+/// A letter that is being edited.
+struct Desk {
+    letter: Arc<Letter>,
+    reading: Reading,
+}
+
+impl Desk {
+    async fn lay(office: &Office, id: LetterId) -> Result<Self, WebError> {
+        let letter = office.store.letter(id).await?.ok_or_else(|| WebError::not_found("There is no such letter."))?;
+        let letter = Arc::new(letter);
+        let reading = office.reader.read(&letter, Vec::new(), Wish::Automatic, false).await;
+        Ok(Self { letter, reading })
+    }
+
+    /// What is shown for editing; `None` where there is nothing to edit but headers.
+    fn text(&self) -> Option<&str> {
+        match &self.reading.content {
+            Content::Json(text) | Content::Text(text) if self.why_only_headers().is_none() => Some(text),
+            _ => None,
+        }
+    }
+
+    fn why_only_headers(&self) -> Option<String> {
+        let is_guessed = self.reading.named.as_ref().is_none_or(|named| named.confidence.is_some());
+        match &self.reading.content {
+            Content::Hidden(why) => Some(why.clone()),
+            Content::Binary => Some("Only the bytes of its contents can be shown.".to_owned()),
+            Content::Json(_) if self.reading.decoded_as.is_some() && is_guessed => {
+                Some("Its type is only guessed. Say on its page of which type it is to edit its contents.".to_owned())
+            }
+            Content::Json(_) | Content::Text(_) => None,
+        }
+    }
+
+    /// What the form changes.
+    async fn edit(&self, office: &Office, form: &EditForm) -> Result<Edit, Vec<EditProblem>> {
+        let headers = form.header_edits(&self.letter.message.headers);
+        let shown = self.text();
+        let changed = shown.map(|shown| form.text_like(shown)).filter(|text| Some(text.as_str()) != shown);
+        let body = match changed {
+            Some(text) => {
+                let body = office.reader.write(&self.letter, Wish::Automatic, text, false).await?;
+                Some(body).filter(|body| *body != self.letter.message.body)
+            }
+            None => None,
+        };
+        Ok(Edit { body, headers })
+    }
+
+    fn check(&self, form: &EditForm, edit: Result<Edit, Vec<EditProblem>>) -> Check {
+        match edit {
+            Err(problems) => Check::Wrong(problems.into_iter().map(WrongPlace::from).collect()),
+            Ok(edit) if edit.is_empty() => Check::Same,
+            Ok(edit) => {
+                let shown = self.text().unwrap_or_default();
+                let hunks = edit.body.as_ref().map(|_| diff(shown, &form.text_like(shown))).unwrap_or_default();
+                Check::Changed { hunks, headers: edit.headers.iter().map(in_words).collect() }
+            }
+        }
+    }
+
+    async fn send(
+        &self,
+        office: &Office,
+        form: &EditForm,
+        edit: &Edit,
+        headers: &HeaderMap,
+    ) -> Result<Response, WebError> {
+        let id = self.letter.summary.id;
+        let delay = input::parse_delay(&form.delay, office.clock.now()).map_err(WebError::unprocessable)?;
+        let queue = Some(form.queue.as_str()).filter(|queue| !queue.is_empty());
+        let edited = office.triage.retry_edited(id, edit, delay, queue, &Actor::local()).await?;
+        Ok(match edited {
+            Ok(copy) => {
+                let toast =
+                    Toast::done("The edited copy is on its way; the letter was set aside.".to_owned(), Vec::new());
+                redirect(&format!("/letters/{copy}"), &toast, headers)
+            }
+            Err(refusal) => {
+                redirect(&format!("/letters/{id}"), &Toast::failed(format!("Not done: {refusal}.")), headers)
+            }
+        })
+    }
+
+    async fn page(&self, office: &Office, form: EditForm, check: Check) -> Result<EditPage, WebError> {
+        let summary = &self.letter.summary;
+        let steps = self.reading.unwrapped.steps.iter().map(ToString::to_string);
+        let format = self.reading.unwrapped.format.as_str().to_owned();
+        let shape = steps.chain([format]).collect::<Vec<_>>().join(" → ");
+        let named = self.reading.named.as_ref().map(|named| format!(" {}", named.name)).unwrap_or_default();
+        let here = format!("/letters/{}/edit", summary.id);
+        Ok(EditPage {
+            shell: Shell { here, ..Shell::load(office, Page::Letters).await? },
+            id: summary.id,
+            queue: summary.queue.clone().unwrap_or_default(),
+            shape: text::one_line(&format!("{shape}{named}")),
+            headers: form.rows(&self.letter.message.headers),
+            form,
+            remarks: self.reading.remarks.clone(),
+            only_headers: self.why_only_headers(),
+            check,
+        })
+    }
+}
+
+fn in_words(edit: &HeaderEdit) -> String {
+    match edit {
+        HeaderEdit::Set { name, value } => format!("{} = {}", text::one_line(name), text::one_line(value)),
+        HeaderEdit::Remove { name } => format!("{} removed", text::one_line(name)),
+    }
+}
+
+impl From<EditProblem> for WrongPlace {
+    fn from(problem: EditProblem) -> Self {
+        let place = problem.at.map(|(line, column)| format!("line {line}, column {column}")).unwrap_or_default();
+        Self { place, path: problem.path, reason: problem.reason }
+    }
+}

@@ -1,0 +1,137 @@
+//! Of which types letters are.
+
+use dead_letter_office::{
+    domain::{
+        actor::Actor,
+        command::Command,
+        history::Event,
+        job::{Job, JobState},
+        letter::{LetterId, TypeSource},
+    },
+    store::NewName,
+};
+
+use super::{
+    ledger::{DISCARD, Ledger},
+    make::{Make, an_arrival, id, later},
+};
+
+fn set_type(name: Option<&str>) -> Command {
+    Command::SetType(name.map(str::to_owned))
+}
+
+fn found(letter: LetterId, name: &str) -> NewName {
+    NewName { letter, message_type: Some(name.to_owned()), source: Some(TypeSource::Detected), confidence: Some(0.97) }
+}
+
+fn nothing(letter: LetterId) -> NewName {
+    NewName { letter, message_type: None, source: None, confidence: None }
+}
+
+/// Name, source and confidence as the ledger has them.
+async fn named(ledger: &Ledger, id: LetterId) -> (Option<String>, Option<TypeSource>, Option<f64>) {
+    let letter = ledger.summary(id).await.unwrap().unwrap();
+    (letter.message_type, letter.type_source, letter.type_confidence)
+}
+
+async fn three(ledger: &Ledger) -> [LetterId; 3] {
+    let letters = [an_arrival(), an_arrival(), an_arrival()];
+    let ids = [letters[0].id, letters[1].id, letters[2].id];
+    ledger.take_in(letters).await;
+    ids
+}
+
+async fn what_nobody_looked_at_comes_newest_first_until_it_is_named(ledger: &Ledger) {
+    let [first, second, third] = three(ledger).await;
+    assert_eq!(ledger.unnamed(2).await.unwrap(), [third, second]);
+    ledger.name(&[found(third, "a.T"), nothing(second)], 1).await.unwrap();
+    assert_eq!(ledger.unnamed(10).await.unwrap(), [first], "to have found nothing is to have looked");
+    let expected = (Some("a.T".to_owned()), Some(TypeSource::Detected), Some(0.97));
+    assert_eq!(named(ledger, third).await, expected);
+    assert_eq!(named(ledger, second).await, (None, None, None));
+}
+
+async fn another_edition_is_named_anew_page_by_page(ledger: &Ledger) {
+    let [first, second, third] = three(ledger).await;
+    ledger.name(&[found(first, "a.T"), found(second, "a.T")], 1).await.unwrap();
+    assert_eq!(ledger.count_named_otherwise(1).await.unwrap(), 0);
+    assert_eq!(ledger.count_named_otherwise(2).await.unwrap(), 2, "{third} was never named");
+    assert_eq!(ledger.named_otherwise(2, None, 1).await.unwrap(), [second]);
+    assert_eq!(ledger.named_otherwise(2, Some(second), 9).await.unwrap(), [first]);
+    ledger.name(&[nothing(first)], 2).await.unwrap();
+    assert_eq!(named(ledger, first).await, (None, None, None), "what was found before counts no more");
+    assert_eq!(ledger.named_otherwise(2, None, 9).await.unwrap(), [second]);
+}
+
+async fn what_a_person_says_stays_until_it_is_taken_back(ledger: &Ledger) {
+    let [first, ..] = three(ledger).await;
+    ledger.name(&[found(first, "a.Guess")], 1).await.unwrap();
+    ledger.does(&set_type(Some("a.Said")), &[first]).await;
+    let said = (Some("a.Said".to_owned()), Some(TypeSource::Manual), None);
+    assert_eq!(named(ledger, first).await, said);
+    ledger.name(&[found(first, "a.Guess")], 2).await.unwrap();
+    assert_eq!(named(ledger, first).await, said);
+    ledger.does(&set_type(None), &[first]).await;
+    assert_eq!(named(ledger, first).await, (None, None, None));
+    assert!(ledger.unnamed(10).await.unwrap().contains(&first), "it is looked at again");
+    let events: Vec<_> = ledger.events(first).await.into_iter().map(|(event, ..)| event).collect();
+    assert_eq!(events, [Event::TypeSet, Event::TypeSet]);
+}
+
+async fn what_people_said_is_counted_by_queue(ledger: &Ledger) {
+    let [first, second, third] = three(ledger).await;
+    let elsewhere = an_arrival().queue("others");
+    let other = elsewhere.id;
+    ledger.take_in([elsewhere]).await;
+    ledger.does(&set_type(Some("a.T")), &[first, second, other]).await;
+    ledger.name(&[found(third, "a.T")], 1).await.unwrap();
+    assert_eq!(ledger.confirmed_types("main", "orders").await.unwrap(), [("a.T".to_owned(), 2)]);
+    assert_eq!(ledger.confirmed_types("main", "others").await.unwrap(), [("a.T".to_owned(), 1)]);
+    assert_eq!(ledger.confirmed_types("other", "orders").await.unwrap(), []);
+}
+
+async fn a_type_is_seen_where_letters_of_it_are_open(ledger: &Ledger) {
+    let [first, second, third] = three(ledger).await;
+    let elsewhere = an_arrival().queue("a");
+    let nowhere = an_arrival().of_unknown_queue();
+    let (other, lost) = (elsewhere.id, nowhere.id);
+    ledger.take_in([elsewhere, nowhere]).await;
+    let names = [first, second, third, other, lost].map(|id| found(id, if id == second { "a.B" } else { "a.T" }));
+    ledger.name(&names, 1).await.unwrap();
+    let at = |queue: &str, n| ("main".to_owned(), queue.to_owned(), n);
+    assert_eq!(ledger.seen("a.T", 9).await.unwrap(), [at("orders", 2), at("", 1), at("a", 1)]);
+    assert_eq!(ledger.seen("a.T", 1).await.unwrap(), [at("orders", 2)]);
+    ledger.does(&DISCARD, &[first, third]).await;
+    assert_eq!(ledger.seen("a.T", 9).await.unwrap(), [at("", 1), at("a", 1)]);
+    assert_eq!(ledger.seen("a.Nothing", 9).await.unwrap(), []);
+}
+
+async fn the_job_that_began_last_is_found_by_its_name(ledger: &Ledger) {
+    let by = Actor::office();
+    assert_eq!(ledger.latest_job("name types").await.unwrap(), None);
+    let old = Job { state: JobState::Done, ..Job::begun(id(), "name types") };
+    let new = Job { total: 7, ..Job::begun(id(), "name types") };
+    ledger.add_job(&new, &by, later(2)).await.unwrap();
+    ledger.add_job(&old, &by, later(1)).await.unwrap();
+    ledger.add_job(&Job::begun(id(), "retry"), &by, later(3)).await.unwrap();
+    assert_eq!(ledger.latest_job("name types").await.unwrap(), Some(new));
+}
+
+async fn who_sees_hidden_values_is_written_down(ledger: &Ledger) {
+    let [first, ..] = three(ledger).await;
+    assert!(ledger.reveal(first, &Actor::named("Ada"), later(5)).await.unwrap());
+    let history = ledger.history(first).await.unwrap();
+    let last = history.last().unwrap();
+    assert_eq!((last.event, last.by.as_str(), last.at), (Event::Revealed, "Ada", later(5)));
+    assert!(!ledger.reveal(LetterId::from_uuid(id()), &Actor::named("Ada"), later(5)).await.unwrap());
+}
+
+on_both!(
+    what_nobody_looked_at_comes_newest_first_until_it_is_named,
+    another_edition_is_named_anew_page_by_page,
+    what_a_person_says_stays_until_it_is_taken_back,
+    what_people_said_is_counted_by_queue,
+    a_type_is_seen_where_letters_of_it_are_open,
+    the_job_that_began_last_is_found_by_its_name,
+    who_sees_hidden_values_is_written_down,
+);

@@ -1,0 +1,55 @@
+//! A letter of a type that nobody knows, until somebody says it.
+
+use super::{
+    super::{
+        desk::Desk,
+        payload::{ACCOUNT, OPENED, SECRET, bring_lab},
+    },
+    scene::{Scene, fresh},
+};
+
+#[tokio::test]
+async fn a_type_is_said_once_for_a_queue() {
+    let desk = Desk::open().await;
+    bring_lab(&desk).await;
+    desk.receive(fresh("doors", 5).body(OPENED)).await;
+    let account = desk.receive(fresh("accounts", 9).body(ACCOUNT)).await;
+    let Some(scene) = Scene::over(&desk).await else { return };
+    a_queue_gets_its_type_beside_the_list(&scene).await;
+    hidden_values_are_revealed_in_place(&scene).await;
+    for path in
+        ["/letters?queue=doors".to_owned(), format!("/letters/{account}"), format!("/letters/{account}?view=hex")]
+    {
+        scene.open(&path).await;
+        assert_eq!(scene.ask(include_str!("contrast.js")).await, serde_json::json!([]), "{path}");
+    }
+    scene.check_quiet().await;
+}
+
+async fn a_queue_gets_its_type_beside_the_list(scene: &Scene) {
+    scene.open("/letters?queue=doors").await;
+    scene.click(".row > a").await;
+    scene.reads("#pane .candidates", "Identical on the wire").await;
+    scene.reads("#pane #payload", "\"badge\": \"4711\"").await;
+    assert_eq!(scene.ask(include_str!("contrast.js")).await, serde_json::json!([]), "candidates");
+    scene.click("#pane .candidates > ol > li > .choose button[formaction]").await;
+    scene.reads(".toast", "Messages of queue doors are lab.v1.DoorOpened").await;
+    scene.reads("#pane .typed", "mapping by queue doors").await;
+    scene.reads("#pane #payload", "\"badge\": \"4711\"").await;
+    assert_eq!(scene.count(".candidates").await, 0);
+    assert!(scene.address().await.starts_with("/letters?queue=doors&letter="));
+}
+
+async fn hidden_values_are_revealed_in_place(scene: &Scene) {
+    scene.open("/letters?queue=accounts").await;
+    scene.click(".row > a").await;
+    scene.reads("#pane .reveal", "Reveal").await;
+    let address = scene.address().await;
+    assert_eq!(scene.ask(&format!("document.body.innerText.includes('{SECRET}')")).await, false);
+    scene.click("#pane .reveal button").await;
+    scene.reads("#pane #payload", SECRET).await;
+    assert_eq!(scene.address().await, address, "what is revealed has no address");
+    scene.click("#pane .reveal a").await;
+    scene.reads("#pane .reveal", "Reveal").await;
+    scene.reads("#pane", "Hidden values seen").await;
+}
