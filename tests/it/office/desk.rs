@@ -67,6 +67,7 @@ impl Ledger {
     }
 
     /// As if so much time had passed that claims of processes that died have ended.
+    #[cfg_attr(not(feature = "crash-points"), expect(dead_code, reason = "only tests that end the process need it"))]
     pub async fn let_leases_end(&self) {
         const END: &str = "UPDATE retries SET claimed_until = 0 WHERE claimed_until IS NOT NULL";
         if let Database::Postgres { .. } = self.database {

@@ -98,6 +98,7 @@ impl Worker {
     }
 
     /// Deliveries by how often the message had failed before.
+    #[cfg_attr(not(feature = "crash-points"), expect(dead_code, reason = "only tests that end the process need it"))]
     pub fn by_attempts(&self) -> BTreeMap<u64, usize> {
         let mut counts = BTreeMap::new();
         for seen in &*lock(&self.seen) {

@@ -61,7 +61,7 @@ async fn values_that_cannot_be_are_refused_with_what_would_be_right() {
         ("POST", &retry, json!({"queue": ""}), "queue"),
         ("POST", &retry, json!({"queue": "a\0b"}), "queue: it holds a NUL"),
         ("POST", &retry, json!({"dealy": "1s"}), "dealy"),
-        ("POST", &retry, json!({"json": {}}), "json"),
+        ("POST", &retry, json!({"json": {}, "body_base64": ""}), "body_base64, json"),
         ("POST", &retry, json!([]), ""),
         ("PATCH", &letter, json!({"importance": "huge"}), "critical, high, normal, low"),
         ("PATCH", &letter, json!({"importance": "low", "note": "\0"}), "note: it holds a NUL"),

@@ -148,7 +148,7 @@ async fn the_description_tells_of_edits() {
     let desk = Desk::open().await;
     let description = desk.get("/api/openapi.json").await.json();
     let fields = description["components"]["schemas"]["Retry"]["properties"].as_object().unwrap();
-    assert_eq!(fields.keys().collect::<Vec<_>>(), ["body_base64", "delay", "headers", "queue"]);
+    assert_eq!(fields.keys().collect::<Vec<_>>(), ["body_base64", "delay", "headers", "json", "queue"]);
     let docs = desk.page("/api/docs").await;
     let told = docs.words("main");
     assert!(told.contains("{\"set\": {name: text}, \"remove\": [name]}"), "{told}");
