@@ -10,9 +10,9 @@ pub struct Edit {
 }
 
 /// A change to one header.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum HeaderEdit {
-    /// To a string, whatever it was; a header that is new comes last.
+    /// To a string, whatever it was; a header that is new takes its place by its name.
     Set {
         name: String,
         value: String,

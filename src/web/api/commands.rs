@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{Json, extract::State};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::{
@@ -39,7 +39,8 @@ pub struct Retry {
     body_base64: Option<String>,
     /// Edit and retry: its payload as `GET letters/{id}` shows it in `payload.json`, edited. It is written back by its type
     /// and wrapped as it came; values that are hidden there stay what they are.
-    json: Option<Value>,
+    #[schema(value_type = Option<serde_json::Value>)]
+    json: Option<Box<RawValue>>,
     /// Edit and retry: changes to its headers, `{"set": {name: text}, "remove": [name]}`.
     headers: Option<HeaderChanges>,
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::letter::unknown;
@@ -47,10 +47,10 @@ pub fn edited_body(body_base64: Option<&str>) -> Result<Option<Vec<u8>>, WebErro
     })
 }
 
-/// The body of a letter with another payload, which the call gives as JSON.
-pub async fn edited_payload(office: &Office, id: LetterId, json: &Value) -> Result<Vec<u8>, WebError> {
+/// The body of a letter with another payload, which the call gives as JSON. No digit of its numbers is lost.
+pub async fn edited_payload(office: &Office, id: LetterId, json: &RawValue) -> Result<Vec<u8>, WebError> {
     let letter = office.store.letter(id).await?.ok_or_else(unknown)?;
-    let written = office.reader.write(&Arc::new(letter), Wish::Automatic, format!("{json:#}"), false).await;
+    let written = office.reader.write(&Arc::new(letter), Wish::Automatic, json.get().to_owned(), false).await;
     written.map_err(|problems| {
         let told: Vec<String> = problems.iter().map(in_words).collect();
         WebError::unprocessable(format!("json: {}", told.join("; ")))

@@ -3,13 +3,16 @@
 //! What is typed is checked against the type of the message while it is typed, and nothing is sent before the changes
 //! were shown.
 
-use std::sync::Arc;
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
 
 use askama::Template;
 use axum::{
     extract::{DefaultBodyLimit, State},
-    http::HeaderMap,
-    response::Response,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
 };
 
 use super::{
@@ -27,6 +30,7 @@ use crate::{
     },
     domain::{
         actor::Actor,
+        command::Refusal,
         edit::{Edit, HeaderEdit},
         letter::{Letter, LetterId},
     },
@@ -34,7 +38,7 @@ use crate::{
         Office,
         error::WebError,
         input::{self, FormPairs, LetterPath, QueryPairs},
-        view::text,
+        view::{payload::label, text},
     },
 };
 
@@ -66,6 +70,10 @@ enum Check {
     Changed {
         hunks: Vec<Hunk>,
         headers: Vec<String>,
+        /// No line does, but how they end.
+        only_breaks: bool,
+        /// Stands for just these changes: only what was shown is sent.
+        seen: String,
     },
 }
 
@@ -102,15 +110,25 @@ pub async fn act(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let is_part = pairs.take("part")?.is_some();
-    let sends = pairs.take("step")?.as_deref() == Some("send");
+    let seen = pairs.take("send")?;
+    // Scripts name the page they are on.
+    pairs.take("back")?;
     let form = EditForm::take(&mut pairs)?;
-    pairs.finish("text, delay, queue, header:NAME, header_removed, new_name:N, new_value:N, step, part")?;
+    pairs.finish("text, delay, queue, header:NAME, header_removed, new_name:N, new_value:N, send, part")?;
     let desk = Desk::lay(&office, id).await?;
     let edit = desk.edit(&office, &form).await;
-    if let (true, Ok(edit)) = (sends, &edit)
-        && !edit.is_empty()
+    if let (Some(seen), Ok(edit)) = (&seen, &edit)
+        && *seen == desk.fingerprint(&form, edit)
     {
-        return desk.send(&office, &form, edit, &headers).await;
+        let refusal = match desk.send(&office, &form, edit).await? {
+            Ok(copy) => return Ok(sent(copy, &headers)),
+            Err(refusal) => refusal,
+        };
+        let check = desk.check(&form, Ok(edit.clone()));
+        let mut page = desk.page(&office, form, check).await?;
+        page.shell.toast = Some(Toast::failed(format!("Not done: {refusal}.")));
+        let page = fragment::whole(page.render()?, &page.shell);
+        return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
     }
     let check = desk.check(&form, edit);
     let page = desk.page(&office, form, check).await?;
@@ -118,6 +136,11 @@ pub async fn act(
         return Ok(fragment::only(page.as_check().render()?));
     }
     Ok(fragment::whole(page.render()?, &page.shell))
+}
+
+fn sent(copy: LetterId, headers: &HeaderMap) -> Response {
+    let toast = Toast::done("The edited copy is on its way; the letter was set aside.".to_owned(), Vec::new());
+    redirect(&format!("/letters/{copy}"), &toast, headers)
 }
 
 /// A letter that is being edited.
@@ -150,23 +173,41 @@ impl Desk {
             Content::Json(_) if self.reading.decoded_as.is_some() && is_guessed => {
                 Some("Its type is only guessed. Say on its page of which type it is to edit its contents.".to_owned())
             }
+            Content::Text(text) if text.contains('\0') => {
+                Some("It has NUL characters, which no text field can hold.".to_owned())
+            }
+            Content::Json(_) | Content::Text(_) if self.reading.hides && self.reading.decoded_as.is_none() => {
+                Some("It has hidden values, and without a type they could not be kept.".to_owned())
+            }
             Content::Json(_) | Content::Text(_) => None,
         }
     }
 
     /// What the form changes.
     async fn edit(&self, office: &Office, form: &EditForm) -> Result<Edit, Vec<EditProblem>> {
-        let headers = form.header_edits(&self.letter.message.headers);
+        let mut problems = self.problems_beside(office, form);
         let shown = self.text();
         let changed = shown.map(|shown| form.text_like(shown)).filter(|text| Some(text.as_str()) != shown);
-        let body = match changed {
-            Some(text) => {
-                let body = office.reader.write(&self.letter, Wish::Automatic, text, false).await?;
-                Some(body).filter(|body| *body != self.letter.message.body)
-            }
-            None => None,
+        let written = match changed {
+            Some(text) => office.reader.write(&self.letter, Wish::Automatic, text, false).await.map(Some),
+            None => Ok(None),
         };
-        Ok(Edit { body, headers })
+        let body = written.unwrap_or_else(|wrong| {
+            problems.splice(..0, wrong);
+            None
+        });
+        let body = body.filter(|body| *body != self.letter.message.body);
+        let headers = form.header_edits(&self.letter.message.headers);
+        if problems.is_empty() { Ok(Edit { body, headers }) } else { Err(problems) }
+    }
+
+    /// What is wrong beside the contents.
+    fn problems_beside(&self, office: &Office, form: &EditForm) -> Vec<EditProblem> {
+        let problem = |path, reason| EditProblem { at: None, path, reason };
+        let headers = form.wrong_headers(&self.letter.message.headers).into_iter();
+        let delay = input::parse_delay(&form.delay, office.clock.now()).err();
+        let delay = delay.map(|reason| problem("after".to_owned(), reason));
+        headers.map(|(name, reason)| problem(format!("header {name}"), reason)).chain(delay).collect()
     }
 
     fn check(&self, form: &EditForm, edit: Result<Edit, Vec<EditProblem>>) -> Check {
@@ -176,38 +217,34 @@ impl Desk {
             Ok(edit) => {
                 let shown = self.text().unwrap_or_default();
                 let hunks = edit.body.as_ref().map(|_| diff(shown, &form.text_like(shown))).unwrap_or_default();
-                Check::Changed { hunks, headers: edit.headers.iter().map(in_words).collect() }
+                let only_breaks = edit.body.is_some() && hunks.is_empty();
+                let seen = self.fingerprint(form, &edit);
+                let headers = edit.headers.iter().map(in_words).collect();
+                Check::Changed { hunks, headers, only_breaks, seen }
             }
         }
     }
 
-    async fn send(
-        &self,
-        office: &Office,
-        form: &EditForm,
-        edit: &Edit,
-        headers: &HeaderMap,
-    ) -> Result<Response, WebError> {
-        let id = self.letter.summary.id;
+    /// The same for the same changes. It is made of what was typed only: one of the body would tell whether a guess at a
+    /// hidden value is right.
+    fn fingerprint(&self, form: &EditForm, edit: &Edit) -> String {
+        let mut hasher = DefaultHasher::new();
+        let text = edit.body.as_ref().and_then(|_| self.text()).map(|shown| form.text_like(shown));
+        (text, &edit.headers).hash(&mut hasher);
+        format!("{:016x}", hasher.finish())
+    }
+
+    /// The copy, or why there is none.
+    async fn send(&self, office: &Office, form: &EditForm, edit: &Edit) -> Result<Result<LetterId, Refusal>, WebError> {
         let delay = input::parse_delay(&form.delay, office.clock.now()).map_err(WebError::unprocessable)?;
         let queue = Some(form.queue.as_str()).filter(|queue| !queue.is_empty());
-        let edited = office.triage.retry_edited(id, edit, delay, queue, &Actor::local()).await?;
-        Ok(match edited {
-            Ok(copy) => {
-                let toast =
-                    Toast::done("The edited copy is on its way; the letter was set aside.".to_owned(), Vec::new());
-                redirect(&format!("/letters/{copy}"), &toast, headers)
-            }
-            Err(refusal) => {
-                redirect(&format!("/letters/{id}"), &Toast::failed(format!("Not done: {refusal}.")), headers)
-            }
-        })
+        Ok(office.triage.retry_edited(self.letter.summary.id, edit, delay, queue, &Actor::local()).await?)
     }
 
     async fn page(&self, office: &Office, form: EditForm, check: Check) -> Result<EditPage, WebError> {
         let summary = &self.letter.summary;
         let steps = self.reading.unwrapped.steps.iter().map(ToString::to_string);
-        let format = self.reading.unwrapped.format.as_str().to_owned();
+        let format = label(self.reading.unwrapped.format).to_owned();
         let shape = steps.chain([format]).collect::<Vec<_>>().join(" → ");
         let named = self.reading.named.as_ref().map(|named| format!(" {}", named.name)).unwrap_or_default();
         let here = format!("/letters/{}/edit", summary.id);
@@ -235,6 +272,6 @@ fn in_words(edit: &HeaderEdit) -> String {
 impl From<EditProblem> for WrongPlace {
     fn from(problem: EditProblem) -> Self {
         let place = problem.at.map(|(line, column)| format!("line {line}, column {column}")).unwrap_or_default();
-        Self { place, path: problem.path, reason: problem.reason }
+        Self { place, path: text::one_line(&problem.path), reason: problem.reason }
     }
 }

@@ -192,7 +192,8 @@ fn tabs(reading: &Reading, context: &PayloadContext<'_>, current: PayloadForm) -
     PayloadForm::ALL.into_iter().filter(fits).map(tab).collect()
 }
 
-const fn label(format: Format) -> &'static str {
+/// What a person calls it.
+pub const fn label(format: Format) -> &'static str {
     match format {
         Format::Protobuf => "protobuf",
         Format::Json => "JSON",

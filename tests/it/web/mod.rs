@@ -17,6 +17,7 @@ mod api_refusals;
 mod backoff;
 mod browser;
 mod decode;
+mod edit_page;
 mod edits;
 mod events;
 mod failures;

@@ -73,6 +73,8 @@ async fn furnish(desk: &Desk) -> Vec<String> {
         format!("/letters/{guessed}"),
         format!("/letters/{guessed}?view=fields"),
         format!("/letters?letter={hidden}"),
+        format!("/letters/{id}/edit"),
+        format!("/letters/{guessed}/edit"),
         "/schemas/types/lab.v1.Account".to_owned(),
     ];
     let views = [format!("/letters/{id}"), format!("/letters/{id}?view=hex"), format!("/letters?letter={id}")];

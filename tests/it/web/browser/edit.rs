@@ -1,0 +1,75 @@
+//! A message that is mended and sent back.
+
+use dead_letter_office::domain::letter::{LetterId, Status};
+use fantoccini::key::Key;
+use serde_json::json;
+
+use super::{
+    super::desk::Desk,
+    scene::{Scene, fresh},
+};
+
+#[tokio::test]
+async fn a_message_is_mended_while_the_page_watches() {
+    let desk = Desk::open().await;
+    let id = desk.receive(fresh("orders", 5).body("{\n  \"state\": \"payed\",\n  \"n\": 1\n}")).await;
+    let plain = desk.receive(fresh("orders", 6).body("by hand")).await;
+    let Some(scene) = Scene::over(&desk).await else { return };
+    it_is_opened_by_a_key(&scene, id).await;
+    changes_and_mistakes_are_seen_by_themselves(&scene).await;
+    the_copy_is_sent(&scene, &desk, id).await;
+    scene.check_quiet().await;
+    it_works_without_scripts(&scene, &desk, plain).await;
+}
+
+async fn it_is_opened_by_a_key(scene: &Scene, id: LetterId) {
+    scene.open(&format!("/letters/{id}")).await;
+    scene.press("e").await;
+    scene.reads("h1", "Edit and retry").await;
+    scene.reads("#check", "Nothing is changed yet").await;
+}
+
+/// Puts another text in place of what was typed, as a hand does.
+async fn type_instead(scene: &Scene, text: &str) {
+    scene.click("#text").await;
+    let all = format!("{}a{}", char::from(Key::Control), char::from(Key::Null));
+    scene.press(&all).await;
+    scene.press(text).await;
+}
+
+async fn changes_and_mistakes_are_seen_by_themselves(scene: &Scene) {
+    type_instead(scene, "{\n  \"state\": \"paid\",\n  \"n\": 1\n}").await;
+    scene.reads("#check del", "- \"state\": \"payed\",").await;
+    scene.reads("#check ins", "+ \"state\": \"paid\",").await;
+    scene.reads("#check .primary", "Send the edited copy").await;
+    assert_eq!(scene.ask(include_str!("contrast.js")).await, json!([]), "a difference");
+    type_instead(scene, "{\n  \"state\": \"paid\",\n  \"n\": \n}").await;
+    scene.reads("#check .wrong-places", "line 4, column 1").await;
+    assert_eq!(scene.count("#check button").await, 0);
+    assert_eq!(scene.ask(include_str!("contrast.js")).await, json!([]), "a mistake");
+    assert_eq!(scene.ask("document.activeElement.id").await, "text", "whoever types goes on typing");
+    type_instead(scene, "{\n  \"state\": \"paid\",\n  \"n\": 2\n}").await;
+    scene.reads("#check .diff", "+ \"n\": 2").await;
+}
+
+async fn the_copy_is_sent(scene: &Scene, desk: &Desk, id: LetterId) {
+    scene.click("#check .primary").await;
+    scene.reads(".toast", "The edited copy is on its way").await;
+    scene.reads("#payload", "\"state\": \"paid\"").await;
+    let copy = scene.address().await.strip_prefix("/letters/").unwrap().parse::<LetterId>().unwrap();
+    assert_ne!(copy, id);
+    assert_eq!((desk.status(id).await, desk.status(copy).await), (Status::Discarded, Status::Scheduled));
+    let letter = desk.store.letter(copy).await.unwrap().unwrap();
+    assert_eq!(letter.message.body, b"{\n  \"state\": \"paid\",\n  \"n\": 2\n}");
+}
+
+async fn it_works_without_scripts(scene: &Scene, desk: &Desk, id: LetterId) {
+    scene.browser.devtools("Emulation.setScriptExecutionDisabled", json!({"value": true})).await;
+    scene.open(&format!("/letters/{id}/edit")).await;
+    scene.find("#text").await.send_keys(", mended").await.unwrap();
+    scene.click("#edit .no-js").await;
+    scene.reads("#check ins", "mended").await;
+    scene.click("#check .primary").await;
+    scene.reads(".toast", "The edited copy is on its way").await;
+    assert_eq!(desk.status(id).await, Status::Discarded);
+}
