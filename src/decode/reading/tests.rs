@@ -23,7 +23,11 @@ const MESSAGES: &str = include_str!("../../../tests/fixtures/protobuf/small_mess
 const PHONE: &str = "acme.common.v1.PhoneNumber";
 
 fn library(hidden: &[&str]) -> Library {
-    let schema = Schema::read("acme", SET).unwrap();
+    let hidden: Vec<String> = hidden.iter().map(|pattern| (*pattern).to_owned()).collect();
+    library_of(Schema::read("acme", SET).unwrap(), &hidden)
+}
+
+fn library_of(schema: Schema, hidden: &[String]) -> Library {
     let record = SchemaRecord {
         id: SchemaId::from_uuid(uuid::Uuid::nil()),
         name: "acme".to_owned(),
@@ -40,8 +44,7 @@ fn library(hidden: &[&str]) -> Library {
         schema: Some(Arc::new(schema)),
         unreadable: Vec::new(),
     };
-    let hidden: Vec<String> = hidden.iter().map(|pattern| (*pattern).to_owned()).collect();
-    Library::new(Arc::new(Catalogue::new(vec![standing])), &hidden, 1 << 24)
+    Library::new(Arc::new(Catalogue::new(vec![standing])), hidden, 1 << 24)
 }
 
 /// A message of which nothing is known but its body.
@@ -251,4 +254,43 @@ fn what_is_said_to_be_json_and_is_not_is_told() {
     check(b"{oops", "text/plain", None);
     check(b"42", "application/json", None);
     check(b"", "application/json", None);
+}
+
+/// From descriptors that nobody would write to bodies that nobody would send.
+#[test]
+fn any_schema_and_any_body() {
+    let sets: Vec<Vec<u8>> = ["small.binpb", "editions.binpb", "sets_odd/texts_v2_conflict.binpb"]
+        .iter()
+        .map(|name| std::fs::read(format!("{}/tests/fixtures/protobuf/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap())
+        .collect();
+    let mut n_read = 0_u32;
+    arbtest::arbtest(|u| {
+        let mut set = u.choose(&sets)?.clone();
+        for _ in 0..u.int_in_range(0..=6)? {
+            let at = u.choose_index(set.len())?;
+            set[at] = u.arbitrary()?;
+        }
+        let schema = match Schema::read("fuzz", &set) {
+            Ok(schema) => schema,
+            Err(problems) => {
+                assert!(!problems.is_empty());
+                return Ok(());
+            }
+        };
+        n_read += 1;
+        let told = u.choose(schema.types()).ok().cloned();
+        let library = library_of(schema, &["*id".to_owned()]);
+        let letter = Letter::new(u.arbitrary::<Vec<u8>>()?);
+        let question = Question { told: told.as_deref(), ..letter.question() };
+        let reading = library.read(&question, false);
+        assert!(reading.guess.candidates.iter().all(|candidate| (0.0..=1.0).contains(&candidate.confidence)));
+        if let Some(json) = reading.json() {
+            // Either it goes back as it came, or it is said why it cannot.
+            let written = library.write(&question, json, false);
+            assert!(written.as_ref().is_ok_and(|body| *body == letter.body) || written.is_err());
+        }
+        Ok(())
+    })
+    .budget_ms(3_000);
+    assert!(n_read > 0, "no schema could be read");
 }
