@@ -56,13 +56,16 @@ pub async fn letter(
 }
 
 /// The body of a letter, byte for byte
+///
+/// It holds what is hidden elsewhere; where something is, a line in the letter's history tells who has taken it.
 #[utoipa::path(get, path = "/letters/{id}/body", tag = "letters", params(OneLetter), responses(
     (status = OK, body = Vec<u8>, content_type = "application/octet-stream"),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn body(State(office): State<Arc<Office>>, LetterPath(id): LetterPath) -> Result<Response, WebError> {
-    let body = office.store.body(id).await?.ok_or_else(unknown)?;
-    let mut response = body.into_response();
+    let letter = Arc::new(office.store.letter(id).await?.ok_or_else(unknown)?);
+    payload::read(&office, &letter, &PayloadQuery::default(), Some(&Actor::local())).await?;
+    let mut response = Arc::unwrap_or_clone(letter).message.body.into_response();
     let headers = response.headers_mut();
     // Always a download of no particular type: a body that is HTML must never run here.
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));

@@ -215,6 +215,21 @@ async fn a_part_is_revealed_where_it_stands() {
 }
 
 #[tokio::test]
+async fn whoever_takes_a_body_with_hidden_values_is_written_down() {
+    let desk = lab().await;
+    let id = desk.receive(dead_in("orders").body(ACCOUNT)).await;
+    let change = json!({"message_type": "lab.v1.Account"});
+    desk.call(Method::PATCH, &format!("/api/v1/letters/{id}"), &change).await.expect(200);
+    desk.get(&format!("/api/v1/letters/{id}/body")).await.expect(200);
+    assert_eq!(events(&desk.letter(id).await), ["received", "type_set", "revealed"]);
+
+    let open = desk.receive(dead_in("orders").body(OPENED)).await;
+    desk.call(Method::PATCH, &format!("/api/v1/letters/{open}"), &json!({"message_type": "lab.v1.DoorOpened"})).await;
+    desk.get(&format!("/api/v1/letters/{open}/body")).await.expect(200);
+    assert_eq!(events(&desk.letter(open).await), ["received", "type_set"], "nothing in it is hidden");
+}
+
+#[tokio::test]
 async fn the_api_reveals_and_writes_it_down() {
     let desk = lab().await;
     let id = an_account(&desk, ACCOUNT).await;
