@@ -2,7 +2,7 @@
 //!
 //! Intake waits for none of this. What a person has said stays.
 
-use std::{hash::Hasher, sync::Arc, time::Duration};
+use std::{collections::HashMap, hash::Hasher, sync::Arc, time::Duration};
 
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
@@ -30,6 +30,9 @@ const EVERY: Duration = Duration::from_millis(500);
 const AT_ONCE: u32 = 100;
 /// What the job of naming all letters anew is called.
 pub const ACTION: &str = "name types";
+
+/// By broker and queue.
+type ByQueue = HashMap<(String, String), Arc<Confirmed>>;
 
 /// Names letters.
 pub struct Naming {
@@ -118,12 +121,10 @@ impl Naming {
 
     async fn name(&self, ids: &[LetterId], edition: i64) -> Result<(), StoreError> {
         let mut letters = Vec::with_capacity(ids.len());
+        let mut by_queue = ByQueue::new();
         for id in ids {
             let Some(letter) = self.store.letter(*id).await? else { continue };
-            let confirmed = match letter.summary.queue.as_deref() {
-                Some(queue) => self.store.confirmed_types(&letter.summary.broker, queue).await?,
-                None => Confirmed::new(),
-            };
+            let confirmed = self.confirmed(&letter, &mut by_queue).await?;
             letters.push((letter, confirmed));
         }
         let (reader, library) = (self.reader.clone(), self.reader.library().await);
@@ -140,6 +141,18 @@ impl Naming {
         self.store.name(&names, edition).await?;
         self.news.changed(names.len() as u64);
         Ok(())
+    }
+
+    /// What people have said of letters of its queue, asked of the ledger once in a batch.
+    async fn confirmed(&self, letter: &Letter, by_queue: &mut ByQueue) -> Result<Arc<Confirmed>, StoreError> {
+        let Some(queue) = letter.summary.queue.clone() else { return Ok(Arc::default()) };
+        let address = (letter.summary.broker.clone(), queue);
+        if let Some(confirmed) = by_queue.get(&address) {
+            return Ok(Arc::clone(confirmed));
+        }
+        let confirmed = Arc::new(self.store.confirmed_types(&address.0, &address.1).await?);
+        by_queue.insert(address, Arc::clone(&confirmed));
+        Ok(confirmed)
     }
 }
 

@@ -96,15 +96,16 @@ impl Library {
             return self.unread(question.body);
         }
         let mut unwrapped = self.unwrap(question);
-        let named = naming::name(self, question, &unwrapped, || self.guess(question, &unwrapped));
+        let mut guess = self.guess(question, &unwrapped);
+        let named = naming::name(self, question, &unwrapped, || guess.clone());
         let described = named.as_ref().and_then(|named| self.find(&named.name));
         if let Some(descriptor) = &described
             && unwrapped.format != Format::Protobuf
             && self.is_it(question, &unwrapped, descriptor)
         {
             unwrapped.format = Format::Protobuf;
+            guess = self.guess(question, &unwrapped);
         }
-        let guess = self.guess(question, &unwrapped);
         let evidence = self.index.explain(unwrapped.payload(), &hints(question), &guess);
         let not_as_told = not_as_told(question, &unwrapped);
         let mut reading = content::read(self, unwrapped, named, described, guess, reveal);
