@@ -11,7 +11,7 @@ endif
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: ## installs RabbitMQ, PostgreSQL, Chromium and the clients that the tests use, where they are missing
+setup: ## installs RabbitMQ, PostgreSQL, Chromium, promtool and the clients that the tests use, where they are missing
 	@tests/rig/setup.sh
 
 demo: ## a small world of failing services and the office for them, on http://127.0.0.1:8420, until Ctrl-C

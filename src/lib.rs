@@ -16,27 +16,33 @@
 //! 5. [`app`], [`cli`], [`logging`], [`demo`]: parse, build, run.
 //! 4. [`web`]: pages, JSON API, security.
 //! 3. [`pipeline`]: the verbs.
-//! 2. [`store`], [`broker`]: the ledger, RabbitMQ. Neither knows the other. [`metrics`] beside them.
-//! 1. [`config`], [`clock`], [`decode`], [`failure`], [`xdeath`], [`own_headers`], [`own_names`], [`retry`],
-//!    [`topology`], [`typed_json`]: pure.
+//! 2. [`store`], [`broker`], [`notify`]: the ledger, RabbitMQ, Slack and pagers. None knows another. [`metrics`] beside
+//!    them.
+//! 1. [`config`], [`clock`], [`decode`], [`classify`], [`grouping`], [`digest`], [`schedule`], [`failure`], [`xdeath`],
+//!    [`own_headers`], [`own_names`], [`retry`], [`topology`], [`typed_json`]: pure.
 //! 0. [`domain`]: the nouns.
 
 pub mod app;
 pub mod broker;
+pub mod classify;
 pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod crash;
 pub mod decode;
 pub mod demo;
+pub mod digest;
 pub mod domain;
 pub mod failure;
+pub mod grouping;
 pub mod logging;
 pub mod metrics;
+pub mod notify;
 pub mod own_headers;
 pub mod own_names;
 pub mod pipeline;
 pub mod retry;
+pub mod schedule;
 pub mod store;
 pub mod topology;
 pub mod typed_json;

@@ -9,10 +9,11 @@ use dead_letter_office::{
     domain::{inner_body::InnerBodies, policy::Policy},
     metrics::Metrics,
     pipeline::{
+        bell::Bell,
         intake::{Door, Intake},
         news::News,
         policies::Policies,
-        scheduler::{Bell, Scheduler},
+        scheduler::Scheduler,
     },
     store::Store,
 };

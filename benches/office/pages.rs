@@ -12,6 +12,7 @@ use crate::{
     ledger::Ledger,
     letters::store_letters,
     support::{
+        http,
         postgres::Postgres,
         process::{Leash, Leashed, wait_until},
         rabbit::{Rabbit, Vhost},
@@ -121,7 +122,7 @@ impl Server {
         let process = Leash::on(command).spawn();
         let line = process.line_with("the office is open on ", Duration::from_secs(60));
         let url = line.split_whitespace().find(|word| word.starts_with("http://")).expect("an address").to_owned();
-        let client = Client::new();
+        let client = http().build().expect("a client for loopback");
         let server = Self { process, url, client };
         wait_until("the broker is connected", Duration::from_secs(30), async || {
             server

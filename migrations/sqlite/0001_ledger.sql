@@ -39,7 +39,9 @@ CREATE TABLE letters (
     message_type TEXT,
     type_source TEXT, -- who says so
     type_confidence REAL, -- from 0 to 1, where it was guessed
-    named_with BIGINT, -- the edition of schemas and mappings it was named with; null: nobody has looked yet
+    named_with BIGINT, -- the edition of schemas and mappings it was named with; null: to be sorted
+    sorted_at BIGINT, -- when it was sorted last: named, given its importance and put into its group
+    group_id BLOB, -- null until it is sorted
     danger TEXT, -- why it must not be retried
     note TEXT,
     problem TEXT,
@@ -59,6 +61,9 @@ CREATE INDEX letters_settled ON letters (facet_id, settled_at) WHERE handed_over
 CREATE INDEX letters_by_family ON letters (family) WHERE family IS NOT NULL;
 
 CREATE INDEX letters_unnamed ON letters (id) WHERE named_with IS NULL;
+-- What was sent back or discarded lately: of that nobody knows yet whether it has healed.
+CREATE INDEX letters_by_settling ON letters (settled_at) WHERE settled_at IS NOT NULL;
+CREATE INDEX letters_by_group ON letters (group_id, facet_id, received_at, id) WHERE group_id IS NOT NULL;
 CREATE INDEX letters_by_type ON letters (message_type, facet_id) WHERE message_type IS NOT NULL;
 -- What people have said of messages, which guesses learn from.
 CREATE INDEX letters_typed_by_hand ON letters (facet_id, message_type) WHERE type_source = 'manual';
@@ -120,7 +125,9 @@ CREATE TABLE jobs (
     total BIGINT NOT NULL,
     done BIGINT NOT NULL,
     failed BIGINT NOT NULL,
-    errors TEXT NOT NULL
+    errors TEXT NOT NULL,
+    position BLOB, -- the letter it has come to; null: it has not begun, or it cannot be taken up again
+    claimed_until BIGINT -- some process works at it, which is given up for dead after this
 );
 
 -- Policies of automatic retries that people have set; they go before those of the configuration.
@@ -178,3 +185,123 @@ CREATE TABLE mappings (
     set_at BIGINT NOT NULL,
     PRIMARY KEY (broker, carrier, pattern)
 );
+
+-- What failed alike. The counts are kept, never recounted: open letters by importance, and those of the other statuses.
+CREATE TABLE groups (
+    id BLOB NOT NULL PRIMARY KEY, -- follows from the five below
+    broker TEXT NOT NULL,
+    queue TEXT NOT NULL, -- empty: unknown
+    message_type TEXT NOT NULL, -- empty: unknown
+    reason TEXT NOT NULL,
+    error TEXT NOT NULL, -- without what differs from letter to letter; empty: none is recorded
+    critical BIGINT NOT NULL,
+    high BIGINT NOT NULL,
+    normal BIGINT NOT NULL,
+    low BIGINT NOT NULL,
+    scheduled BIGINT NOT NULL,
+    retried BIGINT NOT NULL,
+    discarded BIGINT NOT NULL,
+    first_seen BIGINT NOT NULL,
+    last_seen BIGINT NOT NULL,
+    sent BIGINT NOT NULL, -- so many times one of its letters was sent back,
+    came_back BIGINT NOT NULL, -- and so many times it failed again
+    last_sent_at BIGINT,
+    note TEXT NOT NULL,
+    note_by TEXT NOT NULL,
+    note_at BIGINT
+);
+
+-- The same over time, by hours: letters received, sent back, and of those the ones that came back. The group whose id
+-- is all zeros stands for all.
+CREATE TABLE group_hours (
+    group_id BLOB NOT NULL,
+    start BIGINT NOT NULL,
+    received BIGINT NOT NULL,
+    sent BIGINT NOT NULL,
+    came_back BIGINT NOT NULL,
+    PRIMARY KEY (group_id, start)
+) WITHOUT ROWID;
+
+-- Rules that say how important a letter is, in order.
+CREATE TABLE rules (
+    id BLOB NOT NULL PRIMARY KEY,
+    position BIGINT NOT NULL,
+    name TEXT NOT NULL UNIQUE,
+    expression TEXT NOT NULL,
+    importance TEXT NOT NULL,
+    set_by TEXT NOT NULL,
+    set_at BIGINT NOT NULL
+);
+
+-- How often a rule could not be tried on a letter, by its name: it may stand in a file.
+CREATE TABLE rule_failures (
+    rule TEXT NOT NULL PRIMARY KEY,
+    count BIGINT NOT NULL,
+    last_at BIGINT NOT NULL,
+    last_letter BLOB NOT NULL,
+    last_error TEXT NOT NULL
+);
+
+-- What concerns people until it is over: a group of important letters, or a queue.
+CREATE TABLE incidents (
+    id BLOB NOT NULL PRIMARY KEY,
+    key TEXT NOT NULL, -- what it is about: one of them is open at a time
+    importance TEXT NOT NULL,
+    detail TEXT NOT NULL, -- as it was told last, JSON
+    opened_at BIGINT NOT NULL,
+    told_at BIGINT, -- last; null: quiet hours
+    resolved_at BIGINT
+);
+
+CREATE UNIQUE INDEX incidents_open ON incidents (key) WHERE resolved_at IS NULL;
+CREATE INDEX incidents_by_time ON incidents (opened_at);
+
+-- What is to be told outside, and what was.
+CREATE TABLE notifications (
+    seq INTEGER PRIMARY KEY, -- clocks jump; of one subject the order is what counts
+    id BLOB NOT NULL UNIQUE,
+    channel TEXT NOT NULL,
+    subject TEXT NOT NULL, -- an incident's key, or the digest's name: told one after the other
+    kind TEXT NOT NULL,
+    body TEXT NOT NULL, -- JSON, as it is sent
+    created_at BIGINT NOT NULL,
+    due_at BIGINT NOT NULL,
+    claimed_until BIGINT,
+    attempts BIGINT NOT NULL,
+    state TEXT NOT NULL,
+    ended_at BIGINT,
+    problem TEXT NOT NULL -- why it was refused, or the last attempt failed
+);
+
+CREATE INDEX notifications_waiting ON notifications (due_at) WHERE state = 'waiting';
+CREATE INDEX notifications_by_subject ON notifications (subject, seq);
+
+-- Digests: one row for each slot of a schedule, and for each that somebody asked for.
+CREATE TABLE digests (
+    id BLOB NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    slot BIGINT, -- when it was due; null: somebody asked for it
+    made_at BIGINT NOT NULL,
+    made_by TEXT NOT NULL,
+    since BIGINT, -- it tells what happened from then on; null: it was the first
+    notification_id BLOB, -- null: there was nothing to tell
+    report TEXT NOT NULL, -- its figures, JSON
+    UNIQUE (name, slot)
+);
+
+CREATE INDEX digests_by_time ON digests (name, made_at);
+
+-- Who did what.
+CREATE TABLE activity (
+    seq INTEGER PRIMARY KEY,
+    at BIGINT NOT NULL,
+    actor TEXT NOT NULL,
+    area TEXT NOT NULL, -- letters, groups, rules, policies, schemas, mappings, digests
+    action TEXT NOT NULL,
+    subject TEXT NOT NULL, -- a letter's or group's id, or a name
+    letters BIGINT NOT NULL, -- how many were touched
+    detail TEXT NOT NULL
+);
+
+CREATE INDEX activity_by_area ON activity (area, seq);
+CREATE INDEX activity_by_actor ON activity (actor, seq);

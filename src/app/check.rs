@@ -4,9 +4,11 @@ use std::{collections::BTreeSet, path::Path, process::ExitCode};
 
 use crate::{
     broker::ConsumingSession,
+    clock::Clock,
     config::{BrokerConfig, Config},
     decode::schema::{Schema, SchemaProblem, unpack},
-    pipeline::schemas::collect,
+    notify::{Channel, Sender},
+    pipeline::{channels::Channels, schemas::collect},
     store::{Store, StoreError},
 };
 
@@ -30,6 +32,14 @@ pub async fn check(config: &Config) -> ExitCode {
         };
         tell(format!("schemas in {folder}{holds}"), problem);
     }
+    match Channels::new(&config.notify) {
+        Err(why) => tell("notify".to_owned(), Err(why.to_string())),
+        Ok(channels) => {
+            for (name, channel) in channels.all() {
+                tell(name, probe(channel).await);
+            }
+        }
+    }
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
@@ -45,6 +55,12 @@ async fn database(config: &Config) -> Result<(), StoreError> {
 /// Nothing is declared by a mere check.
 async fn reach(name: &str, broker: &BrokerConfig) -> Result<(), String> {
     ConsumingSession::check(name, broker).await.map_err(|error| error.to_string())
+}
+
+/// Nobody is told anything by a mere check.
+async fn probe(channel: &Channel) -> Result<(), String> {
+    let sender = Sender::new(Clock::system()).map_err(|error| error.to_string())?;
+    sender.check(channel).await.map_err(|error| error.to_string())
 }
 
 /// How many schemas the folder holds, and how many types these describe.

@@ -4,7 +4,7 @@ mod check;
 mod lifecycle;
 mod roles;
 
-use std::{process::ExitCode, sync::Arc};
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use anyhow::Context;
 use tokio::net::TcpListener;
@@ -19,16 +19,23 @@ use crate::{
     config::Config,
     domain::broker::ConnectionState,
     metrics::Metrics,
+    notify::Sender,
     pipeline::{
+        bell::Bell,
+        channels::Channels,
         delay_queues::DelayQueues,
+        deliveries::Deliveries,
+        heartbeat::Heartbeat,
+        incidents::{self, Incidents},
         intake::{Door, Intake},
-        naming::Naming,
         news::{News, watch_ledger},
         policies::Policies,
         reader::Reader,
         retention::Retention,
-        scheduler::{Bell, Scheduler},
+        rules::Rules,
+        scheduler::Scheduler,
         schemas::{Folder, Schemas},
+        sorting::Sorting,
         triage::Triage,
     },
     store::Store,
@@ -52,9 +59,6 @@ pub async fn migrate(config: &Config) -> anyhow::Result<ExitCode> {
 
 /// Builds the office and starts its workers on `lifecycle`.
 pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyhow::Result<()> {
-    for section in config.not_in_effect() {
-        tracing::warn!("[{section}] is read and checked, but this version does not act upon it yet");
-    }
     // The port first: a second office on the same address must not touch the ledger.
     let listener = if roles.has(Role::Web) { Some(listen(&config).await?) } else { None };
     let office = Foundation::lay(&config, roles).await?;
@@ -100,25 +104,35 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
         }
     }
     lifecycle.spawn("policies", office.policies.clone().watch(lifecycle.stopping()));
+    lifecycle.spawn("rules", office.rules.clone().watch(lifecycle.stopping()));
     lifecycle.spawn("schemas", office.schemas.clone().watch(lifecycle.stopping()));
     if roles.has(Role::Web) && !config.schemas.folder.is_empty() {
         let folder = Folder::new(config.schemas.folder.clone().into(), office.schemas.clone());
         lifecycle.spawn("schemas' folder", folder.run(lifecycle.stopping()));
     }
     if roles.has(Role::Intake) {
-        let naming = Naming {
+        let sorting = Sorting {
             store: Arc::clone(&office.store),
             reader: office.reader.clone(),
             schemas: office.schemas.clone(),
+            rules: office.rules.clone(),
             clock: office.clock.clone(),
+            metrics: office.metrics.clone(),
             news: office.news.clone(),
         };
-        lifecycle.spawn("naming", naming.run(lifecycle.stopping()));
+        lifecycle.spawn("sorting", sorting.run(lifecycle.stopping()));
     }
     if roles.has(Role::Retry) {
-        let retention =
-            Retention { store: Arc::clone(&office.store), clock: office.clock.clone(), keep: config.retention };
+        let retention = Retention {
+            store: Arc::clone(&office.store),
+            clock: office.clock.clone(),
+            keep: config.retention,
+            groups: config.groups.keep,
+        };
         lifecycle.spawn("retention", retention.run(lifecycle.stopping()));
+    }
+    if roles.has(Role::Notify) {
+        notify(&config, &office, lifecycle)?;
     }
     if let Some(listener) = listener {
         let watch = watch_ledger(Arc::clone(&office.store), office.news.clone(), lifecycle.stopping());
@@ -128,10 +142,39 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
     Ok(())
 }
 
+/// Starts what tells people.
+fn notify(config: &Config, office: &Foundation, lifecycle: &Lifecycle) -> anyhow::Result<()> {
+    let channels = Arc::new(Channels::new(&config.notify)?);
+    let sender = Sender::new(office.clock.clone())?;
+    let settings = incidents::Settings::new(&config.notify.page, config.web.public_url.clone());
+    let incidents = Incidents::new(
+        Arc::clone(&office.store),
+        Arc::clone(&channels),
+        office.clock.clone(),
+        office.news.clone(),
+        office.outbox.clone(),
+        settings.map_err(anyhow::Error::msg)?,
+    );
+    let deliveries = Deliveries {
+        store: Arc::clone(&office.store),
+        channels: Arc::clone(&channels),
+        sender: sender.clone(),
+        clock: office.clock.clone(),
+        metrics: office.metrics.clone(),
+        outbox: office.outbox.clone(),
+    };
+    let heartbeat = Heartbeat { store: Arc::clone(&office.store), channels, sender, clock: office.clock.clone() };
+    lifecycle.spawn("incidents", incidents.run(lifecycle.stopping()));
+    lifecycle.spawn("deliveries", deliveries.run(lifecycle.stopping()));
+    lifecycle.spawn("heartbeat", heartbeat.run(lifecycle.stopping()));
+    Ok(())
+}
+
 /// What all workers share.
 struct Foundation {
     store: Arc<Store>,
     policies: Policies,
+    rules: Rules,
     schemas: Schemas,
     reader: Reader,
     board: BrokerBoard,
@@ -139,6 +182,8 @@ struct Foundation {
     metrics: Metrics,
     news: News,
     bell: Bell,
+    /// Rung when there is something to tell people.
+    outbox: Bell,
 }
 
 impl Foundation {
@@ -151,15 +196,28 @@ impl Foundation {
         if roles.has(Role::Retry) {
             store.release_abandoned_claims().await?;
         }
+        if roles.has(Role::Intake) {
+            store.release_abandoned_jobs().await?;
+        }
+        if roles.has(Role::Notify) {
+            store.release_abandoned_notifications().await?;
+        }
         let (store, clock) = (Arc::new(store), Clock::system());
         let configured = config.retry.policies().map_err(anyhow::Error::msg)?;
         let policies = Policies::new(configured, Arc::clone(&store), clock.clone());
         policies.reload().await?;
+        let file = Some(&config.rules.file).filter(|file| !file.is_empty()).map(PathBuf::from);
+        let rules = Rules::new(file, Arc::clone(&store), clock.clone());
+        rules.reload().await?;
+        if let Some(problem) = rules.in_force().problem() {
+            anyhow::bail!("rules.file: {problem}");
+        }
         let schemas = Schemas::new(Arc::clone(&store), clock.clone());
         schemas.reload().await?;
         Ok(Self {
             store,
             policies,
+            rules,
             reader: Reader::new(schemas.clone(), config.decode.clone()),
             schemas,
             board: board(config, roles),
@@ -167,6 +225,7 @@ impl Foundation {
             metrics: Metrics::default(),
             news: News::default(),
             bell: Bell::default(),
+            outbox: Bell::default(),
         })
     }
 }
@@ -219,12 +278,14 @@ fn start_web(
             .next()
             .map(|broker| broker.dead_letter_exchange.clone())
             .unwrap_or_default(),
+        healed_after: config.groups.healed_after,
         closing: lifecycle.stopping(),
     };
     let office = Office {
         store: foundation.store,
         triage,
         policies: foundation.policies,
+        rules: foundation.rules,
         reader: foundation.reader,
         schemas: foundation.schemas,
         tasks: lifecycle.tasks(),

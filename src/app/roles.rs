@@ -10,7 +10,7 @@ pub enum Role {
     Intake,
     /// Taking dead letters in and sending them back.
     Retry,
-    /// Telling people; nothing yet.
+    /// Telling people, and watching queues.
     Notify,
 }
 

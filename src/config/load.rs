@@ -86,6 +86,9 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     if let Err(message) = config.retry.policies() {
         return refuse(&message);
     }
+    if let Err(message) = config.notify.check() {
+        return refuse(&message);
+    }
     if config.brokers.is_empty() {
         return refuse("brokers: it takes at least one table, such as [brokers.main]");
     }

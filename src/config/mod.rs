@@ -3,25 +3,34 @@
 //! Pure but for [`load`], which reads the file it is given. Every key, its default and its meaning stand on the field
 //! that holds it, one file for each concern.
 
+mod auth;
 mod brokers;
-mod later;
 mod load;
+mod notify;
 mod retry;
+mod rules;
 mod sections;
 pub mod values;
+mod watch;
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+pub use auth::AuthMode;
 pub use brokers::{BrokerConfig, QueueType};
-pub use later::{AuthMode, NotifyConfig, WatchConfig};
 pub use load::{ConfigError, load};
-pub use retry::RetryConfig;
-pub use sections::{
-    DatabaseConfig, DecodeConfig, EasynetqConfig, IntakeConfig, LogConfig, LogFormat, RetentionConfig, SchemasConfig,
-    WebConfig,
+pub use notify::{
+    AlertmanagerConfig, DigestConfig, NotifyConfig, PageConfig, PagerDutyConfig, QuietHoursConfig, SlackConfig,
+    WebhookConfig,
 };
+pub use retry::RetryConfig;
+pub use rules::{RulesConfig, rules_of};
+pub use sections::{
+    DatabaseConfig, DecodeConfig, EasynetqConfig, GroupsConfig, IntakeConfig, LogConfig, LogFormat, RetentionConfig,
+    SchemasConfig, WebConfig,
+};
+pub use watch::WatchConfig;
 
 /// The whole configuration.
 #[derive(Clone, Debug, Deserialize)]
@@ -35,11 +44,13 @@ pub struct Config {
     pub decode: DecodeConfig,
     pub easynetq: EasynetqConfig,
     pub schemas: SchemasConfig,
+    pub groups: GroupsConfig,
     pub log: LogConfig,
     pub retry: RetryConfig,
+    pub rules: RulesConfig,
     pub notify: NotifyConfig,
     pub watch: WatchConfig,
-    pub auth: later::AuthConfig,
+    pub auth: auth::AuthConfig,
     pub retention: RetentionConfig,
 }
 
@@ -53,11 +64,13 @@ impl Default for Config {
             decode: DecodeConfig::default(),
             easynetq: EasynetqConfig::default(),
             schemas: SchemasConfig::default(),
+            groups: GroupsConfig::default(),
             log: LogConfig::default(),
             retry: RetryConfig::default(),
+            rules: RulesConfig::default(),
             notify: NotifyConfig::default(),
             watch: WatchConfig::default(),
-            auth: later::AuthConfig::default(),
+            auth: auth::AuthConfig::default(),
             retention: RetentionConfig::default(),
         }
     }

@@ -1,4 +1,4 @@
-//! The small sections: database, web, intake, decode, easynetq, schemas, log, retention.
+//! The small sections: database, web, intake, decode, easynetq, schemas, groups, log, retention.
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
@@ -112,6 +112,25 @@ impl EasynetqConfig {
 pub struct SchemasConfig {
     /// A folder with descriptor sets and `.proto` sources, taken in as they change; empty for none.
     pub folder: String,
+}
+
+/// `[groups]`
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GroupsConfig {
+    /// A letter that was sent back and has not failed again for so long counts as healed.
+    #[serde(deserialize_with = "duration")]
+    pub healed_after: Duration,
+    /// How long a group stays that no letter is in any more, and that nobody has written a note on.
+    #[serde(deserialize_with = "duration")]
+    pub keep: Duration,
+}
+
+impl Default for GroupsConfig {
+    fn default() -> Self {
+        let hour = Duration::from_secs(60 * 60);
+        Self { healed_after: hour, keep: hour * 24 * 90 }
+    }
 }
 
 /// `[log]`

@@ -2,7 +2,10 @@
 
 use std::{fmt, net::SocketAddr, str::FromStr, time::Duration};
 
-use serde::{Deserialize, Deserializer, de::Error};
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, IntoDeserializer},
+};
 use url::Url;
 
 /// A length of time as people write it: `250ms`, `10s`, `5m`, `2h`, `7d`.
@@ -64,6 +67,23 @@ pub fn http_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Url, D::Er
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
         _ => Err(D::Error::custom(format!("{text:?} is no address; it takes http://… or https://…"))),
     }
+}
+
+/// An address, or none where the text is empty.
+pub fn perhaps_http_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Url>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    http_url(text.into_deserializer()).map(Some)
+}
+
+pub fn perhaps_word_list<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err = String>,
+{
+    word_list(deserializer).map(Some)
 }
 
 /// Text that never shows itself: a password, a token, an address with a password in it.

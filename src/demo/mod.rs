@@ -3,15 +3,20 @@
 //! Three services of ours fail in the typical ways: one cannot process some orders, and says so as this or that
 //! framework does or only rejects them, one is too slow for the time
 //! its messages have, one has a queue that is too small. Some of what is sent back to the first heals. The schema of
-//! what they send lies in a folder, where the office finds it.
+//! what they send lies in a folder, where the office finds it. Some rules say what matters, and stand-ins for Slack and
+//! PagerDuty show whom the office told what.
 
 mod events;
+mod people;
 mod services;
+pub mod stand_ins;
 mod styles;
 mod types;
 mod world;
 
 use std::{process::ExitCode, time::Duration};
+
+use people::People;
 
 use crate::{
     app::{self, Lifecycle, Roles},
@@ -30,6 +35,11 @@ pub async fn run(mut config: Config) -> anyhow::Result<ExitCode> {
     config.schemas.folder = schemas.display().to_string();
     if config.retry == RetryConfig::default() {
         config.retry = retries();
+    }
+    let people = People::gather().await?;
+    people.subscribe(&mut config)?;
+    if config.rules.file.is_empty() {
+        people::write_rules(&config).await?;
     }
     let lifecycle = Lifecycle::start()?;
     let brokers = config.brokers.clone();

@@ -39,6 +39,22 @@ impl Command {
         }
     }
 
+    /// What there is to say about it beside its name; empty where there is nothing.
+    pub fn detail(&self) -> String {
+        match self {
+            Self::Retry { delay, queue } => {
+                let queue = queue.as_ref().map(|queue| format!("to {queue}"));
+                let delay = (!delay.is_zero()).then(|| format!("after {} s", delay.as_secs()));
+                [queue, delay].into_iter().flatten().collect::<Vec<_>>().join(", ")
+            }
+            Self::Discard { note } => note.clone().unwrap_or_default(),
+            Self::Reopen => String::new(),
+            Self::SetImportance(importance) => importance.to_string(),
+            Self::SetNote(note) => note.clone(),
+            Self::SetType(message_type) => message_type.clone().unwrap_or_default(),
+        }
+    }
+
     /// The statuses in which a letter takes this command.
     pub const fn allowed_in(&self) -> &'static [Status] {
         match self {

@@ -3,6 +3,7 @@
 use super::{
     death::Reason,
     glob::Globs,
+    group::GroupId,
     letter::{Importance, LetterId, LetterSummary, Status},
     time::Timestamp,
 };
@@ -16,6 +17,9 @@ pub struct LetterFilter {
     /// Queue names or globs (`*` any run, `?` any one character). A letter of unknown queue matches only `*`.
     pub queues: Vec<String>,
     pub reasons: Vec<Reason>,
+    /// Full names of types or globs.
+    pub types: Vec<String>,
+    pub groups: Vec<GroupId>,
     /// Received at or after.
     pub since: Option<Timestamp>,
     /// Received before.

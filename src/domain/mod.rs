@@ -6,6 +6,7 @@
 #[macro_use]
 pub(crate) mod words;
 
+pub mod activity;
 pub mod actor;
 pub mod broker;
 pub mod command;
@@ -16,14 +17,19 @@ pub mod error_report;
 pub mod field;
 pub mod filter;
 pub mod glob;
+pub mod group;
 pub mod history;
+pub mod incident;
 pub mod inner_body;
 pub mod job;
 pub mod letter;
 pub mod mapping;
 pub mod message;
+pub mod notification;
+pub mod number;
 pub mod policy;
 pub mod retry;
+pub mod rule;
 pub mod schema;
 pub mod time;
 pub mod waiting;

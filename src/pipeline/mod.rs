@@ -3,16 +3,23 @@
 //! Effects always in this order: commit, then acknowledge; confirm, then mark. A crash anywhere means "again", never
 //! "lost". This floor knows the ledger and the brokers; it knows no HTTP.
 
+pub mod bell;
+pub mod channels;
 pub mod delay_queues;
+pub mod deliveries;
 mod edits;
+pub mod heartbeat;
 mod ids;
+pub mod incidents;
 pub mod inquiry;
 pub mod intake;
-pub mod naming;
 pub mod news;
 pub mod policies;
 pub mod reader;
 pub mod retention;
+pub mod rules;
 pub mod scheduler;
 pub mod schemas;
+pub mod sorting;
+mod telling;
 pub mod triage;

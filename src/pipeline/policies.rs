@@ -75,7 +75,7 @@ impl Policies {
 
     /// Takes back what was set; the answer is whether there was anything.
     pub async fn unset(&self, queues: &str, reason: Option<Reason>, by: &Actor) -> Result<bool, StoreError> {
-        let unset = self.store.unset_policy(queues, reason).await?;
+        let unset = self.store.unset_policy(queues, reason, by, self.clock.now()).await?;
         tracing::info!(queues, by = %by, unset, "a person took a retry policy back");
         self.reload().await?;
         Ok(unset)

@@ -86,9 +86,15 @@ impl Reader {
         .await
     }
 
-    /// Of which type a letter is, for as many as are to be named at once.
-    pub(super) fn name(&self, library: &Library, letter: &Letter, confirmed: &Confirmed) -> Option<Named> {
-        self.ask(letter, confirmed, &Wish::Automatic, |question| library.name(question))
+    /// Of which type a letter is and, if it is wanted, what its payload says as JSON, for as many as are to be sorted.
+    pub(super) fn sort(
+        &self,
+        library: &Library,
+        letter: &Letter,
+        confirmed: &Confirmed,
+        wants_payload: bool,
+    ) -> (Option<Named>, Option<String>) {
+        self.ask(letter, confirmed, &Wish::Automatic, |question| library.name(question, wants_payload))
     }
 
     /// Puts together what is known of a letter.

@@ -24,6 +24,8 @@ pub struct Retention {
     pub clock: Clock,
     /// How long letters stay after they were settled.
     pub keep: RetentionConfig,
+    /// How long groups stay that no letter is in any more.
+    pub groups: Duration,
 }
 
 impl Retention {
@@ -48,6 +50,6 @@ impl Retention {
             }
             tracing::debug!(healed, settled, "letters forgotten");
         }
-        Ok(())
+        self.store.forget_groups(self.clock.now().minus(self.groups)).await.map(drop)
     }
 }

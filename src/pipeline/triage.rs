@@ -5,10 +5,11 @@ use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{edits, ids, news::News, scheduler::Bell};
+use super::{bell::Bell, edits, ids, news::News};
 use crate::{
     clock::Clock,
     domain::{
+        activity::{Area, Deed},
         actor::Actor,
         command::{Command, CommandReport, Refusal},
         danger::Danger,
@@ -63,9 +64,9 @@ impl Triage {
         Ok(job)
     }
 
-    /// The same for all that waits for a retry, that `filter` lets through and that was received until then; one
-    /// portion after the other, until it is told to stop. What fails in the middle leaves the portions before it done.
-    pub async fn act_on_waiting(
+    /// The same for all that `filter` lets through and that was received until then; one portion after the other, until it
+    /// is told to stop. What fails in the middle leaves the portions before it done.
+    pub async fn act_on_all(
         &self,
         filter: &LetterFilter,
         until: Timestamp,
@@ -82,12 +83,19 @@ impl Triage {
                 job.end();
                 break;
             }
-            let report = self.store.act(&self.order(&ids, command, by, self.clock.now())).await?;
+            let order = Order { is_portion: true, ..self.order(&ids, command, by, self.clock.now()) };
+            let report = self.store.act(&order).await?;
             self.spread(command, &report);
             job.add(&report);
         }
         job.cancel_unless_ended();
         self.store.add_job(&job, by, begun).await?;
+        let deed = Deed {
+            letters: job.done,
+            detail: command.detail(),
+            ..Deed::new(begun, by, Area::Letters, command.name(), subject(filter))
+        };
+        self.store.add_deed(&deed).await?;
         log(command, by, job.done, job.failed);
         Ok(job)
     }
@@ -134,7 +142,7 @@ impl Triage {
     }
 
     fn order<'a>(&'a self, ids: &'a [LetterId], command: &'a Command, by: &'a Actor, at: Timestamp) -> Order<'a> {
-        Order { ids, command, by, at, bodies: &self.bodies }
+        Order { ids, command, by, at, bodies: &self.bodies, is_portion: false }
     }
 
     fn announce(&self, command: &Command, by: &Actor, report: &CommandReport) {
@@ -147,6 +155,14 @@ impl Triage {
         if matches!(command, Command::Retry { .. }) {
             self.bell.ring();
         }
+    }
+}
+
+/// A group, where one is meant.
+fn subject(filter: &LetterFilter) -> String {
+    match filter.groups.as_slice() {
+        [group] => group.to_string(),
+        _ => String::new(),
     }
 }
 

@@ -6,7 +6,7 @@ use sqlx::QueryBuilder;
 use uuid::Uuid;
 
 use super::{
-    Store, StoreError,
+    Store, StoreError, activity,
     db::{Tx, on},
     facets::{FacetKey, FacetScope},
     history::{self, NewEntry},
@@ -16,6 +16,7 @@ use super::{
     standing::{self, Standing, to_status},
 };
 use crate::domain::{
+    activity::{Area, Deed},
     actor::Actor,
     command::{Command, CommandReport, Refusal},
     history::Event,
@@ -35,6 +36,8 @@ pub struct Order<'a> {
     pub at: Timestamp,
     /// They settle some of the dangers for which letters are not retried.
     pub bodies: &'a InnerBodies,
+    /// It is one of several orders that together are one.
+    pub is_portion: bool,
 }
 
 impl Store {
@@ -73,6 +76,7 @@ async fn carry_out(tx: &mut Tx, scope: &mut FacetScope<'_>, order: &Order<'_>) -
         }
     }
     write_history(tx, &accepted, order).await?;
+    write_activity(tx, &accepted, order).await?;
     apply(tx, scope, &accepted, order).await?;
     report.done = accepted.iter().map(|standing| standing.id).collect();
     Ok(report)
@@ -212,6 +216,20 @@ async fn write_history(tx: &mut Tx, accepted: &[&Standing], order: &Order<'_>) -
         })
         .collect();
     history::append(tx, &entries).await
+}
+
+/// Portions of a larger order are written down once, by whoever gives it.
+async fn write_activity(tx: &mut Tx, accepted: &[&Standing], order: &Order<'_>) -> Result<(), StoreError> {
+    let Some(first) = accepted.first().filter(|_| !order.is_portion) else { return Ok(()) };
+    let (event, detail) = describe(order.command, first);
+    let is_one = accepted.len() == 1;
+    let subject = if is_one { first.id.to_string() } else { String::new() };
+    let deed = Deed {
+        letters: accepted.len() as u64,
+        detail: if is_one || event == Event::Discarded { detail } else { order.command.detail() },
+        ..Deed::new(order.at, order.by, Area::Letters, order.command.name(), subject)
+    };
+    activity::append(tx, &deed).await
 }
 
 fn describe(command: &Command, standing: &Standing) -> (Event, String) {

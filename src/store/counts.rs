@@ -1,14 +1,17 @@
 //! Counting and the histogram, from the counts that are kept.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
 
-use sqlx::QueryBuilder;
+use sqlx::{Encode, QueryBuilder, Type};
 
 use super::{
     Store, StoreError,
     db::on,
-    facets::Matching,
-    id_list::numbers,
+    facets::{GroupHome, Matching},
+    id_list::{IdList, Unnest, numbers, push_uuids},
     rows::parse,
     slices::{self, SLICE, Scope, Span, WIDTHS},
 };
@@ -22,11 +25,14 @@ impl Store {
     /// How many letters `filter` lets through, exactly.
     pub async fn count(&self, filter: &LetterFilter) -> Result<u64, StoreError> {
         let matching = self.matching(filter).await?;
+        let since = filter.since.unwrap_or(Timestamp::from_micros(0));
+        let until = filter.until.unwrap_or(Timestamp::MAX);
+        if matching.groups.is_some() {
+            return self.count_rows(&matching, since, until).await;
+        }
         if filter.since.is_none() && filter.until.is_none() {
             return Ok(matching.total());
         }
-        let since = filter.since.unwrap_or(Timestamp::from_micros(0));
-        let until = filter.until.unwrap_or(Timestamp::MAX);
         let (first_whole, last_whole) = (slices::ceil_to(since, SLICE), until.floor_to(SLICE));
         if first_whole >= last_whole {
             return self.count_rows(&matching, since, until).await;
@@ -51,7 +57,11 @@ impl Store {
         let width = SLICE * u32::try_from(width.as_secs().div_ceil(SLICE.as_secs()).max(1)).unwrap_or(u32::MAX);
         let spans = slices::cover(from.floor_to(width), slices::ceil_to(to, SLICE), slices::widest_within(width));
         let mut bars = empty_bars(from, to, width);
-        for slice in self.slices(filter, &matching, &spans).await? {
+        let slices = match matching.groups {
+            Some(_) => self.slices_of_rows(&matching, from.floor_to(width), slices::ceil_to(to, SLICE)).await?,
+            None => self.slices(filter, &matching, &spans).await?,
+        };
+        for slice in slices {
             if let Some(bar) = bars.get_mut(&slice.start.floor_to(width)) {
                 bar[slice.importance] += slice.count;
             }
@@ -77,23 +87,49 @@ impl Store {
     }
 
     async fn count_rows(&self, matching: &Matching, from: Timestamp, to: Timestamp) -> Result<u64, StoreError> {
-        const COUNT: &str =
-            "SELECT count(*) FROM letters WHERE received_at >= $1 AND received_at < $2 AND facet_id IN ";
         if from >= to || matching.facets.is_empty() {
             return Ok(0);
         }
         let count: i64 = on!(self.db.reader(), |pool| {
-            let mut query = QueryBuilder::new(COUNT);
-            query.push(numbers(matching.ids().map(|facet| facet.0)));
-            query
-                .build_query_scalar()
-                .persistent(false)
-                .bind(from.as_micros())
-                .bind(to.as_micros())
-                .fetch_one(pool)
-                .await?
+            let mut query = QueryBuilder::new("SELECT count(*) FROM letters WHERE received_at >= ");
+            query.push_bind(from.as_micros()).push(" AND received_at < ").push_bind(to.as_micros());
+            query.push(" AND facet_id IN ").push(numbers(matching.ids().map(|facet| facet.0)));
+            push_groups(&mut query, &matching.groups);
+            query.build_query_scalar().persistent(false).fetch_one(pool).await?
         });
         Ok(count.unsigned_abs())
+    }
+
+    /// The same, counted: of groups no slices are kept.
+    async fn slices_of_rows(
+        &self,
+        matching: &Matching,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<Vec<Slice>, StoreError> {
+        let width = slices::micros(SLICE);
+        if matching.facets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows: Vec<(i64, i64, i64)> = on!(self.db.reader(), |pool| {
+            // A number of our own in the text: Postgres would not see that both mentions of a bind are the same.
+            let start = format!("received_at / {width} * {width}");
+            let mut query = QueryBuilder::new("SELECT facet_id, ");
+            query.push(&start).push(", COUNT(*) FROM letters WHERE received_at >= ").push_bind(from.as_micros());
+            query.push(" AND received_at < ").push_bind(to.as_micros()).push(" AND facet_id IN ");
+            query.push(numbers(matching.ids().map(|facet| facet.0)));
+            push_groups(&mut query, &matching.groups);
+            query.push(" GROUP BY facet_id, ").push(&start);
+            query.build_query_as().persistent(false).fetch_all(pool).await?
+        });
+        let importance_of: HashMap<i64, usize> =
+            matching.facets.iter().map(|(id, key, _)| (id.0, key.importance as usize)).collect();
+        let slice = |(facet, start, count): (i64, i64, i64)| Slice {
+            importance: importance_of.get(&facet).copied().unwrap_or_default(),
+            start: Timestamp::from_micros(start),
+            count: count.unsigned_abs(),
+        };
+        Ok(rows.into_iter().map(slice).collect())
     }
 
     /// The slices of some spans of time, one for each importance and start.
@@ -122,6 +158,17 @@ impl Store {
             count: count.unsigned_abs(),
         };
         Ok(rows.into_iter().map(slice).collect())
+    }
+}
+
+/// Pushes that only letters of these groups are meant.
+fn push_groups<DB: Unnest>(query: &mut QueryBuilder<DB>, groups: &Option<Vec<GroupHome>>)
+where
+    for<'q> IdList: Encode<'q, DB> + Type<DB>,
+{
+    if let Some(groups) = groups {
+        query.push(" AND group_id IN ");
+        push_uuids(query, groups.iter().map(|home| home.group.as_uuid()).collect());
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::{
-    Store, StoreError,
+    Store, StoreError, activity,
     contents::contents,
     db::{Tx, on},
     facets::{FacetId, FacetKey, FacetScope},
@@ -16,10 +16,11 @@ use super::{
     rows::{ContentsRow, bigint},
     schedule::{self, NewRetry, unschedule},
     standing::{self, Standing},
-    tally::Tally,
+    tally::{Place, Tally},
 };
 use crate::{
     domain::{
+        activity::{Area, Deed},
         actor::Actor,
         command::Refusal,
         danger::Danger,
@@ -97,6 +98,9 @@ impl Store {
             Err(refusal) => return Ok(Err(refusal)),
         };
         Copy { order, original, target, edited: &edited }.put_in_place(&mut tx, &mut scope).await?;
+        let deed = Deed::new(order.at, order.by, Area::Letters, "edit", order.letter.to_string());
+        let detail = format!("copy {}: {}", order.copy, order.summary);
+        activity::append(&mut tx, &Deed { letters: 1, detail, ..deed }).await?;
         tx.commit().await?;
         scope.committed();
         Ok(Ok(order.copy))
@@ -141,9 +145,9 @@ impl Copy<'_> {
         self.schedule(tx).await?;
         self.write_history(tx).await?;
         let mut tally = Tally::default();
-        tally.remove(self.original.facet, self.original.received_at);
-        tally.add(aside, self.original.received_at);
-        tally.add(scheduled, self.original.received_at);
+        tally.remove(self.original.place());
+        tally.add(Place { facet: aside, ..self.original.place() });
+        tally.add(Place { facet: scheduled, ..self.original.place() });
         tally.apply(tx).await
     }
 
@@ -155,12 +159,12 @@ impl Copy<'_> {
     async fn insert_letter(&self, tx: &mut Tx, facet: FacetId) -> Result<(), StoreError> {
         const INSERT: &str = "INSERT INTO letters (id, facet_id, received_at, first_received_at, first_failed_at,
                 last_failed_at, exchange, routing_key, attempts, importance_by, size, error_type, error_message,
-                message_type, type_source, type_confidence, danger, note, handed_over_at, edited_from, family)
+                message_type, type_source, type_confidence, group_id, danger, note, handed_over_at, edited_from, family)
             SELECT $1, $2, received_at, first_received_at, first_failed_at, last_failed_at, exchange, routing_key,
                 attempts, importance_by, $3, error_type, error_message,
                 CASE WHEN coalesce(type_source, 'header') = 'header' THEN $4 ELSE message_type END,
                 CASE WHEN coalesce(type_source, 'header') = 'header' THEN $5 ELSE type_source END,
-                type_confidence, $6, note, coalesce(handed_over_at, $7), id, coalesce(family, id)
+                type_confidence, group_id, $6, note, coalesce(handed_over_at, $7), id, coalesce(family, id)
             FROM letters WHERE id = $8";
         let (order, edited) = (self.order, self.edited);
         on!(tx, |tx| sqlx::query(INSERT)

@@ -5,7 +5,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use sqlx::FromRow;
+use sqlx::{Database, Encode, FromRow, QueryBuilder, Type};
+use uuid::Uuid;
 
 use super::{
     Store, StoreError,
@@ -15,6 +16,7 @@ use super::{
 use crate::domain::{
     death::Reason,
     filter::{FacetCount, LetterFilter},
+    group::{Group, GroupFilter, GroupId, GroupKey},
     letter::{Importance, Status},
 };
 
@@ -140,6 +142,55 @@ pub(super) struct Matching {
     pub(super) facets: Vec<(FacetId, FacetKey, u64)>,
     /// Letters in all facets, matching or not.
     pub(super) everything: u64,
+    /// Only letters of these groups are meant; `None`: of all.
+    pub(super) groups: Option<Vec<GroupHome>>,
+}
+
+/// A group with the facets that its letters are in.
+#[derive(Clone, Debug)]
+pub(super) struct GroupHome {
+    pub(super) group: GroupId,
+    pub(super) broker: String,
+    /// Empty: unknown.
+    pub(super) queue: String,
+    pub(super) reason: Reason,
+}
+
+impl From<Group> for GroupHome {
+    fn from(group: Group) -> Self {
+        let GroupKey { broker, queue, reason, .. } = group.key;
+        Self { group: group.id, broker, queue: queue.unwrap_or_default(), reason }
+    }
+}
+
+impl GroupHome {
+    fn is_of(&self, key: &FacetKey) -> bool {
+        self.broker == key.broker && self.queue == key.queue && self.reason == key.reason
+    }
+}
+
+/// Letters that stand side by side in an index, by when they were received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Range {
+    Facet(FacetId),
+    Group(GroupId, FacetId),
+}
+
+impl Range {
+    /// Pushes which letters are in it, as a condition on `letters`.
+    pub(super) fn push<DB: Database>(self, query: &mut QueryBuilder<DB>)
+    where
+        for<'q> Uuid: Encode<'q, DB> + Type<DB>,
+    {
+        let facet = match self {
+            Self::Facet(facet) => facet,
+            Self::Group(group, facet) => {
+                query.push("group_id = ").push_bind(group.as_uuid()).push(" AND ");
+                facet
+            }
+        };
+        query.push("facet_id = ").push(facet.0);
+    }
 }
 
 impl Matching {
@@ -149,6 +200,17 @@ impl Matching {
 
     pub(super) fn ids(&self) -> impl Iterator<Item = FacetId> {
         self.facets.iter().map(|(id, _, _)| *id)
+    }
+
+    /// The ranges of the indexes in which all that matches stands.
+    pub(super) fn ranges(&self) -> Vec<Range> {
+        let Some(groups) = &self.groups else { return self.ids().map(Range::Facet).collect() };
+        let mut ranges = Vec::new();
+        for home in groups {
+            let facets = self.facets.iter().filter(|(_, key, _)| home.is_of(key));
+            ranges.extend(facets.map(|(facet, _, _)| Range::Group(home.group, *facet)));
+        }
+        ranges
     }
 }
 
@@ -167,16 +229,46 @@ impl Store {
     pub(super) async fn matching(&self, filter: &LetterFilter) -> Result<Matching, StoreError> {
         let rows: Vec<FacetRow> = on!(self.db.reader(), |pool| sqlx::query_as(ALL).fetch_all(pool).await?);
         let queues = filter.queue_globs();
-        let mut matching = Matching { facets: Vec::new(), everything: 0 };
+        let groups = self.groups_of(filter).await?;
+        let homes: Option<BTreeSet<(&str, &str, Reason)>> = groups.as_ref().map(|groups: &Vec<GroupHome>| {
+            groups.iter().map(|home| (&*home.broker, &*home.queue, home.reason)).collect()
+        });
+        let is_home = |key: &FacetKey| {
+            homes.as_ref().is_none_or(|homes| homes.contains(&(&*key.broker, &*key.queue, key.reason)))
+        };
+        let mut facets = Vec::new();
+        let mut everything = 0;
         for row in rows.iter().filter(|row| row.count > 0) {
             let key = row.key()?;
             let count = row.count.unsigned_abs();
-            matching.everything += count;
-            if lets_through(filter, &key) && queues.matches(&key.queue) {
-                matching.facets.push((FacetId(row.id), key, count));
+            everything += count;
+            if lets_through(filter, &key) && queues.matches(&key.queue) && is_home(&key) {
+                facets.push((FacetId(row.id), key, count));
             }
         }
-        Ok(matching)
+        Ok(Matching { facets, everything, groups })
+    }
+}
+
+impl Store {
+    /// The groups that hold the letters of `filter`, where it names groups or types; `None`: all of them.
+    async fn groups_of(&self, filter: &LetterFilter) -> Result<Option<Vec<GroupHome>>, StoreError> {
+        if filter.types.is_empty() && filter.groups.is_empty() {
+            return Ok(None);
+        }
+        if filter.types.is_empty() {
+            return self.homes(&filter.groups).await.map(Some);
+        }
+        let of_type = GroupFilter {
+            brokers: filter.brokers.clone(),
+            queues: filter.queues.clone(),
+            types: filter.types.clone(),
+            reasons: filter.reasons.clone(),
+            ..GroupFilter::default()
+        };
+        let groups = self.matching_groups(&of_type).await?.into_iter();
+        let named = |group: &Group| filter.groups.is_empty() || filter.groups.contains(&group.id);
+        Ok(Some(groups.filter(named).map(GroupHome::from).collect()))
     }
 }
 

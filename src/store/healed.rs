@@ -37,7 +37,7 @@ impl Store {
         standings.retain(|_, standing| standing.key.status == Status::Retried);
         let mut tally = Tally::default();
         for standing in standings.values() {
-            tally.remove(standing.facet, standing.received_at);
+            tally.remove(standing.place());
         }
         let healed: Vec<LetterId> = standings.into_keys().collect();
         remove(&mut tx, &healed).await?;

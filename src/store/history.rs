@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use sqlx::QueryBuilder;
 
 use super::{
-    Store, StoreError,
+    Store, StoreError, activity,
     columns::{self, Column},
     db::{Tx, on},
     id_list::push_ids,
     rows::HistoryRow,
 };
 use crate::domain::{
+    activity::{Area, Deed},
     actor::Actor,
     history::{Event, HistoryEntry},
     letter::LetterId,
@@ -82,6 +83,10 @@ impl Store {
             .execute(&mut **tx)
             .await?
             .rows_affected());
+        if written > 0 {
+            let deed = Deed::new(at, by, Area::Letters, "reveal", id.to_string());
+            activity::append(&mut tx, &Deed { letters: 1, ..deed }).await?;
+        }
         tx.commit().await?;
         Ok(written > 0)
     }

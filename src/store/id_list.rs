@@ -66,9 +66,16 @@ pub(super) fn push_ids<DB: Unnest>(query: &mut QueryBuilder<DB>, ids: &[LetterId
 where
     for<'q> IdList: Encode<'q, DB> + Type<DB>,
 {
+    push_uuids(query, ids.iter().map(|id| id.as_uuid()).collect());
+}
+
+/// The same for ids of whatever they name.
+pub(super) fn push_uuids<DB: Unnest>(query: &mut QueryBuilder<DB>, ids: Vec<Uuid>)
+where
+    for<'q> IdList: Encode<'q, DB> + Type<DB>,
+{
     let [before, after] = DB::UNNEST;
-    let ids = IdList(ids.iter().map(|id| id.as_uuid()).collect());
-    query.push(before).push_bind(ids).push(after);
+    query.push(before).push_bind(IdList(ids)).push(after);
 }
 
 /// A list of numbers of our own, which may stand in the text: thousands of binds would be slower to no use.

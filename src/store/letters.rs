@@ -1,13 +1,15 @@
 //! Listing letters and reading one.
 
+use std::collections::HashMap;
+
 use sqlx::{Database, Encode, QueryBuilder, Type};
 use uuid::Uuid;
 
 use super::{
     Store, StoreError,
     db::{Sql, on},
-    facets::{FacetId, Matching},
-    id_list::push_ids,
+    facets::{Matching, Range},
+    id_list::{push_ids, push_uuids},
     rows::{ContentsRow, SUMMARY_COLUMNS, SummaryRow},
 };
 use crate::domain::{
@@ -17,9 +19,13 @@ use crate::domain::{
 
 /// Facets whose index ranges one statement merges; SQLite allows 500 terms in a compound SELECT.
 const MERGED: usize = 200;
+/// Of groups so many are merged at most.
+const MOST_RANGES: usize = 2_000;
 
 const CONTENTS: &str = "SELECT letter_id, exchange, routing_key, properties, headers, earlier_deaths, remarks, body
     FROM contents WHERE letter_id = $1";
+const ALL_CONTENTS: &str = "SELECT letter_id, exchange, routing_key, properties, headers, earlier_deaths, remarks, body
+    FROM contents WHERE letter_id IN ";
 const BODY: &str = "SELECT body FROM contents WHERE letter_id = $1";
 
 impl Store {
@@ -29,14 +35,14 @@ impl Store {
         if matching.facets.is_empty() {
             return Ok(LetterPage::default());
         }
-        let range = Range { filter, page, limit: page.limit + 1 };
+        let part = Part { filter, page, limit: page.limit + 1 };
         let mut items = Vec::new();
-        if walks(&matching, range.limit) {
-            items = self.walk(&matching, &range).await?;
+        let ranges = matching.ranges();
+        if walks(&matching, ranges.len(), part.limit) {
+            items = self.walk(&matching, &part).await?;
         } else {
-            let facets: Vec<FacetId> = matching.ids().collect();
-            for chunk in facets.chunks(MERGED) {
-                items.extend(self.merge(chunk, &range).await?);
+            for chunk in ranges.chunks(MERGED) {
+                items.extend(self.merge(chunk, &part).await?);
             }
             sort(&mut items, page.sort);
         }
@@ -72,13 +78,27 @@ impl Store {
         contents.map(|contents| contents.into_letter(summary)).transpose()
     }
 
+    /// Those of `ids` that exist, with their contents, in no particular order.
+    pub async fn letters_by_id(&self, ids: &[LetterId]) -> Result<Vec<Letter>, StoreError> {
+        let rows: Vec<ContentsRow> = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new(ALL_CONTENTS);
+            push_ids(&mut query, ids);
+            query.build_query_as().fetch_all(pool).await?
+        });
+        let mut contents: HashMap<_, _> =
+            rows.into_iter().map(|row| (LetterId::from_uuid(row.letter_id), row)).collect();
+        let summaries = self.summaries(ids).await?.into_iter();
+        let letters = summaries.filter_map(|summary| Some(contents.remove(&summary.id)?.into_letter(summary)));
+        letters.collect()
+    }
+
     /// The exact bytes of a letter's body.
     pub async fn body(&self, id: LetterId) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(on!(self.db.reader(), |pool| sqlx::query_scalar(BODY).bind(id.as_uuid()).fetch_optional(pool).await?))
     }
 
     /// Reads all letters by time and drops those of other facets: right where nearly all of them match.
-    async fn walk(&self, matching: &Matching, range: &Range<'_>) -> Result<Vec<LetterSummary>, StoreError> {
+    async fn walk(&self, matching: &Matching, part: &Part<'_>) -> Result<Vec<LetterSummary>, StoreError> {
         // SQLite would rather look up each facet and sort all that it finds.
         const BY_TIME: Sql = Sql { sqlite: " FROM letters l INDEXED BY letters_by_time", postgres: " FROM letters l" };
         let by_time = BY_TIME.pick(self.db.reader());
@@ -88,30 +108,35 @@ impl Store {
             let mut ids = query.separated(", ");
             matching.ids().for_each(|facet| _ = ids.push(facet.0));
             query.push(")");
-            range.push_conditions(&mut query, "l.");
-            range.push_order(&mut query, "l.");
-            query.push(" LIMIT ").push(range.limit);
+            if let Some(groups) = &matching.groups {
+                query.push(" AND l.group_id IN ");
+                push_uuids(&mut query, groups.iter().map(|home| home.group.as_uuid()).collect());
+            }
+            part.push_conditions(&mut query, "l.");
+            part.push_order(&mut query, "l.");
+            query.push(" LIMIT ").push(part.limit);
             query.build_query_as().fetch_all(pool).await?
         });
         rows.into_iter().map(LetterSummary::try_from).collect()
     }
 
-    /// Takes the first few of each facet from its index range and merges them.
-    async fn merge(&self, facets: &[FacetId], range: &Range<'_>) -> Result<Vec<LetterSummary>, StoreError> {
+    /// Takes the first few of each range and merges them.
+    async fn merge(&self, ranges: &[Range], part: &Part<'_>) -> Result<Vec<LetterSummary>, StoreError> {
         let rows: Vec<SummaryRow> = on!(self.db.reader(), |pool| {
             let mut query = QueryBuilder::new("SELECT ");
             query.push(SUMMARY_COLUMNS).push(" FROM (");
-            for (n, facet) in facets.iter().enumerate() {
+            for (n, range) in ranges.iter().enumerate() {
                 query.push(if n == 0 { "" } else { " UNION ALL " });
-                query.push("SELECT * FROM (SELECT id, received_at FROM letters WHERE facet_id = ").push(facet.0);
-                range.push_conditions(&mut query, "");
-                range.push_order(&mut query, "");
-                query.push(" LIMIT ").push(range.limit).push(") AS range_").push(n);
+                query.push("SELECT * FROM (SELECT id, received_at FROM letters WHERE ");
+                range.push(&mut query);
+                part.push_conditions(&mut query, "");
+                part.push_order(&mut query, "");
+                query.push(" LIMIT ").push(part.limit).push(") AS range_").push(n);
             }
-            range.push_order(&mut query, "");
-            query.push(" LIMIT ").push(range.limit);
+            part.push_order(&mut query, "");
+            query.push(" LIMIT ").push(part.limit);
             query.push(") AS page JOIN letters l ON l.id = page.id").push(JOINED);
-            range.push_order(&mut query, "l.");
+            part.push_order(&mut query, "l.");
             query.build_query_as().fetch_all(pool).await?
         });
         rows.into_iter().map(LetterSummary::try_from).collect()
@@ -121,20 +146,23 @@ impl Store {
 const JOINED: &str = " JOIN facets f ON f.id = l.facet_id LEFT JOIN retries r ON r.letter_id = l.id";
 
 /// Walking reads, at worst, every letter that does not match: the oldest letters of a status that all new ones have are
-/// the last in the walk. Merging reads so many of each facet.
-fn walks(matching: &Matching, limit: usize) -> bool {
+/// the last in the walk. Merging reads so many of each range. How many letters of groups match nobody has counted.
+fn walks(matching: &Matching, ranges: usize, limit: usize) -> bool {
+    if matching.groups.is_some() {
+        return ranges > MOST_RANGES;
+    }
     let others = matching.everything - matching.total();
-    others <= (matching.facets.len() as u64).saturating_mul(limit as u64)
+    others <= (ranges as u64).saturating_mul(limit as u64)
 }
 
 /// Which part of a sorted list is meant.
-struct Range<'a> {
+struct Part<'a> {
     filter: &'a LetterFilter,
     page: &'a PageRequest,
     limit: usize,
 }
 
-impl Range<'_> {
+impl Part<'_> {
     fn push_conditions<DB: Database>(&self, query: &mut QueryBuilder<DB>, table: &str)
     where
         for<'q> i64: Encode<'q, DB> + Type<DB>,

@@ -2,8 +2,9 @@
 
 use sqlx::FromRow;
 
-use super::{Store, StoreError, db::on, rows::parse};
+use super::{Store, StoreError, activity, db::on, rows::parse};
 use crate::domain::{
+    activity::{Area, Deed},
     actor::Actor,
     mapping::{Carrier, Mapping, StandingMapping},
     time::Timestamp,
@@ -46,17 +47,21 @@ impl Store {
         const SET: &str = "INSERT INTO mappings (broker, carrier, pattern, message_type, set_by, set_at)
             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (broker, carrier, pattern) DO UPDATE SET
             message_type = excluded.message_type, set_by = excluded.set_by, set_at = excluded.set_at";
-        on!(self.db.writer(), |pool| sqlx::query(SET)
+        let mut tx = self.db.begin().await?;
+        on!(&mut tx, |tx| sqlx::query(SET)
             .bind(mapping.broker.as_deref().unwrap_or_default())
             .bind(mapping.carrier.as_str())
             .bind(&*mapping.pattern)
             .bind(&*mapping.message_type)
             .bind(by.as_str())
             .bind(at.as_micros())
-            .execute(pool)
+            .execute(&mut **tx)
             .await
             .map(drop)?);
-        Ok(())
+        let deed = Deed::new(at, by, Area::Mappings, "set", &*mapping.pattern);
+        let detail = format!("{} carries {}", mapping.carrier, mapping.message_type);
+        activity::append(&mut tx, &Deed { detail, ..deed }).await?;
+        tx.commit().await
     }
 
     /// The answer is whether there was anything to take back.
@@ -65,15 +70,23 @@ impl Store {
         broker: Option<&str>,
         carrier: Carrier,
         pattern: &str,
+        by: &Actor,
+        at: Timestamp,
     ) -> Result<bool, StoreError> {
         const UNSET: &str = "DELETE FROM mappings WHERE broker = $1 AND carrier = $2 AND pattern = $3";
-        let rows = on!(self.db.writer(), |pool| sqlx::query(UNSET)
+        let mut tx = self.db.begin().await?;
+        let rows = on!(&mut tx, |tx| sqlx::query(UNSET)
             .bind(broker.unwrap_or_default())
             .bind(carrier.as_str())
             .bind(pattern)
-            .execute(pool)
+            .execute(&mut **tx)
             .await?
             .rows_affected());
+        if rows > 0 {
+            let deed = Deed::new(at, by, Area::Mappings, "remove", pattern);
+            activity::append(&mut tx, &Deed { detail: format!("by {carrier}"), ..deed }).await?;
+        }
+        tx.commit().await?;
         Ok(rows > 0)
     }
 }

@@ -9,6 +9,7 @@
 //! of several widths. A filter is first turned into the facets it lets through, and then every list is a merge of short
 //! index ranges and every count a sum over a small table, however many letters there are.
 
+mod activity;
 mod backoff;
 mod columns;
 mod commands;
@@ -19,25 +20,32 @@ mod delay_queues;
 mod edits;
 mod facets;
 mod finished;
+mod group_outcomes;
+mod group_tally;
+mod groups;
 mod healed;
 mod history;
 mod id_list;
+mod incidents;
 mod insert;
 mod jobs;
 mod letters;
 mod mappings;
-mod naming;
+mod notifications;
 mod policies;
 mod record;
 mod retries;
 mod retry_counts;
 mod returned;
 mod rows;
+mod rules;
 mod schedule;
 mod schemas;
 mod settled;
 mod slices;
+mod sorting;
 mod standing;
+mod sweep;
 mod tally;
 mod unsettled;
 mod waiting;
@@ -50,12 +58,14 @@ use uuid::Uuid;
 
 pub use commands::Order;
 pub use edits::{EditOrder, EditedMessage, Original};
-pub use naming::NewName;
+pub use incidents::{IncidentRecord, Telling};
 pub use record::{Arrival, Fingerprint, IntakeBatch, Recorded};
+pub use rules::{RuleChange, RuleFailure};
 pub use settled::Outdated;
 pub use slices::SLICE;
+pub use sorting::{Exhausted, Sorted};
+pub use sweep::Sweep;
 pub use unsettled::Settled;
-pub use waiting::Sweep;
 
 use db::{Db, Either, Sql, on};
 use facets::FacetIds;

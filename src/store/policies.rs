@@ -5,8 +5,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
-use super::{Store, StoreError, db::on, rows::parse};
+use super::{Store, StoreError, activity, db::on, rows::parse};
 use crate::domain::{
+    activity::{Area, Deed},
     actor::Actor,
     death::Reason,
     policy::{Delays, Origin, Policy, StandingPolicy},
@@ -66,7 +67,8 @@ impl Store {
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (queues, reason) DO UPDATE SET
             delays = excluded.delays, jitter = excluded.jitter, via = excluded.via,
             keep_routing_key = excluded.keep_routing_key, set_by = excluded.set_by, set_at = excluded.set_at";
-        on!(self.db.writer(), |pool| sqlx::query(SET)
+        let mut tx = self.db.begin().await?;
+        on!(&mut tx, |tx| sqlx::query(SET)
             .bind(&*policy.queues)
             .bind(reason_word(policy.reason))
             .bind(write_delays(&policy.delays))
@@ -75,24 +77,42 @@ impl Store {
             .bind(policy.keep_routing_key)
             .bind(by.as_str())
             .bind(at.as_micros())
-            .execute(pool)
+            .execute(&mut **tx)
             .await
             .map(drop)?);
-        Ok(())
+        let deed = Deed::new(at, by, Area::Policies, "set", &*policy.queues);
+        activity::append(&mut tx, &Deed { detail: of_reason(policy.reason), ..deed }).await?;
+        tx.commit().await
     }
 
     /// Takes back what was set, so that the configuration or a wider policy is in force again. The answer is whether
     /// there was anything.
-    pub async fn unset_policy(&self, queues: &str, reason: Option<Reason>) -> Result<bool, StoreError> {
+    pub async fn unset_policy(
+        &self,
+        queues: &str,
+        reason: Option<Reason>,
+        by: &Actor,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
         const UNSET: &str = "DELETE FROM policies WHERE queues = $1 AND reason = $2";
-        let rows = on!(self.db.writer(), |pool| sqlx::query(UNSET)
+        let mut tx = self.db.begin().await?;
+        let rows = on!(&mut tx, |tx| sqlx::query(UNSET)
             .bind(queues)
             .bind(reason_word(reason))
-            .execute(pool)
+            .execute(&mut **tx)
             .await?
             .rows_affected());
+        if rows > 0 {
+            let deed = Deed::new(at, by, Area::Policies, "remove", queues);
+            activity::append(&mut tx, &Deed { detail: of_reason(reason), ..deed }).await?;
+        }
+        tx.commit().await?;
         Ok(rows > 0)
     }
+}
+
+fn of_reason(reason: Option<Reason>) -> String {
+    reason.map(|reason| format!("for what is {reason}")).unwrap_or_default()
 }
 
 const fn reason_word(reason: Option<Reason>) -> &'static str {

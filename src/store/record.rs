@@ -9,7 +9,7 @@ use super::{
     facets::{FacetKey, FacetScope},
     insert,
     returned::Returning,
-    tally::Tally,
+    tally::{Place, Tally},
     unsettled::{self, Settled, Unsettled},
 };
 use crate::{
@@ -207,7 +207,7 @@ async fn insert_new(
     let mut rows = Vec::with_capacity(letters.len());
     for letter in letters {
         let facet = scope.id(tx, &letter.facet(broker)).await?;
-        tally.add(facet, letter.arrival.received_at);
+        tally.add(Place { facet, group: None, received_at: letter.arrival.received_at });
         rows.push((facet, letter));
     }
     insert::insert(tx, &rows).await

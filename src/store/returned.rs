@@ -17,7 +17,7 @@ use super::{
     rows::{ContentsRow, bigint, remarks_to_string},
     schedule::unschedule,
     standing::{self, Standing},
-    tally::Tally,
+    tally::{Place, Tally},
 };
 use crate::{
     domain::{
@@ -132,8 +132,11 @@ impl<'a> Reopened<'a> {
         let mut letters = Vec::with_capacity(self.letters.len());
         for letter in self.letters.values() {
             let facet = scope.id(tx, &letter.facet()).await?;
-            tally.remove(letter.was.facet, letter.was.received_at);
-            tally.add(facet, letter.last.received_at);
+            tally.remove(letter.was.place());
+            tally.add(Place { facet, received_at: letter.last.received_at, ..letter.was.place() });
+            if let (Status::Retried, Some(sent_at)) = (letter.was.key.status, letter.was.settled_at) {
+                tally.came_back(letter.was.group, sent_at);
+            }
             letters.push((facet, letter));
         }
         for chunk in letters.chunks(CHUNK) {
@@ -223,7 +226,7 @@ async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Resu
         "WITH back (id, facet_id, at, last_failed_at, attempts, size, handed_over_at, settled_at, error_type,
             error_message, message_type, danger) AS (",
         ") UPDATE letters SET facet_id = back.facet_id, received_at = back.at, last_failed_at = back.last_failed_at,
-            attempts = back.attempts, size = back.size, problem = NULL, settled_at = back.settled_at,
+            attempts = back.attempts, size = back.size, problem = NULL, settled_at = back.settled_at, named_with = NULL,
             handed_over_at = coalesce(letters.handed_over_at, back.handed_over_at),
             error_type = back.error_type, error_message = back.error_message, danger = back.danger,
             message_type = CASE WHEN coalesce(letters.type_source, 'header') = 'header'

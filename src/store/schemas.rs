@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::{Store, StoreError, db::on, rows::parse};
+use super::{Store, StoreError, activity, db::on, rows::parse};
 use crate::domain::{
+    activity::{Area, Deed},
     actor::Actor,
     schema::{SchemaId, SchemaRecord},
     time::Timestamp,
@@ -76,7 +77,8 @@ impl Store {
             RETURNING id";
         let files = serde_json::json!(record.files).to_string();
         let size = i64::try_from(record.size).unwrap_or(i64::MAX);
-        let id: Uuid = on!(self.db.writer(), |pool| sqlx::query_scalar(ADD)
+        let mut tx = self.db.begin().await?;
+        let id: Uuid = on!(&mut tx, |tx| sqlx::query_scalar(ADD)
             .bind(record.id.as_uuid())
             .bind(&*record.name)
             .bind(&*record.hash)
@@ -86,16 +88,24 @@ impl Store {
             .bind(size)
             .bind(record.uploaded_by.as_str())
             .bind(record.uploaded_at.as_micros())
-            .fetch_one(pool)
+            .fetch_one(&mut **tx)
             .await?);
+        let deed = Deed::new(record.uploaded_at, &record.uploaded_by, Area::Schemas, "upload", &*record.name);
+        activity::append(&mut tx, &deed).await?;
+        tx.commit().await?;
         Ok(SchemaId::from_uuid(id))
     }
 
     /// The answer is whether it was there.
-    pub async fn remove_schema(&self, id: SchemaId) -> Result<bool, StoreError> {
-        const REMOVE: &str = "DELETE FROM schemas WHERE id = $1";
-        let rows =
-            on!(self.db.writer(), |pool| sqlx::query(REMOVE).bind(id.as_uuid()).execute(pool).await?.rows_affected());
-        Ok(rows > 0)
+    pub async fn remove_schema(&self, id: SchemaId, by: &Actor, at: Timestamp) -> Result<bool, StoreError> {
+        const REMOVE: &str = "DELETE FROM schemas WHERE id = $1 RETURNING name";
+        let mut tx = self.db.begin().await?;
+        let name: Option<String> =
+            on!(&mut tx, |tx| sqlx::query_scalar(REMOVE).bind(id.as_uuid()).fetch_optional(&mut **tx).await?);
+        if let Some(name) = &name {
+            activity::append(&mut tx, &Deed::new(at, by, Area::Schemas, "remove", name)).await?;
+        }
+        tx.commit().await?;
+        Ok(name.is_some())
     }
 }

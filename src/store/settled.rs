@@ -60,7 +60,7 @@ impl Store {
         let mut tally = Tally::default();
         let mut gone = Vec::with_capacity(forgotten.len());
         for standing in forgotten.iter().filter(|one| one.family.is_none_or(|family| !staying.contains(&family))) {
-            tally.remove(standing.facet, standing.received_at);
+            tally.remove(standing.place());
             gone.push(standing.id);
         }
         remove(&mut tx, &gone).await?;

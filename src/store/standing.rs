@@ -15,19 +15,23 @@ use super::{
     facets::{FacetId, FacetKey, FacetScope},
     id_list::push_ids,
     rows::parse,
-    tally::Tally,
+    tally::{Place, Tally},
 };
 use crate::domain::{
     danger::Danger,
-    letter::{LetterId, Status},
+    group::GroupId,
+    letter::{LetterId, Status, TypeSource},
     time::Timestamp,
 };
 
 /// Ids in one statement.
 const CHUNK: usize = 1_000;
 
+const BY_HAND: &str = TypeSource::Manual.as_str();
+
 const SELECT: &str = "SELECT l.id, l.facet_id, l.received_at, l.attempts, f.broker, f.queue, f.reason, f.status,
-    f.importance, l.danger, l.settled_at, l.family, r.due_at, r.queue AS retry_queue, r.claimed_until, r.claims,
+    f.importance, l.importance_by, l.message_type, l.type_source, l.group_id, l.sorted_at, l.danger, l.settled_at,
+    l.family, r.due_at, r.queue AS retry_queue, r.claimed_until, r.claims,
     CASE WHEN l.family IS NOT NULL THEN (SELECT o.id FROM letters o JOIN facets g ON g.id = o.facet_id
         WHERE o.family = l.family AND o.id <> l.id AND g.status <> 'discarded' LIMIT 1) END AS rival
     FROM letters l JOIN facets f ON f.id = l.facet_id
@@ -44,6 +48,11 @@ struct Row {
     reason: String,
     status: String,
     importance: String,
+    importance_by: String,
+    message_type: Option<String>,
+    type_source: Option<String>,
+    group_id: Option<Uuid>,
+    sorted_at: Option<i64>,
     danger: Option<String>,
     settled_at: Option<i64>,
     family: Option<Uuid>,
@@ -61,6 +70,13 @@ pub(super) struct Standing {
     pub(super) key: FacetKey,
     pub(super) received_at: Timestamp,
     pub(super) attempts: u64,
+    /// Who says how important it is.
+    pub(super) importance_by: String,
+    /// The type a person has given it.
+    pub(super) type_by_hand: Option<String>,
+    pub(super) group: Option<GroupId>,
+    /// When it was sorted last.
+    pub(super) sorted_at: Option<Timestamp>,
     /// Why it must not be retried, when it must not.
     pub(super) danger: Option<Danger>,
     /// When it was sent back or discarded.
@@ -90,6 +106,10 @@ impl TryFrom<Row> for Standing {
             key,
             received_at: Timestamp::from_micros(row.received_at),
             attempts: row.attempts.unsigned_abs(),
+            importance_by: row.importance_by,
+            type_by_hand: row.message_type.filter(|_| row.type_source.as_deref() == Some(BY_HAND)),
+            group: row.group_id.map(GroupId::from_uuid),
+            sorted_at: row.sorted_at.map(Timestamp::from_micros),
             danger: row.danger.as_deref().map(|word| parse("a danger", word)).transpose()?,
             settled_at: row.settled_at.map(Timestamp::from_micros),
             family: row.family.map(LetterId::from_uuid),
@@ -102,6 +122,11 @@ impl TryFrom<Row> for Standing {
 }
 
 impl Standing {
+    /// Where it is counted.
+    pub(super) const fn place(&self) -> Place {
+        Place { facet: self.facet, group: self.group, received_at: self.received_at }
+    }
+
     /// Where a retry goes: to the queue that is named, to where the retry goes that waits already, or to where it failed.
     pub(super) fn target<'a>(&'a self, named: Option<&'a str>) -> Option<&'a str> {
         let failed = Some(&*self.key.queue).filter(|queue| !queue.is_empty());
@@ -164,8 +189,11 @@ pub(super) async fn change_facets(
     for standing in standings {
         let key = changed(standing);
         let facet = scope.id(tx, &key).await?;
-        tally.remove(standing.facet, standing.received_at);
-        tally.add(facet, standing.received_at);
+        tally.remove(standing.place());
+        tally.add(Place { facet, ..standing.place() });
+        if standing.key.status == Status::Scheduled && key.status == Status::Retried {
+            tally.sent(standing.group, at);
+        }
         moves.entry((facet, Settled::by(standing.key.status, key.status, at))).or_default().push(standing.id);
     }
     for ((facet, settled), ids) in moves {

@@ -11,11 +11,16 @@ use super::{
     StoreError,
     db::{Sql, Tx, on},
     facets::FacetId,
+    group_tally::GroupTally,
     id_list::numbers,
     rows::parse,
     slices::{SLICE, Scope, WIDTHS, micros},
 };
-use crate::domain::time::Timestamp;
+use crate::domain::{
+    group::GroupId,
+    letter::{Importance, Status},
+    time::Timestamp,
+};
 
 /// Rows in one statement; four values each stay far below SQLite's 32,766.
 const CHUNK: usize = 1_000;
@@ -25,21 +30,43 @@ const CHUNK: usize = 1_000;
 #[derive(Default)]
 pub(super) struct Tally {
     changes: BTreeMap<(FacetId, Timestamp), i64>,
+    groups: GroupTally,
+}
+
+/// Where a letter is counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) facet: FacetId,
+    /// `None` until it is sorted.
+    pub(super) group: Option<GroupId>,
+    pub(super) received_at: Timestamp,
 }
 
 type SliceKey = (Scope, Duration, Timestamp);
 
 impl Tally {
-    pub(super) fn add(&mut self, facet: FacetId, received_at: Timestamp) {
-        self.change(facet, received_at, 1);
+    pub(super) fn add(&mut self, place: Place) {
+        self.change(place, 1);
+        self.groups.add(place);
     }
 
-    pub(super) fn remove(&mut self, facet: FacetId, received_at: Timestamp) {
-        self.change(facet, received_at, -1);
+    pub(super) fn remove(&mut self, place: Place) {
+        self.change(place, -1);
+        self.groups.remove(place);
     }
 
-    fn change(&mut self, facet: FacetId, received_at: Timestamp, by: i64) {
-        *self.changes.entry((facet, received_at.floor_to(SLICE))).or_default() += by;
+    /// Counts that a letter of `group` was sent back at that moment.
+    pub(super) fn sent(&mut self, group: Option<GroupId>, at: Timestamp) {
+        self.groups.sent(group, at);
+    }
+
+    /// Counts that a letter of `group` that was sent back at `sent_at` has failed again.
+    pub(super) fn came_back(&mut self, group: Option<GroupId>, sent_at: Timestamp) {
+        self.groups.came_back(group, sent_at);
+    }
+
+    fn change(&mut self, place: Place, by: i64) {
+        *self.changes.entry((place.facet, place.received_at.floor_to(SLICE))).or_default() += by;
     }
 
     pub(super) async fn apply(self, tx: &mut Tx) -> Result<(), StoreError> {
@@ -48,33 +75,37 @@ impl Tally {
             *facets.entry(*facet).or_default() += change;
         }
         let facets: Vec<_> = facets.into_iter().collect();
-        let mut overall = HashMap::new();
+        let mut kinds = HashMap::new();
         for chunk in facets.chunks(CHUNK) {
-            overall.extend(lock_facets(tx, chunk).await?);
+            kinds.extend(lock_facets(tx, chunk).await?);
             change_facets(tx, chunk).await?;
         }
-        for chunk in self.slices(&overall).chunks(CHUNK) {
+        for chunk in slices(self.changes, &kinds).chunks(CHUNK) {
             change_slices(tx, chunk).await?;
         }
-        Ok(())
-    }
-
-    /// The changes in slices of every width, of each facet and of all that have its status and importance.
-    fn slices(self, overall: &HashMap<FacetId, Scope>) -> Vec<(SliceKey, i64)> {
-        let mut slices: BTreeMap<SliceKey, i64> = BTreeMap::new();
-        for ((facet, at), change) in self.changes {
-            for scope in [Some(Scope::facet(facet)), overall.get(&facet).copied()].into_iter().flatten() {
-                for width in WIDTHS {
-                    *slices.entry((scope, width, at.floor_to(width))).or_default() += change;
-                }
-            }
-        }
-        slices.into_iter().filter(|(_, change)| *change != 0).collect()
+        self.groups.apply(tx, &kinds).await
     }
 }
 
-/// Locks facets and tells which status and importance each has.
-async fn lock_facets(tx: &mut Tx, changes: &[(FacetId, i64)]) -> Result<Vec<(FacetId, Scope)>, StoreError> {
+/// The changes in slices of every width, of each facet and of all that have its status and importance.
+fn slices(changes: BTreeMap<(FacetId, Timestamp), i64>, kinds: &Kinds) -> Vec<(SliceKey, i64)> {
+    let mut slices: BTreeMap<SliceKey, i64> = BTreeMap::new();
+    for ((facet, at), change) in changes {
+        let overall = kinds.get(&facet).map(|(status, importance)| Scope::all(*status, *importance));
+        for scope in [Some(Scope::facet(facet)), overall].into_iter().flatten() {
+            for width in WIDTHS {
+                *slices.entry((scope, width, at.floor_to(width))).or_default() += change;
+            }
+        }
+    }
+    slices.into_iter().filter(|(_, change)| *change != 0).collect()
+}
+
+/// Which status and importance facets have.
+pub(super) type Kinds = HashMap<FacetId, (Status, Importance)>;
+
+/// Locks facets and tells of what kind each is.
+async fn lock_facets(tx: &mut Tx, changes: &[(FacetId, i64)]) -> Result<Kinds, StoreError> {
     /// An update of many rows would take them in any order.
     const IN_ORDER: Sql = Sql { sqlite: "", postgres: " ORDER BY id FOR UPDATE" };
     let in_order = IN_ORDER.pick(tx);
@@ -83,10 +114,10 @@ async fn lock_facets(tx: &mut Tx, changes: &[(FacetId, i64)]) -> Result<Vec<(Fac
         select.push(numbers(changes.iter().map(|(facet, _)| facet.0))).push(in_order);
         select.build_query_as().persistent(false).fetch_all(&mut **tx).await?
     });
-    let scope = |(id, status, importance): (i64, String, String)| {
-        Ok((FacetId(id), Scope::all(parse("a status", &status)?, parse("an importance", &importance)?)))
+    let kind = |(id, status, importance): (i64, String, String)| {
+        Ok((FacetId(id), (parse("a status", &status)?, parse("an importance", &importance)?)))
     };
-    rows.into_iter().map(scope).collect()
+    rows.into_iter().map(kind).collect()
 }
 
 async fn change_facets(tx: &mut Tx, changes: &[(FacetId, i64)]) -> Result<(), StoreError> {

@@ -1,4 +1,4 @@
-//! What waits for its retry: the page of it, soonest first, and the walk over all of it.
+//! What waits for its retry: the page of it, soonest first.
 
 use sqlx::{Database, Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
@@ -6,9 +6,9 @@ use uuid::Uuid;
 use super::{
     Store, StoreError,
     db::on,
-    facets::{FacetId, Matching},
+    facets::Matching,
     id_list::numbers,
-    rows::{SUMMARY_COLUMNS, SummaryRow, bigint},
+    rows::{SUMMARY_COLUMNS, SummaryRow},
 };
 use crate::domain::{
     actor::Actor,
@@ -149,47 +149,4 @@ impl Range {
 
 fn waiting_only(filter: &LetterFilter) -> LetterFilter {
     LetterFilter { statuses: vec![Status::Scheduled], ..filter.clone() }
-}
-
-/// A walk over all that waits, in portions, each letter once, however it is moved meanwhile.
-pub struct Sweep {
-    /// Those still to be walked through, the current one last.
-    facets: Vec<FacetId>,
-    /// The last letter taken of the current one.
-    after: Option<(Timestamp, LetterId)>,
-    /// What was received later is left alone.
-    until: Timestamp,
-}
-
-impl Store {
-    /// Begins a walk over the waiting letters that `filter` lets through and that were received until then.
-    pub async fn sweep(&self, filter: &LetterFilter, until: Timestamp) -> Result<Sweep, StoreError> {
-        let facets = self.matching(&waiting_only(filter)).await?.ids().collect();
-        Ok(Sweep { facets, after: None, until })
-    }
-
-    /// The next letters of a walk, `limit` at most; none at its end.
-    pub async fn next_of(&self, sweep: &mut Sweep, limit: usize) -> Result<Vec<LetterId>, StoreError> {
-        const NEXT: &str = "SELECT received_at, id FROM letters WHERE facet_id = $1 AND received_at <= $2
-            AND (received_at, id) > ($3, $4) ORDER BY received_at, id LIMIT $5";
-        while let Some(facet) = sweep.facets.last() {
-            let (received_at, id) =
-                sweep.after.map_or((i64::MIN, Uuid::nil()), |(at, id)| (at.as_micros(), id.as_uuid()));
-            let rows: Vec<(i64, Uuid)> = on!(self.db.reader(), |pool| sqlx::query_as(NEXT)
-                .bind(facet.0)
-                .bind(sweep.until.as_micros())
-                .bind(received_at)
-                .bind(id)
-                .bind(bigint(limit as u64))
-                .fetch_all(pool)
-                .await?);
-            let ids: Vec<LetterId> = rows.iter().map(|(_, id)| LetterId::from_uuid(*id)).collect();
-            sweep.after = rows.last().map(|(at, id)| (Timestamp::from_micros(*at), LetterId::from_uuid(*id)));
-            if !ids.is_empty() {
-                return Ok(ids);
-            }
-            sweep.facets.pop();
-        }
-        Ok(Vec::new())
-    }
 }

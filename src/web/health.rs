@@ -11,7 +11,11 @@ use axum::{
 };
 
 use super::Office;
-use crate::domain::broker::BrokerHealth;
+use crate::{
+    domain::{broker::BrokerHealth, filter::FacetCount, letter::Importance, time::Timestamp},
+    metrics::{LedgerObservation, Observation},
+    store::StoreError,
+};
 
 pub fn routes() -> Router<Arc<Office>> {
     Router::new().route("/healthz", get(alive)).route("/readyz", get(ready)).route("/metrics", get(metrics))
@@ -49,9 +53,54 @@ fn check(broker: &BrokerHealth) -> (String, Option<String>) {
 
 async fn metrics(State(office): State<Arc<Office>>) -> Response {
     const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    let (now, brokers) = (office.clock.now(), office.brokers.all());
     // While the ledger is away, what was counted here is still worth telling.
-    if let Ok((facets, oldest)) = tokio::try_join!(office.store.facets(), office.store.oldest_open()) {
-        office.metrics.observe(&facets, &oldest, &office.brokers.all(), office.clock.now());
-    }
+    let ledger = LedgerFigures::read(&office, &brokers).await.ok();
+    let ledger = ledger.as_ref().map(LedgerFigures::as_observed);
+    office.metrics.observe(&Observation { now, brokers: &brokers, ledger });
     ([(header::CONTENT_TYPE, OPEN_METRICS)], office.metrics.encode()).into_response()
+}
+
+/// What the ledger says at the moment.
+struct LedgerFigures {
+    facets: Vec<FacetCount>,
+    oldest_open: Vec<(Importance, Timestamp)>,
+    groups_open: u64,
+    first_due: Vec<(String, Timestamp)>,
+    open_incidents: Vec<(Importance, u64)>,
+    notifications_waiting: u64,
+    oldest_notification: Option<Timestamp>,
+}
+
+impl LedgerFigures {
+    async fn read(office: &Office, brokers: &[BrokerHealth]) -> Result<Self, StoreError> {
+        let store = &office.store;
+        let (notifications_waiting, oldest_notification) = store.waiting_notifications().await?;
+        let mut first_due = Vec::new();
+        for broker in brokers {
+            first_due.extend(store.next_retry_due(&broker.name).await?.map(|at| (broker.name.clone(), at)));
+        }
+        Ok(Self {
+            facets: store.facets().await?,
+            oldest_open: store.oldest_open().await?,
+            groups_open: store.open_groups().await?.iter().sum(),
+            first_due,
+            open_incidents: store.count_open_incidents().await?,
+            notifications_waiting,
+            oldest_notification,
+        })
+    }
+
+    fn as_observed(&self) -> LedgerObservation<'_> {
+        LedgerObservation {
+            facets: &self.facets,
+            oldest_open: &self.oldest_open,
+            groups_open: self.groups_open,
+            first_due: &self.first_due,
+            open_incidents: &self.open_incidents,
+            notifications_waiting: self.notifications_waiting,
+            oldest_notification: self.oldest_notification,
+            ..LedgerObservation::default()
+        }
+    }
 }

@@ -45,7 +45,7 @@ use crate::{
     broker::health::BrokerBoard,
     clock::Clock,
     metrics::Metrics,
-    pipeline::{news::News, policies::Policies, reader::Reader, schemas::Schemas, triage::Triage},
+    pipeline::{news::News, policies::Policies, reader::Reader, rules::Rules, schemas::Schemas, triage::Triage},
     store::Store,
 };
 
@@ -59,6 +59,8 @@ pub struct Office {
     pub triage: Triage,
     /// What is in force for automatic retries.
     pub policies: Policies,
+    /// What says how important letters are.
+    pub rules: Rules,
     /// What messages are made of.
     pub schemas: Schemas,
     /// Reads them.
@@ -79,6 +81,8 @@ pub struct WebSettings {
     pub public_url: Url,
     /// Named where an empty office tells how to point a first queue at it.
     pub dead_letter_exchange: String,
+    /// A letter that was sent back and has not failed again for so long counts as healed.
+    pub healed_after: Duration,
     /// Ends the event streams, which would otherwise hold up a shutdown for as long as a page is open.
     pub closing: CancellationToken,
 }

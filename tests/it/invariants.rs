@@ -13,26 +13,31 @@ use crate::store::ledger::Ledger;
 const FLOORS: [&[&str]; 6] = [
     &["domain"],
     &[
+        "classify",
         "clock",
         "config",
         "crash",
         "decode",
+        "digest",
         "failure",
+        "grouping",
         "own_headers",
         "own_names",
         "retry",
+        "schedule",
         "topology",
         "typed_json",
         "xdeath",
     ],
-    &["broker", "metrics", "store"],
+    &["broker", "metrics", "notify", "store"],
     &["pipeline"],
     &["web"],
     &["app", "cli", "demo", "logging", "main"],
 ];
 
 /// Who may use whom on the same floor.
-const NEIGHBOURS: [(&str, &str); 9] = [
+const NEIGHBOURS: [(&str, &str); 10] = [
+    ("config", "schedule"),
     ("failure", "own_headers"),
     ("failure", "own_names"),
     ("failure", "xdeath"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints where a program the rig needs is, or exits 1 with nothing printed. The one place that knows the usual places.
-#   find.sh rabbitmq-server|mmdebstrap|postgres|chromium|chromedriver|pika|node|npm|amqplib
+#   find.sh rabbitmq-server|mmdebstrap|postgres|chromium|chromedriver|pika|node|npm|amqplib|promtool
 set -euo pipefail
 rig=$(dirname "$(readlink -f "$0")")
 shopt -s nullglob
@@ -42,9 +42,12 @@ case ${1:-} in
     exit 1 ;;
   node) first_executable "$(on_path node)" "$(on_path nodejs)" ;;
   npm) first_executable "$(on_path npm)" ;;
+  promtool) first_executable "$(on_path promtool)" ;;
   # The directory of modules it is in.
   amqplib)
     modules=$("$rig/amqplib.sh" path)
     if [ -e "$modules/amqplib" ]; then echo "$modules"; else exit 1; fi ;;
-  *) echo "usage: $0 rabbitmq-server|mmdebstrap|postgres|chromium|chromedriver|pika|node|npm|amqplib" >&2; exit 2 ;;
+  *)
+    echo "usage: $0 rabbitmq-server|mmdebstrap|postgres|chromium|chromedriver|pika|node|npm|amqplib|promtool" >&2
+    exit 2 ;;
 esac

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that what the tests and the demo use is on this machine: all of it, or what is named.
-#   setup.sh [rabbitmq] [postgres] [chromium] [pika] [amqplib]
+#   setup.sh [rabbitmq] [postgres] [chromium] [pika] [amqplib] [promtool]
 # DLO_TEST_RABBITMQ=4.0 or 4.3: that RabbitMQ instead, which is not installed but unpacked under target/.
 # Installs what is missing with apt where it may (as root, or by sudo without a password). Starts nothing.
 set -euo pipefail
@@ -8,9 +8,9 @@ rig=$(dirname "$(readlink -f "$0")")
 export DEBIAN_FRONTEND=noninteractive
 
 declare -A programs=([rabbitmq]="rabbitmq-server" [postgres]="postgres" [chromium]="chromium chromedriver"
-  [pika]="pika" [amqplib]="node npm")
+  [pika]="pika" [amqplib]="node npm" [promtool]="promtool")
 declare -A packages=([rabbitmq]="rabbitmq-server" [postgres]="postgresql" [chromium]="chromium chromium-driver"
-  [pika]="python3-pika" [amqplib]="nodejs npm")
+  [pika]="python3-pika" [amqplib]="nodejs npm" [promtool]="prometheus")
 # Ubuntu's names; there it comes as a snap.
 if grep -qs '^ID=ubuntu' /etc/os-release; then packages[chromium]="chromium-browser chromium-chromedriver"; fi
 
@@ -55,7 +55,7 @@ allow_service_starts() {
 enabled_units() {
   local unit
   command -v systemctl >/dev/null || return 0
-  for unit in rabbitmq-server.service postgresql.service epmd.service epmd.socket; do
+  for unit in rabbitmq-server.service postgresql.service epmd.service epmd.socket prometheus.service; do
     if systemctl is-enabled --quiet "$unit" 2>/dev/null; then echo "$unit"; fi
   done
 }
@@ -92,9 +92,12 @@ install_missing() {
 }
 
 missing=() wanted=() unpacked=no fetched=no
-for part in "${@:-rabbitmq postgres chromium pika amqplib}"; do
+for part in "${@:-rabbitmq postgres chromium pika amqplib promtool}"; do
   for name in $part; do
-    [ -n "${packages[$name]:-}" ] || { echo "usage: $0 [rabbitmq] [postgres] [chromium] [pika] [amqplib]" >&2; exit 2; }
+    if [ -z "${packages[$name]:-}" ]; then
+      echo "usage: $0 [rabbitmq] [postgres] [chromium] [pika] [amqplib] [promtool]" >&2
+      exit 2
+    fi
     # shellcheck disable=SC2206 # a list of package names, to be split
     here "$name" || { missing+=("$name"); wanted+=(${packages[$name]}); }
     if [ "$name" = rabbitmq ]; then unpacked=yes; fi

@@ -59,6 +59,7 @@ impl Declarer {
         let mut arguments = FieldTable::default();
         // Named always: a vhost may have another default.
         arguments.insert("x-queue-type".into(), text("classic"));
+        arguments.insert("x-queue-version".into(), AMQPValue::LongInt(2));
         arguments.insert("x-message-ttl".into(), AMQPValue::LongLongInt(milliseconds));
         arguments.insert("x-dead-letter-exchange".into(), text(&own_names::landing(way.target)));
         if way.kept_key.is_none() {

@@ -70,13 +70,33 @@ impl Library {
         of_that_name.next().is_none().then(|| self.catalogue.find(&found.name)).flatten().map(|found| found.message)
     }
 
-    /// Finds out what a message is and no more than that: for lists, which show no contents.
-    pub fn name(&self, question: &Question<'_>) -> Option<Named> {
+    /// Finds out what a message is and, if it is wanted, what it says as JSON, with nothing hidden: for whoever sorts
+    /// letters, and shows no contents. What is read only as one of the types it may be says nothing.
+    pub fn name(&self, question: &Question<'_>, wants_payload: bool) -> (Option<Named>, Option<String>) {
         if self.is_too_large(question.body) {
-            return None;
+            return (None, None);
         }
         let unwrapped = self.unwrap(question);
-        naming::name(self, question, &unwrapped, || self.guess(question, &unwrapped))
+        let named = naming::name(self, question, &unwrapped, || self.guess(question, &unwrapped));
+        let payload = wants_payload.then(|| self.payload(question, unwrapped, named.clone())).flatten();
+        (named, payload)
+    }
+
+    fn payload(&self, question: &Question<'_>, mut unwrapped: Unwrapped, named: Option<Named>) -> Option<String> {
+        let described = named.as_ref().and_then(|named| self.find(&named.name));
+        match &described {
+            Some(descriptor)
+                if unwrapped.format != Format::Protobuf && self.is_it(question, &unwrapped, descriptor) =>
+            {
+                unwrapped.format = Format::Protobuf;
+            }
+            None if unwrapped.format == Format::Protobuf => return None,
+            _ => {}
+        }
+        match content::read(self, unwrapped, named, described, Guess::default(), true).content {
+            Content::Json(json) => Some(json),
+            Content::Text(_) | Content::Binary | Content::Hidden(_) => None,
+        }
     }
 
     /// Reads a body. With `reveal` nothing is hidden.

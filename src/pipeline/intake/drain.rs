@@ -137,7 +137,6 @@ fn report(intake: &Intake, batch: &IntakeBatch<'_>, recorded: &[Recorded]) {
             Recorded::New(_) | Recorded::CameBack(_) => {
                 received += 1;
                 intake.metrics.letter_received(&intake.broker, queue);
-                intake.metrics.exhausted(&intake.broker, queue, arrival.importance);
             }
         }
     }

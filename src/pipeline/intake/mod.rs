@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use door::Door;
 
-use super::{news::News, scheduler::Bell};
+use super::{bell::Bell, news::News};
 use crate::{
     broker::{ConsumingSession, SessionError, health::BrokerBoard, reconnect::Backoff},
     clock::Clock,

@@ -9,13 +9,10 @@ mod window;
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{
-    sync::{Notify, mpsc},
-    time::Instant,
-};
+use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{news::News, policies::Policies};
+use super::{bell::Bell, news::News, policies::Policies};
 use crate::{
     broker::health::BrokerBoard,
     clock::Clock,
@@ -38,17 +35,6 @@ const CLAIM: usize = 10_000;
 const POLL: Duration = Duration::from_millis(500);
 /// How long to wait when the ledger does not answer.
 const PAUSE: Duration = Duration::from_secs(1);
-
-/// Rung when a retry was scheduled, so that one that is due at once leaves at once.
-#[derive(Clone, Debug, Default)]
-pub struct Bell(Arc<Notify>);
-
-impl Bell {
-    pub fn ring(&self) {
-        self.0.notify_waiters();
-        self.0.notify_one();
-    }
-}
 
 /// What one scheduler works with.
 #[derive(Clone)]
@@ -145,7 +131,7 @@ impl Scheduler {
         };
         tokio::select! {
             () = stop.cancelled() => {}
-            () = self.bell.0.notified() => {}
+            () = self.bell.rung() => {}
             () = tokio::time::sleep(wait) => {}
         }
     }

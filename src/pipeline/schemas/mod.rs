@@ -161,7 +161,7 @@ impl Schemas {
 
     /// Removes a version; one whose place it took counts again. The answer is whether it was there.
     pub async fn remove(&self, id: SchemaId, by: &Actor) -> Result<bool, StoreError> {
-        let removed = self.store.remove_schema(id).await?;
+        let removed = self.store.remove_schema(id, by, self.clock.now()).await?;
         tracing::info!(schema.id = %id, by = %by, removed, "a person removed a schema");
         self.reload().await?;
         Ok(removed)
@@ -195,7 +195,7 @@ impl Schemas {
         pattern: &str,
         by: &Actor,
     ) -> Result<bool, StoreError> {
-        let unset = self.store.unset_mapping(broker, carrier, pattern).await?;
+        let unset = self.store.unset_mapping(broker, carrier, pattern, by, self.clock.now()).await?;
         tracing::info!(carrier = %carrier, pattern, by = %by, unset, "a person took the mapping of a type back");
         self.reload().await?;
         Ok(unset)

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use super::{actions::redirect, toast::Toast};
 use crate::{
-    domain::{actor::Actor, command::Command, job::Job, time::Timestamp},
+    domain::{actor::Actor, command::Command, filter::LetterFilter, job::Job, letter::Status, time::Timestamp},
     store::StoreError,
     web::{
         Office,
@@ -177,10 +177,11 @@ async fn begin(
     until: Timestamp,
 ) -> Option<Result<Job, StoreError>> {
     let (tell, ended) = oneshot::channel();
-    let (filter, worker) = (query.filter(), Arc::clone(office));
+    let filter = LetterFilter { statuses: vec![Status::Scheduled], ..query.filter() };
+    let worker = Arc::clone(office);
     office.tasks.spawn(async move {
         let stop = &worker.settings.closing;
-        let job = worker.triage.act_on_waiting(&filter, until, &all.command(), &Actor::local(), stop).await;
+        let job = worker.triage.act_on_all(&filter, until, &all.command(), &Actor::local(), stop).await;
         // Nobody waits for it any more.
         if let Err(Err(error)) = tell.send(job) {
             tracing::error!(error = %error, "an action on all that waits was cut short");

@@ -26,8 +26,8 @@ use crate::{
         schema::{SchemaId, SchemaSource},
     },
     pipeline::{
-        naming,
         schemas::{Delivery, FolderState, MappingError, SchemaError},
+        sorting,
     },
     web::{
         Office,
@@ -251,7 +251,7 @@ pub async fn unmap(
 
 async fn load(office: &Office, q: String, form: MappingForm) -> Result<SchemasPage, WebError> {
     let facets = office.store.facets().await?;
-    let naming = office.store.latest_job(naming::ACTION).await?;
+    let naming = office.store.latest_job(sorting::NAME_TYPES).await?;
     let (catalogue, book, now) = (office.schemas.catalogue(), office.schemas.mappings(), office.clock.now());
     let found = catalogue.search(&q);
     let hidden = found.len().saturating_sub(MOST_TYPES) as u64;

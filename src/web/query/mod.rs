@@ -22,12 +22,13 @@ use super::error::WebError;
 use crate::domain::{
     death::Reason,
     filter::{Cursor, LetterFilter, Sort},
+    group::GroupId,
     letter::{Importance, Status},
     time::Timestamp,
 };
 
 /// The words of [`LetterQuery`], to name them where another one was given.
-pub const WORDS: &str = "status, importance, broker, queue, reason, since, until, sort, limit, cursor";
+pub const WORDS: &str = "status, importance, broker, queue, type, reason, group, since, until, sort, limit, cursor";
 
 /// Which letters an address asks for. It stays as it was written, so that `since=24h` moves with the clock.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,7 +38,10 @@ pub struct LetterQuery {
     pub importances: Vec<Importance>,
     pub brokers: Vec<String>,
     pub queues: Vec<String>,
+    /// Names of types, or globs.
+    pub types: Vec<String>,
     pub reasons: Vec<Reason>,
+    pub groups: Vec<GroupId>,
     pub since: Option<When>,
     pub until: Option<When>,
     pub sort: Sort,
@@ -59,7 +63,9 @@ impl LetterQuery {
             importances: pairs.take_words("importance")?,
             brokers: pairs.take_names("broker"),
             queues: pairs.take_names("queue"),
+            types: pairs.take_names("type"),
             reasons: pairs.take_words("reason")?,
+            groups: pairs.take_words("group")?,
             since: pairs.take_parsed("since")?,
             until: pairs.take_parsed("until")?,
             sort: take_sort(pairs)?,
@@ -75,7 +81,9 @@ impl LetterQuery {
             importances: self.importances.clone(),
             brokers: self.brokers.clone(),
             queues: self.queues.iter().map(queue).collect(),
+            types: self.types.clone(),
             reasons: self.reasons.clone(),
+            groups: self.groups.clone(),
             since: self.since.as_ref().map(|when| when.resolve(now)),
             until: self.until.as_ref().map(|when| when.resolve(now)),
         }
@@ -95,7 +103,9 @@ impl LetterQuery {
             ("importance", words(&self.importances)),
             ("broker", self.brokers.join(",")),
             ("queue", self.queues.join(",")),
+            ("type", self.types.join(",")),
             ("reason", words(&self.reasons)),
+            ("group", words(&self.groups)),
             ("since", self.since.as_ref().map(When::to_string).unwrap_or_default()),
             ("until", self.until.as_ref().map(When::to_string).unwrap_or_default()),
             ("sort", sort.to_owned()),

@@ -1,23 +1,6 @@
 //! Numbers for people.
 
-/// `1284` as `1,284`.
-pub fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
-/// `3 letters`, `1 letter`.
-pub fn plural(n: u64, noun: &str) -> String {
-    let ending = if n == 1 { "" } else { "s" };
-    format!("{} {noun}{ending}", thousands(n))
-}
+pub use crate::domain::number::{plural, thousands};
 
 /// `1 try`, `4 tries`. A message can claim any number; nobody counts that far.
 pub fn tries(n: u64) -> String {
@@ -47,16 +30,6 @@ pub fn bytes(n: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thousands_are_grouped() {
-        let check = |n, expected: &str| assert_eq!(thousands(n), expected);
-        check(0, "0");
-        check(999, "999");
-        check(1_000, "1,000");
-        check(1_234_567, "1,234,567");
-        check(u64::MAX, "18,446,744,073,709,551,615");
-    }
 
     #[test]
     fn bytes_in_the_unit_that_reads_best() {

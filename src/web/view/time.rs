@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
+pub use crate::domain::number::span;
 use crate::domain::time::Timestamp;
 
 /// A point in time in all the ways a page shows it.
@@ -41,18 +42,6 @@ pub fn rfc3339(at: Timestamp) -> String {
 /// In the letters of `strftime`, in UTC.
 pub fn format(at: Timestamp, pattern: &str) -> String {
     calendar(at).to_zoned(TimeZone::UTC).strftime(pattern).to_string()
-}
-
-/// `41 s`, `6 min`, `5 h`, `2 d`, `3 y`: the largest unit says enough.
-pub fn span(length: Duration) -> String {
-    let seconds = length.as_secs();
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3_600 => format!("{} min", seconds / 60),
-        3_600..86_400 => format!("{} h", seconds / 3_600),
-        86_400..63_072_000 => format!("{} d", seconds / 86_400),
-        _ => format!("{} y", super::number::thousands(seconds / 31_536_000)),
-    }
 }
 
 fn relative(at: Timestamp, now: Timestamp) -> String {

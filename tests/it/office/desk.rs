@@ -19,10 +19,11 @@ use dead_letter_office::{
     },
     metrics::Metrics,
     pipeline::{
+        bell::Bell,
         intake::{Door, Intake},
         news::News,
         policies::Policies,
-        scheduler::{Bell, Scheduler},
+        scheduler::Scheduler,
         triage::Triage,
     },
     store::Store,

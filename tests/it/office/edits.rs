@@ -115,7 +115,7 @@ async fn the_office_forgets_what_is_settled_when_its_time_is_over() {
         .collect();
     office.act(ids[0], Command::Discard { note: None }).await;
     let keep = RetentionConfig { discarded: DAY, ..RetentionConfig::default() };
-    let retention = Retention { store: Arc::clone(&office.store), clock: clock.clone(), keep };
+    let retention = Retention { store: Arc::clone(&office.store), clock: clock.clone(), keep, groups: Duration::MAX };
     let stop = CancellationToken::new();
     for (wait, left) in [(DAY, 2), (Duration::from_micros(1), 1)] {
         clock.advance(wait);

@@ -153,7 +153,14 @@ async fn what_is_being_published_stays_as_it_is(ledger: &Ledger) {
         (note("n"), claimed_at, vec![]),
         (Command::Reopen, claimed_at.plus(LEASE), vec![]),
     ] {
-        let order = Order { ids: &[id], command: &command, by: &Actor::local(), at, bodies: &InnerBodies::default() };
+        let order = Order {
+            ids: &[id],
+            command: &command,
+            by: &Actor::local(),
+            at,
+            bodies: &InnerBodies::default(),
+            is_portion: false,
+        };
         assert_eq!(ledger.act(&order).await.unwrap().refused, expected, "{command:?}");
     }
 }
@@ -181,7 +188,10 @@ async fn history_tells_what_was_done_and_by_whom(ledger: &Ledger) {
         (note(""), Event::NoteSet, ""),
     ];
     for (command, _, _) in &expected {
-        ledger.act(&Order { ids: &[id], command, by: &ann, at: NOON, bodies: &InnerBodies::default() }).await.unwrap();
+        ledger
+            .act(&Order { ids: &[id], command, by: &ann, at: NOON, bodies: &InnerBodies::default(), is_portion: false })
+            .await
+            .unwrap();
     }
     let expected = expected.map(|(_, event, detail)| (event, "Ann".to_owned(), detail.to_owned()));
     assert_eq!(ledger.events(id).await, expected);
@@ -223,6 +233,7 @@ async fn a_job_tells_what_came_of_it(ledger: &Ledger) {
         by: &Actor::local(),
         at: NOON,
         bodies: &InnerBodies::default(),
+        is_portion: false,
     };
     assert_eq!(ledger.act_as_job(job, &order).await.unwrap().done, [letter]);
     let job = ledger.job(job).await.unwrap().unwrap();
@@ -238,6 +249,7 @@ async fn a_job_tells_why_letters_refused(ledger: &Ledger) {
         by: &Actor::local(),
         at: NOON,
         bodies: &InnerBodies::default(),
+        is_portion: false,
     };
     ledger.act_as_job(job, &order).await.unwrap();
     let job = ledger.job(job).await.unwrap().unwrap();
@@ -247,7 +259,14 @@ async fn a_job_tells_why_letters_refused(ledger: &Ledger) {
 
 async fn a_job_tells_the_first_hundred_refusals(ledger: &Ledger) {
     let (ids, job): ([_; 150], _) = (std::array::from_fn(|_| LetterId::from_uuid(id())), id());
-    let order = Order { ids: &ids, command: &DISCARD, by: &Actor::local(), at: NOON, bodies: &InnerBodies::default() };
+    let order = Order {
+        ids: &ids,
+        command: &DISCARD,
+        by: &Actor::local(),
+        at: NOON,
+        bodies: &InnerBodies::default(),
+        is_portion: false,
+    };
     ledger.act_as_job(job, &order).await.unwrap();
     let job = ledger.job(job).await.unwrap().unwrap();
     assert_eq!((job.failed, job.errors.len()), (150, 100));

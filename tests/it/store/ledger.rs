@@ -303,7 +303,7 @@ impl Ledger {
 }
 
 /// What must not be there, and where it would be.
-const AUDIT: [(&str, &str); 11] = [
+const AUDIT: [(&str, &str); 14] = [
     ("a facet's count is wrong", "facets f WHERE f.count <> (SELECT count(*) FROM letters l WHERE l.facet_id = f.id)"),
     (
         "a slice's count is wrong",
@@ -345,6 +345,32 @@ const AUDIT: [(&str, &str); 11] = [
             OR NOT EXISTS (SELECT 1 FROM letters o WHERE o.id = coalesce(l.edited_from, l.replaced_by) AND o.family = l.family)
             OR NOT EXISTS (SELECT 1 FROM letters o WHERE o.id = coalesce(l.replaced_by, l.edited_from) AND o.family = l.family))",
     ),
+    (
+        "a group's counts are wrong",
+        "groups g WHERE g.critical <> (SELECT count(*) FROM letters l JOIN facets f ON f.id = l.facet_id
+                WHERE l.group_id = g.id AND f.status = 'open' AND f.importance = 'critical')
+            OR g.low <> (SELECT count(*) FROM letters l JOIN facets f ON f.id = l.facet_id
+                WHERE l.group_id = g.id AND f.status = 'open' AND f.importance = 'low')
+            OR g.critical + g.high + g.normal + g.low <> (SELECT count(*) FROM letters l
+                JOIN facets f ON f.id = l.facet_id WHERE l.group_id = g.id AND f.status = 'open')
+            OR g.scheduled <> (SELECT count(*) FROM letters l JOIN facets f ON f.id = l.facet_id
+                WHERE l.group_id = g.id AND f.status = 'scheduled')
+            OR g.retried <> (SELECT count(*) FROM letters l JOIN facets f ON f.id = l.facet_id
+                WHERE l.group_id = g.id AND f.status = 'retried')
+            OR g.discarded <> (SELECT count(*) FROM letters l JOIN facets f ON f.id = l.facet_id
+                WHERE l.group_id = g.id AND f.status = 'discarded')",
+    ),
+    (
+        "what came into a group is not counted in its hour",
+        "group_hours h JOIN groups g ON g.id = h.group_id WHERE h.received <> (SELECT count(*) FROM letters l
+            WHERE l.group_id = g.id AND l.received_at >= h.start AND l.received_at < h.start + 3600000000)",
+    ),
+    (
+        "a group has sent another number than its hours",
+        "groups g WHERE g.sent <> (SELECT coalesce(sum(h.sent), 0) FROM group_hours h WHERE h.group_id = g.id)
+            OR g.came_back <> (SELECT coalesce(sum(h.came_back), 0) FROM group_hours h WHERE h.group_id = g.id)
+            OR g.came_back > g.sent",
+    ),
     ("something is kept of a letter that is gone", "history h WHERE h.letter_id NOT IN (SELECT id FROM letters)"),
 ];
 
@@ -352,7 +378,7 @@ const AUDIT: [(&str, &str); 11] = [
 pub fn order<'a>(command: &'a Command, ids: &'a [LetterId]) -> Order<'a> {
     static LOCAL: LazyLock<Actor> = LazyLock::new(Actor::local);
     static BODIES: LazyLock<InnerBodies> = LazyLock::new(InnerBodies::default);
-    Order { ids, command, by: &LOCAL, at: NOON, bodies: &BODIES }
+    Order { ids, command, by: &LOCAL, at: NOON, bodies: &BODIES, is_portion: false }
 }
 
 /// Records a batch of which nothing else matters.

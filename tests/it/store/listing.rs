@@ -19,6 +19,8 @@ const ALL: LetterFilter = LetterFilter {
     brokers: Vec::new(),
     queues: Vec::new(),
     reasons: Vec::new(),
+    types: Vec::new(),
+    groups: Vec::new(),
     since: None,
     until: None,
 };
@@ -152,6 +154,8 @@ async fn every_field_has_to_match(ledger: &Ledger) {
         brokers: names(&["main"]),
         queues: names(&["a*"]),
         reasons: vec![Reason::Expired],
+        types: Vec::new(),
+        groups: Vec::new(),
         since: Some(later(1)),
         until: Some(later(61)),
     };

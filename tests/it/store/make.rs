@@ -6,11 +6,13 @@ use dead_letter_office::{
     domain::{
         death::{Failure, Reason},
         field::{FieldTable, FieldValue},
+        group::GroupKey,
         letter::{Importance, LetterId},
         message::Message,
         time::Timestamp,
     },
-    store::{Arrival, Fingerprint},
+    grouping,
+    store::{Arrival, Fingerprint, Sorted},
 };
 use uuid::Uuid;
 
@@ -45,6 +47,47 @@ pub fn an_arrival() -> Arrival {
         importance_by: "default",
         message: Message::default(),
         remarks: Vec::new(),
+    }
+}
+
+/// What a letter received at noon was found to be: of no type and of no importance, failed in `orders` like any other.
+pub fn sorted(letter: LetterId) -> Sorted {
+    let key = GroupKey {
+        broker: "main".to_owned(),
+        queue: Some("orders".to_owned()),
+        message_type: None,
+        reason: Reason::Rejected,
+        error: String::new(),
+    };
+    Sorted {
+        letter,
+        received_at: NOON,
+        type_by_hand: None,
+        message_type: None,
+        source: None,
+        confidence: None,
+        importance: Importance::Normal,
+        importance_by: "default".to_owned(),
+        group: grouping::id(&key),
+        key,
+    }
+}
+
+pub trait InGroup {
+    /// What failed in `queue` with `error`; of unknown queue where that is empty.
+    fn in_group(self, broker: &str, queue: &str, error: &str) -> Self;
+}
+
+impl InGroup for Sorted {
+    fn in_group(self, broker: &str, queue: &str, error: &str) -> Self {
+        let key = GroupKey {
+            broker: broker.to_owned(),
+            queue: Some(queue.to_owned()).filter(|queue| !queue.is_empty()),
+            message_type: self.message_type.clone(),
+            error: error.to_owned(),
+            ..self.key
+        };
+        Self { group: grouping::id(&key), key, ..self }
     }
 }
 

@@ -1,15 +1,19 @@
 //! What the ledger ought to say, worked out the plain way: all letters in memory, every question a walk over them.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use dead_letter_office::{
     domain::{
         command::Command,
         filter::{Cursor, FacetCount, HistogramBar, LetterFilter, Sort},
+        group::GroupId,
         letter::{Importance, LetterId, Status},
         time::Timestamp,
     },
-    store::{Arrival, SLICE},
+    store::{Arrival, SLICE, Sorted},
 };
 
 #[derive(Clone, Debug)]
@@ -23,11 +27,24 @@ pub struct ModelLetter {
     pub claimed: bool,
     /// The first of the letters that are edits of one another.
     pub family: LetterId,
+    pub group: Option<GroupId>,
+    /// A person has chosen its importance.
+    pub by_hand: bool,
+    pub is_sorted: bool,
+}
+
+impl ModelLetter {
+    fn home(&self) -> String {
+        let failure = &self.arrival.failure;
+        format!("{} {:?} {:?}", self.broker, failure.queue, failure.reason)
+    }
 }
 
 #[derive(Default)]
 pub struct Model {
     pub letters: BTreeMap<LetterId, ModelLetter>,
+    /// Where the letters of each group failed.
+    homes: BTreeMap<GroupId, String>,
 }
 
 impl Model {
@@ -40,6 +57,9 @@ impl Model {
             received_at: arrival.received_at,
             claimed: false,
             family: arrival.id,
+            group: None,
+            by_hand: false,
+            is_sorted: false,
         };
         self.letters.insert(arrival.id, letter);
     }
@@ -60,7 +80,7 @@ impl Model {
 
     pub fn edit(&mut self, id: LetterId, copy: LetterId) {
         let Some(original) = self.letters.get_mut(&id) else { return };
-        let scheduled = ModelLetter { status: Status::Scheduled, ..original.clone() };
+        let scheduled = ModelLetter { status: Status::Scheduled, is_sorted: false, ..original.clone() };
         original.status = Status::Discarded;
         self.letters.insert(copy, scheduled);
     }
@@ -90,10 +110,30 @@ impl Model {
                 (Command::Reopen, Status::Scheduled | Status::Discarded) if !letter.claimed => {
                     letter.status = Status::Open;
                 }
-                (Command::SetImportance(importance), _) => letter.importance = *importance,
+                (Command::SetImportance(importance), _) => (letter.importance, letter.by_hand) = (*importance, true),
                 _ => {}
             }
         }
+    }
+
+    pub fn sort(&mut self, sorted: &Sorted) {
+        let Some(letter) = self.letters.get_mut(&sorted.letter) else { return };
+        let awaits = matches!(letter.status, Status::Open | Status::Scheduled);
+        if !letter.by_hand && (awaits || !letter.is_sorted) {
+            letter.importance = sorted.importance;
+        }
+        (letter.group, letter.is_sorted) = (Some(sorted.group), true);
+        self.homes.insert(sorted.group, letter.home());
+    }
+
+    /// Those whose letters are all where they were when they were sorted.
+    pub fn groups(&self) -> Vec<GroupId> {
+        let moved: BTreeSet<GroupId> = self
+            .letters
+            .values()
+            .filter_map(|letter| letter.group.filter(|group| self.homes.get(group) != Some(&letter.home())))
+            .collect();
+        self.homes.keys().filter(|group| !moved.contains(group)).copied().collect()
     }
 
     pub fn claim(&mut self, id: LetterId) {
@@ -187,6 +227,7 @@ impl Model {
                 && lets_through(&filter.importances, &letter.importance)
                 && lets_through(&filter.brokers, &letter.broker)
                 && lets_through(&filter.reasons, &letter.arrival.failure.reason)
+                && (filter.groups.is_empty() || letter.group.is_some_and(|group| filter.groups.contains(&group)))
                 && queue_matches(letter)
         })
     }

@@ -10,17 +10,18 @@ use dead_letter_office::{
         death::Reason,
         field::FieldValue,
         filter::{Cursor, LetterFilter, PageRequest, Sort},
+        group::GroupKey,
         letter::{Importance, LetterId, Status},
         retry::RetryOutcome,
         time::Timestamp,
     },
-    store::{Arrival, Outdated, Recorded, SLICE},
+    store::{Arrival, Outdated, Recorded, SLICE, Sorted},
 };
 use fastrand::Rng;
 
 use super::{
     ledger::{Change, Ledger, RETRY_NOW, record},
-    make::{Make, NOON, an_arrival, id},
+    make::{InGroup, Make, NOON, an_arrival, id, sorted},
     model::Model,
 };
 
@@ -52,7 +53,7 @@ fn pick<'a, T>(rng: &mut Rng, from: &'a [T]) -> &'a T {
 }
 
 fn some<T: Clone>(rng: &mut Rng, from: &[T]) -> Vec<T> {
-    if rng.bool() {
+    if from.is_empty() || rng.bool() {
         Vec::new()
     } else {
         rng.choose_multiple(from, rng.clone().usize(1..=from.len().min(3))).into_iter().cloned().collect()
@@ -67,12 +68,13 @@ struct Life<'a> {
 
 impl Life<'_> {
     async fn goes_on(&mut self) {
-        match self.rng.u8(..11) {
+        match self.rng.u8(..13) {
             0..3 => self.take_in().await,
             3 => self.come_back().await,
             4..7 => self.act().await,
             7 => self.publish().await,
             8 => self.edit().await,
+            9..11 => self.sort().await,
             _ => self.check().await,
         }
     }
@@ -144,6 +146,21 @@ impl Life<'_> {
         self.model.forget(|letter| matches!(letter.status, Status::Retried | Status::Discarded));
     }
 
+    /// Sorts whatever letters, by a rule of chance, into groups of their queue.
+    async fn sort(&mut self) {
+        let mut found = Vec::new();
+        for id in self.a_few_letters() {
+            let letter = &self.model.letters[&id];
+            let (importance, error) = (*pick(&mut self.rng, Importance::ALL), *pick(&mut self.rng, &["", "a", "b"]));
+            let (queue, reason) = (letter.arrival.failure.queue.clone(), letter.arrival.failure.reason);
+            let key = GroupKey { reason, ..sorted(id).key };
+            let is = Sorted { importance, received_at: letter.received_at, key, ..sorted(id) };
+            found.push(is.in_group(&letter.broker, queue.as_deref().unwrap_or_default(), error));
+        }
+        self.ledger.sort(&found, 1, NOON).await.unwrap();
+        found.iter().for_each(|sorted| self.model.sort(sorted));
+    }
+
     async fn publish(&mut self) {
         let limit = self.rng.usize(1..30);
         let claimed = self.ledger.claim_due_retries("main", NOON, SLICE, limit).await.unwrap();
@@ -161,6 +178,7 @@ impl Life<'_> {
     }
 
     fn filter(&mut self) -> LetterFilter {
+        let groups = if self.rng.bool() { self.model.groups() } else { Vec::new() };
         let rng = &mut self.rng;
         LetterFilter {
             statuses: some(rng, Status::ALL),
@@ -168,6 +186,8 @@ impl Life<'_> {
             brokers: some(rng, &BROKERS.map(str::to_owned)),
             queues: some(rng, &GLOBS.map(str::to_owned)),
             reasons: some(rng, Reason::ALL),
+            types: Vec::new(),
+            groups: some(rng, &groups),
             since: rng.bool().then(|| moment(rng)),
             until: rng.bool().then(|| moment(rng)),
         }

@@ -54,8 +54,8 @@ async fn the_same_descriptors_are_kept_once(ledger: &Ledger) {
 async fn a_version_is_removed_once(ledger: &Ledger) {
     let record = record("texts", "1", later(1));
     ledger.add_schema(&record, b"abc").await.unwrap();
-    assert!(ledger.remove_schema(record.id).await.unwrap());
-    assert!(!ledger.remove_schema(record.id).await.unwrap());
+    assert!(ledger.remove_schema(record.id, &Actor::local(), later(5)).await.unwrap());
+    assert!(!ledger.remove_schema(record.id, &Actor::local(), later(5)).await.unwrap());
     assert_eq!((ledger.schemas().await.unwrap(), ledger.descriptors(record.id).await.unwrap()), (vec![], None));
 }
 
@@ -79,9 +79,9 @@ async fn mappings_are_set_replaced_and_taken_back(ledger: &Ledger) {
     let expected =
         [standing(&any, "Ada", later(0)), standing(&replaced, "Bob", later(9)), standing(&key, "Ada", later(2))];
     assert_eq!(ledger.mappings().await.unwrap(), expected);
-    assert!(ledger.unset_mapping(Some("main"), Carrier::Queue, "texts.*").await.unwrap());
-    assert!(!ledger.unset_mapping(Some("main"), Carrier::Queue, "texts.*").await.unwrap());
-    assert!(!ledger.unset_mapping(None, Carrier::Exchange, "texts.*").await.unwrap());
+    assert!(ledger.unset_mapping(Some("main"), Carrier::Queue, "texts.*", &Actor::local(), later(9)).await.unwrap());
+    assert!(!ledger.unset_mapping(Some("main"), Carrier::Queue, "texts.*", &Actor::local(), later(9)).await.unwrap());
+    assert!(!ledger.unset_mapping(None, Carrier::Exchange, "texts.*", &Actor::local(), later(9)).await.unwrap());
     assert_eq!(ledger.mappings().await.unwrap(), [expected[0].clone(), expected[2].clone()]);
 }
 

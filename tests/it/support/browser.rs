@@ -83,7 +83,7 @@ impl Browser {
     /// Runs a command of the Chrome DevTools protocol and returns its result.
     pub async fn devtools(&self, command: &str, parameters: Value) -> Value {
         let url = format!("{}/goog/cdp/execute", self.session_url);
-        let http = reqwest::Client::builder().no_proxy().build().expect("an HTTP client");
+        let http = super::http().build().expect("an HTTP client");
         let call = http.post(url).json(&json!({"cmd": command, "params": parameters}));
         let response = call.send().await.expect("ChromeDriver answers");
         let mut answer: Value = response.json().await.expect("ChromeDriver answers in JSON");

@@ -15,7 +15,9 @@ pub mod clients;
 pub mod conventions;
 pub mod postgres;
 pub mod process;
+pub mod promtool;
 pub mod rabbit;
+pub mod slack_rules;
 
 use std::{
     collections::HashMap,
@@ -31,6 +33,13 @@ use process::Leashed;
 /// A script of `tests/rig`.
 fn rig_script(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/rig").join(name)
+}
+
+/// A client for servers on loopback.
+pub fn http() -> reqwest::ClientBuilder {
+    // None of them speaks TLS, but without a provider there is no client. An error says that there is one already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().no_proxy()
 }
 
 /// A new directory under `target/` for the data of one server, deleted when dropped.

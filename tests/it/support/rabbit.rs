@@ -8,7 +8,7 @@ use std::{
 };
 
 use lapin::{Channel, Connection, ConnectionProperties, options::QueueDeclareOptions, types::FieldTable};
-use reqwest::{Client, Method, Url};
+use reqwest::{Method, Url};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
@@ -188,7 +188,7 @@ impl Endpoint {
         let mut url = Url::parse(&self.management_url)?;
         url.path_segments_mut().map_err(|()| anyhow::anyhow!("a URL that can have no path"))?.push("api").extend(path);
         // A client for each call, since the connections of a kept one belong to the runtime of one test.
-        let client = Client::builder().no_proxy().timeout(CALL_TIMEOUT).build()?;
+        let client = super::http().timeout(CALL_TIMEOUT).build()?;
         let mut request = client.request(method, url.clone());
         if let Some(body) = body {
             request = request.json(body);

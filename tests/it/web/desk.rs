@@ -21,7 +21,9 @@ use dead_letter_office::{
         retry::RetryOutcome,
     },
     metrics::Metrics,
-    pipeline::{news::News, policies::Policies, reader::Reader, scheduler::Bell, schemas::Schemas, triage::Triage},
+    pipeline::{
+        bell::Bell, news::News, policies::Policies, reader::Reader, rules::Rules, schemas::Schemas, triage::Triage,
+    },
     store::{IntakeBatch, Recorded, Settled, Store},
     web::{Office, WebSettings, router},
 };
@@ -52,6 +54,7 @@ pub struct Desk {
     pub news: News,
     pub metrics: Metrics,
     pub policies: Policies,
+    pub rules: Rules,
     pub schemas: Schemas,
     pub closing: CancellationToken,
     router: Router,
@@ -81,6 +84,7 @@ impl Desk {
         let (clock, news, metrics) = (Clock::manual(NOON), News::default(), Metrics::default());
         let closing = CancellationToken::new();
         let policies = Policies::new(vec![every_queue()], Arc::clone(&store), clock.clone());
+        let rules = Rules::new(None, Arc::clone(&store), clock.clone());
         let schemas = Schemas::new(Arc::clone(&store), clock.clone());
         let office = Office {
             triage: Triage::new(
@@ -92,6 +96,7 @@ impl Desk {
             ),
             store: Arc::clone(&store),
             policies: policies.clone(),
+            rules: rules.clone(),
             reader: Reader::new(
                 schemas.clone(),
                 DecodeConfig { max_bytes: DECODE_MAX_BYTES, ..DecodeConfig::default() },
@@ -106,6 +111,7 @@ impl Desk {
                 listen: HOST.parse::<SocketAddr>().unwrap(),
                 public_url: "http://dlo.example.com".parse().unwrap(),
                 dead_letter_exchange: "the-dlx".to_owned(),
+                healed_after: Duration::from_secs(60 * 60),
                 closing: closing.clone(),
             },
         };
@@ -116,6 +122,7 @@ impl Desk {
             news,
             metrics,
             policies,
+            rules,
             schemas,
             closing,
             router: router(Arc::new(office)),
@@ -211,6 +218,7 @@ impl Desk {
             by: &Actor::local(),
             at: NOON,
             bodies: &InnerBodies::default(),
+            is_portion: false,
         };
         assert_eq!(self.store.act(&order).await.unwrap().refused, []);
     }

@@ -9,9 +9,10 @@ use dead_letter_office::{
         job::{Job, JobState},
         letter::LetterId,
     },
+    metrics::Metrics,
     pipeline::{
-        naming::{ACTION, Naming},
         reader::Reader,
+        sorting::{NAME_TYPES, Sorting},
     },
 };
 use serde_json::json;
@@ -27,24 +28,26 @@ use super::{
 
 /// Works as the office does after every change.
 struct Worker {
-    naming: Naming,
+    sorting: Sorting,
     done_with: Option<i64>,
 }
 
 impl Worker {
     fn of(desk: &Desk) -> Self {
-        let naming = Naming {
+        let sorting = Sorting {
             store: desk.store.clone(),
             reader: Reader::new(desk.schemas.clone(), DecodeConfig::default()),
             schemas: desk.schemas.clone(),
+            rules: desk.rules.clone(),
             clock: desk.clock.clone(),
+            metrics: Metrics::default(),
             news: desk.news.clone(),
         };
-        Self { naming, done_with: None }
+        Self { sorting, done_with: None }
     }
 
     async fn work(&mut self) {
-        self.naming.work(&mut self.done_with, &CancellationToken::new()).await.unwrap();
+        self.sorting.work(&mut self.done_with, &CancellationToken::new()).await.unwrap();
     }
 }
 
@@ -65,17 +68,17 @@ async fn letters_already_there_get_their_type_when_a_schema_comes() {
         desk.receive_from(MAIN, [dead_in("accounts").body(ACCOUNT), dead_in("doors").body("{}")]).await;
     worker.work().await;
     assert_eq!((named(&desk, first).await, named(&desk, second).await), ((None, None), (None, None)));
-    assert_eq!(desk.store.latest_job(ACTION).await.unwrap(), None, "new letters are no job");
+    assert_eq!(desk.store.latest_job(NAME_TYPES).await.unwrap(), None, "new letters are no job");
     bring_lab(&desk).await;
     worker.work().await;
     assert_eq!(named(&desk, first).await, as_what("lab.v1.Account", "detected"));
     assert_eq!(named(&desk, second).await, (None, None));
-    let job = desk.store.latest_job(ACTION).await.unwrap().unwrap();
+    let job = desk.store.latest_job(NAME_TYPES).await.unwrap().unwrap();
     assert_eq!((job.state, job.total, job.done), (JobState::Done, 2, 2));
     let told = desk.get(&format!("/api/v1/jobs/{}", job.id)).await.expect(200).json();
-    assert_eq!((&told["action"], &told["state"], &told["done"]), (&json!(ACTION), &json!("done"), &json!(2)));
+    assert_eq!((&told["action"], &told["state"], &told["done"]), (&json!(NAME_TYPES), &json!("done"), &json!(2)));
     worker.work().await;
-    assert_eq!(desk.store.latest_job(ACTION).await.unwrap().unwrap().id, job.id, "nothing has changed since");
+    assert_eq!(desk.store.latest_job(NAME_TYPES).await.unwrap().unwrap().id, job.id, "nothing has changed since");
 }
 
 #[tokio::test]
@@ -118,7 +121,7 @@ async fn a_mapping_names_letters_until_it_is_taken_back_but_never_over_a_person(
 async fn a_running_job_shows_how_far_it_is() {
     let desk = Desk::open().await;
     assert_eq!(desk.page("/schemas").await.words("#naming"), "");
-    let mut job = Job { total: 54_000, done: 1_200, ..Job::begun(Uuid::now_v7(), ACTION) };
+    let mut job = Job { total: 54_000, done: 1_200, ..Job::begun(Uuid::now_v7(), NAME_TYPES) };
     desk.store.add_job(&job, &Actor::office(), NOON).await.unwrap();
     let page = desk.page("/schemas").await;
     assert!(page.words("#naming").ends_with("1,200 of 54,000 letters"));

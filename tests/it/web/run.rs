@@ -9,7 +9,10 @@ use std::{
 
 use tempfile::TempDir;
 
-use crate::support::process::{Leash, Leashed, wait_until};
+use crate::support::{
+    http,
+    process::{Leash, Leashed, wait_until},
+};
 
 /// How long anything may take, also when all tests compete for two cores.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -179,5 +182,5 @@ impl Running {
 }
 
 fn client() -> reqwest::Client {
-    reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap()
+    http().timeout(PATIENCE).build().unwrap()
 }

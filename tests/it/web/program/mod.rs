@@ -6,4 +6,5 @@ mod decode;
 mod demo;
 mod life;
 mod log;
+mod telling;
 mod topology;

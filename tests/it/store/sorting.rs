@@ -1,4 +1,4 @@
-//! Of which types letters are.
+//! Sorting letters: of which types they are, how important, and in which groups.
 
 use dead_letter_office::{
     domain::{
@@ -6,26 +6,32 @@ use dead_letter_office::{
         command::Command,
         history::Event,
         job::{Job, JobState},
-        letter::{LetterId, TypeSource},
+        letter::{Importance, LetterId, Status, TypeSource},
     },
-    store::NewName,
+    store::{Exhausted, Sorted},
 };
 
 use super::{
     ledger::{DISCARD, Ledger},
-    make::{Make, an_arrival, id, later},
+    make::{InGroup, Make, an_arrival, id, later, sorted},
 };
 
 fn set_type(name: Option<&str>) -> Command {
     Command::SetType(name.map(str::to_owned))
 }
 
-fn found(letter: LetterId, name: &str) -> NewName {
-    NewName { letter, message_type: Some(name.to_owned()), source: Some(TypeSource::Detected), confidence: Some(0.97) }
+fn found(letter: LetterId, name: &str) -> Sorted {
+    let sorted = sorted(letter);
+    Sorted { message_type: Some(name.to_owned()), source: Some(TypeSource::Detected), confidence: Some(0.97), ..sorted }
 }
 
-fn nothing(letter: LetterId) -> NewName {
-    NewName { letter, message_type: None, source: None, confidence: None }
+fn nothing(letter: LetterId) -> Sorted {
+    sorted(letter)
+}
+
+fn of(letter: LetterId, importance: Importance, error: &str) -> Sorted {
+    let importance_by = "rule:a rule".to_owned();
+    Sorted { importance, importance_by, ..sorted(letter).in_group("main", "orders", error) }
 }
 
 /// Name, source and confidence as the ledger has them.
@@ -44,7 +50,7 @@ async fn three(ledger: &Ledger) -> [LetterId; 3] {
 async fn what_nobody_looked_at_comes_newest_first_until_it_is_named(ledger: &Ledger) {
     let [first, second, third] = three(ledger).await;
     assert_eq!(ledger.unnamed(2).await.unwrap(), [third, second]);
-    ledger.name(&[found(third, "a.T"), nothing(second)], 1).await.unwrap();
+    ledger.sort(&[found(third, "a.T"), nothing(second)], 1, later(1)).await.unwrap();
     assert_eq!(ledger.unnamed(10).await.unwrap(), [first], "to have found nothing is to have looked");
     let expected = (Some("a.T".to_owned()), Some(TypeSource::Detected), Some(0.97));
     assert_eq!(named(ledger, third).await, expected);
@@ -53,23 +59,23 @@ async fn what_nobody_looked_at_comes_newest_first_until_it_is_named(ledger: &Led
 
 async fn another_edition_is_named_anew_page_by_page(ledger: &Ledger) {
     let [first, second, third] = three(ledger).await;
-    ledger.name(&[found(first, "a.T"), found(second, "a.T")], 1).await.unwrap();
+    ledger.sort(&[found(first, "a.T"), found(second, "a.T")], 1, later(1)).await.unwrap();
     assert_eq!(ledger.count_named_otherwise(1).await.unwrap(), 0);
     assert_eq!(ledger.count_named_otherwise(2).await.unwrap(), 2, "{third} was never named");
     assert_eq!(ledger.named_otherwise(2, None, 1).await.unwrap(), [second]);
     assert_eq!(ledger.named_otherwise(2, Some(second), 9).await.unwrap(), [first]);
-    ledger.name(&[nothing(first)], 2).await.unwrap();
+    ledger.sort(&[nothing(first)], 2, later(1)).await.unwrap();
     assert_eq!(named(ledger, first).await, (None, None, None), "what was found before counts no more");
     assert_eq!(ledger.named_otherwise(2, None, 9).await.unwrap(), [second]);
 }
 
 async fn what_a_person_says_stays_until_it_is_taken_back(ledger: &Ledger) {
     let [first, ..] = three(ledger).await;
-    ledger.name(&[found(first, "a.Guess")], 1).await.unwrap();
+    ledger.sort(&[found(first, "a.Guess")], 1, later(1)).await.unwrap();
     ledger.does(&set_type(Some("a.Said")), &[first]).await;
     let said = (Some("a.Said".to_owned()), Some(TypeSource::Manual), None);
     assert_eq!(named(ledger, first).await, said);
-    ledger.name(&[found(first, "a.Guess")], 2).await.unwrap();
+    ledger.sort(&[found(first, "a.Guess")], 2, later(1)).await.unwrap();
     assert_eq!(named(ledger, first).await, said);
     ledger.does(&set_type(None), &[first]).await;
     assert_eq!(named(ledger, first).await, (None, None, None));
@@ -78,13 +84,50 @@ async fn what_a_person_says_stays_until_it_is_taken_back(ledger: &Ledger) {
     assert_eq!(events, [Event::TypeSet, Event::TypeSet]);
 }
 
+async fn what_changed_while_it_was_looked_at_is_looked_at_again(ledger: &Ledger) {
+    let [first, second, third] = three(ledger).await;
+    let looked_at = [found(first, "a.T"), found(second, "a.T"), found(third, "a.T")];
+    ledger.bring(second, Status::Retried).await;
+    ledger.take_in([an_arrival().returning(second).received(later(7))]).await;
+    ledger.does(&set_type(Some("a.Said")), &[third]).await;
+    ledger.sort(&looked_at, 1, later(8)).await.unwrap();
+    assert_eq!(ledger.unnamed(9).await.unwrap(), [third, second]);
+}
+
+async fn a_rule_says_how_important_a_letter_is_until_a_person_does(ledger: &Ledger) {
+    let [first, second, _] = three(ledger).await;
+    ledger.does(&Command::SetImportance(Importance::High), &[second]).await;
+    let rules = [of(first, Importance::Critical, "x"), of(second, Importance::Low, "x")];
+    let exhausted = ledger.sort(&rules, 1, later(1)).await.unwrap();
+    let told = |importance| Exhausted { broker: "main".to_owned(), queue: Some("orders".to_owned()), importance };
+    assert_eq!(exhausted, [told(Importance::Critical), told(Importance::High)]);
+    let as_told = async |id| {
+        let letter = ledger.summary(id).await.unwrap().unwrap();
+        (letter.importance, letter.importance_by)
+    };
+    assert_eq!(as_told(first).await, (Importance::Critical, "rule:a rule".to_owned()));
+    assert_eq!(as_told(second).await, (Importance::High, "manual".to_owned()));
+    let again = ledger.sort(&[of(first, Importance::Low, "x")], 1, later(2)).await.unwrap();
+    assert_eq!(again, [], "it has been told");
+    let (event, _, detail) = ledger.events(first).await.pop().unwrap();
+    assert_eq!((event, &*detail), (Event::ImportanceSet, "from critical to low, by the rule \"a rule\""));
+}
+
+async fn what_is_over_is_not_judged_anew(ledger: &Ledger) {
+    let [first, ..] = three(ledger).await;
+    ledger.sort(&[of(first, Importance::High, "x")], 1, later(1)).await.unwrap();
+    ledger.does(&DISCARD, &[first]).await;
+    ledger.sort(&[of(first, Importance::Low, "x")], 2, later(2)).await.unwrap();
+    assert_eq!(ledger.summary(first).await.unwrap().unwrap().importance, Importance::High);
+}
+
 async fn what_people_said_is_counted_by_queue(ledger: &Ledger) {
     let [first, second, third] = three(ledger).await;
     let elsewhere = an_arrival().queue("others");
     let other = elsewhere.id;
     ledger.take_in([elsewhere]).await;
     ledger.does(&set_type(Some("a.T")), &[first, second, other]).await;
-    ledger.name(&[found(third, "a.T")], 1).await.unwrap();
+    ledger.sort(&[found(third, "a.T")], 1, later(1)).await.unwrap();
     assert_eq!(ledger.confirmed_types("main", "orders").await.unwrap(), [("a.T".to_owned(), 2)]);
     assert_eq!(ledger.confirmed_types("main", "others").await.unwrap(), [("a.T".to_owned(), 1)]);
     assert_eq!(ledger.confirmed_types("other", "orders").await.unwrap(), []);
@@ -97,7 +140,7 @@ async fn a_type_is_seen_where_letters_of_it_are_open(ledger: &Ledger) {
     let (other, lost) = (elsewhere.id, nowhere.id);
     ledger.take_in([elsewhere, nowhere]).await;
     let names = [first, second, third, other, lost].map(|id| found(id, if id == second { "a.B" } else { "a.T" }));
-    ledger.name(&names, 1).await.unwrap();
+    ledger.sort(&names, 1, later(1)).await.unwrap();
     let at = |queue: &str, n| ("main".to_owned(), queue.to_owned(), n);
     assert_eq!(ledger.seen("a.T", 9).await.unwrap(), [at("orders", 2), at("", 1), at("a", 1)]);
     assert_eq!(ledger.seen("a.T", 1).await.unwrap(), [at("orders", 2)]);
@@ -130,6 +173,9 @@ on_both!(
     what_nobody_looked_at_comes_newest_first_until_it_is_named,
     another_edition_is_named_anew_page_by_page,
     what_a_person_says_stays_until_it_is_taken_back,
+    what_changed_while_it_was_looked_at_is_looked_at_again,
+    a_rule_says_how_important_a_letter_is_until_a_person_does,
+    what_is_over_is_not_judged_anew,
     what_people_said_is_counted_by_queue,
     a_type_is_seen_where_letters_of_it_are_open,
     the_job_that_began_last_is_found_by_its_name,

@@ -1,0 +1,60 @@
+//! A rule's expression.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+use super::{
+    budget::Budget,
+    evaluate::Evaluation,
+    facts::Facts,
+    failure::{Failure, Fault, Stop},
+    mistake::Mistake,
+    node::Node,
+    scan::scan,
+    syntax,
+};
+
+/// An expression that says of a letter whether a rule takes it.
+#[derive(Clone, Debug)]
+pub struct Expression {
+    root: Arc<Node>,
+}
+
+impl Expression {
+    /// Reads and checks the text of a rule. It takes a millisecond, on a thread of its own, and waits for it.
+    ///
+    /// # Errors
+    /// What is wrong with it: the first error of syntax, or else all that cannot be right, in the order of the text.
+    pub fn compile(text: &str) -> Result<Self, Vec<Mistake>> {
+        let tokens = scan(text).map_err(|slip| vec![slip.in_text(text)])?;
+        match syntax::read(text, &tokens) {
+            Ok(root) => Ok(Self { root: Arc::new(root) }),
+            Err(mut slips) => {
+                slips.sort_by_key(|slip| slip.at);
+                Err(slips.into_iter().map(|slip| slip.in_text(text)).collect())
+            }
+        }
+    }
+
+    /// Whether it takes the letter. What a letter does not have makes this `false`.
+    ///
+    /// # Errors
+    /// Why it can't be decided.
+    pub fn matches(&self, facts: &Facts<'_>) -> Result<bool, Failure> {
+        self.matches_within(facts, &mut Budget::new())
+    }
+
+    pub(super) fn matches_within(&self, facts: &Facts<'_>, budget: &mut Budget) -> Result<bool, Failure> {
+        budget.begin();
+        // Nothing in there panics, as far as we know. If it does, a rule fails and not the intake of all letters.
+        let answer = catch_unwind(AssertUnwindSafe(|| Evaluation::new(facts, budget).answer(&self.root)));
+        match answer {
+            Ok(Ok(is_match)) => Ok(is_match),
+            Ok(Err(Stop::Missing)) => Ok(false),
+            Ok(Err(Stop::Failed(failure))) => Err(failure),
+            Err(_) => Err(Failure { at: None, fault: Fault::Broken }),
+        }
+    }
+}

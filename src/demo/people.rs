@@ -1,0 +1,73 @@
+//! Whom the demo's office tells: stand-ins for Slack and PagerDuty, and the rules that say what they hear of.
+
+use std::sync::Arc;
+
+use super::stand_ins::{PagerDutyStandIn, SlackStandIn};
+use crate::{
+    clock::Clock,
+    config::{Config, DigestConfig, values::Secret},
+    domain::{
+        actor::Actor,
+        letter::Importance,
+        rule::{Rule, RuleId},
+    },
+    pipeline::rules::Rules,
+    store::Store,
+};
+
+/// Often enough to see one; at nine in the morning nobody may be watching.
+const DIGEST_SCHEDULE: &str = "*/5 * * * *";
+
+const RULES: [(&str, &str, Importance); 3] = [
+    (
+        "large orders wait for their money",
+        "letter.queue == \"billing.invoices\" && payload.total.cents >= 4000",
+        Importance::Critical,
+    ),
+    ("orders matter", "letter.type.startsWith(\"acme.orders.\")", Importance::High),
+    ("nobody wakes up for a count", "letter.queue.startsWith(\"stats.\")", Importance::Low),
+];
+
+/// People with a Slack and a pager; both are there as long as this is.
+pub(super) struct People {
+    slack: SlackStandIn,
+    pagerduty: PagerDutyStandIn,
+}
+
+impl People {
+    pub async fn gather() -> anyhow::Result<Self> {
+        // What Slack takes is checked in the tests; here somebody looks at it.
+        Ok(Self { slack: SlackStandIn::open(|_| Ok(())).await?, pagerduty: PagerDutyStandIn::open().await? })
+    }
+
+    /// Has the office tell them, unless it is told whom to tell.
+    pub fn subscribe(&self, config: &mut Config) -> anyhow::Result<()> {
+        let notify = &mut config.notify;
+        if !notify.slack.is_set() {
+            notify.slack.webhook_url = Secret::new(self.slack.webhook_url());
+            tracing::info!("a stand-in for Slack shows what it was sent on {}", self.slack.url());
+        }
+        if notify.pagerduty.routing_key.is_empty() {
+            notify.pagerduty.routing_key = Secret::new(self.pagerduty.routing_key());
+            notify.pagerduty.url = self.pagerduty.url().parse()?;
+            tracing::info!("a stand-in for PagerDuty shows its incidents on {}", self.pagerduty.url());
+        }
+        if notify.digest == DigestConfig::default() {
+            notify.digest.schedule = DIGEST_SCHEDULE.to_owned();
+            notify.digest.importance = vec![Importance::High, Importance::Normal, Importance::Low];
+        }
+        Ok(())
+    }
+}
+
+/// Writes the rules into a ledger that has none.
+pub(super) async fn write_rules(config: &Config) -> anyhow::Result<()> {
+    let store = Store::open(config.database.url.reveal()).await?;
+    store.migrate().await?;
+    let rules = Rules::new(None, Arc::new(store), Clock::system());
+    for (name, expression, importance) in RULES {
+        let rule = Rule { name: name.to_owned(), expression: expression.to_owned(), importance };
+        rules.set(None::<RuleId>, &rule, &Actor::named("demo")).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,18 @@
+//! Servers on loopback that stand in for Slack, PagerDuty, Alertmanager and the receiver of a webhook.
+//!
+//! Each checks what the real one checks, keeps what it was told, and can be told to misbehave; `GET /` shows a person what came in. They know nothing of how
+//! the office writes what it sends.
+
+mod alertmanager;
+mod door;
+mod line;
+mod page;
+mod pagerduty;
+mod slack;
+mod webhook;
+
+pub use alertmanager::AlertmanagerStandIn;
+pub use door::{Answered, Misbehaviour, StandIn};
+pub use pagerduty::{PagerDutyIncident, PagerDutyStandIn};
+pub use slack::{SlackSchema, SlackStandIn};
+pub use webhook::WebhookStandIn;

@@ -1,0 +1,19 @@
+//! The digest: what became of the failures that can wait until the morning.
+//!
+//! [`DigestReport`] sorts the groups and adds them up; [`slack`] and [`text`] write it down for Slack and for reading as
+//! plain text, and a page does so from the report itself. Whatever the number of groups, every figure is that of all of
+//! them, and only the biggest are shown.
+//!
+//! This module knows neither the ledger nor the network nor the time.
+
+mod group;
+mod report;
+pub mod slack;
+pub mod text;
+mod visible;
+mod wording;
+
+pub use self::{
+    group::DigestGroup,
+    report::{DigestOptions, DigestPeriod, DigestReport, DigestSection, SectionKind},
+};

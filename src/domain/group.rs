@@ -1,0 +1,172 @@
+//! Groups: what failed alike.
+
+use std::{fmt, str::FromStr};
+
+use uuid::Uuid;
+
+use super::{
+    actor::Actor,
+    death::Reason,
+    letter::{Importance, Status},
+    time::Timestamp,
+};
+
+/// Names a group for good: it follows from what its letters have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupId(Uuid);
+
+impl GroupId {
+    pub const fn from_uuid(id: Uuid) -> Self {
+        Self(id)
+    }
+
+    pub const fn as_uuid(self) -> Uuid {
+        self.0
+    }
+}
+
+impl fmt::Display for GroupId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for GroupId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Uuid::try_parse(text).map(Self).map_err(|_| format!("{text:?} is no group's id; it takes a UUID"))
+    }
+}
+
+/// What the letters of a group have in common.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupKey {
+    pub broker: String,
+    /// `None` where nothing says in which queue they failed.
+    pub queue: Option<String>,
+    pub message_type: Option<String>,
+    pub reason: Reason,
+    /// Without what differs from letter to letter; empty where no error is recorded.
+    pub error: String,
+}
+
+impl GroupKey {
+    /// `TextCreated in texts.persist`
+    pub fn title(&self) -> String {
+        let short = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
+        let what = self.message_type.as_deref().map_or_else(|| "Letters".to_owned(), short);
+        let queue = self.queue.as_deref().unwrap_or("an unknown queue");
+        format!("{what} in {queue}")
+    }
+}
+
+/// A group with its figures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    pub id: GroupId,
+    pub key: GroupKey,
+    /// Open letters by importance, in the order of [`Importance::ALL`].
+    pub open: [u64; Importance::ALL.len()],
+    /// Letters that wait for a retry, that were sent back, and that were discarded.
+    pub scheduled: u64,
+    pub retried: u64,
+    pub discarded: u64,
+    pub first_seen: Timestamp,
+    pub last_seen: Timestamp,
+    pub outcome: Outcome,
+    /// When one of its letters was sent back last.
+    pub last_sent_at: Option<Timestamp>,
+    pub note: Option<Note>,
+}
+
+impl Group {
+    pub fn n_open(&self) -> u64 {
+        self.open.iter().sum()
+    }
+
+    /// The weightiest among its open letters.
+    pub fn importance(&self) -> Option<Importance> {
+        let mut counts = Importance::ALL.iter().zip(self.open);
+        counts.find(|(_, count)| *count > 0).map(|(importance, _)| *importance)
+    }
+
+    pub fn of_status(&self, status: Status) -> u64 {
+        match status {
+            Status::Open => self.n_open(),
+            Status::Scheduled => self.scheduled,
+            Status::Retried => self.retried,
+            Status::Discarded => self.discarded,
+        }
+    }
+}
+
+/// What became of letters that were sent back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// So many times one was sent back.
+    pub sent: u64,
+    /// So many of them failed again.
+    pub came_back: u64,
+    /// So many have not failed again, but it is too early to tell.
+    pub unknown: u64,
+}
+
+impl Outcome {
+    /// So many have not failed again for so long that they count as healed.
+    pub const fn healed(&self) -> u64 {
+        self.sent.saturating_sub(self.came_back).saturating_sub(self.unknown)
+    }
+}
+
+/// What a person has to say about a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    pub text: String,
+    pub by: Actor,
+    pub at: Timestamp,
+}
+
+/// Which groups are meant; an empty list in a field lets all through.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupFilter {
+    /// Only groups with open letters, and where importances are named, of these.
+    pub only_open: bool,
+    pub importances: Vec<Importance>,
+    pub brokers: Vec<String>,
+    /// Names or globs.
+    pub queues: Vec<String>,
+    pub types: Vec<String>,
+    pub reasons: Vec<Reason>,
+}
+
+words! {
+    #[derive(Default)]
+    GroupSort, "order of groups" {
+        /// The weightiest first, of these the one that grew last.
+        #[default]
+        Importance = "importance",
+        /// The most open letters first.
+        Biggest = "biggest",
+        /// The one that a letter came into last first.
+        Newest = "newest",
+    }
+}
+
+/// One page of groups, and where the next begins.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GroupPage {
+    pub items: Vec<Group>,
+    /// How many there are on all pages.
+    pub total: u64,
+    pub next: Option<GroupId>,
+}
+
+/// What came into a group in one hour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hour {
+    pub start: Timestamp,
+    pub received: u64,
+    pub sent: u64,
+    pub came_back: u64,
+}

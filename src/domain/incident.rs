@@ -1,0 +1,51 @@
+//! Something people are told about once, however many letters it makes, and told again when it is over.
+
+use super::{death::Reason, letter::Importance, time::Timestamp};
+
+words! {
+    /// What an incident is about.
+    IncidentKind, "kind of incident" {
+        /// Letters that failed for the same cause.
+        Group = "group",
+        /// A queue that lost its consumers.
+        Watch = "watch",
+    }
+}
+
+words! {
+    /// What has become of an incident.
+    IncidentEvent, "event of an incident" {
+        Opened = "opened",
+        /// It is still open, and people are told once more.
+        Reminded = "reminded",
+        Resolved = "resolved",
+    }
+}
+
+/// What a channel is told of an incident. All texts but `key`, `broker` and `href` come with messages, so anybody may
+/// have written them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incident {
+    /// The same from opening to resolving, and of no other incident.
+    pub key: String,
+    pub kind: IncidentKind,
+    pub title: String,
+    pub importance: Importance,
+    pub broker: String,
+    pub queue: Option<String>,
+    pub message_type: Option<String>,
+    /// Why the letters of a group died; a watch has none.
+    pub reason: Option<Reason>,
+    /// `type: message` in one line, where the consumer recorded it.
+    pub error: Option<String>,
+    /// Letters that are open now.
+    pub open: u64,
+    /// Of its letters, the first and the latest failure.
+    pub first_seen: Timestamp,
+    pub last_seen: Timestamp,
+    /// When it began to be worth telling.
+    pub opened_at: Timestamp,
+    pub resolved_at: Option<Timestamp>,
+    /// The office's page about it, an absolute URL.
+    pub href: String,
+}

@@ -1,0 +1,82 @@
+//! What is told outside the office.
+
+use uuid::Uuid;
+
+use super::time::Timestamp;
+
+words! {
+    /// Where people are told something.
+    Channel, "channel" {
+        Slack = "slack",
+        PagerDuty = "pagerduty",
+        Alertmanager = "alertmanager",
+        Webhook = "webhook",
+    }
+}
+
+words! {
+    NotificationKind, "kind of notification" {
+        Digest = "digest",
+        IncidentOpened = "incident_opened",
+        IncidentReminder = "incident_reminder",
+        IncidentResolved = "incident_resolved",
+    }
+}
+
+words! {
+    NotificationState, "state of a notification" {
+        /// It is to be told, perhaps once more.
+        Waiting = "waiting",
+        Delivered = "delivered",
+        /// The other side will never take it, or has not for too long.
+        Refused = "refused",
+    }
+}
+
+/// Something to tell, as it is kept until it is told: what it says is settled when it is made, so that another attempt
+/// says the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewNotification {
+    pub id: Uuid,
+    pub channel: Channel,
+    /// What it is about: an incident's key, or a digest's name. Of one subject a channel hears one thing after the other.
+    pub subject: String,
+    pub kind: NotificationKind,
+    /// JSON, as it is sent.
+    pub body: String,
+}
+
+/// One that is being told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimedNotification {
+    pub notification: NewNotification,
+    pub created_at: Timestamp,
+    /// How often it was tried before.
+    pub attempts: u32,
+}
+
+/// What came of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Attempt {
+    Delivered,
+    /// It is tried again then, because of this.
+    Later(Timestamp, String),
+    /// Because of this.
+    Refused(String),
+}
+
+/// One with all that is known of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotificationRecord {
+    pub id: Uuid,
+    pub channel: Channel,
+    pub subject: String,
+    pub kind: NotificationKind,
+    pub created_at: Timestamp,
+    pub due_at: Timestamp,
+    pub attempts: u32,
+    pub state: NotificationState,
+    pub ended_at: Option<Timestamp>,
+    /// Why it was refused, or the last attempt failed.
+    pub problem: Option<String>,
+}

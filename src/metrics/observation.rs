@@ -1,0 +1,123 @@
+//! States: what holds now, whatever happened in this process.
+
+use std::time::Duration;
+
+use prometheus_client::metrics::{family::Family, gauge::Gauge};
+
+use super::{
+    MAX_QUEUES,
+    catalogue::Families,
+    labels::{BrokerLabels, DigestLabels, ImportanceLabels, LetterLabels, OTHER, QueueLabels, short},
+};
+use crate::domain::{broker::BrokerHealth, filter::FacetCount, letter::Importance, time::Timestamp};
+
+/// There is one digest for each schedule of the configuration; more than this many is a mistake of ours.
+const MAX_DIGESTS: usize = 100;
+
+/// What holds at one point in time.
+#[derive(Clone, Copy, Debug)]
+pub struct Observation<'a> {
+    pub now: Timestamp,
+    /// How this process stands with each broker.
+    pub brokers: &'a [BrokerHealth],
+    /// `None` while the ledger cannot be read. Its numbers are left out then: old ones would look like new ones.
+    pub ledger: Option<LedgerObservation<'a>>,
+}
+
+/// What the ledger says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LedgerObservation<'a> {
+    pub facets: &'a [FacetCount],
+    /// When the oldest open letter was received; an importance without open letters is left out.
+    pub oldest_open: &'a [(Importance, Timestamp)],
+    /// Groups with at least one open letter.
+    pub groups_open: u64,
+    /// Incidents that are not resolved; an importance without any may be left out.
+    pub open_incidents: &'a [(Importance, u64)],
+    /// Brokers, and when their first retry that is not done yet was or will be due.
+    pub first_due: &'a [(String, Timestamp)],
+    /// Broker and name of the queues people were told of, and have consumers as little now as then.
+    pub queues_without_consumers: &'a [(String, String)],
+    /// Notifications in the outbox that are neither delivered nor refused.
+    pub notifications_waiting: u64,
+    /// When the oldest of these was written.
+    pub oldest_notification: Option<Timestamp>,
+    /// Digests by name, and when each was last sent; one that never was is left out.
+    pub digests_sent: &'a [(String, Timestamp)],
+}
+
+impl Families {
+    pub fn observe(&self, seen: &Observation<'_>) {
+        self.connected.clear();
+        for broker in seen.brokers {
+            let is_connected = broker.consuming.trouble().is_none() && broker.publishing.trouble().is_none();
+            self.connected.get_or_create(&BrokerLabels::of(&broker.name)).set(i64::from(is_connected));
+        }
+        self.forget_ledger();
+        if let Some(ledger) = &seen.ledger {
+            self.observe_letters(ledger, seen.now);
+            self.observe_retries(ledger, seen.brokers, seen.now);
+            self.observe_notifications(ledger, seen.now);
+        }
+    }
+
+    fn forget_ledger(&self) {
+        self.letters.clear();
+        self.oldest_open.clear();
+        self.groups_open.clear();
+        self.open_incidents.clear();
+        self.retries_overdue.clear();
+        self.without_consumers.clear();
+        self.notifications_waiting.clear();
+        self.oldest_notification.clear();
+        self.digest_last_sent.clear();
+    }
+
+    fn observe_letters(&self, ledger: &LedgerObservation<'_>, now: Timestamp) {
+        for facet in ledger.facets {
+            let labels = LetterLabels { status: facet.status.as_str(), importance: facet.importance.as_str() };
+            self.letters.get_or_create(&labels).inc_by(count(facet.count));
+        }
+        for importance in Importance::ALL {
+            let since = ledger.oldest_open.iter().find(|(i, _)| i == importance).map_or(now, |(_, since)| *since);
+            set_for(&self.oldest_open, *importance, seconds(now.since(since)));
+            let open = ledger.open_incidents.iter().find(|(i, _)| i == importance).map_or(0, |(_, open)| *open);
+            set_for(&self.open_incidents, *importance, count(open));
+        }
+        self.groups_open.set(count(ledger.groups_open));
+    }
+
+    fn observe_retries(&self, ledger: &LedgerObservation<'_>, brokers: &[BrokerHealth], now: Timestamp) {
+        for broker in brokers {
+            self.retries_overdue.get_or_create(&BrokerLabels::of(&broker.name)).set(0);
+        }
+        for (broker, due) in ledger.first_due {
+            self.retries_overdue.get_or_create(&BrokerLabels::of(broker)).set(seconds(now.since(*due)));
+        }
+        for (place, (broker, queue)) in ledger.queues_without_consumers.iter().enumerate() {
+            let queue = if place < MAX_QUEUES { queue } else { OTHER };
+            self.without_consumers.get_or_create(&QueueLabels::of(broker, queue)).set(1);
+        }
+    }
+
+    fn observe_notifications(&self, ledger: &LedgerObservation<'_>, now: Timestamp) {
+        self.notifications_waiting.set(count(ledger.notifications_waiting));
+        self.oldest_notification.set(ledger.oldest_notification.map_or(0, |since| seconds(now.since(since))));
+        for (digest, at) in ledger.digests_sent.iter().take(MAX_DIGESTS) {
+            let labels = DigestLabels { digest: short(digest).to_owned() };
+            self.digest_last_sent.get_or_create(&labels).set(at.as_micros().div_euclid(1_000_000));
+        }
+    }
+}
+
+fn set_for(gauge: &Family<ImportanceLabels, Gauge>, importance: Importance, value: i64) {
+    gauge.get_or_create(&ImportanceLabels { importance: importance.as_str() }).set(value);
+}
+
+fn count(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+fn seconds(duration: Duration) -> i64 {
+    count(duration.as_secs())
+}

@@ -1,0 +1,60 @@
+//! The HTTP client of all channels.
+
+use std::{sync::Arc, time::Duration};
+
+use reqwest::{Client, redirect, retry};
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use thiserror::Error;
+
+/// How long the other side is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// For name, TCP and TLS together.
+    pub connect: Duration,
+    /// For all of it, the answer's body included.
+    pub total: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { connect: Duration::from_secs(5), total: Duration::from_secs(10) }
+    }
+}
+
+/// Why there is no client.
+#[derive(Debug, Error)]
+pub enum SetupError {
+    #[error("TLS cannot be set up: {0}")]
+    Tls(#[from] rustls::Error),
+    #[error("the HTTP client cannot be set up: {0}")]
+    Client(#[from] reqwest::Error),
+}
+
+/// Reads the system's certificate authorities, some hundred files: to be done once.
+pub(super) fn client(patience: Patience) -> Result<Client, SetupError> {
+    let client = Client::builder()
+        .tls_backend_preconfigured(tls()?)
+        .user_agent(concat!("dlo/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(patience.connect)
+        .timeout(patience.total)
+        // A redirect would carry the secret to an address nobody has configured.
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        // The environment of the process must not decide who reads along.
+        .no_proxy()
+        // Whoever keeps the deliveries repeats them; repeated here they would not be counted.
+        .retry(retry::never())
+        // Deliveries are rare. A kept connection mostly turns out to be closed once it is used again, and then nobody
+        // knows whether the message arrived.
+        .pool_max_idle_per_host(0);
+    Ok(client.build()?)
+}
+
+/// Machines without any certificate authority still reach an Alertmanager over plain HTTP.
+fn tls() -> Result<ClientConfig, SetupError> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    // The process may have no default provider, or another one.
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    Ok(builder.with_safe_default_protocol_versions()?.with_root_certificates(roots).with_no_client_auth())
+}

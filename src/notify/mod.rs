@@ -1,0 +1,39 @@
+//! Slack, PagerDuty, Alertmanager and signed webhooks, over HTTP.
+//!
+//! This floor sends one delivery and says what came of it ([`Sender::send`]); it also writes what PagerDuty,
+//! Alertmanager and webhooks are told of an incident ([`pagerduty`], [`alertmanager`], [`webhook`]). It knows no ledger
+//! and no broker, repeats nothing by itself and decides nothing: whoever keeps the deliveries asks [`backoff`] when to
+//! try again.
+//!
+//! Addresses, tokens and keys of channels are secrets. No text that leaves this floor holds one, nor anything a webhook
+//! answered.
+
+pub mod alertmanager;
+mod answer;
+pub mod backoff;
+mod channel;
+mod check;
+mod client;
+mod fault;
+mod outcome;
+pub mod pagerduty;
+mod request;
+mod retry_after;
+#[cfg(test)]
+mod samples;
+mod scrub;
+mod sender;
+mod severity;
+mod signing;
+mod slack;
+mod text;
+mod verdict;
+pub mod webhook;
+
+pub use channel::{Channel, ChannelError, SecretUrl, SlackBot};
+pub use check::Unreachable;
+pub use client::{Patience, SetupError};
+pub use outcome::Outcome;
+pub use request::Delivery;
+pub use sender::Sender;
+pub use signing::{SigningKey, SigningKeyError};

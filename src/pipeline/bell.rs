@@ -1,0 +1,21 @@
+//! Waking a worker that would otherwise look only every so often.
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+/// Rung when there is something to do at once; whoever is not listening hears it when it listens next.
+#[derive(Clone, Debug, Default)]
+pub struct Bell(Arc<Notify>);
+
+impl Bell {
+    pub fn ring(&self) {
+        self.0.notify_waiters();
+        self.0.notify_one();
+    }
+
+    /// Waits until it is rung.
+    pub async fn rung(&self) {
+        self.0.notified().await;
+    }
+}

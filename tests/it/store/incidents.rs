@@ -1,0 +1,256 @@
+//! Incidents, from the groups of a ledger to what people are told.
+
+use std::{sync::Arc, time::Duration};
+
+use dead_letter_office::{
+    clock::Clock,
+    config::{NotifyConfig, values::Secret},
+    domain::{
+        command::Command,
+        incident::{Incident, IncidentKind},
+        letter::{Importance, LetterId, Status},
+        notification::{Attempt, NotificationKind, NotificationState},
+        time::Timestamp,
+    },
+    pipeline::{
+        bell::Bell,
+        channels::Channels,
+        incidents::{Incidents, Settings},
+        news::News,
+    },
+    store::{Sorted, Store},
+};
+
+use super::{
+    ledger::{DISCARD, Ledger},
+    make::{InGroup, Make, NOON, an_arrival, later, sorted},
+};
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
+
+/// What is told, told shortly: `pagerduty opened`.
+struct Desk {
+    store: Arc<Store>,
+    clock: Clock,
+    incidents: Incidents,
+}
+
+impl Desk {
+    async fn open(ledger: &Ledger, change: impl FnOnce(&mut NotifyConfig)) -> Self {
+        let mut config = NotifyConfig::default();
+        config.pagerduty.routing_key = Secret::new("0123456789abcdef0123456789abcdef");
+        change(&mut config);
+        let (store, clock) = (Arc::new(ledger.second_office().await), Clock::manual(NOON));
+        let channels = Arc::new(Channels::new(&config).unwrap());
+        let settings = Settings::new(&config.page, "https://dlo.example/".parse().unwrap()).unwrap();
+        let incidents =
+            Incidents::new(Arc::clone(&store), channels, clock.clone(), News::default(), Bell::default(), settings);
+        Self { store, clock, incidents }
+    }
+
+    async fn looks_at(&self, at: Timestamp) -> Vec<String> {
+        self.clock.advance(at.since(self.clock.now()));
+        self.incidents.look().await.unwrap();
+        self.told().await
+    }
+
+    /// Everything that was told so far, the first first.
+    async fn told(&self) -> Vec<String> {
+        let mut notifications = self.store.notifications(&[], 1_000).await.unwrap();
+        notifications.reverse();
+        let told = notifications.iter().map(|told| {
+            let what = told.kind.as_str().trim_start_matches("incident_").to_owned();
+            format!("{} {what}", told.channel)
+        });
+        told.collect()
+    }
+}
+
+/// A letter of a group, as it is found to be.
+fn found(letter: LetterId, importance: Importance, error: &str) -> Sorted {
+    Sorted { importance, ..sorted(letter).in_group("main", "orders", error) }
+}
+
+async fn letters(ledger: &Ledger, importance: Importance, error: &str, n: usize) -> Vec<LetterId> {
+    let arrivals: Vec<_> = (0..n).map(|_| an_arrival()).collect();
+    let ids: Vec<LetterId> = arrivals.iter().map(|arrival| arrival.id).collect();
+    for arrival in arrivals {
+        ledger.take_in([arrival]).await;
+    }
+    let found: Vec<Sorted> = ids.iter().map(|id| found(*id, importance, error)).collect();
+    ledger.sort(&found, 1, NOON).await.unwrap();
+    ids
+}
+
+async fn a_group_is_one_incident_until_its_last_letter_is_gone(ledger: &Ledger) {
+    let desk = Desk::open(ledger, |_| {}).await;
+    let ids = letters(ledger, Importance::Critical, "no disk", 3).await;
+    assert_eq!(desk.looks_at(later(1)).await, ["pagerduty opened"]);
+    let more = letters(ledger, Importance::Critical, "no disk", 2).await;
+    ledger.does(&DISCARD, &ids).await;
+    assert_eq!(desk.looks_at(later(2)).await, ["pagerduty opened"]);
+    ledger.does(&DISCARD, &more).await;
+    assert_eq!(desk.looks_at(later(3)).await, ["pagerduty opened", "pagerduty resolved"]);
+    assert_eq!(desk.looks_at(later(4)).await.len(), 2);
+    letters(ledger, Importance::Critical, "no disk", 1).await;
+    assert_eq!(desk.looks_at(later(5)).await[2..], ["pagerduty opened"], "it came again");
+    assert_eq!(ledger.count_open_incidents().await.unwrap(), [(Importance::Critical, 1)]);
+}
+
+async fn what_is_not_important_disturbs_nobody(ledger: &Ledger) {
+    let desk = Desk::open(ledger, |_| {}).await;
+    letters(ledger, Importance::High, "no disk", 3).await;
+    assert!(desk.looks_at(later(1)).await.is_empty());
+    let critical = letters(ledger, Importance::Normal, "no net", 1).await;
+    ledger.does(&Command::SetImportance(Importance::Critical), &critical).await;
+    assert_eq!(desk.looks_at(later(2)).await, ["pagerduty opened"], "somebody said that it is");
+    ledger.does(&Command::SetImportance(Importance::Low), &critical).await;
+    assert_eq!(desk.looks_at(later(3)).await, ["pagerduty opened", "pagerduty resolved"]);
+}
+
+async fn each_channel_hears_what_it_is_there_for(ledger: &Ledger) {
+    let desk = Desk::open(ledger, |config| {
+        config.slack.webhook_url = Secret::new("https://hooks.example/x");
+        config.slack.importance = Some(vec![Importance::High, Importance::Critical]);
+        config.alertmanager.url = Some("http://alertmanager.example".parse().unwrap());
+    })
+    .await;
+    let ids = letters(ledger, Importance::High, "no disk", 1).await;
+    assert_eq!(desk.looks_at(later(1)).await, ["slack opened"]);
+    ledger.does(&Command::SetImportance(Importance::Critical), &ids).await;
+    let mut told = desk.looks_at(later(2)).await;
+    told.sort();
+    assert_eq!(told, ["alertmanager opened", "pagerduty opened", "slack opened"], "only who had not heard of it");
+    ledger.does(&DISCARD, &ids).await;
+    assert_eq!(desk.looks_at(later(3)).await.len(), 6, "all of them hear that it is over");
+}
+
+async fn an_incident_is_told_again_every_so_often(ledger: &Ledger) {
+    let desk = Desk::open(ledger, |config| {
+        config.pagerduty.routing_key = Secret::default();
+        config.slack.webhook_url = Secret::new("https://hooks.example/x");
+        config.page.remind_every = HOUR;
+    })
+    .await;
+    letters(ledger, Importance::Critical, "no disk", 1).await;
+    assert_eq!(desk.looks_at(later(0)).await, ["slack opened"]);
+    assert_eq!(desk.looks_at(later(3_599)).await.len(), 1);
+    assert_eq!(desk.looks_at(later(3_600)).await, ["slack opened", "slack reminder"]);
+    assert_eq!(desk.looks_at(later(7_000)).await.len(), 2);
+    assert_eq!(desk.looks_at(later(7_200)).await.len(), 3);
+}
+
+/// NOON is at 12:00 UTC.
+fn quiet(config: &mut NotifyConfig) {
+    config.page.importance = vec![Importance::Critical, Importance::High];
+    config.page.quiet_hours.from = "11:00".to_owned();
+    config.page.quiet_hours.to = "13:00".to_owned();
+}
+
+async fn what_can_wait_is_told_after_the_quiet_hours(ledger: &Ledger) {
+    let desk = Desk::open(ledger, quiet).await;
+    letters(ledger, Importance::High, "no disk", 1).await;
+    let over = letters(ledger, Importance::High, "no net", 1).await;
+    assert!(desk.looks_at(later(1)).await.is_empty());
+    letters(ledger, Importance::Critical, "no power", 1).await;
+    assert_eq!(desk.looks_at(later(2)).await, ["pagerduty opened"], "what cannot wait");
+    ledger.does(&DISCARD, &over).await;
+    assert_eq!(desk.looks_at(later(3_599)).await.len(), 1, "what nobody was told of is not resolved aloud");
+    assert_eq!(desk.looks_at(later(3_600)).await, ["pagerduty opened", "pagerduty opened"]);
+    assert_eq!(desk.looks_at(later(3_700)).await.len(), 2);
+}
+
+async fn two_offices_tell_it_once(ledger: &Ledger) {
+    let (one, other) = (Desk::open(ledger, |_| {}).await, Desk::open(ledger, |_| {}).await);
+    let ids = letters(ledger, Importance::Critical, "no disk", 1).await;
+    let (first, second) = tokio::join!(one.incidents.look(), other.incidents.look());
+    (first.unwrap(), second.unwrap());
+    assert_eq!(one.told().await, ["pagerduty opened"]);
+    ledger.does(&DISCARD, &ids).await;
+    let (first, second) = tokio::join!(one.incidents.look(), other.incidents.look());
+    (first.unwrap(), second.unwrap());
+    assert_eq!(one.told().await, ["pagerduty opened", "pagerduty resolved"]);
+}
+
+async fn what_is_about_no_group_stays_until_it_is_cleared(ledger: &Ledger) {
+    let desk = Desk::open(ledger, |_| {}).await;
+    let incident = Incident {
+        key: "watch:main:orders:consumers".to_owned(),
+        kind: IncidentKind::Watch,
+        title: "orders has no consumers".to_owned(),
+        importance: Importance::Critical,
+        broker: "main".to_owned(),
+        queue: Some("orders".to_owned()),
+        message_type: None,
+        reason: None,
+        error: None,
+        open: 0,
+        first_seen: NOON,
+        last_seen: NOON,
+        opened_at: NOON,
+        resolved_at: None,
+        href: "https://dlo.example/queues".to_owned(),
+    };
+    desk.incidents.raise(&incident).await.unwrap();
+    desk.incidents.raise(&incident).await.unwrap();
+    assert_eq!(desk.looks_at(later(1)).await, ["pagerduty opened"]);
+    assert_eq!(ledger.open_incidents().await.unwrap()[0].incident, incident);
+    desk.incidents.clear(&incident.key).await.unwrap();
+    desk.incidents.clear(&incident.key).await.unwrap();
+    assert_eq!(desk.looks_at(later(2)).await, ["pagerduty opened", "pagerduty resolved"]);
+    assert_eq!(ledger.incidents_of(&incident.key, 9).await.unwrap().len(), 1);
+}
+
+async fn notifications_are_claimed_one_after_the_other(ledger: &Ledger) {
+    let desk = Desk::open(ledger, |_| {}).await;
+    let ids = letters(ledger, Importance::Critical, "no disk", 1).await;
+    desk.looks_at(later(1)).await;
+    ledger.does(&DISCARD, &ids).await;
+    desk.looks_at(later(2)).await;
+    let claim = async |at| ledger.claim_notification(at, HOUR).await.unwrap();
+    let opened = claim(later(3)).await.unwrap();
+    assert_eq!((opened.notification.kind, opened.attempts), (NotificationKind::IncidentOpened, 0));
+    assert_eq!(claim(later(4)).await, None, "the end is not told before the beginning");
+    let again = Attempt::Later(later(60), "it is busy".to_owned());
+    ledger.end_attempt(opened.notification.id, &again, later(5)).await.unwrap();
+    assert_eq!(ledger.next_notification_due(later(5)).await.unwrap(), Some(later(2)));
+    assert_eq!(claim(later(59)).await, None);
+    let opened = claim(later(60)).await.unwrap();
+    assert_eq!((opened.notification.kind, opened.attempts), (NotificationKind::IncidentOpened, 1));
+    let dead = later(60).plus(HOUR);
+    let taken_over = claim(dead).await.unwrap();
+    assert_eq!((taken_over.notification.id, taken_over.attempts), (opened.notification.id, 2), "nobody ended it");
+    ledger.end_attempt(opened.notification.id, &Attempt::Delivered, dead).await.unwrap();
+    let resolved = claim(dead).await.unwrap();
+    assert_eq!(resolved.notification.kind, NotificationKind::IncidentResolved);
+    assert_eq!(ledger.waiting_notifications().await.unwrap(), (1, Some(later(2))));
+    ledger.end_attempt(resolved.notification.id, &Attempt::Refused("no such key".to_owned()), dead).await.unwrap();
+    let told = ledger.notifications(&[resolved.notification.subject.clone()], 9).await.unwrap();
+    let ends: Vec<_> = told.iter().map(|told| (told.state, told.problem.as_deref())).collect();
+    assert_eq!(ends, [(NotificationState::Refused, Some("no such key")), (NotificationState::Delivered, None)]);
+    assert_eq!(ledger.waiting_notifications().await.unwrap(), (0, None));
+    ledger.forget_told(dead.plus(HOUR)).await.unwrap();
+    assert!(ledger.notifications(&[], 9).await.unwrap().is_empty());
+}
+
+async fn a_letter_that_is_back_is_an_incident_again(ledger: &Ledger) {
+    let desk = Desk::open(ledger, |_| {}).await;
+    let ids = letters(ledger, Importance::Critical, "no disk", 1).await;
+    desk.looks_at(later(1)).await;
+    ledger.bring(ids[0], Status::Retried).await;
+    assert_eq!(desk.looks_at(later(2)).await, ["pagerduty opened", "pagerduty resolved"]);
+    ledger.take_in([an_arrival().returning(ids[0]).received(later(3))]).await;
+    assert_eq!(desk.looks_at(later(4)).await[2..], ["pagerduty opened"]);
+}
+
+on_both!(
+    a_group_is_one_incident_until_its_last_letter_is_gone,
+    what_is_not_important_disturbs_nobody,
+    each_channel_hears_what_it_is_there_for,
+    an_incident_is_told_again_every_so_often,
+    what_can_wait_is_told_after_the_quiet_hours,
+    two_offices_tell_it_once,
+    what_is_about_no_group_stays_until_it_is_cleared,
+    notifications_are_claimed_one_after_the_other,
+    a_letter_that_is_back_is_an_incident_again,
+);

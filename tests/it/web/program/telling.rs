@@ -1,0 +1,65 @@
+//! From the death of a message to the people it concerns.
+
+use dead_letter_office::{
+    clock::Clock,
+    demo::stand_ins::{AlertmanagerStandIn, PagerDutyStandIn, SlackStandIn, WebhookStandIn},
+};
+use serde_json::json;
+
+use super::super::{
+    run::{PATIENCE, serve},
+    service::Service,
+};
+use crate::support::{process::wait_until, rabbit::Rabbit, slack_rules::check_slack_message};
+
+const RULES: &str = "[[rule]]\nname = \"campaigns\"\nwhen = 'letter.queue == \"campaigns\" && payload.paid'\nimportance = \"critical\"\n";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_critical_reaches_people_once_and_is_over_when_it_is_dealt_with() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let pagerduty = PagerDutyStandIn::open().await.unwrap();
+    let slack = SlackStandIn::open(check_slack_message).await.unwrap();
+    let alertmanager = AlertmanagerStandIn::open(Clock::system()).await.unwrap();
+    let webhook = WebhookStandIn::open(Clock::system()).await.unwrap();
+    let office = serve()
+        .holds("rules.toml", RULES.as_bytes())
+        .set("DLO_RULES__FILE", "rules.toml")
+        .set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url())
+        .set("DLO_NOTIFY__PAGERDUTY__URL", &pagerduty.url())
+        .set("DLO_NOTIFY__PAGERDUTY__ROUTING_KEY", pagerduty.routing_key())
+        .set("DLO_NOTIFY__SLACK__WEBHOOK_URL", &slack.webhook_url())
+        .set("DLO_NOTIFY__ALERTMANAGER__URL", &alertmanager.url())
+        .set("DLO_NOTIFY__WEBHOOK__URL", &webhook.webhook_url())
+        .set("DLO_NOTIFY__WEBHOOK__SECRET", &webhook.secret())
+        .open()
+        .await;
+    office.await_ready().await;
+    let service = Service::start(&vhost, "campaigns").await;
+    service.fail(r#"{"paid": false}"#).await;
+    for _ in 0..3 {
+        service.fail(r#"{"paid": true}"#).await;
+    }
+    let paged = async || pagerduty.incidents().values().any(|incident| incident.is_open);
+    wait_until("an incident", PATIENCE, paged).await;
+    office.await_letters("importance=critical", 3).await;
+    office.await_letters("importance=normal", 1).await;
+    let letters = office.json("/api/v1/letters?importance=critical").await;
+    for letter in letters["items"].as_array().unwrap() {
+        assert_eq!(letter["importance_by"], "rule:campaigns");
+        let id = letter["id"].as_str().unwrap();
+        assert_eq!(office.post(&format!("/api/v1/letters/{id}/discard"), &json!({})).await.status(), 200);
+    }
+    let over = async || pagerduty.incidents().values().all(|incident| !incident.is_open);
+    wait_until("the end of the incident", PATIENCE, over).await;
+    assert_eq!(pagerduty.incidents().len(), 1, "one for all three");
+    wait_until("the others", PATIENCE, async || {
+        slack.messages().len() == 2 && webhook.events().len() == 2 && alertmanager.resolved().len() == 1
+    })
+    .await;
+    assert!(slack.complaints().is_empty(), "{:?}", slack.complaints());
+    let kinds: Vec<_> = webhook.events().iter().map(|event| event["type"].clone()).collect();
+    assert_eq!(kinds, ["incident.opened", "incident.resolved"]);
+    let metrics = office.get("/metrics").await.text().await.unwrap();
+    assert!(metrics.contains("dlo_notifications_total{channel=\"pagerduty\",outcome=\"delivered\"} 2"), "{metrics}");
+}
