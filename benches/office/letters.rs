@@ -39,6 +39,7 @@ pub async fn store_letters(ledger: &Ledger, letters: u32, queue: impl Fn(u32) ->
             id,
             broker: BROKER,
             queue: "dlo.obituaries",
+            session: Uuid::now_v7(),
             recorded_at: now,
             arrivals: &arrivals,
             settled: Settled::default(),

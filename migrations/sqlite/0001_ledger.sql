@@ -109,6 +109,7 @@ CREATE TABLE unsettled_batches (
     id BLOB NOT NULL PRIMARY KEY,
     broker TEXT NOT NULL,
     queue TEXT NOT NULL,
+    session BLOB NOT NULL, -- the connection it came by
     recorded_at BIGINT NOT NULL,
     proven BOOLEAN NOT NULL, -- the broker has seen the acknowledgement, though perhaps not written it down yet
     entries BLOB NOT NULL -- fingerprint and letter id of each delivery, 32 bytes together

@@ -19,6 +19,9 @@ use crate::domain::{
     time::Timestamp,
 };
 
+/// No attempt waits longer than this for the next.
+const LONGEST_WAIT: Duration = Duration::from_secs(2 * 60 * 60);
+
 #[derive(FromRow)]
 struct Row {
     id: Uuid,
@@ -95,6 +98,7 @@ pub(super) async fn append(tx: &mut Tx, new: &[NewNotification], at: Timestamp) 
 impl Store {
     /// Claims one notification that is due, for `lease`; until then no other process sends it. Of one subject and
     /// channel only the first that waits can be claimed, so that nobody hears the end of something before its beginning.
+    /// What is due or claimed for longer than there is reason to was written by a clock that was ahead, and is due too.
     pub async fn claim_notification(
         &self,
         now: Timestamp,
@@ -102,15 +106,15 @@ impl Store {
     ) -> Result<Option<ClaimedNotification>, StoreError> {
         const CLAIM: Sql = Sql {
             sqlite: "UPDATE notifications SET claimed_until = $1, attempts = attempts + 1 WHERE id IN (
-                    SELECT n.id FROM notifications n WHERE n.state = 'waiting' AND n.due_at <= $2
-                    AND (n.claimed_until IS NULL OR n.claimed_until <= $2) AND NOT EXISTS (
+                    SELECT n.id FROM notifications n WHERE n.state = 'waiting' AND (n.due_at <= $2 OR n.due_at > $3)
+                    AND (n.claimed_until IS NULL OR n.claimed_until <= $2 OR n.claimed_until > $1) AND NOT EXISTS (
                         SELECT 1 FROM notifications o WHERE o.subject = n.subject AND o.channel = n.channel
                         AND o.state = 'waiting' AND o.seq < n.seq)
                     ORDER BY n.due_at, n.seq LIMIT 1)
                 RETURNING id, channel, subject, kind, body, created_at, due_at, attempts, state, ended_at, problem",
             postgres: "UPDATE notifications SET claimed_until = $1, attempts = attempts + 1 WHERE id IN (
-                    SELECT n.id FROM notifications n WHERE n.state = 'waiting' AND n.due_at <= $2
-                    AND (n.claimed_until IS NULL OR n.claimed_until <= $2) AND NOT EXISTS (
+                    SELECT n.id FROM notifications n WHERE n.state = 'waiting' AND (n.due_at <= $2 OR n.due_at > $3)
+                    AND (n.claimed_until IS NULL OR n.claimed_until <= $2 OR n.claimed_until > $1) AND NOT EXISTS (
                         SELECT 1 FROM notifications o WHERE o.subject = n.subject AND o.channel = n.channel
                         AND o.state = 'waiting' AND o.seq < n.seq)
                     ORDER BY n.due_at, n.seq LIMIT 1 FOR UPDATE SKIP LOCKED)
@@ -120,6 +124,7 @@ impl Store {
         let row: Option<Row> = on!(self.db.writer(), |pool| sqlx::query_as(claim)
             .bind(now.plus(lease).as_micros())
             .bind(now.as_micros())
+            .bind(now.plus(LONGEST_WAIT).as_micros())
             .fetch_optional(pool)
             .await?);
         row.map(Row::claimed).transpose()
@@ -159,10 +164,13 @@ impl Store {
 
     /// When the next notification that nobody is sending at the moment is due.
     pub async fn next_notification_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        const NEXT: &str = "SELECT min(due_at) FROM notifications WHERE state = 'waiting'
-            AND (claimed_until IS NULL OR claimed_until <= $1)";
-        let due: Option<i64> =
-            on!(self.db.reader(), |pool| sqlx::query_scalar(NEXT).bind(now.as_micros()).fetch_one(pool).await?);
+        const NEXT: &str = "SELECT min(CASE WHEN due_at > $2 THEN $1 ELSE due_at END) FROM notifications
+            WHERE state = 'waiting' AND (claimed_until IS NULL OR claimed_until <= $1 OR claimed_until > $2)";
+        let due: Option<i64> = on!(self.db.reader(), |pool| sqlx::query_scalar(NEXT)
+            .bind(now.as_micros())
+            .bind(now.plus(LONGEST_WAIT).as_micros())
+            .fetch_one(pool)
+            .await?);
         Ok(due.map(Timestamp::from_micros))
     }
 

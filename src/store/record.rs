@@ -80,6 +80,8 @@ pub struct IntakeBatch<'a> {
     pub broker: &'a str,
     /// The queue they were consumed from.
     pub queue: &'a str,
+    /// Names the connection that they came by.
+    pub session: Uuid,
     pub recorded_at: Timestamp,
     pub arrivals: &'a [Arrival],
     /// Earlier batches of which more is known by now.

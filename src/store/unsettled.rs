@@ -4,7 +4,8 @@
 //! delivers it again, and nothing in it names it. So every batch leaves a row behind, in its own commit, with the
 //! fingerprints of its deliveries. The row goes some time after the broker is known to have seen the acknowledgement:
 //! a node that is killed forgets those it had not written to disk. A message that RabbitMQ marks as redelivered and
-//! whose fingerprint stands in such a row is the delivery we already have.
+//! whose fingerprint stands in such a row is the delivery we already have; unless that came by the same connection, by
+//! which nothing comes twice. The mark alone says little: RabbitMQ 4.3 puts it on every dead letter.
 //!
 //! Two messages can be equal to the byte and still be two. Where rows hold a fingerprint more than once, or the
 //! acknowledgement was seen, and the message has no `message_id`, the office keeps what is redelivered: rather a letter
@@ -68,12 +69,18 @@ impl Unsettled {
     /// redelivered equal messages only one may use an entry.
     pub(super) async fn load(tx: &mut Tx, batch: &IntakeBatch<'_>) -> Result<Self, StoreError> {
         const LOCK: &str = "SELECT id FROM unsettled_batches WHERE broker = $1 AND queue = $2 ORDER BY id FOR UPDATE";
-        const LOAD: &str = "SELECT id, proven, entries FROM unsettled_batches WHERE broker = $1 AND queue = $2";
+        const LOAD: &str = "SELECT id, proven, entries FROM unsettled_batches
+            WHERE broker = $1 AND queue = $2 AND session <> $3";
         if let Either::Postgres(tx) = &mut *tx {
             sqlx::query(LOCK).bind(batch.broker).bind(batch.queue).execute(&mut **tx).await?;
         }
         let rows: Vec<Row> =
-            on!(tx, |tx| sqlx::query_as(LOAD).bind(batch.broker).bind(batch.queue).fetch_all(&mut **tx).await?);
+            on!(tx, |tx| sqlx::query_as(LOAD)
+                .bind(batch.broker)
+                .bind(batch.queue)
+                .bind(batch.session)
+                .fetch_all(&mut **tx)
+                .await?);
         let mut unsettled = Self::default();
         for row in rows.into_iter().filter(|row| !batch.settled.over.contains(&row.id)) {
             let proven = row.proven || batch.settled.proven.contains(&row.id);
@@ -138,8 +145,8 @@ fn encode((fingerprint, letter): (Fingerprint, LetterId)) -> impl Iterator<Item 
 /// Leaves the row of a batch behind. The answer is whether it was not there yet: a commit may succeed although its
 /// answer is lost, and then the same batch is recorded once more.
 pub(super) async fn remember(tx: &mut Tx, batch: &IntakeBatch<'_>, recorded: &[Recorded]) -> Result<bool, StoreError> {
-    const REMEMBER: &str = "INSERT INTO unsettled_batches (id, broker, queue, recorded_at, proven, entries)
-        VALUES ($1, $2, $3, $4, FALSE, $5) ON CONFLICT DO NOTHING";
+    const REMEMBER: &str = "INSERT INTO unsettled_batches (id, broker, queue, session, recorded_at, proven, entries)
+        VALUES ($1, $2, $3, $4, $5, FALSE, $6) ON CONFLICT DO NOTHING";
     let entries =
         batch.arrivals.iter().zip(recorded).map(|(arrival, recorded)| (arrival.fingerprint, recorded.letter()));
     let entries: Vec<u8> = entries.flat_map(encode).collect();
@@ -147,6 +154,7 @@ pub(super) async fn remember(tx: &mut Tx, batch: &IntakeBatch<'_>, recorded: &[R
         .bind(batch.id)
         .bind(batch.broker)
         .bind(batch.queue)
+        .bind(batch.session)
         .bind(batch.recorded_at.as_micros())
         .bind(entries)
         .execute(&mut **tx)

@@ -27,6 +27,7 @@ pub(super) async fn drain(
     let mut filing = Filing {
         intake,
         queue: consumer.queue().to_owned(),
+        session: ids::uuid(intake.clock.now()),
         acknowledger: consumer.acknowledger(),
         unsettled: Unsettled::default(),
         forwarder: Forwarder::new(intake),
@@ -54,6 +55,8 @@ struct Filing<'a> {
     intake: &'a Intake,
     /// The queue they come from.
     queue: String,
+    /// Names this connection.
+    session: Uuid,
     acknowledger: Acknowledger,
     unsettled: Unsettled,
     forwarder: Forwarder<'a>,
@@ -107,6 +110,7 @@ impl Filing<'_> {
             id: ids::uuid(recorded_at),
             broker: &intake.broker,
             queue: &self.queue,
+            session: self.session,
             recorded_at,
             arrivals,
             settled: Settled { proven: &proven, over: &over },

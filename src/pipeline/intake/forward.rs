@@ -175,9 +175,6 @@ impl<'a> Forwarder<'a> {
             counts.retried += 1;
             self.intake.metrics.retried(broker, &queue, RetryKind::Automatic);
         }
-        if arrival.redelivered {
-            self.intake.metrics.redelivered(broker);
-        }
     }
 }
 

@@ -22,7 +22,7 @@ use dead_letter_office::{
 };
 
 use super::{
-    ledger::{DISCARD, Ledger},
+    ledger::{DISCARD, LEASE, Ledger},
     make::{InGroup, Make, NOON, an_arrival, later, sorted},
 };
 
@@ -233,6 +233,22 @@ async fn notifications_are_claimed_one_after_the_other(ledger: &Ledger) {
     assert!(ledger.notifications(&[], 9).await.unwrap().is_empty());
 }
 
+async fn a_clock_that_was_ahead_holds_nothing_up(ledger: &Ledger) {
+    let desk = Desk::open(ledger, |_| {}).await;
+    letters(ledger, Importance::Critical, "no disk", 1).await;
+    desk.looks_at(later(1)).await;
+    let tomorrow = NOON.plus(24 * HOUR);
+    let claimed = ledger.claim_notification(tomorrow, LEASE).await.unwrap().unwrap();
+    assert_eq!(ledger.next_notification_due(later(2)).await.unwrap(), Some(later(1)));
+    let claimed_again = ledger.claim_notification(later(2), LEASE).await.unwrap().unwrap();
+    assert_eq!(claimed_again.notification, claimed.notification, "the clock was put right");
+    let again = Attempt::Later(tomorrow, "it is busy".to_owned());
+    ledger.end_attempt(claimed.notification.id, &again, later(3)).await.unwrap();
+    assert_eq!(ledger.next_notification_due(later(4)).await.unwrap(), Some(later(4)));
+    assert!(ledger.claim_notification(later(4), LEASE).await.unwrap().is_some());
+    assert!(ledger.claim_notification(later(5), LEASE).await.unwrap().is_none(), "it is being sent");
+}
+
 async fn a_letter_that_is_back_is_an_incident_again(ledger: &Ledger) {
     let desk = Desk::open(ledger, |_| {}).await;
     let ids = letters(ledger, Importance::Critical, "no disk", 1).await;
@@ -252,5 +268,6 @@ on_both!(
     two_offices_tell_it_once,
     what_is_about_no_group_stays_until_it_is_cleared,
     notifications_are_claimed_one_after_the_other,
+    a_clock_that_was_ahead_holds_nothing_up,
     a_letter_that_is_back_is_an_incident_again,
 );

@@ -27,6 +27,17 @@ async fn a_redelivered_message_is_the_letter_we_have(ledger: &Ledger) {
     assert_eq!(ledger.events(id).await[0].0, Event::Redelivered);
 }
 
+/// RabbitMQ 4.3 marks every dead letter as redelivered.
+async fn nothing_comes_twice_by_one_connection(ledger: &Ledger) {
+    let session = id();
+    let arrival = an_arrival().again();
+    for n in 1..=3 {
+        let arrivals = [arrival.twin()];
+        ledger.record(&IntakeBatch { session, ..batch("main", &arrivals) }).await.unwrap();
+        assert_eq!(ledger.total().await, n);
+    }
+}
+
 async fn each_delivery_is_known_once(ledger: &Ledger) {
     let arrival = an_arrival();
     let id = ledger.take_in_new(arrival.clone()).await;
@@ -201,6 +212,7 @@ async fn two_copies_that_came_back_are_each_known_once(ledger: &Ledger) {
 
 on_both!(
     a_redelivered_message_is_the_letter_we_have,
+    nothing_comes_twice_by_one_connection,
     each_delivery_is_known_once,
     a_redelivery_can_be_redelivered,
     an_equal_message_that_is_not_redelivered_is_new,

@@ -174,6 +174,7 @@ impl Desk {
             id: Uuid::now_v7(),
             broker,
             queue: "dlo.obituaries",
+            session: Uuid::now_v7(),
             recorded_at: self.clock.now(),
             arrivals: &arrivals,
             settled: Settled::default(),

@@ -106,12 +106,3 @@ async fn sigterm_ends_it_while_it_looks_for_its_broker() {
     let mut office = serve().set("DLO_BROKERS__MAIN__URL", "amqp://127.0.0.1:1").open().await;
     assert_eq!(office.stop().await.code(), Some(0));
 }
-
-#[tokio::test]
-async fn what_is_set_without_effect_is_said() {
-    let office = serve().with(ONLY_WEB).config("[watch]\nqueues = [\"a\"]\n[retention]\nretried = \"1d\"").open().await;
-    office.says("[watch] is read and checked, but this version does not act upon it yet").await;
-    for section in ["[notify]", "[retention]"] {
-        assert!(!office.lines().iter().any(|line| line.contains(section)), "{section}");
-    }
-}
