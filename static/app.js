@@ -87,6 +87,10 @@
   };
   // Acts on what is selected, else on the row one is at, else on the letter that is open.
   const act = (key) => {
+    if (!one("#bulk")) {
+      one(`main [data-key="${key}"]`)?.click();
+      return;
+    }
     const row = rowOf(document.activeElement);
     byKeys = byKeys || Boolean(row);
     place = Math.max(0, here());

@@ -11,6 +11,7 @@
 
 mod backoff;
 mod broker;
+mod groups;
 mod guess;
 mod intake;
 mod ledger;
@@ -46,6 +47,9 @@ fn main() {
     }
     if runs("pages") {
         runtime.block_on(pages::run());
+    }
+    if runs("groups") {
+        runtime.block_on(groups::run());
     }
 }
 

@@ -19,9 +19,9 @@ use crate::{
     },
 };
 
-const FEW: u32 = 10_000;
-const MANY: u32 = 1_000_000;
-const QUEUES: u32 = 40;
+pub const FEW: u32 = 10_000;
+pub const MANY: u32 = 1_000_000;
+pub const QUEUES: u32 = 40;
 /// Requests of each kind that are timed.
 const ROUNDS: usize = 60;
 
@@ -96,21 +96,21 @@ fn kept(figure: f64, limit: f64) -> &'static str {
 }
 
 /// A `dlo serve` of its own process.
-struct Server {
+pub struct Server {
     process: Leashed,
     url: String,
     client: Client,
 }
 
-struct Timing {
+pub struct Timing {
     /// Milliseconds.
-    median: f64,
-    p95: f64,
+    pub median: f64,
+    pub p95: f64,
     kilobytes: f64,
 }
 
 impl Server {
-    async fn start(ledger: &Ledger, vhost: &Vhost) -> Self {
+    pub async fn start(ledger: &Ledger, vhost: &Vhost) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dlo"));
         command
             .arg("serve")
@@ -136,7 +136,7 @@ impl Server {
         server
     }
 
-    async fn time(&self, path: &str) -> Timing {
+    pub async fn time(&self, path: &str) -> Timing {
         let mut times = Vec::with_capacity(ROUNDS);
         let mut bytes = 0;
         for round in 0..ROUNDS + 5 {
@@ -161,6 +161,14 @@ impl Server {
         page["total"].as_u64().expect("a total")
     }
 
+    /// The id of the group that is listed first.
+    pub async fn first_group(&self) -> String {
+        let url = format!("{}/api/v1/groups?limit=1", self.url);
+        let page: serde_json::Value =
+            self.client.get(url).send().await.expect("an answer").json().await.expect("a page");
+        page["items"][0]["id"].as_str().expect("a group").to_owned()
+    }
+
     fn resident_megabytes(&self) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.command_pid())).expect("it lives");
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("its memory");
@@ -169,6 +177,6 @@ impl Server {
     }
 }
 
-fn queue(number: u32) -> String {
+pub fn queue(number: u32) -> String {
     format!("service-{}.events", number / 4 % QUEUES)
 }

@@ -62,7 +62,7 @@ CREATE INDEX letters_by_family ON letters (family) WHERE family IS NOT NULL;
 
 CREATE INDEX letters_unnamed ON letters (id) WHERE named_with IS NULL;
 -- What was sent back or discarded lately: of that nobody knows yet whether it has healed.
-CREATE INDEX letters_by_settling ON letters (settled_at) WHERE settled_at IS NOT NULL;
+CREATE INDEX letters_by_settling ON letters (settled_at, facet_id, group_id) WHERE settled_at IS NOT NULL;
 CREATE INDEX letters_by_group ON letters (group_id, facet_id, received_at, id) WHERE group_id IS NOT NULL;
 CREATE INDEX letters_by_type ON letters (message_type, facet_id) WHERE message_type IS NOT NULL;
 -- What people have said of messages, which guesses learn from.
@@ -128,7 +128,8 @@ CREATE TABLE jobs (
     failed BIGINT NOT NULL,
     errors TEXT NOT NULL,
     position BLOB, -- the letter it has come to; null: it has not begun, or it cannot be taken up again
-    claimed_until BIGINT -- some process works at it, which is given up for dead after this
+    claimed_until BIGINT, -- some process works at it, which is given up for dead after this
+    wish TEXT -- what is to be done and with which letters, JSON; null: the action says it all
 );
 
 -- Policies of automatic retries that people have set; they go before those of the configuration.

@@ -196,7 +196,7 @@ impl Foundation {
         if roles.has(Role::Retry) {
             store.release_abandoned_claims().await?;
         }
-        if roles.has(Role::Intake) {
+        if roles.has(Role::Intake) || roles.has(Role::Web) {
             store.release_abandoned_jobs().await?;
         }
         if roles.has(Role::Notify) {
@@ -295,6 +295,7 @@ fn start_web(
         metrics: foundation.metrics,
         settings,
     };
+    lifecycle.spawn("jobs", office.triage.clone().take_up(lifecycle.stopping()));
     let stopping = lifecycle.stopping();
     let server = axum::serve(listener, web::router(Arc::new(office)))
         .with_graceful_shutdown(async move { stopping.cancelled().await });

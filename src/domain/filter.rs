@@ -27,6 +27,11 @@ pub struct LetterFilter {
 }
 
 impl LetterFilter {
+    /// Whether it asks for certain groups or types, of which no counts by facets are kept.
+    pub fn is_of_groups(&self) -> bool {
+        !(self.groups.is_empty() && self.types.is_empty())
+    }
+
     pub fn queue_globs(&self) -> Globs {
         Globs::new(&self.queues)
     }

@@ -91,6 +91,17 @@ impl Group {
         counts.find(|(_, count)| *count > 0).map(|(importance, _)| *importance)
     }
 
+    /// All its letters, whatever came of them.
+    pub fn n_letters(&self) -> u64 {
+        Status::ALL.iter().map(|status| self.of_status(*status)).sum()
+    }
+
+    /// Where it stands in a list.
+    pub fn cursor(&self) -> GroupCursor {
+        let (importance, open) = (self.importance(), self.n_open());
+        GroupCursor { importance, open, last_seen: self.last_seen, id: self.id }
+    }
+
     pub fn of_status(&self, status: Status) -> u64 {
         match status {
             Status::Open => self.n_open(),
@@ -143,7 +154,7 @@ pub struct GroupFilter {
 words! {
     #[derive(Default)]
     GroupSort, "order of groups" {
-        /// The weightiest first, of these the one that grew last.
+        /// The weightiest first, of these the ones with most open letters.
         #[default]
         Importance = "importance",
         /// The most open letters first.
@@ -159,7 +170,28 @@ pub struct GroupPage {
     pub items: Vec<Group>,
     /// How many there are on all pages.
     pub total: u64,
-    pub next: Option<GroupId>,
+    pub next: Option<GroupCursor>,
+}
+
+/// The place after which a page begins: what the last group before it was sorted by. That group may have changed since, or
+/// be gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupCursor {
+    /// The weightiest among its open letters; `None` where none is open.
+    pub importance: Option<Importance>,
+    pub open: u64,
+    pub last_seen: Timestamp,
+    pub id: GroupId,
+}
+
+/// How many groups there are, by what they hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupCounts {
+    pub all: u64,
+    /// With open letters.
+    pub open: u64,
+    /// With open letters of this importance, in the order of [`Importance::ALL`]; one group may count for several.
+    pub by_importance: [u64; Importance::ALL.len()],
 }
 
 /// What came into a group in one hour.

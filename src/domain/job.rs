@@ -2,7 +2,12 @@
 
 use uuid::Uuid;
 
-use super::command::CommandReport;
+use super::{
+    actor::Actor,
+    command::{Command, CommandReport},
+    filter::LetterFilter,
+    time::Timestamp,
+};
 
 words! {
     JobState, "job state" {
@@ -46,10 +51,9 @@ impl Job {
 
     /// Counts a part of it that was carried out.
     pub fn add(&mut self, report: &CommandReport) {
-        let (done, failed) = (report.done.len() as u64, report.refused.len() as u64);
-        self.total += done + failed;
-        self.done += done;
-        self.failed += failed;
+        self.done += report.done.len() as u64;
+        self.failed += report.refused.len() as u64;
+        self.total = self.total.max(self.done + self.failed);
         let room = Self::ERRORS.saturating_sub(self.errors.len());
         let errors = report.refused.iter().take(room).map(|(letter, refusal)| format!("{letter}: {refusal}"));
         self.errors.extend(errors);
@@ -65,4 +69,14 @@ impl Job {
             self.state = JobState::Cancelled;
         }
     }
+}
+
+/// One thing that is done with all letters that match and that were received until then.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bulk {
+    pub filter: LetterFilter,
+    /// What was received later is left alone.
+    pub until: Timestamp,
+    pub command: Command,
+    pub by: Actor,
 }

@@ -8,6 +8,7 @@ use super::{
     danger::Danger,
     death::{Death, Reason},
     error_report,
+    group::GroupId,
     message::Message,
     time::Timestamp,
 };
@@ -92,6 +93,8 @@ pub struct LetterSummary {
     pub type_source: Option<TypeSource>,
     /// From 0 to 1, for a type that was guessed.
     pub type_confidence: Option<f64>,
+    /// What failed like it; `None` until that is found out.
+    pub group: Option<GroupId>,
     pub attempts: u64,
     pub first_failed_at: Option<Timestamp>,
     pub last_failed_at: Timestamp,

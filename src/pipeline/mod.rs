@@ -4,6 +4,7 @@
 //! "lost". This floor knows the ledger and the brokers; it knows no HTTP.
 
 pub mod bell;
+mod bulk;
 pub mod channels;
 pub mod delay_queues;
 pub mod deliveries;

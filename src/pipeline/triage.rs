@@ -2,35 +2,28 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{bell::Bell, edits, ids, news::News};
 use crate::{
     clock::Clock,
     domain::{
-        activity::{Area, Deed},
         actor::Actor,
         command::{Command, CommandReport, Refusal},
         danger::Danger,
         edit::Edit,
-        filter::LetterFilter,
         inner_body::InnerBodies,
-        job::Job,
         letter::{LetterId, LetterSummary},
         time::Timestamp,
     },
     store::{EditOrder, Order, Store, StoreError},
 };
 
-/// Letters of a large order that are moved in one transaction, so that nobody waits long for the ledger.
-const PORTION: usize = 2_000;
-
 /// Every change that a person makes goes through here: it is carried out, written down and announced in one place.
 #[derive(Clone)]
 pub struct Triage {
-    store: Arc<Store>,
-    clock: Clock,
+    pub(super) store: Arc<Store>,
+    pub(super) clock: Clock,
     news: News,
     bell: Bell,
     bodies: InnerBodies,
@@ -61,42 +54,6 @@ impl Triage {
         let job = ids::uuid(at);
         let report = self.store.act_as_job(job, &self.order(ids, command, by, at)).await?;
         self.announce(command, by, &report);
-        Ok(job)
-    }
-
-    /// The same for all that `filter` lets through and that was received until then; one portion after the other, until it
-    /// is told to stop. What fails in the middle leaves the portions before it done.
-    pub async fn act_on_all(
-        &self,
-        filter: &LetterFilter,
-        until: Timestamp,
-        command: &Command,
-        by: &Actor,
-        stop: &CancellationToken,
-    ) -> Result<Job, StoreError> {
-        let begun = self.clock.now();
-        let mut job = Job::begun(ids::uuid(begun), command.name());
-        let mut sweep = self.store.sweep(filter, until).await?;
-        while !stop.is_cancelled() {
-            let ids = self.store.next_of(&mut sweep, PORTION).await?;
-            if ids.is_empty() {
-                job.end();
-                break;
-            }
-            let order = Order { is_portion: true, ..self.order(&ids, command, by, self.clock.now()) };
-            let report = self.store.act(&order).await?;
-            self.spread(command, &report);
-            job.add(&report);
-        }
-        job.cancel_unless_ended();
-        self.store.add_job(&job, by, begun).await?;
-        let deed = Deed {
-            letters: job.done,
-            detail: command.detail(),
-            ..Deed::new(begun, by, Area::Letters, command.name(), subject(filter))
-        };
-        self.store.add_deed(&deed).await?;
-        log(command, by, job.done, job.failed);
         Ok(job)
     }
 
@@ -141,7 +98,13 @@ impl Triage {
         Ok(is_there)
     }
 
-    fn order<'a>(&'a self, ids: &'a [LetterId], command: &'a Command, by: &'a Actor, at: Timestamp) -> Order<'a> {
+    pub(super) fn order<'a>(
+        &'a self,
+        ids: &'a [LetterId],
+        command: &'a Command,
+        by: &'a Actor,
+        at: Timestamp,
+    ) -> Order<'a> {
         Order { ids, command, by, at, bodies: &self.bodies, is_portion: false }
     }
 
@@ -150,19 +113,11 @@ impl Triage {
         self.spread(command, report);
     }
 
-    fn spread(&self, command: &Command, report: &CommandReport) {
+    pub(super) fn spread(&self, command: &Command, report: &CommandReport) {
         self.news.changed(report.done.len() as u64);
         if matches!(command, Command::Retry { .. }) {
             self.bell.ring();
         }
-    }
-}
-
-/// A group, where one is meant.
-fn subject(filter: &LetterFilter) -> String {
-    match filter.groups.as_slice() {
-        [group] => group.to_string(),
-        _ => String::new(),
     }
 }
 

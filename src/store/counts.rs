@@ -9,14 +9,14 @@ use sqlx::{Encode, QueryBuilder, Type};
 
 use super::{
     Store, StoreError,
-    db::on,
-    facets::{GroupHome, Matching},
+    db::{Sql, on},
+    facets::{FacetId, FacetKey, GroupHome, Matching, facet_count},
     id_list::{IdList, Unnest, numbers, push_uuids},
     rows::parse,
     slices::{self, SLICE, Scope, Span, WIDTHS},
 };
 use crate::domain::{
-    filter::{HistogramBar, LetterFilter},
+    filter::{FacetCount, HistogramBar, LetterFilter},
     letter::{Importance, Status},
     time::Timestamp,
 };
@@ -43,6 +43,34 @@ impl Store {
         Ok(self.count_rows(&matching, since, first_whole).await?
             + whole.iter().map(|slice| slice.count).sum::<u64>()
             + self.count_rows(&matching, last_whole, until).await?)
+    }
+
+    /// How many letters each facet has under the rest of `filter`, whatever it says of statuses and importances, counted one
+    /// by one: of groups and types no counts by facets are kept.
+    pub async fn facets_within(&self, filter: &LetterFilter) -> Result<Vec<FacetCount>, StoreError> {
+        let any = LetterFilter { statuses: Vec::new(), importances: Vec::new(), ..filter.clone() };
+        let matching = self.matching(&any).await?;
+        if matching.facets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let letters = source(&matching).pick(self.db.reader());
+        let rows: Vec<(i64, i64)> = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new("SELECT facet_id, COUNT(*) FROM ");
+            query.push(letters).push(" WHERE facet_id IN ").push(numbers(matching.ids().map(|facet| facet.0)));
+            if let Some(since) = filter.since {
+                query.push(" AND received_at >= ").push_bind(since.as_micros());
+            }
+            if let Some(until) = filter.until {
+                query.push(" AND received_at < ").push_bind(until.as_micros());
+            }
+            push_groups(&mut query, &matching.groups);
+            query.push(" GROUP BY facet_id").build_query_as().persistent(false).fetch_all(pool).await?
+        });
+        let counts: HashMap<i64, i64> = rows.into_iter().collect();
+        let counted = |(id, key, _): (FacetId, FacetKey, u64)| {
+            counts.get(&id.0).map(|count| facet_count(key, count.unsigned_abs()))
+        };
+        Ok(matching.facets.into_iter().filter_map(counted).collect())
     }
 
     /// Letters received from `from` until `to`, in bars of `width`, which is rounded up to whole slices.
@@ -90,9 +118,15 @@ impl Store {
         if from >= to || matching.facets.is_empty() {
             return Ok(0);
         }
+        let letters = source(matching).pick(self.db.reader());
         let count: i64 = on!(self.db.reader(), |pool| {
-            let mut query = QueryBuilder::new("SELECT count(*) FROM letters WHERE received_at >= ");
-            query.push_bind(from.as_micros()).push(" AND received_at < ").push_bind(to.as_micros());
+            let mut query = QueryBuilder::new("SELECT count(*) FROM ");
+            query
+                .push(letters)
+                .push(" WHERE received_at >= ")
+                .push_bind(from.as_micros())
+                .push(" AND received_at < ")
+                .push_bind(to.as_micros());
             query.push(" AND facet_id IN ").push(numbers(matching.ids().map(|facet| facet.0)));
             push_groups(&mut query, &matching.groups);
             query.build_query_scalar().persistent(false).fetch_one(pool).await?
@@ -111,11 +145,13 @@ impl Store {
         if matching.facets.is_empty() {
             return Ok(Vec::new());
         }
+        let letters = source(matching).pick(self.db.reader());
         let rows: Vec<(i64, i64, i64)> = on!(self.db.reader(), |pool| {
             // A number of our own in the text: Postgres would not see that both mentions of a bind are the same.
             let start = format!("received_at / {width} * {width}");
             let mut query = QueryBuilder::new("SELECT facet_id, ");
-            query.push(&start).push(", COUNT(*) FROM letters WHERE received_at >= ").push_bind(from.as_micros());
+            query.push(&start).push(", COUNT(*) FROM ").push(letters);
+            query.push(" WHERE received_at >= ").push_bind(from.as_micros());
             query.push(" AND received_at < ").push_bind(to.as_micros()).push(" AND facet_id IN ");
             query.push(numbers(matching.ids().map(|facet| facet.0)));
             push_groups(&mut query, &matching.groups);
@@ -159,6 +195,12 @@ impl Store {
         };
         Ok(rows.into_iter().map(slice).collect())
     }
+}
+
+/// Where letters are counted. SQLite would rather look at all letters of the facets than at those of the groups.
+fn source(matching: &Matching) -> Sql {
+    let by_group = "letters INDEXED BY letters_by_group";
+    Sql { sqlite: if matching.groups.is_some() { by_group } else { "letters" }, postgres: "letters" }
 }
 
 /// Pushes that only letters of these groups are meant.

@@ -16,7 +16,7 @@ use super::{
 use crate::domain::{
     death::Reason,
     filter::{FacetCount, LetterFilter},
-    group::{Group, GroupFilter, GroupId, GroupKey},
+    group::{GroupFilter, GroupId},
     letter::{Importance, Status},
 };
 
@@ -156,13 +156,6 @@ pub(super) struct GroupHome {
     pub(super) reason: Reason,
 }
 
-impl From<Group> for GroupHome {
-    fn from(group: Group) -> Self {
-        let GroupKey { broker, queue, reason, .. } = group.key;
-        Self { group: group.id, broker, queue: queue.unwrap_or_default(), reason }
-    }
-}
-
 impl GroupHome {
     fn is_of(&self, key: &FacetKey) -> bool {
         self.broker == key.broker && self.queue == key.queue && self.reason == key.reason
@@ -253,7 +246,7 @@ impl Store {
 impl Store {
     /// The groups that hold the letters of `filter`, where it names groups or types; `None`: all of them.
     async fn groups_of(&self, filter: &LetterFilter) -> Result<Option<Vec<GroupHome>>, StoreError> {
-        if filter.types.is_empty() && filter.groups.is_empty() {
+        if !filter.is_of_groups() {
             return Ok(None);
         }
         if filter.types.is_empty() {
@@ -266,9 +259,9 @@ impl Store {
             reasons: filter.reasons.clone(),
             ..GroupFilter::default()
         };
-        let groups = self.matching_groups(&of_type).await?.into_iter();
-        let named = |group: &Group| filter.groups.is_empty() || filter.groups.contains(&group.id);
-        Ok(Some(groups.filter(named).map(GroupHome::from).collect()))
+        let mut homes = self.matching_homes(&of_type).await?;
+        homes.retain(|home| filter.groups.is_empty() || filter.groups.contains(&home.group));
+        Ok(Some(homes))
     }
 }
 
@@ -282,7 +275,7 @@ fn lets_through(filter: &LetterFilter, key: &FacetKey) -> bool {
         && any(&filter.brokers, &key.broker)
 }
 
-fn facet_count(key: FacetKey, count: u64) -> FacetCount {
+pub(super) fn facet_count(key: FacetKey, count: u64) -> FacetCount {
     FacetCount {
         broker: key.broker,
         queue: Some(key.queue).filter(|queue| !queue.is_empty()),

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::{
     Store, StoreError,
-    db::on,
-    group_tally::ALL_GROUPS,
+    db::{Sql, on},
+    group_tally::{ALL_GROUPS, HOUR},
     id_list::{numbers, push_uuids},
 };
 use crate::domain::{
@@ -40,7 +40,7 @@ impl Store {
         Ok(hours)
     }
 
-    /// What became of what was sent back since then, of all groups together; what was sent back since `unknown_since` and
+    /// What became of what was sent back since the hour of `since` began, of all groups together; what was sent back since `unknown_since` and
     /// has not failed again is unknown.
     pub async fn outcome(&self, since: Timestamp, unknown_since: Timestamp) -> Result<Outcome, StoreError> {
         const SUM: &str = "SELECT CAST(coalesce(sum(sent), 0) AS BIGINT), CAST(coalesce(sum(came_back), 0) AS BIGINT)
@@ -49,14 +49,15 @@ impl Store {
             WHERE l.settled_at > $1 AND f.status = 'retried' AND l.group_id IS NOT NULL";
         let (sent, came_back): (i64, i64) = on!(self.db.reader(), |pool| sqlx::query_as(SUM)
             .bind(ALL_GROUPS)
-            .bind(since.as_micros())
+            .bind(since.floor_to(HOUR).as_micros())
             .fetch_one(pool)
             .await?);
         let unknown: i64 = on!(self.db.reader(), |pool| sqlx::query_scalar(UNKNOWN)
-            .bind(unknown_since.as_micros())
+            .bind(unknown_since.max(since).as_micros())
             .fetch_one(pool)
             .await?);
-        Ok(Outcome { sent: sent.unsigned_abs(), came_back: came_back.unsigned_abs(), unknown: unknown.unsigned_abs() })
+        let (sent, came_back) = (sent.unsigned_abs(), came_back.unsigned_abs());
+        Ok(Outcome { sent, came_back, unknown: unknown.unsigned_abs().min(sent.saturating_sub(came_back)) })
     }
 
     /// Open letters received since then, by group.
@@ -77,10 +78,22 @@ impl Store {
         }
         let retried =
             self.matching(&LetterFilter { statuses: vec![Status::Retried], ..LetterFilter::default() }).await?;
+        if retried.facets.is_empty() {
+            return Ok(());
+        }
         let facets = numbers(retried.ids().map(|facet| facet.0));
+        // SQLite would rather look at all letters of the groups that were ever sent back.
+        const LATELY: Sql = Sql { sqlite: "letters INDEXED BY letters_by_settling", postgres: "letters" };
+        let letters = LATELY.pick(self.db.reader());
         let rows: Vec<(Uuid, i64)> = on!(self.db.reader(), |pool| {
-            let mut count = QueryBuilder::new("SELECT group_id, COUNT(*) FROM letters WHERE settled_at > ");
-            count.push_bind(since.as_micros()).push(" AND facet_id IN ").push(facets).push(" AND group_id IN ");
+            let mut count = QueryBuilder::new("SELECT group_id, COUNT(*) FROM ");
+            count
+                .push(letters)
+                .push(" WHERE settled_at > ")
+                .push_bind(since.as_micros())
+                .push(" AND facet_id IN ")
+                .push(facets)
+                .push(" AND group_id IN ");
             push_uuids(&mut count, lately.iter().map(|group| group.as_uuid()).collect());
             count.push(" GROUP BY group_id").build_query_as().persistent(false).fetch_all(pool).await?
         });

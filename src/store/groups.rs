@@ -1,20 +1,18 @@
 //! Groups of letters that failed alike: listing them, and their figures.
 
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::{Database, Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
 use super::{
     Store, StoreError, activity,
     db::{Sql, on},
-    facets::GroupHome,
     id_list::push_uuids,
-    rows::parse,
+    rows::{bigint, parse},
 };
 use crate::domain::{
     activity::{Area, Deed},
     actor::Actor,
-    glob::Globs,
-    group::{Group, GroupFilter, GroupId, GroupKey, GroupPage, GroupSort, Note, Outcome},
+    group::{Group, GroupCounts, GroupCursor, GroupFilter, GroupId, GroupKey, GroupPage, GroupSort, Note, Outcome},
     letter::Importance,
     time::Timestamp,
 };
@@ -82,52 +80,84 @@ impl Store {
         &self,
         filter: &GroupFilter,
         sort: GroupSort,
-        after: Option<GroupId>,
+        after: Option<GroupCursor>,
         limit: usize,
         unknown_since: Timestamp,
     ) -> Result<GroupPage, StoreError> {
-        let mut groups = self.matching_groups(filter).await?;
-        order(&mut groups, sort);
-        let total = groups.len() as u64;
-        let begin = after.and_then(|after| groups.iter().position(|group| group.id == after)).map_or(0, |at| at + 1);
-        let rest = groups.len().saturating_sub(begin);
-        let mut items: Vec<Group> = groups.into_iter().skip(begin).take(limit).collect();
-        let next = items.last().filter(|_| rest > limit).map(|last| last.id);
+        let conditions = self.conditions(filter).await?;
+        let rows: Vec<Row> = on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new("SELECT ");
+            select.push(COLUMNS).push(" FROM groups");
+            conditions.push(&mut select);
+            push_place(&mut select, sort, after);
+            select.push(" ORDER BY ").push(keys(sort).join(", ")).push(" LIMIT ").push_bind(bigint(limit as u64 + 1));
+            select.build_query_as().fetch_all(pool).await?
+        });
+        let total: i64 = on!(self.db.reader(), |pool| {
+            let mut count = QueryBuilder::new("SELECT COUNT(*) FROM groups");
+            conditions.push(&mut count);
+            count.build_query_scalar().fetch_one(pool).await?
+        });
+        let more = rows.len() > limit;
+        let mut items = rows.into_iter().take(limit).map(Group::try_from).collect::<Result<Vec<_>, _>>()?;
+        let next = items.last().filter(|_| more).map(Group::cursor);
         self.add_unknown(&mut items, unknown_since).await?;
-        Ok(GroupPage { items, total, next })
+        Ok(GroupPage { items, total: total.unsigned_abs(), next })
     }
 
     /// All groups that `filter` lets through, in no particular order, without what is unknown of them.
     ///
     /// Their number is bounded by how many ways there are to fail, not by how many letters there are.
     pub async fn matching_groups(&self, filter: &GroupFilter) -> Result<Vec<Group>, StoreError> {
-        let conditions = conditions(filter);
+        let conditions = self.conditions(filter).await?;
         let rows: Vec<Row> = on!(self.db.reader(), |pool| {
             let mut select = QueryBuilder::new("SELECT ");
-            select.push(COLUMNS).push(" FROM groups").push(conditions);
+            select.push(COLUMNS).push(" FROM groups");
+            conditions.push(&mut select);
             select.build_query_as().fetch_all(pool).await?
         });
-        let (queues, types) = (Globs::new(&filter.queues), Globs::new(&filter.types));
-        let wanted = |row: &Row| {
-            let any = |wanted: &[String], value: &str| wanted.is_empty() || wanted.iter().any(|one| one == value);
-            let reasons = filter.reasons.is_empty() || filter.reasons.iter().any(|one| one.as_str() == row.reason);
-            any(&filter.brokers, &row.broker)
-                && reasons
-                && queues.matches(&row.queue)
-                && types.matches(&row.message_type)
-        };
-        rows.into_iter().filter(wanted).map(Group::try_from).collect()
+        rows.into_iter().map(Group::try_from).collect()
     }
 
     pub async fn group(&self, id: GroupId, unknown_since: Timestamp) -> Result<Option<Group>, StoreError> {
-        let row: Option<Row> = on!(self.db.reader(), |pool| {
-            let mut select = QueryBuilder::new("SELECT ");
-            select.push(COLUMNS).push(" FROM groups WHERE id = ").push_bind(id.as_uuid());
-            select.build_query_as().fetch_optional(pool).await?
-        });
-        let mut group = row.map(Group::try_from).transpose()?;
+        let mut group = self.groups_by_id(&[id]).await?.pop();
         self.add_unknown(group.as_mut_slice(), unknown_since).await?;
         Ok(group)
+    }
+
+    /// Those of `ids` that exist, in no particular order, without what is unknown of them.
+    pub async fn groups_by_id(&self, ids: &[GroupId]) -> Result<Vec<Group>, StoreError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows: Vec<Row> = on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new("SELECT ");
+            select.push(COLUMNS).push(" FROM groups WHERE id IN ");
+            push_uuids(&mut select, ids.iter().map(|id| id.as_uuid()).collect());
+            select.build_query_as().fetch_all(pool).await?
+        });
+        rows.into_iter().map(Group::try_from).collect()
+    }
+
+    /// How many groups there are under the rest of `filter`, whatever it says of open letters and their importance.
+    pub async fn count_groups(&self, filter: &GroupFilter) -> Result<GroupCounts, StoreError> {
+        const COUNT: &str =
+            "SELECT COUNT(*), coalesce(sum(CASE WHEN critical + high + normal + low > 0 THEN 1 ELSE 0 END), 0),
+            coalesce(sum(CASE WHEN critical > 0 THEN 1 ELSE 0 END), 0),
+            coalesce(sum(CASE WHEN high > 0 THEN 1 ELSE 0 END), 0),
+            coalesce(sum(CASE WHEN normal > 0 THEN 1 ELSE 0 END), 0),
+            coalesce(sum(CASE WHEN low > 0 THEN 1 ELSE 0 END), 0) FROM groups";
+        let conditions = self.conditions(filter).await?.without_status();
+        let (all, open, critical, high, normal, low): (i64, i64, i64, i64, i64, i64) = on!(self.db.reader(), |pool| {
+            let mut count = QueryBuilder::new(COUNT);
+            conditions.push(&mut count);
+            count.build_query_as().fetch_one(pool).await?
+        });
+        Ok(GroupCounts {
+            all: all.unsigned_abs(),
+            open: open.unsigned_abs(),
+            by_importance: [critical, high, normal, low].map(i64::unsigned_abs),
+        })
     }
 
     /// How many groups have open letters, by the weightiest of these.
@@ -182,39 +212,39 @@ impl Store {
             sqlx::query(groups).bind(before.as_micros()).execute(pool).await?.rows_affected()
         }))
     }
+}
 
-    /// Where the letters of `groups` are, as far as there are such groups.
-    pub(super) async fn homes(&self, groups: &[GroupId]) -> Result<Vec<GroupHome>, StoreError> {
-        let rows: Vec<Row> = on!(self.db.reader(), |pool| {
-            let mut select = QueryBuilder::new("SELECT ");
-            select.push(COLUMNS).push(" FROM groups WHERE id IN ");
-            push_uuids(&mut select, groups.iter().map(|group| group.as_uuid()).collect());
-            select.build_query_as().fetch_all(pool).await?
-        });
-        rows.into_iter().map(|row| Ok(Group::try_from(row)?.into())).collect()
+/// What a list is sorted by; all in it are words of our own.
+const fn keys(sort: GroupSort) -> &'static [&'static str] {
+    match sort {
+        GroupSort::Importance => &[
+            "CASE WHEN critical > 0 THEN 0 WHEN high > 0 THEN 1 WHEN normal > 0 THEN 2 WHEN low > 0 THEN 3 ELSE 4 END",
+            "-(critical + high + normal + low)",
+            "-last_seen",
+            "id",
+        ],
+        GroupSort::Biggest => &["-(critical + high + normal + low)", "-last_seen", "id"],
+        GroupSort::Newest => &["-last_seen", "id"],
     }
 }
 
-/// All in it are words of our own.
-fn conditions(filter: &GroupFilter) -> String {
-    if !filter.only_open {
-        return String::new();
+/// Pushes that only what stands behind `after` is meant.
+fn push_place<DB: Database>(query: &mut QueryBuilder<DB>, sort: GroupSort, after: Option<GroupCursor>)
+where
+    for<'q> i64: Encode<'q, DB> + Type<DB>,
+    for<'q> Uuid: Encode<'q, DB> + Type<DB>,
+{
+    let Some(after) = after else { return };
+    let weight = after.importance.map_or(Importance::ALL.len(), |importance| importance as usize);
+    let (open, seen) = (bigint(after.open).wrapping_neg(), after.last_seen.as_micros().wrapping_neg());
+    let numbers: &[i64] = match sort {
+        GroupSort::Importance => &[bigint(weight as u64), open, seen],
+        GroupSort::Biggest => &[open, seen],
+        GroupSort::Newest => &[seen],
+    };
+    query.push(" AND (").push(keys(sort).join(", ")).push(") > (");
+    for number in numbers {
+        query.push_bind(*number).push(", ");
     }
-    let importances = if filter.importances.is_empty() { Importance::ALL } else { &filter.importances };
-    let counts: Vec<String> = importances.iter().map(|importance| format!("{importance} > 0")).collect();
-    format!(" WHERE ({})", counts.join(" OR "))
-}
-
-fn order(groups: &mut [Group], sort: GroupSort) {
-    use std::cmp::Reverse;
-    let weight = |group: &Group| group.importance().map_or(Importance::ALL.len(), |importance| importance as usize);
-    groups.sort_unstable_by_key(|group| {
-        let (open, seen) = (Reverse(group.n_open()), Reverse(group.last_seen));
-        let key = match sort {
-            GroupSort::Importance => (weight(group), open, seen),
-            GroupSort::Biggest => (0, open, seen),
-            GroupSort::Newest => (0, Reverse(0), seen),
-        };
-        (key, group.id)
-    });
+    query.push_bind(after.id.as_uuid()).push(")");
 }

@@ -1,4 +1,4 @@
-//! Lists of letters in a statement.
+//! Lists of letters, or of texts, in a statement.
 //!
 //! A list is one argument, so that the text of the statement is the same for any number of letters: it is parsed once
 //! and stays prepared. With an argument for each letter SQLite spends more on reading the statement than on doing it.
@@ -48,17 +48,58 @@ impl Encode<'_, Postgres> for IdList {
     }
 }
 
-/// How a database turns a list into rows with the one column `id`: what stands before and after the argument.
+/// A list of texts as one argument: `text[]` in Postgres, a JSON array in SQLite.
+pub(super) struct TextList(Vec<String>);
+
+impl Type<Sqlite> for TextList {
+    fn type_info() -> SqliteTypeInfo {
+        <String as Type<Sqlite>>::type_info()
+    }
+}
+
+impl Encode<'_, Sqlite> for TextList {
+    fn encode_by_ref(&self, arguments: &mut SqliteArgumentsBuffer) -> Result<IsNull, BoxDynError> {
+        let json = serde_json::Value::from(self.0.as_slice()).to_string();
+        <String as Encode<'_, Sqlite>>::encode(json, arguments)
+    }
+}
+
+impl Type<Postgres> for TextList {
+    fn type_info() -> PgTypeInfo {
+        <Vec<String> as Type<Postgres>>::type_info()
+    }
+}
+
+impl Encode<'_, Postgres> for TextList {
+    fn encode_by_ref(&self, arguments: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
+        <Vec<String> as Encode<'_, Postgres>>::encode_by_ref(&self.0, arguments)
+    }
+}
+
+/// How a database turns a list into rows of one column: what stands before and after the argument.
 pub(super) trait Unnest: Database {
+    /// The column is called `id`.
     const UNNEST: [&'static str; 2];
+    const UNNEST_TEXTS: [&'static str; 2];
 }
 
 impl Unnest for Sqlite {
     const UNNEST: [&'static str; 2] = ["(SELECT unhex(value) AS id FROM json_each(", "))"];
+    const UNNEST_TEXTS: [&'static str; 2] = ["(SELECT value FROM json_each(", "))"];
 }
 
 impl Unnest for Postgres {
     const UNNEST: [&'static str; 2] = ["(SELECT unnest(", ") AS id)"];
+    const UNNEST_TEXTS: [&'static str; 2] = ["(SELECT unnest(", "))"];
+}
+
+/// Pushes a subquery that has `texts` as its rows, to stand behind `IN`.
+pub(super) fn push_texts<DB: Unnest>(query: &mut QueryBuilder<DB>, texts: Vec<String>)
+where
+    for<'q> TextList: Encode<'q, DB> + Type<DB>,
+{
+    let [before, after] = DB::UNNEST_TEXTS;
+    query.push(before).push_bind(TextList(texts)).push(after);
 }
 
 /// Pushes a subquery that has `ids` as its rows, to stand behind `IN` or `FROM`.

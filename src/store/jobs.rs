@@ -166,7 +166,7 @@ pub(super) async fn insert_finished(
     insert(tx, &job, order.by, order.at).await
 }
 
-async fn insert(tx: &mut Tx, job: &Job, by: &Actor, at: Timestamp) -> Result<(), StoreError> {
+pub(super) async fn insert(tx: &mut Tx, job: &Job, by: &Actor, at: Timestamp) -> Result<(), StoreError> {
     const INSERT: &str = "INSERT INTO jobs (id, created_at, actor, action, state, total, done, failed, errors)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     on!(tx, |tx| sqlx::query(INSERT)

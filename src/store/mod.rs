@@ -11,6 +11,7 @@
 
 mod activity;
 mod backoff;
+mod bulk;
 mod columns;
 mod commands;
 mod contents;
@@ -20,6 +21,7 @@ mod delay_queues;
 mod edits;
 mod facets;
 mod finished;
+mod group_filter;
 mod group_outcomes;
 mod group_tally;
 mod groups;
@@ -56,6 +58,7 @@ use sqlx::error::DatabaseError;
 use thiserror::Error;
 use uuid::Uuid;
 
+pub use bulk::ClaimedBulk;
 pub use commands::Order;
 pub use edits::{EditOrder, EditedMessage, Original};
 pub use incidents::{IncidentRecord, Telling};

@@ -11,6 +11,7 @@ use crate::{
         actor::Actor,
         death::Death,
         field::FieldTable,
+        group::GroupId,
         history::HistoryEntry,
         job::Job,
         letter::{Letter, LetterId, LetterSummary},
@@ -23,8 +24,8 @@ use crate::{
 /// The columns of [`SummaryRow`], from letters `l`, facets `f` and retries `r`.
 pub(super) const SUMMARY_COLUMNS: &str = "l.id, f.broker, f.queue, l.exchange, l.routing_key, f.reason, l.attempts,
     l.first_failed_at, l.last_failed_at, l.received_at, r.due_at AS retry_at, f.status, f.importance, l.importance_by,
-    l.size, l.error_type, l.error_message, l.message_type, l.type_source, l.type_confidence, l.danger, l.note, l.problem,
-    l.edited_from, l.replaced_by";
+    l.size, l.error_type, l.error_message, l.message_type, l.type_source, l.type_confidence, l.group_id, l.danger,
+    l.note, l.problem, l.edited_from, l.replaced_by";
 
 #[derive(FromRow)]
 pub(super) struct SummaryRow {
@@ -48,6 +49,7 @@ pub(super) struct SummaryRow {
     message_type: Option<String>,
     type_source: Option<String>,
     type_confidence: Option<f64>,
+    group_id: Option<Uuid>,
     danger: Option<String>,
     note: Option<String>,
     problem: Option<String>,
@@ -71,6 +73,7 @@ impl TryFrom<SummaryRow> for LetterSummary {
             message_type: row.message_type,
             type_source: row.type_source.as_deref().map(|word| parse("a source of a type", word)).transpose()?,
             type_confidence: row.type_confidence,
+            group: row.group_id.map(GroupId::from_uuid),
             attempts: row.attempts.unsigned_abs(),
             first_failed_at: row.first_failed_at.map(Timestamp::from_micros),
             last_failed_at: Timestamp::from_micros(row.last_failed_at),

@@ -1,5 +1,7 @@
 //! The walk over all letters that match, in portions.
 
+use std::time::Duration;
+
 use sqlx::QueryBuilder;
 use uuid::Uuid;
 
@@ -12,14 +14,18 @@ pub struct Sweep {
     ranges: Vec<Range>,
     /// The last letter taken of the current one.
     after: Option<(Timestamp, LetterId)>,
-    /// What was received later is left alone.
+    /// What was received before or later is left alone.
+    since: Timestamp,
     until: Timestamp,
 }
 
 impl Store {
     /// Begins a walk over the letters that `filter` lets through and that were received until then.
     pub async fn sweep(&self, filter: &LetterFilter, until: Timestamp) -> Result<Sweep, StoreError> {
-        Ok(Sweep { ranges: self.matching(filter).await?.ranges(), after: None, until })
+        // The end of a filter is no part of it, this one is.
+        let end = filter.until.map_or(until, |end| until.min(end.minus(Duration::from_micros(1))));
+        let since = filter.since.unwrap_or(Timestamp::from_micros(i64::MIN));
+        Ok(Sweep { ranges: self.matching(filter).await?.ranges(), after: None, since, until: end })
     }
 
     /// The next letters of a walk, `limit` at most; none at its end.
@@ -30,6 +36,7 @@ impl Store {
             let rows: Vec<(i64, Uuid)> = on!(self.db.reader(), |pool| {
                 let mut next = QueryBuilder::new("SELECT received_at, id FROM letters WHERE ");
                 range.push(&mut next);
+                next.push(" AND received_at >= ").push_bind(sweep.since.as_micros());
                 next.push(" AND received_at <= ").push_bind(sweep.until.as_micros());
                 next.push(" AND (received_at, id) > (").push_bind(received_at).push(", ").push_bind(id);
                 next.push(") ORDER BY received_at, id LIMIT ").push_bind(bigint(limit as u64));

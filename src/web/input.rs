@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{error::WebError, query::Pairs};
-use crate::domain::{letter::LetterId, time::Timestamp};
+use crate::domain::{group::GroupId, letter::LetterId, time::Timestamp};
 
 /// Whether htmx asks, and not the browser itself.
 pub fn is_htmx(headers: &HeaderMap) -> bool {
@@ -40,6 +40,19 @@ impl<S: Send + Sync> FromRequestParts<S> for LetterPath {
         let path = axum::extract::Path::<String>::from_request_parts(parts, state).await;
         let id = path.ok().and_then(|path| path.parse().ok());
         id.map(Self).ok_or_else(|| WebError::not_found("There is no such letter; an id is a UUID."))
+    }
+}
+
+/// The group that a path names.
+pub struct GroupPath(pub GroupId);
+
+impl<S: Send + Sync> FromRequestParts<S> for GroupPath {
+    type Rejection = WebError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, WebError> {
+        let path = axum::extract::Path::<String>::from_request_parts(parts, state).await;
+        let id = path.ok().and_then(|path| path.parse().ok());
+        id.map(Self).ok_or_else(|| WebError::not_found("There is no such group; an id is a UUID."))
     }
 }
 

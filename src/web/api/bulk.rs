@@ -14,15 +14,17 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{
+    bulk_filter::BulkFilter,
     commands::{read_delay, read_importance, read_queue},
     reply,
 };
 use crate::{
-    domain::{actor::Actor, command::Command, letter::LetterId},
+    domain::{actor::Actor, command::Command, job::Bulk, letter::LetterId, time::Timestamp},
     web::{
         Office,
         error::{Problem, WebError},
         input::JsonBody,
+        query::When,
     },
 };
 
@@ -32,7 +34,12 @@ use crate::{
 pub struct BulkAction {
     /// `retry`, `discard`, `reopen` or `importance`
     action: String,
+    /// These letters, or those of `filter`.
     ids: Option<Vec<Uuid>>,
+    filter: Option<BulkFilter>,
+    /// With `filter`: what was received later is left alone. RFC 3339, or how long ago (`5m`); the moment of asking if left
+    /// out, and never later than that.
+    until: Option<String>,
     /// For `retry`: `30s`, `10m`, `2h`; at once if left out.
     delay: Option<String>,
     /// For `retry`: where to; if left out, where a waiting retry goes already, or else the queue each failed in.
@@ -41,10 +48,6 @@ pub struct BulkAction {
     importance: Option<String>,
     /// For `discard`: why.
     note: Option<String>,
-    #[schema(ignore)]
-    filter: Option<Value>,
-    #[schema(ignore)]
-    until: Option<Value>,
     #[schema(ignore)]
     rate: Option<Value>,
     #[schema(ignore)]
@@ -58,6 +61,9 @@ pub struct Started {
 }
 
 /// Do one thing with many letters; the job tells what came of it
+///
+/// A filter is frozen at the moment of asking: what comes in later, or comes back later, is left alone. It is worked at in
+/// the background, goes on after a restart, and can be cancelled.
 #[utoipa::path(post, path = "/actions", tag = "actions", request_body = BulkAction, responses(
     (status = ACCEPTED, body = Started),
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
@@ -67,27 +73,55 @@ pub async fn start(
     JsonBody(action): JsonBody<BulkAction>,
 ) -> Result<Response, WebError> {
     action.refuse_what_is_to_come()?;
-    let ids = action.letters()?;
     let command = action.command(&office)?;
-    let job = office.triage.act_as_job(&ids, &command, &Actor::local()).await?;
+    let job = match &action.filter {
+        None => office.triage.act_as_job(&action.letters()?, &command, &Actor::local()).await?,
+        Some(filter) => start_on_all(&office, action.bulk(filter, command, office.clock.now())?).await?,
+    };
     let place = [(header::LOCATION, format!("/api/v1/jobs/{job}"))];
     Ok((StatusCode::ACCEPTED, place, Json(Started { job })).into_response())
 }
 
+/// Begins it; the answer is the job that tells how far it is.
+async fn start_on_all(office: &Arc<Office>, bulk: Bulk) -> Result<Uuid, WebError> {
+    let claimed = office.triage.begin(bulk).await?;
+    let (job, worker) = (claimed.job.id, Arc::clone(office));
+    office.tasks.spawn(async move {
+        if let Err(error) = worker.triage.work_at(claimed, &worker.settings.closing).await {
+            tracing::error!(error = %error, "an action on many letters was cut short; it is taken up again");
+        }
+    });
+    Ok(job)
+}
+
 impl BulkAction {
     fn refuse_what_is_to_come(&self) -> Result<(), WebError> {
-        let fields = [("filter", &self.filter), ("until", &self.until), ("rate", &self.rate), ("canary", &self.canary)];
+        let fields = [("rate", &self.rate), ("canary", &self.canary)];
         match fields.into_iter().find(|(_, value)| value.is_some()) {
             Some((field, _)) => Err(reply::not_available_yet(field)),
             None => Ok(()),
         }
     }
 
+    /// What is to be done with all that the filter lets through.
+    fn bulk(&self, filter: &BulkFilter, command: Command, now: Timestamp) -> Result<Bulk, WebError> {
+        if self.ids.is_some() {
+            return Err(WebError::unprocessable("ids, filter: it takes one of them"));
+        }
+        let until = self.until.as_deref().map(str::parse::<When>).transpose();
+        let until = until.map_err(|why| WebError::unprocessable(format!("until: {why}")))?;
+        let until = until.map_or(now, |until| until.resolve(now).min(now));
+        Ok(Bulk { filter: filter.read(&command, now)?, until, command, by: Actor::local() })
+    }
+
     /// Each letter once, however often it is named.
     fn letters(&self) -> Result<Vec<LetterId>, WebError> {
+        if self.until.is_some() {
+            return Err(WebError::unprocessable("until: it goes only with filter"));
+        }
         let ids: BTreeSet<_> = self.ids.iter().flatten().copied().map(LetterId::from_uuid).collect();
         if ids.is_empty() {
-            return Err(WebError::unprocessable("ids: it takes at least one id of a letter"));
+            return Err(WebError::unprocessable("ids: it takes at least one id of a letter; or filter"));
         }
         Ok(ids.into_iter().collect())
     }

@@ -1,4 +1,4 @@
-//! `GET /api/v1/jobs/{id}`
+//! `GET /api/v1/jobs/{id}`, and how to stop one.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::{
-    domain::job::Job,
+    domain::{actor::Actor, job::Job},
     web::{
         Office,
         error::{Problem, WebError},
@@ -57,4 +57,19 @@ pub async fn job(State(office): State<Arc<Office>>, Path(id): Path<String>) -> R
     let id = Uuid::try_parse(&id).map_err(|_| unknown())?;
     let job = office.store.job(id).await?.ok_or_else(unknown)?;
     Ok(Json(job.into()))
+}
+
+/// Stop a job; what it has done so far stays done
+#[utoipa::path(post, path = "/jobs/{id}/cancel", tag = "actions",
+    params(("id" = Uuid, Path, description = "What POST actions answered")), responses(
+    (status = OK, body = JobStatus),
+    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
+    (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "It has ended"),
+))]
+pub async fn cancel(State(office): State<Arc<Office>>, Path(id): Path<String>) -> Result<Json<JobStatus>, WebError> {
+    let job = job(State(Arc::clone(&office)), Path(id)).await?;
+    if !office.triage.cancel(job.id, &Actor::local()).await? {
+        return Err(WebError::conflict(format!("The job has ended: it is {}.", job.state)));
+    }
+    self::job(State(office), Path(job.id.to_string())).await
 }

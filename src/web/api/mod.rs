@@ -3,10 +3,12 @@
 //! Its types are its own: what the domain is called inside may change, what is written here is promised.
 
 mod bulk;
+mod bulk_filter;
 mod commands;
 mod decode;
 mod docs;
 mod edit;
+mod groups;
 mod jobs;
 mod letter;
 mod letters;
@@ -44,6 +46,9 @@ pub fn routes() -> Router<Arc<Office>> {
         .routes(routes!(commands::reopen))
         .routes(routes!(bulk::start))
         .routes(routes!(jobs::job))
+        .routes(routes!(jobs::cancel))
+        .routes(routes!(groups::groups))
+        .routes(routes!(groups::group, groups::change))
         .routes(routes!(queues::queues))
         .routes(routes!(policies::policies, policies::set, policies::unset))
         .routes(routes!(decode::decode))

@@ -11,6 +11,7 @@ use crate::{
     domain::{
         danger::Danger,
         error_report::ErrorReport,
+        group::GroupId,
         history::HistoryEntry,
         letter::{Letter, LetterId, LetterSummary},
     },
@@ -47,7 +48,8 @@ pub struct LetterItem {
     message_type: Option<String>,
     type_source: Option<String>,
     type_confidence: Option<f64>,
-    group: Option<String>,
+    /// What failed like it; null until that is found out, a moment after it came in.
+    group: Option<Uuid>,
     /// Bytes of the body.
     size: u64,
     note: Option<String>,
@@ -80,7 +82,7 @@ impl From<LetterSummary> for LetterItem {
             message_type: letter.message_type,
             type_source: letter.type_source.map(|source| source.as_str().to_owned()),
             type_confidence: letter.type_confidence,
-            group: None,
+            group: letter.group.map(GroupId::as_uuid),
             size: letter.size,
             note: letter.note,
             problem: letter.problem,

@@ -5,10 +5,7 @@ use uuid::Uuid;
 
 use crate::{
     domain::command::{CommandReport, Refusal},
-    web::{
-        error::WebError,
-        query::{Pairs, WORDS},
-    },
+    web::error::WebError,
 };
 
 /// For the description of calls about one letter.
@@ -23,16 +20,6 @@ pub struct OneLetter {
 /// What a call does not offer yet is said, not ignored.
 pub fn not_available_yet(what: &str) -> WebError {
     WebError::unprocessable(format!("{what} is not available yet."))
-}
-
-/// Parameters the contract has and this version has not; without a value they do no harm.
-pub fn refuse_later_words(pairs: &mut Pairs) -> Result<(), WebError> {
-    for word in ["type", "group", "q"] {
-        if !pairs.take_all(word).is_empty() {
-            return Err(WebError::bad_request(format!("{word}: not available yet; there are {WORDS}")));
-        }
-    }
-    Ok(())
 }
 
 /// Turns a refusal of the only letter there was into an error.

@@ -6,20 +6,27 @@ use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
-    everything::{Asking, Everything},
+    actions::redirect,
+    everything::{self, Asking, Everything, Whole},
     filters::{Choice, broker_choices, queue_names},
     fragment,
     shell::{Page, Shell},
     toast::Toast,
 };
 use crate::{
-    domain::filter::FacetCount,
+    domain::{
+        actor::Actor,
+        filter::{FacetCount, LetterFilter},
+        job::Bulk,
+        letter::Status,
+        time::Timestamp,
+    },
     web::{
         Office,
         error::WebError,
-        input::QueryPairs,
+        input::{FormPairs, QueryPairs},
         query::{Pairs, WAITING_WORDS, WaitingQuery},
-        view::{number, tally::Tally, waiting::WaitingRow},
+        view::{number, tally::Tally, text, waiting::WaitingRow},
     },
 };
 
@@ -126,12 +133,12 @@ async fn load(office: &Office, asked: &Asked, headers: &HeaderMap) -> Result<Bac
     )?;
     let (now, policies) = (office.clock.now(), office.policies.book());
     let total = Tally::new(&facets, &filter).total();
-    let further: &[(&str, &str)] = asked.everything.as_ref().map_or(&[], |all| all.as_pair());
-    let here = query.href_with(further);
+    let here = asked.everything.map_or_else(|| query.href(), |all| query.href_with(&[all.as_pair()]));
     let toast = Toast::from_cookie(headers, &query.href());
     let first = query.first_page();
     let brokers = office.brokers.all();
-    let shell = Shell { toast, here, is_fragment: asked.part.is_some(), ..Shell::new(office, Page::Backoff, &facets) };
+    let shell = Shell::new(office, Page::Backoff, &facets).await?;
+    let shell = Shell { toast, here, is_fragment: asked.part.is_some(), ..shell };
     Ok(BackoffPage {
         count: count(total),
         recount: first.href(),
@@ -141,7 +148,7 @@ async fn load(office: &Office, asked: &Asked, headers: &HeaderMap) -> Result<Bac
         rows: page.items.iter().map(|waiting| WaitingRow::new(waiting, &policies, now)).collect(),
         shows_broker: brokers.len() > 1 && query.brokers.len() != 1,
         is_filtered: !(query.queues.is_empty() && query.brokers.is_empty()),
-        all: Everything::ALL.iter().map(|all| (all.label(), first.href_with(all.as_pair()))).collect(),
+        all: Everything::ALL.iter().map(|all| (label(*all), first.href_with(&[all.as_pair()]))).collect(),
         total: number::thousands(total),
         asking: asked.everything.filter(|_| total > 0).map(|all| asking(all, &first, &facets, now.as_micros())),
         next: page.next.map(|cursor| query.after(cursor).href()),
@@ -150,8 +157,65 @@ async fn load(office: &Office, asked: &Asked, headers: &HeaderMap) -> Result<Bac
     })
 }
 
+/// Does one thing with all that waits and that came in before the question was asked.
+pub async fn act(
+    State(office): State<Arc<Office>>,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let query = WaitingQuery::take(&mut pairs)?;
+    let action: Option<Everything> = pairs.take_parsed("action")?;
+    let until: Option<i64> = pairs.take_parsed("until")?;
+    let missing = || WebError::bad_request("action and until are needed: ask on the page first");
+    let (all, until) = action.zip(until).ok_or_else(missing)?;
+    let bulk = Bulk {
+        filter: LetterFilter { statuses: vec![Status::Scheduled], ..query.filter() },
+        until: Timestamp::from_micros(until),
+        command: all.take_command(&office, &mut pairs)?,
+        by: Actor::local(),
+    };
+    let toast = everything::carry_out(&office, bulk).await?;
+    Ok(redirect(&query.first_page().href(), &toast, &headers))
+}
+
+const fn label(all: Everything) -> &'static str {
+    match all {
+        Everything::Retry => "Retry all now",
+        Everything::Reopen => "Hand all over to a person",
+        Everything::Discard => "Discard all",
+    }
+}
+
 fn asking(all: Everything, query: &WaitingQuery, facets: &[FacetCount], now: i64) -> Asking {
-    Asking::new(all, query, &Tally::new(facets, &query.filter()), now)
+    let filter = query.filter();
+    let waiting = Tally::new(facets, &filter);
+    let whole = Whole {
+        status: Status::Scheduled,
+        count: waiting.total(),
+        of: told_queues(&waiting),
+        needs_queue: false,
+        post: "/backoff/all".to_owned(),
+        fields: query.pairs(),
+        until: now,
+        cancel: query.href(),
+    };
+    Asking::new(all, whole)
+}
+
+/// `orders (1,200), texts (34) and 3 other queues`
+fn told_queues(waiting: &Tally<'_>) -> String {
+    const NAMED: usize = 4;
+    const NAME: usize = 60;
+    let queues = waiting.by_queue();
+    let name = |(queue, count): &(Option<&str>, u64)| {
+        let name = queue.map_or_else(|| "an unknown queue".to_owned(), text::one_line);
+        format!("{} ({})", text::shortened(&name, NAME), number::thousands(*count))
+    };
+    let named: Vec<String> = queues.iter().take(NAMED).map(name).collect();
+    match queues.len().saturating_sub(NAMED) as u64 {
+        0 => named.join(", "),
+        others => format!("{} and {}", named.join(", "), number::plural(others, "other queue")),
+    }
 }
 
 fn count(total: u64) -> String {

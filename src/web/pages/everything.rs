@@ -1,20 +1,23 @@
-//! One thing done with all that waits: asked once more first, then done in the background.
+//! One thing done with all letters of a list or group: asked once more first, then done in the background.
 
-use std::{str::FromStr, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, str::FromStr, sync::Arc, time::Duration};
 
-use axum::{extract::State, http::HeaderMap, response::Response};
 use tokio::sync::oneshot;
 
-use super::{actions::redirect, toast::Toast};
+use super::toast::Toast;
 use crate::{
-    domain::{actor::Actor, command::Command, filter::LetterFilter, job::Job, letter::Status, time::Timestamp},
+    domain::{
+        command::Command,
+        job::{Bulk, Job, JobState},
+        letter::Status,
+    },
     store::StoreError,
     web::{
         Office,
         error::WebError,
-        input::FormPairs,
-        query::WaitingQuery,
-        view::{number, tally::Tally, text},
+        input,
+        query::Pairs,
+        view::{number, text},
     },
 };
 
@@ -22,7 +25,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Everything {
     Retry,
-    HandOver,
+    Reopen,
     Discard,
 }
 
@@ -36,49 +39,51 @@ impl FromStr for Everything {
 }
 
 impl Everything {
-    pub const ALL: [Self; 3] = [Self::Retry, Self::HandOver, Self::Discard];
+    pub const ALL: [Self; 3] = [Self::Retry, Self::Reopen, Self::Discard];
 
-    const fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Retry => "retry",
-            Self::HandOver => "reopen",
+            Self::Reopen => "reopen",
             Self::Discard => "discard",
         }
     }
 
     /// As it stands in the address that asks once more.
-    pub const fn as_pair(self) -> &'static [(&'static str, &'static str)] {
-        match self {
-            Self::Retry => &[("all", "retry")],
-            Self::HandOver => &[("all", "reopen")],
-            Self::Discard => &[("all", "discard")],
-        }
+    pub const fn as_pair(self) -> (&'static str, &'static str) {
+        ("all", self.as_str())
     }
 
-    pub const fn label(self) -> &'static str {
+    /// Reads what the form that asked once more says besides.
+    pub fn take_command(self, office: &Office, pairs: &mut Pairs) -> Result<Command, WebError> {
         match self {
-            Self::Retry => "Retry all now",
-            Self::HandOver => "Hand all over to a person",
-            Self::Discard => "Discard all",
+            Self::Retry => {
+                let delay = pairs.take("delay")?.unwrap_or_default();
+                let delay = input::parse_delay(&delay, office.clock.now()).map_err(WebError::unprocessable)?;
+                Ok(Command::Retry { delay, queue: pairs.take("queue")? })
+            }
+            Self::Reopen => Ok(Command::Reopen),
+            Self::Discard => Ok(Command::Discard { note: pairs.take("note")? }),
         }
     }
+}
 
-    const fn command(self) -> Command {
-        match self {
-            Self::Retry => Command::Retry { delay: Duration::ZERO, queue: None },
-            Self::HandOver => Command::Reopen,
-            Self::Discard => Command::Discard { note: None },
-        }
-    }
-
-    fn done(self, n: u64) -> String {
-        let letters = number::plural(n, "letter");
-        match self {
-            Self::Retry => format!("Sending {letters} back."),
-            Self::HandOver => format!("Handed {letters} over; they are open now."),
-            Self::Discard => format!("Discarded {letters}."),
-        }
-    }
+/// All letters that it is about, and how they are called.
+pub struct Whole {
+    /// The one status that all of them have.
+    pub status: Status,
+    pub count: u64,
+    /// `orders (1,200), texts (34) and 3 other queues`
+    pub of: String,
+    /// Whether a retry has to name a queue, because nothing else does.
+    pub needs_queue: bool,
+    /// Where the answer goes.
+    pub post: String,
+    /// Carried along unseen.
+    pub fields: Vec<(&'static str, String)>,
+    /// What comes in after this is left alone, in microseconds since the epoch.
+    pub until: i64,
+    pub cancel: String,
 }
 
 /// The question before it is done: what, how many, and of which queues.
@@ -87,32 +92,39 @@ pub struct Asking {
     /// `Retry all 1,234 now`
     pub button: String,
     pub is_dangerous: bool,
+    /// Whether it may wait, or go somewhere else.
+    pub is_retry: bool,
     pub question: String,
     pub consequence: &'static str,
-    /// Carried along unseen.
-    pub fields: Vec<(&'static str, String)>,
-    /// What comes in after this is left alone, in microseconds since the epoch.
-    pub until: i64,
-    pub cancel: String,
+    pub whole: Whole,
 }
 
 impl Asking {
-    pub fn new(all: Everything, query: &WaitingQuery, waiting: &Tally<'_>, now: i64) -> Self {
-        let n = number::thousands(waiting.total());
-        let of = told_queues(waiting);
-        let (button, question, consequence) = match all {
-            Everything::Retry => (
+    pub fn new(all: Everything, whole: Whole) -> Self {
+        let (n, of) = (number::thousands(whole.count), &whole.of);
+        let (button, question, consequence) = match (all, whole.status) {
+            (Everything::Retry, Status::Scheduled) => (
                 format!("Retry all {n} now"),
                 format!("Send {n} back now, to {of}?"),
                 "They go out as fast as the broker takes them, whatever their policy says.",
             ),
-            Everything::HandOver => (
+            (Everything::Retry, _) => (
+                format!("Retry {n}"),
+                format!("Send {n} of {of} back to their queue?"),
+                "They go out as fast as the broker takes them.",
+            ),
+            (Everything::Reopen, Status::Scheduled) => (
                 format!("Hand all {n} over"),
                 format!("Hand {n} of {of} over to a person?"),
                 "No policy retries them any more; they stand among the open letters.",
             ),
-            Everything::Discard => (
-                format!("Discard all {n}"),
+            (Everything::Reopen, _) => (
+                format!("Reopen {n}"),
+                format!("Reopen {n} discarded of {of}?"),
+                "They stand among the open letters again.",
+            ),
+            (Everything::Discard, status) => (
+                format!("Discard {}{n}", if status == Status::Scheduled { "all " } else { "" }),
                 format!("Discard {n} of {of}?"),
                 "They are kept among the discarded letters and can be reopened there.",
             ),
@@ -121,82 +133,74 @@ impl Asking {
             action: all.as_str(),
             button,
             is_dangerous: all == Everything::Discard,
+            is_retry: all == Everything::Retry && whole.status != Status::Scheduled,
             question,
             consequence,
-            fields: query.pairs(),
-            until: now,
-            cancel: query.href(),
+            whole,
         }
-    }
-}
-
-/// `orders (1,200), texts (34) and 3 other queues`
-fn told_queues(waiting: &Tally<'_>) -> String {
-    const NAMED: usize = 4;
-    const NAME: usize = 60;
-    let queues = waiting.by_queue();
-    let name = |(queue, count): &(Option<&str>, u64)| {
-        let name = queue.map_or_else(|| "an unknown queue".to_owned(), text::one_line);
-        format!("{} ({})", text::shortened(&name, NAME), number::thousands(*count))
-    };
-    let named: Vec<String> = queues.iter().take(NAMED).map(name).collect();
-    match queues.len().saturating_sub(NAMED) as u64 {
-        0 => named.join(", "),
-        others => format!("{} and {}", named.join(", "), number::plural(others, "other queue")),
     }
 }
 
 /// How long a page waits for the end; a hundred thousand letters take longer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-pub async fn act(
-    State(office): State<Arc<Office>>,
-    headers: HeaderMap,
-    FormPairs(mut pairs): FormPairs,
-) -> Result<Response, WebError> {
-    let query = WaitingQuery::take(&mut pairs)?;
-    let action: Option<Everything> = pairs.take_parsed("action")?;
-    let until: Option<i64> = pairs.take_parsed("until")?;
-    let missing = || WebError::bad_request("action and until are needed: ask on the page first");
-    let (all, until) = action.zip(until).ok_or_else(missing)?;
-    let toast = match begin(&office, all, &query, Timestamp::from_micros(until)).await {
-        None => Toast::done(
-            "It takes a while and goes on by itself; the counts here tell how far it is.".to_owned(),
-            Vec::new(),
-        ),
-        Some(ended) => tell(all, &ended?),
-    };
-    Ok(redirect(&query.first_page().href(), &toast, &headers))
-}
-
-/// Does it in the background; `None` if it is not done yet.
-async fn begin(
-    office: &Arc<Office>,
-    all: Everything,
-    query: &WaitingQuery,
-    until: Timestamp,
-) -> Option<Result<Job, StoreError>> {
+/// Does it in the background, and says what came of it so far.
+pub async fn carry_out(office: &Arc<Office>, bulk: Bulk) -> Result<Toast, WebError> {
+    let (command, status) = (bulk.command.clone(), bulk.filter.statuses.first().copied());
+    let claimed = office.triage.begin(bulk).await?;
     let (tell, ended) = oneshot::channel();
-    let filter = LetterFilter { statuses: vec![Status::Scheduled], ..query.filter() };
     let worker = Arc::clone(office);
     office.tasks.spawn(async move {
-        let stop = &worker.settings.closing;
-        let job = worker.triage.act_on_all(&filter, until, &all.command(), &Actor::local(), stop).await;
+        let job = worker.triage.work_at(claimed, &worker.settings.closing).await;
         // Nobody waits for it any more.
         if let Err(Err(error)) = tell.send(job) {
-            tracing::error!(error = %error, "an action on all that waits was cut short");
+            tracing::error!(error = %error, "an action on many letters was cut short; it is taken up again");
         }
     });
-    tokio::time::timeout(PATIENCE, ended).await.ok()?.ok()
+    let ended: Option<Result<Job, StoreError>> = tokio::time::timeout(PATIENCE, ended).await.ok().and_then(Result::ok);
+    match ended.transpose()? {
+        Some(job) if job.state != JobState::Running => Ok(told(&command, status, &job)),
+        _ => Ok(Toast::done(
+            "It takes a while and goes on by itself; the counts here tell how far it is.".to_owned(),
+            Vec::new(),
+        )),
+    }
 }
 
-fn tell(all: Everything, job: &Job) -> Toast {
-    match (job.done, job.failed) {
-        (0, 0) => Toast::failed("Nothing waits there any more.".to_owned()),
-        (done, 0) => Toast::done(all.done(done), Vec::new()),
-        (done, failed) => {
-            let more = "not: they were being sent back at that moment, or had gone.";
-            Toast::done(format!("{} {} {more}", all.done(done), number::thousands(failed)), Vec::new())
-        }
+fn told(command: &Command, status: Option<Status>, job: &Job) -> Toast {
+    if (job.done, job.failed) == (0, 0) {
+        let none = if status == Some(Status::Scheduled) { "Nothing waits there" } else { "There is no such letter" };
+        return Toast::failed(format!("{none} any more."));
     }
+    let refused = match job.failed {
+        0 => String::new(),
+        failed => format!(" {} not: {}.", number::thousands(failed), reasons(job)),
+    };
+    if job.done == 0 {
+        return Toast::failed(format!("Nothing done.{refused}"));
+    }
+    Toast::done(format!("{}{refused}", done(command, status, job.done)), Vec::new())
+}
+
+fn done(command: &Command, status: Option<Status>, n: u64) -> String {
+    let letters = number::plural(n, "letter");
+    match command {
+        Command::Retry { delay, .. } if delay.is_zero() => format!("Sending {letters} back."),
+        Command::Retry { delay, .. } => format!("{letters} will be sent back in {}.", number::span(*delay)),
+        Command::Reopen if status == Some(Status::Scheduled) => {
+            format!("Handed {letters} over; they are open now.")
+        }
+        Command::Reopen => format!("Reopened {letters}."),
+        Command::Discard { .. } => format!("Discarded {letters}."),
+        Command::SetImportance(importance) => format!("{letters} set to {importance}."),
+        Command::SetNote(_) | Command::SetType(_) => format!("{letters} changed."),
+    }
+}
+
+/// Why letters were refused, each reason once; a job tells them letter by letter.
+fn reasons(job: &Job) -> String {
+    const TOLD: usize = 3;
+    let reason = |error: &String| error.split_once(": ").map_or_else(|| error.clone(), |(_, why)| why.to_owned());
+    let reasons: BTreeSet<String> = job.errors.iter().map(reason).collect();
+    text::one_line(&reasons.into_iter().take(TOLD).collect::<Vec<_>>().join("; "))
 }

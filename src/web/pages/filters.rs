@@ -5,15 +5,17 @@ use crate::{
         broker::BrokerHealth,
         death::Reason,
         filter::{FacetCount, LetterFilter},
+        group::{Group, GroupId},
         letter::{Importance, Status},
         time::Timestamp,
     },
     web::{
         query::{LetterQuery, When},
         view::{
+            group::{self, Title},
             number,
             tally::{self, Tally},
-            time,
+            text, time,
         },
     },
 };
@@ -37,8 +39,21 @@ pub struct Filters {
     pub since: String,
     pub until: String,
     pub has_own_time: bool,
+    /// Groups and types that the list is narrowed to, each with the list without it.
+    pub narrowed: Vec<Narrowed>,
     /// The list without any of this; none when nothing is set.
     pub clear: Option<String>,
+}
+
+/// A group or a type that letters have to be of.
+pub struct Narrowed {
+    /// `Group` or `Type`
+    pub what: &'static str,
+    pub name: String,
+    /// Its own page; empty where it has none.
+    pub href: String,
+    /// The list without it.
+    pub without: String,
 }
 
 /// A link that chooses one thing and shows how much that is.
@@ -65,6 +80,7 @@ impl Filters {
         facets: &[FacetCount],
         by_status: &[(Status, u64)],
         brokers: &[BrokerHealth],
+        groups: &[Group],
     ) -> Self {
         let since = query.since.as_ref().map(When::to_string).unwrap_or_default();
         let is_preset = query.until.is_none() && PRESETS.iter().any(|(value, _)| *value == since);
@@ -74,7 +90,7 @@ impl Filters {
             statuses: status_chips(query, filter, by_status),
             importances: importance_chips(query, filter, facets),
             brokers: broker_choices(&query.brokers, facets, brokers),
-            reasons: reason_choices(query),
+            reasons: reason_choices_of(&query.reasons),
             times: time_chips(query, &since),
             queue: query.queues.join(","),
             queues: queue_names(facets),
@@ -83,9 +99,29 @@ impl Filters {
             since: filter.since.map(for_field).unwrap_or_default(),
             until: filter.until.map(for_field).unwrap_or_default(),
             has_own_time: has_time && !is_preset,
+            narrowed: narrowed(query, groups),
             clear: (query.with(|_| ()) != unfiltered).then(|| unfiltered.href()),
         }
     }
+}
+
+fn narrowed(query: &LetterQuery, groups: &[Group]) -> Vec<Narrowed> {
+    let of_group = |id: &GroupId| {
+        let group = groups.iter().find(|group| group.id == *id);
+        Narrowed {
+            what: "Group",
+            name: group.map_or_else(|| "that is gone".to_owned(), |group| Title::new(&group.key).in_words()),
+            href: group.map(|group| group::href(group.id)).unwrap_or_default(),
+            without: query.with(|query| query.groups.retain(|other| other != id)).href(),
+        }
+    };
+    let of_type = |name: &String| Narrowed {
+        what: "Type",
+        name: if name == LetterQuery::UNKNOWN { "unknown".to_owned() } else { text::one_line(name) },
+        href: String::new(),
+        without: query.with(|query| query.types.retain(|other| other != name)).href(),
+    };
+    query.groups.iter().map(of_group).chain(query.types.iter().map(of_type)).collect()
 }
 
 /// Times one chooses most; anything else by the chart or the fields.
@@ -117,11 +153,12 @@ fn status_chips(query: &LetterQuery, filter: &LetterFilter, by_status: &[(Status
 
 fn importance_chips(query: &LetterQuery, filter: &LetterFilter, facets: &[FacetCount]) -> Vec<Chip> {
     let tally = Tally::new(facets, filter);
-    let has_time = filter.since.is_some() || filter.until.is_some();
+    // Of a time the kept counts do not know; of groups and types they were counted.
+    let is_counted = (filter.since.is_none() && filter.until.is_none()) || filter.is_of_groups();
     let chip = |&importance: &Importance| Chip {
         label: importance.as_str(),
         class: importance.as_str(),
-        count: if has_time { String::new() } else { number::thousands(tally.of_importance(importance)) },
+        count: if is_counted { number::thousands(tally.of_importance(importance)) } else { String::new() },
         href: query.with(|query| toggle(&mut query.importances, importance)).href(),
         is_current: filter.importances.contains(&importance),
     };
@@ -154,15 +191,16 @@ pub fn broker_choices(chosen: &[String], facets: &[FacetCount], brokers: &[Broke
     std::iter::once(any).chain(several).chain(names.into_iter().map(choice)).collect()
 }
 
-fn reason_choices(query: &LetterQuery) -> Vec<Choice> {
-    let any = Choice { value: String::new(), label: "Any reason".to_owned(), is_selected: query.reasons.is_empty() };
+/// Every reason, and what is chosen where that is several.
+pub fn reason_choices_of(chosen: &[Reason]) -> Vec<Choice> {
+    let any = Choice { value: String::new(), label: "Any reason".to_owned(), is_selected: chosen.is_empty() };
     let choice = |&reason: &Reason| Choice {
         value: reason.as_str().to_owned(),
         label: reason_label(reason).to_owned(),
-        is_selected: query.reasons == [reason],
+        is_selected: chosen == [reason],
     };
-    let several = (query.reasons.len() > 1).then(|| {
-        let words: Vec<_> = query.reasons.iter().map(|reason| reason.as_str()).collect();
+    let several = (chosen.len() > 1).then(|| {
+        let words: Vec<_> = chosen.iter().map(|reason| reason.as_str()).collect();
         Choice { value: words.join(","), label: words.join(", "), is_selected: true }
     });
     std::iter::once(any).chain(several).chain(Reason::ALL.iter().map(choice)).collect()

@@ -25,7 +25,7 @@ use crate::{
         payload::{self, PayloadQuery},
         view::{
             edits::Linked,
-            letter::{LetterView, Links, RetryView, ViewOptions},
+            letter::{Alike, LetterView, Links, RetryView, ViewOptions},
             payload::PayloadContext,
         },
     },
@@ -155,7 +155,9 @@ pub async fn view(office: &Office, id: LetterId, sight: &Sight, links: Links) ->
         is_revealed: sight.reveal_to.is_some(),
         base: &links.view_base.clone(),
     };
+    let group = store.groups_by_id(summary.group.as_slice()).await?.pop();
     let options = ViewOptions {
+        alike: group.as_ref().map(Alike::new),
         danger: office.triage.danger(summary),
         linked: linked(office, summary).await?,
         dead_letter_exchange: &office.settings.dead_letter_exchange,

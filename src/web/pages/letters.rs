@@ -145,7 +145,8 @@ async fn load(office: &Office, asked: &Asked, headers: &HeaderMap) -> Result<Let
         tokio::try_join!(load_list(office, &asked.query, asked.letter, &facets), load_pane(office, asked))?;
     let here = asked.here();
     let toast = Toast::from_cookie(headers, &here);
-    let shell = Shell { toast, here, is_fragment: asked.part.is_some(), ..Shell::new(office, Page::Letters, &facets) };
+    let shell = Shell::new(office, Page::Letters, &facets).await?;
+    let shell = Shell { toast, here, is_fragment: asked.part.is_some(), ..shell };
     Ok(LettersPage { shell, list, pane })
 }
 

@@ -5,6 +5,7 @@ use crate::{
     domain::{
         broker::BrokerHealth,
         filter::{FacetCount, HistogramBar, LetterFilter, LetterPage, PageRequest, Sort},
+        group::Group,
         letter::{Importance, LetterId, Status},
         time::Timestamp,
     },
@@ -77,7 +78,10 @@ pub fn page_filter(query: &LetterQuery, now: Timestamp) -> LetterFilter {
 /// What is read of the ledger for one list.
 struct Loaded<'a> {
     facets: &'a [FacetCount],
+    /// Those that are counted anew, where the filter asks for groups or types.
+    within: Option<Vec<FacetCount>>,
     page: LetterPage,
+    groups: Vec<Group>,
     by_status: Vec<(Status, u64)>,
     total: u64,
     oldest: Vec<(Importance, Timestamp)>,
@@ -96,18 +100,20 @@ pub async fn load_list(
     let request = PageRequest { sort: query.sort, after: query.cursor, limit: query.limit.unwrap_or(ROWS) };
     let oldest = office.store.oldest_open().await?;
     let window = Window::asked(filter.since, filter.until, oldest.iter().map(|(_, at)| *at).min(), now);
-    let (page, bars, by_status) = tokio::try_join!(
+    let within = if filter.is_of_groups() { Some(office.store.facets_within(&filter).await?) } else { None };
+    let (page, bars, groups, by_status) = tokio::try_join!(
         async { Ok(office.store.letters(&filter, &request).await?) },
         async { Ok(office.store.histogram(&filter, window.from, window.to, window.step).await?) },
-        count_by_status(office, facets, &filter),
+        async { Ok(office.store.groups_by_id(&query.groups).await?) },
+        count_by_status(office, within.as_deref().unwrap_or(facets), &filter),
     )?;
     let counted = |status: &Status| filter.statuses.is_empty() || filter.statuses.contains(status);
     let total = by_status.iter().filter(|(status, _)| counted(status)).map(|(_, count)| count).sum();
-    let loaded = Loaded { facets, page, by_status, total, oldest, window, bars };
+    let loaded = Loaded { facets, within, page, groups, by_status, total, oldest, window, bars };
     Ok(make(office, query, &filter, selected, loaded))
 }
 
-/// The kept counts know no times; with a time in the filter the ledger has to count.
+/// The kept counts know no times; with a time in the filter the ledger has to count. Those of groups were counted already.
 async fn count_by_status(
     office: &Office,
     facets: &[FacetCount],
@@ -115,7 +121,7 @@ async fn count_by_status(
 ) -> Result<Vec<(Status, u64)>, WebError> {
     let mut counts = Vec::new();
     for &status in Status::ALL {
-        let count = if filter.since.is_none() && filter.until.is_none() {
+        let count = if filter.is_of_groups() || (filter.since.is_none() && filter.until.is_none()) {
             Tally::new(facets, filter).of_status(status)
         } else {
             office.store.count(&LetterFilter { statuses: vec![status], ..filter.clone() }).await?
@@ -149,7 +155,14 @@ fn make(
         shows_status: filter.statuses.len() != 1,
         shows_broker: brokers.len() > 1 && filter.brokers.len() != 1,
         news: news_address(query, &loaded.page, now),
-        filters: Filters::new(query, filter, loaded.facets, &loaded.by_status, &brokers),
+        filters: Filters::new(
+            query,
+            filter,
+            loaded.within.as_deref().unwrap_or(loaded.facets),
+            &loaded.by_status,
+            &brokers,
+            &loaded.groups,
+        ),
     }
 }
 

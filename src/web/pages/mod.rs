@@ -10,6 +10,8 @@ mod edit_form;
 mod everything;
 mod filters;
 mod fragment;
+pub mod group;
+mod groups;
 mod letter;
 mod letters;
 mod list;
@@ -35,13 +37,17 @@ use super::{Office, upload};
 pub fn routes() -> Router<Arc<Office>> {
     Router::new()
         .route("/", get(overview::show))
+        .route("/groups", get(groups::show))
+        .route("/groups/{id}", get(group::show))
+        .route("/groups/{id}/all", post(group::act))
+        .route("/groups/{id}/note", post(group::note))
         .route("/letters", get(letters::show))
         .route("/letters/{id}", get(letter::show))
         .route("/letters/{id}/reveal", post(letter::reveal))
         .route("/letters/{id}/edit", get(edit::show).post(edit::act).layer(edit::limit()))
         .route("/letters/actions", post(actions::act))
         .route("/backoff", get(backoff::show))
-        .route("/backoff/all", post(everything::act))
+        .route("/backoff/all", post(backoff::act))
         .route("/queues", get(queues::show))
         .route("/policies", get(policies::show))
         .route("/policies/set", post(policies::set))

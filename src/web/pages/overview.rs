@@ -7,12 +7,14 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
     fragment,
+    groups::first_rows,
     shell::{Page, Shell},
     toast::Toast,
 };
 use crate::{
     domain::{
         filter::{FacetCount, LetterFilter},
+        group::{GroupCounts, GroupFilter},
         letter::{Importance, Status},
         time::Timestamp,
     },
@@ -20,10 +22,12 @@ use crate::{
         Office,
         error::WebError,
         input::QueryPairs,
-        query::LetterQuery,
+        query::{GroupQuery, LetterQuery},
         view::{
             chart::{Chart, Window},
+            group::GroupRow,
             number,
+            outcome::OutcomeView,
             tally::{self, QueueCounts, QueueKey, Tally},
             text,
             time::Moment,
@@ -31,6 +35,8 @@ use crate::{
     },
 };
 
+/// Groups listed; their page has all of them.
+const MAX_GROUPS: usize = 6;
 /// Queues listed; the filter of the letters page knows them all.
 const MAX_QUEUES: usize = 12;
 
@@ -53,6 +59,13 @@ struct OverviewPage {
     shell: Shell,
     today: String,
     tiles: Vec<Tile>,
+    /// Those that a person should look at first, and how many there are.
+    groups: Vec<GroupRow>,
+    n_groups: String,
+    shows_broker: bool,
+    /// Of the last day.
+    outcome: OutcomeView,
+    healed_after: String,
     totals: Vec<Total>,
     chart: Chart,
     chart_href: String,
@@ -74,6 +87,9 @@ struct Tile {
     importance: &'static str,
     href: String,
     count: String,
+    /// `5 groups`; empty while no letter of it is in a group yet.
+    groups: String,
+    groups_href: String,
     oldest: Option<Oldest>,
 }
 
@@ -132,18 +148,27 @@ async fn load(office: &Office) -> Result<OverviewPage, WebError> {
     const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let now = office.clock.now();
     let window = Window::covering(now.minus(A_DAY), now);
-    let everything = LetterFilter::default();
-    let (facets, oldest, bars) = tokio::try_join!(
+    let (everything, every_group) = (LetterFilter::default(), GroupFilter::default());
+    let healed_after = office.settings.healed_after;
+    let (facets, oldest, bars, counts, outcome) = tokio::try_join!(
         office.store.facets(),
         office.store.oldest_open(),
         office.store.histogram(&everything, window.from, window.to, window.step),
+        office.store.count_groups(&every_group),
+        office.store.outcome(now.minus(A_DAY), now.minus(healed_after)),
     )?;
+    let groups = first_rows(office, MAX_GROUPS).await?;
     let tally = Tally::new(&facets, &everything);
     let queues = tally::queues(&facets);
     Ok(OverviewPage {
-        shell: Shell::new(office, Page::Overview, &facets),
+        shell: Shell::new(office, Page::Overview, &facets).await?,
+        groups,
+        n_groups: number::thousands(counts.open),
+        shows_broker: office.brokers.all().len() > 1,
+        outcome: OutcomeView::new(&outcome),
+        healed_after: number::span(healed_after),
         today: Moment::new(now, now).absolute,
-        tiles: Importance::ALL.iter().map(|importance| tile(*importance, &facets, &oldest, now)).collect(),
+        tiles: Importance::ALL.iter().map(|importance| tile(*importance, &facets, &counts, &oldest, now)).collect(),
         totals: Status::ALL.iter().map(|status| total(*status, &tally)).collect(),
         chart: Chart::new(window, &bars, now, &all_letters()),
         chart_href: all_letters().href(),
@@ -163,7 +188,15 @@ fn open_letters(importance: Importance) -> LetterQuery {
     LetterQuery { importances: vec![importance], ..LetterQuery::default() }
 }
 
-fn tile(importance: Importance, facets: &[FacetCount], oldest: &[(Importance, Timestamp)], now: Timestamp) -> Tile {
+fn tile(
+    importance: Importance,
+    facets: &[FacetCount],
+    groups: &GroupCounts,
+    oldest: &[(Importance, Timestamp)],
+    now: Timestamp,
+) -> Tile {
+    let n_groups = groups.by_importance[importance as usize];
+    let of_importance = GroupQuery { importances: vec![importance], ..GroupQuery::default() };
     let open = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
     let query = open_letters(importance);
     let oldest = oldest.iter().find(|(of, _)| *of == importance).map(|(_, at)| Oldest {
@@ -174,6 +207,8 @@ fn tile(importance: Importance, facets: &[FacetCount], oldest: &[(Importance, Ti
         importance: importance.as_str(),
         href: query.href(),
         count: number::thousands(Tally::new(facets, &open).of_importance(importance)),
+        groups: if n_groups > 0 { number::plural(n_groups, "group") } else { String::new() },
+        groups_href: of_importance.href(),
         oldest,
     }
 }

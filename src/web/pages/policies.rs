@@ -201,7 +201,7 @@ async fn load(office: &Office, form: PolicyForm) -> Result<PoliciesPage, WebErro
         preview: Preview::new(&form, &book, &known, now),
         queues: queue_names(&facets),
         form,
-        shell: Shell::new(office, Page::Policies, &facets),
+        shell: Shell::new(office, Page::Policies, &facets).await?,
     })
 }
 

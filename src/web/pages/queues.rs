@@ -80,6 +80,6 @@ async fn load(office: &Office, patterns: &[String]) -> Result<QueuesPage, WebErr
         is_filtered: !patterns.is_empty(),
         shows_broker: office.brokers.all().len() > 1,
         dead_letter_exchange: office.settings.dead_letter_exchange.clone(),
-        shell: Shell::new(office, Page::Queues, &facets),
+        shell: Shell::new(office, Page::Queues, &facets).await?,
     })
 }

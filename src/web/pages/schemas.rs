@@ -274,7 +274,7 @@ async fn load(office: &Office, q: String, form: MappingForm) -> Result<SchemasPa
         choices: catalogue.types().iter().take(MOST_CHOICES).map(|entry| entry.name.clone()).collect(),
         queues: queue_names(&facets),
         brokers: office.brokers.all().iter().map(|broker| broker.name.clone()).collect(),
-        shell: Shell::new(office, Page::Schemas, &facets),
+        shell: Shell::new(office, Page::Schemas, &facets).await?,
     })
 }
 

@@ -21,6 +21,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Page {
     Overview,
+    Groups,
     Letters,
     Backoff,
     Queues,
@@ -30,12 +31,21 @@ pub enum Page {
 }
 
 impl Page {
-    const ALL: [Self; 7] =
-        [Self::Overview, Self::Letters, Self::Backoff, Self::Queues, Self::Policies, Self::Schemas, Self::Api];
+    const ALL: [Self; 8] = [
+        Self::Overview,
+        Self::Groups,
+        Self::Letters,
+        Self::Backoff,
+        Self::Queues,
+        Self::Policies,
+        Self::Schemas,
+        Self::Api,
+    ];
 
     const fn as_str(self) -> &'static str {
         match self {
             Self::Overview => "overview",
+            Self::Groups => "groups",
             Self::Letters => "letters",
             Self::Backoff => "backoff",
             Self::Queues => "queues",
@@ -59,7 +69,7 @@ impl FromStr for Page {
 pub struct NavItem {
     pub href: &'static str,
     pub label: &'static str,
-    /// Letters, where it is about those; empty where there is nothing to say.
+    /// Letters or groups, where it is about those; empty where there is nothing to say.
     pub count: String,
     /// What is counted.
     pub unit: &'static str,
@@ -85,30 +95,34 @@ pub struct Shell {
 impl Shell {
     pub async fn load(office: &Office, page: Page) -> Result<Self, WebError> {
         let facets = office.store.facets().await?;
-        Ok(Self::new(office, page, &facets))
+        Self::new(office, page, &facets).await
     }
 
     /// For pages that need the counts for more than this.
-    pub fn new(office: &Office, page: Page, facets: &[FacetCount]) -> Self {
+    pub async fn new(office: &Office, page: Page, facets: &[FacetCount]) -> Result<Self, WebError> {
         let everything = LetterFilter::default();
         let tally = Tally::new(facets, &everything);
-        let waiting = Some(tally.of_status(Status::Scheduled)).filter(|waiting| *waiting > 0);
-        let counts =
-            [number::thousands(tally.of_status(Status::Open)), waiting.map(number::thousands).unwrap_or_default()];
+        let groups = office.store.open_groups().await?.iter().sum();
+        let some = |count: u64| if count > 0 { number::thousands(count) } else { String::new() };
+        let counts = NavCounts {
+            open: number::thousands(tally.of_status(Status::Open)),
+            groups: some(groups),
+            waiting: some(tally.of_status(Status::Scheduled)),
+        };
         let now = office.clock.now();
-        Self {
+        Ok(Self {
             nav: nav(Some(page), counts),
             page: Some(page.as_str()),
             tidings: events::tidings(office),
             brokers: brokers(office, now),
             ..Self::bare()
-        }
+        })
     }
 
     /// Without anything that has to be asked for: where an error is shown, the ledger may be what is broken.
     pub fn bare() -> Self {
         Self {
-            nav: nav(None, Default::default()),
+            nav: nav(None, NavCounts::default()),
             brokers: Vec::new(),
             toast: None,
             page: None,
@@ -129,7 +143,16 @@ pub fn brokers(office: &Office, now: Timestamp) -> Vec<BrokerView> {
     office.brokers.all().iter().map(|broker| BrokerView::new(broker, now)).collect()
 }
 
-fn nav(current: Option<Page>, [open, waiting]: [String; 2]) -> Vec<NavItem> {
+/// What the navigation counts.
+#[derive(Default)]
+struct NavCounts {
+    open: String,
+    groups: String,
+    waiting: String,
+}
+
+fn nav(current: Option<Page>, counts: NavCounts) -> Vec<NavItem> {
+    let NavCounts { open, groups, waiting } = counts;
     let item = |page, href, label, key| NavItem {
         href,
         label,
@@ -140,6 +163,7 @@ fn nav(current: Option<Page>, [open, waiting]: [String; 2]) -> Vec<NavItem> {
     };
     vec![
         item(Page::Overview, "/", "Overview", "o"),
+        NavItem { count: groups, unit: "with open letters", ..item(Page::Groups, "/groups", "Groups", "u") },
         NavItem { count: open, unit: "open", ..item(Page::Letters, "/letters", "Letters", "l") },
         NavItem { count: waiting, unit: "waiting", ..item(Page::Backoff, "/backoff", "In backoff", "b") },
         item(Page::Queues, "/queues", "Queues", "q"),

@@ -4,6 +4,7 @@
 //! `staus=open` must not list, or act on, everything.
 
 mod cursor;
+mod groups;
 mod pairs;
 mod waiting;
 mod when;
@@ -11,6 +12,7 @@ mod when;
 use std::fmt::Display;
 
 pub use cursor::encode_cursor;
+pub use groups::{GROUP_WORDS, GroupQuery};
 pub use pairs::Pairs;
 pub use waiting::{WAITING_WORDS, WaitingQuery};
 pub use when::When;
@@ -52,8 +54,8 @@ pub struct LetterQuery {
 impl LetterQuery {
     /// The word that stands for every status.
     const ANY: &str = "all";
-    /// Stands for the letters whose queue is unknown, which the ledger keeps under the empty name.
-    pub const UNKNOWN_QUEUE: &str = "\"\"";
+    /// Stands for the letters whose queue or type is unknown, which the ledger keeps under the empty name.
+    pub const UNKNOWN: &str = "\"\"";
     /// Letters a single answer holds at most.
     pub const MAX_LIMIT: usize = 1_000;
 
@@ -75,13 +77,13 @@ impl LetterQuery {
     }
 
     pub fn filter(&self, now: Timestamp) -> LetterFilter {
-        let queue = |name: &String| if name == Self::UNKNOWN_QUEUE { String::new() } else { name.clone() };
+        let name = |name: &String| if name == Self::UNKNOWN { String::new() } else { name.clone() };
         LetterFilter {
             statuses: self.statuses.clone().unwrap_or_default(),
             importances: self.importances.clone(),
             brokers: self.brokers.clone(),
-            queues: self.queues.iter().map(queue).collect(),
-            types: self.types.clone(),
+            queues: self.queues.iter().map(name).collect(),
+            types: self.types.iter().map(name).collect(),
             reasons: self.reasons.clone(),
             groups: self.groups.clone(),
             since: self.since.as_ref().map(|when| when.resolve(now)),
@@ -115,6 +117,12 @@ impl LetterQuery {
         pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect()
     }
 
+    /// The letters of one group that are open, or of that status.
+    pub fn of_group(group: GroupId, status: Option<Status>) -> Self {
+        let statuses = status.filter(|status| *status != Status::Open).map(|status| vec![status]);
+        Self { statuses, groups: vec![group], ..Self::default() }
+    }
+
     /// The address of the list.
     pub fn href(&self) -> String {
         self.href_with(&[])
@@ -139,8 +147,8 @@ impl LetterQuery {
     /// at its ends, which would be trimmed, and a name that looks like the word for unknown queues.
     pub fn queue_pattern(queue: Option<&str>) -> String {
         match queue {
-            None => Self::UNKNOWN_QUEUE.to_owned(),
-            Some(Self::UNKNOWN_QUEUE) => "?".repeat(Self::UNKNOWN_QUEUE.len()),
+            None => Self::UNKNOWN.to_owned(),
+            Some(Self::UNKNOWN) => "?".repeat(Self::UNKNOWN.len()),
             Some(name) => {
                 let rest = name.trim_start();
                 let inner = rest.trim_end();

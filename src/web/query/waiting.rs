@@ -29,7 +29,7 @@ impl WaitingQuery {
     }
 
     pub fn filter(&self) -> LetterFilter {
-        let queue = |name: &String| if name == LetterQuery::UNKNOWN_QUEUE { String::new() } else { name.clone() };
+        let queue = |name: &String| if name == LetterQuery::UNKNOWN { String::new() } else { name.clone() };
         LetterFilter {
             statuses: vec![Status::Scheduled],
             brokers: self.brokers.clone(),

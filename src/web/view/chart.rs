@@ -120,7 +120,7 @@ impl Chart {
             Bar {
                 x: position(window, bar.from),
                 href: href(bar.from, end),
-                label: label(window, bar),
+                label: label(window, bar, Tells::Importances),
                 parts: stack(bar, most),
             }
         });
@@ -129,12 +129,36 @@ impl Chart {
             bars: drawn.collect(),
             axis: axis(window),
             end: if window.to >= now { "now".to_owned() } else { tick_label(window.to) },
-            summary: summary(window, bars),
+            summary: summary(window, bars, Tells::Importances),
             step: time::span(window.step),
             from_seconds: window.from.as_micros().div_euclid(1_000_000),
             step_seconds: window.step.as_secs(),
             list: from_to(None, None),
         }
+    }
+}
+
+impl Chart {
+    /// The same in the one colour of `importance`, where nobody has counted by importance.
+    pub fn in_one_colour(
+        window: Window,
+        bars: &[HistogramBar],
+        importance: Importance,
+        now: Timestamp,
+        query: &LetterQuery,
+    ) -> Self {
+        let in_one = |bar: &HistogramBar| {
+            let mut counts = [0; Importance::ALL.len()];
+            counts[importance as usize] = total(bar);
+            HistogramBar { from: bar.from, counts }
+        };
+        let bars: Vec<_> = bars.iter().map(in_one).collect();
+        let mut chart = Self::new(window, &bars, now, query);
+        for (drawn, bar) in chart.bars.iter_mut().zip(bars.iter().filter(|bar| total(bar) > 0)) {
+            drawn.label = label(window, bar, Tells::Letters);
+        }
+        chart.summary = summary(window, &bars, Tells::Letters);
+        chart
     }
 }
 
@@ -162,7 +186,14 @@ fn stack(bar: &HistogramBar, most: u64) -> Vec<Part> {
     parts
 }
 
-fn label(window: Window, bar: &HistogramBar) -> String {
+/// Whether a chart tells importances apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tells {
+    Importances,
+    Letters,
+}
+
+fn label(window: Window, bar: &HistogramBar, tells: Tells) -> String {
     let end = bar.from.plus(window.step);
     let from = time::format(bar.from, "%-d %b %H:%M");
     let pattern = if window.step >= Duration::from_secs(DAY) { "%-d %b %H:%M" } else { "%H:%M" };
@@ -170,7 +201,8 @@ fn label(window: Window, bar: &HistogramBar) -> String {
     let counts: Vec<_> =
         counts.map(|(importance, count)| format!("{} {importance}", number::thousands(*count))).collect();
     let letters = number::plural(total(bar), "letter");
-    format!("{from} to {} UTC: {letters} ({})", time::format(end, pattern), counts.join(", "))
+    let of_what = if tells == Tells::Importances { format!(" ({})", counts.join(", ")) } else { String::new() };
+    format!("{from} to {} UTC: {letters}{of_what}", time::format(end, pattern))
 }
 
 /// Round times, but for those that would stand on the edges.
@@ -193,12 +225,12 @@ fn tick_label(at: Timestamp) -> String {
     if hour == "00:00" { time::format(at, "%-d %b") } else { hour }
 }
 
-fn summary(window: Window, bars: &[HistogramBar]) -> String {
+fn summary(window: Window, bars: &[HistogramBar], tells: Tells) -> String {
     let letters = number::plural(bars.iter().map(total).sum(), "letter");
     let length = time::span(window.to.since(window.from));
     let text = format!("{letters} received in {length}, by bars of {}", time::span(window.step));
     match bars.iter().max_by_key(|bar| total(bar)) {
-        Some(most) if total(most) > 0 => format!("{text}; most of them {}", label(window, most)),
+        Some(most) if total(most) > 0 => format!("{text}; most of them {}", label(window, most, tells)),
         _ => text,
     }
 }

@@ -4,6 +4,7 @@ use super::{
     deaths::{DeathView, route},
     edits::{Banner, Linked},
     fields::{self, FieldRow},
+    group,
     history::HistoryLine,
     number,
     payload::{Payload, PayloadContext},
@@ -17,6 +18,7 @@ use super::{
 use crate::domain::{
     command::Command,
     danger::Danger,
+    group::Group,
     letter::{Importance, Letter, LetterSummary, Status},
     policy::PolicyBook,
     time::Timestamp,
@@ -69,6 +71,8 @@ pub struct Facts {
     pub is_error_known: bool,
     /// Empty where it says none.
     pub message_type: String,
+    /// What failed like it; `None` until that is found out.
+    pub alike: Option<Alike>,
     pub attempts: String,
     pub status: &'static str,
     pub importance: &'static str,
@@ -77,6 +81,23 @@ pub struct Facts {
     pub first_failed: Option<Moment>,
     pub last_failed: Moment,
     pub retry: Option<RetryView>,
+}
+
+/// The group that a letter is in.
+pub struct Alike {
+    pub href: String,
+    /// `71 letters failed alike`
+    pub told: String,
+}
+
+impl Alike {
+    pub fn new(group: &Group) -> Self {
+        let told = match group.n_letters() {
+            0 | 1 => "no other letter failed alike".to_owned(),
+            n => format!("{} failed alike, {} open", number::plural(n, "letter"), number::thousands(group.n_open())),
+        };
+        Self { href: group::href(group.id), told }
+    }
 }
 
 /// The retry it waits for.
@@ -149,7 +170,7 @@ impl LetterView {
             edits: Banner::all(summary, &view.linked),
             postmark: Postmark::new(summary),
             actions: Actions::new(summary, retry.as_ref().is_some_and(|retry| !retry.which.is_empty()), &view),
-            facts: Facts::new(summary, retry, now),
+            facts: Facts::new(summary, retry, view.alike, now),
             why: Why::new(letter, view.dead_letter_exchange, now),
             problem: summary.problem.as_deref().map(|problem| text::visible(problem).into_owned()).unwrap_or_default(),
             remarks: letter.remarks.iter().map(|remark| text::one_line(remark)).collect(),
@@ -172,11 +193,11 @@ fn target(letter: &LetterSummary, retry: Option<&RetryView>) -> String {
 }
 
 /// What the letter alone does not tell.
-#[derive(Clone, Copy)]
 pub struct ViewOptions<'a> {
     /// Why it must not be retried, when it must not.
     pub danger: Option<Danger>,
     pub linked: Linked,
+    pub alike: Option<Alike>,
     /// Where services send what they cannot process.
     pub dead_letter_exchange: &'a str,
     pub now: Timestamp,
@@ -186,13 +207,14 @@ pub struct ViewOptions<'a> {
 const WHY: usize = 300;
 
 impl Facts {
-    fn new(letter: &LetterSummary, retry: Option<RetryView>, now: Timestamp) -> Self {
+    fn new(letter: &LetterSummary, retry: Option<RetryView>, alike: Option<Alike>, now: Timestamp) -> Self {
         Self {
             broker: text::one_line(&letter.broker),
             route: route(&letter.exchange, &letter.routing_key),
             why: text::shortened(&why::in_short(letter), WHY),
             is_error_known: letter.error().is_some(),
             message_type: letter.message_type.as_deref().map(text::one_line).unwrap_or_default(),
+            alike,
             attempts: number::tries(letter.attempts),
             status: letter.status.as_str(),
             importance: letter.importance.as_str(),

@@ -1,6 +1,6 @@
 //! Numbers for people.
 
-pub use crate::domain::number::{plural, thousands};
+pub use crate::domain::number::{plural, span, thousands};
 
 /// `1 try`, `4 tries`. A message can claim any number; nobody counts that far.
 pub fn tries(n: u64) -> String {

@@ -71,7 +71,7 @@ impl Row {
 }
 
 /// What a person calls a type: its name without the package. Names of other worlds than protobuf have other separators.
-fn last_part(name: &str) -> String {
+pub fn last_part(name: &str) -> String {
     /// Characters of it; next to it stands the queue.
     const SHORT: usize = 40;
     let last = name.trim_end_matches(['.', ':', '/', '\\']).rsplit(['.', ':', '/', '\\']).next().unwrap_or(name);

@@ -29,12 +29,14 @@ pub mod ledger;
 pub mod make;
 mod model;
 
+mod bulk;
 mod came_back;
 mod commands;
 mod concurrency;
 mod counts;
 mod edits;
 mod errors;
+mod groups;
 mod incidents;
 mod listing;
 mod opening;

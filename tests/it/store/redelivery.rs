@@ -27,7 +27,7 @@ async fn a_redelivered_message_is_the_letter_we_have(ledger: &Ledger) {
     assert_eq!(ledger.events(id).await[0].0, Event::Redelivered);
 }
 
-/// RabbitMQ 4.3 marks every dead letter as redelivered.
+/// RabbitMQ 4 marks dead letters as redelivered that are delivered for the first time.
 async fn nothing_comes_twice_by_one_connection(ledger: &Ledger) {
     let session = id();
     let arrival = an_arrival().again();

@@ -12,6 +12,7 @@ mod run;
 mod service;
 
 mod api_calls;
+mod api_groups;
 mod api_letters;
 mod api_refusals;
 mod backoff;
@@ -23,6 +24,7 @@ mod events;
 mod failures;
 mod filters;
 mod forms;
+mod groups;
 mod hostile;
 mod letter_page;
 mod machines;

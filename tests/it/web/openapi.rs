@@ -26,6 +26,8 @@ async fn describes_what_the_contract_promises_so_far() {
         "DELETE /api/v1/mappings",
         "DELETE /api/v1/policies",
         "DELETE /api/v1/schemas/{id}",
+        "GET /api/v1/groups",
+        "GET /api/v1/groups/{id}",
         "GET /api/v1/jobs/{id}",
         "GET /api/v1/letters",
         "GET /api/v1/letters/{id}",
@@ -35,9 +37,11 @@ async fn describes_what_the_contract_promises_so_far() {
         "GET /api/v1/queues",
         "GET /api/v1/schemas",
         "GET /api/v1/types",
+        "PATCH /api/v1/groups/{id}",
         "PATCH /api/v1/letters/{id}",
         "POST /api/v1/actions",
         "POST /api/v1/decode",
+        "POST /api/v1/jobs/{id}/cancel",
         "POST /api/v1/letters/{id}/discard",
         "POST /api/v1/letters/{id}/reopen",
         "POST /api/v1/letters/{id}/retry",
@@ -113,5 +117,6 @@ async fn every_parameter_of_the_list_is_described() {
     let description = desk.get("/api/openapi.json").await.json();
     let parameters = description["paths"]["/api/v1/letters"]["get"]["parameters"].as_array().unwrap();
     let named: Vec<_> = parameters.iter().map(|parameter| parameter["name"].as_str().unwrap()).collect();
-    assert_eq!(named.join(", "), "status, importance, broker, queue, reason, since, until, sort, limit, cursor");
+    let expected = "status, importance, broker, queue, type, reason, group, since, until, sort, limit, cursor";
+    assert_eq!(named.join(", "), expected);
 }

@@ -16,6 +16,8 @@ use super::{
     answer::{Look, words},
     dead::{NOON, before_noon, dead_in, dead_somewhere},
     desk::{Desk, MAIN},
+    form::submit,
+    groups::{group_of, sort},
     schemas::{fixture, put_set},
 };
 
@@ -34,6 +36,13 @@ pub async fn a_busy_office() -> (Desk, Vec<String>) {
     let mut paths: Vec<String> =
         ["/", "/letters", "/letters?status=all&limit=2", "/letters?queue=none", "/api/docs"].map(str::to_owned).into();
     desk.fails(dead_in("texts"), 1).await;
+    sort(&desk).await;
+    let group = group_of(&desk, typed).await;
+    desk.retry_ends(typed, RetryOutcome::Confirmed).await;
+    submit(&desk, &format!("{group}/note"), &[("note", "a note\nof two lines")]).await.expect(303);
+    paths.extend(["/groups", "/groups?status=all&sort=biggest&limit=2", "/groups?queue=none"].map(str::to_owned));
+    paths.extend([group.clone(), format!("{group}?all=retry")]);
+    paths.push(format!("/letters?status=all&{}", group.replace("/groups/", "group=")));
     desk.policies.set(&strict("texts"), &Actor::named("Ann")).await.unwrap();
     for set in ["small.binpb", "sets_odd/texts_no_imports.binpb", "sets_odd/texts_v2_conflict.binpb"] {
         put_set(&desk, "acme", fixture(set)).await.expect(201);
@@ -85,10 +94,10 @@ async fn every_page_is_in_order() {
 
 /// One heading, the landmarks, a language and a title.
 fn check_outline(path: &str, page: &Html) {
-    for part in ["h1", "main", "title", "html[lang]", "nav[aria-label='Pages']", "meta[name=viewport]"] {
+    for part in ["h1", "main", "head > title", "html[lang]", "nav[aria-label='Pages']", "meta[name=viewport]"] {
         assert_eq!(page.count(part), 1, "{path} and its {part}");
     }
-    let title = page.words("title");
+    let title = page.words("head > title");
     assert!(title.ends_with("Dead Letter Office"), "{path}: {title:?}");
 }
 
@@ -196,6 +205,7 @@ async fn what_each_page_is_called_tells_them_apart() {
     let mut titles = HashSet::new();
     for path in [
         "/",
+        "/groups",
         "/letters",
         "/backoff",
         "/queues",
@@ -205,7 +215,7 @@ async fn what_each_page_is_called_tells_them_apart() {
         &format!("/letters/{letter}"),
         "/nowhere",
     ] {
-        assert!(titles.insert(desk.get(path).await.page().words("title")), "{path}");
+        assert!(titles.insert(desk.get(path).await.page().words("head > title")), "{path}");
     }
 }
 

@@ -108,6 +108,7 @@ async fn help_and_pages_are_a_key_away(scene: &Scene) {
     scene.sees("!document.querySelector('#help').open").await;
     for (keys, heading) in [
         ("go", "Overview"),
+        ("gu", "Groups"),
         ("gl", "Letters"),
         ("gb", "In backoff"),
         ("gq", "Queues"),

@@ -1,13 +1,14 @@
 //! How it looks, to whom it looks so, and how much it takes.
 
 use axum::http::Method;
-use dead_letter_office::domain::{field::FieldValue, letter::Importance};
+use dead_letter_office::domain::{field::FieldValue, letter::Importance, retry::RetryOutcome};
 use fantoccini::key::Key;
 use serde_json::json;
 
 use super::{
     super::{
         desk::Desk,
+        groups::{alike, failed_with, group_of, sort},
         payload::{ACCOUNT, OPENED, bring_lab},
     },
     scene::{Scene, fresh, letters},
@@ -57,6 +58,18 @@ async fn furnish(desk: &Desk) -> Vec<String> {
     for queue in ["orders", "orders", &long] {
         desk.fails(fresh(queue, 1), 1).await;
     }
+    let grouped = desk.receive(failed_with(fresh(&long, 6), &long)).await;
+    sort(desk).await;
+    desk.retry_ends(grouped, RetryOutcome::Confirmed).await;
+    alike(desk, &long, &long, 2).await;
+    let group = group_of(desk, grouped).await;
+    let groups = [
+        "/groups".to_owned(),
+        "/groups?queue=none".to_owned(),
+        group.clone(),
+        format!("{group}?all=discard"),
+        format!("/letters?{}", group.replace("/groups/", "group=")),
+    ];
     let pages = ["/", "/letters", "/letters?queue=none", "/api/docs", "/nowhere"].map(str::to_owned);
     let waits = [
         "/backoff",
@@ -78,7 +91,7 @@ async fn furnish(desk: &Desk) -> Vec<String> {
         "/schemas/types/lab.v1.Account".to_owned(),
     ];
     let views = [format!("/letters/{id}"), format!("/letters/{id}?view=hex"), format!("/letters?letter={id}")];
-    pages.into_iter().chain(views).chain(types).chain(waits.map(str::to_owned)).collect()
+    pages.into_iter().chain(groups).chain(views).chain(types).chain(waits.map(str::to_owned)).collect()
 }
 
 async fn weighs_little_and_comes_from_here(scene: &Scene, path: &str) {

@@ -5,6 +5,7 @@
 
 mod backoff;
 mod edit;
+mod groups;
 mod keys;
 mod looks;
 mod scene;

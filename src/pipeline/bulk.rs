@@ -1,0 +1,144 @@
+//! One thing done with all letters of a filter, in portions: long work that is kept as a job, goes on after a restart and
+//! can be cancelled.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{ids, triage::Triage};
+use crate::{
+    domain::{
+        activity::{Area, Deed},
+        actor::Actor,
+        command::Command,
+        filter::LetterFilter,
+        job::{Bulk, Job, JobState},
+        time::Timestamp,
+    },
+    store::{ClaimedBulk, Order, StoreError},
+};
+
+/// Letters of a large order that are moved in one transaction, so that nobody waits long for the ledger.
+const PORTION: usize = 2_000;
+/// A process that says nothing of its job for so long is given up for dead.
+const LEASE: Duration = Duration::from_secs(30);
+/// How often it is looked for jobs that were left behind.
+const EVERY: Duration = Duration::from_secs(5);
+
+impl Triage {
+    /// The same for all that `filter` lets through and that was received until then; one portion after the other, until it
+    /// is told to stop. What is left then is taken up by [`take_up`](Self::take_up).
+    pub async fn act_on_all(
+        &self,
+        filter: &LetterFilter,
+        until: Timestamp,
+        command: &Command,
+        by: &Actor,
+        stop: &CancellationToken,
+    ) -> Result<Job, StoreError> {
+        let bulk = Bulk { filter: filter.clone(), until, command: command.clone(), by: by.clone() };
+        self.work_at(self.begin(bulk).await?, stop).await
+    }
+
+    /// Writes down a job that is to be worked at: all that it is about is fixed from now on.
+    pub async fn begin(&self, bulk: Bulk) -> Result<ClaimedBulk, StoreError> {
+        let begun = self.clock.now();
+        // The end of a filter is no part of it.
+        let end = bulk.until.plus(Duration::from_micros(1));
+        let end = bulk.filter.until.map_or(end, |until| until.min(end));
+        let total = self.store.count(&LetterFilter { until: Some(end), ..bulk.filter.clone() }).await?;
+        let job = Job { total, ..Job::begun(ids::uuid(begun), bulk.command.name()) };
+        self.store.add_bulk(&job, &bulk, begun, LEASE).await?;
+        Ok(ClaimedBulk { job, bulk, begun })
+    }
+
+    /// Works at a job until it is done, cancelled, or this process is told to stop.
+    pub async fn work_at(&self, claimed: ClaimedBulk, stop: &CancellationToken) -> Result<Job, StoreError> {
+        let ClaimedBulk { mut job, bulk, begun } = claimed;
+        let mut sweep = self.store.sweep(&bulk.filter, bulk.until).await?;
+        let mut goes_on = true;
+        while goes_on && !stop.is_cancelled() {
+            let ids = self.store.next_of(&mut sweep, PORTION).await?;
+            if ids.is_empty() {
+                job.total = job.done + job.failed;
+                job.end();
+            } else {
+                let order = self.order(&ids, &bulk.command, &bulk.by, self.clock.now());
+                let report = self.store.act(&Order { is_portion: true, ..order }).await?;
+                self.spread(&bulk.command, &report);
+                job.add(&report);
+            }
+            goes_on = self.store.job_has_come_to(&job, None, self.clock.now().plus(LEASE)).await?;
+        }
+        if goes_on {
+            // Whoever is here next goes on at once.
+            self.store.job_has_come_to(&job, None, self.clock.now()).await?;
+            return Ok(job);
+        }
+        if job.state == JobState::Running {
+            job.state = JobState::Cancelled;
+            self.store.update_job(&job).await?;
+        }
+        self.write_down(&job, &bulk, begun).await?;
+        Ok(job)
+    }
+
+    /// Stops a job; what it has done stays done. Says whether it had not ended yet.
+    pub async fn cancel(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
+        let cancelled = self.store.cancel_job(job).await?;
+        if cancelled {
+            let deed = Deed::new(self.clock.now(), by, Area::Letters, "cancel", format!("job {job}"));
+            self.store.add_deed(&deed).await?;
+            tracing::info!(job = %job, by = %by, "a person cancelled a job");
+        }
+        Ok(cancelled)
+    }
+
+    /// Goes on with jobs that a process has left behind, until it is told to stop.
+    pub async fn take_up(self, stop: CancellationToken) {
+        while stop.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
+            if let Err(error) = self.take_up_once(&stop).await {
+                tracing::warn!(error = %error, "a job that was left behind cannot go on yet");
+            }
+        }
+    }
+
+    /// Goes on with all that there are at the moment.
+    pub async fn take_up_once(&self, stop: &CancellationToken) -> Result<(), StoreError> {
+        while let Some(claimed) = self.store.claim_bulk(self.clock.now(), LEASE).await? {
+            tracing::info!(job = %claimed.job.id, "going on with a job that was left behind");
+            self.work_at(claimed, stop).await?;
+            if stop.is_cancelled() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn write_down(&self, job: &Job, bulk: &Bulk, begun: Timestamp) -> Result<(), StoreError> {
+        let Bulk { filter, command, by, .. } = bulk;
+        let deed = Deed {
+            letters: job.done,
+            detail: command.detail(),
+            ..Deed::new(begun, by, Area::Letters, command.name(), subject(filter))
+        };
+        self.store.add_deed(&deed).await?;
+        tracing::info!(
+            command = command.name(),
+            by = %by,
+            letters = job.done,
+            refused = job.failed,
+            "a person acted on letters"
+        );
+        Ok(())
+    }
+}
+
+/// A group, where one is meant.
+fn subject(filter: &LetterFilter) -> String {
+    match filter.groups.as_slice() {
+        [group] => group.to_string(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,243 @@
+//! `GET /api/v1/groups`, and one group with its note.
+
+use std::sync::Arc;
+
+use axum::{Json, extract::State};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use crate::{
+    domain::{
+        actor::Actor,
+        group::{Group, GroupId, Hour, Outcome},
+        time::Timestamp,
+    },
+    web::{
+        Office,
+        error::{Problem, WebError},
+        input::{GroupPath, JsonBody, QueryPairs},
+        pages::group::{check_note, gone},
+        query::{GROUP_WORDS, GroupQuery, encode_cursor},
+        view::time::rfc3339,
+    },
+};
+
+/// Groups of an answer, unless the call says otherwise.
+const LIMIT: usize = 50;
+/// Days of which a group tells what happened hour by hour.
+const DAYS: u64 = 14;
+
+/// What the address may say; read by [`GroupQuery`], which the page shares.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes the parameters")]
+struct Parameters {
+    /// `open`: only groups with open letters; `all` if left out.
+    status: Option<String>,
+    /// With open letters of this importance: `critical`, `high`, `normal`, `low`, or several by comma.
+    importance: Option<String>,
+    /// Names, by comma.
+    broker: Option<String>,
+    /// Names or globs (`*`, `?`), by comma; `""` is the queue that nothing is known of.
+    queue: Option<String>,
+    /// Full names of types or globs, by comma; `""` is the type that nothing is known of.
+    r#type: Option<String>,
+    /// `rejected`, `expired`, `maxlen`, `delivery_limit`, `unknown`, or several by comma.
+    reason: Option<String>,
+    /// `importance` (default): the weightiest open letters first; `biggest`: most open letters; `newest`: seen last
+    sort: Option<String>,
+    /// 1 to 1000; 50 if left out.
+    limit: Option<u32>,
+    /// `next_cursor` of the answer before.
+    cursor: Option<String>,
+}
+
+/// For the description of calls about one group.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "describes the parameter")]
+struct OneGroup {
+    /// The id of the group.
+    id: Uuid,
+}
+
+/// One page of groups.
+#[derive(Serialize, ToSchema)]
+pub struct Groups {
+    items: Vec<GroupItem>,
+    /// Where the next page begins; null on the last one.
+    next_cursor: Option<String>,
+    /// Groups on all pages.
+    total: u64,
+}
+
+/// Letters that failed alike.
+#[derive(Serialize, ToSchema)]
+pub struct GroupItem {
+    id: Uuid,
+    broker: String,
+    /// Null for letters that do not say where they failed.
+    queue: Option<String>,
+    message_type: Option<String>,
+    /// `rejected`, `expired`, `maxlen`, `delivery_limit` or `unknown`
+    reason: &'static str,
+    /// What the error has in common, without numbers, ids, addresses and quoted values; null where none is recorded.
+    error: Option<String>,
+    /// All its letters, whatever came of them.
+    count: u64,
+    open: u64,
+    scheduled: u64,
+    retried: u64,
+    discarded: u64,
+    first_seen: String,
+    last_seen: String,
+    /// The weightiest among its open letters; null where none is open.
+    importance: Option<&'static str>,
+    outcome: OutcomeItem,
+    last_retried_at: Option<String>,
+    note: Option<String>,
+    note_by: Option<String>,
+    note_at: Option<String>,
+}
+
+/// What came of retries: so many times a letter was sent back, and that often it came back, is not known yet, or healed.
+#[derive(Serialize, ToSchema)]
+struct OutcomeItem {
+    sent: u64,
+    came_back: u64,
+    unknown: u64,
+    healed: u64,
+}
+
+impl From<Outcome> for OutcomeItem {
+    fn from(outcome: Outcome) -> Self {
+        let Outcome { sent, came_back, unknown } = outcome;
+        Self { sent, came_back, unknown, healed: outcome.healed() }
+    }
+}
+
+impl From<Group> for GroupItem {
+    fn from(group: Group) -> Self {
+        let (count, open, importance) = (group.n_letters(), group.n_open(), group.importance());
+        let (note_by, note_at) = group.note.as_ref().map(|note| (note.by.to_string(), rfc3339(note.at))).unzip();
+        Self {
+            id: group.id.as_uuid(),
+            broker: group.key.broker,
+            queue: group.key.queue,
+            message_type: group.key.message_type,
+            reason: group.key.reason.as_str(),
+            error: Some(group.key.error).filter(|error| !error.is_empty()),
+            count,
+            open,
+            scheduled: group.scheduled,
+            retried: group.retried,
+            discarded: group.discarded,
+            first_seen: rfc3339(group.first_seen),
+            last_seen: rfc3339(group.last_seen),
+            importance: importance.map(|importance| importance.as_str()),
+            outcome: group.outcome.into(),
+            last_retried_at: group.last_sent_at.map(rfc3339),
+            note: group.note.map(|note| note.text),
+            note_by,
+            note_at,
+        }
+    }
+}
+
+/// A group, and how it grew.
+#[derive(Serialize, ToSchema)]
+pub struct FullGroup {
+    #[serde(flatten)]
+    item: GroupItem,
+    /// What happened in the last 14 days, by hours in which something did.
+    hours: Vec<HourItem>,
+}
+
+/// One hour.
+#[derive(Serialize, ToSchema)]
+struct HourItem {
+    /// When it began.
+    start: String,
+    /// Letters received.
+    received: u64,
+    /// Letters sent back, and how many of these came back since.
+    sent: u64,
+    came_back: u64,
+}
+
+impl From<Hour> for HourItem {
+    fn from(hour: Hour) -> Self {
+        let Hour { start, received, sent, came_back } = hour;
+        Self { start: rfc3339(start), received, sent, came_back }
+    }
+}
+
+/// Groups of letters that failed alike, those with the weightiest open letters first
+#[utoipa::path(get, path = "/groups", tag = "groups", params(Parameters), responses(
+    (status = OK, body = Groups),
+    (status = BAD_REQUEST, body = Problem, content_type = "application/problem+json"),
+))]
+pub async fn groups(
+    State(office): State<Arc<Office>>,
+    QueryPairs(mut pairs): QueryPairs,
+) -> Result<Json<Groups>, WebError> {
+    let query = GroupQuery::take(&mut pairs)?;
+    pairs.finish(GROUP_WORDS)?;
+    let (filter, limit) = (query.filter(true), query.limit.unwrap_or(LIMIT));
+    let page = office.store.groups(&filter, query.sort, query.cursor, limit, unknown_since(&office)).await?;
+    Ok(Json(Groups {
+        items: page.items.into_iter().map(GroupItem::from).collect(),
+        next_cursor: page.next.map(encode_cursor),
+        total: page.total,
+    }))
+}
+
+/// One group, with how it grew in the last 14 days
+#[utoipa::path(get, path = "/groups/{id}", tag = "groups", params(OneGroup), responses(
+    (status = OK, body = FullGroup),
+    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
+))]
+pub async fn group(State(office): State<Arc<Office>>, GroupPath(id): GroupPath) -> Result<Json<FullGroup>, WebError> {
+    load(&office, id).await
+}
+
+/// What to say of it; what is left out stays as it is.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GroupChange {
+    /// An empty one removes it.
+    note: Option<String>,
+}
+
+/// Write or remove the note of a group
+#[utoipa::path(patch, path = "/groups/{id}", tag = "groups", params(OneGroup), request_body = GroupChange, responses(
+    (status = OK, body = FullGroup),
+    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
+    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
+))]
+pub async fn change(
+    State(office): State<Arc<Office>>,
+    GroupPath(id): GroupPath,
+    JsonBody(change): JsonBody<GroupChange>,
+) -> Result<Json<FullGroup>, WebError> {
+    if let Some(note) = &change.note {
+        office.store.set_group_note(id, check_note(note)?, &Actor::local(), office.clock.now()).await?;
+    }
+    load(&office, id).await
+}
+
+async fn load(office: &Office, id: GroupId) -> Result<Json<FullGroup>, WebError> {
+    let since = office.clock.now().minus(std::time::Duration::from_secs(DAYS * 24 * 60 * 60));
+    let (group, mut hours) = tokio::try_join!(
+        office.store.group(id, unknown_since(office)),
+        office.store.group_hours(std::slice::from_ref(&id), since),
+    )?;
+    let item = group.ok_or_else(gone)?.into();
+    let hours = hours.remove(&id).unwrap_or_default().into_iter().map(HourItem::from).collect();
+    Ok(Json(FullGroup { item, hours }))
+}
+
+fn unknown_since(office: &Office) -> Timestamp {
+    office.clock.now().minus(office.settings.healed_after)
+}

@@ -1,0 +1,278 @@
+//! `/groups/{id}`: one group, and what can be done with all of it.
+
+use std::{str::FromStr, sync::Arc, time::Duration};
+
+use askama::Template;
+use axum::{extract::State, http::HeaderMap, response::Response};
+
+use super::{
+    actions::redirect,
+    everything::{self, Asking, Everything, Whole},
+    filters::queue_names,
+    fragment,
+    shell::{Page, Shell},
+    toast::Toast,
+};
+use crate::{
+    domain::{
+        actor::Actor,
+        command::Command,
+        filter::{FacetCount, HistogramBar, LetterFilter, PageRequest, Sort},
+        group::{Group, GroupId, Hour},
+        job::Bulk,
+        letter::{Importance, LetterSummary, Status},
+        time::Timestamp,
+    },
+    web::{
+        Office,
+        error::WebError,
+        input::{FormPairs, GroupPath, QueryPairs},
+        query::{LetterQuery, Pairs},
+        view::{
+            chart::{Chart, Window},
+            group::{GroupView, href},
+            number,
+            row::Row,
+        },
+    },
+};
+
+/// Letters that are shown; the list has all of them.
+const LETTERS: usize = 8;
+const HOUR: Duration = Duration::from_secs(60 * 60);
+/// Bytes of a note.
+pub const MAX_NOTE: usize = 8_000;
+
+enum Part {
+    Main,
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        if word == "main" { Ok(Self::Main) } else { Err(format!("{word:?} is no part of this page; it takes main")) }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "group/page.html", blocks = ["title", "main", "nav"])]
+struct GroupPage {
+    shell: Shell,
+    group: GroupView,
+    actions: Vec<Action>,
+    importances: &'static [Importance],
+    /// How many letters are open, as a button says it; empty where there are none.
+    n_open: String,
+    /// What comes in after this is left alone, in microseconds since the epoch.
+    until: i64,
+    asking: Option<Asking>,
+    day: Chart,
+    fortnight: Chart,
+    letters: Vec<Row>,
+    all_letters: String,
+    /// Offered where a retry has to name a queue.
+    queues: Vec<String>,
+    healed_after: String,
+}
+
+/// A button that asks once more.
+struct Action {
+    label: String,
+    href: String,
+    class: &'static str,
+    icon: &'static str,
+    key: &'static str,
+}
+
+pub async fn show(
+    State(office): State<Arc<Office>>,
+    GroupPath(id): GroupPath,
+    QueryPairs(mut pairs): QueryPairs,
+    headers: HeaderMap,
+) -> Result<Response, WebError> {
+    let everything = pairs.take_parsed("all")?;
+    let part: Option<Part> = pairs.take_parsed("part")?;
+    pairs.finish("all, part")?;
+    let mut page = load(&office, id, everything).await?;
+    page.shell.toast = Toast::from_cookie(&headers, &href(id));
+    page.shell.is_fragment = part.is_some();
+    match part {
+        None => Ok(fragment::whole(page.render()?, &page.shell)),
+        Some(Part::Main) => {
+            let toast = page.shell.toast.as_ref().map(Toast::to_html_beside).unwrap_or_default();
+            let blocks = [page.as_title().render()?, page.as_main().render()?, page.as_nav().render()?, toast];
+            Ok(fragment::of_page(blocks.concat(), &page.shell))
+        }
+    }
+}
+
+/// Does one thing with all letters of a group that have the status which that takes, and that came in before it was asked.
+pub async fn act(
+    State(office): State<Arc<Office>>,
+    GroupPath(id): GroupPath,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let until: Option<i64> = pairs.take_parsed("until")?;
+    let until = until.ok_or_else(|| WebError::bad_request("until is needed: ask on the page first"))?;
+    let (command, status) = take_command(&office, &mut pairs)?;
+    let bulk = Bulk {
+        filter: LetterFilter { statuses: vec![status], groups: vec![id], ..LetterFilter::default() },
+        until: Timestamp::from_micros(until),
+        command,
+        by: Actor::local(),
+    };
+    let toast = everything::carry_out(&office, bulk).await?;
+    Ok(redirect(&href(id), &toast, &headers))
+}
+
+/// What is to be done, and with the letters of which status.
+fn take_command(office: &Office, pairs: &mut Pairs) -> Result<(Command, Status), WebError> {
+    let action = pairs.take("action")?.unwrap_or_default();
+    if action == "importance" {
+        let importance: Option<Importance> = pairs.take_parsed("importance")?;
+        let missing = || WebError::unprocessable("Choose an importance first.");
+        return Ok((Command::SetImportance(importance.ok_or_else(missing)?), Status::Open));
+    }
+    let all: Everything = action.parse().map_err(|why| WebError::bad_request(format!("action: {why}")))?;
+    Ok((all.take_command(office, pairs)?, status_of(all)))
+}
+
+/// Sets the note of a group; an empty one removes it.
+pub async fn note(
+    State(office): State<Arc<Office>>,
+    GroupPath(id): GroupPath,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let text = pairs.take("note")?.unwrap_or_default();
+    let text = check_note(&text)?;
+    if !office.store.set_group_note(id, text, &Actor::local(), office.clock.now()).await? {
+        return Err(gone());
+    }
+    let said = if text.is_empty() { "Note removed." } else { "Note saved." };
+    Ok(redirect(&href(id), &Toast::done(said.to_owned(), Vec::new()), &headers))
+}
+
+/// A note as it is kept.
+pub fn check_note(text: &str) -> Result<&str, WebError> {
+    let text = text.trim();
+    if text.len() > MAX_NOTE {
+        return Err(WebError::unprocessable(format!("note: it takes {MAX_NOTE} bytes at most")));
+    }
+    Ok(text)
+}
+
+pub fn gone() -> WebError {
+    WebError::not_found("There is no such group. One that no letter is in any more is forgotten after a while.")
+}
+
+const fn status_of(all: Everything) -> Status {
+    match all {
+        Everything::Retry | Everything::Discard => Status::Open,
+        Everything::Reopen => Status::Discarded,
+    }
+}
+
+async fn load(office: &Office, id: GroupId, everything: Option<Everything>) -> Result<GroupPage, WebError> {
+    const DAY: u32 = 24;
+    let now = office.clock.now();
+    let fortnight = window(now, 14 * DAY, 6);
+    let letters = LetterFilter { groups: vec![id], ..LetterFilter::default() };
+    let newest = PageRequest { sort: Sort::Newest, after: None, limit: LETTERS };
+    let (group, hours, page, facets) = tokio::try_join!(
+        office.store.group(id, now.minus(office.settings.healed_after)),
+        office.store.group_hours(std::slice::from_ref(&id), fortnight.from),
+        office.store.letters(&letters, &newest),
+        office.store.facets(),
+    )?;
+    let group = group.ok_or_else(gone)?;
+    let hours = hours.get(&id).map(Vec::as_slice).unwrap_or_default();
+    let here = everything.map_or_else(|| href(id), |all| asking_href(id, all));
+    let shell = Shell { here, ..Shell::new(office, Page::Groups, &facets).await? };
+    Ok(GroupPage {
+        actions: actions(&group),
+        n_open: if group.n_open() > 0 { number::thousands(group.n_open()) } else { String::new() },
+        until: now.as_micros(),
+        asking: everything.filter(|all| group.of_status(status_of(*all)) > 0).map(|all| asking(all, &group, now)),
+        day: chart(&group, hours, window(now, DAY, 1), now),
+        fortnight: chart(&group, hours, fortnight, now),
+        letters: page.items.iter().map(|letter| row(letter, now)).collect(),
+        all_letters: all_letters(id).href(),
+        queues: queues_to_name(&group, &facets),
+        group: GroupView::new(&group, now),
+        importances: Importance::ALL,
+        healed_after: number::span(office.settings.healed_after),
+        shell,
+    })
+}
+
+fn actions(group: &Group) -> Vec<Action> {
+    let (open, discarded) = (group.n_open(), group.discarded);
+    let action =
+        |all, label: String, class, icon, key| Action { label, href: asking_href(group.id, all), class, icon, key };
+    let of_open = (open > 0).then(|| {
+        let n = number::thousands(open);
+        [
+            action(Everything::Retry, format!("Retry {n} …"), "primary", "i-retry", "r"),
+            action(Everything::Discard, format!("Discard {n} …"), "danger", "i-discard", "d"),
+        ]
+    });
+    let reopen = (discarded > 0).then(|| {
+        action(Everything::Reopen, format!("Reopen {} discarded …", number::thousands(discarded)), "", "", "")
+    });
+    of_open.into_iter().flatten().chain(reopen).collect()
+}
+
+fn asking_href(id: GroupId, all: Everything) -> String {
+    let (name, word) = all.as_pair();
+    format!("{}?{name}={word}", href(id))
+}
+
+fn asking(all: Everything, group: &Group, now: Timestamp) -> Asking {
+    let status = status_of(all);
+    let whole = Whole {
+        status,
+        count: group.of_status(status),
+        of: GroupView::new(group, now).title.in_words(),
+        needs_queue: group.key.queue.is_none(),
+        post: format!("{}/all", href(group.id)),
+        fields: Vec::new(),
+        until: now.as_micros(),
+        cancel: href(group.id),
+    };
+    Asking::new(all, whole)
+}
+
+fn queues_to_name(group: &Group, facets: &[FacetCount]) -> Vec<String> {
+    if group.key.queue.is_none() { queue_names(facets) } else { Vec::new() }
+}
+
+fn all_letters(id: GroupId) -> LetterQuery {
+    LetterQuery { statuses: Some(Vec::new()), ..LetterQuery::of_group(id, None) }
+}
+
+fn row(letter: &LetterSummary, now: Timestamp) -> Row {
+    Row::new(letter, format!("/letters/{}", letter.id), false, now)
+}
+
+/// So many hours until now, in bars of `step` hours.
+fn window(now: Timestamp, hours: u32, step: u32) -> Window {
+    let step = HOUR * step;
+    let to = now.floor_to(step).plus(step);
+    Window { from: to.minus(HOUR * hours), to, step }
+}
+
+fn chart(group: &Group, hours: &[Hour], window: Window, now: Timestamp) -> Chart {
+    let mut bars: Vec<HistogramBar> = Vec::new();
+    for hour in hours.iter().filter(|hour| (window.from..window.to).contains(&hour.start)) {
+        let from = hour.start.floor_to(window.step);
+        match bars.last_mut().filter(|bar| bar.from == from) {
+            Some(bar) => bar.counts[0] += hour.received,
+            None => bars.push(HistogramBar { from, counts: [hour.received, 0, 0, 0] }),
+        }
+    }
+    let importance = group.importance().unwrap_or(Importance::Low);
+    Chart::in_one_colour(window, &bars, importance, now, &all_letters(group.id))
+}

@@ -1,0 +1,221 @@
+//! Groups of letters that failed alike: a line of a list, and one in full.
+
+use super::{number, outcome::OutcomeView, row::last_part, spark::Spark, text, time::Moment};
+use crate::{
+    domain::{
+        death::Reason,
+        group::{Group, GroupId, GroupKey, Hour},
+        letter::Status,
+        time::Timestamp,
+    },
+    web::query::LetterQuery,
+};
+
+/// Characters of a name in a list; the group itself shows all of them.
+const NAME: usize = 120;
+
+#[derive(Debug)]
+pub struct GroupRow {
+    pub href: String,
+    pub title: Title,
+    pub broker: String,
+    /// The error, or else what RabbitMQ says.
+    pub why: String,
+    pub note: String,
+    /// The weightiest among its open letters; `none` where none is open.
+    pub importance: &'static str,
+    pub spark: Spark,
+    pub open: String,
+    pub last_seen: Moment,
+    pub outcome: OutcomeView,
+}
+
+impl GroupRow {
+    /// `hours` are those of the last day.
+    pub fn new(group: &Group, hours: &[Hour], now: Timestamp) -> Self {
+        let note = group.note.as_ref().map(|note| text::one_line(&note.text)).unwrap_or_default();
+        Self {
+            href: href(group.id),
+            title: Title::new(&group.key),
+            broker: text::one_line(&group.key.broker),
+            why: text::shortened(&why(&group.key), 2 * NAME),
+            note: text::shortened(&note, NAME),
+            importance: importance(group),
+            spark: Spark::new(hours, now),
+            open: number::thousands(group.n_open()),
+            last_seen: Moment::new(group.last_seen, now),
+            outcome: OutcomeView::new(&group.outcome),
+        }
+    }
+}
+
+/// What a person calls a group: the type of its messages and the queue they failed in.
+#[derive(Debug)]
+pub struct Title {
+    /// The last part of the name of the type; empty where that is unknown.
+    pub type_name: String,
+    /// The name in full.
+    pub full_type: String,
+    pub queue: String,
+    pub is_queue_known: bool,
+}
+
+impl Title {
+    pub fn new(key: &GroupKey) -> Self {
+        let full_type = key.message_type.as_deref();
+        let queue = key.queue.as_deref().map(|queue| text::shortened(&text::one_line(queue), NAME));
+        Self {
+            type_name: full_type.map(last_part).unwrap_or_default(),
+            full_type: full_type.map(text::one_line).unwrap_or_default(),
+            is_queue_known: queue.is_some(),
+            queue: queue.unwrap_or_else(|| "queue unknown".to_owned()),
+        }
+    }
+
+    /// `TextCreated in texts.persist`
+    pub fn in_words(&self) -> String {
+        if self.type_name.is_empty() { self.queue.clone() } else { format!("{} in {}", self.type_name, self.queue) }
+    }
+}
+
+/// One group, as its own page shows it.
+#[derive(Debug)]
+pub struct GroupView {
+    pub id: String,
+    pub title: Title,
+    pub broker: String,
+    pub why: String,
+    pub is_error_known: bool,
+    /// Why RabbitMQ dead-lettered them.
+    pub reason: &'static str,
+    pub importance: &'static str,
+    /// `71 open`
+    pub open: String,
+    /// How many letters it has by status, each a link to these.
+    pub counts: Vec<StatusCount>,
+    pub first_seen: Moment,
+    pub last_seen: Moment,
+    pub outcome: OutcomeView,
+    pub last_sent: Option<Moment>,
+    pub note: Option<NoteView>,
+}
+
+#[derive(Debug)]
+pub struct StatusCount {
+    pub status: &'static str,
+    pub count: String,
+    pub href: String,
+}
+
+#[derive(Debug)]
+pub struct NoteView {
+    /// As it was written, for editing.
+    pub text: String,
+    /// The same with what would deceive the eye named.
+    pub shown: String,
+    pub by: String,
+    pub at: Moment,
+}
+
+impl GroupView {
+    pub fn new(group: &Group, now: Timestamp) -> Self {
+        let moment = |at| Moment::new(at, now);
+        Self {
+            id: group.id.to_string(),
+            title: Title::new(&group.key),
+            broker: text::one_line(&group.key.broker),
+            why: why(&group.key),
+            is_error_known: !group.key.error.is_empty(),
+            reason: reason(group.key.reason),
+            importance: importance(group),
+            open: format!("{} open", number::thousands(group.n_open())),
+            counts: Status::ALL.iter().map(|status| StatusCount::new(group, *status)).collect(),
+            first_seen: moment(group.first_seen),
+            last_seen: moment(group.last_seen),
+            outcome: OutcomeView::new(&group.outcome),
+            last_sent: group.last_sent_at.map(moment),
+            note: group.note.as_ref().map(|note| NoteView {
+                shown: text::visible(&note.text).into_owned(),
+                text: note.text.clone(),
+                by: text::one_line(note.by.as_str()),
+                at: moment(note.at),
+            }),
+        }
+    }
+}
+
+impl StatusCount {
+    fn new(group: &Group, status: Status) -> Self {
+        Self {
+            status: status.as_str(),
+            count: number::thousands(group.of_status(status)),
+            href: LetterQuery::of_group(group.id, Some(status)).href(),
+        }
+    }
+}
+
+pub fn href(id: GroupId) -> String {
+    format!("/groups/{id}")
+}
+
+fn importance(group: &Group) -> &'static str {
+    group.importance().map_or("none", |importance| importance.as_str())
+}
+
+/// Beside an error, which says why.
+const fn reason(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Rejected => "rejected by its consumer",
+        reason => reason.sentence(),
+    }
+}
+
+/// What stands for the error where none is recorded: what RabbitMQ says.
+fn why(key: &GroupKey) -> String {
+    if key.error.is_empty() { key.reason.sentence().to_owned() } else { told_beside(key) }
+}
+
+/// That a consumer rejected it is what an error says anyway.
+fn told_beside(key: &GroupKey) -> String {
+    let error = text::one_line(&key.error);
+    match key.reason {
+        Reason::Rejected | Reason::Unknown => error,
+        Reason::Expired | Reason::MaxLen | Reason::DeliveryLimit => format!("{error} ({})", key.reason.sentence()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(message_type: &str, queue: &str, reason: Reason, error: &str) -> GroupKey {
+        let known = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        GroupKey {
+            broker: "main".to_owned(),
+            queue: known(queue),
+            message_type: known(message_type),
+            reason,
+            error: error.to_owned(),
+        }
+    }
+
+    #[test]
+    fn groups_go_by_type_and_queue() {
+        let check = |message_type, queue, expected: &str| {
+            assert_eq!(Title::new(&key(message_type, queue, Reason::Rejected, "")).in_words(), expected);
+        };
+        check("acme.texts.v1.TextCreated", "texts.persist", "TextCreated in texts.persist");
+        check("", "texts.persist", "texts.persist");
+        check("", "", "queue unknown");
+        check("a.B", "x\ny", "B in x␊y");
+    }
+
+    #[test]
+    fn an_error_tells_more_than_a_reason() {
+        let check = |reason, error, expected: &str| assert_eq!(why(&key("", "q", reason, error)), expected);
+        check(Reason::Rejected, "Timeout: …", "Timeout: …");
+        check(Reason::Rejected, "", "rejected by its consumer, no reason recorded");
+        check(Reason::MaxLen, "Timeout", "Timeout (the queue was full)");
+        check(Reason::Rejected, "a\u{202e}b", "a\u{2066}‹U+202E›\u{2069}b");
+    }
+}

@@ -1,0 +1,93 @@
+//! What came of retries, as a bar and in words.
+
+use super::number;
+use crate::domain::group::Outcome;
+
+/// The bar is a hundred wide.
+const WIDTH: u64 = 100;
+
+#[derive(Debug)]
+pub struct OutcomeView {
+    /// Whether anything was sent back at all.
+    pub is_any: bool,
+    pub shares: [Share; 3],
+    /// How much of it healed: `64 %`.
+    pub percent: String,
+    /// `41 sent back: 5 healed, 24 came back, 12 not known yet`
+    pub told: String,
+}
+
+/// A piece of the bar.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Share {
+    pub name: &'static str,
+    pub class: &'static str,
+    pub count: String,
+    pub x: u64,
+    pub width: u64,
+}
+
+impl OutcomeView {
+    pub fn new(outcome: &Outcome) -> Self {
+        let sent = outcome.sent;
+        let counts = [
+            ("healed", "ok", outcome.healed()),
+            ("came back", "warn", outcome.came_back),
+            ("not known yet", "open-end", outcome.unknown),
+        ];
+        let mut x = 0;
+        let shares = counts.map(|(name, class, count)| {
+            let width = width(count, sent).min(WIDTH - x);
+            let share = Share { name, class, count: number::thousands(count), x, width };
+            x += width;
+            share
+        });
+        let told: Vec<_> = shares.iter().map(|share| format!("{} {}", share.count, share.name)).collect();
+        let told = format!("{} sent back: {}", number::thousands(sent), told.join(", "));
+        let healed = u128::from(outcome.healed()) * 100 / u128::from(sent.max(1));
+        Self {
+            is_any: sent > 0,
+            percent: format!("{healed} %"),
+            told: if sent > 0 { told } else { "none sent back".to_owned() },
+            shares,
+        }
+    }
+}
+
+/// What is there at all is seen, and leaves room for the others to be.
+fn width(count: u64, sent: u64) -> u64 {
+    const LEAST: u64 = 3;
+    if count == 0 {
+        return 0;
+    }
+    let share = u128::from(count) * u128::from(WIDTH) / u128::from(sent.max(1));
+    u64::try_from(share).unwrap_or(WIDTH).clamp(LEAST, if count < sent { WIDTH - 2 * LEAST } else { WIDTH })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_piece_is_seen_and_all_fit() {
+        let check = |sent, came_back, unknown, expected: [u64; 3], percent| {
+            let view = OutcomeView::new(&Outcome { sent, came_back, unknown });
+            assert_eq!(view.shares.each_ref().map(|share| share.width), expected);
+            assert_eq!(view.percent, percent);
+            assert!(view.shares.iter().all(|share| share.x + share.width <= WIDTH));
+        };
+        check(100, 20, 10, [70, 20, 10], "70 %");
+        check(10_000, 1, 0, [94, 3, 0], "99 %");
+        check(10_000, 9_999, 0, [3, 94, 0], "0 %");
+        check(3, 3, 0, [0, 100, 0], "0 %");
+        check(0, 0, 0, [0, 0, 0], "0 %");
+        check(u64::MAX, u64::MAX / 2, 7, [49, 49, 3], "49 %");
+    }
+
+    #[test]
+    fn it_is_told_in_words() {
+        let told = |sent, came_back, unknown| OutcomeView::new(&Outcome { sent, came_back, unknown }).told;
+        assert_eq!(told(1_041, 24, 12), "1,041 sent back: 1,005 healed, 24 came back, 12 not known yet");
+        assert_eq!(told(0, 0, 0), "none sent back");
+    }
+}

@@ -1,0 +1,326 @@
+//! Groups: listed, counted, and what came of their retries.
+
+use std::time::Duration;
+
+use dead_letter_office::{
+    domain::{
+        activity::{ActivityFilter, Area},
+        actor::Actor,
+        command::Command,
+        death::Reason,
+        filter::LetterFilter,
+        group::{Group, GroupCounts, GroupCursor, GroupFilter, GroupId, GroupSort, Hour, Outcome},
+        letter::{Importance, LetterId, Status},
+        retry::RetryOutcome,
+        time::Timestamp,
+    },
+    grouping,
+    store::Sorted,
+};
+
+use super::{
+    ledger::{DISCARD, Ledger, RETRY_NOW, record},
+    make::{InGroup, Make, NOON, an_arrival, later, sorted},
+};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+const OPEN: GroupFilter = every(true);
+const EVERY: GroupFilter = every(false);
+
+const fn every(only_open: bool) -> GroupFilter {
+    GroupFilter {
+        only_open,
+        importances: Vec::new(),
+        brokers: Vec::new(),
+        queues: Vec::new(),
+        types: Vec::new(),
+        reasons: Vec::new(),
+    }
+}
+
+/// Letters of `orders` that fail with this error, sorted into their group.
+async fn fail(ledger: &Ledger, error: &str, importances: &[Importance]) -> Vec<LetterId> {
+    fail_at(ledger, NOON, error, importances).await
+}
+
+async fn fail_at(ledger: &Ledger, at: Timestamp, error: &str, importances: &[Importance]) -> Vec<LetterId> {
+    let mut ids = Vec::new();
+    for importance in importances {
+        let letter = ledger.take_in_new(an_arrival().received(at)).await;
+        sort(ledger, Sorted { received_at: at, importance: *importance, ..failed(letter, error) }).await;
+        ids.push(letter);
+    }
+    ids
+}
+
+fn failed(letter: LetterId, error: &str) -> Sorted {
+    sorted(letter).in_group("main", "orders", error)
+}
+
+async fn sort(ledger: &Ledger, found: Sorted) {
+    ledger.sort(&[found], 1, later(1)).await.unwrap();
+}
+
+/// A letter of another kind, by what its group is called after.
+async fn other(ledger: &Ledger, broker: &str, queue: &str, message_type: &str, reason: Reason) -> GroupId {
+    let known = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    let arrival = an_arrival().reason(reason).make(|arrival| arrival.failure.queue = known(queue));
+    let id = arrival.id;
+    record(ledger, broker, &[arrival]).await;
+    let found = Sorted { message_type: known(message_type), ..sorted(id) }.in_group(broker, queue, "");
+    let key = dead_letter_office::domain::group::GroupKey { reason, ..found.key.clone() };
+    let group = grouping::id(&key);
+    sort(ledger, Sorted { group, key, ..found }).await;
+    group
+}
+
+/// The errors of the groups on one page.
+async fn page(
+    ledger: &Ledger,
+    sort: GroupSort,
+    after: Option<GroupCursor>,
+    limit: usize,
+) -> (Vec<String>, Option<GroupCursor>) {
+    let page = ledger.groups(&OPEN, sort, after, limit, NOON).await.unwrap();
+    (page.items.into_iter().map(|group| group.key.error).collect(), page.next)
+}
+
+async fn only(ledger: &Ledger, unknown_since: Timestamp) -> Group {
+    let mut page = ledger.groups(&EVERY, GroupSort::Importance, None, 2, unknown_since).await.unwrap();
+    assert_eq!((page.items.len(), page.total, page.next), (1, 1, None));
+    let group = page.items.remove(0);
+    assert_eq!(ledger.group(group.id, unknown_since).await.unwrap(), Some(group.clone()));
+    group
+}
+
+use Importance::{Critical, High, Low, Normal};
+
+async fn the_weightiest_come_first_or_the_biggest_or_the_newest(ledger: &Ledger) {
+    fail_at(ledger, NOON, "many", &[Normal, Normal, Low]).await;
+    fail_at(ledger, later(1), "critical", &[Critical]).await;
+    fail_at(ledger, later(2), "some", &[Normal, Low]).await;
+    fail_at(ledger, later(3), "low", &[Low]).await;
+    let check = async |sort, expected: [&str; 4]| assert_eq!(page(ledger, sort, None, 9).await.0, expected);
+    check(GroupSort::Importance, ["critical", "many", "some", "low"]).await;
+    check(GroupSort::Biggest, ["many", "some", "low", "critical"]).await;
+    check(GroupSort::Newest, ["low", "some", "critical", "many"]).await;
+}
+
+async fn every_group_is_on_exactly_one_page(ledger: &Ledger) {
+    for (n, importance) in (0..3).flat_map(|n| Importance::ALL.iter().map(move |importance| (n, *importance))) {
+        fail(ledger, &format!("{importance} {n}"), &vec![importance; n + 1]).await;
+    }
+    for sort in GroupSort::ALL {
+        let (all, _) = page(ledger, *sort, None, 99).await;
+        assert_eq!(all.len(), 12);
+        for limit in [1, 5, 12] {
+            let (mut found, mut after) = (Vec::new(), None);
+            loop {
+                let (items, next) = page(ledger, *sort, after, limit).await;
+                found.extend(items);
+                after = next;
+                if after.is_none() {
+                    break;
+                }
+            }
+            assert_eq!(found, all, "{sort}, limit {limit}");
+        }
+    }
+}
+
+async fn pages_go_on_while_figures_change(ledger: &Ledger) {
+    let mut letters = Vec::new();
+    for error in ["a", "b", "c", "d"] {
+        letters.push(fail(ledger, error, &[High]).await);
+    }
+    let (all, _) = page(ledger, GroupSort::Importance, None, 9).await;
+    let (first, next) = page(ledger, GroupSort::Importance, None, 2).await;
+    assert_eq!(first, all[..2]);
+    let of = |error: &str| &letters[["a", "b", "c", "d"].iter().position(|one| *one == error).unwrap()];
+    // The group that the page ended with is no longer listed, the one before it grows.
+    ledger.does(&DISCARD, of(&all[1])).await;
+    fail(ledger, &all[0], &[High]).await;
+    let (second, last) = page(ledger, GroupSort::Importance, next, 2).await;
+    assert_eq!((second, last), (all[2..].to_vec(), None));
+}
+
+async fn the_filter_asks_for_what_groups_have_in_common(ledger: &Ledger) {
+    let a = other(ledger, "main", "texts.sms", "acme.A", Reason::Rejected).await;
+    let b = other(ledger, "main", "texts.mail", "acme.B", Reason::Expired).await;
+    let c = other(ledger, "other", "orders", "", Reason::Rejected).await;
+    let d = other(ledger, "main", "", "acme.A", Reason::Unknown).await;
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let check = async |filter: GroupFilter, expected: &[GroupId]| {
+        let page = ledger.groups(&filter, GroupSort::Importance, None, 9, NOON).await.unwrap();
+        let mut found: Vec<_> = page.items.iter().map(|group| group.id).collect();
+        let mut expected = expected.to_vec();
+        found.sort();
+        expected.sort();
+        assert_eq!(found, expected, "{filter:?}");
+        assert_eq!(page.total, expected.len() as u64, "{filter:?}");
+        assert_eq!(ledger.matching_groups(&filter).await.unwrap().len(), expected.len(), "{filter:?}");
+        assert_eq!(ledger.count_groups(&filter).await.unwrap().all, expected.len() as u64, "{filter:?}");
+    };
+    check(EVERY, &[a, b, c, d]).await;
+    check(GroupFilter { brokers: names(&["other", "nobody"]), ..EVERY }, &[c]).await;
+    check(GroupFilter { queues: names(&["texts.*"]), ..EVERY }, &[a, b]).await;
+    check(GroupFilter { queues: names(&["orders", "texts.sms"]), ..EVERY }, &[a, c]).await;
+    check(GroupFilter { queues: names(&[""]), ..EVERY }, &[d]).await;
+    check(GroupFilter { queues: names(&["nothing.*"]), ..EVERY }, &[]).await;
+    check(GroupFilter { types: names(&["acme.?"]), brokers: names(&["main"]), ..EVERY }, &[a, b, d]).await;
+    check(GroupFilter { types: names(&[""]), ..EVERY }, &[c]).await;
+    check(GroupFilter { reasons: vec![Reason::Expired, Reason::Unknown], ..EVERY }, &[b, d]).await;
+}
+
+async fn groups_are_counted_by_what_is_open(ledger: &Ledger) {
+    fail(ledger, "a", &[Critical, Low]).await;
+    fail(ledger, "b", &[Low]).await;
+    let gone = fail(ledger, "c", &[High]).await;
+    ledger.does(&DISCARD, &gone).await;
+    let expected = GroupCounts { all: 3, open: 2, by_importance: [1, 0, 0, 2] };
+    assert_eq!(ledger.count_groups(&OPEN).await.unwrap(), expected);
+    assert_eq!(ledger.open_groups().await.unwrap(), [1, 0, 0, 1], "each by its weightiest");
+    let of = async |importances: &[Importance], only_open| {
+        let filter = GroupFilter { only_open, importances: importances.to_vec(), ..EVERY };
+        ledger.groups(&filter, GroupSort::Importance, None, 9, NOON).await.unwrap().total
+    };
+    assert_eq!(of(&[], true).await, 2);
+    assert_eq!(of(&[], false).await, 3);
+    assert_eq!(of(&[Low], true).await, 2);
+    assert_eq!(of(&[High, Normal], true).await, 0);
+}
+
+async fn an_empty_ledger_has_no_groups(ledger: &Ledger) {
+    assert_eq!(page(ledger, GroupSort::Importance, None, 9).await, (Vec::new(), None));
+    assert_eq!(ledger.count_groups(&EVERY).await.unwrap(), GroupCounts::default());
+    assert_eq!(ledger.outcome(NOON, NOON).await.unwrap(), Outcome::default());
+    let id = GroupId::from_uuid(super::make::id());
+    assert_eq!(ledger.group(id, NOON).await.unwrap(), None);
+    assert!(!ledger.set_group_note(id, "x", &Actor::local(), NOON).await.unwrap());
+}
+
+/// Sends letters back at that moment.
+async fn send(ledger: &Ledger, ids: &[LetterId], at: Timestamp) {
+    ledger.does(&RETRY_NOW, ids).await;
+    let claimed = ledger.claim(at).await;
+    let outcomes: Vec<_> = claimed.iter().map(|retry| (retry, RetryOutcome::Confirmed)).collect();
+    ledger.finish_retries(&outcomes, at).await.unwrap();
+}
+
+async fn what_does_not_come_back_in_time_has_healed(ledger: &Ledger) {
+    let letters = fail(ledger, "x", &[Normal; 3]).await;
+    send(ledger, &letters[..2], later(60)).await;
+    let outcome = |sent, came_back, unknown| Outcome { sent, came_back, unknown };
+    let check = async |unknown_since, expected: Outcome| {
+        assert_eq!(only(ledger, unknown_since).await.outcome, expected);
+        assert_eq!(ledger.outcome(NOON, unknown_since).await.unwrap(), expected);
+    };
+    check(NOON, outcome(2, 0, 2)).await;
+    let back = an_arrival().returning(letters[0]).received(later(90));
+    ledger.take_in([back]).await;
+    check(NOON, outcome(2, 1, 1)).await;
+    // By then it was sent back long enough ago.
+    check(later(60), outcome(2, 1, 0)).await;
+    assert_eq!(outcome(2, 1, 0).healed(), 1);
+    sort(ledger, Sorted { received_at: later(90), ..failed(letters[0], "x") }).await;
+    let group = only(ledger, NOON).await;
+    assert_eq!((group.n_open(), group.retried, group.last_sent_at), (2, 1, Some(later(60))));
+    assert_eq!((group.first_seen, group.last_seen), (NOON, later(90)));
+    send(ledger, &letters[..1], later(7_200)).await;
+    check(later(60), outcome(3, 1, 1)).await;
+    let lately = ledger.outcome(later(7_205), NOON).await.unwrap();
+    assert_eq!(lately, outcome(1, 0, 0), "what was sent in the hour asked for, and is known since before");
+}
+
+async fn what_all_came_back_is_no_longer_unknown(ledger: &Ledger) {
+    let letters = fail(ledger, "x", &[Normal]).await;
+    send(ledger, &letters, later(60)).await;
+    ledger.take_in([an_arrival().returning(letters[0]).received(later(90))]).await;
+    assert_eq!(only(ledger, NOON).await.outcome, Outcome { sent: 1, came_back: 1, unknown: 0 });
+}
+
+async fn what_happened_is_told_by_the_hour(ledger: &Ledger) {
+    let first = fail(ledger, "x", &[Normal, Low]).await;
+    fail_at(ledger, NOON.minus(HOUR), "x", &[Low]).await;
+    fail_at(ledger, NOON.plus(HOUR), "y", &[Low]).await;
+    send(ledger, &first[..1], later(60)).await;
+    ledger.take_in([an_arrival().returning(first[0]).received(NOON.plus(HOUR * 2))]).await;
+    let group = ledger.summary(first[1]).await.unwrap().unwrap().group.unwrap();
+    let hours = ledger.group_hours(&[group], NOON.minus(HOUR * 24)).await.unwrap();
+    let hour = |start, received, sent, came_back| Hour { start, received, sent, came_back };
+    let expected = [hour(NOON.minus(HOUR), 1, 0, 0), hour(NOON, 1, 1, 1), hour(NOON.plus(HOUR * 2), 1, 0, 0)];
+    assert_eq!(hours[&group], expected);
+    assert_eq!(ledger.group_hours(&[group], NOON.plus(HOUR)).await.unwrap()[&group].len(), 1);
+    assert!(ledger.group_hours(&[], NOON).await.unwrap().is_empty());
+}
+
+async fn a_note_says_who_wrote_it_and_when_until_it_is_removed(ledger: &Ledger) {
+    let letters = fail(ledger, "x", &[Normal]).await;
+    let id = ledger.summary(letters[0]).await.unwrap().unwrap().group.unwrap();
+    assert!(ledger.set_group_note(id, "being looked at", &Actor::named("Ann"), later(5)).await.unwrap());
+    let note = only(ledger, NOON).await.note.unwrap();
+    assert_eq!((&*note.text, note.by.as_str(), note.at), ("being looked at", "Ann", later(5)));
+    assert!(ledger.set_group_note(id, "", &Actor::named("Bob"), later(6)).await.unwrap());
+    assert_eq!(only(ledger, NOON).await.note, None);
+    let of_groups = ActivityFilter { areas: vec![Area::Groups], ..ActivityFilter::default() };
+    let deeds = ledger.activity(&of_groups, None, 9).await.unwrap();
+    let told: Vec<_> = deeds.iter().map(|entry| (entry.deed.by.as_str(), &*entry.deed.detail)).collect();
+    assert_eq!(told, [("Bob", ""), ("Ann", "being looked at")]);
+    assert_eq!(deeds[0].deed.subject, id.to_string());
+}
+
+async fn groups_that_nobody_needs_are_forgotten(ledger: &Ledger) {
+    let [empty, noted, held] = ["empty", "noted", "held"];
+    let mut ids = Vec::new();
+    for error in [empty, noted, held] {
+        ids.extend(fail(ledger, error, &[Normal]).await);
+    }
+    let group = ledger.summary(ids[1]).await.unwrap().unwrap().group.unwrap();
+    ledger.set_group_note(group, "x", &Actor::local(), NOON).await.unwrap();
+    ledger.does(&Command::Discard { note: None }, &ids[..2]).await;
+    let gone = dead_letter_office::store::Outdated { retried: later(9), discarded: later(9) };
+    assert_eq!(ledger.forget_settled(gone, 9).await.unwrap(), 2);
+    assert_eq!(ledger.forget_groups(NOON).await.unwrap(), 0, "something came into it at that moment");
+    assert_eq!(ledger.number("SELECT count(*) FROM group_hours").await, 4, "three groups, and all together");
+    assert_eq!(ledger.forget_groups(later(1)).await.unwrap(), 1);
+    assert_eq!(ledger.number("SELECT count(*) FROM group_hours").await, 0);
+    let mut left: Vec<_> =
+        ledger.matching_groups(&EVERY).await.unwrap().into_iter().map(|group| group.key.error).collect();
+    left.sort();
+    assert_eq!(left, [held, noted]);
+}
+
+async fn letters_are_counted_by_facets_within_their_groups(ledger: &Ledger) {
+    let letters = fail(ledger, "x", &[High, High, Low]).await;
+    fail(ledger, "y", &[High]).await;
+    ledger.does(&DISCARD, &letters[..1]).await;
+    let group = ledger.summary(letters[0]).await.unwrap().unwrap().group.unwrap();
+    let within = async |filter: LetterFilter| {
+        let mut counts: Vec<_> = (ledger.facets_within(&filter).await.unwrap().into_iter())
+            .map(|facet| (facet.status, facet.importance, facet.count))
+            .collect();
+        counts.sort();
+        counts
+    };
+    let filter = LetterFilter { groups: vec![group], statuses: vec![Status::Open], ..LetterFilter::default() };
+    let expected = [(Status::Open, High, 1), (Status::Open, Low, 1), (Status::Discarded, High, 1)];
+    assert_eq!(within(filter.clone()).await, expected, "whatever it says of statuses");
+    assert_eq!(within(LetterFilter { until: Some(NOON), ..filter.clone() }).await, []);
+    assert_eq!(within(LetterFilter { queues: vec!["texts".to_owned()], ..filter.clone() }).await, []);
+    assert_eq!(ledger.count(&filter).await.unwrap(), 2);
+}
+
+on_both!(
+    the_weightiest_come_first_or_the_biggest_or_the_newest,
+    every_group_is_on_exactly_one_page,
+    pages_go_on_while_figures_change,
+    the_filter_asks_for_what_groups_have_in_common,
+    groups_are_counted_by_what_is_open,
+    an_empty_ledger_has_no_groups,
+    what_does_not_come_back_in_time_has_healed,
+    what_all_came_back_is_no_longer_unknown,
+    what_happened_is_told_by_the_hour,
+    a_note_says_who_wrote_it_and_when_until_it_is_removed,
+    groups_that_nobody_needs_are_forgotten,
+    letters_are_counted_by_facets_within_their_groups,
+);

@@ -1,0 +1,100 @@
+//! A group in the hands of a person, with a real RabbitMQ behind the office.
+
+use dead_letter_office::domain::letter::Status;
+use fantoccini::key::Key;
+use serde_json::json;
+
+use super::{
+    super::{
+        desk::Desk,
+        groups::{alike, group_of},
+        run::{PATIENCE, serve},
+        service::Service,
+    },
+    scene::Scene,
+};
+use crate::support::{browser::Browser, process::wait_until, rabbit::Rabbit};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_failed_alike_is_retried_together_and_heals() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let Some(browser) = Browser::start().await else { return };
+    let vhost = rabbit.vhost();
+    let office = serve().set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url()).set("DLO_GROUPS__HEALED_AFTER", "1s");
+    let office = office.open().await;
+    office.await_ready().await;
+    let service = Service::start(&vhost, "group").await;
+    for n in 0..3 {
+        service.fail(&format!("{{\"n\": {n}}}")).await;
+    }
+    let group = async || office.json("/api/v1/groups?queue=group").await["items"][0].clone();
+    wait_until("a group of three", PATIENCE, async || group().await["open"] == 3).await;
+    let path = format!("/groups/{}", group().await["id"].as_str().unwrap());
+    let scene = Scene::at(browser, office).await;
+
+    scene.open("/groups").await;
+    scene.reads(".row", "group").await;
+    scene.reads("#side", "Groups 1").await;
+    scene.click(".row > a").await;
+    scene.reads("h1", "group").await;
+    assert_eq!(scene.address().await, path);
+    scene.press("r").await;
+    scene.reads("#asking-title", "Send 3 of group back to their queue?").await;
+    scene.click(".asking .primary").await;
+    scene.reads(".toast", "Sending 3 letters back.").await;
+    assert_eq!(scene.address().await, path);
+    let mut bodies = [service.work().await, service.work().await, service.work().await];
+    bodies.sort();
+    assert_eq!(bodies, [0, 1, 2].map(|n| format!("{{\"n\": {n}}}")));
+    let api = format!("/api/v1{path}");
+    let healed = async || scene.office.json(&api).await["outcome"]["healed"] == 3;
+    wait_until("three letters to have healed", PATIENCE, healed).await;
+    scene.open(&path).await;
+    scene.reads(".outcomes", "3 healed").await;
+    scene.reads(".outcomes", "0 came back").await;
+    scene.open("/groups").await;
+    scene.reads("main", "Nothing is open.").await;
+    scene.check_quiet().await;
+}
+
+#[tokio::test]
+async fn groups_are_walked_noted_and_discarded_by_keys() {
+    let desk = Desk::open().await;
+    alike(&desk, "first", "x", 2).await;
+    let ids = alike(&desk, "second", "x", 1).await;
+    let Some(scene) = Scene::over(&desk).await else { return };
+    scene.open("/letters").await;
+    scene.press("gu").await;
+    scene.reads("h1", "Groups").await;
+    scene.press("jj").await;
+    scene.check_focus().await;
+    scene.press("r").await;
+    scene.press_key(Key::Enter).await;
+    scene.reads("h1", "second").await;
+    assert_eq!(scene.address().await, group_of(&desk, ids[0]).await);
+    scene.click(".note-form summary").await;
+    scene.find("textarea[name=note]").await.send_keys("with the vendor").await.unwrap();
+    scene.click(".note-form .primary").await;
+    scene.reads(".note-text", "with the vendor").await;
+    scene.press("d").await;
+    scene.reads("#asking-title", "Discard 1 of second?").await;
+    scene.press_key(Key::Escape).await;
+    scene.sees("!document.querySelector('.asking')").await;
+    assert_eq!(desk.status(ids[0]).await, Status::Open);
+    scene.press("d").await;
+    scene.click(".asking .danger").await;
+    scene.reads(".toast", "Discarded 1 letter.").await;
+    assert_eq!(desk.status(ids[0]).await, Status::Discarded);
+    scene.open("/groups").await;
+    scene.find("form[role=search] [name=queue]").await.send_keys("fir*\n").await.unwrap();
+    scene.sees("location.search.includes('queue=fir')").await;
+    scene.click(".chips li:nth-child(2) .chip").await;
+    scene.sees("location.search.includes('status=all')").await;
+    scene.reads("#count", "1 group").await;
+    scene.check_quiet().await;
+    scene.browser.devtools("Emulation.setScriptExecutionDisabled", json!({"value": true})).await;
+    scene.open(&format!("{}?all=reopen", group_of(&desk, ids[0]).await)).await;
+    scene.click(".asking .primary").await;
+    scene.reads(".toast", "Reopened 1 letter.").await;
+    assert_eq!(desk.status(ids[0]).await, Status::Open);
+}

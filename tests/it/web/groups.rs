@@ -1,0 +1,526 @@
+//! What failed alike: seen as one, retried, discarded, noted.
+
+use std::time::Duration;
+
+use axum::{body::Body, http::Method};
+use dead_letter_office::{
+    config::DecodeConfig,
+    domain::{
+        actor::Actor,
+        command::Command,
+        death::Reason,
+        error_report::ErrorReport,
+        filter::LetterFilter,
+        inner_body::InnerBodies,
+        job::{Bulk, JobState},
+        letter::{Importance, LetterId, Status},
+        retry::RetryOutcome,
+    },
+    metrics::Metrics,
+    pipeline::{bell::Bell, reader::Reader, sorting::Sorting, triage::Triage},
+};
+use scraper::Html;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    answer::{Answer, Look, words},
+    dead::{Dead, NOON, dead_in, dead_somewhere},
+    desk::{Desk, MAIN, builder},
+    form::{Form, follow, submit},
+};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// It failed with this error.
+pub fn failed_with(dead: Dead, error: &str) -> Dead {
+    dead.with(|arrival| arrival.failure.error = ErrorReport::new(None, Some(error.to_owned()), None))
+}
+
+/// Puts letters that have come in into their groups, as the office does a moment later.
+pub async fn sort(desk: &Desk) {
+    let sorting = Sorting {
+        store: desk.store.clone(),
+        reader: Reader::new(desk.schemas.clone(), DecodeConfig::default()),
+        schemas: desk.schemas.clone(),
+        rules: desk.rules.clone(),
+        clock: desk.clock.clone(),
+        metrics: Metrics::default(),
+        news: desk.news.clone(),
+    };
+    sorting.work(&mut None, &CancellationToken::new()).await.unwrap();
+}
+
+/// Letters of one group, the first one the oldest.
+pub async fn alike(desk: &Desk, queue: &str, error: &str, n: usize) -> Vec<LetterId> {
+    let dead = |second| {
+        let at = NOON.minus(MINUTE).plus(Duration::from_secs(second as u64));
+        failed_with(dead_in(queue), error).received(at)
+    };
+    let ids = desk.receive_all(MAIN, (0..n).map(dead).collect()).await;
+    sort(desk).await;
+    ids
+}
+
+/// The address of the group that a letter is in.
+pub async fn group_of(desk: &Desk, letter: LetterId) -> String {
+    let group = desk.store.summary(letter).await.unwrap().unwrap().group;
+    format!("/groups/{}", group.unwrap())
+}
+
+async fn importance(desk: &Desk, ids: &[LetterId], importance: Importance) {
+    for id in ids {
+        desk.command(*id, Command::SetImportance(importance)).await;
+    }
+}
+
+fn titles(page: &Html) -> Vec<String> {
+    page.all(".row .what").into_iter().map(words).collect()
+}
+
+#[tokio::test]
+async fn groups_are_listed_with_the_weightiest_first() {
+    let desk = Desk::open().await;
+    alike(&desk, "texts", "too long", 3).await;
+    let critical = alike(&desk, "orders", "out of stock", 1).await;
+    importance(&desk, &critical, Importance::Critical).await;
+    let over = alike(&desk, "mail", "bounced", 1).await;
+    desk.bring(over[0], Status::Discarded).await;
+    let page = desk.page("/groups").await;
+    assert_eq!(titles(&page), ["orders", "texts"]);
+    let rows: Vec<String> = page.all(".row").into_iter().map(words).collect();
+    for (row, parts) in rows.iter().zip([
+        ["critical", "out of stock", "1 open", "last 1 min", "not retried"],
+        ["normal", "too long", "3 open", "last 58 s", "not retried"],
+    ]) {
+        assert!(parts.iter().all(|part| row.contains(part)), "{row} without some of {parts:?}");
+    }
+    let growth = "3 received in 24 h, most of them from 11:00 on";
+    assert_eq!(page.values(".spark", "aria-label")[1], growth);
+    assert_eq!(page.values(".row > a", "href")[0], group_of(&desk, critical[0]).await);
+    assert_eq!(page.words("#count"), "2 groups with open letters");
+    assert_eq!(page.words("#side a[href='/groups'] .n"), "2 with open letters");
+    let everything = desk.page("/groups?status=all&sort=newest").await;
+    assert_eq!(titles(&everything).len(), 3);
+    assert_eq!(everything.words("#count"), "3 groups");
+}
+
+#[tokio::test]
+async fn every_chip_counts_the_groups_it_leads_to() {
+    let desk = Desk::open().await;
+    let both = alike(&desk, "a", "x", 2).await;
+    importance(&desk, &both[..1], Importance::Critical).await;
+    let low = alike(&desk, "b", "x", 1).await;
+    importance(&desk, &low, Importance::Low).await;
+    let over = alike(&desk, "c", "x", 1).await;
+    desk.bring(over[0], Status::Discarded).await;
+    for query in ["", "?status=all", "?queue=a", "?importance=low", "?reason=expired"] {
+        let page = desk.page(&format!("/groups{query}")).await;
+        let chips = page.all(".chips .chip");
+        assert_eq!(chips.len(), 6);
+        for chip in chips {
+            // Beside importances that are chosen already, another one adds its groups to theirs.
+            if query.contains("importance") && chip.attr("href").is_some_and(|href| href.contains("importance")) {
+                continue;
+            }
+            let leads_to = desk.page(chip.attr("href").unwrap()).await;
+            let expected = if query == "?importance=low" && words(chip).starts_with("low") {
+                desk.page("/groups").await.count(".row")
+            } else {
+                words(chip.one("b")).parse().unwrap()
+            };
+            assert_eq!(leads_to.count(".row"), expected, "{query}: {}", words(chip));
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_filter_finds_what_groups_have_in_common() {
+    let desk = Desk::with_brokers(&[MAIN, "other"]).await;
+    alike(&desk, "texts.sms", "x", 1).await;
+    alike(&desk, "texts.mail", "x", 1).await;
+    desk.receive(dead_somewhere()).await;
+    desk.receive(dead_in("orders").because(Reason::Expired)).await;
+    desk.receive_from("other", [dead_in("orders")]).await;
+    sort(&desk).await;
+    for (query, expected) in [
+        ("", 5),
+        ("queue=texts.*", 2),
+        ("queue=orders", 2),
+        ("queue=orders&broker=other", 1),
+        ("queue=%22%22", 1),
+        ("reason=expired,unknown", 2),
+        ("type=%22%22", 5),
+        ("type=acme.*", 0),
+        ("importance=normal", 5),
+        ("importance=critical", 0),
+    ] {
+        assert_eq!(desk.page(&format!("/groups?{query}")).await.count(".row"), expected, "{query}");
+        let api = desk.get(&format!("/api/v1/groups?{query}")).await.expect(200).json();
+        assert_eq!(api["total"], expected, "{query}");
+    }
+    assert_eq!(desk.page("/groups?queue=orders").await.count(".row .broker-name"), 2);
+    for bad in ["staus=open", "status=retried", "limit=0", "cursor=x", "sort=up", "part=rows", "group=x"] {
+        desk.get(&format!("/groups?{bad}")).await.expect(400);
+    }
+    let page = desk.page("/groups?status=all&queue=texts.*&importance=low&sort=biggest").await;
+    let form = page.one("form[role=search]");
+    assert_eq!(form.values("input[type=hidden]", "name"), ["status", "importance"]);
+    assert_eq!(form.one("select[name=sort] option[selected]").attr("value"), Some("biggest"));
+}
+
+#[tokio::test]
+async fn every_group_is_on_exactly_one_page() {
+    let desk = Desk::open().await;
+    for n in 0..7 {
+        alike(&desk, &format!("queue-{n}"), "x", n % 3 + 1).await;
+    }
+    for (sort, limit) in [("importance", 1), ("importance", 3), ("biggest", 2), ("newest", 7)] {
+        let (mut found, mut path) = (Vec::new(), format!("/groups?queue=queue-*&sort={sort}&limit={limit}"));
+        loop {
+            let page = desk.page(&path).await;
+            found.extend(titles(&page));
+            let Some(next) = page.values("a[rel=next]", "href").pop() else { break };
+            path = next;
+        }
+        found.sort();
+        assert_eq!(found, (0..7).map(|n| format!("queue-{n}")).collect::<Vec<_>>(), "{sort}, {limit}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_page_says_why() {
+    let desk = Desk::open().await;
+    let page = desk.page("/groups").await;
+    assert!(page.words("main").contains("No letter has come yet."), "{}", page.words("main"));
+    assert!(page.words(".empty pre").contains("the-dlx"));
+    let ids = alike(&desk, "orders", "x", 1).await;
+    let narrowed = desk.page("/groups?queue=none").await;
+    assert_eq!(desk.page(narrowed.values(".empty a", "href").first().unwrap()).await.count(".row"), 1);
+    desk.bring(ids[0], Status::Discarded).await;
+    let done = desk.page("/groups").await;
+    assert!(done.words("main").contains("Nothing is open."), "{}", done.words("main"));
+    assert_eq!(desk.page(done.one(".empty a").attr("href").unwrap()).await.count(".row"), 1);
+}
+
+#[tokio::test]
+async fn a_group_shows_its_figures_and_its_letters() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "out of stock", 4).await;
+    desk.bring(ids[3], Status::Discarded).await;
+    desk.clock.advance(MINUTE);
+    let page = desk.page(&group_of(&desk, ids[0]).await).await;
+    assert_eq!(page.words("h1"), "orders");
+    assert!(page.words("header.page").contains("3 open · first 2 min ago , last 1 min ago"));
+    assert_eq!(page.words(".told-error"), "out of stock");
+    let counts: Vec<_> = page.all(".totals a").into_iter().map(words).collect();
+    assert_eq!(counts, ["3 open", "0 scheduled", "0 retried", "1 discarded"]);
+    for (link, rows) in page.values(".totals a", "href").iter().zip([3, 0, 0, 1]) {
+        assert_eq!(desk.page(link).await.count(".row"), rows, "{link}");
+    }
+    let newest: Vec<_> = ids.iter().rev().map(|id| format!("/letters/{id}")).collect();
+    assert_eq!(page.values(".plain .row > a", "href"), newest);
+    let bars: Vec<_> = page.all(".chart a").into_iter().filter_map(|bar| bar.attr("aria-label")).collect();
+    let expected = ["21 Nov 11:00 to 12:00 UTC: 4 letters", "21 Nov 06:00 to 12:00 UTC: 4 letters"];
+    assert_eq!(bars, expected);
+    let bar = page.values(".chart a", "href").swap_remove(0);
+    assert_eq!(desk.page(&bar).await.count(".row"), 4, "{bar}");
+}
+
+#[tokio::test]
+async fn what_is_no_group_is_a_404() {
+    let desk = Desk::open().await;
+    for id in ["x", "00000000-0000-0000-0000-000000000000"] {
+        desk.get(&format!("/groups/{id}")).await.expect(404);
+        desk.get(&format!("/api/v1/groups/{id}")).await.problem(404);
+        submit(&desk, &format!("/groups/{id}/note"), &[("note", "x")]).await.expect(404);
+    }
+}
+
+#[tokio::test]
+async fn what_was_sent_back_heals_or_comes_back() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "x", 4).await;
+    let path = group_of(&desk, ids[0]).await;
+    assert!(desk.page(&path).await.words(".outcomes").contains("Nothing was sent back."));
+    for id in &ids[..3] {
+        desk.retry_ends(*id, RetryOutcome::Confirmed).await;
+    }
+    let shown = async |expected: &str| {
+        let page = desk.page(&path).await;
+        assert!(page.words(".outcomes ul").contains(expected), "{}", page.words(".outcomes"));
+        let overview = desk.page("/").await;
+        assert!(overview.words(".outcomes ul").contains(expected), "{}", overview.words(".outcomes"));
+    };
+    shown("0 healed 0 came back 3 not known yet").await;
+    desk.clock.advance(MINUTE);
+    let back = failed_with(dead_in("orders"), "x").with(|arrival| arrival.returning = Some(ids[0]));
+    desk.receive(back.received(NOON.plus(MINUTE))).await;
+    sort(&desk).await;
+    shown("0 healed 1 came back 2 not known yet").await;
+    desk.clock.advance(MINUTE * 60);
+    shown("2 healed 1 came back 0 not known yet").await;
+    let row = desk.page("/groups").await.words(".row .healed");
+    assert!(row.starts_with("66 % healed ; 3 sent back: 2 healed, 1 came back"), "{row}");
+    assert!(desk.page(&path).await.words(".outcomes").contains("Last retried 1 h ago ."));
+}
+
+/// Follows the link of that label, and presses the button of the question.
+async fn do_with_all(desk: &Desk, path: &str, link: &str, button: &str) -> Html {
+    let page = desk.page(path).await;
+    let links = page.all(".group-actions a");
+    let asking = links.iter().find(|found| words(**found).starts_with(link));
+    let asking = asking.unwrap_or_else(|| panic!("{link} among {:?}", page.words(".group-actions")));
+    Form::of(&desk.page(asking.attr("href").unwrap()).await, button).press(desk).await
+}
+
+#[tokio::test]
+async fn all_open_letters_are_retried_after_one_more_question() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "x", 3).await;
+    let other = alike(&desk, "orders", "y", 1).await;
+    desk.bring(ids[2], Status::Discarded).await;
+    let path = group_of(&desk, ids[0]).await;
+    let asked = desk.page(&format!("{path}?all=retry")).await;
+    assert_eq!(asked.words("#asking-title"), "Send 2 of orders back to their queue?");
+    assert_eq!(asked.one(".asking a").attr("href"), Some(&*path));
+    let page = do_with_all(&desk, &path, "Retry 2", "Retry 2").await;
+    assert!(page.words(".toast p").contains("Sending 2 letters back."), "{}", page.words(".toast"));
+    let statuses = [desk.status(ids[0]).await, desk.status(ids[1]).await, desk.status(ids[2]).await];
+    assert_eq!(statuses, [Status::Scheduled, Status::Scheduled, Status::Discarded]);
+    assert_eq!(desk.status(other[0]).await, Status::Open);
+    assert_eq!(page.count(".asking"), 0);
+}
+
+#[tokio::test]
+async fn a_retry_may_wait() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "x", 1).await;
+    let asked = desk.page(&format!("{}?all=retry", group_of(&desk, ids[0]).await)).await;
+    let page = Form::of(&asked, "Retry 1").fill("delay", "1h").press(&desk).await;
+    assert!(page.words(".toast p").contains("1 letter will be sent back in 1 h."), "{}", page.words(".toast"));
+    assert_eq!(desk.letter(ids[0]).await["retry_at"], "2026-11-21T13:00:00Z");
+}
+
+#[tokio::test]
+async fn they_are_discarded_and_reopened_together() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "x", 3).await;
+    let path = group_of(&desk, ids[0]).await;
+    let page = do_with_all(&desk, &path, "Discard 3", "Discard 3").await;
+    assert!(page.words(".toast p").contains("Discarded 3 letters."), "{}", page.words(".toast"));
+    assert_eq!(desk.status(ids[2]).await, Status::Discarded);
+    assert!(!page.words(".group-actions").contains("Retry"), "nothing is open");
+    let page = do_with_all(&desk, &path, "Reopen 3 discarded", "Reopen 3").await;
+    assert!(page.words(".toast p").contains("Reopened 3 letters."), "{}", page.words(".toast"));
+    assert_eq!(desk.status(ids[2]).await, Status::Open);
+}
+
+#[tokio::test]
+async fn the_importance_of_all_open_ones_is_set() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "x", 2).await;
+    let path = group_of(&desk, ids[0]).await;
+    let page = Form::of(&desk.page(&path).await, "Set 2 open").fill("importance", "critical").press(&desk).await;
+    assert!(page.words(".toast p").contains("2 letters set to critical."), "{}", page.words(".toast"));
+    assert_eq!(desk.letter(ids[1]).await["importance"], "critical");
+    assert_eq!(page.words("header.page .tag"), "critical");
+}
+
+#[tokio::test]
+async fn what_came_after_the_question_is_left_alone() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "x", 1).await;
+    let asked = Form::of(&desk.page(&format!("{}?all=discard", group_of(&desk, ids[0]).await)).await, "Discard 1");
+    let late = desk.receive(failed_with(dead_in("orders"), "x").received(NOON.plus(MINUTE))).await;
+    sort(&desk).await;
+    asked.press(&desk).await;
+    assert_eq!((desk.status(ids[0]).await, desk.status(late).await), (Status::Discarded, Status::Open));
+}
+
+#[tokio::test]
+async fn nothing_is_done_without_the_question() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "x", 1).await;
+    let path = format!("{}/all", group_of(&desk, ids[0]).await);
+    let until = NOON.as_micros().to_string();
+    for pairs in [
+        vec![("action", "discard")],
+        vec![("until", &*until)],
+        vec![("action", "burn"), ("until", "1")],
+        vec![("action", "importance"), ("importance", "huge"), ("until", "1")],
+    ] {
+        submit(&desk, &path, &pairs).await.expect(400);
+    }
+    submit(&desk, &path, &[("action", "importance"), ("until", &until)]).await.expect(422);
+    assert_eq!(desk.status(ids[0]).await, Status::Open);
+    let gone = submit(&desk, &path, &[("action", "reopen"), ("until", &until)]).await.expect(303);
+    assert!(follow(&desk, gone).await.words(".toast.failed p").contains("There is no such letter any more."));
+}
+
+#[tokio::test]
+async fn a_retry_names_a_queue_where_nothing_else_does() {
+    let desk = Desk::open().await;
+    let id = desk.receive(dead_somewhere()).await;
+    sort(&desk).await;
+    let path = group_of(&desk, id).await;
+    let asked = desk.page(&format!("{path}?all=retry")).await;
+    assert_eq!(asked.count(".asking input[name=queue][required]"), 1);
+    let refused = Form::of(&asked, "Retry 1").press(&desk).await;
+    let told = refused.words(".toast.failed p");
+    assert!(told.contains("Nothing done. 1 not: nothing in the message says which queue"), "{told}");
+    Form::of(&asked, "Retry 1").fill("queue", "orders").press(&desk).await;
+    assert_eq!(desk.status(id).await, Status::Scheduled);
+}
+
+#[tokio::test]
+async fn a_note_is_written_changed_and_removed() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "x", 1).await;
+    let path = group_of(&desk, ids[0]).await;
+    let write = async |text: &str| {
+        let page = Form::of(&desk.page(&path).await, "Save the note").fill("note", text).press(&desk).await;
+        assert_eq!(page.words(".toast p"), "Note saved.");
+        page
+    };
+    write("with <b>the vendor</b>").await;
+    desk.clock.advance(MINUTE);
+    let page = desk.page(&path).await;
+    assert_eq!(page.words(".note-text"), "with <b>the vendor</b>");
+    assert!(page.words("main").contains("by local user , 1 min ago"), "{}", page.words("main"));
+    assert!(desk.page("/groups").await.words(".row .note").contains("with <b>the vendor</b>"));
+    let page = write("\nsecond\u{202e} thoughts").await;
+    assert_eq!(page.words(".note-text"), "second\u{2066}‹U+202E›\u{2069} thoughts");
+    let page = Form::of(&page, "Remove the note").press(&desk).await;
+    assert_eq!((page.words(".toast p"), page.count(".note-text")), ("Note removed.".to_owned(), 0));
+    let long = "x".repeat(8_001);
+    submit(&desk, &format!("{path}/note"), &[("note", &long)]).await.expect(422);
+}
+
+#[tokio::test]
+async fn letters_are_narrowed_to_a_group() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "x", 5).await;
+    alike(&desk, "orders", "y", 2).await;
+    desk.bring(ids[0], Status::Discarded).await;
+    importance(&desk, &ids[1..3], Importance::Critical).await;
+    let path = group_of(&desk, ids[0]).await;
+    let group = path.strip_prefix("/groups/").unwrap();
+    let page = desk.page(&format!("/letters?group={group}")).await;
+    assert_eq!((page.count(".row"), page.words(".count")), (4, "4 letters".to_owned()));
+    let chip = page.one(".chip.narrowed");
+    assert_eq!(words(chip), "Group orders Show also others than orders");
+    assert_eq!(chip.values("a", "href"), [path.clone(), "/letters".to_owned()]);
+    let counts: Vec<_> = page.all("a.chip").into_iter().map(words).collect();
+    let expected =
+        ["Open 4", "Scheduled 0", "Retried 0", "Discarded 1", "All 5", "critical 2", "high 0", "normal 2", "low 0"];
+    assert_eq!(counts, expected);
+    for chip in page.all("a.chip") {
+        let leads_to = desk.page(chip.attr("href").unwrap()).await;
+        assert_eq!(leads_to.count(".row").to_string(), words(chip.one("b")), "{}", words(chip));
+    }
+    let gone = desk.page(&format!("/letters?group={}", uuid::Uuid::max())).await;
+    assert!(gone.words(".chip.narrowed").contains("that is gone"));
+    let typed = desk.page("/letters?type=acme.*").await;
+    assert!(typed.words(".chip.narrowed").starts_with("Type acme.*"));
+    assert_eq!(typed.count(".row"), 0);
+    assert_eq!(desk.page("/letters?type=%22%22").await.count(".row"), 6);
+    let listed = desk.get(&format!("/api/v1/letters?group={group}&status=all")).await.expect(200).json();
+    assert_eq!((listed["total"].as_u64(), listed["items"].as_array().unwrap().len()), (Some(5), 5));
+}
+
+#[tokio::test]
+async fn a_letter_leads_to_those_that_failed_alike() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "x", 3).await;
+    desk.bring(ids[2], Status::Discarded).await;
+    let path = group_of(&desk, ids[0]).await;
+    let page = desk.page(&format!("/letters/{}", ids[0])).await;
+    assert_eq!(page.words(&format!("a[href='{path}']")), "3 letters failed alike, 2 open");
+    assert_eq!(desk.letter(ids[0]).await["group"], path.strip_prefix("/groups/").unwrap());
+    let alone = alike(&desk, "texts", "x", 1).await;
+    let page = desk.page(&format!("/letters/{}", alone[0])).await;
+    assert!(page.words(".head .facts").contains("no other letter failed alike"), "{}", page.words(".head"));
+    let unsorted = desk.receive(dead_in("orders")).await;
+    assert_eq!(desk.page(&format!("/letters/{unsorted}")).await.count(".facts a[href^='/groups']"), 0);
+}
+
+#[tokio::test]
+async fn the_overview_names_groups_to_look_at_first() {
+    let desk = Desk::open().await;
+    for n in 0..8 {
+        alike(&desk, &format!("queue-{n}"), "x", 1).await;
+    }
+    let critical = alike(&desk, "burning", "x", 1).await;
+    importance(&desk, &critical, Importance::Critical).await;
+    let page = desk.page("/").await;
+    let listed = titles(&page);
+    assert_eq!((listed.len(), &*listed[0]), (6, "burning"));
+    let tiles: Vec<_> = page.all(".tile .sub").into_iter().map(words).collect();
+    assert!(tiles[0].starts_with("1 group · oldest"), "{tiles:?}");
+    assert!(tiles[2].starts_with("8 groups · oldest"), "{tiles:?}");
+    assert_eq!(tiles[1], "none open");
+    assert_eq!(page.values(".tile.critical .sub a", "href")[0], "/groups?importance=critical");
+    assert!(page.words("#groups-title").ends_with("All 9"));
+}
+
+async fn ask_htmx(desk: &Desk, path: &str) -> Answer {
+    desk.send(builder(Method::GET, path).header("hx-request", "true").body(Body::empty()).unwrap()).await.expect(200)
+}
+
+#[tokio::test]
+async fn parts_are_what_the_whole_page_has_there() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "x", 1).await;
+    let whole = desk.page("/groups?queue=orders").await;
+    let main = ask_htmx(&desk, "/groups?queue=orders&part=main").await;
+    assert_eq!(main.header("hx-push-url"), "/groups?queue=orders");
+    assert_eq!(main.page().one("#main").html(), whole.one("#main").html());
+    let results = ask_htmx(&desk, "/groups?queue=orders&part=results").await.page();
+    assert_eq!(results.one("#results").html(), whole.one("#results").html());
+    let count = whole.one("#count").attr("hx-get").unwrap().to_owned();
+    alike(&desk, "orders", "y", 1).await;
+    assert_eq!(
+        ask_htmx(&desk, &format!("{count}&part=count")).await.page().words("#count"),
+        "2 groups with open letters"
+    );
+    let path = format!("{}?all=retry", group_of(&desk, ids[0]).await);
+    let main = ask_htmx(&desk, &format!("{path}&part=main")).await;
+    assert_eq!(main.header("hx-push-url"), path);
+    assert_eq!(main.page().one("#main").html(), desk.page(&path).await.one("#main").html());
+}
+
+/// A job that its process left behind goes on in the next one, and stops when it is cancelled.
+#[tokio::test]
+async fn work_on_a_group_goes_on_after_a_restart() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "x", 3).await;
+    let triage = || {
+        let (store, clock, news) = (desk.store.clone(), desk.clock.clone(), desk.news.clone());
+        Triage::new(store, clock, news, Bell::default(), InnerBodies::default())
+    };
+    let filter = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
+    let bulk = |command| Bulk { filter: filter.clone(), until: NOON, command, by: Actor::named("Ann") };
+    let claimed = triage().begin(bulk(Command::SetImportance(Importance::Low))).await.unwrap();
+    assert_eq!((claimed.job.total, claimed.job.state), (3, JobState::Running));
+    let go = CancellationToken::new();
+    triage().take_up_once(&go).await.unwrap();
+    assert_eq!(desk.letter(ids[0]).await["importance"], "normal", "somebody works at it");
+    desk.clock.advance(MINUTE);
+    triage().take_up_once(&go).await.unwrap();
+    let job = desk.store.job(claimed.job.id).await.unwrap().unwrap();
+    assert_eq!((job.state, job.done, job.total), (JobState::Done, 3, 3));
+    assert_eq!(desk.letter(ids[0]).await["importance"], "low");
+
+    let stopped = CancellationToken::new();
+    stopped.cancel();
+    let claimed = triage().begin(bulk(Command::Discard { note: None })).await.unwrap();
+    let job = triage().work_at(claimed, &stopped).await.unwrap();
+    assert_eq!((job.state, desk.status(ids[0]).await), (JobState::Running, Status::Open));
+    triage().take_up_once(&go).await.unwrap();
+    assert_eq!(desk.status(ids[0]).await, Status::Discarded, "it is free at once");
+
+    let again = Bulk { filter: LetterFilter::default(), ..bulk(Command::Reopen) };
+    let claimed = triage().begin(again).await.unwrap();
+    assert!(triage().cancel(claimed.job.id, &Actor::local()).await.unwrap());
+    assert_eq!(triage().work_at(claimed, &go).await.unwrap().state, JobState::Cancelled);
+}
