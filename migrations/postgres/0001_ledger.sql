@@ -288,10 +288,18 @@ CREATE TABLE digests (
     since BIGINT, -- it tells what happened from then on; null: it was the first
     notification_id UUID, -- null: there was nothing to tell
     report TEXT NOT NULL, -- its figures, JSON
+    standing TEXT NOT NULL, -- how each group stood, JSON, which the next one is compared with; empty: none will be
     UNIQUE (name, slot)
 );
 
 CREATE INDEX digests_by_time ON digests (name, made_at);
+
+-- Since when a digest has had its schedule: what was due before is not made up for.
+CREATE TABLE digest_schedules (
+    name TEXT NOT NULL PRIMARY KEY,
+    schedule TEXT NOT NULL,
+    begun_at BIGINT NOT NULL
+);
 
 -- Who did what.
 CREATE TABLE activity (

@@ -25,6 +25,7 @@ use crate::{
         channels::Channels,
         delay_queues::DelayQueues,
         deliveries::Deliveries,
+        digests::Digests,
         heartbeat::Heartbeat,
         incidents::{self, Incidents},
         intake::{Door, Intake},
@@ -165,6 +166,7 @@ fn notify(config: &Config, office: &Foundation, lifecycle: &Lifecycle) -> anyhow
     };
     let heartbeat = Heartbeat { store: Arc::clone(&office.store), channels, sender, clock: office.clock.clone() };
     lifecycle.spawn("incidents", incidents.run(lifecycle.stopping()));
+    lifecycle.spawn("digests", office.digests.clone().run(lifecycle.stopping()));
     lifecycle.spawn("deliveries", deliveries.run(lifecycle.stopping()));
     lifecycle.spawn("heartbeat", heartbeat.run(lifecycle.stopping()));
     Ok(())
@@ -182,6 +184,7 @@ struct Foundation {
     metrics: Metrics,
     news: News,
     bell: Bell,
+    digests: Digests,
     /// Rung when there is something to tell people.
     outbox: Bell,
 }
@@ -214,7 +217,17 @@ impl Foundation {
         }
         let schemas = Schemas::new(Arc::clone(&store), clock.clone());
         schemas.reload().await?;
+        let outbox = Bell::default();
+        let digests = Digests::new(
+            &config.notify,
+            config.web.public_url.clone(),
+            config.groups.healed_after,
+            Arc::clone(&store),
+            clock.clone(),
+            outbox.clone(),
+        );
         Ok(Self {
+            digests: digests.map_err(anyhow::Error::msg)?,
             store,
             policies,
             rules,
@@ -225,7 +238,7 @@ impl Foundation {
             metrics: Metrics::default(),
             news: News::default(),
             bell: Bell::default(),
-            outbox: Bell::default(),
+            outbox,
         })
     }
 }
@@ -288,6 +301,7 @@ fn start_web(
         rules: foundation.rules,
         reader: foundation.reader,
         schemas: foundation.schemas,
+        digests: foundation.digests,
         tasks: lifecycle.tasks(),
         news: foundation.news,
         brokers: foundation.board,

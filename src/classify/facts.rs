@@ -4,7 +4,12 @@ use std::sync::OnceLock;
 
 use serde_json::Value as Json;
 
-use super::{MAX_PAYLOAD, MAX_PAYLOAD_VALUES, failure::Fault, node::LetterField, value::{Map, Value}};
+use super::{
+    MAX_PAYLOAD, MAX_PAYLOAD_VALUES,
+    failure::Fault,
+    node::LetterField,
+    value::{Map, Value},
+};
 use crate::domain::{death::Reason, error_report, field::FieldTable, time::Timestamp};
 
 /// A letter as its rules know it. What is `None` is missing, and makes a rule that asks for it not match.

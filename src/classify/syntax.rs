@@ -50,7 +50,8 @@ fn first_slip(rule: &str, tokens: &[Token], errors: &[ParseError]) -> Slip {
 }
 
 fn message(text: &str, kind: TokenKind, before: Option<TokenKind>) -> String {
-    const RESERVED: &str = " as break const continue else for function if import let loop package namespace return var void while ";
+    const RESERVED: &str =
+        " as break const continue else for function if import let loop package namespace return var void while ";
     match (text.to_ascii_lowercase().as_str(), kind) {
         ("and", TokenKind::Word) => "write && for \"and\"".to_owned(),
         ("or", TokenKind::Word) => "write || for \"or\"".to_owned(),

@@ -14,18 +14,21 @@ pub struct DigestGroup {
     pub reason: Reason,
     /// The error of its letters; empty where none is recorded.
     pub error: String,
-    /// Letters that await a person now.
+    /// Letters that await a person now, of the importances that the digest is about.
     pub open: u64,
-    /// Letters that arrived for the first time since the last digest, whatever became of them.
+    /// Those of them that were received since the last digest, for the first time or once more.
     pub new: u64,
-    /// When the first letter of the group failed, and the last one.
+    /// Whether the last digest did not know of it.
+    pub is_new: bool,
+    /// When the first letter of the group was received, and the last one.
     pub first_seen: Timestamp,
     pub last_seen: Timestamp,
     /// Since when the oldest of the open letters is there; `None` where none is open.
     pub oldest_open: Option<Timestamp>,
-    /// Letters that were retried and did not fail again, since the last digest.
+    /// So many more than at the last digest have healed: were sent back, and have not failed again for long enough. Of
+    /// whatever importance, as is what came back.
     pub healed: u64,
-    /// Letters that were retried and failed again, since the last digest.
+    /// So many more than at the last digest were sent back and failed again.
     pub came_back: u64,
     pub note: Option<String>,
 }

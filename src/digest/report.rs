@@ -33,7 +33,7 @@ impl Default for DigestOptions {
 words! {
     /// What happened to a group, in the order in which people read about it.
     SectionKind, "section of a digest" {
-        /// First seen since the last digest, and open.
+        /// Unknown to the last digest, and open.
         New = "new",
         /// Known before, and more of its letters failed since, new ones or retried ones.
         Grew = "grew",
@@ -49,7 +49,7 @@ impl SectionKind {
     pub fn letters(self, group: &DigestGroup) -> u64 {
         match self {
             Self::New | Self::Stuck => group.open,
-            Self::Grew => group.new.saturating_add(group.came_back),
+            Self::Grew => group.new,
             Self::Healed => group.healed,
         }
     }
@@ -59,9 +59,10 @@ impl SectionKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DigestSection {
     pub kind: SectionKind,
-    /// The biggest first, by [`SectionKind::letters`]. Never empty.
+    /// The biggest first, by [`SectionKind::letters`]. Never empty. Of a digest that was read back only the first ones.
     pub groups: Vec<DigestGroup>,
-    /// The letters of all of them.
+    /// How many groups there are, and the letters of all of them.
+    pub n_groups: u64,
     pub letters: u64,
 }
 
@@ -71,7 +72,7 @@ pub struct DigestReport {
     pub name: String,
     pub period: DigestPeriod,
     pub options: DigestOptions,
-    /// Letters that are open, and the groups they belong to.
+    /// Letters that are open, of the importances it is about, and the groups they belong to.
     pub open: u64,
     pub open_groups: u64,
     /// What happened since the last digest, in letters.
@@ -129,7 +130,7 @@ impl DigestReport {
         let is_old = |since: Timestamp| self.period.until.since(since) > self.options.stuck_after;
         if group.open == 0 {
             Some(SectionKind::Healed)
-        } else if self.period.from.is_none_or(|from| group.first_seen >= from) {
+        } else if self.is_first() || group.is_new {
             Some(SectionKind::New)
         } else if group.new > 0 || group.came_back > 0 {
             Some(SectionKind::Grew)
@@ -150,13 +151,15 @@ impl DigestSection {
         // Of two of a size the one that matters more, and then any order that is the same every time.
         groups.sort_by_key(|group| (Reverse(kind.letters(group)), group.importance, group.id));
         let letters = total(groups.iter().map(|group| kind.letters(group)));
-        Some(Self { kind, groups, letters })
+        Some(Self { kind, n_groups: groups.len().try_into().unwrap_or(u64::MAX), groups, letters })
     }
 
     /// How many groups and letters there are beyond the first `shown` groups.
     pub fn beyond(&self, shown: usize) -> (u64, u64) {
-        let rest = self.groups.get(shown..).unwrap_or_default();
-        (rest.len().try_into().unwrap_or(u64::MAX), total(rest.iter().map(|group| self.kind.letters(group))))
+        let first = self.groups.get(..shown).unwrap_or(&self.groups);
+        let letters = total(first.iter().map(|group| self.kind.letters(group)));
+        let n_first = first.len().try_into().unwrap_or(u64::MAX);
+        (self.n_groups.saturating_sub(n_first), self.letters.saturating_sub(letters))
     }
 }
 
@@ -193,6 +196,7 @@ mod tests {
             error: String::new(),
             open,
             new: 0,
+            is_new: false,
             first_seen: hours_ago(1_000),
             last_seen: hours_ago(1),
             oldest_open: (open > 0).then(|| hours_ago(1)),
@@ -220,10 +224,9 @@ mod tests {
     #[test]
     fn each_group_stands_where_it_belongs() {
         use SectionKind::{Grew, Healed, New, Stuck};
-        check(DigestGroup { first_seen: hours_ago(24), ..group(1, 1) }, Some(New));
-        check(DigestGroup { first_seen: hours_ago(25), ..group(1, 1) }, None);
-        check(DigestGroup { first_seen: hours_ago(1), new: 5, healed: 4, came_back: 1, ..group(1, 1) }, Some(New));
-        check(DigestGroup { first_seen: hours_ago(1), new: 5, ..group(1, 0) }, Some(Healed));
+        check(DigestGroup { is_new: true, ..group(1, 1) }, Some(New));
+        check(DigestGroup { is_new: true, new: 5, healed: 4, came_back: 1, ..group(1, 1) }, Some(New));
+        check(DigestGroup { is_new: true, new: 5, ..group(1, 0) }, Some(Healed));
         check(DigestGroup { new: 1, healed: 9, oldest_open: Some(hours_ago(99)), ..group(1, 3) }, Some(Grew));
         check(DigestGroup { came_back: 1, ..group(1, 1) }, Some(Grew));
         check(DigestGroup { oldest_open: Some(hours_ago(25)), ..group(1, 1) }, Some(Stuck));

@@ -61,6 +61,7 @@ mod tests {
             error: String::new(),
             open: n,
             new: 0,
+            is_new: true,
             first_seen: until,
             last_seen: until,
             oldest_open: Some(Timestamp::from_seconds(996_400)),

@@ -34,7 +34,7 @@ impl SectionKind {
 impl DigestSection {
     /// `12 groups, 345 letters`; without the letters where there are none, as when people dealt with all of them.
     pub fn size(&self) -> String {
-        let groups = plural(self.beyond(0).0, "group");
+        let groups = plural(self.n_groups, "group");
         if self.letters == 0 { groups } else { format!("{groups}, {}", plural(self.letters, "letter")) }
     }
 }
@@ -73,7 +73,7 @@ impl DigestReport {
 
 impl DigestGroup {
     /// Its figures, those that are not zero: `critical`, `12 open`, `3 new`, `oldest 3 d`. None of it comes from a message.
-    pub(super) fn figures(&self, until: Timestamp) -> Vec<String> {
+    pub fn figures(&self, until: Timestamp) -> Vec<String> {
         let weighty = matches!(self.importance, Importance::Critical | Importance::High);
         let counts = [(self.open, "open"), (self.new, "new"), (self.healed, "healed"), (self.came_back, "came back")];
         let counts = counts.into_iter().filter(|(n, word)| *n > 0 || *word == "open");
@@ -85,20 +85,20 @@ impl DigestGroup {
     }
 
     /// `orders.eu · OrderPlaced`, with its broker in front where there are several.
-    pub(super) fn place(&self, with_broker: bool) -> String {
+    pub fn place(&self, with_broker: bool) -> String {
         let broker = with_broker.then_some(self.broker.as_str());
         let queue = self.queue.as_deref().unwrap_or("unknown queue");
         [broker, Some(queue), self.message_type.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }
 
     /// What went wrong, as far as it is known.
-    pub(super) fn cause(&self) -> &str {
+    pub fn cause(&self) -> &str {
         if self.error.trim().is_empty() { self.reason.sentence() } else { &self.error }
     }
 }
 
 /// `and 2,960 more groups with 12,345 letters`, in three parts, so that the middle one can be a link.
-pub(super) fn rest_words(groups: u64, letters: u64, shown: usize) -> [String; 3] {
+pub fn rest_words(groups: u64, letters: u64, shown: usize) -> [String; 3] {
     let (and, more) = if shown > 0 { ("and ", "more ") } else { ("", "") };
     let noun = if groups == 1 { "group" } else { "groups" };
     let with = if letters == 0 { String::new() } else { format!(" with {}", plural(letters, "letter")) };
@@ -106,7 +106,7 @@ pub(super) fn rest_words(groups: u64, letters: u64, shown: usize) -> [String; 3]
 }
 
 /// Whether the groups come from more than one broker.
-pub(super) fn has_several_brokers(report: &DigestReport) -> bool {
+pub fn has_several_brokers(report: &DigestReport) -> bool {
     let mut brokers = report.sections.iter().flat_map(|section| &section.groups).map(|group| &group.broker);
     let first = brokers.next();
     brokers.any(|broker| Some(broker) != first)

@@ -8,6 +8,7 @@ mod bulk;
 pub mod channels;
 pub mod delay_queues;
 pub mod deliveries;
+pub mod digests;
 mod edits;
 pub mod heartbeat;
 mod ids;

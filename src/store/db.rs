@@ -129,4 +129,13 @@ impl Db {
             Either::Postgres(pool) => Either::Postgres(pool.begin().await?),
         })
     }
+
+    /// Begins a transaction that only reads, and all of whose statements see the ledger at the same moment.
+    pub(super) async fn snapshot(&self) -> Result<Tx, StoreError> {
+        const FROZEN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+        Ok(match &self.read {
+            Either::Sqlite(pool) => Either::Sqlite(pool.begin().await?),
+            Either::Postgres(pool) => Either::Postgres(pool.begin_with(FROZEN).await?),
+        })
+    }
 }

@@ -17,11 +17,12 @@ use crate::domain::{
     time::Timestamp,
 };
 
-const COLUMNS: &str = "id, broker, queue, message_type, reason, error, critical, high, normal, low, scheduled, retried,
+pub(super) const COLUMNS: &str =
+    "id, broker, queue, message_type, reason, error, critical, high, normal, low, scheduled, retried,
     discarded, first_seen, last_seen, sent, came_back, last_sent_at, note, note_by, note_at";
 
 #[derive(FromRow)]
-struct Row {
+pub(super) struct Row {
     id: Uuid,
     broker: String,
     queue: String,

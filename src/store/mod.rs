@@ -18,6 +18,8 @@ mod contents;
 mod counts;
 mod db;
 mod delay_queues;
+mod digest_figures;
+mod digests;
 mod edits;
 mod facets;
 mod finished;
@@ -60,6 +62,8 @@ use uuid::Uuid;
 
 pub use bulk::ClaimedBulk;
 pub use commands::Order;
+pub use digest_figures::DigestScope;
+pub use digests::{DigestRecord, NewDigest, Sending, SlotState};
 pub use edits::{EditOrder, EditedMessage, Original};
 pub use incidents::{IncidentRecord, Telling};
 pub use record::{Arrival, Fingerprint, IntakeBatch, Recorded};

@@ -75,13 +75,12 @@ impl Unsettled {
         if let Either::Postgres(tx) = &mut *tx {
             sqlx::query(LOCK).bind(batch.broker).bind(batch.queue).execute(&mut **tx).await?;
         }
-        let rows: Vec<Row> =
-            on!(tx, |tx| sqlx::query_as(LOAD)
-                .bind(batch.broker)
-                .bind(batch.queue)
-                .bind(batch.session)
-                .fetch_all(&mut **tx)
-                .await?);
+        let rows: Vec<Row> = on!(tx, |tx| sqlx::query_as(LOAD)
+            .bind(batch.broker)
+            .bind(batch.queue)
+            .bind(batch.session)
+            .fetch_all(&mut **tx)
+            .await?);
         let mut unsettled = Self::default();
         for row in rows.into_iter().filter(|row| !batch.settled.over.contains(&row.id)) {
             let proven = row.proven || batch.settled.proven.contains(&row.id);

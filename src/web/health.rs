@@ -70,6 +70,8 @@ struct LedgerFigures {
     open_incidents: Vec<(Importance, u64)>,
     notifications_waiting: u64,
     oldest_notification: Option<Timestamp>,
+    /// Only those of the configuration: one that was renamed would be missed for ever.
+    digests_sent: Vec<(String, Timestamp)>,
 }
 
 impl LedgerFigures {
@@ -80,6 +82,8 @@ impl LedgerFigures {
         for broker in brokers {
             first_due.extend(store.next_retry_due(&broker.name).await?.map(|at| (broker.name.clone(), at)));
         }
+        let mut digests_sent = store.digests_sent().await?;
+        digests_sent.retain(|(name, _)| office.digests.plan(Some(name)).is_ok());
         Ok(Self {
             facets: store.facets().await?,
             oldest_open: store.oldest_open().await?,
@@ -88,6 +92,7 @@ impl LedgerFigures {
             open_incidents: store.count_open_incidents().await?,
             notifications_waiting,
             oldest_notification,
+            digests_sent,
         })
     }
 
@@ -100,6 +105,7 @@ impl LedgerFigures {
             open_incidents: &self.open_incidents,
             notifications_waiting: self.notifications_waiting,
             oldest_notification: self.oldest_notification,
+            digests_sent: &self.digests_sent,
             ..LedgerObservation::default()
         }
     }

@@ -45,7 +45,10 @@ use crate::{
     broker::health::BrokerBoard,
     clock::Clock,
     metrics::Metrics,
-    pipeline::{news::News, policies::Policies, reader::Reader, rules::Rules, schemas::Schemas, triage::Triage},
+    pipeline::{
+        digests::Digests, news::News, policies::Policies, reader::Reader, rules::Rules, schemas::Schemas,
+        triage::Triage,
+    },
     store::Store,
 };
 
@@ -65,6 +68,8 @@ pub struct Office {
     pub schemas: Schemas,
     /// Reads them.
     pub reader: Reader,
+    /// What is told every so often.
+    pub digests: Digests,
     /// Where work goes on that outlives its request.
     pub tasks: TaskTracker,
     pub news: News,

@@ -1,5 +1,6 @@
 //! The integration tests: one binary, real databases, a real RabbitMQ, a real browser.
 
+mod digests;
 mod invariants;
 mod notify;
 mod office;

@@ -93,9 +93,11 @@ impl Check<'_> {
     /// A point in time or a duration that is written out is read once; `None` for what is neither.
     fn moment(&mut self, written: &IdedExpr, function: Function, text: &str) -> Option<Option<Checked>> {
         let (literal, kind, example) = match function {
-            Function::Timestamp => {
-                (moment::timestamp(text).map(Literal::Timestamp), Kind::Timestamp, "a point in time, as 2026-01-31T09:00:00Z")
-            }
+            Function::Timestamp => (
+                moment::timestamp(text).map(Literal::Timestamp),
+                Kind::Timestamp,
+                "a point in time, as 2026-01-31T09:00:00Z",
+            ),
             Function::Duration => {
                 (moment::duration(text).map(Literal::Duration), Kind::Duration, "a duration, as 90s or 1h30m or 48h")
             }
@@ -161,7 +163,8 @@ impl Check<'_> {
             None => None,
         };
         if !over_checked.kind.may_be(Kind::List) && over_checked.kind != Kind::Map {
-            let message = format!("{} goes through a list or a map, but this is {}", what.name(), over_checked.kind.describe());
+            let message =
+                format!("{} goes through a list or a map, but this is {}", what.name(), over_checked.kind.describe());
             return self.slip(self.token(over), message);
         }
         let asked = condition.zip(condition_checked.as_ref()).or((what != What::Map).then_some((body, &body_checked)));

@@ -184,9 +184,8 @@ impl<'t> Check<'t> {
         // A call stands at its bracket.
         let is_call = matches!(&expression.expr, Expr::Call(call) if call.func_name.starts_with(char::is_alphabetic));
         let name = index.checked_sub(1).and_then(|before| self.tokens.get(before)).filter(|_| is_call);
-        let name = name.filter(|name| {
-            name.kind == TokenKind::Word && token.is_some_and(|token| token.text(self.rule) == "(")
-        });
+        let name =
+            name.filter(|name| name.kind == TokenKind::Word && token.is_some_and(|token| token.text(self.rule) == "("));
         name.copied().or(token).unwrap_or_else(|| self.whole())
     }
 

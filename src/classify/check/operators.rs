@@ -51,8 +51,7 @@ impl Check<'_> {
 
     fn logic(&mut self, expression: &IdedExpr, logic: Logic, left: &IdedExpr, right: &IdedExpr) -> Option<Checked> {
         let (a, b) = self.both(left, right)?;
-        let (left, right) =
-            (self.need_bool(left, a.kind, logic.sign()), self.need_bool(right, b.kind, logic.sign()));
+        let (left, right) = (self.need_bool(left, a.kind, logic.sign()), self.need_bool(right, b.kind, logic.sign()));
         left.and(right)?;
         Checked::new(Node::Logic(logic, [a.node, b.node].into(), self.place(expression)), Kind::Bool)
     }
@@ -86,18 +85,12 @@ impl Check<'_> {
         Checked::new(Node::Choice([checked.node, yes.node, no.node].into(), self.place(expression)), kind)
     }
 
-    fn equal(
-        &mut self,
-        expression: &IdedExpr,
-        left: &IdedExpr,
-        right: &IdedExpr,
-        is_negated: bool,
-    ) -> Option<Checked> {
+    fn equal(&mut self, expression: &IdedExpr, left: &IdedExpr, right: &IdedExpr, is_negated: bool) -> Option<Checked> {
         let (a, b) = self.both(left, right)?;
         if !a.kind.may_be(b.kind) {
-            let missing = [(&a, &b), (&b, &a)].into_iter().any(|(of, null)| {
-                null.kind == Kind::Null && matches!(of.node, Node::Letter(_))
-            });
+            let missing = [(&a, &b), (&b, &a)]
+                .into_iter()
+                .any(|(of, null)| null.kind == Kind::Null && matches!(of.node, Node::Letter(_)));
             let message = if missing {
                 "nothing of a letter is null; ask whether it is there, as in has(letter.type)".to_owned()
             } else {
@@ -130,8 +123,7 @@ impl Check<'_> {
             matches!(kind, Kind::Any | Kind::Bool | Kind::Number | Kind::Text | Kind::Timestamp | Kind::Duration)
         };
         if !a.kind.may_be(b.kind) || !is_ordered(a.kind) || !is_ordered(b.kind) {
-            let message =
-                format!("{} can't compare {} with {}", order.sign(), a.kind.describe(), b.kind.describe());
+            let message = format!("{} can't compare {} with {}", order.sign(), a.kind.describe(), b.kind.describe());
             return self.slip(self.token(expression), message);
         }
         Checked::new(Node::Order(order, [a.node, b.node].into(), self.place(expression)), Kind::Bool)

@@ -58,12 +58,10 @@ impl<'a> Evaluation<'a, '_> {
             }
             Function::Double => text.parse().map(Value::Double).map_err(|_| unreadable("a number")),
             Function::Bool => text.parse().map(Value::Bool).map_err(|_| unreadable("true or false")),
-            Function::Timestamp => {
-                moment::timestamp(text).map(Value::Timestamp).ok_or(unreadable("a point in time, as 2026-01-31T09:00:00Z"))
-            }
-            Function::Duration => {
-                moment::duration(text).map(Value::Duration).ok_or(unreadable("a duration, as 1h30m"))
-            }
+            Function::Timestamp => moment::timestamp(text)
+                .map(Value::Timestamp)
+                .ok_or(unreadable("a point in time, as 2026-01-31T09:00:00Z")),
+            Function::Duration => moment::duration(text).map(Value::Duration).ok_or(unreadable("a duration, as 1h30m")),
             _ => Err(Fault::Operand { operation: name(function), operand: "a text" }),
         }
     }

@@ -25,7 +25,10 @@ fn faults_are_told_with_their_places() {
         "timestamp(payload.region) < letter.last_failed_at",
         "line 1, column 1: this is not the text of a point in time, as 2026-01-31T09:00:00Z",
     );
-    check("duration(payload.region) < duration('1s')", "line 1, column 1: this is not the text of a duration, as 1h30m");
+    check(
+        "duration(payload.region) < duration('1s')",
+        "line 1, column 1: this is not the text of a duration, as 1h30m",
+    );
     check("payload.id.startsWith('a')", "line 1, column 12: startsWith can't be applied to a number");
     check("payload.region.startsWith(payload.id)", "line 1, column 16: startsWith can't be applied to a number");
     check("payload.id.matches('a')", "line 1, column 12: matches can't be applied to a number");
@@ -60,7 +63,9 @@ fn payloads_beyond_bounds_are_told() {
 #[test]
 fn faults_hold_nothing_of_the_letter() {
     let secret = PAYLOAD.replace("\"eu\"", "\"hunter2\"");
-    for rule in ["payload.region > 5", "int(payload.region) > 5", "payload.region", "payload.region + 1 == 1", "!payload"] {
+    for rule in
+        ["payload.region > 5", "int(payload.region) > 5", "payload.region", "payload.region + 1 == 1", "!payload"]
+    {
         let told = outcome_with(rule, Some(&secret));
         assert!(told.contains("can't") || told.contains("not") || told.contains("ended"), "{told}");
         assert!(!told.contains("hunter2"), "{told}");

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::{Expression, Facts, headers, letter};
 use crate::{
     classify::{
-        Fault, MAX_BRACKETS, MAX_PAYLOAD, MAX_PAYLOAD_VALUES, MAX_STEPS, MAX_STEPS_OF_A_LETTER, MIN_STEPS, Rule, Ruleset,
-        budget::Budget,
+        Fault, MAX_BRACKETS, MAX_PAYLOAD, MAX_PAYLOAD_VALUES, MAX_STEPS, MAX_STEPS_OF_A_LETTER, MIN_STEPS, Rule,
+        Ruleset, budget::Budget,
     },
     domain::{
         field::{FieldTable, FieldValue},
@@ -91,12 +91,12 @@ fn payloads() -> Vec<String> {
 }
 
 fn large_headers() -> FieldTable {
-    let deep = (0..2_000).fold(FieldValue::Void, |inner, _| {
-        FieldValue::Table(FieldTable::from_iter([("in".to_owned(), inner)]))
-    });
+    let deep = (0..2_000)
+        .fold(FieldValue::Void, |inner, _| FieldValue::Table(FieldTable::from_iter([("in".to_owned(), inner)])));
     let long = FieldValue::LongString(vec![0xff; 100_000]);
     let many = (0..5_000).map(|n| (format!("header-{n}"), FieldValue::LongInt(n)));
-    many.chain([("deep".to_owned(), deep), ("long".to_owned(), long), ("last".to_owned(), FieldValue::Boolean(true))]).collect()
+    many.chain([("deep".to_owned(), deep), ("long".to_owned(), long), ("last".to_owned(), FieldValue::Boolean(true))])
+        .collect()
 }
 
 /// Each nasty rule, and again as part of others.
@@ -223,8 +223,8 @@ fn no_text_stops_the_parser() {
 #[test]
 fn no_mixture_of_signs_stops_the_parser() {
     const PARTS: [&str; 24] = [
-        "'", "\"", "'''", "\"\"\"", "r'", "R\"", "b'", "\\", "\\'", "\\x41", "\n", "\r", "//", "`", "[", "[[[[", "(((((", "{1:",
-        "]", ")", "0x1", "1u", "e", "x",
+        "'", "\"", "'''", "\"\"\"", "r'", "R\"", "b'", "\\", "\\'", "\\x41", "\n", "\r", "//", "`", "[", "[[[[",
+        "(((((", "{1:", "]", ")", "0x1", "1u", "e", "x",
     ];
     arbtest::arbtest(|u| {
         let n_parts = u.int_in_range(0..=120)?;

@@ -161,7 +161,10 @@ fn a_bare_letter_matches_what_asks_for_nothing_it_lacks() {
     }
     check("letter.queue == 'a'", false);
     check("letter.queue != 'a'", false);
-    check("letter.type == 'a' || letter.error == 'a' || letter.error_type == 'a' || letter.error_message == 'a'", false);
+    check(
+        "letter.type == 'a' || letter.error == 'a' || letter.error_type == 'a' || letter.error_message == 'a'",
+        false,
+    );
     check("letter.first_failed_at < letter.last_failed_at", false);
     check("has(letter.queue) || has(letter.type) || has(letter.error) || has(letter.first_failed_at)", false);
     check("payload.a == 1", false);

@@ -61,14 +61,20 @@ fn functions_have_to_exist_and_be_used_as_they_are() {
     check("payload.a.all(«letter», true)", "`letter` means something else; choose another name");
     check("payload.a.all(x, «1»)", "all asks for yes or no, but this is a number");
     check("letter.«queue».all(x, true)", "all goes through a list or a map, but this is a text");
-    check("letter.last_failed_at > timestamp(«'today'»)", "this is not the text of a point in time, as 2026-01-31T09:00:00Z");
+    check(
+        "letter.last_failed_at > timestamp(«'today'»)",
+        "this is not the text of a point in time, as 2026-01-31T09:00:00Z",
+    );
     check("duration(«'1d'») > duration('1h')", "this is not the text of a duration, as 90s or 1h30m or 48h");
 }
 
 #[test]
 fn patterns_have_to_compile() {
     check("letter.queue.matches(«'a('»)", "this is no regular expression: unclosed group");
-    check("letter.queue.matches(«r'(?=a)'»)", "this is no regular expression: look-around, including look-ahead and look-behind, is not supported");
+    check(
+        "letter.queue.matches(«r'(?=a)'»)",
+        "this is no regular expression: look-around, including look-ahead and look-behind, is not supported",
+    );
     check(
         "letter.queue.matches(«'(a{1000}){1000}'»)",
         "this is no regular expression: it is too large; take fewer or smaller repetitions, and [a-z] rather than \\w",
@@ -84,7 +90,10 @@ fn what_can_never_be_right_is_refused() {
     check("letter.attempts «>» 'x'", "> can't compare a number with a text");
     check("letter.attempts «==» '3'", "a number is never equal to a text");
     check("letter.type «!=» null", "nothing of a letter is null; ask whether it is there, as in has(letter.type)");
-    check("letter.reason == «'rejetced'»", "letter.reason is one of rejected, expired, maxlen, delivery_limit, unknown");
+    check(
+        "letter.reason == «'rejetced'»",
+        "letter.reason is one of rejected, expired, maxlen, delivery_limit, unknown",
+    );
     check("letter.«queue» && true", "&& takes yes or no, but this is a text");
     check("!letter.«queue»", "! takes yes or no, but this is a text");
     check("letter.«attempts» ? true : false", "? takes yes or no, but this is a number");
@@ -95,7 +104,10 @@ fn what_can_never_be_right_is_refused() {
     check("letter.queue«[»0] == 'a'", "a number can't be taken out of a text");
     check("letter.queue.«name» == 'a'", "a text has no members, so there is no `name`");
     check("«-»letter.queue == 'a'", "a text has no negative");
-    check("letter.first_failed_at «+» letter.last_failed_at == 1", "+ can't be applied to a point in time and a point in time");
+    check(
+        "letter.first_failed_at «+» letter.last_failed_at == 1",
+        "+ can't be applied to a point in time and a point in time",
+    );
     check("Type«{»a: 1} == 1", "rules know no types of messages");
 }
 

@@ -85,6 +85,7 @@ fn group(n: u128) -> DigestGroup {
         error: "Timeout: no answer within 30 s".to_owned(),
         open: 1,
         new: 0,
+        is_new: false,
         first_seen: now().minus(1_000 * HOUR),
         last_seen: now().minus(HOUR),
         oldest_open: Some(now().minus(HOUR)),
@@ -127,7 +128,7 @@ fn texts(message: &Value) -> Vec<String> {
 
 #[test]
 fn a_digest_reads_from_top_to_bottom() {
-    let fresh = DigestGroup { first_seen: now().minus(HOUR), open: 1_200, new: 1_300, healed: 100, ..group(1) };
+    let fresh = DigestGroup { is_new: true, open: 1_200, new: 1_300, healed: 100, ..group(1) };
     let grew =
         DigestGroup { importance: Importance::High, open: 7, new: 5, note: Some("known".to_owned()), ..group(2) };
     let healed = DigestGroup { open: 0, oldest_open: None, healed: 40, error: String::new(), ..group(4) };
@@ -185,7 +186,7 @@ fn the_biggest_of_thousands_are_shown_and_the_rest_is_counted() {
 fn every_section_gets_its_share() {
     let mut groups: Vec<_> = (0..50).map(|n| stuck(n, 5)).collect();
     groups.extend((50..100).map(|n| DigestGroup { new: 3, ..group(n) }));
-    groups.extend((100..103).map(|n| DigestGroup { first_seen: now(), ..group(n) }));
+    groups.extend((100..103).map(|n| DigestGroup { is_new: true, ..group(n) }));
     groups.extend((103..150).map(|n| DigestGroup { open: 0, healed: 1, ..group(n) }));
     let texts = texts(&render(&report(groups)));
     let more: Vec<_> = texts.iter().filter(|text| text.starts_with("and <")).collect();
@@ -215,7 +216,7 @@ fn texts_that_are_as_long_as_can_be_fit() {
         let mut groups: Vec<_> = (0..100).map(fat).collect();
         groups.extend((100..200).map(|n| DigestGroup { open: 0, ..fat(n) }));
         groups.extend((200..300).map(|n| DigestGroup { new: 0, came_back: 0, ..fat(n) }));
-        groups.extend((300..400).map(|n| DigestGroup { first_seen: now(), ..fat(n) }));
+        groups.extend((300..400).map(|n| DigestGroup { is_new: true, ..fat(n) }));
         let period = DigestPeriod { label: long.clone(), ..period(Some(now().minus(HOUR))) };
         let report = DigestReport::new(long.clone(), period, groups, DigestOptions::default());
         assert_eq!(report.sections.len(), 4);
@@ -281,6 +282,7 @@ fn no_text_does_more_than_be_shown() {
                 error: hostile(u)?,
                 open: *u.choose(&[0, 1, 12_345, u64::MAX])?,
                 new: *u.choose(&[0, 7, u64::MAX])?,
+                is_new: u.arbitrary()?,
                 first_seen: Timestamp::from_micros(u.arbitrary()?),
                 oldest_open: Some(Timestamp::from_micros(u.arbitrary()?)),
                 healed: u.arbitrary()?,

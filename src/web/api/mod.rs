@@ -6,6 +6,8 @@ mod bulk;
 mod bulk_filter;
 mod commands;
 mod decode;
+mod digest_report;
+mod digests;
 mod docs;
 mod edit;
 mod groups;
@@ -51,6 +53,9 @@ pub fn routes() -> Router<Arc<Office>> {
         .routes(routes!(groups::group, groups::change))
         .routes(routes!(queues::queues))
         .routes(routes!(policies::policies, policies::set, policies::unset))
+        .routes(routes!(digests::digests))
+        .routes(routes!(digests::preview))
+        .routes(routes!(digests::send))
         .routes(routes!(decode::decode))
         .routes(routes!(schemas::remove))
         .routes(routes!(schemas::types))

@@ -5,6 +5,7 @@
 
 mod actions;
 mod backoff;
+mod digests;
 mod edit;
 mod edit_form;
 mod everything;
@@ -52,6 +53,9 @@ pub fn routes() -> Router<Arc<Office>> {
         .route("/policies", get(policies::show))
         .route("/policies/set", post(policies::set))
         .route("/policies/unset", post(policies::unset))
+        .route("/digests", get(digests::show))
+        .route("/digests/send", post(digests::send))
+        .route("/digests/{id}", get(digests::digest))
         .route("/schemas", get(schemas::show))
         .route("/schemas/upload", post(schemas::upload).layer(upload::limit()))
         .route("/schemas/remove", post(schemas::remove))

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
-    fragment,
+    digests, fragment,
     groups::first_rows,
     shell::{Page, Shell},
     toast::Toast,
@@ -25,6 +25,7 @@ use crate::{
         query::{GroupQuery, LetterQuery},
         view::{
             chart::{Chart, Window},
+            digest::PlanView,
             group::GroupRow,
             number,
             outcome::OutcomeView,
@@ -74,6 +75,7 @@ struct OverviewPage {
     has_letters: bool,
     dead_letter_exchange: String,
     decided: u64,
+    digests: Vec<PlanView>,
 }
 
 #[derive(Template)]
@@ -176,6 +178,7 @@ async fn load(office: &Office) -> Result<OverviewPage, WebError> {
         queues: queue_lines(&queues),
         has_letters: !facets.is_empty(),
         dead_letter_exchange: office.settings.dead_letter_exchange.clone(),
+        digests: digests::plans(&office.store, &office.digests, now).await?,
         decided: tally.of_status(Status::Retried) + tally.of_status(Status::Discarded),
     })
 }

@@ -27,11 +27,12 @@ pub enum Page {
     Queues,
     Policies,
     Schemas,
+    Digests,
     Api,
 }
 
 impl Page {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Overview,
         Self::Groups,
         Self::Letters,
@@ -39,6 +40,7 @@ impl Page {
         Self::Queues,
         Self::Policies,
         Self::Schemas,
+        Self::Digests,
         Self::Api,
     ];
 
@@ -51,6 +53,7 @@ impl Page {
             Self::Queues => "queues",
             Self::Policies => "policies",
             Self::Schemas => "schemas",
+            Self::Digests => "digests",
             Self::Api => "api",
         }
     }
@@ -169,6 +172,7 @@ fn nav(current: Option<Page>, counts: NavCounts) -> Vec<NavItem> {
         item(Page::Queues, "/queues", "Queues", "q"),
         item(Page::Policies, "/policies", "Policies", "p"),
         item(Page::Schemas, "/schemas", "Schemas", "s"),
+        item(Page::Digests, "/digests", "Digests", "d"),
         item(Page::Api, "/api/docs", "API", "a"),
     ]
 }

@@ -5,6 +5,7 @@
 pub mod broker;
 pub mod chart;
 pub mod deaths;
+pub mod digest;
 pub mod edits;
 pub mod fields;
 pub mod group;

@@ -387,7 +387,15 @@ pub async fn record(store: &Store, broker: &str, arrivals: &[Arrival]) -> Vec<Re
 }
 
 pub fn batch<'a>(broker: &'a str, arrivals: &'a [Arrival]) -> IntakeBatch<'a> {
-    IntakeBatch { id: id(), broker, queue: "dlo.obituaries", session: id(), recorded_at: NOON, arrivals, settled: Settled::default() }
+    IntakeBatch {
+        id: id(),
+        broker,
+        queue: "dlo.obituaries",
+        session: id(),
+        recorded_at: NOON,
+        arrivals,
+        settled: Settled::default(),
+    }
 }
 
 pub fn sqlite_url(path: &std::path::Path) -> String {

@@ -34,6 +34,7 @@ mod came_back;
 mod commands;
 mod concurrency;
 mod counts;
+mod digests;
 mod edits;
 mod errors;
 mod groups;

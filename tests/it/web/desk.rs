@@ -10,7 +10,7 @@ use axum::{
 use dead_letter_office::{
     broker::health::BrokerBoard,
     clock::Clock,
-    config::DecodeConfig,
+    config::{DecodeConfig, NotifyConfig},
     domain::{
         actor::Actor,
         broker::ConnectionState,
@@ -22,7 +22,8 @@ use dead_letter_office::{
     },
     metrics::Metrics,
     pipeline::{
-        bell::Bell, news::News, policies::Policies, reader::Reader, rules::Rules, schemas::Schemas, triage::Triage,
+        bell::Bell, digests::Digests, news::News, policies::Policies, reader::Reader, rules::Rules, schemas::Schemas,
+        triage::Triage,
     },
     store::{IntakeBatch, Recorded, Settled, Store},
     web::{Office, WebSettings, router},
@@ -47,6 +48,9 @@ pub const HOST: &str = "127.0.0.1:8420";
 /// Bodies above this are not decoded.
 pub const DECODE_MAX_BYTES: u64 = 256 * 1024;
 
+/// What was sent back so long ago counts as healed.
+pub const HEALED_AFTER: Duration = Duration::from_secs(60 * 60);
+
 pub struct Desk {
     pub store: Arc<Store>,
     pub board: BrokerBoard,
@@ -56,6 +60,7 @@ pub struct Desk {
     pub policies: Policies,
     pub rules: Rules,
     pub schemas: Schemas,
+    pub digests: Digests,
     pub closing: CancellationToken,
     router: Router,
     directory: TempDir,
@@ -67,7 +72,16 @@ impl Desk {
         Self::with_brokers(&[MAIN]).await
     }
 
+    /// An office whose configuration says this of whom to tell what.
+    pub async fn that_tells(notify: &NotifyConfig) -> Self {
+        Self::with(&[MAIN], notify).await
+    }
+
     pub async fn with_brokers(names: &[&str]) -> Self {
+        Self::with(names, &NotifyConfig::default()).await
+    }
+
+    async fn with(names: &[&str], notify: &NotifyConfig) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("ledger.db");
         std::fs::write(&path, &*EMPTY_LEDGER).unwrap();
@@ -77,15 +91,24 @@ impl Desk {
             board.set_consuming(name, ConnectionState::Connected { since: NOON });
             board.set_publishing(name, ConnectionState::Connected { since: NOON });
         }
-        Self::on(store, board, directory)
+        Self::on(store, board, directory, notify)
     }
 
-    fn on(store: Arc<Store>, board: BrokerBoard, directory: TempDir) -> Self {
+    fn on(store: Arc<Store>, board: BrokerBoard, directory: TempDir, notify: &NotifyConfig) -> Self {
         let (clock, news, metrics) = (Clock::manual(NOON), News::default(), Metrics::default());
         let closing = CancellationToken::new();
         let policies = Policies::new(vec![every_queue()], Arc::clone(&store), clock.clone());
         let rules = Rules::new(None, Arc::clone(&store), clock.clone());
         let schemas = Schemas::new(Arc::clone(&store), clock.clone());
+        let digests = Digests::new(
+            notify,
+            "http://dlo.example.com".parse().unwrap(),
+            HEALED_AFTER,
+            Arc::clone(&store),
+            clock.clone(),
+            Bell::default(),
+        )
+        .unwrap();
         let office = Office {
             triage: Triage::new(
                 Arc::clone(&store),
@@ -102,6 +125,7 @@ impl Desk {
                 DecodeConfig { max_bytes: DECODE_MAX_BYTES, ..DecodeConfig::default() },
             ),
             schemas: schemas.clone(),
+            digests: digests.clone(),
             tasks: TaskTracker::new(),
             news: news.clone(),
             brokers: board.clone(),
@@ -111,7 +135,7 @@ impl Desk {
                 listen: HOST.parse::<SocketAddr>().unwrap(),
                 public_url: "http://dlo.example.com".parse().unwrap(),
                 dead_letter_exchange: "the-dlx".to_owned(),
-                healed_after: Duration::from_secs(60 * 60),
+                healed_after: HEALED_AFTER,
                 closing: closing.clone(),
             },
         };
@@ -124,6 +148,7 @@ impl Desk {
             policies,
             rules,
             schemas,
+            digests,
             closing,
             router: router(Arc::new(office)),
             directory,

@@ -7,6 +7,7 @@
 mod answer;
 mod dead;
 mod desk;
+mod digests;
 mod form;
 mod run;
 mod service;

@@ -78,6 +78,7 @@ async fn furnish(desk: &Desk) -> Vec<String> {
         "/policies",
         "/policies?kind=listed&queues=a&delays=x",
         "/schemas",
+        "/digests?ask=digest",
     ];
     bring_lab(desk).await;
     let guessed = desk.receive(fresh(&long, 6).body(OPENED)).await;

@@ -4,6 +4,7 @@
 //! serves the ledger of a [`Desk`], which lets a test put letters in.
 
 mod backoff;
+mod digests;
 mod edit;
 mod groups;
 mod keys;

@@ -1,0 +1,158 @@
+//! `/digests`: when people are told what, what would be sent now, and what was sent.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::{
+    extract::{Path, State},
+    http::HeaderMap,
+    response::Response,
+};
+use uuid::Uuid;
+
+use super::{
+    actions::redirect,
+    fragment,
+    shell::{Page, Shell},
+    toast::Toast,
+};
+use crate::{
+    domain::{actor::Actor, time::Timestamp},
+    pipeline::digests::{DigestError, Digests, Plan},
+    store::{DigestRecord, Store},
+    web::{
+        Office,
+        error::WebError,
+        input::{FormPairs, QueryPairs},
+        view::{
+            digest::{PlanView, ReportView, SentView},
+            text,
+        },
+    },
+};
+
+/// Digests of the history.
+const HISTORY: usize = 30;
+/// Groups of each section in a preview: as many as Slack shows at most.
+const GROUPS_PREVIEWED: usize = 10;
+
+#[derive(Template)]
+#[template(path = "digests/page.html")]
+struct DigestsPage {
+    shell: Shell,
+    plans: Vec<PlanView>,
+    /// Whether any of them can be sent.
+    has_slack: bool,
+    preview: Option<Preview>,
+    history: Vec<SentView>,
+}
+
+/// What would be sent now.
+struct Preview {
+    name: String,
+    destination: String,
+    report: ReportView,
+    /// Whether one is asked once more before it is sent.
+    is_asked: bool,
+}
+
+#[derive(Template)]
+#[template(path = "digests/digest.html")]
+struct DigestPage {
+    shell: Shell,
+    sent: SentView,
+    report: ReportView,
+    destination: String,
+}
+
+pub async fn show(
+    State(office): State<Arc<Office>>,
+    QueryPairs(mut pairs): QueryPairs,
+    headers: HeaderMap,
+) -> Result<Response, WebError> {
+    let (preview, ask) = (pairs.take("preview")?, pairs.take("ask")?);
+    pairs.finish("preview, ask")?;
+    let name = ask.as_deref().or(preview.as_deref());
+    let preview = match name {
+        Some(name) => Some(look_ahead(&office, name, ask.is_some()).await?),
+        None => None,
+    };
+    let now = office.clock.now();
+    let history = office.store.digests(None, HISTORY).await?;
+    let mut page = DigestsPage {
+        shell: Shell::load(&office, Page::Digests).await?,
+        plans: plans(&office.store, &office.digests, now).await?,
+        has_slack: office.digests.plans().iter().any(|plan| plan.destination.is_some()),
+        preview,
+        history: history.iter().map(|record| SentView::new(record, now)).collect(),
+    };
+    page.shell.toast = Toast::from_cookie(&headers, "/letters");
+    Ok(fragment::whole(page.render()?, &page.shell))
+}
+
+/// Each digest of the configuration with the last one that was made of it.
+pub(super) async fn plans(store: &Store, digests: &Digests, now: Timestamp) -> Result<Vec<PlanView>, WebError> {
+    let mut plans = Vec::new();
+    for plan in digests.plans() {
+        let last: Vec<DigestRecord> = store.digests(Some(&plan.name), 1).await?;
+        plans.push(PlanView::new(plan, last.first(), now));
+    }
+    Ok(plans)
+}
+
+async fn look_ahead(office: &Office, name: &str, is_asked: bool) -> Result<Preview, WebError> {
+    let plan = plan(office, name)?;
+    let made = office.digests.preview(plan).await?;
+    let destination = destination(plan);
+    Ok(Preview {
+        name: plan.name.clone(),
+        report: ReportView::linked(&made.report, GROUPS_PREVIEWED, plan),
+        is_asked: is_asked && !destination.is_empty(),
+        destination,
+    })
+}
+
+fn plan<'a>(office: &'a Office, name: &str) -> Result<&'a Plan, WebError> {
+    office.digests.plan(Some(name)).map_err(|takes| WebError::not_found(format!("There is no such digest; {takes}.")))
+}
+
+fn destination(plan: &Plan) -> String {
+    plan.destination.as_ref().map(|to| text::one_line(&to.to_string())).unwrap_or_default()
+}
+
+pub async fn send(
+    State(office): State<Arc<Office>>,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let name = pairs.take("name")?.ok_or_else(|| WebError::bad_request("name: it is needed"))?;
+    pairs.finish("name")?;
+    let plan = plan(&office, &name)?;
+    match office.digests.send_now(plan, &Actor::local()).await {
+        Ok(id) => {
+            let toast = Toast::done(format!("On its way to {}.", destination(plan)), Vec::new());
+            Ok(redirect(&format!("/digests/{id}"), &toast, &headers))
+        }
+        Err(DigestError::Store(error)) => Err(error.into()),
+        Err(no_slack @ DigestError::NoSlack) => Err(WebError::conflict(format!("Nothing was sent: {no_slack}."))),
+    }
+}
+
+/// One digest as it was sent.
+pub async fn digest(
+    State(office): State<Arc<Office>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, WebError> {
+    let unknown = || WebError::not_found("There is no such digest. Digests are kept for 90 days.");
+    let id = Uuid::try_parse(&id).map_err(|_| unknown())?;
+    let (record, report) = office.store.digest(id).await?.ok_or_else(unknown)?;
+    let mut page = DigestPage {
+        shell: Shell::load(&office, Page::Digests).await?,
+        sent: SentView::new(&record, office.clock.now()),
+        report: ReportView::new(&report, usize::MAX),
+        destination: office.digests.plan(Some(&record.name)).map(destination).unwrap_or_default(),
+    };
+    page.shell.toast = Toast::from_cookie(&headers, "/letters");
+    Ok(fragment::whole(page.render()?, &page.shell))
+}

@@ -1,0 +1,152 @@
+//! An office that makes digests and sends them to a Slack of its own, by a clock that tests turn.
+
+use std::{sync::Arc, time::Duration};
+
+use dead_letter_office::{
+    clock::Clock,
+    config::{NotifyConfig, values::Secret},
+    demo::stand_ins::SlackStandIn,
+    domain::{letter::LetterId, time::Timestamp},
+    metrics::Metrics,
+    notify::{Patience, Sender},
+    pipeline::{
+        bell::Bell,
+        channels::Channels,
+        deliveries::Deliveries,
+        digests::{Digests, Settled},
+    },
+    store::{DigestRecord, Recorded, Sorted, Store},
+};
+use serde_json::Value;
+
+use crate::{
+    store::{
+        ledger::{Ledger, record},
+        make::{InGroup, Make, NOON, an_arrival, sorted},
+    },
+    support::slack_rules::check_slack_message,
+};
+
+pub const HEALED_AFTER: Duration = Duration::from_secs(60 * 60);
+pub const MINUTE: Duration = Duration::from_secs(60);
+pub const HOUR: Duration = Duration::from_secs(60 * 60);
+pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// `2026-03-28T09:00:00Z`
+pub fn at(text: &str) -> Timestamp {
+    Timestamp::from_micros(text.parse::<jiff::Timestamp>().unwrap().as_microsecond())
+}
+
+pub fn shown(at: Timestamp) -> String {
+    jiff::Timestamp::from_microsecond(at.as_micros()).unwrap().to_string()
+}
+
+/// A Slack that refuses what the real one would.
+pub async fn slack() -> SlackStandIn {
+    SlackStandIn::open(check_slack_message).await.unwrap()
+}
+
+/// One digest, sent by this schedule to `slack`, whatever it has to tell.
+pub fn config(slack: &SlackStandIn, cron: &str, zone: &str) -> NotifyConfig {
+    let mut config = NotifyConfig::default();
+    config.slack.webhook_url = Secret::new(slack.webhook_url());
+    config.digest.schedule = cron.to_owned();
+    config.digest.timezone = zone.to_owned();
+    config.digest.all_quiet = true;
+    config
+}
+
+/// A process with the role of telling people.
+pub struct Newsroom {
+    pub store: Arc<Store>,
+    pub clock: Clock,
+    pub digests: Digests,
+    pub deliveries: Deliveries,
+    settled: Settled,
+}
+
+impl Newsroom {
+    pub async fn open(ledger: &Ledger, clock: &Clock, config: &NotifyConfig) -> Self {
+        Self::with_patience(ledger, clock, config, Duration::from_secs(20)).await
+    }
+
+    /// With so much patience for a Slack that does not answer.
+    pub async fn with_patience(ledger: &Ledger, clock: &Clock, config: &NotifyConfig, total: Duration) -> Self {
+        let store = Arc::new(ledger.second_office().await);
+        store.release_abandoned_notifications().await.unwrap();
+        let (clock, outbox) = (clock.clone(), Bell::default());
+        let public_url = "http://dlo.example".parse().unwrap();
+        let digests =
+            Digests::new(config, public_url, HEALED_AFTER, Arc::clone(&store), clock.clone(), outbox.clone()).unwrap();
+        let patience = Patience { connect: Duration::from_secs(20), total };
+        let deliveries = Deliveries {
+            store: Arc::clone(&store),
+            channels: Arc::new(Channels::new(config).unwrap()),
+            sender: Sender::with_patience(clock.clone(), patience).unwrap(),
+            clock: clock.clone(),
+            metrics: Metrics::default(),
+            outbox,
+        };
+        Self { store, clock, digests, deliveries, settled: Settled::default() }
+    }
+
+    /// Makes what is due.
+    pub async fn makes(&mut self) {
+        self.digests.work(&mut self.settled).await.unwrap();
+    }
+
+    /// Sends what is due.
+    pub async fn sends(&self) {
+        self.deliveries.deliver_all().await.unwrap();
+    }
+
+    pub async fn works(&mut self) {
+        self.makes().await;
+        self.sends().await;
+    }
+
+    /// Lets time pass in steps, and works at each; before the first one too.
+    pub async fn lives_until(&mut self, end: Timestamp, step: Duration) {
+        self.works().await;
+        while self.clock.now() < end {
+            self.clock.set(self.clock.now().plus(step).min(end));
+            self.works().await;
+        }
+    }
+
+    /// All digests, the first one first.
+    pub async fn made(&self) -> Vec<DigestRecord> {
+        let mut made = self.store.digests(None, 10_000).await.unwrap();
+        made.reverse();
+        made
+    }
+
+    /// The slots of all digests that the schedule made.
+    pub async fn slots(&self) -> Vec<String> {
+        self.made().await.iter().filter_map(|digest| digest.slot.map(shown)).collect()
+    }
+}
+
+/// The text that stands in for a message.
+pub fn text(message: &Value) -> &str {
+    message["text"].as_str().unwrap()
+}
+
+/// New letters, received now, that fail in `queue` with `error`.
+pub async fn fail(ledger: &Ledger, clock: &Clock, n: usize, queue: &str, error: &str) -> Vec<LetterId> {
+    let now = clock.now();
+    let arrivals: Vec<_> = (0..n).map(|_| an_arrival().queue(queue).received(now)).collect();
+    let ids: Vec<LetterId> = record(ledger, "main", &arrivals).await.into_iter().map(Recorded::letter).collect();
+    sort(ledger, &ids, queue, error).await;
+    ids
+}
+
+/// Puts letters into the group of what fails in `queue` with `error`.
+pub async fn sort(ledger: &Ledger, ids: &[LetterId], queue: &str, error: &str) {
+    let mut found = Vec::new();
+    for id in ids {
+        let received_at = ledger.shows(*id).await.received_at;
+        found.push(Sorted { received_at, ..sorted(*id).in_group("main", queue, error) });
+    }
+    ledger.sort(&found, 1, NOON).await.unwrap();
+}

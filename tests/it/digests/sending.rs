@@ -1,0 +1,142 @@
+//! A Slack that is down, busy, mute or torn away: the digest comes all the same, and once wherever that can be known.
+
+use std::{ops::RangeInclusive, time::Duration};
+
+use dead_letter_office::{
+    clock::Clock,
+    demo::stand_ins::{Misbehaviour, SlackStandIn},
+    domain::notification::NotificationState,
+    store::DigestRecord,
+};
+
+use super::newsroom::{DAY, HOUR, MINUTE, Newsroom, at, config, fail, slack, text};
+use crate::store::ledger::Ledger;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// An office whose digest is due in this moment.
+struct Morning {
+    slack: SlackStandIn,
+    ledger: Ledger,
+    newsroom: Newsroom,
+}
+
+impl Morning {
+    async fn breaks() -> Self {
+        let (slack, ledger) = (slack().await, Ledger::sqlite().await);
+        let clock = Clock::manual(at("2026-06-01T08:30:00Z"));
+        let config = config(&slack, "0 9 * * *", "UTC");
+        // For a Slack that never answers.
+        let mut newsroom = Newsroom::with_patience(&ledger, &clock, &config, Duration::from_millis(500)).await;
+        newsroom.works().await;
+        fail(&ledger, &clock, 3, "orders", "timeout").await;
+        clock.set(at("2026-06-01T09:00:00Z"));
+        Self { slack, ledger, newsroom }
+    }
+
+    async fn digest(&self) -> DigestRecord {
+        self.newsroom.made().await.pop().unwrap()
+    }
+
+    async fn state(&self) -> NotificationState {
+        self.digest().await.sending.unwrap().state
+    }
+
+    async fn lasts(&mut self, length: Duration, step: Duration) {
+        let end = self.newsroom.clock.now().plus(length);
+        self.newsroom.lives_until(end, step).await;
+    }
+}
+
+#[tokio::test]
+async fn a_slack_that_is_down_for_an_hour_has_it_soon_after() {
+    let mut morning = Morning::breaks().await;
+    let mut refused = 0;
+    for _ in 0..360 {
+        let heard = morning.slack.requests().len();
+        if heard == refused {
+            morning.slack.misbehave(1, Misbehaviour::status(503));
+            refused += 1;
+        }
+        morning.newsroom.works().await;
+        morning.newsroom.clock.advance(10 * SECOND);
+    }
+    let waiting = morning.digest().await;
+    assert_eq!(waiting.problem(), Some("Slack answered 503"));
+    let sending = waiting.sending.unwrap();
+    assert_eq!(sending.state, NotificationState::Waiting);
+    // Two seconds and doubled up to five minutes: some twenty times in an hour, and not hundreds.
+    assert!((12..40).contains(&sending.attempts), "{}", sending.attempts);
+    // One more may fail, which it was told of before.
+    morning.lasts(11 * MINUTE, 10 * SECOND).await;
+    assert_eq!(morning.slack.messages().len(), 1);
+    assert_eq!((morning.state().await, morning.digest().await.problem()), (NotificationState::Delivered, None));
+}
+
+#[tokio::test]
+async fn a_busy_slack_is_asked_again_when_it_says() {
+    let mut morning = Morning::breaks().await;
+    let headers = vec![("retry-after", "90".to_owned())];
+    morning.slack.misbehave(1, Misbehaviour::Answer { status: 429, headers, body: Vec::new() });
+    morning.newsroom.works().await;
+    morning.lasts(89 * SECOND, SECOND).await;
+    assert_eq!(morning.slack.requests().len(), 1);
+    morning.lasts(2 * SECOND, SECOND).await;
+    assert_eq!((morning.slack.requests().len(), morning.slack.messages().len()), (2, 1));
+}
+
+async fn check(misbehaviour: Misbehaviour, messages: RangeInclusive<usize>) {
+    let mut morning = Morning::breaks().await;
+    morning.slack.misbehave(1, misbehaviour.clone());
+    morning.newsroom.works().await;
+    assert_eq!(morning.state().await, NotificationState::Waiting, "{misbehaviour:?}");
+    morning.slack.release();
+    morning.lasts(10 * SECOND, SECOND).await;
+    assert_eq!(morning.state().await, NotificationState::Delivered, "{misbehaviour:?}");
+    assert!(messages.contains(&morning.slack.messages().len()), "{misbehaviour:?}");
+}
+
+#[tokio::test]
+async fn what_goes_wrong_is_tried_again() {
+    check(Misbehaviour::status(500), 1..=1).await;
+    check(Misbehaviour::status(502), 1..=1).await;
+    check(Misbehaviour::CloseBeforeReading, 1..=1).await;
+}
+
+/// Nobody knows then whether it has arrived, and to hear it twice is better than not at all.
+#[tokio::test]
+async fn only_where_the_answer_is_lost_it_may_come_twice() {
+    check(Misbehaviour::CloseAfterReading, 2..=2).await;
+    check(Misbehaviour::Hang, 1..=2).await;
+}
+
+#[tokio::test]
+async fn what_nobody_could_read_is_told_by_the_next() {
+    let mut morning = Morning::breaks().await;
+    morning.slack.misbehave(1, Misbehaviour::status(403));
+    morning.newsroom.works().await;
+    let refused = morning.digest().await;
+    assert_eq!(morning.state().await, NotificationState::Refused);
+    assert!(refused.problem().unwrap().contains("403"), "{:?}", refused.problem());
+    morning.lasts(DAY, HOUR).await;
+    fail(&morning.ledger, &morning.newsroom.clock, 1, "orders", "timeout").await;
+    morning.lasts(DAY, HOUR).await;
+    let told = morning.slack.messages();
+    let since: Vec<_> = morning.newsroom.made().await.iter().map(|digest| digest.since).collect();
+    assert_eq!(since[..2], [None, None], "the first one that is read is about all there is");
+    assert!(since[2].is_some());
+    assert!(text(&told[0]).contains("3 letters open in 1 group, 3 new"), "{told:?}");
+    assert!(text(&told[1]).contains("4 letters open in 1 group, 1 new"), "{told:?}");
+}
+
+#[tokio::test]
+async fn two_that_waited_come_in_their_order() {
+    let mut morning = Morning::breaks().await;
+    morning.newsroom.makes().await;
+    fail(&morning.ledger, &morning.newsroom.clock, 1, "orders", "timeout").await;
+    morning.newsroom.clock.advance(DAY);
+    morning.newsroom.works().await;
+    let told = morning.slack.messages();
+    assert!(text(&told[0]).contains("3 letters open"), "{told:?}");
+    assert!(text(&told[1]).contains("4 letters open in 1 group, 1 new"), "{told:?}");
+}

@@ -1,0 +1,72 @@
+//! A digest is looked at, sent, and read in Slack.
+
+use std::time::Duration;
+
+use dead_letter_office::{
+    clock::Clock,
+    demo::stand_ins::{Misbehaviour, SlackStandIn},
+    store::Sorted,
+};
+
+use super::{
+    super::{desk::Desk, run::serve},
+    scene::{Scene, letters},
+};
+use crate::{
+    store::make::{InGroup, sorted},
+    support::{browser::Browser, process::wait_until, slack_rules::check_slack_message},
+};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn a_digest_is_previewed_sent_and_read_in_slack() {
+    let (desk, slack) = (Desk::open().await, SlackStandIn::open(check_slack_message).await.unwrap());
+    let mut found = Vec::new();
+    for id in letters(&desk, "orders", 3).await {
+        let received_at = desk.store.summary(id).await.unwrap().unwrap().received_at;
+        let is = Sorted { received_at, ..sorted(id) };
+        found.push(is.in_group("main", "orders", "<img src=x onerror=alert(1)> timeout"));
+    }
+    desk.store.sort(&found, 1, Clock::system().now()).await.unwrap();
+    let Some(browser) = Browser::start().await else { return };
+    let office = serve().with("--roles=web,notify").set("DLO_DATABASE__URL", &desk.ledger_url());
+    let office = office.set("DLO_NOTIFY__SLACK__WEBHOOK_URL", &slack.webhook_url());
+    let scene = Scene::at(browser, office.open().await).await;
+    one_is_looked_at_and_sent(&scene, &slack).await;
+    a_refusal_shows_where_people_look(&scene, &slack).await;
+    scene.check_quiet().await;
+}
+
+async fn one_is_looked_at_and_sent(scene: &Scene, slack: &SlackStandIn) {
+    scene.open("/").await;
+    scene.press("gd").await;
+    scene.reads("h1", "Digests").await;
+    scene.click(".digest-plan h2 a").await;
+    scene.reads(".report-figures", "3 letters open in 1 group").await;
+    scene.reads(".report", "<img src=x onerror=alert(1)> timeout").await;
+    scene.click(".digest-preview .steps a").await;
+    scene.reads("#asking-title", "Send this to Slack, by a webhook now?").await;
+    assert_eq!(slack.messages().len(), 0, "asked first");
+    scene.click(".asking button").await;
+    scene.reads(".toast", "On its way to Slack, by a webhook.").await;
+    scene.reads(".report-figures", "3 letters open in 1 group").await;
+    wait_until("Slack to hear of it", PATIENCE, async || slack.messages().len() == 1).await;
+    let message = slack.messages().remove(0).to_string();
+    assert!(message.contains(&format!("http://127.0.0.1:8420{}", scene.address().await)), "{message}");
+    scene.open("/digests").await;
+    scene.reads("table", "sent at the first try").await;
+}
+
+async fn a_refusal_shows_where_people_look(scene: &Scene, slack: &SlackStandIn) {
+    slack.misbehave(1, Misbehaviour::status(410));
+    scene.open("/digests?ask=digest").await;
+    scene.click(".asking button").await;
+    let overview = async || {
+        scene.open("/").await;
+        scene.ask("document.querySelector('main').innerText.includes('Slack answered 410')").await == true
+    };
+    wait_until("the refusal to show", PATIENCE, overview).await;
+    scene.click(".next-digests .alarm a").await;
+    scene.reads(".trouble", "refused").await;
+}
