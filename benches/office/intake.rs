@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use dead_letter_office::domain::filter::LetterFilter;
+use dead_letter_office::{
+    domain::{filter::LetterFilter, letter::Importance, rule::Rule},
+    pipeline::intake::Intake,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -32,14 +35,51 @@ pub async fn run() {
             line(&format!("into Postgres, {queue_type} queue"), rate, bare, promised);
         }
     }
+    println!("\nintake with 100 rules of importance and grouping beside it, against intake alone");
+    let (alone, beside) = (Ledger::sqlite().await, Ledger::sqlite().await);
+    beside_sorting(rabbit, "with rules, into SQLite", &alone, &beside).await;
+    if let Some(postgres) = &postgres {
+        let (alone, beside) = (Ledger::postgres(postgres).await, Ledger::postgres(postgres).await);
+        beside_sorting(rabbit, "with rules, into Postgres", &alone, &beside).await;
+    }
+}
+
+async fn beside_sorting(rabbit: &Rabbit, what: &str, alone: &Ledger, beside: &Ledger) {
+    const QUEUE_TYPE: &str = "classic";
+    let against = intake(rabbit, QUEUE_TYPE, alone).await;
+    let vhost = rabbit.vhost();
+    broker::fill(&vhost, QUEUE, QUEUE_TYPE, "orders").await;
+    let (intake, sorting) = ledger::intake_and_sorting(&vhost, beside, &hundred_rules()).await;
+    let stop = CancellationToken::new();
+    let sorted = async {
+        sorting.run(stop.clone()).await;
+        let left = beside.store.unnamed(MESSAGES).await.expect("a count").len();
+        println!("  of them sorted by the end: {}", MESSAGES as usize - left);
+    };
+    let (rate, ()) = tokio::join!(until_stored(intake, beside, &stop), sorted);
+    line(what, rate, against, 0.90);
+}
+
+/// None of them takes a letter, so that all are tried; every other looks into the payload.
+fn hundred_rules() -> Vec<Rule> {
+    let expression = |n: u32| match n % 2 {
+        0 => format!("letter.queue.startsWith(\"campaigns.{n}.\") || letter.error.contains(\"Timeout {n}\")"),
+        _ => format!("payload.order < 0 && payload.text.startsWith(\"{n}\")"),
+    };
+    let rule = |n| Rule { name: format!("rule {n}"), expression: expression(n), importance: Importance::High };
+    (0..100).map(rule).collect()
 }
 
 async fn intake(rabbit: &Rabbit, queue_type: &str, ledger: &Ledger) -> f64 {
     let vhost = rabbit.vhost();
     broker::fill(&vhost, QUEUE, queue_type, "orders").await;
-    let stop = CancellationToken::new();
+    until_stored(ledger::intake(&vhost, ledger), ledger, &CancellationToken::new()).await
+}
+
+/// Messages a second until all are stored; then `stop` is told.
+async fn until_stored(intake: Intake, ledger: &Ledger, stop: &CancellationToken) -> f64 {
     let begun = Instant::now();
-    let worker = ledger::intake(&vhost, ledger).run(stop.clone());
+    let worker = intake.run(stop.clone());
     let filled = wait_until("all letters are stored", Duration::from_secs(300), async || {
         ledger.store.count(&LetterFilter::default()).await.expect("a count") >= u64::from(MESSAGES)
     });

@@ -5,18 +5,28 @@ use std::sync::Arc;
 use dead_letter_office::{
     broker::health::BrokerBoard,
     clock::Clock,
-    config::{BrokerConfig, IntakeConfig, values::Secret},
-    domain::{inner_body::InnerBodies, policy::Policy},
+    config::{BrokerConfig, DecodeConfig, IntakeConfig, values::Secret},
+    domain::{
+        actor::Actor,
+        inner_body::InnerBodies,
+        policy::Policy,
+        rule::{Rule, RuleId},
+    },
     metrics::Metrics,
     pipeline::{
         bell::Bell,
         intake::{Door, Intake},
         news::News,
         policies::Policies,
+        reader::Reader,
+        rules::Rules,
         scheduler::Scheduler,
+        schemas::Schemas,
+        sorting::Sorting,
     },
-    store::Store,
+    store::{RuleChange, Store},
 };
+use uuid::Uuid;
 
 use crate::support::{
     postgres::{Postgres, TestDatabase},
@@ -63,6 +73,29 @@ pub fn broker_config(vhost: &Vhost) -> BrokerConfig {
 /// An intake of obituaries.
 pub fn intake(vhost: &Vhost, ledger: &Ledger) -> Intake {
     worker(vhost, ledger, Door::Obituaries)
+}
+
+/// The same with letters sorted beside it, by `rules`.
+pub async fn intake_and_sorting(vhost: &Vhost, ledger: &Ledger, rules: &[Rule]) -> (Intake, Sorting) {
+    let (clock, intake) = (Clock::system(), intake(vhost, ledger));
+    let by = Actor::office();
+    for rule in rules {
+        let change = RuleChange { by: &by, at: clock.now(), detail: "" };
+        ledger.store.set_rule(RuleId::from_uuid(Uuid::now_v7()), rule, None, &change).await.expect("a rule");
+    }
+    let in_force = Rules::new(None, Arc::clone(&ledger.store), clock.clone());
+    in_force.reload().await.expect("rules");
+    let schemas = Schemas::new(Arc::clone(&ledger.store), clock.clone());
+    let sorting = Sorting {
+        store: Arc::clone(&ledger.store),
+        reader: Reader::new(schemas.clone(), DecodeConfig::default()),
+        schemas,
+        rules: in_force,
+        clock,
+        metrics: Metrics::default(),
+        news: intake.news.clone(),
+    };
+    (intake, sorting)
 }
 
 /// A retrier, which takes dead letters in and has `policies` say what becomes of them.

@@ -7,8 +7,9 @@ use crate::{
     clock::Clock,
     config::{BrokerConfig, Config},
     decode::schema::{Schema, SchemaProblem, unpack},
+    domain::number::plural,
     notify::{Channel, Sender},
-    pipeline::{channels::Channels, schemas::collect},
+    pipeline::{channels::Channels, rules, schemas::collect},
     store::{Store, StoreError},
 };
 
@@ -31,6 +32,12 @@ pub async fn check(config: &Config) -> ExitCode {
             Err(why) => (String::new(), Err(why)),
         };
         tell(format!("schemas in {folder}{holds}"), problem);
+    }
+    let file = &config.rules.file;
+    if !file.is_empty() {
+        let read = rules::read_file(Path::new(file)).await;
+        let holds = read.as_ref().map(|rules| format!(": {}", plural(rules.len() as u64, "rule"))).unwrap_or_default();
+        tell(format!("rules in {file}{holds}"), read.map(drop));
     }
     match Channels::new(&config.notify) {
         Err(why) => tell("notify".to_owned(), Err(why.to_string())),

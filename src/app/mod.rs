@@ -212,7 +212,7 @@ impl Foundation {
         let file = Some(&config.rules.file).filter(|file| !file.is_empty()).map(PathBuf::from);
         let rules = Rules::new(file, Arc::clone(&store), clock.clone());
         rules.reload().await?;
-        if let Some(problem) = rules.in_force().problem() {
+        if let Some(problem) = rules.problem() {
             anyhow::bail!("rules.file: {problem}");
         }
         let schemas = Schemas::new(Arc::clone(&store), clock.clone());

@@ -11,7 +11,7 @@ use super::{
     facts::Facts,
     failure::{Failure, Fault, Stop},
     mistake::Mistake,
-    node::Node,
+    node::Plan,
     scan::scan,
     syntax,
 };
@@ -19,23 +19,29 @@ use super::{
 /// An expression that says of a letter whether a rule takes it.
 #[derive(Clone, Debug)]
 pub struct Expression {
-    root: Arc<Node>,
+    plan: Arc<Plan>,
 }
 
 impl Expression {
-    /// Reads and checks the text of a rule. It takes a millisecond, on a thread of its own, and waits for it.
+    /// Reads and checks the text of a rule. It takes up to some milliseconds, on a thread of its own, and
+    /// waits for it.
     ///
     /// # Errors
     /// What is wrong with it: the first error of syntax, or else all that cannot be right, in the order of the text.
     pub fn compile(text: &str) -> Result<Self, Vec<Mistake>> {
         let tokens = scan(text).map_err(|slip| vec![slip.in_text(text)])?;
         match syntax::read(text, &tokens) {
-            Ok(root) => Ok(Self { root: Arc::new(root) }),
+            Ok(plan) => Ok(Self { plan: Arc::new(plan) }),
             Err(mut slips) => {
                 slips.sort_by_key(|slip| slip.at);
                 Err(slips.into_iter().map(|slip| slip.in_text(text)).collect())
             }
         }
+    }
+
+    /// Whether the payload can make a difference to it.
+    pub fn asks_for_payload(&self) -> bool {
+        self.plan.asks_for_payload
     }
 
     /// Whether it takes the letter. What a letter does not have makes this `false`.
@@ -49,7 +55,7 @@ impl Expression {
     pub(super) fn matches_within(&self, facts: &Facts<'_>, budget: &mut Budget) -> Result<bool, Failure> {
         budget.begin();
         // Nothing in there panics, as far as we know. If it does, a rule fails and not the intake of all letters.
-        let answer = catch_unwind(AssertUnwindSafe(|| Evaluation::new(facts, budget).answer(&self.root)));
+        let answer = catch_unwind(AssertUnwindSafe(|| Evaluation::new(facts, budget).answer(&self.plan.root)));
         match answer {
             Ok(Ok(is_match)) => Ok(is_match),
             Ok(Err(Stop::Missing)) => Ok(false),

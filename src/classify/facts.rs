@@ -1,6 +1,6 @@
 //! What rules see of a letter.
 
-use std::sync::OnceLock;
+use std::{fmt, sync::OnceLock};
 
 use serde_json::Value as Json;
 
@@ -32,26 +32,40 @@ pub struct LetterFacts<'a> {
 }
 
 /// All that the rules see of one letter. Making it costs nothing; what rules ask for is read once, when the first asks.
-#[derive(Debug)]
 pub struct Facts<'a> {
     letter: LetterFacts<'a>,
-    /// The text of its JSON.
-    payload: Option<&'a str>,
+    payload: Payload<'a>,
     /// The payload, where it is JSON.
     read: OnceLock<Result<Option<Json>, Fault>>,
     headline: OnceLock<Option<String>>,
+}
+
+/// Decodes a body to the text of its JSON; `None` where that is not possible.
+pub type Decode<'a> = dyn Fn() -> Option<String> + Sync + 'a;
+
+enum Payload<'a> {
+    Decoded(Option<&'a str>),
+    Pending(&'a Decode<'a>),
 }
 
 impl<'a> Facts<'a> {
     /// `payload` is the decoded body as JSON, `None` where it was not decoded. A text that is no JSON is as good as
     /// none. Of members of the same name the last counts.
     pub const fn new(letter: LetterFacts<'a>, payload: Option<&'a str>) -> Self {
-        Self { letter, payload, read: OnceLock::new(), headline: OnceLock::new() }
+        Self { letter, payload: Payload::Decoded(payload), read: OnceLock::new(), headline: OnceLock::new() }
+    }
+
+    /// `payload` decodes the body. It is called once if a rule gets as far as to ask for the payload, else never.
+    pub const fn decoding(letter: LetterFacts<'a>, payload: &'a Decode<'a>) -> Self {
+        Self { letter, payload: Payload::Pending(payload), read: OnceLock::new(), headline: OnceLock::new() }
     }
 
     pub(super) fn payload(&self) -> Result<Option<&Json>, Fault> {
-        let Some(text) = self.payload else { return Ok(None) };
-        self.read.get_or_init(|| read(text)).as_ref().map(Option::as_ref).map_err(|fault| *fault)
+        let read = self.read.get_or_init(|| match self.payload {
+            Payload::Decoded(text) => text.map_or(Ok(None), read),
+            Payload::Pending(decode) => decode().map_or(Ok(None), |text| read(&text)),
+        });
+        read.as_ref().map(Option::as_ref).map_err(|fault| *fault)
     }
 
     pub(super) fn letter(&self, field: LetterField) -> Option<Value<'_>> {
@@ -77,6 +91,13 @@ impl<'a> Facts<'a> {
     fn headline(&self) -> Option<&str> {
         let LetterFacts { error_type, error_message, .. } = self.letter;
         self.headline.get_or_init(|| error_report::headline(error_type, error_message)).as_deref()
+    }
+}
+
+/// Without the payload, which is nobody's business but the rules'.
+impl fmt::Debug for Facts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Facts").field("queue", &self.letter.queue).finish_non_exhaustive()
     }
 }
 

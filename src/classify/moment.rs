@@ -6,8 +6,8 @@ pub(super) fn timestamp(text: &str) -> Option<i64> {
 }
 
 /// Numbers with units, as in `1h30m`, `-1.5s` or `0`
-/// (<https://github.com/google/cel-spec/blob/master/doc/langdef.md#timestamps-and-durations>); a day, which has no place
-/// there, is `24h`.
+/// (<https://github.com/google/cel-spec/blob/master/doc/langdef.md#timestamps-and-durations>); a day, which has no
+/// place there, is `24h`.
 pub(super) fn duration(text: &str) -> Option<i64> {
     let (sign, mut rest) = text.strip_prefix('-').map_or((1.0, text), |rest| (-1.0, rest));
     if rest == "0" {

@@ -2,6 +2,14 @@
 
 use super::{mistake::Place, pattern::Pattern};
 
+/// A rule that was read and checked.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub root: Node,
+    /// Whether what it comes to can depend on the payload.
+    pub asks_for_payload: bool,
+}
+
 /// What kind of value something is, as far as the text of the rule tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -62,7 +70,7 @@ pub(super) enum Node {
     In(Box<[Node; 2]>, Place),
     Arithmetic(Arithmetic, Box<[Node; 2]>, Place),
     Call(Function, Box<[Node]>, Place),
-    Matches(Box<Node>, Pattern, Place),
+    Matches(Box<Node>, Box<Pattern>, Place),
     Each(Box<Each>, Place),
 }
 

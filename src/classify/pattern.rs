@@ -1,9 +1,9 @@
 //! Regular expressions whose cost is known before it is paid.
 //!
 //! All of them take linear time, but a byte of text can cost ten microseconds where an expression is large, and a usual
-//! matcher goes over to that without a word. So the quick way, an automaton that is built as the text needs it, is asked
-//! first; what it builds costs steps. Where it takes too much memory, or meets a word boundary beside a letter that is
-//! not ASCII, the slow way is only gone if the budget covers its worst case.
+//! matcher goes over to that without a word. So the quick way, an automaton that is built as the text needs it, is
+//! asked first; what it builds costs steps. Where it takes too much memory, or meets a word boundary beside a letter
+//! that is not ASCII, the slow way is only gone if the budget covers its worst case.
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
@@ -106,6 +106,18 @@ mod tests {
         check(r"\btimeout\b", "é timeout é", true);
         check(r"\btimeout\b", "étimeout", false);
         check("(a|aa)+$", &"a".repeat(10_000), true);
+    }
+
+    #[test]
+    fn what_is_built_is_charged_once() {
+        let pattern = Pattern::compile("(a?){50}a{50}").unwrap();
+        let steps = || {
+            let mut budget = Budget::new();
+            assert_eq!(pattern.is_match(&"a".repeat(40), &mut budget), Ok(false));
+            budget.used()
+        };
+        let (first, second) = (steps(), steps());
+        assert!(first > 500 && second < 5, "{first} {second}");
     }
 
     #[test]

@@ -36,6 +36,11 @@ impl Ruleset {
         &self.rules
     }
 
+    /// Whether the payload can make a difference to any of them. Where not, nobody needs to decode it.
+    pub fn asks_for_payload(&self) -> bool {
+        self.rules.iter().any(|rule| rule.expression.asks_for_payload())
+    }
+
     /// The first rule that matches. One that fails does not match, and the next is tried.
     pub fn first(&self, facts: &Facts<'_>) -> Outcome {
         let mut budget = Budget::new();

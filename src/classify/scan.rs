@@ -1,8 +1,8 @@
 //! The words and signs of a rule, found before the parser sees it.
 //!
-//! The parser recurses, and a few dozen brackets within each other overflow any stack, which ends the process. So it is
-//! only handed a text whose brackets are counted, and they can only be counted by whoever knows which of them stand
-//! inside a quoted text. Where this and the grammar of CEL
+//! The parser recurses, and a few dozen brackets within each other overflow the stack of a usual thread, which ends the
+//! process. So it is only handed a text whose brackets are counted, and they can only be counted by whoever knows which
+//! of them stand inside a quoted text. Where this and the grammar of CEL
 //! (<https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax>) could disagree on where a quoted text
 //! begins, the rule is refused here.
 

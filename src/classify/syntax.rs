@@ -7,7 +7,7 @@ use cel::{Env, ParseError};
 use super::{
     check,
     mistake::Slip,
-    node::Node,
+    node::Plan,
     scan::{Token, TokenKind},
 };
 
@@ -16,7 +16,7 @@ use super::{
 const STACK: usize = 32 << 20;
 
 /// Reads and checks a text that was scanned.
-pub(super) fn read(rule: &str, tokens: &[Token]) -> Result<Node, Vec<Slip>> {
+pub(super) fn read(rule: &str, tokens: &[Token]) -> Result<Plan, Vec<Slip>> {
     let unreadable = || vec![Slip::new(0, rule.len(), "the rule could not be read for lack of memory; try again")];
     thread::scope(|scope| {
         let reader = thread::Builder::new().name("rule".to_owned()).stack_size(STACK);
@@ -26,7 +26,7 @@ pub(super) fn read(rule: &str, tokens: &[Token]) -> Result<Node, Vec<Slip>> {
 }
 
 /// Also drops the parser's tree, which recurses as well.
-fn parse_and_check(rule: &str, tokens: &[Token]) -> Result<Node, Vec<Slip>> {
+fn parse_and_check(rule: &str, tokens: &[Token]) -> Result<Plan, Vec<Slip>> {
     // Without macros: they would rewrite `has` and the comprehensions into steps that say less.
     let parser = Env::default().with_optional_support(false).parser().enable_ident_escape_syntax(true);
     match parser.parse_with_source_info(rule) {

@@ -6,11 +6,7 @@ use super::stand_ins::{PagerDutyStandIn, SlackStandIn};
 use crate::{
     clock::Clock,
     config::{Config, DigestConfig, values::Secret},
-    domain::{
-        actor::Actor,
-        letter::Importance,
-        rule::{Rule, RuleId},
-    },
+    domain::{actor::Actor, letter::Importance, rule::Rule},
     pipeline::rules::Rules,
     store::Store,
 };
@@ -67,7 +63,7 @@ pub(super) async fn write_rules(config: &Config) -> anyhow::Result<()> {
     let rules = Rules::new(None, Arc::new(store), Clock::system());
     for (name, expression, importance) in RULES {
         let rule = Rule { name: name.to_owned(), expression: expression.to_owned(), importance };
-        rules.set(None::<RuleId>, &rule, &Actor::named("demo")).await?;
+        rules.set(None, &rule, None, &Actor::named("demo")).await?;
     }
     Ok(())
 }

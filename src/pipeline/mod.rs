@@ -6,6 +6,7 @@
 pub mod bell;
 mod bulk;
 pub mod channels;
+mod confirmed;
 pub mod delay_queues;
 pub mod deliveries;
 pub mod digests;
@@ -17,6 +18,7 @@ pub mod inquiry;
 pub mod intake;
 pub mod news;
 pub mod policies;
+mod portions;
 pub mod reader;
 pub mod retention;
 pub mod rules;

@@ -9,6 +9,7 @@ use super::{
     schemas::Schemas,
 };
 use crate::{
+    classify::Decode,
     config::DecodeConfig,
     decode::{
         reading::{EditProblem, Library, Named, Question, Reading},
@@ -86,15 +87,15 @@ impl Reader {
         .await
     }
 
-    /// Of which type a letter is and, if it is wanted, what its payload says as JSON, for as many as are to be sorted.
-    pub(super) fn sort(
+    /// Of which type a letter is and what its payload says, for as many as are to be sorted; see [`Library::name`].
+    pub(super) fn sort<T>(
         &self,
         library: &Library,
         letter: &Letter,
         confirmed: &Confirmed,
-        wants_payload: bool,
-    ) -> (Option<Named>, Option<String>) {
-        self.ask(letter, confirmed, &Wish::Automatic, |question| library.name(question, wants_payload))
+        use_it: impl FnOnce(Option<Named>, &Decode<'_>) -> T,
+    ) -> T {
+        self.ask(letter, confirmed, &Wish::Automatic, |question| library.name(question, use_it))
     }
 
     /// Puts together what is known of a letter.
@@ -119,7 +120,7 @@ impl Reader {
 }
 
 /// Decoding takes a while for a large body, and others are to be served meanwhile.
-async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+pub(super) async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match spawn_blocking(work).await {
         Ok(done) => done,
         Err(error) => std::panic::resume_unwind(error.into_panic()),

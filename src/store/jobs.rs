@@ -6,12 +6,13 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::{
-    Store, StoreError,
+    Store, StoreError, activity,
     commands::Order,
     db::{Either, Sql, Tx, on},
     rows::{JobRow, bigint},
 };
 use crate::domain::{
+    activity::Deed,
     actor::Actor,
     command::CommandReport,
     job::{Job, JobState},
@@ -50,6 +51,9 @@ impl Store {
         now: Timestamp,
         lease: Duration,
     ) -> Result<Option<(Job, Option<LetterId>)>, StoreError> {
+        // Mostly there is none, and to ask for it does not keep the one writer of SQLite from its work.
+        const IS_THERE: &str = "SELECT EXISTS (SELECT 1 FROM jobs WHERE action = $1
+            AND state IN ('queued', 'running') AND (claimed_until IS NULL OR claimed_until <= $2))";
         const CLAIM: Sql = Sql {
             sqlite: "UPDATE jobs SET state = 'running', claimed_until = $1 WHERE id IN (SELECT id FROM jobs
                     WHERE action = $2 AND state IN ('queued', 'running')
@@ -61,6 +65,14 @@ impl Store {
                     FOR UPDATE SKIP LOCKED)
                 RETURNING id, action, state, total, done, failed, errors, position",
         };
+        let is_there: bool = on!(self.db.reader(), |pool| sqlx::query_scalar(IS_THERE)
+            .bind(action)
+            .bind(now.as_micros())
+            .fetch_one(pool)
+            .await?);
+        if !is_there {
+            return Ok(None);
+        }
         let claim = CLAIM.pick(self.db.writer());
         let row: Option<ClaimedRow> = on!(self.db.writer(), |pool| sqlx::query_as(claim)
             .bind(now.plus(lease).as_micros())
@@ -142,6 +154,17 @@ impl Store {
             .execute(&mut **tx)
             .await
             .map(drop)?);
+        tx.commit().await
+    }
+
+    /// Writes down a job that some process is to work at, in place of those of its name that have not ended: it does all
+    /// that they would have done.
+    pub async fn begin_job(&self, job: &Job, deed: &Deed) -> Result<(), StoreError> {
+        const CANCEL: &str = "UPDATE jobs SET state = 'cancelled' WHERE action = $1 AND state IN ('queued', 'running')";
+        let mut tx = self.db.begin().await?;
+        on!(&mut tx, |tx| sqlx::query(CANCEL).bind(&*job.action).execute(&mut **tx).await.map(drop)?);
+        insert(&mut tx, job, &deed.by, deed.at).await?;
+        activity::append(&mut tx, deed).await?;
         tx.commit().await
     }
 

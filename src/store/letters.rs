@@ -80,15 +80,25 @@ impl Store {
 
     /// Those of `ids` that exist, with their contents, in no particular order.
     pub async fn letters_by_id(&self, ids: &[LetterId]) -> Result<Vec<Letter>, StoreError> {
+        let summaries = self.summaries(ids).await?;
+        self.with_contents(summaries).await
+    }
+
+    /// These letters with their contents, in their order; without those that are gone by now.
+    pub async fn with_contents(&self, summaries: Vec<LetterSummary>) -> Result<Vec<Letter>, StoreError> {
+        if summaries.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids: Vec<LetterId> = summaries.iter().map(|summary| summary.id).collect();
         let rows: Vec<ContentsRow> = on!(self.db.reader(), |pool| {
             let mut query = QueryBuilder::new(ALL_CONTENTS);
-            push_ids(&mut query, ids);
+            push_ids(&mut query, &ids);
             query.build_query_as().fetch_all(pool).await?
         });
         let mut contents: HashMap<_, _> =
             rows.into_iter().map(|row| (LetterId::from_uuid(row.letter_id), row)).collect();
-        let summaries = self.summaries(ids).await?.into_iter();
-        let letters = summaries.filter_map(|summary| Some(contents.remove(&summary.id)?.into_letter(summary)));
+        let letters =
+            summaries.into_iter().filter_map(|summary| Some(contents.remove(&summary.id)?.into_letter(summary)));
         letters.collect()
     }
 

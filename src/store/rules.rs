@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::{
     Store, StoreError, activity,
     db::{Tx, on},
-    rows::{bigint, parse},
+    rows::parse,
 };
 use crate::domain::{
     activity::{Area, Deed},
@@ -63,8 +63,16 @@ impl Store {
         rows.into_iter().map(StandingRule::try_from).collect()
     }
 
-    /// Writes a rule at the end, or in the place of the one that has its id. The answer is whether its name was free.
-    pub async fn set_rule(&self, id: RuleId, rule: &Rule, change: &RuleChange<'_>) -> Result<bool, StoreError> {
+    /// Writes a rule, in the place of the one that has its id. It comes to stand at `place`, counted from 0; where none is
+    /// given, where it stood, or at the end. One that is there already stays as it is, with who wrote it. The answer is
+    /// whether its name was free.
+    pub async fn set_rule(
+        &self,
+        id: RuleId,
+        rule: &Rule,
+        place: Option<usize>,
+        change: &RuleChange<'_>,
+    ) -> Result<bool, StoreError> {
         const TAKEN: &str = "SELECT COUNT(*) FROM rules WHERE name = $1 AND id <> $2";
         const SET: &str = "INSERT INTO rules (id, position, name, expression, importance, set_by, set_at)
             VALUES ($1, (SELECT coalesce(max(position), 0) + 1 FROM rules), $2, $3, $4, $5, $6)
@@ -79,17 +87,28 @@ impl Store {
         if taken > 0 {
             return Ok(false);
         }
-        on!(&mut tx, |tx| sqlx::query(SET)
-            .bind(id.as_uuid())
-            .bind(&*rule.name)
-            .bind(&*rule.expression)
-            .bind(rule.importance.as_str())
-            .bind(change.by.as_str())
-            .bind(change.at.as_micros())
-            .execute(&mut **tx)
-            .await
-            .map(drop)?);
-        forget_failures(&mut tx, &rule.name).await?;
+        let before = find(&mut tx, id).await?;
+        let is_same = before.as_ref() == Some(rule);
+        if !is_same {
+            on!(&mut tx, |tx| sqlx::query(SET)
+                .bind(id.as_uuid())
+                .bind(&*rule.name)
+                .bind(&*rule.expression)
+                .bind(rule.importance.as_str())
+                .bind(change.by.as_str())
+                .bind(change.at.as_micros())
+                .execute(&mut **tx)
+                .await
+                .map(drop)?);
+            forget_failures_of_change(&mut tx, before.as_ref(), rule).await?;
+        }
+        let has_moved = match place {
+            Some(place) => move_to(&mut tx, id, place).await?,
+            None => false,
+        };
+        if is_same && !has_moved {
+            return Ok(true);
+        }
         write(&mut tx, "set", &rule.name, change).await?;
         tx.commit().await?;
         Ok(true)
@@ -111,18 +130,18 @@ impl Store {
 
     /// Puts rules into this order; those that are not named follow as they were.
     pub async fn order_rules(&self, order: &[RuleId], change: &RuleChange<'_>) -> Result<(), StoreError> {
-        const BEHIND: &str = "UPDATE rules SET position = position + $1";
-        const PLACE: &str = "UPDATE rules SET position = $1 WHERE id = $2";
         let mut tx = self.db.begin().await?;
-        on!(&mut tx, |tx| sqlx::query(BEHIND).bind(bigint(order.len() as u64)).execute(&mut **tx).await.map(drop)?);
-        for (id, position) in order.iter().zip(1_i64..) {
-            on!(&mut tx, |tx| sqlx::query(PLACE)
-                .bind(position)
-                .bind(id.as_uuid())
-                .execute(&mut **tx)
-                .await
-                .map(drop)?);
+        let was = self::order(&mut tx).await?;
+        let mut is: Vec<RuleId> = Vec::with_capacity(was.len());
+        for id in order.iter().chain(&was).filter(|id| was.contains(id)) {
+            if !is.contains(id) {
+                is.push(*id);
+            }
         }
+        if is == was {
+            return Ok(());
+        }
+        put_in_order(&mut tx, &is).await?;
         write(&mut tx, "order", "", change).await?;
         tx.commit().await
     }
@@ -138,6 +157,15 @@ impl Store {
             (rule, RuleFailures { count: count.unsigned_abs(), last_at, last_letter, last_error })
         };
         Ok(rows.into_iter().map(failures).collect())
+    }
+
+    /// Forgets the failures of rules that are not any more what they were.
+    pub async fn forget_rule_failures(&self, rules: &[String]) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        for rule in rules {
+            forget_failures(&mut tx, rule).await?;
+        }
+        tx.commit().await
     }
 
     /// Counts failures of rules.
@@ -165,6 +193,47 @@ impl Store {
         }
         tx.commit().await
     }
+}
+
+/// A rule as it stands.
+async fn find(tx: &mut Tx, id: RuleId) -> Result<Option<Rule>, StoreError> {
+    const SELECT: &str = "SELECT id, name, expression, importance, set_by, set_at FROM rules WHERE id = $1";
+    let row: Option<Row> = on!(tx, |tx| sqlx::query_as(SELECT).bind(id.as_uuid()).fetch_optional(&mut **tx).await?);
+    Ok(row.map(StandingRule::try_from).transpose()?.map(|standing| standing.rule))
+}
+
+/// Says whether that is another place than it had.
+async fn move_to(tx: &mut Tx, id: RuleId, place: usize) -> Result<bool, StoreError> {
+    let was = order(tx).await?;
+    let mut is = was.clone();
+    is.retain(|other| *other != id);
+    is.insert(place.min(is.len()), id);
+    put_in_order(tx, &is).await?;
+    Ok(is != was)
+}
+
+/// A rule that only has another importance fails as it did.
+async fn forget_failures_of_change(tx: &mut Tx, was: Option<&Rule>, is: &Rule) -> Result<(), StoreError> {
+    match was {
+        Some(was) if was.expression == is.expression && was.name == is.name => return Ok(()),
+        Some(was) => forget_failures(tx, &was.name).await?,
+        None => {}
+    }
+    forget_failures(tx, &is.name).await
+}
+
+async fn order(tx: &mut Tx) -> Result<Vec<RuleId>, StoreError> {
+    const SELECT: &str = "SELECT id FROM rules ORDER BY position, name";
+    let ids: Vec<Uuid> = on!(tx, |tx| sqlx::query_scalar(SELECT).fetch_all(&mut **tx).await?);
+    Ok(ids.into_iter().map(RuleId::from_uuid).collect())
+}
+
+async fn put_in_order(tx: &mut Tx, order: &[RuleId]) -> Result<(), StoreError> {
+    const PLACE: &str = "UPDATE rules SET position = $1 WHERE id = $2 AND position <> $1";
+    for (id, position) in order.iter().zip(1_i64..) {
+        on!(&mut *tx, |tx| sqlx::query(PLACE).bind(position).bind(id.as_uuid()).execute(&mut **tx).await.map(drop)?);
+    }
+    Ok(())
 }
 
 /// What failed as it was written before says nothing about how it is written now.

@@ -231,6 +231,7 @@ async fn make_groups(tx: &mut Tx, moves: &[Move<'_>]) -> Result<(), StoreError> 
     columns::execute(tx, MAKE, columns).await
 }
 
+/// What is as it was before is not written again: mostly that is all of what rules are applied to.
 async fn update(tx: &mut Tx, rows: &[(FacetId, &Move<'_>)], edition: i64, at: Timestamp) -> Result<(), StoreError> {
     const UPDATE: [&str; 2] = [
         "WITH found (id, facet_id, group_id, importance_by, message_type, type_source, type_confidence, named_with,
@@ -242,7 +243,12 @@ async fn update(tx: &mut Tx, rows: &[(FacetId, &Move<'_>)], edition: i64, at: Ti
             type_confidence = CASE WHEN letters.type_source = 'manual'
                 THEN NULL ELSE found.type_confidence END,
             type_source = CASE WHEN letters.type_source = 'manual' THEN 'manual' ELSE found.type_source END
-        FROM found WHERE letters.id = found.id",
+        FROM found WHERE letters.id = found.id AND (
+            letters.named_with IS DISTINCT FROM found.named_with OR letters.facet_id <> found.facet_id
+            OR letters.group_id IS DISTINCT FROM found.group_id OR letters.importance_by <> found.importance_by
+            OR letters.message_type IS DISTINCT FROM found.message_type
+            OR letters.type_confidence IS DISTINCT FROM found.type_confidence
+            OR letters.type_source IS DISTINCT FROM found.type_source)",
     ];
     let columns = vec![
         Column::ids(rows, |(_, letter)| letter.is.letter.as_uuid()),

@@ -18,7 +18,7 @@ use tower_http::request_id::RequestId;
 use utoipa::ToSchema;
 
 use super::pages::{shell::Shell, toast::Toast};
-use crate::store::StoreError;
+use crate::{classify::Mistake, pipeline::rules::RuleError, store::StoreError};
 
 /// Why a request is not answered as it wished.
 #[derive(Clone, Debug)]
@@ -26,13 +26,15 @@ pub struct WebError {
     pub status: StatusCode,
     /// For a person, and never anything internal.
     pub detail: String,
+    /// What is wrong with the expression that was sent, and where.
+    pub mistakes: Vec<Mistake>,
     /// For the log.
     cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 impl WebError {
     pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, detail: detail.into(), cause: None }
+        Self { status, detail: detail.into(), mistakes: Vec::new(), cause: None }
     }
 
     pub fn bad_request(detail: impl Into<String>) -> Self {
@@ -65,6 +67,22 @@ impl From<StoreError> for WebError {
         }
         let detail = "The ledger does not answer at the moment. Nothing is lost; the office keeps trying.";
         Self { cause: Some(Arc::new(error)), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
+    }
+}
+
+impl From<RuleError> for WebError {
+    fn from(error: RuleError) -> Self {
+        let detail = error.to_string();
+        match error {
+            RuleError::Name(why) => Self::unprocessable(format!("name: {why}")),
+            RuleError::Expression(mistakes) => {
+                Self { mistakes, ..Self::unprocessable(format!("expression: {detail}")) }
+            }
+            RuleError::TooMany => Self::unprocessable(detail),
+            RuleError::InFile(_) => Self::conflict(detail),
+            RuleError::Gone => Self::not_found("There is no such rule; an id is a UUID."),
+            RuleError::Store(error) => error.into(),
+        }
     }
 }
 
@@ -130,6 +148,32 @@ pub struct Problem {
     /// Where it is a failure of the office: what to look for in its log.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
+    /// Where an expression is wrong: what, and where in it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    mistakes: Vec<MistakeItem>,
+}
+
+/// What is wrong with an expression, and where. Lines and columns count from 1, columns in characters.
+#[derive(Serialize, ToSchema)]
+pub struct MistakeItem {
+    line: usize,
+    column: usize,
+    end_line: usize,
+    /// Just behind the last character that is wrong; where something is missing, where it begins.
+    end_column: usize,
+    message: String,
+}
+
+impl From<&Mistake> for MistakeItem {
+    fn from(mistake: &Mistake) -> Self {
+        Self {
+            line: mistake.start.line,
+            column: mistake.start.column,
+            end_line: mistake.end.line,
+            end_column: mistake.end.column,
+            message: mistake.message.clone(),
+        }
+    }
 }
 
 /// An error page; it needs nothing of the ledger, which may be what is broken.
@@ -192,8 +236,13 @@ impl Asker {
 }
 
 fn problem(error: &WebError, request_id: Option<String>) -> Response {
-    let problem =
-        Problem { title: title(error.status), status: error.status.as_u16(), detail: error.detail.clone(), request_id };
+    let problem = Problem {
+        title: title(error.status),
+        status: error.status.as_u16(),
+        detail: error.detail.clone(),
+        request_id,
+        mistakes: error.mistakes.iter().map(MistakeItem::from).collect(),
+    };
     let mut response = Json(problem).into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
     response

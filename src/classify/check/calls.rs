@@ -122,7 +122,7 @@ impl Check<'_> {
         let token = self.token(pattern);
         match Pattern::compile(&written) {
             Ok(pattern) => {
-                let node = Node::Matches(checked.node.into(), pattern, self.place(expression));
+                let node = Node::Matches(checked.node.into(), pattern.into(), self.place(expression));
                 Checked::new(node, Kind::Bool)
             }
             Err(reason) => self.slip(token, format!("this is no regular expression: {reason}")),
@@ -146,34 +146,43 @@ impl Check<'_> {
             }
         };
         let checked_over = self.node(over);
-        let name = match &variable.expr {
-            Expr::Ident(name) if name == "letter" || name == "payload" => {
-                return self.slip(self.token(variable), format!("`{name}` means something else; choose another name"));
-            }
-            Expr::Ident(name) if !name.starts_with('.') => name.clone(),
-            _ => return self.slip(self.token(variable), "the first argument is a name for the elements, as x"),
-        };
+        let name = self.variable(variable)?;
         self.variables.push(name);
         let checked_condition = condition.map(|condition| self.node(condition));
         let checked_body = self.node(body);
         self.variables.pop();
-        let (over_checked, body_checked) = checked_over.zip(checked_body)?;
-        let condition_checked = match checked_condition {
+        let (checked_over, checked_body) = checked_over.zip(checked_body)?;
+        let checked_condition = match checked_condition {
             Some(checked) => Some(checked?),
             None => None,
         };
-        if !over_checked.kind.may_be(Kind::List) && over_checked.kind != Kind::Map {
-            let message =
-                format!("{} goes through a list or a map, but this is {}", what.name(), over_checked.kind.describe());
-            return self.slip(self.token(over), message);
-        }
-        let asked = condition.zip(condition_checked.as_ref()).or((what != What::Map).then_some((body, &body_checked)));
+        self.need_elements(over, what, checked_over.kind)?;
+        let asked = condition.zip(checked_condition.as_ref()).or((what != What::Map).then_some((body, &checked_body)));
         if let Some((asked, checked)) = asked.filter(|(_, checked)| !checked.kind.may_be(Kind::Bool)) {
             let message = format!("{} asks for yes or no, but this is {}", what.name(), checked.kind.describe());
             return self.slip(self.token(asked), message);
         }
-        let condition = condition_checked.map(|checked| checked.node);
-        let each = Each { what, over: over_checked.node, condition, body: body_checked.node };
+        let condition = checked_condition.map(|checked| checked.node);
+        let each = Each { what, over: checked_over.node, condition, body: checked_body.node };
         Checked::new(Node::Each(each.into(), self.place(expression)), kind)
+    }
+
+    /// The name that a comprehension gives to the elements.
+    fn variable(&mut self, variable: &IdedExpr) -> Option<String> {
+        match &variable.expr {
+            Expr::Ident(name) if name == "letter" || name == "payload" => {
+                self.slip(self.token(variable), format!("`{name}` means something else; choose another name"))
+            }
+            Expr::Ident(name) if !name.starts_with('.') => Some(name.clone()),
+            _ => self.slip(self.token(variable), "the first argument is a name for the elements, as x"),
+        }
+    }
+
+    fn need_elements(&mut self, over: &IdedExpr, what: What, kind: Kind) -> Option<()> {
+        if kind.may_be(Kind::List) || kind == Kind::Map {
+            return Some(());
+        }
+        let message = format!("{} goes through a list or a map, but this is {}", what.name(), kind.describe());
+        self.slip(self.token(over), message)
     }
 }

@@ -1,4 +1,5 @@
-//! What can be known of a rule before any letter comes: that every name in it exists, and that its steps fit each other.
+//! What can be known of a rule before any letter comes: that every name in it exists, and that its steps fit each
+//! other.
 
 mod calls;
 mod names;
@@ -9,7 +10,7 @@ use cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue, MapExpr, SelectE
 use super::{
     MAX_DEPTH,
     mistake::{Place, Slip},
-    node::{Kind, LetterField, Literal, Node},
+    node::{Kind, LetterField, Literal, Node, Plan},
     scan::{Token, TokenKind},
 };
 
@@ -19,13 +20,14 @@ pub(super) fn check(
     tokens: &[Token],
     source: &SourceInfo,
     expression: &IdedExpr,
-) -> Result<Node, Vec<Slip>> {
-    let mut check = Check { rule, tokens, source, variables: Vec::new(), depth: 0, slips: Vec::new() };
+) -> Result<Plan, Vec<Slip>> {
+    let mut check =
+        Check { rule, tokens, source, variables: Vec::new(), depth: 0, asks_for_payload: false, slips: Vec::new() };
     let root = check.node(expression);
     match root {
         Some(root) if check.slips.is_empty() => {
             if root.kind.may_be(Kind::Bool) {
-                return Ok(root.node);
+                return Ok(Plan { root: root.node, asks_for_payload: check.asks_for_payload });
             }
             let message = format!("a rule has to end in yes or no, but this one ends in {}", root.kind.describe());
             Err(vec![Slip::new(0, rule.len(), message)])
@@ -53,6 +55,7 @@ struct Check<'t> {
     /// Of the comprehensions around the expression at hand, the outermost first.
     variables: Vec<String>,
     depth: usize,
+    asks_for_payload: bool,
     slips: Vec<Slip>,
 }
 
@@ -107,7 +110,10 @@ impl<'t> Check<'t> {
             return Checked::new(Node::Variable(depth), Kind::Any);
         }
         match name {
-            "payload" => Checked::new(Node::Payload, Kind::Any),
+            "payload" => {
+                self.asks_for_payload = true;
+                Checked::new(Node::Payload, Kind::Any)
+            }
             "letter" => self.slip(self.token(expression), "name what of the letter is meant, as in letter.queue"),
             _ => {
                 let known = self.variables.iter().map(String::as_str).chain(["letter", "payload"]);

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::{Expression, Facts, headers, letter};
 use crate::{
     classify::{
-        Fault, MAX_BRACKETS, MAX_PAYLOAD, MAX_PAYLOAD_VALUES, MAX_STEPS, MAX_STEPS_OF_A_LETTER, MIN_STEPS, Rule,
-        Ruleset, budget::Budget,
+        Fault, MAX_BRACKETS, MAX_PAYLOAD, MAX_PAYLOAD_VALUES, MAX_STEPS, MAX_STEPS_OF_A_LETTER, Rule, Ruleset,
+        budget::Budget,
     },
     domain::{
         field::{FieldTable, FieldValue},
@@ -134,9 +134,10 @@ fn no_rule_and_message_take_more_steps_than_there_are() {
     assert!(rules.len() > 200);
     let headers = large_headers();
     let mut n_costly = 0;
-    for payload in payloads() {
-        let facts = Facts::new(letter(&headers), Some(&payload));
-        for rule in &rules {
+    for (p, payload) in payloads().iter().enumerate() {
+        let facts = Facts::new(letter(&headers), Some(payload));
+        // Each nasty rule stands here in five forms, and one or two of them meet each payload.
+        for rule in rules.iter().skip(p % 3).step_by(3) {
             let mut budget = Budget::new();
             let answer = rule.expression.matches_within(&facts, &mut budget);
             assert!(budget.used() <= MAX_STEPS, "{}", budget.used());
@@ -144,10 +145,8 @@ fn no_rule_and_message_take_more_steps_than_there_are() {
             assert_ne!(fault, Some(Fault::Broken));
             n_costly += usize::from(fault == Some(Fault::TooCostly));
         }
-        let outcome = Ruleset::default().first(&facts);
-        assert_eq!(outcome.rule, None);
     }
-    assert!(n_costly > 200, "{n_costly}");
+    assert!(n_costly > 100, "{n_costly}");
 }
 
 #[test]
@@ -166,7 +165,14 @@ fn many_costly_rules_leave_a_little_for_the_last() {
     let outcome = Ruleset::new(rules.collect()).first(&Facts::new(letter(&headers), Some(&payload)));
     assert_eq!((outcome.rule, outcome.failures.len()), (Some(n_rules), n_rules));
     assert!(outcome.failures.iter().all(|(_, failure)| failure.fault == Fault::TooCostly));
-    assert!(MIN_STEPS > 100);
+}
+
+#[test]
+fn header_tables_are_compared_to_a_depth() {
+    let headers = large_headers();
+    let facts = Facts::new(letter(&headers), None);
+    let answer = super::compile("letter.headers.deep == letter.headers.deep").matches(&facts);
+    assert_eq!(answer.map_err(|failure| failure.fault), Err(Fault::TooDeep));
 }
 
 #[test]

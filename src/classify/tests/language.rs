@@ -1,3 +1,5 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::{HOUR, PAYLOAD, bare, compile, headers, letter, outcome};
 use crate::{
     classify::{Facts, Outcome, Rule, Ruleset},
@@ -223,6 +225,30 @@ fn the_first_rule_that_matches_takes_the_letter() {
     check(&["false", "true", "true"], Some(1), &[]);
     check(&["payload.region > 5", "payload.region", "true", "payload.region"], Some(2), &[0, 1]);
     check(&["payload.region > 5", "false"], None, &[0]);
+}
+
+#[test]
+fn a_body_is_decoded_once_and_only_if_a_rule_asks() {
+    fn check(rules: &[&str], asks: bool, expected: usize) {
+        let n_decoded = AtomicUsize::new(0);
+        let decode = || {
+            n_decoded.fetch_add(1, Ordering::Relaxed);
+            Some("{\"a\": 1}".to_owned())
+        };
+        let rules = rules.iter().map(|rule| Rule {
+            name: (*rule).to_owned(),
+            importance: Importance::High,
+            expression: compile(rule),
+        });
+        let (rules, headers) = (Ruleset::new(rules.collect()), headers());
+        let outcome = rules.first(&Facts::decoding(letter(&headers), &decode));
+        assert_eq!(outcome.failures, []);
+        assert_eq!((rules.asks_for_payload(), n_decoded.into_inner()), (asks, expected));
+    }
+    check(&["letter.attempts == 4"], false, 0);
+    check(&["letter.attempts == 3", "payload.a == 1"], true, 0);
+    check(&["letter.attempts == 4 && payload.a == 1"], true, 0);
+    check(&["payload.a == 2", "payload.a == 3", "has(payload)", "payload.a == 1"], true, 1);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! All that is known of types, made ready for reading.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use prost_reflect::{DescriptorPool, MessageDescriptor};
 
@@ -70,16 +70,25 @@ impl Library {
         of_that_name.next().is_none().then(|| self.catalogue.find(&found.name)).flatten().map(|found| found.message)
     }
 
-    /// Finds out what a message is and, if it is wanted, what it says as JSON, with nothing hidden: for whoever sorts
-    /// letters, and shows no contents. What is read only as one of the types it may be says nothing.
-    pub fn name(&self, question: &Question<'_>, wants_payload: bool) -> (Option<Named>, Option<String>) {
+    /// Finds out what a message is, for whoever sorts letters, and shows no contents. What `use_it` is given besides
+    /// tells what the message says as JSON, with nothing hidden: to be called once at most, and only where that matters,
+    /// for it is most of the work. What is read only as one of the types it may be says nothing.
+    pub fn name<T>(
+        &self,
+        question: &Question<'_>,
+        use_it: impl FnOnce(Option<Named>, &(dyn Fn() -> Option<String> + Sync)) -> T,
+    ) -> T {
         if self.is_too_large(question.body) {
-            return (None, None);
+            return use_it(None, &|| None);
         }
         let unwrapped = self.unwrap(question);
         let named = naming::name(self, question, &unwrapped, || self.guess(question, &unwrapped));
-        let payload = wants_payload.then(|| self.payload(question, unwrapped, named.clone())).flatten();
-        (named, payload)
+        let unread = Mutex::new(Some((unwrapped, named.clone())));
+        let payload = || {
+            let (unwrapped, named) = unread.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+            self.payload(question, unwrapped, named)
+        };
+        use_it(named, &payload)
     }
 
     fn payload(&self, question: &Question<'_>, mut unwrapped: Unwrapped, named: Option<Named>) -> Option<String> {

@@ -80,7 +80,7 @@ fn phone() -> Vec<u8> {
 
 fn check_name(question: &Question<'_>, name: Option<&str>, source: Option<TypeSource>) {
     let library = library(&[]);
-    let (named, _) = library.name(question, false);
+    let (named, _) = library.name(question, |named, _| (named, ()));
     assert_eq!(named.as_ref().map(|named| (&*named.name, named.source)), name.zip(source));
     assert_eq!(library.read(question, false).named, named);
 }

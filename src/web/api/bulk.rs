@@ -57,7 +57,7 @@ pub struct BulkAction {
 /// The job that carries it out.
 #[derive(Serialize, ToSchema)]
 pub struct Started {
-    job: Uuid,
+    pub(super) job: Uuid,
 }
 
 /// Do one thing with many letters; the job tells what came of it

@@ -20,6 +20,8 @@ mod payload;
 mod policies;
 mod queues;
 mod reply;
+mod rule_trials;
+mod rules;
 mod schemas;
 
 use std::sync::Arc;
@@ -57,6 +59,11 @@ pub fn routes() -> Router<Arc<Office>> {
         .routes(routes!(digests::preview))
         .routes(routes!(digests::send))
         .routes(routes!(decode::decode))
+        .routes(routes!(rules::rules, rules::add))
+        .routes(routes!(rules::rule, rules::set, rules::remove))
+        .routes(routes!(rules::order))
+        .routes(routes!(rule_trials::test))
+        .routes(routes!(rule_trials::apply))
         .routes(routes!(schemas::remove))
         .routes(routes!(schemas::types))
         .routes(routes!(mappings::mappings, mappings::set, mappings::unset));

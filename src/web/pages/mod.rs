@@ -21,6 +21,9 @@ mod overview;
 mod policies;
 mod policy_form;
 mod queues;
+mod rule_acts;
+mod rule_form;
+mod rules;
 mod schema_type;
 mod schemas;
 pub mod shell;
@@ -56,6 +59,13 @@ pub fn routes() -> Router<Arc<Office>> {
         .route("/digests", get(digests::show))
         .route("/digests/send", post(digests::send))
         .route("/digests/{id}", get(digests::digest))
+        .route("/rules", get(rules::show))
+        .route("/rules/check", post(rules::check))
+        .route("/rules/set", post(rule_acts::set))
+        .route("/rules/remove", post(rule_acts::remove))
+        .route("/rules/move", post(rule_acts::step))
+        .route("/rules/apply", post(rule_acts::apply))
+        .route("/rules/cancel", post(rule_acts::cancel))
         .route("/schemas", get(schemas::show))
         .route("/schemas/upload", post(schemas::upload).layer(upload::limit()))
         .route("/schemas/remove", post(schemas::remove))

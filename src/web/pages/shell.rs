@@ -26,19 +26,21 @@ pub enum Page {
     Backoff,
     Queues,
     Policies,
+    Rules,
     Schemas,
     Digests,
     Api,
 }
 
 impl Page {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Overview,
         Self::Groups,
         Self::Letters,
         Self::Backoff,
         Self::Queues,
         Self::Policies,
+        Self::Rules,
         Self::Schemas,
         Self::Digests,
         Self::Api,
@@ -52,6 +54,7 @@ impl Page {
             Self::Backoff => "backoff",
             Self::Queues => "queues",
             Self::Policies => "policies",
+            Self::Rules => "rules",
             Self::Schemas => "schemas",
             Self::Digests => "digests",
             Self::Api => "api",
@@ -171,6 +174,7 @@ fn nav(current: Option<Page>, counts: NavCounts) -> Vec<NavItem> {
         NavItem { count: waiting, unit: "waiting", ..item(Page::Backoff, "/backoff", "In backoff", "b") },
         item(Page::Queues, "/queues", "Queues", "q"),
         item(Page::Policies, "/policies", "Policies", "p"),
+        item(Page::Rules, "/rules", "Rules", "r"),
         item(Page::Schemas, "/schemas", "Schemas", "s"),
         item(Page::Digests, "/digests", "Digests", "d"),
         item(Page::Api, "/api/docs", "API", "a"),

@@ -10,6 +10,7 @@ use super::{
     payload::{Payload, PayloadContext},
     policy::which_retry,
     postmark::Postmark,
+    rule::{ImportanceBy, new_rule_href},
     text,
     time::Moment,
     waiting::Due,
@@ -76,7 +77,9 @@ pub struct Facts {
     pub attempts: String,
     pub status: &'static str,
     pub importance: &'static str,
-    pub importance_by: String,
+    pub importance_by: ImportanceBy,
+    /// Where one writes a rule for letters like it.
+    pub new_rule: String,
     pub received: Moment,
     pub first_failed: Option<Moment>,
     pub last_failed: Moment,
@@ -218,20 +221,13 @@ impl Facts {
             attempts: number::tries(letter.attempts),
             status: letter.status.as_str(),
             importance: letter.importance.as_str(),
-            importance_by: importance_by(&letter.importance_by),
+            importance_by: ImportanceBy::new(&letter.importance_by),
+            new_rule: new_rule_href(letter.queue.as_deref(), letter.message_type.as_deref()),
             received: Moment::new(letter.received_at, now),
             first_failed: letter.first_failed_at.map(|at| Moment::new(at, now)),
             last_failed: Moment::new(letter.last_failed_at, now),
             retry,
         }
-    }
-}
-
-fn importance_by(word: &str) -> String {
-    match word {
-        "default" => String::new(),
-        "manual" => "set by hand".to_owned(),
-        other => text::one_line(other).replacen("rule:", "rule ", 1),
     }
 }
 

@@ -47,6 +47,7 @@ mod reading;
 mod record;
 mod redelivery;
 mod retries;
+mod rules;
 mod schemas;
 mod settled;
 mod sorting;

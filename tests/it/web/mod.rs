@@ -38,6 +38,8 @@ mod payload;
 mod policies;
 mod program;
 mod queues;
+mod rules;
+mod rules_at_work;
 mod schemas;
 mod schemas_folder;
 mod security;

@@ -25,6 +25,7 @@ async fn describes_what_the_contract_promises_so_far() {
     let expected = [
         "DELETE /api/v1/mappings",
         "DELETE /api/v1/policies",
+        "DELETE /api/v1/rules/{id}",
         "DELETE /api/v1/schemas/{id}",
         "GET /api/v1/groups",
         "GET /api/v1/groups/{id}",
@@ -36,6 +37,8 @@ async fn describes_what_the_contract_promises_so_far() {
         "GET /api/v1/mappings",
         "GET /api/v1/policies",
         "GET /api/v1/queues",
+        "GET /api/v1/rules",
+        "GET /api/v1/rules/{id}",
         "GET /api/v1/schemas",
         "GET /api/v1/types",
         "PATCH /api/v1/groups/{id}",
@@ -48,9 +51,14 @@ async fn describes_what_the_contract_promises_so_far() {
         "POST /api/v1/letters/{id}/discard",
         "POST /api/v1/letters/{id}/reopen",
         "POST /api/v1/letters/{id}/retry",
+        "POST /api/v1/rules",
+        "POST /api/v1/rules/apply",
+        "POST /api/v1/rules/test",
         "POST /api/v1/schemas",
         "PUT /api/v1/mappings",
         "PUT /api/v1/policies",
+        "PUT /api/v1/rules/order",
+        "PUT /api/v1/rules/{id}",
     ];
     assert_eq!(calls(&desk).await, expected.map(str::to_owned).into());
 }

@@ -79,7 +79,11 @@ async fn furnish(desk: &Desk) -> Vec<String> {
         "/policies?kind=listed&queues=a&delays=x",
         "/schemas",
         "/digests?ask=digest",
+        "/rules",
+        "/rules?expression=letter.quue&name=a",
     ];
+    let rule = json!({"name": long[..100], "expression": format!("letter.queue == \"{long}\""), "importance": "low"});
+    desk.post("/api/v1/rules", &rule).await.expect(201);
     bring_lab(desk).await;
     let guessed = desk.receive(fresh(&long, 6).body(OPENED)).await;
     let hidden = desk.receive(fresh("accounts", 7).body(ACCOUNT)).await;

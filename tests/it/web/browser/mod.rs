@@ -9,6 +9,7 @@ mod edit;
 mod groups;
 mod keys;
 mod looks;
+mod rules;
 mod scene;
 mod types;
 mod unscripted;

@@ -6,5 +6,6 @@ mod decode;
 mod demo;
 mod life;
 mod log;
+mod rules;
 mod telling;
 mod topology;

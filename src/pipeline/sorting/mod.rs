@@ -2,48 +2,54 @@
 //!
 //! Each letter is sorted after it was stored, and named again whenever schemas or mappings change. Intake waits for none
 //! of this. What a person has said stays.
+//!
+//! # What it costs
+//! Sorting shares the machine and, on SQLite, the one writer with intake. While it keeps up with what comes in, a letter
+//! is sorted within half a second. In a storm, when more comes in than one batch at a time takes, it makes pauses that
+//! leave intake nearly all there is, and takes the newest letters first; the others follow when the storm is over.
 
-use std::{collections::HashMap, hash::Hasher, sync::Arc, time::Duration};
+mod look;
+
+use std::{hash::Hasher, sync::Arc, time::Duration};
 
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
-    ids,
-    news::News,
-    reader::{Confirmed, Reader},
-    rules::{Ruled, Rules},
-    schemas::Schemas,
+    confirmed::ConfirmedTypes, ids, news::News, portions::portions, reader::Reader, rules::Rules, schemas::Schemas,
 };
 use crate::{
     clock::Clock,
-    decode::reading::{Library, Named},
     domain::{
         actor::Actor,
-        group::GroupKey,
         job::Job,
-        letter::{Letter, LetterId, TypeSource},
+        letter::{LetterId, LetterSummary},
         time::Timestamp,
     },
-    grouping,
     metrics::Metrics,
     store::{RuleFailure, Sorted, Store, StoreError},
 };
+use look::Glasses;
 
 /// How soon a new letter is sorted, and how soon all are looked at again after a change.
-const EVERY: Duration = Duration::from_millis(300);
-/// Letters that are read before any of them is written.
-const AT_ONCE: u32 = 100;
+const EVERY: Duration = Duration::from_millis(250);
+/// Letters in one batch: the more there are, the less each costs, and the longer intake waits for the writer.
+const AT_ONCE: u32 = 250;
+/// Batches of new letters until it is seen whether there is other work.
+const ROUNDS: u32 = 40;
+/// With so many letters coming in during one batch it is a storm.
+const STORM: u64 = 50;
+/// In a storm it works for one part in so many of the time.
+const SHARE: u32 = 10;
+/// The longest pause in a storm: what is new then is looked at within a second.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 /// What the job of naming all letters anew is called.
 pub const NAME_TYPES: &str = "name types";
 /// What the job of trying the rules on all letters that await a person or a retry is called.
 pub const APPLY_RULES: &str = "apply rules";
 /// A process that says nothing of its job for so long is given up for dead.
 const LEASE: Duration = Duration::from_secs(30);
-
-/// By broker and queue.
-type ByQueue = HashMap<(String, String), Arc<Confirmed>>;
 
 /// Sorts letters.
 pub struct Sorting {
@@ -70,7 +76,11 @@ impl Sorting {
     /// Does what there is to do. `done_with` is the edition that all letters are known to be named with.
     pub async fn work(&self, done_with: &mut Option<i64>, stop: &CancellationToken) -> Result<(), StoreError> {
         let edition = self.edition();
-        while !stop.is_cancelled() && self.sort_new(edition).await? > 0 {}
+        for _ in 0..ROUNDS {
+            if stop.is_cancelled() || self.sort_new(edition, stop).await? < AT_ONCE as usize {
+                break;
+            }
+        }
         self.apply_rules(stop).await?;
         if *done_with != Some(edition) && self.name_anew(edition, stop).await? {
             *done_with = Some(edition);
@@ -96,9 +106,9 @@ impl Sorting {
         hasher.finish().cast_signed()
     }
 
-    async fn sort_new(&self, edition: i64) -> Result<usize, StoreError> {
+    async fn sort_new(&self, edition: i64, stop: &CancellationToken) -> Result<usize, StoreError> {
         let ids = self.store.unnamed(AT_ONCE).await?;
-        self.sort(&ids, edition).await?;
+        self.sort(&ids, edition, stop).await?;
         Ok(ids.len())
     }
 
@@ -107,16 +117,18 @@ impl Sorting {
     async fn apply_rules(&self, stop: &CancellationToken) -> Result<(), StoreError> {
         let claim = self.store.claim_job(APPLY_RULES, self.clock.now(), LEASE).await?;
         let Some((mut job, mut position)) = claim else { return Ok(()) };
+        // They were perhaps changed in another process just now.
+        self.rules.reload().await?;
         while !stop.is_cancelled() {
             let edition = self.edition();
             // Newcomers first: somebody may be waiting for them.
-            self.sort_new(edition).await?;
+            self.sort_new(edition, stop).await?;
             let ids = self.store.undecided(position, AT_ONCE).await?;
             match ids.last() {
                 Some(last) => position = Some(*last),
                 None => job.end(),
             }
-            self.sort(&ids, edition).await?;
+            self.sort(&ids, edition, stop).await?;
             job.done += ids.len() as u64;
             job.total = job.total.max(job.done);
             if !self.store.job_has_come_to(&job, position, self.clock.now().plus(LEASE)).await? {
@@ -141,14 +153,14 @@ impl Sorting {
         let mut before = None;
         while !stop.is_cancelled() && self.edition() == edition {
             // Newcomers first: somebody may be waiting for them.
-            self.sort_new(edition).await?;
+            self.sort_new(edition, stop).await?;
             let ids = self.store.named_otherwise(edition, before, AT_ONCE).await?;
             let Some(last) = ids.last() else {
                 job.end();
                 break;
             };
             before = Some(*last);
-            self.sort(&ids, edition).await?;
+            self.sort(&ids, edition, stop).await?;
             job.done += ids.len() as u64;
             job.total = job.total.max(job.done);
             self.store.update_job(&job).await?;
@@ -158,21 +170,37 @@ impl Sorting {
         Ok(job.failed == 0 && self.edition() == edition && !stop.is_cancelled())
     }
 
-    async fn sort(&self, ids: &[LetterId], edition: i64) -> Result<(), StoreError> {
+    /// Sorts these letters, and after a full batch in a storm lets intake go first for a while.
+    async fn sort(&self, ids: &[LetterId], edition: i64, stop: &CancellationToken) -> Result<(), StoreError> {
         if ids.is_empty() {
             return Ok(());
         }
-        let mut letters = Vec::with_capacity(ids.len());
-        let mut by_queue = ByQueue::new();
-        for letter in self.store.letters_by_id(ids).await? {
-            let confirmed = self.confirmed(&letter, &mut by_queue).await?;
+        let (begun, received) = (self.clock.now(), self.received());
+        for portion in portions(self.store.summaries(ids).await?) {
+            self.sort_portion(portion, edition).await?;
+        }
+        if ids.len() >= AT_ONCE as usize && self.received() - received >= STORM {
+            let pause = self.clock.now().since(begun) * (SHARE - 1);
+            stop.run_until_cancelled(tokio::time::sleep(pause.min(LONGEST_PAUSE))).await;
+        }
+        Ok(())
+    }
+
+    /// How many letters have come in by now, as far as this process knows.
+    fn received(&self) -> u64 {
+        self.news.subscribe().borrow().received
+    }
+
+    async fn sort_portion(&self, summaries: Vec<LetterSummary>, edition: i64) -> Result<(), StoreError> {
+        let (mut letters, mut confirmed) = (Vec::with_capacity(summaries.len()), ConfirmedTypes::new(&self.store));
+        for letter in self.store.with_contents(summaries).await? {
+            let confirmed = confirmed.of(&letter.summary).await?;
             letters.push((letter, confirmed));
         }
-        let (reader, library, rules) = (self.reader.clone(), self.reader.library().await, self.rules.clone());
+        let (reader, library, rules) = (self.reader.clone(), self.reader.library().await, self.rules.in_force());
+        let glasses = Glasses { reader, library, rules };
         let reading = spawn_blocking(move || {
-            let sort =
-                |(letter, confirmed): &(Letter, Arc<Confirmed>)| look_at(letter, confirmed, &reader, &library, &rules);
-            letters.iter().map(sort).collect::<Vec<_>>()
+            letters.iter().map(|(letter, confirmed)| glasses.look_at(letter, confirmed)).collect::<Vec<_>>()
         });
         let looked_at = reading.await.unwrap_or_else(|fault| {
             tracing::error!(error = %fault, "letters could not be read; they stay unsorted");
@@ -196,59 +224,5 @@ impl Sorting {
             self.metrics.rule_failed(&failure.rule);
         }
         self.store.count_rule_failures(&failures, now).await
-    }
-
-    /// What people have said of letters of its queue, asked of the ledger once in a batch.
-    async fn confirmed(&self, letter: &Letter, by_queue: &mut ByQueue) -> Result<Arc<Confirmed>, StoreError> {
-        let Some(queue) = letter.summary.queue.clone() else { return Ok(Arc::default()) };
-        let address = (letter.summary.broker.clone(), queue);
-        if let Some(confirmed) = by_queue.get(&address) {
-            return Ok(Arc::clone(confirmed));
-        }
-        let confirmed = Arc::new(self.store.confirmed_types(&address.0, &address.1).await?);
-        by_queue.insert(address, Arc::clone(&confirmed));
-        Ok(confirmed)
-    }
-}
-
-/// Finds out all there is to know of a letter.
-fn look_at(
-    letter: &Letter,
-    confirmed: &Confirmed,
-    reader: &Reader,
-    library: &Library,
-    rules: &Rules,
-) -> (Sorted, Vec<RuleFailure>) {
-    let summary = &letter.summary;
-    let ruleset = rules.in_force();
-    let (named, payload) = reader.sort(library, letter, confirmed, ruleset.reads_payload());
-    let Ruled { importance, by, failures } =
-        ruleset.judge(letter, named.as_ref().map(|named| &*named.name), payload.as_deref());
-    let by_hand = summary.type_source == Some(TypeSource::Manual);
-    let key = group_key(letter, named.as_ref());
-    let sorted = Sorted {
-        letter: summary.id,
-        received_at: summary.received_at,
-        type_by_hand: summary.message_type.clone().filter(|_| by_hand),
-        confidence: named.as_ref().and_then(|named| named.confidence),
-        source: named.as_ref().map(|named| named.source),
-        message_type: named.map(|named| named.name),
-        importance,
-        importance_by: by,
-        group: grouping::id(&key),
-        key,
-    };
-    let failed = |(rule, error)| RuleFailure { rule, letter: summary.id, error };
-    (sorted, failures.into_iter().map(failed).collect())
-}
-
-fn group_key(letter: &Letter, named: Option<&Named>) -> GroupKey {
-    let summary = &letter.summary;
-    GroupKey {
-        broker: summary.broker.clone(),
-        queue: summary.queue.clone(),
-        message_type: named.map(|named| named.name.clone()),
-        reason: summary.reason,
-        error: grouping::alike(summary.error_type.as_deref(), summary.error_message.as_deref()),
     }
 }

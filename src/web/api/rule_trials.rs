@@ -1,0 +1,149 @@
+//! `/api/v1/rules/test` and `/api/v1/rules/apply`: what a rule would do, and having all of them do it.
+
+use std::sync::Arc;
+
+use axum::{Json, extract::State, http::StatusCode};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::{
+    bulk::Started,
+    rules::{read_importance, read_position},
+};
+use crate::{
+    domain::{
+        actor::Actor,
+        letter::Importance,
+        rule::{Rule, RuleId},
+    },
+    pipeline::rules::{Draft, RuleError, Trial, TriedLetter},
+    web::{
+        Office,
+        error::{MistakeItem, Problem, WebError},
+        input::JsonBody,
+    },
+};
+
+/// A rule to try, which need not have been written yet.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RuleDraft {
+    /// In CEL, over `letter` and `payload`.
+    expression: String,
+    /// `critical`, `high`, `normal` or `low`; `high` if left out
+    importance: Option<String>,
+    /// The rule in whose stead it is tried; none: it is a new one.
+    id: Option<Uuid>,
+    name: Option<String>,
+    /// Where it would stand in the order, from 1 on; where it stands or, a new one, last.
+    position: Option<usize>,
+}
+
+impl RuleDraft {
+    fn read(self) -> Result<Draft, WebError> {
+        let importance = self.importance.as_deref().map(read_importance).transpose()?;
+        let rule = Rule {
+            name: self.name.unwrap_or_default(),
+            expression: self.expression,
+            importance: importance.unwrap_or(Importance::High),
+        };
+        Ok(Draft { id: self.id.map(RuleId::from_uuid), rule, place: read_position(self.position)? })
+    }
+}
+
+/// What came of trying a rule. Nothing was written.
+#[derive(Default, Serialize, ToSchema)]
+pub struct TrialResult {
+    /// Why it cannot be tried; then the rest is empty.
+    mistakes: Vec<MistakeItem>,
+    /// Letters that it was tried on: the newest that are open or wait, and where these are fewer than 500 the newest of
+    /// the others.
+    looked_at: u64,
+    /// Whether that took so long that it was given up before all were looked at.
+    cut: bool,
+    /// Letters that it takes.
+    takes: u64,
+    /// Letters that it would take if no rule before it did.
+    comes_too_late: u64,
+    /// Letters on which it could not be tried.
+    failures: u64,
+    /// Why not, on the first of them.
+    first_failure: Option<String>,
+    /// Letters whose importance would change if the rules were applied with it.
+    changes: u64,
+    /// Some of those that would change and of the others that it takes.
+    letters: Vec<TrialLetter>,
+}
+
+/// A letter that a rule was tried on.
+#[derive(Serialize, ToSchema)]
+pub struct TrialLetter {
+    id: Uuid,
+    broker: String,
+    queue: Option<String>,
+    message_type: Option<String>,
+    /// Whether the rule takes it.
+    taken: bool,
+    importance: &'static str,
+    /// What it would be with the rules applied.
+    would_be: &'static str,
+}
+
+impl From<Trial> for TrialResult {
+    fn from(trial: Trial) -> Self {
+        Self {
+            mistakes: Vec::new(),
+            looked_at: trial.looked_at,
+            cut: trial.is_cut,
+            takes: trial.takes,
+            comes_too_late: trial.comes_too_late,
+            failures: trial.failures,
+            changes: trial.n_changes(),
+            first_failure: trial.first_failure,
+            letters: trial.letters.into_iter().map(TrialLetter::from).collect(),
+        }
+    }
+}
+
+impl From<TriedLetter> for TrialLetter {
+    fn from(TriedLetter { letter, is_taken, would_be }: TriedLetter) -> Self {
+        Self {
+            id: letter.id.as_uuid(),
+            broker: letter.broker,
+            queue: letter.queue,
+            message_type: letter.message_type,
+            taken: is_taken,
+            importance: letter.importance.as_str(),
+            would_be: would_be.as_str(),
+        }
+    }
+}
+
+/// Try a rule on letters that came in lately, among the rules that are in force
+#[utoipa::path(post, path = "/rules/test", tag = "rules", request_body = RuleDraft, responses(
+    (status = OK, body = TrialResult),
+    (status = NOT_FOUND, description = "There is no rule with this id", body = Problem,
+        content_type = "application/problem+json"),
+    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
+))]
+pub async fn test(
+    State(office): State<Arc<Office>>,
+    JsonBody(draft): JsonBody<RuleDraft>,
+) -> Result<Json<TrialResult>, WebError> {
+    match office.rules.try_draft(&office.reader, &draft.read()?).await {
+        Ok(trial) => Ok(Json(trial.into())),
+        Err(RuleError::Expression(mistakes)) => {
+            let mistakes = mistakes.iter().map(MistakeItem::from).collect();
+            Ok(Json(TrialResult { mistakes, ..TrialResult::default() }))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Apply the rules to all letters that are open or wait for a retry, as a job; what a person has chosen stays
+#[utoipa::path(post, path = "/rules/apply", tag = "rules", responses((status = ACCEPTED, body = Started)))]
+pub async fn apply(State(office): State<Arc<Office>>) -> Result<(StatusCode, Json<Started>), WebError> {
+    let job = office.rules.apply(&Actor::local()).await?;
+    Ok((StatusCode::ACCEPTED, Json(Started { job })))
+}

@@ -1,0 +1,237 @@
+//! `/api/v1/rules`: what says how important letters are.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{Path, State},
+    http::StatusCode,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use crate::{
+    domain::{
+        actor::Actor,
+        letter::Importance,
+        rule::{Rule, RuleFailures, RuleId, StandingRule},
+    },
+    pipeline::rules::{RuleBook, RuleError},
+    web::{
+        Office,
+        error::{MistakeItem, Problem, WebError},
+        input::JsonBody,
+        view::time::rfc3339,
+    },
+};
+
+/// All rules, in the order in which they are tried: the first that matches decides.
+#[derive(Serialize, ToSchema)]
+pub struct RuleList {
+    items: Vec<RuleItem>,
+    /// The file they stand in; null where they are kept here and can be changed.
+    file: Option<String>,
+    /// Why the file cannot be read as it is now; those that it had before are in force.
+    problem: Option<String>,
+}
+
+/// A rule of importance.
+#[derive(Serialize, ToSchema)]
+pub struct RuleItem {
+    id: Uuid,
+    /// From 1 on: where it stands in the order.
+    position: usize,
+    name: String,
+    /// In CEL.
+    expression: String,
+    /// `critical`, `high`, `normal` or `low`: of the letters that it takes
+    importance: &'static str,
+    /// Who wrote it as it is; null where it stands in a file.
+    set_by: Option<String>,
+    set_at: Option<String>,
+    /// Why it cannot be tried: only of a rule that an earlier version wrote.
+    mistakes: Vec<MistakeItem>,
+    /// Letters on which it could not be tried since it was written; null where there are none.
+    failures: Option<FailuresItem>,
+}
+
+/// How often a rule could not be tried.
+#[derive(Serialize, ToSchema)]
+pub struct FailuresItem {
+    count: u64,
+    last_at: String,
+    last_letter: Uuid,
+    last_error: String,
+}
+
+impl RuleItem {
+    fn new(book: &RuleBook, place: usize, standing: &StandingRule, failures: Option<&RuleFailures>) -> Self {
+        let rule = &standing.rule;
+        Self {
+            id: standing.id.as_uuid(),
+            position: place + 1,
+            name: rule.name.clone(),
+            expression: rule.expression.clone(),
+            importance: rule.importance.as_str(),
+            set_by: standing.set.as_ref().map(|(by, _)| by.as_str().to_owned()),
+            set_at: standing.set.as_ref().map(|(_, at)| rfc3339(*at)),
+            mistakes: book.mistakes(standing.id).iter().map(MistakeItem::from).collect(),
+            failures: failures.map(|failures| FailuresItem {
+                count: failures.count,
+                last_at: rfc3339(failures.last_at),
+                last_letter: failures.last_letter.as_uuid(),
+                last_error: failures.last_error.clone(),
+            }),
+        }
+    }
+}
+
+/// The rules
+#[utoipa::path(get, path = "/rules", tag = "rules", responses((status = OK, body = RuleList)))]
+pub async fn rules(State(office): State<Arc<Office>>) -> Result<Json<RuleList>, WebError> {
+    let items = items(&office).await?;
+    let file = office.rules.file().map(|file| file.display().to_string());
+    Ok(Json(RuleList { items, file, problem: office.rules.problem() }))
+}
+
+async fn items(office: &Office) -> Result<Vec<RuleItem>, WebError> {
+    let (failures, book) = (office.rules.failures().await?, office.rules.in_force());
+    let item = |(place, standing): (usize, &StandingRule)| {
+        RuleItem::new(&book, place, standing, failures.get(&standing.rule.name))
+    };
+    Ok(book.standing().iter().enumerate().map(item).collect())
+}
+
+async fn one(office: &Office, id: RuleId) -> Result<RuleItem, WebError> {
+    let found = items(office).await?.into_iter().find(|item| item.id == id.as_uuid());
+    found.ok_or_else(|| RuleError::Gone.into())
+}
+
+/// A rule to write.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewRule {
+    /// In one line; no two rules have the same.
+    name: String,
+    /// In CEL, over `letter` and `payload`.
+    expression: String,
+    /// `critical`, `high`, `normal` or `low`
+    importance: String,
+    /// Where it comes to stand in the order, from 1 on; last or, if it is there already, where it stands.
+    position: Option<usize>,
+}
+
+impl NewRule {
+    fn read(self) -> Result<(Rule, Option<usize>), WebError> {
+        let importance = read_importance(&self.importance)?;
+        let place = read_position(self.position)?;
+        Ok((Rule { name: self.name, expression: self.expression, importance }, place))
+    }
+}
+
+pub(super) fn read_importance(word: &str) -> Result<Importance, WebError> {
+    word.parse().map_err(|why| WebError::unprocessable(format!("importance: {why}")))
+}
+
+/// People count from 1.
+pub(super) fn read_position(position: Option<usize>) -> Result<Option<usize>, WebError> {
+    let first = || WebError::unprocessable("position: it counts from 1");
+    position.map(|position| position.checked_sub(1).ok_or_else(first)).transpose()
+}
+
+/// For the description of calls about one rule.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "describes the parameter")]
+struct OneRule {
+    /// The id of the rule.
+    id: Uuid,
+}
+
+fn read_id(id: &str) -> Result<RuleId, WebError> {
+    id.parse().map_err(|_| RuleError::Gone.into())
+}
+
+/// One rule
+#[utoipa::path(get, path = "/rules/{id}", tag = "rules", params(OneRule), responses(
+    (status = OK, body = RuleItem),
+    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
+))]
+pub async fn rule(State(office): State<Arc<Office>>, Path(id): Path<String>) -> Result<Json<RuleItem>, WebError> {
+    Ok(Json(one(&office, read_id(&id)?).await?))
+}
+
+/// Write a new rule; it is in force for what comes in from then on
+#[utoipa::path(post, path = "/rules", tag = "rules", request_body = NewRule, responses(
+    (status = CREATED, body = RuleItem),
+    (status = CONFLICT, description = "The rules stand in a file", body = Problem,
+        content_type = "application/problem+json"),
+    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
+))]
+pub async fn add(
+    State(office): State<Arc<Office>>,
+    JsonBody(new): JsonBody<NewRule>,
+) -> Result<(StatusCode, Json<RuleItem>), WebError> {
+    let (rule, place) = new.read()?;
+    let id = office.rules.set(None, &rule, place, &Actor::local()).await?;
+    Ok((StatusCode::CREATED, Json(one(&office, id).await?)))
+}
+
+/// Write a rule anew; it is in force for what comes in from then on
+#[utoipa::path(put, path = "/rules/{id}", tag = "rules", params(OneRule), request_body = NewRule, responses(
+    (status = OK, body = RuleItem),
+    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
+    (status = CONFLICT, description = "The rules stand in a file", body = Problem,
+        content_type = "application/problem+json"),
+    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
+))]
+pub async fn set(
+    State(office): State<Arc<Office>>,
+    Path(id): Path<String>,
+    JsonBody(new): JsonBody<NewRule>,
+) -> Result<Json<RuleItem>, WebError> {
+    let ((rule, place), id) = (new.read()?, read_id(&id)?);
+    office.rules.set(Some(id), &rule, place, &Actor::local()).await?;
+    Ok(Json(one(&office, id).await?))
+}
+
+/// Remove a rule; letters that it took keep their importance until the rules are applied
+#[utoipa::path(delete, path = "/rules/{id}", tag = "rules", params(OneRule), responses(
+    (status = NO_CONTENT),
+    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
+    (status = CONFLICT, description = "The rules stand in a file", body = Problem,
+        content_type = "application/problem+json"),
+))]
+pub async fn remove(State(office): State<Arc<Office>>, Path(id): Path<String>) -> Result<StatusCode, WebError> {
+    office.rules.remove(read_id(&id)?, &Actor::local()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// An order of rules.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewOrder {
+    /// Ids of rules, the first to be tried first; those that are left out follow as they were.
+    ids: Vec<Uuid>,
+}
+
+/// Put the rules into another order
+#[utoipa::path(put, path = "/rules/order", tag = "rules", request_body = NewOrder, responses(
+    (status = OK, body = RuleList),
+    (status = CONFLICT, description = "The rules stand in a file", body = Problem,
+        content_type = "application/problem+json"),
+    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
+))]
+pub async fn order(
+    State(office): State<Arc<Office>>,
+    JsonBody(order): JsonBody<NewOrder>,
+) -> Result<Json<RuleList>, WebError> {
+    let ids: Vec<RuleId> = order.ids.into_iter().map(RuleId::from_uuid).collect();
+    let book = office.rules.in_force();
+    if let Some(unknown) = ids.iter().find(|id| book.find(**id).is_none()) {
+        return Err(WebError::unprocessable(format!("ids: there is no rule {unknown}")));
+    }
+    office.rules.order(&ids, &Actor::local()).await?;
+    rules(State(office)).await
+}

@@ -1,0 +1,124 @@
+//! What is done on the page of rules.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+};
+use uuid::Uuid;
+
+use super::{
+    actions::redirect,
+    fragment,
+    rule_form::RuleForm,
+    rules::{RulesPage, load},
+    toast::Toast,
+};
+use crate::{
+    domain::{actor::Actor, rule::RuleId},
+    pipeline::rules::{Draft, RuleError},
+    web::{
+        Office,
+        error::WebError,
+        input::FormPairs,
+        query::Pairs,
+        view::{number, rule::RULES, text},
+    },
+};
+
+pub async fn set(
+    State(office): State<Arc<Office>>,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let form = RuleForm::take(&mut pairs)?;
+    let applies = pairs.take("then")?.is_some_and(|then| then == "apply");
+    let Draft { id, rule, place } = match form.draft() {
+        Ok(draft) => draft,
+        Err(wrong) => return refuse(&office, RuleForm { wrong: Some(wrong), ..form }).await,
+    };
+    if let Err(error) = office.rules.set(id, &rule, place, &Actor::local()).await {
+        return refuse(&office, form.refused(error)?).await;
+    }
+    let name = text::shortened(&text::one_line(rule.name.trim()), 60);
+    let then = if applies { begin(&office).await? } else { "It counts for what comes in from now on.".to_owned() };
+    let toast = Toast::done(format!("Saved the rule {name}. {then}"), Vec::new());
+    Ok(redirect(RULES, &toast, &headers))
+}
+
+/// The page again, with what is wrong beside the form.
+async fn refuse(office: &Office, form: RuleForm) -> Result<Response, WebError> {
+    let page: RulesPage = load(office, form).await?;
+    Ok((StatusCode::UNPROCESSABLE_ENTITY, fragment::whole(askama::Template::render(&page)?, &page.shell))
+        .into_response())
+}
+
+pub async fn remove(
+    State(office): State<Arc<Office>>,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let id = take_id(&mut pairs)?;
+    let toast = match office.rules.remove(id, &Actor::local()).await {
+        Ok(rule) => {
+            let name = text::shortened(&text::one_line(&rule.name), 60);
+            Toast::done(
+                format!("Removed the rule {name}. What it took stays as it is until rules are applied."),
+                Vec::new(),
+            )
+        }
+        Err(RuleError::Gone) => Toast::failed("There is no such rule any more.".to_owned()),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(redirect(RULES, &toast, &headers))
+}
+
+pub async fn step(
+    State(office): State<Arc<Office>>,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let id = take_id(&mut pairs)?;
+    let earlier = match pairs.take("to")?.as_deref() {
+        Some("earlier") => true,
+        Some("later") => false,
+        _ => return Err(WebError::bad_request("to: it takes earlier or later")),
+    };
+    let toast = match office.rules.step(id, earlier, &Actor::local()).await {
+        Ok(()) => Toast::done("The rules are tried in another order now.".to_owned(), Vec::new()),
+        Err(RuleError::Gone) => Toast::failed("There is no such rule any more.".to_owned()),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(redirect(RULES, &toast, &headers))
+}
+
+fn take_id(pairs: &mut Pairs) -> Result<RuleId, WebError> {
+    pairs.take_parsed("id")?.ok_or_else(|| WebError::bad_request("id: it is needed"))
+}
+
+pub async fn apply(State(office): State<Arc<Office>>, headers: HeaderMap) -> Result<Response, WebError> {
+    let toast = Toast::done(begin(&office).await?, Vec::new());
+    Ok(redirect(RULES, &toast, &headers))
+}
+
+async fn begin(office: &Office) -> Result<String, WebError> {
+    let job = office.rules.apply(&Actor::local()).await?;
+    let total = office.store.job(job).await?.map_or(0, |job| job.total);
+    Ok(format!("The rules are being applied to {}.", number::plural(total, "letter")))
+}
+
+pub async fn cancel(
+    State(office): State<Arc<Office>>,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let job: Uuid = pairs.take_parsed("job")?.ok_or_else(|| WebError::bad_request("job: it is needed"))?;
+    let toast = if office.store.cancel_job(job).await? {
+        Toast::done("Stopped. Letters that the rules were applied to stay as they are now.".to_owned(), Vec::new())
+    } else {
+        Toast::failed("That had ended already.".to_owned())
+    };
+    Ok(redirect(RULES, &toast, &headers))
+}

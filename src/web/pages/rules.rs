@@ -1,0 +1,247 @@
+//! `/rules`: what says how important letters are; seen, tried and written.
+
+use std::{str::FromStr, sync::Arc};
+
+use askama::Template;
+use axum::{
+    extract::State,
+    http::HeaderMap,
+    response::{IntoResponse, Response},
+};
+use uuid::Uuid;
+
+use super::{
+    fragment,
+    rule_form::{FORM_WORDS, PlaceChoice, RuleForm},
+    shell::{Page, Shell},
+    toast::Toast,
+};
+use crate::{
+    domain::{
+        activity::{ActivityFilter, Area},
+        filter::LetterFilter,
+        job::{Job, JobState},
+        letter::Status,
+        rule::{RuleId, StandingRule},
+    },
+    pipeline::{rules::RuleError, sorting::APPLY_RULES},
+    web::{
+        Office,
+        draft::Wrong,
+        error::WebError,
+        input::{FormPairs, QueryPairs, is_htmx},
+        view::{
+            number,
+            rule::{ChangeRow, MistakeView, RuleRow},
+            rule_help::{Example, FIELDS, Field, examples},
+            tally::Tally,
+            text,
+            trial::TrialView,
+        },
+    },
+};
+
+/// Changes on the page.
+const CHANGES: usize = 20;
+
+enum Part {
+    /// How far the rules are applied.
+    Applying,
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let unknown = || format!("{word:?} is no part of this page; it takes applying");
+        if word == "applying" { Ok(Self::Applying) } else { Err(unknown()) }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "rules/page.html", blocks = ["preview", "applying"])]
+pub(super) struct RulesPage {
+    pub(super) shell: Shell,
+    /// Where the rules stand in a file: which, and why it cannot be read as it is.
+    file: Option<String>,
+    file_problem: String,
+    rules: Vec<RuleRow>,
+    /// A rule that the address names and that is not there; empty where there is none.
+    gone: String,
+    /// The rule that is to be removed.
+    removing: Option<RuleRow>,
+    applying: Option<Applying>,
+    /// `1,204 open or waiting letters`: those that rules are applied to; empty where there are none.
+    undecided: String,
+    form: RuleForm,
+    /// What the rule is called that is changed; empty for a new one.
+    changed: String,
+    places: Vec<PlaceChoice>,
+    pub(super) preview: Preview,
+    fields: &'static [Field],
+    examples: Vec<Example>,
+    changes: Vec<ChangeRow>,
+}
+
+/// What the rule in the form would do.
+pub(super) enum Preview {
+    /// Nothing is written yet.
+    Empty,
+    /// It is about to be asked for.
+    Awaited,
+    Wrong(Wrong),
+    Mistakes(Vec<MistakeView>),
+    Tried(TrialView),
+}
+
+/// Rules that are applied to letters that are here already, or were just now.
+struct Applying {
+    id: Uuid,
+    done: u64,
+    total: u64,
+    /// `1,200 of 54,000 letters`
+    words: String,
+    /// What came of it; empty as long as it goes on.
+    ended: String,
+}
+
+pub async fn show(
+    State(office): State<Arc<Office>>,
+    QueryPairs(mut pairs): QueryPairs,
+    headers: HeaderMap,
+) -> Result<Response, WebError> {
+    let part: Option<Part> = pairs.take_parsed("part")?;
+    let (job, removing, meant) = (pairs.take_parsed("job")?, pairs.take_parsed("remove")?, pairs.take("rule")?);
+    let form = RuleForm::take(&mut pairs)?;
+    pairs.finish(&format!("{FORM_WORDS}, rule, remove, part"))?;
+    let form = form.filled(&office.rules.in_force())?;
+    let mut page = load(&office, form).await?;
+    if part.is_some() {
+        page.applying = applying(&office, job).await?;
+        return Ok(fragment::only(page.as_applying().render()?));
+    }
+    page.mean(meant.as_deref());
+    page.ask_to_remove(removing)?;
+    page.shell.toast = Toast::from_cookie(&headers, "/letters");
+    Ok(fragment::whole(page.render()?, &page.shell))
+}
+
+/// Tries what stands in the form. Only that part of the page is sent to htmx.
+pub async fn check(
+    State(office): State<Arc<Office>>,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let form = RuleForm::take(&mut pairs)?;
+    let preview = try_out(&office, &form).await?;
+    let page = RulesPage { preview, ..load(&office, form).await? };
+    if is_htmx(&headers) {
+        return Ok(fragment::only(page.as_preview().render()?));
+    }
+    Ok(fragment::whole(page.render()?, &page.shell).into_response())
+}
+
+async fn try_out(office: &Office, form: &RuleForm) -> Result<Preview, WebError> {
+    if form.expression.trim().is_empty() {
+        return Ok(Preview::Empty);
+    }
+    let draft = match form.draft() {
+        Ok(draft) => draft,
+        Err(wrong) => return Ok(Preview::Wrong(wrong)),
+    };
+    match office.rules.try_draft(&office.reader, &draft).await {
+        Ok(trial) => Ok(Preview::Tried(TrialView::new(&trial))),
+        Err(RuleError::Expression(mistakes)) => {
+            Ok(Preview::Mistakes(MistakeView::all(&mistakes, &draft.rule.expression)))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(super) async fn load(office: &Office, form: RuleForm) -> Result<RulesPage, WebError> {
+    let filter = ActivityFilter { areas: vec![Area::Rules], ..ActivityFilter::default() };
+    let store = &office.store;
+    let (facets, failures, changes) =
+        tokio::try_join!(store.facets(), office.rules.failures(), store.activity(&filter, None, CHANGES))?;
+    let (book, now) = (office.rules.in_force(), office.clock.now());
+    let everything = LetterFilter::default();
+    let tally = Tally::new(&facets, &everything);
+    let undecided = tally.of_status(Status::Open) + tally.of_status(Status::Scheduled);
+    let row = |(place, standing): (usize, &StandingRule)| {
+        RuleRow::new(&book, place, standing, failures.get(&standing.rule.name), now)
+    };
+    let changed = form.id.and_then(|id| book.find(id)).map(|standing| text::one_line(&standing.rule.name));
+    Ok(RulesPage {
+        file: office.rules.file().map(|file| text::one_line(&file.display().to_string())),
+        file_problem: office.rules.problem().map(|why| text::visible(&why).into_owned()).unwrap_or_default(),
+        rules: book.standing().iter().enumerate().map(row).collect(),
+        gone: String::new(),
+        removing: None,
+        applying: applying(office, None).await?,
+        undecided: if undecided > 0 { number::plural(undecided, "open or waiting letter") } else { String::new() },
+        places: form.places(&book),
+        preview: preview_of(&form),
+        changed: changed.unwrap_or_default(),
+        form,
+        fields: &FIELDS,
+        examples: examples(),
+        changes: changes.iter().map(|entry| ChangeRow::new(entry, now)).collect(),
+        shell: Shell::new(office, Page::Rules, &facets).await?,
+    })
+}
+
+fn preview_of(form: &RuleForm) -> Preview {
+    match form {
+        RuleForm { expression, .. } if expression.is_empty() => Preview::Empty,
+        _ => Preview::Awaited,
+    }
+}
+
+/// The job that goes on or, where somebody has watched it until now, what came of it.
+async fn applying(office: &Office, watched: Option<Uuid>) -> Result<Option<Applying>, WebError> {
+    let latest = office.store.latest_job(APPLY_RULES).await?;
+    let goes_on = |job: &Job| matches!(job.state, JobState::Queued | JobState::Running);
+    Ok(latest.filter(|job| goes_on(job) || watched == Some(job.id)).map(|job| Applying::new(&job)))
+}
+
+impl Applying {
+    fn new(job: &Job) -> Self {
+        let (done, total) = (number::thousands(job.done), number::plural(job.total, "letter"));
+        Self {
+            id: job.id,
+            done: job.done,
+            total: job.total,
+            words: format!("{done} of {total}"),
+            ended: match job.state {
+                JobState::Queued | JobState::Running => String::new(),
+                JobState::Cancelled => format!("Applying the rules was stopped after {done} of {total}."),
+                JobState::Done | JobState::Failed => {
+                    format!("The rules were applied to {}.", number::plural(job.done, "letter"))
+                }
+            },
+        }
+    }
+}
+
+impl RulesPage {
+    /// Marks the rule that somebody comes for by its name.
+    fn mean(&mut self, name: Option<&str>) {
+        let Some(name) = name.map(text::one_line) else { return };
+        match self.rules.iter_mut().find(|row| row.name == name) {
+            Some(row) => row.is_meant = true,
+            None => self.gone = text::shortened(&name, 100),
+        }
+    }
+
+    fn ask_to_remove(&mut self, id: Option<RuleId>) -> Result<(), WebError> {
+        let Some(id) = id.map(|id| id.to_string()) else { return Ok(()) };
+        let place = self.rules.iter().position(|row| row.id == id).ok_or(RuleError::Gone)?;
+        self.removing = Some(self.rules.remove(place));
+        Ok(())
+    }
+
+    /// Whether rules can be written here.
+    fn is_writable(&self) -> bool {
+        self.file.is_none()
+    }
+}
