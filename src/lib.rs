@@ -19,7 +19,7 @@
 //! 2. [`store`], [`broker`], [`notify`]: the ledger, RabbitMQ, Slack and pagers. None knows another. [`metrics`] beside
 //!    them.
 //! 1. [`config`], [`clock`], [`decode`], [`classify`], [`grouping`], [`digest`], [`schedule`], [`failure`], [`xdeath`],
-//!    [`own_headers`], [`own_names`], [`retry`], [`topology`], [`typed_json`]: pure.
+//!    [`own_headers`], [`own_names`], [`retry`], [`topology`], [`typed_json`], [`watch`]: pure.
 //! 0. [`domain`]: the nouns.
 
 pub mod app;
@@ -46,5 +46,6 @@ pub mod schedule;
 pub mod store;
 pub mod topology;
 pub mod typed_json;
+pub mod watch;
 pub mod web;
 pub mod xdeath;

@@ -90,14 +90,7 @@ pub async fn ids_of_all(ledger: &Ledger, size: usize) -> Vec<Vec<LetterId>> {
 /// Schedules their retries for `due`.
 pub async fn schedule(ledger: &Ledger, ids: &[LetterId], due: Timestamp) {
     let command = Command::Retry { delay: Duration::ZERO, queue: None };
-    let order = Order {
-        ids,
-        command: &command,
-        by: &Actor::local(),
-        at: due,
-        bodies: &InnerBodies::default(),
-        is_portion: false,
-    };
+    let order = Order { ids, command: &command, by: &Actor::local(), at: due, bodies: &InnerBodies::default() };
     let report = ledger.store.act(&order).await.expect("scheduled");
     assert!(report.refused.is_empty(), "a retry was refused");
 }

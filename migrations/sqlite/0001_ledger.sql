@@ -301,6 +301,43 @@ CREATE TABLE digest_schedules (
     begun_at BIGINT NOT NULL
 );
 
+-- Brokers that are watched by their management API, by one process at a time.
+CREATE TABLE watched_brokers (
+    broker TEXT NOT NULL PRIMARY KEY,
+    watcher BLOB NOT NULL, -- the process that watches it, which is given up for dead
+    claimed_until BIGINT NOT NULL, -- after this
+    polled_at BIGINT, -- when it was asked last,
+    looked_at BIGINT, -- and when it last answered
+    problem TEXT NOT NULL, -- why it did not answer, or does not tell everything; empty: all is well
+    state TEXT NOT NULL -- what is remembered of our own queues there, JSON; empty: nothing yet
+);
+
+-- Their queues: how they stood when the broker last answered (null: that was not told), and what is remembered of their
+-- consumers.
+CREATE TABLE watched_queues (
+    broker TEXT NOT NULL,
+    queue TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    state TEXT,
+    messages BIGINT,
+    ready BIGINT,
+    unacknowledged BIGINT,
+    consumers BIGINT,
+    policy TEXT,
+    had BIGINT, -- so many consumers it had; null: none were ever seen, and there is nothing to remember
+    seen BIGINT, -- so many were there when it was looked at last
+    had_consumers_at BIGINT,
+    without_since BIGINT,
+    without_for BIGINT NOT NULL, -- microseconds
+    with_for BIGINT NOT NULL, -- microseconds
+    interrupted BIGINT NOT NULL,
+    told BIGINT NOT NULL,
+    absences BIGINT NOT NULL,
+    PRIMARY KEY (broker, queue)
+) WITHOUT ROWID;
+
+CREATE INDEX watched_queues_told ON watched_queues (broker, queue) WHERE told > 0;
+
 -- Who did what.
 CREATE TABLE activity (
     seq INTEGER PRIMARY KEY,
@@ -315,3 +352,4 @@ CREATE TABLE activity (
 
 CREATE INDEX activity_by_area ON activity (area, seq);
 CREATE INDEX activity_by_actor ON activity (actor, seq);
+CREATE INDEX activity_by_subject ON activity (subject, seq);

@@ -24,6 +24,9 @@ pub async fn check(config: &Config) -> ExitCode {
     tell("database".to_owned(), database(config).await.map_err(|error| error.to_string()));
     for (name, broker) in &config.brokers {
         tell(format!("broker {name} ({})", broker.address()), reach(name, broker).await);
+        if let Some((found, outcome)) = management(broker).await {
+            tell(format!("management API of {name}{found}"), outcome);
+        }
     }
     let folder = &config.schemas.folder;
     if !folder.is_empty() {
@@ -62,6 +65,20 @@ async fn database(config: &Config) -> Result<(), StoreError> {
 /// Nothing is declared by a mere check.
 async fn reach(name: &str, broker: &BrokerConfig) -> Result<(), String> {
     ConsumingSession::check(name, broker).await.map_err(|error| error.to_string())
+}
+
+/// What the management API says of itself, where one is named, and why it does not answer.
+async fn management(broker: &BrokerConfig) -> Option<(String, Result<(), String>)> {
+    let management = match super::watch::management(broker).transpose()? {
+        Err(error) => return Some((String::new(), Err(error.to_string()))),
+        Ok(Err(error)) => return Some((String::new(), Err(error.to_string()))),
+        Ok(Ok(management)) => management,
+    };
+    let address = management.address();
+    Some(match management.probe().await {
+        Ok(probe) => (format!(" ({address}): {probe}"), Ok(())),
+        Err(error) => (format!(" ({address})"), Err(error.to_string())),
+    })
 }
 
 /// Nobody is told anything by a mere check.

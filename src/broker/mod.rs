@@ -10,6 +10,7 @@
 mod consuming;
 mod convert;
 pub mod health;
+pub mod management;
 mod patience;
 mod publishing;
 pub mod reconnect;

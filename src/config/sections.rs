@@ -182,6 +182,9 @@ pub struct RetentionConfig {
     /// How long a letter stays that was discarded.
     #[serde(deserialize_with = "duration")]
     pub discarded: Duration,
+    /// How long it stays written down who did what.
+    #[serde(deserialize_with = "duration")]
+    pub activity: Duration,
     /// How long a message that was sent back by a policy, and has not failed since, can still be looked at; if it
     /// fails later, its letter begins anew.
     #[serde(deserialize_with = "duration")]
@@ -190,8 +193,8 @@ pub struct RetentionConfig {
 
 impl Default for RetentionConfig {
     fn default() -> Self {
-        let month = Duration::from_secs(30 * 24 * 60 * 60);
-        Self { retried: month, discarded: month, healed: Duration::from_secs(60 * 60) }
+        let day = Duration::from_secs(24 * 60 * 60);
+        Self { retried: 30 * day, discarded: 30 * day, activity: 365 * day, healed: Duration::from_secs(60 * 60) }
     }
 }
 

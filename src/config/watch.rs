@@ -17,6 +17,10 @@ pub struct WatchConfig {
     /// A queue of dead letters or obituaries that grows for so long is told.
     #[serde(deserialize_with = "duration")]
     pub growing_for: Duration,
+    /// Messages that wait for so long in one of these two although somebody ought to consume them, and retries that are
+    /// overdue by so much, are told.
+    #[serde(deserialize_with = "duration")]
+    pub lags_for: Duration,
     /// Names of queues or globs.
     #[serde(deserialize_with = "list")]
     pub queues: Vec<String>,
@@ -33,6 +37,7 @@ impl Default for WatchConfig {
         Self {
             no_consumers_for: Duration::from_secs(15 * 60),
             growing_for: Duration::from_secs(10 * 60),
+            lags_for: Duration::from_secs(2 * 60),
             queues: vec!["*".to_owned()],
             importance: Importance::Critical,
             every: Duration::from_secs(10),

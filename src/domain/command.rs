@@ -5,6 +5,7 @@ use std::{fmt, time::Duration};
 use super::{
     danger::Danger,
     letter::{Importance, LetterId, Status},
+    number::exact,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,19 +40,17 @@ impl Command {
         }
     }
 
-    /// What there is to say about it beside its name; empty where there is nothing.
+    /// What there is to say about it beside its name, whichever letters take it; empty where there is nothing.
     pub fn detail(&self) -> String {
         match self {
-            Self::Retry { delay, queue } => {
-                let queue = queue.as_ref().map(|queue| format!("to {queue}"));
-                let delay = (!delay.is_zero()).then(|| format!("after {} s", delay.as_secs()));
-                [queue, delay].into_iter().flatten().collect::<Vec<_>>().join(", ")
-            }
+            Self::Retry { delay, queue: None } => in_time(*delay),
+            Self::Retry { delay, queue: Some(queue) } => format!("to {queue}, {}", in_time(*delay)),
             Self::Discard { note } => note.clone().unwrap_or_default(),
             Self::Reopen => String::new(),
-            Self::SetImportance(importance) => importance.to_string(),
+            Self::SetImportance(importance) => format!("to {importance}"),
             Self::SetNote(note) => note.clone(),
-            Self::SetType(message_type) => message_type.clone().unwrap_or_default(),
+            Self::SetType(Some(message_type)) => format!("to {message_type}"),
+            Self::SetType(None) => String::new(),
         }
     }
 
@@ -63,6 +62,11 @@ impl Command {
             Self::SetImportance(_) | Self::SetNote(_) | Self::SetType(_) => Status::ALL,
         }
     }
+}
+
+/// `at once`, `in 1 min 40 s`.
+pub fn in_time(delay: Duration) -> String {
+    if delay.as_millis() == 0 { "at once".to_owned() } else { format!("in {}", exact(delay)) }
 }
 
 /// Why a letter did not take a command.
@@ -116,4 +120,27 @@ impl fmt::Display for Refusal {
 pub struct CommandReport {
     pub done: Vec<LetterId>,
     pub refused: Vec<(LetterId, Refusal)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_what_its_name_does_not() {
+        let check = |command: Command, expected: &str| assert_eq!(command.detail(), expected);
+        let retry = |millis, queue: Option<&str>| Command::Retry {
+            delay: Duration::from_millis(millis),
+            queue: queue.map(str::to_owned),
+        };
+        check(retry(0, None), "at once");
+        check(retry(1_500, None), "in 1.5 s");
+        check(retry(100_400, Some("texts.persist")), "to texts.persist, in 1 min 40 s");
+        check(retry(90_000_000, None), "in 1 d 1 h");
+        check(Command::Discard { note: Some("twice".to_owned()) }, "twice");
+        check(Command::Discard { note: None }, "");
+        check(Command::SetImportance(Importance::High), "to high");
+        check(Command::SetType(Some("acme.Text".to_owned())), "to acme.Text");
+        check(Command::SetType(None), "");
+    }
 }

@@ -28,6 +28,8 @@ pub mod message;
 pub mod notification;
 pub mod number;
 pub mod policy;
+pub mod policy_meaning;
+pub mod queue_level;
 pub mod retry;
 pub mod rule;
 pub mod schema;

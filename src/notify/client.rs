@@ -1,9 +1,20 @@
-//! The HTTP client of all channels.
+//! The HTTP client of all channels, and of whoever else asks by HTTP.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use reqwest::{Client, redirect, retry};
-use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use rustls::{
+    ClientConfig, RootCertStore,
+    crypto::ring,
+    pki_types::{
+        CertificateDer,
+        pem::{self, PemObject},
+    },
+};
 use thiserror::Error;
 
 /// How long the other side is given.
@@ -28,12 +39,18 @@ pub enum SetupError {
     Tls(#[from] rustls::Error),
     #[error("the HTTP client cannot be set up: {0}")]
     Client(#[from] reqwest::Error),
+    #[error("the certificate authorities in {path} cannot be read: {cause}")]
+    CaFile { path: PathBuf, cause: String },
 }
 
-/// Reads the system's certificate authorities, some hundred files: to be done once.
-pub(super) fn client(patience: Patience) -> Result<Client, SetupError> {
+/// One that follows no redirect and repeats nothing. It trusts the system's certificate authorities, some hundred files
+/// that are read once, and those of `ca_file`.
+///
+/// # Errors
+/// When TLS cannot be set up, or the file cannot be read.
+pub fn client(patience: Patience, ca_file: Option<&Path>) -> Result<Client, SetupError> {
     let client = Client::builder()
-        .tls_backend_preconfigured(tls()?)
+        .tls_backend_preconfigured(tls(ca_file)?)
         .user_agent(concat!("dlo/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(patience.connect)
         .timeout(patience.total)
@@ -51,9 +68,14 @@ pub(super) fn client(patience: Patience) -> Result<Client, SetupError> {
 }
 
 /// Machines without any certificate authority still reach an Alertmanager over plain HTTP.
-fn tls() -> Result<ClientConfig, SetupError> {
+fn tls(ca_file: Option<&Path>) -> Result<ClientConfig, SetupError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if let Some(path) = ca_file {
+        let unusable = |cause: pem::Error| SetupError::CaFile { path: path.to_owned(), cause: cause.to_string() };
+        let certificates = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        roots.add_parsable_certificates(certificates.map_err(unusable)?);
+    }
     // The process may have no default provider, or another one.
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
     Ok(builder.with_safe_default_protocol_versions()?.with_root_certificates(roots).with_no_client_auth())

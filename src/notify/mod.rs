@@ -32,7 +32,7 @@ pub mod webhook;
 
 pub use channel::{Channel, ChannelError, SecretUrl, SlackBot};
 pub use check::Unreachable;
-pub use client::{Patience, SetupError};
+pub use client::{Patience, SetupError, client};
 pub use outcome::Outcome;
 pub use request::Delivery;
 pub use sender::Sender;

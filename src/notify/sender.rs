@@ -25,7 +25,7 @@ impl Sender {
     /// # Errors
     /// When TLS cannot be set up.
     pub fn with_patience(clock: Clock, patience: Patience) -> Result<Self, SetupError> {
-        Ok(Self { client: client::client(patience)?, patience, clock })
+        Ok(Self { client: client::client(patience, None)?, patience, clock })
     }
 
     /// Sends it once. It takes no longer than [`Patience::total`] and never fails but by its outcome.

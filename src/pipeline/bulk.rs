@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{ids, triage::Triage};
+use super::{ids, scope, triage::Triage};
 use crate::{
     domain::{
         activity::{Area, Deed},
@@ -16,7 +16,7 @@ use crate::{
         job::{Bulk, Job, JobState},
         time::Timestamp,
     },
-    store::{ClaimedBulk, Order, StoreError},
+    store::{ClaimedBulk, PortionedDeed, StoreError},
 };
 
 /// Letters of a large order that are moved in one transaction, so that nobody waits long for the ledger.
@@ -57,6 +57,7 @@ impl Triage {
     pub async fn work_at(&self, claimed: ClaimedBulk, stop: &CancellationToken) -> Result<Job, StoreError> {
         let ClaimedBulk { mut job, bulk, begun } = claimed;
         let mut sweep = self.store.sweep(&bulk.filter, bulk.until).await?;
+        let mut deed = PortionedDeed::new(deed(&bulk, begun));
         let mut goes_on = true;
         while goes_on && !stop.is_cancelled() {
             let ids = self.store.next_of(&mut sweep, PORTION).await?;
@@ -65,7 +66,7 @@ impl Triage {
                 job.end();
             } else {
                 let order = self.order(&ids, &bulk.command, &bulk.by, self.clock.now());
-                let report = self.store.act(&Order { is_portion: true, ..order }).await?;
+                let report = self.store.act_on_portion(&order, &mut deed).await?;
                 self.spread(&bulk.command, &report);
                 job.add(&report);
             }
@@ -80,16 +81,21 @@ impl Triage {
             job.state = JobState::Cancelled;
             self.store.update_job(&job).await?;
         }
-        self.write_down(&job, &bulk, begun).await?;
+        tracing::info!(
+            command = bulk.command.name(),
+            by = %bulk.by,
+            letters = job.done,
+            refused = job.failed,
+            "a person acted on letters"
+        );
         Ok(job)
     }
 
     /// Stops a job; what it has done stays done. Says whether it had not ended yet.
     pub async fn cancel(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
-        let cancelled = self.store.cancel_job(job).await?;
+        let deed = Deed::new(self.clock.now(), by, Area::Letters, "cancel", format!("job {job}"));
+        let cancelled = self.store.cancel_job(job, &deed).await?;
         if cancelled {
-            let deed = Deed::new(self.clock.now(), by, Area::Letters, "cancel", format!("job {job}"));
-            self.store.add_deed(&deed).await?;
             tracing::info!(job = %job, by = %by, "a person cancelled a job");
         }
         Ok(cancelled)
@@ -115,24 +121,13 @@ impl Triage {
         }
         Ok(())
     }
+}
 
-    async fn write_down(&self, job: &Job, bulk: &Bulk, begun: Timestamp) -> Result<(), StoreError> {
-        let Bulk { filter, command, by, .. } = bulk;
-        let deed = Deed {
-            letters: job.done,
-            detail: command.detail(),
-            ..Deed::new(begun, by, Area::Letters, command.name(), subject(filter))
-        };
-        self.store.add_deed(&deed).await?;
-        tracing::info!(
-            command = command.name(),
-            by = %by,
-            letters = job.done,
-            refused = job.failed,
-            "a person acted on letters"
-        );
-        Ok(())
-    }
+/// A job that another process takes up has a line of its own for what is left.
+fn deed(bulk: &Bulk, begun: Timestamp) -> Deed {
+    let Bulk { filter, command, by, .. } = bulk;
+    let deed = Deed::new(begun, by, Area::Letters, command.name(), subject(filter));
+    Deed { detail: detail(command, filter), ..deed }
 }
 
 /// A group, where one is meant.
@@ -141,4 +136,13 @@ fn subject(filter: &LetterFilter) -> String {
         [group] => group.to_string(),
         _ => String::new(),
     }
+}
+
+/// `in 10 min; of all that is open, in texts.*`
+fn detail(command: &Command, filter: &LetterFilter) -> String {
+    let detail = Some(command.detail()).filter(|detail| !detail.is_empty());
+    // One group is what it was done to, and named as that.
+    let groups = if filter.groups.len() == 1 { Vec::new() } else { filter.groups.clone() };
+    let filter = LetterFilter { groups, ..filter.clone() };
+    detail.into_iter().chain([format!("of all {}", scope::told(&filter))]).collect::<Vec<_>>().join("; ")
 }

@@ -24,6 +24,8 @@ pub mod retention;
 pub mod rules;
 pub mod scheduler;
 pub mod schemas;
+mod scope;
 pub mod sorting;
 mod telling;
 pub mod triage;
+pub mod watch;

@@ -98,14 +98,14 @@ impl Triage {
         Ok(is_there)
     }
 
-    pub(super) fn order<'a>(
+    pub(super) const fn order<'a>(
         &'a self,
         ids: &'a [LetterId],
         command: &'a Command,
         by: &'a Actor,
         at: Timestamp,
     ) -> Order<'a> {
-        Order { ids, command, by, at, bodies: &self.bodies, is_portion: false }
+        Order { ids, command, by, at, bodies: &self.bodies }
     }
 
     fn announce(&self, command: &Command, by: &Actor, report: &CommandReport) {

@@ -42,32 +42,62 @@ impl TryFrom<Row> for ActivityEntry {
     }
 }
 
+/// Characters of a detail that are kept here: a note or an expression may be long, and stands in full elsewhere.
+const LONGEST_DETAIL: usize = 4_000;
+
 /// Writes down what somebody did, in the transaction in which it is done.
 pub(super) async fn append(tx: &mut Tx, deed: &Deed) -> Result<(), StoreError> {
+    insert(tx, deed).await.map(drop)
+}
+
+/// The answer is the number of the line.
+async fn insert(tx: &mut Tx, deed: &Deed) -> Result<i64, StoreError> {
     const INSERT: &str = "INSERT INTO activity (at, actor, area, action, subject, letters, detail)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)";
-    on!(tx, |tx| sqlx::query(INSERT)
+        VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING seq";
+    let end = deed.detail.char_indices().nth(LONGEST_DETAIL).map_or(deed.detail.len(), |(end, _)| end);
+    Ok(on!(tx, |tx| sqlx::query_scalar(INSERT)
         .bind(deed.at.as_micros())
         .bind(deed.by.as_str())
         .bind(deed.area.as_str())
         .bind(&*deed.action)
         .bind(&*deed.subject)
         .bind(bigint(deed.letters))
-        .bind(&*deed.detail)
-        .execute(&mut **tx)
-        .await
-        .map(drop)?);
-    Ok(())
+        .bind(&deed.detail[..end])
+        .fetch_one(&mut **tx)
+        .await?))
+}
+
+/// One deed that takes several transactions. It has its line with the first letter that is changed, and each
+/// transaction adds its letters to it, so that whatever is cut short has told what it did.
+pub struct PortionedDeed {
+    deed: Deed,
+    /// The number of its line; `None` as long as nothing is done.
+    seq: Option<i64>,
+}
+
+impl PortionedDeed {
+    /// Of its letters none is counted yet.
+    pub const fn new(deed: Deed) -> Self {
+        Self { deed, seq: None }
+    }
+
+    /// Adds letters, in the transaction that changes them. The answer is for [`committed`](Self::committed).
+    pub(super) async fn append(&self, tx: &mut Tx, letters: u64) -> Result<Option<i64>, StoreError> {
+        const ADD: &str = "UPDATE activity SET letters = letters + $1 WHERE seq = $2";
+        let Some(seq) = self.seq.filter(|_| letters > 0) else {
+            let deed = Deed { letters, ..self.deed.clone() };
+            return if letters > 0 { insert(tx, &deed).await.map(Some) } else { Ok(self.seq) };
+        };
+        on!(tx, |tx| sqlx::query(ADD).bind(bigint(letters)).bind(seq).execute(&mut **tx).await.map(drop)?);
+        Ok(Some(seq))
+    }
+
+    pub(super) const fn committed(&mut self, seq: Option<i64>) {
+        self.seq = seq;
+    }
 }
 
 impl Store {
-    /// Writes down what was done in several transactions.
-    pub async fn add_deed(&self, deed: &Deed) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
-        append(&mut tx, deed).await?;
-        tx.commit().await
-    }
-
     /// What `filter` lets through, the newest first, `limit` at most and only what stands before the entry `before`.
     pub async fn activity(
         &self,
@@ -97,9 +127,27 @@ impl Store {
 
     /// Everybody who has done anything, by name.
     pub async fn actors(&self) -> Result<Vec<Actor>, StoreError> {
-        const SELECT: &str = "SELECT DISTINCT actor FROM activity ORDER BY actor LIMIT 1000";
+        // From each name the index leads to the next: there are few people, and each does much.
+        const SELECT: &str = "WITH RECURSIVE people (name) AS (
+                SELECT min(actor) FROM activity
+                UNION ALL SELECT (SELECT min(actor) FROM activity WHERE actor > name) FROM people WHERE name IS NOT NULL)
+            SELECT name FROM people WHERE name IS NOT NULL LIMIT 1000";
         let names: Vec<String> = on!(self.db.reader(), |pool| sqlx::query_scalar(SELECT).fetch_all(pool).await?);
         Ok(names.into_iter().map(Actor::named).collect())
+    }
+
+    /// Removes what was done before that moment, of the `limit` oldest lines. The answer is how many.
+    ///
+    /// Lines stand in the order in which they were written, so that nothing else has to be looked at.
+    pub async fn forget_activity(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        const FORGET: &str = "DELETE FROM activity WHERE seq IN (SELECT seq FROM
+            (SELECT seq, at FROM activity ORDER BY seq LIMIT $1) AS oldest WHERE at < $2)";
+        Ok(on!(self.db.writer(), |pool| sqlx::query(FORGET)
+            .bind(i64::from(limit))
+            .bind(before.as_micros())
+            .execute(pool)
+            .await?
+            .rows_affected()))
     }
 }
 

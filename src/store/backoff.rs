@@ -12,6 +12,7 @@ use super::{
 };
 use crate::domain::{
     actor::Actor,
+    command::in_time,
     history::Event,
     letter::{LetterId, Status},
     policy::Verdict,
@@ -78,7 +79,7 @@ pub(super) async fn schedule(tx: &mut Tx, broker: &str, failed: &[Failed<'_>]) -
         at: failed.arrival.received_at,
         event: Event::RetryScheduled,
         by: Actor::OFFICE,
-        detail: format!("to {}, {}", failed.queue(), schedule::in_time(delay)),
+        detail: format!("to {}, {}", failed.queue(), in_time(delay)),
     };
     schedule::schedule(tx, &due().map(retry).collect::<Vec<_>>()).await?;
     history::append_in_order(tx, &due().map(line).collect::<Vec<_>>()).await

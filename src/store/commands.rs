@@ -6,20 +6,19 @@ use sqlx::QueryBuilder;
 use uuid::Uuid;
 
 use super::{
-    Store, StoreError, activity,
+    Store, StoreError,
+    activity::PortionedDeed,
+    command_lines as lines,
     db::{Tx, on},
     facets::{FacetKey, FacetScope},
-    history::{self, NewEntry},
     id_list::push_ids,
     jobs,
     schedule::{self, NewRetry, unschedule},
     standing::{self, Standing, to_status},
 };
 use crate::domain::{
-    activity::{Area, Deed},
     actor::Actor,
     command::{Command, CommandReport, Refusal},
-    history::Event,
     inner_body::InnerBodies,
     letter::{LetterId, Status, TypeSource},
     time::Timestamp,
@@ -27,6 +26,9 @@ use crate::domain::{
 
 /// Rows in one statement.
 const CHUNK: usize = 1_000;
+
+/// What stands in `importance_by` where a person has said how important a letter is.
+const BY_HAND: &str = "manual";
 
 /// A command with who gave it and when.
 pub struct Order<'a> {
@@ -36,8 +38,6 @@ pub struct Order<'a> {
     pub at: Timestamp,
     /// They settle some of the dangers for which letters are not retried.
     pub bodies: &'a InnerBodies,
-    /// It is one of several orders that together are one.
-    pub is_portion: bool,
 }
 
 impl Store {
@@ -45,49 +45,103 @@ impl Store {
     pub async fn act(&self, order: &Order<'_>) -> Result<CommandReport, StoreError> {
         let mut tx = self.db.begin().await?;
         let mut scope = self.facet_scope();
-        let report = carry_out(&mut tx, &mut scope, order).await?;
+        let carried = carry_out(&mut tx, &mut scope, order).await?;
+        lines::write_deed(&mut tx, &carried.changed, order).await?;
         tx.commit().await?;
         scope.committed();
-        Ok(report)
+        Ok(carried.report)
     }
 
-    /// The same, leaving a job behind that tells what came of it.
+    /// The same for one of several orders that together are one deed.
+    pub async fn act_on_portion(
+        &self,
+        order: &Order<'_>,
+        whole: &mut PortionedDeed,
+    ) -> Result<CommandReport, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let mut scope = self.facet_scope();
+        let carried = carry_out(&mut tx, &mut scope, order).await?;
+        let seq = whole.append(&mut tx, carried.changed.len() as u64).await?;
+        tx.commit().await?;
+        scope.committed();
+        whole.committed(seq);
+        Ok(carried.report)
+    }
+
+    /// The same as [`act`](Self::act), leaving a job behind that tells what came of it.
     pub async fn act_as_job(&self, job: Uuid, order: &Order<'_>) -> Result<CommandReport, StoreError> {
         let mut tx = self.db.begin().await?;
         let mut scope = self.facet_scope();
-        let report = carry_out(&mut tx, &mut scope, order).await?;
-        jobs::insert_finished(&mut tx, job, order, &report).await?;
+        let carried = carry_out(&mut tx, &mut scope, order).await?;
+        lines::write_deed(&mut tx, &carried.changed, order).await?;
+        jobs::insert_finished(&mut tx, job, order, &carried.report).await?;
         tx.commit().await?;
         scope.committed();
-        Ok(report)
+        Ok(carried.report)
     }
 }
 
-async fn carry_out(tx: &mut Tx, scope: &mut FacetScope<'_>, order: &Order<'_>) -> Result<CommandReport, StoreError> {
+/// What came of an order.
+struct Carried {
+    report: CommandReport,
+    /// How those stood that it has changed, in the order in which they were named.
+    changed: Vec<Standing>,
+}
+
+async fn carry_out(tx: &mut Tx, scope: &mut FacetScope<'_>, order: &Order<'_>) -> Result<Carried, StoreError> {
     let mut report = CommandReport::default();
-    let standings = standing::lock(tx, order.ids).await?;
-    let mut accepted = Vec::new();
+    let mut standings = standing::lock(tx, order.ids).await?;
     let mut seen = HashSet::new();
     let mut revived = HashMap::new();
     for id in order.ids.iter().filter(|id| seen.insert(**id)) {
         match standings.get(id).ok_or(Refusal::NotFound).and_then(|standing| accept(standing, order, &mut revived)) {
-            Ok(standing) => accepted.push(standing),
+            Ok(()) => report.done.push(*id),
             Err(refusal) => report.refused.push((*id, refusal)),
         }
     }
-    write_history(tx, &accepted, order).await?;
-    write_activity(tx, &accepted, order).await?;
-    apply(tx, scope, &accepted, order).await?;
-    report.done = accepted.iter().map(|standing| standing.id).collect();
-    Ok(report)
+    let same = unchanged(tx, &standings, &report.done, order.command).await?;
+    let moved = report.done.iter().filter(|id| !same.contains(id));
+    let changed: Vec<Standing> = moved.filter_map(|id| standings.remove(id)).collect();
+    lines::write_history(tx, &changed, order).await?;
+    apply(tx, scope, &changed.iter().collect::<Vec<_>>(), order).await?;
+    Ok(Carried { report, changed })
+}
+
+/// Those of `ids` that are already as the command would have them: nothing is written down of them.
+async fn unchanged(
+    tx: &mut Tx,
+    standings: &HashMap<LetterId, Standing>,
+    ids: &[LetterId],
+    command: &Command,
+) -> Result<HashSet<LetterId>, StoreError> {
+    let is_same = |standing: &Standing| match command {
+        Command::SetImportance(to) => standing.importance_by == BY_HAND && standing.key.importance == *to,
+        Command::SetType(to) => standing.type_by_hand == *to,
+        _ => false,
+    };
+    match command {
+        Command::SetNote(note) => with_note(tx, ids, note).await,
+        _ => Ok(ids.iter().copied().filter(|id| standings.get(id).is_some_and(is_same)).collect()),
+    }
+}
+
+/// Those of `ids` that have exactly this note; without any, where it is empty.
+async fn with_note(tx: &mut Tx, ids: &[LetterId], note: &str) -> Result<HashSet<LetterId>, StoreError> {
+    let mut found = HashSet::new();
+    for chunk in ids.chunks(CHUNK) {
+        let rows: Vec<Uuid> = on!(&mut *tx, |tx| {
+            let mut select = QueryBuilder::new("SELECT id FROM letters WHERE coalesce(note, '') = ");
+            select.push_bind(note).push(" AND id IN ");
+            push_ids(&mut select, chunk);
+            select.build_query_scalar().fetch_all(&mut **tx).await?
+        });
+        found.extend(rows.into_iter().map(LetterId::from_uuid));
+    }
+    Ok(found)
 }
 
 /// `revived` are families of which this order has reopened one already, with that one.
-fn accept<'a>(
-    standing: &'a Standing,
-    order: &Order<'_>,
-    revived: &mut HashMap<LetterId, LetterId>,
-) -> Result<&'a Standing, Refusal> {
+fn accept(standing: &Standing, order: &Order<'_>, revived: &mut HashMap<LetterId, LetterId>) -> Result<(), Refusal> {
     let status = standing.key.status;
     if !order.command.allowed_in().contains(&status) {
         return Err(Refusal::WrongStatus { command: order.command.name(), status });
@@ -102,12 +156,12 @@ fn accept<'a>(
             return Err(Refusal::Replaced { by });
         }
     }
-    let Command::Retry { queue, .. } = order.command else { return Ok(standing) };
+    let Command::Retry { queue, .. } = order.command else { return Ok(()) };
     let danger = standing.danger.filter(|danger| !danger.is_settled(&standing.key.queue, order.bodies));
     match danger {
         Some(danger) => Err(Refusal::Dangerous(danger)),
         None if standing.target(queue.as_deref()).is_none() => Err(Refusal::QueueUnknown),
-        None => Ok(standing),
+        None => Ok(()),
     }
 }
 
@@ -137,7 +191,7 @@ async fn apply(
             standing::change_facets(tx, scope, accepted, order.at, to_status(Status::Open)).await?;
         }
         Command::SetImportance(importance) => {
-            set(tx, &ids, "importance_by", Some("manual")).await?;
+            set(tx, &ids, "importance_by", Some(BY_HAND)).await?;
             let change = |_: &Standing, key: &mut FacetKey| key.importance = *importance;
             standing::change_facets(tx, scope, accepted, order.at, change).await?;
         }
@@ -205,52 +259,4 @@ async fn look_again(tx: &mut Tx, ids: &[LetterId]) -> Result<(), StoreError> {
         });
     }
     Ok(())
-}
-
-async fn write_history(tx: &mut Tx, accepted: &[&Standing], order: &Order<'_>) -> Result<(), StoreError> {
-    let entries: Vec<NewEntry<'_>> = accepted
-        .iter()
-        .map(|standing| {
-            let (event, detail) = describe(order.command, standing);
-            NewEntry { letter: standing.id, at: order.at, event, by: order.by.as_str(), detail }
-        })
-        .collect();
-    history::append(tx, &entries).await
-}
-
-/// Portions of a larger order are written down once, by whoever gives it.
-async fn write_activity(tx: &mut Tx, accepted: &[&Standing], order: &Order<'_>) -> Result<(), StoreError> {
-    let Some(first) = accepted.first().filter(|_| !order.is_portion) else { return Ok(()) };
-    let (event, detail) = describe(order.command, first);
-    let is_one = accepted.len() == 1;
-    let subject = if is_one { first.id.to_string() } else { String::new() };
-    let deed = Deed {
-        letters: accepted.len() as u64,
-        detail: if is_one || event == Event::Discarded { detail } else { order.command.detail() },
-        ..Deed::new(order.at, order.by, Area::Letters, order.command.name(), subject)
-    };
-    activity::append(tx, &deed).await
-}
-
-fn describe(command: &Command, standing: &Standing) -> (Event, String) {
-    match command {
-        Command::Retry { delay, queue } => {
-            let queue = standing.target(queue.as_deref()).unwrap_or_default();
-            (Event::RetryScheduled, format!("to {queue}, {}", schedule::in_time(*delay)))
-        }
-        Command::Discard { note } => (Event::Discarded, note.clone().unwrap_or_default()),
-        Command::Reopen if standing.key.status == Status::Scheduled && !standing.waits => {
-            let detail = "the scheduled retry was cancelled; an earlier try was cut short, so it may have arrived";
-            (Event::Reopened, detail.to_owned())
-        }
-        Command::Reopen if standing.key.status == Status::Scheduled => {
-            (Event::Reopened, "the scheduled retry was cancelled".to_owned())
-        }
-        Command::Reopen => (Event::Reopened, "the discard was undone".to_owned()),
-        Command::SetImportance(importance) => {
-            (Event::ImportanceSet, format!("from {} to {importance}", standing.key.importance))
-        }
-        Command::SetNote(note) => (Event::NoteSet, note.clone()),
-        Command::SetType(message_type) => (Event::TypeSet, message_type.clone().unwrap_or_default()),
-    }
 }

@@ -22,7 +22,7 @@ use crate::{
     domain::{
         activity::{Area, Deed},
         actor::Actor,
-        command::Refusal,
+        command::{Refusal, in_time},
         danger::Danger,
         history::Event,
         letter::{LetterId, Status},
@@ -230,7 +230,7 @@ impl Copy<'_> {
         let lines = [
             line(letter, Event::Edited, format!("copy {copy}: {summary}")),
             line(copy, Event::Edited, format!("edited copy of {letter}: {summary}")),
-            line(copy, Event::RetryScheduled, format!("to {}, {}", self.target, schedule::in_time(delay))),
+            line(copy, Event::RetryScheduled, format!("to {}, {}", self.target, in_time(delay))),
         ];
         history::append_in_order(tx, &lines).await
     }

@@ -176,9 +176,11 @@ impl Store {
         Ok(counts)
     }
 
-    /// Sets the note of a group, or with an empty text removes it; says whether there is such a group.
+    /// Sets the note of a group, or with an empty text removes it; says whether there is such a group. A note that it has
+    /// already stays, with who wrote it.
     pub async fn set_group_note(&self, id: GroupId, text: &str, by: &Actor, at: Timestamp) -> Result<bool, StoreError> {
-        const SET: &str = "UPDATE groups SET note = $1, note_by = $2, note_at = $3 WHERE id = $4";
+        const IS_THERE: &str = "SELECT EXISTS (SELECT 1 FROM groups WHERE id = $1)";
+        const SET: &str = "UPDATE groups SET note = $1, note_by = $2, note_at = $3 WHERE id = $4 AND note <> $1";
         let mut tx = self.db.begin().await?;
         let rows = on!(&mut tx, |tx| sqlx::query(SET)
             .bind(text)
@@ -188,12 +190,14 @@ impl Store {
             .execute(&mut **tx)
             .await?
             .rows_affected());
-        if rows > 0 {
-            let deed = Deed::new(at, by, Area::Groups, "note", id.to_string());
-            activity::append(&mut tx, &Deed { detail: text.to_owned(), ..deed }).await?;
+        if rows == 0 {
+            let id = id.as_uuid();
+            return Ok(on!(&mut tx, |tx| sqlx::query_scalar(IS_THERE).bind(id).fetch_one(&mut **tx).await?));
         }
+        let deed = Deed::new(at, by, Area::Groups, "note", id.to_string());
+        activity::append(&mut tx, &Deed { detail: text.to_owned(), ..deed }).await?;
         tx.commit().await?;
-        Ok(rows > 0)
+        Ok(true)
     }
 
     /// Removes groups that no letter is in any more, that nothing has come into since `before` and that nobody has

@@ -110,9 +110,14 @@ impl Store {
     }
 
     /// Cancels a job that has not ended; says whether there was such a job.
-    pub async fn cancel_job(&self, id: Uuid) -> Result<bool, StoreError> {
+    pub async fn cancel_job(&self, id: Uuid, deed: &Deed) -> Result<bool, StoreError> {
         const CANCEL: &str = "UPDATE jobs SET state = 'cancelled' WHERE id = $1 AND state IN ('queued', 'running')";
-        let rows = on!(self.db.writer(), |pool| sqlx::query(CANCEL).bind(id).execute(pool).await?.rows_affected());
+        let mut tx = self.db.begin().await?;
+        let rows = on!(&mut tx, |tx| sqlx::query(CANCEL).bind(id).execute(&mut **tx).await?.rows_affected());
+        if rows > 0 {
+            activity::append(&mut tx, deed).await?;
+        }
+        tx.commit().await?;
         Ok(rows > 0)
     }
 
@@ -172,6 +177,14 @@ impl Store {
     pub async fn add_job(&self, job: &Job, by: &Actor, at: Timestamp) -> Result<(), StoreError> {
         let mut tx = self.db.begin().await?;
         insert(&mut tx, job, by, at).await?;
+        tx.commit().await
+    }
+
+    /// The same for a job that is a deed of its own.
+    pub async fn add_job_of(&self, job: &Job, deed: &Deed) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        insert(&mut tx, job, &deed.by, deed.at).await?;
+        activity::append(&mut tx, deed).await?;
         tx.commit().await
     }
 }

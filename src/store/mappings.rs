@@ -42,12 +42,23 @@ impl Store {
         rows.into_iter().map(StandingMapping::try_from).collect()
     }
 
-    /// Sets what messages carry, in place of what was said of the same ones before.
+    /// Sets what messages carry, in place of what was said of the same ones before. What is said already stays as it is,
+    /// with who said it.
     pub async fn set_mapping(&self, mapping: &Mapping, by: &Actor, at: Timestamp) -> Result<(), StoreError> {
+        const BEFORE: &str = "SELECT message_type FROM mappings WHERE broker = $1 AND carrier = $2 AND pattern = $3";
         const SET: &str = "INSERT INTO mappings (broker, carrier, pattern, message_type, set_by, set_at)
             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (broker, carrier, pattern) DO UPDATE SET
             message_type = excluded.message_type, set_by = excluded.set_by, set_at = excluded.set_at";
         let mut tx = self.db.begin().await?;
+        let before: Option<String> = on!(&mut tx, |tx| sqlx::query_scalar(BEFORE)
+            .bind(mapping.broker.as_deref().unwrap_or_default())
+            .bind(mapping.carrier.as_str())
+            .bind(&*mapping.pattern)
+            .fetch_optional(&mut **tx)
+            .await?);
+        if before.as_ref() == Some(&mapping.message_type) {
+            return Ok(());
+        }
         on!(&mut tx, |tx| sqlx::query(SET)
             .bind(mapping.broker.as_deref().unwrap_or_default())
             .bind(mapping.carrier.as_str())
@@ -59,7 +70,8 @@ impl Store {
             .await
             .map(drop)?);
         let deed = Deed::new(at, by, Area::Mappings, "set", &*mapping.pattern);
-        let detail = format!("{} carries {}", mapping.carrier, mapping.message_type);
+        let instead = before.map(|before| format!(", instead of {before}")).unwrap_or_default();
+        let detail = format!("{}{instead}", told(mapping.broker.as_deref(), mapping.carrier, &mapping.message_type));
         activity::append(&mut tx, &Deed { detail, ..deed }).await?;
         tx.commit().await
     }
@@ -73,20 +85,26 @@ impl Store {
         by: &Actor,
         at: Timestamp,
     ) -> Result<bool, StoreError> {
-        const UNSET: &str = "DELETE FROM mappings WHERE broker = $1 AND carrier = $2 AND pattern = $3";
+        const UNSET: &str =
+            "DELETE FROM mappings WHERE broker = $1 AND carrier = $2 AND pattern = $3 RETURNING message_type";
         let mut tx = self.db.begin().await?;
-        let rows = on!(&mut tx, |tx| sqlx::query(UNSET)
+        let removed: Option<String> = on!(&mut tx, |tx| sqlx::query_scalar(UNSET)
             .bind(broker.unwrap_or_default())
             .bind(carrier.as_str())
             .bind(pattern)
-            .execute(&mut **tx)
-            .await?
-            .rows_affected());
-        if rows > 0 {
-            let deed = Deed::new(at, by, Area::Mappings, "remove", pattern);
-            activity::append(&mut tx, &Deed { detail: format!("by {carrier}"), ..deed }).await?;
-        }
+            .fetch_optional(&mut **tx)
+            .await?);
+        let Some(message_type) = removed else { return Ok(false) };
+        let deed = Deed::new(at, by, Area::Mappings, "remove", pattern);
+        let detail = told(broker, carrier, &message_type);
+        activity::append(&mut tx, &Deed { detail, ..deed }).await?;
         tx.commit().await?;
-        Ok(rows > 0)
+        Ok(true)
     }
+}
+
+/// `the queue carries acme.texts.v1.Text, on main`
+fn told(broker: Option<&str>, carrier: Carrier, message_type: &str) -> String {
+    let broker = broker.map(|broker| format!(", on {broker}")).unwrap_or_default();
+    format!("the {} carries {message_type}{broker}", carrier.as_str().replace('_', " "))
 }

@@ -13,6 +13,7 @@ mod activity;
 mod backoff;
 mod bulk;
 mod columns;
+mod command_lines;
 mod commands;
 mod contents;
 mod counts;
@@ -53,6 +54,9 @@ mod sweep;
 mod tally;
 mod unsettled;
 mod waiting;
+mod watch;
+mod watch_rows;
+mod watched;
 
 use std::cmp::Ordering;
 
@@ -60,6 +64,7 @@ use sqlx::error::DatabaseError;
 use thiserror::Error;
 use uuid::Uuid;
 
+pub use activity::PortionedDeed;
 pub use bulk::ClaimedBulk;
 pub use commands::Order;
 pub use digest_figures::DigestScope;
@@ -73,6 +78,8 @@ pub use slices::SLICE;
 pub use sorting::{Exhausted, Sorted};
 pub use sweep::Sweep;
 pub use unsettled::Settled;
+pub use watch::{Claim, WatchKept, WatchUpdate};
+pub use watched::{WatchedBroker, WatchedQueue};
 
 use db::{Db, Either, Sql, on};
 use facets::FacetIds;

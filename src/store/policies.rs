@@ -5,12 +5,17 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
-use super::{Store, StoreError, activity, db::on, rows::parse};
+use super::{
+    Store, StoreError, activity,
+    db::{Tx, on},
+    rows::parse,
+};
 use crate::domain::{
     activity::{Area, Deed},
     actor::Actor,
     death::Reason,
     policy::{Delays, Origin, Policy, StandingPolicy},
+    policy_meaning::in_full,
     time::Timestamp,
 };
 
@@ -60,7 +65,8 @@ impl Store {
         rows.into_iter().map(StandingPolicy::try_from).collect()
     }
 
-    /// Sets the policy of these queues and this reason, in place of what was set before.
+    /// Sets the policy of these queues and this reason, in place of what was set before. What is set already stays as it
+    /// is, with who set it.
     pub async fn set_policy(&self, policy: &Policy, by: &Actor, at: Timestamp) -> Result<(), StoreError> {
         const SET: &str = "INSERT INTO policies
             (queues, reason, delays, jitter, via, keep_routing_key, set_by, set_at)
@@ -68,6 +74,10 @@ impl Store {
             delays = excluded.delays, jitter = excluded.jitter, via = excluded.via,
             keep_routing_key = excluded.keep_routing_key, set_by = excluded.set_by, set_at = excluded.set_at";
         let mut tx = self.db.begin().await?;
+        let before = standing(&mut tx, &policy.queues, policy.reason).await?;
+        if before.as_ref() == Some(policy) {
+            return Ok(());
+        }
         on!(&mut tx, |tx| sqlx::query(SET)
             .bind(&*policy.queues)
             .bind(reason_word(policy.reason))
@@ -80,8 +90,10 @@ impl Store {
             .execute(&mut **tx)
             .await
             .map(drop)?);
+        let instead = before.map(|before| format!(", instead of {}", in_full(&before))).unwrap_or_default();
+        let detail = format!("{}{instead}", told(policy));
         let deed = Deed::new(at, by, Area::Policies, "set", &*policy.queues);
-        activity::append(&mut tx, &Deed { detail: of_reason(policy.reason), ..deed }).await?;
+        activity::append(&mut tx, &Deed { detail, ..deed }).await?;
         tx.commit().await
     }
 
@@ -94,25 +106,35 @@ impl Store {
         by: &Actor,
         at: Timestamp,
     ) -> Result<bool, StoreError> {
-        const UNSET: &str = "DELETE FROM policies WHERE queues = $1 AND reason = $2";
+        const UNSET: &str = "DELETE FROM policies WHERE queues = $1 AND reason = $2
+            RETURNING queues, reason, delays, jitter, via, keep_routing_key, set_by, set_at";
         let mut tx = self.db.begin().await?;
-        let rows = on!(&mut tx, |tx| sqlx::query(UNSET)
+        let row: Option<Row> = on!(&mut tx, |tx| sqlx::query_as(UNSET)
             .bind(queues)
             .bind(reason_word(reason))
-            .execute(&mut **tx)
-            .await?
-            .rows_affected());
-        if rows > 0 {
-            let deed = Deed::new(at, by, Area::Policies, "remove", queues);
-            activity::append(&mut tx, &Deed { detail: of_reason(reason), ..deed }).await?;
-        }
+            .fetch_optional(&mut **tx)
+            .await?);
+        let Some(removed) = row.map(StandingPolicy::try_from).transpose()? else { return Ok(false) };
+        let deed = Deed::new(at, by, Area::Policies, "remove", queues);
+        activity::append(&mut tx, &Deed { detail: told(&removed.policy), ..deed }).await?;
         tx.commit().await?;
-        Ok(rows > 0)
+        Ok(true)
     }
 }
 
-fn of_reason(reason: Option<Reason>) -> String {
-    reason.map(|reason| format!("for what is {reason}")).unwrap_or_default()
+/// What people have set for exactly these.
+async fn standing(tx: &mut Tx, queues: &str, reason: Option<Reason>) -> Result<Option<Policy>, StoreError> {
+    const SELECT: &str = "SELECT queues, reason, delays, jitter, via, keep_routing_key, set_by, set_at
+        FROM policies WHERE queues = $1 AND reason = $2";
+    let row: Option<Row> =
+        on!(tx, |tx| sqlx::query_as(SELECT).bind(queues).bind(reason_word(reason)).fetch_optional(&mut **tx).await?);
+    row.map(|row| StandingPolicy::try_from(row).map(|standing| standing.policy)).transpose()
+}
+
+/// `for what is expired: after 10 s; then a person`
+fn told(policy: &Policy) -> String {
+    let reason = policy.reason.map(|reason| format!("for what is {reason}: ")).unwrap_or_default();
+    format!("{reason}{}", in_full(policy))
 }
 
 const fn reason_word(reason: Option<Reason>) -> &'static str {

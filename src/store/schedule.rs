@@ -1,7 +1,5 @@
 //! Scheduling retries and taking them off again.
 
-use std::time::Duration;
-
 use sqlx::QueryBuilder;
 
 use super::{
@@ -44,17 +42,6 @@ pub(super) async fn schedule(tx: &mut Tx, retries: &[NewRetry]) -> Result<(), St
         columns::execute(tx, UPSERT, columns).await?;
     }
     Ok(())
-}
-
-/// `at once`, `in 1m 40s`.
-pub(super) fn in_time(delay: Duration) -> String {
-    if delay.is_zero() {
-        return "at once".to_owned();
-    }
-    // Nobody wants to know the jitter to the nanosecond.
-    let millis = Duration::from_millis(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX));
-    let whole = if delay < Duration::from_secs(10) { millis } else { Duration::from_secs(millis.as_secs()) };
-    format!("in {}", humantime::format_duration(whole))
 }
 
 pub(super) async fn unschedule(tx: &mut Tx, ids: &[LetterId]) -> Result<(), StoreError> {

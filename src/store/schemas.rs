@@ -9,7 +9,8 @@ use super::{Store, StoreError, activity, db::on, rows::parse};
 use crate::domain::{
     activity::{Area, Deed},
     actor::Actor,
-    schema::{SchemaId, SchemaRecord},
+    number::plural,
+    schema::{SchemaId, SchemaRecord, SchemaSource},
     time::Timestamp,
 };
 
@@ -90,10 +91,11 @@ impl Store {
             .bind(record.uploaded_at.as_micros())
             .fetch_one(&mut **tx)
             .await?);
+        let id = SchemaId::from_uuid(id);
         let deed = Deed::new(record.uploaded_at, &record.uploaded_by, Area::Schemas, "upload", &*record.name);
-        activity::append(&mut tx, &deed).await?;
+        activity::append(&mut tx, &Deed { detail: told(record, id != record.id), ..deed }).await?;
         tx.commit().await?;
-        Ok(SchemaId::from_uuid(id))
+        Ok(id)
     }
 
     /// The answer is whether it was there.
@@ -108,4 +110,12 @@ impl Store {
         tx.commit().await?;
         Ok(name.is_some())
     }
+}
+
+/// `3 files, from the folder that is watched`
+fn told(record: &SchemaRecord, was_known: bool) -> String {
+    let files = plural(record.files.len() as u64, "file");
+    let folder = if record.source == SchemaSource::Folder { ", from the folder that is watched" } else { "" };
+    let again = if was_known { "; the same as were here before count as the newest again" } else { "" };
+    format!("{files}{folder}{again}")
 }

@@ -68,6 +68,7 @@ struct LedgerFigures {
     groups_open: u64,
     first_due: Vec<(String, Timestamp)>,
     open_incidents: Vec<(Importance, u64)>,
+    queues_without_consumers: Vec<(String, String)>,
     notifications_waiting: u64,
     oldest_notification: Option<Timestamp>,
     /// Only those of the configuration: one that was renamed would be missed for ever.
@@ -90,6 +91,7 @@ impl LedgerFigures {
             groups_open: store.open_groups().await?.iter().sum(),
             first_due,
             open_incidents: store.count_open_incidents().await?,
+            queues_without_consumers: store.queues_without_consumers().await?,
             notifications_waiting,
             oldest_notification,
             digests_sent,
@@ -103,6 +105,7 @@ impl LedgerFigures {
             groups_open: self.groups_open,
             first_due: &self.first_due,
             open_incidents: &self.open_incidents,
+            queues_without_consumers: &self.queues_without_consumers,
             notifications_waiting: self.notifications_waiting,
             oldest_notification: self.oldest_notification,
             digests_sent: &self.digests_sent,

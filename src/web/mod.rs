@@ -12,17 +12,19 @@ mod events;
 mod force;
 mod health;
 mod input;
+mod levels;
 mod mapping_draft;
 mod pages;
 mod payload;
 mod query;
 mod security;
+mod subjects;
 mod upload;
 mod view;
 
 pub use api::Decoded;
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -88,6 +90,8 @@ pub struct WebSettings {
     pub dead_letter_exchange: String,
     /// A letter that was sent back and has not failed again for so long counts as healed.
     pub healed_after: Duration,
+    /// The brokers whose management API is asked.
+    pub watched_brokers: BTreeSet<String>,
     /// Ends the event streams, which would otherwise hold up a shutdown for as long as a page is open.
     pub closing: CancellationToken,
 }

@@ -27,6 +27,7 @@ const FLOORS: [&[&str]; 6] = [
         "schedule",
         "topology",
         "typed_json",
+        "watch",
         "xdeath",
     ],
     &["broker", "metrics", "notify", "store"],
@@ -36,13 +37,14 @@ const FLOORS: [&[&str]; 6] = [
 ];
 
 /// Who may use whom on the same floor.
-const NEIGHBOURS: [(&str, &str); 10] = [
+const NEIGHBOURS: [(&str, &str); 11] = [
     ("config", "schedule"),
     ("failure", "own_headers"),
     ("failure", "own_names"),
     ("failure", "xdeath"),
     ("retry", "own_headers"),
     ("topology", "config"),
+    ("watch", "own_names"),
     ("cli", "app"),
     ("cli", "demo"),
     ("cli", "logging"),

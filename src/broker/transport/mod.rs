@@ -50,6 +50,11 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// What a `connection_timeout` can ask for at most.
 const MAX_TIMEOUT: Duration = Duration::from_mins(5);
 
+/// The virtual host that `uri` names.
+pub fn vhost(uri: &str) -> Result<String, ConnectError> {
+    parse_uri(uri).map(|uri| uri.vhost)
+}
+
 /// Connects to the broker at `uri`, once, and shows there as `name`.
 ///
 /// `ca_file`, in PEM form, holds certificate authorities to trust beside those of the system. The

@@ -2,6 +2,7 @@
 //!
 //! Its types are its own: what the domain is called inside may change, what is written here is promised.
 
+mod activity;
 mod bulk;
 mod bulk_filter;
 mod commands;
@@ -54,6 +55,7 @@ pub fn routes() -> Router<Arc<Office>> {
         .routes(routes!(groups::groups))
         .routes(routes!(groups::group, groups::change))
         .routes(routes!(queues::queues))
+        .routes(routes!(activity::activity))
         .routes(routes!(policies::policies, policies::set, policies::unset))
         .routes(routes!(digests::digests))
         .routes(routes!(digests::preview))

@@ -9,25 +9,28 @@ use utoipa::ToSchema;
 use super::policies::PolicyItem;
 use crate::{
     domain::{death::Reason, letter::Status},
+    store::WatchedQueue,
     web::{
         Office,
         error::WebError,
         force::counted_since,
+        levels::levels,
         view::{
             healing::{self, Healing},
             tally,
+            time::rfc3339,
         },
     },
 };
 
-/// The queues that letters came from.
+/// The queues that letters came from, and all of the brokers whose management API is asked.
 #[derive(Serialize, ToSchema)]
 pub struct Queues {
     items: Vec<Queue>,
 }
 
 /// A queue, and how many letters of it are where.
-#[derive(Serialize, ToSchema)]
+#[derive(Default, Serialize, ToSchema)]
 struct Queue {
     broker: String,
     /// Null for letters that do not say where they failed.
@@ -38,13 +41,24 @@ struct Queue {
     in_backoff: u64,
     retried: u64,
     discarded: u64,
+    /// Messages in it; null where its broker's management API is not asked, or does not tell.
+    depth: Option<u64>,
+    /// Those of them that are ready, and those that a consumer has not acknowledged yet.
+    ready: Option<u64>,
+    unacknowledged: Option<u64>,
+    consumers: Option<u64>,
+    /// How many consumers it had, where it has lost them, and since when.
+    had_consumers: Option<u64>,
+    without_consumers_since: Option<String>,
+    /// Whether it has been without consumers for so long that people were told.
+    needs_a_hand: bool,
     /// The policy in force for what is rejected there; null where nothing is retried by itself.
     policy: Option<PolicyItem>,
     last_7_days: Retries,
 }
 
 /// What became of automatic retries, today included.
-#[derive(Serialize, ToSchema)]
+#[derive(Default, Serialize, ToSchema)]
 struct Retries {
     /// Messages that failed for the first time.
     failed: u64,
@@ -54,6 +68,24 @@ struct Retries {
     exhausted: u64,
     /// How many healed after the first, second, … retry.
     healed_by_retry: Vec<u64>,
+}
+
+impl Queue {
+    /// Only how it stands.
+    fn standing(found: Option<&WatchedQueue>) -> Self {
+        let Some(WatchedQueue { level, watched, .. }) = found else { return Self::default() };
+        let lost = watched.as_ref().filter(|watched| watched.consumers == Some(0));
+        Self {
+            depth: level.messages,
+            ready: level.messages_ready,
+            unacknowledged: level.messages_unacknowledged,
+            consumers: level.known_consumers(),
+            had_consumers: lost.map(|watched| watched.had),
+            without_consumers_since: lost.and_then(|watched| watched.without_since).map(rfc3339),
+            needs_a_hand: watched.as_ref().is_some_and(|watched| watched.told),
+            ..Self::default()
+        }
+    }
 }
 
 impl From<Healing> for Retries {
@@ -67,13 +99,15 @@ impl From<Healing> for Retries {
     }
 }
 
-/// Queues that letters came from, those with most open letters first
+/// Queues that letters came from and those of watched brokers, those with most open letters first
 #[utoipa::path(get, path = "/queues", tag = "queues", responses((status = OK, body = Queues)))]
 pub async fn queues(State(office): State<Arc<Office>>) -> Result<Json<Queues>, WebError> {
     let since = counted_since(office.clock.now());
     let (facets, counts) = tokio::try_join!(office.store.facets(), office.store.retry_counts(since))?;
     let (healing, book) = (healing::by_queue(&counts), office.policies.book());
-    let items = tally::queues_with(&facets, healing.keys().copied()).into_iter().map(|(key, counts)| Queue {
+    let levels = levels(&office, &[], true).await?;
+    let queues = tally::queues_with(&facets, healing.keys().copied().chain(levels.keys()));
+    let items = queues.into_iter().map(|(key, counts)| Queue {
         broker: key.0.to_owned(),
         queue: key.1.map(str::to_owned),
         open: counts.of(Status::Open),
@@ -83,6 +117,7 @@ pub async fn queues(State(office): State<Arc<Office>>) -> Result<Json<Queues>, W
         discarded: counts.of(Status::Discarded),
         policy: key.1.and_then(|queue| book.find(queue, Reason::Rejected)).map(|standing| (&**standing).into()),
         last_7_days: healing.get(&key).cloned().unwrap_or_default().into(),
+        ..Queue::standing(levels.get(key))
     });
     Ok(Json(Queues { items: items.collect() }))
 }

@@ -4,6 +4,7 @@
 //! `?part=` names. What is shown is decided here and in `view`, how it looks in `templates` and `static/style.css`.
 
 mod actions;
+mod activity;
 mod backoff;
 mod digests;
 mod edit;
@@ -66,6 +67,7 @@ pub fn routes() -> Router<Arc<Office>> {
         .route("/rules/move", post(rule_acts::step))
         .route("/rules/apply", post(rule_acts::apply))
         .route("/rules/cancel", post(rule_acts::cancel))
+        .route("/activity", get(activity::show))
         .route("/schemas", get(schemas::show))
         .route("/schemas/upload", post(schemas::upload).layer(upload::limit()))
         .route("/schemas/remove", post(schemas::remove))

@@ -22,6 +22,7 @@ use crate::{
         Office,
         error::WebError,
         input::QueryPairs,
+        levels::concerns,
         query::{GroupQuery, LetterQuery},
         view::{
             chart::{Chart, Window},
@@ -32,6 +33,7 @@ use crate::{
             tally::{self, QueueCounts, QueueKey, Tally},
             text,
             time::Moment,
+            watch::ConcernLine,
         },
     },
 };
@@ -76,6 +78,14 @@ struct OverviewPage {
     dead_letter_exchange: String,
     decided: u64,
     digests: Vec<PlanView>,
+    watch: WatchPanel,
+}
+
+/// What the watch has found.
+struct WatchPanel {
+    /// Some broker is watched.
+    is_on: bool,
+    concerns: Vec<ConcernLine>,
 }
 
 #[derive(Template)]
@@ -180,6 +190,7 @@ async fn load(office: &Office) -> Result<OverviewPage, WebError> {
         dead_letter_exchange: office.settings.dead_letter_exchange.clone(),
         digests: digests::plans(&office.store, &office.digests, now).await?,
         decided: tally.of_status(Status::Retried) + tally.of_status(Status::Discarded),
+        watch: WatchPanel { is_on: !office.settings.watched_brokers.is_empty(), concerns: concerns(office).await? },
     })
 }
 

@@ -18,10 +18,12 @@ use crate::{
         error::WebError,
         force::{DAYS, counted_since},
         input::QueryPairs,
+        levels::{concerns, levels},
         view::{
             healing, number,
             queue::QueueRow,
             tally::{self, QueueCounts, QueueKey},
+            watch::{ConcernLine, LevelCells, WatchLine},
         },
     },
 };
@@ -43,6 +45,11 @@ struct QueuesPage {
     hidden: String,
     is_filtered: bool,
     shows_broker: bool,
+    /// Some broker tells how its queues stand.
+    has_levels: bool,
+    concerns: Vec<ConcernLine>,
+    /// How far the queues of each broker are known.
+    watch: Vec<WatchLine>,
     dead_letter_exchange: String,
 }
 
@@ -59,26 +66,35 @@ pub async fn show(
 }
 
 async fn load(office: &Office, patterns: &[String]) -> Result<QueuesPage, WebError> {
-    let since = counted_since(office.clock.now());
-    let (facets, counts) = tokio::try_join!(office.store.facets(), office.store.retry_counts(since))?;
-    let (healing, book) = (healing::by_queue(&counts), office.policies.book());
-    let globs = Globs::new(patterns);
-    let queues = tally::queues_with(&facets, healing.keys().copied());
-    let found: Vec<&(QueueKey<'_>, QueueCounts)> =
-        queues.iter().filter(|((_, queue), _)| globs.matches(queue.unwrap_or_default())).collect();
+    let now = office.clock.now();
+    let (facets, counts) = tokio::try_join!(office.store.facets(), office.store.retry_counts(counted_since(now)))?;
+    let (healing, book, globs) = (healing::by_queue(&counts), office.policies.book(), Globs::new(patterns));
+    let letters = tally::queues_with(&facets, healing.keys().copied());
+    let names: Vec<&str> = letters.iter().take(MOST).filter_map(|((_, queue), _)| *queue).collect();
+    let levels = levels(office, &names, !patterns.is_empty()).await?;
+    let mut found = tally::queues_with(&facets, healing.keys().copied().chain(levels.keys()));
+    found.retain(|((_, queue), _)| globs.matches(queue.unwrap_or_default()));
+    found.sort_by_key(|(key, _)| levels.urgency(*key));
     let row = |(key, counts): &(QueueKey<'_>, QueueCounts)| {
-        QueueRow::new(*key, counts, healing.get(key).unwrap_or(&healing::Healing::default()), &book)
+        let level = levels.get(*key).map(|queue| LevelCells::new(queue, now));
+        QueueRow::new(*key, counts, healing.get(key).unwrap_or(&healing::Healing::default()), &book, level)
     };
     let hidden = found.len().saturating_sub(MOST) as u64;
+    let brokers = office.brokers.all();
+    let (concerns, watched) = tokio::try_join!(concerns(office), async { Ok(office.store.watched_brokers().await?) })?;
+    let is_set_up = |name: &str| office.settings.watched_brokers.contains(name);
     Ok(QueuesPage {
-        rows: found.iter().take(MOST).map(|queue| row(queue)).collect(),
+        rows: found.iter().take(MOST).map(row).collect(),
         queue: patterns.join(","),
         queues: queue_names(&facets),
         days: DAYS,
         total: number::plural(found.len() as u64, "queue"),
         hidden: if hidden > 0 { number::thousands(hidden) } else { String::new() },
         is_filtered: !patterns.is_empty(),
-        shows_broker: office.brokers.all().len() > 1,
+        shows_broker: brokers.len() > 1,
+        has_levels: !office.settings.watched_brokers.is_empty(),
+        concerns,
+        watch: brokers.iter().map(|broker| WatchLine::new(broker, is_set_up(&broker.name), &watched, now)).collect(),
         dead_letter_exchange: office.settings.dead_letter_exchange.clone(),
         shell: Shell::new(office, Page::Queues, &facets).await?,
     })

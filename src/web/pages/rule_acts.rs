@@ -115,7 +115,7 @@ pub async fn cancel(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let job: Uuid = pairs.take_parsed("job")?.ok_or_else(|| WebError::bad_request("job: it is needed"))?;
-    let toast = if office.store.cancel_job(job).await? {
+    let toast = if office.triage.cancel(job, &Actor::local()).await? {
         Toast::done("Stopped. Letters that the rules were applied to stay as they are now.".to_owned(), Vec::new())
     } else {
         Toast::failed("That had ended already.".to_owned())

@@ -29,11 +29,12 @@ pub enum Page {
     Rules,
     Schemas,
     Digests,
+    Activity,
     Api,
 }
 
 impl Page {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Overview,
         Self::Groups,
         Self::Letters,
@@ -43,6 +44,7 @@ impl Page {
         Self::Rules,
         Self::Schemas,
         Self::Digests,
+        Self::Activity,
         Self::Api,
     ];
 
@@ -57,6 +59,7 @@ impl Page {
             Self::Rules => "rules",
             Self::Schemas => "schemas",
             Self::Digests => "digests",
+            Self::Activity => "activity",
             Self::Api => "api",
         }
     }
@@ -177,6 +180,7 @@ fn nav(current: Option<Page>, counts: NavCounts) -> Vec<NavItem> {
         item(Page::Rules, "/rules", "Rules", "r"),
         item(Page::Schemas, "/schemas", "Schemas", "s"),
         item(Page::Digests, "/digests", "Digests", "d"),
+        item(Page::Activity, "/activity", "Activity", "w"),
         item(Page::Api, "/api/docs", "API", "a"),
     ]
 }

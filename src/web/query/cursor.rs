@@ -78,6 +78,17 @@ pub fn decode_cursor<P: Place>(text: &str) -> Option<P> {
     P::from_bytes(&BASE64_URL_SAFE_NO_PAD.decode(text).ok()?)
 }
 
+/// A place in a list whose lines are numbered.
+pub fn encode_number(number: i64) -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(number.to_be_bytes())
+}
+
+/// `None` for what is none of ours.
+pub fn decode_number(text: &str) -> Option<i64> {
+    let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
+    bytes.try_into().ok().map(i64::from_be_bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,5 +106,7 @@ mod tests {
             assert_eq!(decode_cursor(&encode_cursor(cursor)), Some(cursor));
             assert_eq!(decode_cursor::<Cursor>(&encode_cursor(cursor)), None, "it is a place in another list");
         }
+        assert_eq!(decode_number(&encode_number(-7)), Some(-7));
+        assert_eq!((decode_number("AAAA"), decode_number("7")), (None, None));
     }
 }

@@ -3,6 +3,7 @@
 //! Pages and API read the same words. What is not known is refused and the answer names what it takes: a mistyped
 //! `staus=open` must not list, or act on, everything.
 
+mod activity;
 mod cursor;
 mod groups;
 mod pairs;
@@ -11,7 +12,8 @@ mod when;
 
 use std::fmt::Display;
 
-pub use cursor::encode_cursor;
+pub use activity::{ACTIVITY_WORDS, ActivityQuery};
+pub use cursor::{decode_number, encode_cursor, encode_number};
 pub use groups::{GROUP_WORDS, GroupQuery};
 pub use pairs::Pairs;
 pub use waiting::{WAITING_WORDS, WaitingQuery};

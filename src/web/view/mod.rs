@@ -2,6 +2,7 @@
 //!
 //! Templates hold no logic beyond `if` and `for`; what they print is made here.
 
+pub mod activity;
 pub mod broker;
 pub mod chart;
 pub mod deaths;
@@ -32,5 +33,6 @@ pub mod time;
 pub mod tree;
 pub mod trial;
 pub mod waiting;
+pub mod watch;
 pub mod why;
 pub mod wrapping;

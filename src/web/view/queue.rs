@@ -6,6 +6,7 @@ use super::{
     policy::{in_full, meaning},
     tally::{QueueCounts, QueueKey},
     text,
+    watch::LevelCells,
 };
 use crate::{
     domain::{
@@ -30,6 +31,8 @@ pub struct QueueRow {
     pub healed: String,
     pub exhausted: String,
     pub chart: Option<HealChart>,
+    /// How it stands, as far as its broker tells.
+    pub level: Option<LevelCells>,
 }
 
 /// The policy in force, as it shows in a table.
@@ -62,7 +65,13 @@ pub struct HealBar {
 }
 
 impl QueueRow {
-    pub fn new((broker, queue): QueueKey<'_>, counts: &QueueCounts, healing: &Healing, book: &PolicyBook) -> Self {
+    pub fn new(
+        (broker, queue): QueueKey<'_>,
+        counts: &QueueCounts,
+        healing: &Healing,
+        book: &PolicyBook,
+        level: Option<LevelCells>,
+    ) -> Self {
         let pattern = LetterQuery::queue_pattern(queue);
         let brokers = vec![broker.to_owned()];
         let letters = LetterQuery { brokers: brokers.clone(), queues: vec![pattern.clone()], ..LetterQuery::default() };
@@ -80,6 +89,7 @@ impl QueueRow {
             healed: number::thousands(healing.healed),
             exhausted: number::thousands(healing.exhausted),
             chart: HealChart::new(healing),
+            level,
         }
     }
 }

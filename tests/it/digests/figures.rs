@@ -103,7 +103,7 @@ impl<'a> Life<'a> {
     async fn act(&mut self, command: &Command) {
         let (ids, now) = (self.some(), self.now());
         let (by, bodies) = (Actor::local(), InnerBodies::default());
-        let order = Order { ids: &ids, command, by: &by, at: now, bodies: &bodies, is_portion: false };
+        let order = Order { ids: &ids, command, by: &by, at: now, bodies: &bodies };
         self.ledger.act(&order).await.unwrap();
     }
 

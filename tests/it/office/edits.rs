@@ -6,6 +6,7 @@ use dead_letter_office::{
     clock::Clock,
     config::RetentionConfig,
     domain::{
+        activity::ActivityFilter,
         actor::Actor,
         command::{Command, Refusal},
         edit::{Edit, HeaderEdit},
@@ -123,4 +124,25 @@ async fn the_office_forgets_what_is_settled_when_its_time_is_over() {
         assert_eq!(office.count().await, left);
     }
     assert_eq!(office.letters().await[0].id, ids[1]);
+}
+
+#[tokio::test]
+async fn the_office_forgets_who_did_what_when_its_time_is_over() {
+    let ledger = Ledger::sqlite();
+    let clock = Clock::manual(Timestamp::from_seconds(1_900_000_000));
+    let office = Office::begin(&ledger.url, clock.clone(), []).await;
+    let arrivals = [crate::store::make::an_arrival()];
+    let id = crate::store::ledger::record(&office.store, MAIN, &arrivals).await[0].letter();
+    let note = |text: &str| Command::SetNote(text.to_owned());
+    office.act(id, note("first")).await;
+    clock.advance(DAY);
+    office.act(id, note("second")).await;
+    let keep = RetentionConfig { activity: 2 * DAY, ..RetentionConfig::default() };
+    let retention = Retention { store: Arc::clone(&office.store), clock: clock.clone(), keep, groups: Duration::MAX };
+    for (wait, left) in [(DAY, 2), (Duration::from_micros(1), 1), (DAY, 0)] {
+        clock.advance(wait);
+        retention.forget(&CancellationToken::new()).await.unwrap();
+        assert_eq!(office.store.activity(&ActivityFilter::default(), None, 9).await.unwrap().len(), left);
+    }
+    assert_eq!(office.count().await, 1, "the letter is still here");
 }

@@ -27,5 +27,7 @@ mod service;
 mod storm;
 mod topology;
 mod waiting;
+mod watch;
+mod watching;
 mod window;
 mod worker;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use dead_letter_office::{
     domain::{
+        activity::{Area, Deed},
         actor::Actor,
         command::Command,
         death::Reason,
@@ -72,7 +73,7 @@ async fn a_job_of_another_kind_is_left_alone(ledger: &Ledger) {
     assert_eq!(ledger.claim_bulk(later(9_999), LEASE).await.unwrap(), None);
     let job = Job::begun(id(), "retry");
     ledger.add_bulk(&job, &bulk(Command::Reopen), NOON, Duration::ZERO).await.unwrap();
-    assert!(ledger.cancel_job(job.id).await.unwrap());
+    assert!(ledger.cancel_job(job.id, &Deed::new(NOON, &Actor::local(), Area::Letters, "cancel", "")).await.unwrap());
     assert_eq!(ledger.claim_bulk(later(9_999), LEASE).await.unwrap(), None, "it is cancelled");
 }
 

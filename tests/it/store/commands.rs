@@ -98,7 +98,7 @@ async fn a_retry_that_is_hurried_goes_where_it_went(ledger: &Ledger) {
     ledger.does(&retry(60, Some("other")), &[id]).await;
     ledger.does(&RETRY_NOW, &[id]).await;
     let lines: Vec<_> = ledger.events(id).await.into_iter().map(|(_, _, detail)| detail).collect();
-    assert_eq!(lines, ["to other, in 1m", "to other, at once"]);
+    assert_eq!(lines, ["to other, in 1 min", "to other, at once"]);
     assert_eq!(ledger.claim(NOON).await[0].queue, "other");
     ledger.unclaim_retries(&[id]).await.unwrap();
     ledger.does(&Command::Reopen, &[id]).await;
@@ -153,14 +153,7 @@ async fn what_is_being_published_stays_as_it_is(ledger: &Ledger) {
         (note("n"), claimed_at, vec![]),
         (Command::Reopen, claimed_at.plus(LEASE), vec![]),
     ] {
-        let order = Order {
-            ids: &[id],
-            command: &command,
-            by: &Actor::local(),
-            at,
-            bodies: &InnerBodies::default(),
-            is_portion: false,
-        };
+        let order = Order { ids: &[id], command: &command, by: &Actor::local(), at, bodies: &InnerBodies::default() };
         assert_eq!(ledger.act(&order).await.unwrap().refused, expected, "{command:?}");
     }
 }
@@ -179,7 +172,7 @@ async fn history_tells_what_was_done_and_by_whom(ledger: &Ledger) {
     let ann = Actor::named("Ann");
     let expected = [
         (retry(0, None), Event::RetryScheduled, "to orders, at once"),
-        (retry(90, Some("other")), Event::RetryScheduled, "to other, in 1m 30s"),
+        (retry(90, Some("other")), Event::RetryScheduled, "to other, in 1 min 30 s"),
         (Command::Reopen, Event::Reopened, "the scheduled retry was cancelled"),
         (Command::Discard { note: Some("twice".to_owned()) }, Event::Discarded, "twice"),
         (Command::Reopen, Event::Reopened, "the discard was undone"),
@@ -188,10 +181,7 @@ async fn history_tells_what_was_done_and_by_whom(ledger: &Ledger) {
         (note(""), Event::NoteSet, ""),
     ];
     for (command, _, _) in &expected {
-        ledger
-            .act(&Order { ids: &[id], command, by: &ann, at: NOON, bodies: &InnerBodies::default(), is_portion: false })
-            .await
-            .unwrap();
+        ledger.act(&Order { ids: &[id], command, by: &ann, at: NOON, bodies: &InnerBodies::default() }).await.unwrap();
     }
     let expected = expected.map(|(_, event, detail)| (event, "Ann".to_owned(), detail.to_owned()));
     assert_eq!(ledger.events(id).await, expected);
@@ -233,7 +223,6 @@ async fn a_job_tells_what_came_of_it(ledger: &Ledger) {
         by: &Actor::local(),
         at: NOON,
         bodies: &InnerBodies::default(),
-        is_portion: false,
     };
     assert_eq!(ledger.act_as_job(job, &order).await.unwrap().done, [letter]);
     let job = ledger.job(job).await.unwrap().unwrap();
@@ -249,7 +238,6 @@ async fn a_job_tells_why_letters_refused(ledger: &Ledger) {
         by: &Actor::local(),
         at: NOON,
         bodies: &InnerBodies::default(),
-        is_portion: false,
     };
     ledger.act_as_job(job, &order).await.unwrap();
     let job = ledger.job(job).await.unwrap().unwrap();
@@ -259,14 +247,7 @@ async fn a_job_tells_why_letters_refused(ledger: &Ledger) {
 
 async fn a_job_tells_the_first_hundred_refusals(ledger: &Ledger) {
     let (ids, job): ([_; 150], _) = (std::array::from_fn(|_| LetterId::from_uuid(id())), id());
-    let order = Order {
-        ids: &ids,
-        command: &DISCARD,
-        by: &Actor::local(),
-        at: NOON,
-        bodies: &InnerBodies::default(),
-        is_portion: false,
-    };
+    let order = Order { ids: &ids, command: &DISCARD, by: &Actor::local(), at: NOON, bodies: &InnerBodies::default() };
     ledger.act_as_job(job, &order).await.unwrap();
     let job = ledger.job(job).await.unwrap().unwrap();
     assert_eq!((job.failed, job.errors.len()), (150, 100));

@@ -62,7 +62,7 @@ async fn history_links_them(ledger: &Ledger) {
     assert_eq!(ledger.events(original).await, [by(Event::Edited, format!("copy {copy}: body"))]);
     let expected = [
         by(Event::Edited, format!("edited copy of {original}: body")),
-        by(Event::RetryScheduled, "to orders, in 1h".to_owned()),
+        by(Event::RetryScheduled, "to orders, in 1 h".to_owned()),
     ];
     assert_eq!(ledger.events(copy).await, expected);
 }

@@ -96,14 +96,7 @@ async fn what_a_retry_would_harm_is_not_retried(ledger: &Ledger) {
 async fn the_configuration_settles_one_of_the_dangers(ledger: &Ledger) {
     let bodies = InnerBodies::new([("orders".to_owned(), InnerBody::Text)]);
     let retry = async |id: LetterId| {
-        let order = Order {
-            ids: &[id],
-            command: &RETRY_NOW,
-            by: &Actor::local(),
-            at: NOON,
-            bodies: &bodies,
-            is_portion: false,
-        };
+        let order = Order { ids: &[id], command: &RETRY_NOW, by: &Actor::local(), at: NOON, bodies: &bodies };
         ledger.act(&order).await.unwrap().done.len()
     };
     assert_eq!(retry(ledger.take_in_new(dangerous(Danger::EasynetqBody)).await).await, 1);

@@ -378,7 +378,7 @@ const AUDIT: [(&str, &str); 14] = [
 pub fn order<'a>(command: &'a Command, ids: &'a [LetterId]) -> Order<'a> {
     static LOCAL: LazyLock<Actor> = LazyLock::new(Actor::local);
     static BODIES: LazyLock<InnerBodies> = LazyLock::new(InnerBodies::default);
-    Order { ids, command, by: &LOCAL, at: NOON, bodies: &BODIES, is_portion: false }
+    Order { ids, command, by: &LOCAL, at: NOON, bodies: &BODIES }
 }
 
 /// Records a batch of which nothing else matters.

@@ -29,6 +29,7 @@ pub mod ledger;
 pub mod make;
 mod model;
 
+mod activity;
 mod bulk;
 mod came_back;
 mod commands;
@@ -52,3 +53,4 @@ mod schemas;
 mod settled;
 mod sorting;
 mod waiting;
+mod watch;

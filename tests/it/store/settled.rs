@@ -79,14 +79,7 @@ async fn the_time_begins_anew_when_a_letter_moves(ledger: &Ledger) {
     ledger.does(&Command::Reopen, &[id]).await;
     assert_eq!(forget(ledger, 1_000).await, 0);
     let at = later(50);
-    let order = Order {
-        ids: &[id],
-        command: &DISCARD,
-        by: &Actor::local(),
-        at,
-        bodies: &InnerBodies::default(),
-        is_portion: false,
-    };
+    let order = Order { ids: &[id], command: &DISCARD, by: &Actor::local(), at, bodies: &InnerBodies::default() };
     ledger.act(&order).await.unwrap();
     assert_eq!(forget(ledger, 60).await, 0);
     // A note is no new discard.

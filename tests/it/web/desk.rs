@@ -74,14 +74,24 @@ impl Desk {
 
     /// An office whose configuration says this of whom to tell what.
     pub async fn that_tells(notify: &NotifyConfig) -> Self {
-        Self::with(&[MAIN], notify).await
+        Self::of(&[MAIN], &[], notify).await
+    }
+
+    /// The same, where the management API of its broker is asked.
+    pub async fn watching() -> Self {
+        Self::with(&[MAIN], &[MAIN]).await
     }
 
     pub async fn with_brokers(names: &[&str]) -> Self {
-        Self::with(names, &NotifyConfig::default()).await
+        Self::with(names, &[]).await
     }
 
-    async fn with(names: &[&str], notify: &NotifyConfig) -> Self {
+    /// With the brokers `names`, of which those in `watched` are watched.
+    pub async fn with(names: &[&str], watched: &[&str]) -> Self {
+        Self::of(names, watched, &NotifyConfig::default()).await
+    }
+
+    async fn of(names: &[&str], watched: &[&str], notify: &NotifyConfig) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("ledger.db");
         std::fs::write(&path, &*EMPTY_LEDGER).unwrap();
@@ -91,10 +101,10 @@ impl Desk {
             board.set_consuming(name, ConnectionState::Connected { since: NOON });
             board.set_publishing(name, ConnectionState::Connected { since: NOON });
         }
-        Self::on(store, board, directory, notify)
+        Self::on(store, board, directory, watched, notify)
     }
 
-    fn on(store: Arc<Store>, board: BrokerBoard, directory: TempDir, notify: &NotifyConfig) -> Self {
+    fn on(store: Arc<Store>, board: BrokerBoard, directory: TempDir, watched: &[&str], notify: &NotifyConfig) -> Self {
         let (clock, news, metrics) = (Clock::manual(NOON), News::default(), Metrics::default());
         let closing = CancellationToken::new();
         let policies = Policies::new(vec![every_queue()], Arc::clone(&store), clock.clone());
@@ -136,6 +146,7 @@ impl Desk {
                 public_url: "http://dlo.example.com".parse().unwrap(),
                 dead_letter_exchange: "the-dlx".to_owned(),
                 healed_after: HEALED_AFTER,
+                watched_brokers: watched.iter().map(|name| (*name).to_owned()).collect(),
                 closing: closing.clone(),
             },
         };
@@ -244,7 +255,6 @@ impl Desk {
             by: &Actor::local(),
             at: NOON,
             bodies: &InnerBodies::default(),
-            is_portion: false,
         };
         assert_eq!(self.store.act(&order).await.unwrap().refused, []);
     }

@@ -12,6 +12,7 @@ mod form;
 mod run;
 mod service;
 
+mod activity;
 mod api_calls;
 mod api_groups;
 mod api_letters;
@@ -43,4 +44,5 @@ mod rules_at_work;
 mod schemas;
 mod schemas_folder;
 mod security;
+mod watch;
 mod why;

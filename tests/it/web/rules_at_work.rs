@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use axum::http::Method;
 use dead_letter_office::{
     config::DecodeConfig,
     domain::{
@@ -19,6 +20,7 @@ use dead_letter_office::{
         sorting::{APPLY_RULES, Sorting},
     },
 };
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -239,7 +241,7 @@ async fn a_job_that_is_cancelled_does_nothing_more() {
     work(&desk).await;
     add(&desk, "all", "true", Importance::High).await;
     let begun = desk.rules.apply(&Actor::local()).await.unwrap();
-    assert!(desk.store.cancel_job(begun).await.unwrap());
+    desk.call(Method::POST, &format!("/api/v1/jobs/{begun}/cancel"), &json!({})).await.expect(200);
     work(&desk).await;
     assert_eq!(job(&desk).await.state, JobState::Cancelled);
     assert_eq!(judged(&desk, ids[0]).await, by(Importance::Normal, "default"));

@@ -10,13 +10,14 @@ use super::{
         desk::Desk,
         groups::{alike, failed_with, group_of, sort},
         payload::{ACCOUNT, OPENED, bring_lab},
+        watch::{looks, lost_for},
     },
     scene::{Scene, fresh, letters},
 };
 
 #[tokio::test]
 async fn every_page_fits_is_readable_and_light() {
-    let desk = Desk::open().await;
+    let desk = Desk::watching().await;
     let paths = furnish(&desk).await;
     let Some(scene) = Scene::over(&desk).await else { return };
     trouble_would_be_heard_of(&scene).await;
@@ -76,6 +77,7 @@ async fn furnish(desk: &Desk) -> Vec<String> {
         "/backoff?all=discard",
         "/queues",
         "/policies",
+        "/activity",
         "/policies?kind=listed&queues=a&delays=x",
         "/schemas",
         "/digests?ask=digest",
@@ -85,6 +87,7 @@ async fn furnish(desk: &Desk) -> Vec<String> {
     let rule = json!({"name": long[..100], "expression": format!("letter.queue == \"{long}\""), "importance": "low"});
     desk.post("/api/v1/rules", &rule).await.expect(201);
     bring_lab(desk).await;
+    looks(desk, lost_for(22)).await;
     let guessed = desk.receive(fresh(&long, 6).body(OPENED)).await;
     let hidden = desk.receive(fresh("accounts", 7).body(ACCOUNT)).await;
     let types = [

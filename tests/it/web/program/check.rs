@@ -57,6 +57,27 @@ fn a_wrong_password_or_vhost_is_said_to_be_one() {
 }
 
 #[test]
+fn the_management_api_is_asked_where_it_is_named() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let check = |url: &str| {
+        let program = dlo(&["check"]).set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url());
+        let Ended { stdout, .. } = program.set("DLO_BROKERS__MAIN__MANAGEMENT_URL", url).run();
+        stdout.lines().nth(3).unwrap().to_owned()
+    };
+    let told = check(rabbit.management_url());
+    assert!(
+        told.starts_with("ok    management API of main (127.0.0.1:") && told.contains("0 queues, as guest"),
+        "{told}"
+    );
+    let told = check(&rabbit.management_url().replace("guest:guest@", "guest:hunter2@"));
+    assert!(told.starts_with("FAIL  management API of main") && told.contains("refused the login"), "{told}");
+    assert!(!told.contains("hunter2"), "{told}");
+    let told = check(&nowhere().replace("amqp:", "http:"));
+    assert!(told.contains("cannot connect") && told.contains("rabbitmq-plugins enable"), "{told}");
+}
+
+#[test]
 fn a_check_declares_nothing_and_needs_no_migration() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();

@@ -1,0 +1,75 @@
+//! From a configuration to the watch over its brokers.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use anyhow::Context;
+
+use super::{Foundation, Lifecycle};
+use crate::{
+    broker::management::{Management, ManagementError},
+    config::{BrokerConfig, Config},
+    domain::glob::Globs,
+    notify::{self, Patience, SetupError},
+    pipeline::{
+        incidents::Incidents,
+        watch::{Tidying, Watch},
+    },
+    watch::Settings,
+};
+
+/// Starts what watches the queues of brokers.
+pub(super) fn start(
+    config: &Config,
+    office: &Foundation,
+    incidents: &Incidents,
+    lifecycle: &Lifecycle,
+) -> anyhow::Result<()> {
+    for (name, broker) in &config.brokers {
+        let Some(management) = management(broker)? else { continue };
+        let management = management.with_context(|| format!("brokers.{name}.management_url"))?;
+        let watch = Watch {
+            broker: name.clone(),
+            management,
+            settings: settings(config, broker),
+            importance: config.watch.importance,
+            public_url: config.web.public_url.clone(),
+            store: Arc::clone(&office.store),
+            board: office.board.clone(),
+            clock: office.clock.clone(),
+            incidents: incidents.clone(),
+        };
+        lifecycle.spawn("watch", watch.run(lifecycle.stopping()));
+    }
+    let (store, clock, incidents) = (Arc::clone(&office.store), office.clock.clone(), incidents.clone());
+    lifecycle.spawn("tidying of watches", Tidying { store, clock, incidents }.run(lifecycle.stopping()));
+    Ok(())
+}
+
+/// The brokers that are watched.
+pub(super) fn brokers(config: &Config) -> BTreeSet<String> {
+    let watched = config.brokers.iter().filter(|(_, broker)| !broker.management_url.is_empty());
+    watched.map(|(name, _)| name.clone()).collect()
+}
+
+fn settings(config: &Config, broker: &BrokerConfig) -> Settings {
+    /// More often than the broker collects its statistics says nothing new.
+    const SOONEST: Duration = Duration::from_secs(1);
+    Settings {
+        interval: config.watch.every.max(SOONEST),
+        no_consumers_for: config.watch.no_consumers_for,
+        growing_for: config.watch.growing_for,
+        lags_for: config.watch.lags_for,
+        queues: Globs::new(&config.watch.queues),
+        dead_letter_queue: broker.dead_letter_queue.clone(),
+        obituary_queue: broker.obituary_queue.clone(),
+    }
+}
+
+/// A client of a broker's management API, if it has one and it can be asked.
+pub(super) fn management(broker: &BrokerConfig) -> Result<Option<Result<Management, ManagementError>>, SetupError> {
+    if broker.management_url.is_empty() {
+        return Ok(None);
+    }
+    let ca_file = Some(broker.ca_file.as_path()).filter(|path| !path.as_os_str().is_empty());
+    Ok(Management::of(broker, notify::client(Patience::default(), ca_file)?))
+}

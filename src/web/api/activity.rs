@@ -1,0 +1,116 @@
+//! `GET /api/v1/activity`
+
+use std::sync::Arc;
+
+use axum::{Json, extract::State};
+use serde::Serialize;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::{
+    domain::activity::ActivityEntry,
+    web::{
+        Office,
+        error::{Problem, WebError},
+        input::QueryPairs,
+        query::{ACTIVITY_WORDS, ActivityQuery, decode_number, encode_number},
+        subjects,
+        view::{
+            activity::{Sentence, Subjects},
+            time::rfc3339,
+        },
+    },
+};
+
+/// Lines of an answer, unless the call says otherwise.
+const LIMIT: usize = 50;
+
+/// What the address may say; read by [`ActivityQuery`], which the page shares.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes the parameters")]
+struct Parameters {
+    /// `letters`, `groups`, `rules`, `policies`, `schemas`, `mappings`, `digests`, or several by comma.
+    area: Option<String>,
+    /// A name; given several times, any of them. `dlo` is the office itself.
+    by: Option<Vec<String>>,
+    /// What it was done to: the id of a letter or group, or the name of a rule, schema, queue or digest.
+    subject: Option<String>,
+    /// Done at or after: RFC 3339, or how long ago (`24h`).
+    since: Option<String>,
+    /// Done before: RFC 3339, or how long ago.
+    until: Option<String>,
+    /// 1 to 1000; 50 if left out.
+    limit: Option<u32>,
+    /// `next_cursor` of the answer before.
+    cursor: Option<String>,
+}
+
+/// One page of what people did.
+#[derive(Serialize, ToSchema)]
+pub struct Activity {
+    items: Vec<ActivityItem>,
+    /// Where the next page begins; null on the last one.
+    next_cursor: Option<String>,
+}
+
+/// Somebody did something.
+#[derive(Serialize, ToSchema)]
+struct ActivityItem {
+    /// Grows from line to line.
+    id: i64,
+    at: String,
+    by: String,
+    /// `letters`, `groups`, `rules`, `policies`, `schemas`, `mappings` or `digests`
+    area: &'static str,
+    /// `retry`, `discard`, `set`, `remove` and the like
+    action: String,
+    /// The id of a letter or group, or a name; null where many letters are meant.
+    subject: Option<String>,
+    /// How many letters it changed.
+    letters: u64,
+    /// What else there is to say; null where there is nothing.
+    detail: Option<String>,
+    /// The same as a sentence without its beginning: `retried 71 letters of the group orders: timeout`
+    text: String,
+}
+
+impl ActivityItem {
+    fn new(entry: ActivityEntry, subjects: &Subjects) -> Self {
+        let text = Sentence::new(&entry.deed, subjects).text();
+        let deed = entry.deed;
+        Self {
+            id: entry.seq,
+            at: rfc3339(deed.at),
+            by: deed.by.as_str().to_owned(),
+            area: deed.area.as_str(),
+            action: deed.action,
+            subject: Some(deed.subject).filter(|subject| !subject.is_empty()),
+            letters: deed.letters,
+            detail: Some(deed.detail).filter(|detail| !detail.is_empty()),
+            text,
+        }
+    }
+}
+
+/// Who did what, newest first
+#[utoipa::path(get, path = "/activity", tag = "activity", params(Parameters), responses(
+    (status = OK, body = Activity),
+    (status = BAD_REQUEST, body = Problem, content_type = "application/problem+json"),
+))]
+pub async fn activity(
+    State(office): State<Arc<Office>>,
+    QueryPairs(mut pairs): QueryPairs,
+) -> Result<Json<Activity>, WebError> {
+    let query = ActivityQuery::take(&mut pairs)?;
+    let unknown = || WebError::bad_request("cursor: it takes the next_cursor of an earlier answer");
+    let before = pairs.take("cursor")?.map(|text| decode_number(&text).ok_or_else(unknown)).transpose()?;
+    pairs.finish(&format!("{ACTIVITY_WORDS}, cursor"))?;
+    let limit = query.limit.unwrap_or(LIMIT);
+    let mut entries = office.store.activity(&query.filter(office.clock.now()), before, limit + 1).await?;
+    let has_older = entries.len() > limit;
+    entries.truncate(limit);
+    let subjects = subjects::load(&office, &entries).await?;
+    let next_cursor = entries.last().filter(|_| has_older).map(|entry| encode_number(entry.seq));
+    let items = entries.into_iter().map(|entry| ActivityItem::new(entry, &subjects)).collect();
+    Ok(Json(Activity { items, next_cursor }))
+}

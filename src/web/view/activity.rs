@@ -1,0 +1,222 @@
+//! One line of the activity: who did what, as a sentence.
+
+use std::collections::HashMap;
+
+use uuid::Uuid;
+
+use super::{number, queue::set_href, text, time::Moment};
+use crate::domain::{
+    activity::{ActivityEntry, Area, Deed},
+    group::{Group, GroupId},
+    letter::{LetterId, LetterSummary},
+    time::Timestamp,
+};
+
+/// Characters of a detail that a line shows.
+const SHOWN: usize = 600;
+/// Characters of a name.
+const NAME: usize = 80;
+
+#[derive(Debug)]
+pub struct ActivityRow {
+    pub at: Moment,
+    pub by: String,
+    pub sentence: Sentence,
+    pub detail: String,
+}
+
+impl ActivityRow {
+    pub fn new(entry: &ActivityEntry, subjects: &Subjects, now: Timestamp) -> Self {
+        let deed = &entry.deed;
+        Self {
+            at: Moment::new(deed.at, now),
+            by: text::one_line(deed.by.as_str()),
+            sentence: Sentence::new(deed, subjects),
+            detail: text::visible(&text::shortened(&deed.detail, SHOWN)).into_owned(),
+        }
+    }
+}
+
+/// `retried 71 letters of the group ‹orders: timeout after …›`
+#[derive(Debug, PartialEq, Eq)]
+pub struct Sentence {
+    /// What was done.
+    pub verb: String,
+    /// To what; empty where the verb says it all.
+    pub object: String,
+    /// Where one sees it, if it is still there.
+    pub href: Option<String>,
+    /// The object is a name that somebody has chosen.
+    pub is_name: bool,
+}
+
+/// What letters and groups are called that deeds name by their ids, as far as they are still there.
+#[derive(Default)]
+pub struct Subjects {
+    letters: HashMap<LetterId, String>,
+    groups: HashMap<GroupId, String>,
+}
+
+impl Subjects {
+    pub fn new(letters: &[LetterSummary], groups: &[Group]) -> Self {
+        Self {
+            letters: letters.iter().map(|letter| (letter.id, name_of_letter(letter))).collect(),
+            groups: groups.iter().map(|group| (group.id, name_of_group(group))).collect(),
+        }
+    }
+}
+
+fn name_of_letter(letter: &LetterSummary) -> String {
+    match letter.queue.as_deref() {
+        Some(queue) => format!("a letter of {}", name(queue)),
+        None => "a letter of an unknown queue".to_owned(),
+    }
+}
+
+fn name_of_group(group: &Group) -> String {
+    let queue = group.key.queue.as_deref().unwrap_or("unknown queue");
+    let what = if group.key.error.is_empty() { group.key.reason.as_str() } else { &group.key.error };
+    format!("{}: {}", name(queue), name(what))
+}
+
+fn name(text: &str) -> String {
+    text::shortened(&text::one_line(text), NAME)
+}
+
+impl Sentence {
+    pub fn new(deed: &Deed, subjects: &Subjects) -> Self {
+        let has_detail = !deed.detail.is_empty();
+        match (deed.area, deed.action.as_str()) {
+            (Area::Letters, action) => of_letters(deed, verb(action, has_detail), subjects),
+            (Area::Groups, action) => of_group(deed, verb(action, has_detail), subjects),
+            (Area::Rules, "set") => named("wrote the rule", deed, "/rules".to_owned()),
+            (Area::Rules, "remove") => named("removed the rule", deed, "/rules".to_owned()),
+            (Area::Rules, "order") => plain("put the rules into another order"),
+            (Area::Rules, "apply") => {
+                plain(&format!("applied the rules to {}", number::plural(deed.letters, "letter")))
+            }
+            (Area::Policies, "set") => named("set the retry policy of", deed, policy_href(deed)),
+            (Area::Policies, "remove") => named("took back the retry policy of", deed, policy_href(deed)),
+            (Area::Schemas, "upload") => named("added the schema", deed, "/schemas".to_owned()),
+            (Area::Schemas, "remove") => named("removed the schema", deed, "/schemas".to_owned()),
+            (Area::Mappings, "set") => named("said which type goes by", deed, "/schemas#mappings".to_owned()),
+            (Area::Mappings, "remove") => named("took back which type goes by", deed, "/schemas#mappings".to_owned()),
+            (Area::Digests, "send") => named("sent the digest", deed, "/digests".to_owned()),
+            // Of a newer version, say.
+            (area, action) => named(&format!("{area}: {}", name(action)), deed, String::new()),
+        }
+    }
+
+    /// The same as a text.
+    pub fn text(&self) -> String {
+        if self.object.is_empty() { self.verb.clone() } else { format!("{} {}", self.verb, self.object) }
+    }
+}
+
+fn plain(verb: &str) -> Sentence {
+    Sentence { verb: verb.to_owned(), object: String::new(), href: None, is_name: false }
+}
+
+fn named(verb: &str, deed: &Deed, href: String) -> Sentence {
+    let object = name(&deed.subject);
+    Sentence { object, href: Some(href).filter(|href| !href.is_empty()), is_name: true, ..plain(verb) }
+}
+
+fn policy_href(deed: &Deed) -> String {
+    format!("{}#set", set_href(&deed.subject, None))
+}
+
+fn verb(action: &str, has_detail: bool) -> String {
+    let known = match (action, has_detail) {
+        ("retry", _) => "retried",
+        ("discard", _) => "discarded",
+        ("reopen", _) => "reopened",
+        ("importance", _) => "set the importance of",
+        ("note", true) => "wrote a note on",
+        ("note", false) => "removed the note of",
+        ("type", true) => "set the type of",
+        ("type", false) => "took back the type of",
+        ("edit", _) => "edited and sent back",
+        ("reveal", _) => "looked at hidden values of",
+        (other, _) => return name(other),
+    };
+    known.to_owned()
+}
+
+fn of_letters(deed: &Deed, verb: String, subjects: &Subjects) -> Sentence {
+    let letters = number::plural(deed.letters, "letter");
+    let sentence = Sentence { verb, object: letters.clone(), href: None, is_name: false };
+    let Ok(id) = Uuid::try_parse(&deed.subject) else { return sentence };
+    if let Some(group) = subjects.groups.get(&GroupId::from_uuid(id)) {
+        let verb = format!("{} {letters} of the group", sentence.verb);
+        return Sentence { verb, object: group.clone(), href: Some(format!("/groups/{id}")), is_name: true };
+    }
+    if let Some(letter) = subjects.letters.get(&LetterId::from_uuid(id)) {
+        return Sentence { object: letter.clone(), href: Some(format!("/letters/{id}")), ..sentence };
+    }
+    let object = if deed.letters == 1 { "a letter that is gone".to_owned() } else { letters };
+    Sentence { object, ..sentence }
+}
+
+fn of_group(deed: &Deed, verb: String, subjects: &Subjects) -> Sentence {
+    let id = Uuid::try_parse(&deed.subject).unwrap_or_default();
+    match subjects.groups.get(&GroupId::from_uuid(id)) {
+        None => Sentence { object: "a group that is gone".to_owned(), ..plain(&verb) },
+        Some(group) => Sentence {
+            verb: format!("{verb} the group"),
+            object: group.clone(),
+            href: Some(format!("/groups/{id}")),
+            is_name: true,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::actor::Actor;
+
+    const LETTER: Uuid = Uuid::from_u128(1);
+    const GROUP: Uuid = Uuid::from_u128(2);
+
+    fn check(area: Area, action: &str, subject: &str, letters: u64, expected: (&str, Option<&str>)) {
+        let subjects = Subjects {
+            letters: [(LetterId::from_uuid(LETTER), "a letter of orders".to_owned())].into(),
+            groups: [(GroupId::from_uuid(GROUP), "orders: timeout".to_owned())].into(),
+        };
+        let deed = Deed::new(Timestamp::default(), &Actor::local(), area, action, subject);
+        let sentence = Sentence::new(&Deed { letters, ..deed }, &subjects);
+        assert_eq!((&*sentence.text(), sentence.href.as_deref()), expected);
+    }
+
+    #[test]
+    fn letters_are_told_one_or_many() {
+        let one = LETTER.to_string();
+        let href = format!("/letters/{one}");
+        check(Area::Letters, "discard", &one, 1, ("discarded a letter of orders", Some(&href)));
+        check(Area::Letters, "reveal", &one, 1, ("looked at hidden values of a letter of orders", Some(&href)));
+        check(Area::Letters, "note", &one, 1, ("removed the note of a letter of orders", Some(&href)));
+        check(Area::Letters, "retry", "", 1_234, ("retried 1,234 letters", None));
+        let gone = Uuid::from_u128(3).to_string();
+        check(Area::Letters, "retry", &gone, 1, ("retried a letter that is gone", None));
+        check(Area::Letters, "retry", &gone, 7, ("retried 7 letters", None));
+    }
+
+    #[test]
+    fn groups_are_told_by_what_failed() {
+        let (group, href) = (GROUP.to_string(), format!("/groups/{GROUP}"));
+        check(Area::Letters, "retry", &group, 71, ("retried 71 letters of the group orders: timeout", Some(&href)));
+        check(Area::Groups, "note", &group, 0, ("removed the note of the group orders: timeout", Some(&href)));
+        check(Area::Groups, "note", "", 0, ("removed the note of a group that is gone", None));
+    }
+
+    #[test]
+    fn names_are_shown_without_tricks_and_lead_to_their_page() {
+        let set = "/policies?queues=texts.*#set";
+        check(Area::Policies, "set", "texts.*", 0, ("set the retry policy of texts.*", Some(set)));
+        check(Area::Rules, "set", "a\nb", 0, ("wrote the rule a␊b", Some("/rules")));
+        check(Area::Rules, "order", "", 0, ("put the rules into another order", None));
+        check(Area::Rules, "apply", "", 1, ("applied the rules to 1 letter", None));
+        check(Area::Digests, "post", "daily", 0, ("digests: post daily", None));
+    }
+}

@@ -1,0 +1,179 @@
+//! What the watch has found, on the pages, by the API and for machines.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use dead_letter_office::{
+    domain::{glob::Globs, queue_level::QueueLevel},
+    store::{Claim, WatchKept, WatchUpdate},
+    watch::{Poll, Settings},
+};
+use serde_json::{Value, json};
+
+use super::{
+    answer::{Look, words},
+    dead::dead_in,
+    desk::{Desk, MAIN},
+};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn level(name: &str, consumers: u64, messages: u64) -> QueueLevel {
+    QueueLevel {
+        name: name.to_owned(),
+        messages: Some(messages),
+        messages_ready: Some(messages),
+        messages_unacknowledged: Some(0),
+        consumers: Some(consumers),
+        ..QueueLevel::default()
+    }
+}
+
+/// The broker is looked at once a minute and each time found to stand so; the clock goes on meanwhile.
+pub async fn looks(desk: &Desk, looks: Vec<Option<Vec<QueueLevel>>>) {
+    let settings = Settings {
+        interval: MINUTE,
+        no_consumers_for: 15 * MINUTE,
+        growing_for: 10 * MINUTE,
+        lags_for: 2 * MINUTE,
+        queues: Globs::new(&[]),
+        dead_letter_queue: "dlo.dead-letters".to_owned(),
+        obituary_queue: "dlo.obituaries".to_owned(),
+    };
+    let watcher = uuid::Uuid::now_v7();
+    assert_eq!(desk.store.claim_watch(MAIN, watcher, desk.clock.now(), 9 * MINUTE).await.unwrap(), Claim::Taken);
+    let mut before = WatchKept::default();
+    for levels in looks {
+        desk.clock.advance(MINUTE);
+        let mut after = before.clone();
+        let at = desk.clock.now();
+        let poll = Poll { at, queues: levels.as_deref(), is_consuming: true, overdue: Some(Duration::ZERO) };
+        after.watch.observe(&settings, &poll);
+        let problem = if levels.is_some() { "" } else { "rabbit:15672 did not answer within 10 s" };
+        if let Some(levels) = levels {
+            after.levels = levels.into_iter().map(|level| (level.name.clone(), level)).collect::<BTreeMap<_, _>>();
+        }
+        let claimed_until = at.plus(9 * MINUTE);
+        let update = WatchUpdate { broker: MAIN, watcher, claimed_until, before: &before, after: &after, problem };
+        assert!(desk.store.keep_watch(&update).await.unwrap());
+        before = after;
+    }
+    desk.store.release_watch(MAIN, watcher).await.unwrap();
+}
+
+/// `texts.persist` had three consumers and has had none for so many minutes; `texts.new` lost its own just now.
+pub fn lost_for(minutes: usize) -> Vec<Option<Vec<QueueLevel>>> {
+    let busy = QueueLevel { messages: Some(1_204), messages_unacknowledged: Some(12), ..level("orders", 2, 1_192) };
+    let there = |lost, new| Some(vec![busy.clone(), level("texts.persist", lost, 40), level("texts.new", new, 0)]);
+    let mut looks = vec![there(3, 1)];
+    looks.extend(vec![there(0, 1); minutes]);
+    looks.push(there(0, 0));
+    looks
+}
+
+fn rows(page: &scraper::Html) -> Vec<Vec<String>> {
+    let cells = |row: &scraper::ElementRef<'_>| row.all("th bdi, td").into_iter().map(words).collect();
+    page.all("table.tuning tbody tr").iter().map(cells).collect()
+}
+
+#[tokio::test]
+async fn depth_and_consumers_stand_beside_letters_those_first_that_need_a_hand() {
+    let desk = Desk::watching().await;
+    for queue in ["orders", "orders", "texts.persist"] {
+        desk.receive(dead_in(queue)).await;
+    }
+    looks(&desk, lost_for(22)).await;
+    let page = desk.page("/queues").await;
+    let found: Vec<Vec<String>> = rows(&page).into_iter().map(|row| row[..5].to_vec()).collect();
+    let expected = [
+        ["texts.persist", "40", "none for 22 min, had 3", "1", "0"],
+        ["texts.new", "0", "none for 0 s, had 1", "0", "0"],
+        ["orders", "1,204 12 unacked", "2", "2", "0"],
+    ];
+    assert_eq!(found, expected.map(|row| row.map(str::to_owned).to_vec()));
+    assert_eq!((page.count(".consumers .alarm"), page.count(".consumers .warn")), (1, 1));
+    assert_eq!(page.words(".concerns"), "texts.persist texts.persist has had no consumer for 22 min; it had 3.");
+    assert!(page.words(".watch").contains("answered now"), "{}", page.words(".watch"));
+    let one = desk.page(page.values(".concerns a", "href")[0].as_str()).await;
+    assert_eq!(rows(&one).len(), 1);
+    assert_eq!(rows(&desk.page("/queues?queue=texts.*").await).len(), 2, "also where no letters came from");
+}
+
+#[tokio::test]
+async fn the_overview_names_what_needs_a_hand() {
+    let desk = Desk::watching().await;
+    looks(&desk, lost_for(3)).await;
+    let page = desk.page("/").await;
+    assert!(page.words("main").contains("None: all queues have the consumers they had."), "{}", page.words("main"));
+    let desk = Desk::watching().await;
+    looks(&desk, lost_for(22)).await;
+    let page = desk.page("/").await;
+    assert_eq!(page.words(".concerns"), "texts.persist texts.persist has had no consumer for 22 min; it had 3.");
+    assert_eq!(page.values(".concerns a", "href"), ["/queues?queue=texts.persist"]);
+}
+
+#[tokio::test]
+async fn a_broker_that_does_not_answer_is_told_with_the_reason() {
+    let desk = Desk::watching().await;
+    looks(&desk, [vec![Some(vec![level("orders", 2, 7)])], vec![None; 5]].concat()).await;
+    let page = desk.page("/queues").await;
+    let said = page.words(".watch");
+    assert!(said.contains("answered 5 min ago") && said.contains("did not answer within 10 s"), "{said}");
+    assert!(page.words(".concerns").starts_with("The management API does not answer"), "{}", page.words(".concerns"));
+    assert_eq!(rows(&page)[0][..3], ["orders", "7", "2"], "as it stood then");
+}
+
+#[tokio::test]
+async fn where_no_api_is_named_the_page_says_how_to() {
+    let desk = Desk::with(&[MAIN, "far.away"], &[MAIN]).await;
+    let page = desk.page("/queues").await;
+    let said = page.words(".watch");
+    assert!(said.contains("main has not been asked yet") && said.contains("far.away is not asked"), "{said}");
+    assert!(said.contains("[brokers.\"far.away\"] management_url = \"http://USER:PASSWORD@HOST:15672\""), "{said}");
+    let nowhere = Desk::open().await;
+    nowhere.receive(dead_in("orders")).await;
+    let page = nowhere.page("/queues").await;
+    assert!(!page.words("table.tuning thead").contains("Depth"), "no columns without a number");
+    assert!(!nowhere.page("/").await.words("main").contains("need a hand"));
+}
+
+#[tokio::test]
+async fn the_api_and_the_numbers_tell_the_same() {
+    let desk = Desk::watching().await;
+    desk.receive(dead_in("orders")).await;
+    looks(&desk, lost_for(22)).await;
+    let api = desk.get("/api/v1/queues").await.expect(200).json();
+    let item = |name: &str| -> Value {
+        api["items"].as_array().unwrap().iter().find(|item| item["queue"] == name).unwrap().clone()
+    };
+    let orders = item("orders");
+    assert_eq!(
+        (&orders["depth"], &orders["ready"], &orders["unacknowledged"]),
+        (&json!(1204), &json!(1192), &json!(12))
+    );
+    assert_eq!((&orders["consumers"], &orders["open"], &orders["needs_a_hand"]), (&json!(2), &json!(1), &json!(false)));
+    let lost = item("texts.persist");
+    assert_eq!((&lost["consumers"], &lost["had_consumers"], &lost["open"]), (&json!(0), &json!(3), &json!(0)));
+    assert_eq!(
+        (&lost["without_consumers_since"], &lost["needs_a_hand"]),
+        (&json!("2026-11-21T12:02:00Z"), &json!(true))
+    );
+    let metrics = desk.get("/metrics").await.expect(200).text();
+    let lines: Vec<&str> = metrics.lines().filter(|line| line.starts_with("dlo_queue_without_consumers{")).collect();
+    assert_eq!(lines, ["dlo_queue_without_consumers{broker=\"main\",queue=\"texts.persist\"} 1"]);
+    let plain = Desk::open().await;
+    plain.receive(dead_in("orders")).await;
+    let api = plain.get("/api/v1/queues").await.expect(200).json();
+    assert_eq!((&api["items"][0]["depth"], &api["items"][0]["consumers"]), (&Value::Null, &Value::Null));
+}
+
+#[tokio::test]
+async fn names_of_queues_do_no_harm() {
+    let desk = Desk::watching().await;
+    let odd = "<b>a\u{202e}\n";
+    let there = |n| Some(vec![level(odd, n, 0)]);
+    looks(&desk, [vec![there(1)], vec![there(0); 16]].concat()).await;
+    let page = desk.page("/queues").await;
+    assert_eq!(page.count("main table b, .concerns b"), 0);
+    assert!(page.words(".concerns").contains("‹U+202E›"), "{}", page.words(".concerns"));
+    assert_eq!(rows(&desk.page(page.values(".concerns a", "href")[0].as_str()).await).len(), 1);
+}
