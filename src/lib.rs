@@ -7,8 +7,13 @@
 //! and when it goes back, commits it to the ledger ([`store`]) or publishes it to a delay queue ([`broker`]), and only
 //! then acknowledges. [`pipeline::scheduler`] publishes what is due to the very queue it failed in and marks it once the
 //! broker has confirmed. What fails again comes back to the same letter, what does not is forgotten
-//! ([`pipeline::healing`]). When the retries are used up, a person finds the letter on a page ([`web`]) and decides;
-//! [`pipeline::triage`] writes the decision down.
+//! ([`pipeline::retention`]).
+//!
+//! A letter that is stored is sorted ([`pipeline::sorting`]): of which type it is ([`decode`]), how important
+//! ([`classify`]), and what failed like it ([`grouping`]). A group that matters is told at once
+//! ([`pipeline::incidents`]), the rest in a digest ([`pipeline::digests`]); both stand in the ledger until they are sent
+//! ([`pipeline::deliveries`], [`notify`]). When the retries are used up, a person finds the letter on a page ([`web`])
+//! and decides; [`pipeline::triage`] writes the decision down.
 //!
 //! # The floors of the house
 //! A module uses only what stands below it here, and its own folder; `tests/it/invariants.rs` sees to that.

@@ -24,6 +24,9 @@ use crate::{
     domain::death::Reason,
 };
 
+/// Longer than the demo's retries wait.
+const HEALED_AFTER: Duration = Duration::from_secs(60);
+
 /// Serves with a ledger of its own, which begins empty and is deleted at the end.
 pub async fn run(mut config: Config) -> anyhow::Result<ExitCode> {
     let directory = std::env::temp_dir().join(format!("dlo-demo-{}", std::process::id()));
@@ -33,6 +36,8 @@ pub async fn run(mut config: Config) -> anyhow::Result<ExitCode> {
     let schemas = directory.join("acme");
     types::Types::publish(&schemas)?;
     config.schemas.folder = schemas.display().to_string();
+    // Nobody watches for an hour.
+    config.groups.healed_after = config.groups.healed_after.min(HEALED_AFTER);
     if config.retry == RetryConfig::default() {
         config.retry = retries();
     }

@@ -107,14 +107,14 @@ impl Store {
         const CLAIM: Sql = Sql {
             sqlite: "UPDATE notifications SET claimed_until = $1, attempts = attempts + 1 WHERE id IN (
                     SELECT n.id FROM notifications n WHERE n.state = 'waiting' AND (n.due_at <= $2 OR n.due_at > $3)
-                    AND (n.claimed_until IS NULL OR n.claimed_until <= $2 OR n.claimed_until > $1) AND NOT EXISTS (
+                    AND (n.claimed_until IS NULL OR n.claimed_until <= $2 OR n.claimed_until > $3) AND NOT EXISTS (
                         SELECT 1 FROM notifications o WHERE o.subject = n.subject AND o.channel = n.channel
                         AND o.state = 'waiting' AND o.seq < n.seq)
                     ORDER BY n.due_at, n.seq LIMIT 1)
                 RETURNING id, channel, subject, kind, body, created_at, due_at, attempts, state, ended_at, problem",
             postgres: "UPDATE notifications SET claimed_until = $1, attempts = attempts + 1 WHERE id IN (
                     SELECT n.id FROM notifications n WHERE n.state = 'waiting' AND (n.due_at <= $2 OR n.due_at > $3)
-                    AND (n.claimed_until IS NULL OR n.claimed_until <= $2 OR n.claimed_until > $1) AND NOT EXISTS (
+                    AND (n.claimed_until IS NULL OR n.claimed_until <= $2 OR n.claimed_until > $3) AND NOT EXISTS (
                         SELECT 1 FROM notifications o WHERE o.subject = n.subject AND o.channel = n.channel
                         AND o.state = 'waiting' AND o.seq < n.seq)
                     ORDER BY n.due_at, n.seq LIMIT 1 FOR UPDATE SKIP LOCKED)

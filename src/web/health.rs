@@ -109,7 +109,6 @@ impl LedgerFigures {
             notifications_waiting: self.notifications_waiting,
             oldest_notification: self.oldest_notification,
             digests_sent: &self.digests_sent,
-            ..LedgerObservation::default()
         }
     }
 }

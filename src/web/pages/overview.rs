@@ -28,6 +28,7 @@ use crate::{
             chart::{Chart, Window},
             digest::PlanView,
             group::GroupRow,
+            incident::IncidentLine,
             number,
             outcome::OutcomeView,
             tally::{self, QueueCounts, QueueKey, Tally},
@@ -40,6 +41,8 @@ use crate::{
 
 /// Groups listed; their page has all of them.
 const MAX_GROUPS: usize = 6;
+/// Incidents listed, the newest.
+const MAX_INCIDENTS: usize = 8;
 /// Queues listed; the filter of the letters page knows them all.
 const MAX_QUEUES: usize = 12;
 
@@ -79,6 +82,7 @@ struct OverviewPage {
     decided: u64,
     digests: Vec<PlanView>,
     watch: WatchPanel,
+    incidents: Vec<IncidentLine>,
 }
 
 /// What the watch has found.
@@ -191,7 +195,19 @@ async fn load(office: &Office) -> Result<OverviewPage, WebError> {
         digests: digests::plans(&office.store, &office.digests, now).await?,
         decided: tally.of_status(Status::Retried) + tally.of_status(Status::Discarded),
         watch: WatchPanel { is_on: !office.settings.watched_brokers.is_empty(), concerns: concerns(office).await? },
+        incidents: incidents(office, now).await?,
     })
+}
+
+async fn incidents(office: &Office, now: Timestamp) -> Result<Vec<IncidentLine>, WebError> {
+    let open = office.store.open_incidents().await?;
+    if open.is_empty() {
+        return Ok(Vec::new());
+    }
+    let newest: Vec<_> = open.iter().rev().take(MAX_INCIDENTS).collect();
+    let keys: Vec<String> = newest.iter().map(|record| record.incident.key.clone()).collect();
+    let notifications = office.store.notifications(&keys, MAX_INCIDENTS * 10).await?;
+    Ok(newest.into_iter().map(|record| IncidentLine::new(record, &notifications, now)).collect())
 }
 
 fn all_letters() -> LetterQuery {

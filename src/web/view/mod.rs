@@ -13,6 +13,7 @@ pub mod group;
 pub mod healing;
 pub mod hex;
 pub mod history;
+pub mod incident;
 pub mod json;
 pub mod letter;
 pub mod message_type;

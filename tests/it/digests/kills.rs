@@ -158,11 +158,11 @@ async fn check(ledger: &Ledger, n: usize) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_hundred_kills_lose_no_digest_and_double_none_that_was_answered() {
     let mut ledgers = Vec::new();
-    for _ in 0..7 {
-        ledgers.push((Ledger::sqlite().await, 6));
+    for _ in 0..11 {
+        ledgers.push((Ledger::sqlite().await, 4));
     }
     for _ in 0..2 {
-        ledgers.extend(Ledger::postgres().await.map(|ledger| (ledger, 4)));
+        ledgers.extend(Ledger::postgres().await.map(|ledger| (ledger, 3)));
     }
     // Side by side, as most of it is waiting for the next second.
     futures_util::future::join_all(ledgers.iter().map(|(ledger, n)| check(ledger, *n))).await;

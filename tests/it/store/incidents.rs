@@ -164,11 +164,13 @@ async fn two_offices_tell_it_once(ledger: &Ledger) {
     let (one, other) = (Desk::open(ledger, |_| {}).await, Desk::open(ledger, |_| {}).await);
     let ids = letters(ledger, Importance::Critical, "no disk", 1).await;
     let (first, second) = tokio::join!(one.incidents.look(), other.incidents.look());
-    (first.unwrap(), second.unwrap());
+    first.unwrap();
+    second.unwrap();
     assert_eq!(one.told().await, ["pagerduty opened"]);
     ledger.does(&DISCARD, &ids).await;
     let (first, second) = tokio::join!(one.incidents.look(), other.incidents.look());
-    (first.unwrap(), second.unwrap());
+    first.unwrap();
+    second.unwrap();
     assert_eq!(one.told().await, ["pagerduty opened", "pagerduty resolved"]);
 }
 
@@ -225,12 +227,21 @@ async fn notifications_are_claimed_one_after_the_other(ledger: &Ledger) {
     assert_eq!(resolved.notification.kind, NotificationKind::IncidentResolved);
     assert_eq!(ledger.waiting_notifications().await.unwrap(), (1, Some(later(2))));
     ledger.end_attempt(resolved.notification.id, &Attempt::Refused("no such key".to_owned()), dead).await.unwrap();
-    let told = ledger.notifications(&[resolved.notification.subject.clone()], 9).await.unwrap();
+    let told = ledger.notifications(std::slice::from_ref(&resolved.notification.subject), 9).await.unwrap();
     let ends: Vec<_> = told.iter().map(|told| (told.state, told.problem.as_deref())).collect();
     assert_eq!(ends, [(NotificationState::Refused, Some("no such key")), (NotificationState::Delivered, None)]);
     assert_eq!(ledger.waiting_notifications().await.unwrap(), (0, None));
     ledger.forget_told(dead.plus(HOUR)).await.unwrap();
     assert!(ledger.notifications(&[], 9).await.unwrap().is_empty());
+}
+
+/// Who asks has looked at the clock before it waited for the ledger.
+async fn a_claim_holds_though_another_looked_at_the_clock_before(ledger: &Ledger) {
+    let desk = Desk::open(ledger, |_| {}).await;
+    letters(ledger, Importance::Critical, "no disk", 1).await;
+    desk.looks_at(later(1)).await;
+    assert!(ledger.claim_notification(later(3), LEASE).await.unwrap().is_some());
+    assert_eq!(ledger.claim_notification(later(2), LEASE).await.unwrap(), None);
 }
 
 async fn a_clock_that_was_ahead_holds_nothing_up(ledger: &Ledger) {
@@ -268,6 +279,7 @@ on_both!(
     two_offices_tell_it_once,
     what_is_about_no_group_stays_until_it_is_cleared,
     notifications_are_claimed_one_after_the_other,
+    a_claim_holds_though_another_looked_at_the_clock_before,
     a_clock_that_was_ahead_holds_nothing_up,
     a_letter_that_is_back_is_an_incident_again,
 );

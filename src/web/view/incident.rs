@@ -1,0 +1,55 @@
+//! Incidents that are open, and whether people have heard of them.
+
+use super::{text, time::Moment};
+use crate::{
+    domain::{
+        notification::{NotificationRecord, NotificationState},
+        time::Timestamp,
+    },
+    store::IncidentRecord,
+};
+
+/// An incident as a line of a list.
+pub struct IncidentLine {
+    pub importance: &'static str,
+    pub title: String,
+    pub href: String,
+    pub since: Moment,
+    /// Who has been told: `pagerduty, slack`; empty: nobody yet.
+    pub told: String,
+    /// Why somebody has not been told.
+    pub problems: Vec<String>,
+}
+
+impl IncidentLine {
+    /// `notifications` are those about incidents, in any order.
+    pub fn new(record: &IncidentRecord, notifications: &[NotificationRecord], now: Timestamp) -> Self {
+        let incident = &record.incident;
+        let of_this =
+            |told: &&NotificationRecord| told.subject == incident.key && told.created_at >= incident.opened_at;
+        let mut told: Vec<&str> = Vec::new();
+        let mut problems = Vec::new();
+        for notification in notifications.iter().filter(of_this) {
+            match (notification.state, &notification.problem) {
+                (NotificationState::Delivered, _) => told.push(notification.channel.as_str()),
+                (_, Some(problem)) => problems.push(text::one_line(problem)),
+                (_, None) => {}
+            }
+        }
+        told.sort_unstable();
+        told.dedup();
+        Self {
+            importance: incident.importance.as_str(),
+            title: text::one_line(&incident.title),
+            href: path(&incident.key),
+            since: Moment::new(incident.opened_at, now),
+            told: told.join(", "),
+            problems,
+        }
+    }
+}
+
+/// The page about it.
+fn path(key: &str) -> String {
+    key.strip_prefix("group:").map_or_else(|| "/queues".to_owned(), |group| format!("/groups/{group}"))
+}
