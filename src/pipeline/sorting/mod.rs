@@ -43,7 +43,7 @@ const STORM: u64 = 50;
 /// In a storm it works for one part in so many of the time.
 const SHARE: u32 = 10;
 /// The longest pause in a storm: what is new then is looked at within a second.
-const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_millis(900);
 /// What the job of naming all letters anew is called.
 pub const NAME_TYPES: &str = "name types";
 /// What the job of trying the rules on all letters that await a person or a retry is called.
