@@ -27,20 +27,6 @@ const LEASE: Duration = Duration::from_secs(30);
 const EVERY: Duration = Duration::from_secs(5);
 
 impl Triage {
-    /// The same for all that `filter` lets through and that was received until then; one portion after the other, until it
-    /// is told to stop. What is left then is taken up by [`take_up`](Self::take_up).
-    pub async fn act_on_all(
-        &self,
-        filter: &LetterFilter,
-        until: Timestamp,
-        command: &Command,
-        by: &Actor,
-        stop: &CancellationToken,
-    ) -> Result<Job, StoreError> {
-        let bulk = Bulk { filter: filter.clone(), until, command: command.clone(), by: by.clone() };
-        self.work_at(self.begin(bulk).await?, stop).await
-    }
-
     /// Writes down a job that is to be worked at: all that it is about is fixed from now on.
     pub async fn begin(&self, bulk: Bulk) -> Result<ClaimedBulk, StoreError> {
         let begun = self.clock.now();

@@ -60,15 +60,6 @@ impl Store {
         Ok(Outcome { sent, came_back, unknown: unknown.unsigned_abs().min(sent.saturating_sub(came_back)) })
     }
 
-    /// Open letters received since then, by group.
-    pub async fn opened_since(&self, since: Timestamp) -> Result<HashMap<GroupId, u64>, StoreError> {
-        const COUNT: &str = "SELECT l.group_id, COUNT(*) FROM letters l JOIN facets f ON f.id = l.facet_id
-            WHERE l.received_at >= $1 AND f.status = 'open' AND l.group_id IS NOT NULL GROUP BY l.group_id";
-        let rows: Vec<(Uuid, i64)> =
-            on!(self.db.reader(), |pool| sqlx::query_as(COUNT).bind(since.as_micros()).fetch_all(pool).await?);
-        Ok(rows.into_iter().map(|(group, count)| (GroupId::from_uuid(group), count.unsigned_abs())).collect())
-    }
-
     /// Adds what is unknown yet of what was sent back since then.
     pub(super) async fn add_unknown(&self, groups: &mut [Group], since: Timestamp) -> Result<(), StoreError> {
         let lately: Vec<GroupId> =

@@ -78,12 +78,6 @@ impl Store {
         contents.map(|contents| contents.into_letter(summary)).transpose()
     }
 
-    /// Those of `ids` that exist, with their contents, in no particular order.
-    pub async fn letters_by_id(&self, ids: &[LetterId]) -> Result<Vec<Letter>, StoreError> {
-        let summaries = self.summaries(ids).await?;
-        self.with_contents(summaries).await
-    }
-
     /// These letters with their contents, in their order; without those that are gone by now.
     pub async fn with_contents(&self, summaries: Vec<LetterSummary>) -> Result<Vec<Letter>, StoreError> {
         if summaries.is_empty() {

@@ -204,15 +204,4 @@ impl Store {
         });
         rows.into_iter().map(NotificationRecord::try_from).collect()
     }
-
-    /// Those of `ids`, in no particular order.
-    pub async fn notifications_by_id(&self, ids: &[Uuid]) -> Result<Vec<NotificationRecord>, StoreError> {
-        let rows: Vec<Row> = on!(self.db.reader(), |pool| {
-            let mut select = sqlx::QueryBuilder::new("SELECT ");
-            select.push(COLUMNS).push(" FROM notifications WHERE id IN ");
-            super::id_list::push_uuids(&mut select, ids.to_vec());
-            select.build_query_as().fetch_all(pool).await?
-        });
-        rows.into_iter().map(NotificationRecord::try_from).collect()
-    }
 }
