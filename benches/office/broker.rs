@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 use futures_util::{StreamExt, future::join_all};
 use lapin::{
     BasicProperties,
-    options::{BasicAckOptions, BasicConsumeOptions, BasicPublishOptions, BasicQosOptions, ConfirmSelectOptions},
+    options::{
+        BasicAckOptions, BasicConsumeOptions, BasicNackOptions, BasicPublishOptions, BasicQosOptions,
+        ConfirmSelectOptions,
+    },
     types::{AMQPValue, FieldArray, FieldTable, LongString},
 };
 use serde_json::json;
@@ -24,13 +27,22 @@ pub async fn fill(vhost: &Vhost, queue: &str, queue_type: &str, failed_queue: &s
 
 /// The same into a queue that is there already and may have a consumer.
 pub async fn pour(vhost: &Vhost, queue: &str, failed_queue: &str) {
+    publish(vhost, queue, properties().with_headers(dead(failed_queue))).await;
+}
+
+/// Publishes persistent messages that never failed.
+pub async fn pour_fresh(vhost: &Vhost, queue: &str) {
+    publish(vhost, queue, properties()).await;
+}
+
+fn properties() -> BasicProperties {
+    BasicProperties::default().with_delivery_mode(2).with_content_type("application/json".into())
+}
+
+async fn publish(vhost: &Vhost, queue: &str, properties: BasicProperties) {
     const WINDOW: u32 = 2_000;
     let channel = vhost.channel().await;
     channel.confirm_select(ConfirmSelectOptions::default()).await.expect("confirms");
-    let properties = BasicProperties::default()
-        .with_delivery_mode(2)
-        .with_content_type("application/json".into())
-        .with_headers(dead(failed_queue));
     for first in (0..MESSAGES).step_by(WINDOW as usize) {
         let mut confirms = Vec::new();
         for number in first..MESSAGES.min(first + WINDOW) {
@@ -85,20 +97,48 @@ pub async fn bare_consumer(vhost: &Vhost, queue: &str, prefetch: u16) -> f64 {
     f64::from(MESSAGES) / begun.elapsed().as_secs_f64()
 }
 
+/// Rejects the first [`MESSAGES`] messages of `queue`, as one whose service is broken does.
+pub async fn reject_all(vhost: &Vhost, queue: &str) {
+    let channel = vhost.channel().await;
+    channel.basic_qos(1_000, BasicQosOptions::default()).await.expect("qos");
+    let consumed =
+        channel.basic_consume(queue.into(), "".into(), BasicConsumeOptions::default(), FieldTable::default());
+    let mut deliveries = consumed.await.expect("consuming");
+    for number in 1..=MESSAGES {
+        let delivery = deliveries.next().await.expect("a delivery").expect("a delivery");
+        if number % 100 == 0 {
+            delivery.nack(BasicNackOptions { multiple: true, requeue: false }).await.expect("rejected");
+        }
+    }
+    // What it had beyond them goes back to the queue.
+    channel.close(200, "done".into()).await.expect("closed");
+}
+
 /// Messages a second that RabbitMQ's own shovel moves with the acknowledgement mode `on-confirm`.
 pub async fn shovel(vhost: &Vhost, from: &str, to: &str) -> f64 {
+    let begun = Instant::now();
+    begin_shovel(vhost, from, to).await;
+    filled(vhost, to).await;
+    let rate = f64::from(MESSAGES) / begun.elapsed().as_secs_f64();
+    end_shovel(vhost).await;
+    rate
+}
+
+pub async fn begin_shovel(vhost: &Vhost, from: &str, to: &str) {
     let uri = vhost.amqp_url();
     let shovel = json!({ "value": {
         "src-protocol": "amqp091", "src-uri": uri, "src-queue": from, "src-prefetch-count": 1000,
         "dest-protocol": "amqp091", "dest-uri": uri, "dest-queue": to, "ack-mode": "on-confirm",
     }});
-    let path = ["parameters", "shovel", vhost.name(), "bench"];
-    let begun = Instant::now();
-    vhost.manage(reqwest::Method::PUT, &path, Some(&shovel)).await;
-    filled(vhost, to).await;
-    let rate = f64::from(MESSAGES) / begun.elapsed().as_secs_f64();
-    vhost.manage(reqwest::Method::DELETE, &path, None).await;
-    rate
+    vhost.manage(reqwest::Method::PUT, &shovel_path(vhost), Some(&shovel)).await;
+}
+
+pub async fn end_shovel(vhost: &Vhost) {
+    vhost.manage(reqwest::Method::DELETE, &shovel_path(vhost), None).await;
+}
+
+fn shovel_path(vhost: &Vhost) -> [&str; 4] {
+    ["parameters", "shovel", vhost.name(), "bench"]
 }
 
 /// Waits until all messages are in `queue`.

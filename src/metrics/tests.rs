@@ -55,7 +55,7 @@ fn count_everything(metrics: &Metrics) {
     metrics.letter_received("main", None);
     metrics.redelivered("main");
     metrics.exhausted("main", None, Importance::Low);
-    metrics.retried("main", "orders", RetryKind::Manual);
+    metrics.retried("main", "orders", RetryKind::Manual, 1);
     metrics.retry_failed("main", "orders", RetryKind::Automatic);
     metrics.rule_failed("vip");
     let ledger = LedgerObservation {

@@ -155,7 +155,7 @@ fn everything_counted() -> Metrics {
     metrics.letter_received("main", Some("orders"));
     metrics.redelivered("main");
     metrics.exhausted("main", Some("orders"), Importance::High);
-    metrics.retried("main", "orders", RetryKind::Automatic);
+    metrics.retried("main", "orders", RetryKind::Automatic, 1);
     metrics.retry_failed("main", "orders", RetryKind::Manual);
     metrics.notification(Channel::Slack, NotificationOutcome::Delivered);
     metrics.rule_failed("vip");

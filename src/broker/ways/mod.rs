@@ -68,14 +68,14 @@ impl Ways {
 
     /// Sees to it that `ways` can be gone. Those that cannot are told with what is to become of their messages.
     pub async fn open<'a>(&self, ways: impl Iterator<Item = &'a Way<'a>>) -> HashMap<&'a str, PublishOutcome> {
-        let (mut seen, mut blocked) = (HashSet::new(), HashMap::new());
+        let (mut seen, mut bound, mut blocked) = (HashSet::new(), HashSet::new(), HashMap::new());
         let mut silent = false;
         for way in ways {
             let Some(name) = way.declared().filter(|name| seen.insert(*name)) else { continue };
             // A broker that answers nothing is waited for once in a window.
             if silent {
                 blocked.insert(name, PublishOutcome::NotSent);
-            } else if let Err(error) = self.state.lock().await.open(way, name).await {
+            } else if let Err(error) = self.state.lock().await.open(way, name, &mut bound).await {
                 silent = matches!(error, SessionError::Timeout { .. });
                 blocked.insert(name, outcome(&error));
             }
@@ -100,12 +100,21 @@ impl Ways {
 }
 
 impl State {
-    async fn open(&mut self, way: &Way<'_>, name: &str) -> Result<(), SessionError> {
+    /// `bound` are the targets that have been bound for this window.
+    async fn open<'a>(
+        &mut self,
+        way: &'a Way<'_>,
+        name: &str,
+        bound: &mut HashSet<&'a str>,
+    ) -> Result<(), SessionError> {
         if !self.declared.contains(name) {
             self.declarer.declare(way).await?;
             self.declared.insert(name.to_owned());
-        } else if way.waits() {
+        } else if way.waits() && !bound.contains(way.target) {
             self.declarer.bind_landing(way.target).await?;
+        }
+        if way.waits() {
+            bound.insert(way.target);
         }
         Ok(())
     }

@@ -116,10 +116,10 @@ impl<'a> Forwarder<'a> {
                 return sent;
             }
         };
-        let mut again = Vec::new();
+        let (mut again, mut done) = (Vec::new(), Vec::new());
         for (parcel, outcome) in sent.into_iter().zip(outcomes) {
             match outcome {
-                PublishOutcome::Confirmed => self.count(&parcel),
+                PublishOutcome::Confirmed => done.push(parcel),
                 PublishOutcome::Failed(why) => parcel.refused(&why, &mut again, refused),
                 PublishOutcome::Unknown | PublishOutcome::NotSent => {
                     self.session = None;
@@ -127,6 +127,7 @@ impl<'a> Forwarder<'a> {
                 }
             }
         }
+        self.count(&done);
         again
     }
 
@@ -156,24 +157,29 @@ impl<'a> Forwarder<'a> {
         }
     }
 
-    fn count(&mut self, parcel: &Parcel) {
-        let Parcel { arrival, is_obituary } = parcel;
-        let (broker, queue) = (&self.intake.broker, arrival.failure.queue.clone().unwrap_or_default());
-        let failures = arrival.failure.attempts;
-        let counts = self.counts.entry((queue.clone(), failures)).or_insert_with(|| RetryCounts {
-            broker: broker.clone(),
-            queue: Some(queue.clone()),
-            failures,
-            failed: 0,
-            retried: 0,
-            exhausted: 0,
-        });
-        counts.failed += 1;
-        if *is_obituary {
-            counts.exhausted += 1;
-        } else {
-            counts.retried += 1;
-            self.intake.metrics.retried(broker, &queue, RetryKind::Automatic);
+    fn count(&mut self, done: &[Parcel]) {
+        let mut alike: BTreeMap<(&str, u64, bool), u64> = BTreeMap::new();
+        for Parcel { arrival, is_obituary } in done {
+            let queue = arrival.failure.queue.as_deref().unwrap_or_default();
+            *alike.entry((queue, arrival.failure.attempts, *is_obituary)).or_default() += 1;
+        }
+        let broker = &self.intake.broker;
+        for ((queue, failures, is_obituary), messages) in alike {
+            let counts = self.counts.entry((queue.to_owned(), failures)).or_insert_with(|| RetryCounts {
+                broker: broker.clone(),
+                queue: Some(queue.to_owned()),
+                failures,
+                failed: 0,
+                retried: 0,
+                exhausted: 0,
+            });
+            counts.failed += messages;
+            if is_obituary {
+                counts.exhausted += messages;
+            } else {
+                counts.retried += messages;
+                self.intake.metrics.retried(broker, queue, RetryKind::Automatic, messages);
+            }
         }
     }
 }

@@ -173,7 +173,7 @@ impl Scheduler {
         for (retry, ended) in ended {
             match ended {
                 Ended::With(RetryOutcome::Confirmed) => {
-                    self.metrics.retried(&self.broker, &retry.queue, (&retry.by).into());
+                    self.metrics.retried(&self.broker, &retry.queue, (&retry.by).into(), 1);
                 }
                 Ended::With(RetryOutcome::Failed(reason)) => {
                     self.metrics.retry_failed(&self.broker, &retry.queue, (&retry.by).into());

@@ -4,16 +4,12 @@ use std::time::Duration;
 
 use dead_letter_office::{
     broker::{ConsumingSession, PublishOutcome, Received},
-    domain::{
-        death::Reason,
-        message::Message,
-        retry::{Destination, OutgoingRetry},
-    },
+    domain::{death::Reason, message::Message},
     failure, own_names,
 };
 use serde_json::json;
 
-use super::{HOUR, LONG, SHORT, Sender, every_way_to, now, orders, outgoing, why};
+use super::{HOUR, LONG, SHORT, Sender, every_way_to, now, numbered, orders, outgoing, why};
 use crate::{
     office::{
         desk::{MAIN, PATIENCE, broker},
@@ -116,10 +112,6 @@ async fn a_delay_queue_deleted_by_somebody_is_declared_again() {
             assert_eq!(service.work().await.data, n.to_string().as_bytes());
         }
     }
-}
-
-fn numbered(destination: &Destination, n: usize) -> OutgoingRetry {
-    outgoing(destination, &Message { body: n.to_string().into(), ..Message::default() })
 }
 
 /// What cannot be declared as it should be is told, and takes nothing else with it.

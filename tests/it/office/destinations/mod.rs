@@ -6,6 +6,7 @@ mod deletion;
 mod keys;
 mod losses;
 mod rights;
+mod windows;
 
 use std::time::Duration;
 
@@ -89,6 +90,10 @@ fn outgoing(destination: &Destination, message: &Message) -> OutgoingRetry {
         destination: destination.clone(),
         message: retry::outgoing(id, message.clone(), Some(queue), queue, 1),
     }
+}
+
+fn numbered(destination: &Destination, n: usize) -> OutgoingRetry {
+    outgoing(destination, &Message { body: n.to_string().into(), ..Message::default() })
 }
 
 fn why(outcome: PublishOutcome) -> String {
