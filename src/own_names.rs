@@ -21,6 +21,8 @@ const KEYED: &str = "keyed.";
 
 /// The longest name in AMQP, in bytes.
 const LONGEST: usize = 255;
+/// Of the hash that a shortened name ends in, after a `~`.
+const HASH_DIGITS: usize = 32;
 
 /// A delay queue takes messages for so long; then a new one follows it.
 ///
@@ -57,12 +59,23 @@ pub fn is_out_of_use(name: &str, now: Timestamp) -> bool {
     term_of(name).is_some_and(|its| its.saturating_add(1) < term(now))
 }
 
+/// The queue that a delay queue's messages go to; `None` where its name had to be shortened.
+pub fn target(name: &str) -> Option<&str> {
+    let (_, target) = term_and_target(name)?;
+    let is_shortened = target.rsplit_once('~').is_some_and(|(_, hash)| hash.len() == HASH_DIGITS);
+    (!is_shortened).then_some(target)
+}
+
 fn term_of(name: &str) -> Option<u64> {
+    term_and_target(name).map(|(term, _)| term)
+}
+
+fn term_and_target(name: &str) -> Option<(u64, &str)> {
     let rest = name.strip_prefix(DELAY)?;
     let mut parts = rest.strip_prefix(KEYED).unwrap_or(rest).splitn(3, '.');
-    let (delay, term, _target) = (parts.next()?, parts.next()?, parts.next()?);
+    let (delay, term, target) = (parts.next()?, parts.next()?, parts.next()?);
     delay.parse::<u64>().ok()?;
-    term.parse().ok()
+    Some((term.parse().ok()?, target))
 }
 
 /// Counted from the Unix epoch.
@@ -72,13 +85,12 @@ fn term(at: Timestamp) -> u64 {
 
 /// A name too long for AMQP ends in a hash instead.
 fn fitting(start: String, queue: &str) -> String {
-    const HASH: usize = 1 + 32;
     let mut name = start;
     if name.len() + queue.len() <= LONGEST {
         name.push_str(queue);
         return name;
     }
-    let room = LONGEST.saturating_sub(name.len() + HASH);
+    let room = LONGEST.saturating_sub(name.len() + 1 + HASH_DIGITS);
     name.push_str(&queue[..queue.floor_char_boundary(room)]);
     // Writing to a string never fails.
     _ = write!(name, "~{:032x}", xxh3_128(queue.as_bytes()));
@@ -104,6 +116,7 @@ mod tests {
         fn check(destination: &Destination, expected: &str) {
             assert_eq!(delay_queue(destination).as_deref(), Some(expected));
             assert!(is_delay_queue(expected));
+            assert_eq!(target(expected), Some(&*destination.queue));
         }
         check(&waiting("orders"), "dlo.delay.5000.2968.orders");
         check(&waiting("keyed.1.2.orders"), "dlo.delay.5000.2968.keyed.1.2.orders");
@@ -140,6 +153,7 @@ mod tests {
                 assert!(names.iter().all(|name| (250..=LONGEST).contains(&name.len())), "{names:?}");
                 assert_ne!(names[0], names[1]);
                 assert!(is_delay_queue(&names[0]) || !names[0].starts_with(DELAY));
+                assert_eq!(target(&names[0]), None);
             }
         }
         let long = "q".repeat(254);

@@ -54,12 +54,17 @@ impl Declarer {
     }
 
     /// Without `x-expires`: publishing does not count as use, and a queue that expires takes its messages with it.
+    ///
+    /// Only a quorum queue can wait for the confirm of what it dead-letters
+    /// (<https://www.rabbitmq.com/docs/quorum-queues#activating-at-least-once-dead-lettering>). From a classic one, all
+    /// that comes due while the node is down is lost at its start, as quorum queues have no leader yet.
     async fn declare_delay_queue(&mut self, name: &str, delay: Duration, way: &Way<'_>) -> Result<(), SessionError> {
         let milliseconds = i64::try_from(delay.as_millis()).unwrap_or(i64::MAX);
         let mut arguments = FieldTable::default();
-        // Named always: a vhost may have another default.
-        arguments.insert("x-queue-type".into(), text("classic"));
-        arguments.insert("x-queue-version".into(), AMQPValue::LongInt(2));
+        arguments.insert("x-queue-type".into(), text("quorum"));
+        arguments.insert("x-dead-letter-strategy".into(), text("at-least-once"));
+        // Or RabbitMQ falls back to at most once, without a word.
+        arguments.insert("x-overflow".into(), text("reject-publish"));
         arguments.insert("x-message-ttl".into(), AMQPValue::LongLongInt(milliseconds));
         arguments.insert("x-dead-letter-exchange".into(), text(&own_names::landing(way.target)));
         if way.kept_key.is_none() {

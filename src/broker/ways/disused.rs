@@ -7,52 +7,58 @@ use lapin::{
 };
 
 use super::declaring::Declarer;
-use crate::broker::{SessionError, has_code, is_not_found, short};
+use crate::{
+    broker::{SessionError, is_not_found, short},
+    own_names,
+};
 
 /// What became of a delay queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deletion {
     /// It is gone, by us or before.
     Gone,
-    /// There are messages in it, or somebody looks at it, or its term is not over for long enough.
+    /// There are messages in it, or may be on their way, or its term is not over for long enough.
     Needed,
     /// Why it is not known to be gone, for a person.
     Failed(String),
 }
 
 impl Declarer {
-    /// RabbitMQ itself refuses to delete a queue with a message in it; asking first spares it the refusal.
+    /// A quorum queue is deleted whatever is in it, so it is looked before. RabbitMQ does not show what has waited and
+    /// still lacks the target's confirm; while the target has room there is none of it for long.
     pub async fn delete_if_empty(&mut self, name: &str) -> Deletion {
         match self.try_delete(name).await {
             Ok(deletion) => deletion,
-            Err(SessionError::Refused { source, .. }) if has_code(&source, PRECONDITION_FAILED) => Deletion::Needed,
             Err(error) => Deletion::Failed(error.to_string()),
         }
     }
 
     async fn try_delete(&mut self, name: &str) -> Result<Deletion, SessionError> {
-        match self.has_content(name).await {
-            Ok(true) => return Ok(Deletion::Needed),
-            Ok(false) => self.delete_queue(name).await?,
-            Err(SessionError::Refused { source, .. }) if is_not_found(&source) => {}
-            Err(error) => return Err(error),
+        let Some(target) = own_names::target(name) else { return Ok(Deletion::Needed) };
+        match self.is_empty(name).await? {
+            Some(true) if self.is_empty(target).await? != Some(false) => self.delete_queue(name).await?,
+            Some(_) => return Ok(Deletion::Needed),
+            None => {}
         }
         self.delete_front(name).await?;
         Ok(Deletion::Gone)
     }
 
-    async fn has_content(&mut self, name: &str) -> Result<bool, SessionError> {
+    /// `None`: there is no such queue.
+    async fn is_empty(&mut self, name: &str) -> Result<Option<bool>, SessionError> {
         let queue = short(name)?;
         let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
         let looking = async |channel: Channel| channel.queue_declare(queue, passive, FieldTable::default()).await;
-        let found = self.step(&format!("looking at queue {name}"), looking).await?;
-        Ok(found.message_count() > 0 || found.consumer_count() > 0)
+        match self.step(&format!("looking at queue {name}"), looking).await {
+            Ok(found) => Ok(Some(found.message_count() == 0)),
+            Err(SessionError::Refused { source, .. }) if is_not_found(&source) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     async fn delete_queue(&mut self, name: &str) -> Result<(), SessionError> {
         let queue = short(name)?;
-        let careful = QueueDeleteOptions { if_unused: true, if_empty: true, ..QueueDeleteOptions::default() };
-        let deleting = async |channel: Channel| channel.queue_delete(queue, careful).await;
+        let deleting = async |channel: Channel| channel.queue_delete(queue, QueueDeleteOptions::default()).await;
         self.step(&format!("deleting queue {name}"), deleting).await.map(drop)
     }
 
@@ -64,6 +70,3 @@ impl Declarer {
         self.step(&format!("deleting exchange {name}"), deleting).await
     }
 }
-
-/// There is a message, a consumer or a binding.
-const PRECONDITION_FAILED: u16 = 406;

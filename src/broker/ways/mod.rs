@@ -17,11 +17,11 @@
 //! that wait for it: a target that was deleted and declared again meanwhile gets them. One that is deleted and declared
 //! again *after* that and before the delay ends does not: they become obituaries.
 //!
-//! # What has waited may be lost
-//! RabbitMQ dead-letters from a classic queue without confirms, in all versions. When the delay ends and the target is
-//! full and refuses (`overflow: reject-publish`), the message is gone and nobody is told. One with `drop-head` drops
-//! its oldest message instead. The node may also die between taking the message out of the delay queue and putting it
-//! into the target. A wait in the ledger has none of this, for what is published from there is confirmed.
+//! # What has waited is not lost
+//! Delay queues are quorum queues that dead-letter at least once: a message leaves one when its target has confirmed it.
+//! Where that refuses (`overflow: reject-publish`) or has no leader, RabbitMQ tries again every three minutes
+//! (<https://www.rabbitmq.com/docs/quorum-queues#dead-lettering>). A target with `drop-head` still drops its oldest
+//! message. RabbitMQ 3.10 needs its feature flag `stream_queue` for this, which every new node has enabled.
 //!
 //! # Rights
 //! Beside those of the office itself:
@@ -29,8 +29,8 @@
 //! - write: the target queues and the obituary queue, for binding them; `amq.default`
 //!
 //! # Costs
-//! A queue for each delay, target and term, and one or two exchanges for each target. Delay queues that are [out of
-//! use](crate::own_names::is_out_of_use) can be deleted. The exchanges of the targets stay: to delete one under a
+//! A quorum queue for each delay, target and term, and one or two exchanges for each target. Delay queues that are [out
+//! of use](crate::own_names::is_out_of_use) and empty are deleted when their target is empty, too. The exchanges of the targets stay: to delete one under a
 //! publisher closes his channel.
 
 mod declaring;

@@ -7,18 +7,22 @@ use dead_letter_office::{
     domain::{
         death::Reason,
         message::{Message, Properties},
+        retry::Destination,
     },
     failure,
 };
 use serde_json::json;
 
-use super::{LONG, SHORT, Sender, now, orders, outgoing};
+use super::{LONG, SHORT, Sender, now, numbered, orders, outgoing};
 use crate::{
     office::{
         desk::{MAIN, PATIENCE, broker},
         service::{DEAD_LETTERS, OBITUARIES, Service},
     },
-    support::rabbit::{Options, Rabbit, Vhost},
+    support::{
+        process::wait_until,
+        rabbit::{Options, Rabbit, Vhost},
+    },
 };
 
 /// How much later than asked for a message may come on a machine that is busy with other tests.
@@ -64,6 +68,29 @@ async fn what_waits_outlives_a_crash_of_the_broker() {
     rabbit.start().await;
     vhost.await_depth("orders", 6).await;
     assert_eq!(vhost.depth(OBITUARIES).await, 0);
+}
+
+/// When a node has started, its quorum queues have no leader for a moment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_comes_due_while_the_broker_is_down_arrives_when_it_is_up() {
+    const EACH: usize = 50;
+    let Some(mut rabbit) = Rabbit::private(Options::default()) else { return };
+    let vhost = rabbit.vhost();
+    let mut sender = Sender::at(&vhost).await;
+    let targets = ["classic", "quorum"];
+    for queue_type in targets {
+        vhost.declare_queue(queue_type, json!({ "x-queue-type": queue_type })).await;
+        let destination = Destination::straight_to(queue_type).after(3 * LONG, now());
+        let window = (0..EACH).map(|n| numbered(&destination, n)).collect();
+        assert_eq!(sender.send_together(window).await, vec![PublishOutcome::Confirmed; EACH]);
+    }
+    let due = Instant::now() + 3 * LONG;
+    rabbit.stop().await;
+    wait_until("all to be due", PATIENCE, async || Instant::now() > due).await;
+    rabbit.start().await;
+    for target in targets {
+        vhost.await_depth(target, EACH as u32).await;
+    }
 }
 
 /// RabbitMQ up to 3.12 drops a message that it takes to go in a circle without ever being rejected.
