@@ -9,6 +9,7 @@
 
 mod group;
 mod keep;
+pub mod line;
 mod report;
 pub mod slack;
 mod standing;

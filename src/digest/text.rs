@@ -1,6 +1,6 @@
 //! A digest as plain text.
 
-use super::{report::DigestReport, visible::visible, wording};
+use super::{line::cut, report::DigestReport, visible::visible, wording};
 
 /// Groups shown of each section.
 const MOST_GROUPS: usize = 10;
@@ -31,12 +31,7 @@ pub fn render(report: &DigestReport) -> String {
 }
 
 fn one_line(text: &str) -> String {
-    let mut chars = visible(text);
-    let mut line: String = chars.by_ref().take(LONGEST_PIECE).collect();
-    if chars.next().is_some() {
-        line.push('…');
-    }
-    line
+    cut(visible(text), LONGEST_PIECE, |_| 1)
 }
 
 #[cfg(test)]
