@@ -93,5 +93,5 @@ fn slack(config: &SlackConfig, webhook: &Secret, channel: &str) -> Result<Option
     if config.token.is_empty() {
         return Ok(None);
     }
-    Channel::slack_bot_at(config.api_url.as_str(), &config.token, channel).map(Some)
+    Channel::slack_bot(config.api_url.as_str(), &config.token, channel).map(Some)
 }

@@ -7,7 +7,7 @@ use super::{
     Store, StoreError,
     db::{Tx, on},
     notifications,
-    rows::{bigint, parse},
+    rows::parse,
 };
 use crate::domain::{
     incident::{Incident, IncidentKind},
@@ -171,18 +171,6 @@ impl Store {
         const SELECT: &str = "SELECT id, key, importance, detail, opened_at, told_at, resolved_at FROM incidents
             WHERE resolved_at IS NULL ORDER BY opened_at, id";
         let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
-        rows.into_iter().map(IncidentRecord::try_from).collect()
-    }
-
-    /// Those of a key, the newest first.
-    pub async fn incidents_of(&self, key: &str, limit: usize) -> Result<Vec<IncidentRecord>, StoreError> {
-        const SELECT: &str = "SELECT id, key, importance, detail, opened_at, told_at, resolved_at FROM incidents
-            WHERE key = $1 ORDER BY opened_at DESC, id DESC LIMIT $2";
-        let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT)
-            .bind(key)
-            .bind(bigint(limit as u64))
-            .fetch_all(pool)
-            .await?);
         rows.into_iter().map(IncidentRecord::try_from).collect()
     }
 
