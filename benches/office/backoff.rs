@@ -130,7 +130,7 @@ const BEAT: Duration = Duration::from_millis(200);
 async fn punctuality(what: &str, rabbit: &Rabbit, ledger: &Ledger) {
     let vhost = rabbit.vhost();
     vhost.declare_queue(TARGET, json!({ "x-queue-type": "quorum" })).await;
-    store_letters(ledger, MESSAGES, |_| TARGET.to_owned()).await;
+    store_letters(ledger, MESSAGES, |_| TARGET.to_owned(), |_| None).await;
     let clock = Clock::system();
     let parts = ids_of_all(ledger, GROUP).await;
     let first = clock.now().plus(Duration::from_secs(60));
@@ -186,7 +186,7 @@ async fn claims(database: &str, few: &Ledger, many: &Ledger) {
 /// Milliseconds that a claim takes, the median of some.
 async fn claim(ledger: &Ledger, waiting: u32) -> f64 {
     let now = Clock::system().now();
-    store_letters(ledger, waiting, |_| TARGET.to_owned()).await;
+    store_letters(ledger, waiting, |_| TARGET.to_owned(), |_| None).await;
     let due_groups = CLAIMS * CLAIM / 1_000;
     for (group, ids) in ids_of_all(ledger, 1_000).await.iter().enumerate() {
         schedule(ledger, ids, if group < due_groups { now.minus(HOUR) } else { now.plus(HOUR) }).await;

@@ -77,7 +77,14 @@ pub fn intake(vhost: &Vhost, ledger: &Ledger) -> Intake {
 
 /// The same with letters sorted beside it, by `rules`.
 pub async fn intake_and_sorting(vhost: &Vhost, ledger: &Ledger, rules: &[Rule]) -> (Intake, Sorting) {
-    let (clock, intake) = (Clock::system(), intake(vhost, ledger));
+    let intake = intake(vhost, ledger);
+    let sorting = sorting(ledger, rules, intake.news.clone()).await;
+    (intake, sorting)
+}
+
+/// What sorts letters, by `rules`, which are written into the ledger.
+pub async fn sorting(ledger: &Ledger, rules: &[Rule], news: News) -> Sorting {
+    let clock = Clock::system();
     let by = Actor::office();
     for rule in rules {
         let change = RuleChange { by: &by, at: clock.now(), detail: "" };
@@ -86,16 +93,15 @@ pub async fn intake_and_sorting(vhost: &Vhost, ledger: &Ledger, rules: &[Rule]) 
     let in_force = Rules::new(None, Arc::clone(&ledger.store), clock.clone());
     in_force.reload().await.expect("rules");
     let schemas = Schemas::new(Arc::clone(&ledger.store), clock.clone());
-    let sorting = Sorting {
+    Sorting {
         store: Arc::clone(&ledger.store),
         reader: Reader::new(schemas.clone(), DecodeConfig::default()),
         schemas,
         rules: in_force,
         clock,
         metrics: Metrics::default(),
-        news: intake.news.clone(),
-    };
-    (intake, sorting)
+        news,
+    }
 }
 
 /// A retrier, which takes dead letters in and has `policies` say what becomes of them.

@@ -8,6 +8,7 @@ use dead_letter_office::{
         actor::Actor,
         command::Command,
         death::{Failure, Reason},
+        error_report::ErrorReport,
         filter::{LetterFilter, PageRequest, Sort},
         inner_body::InnerBodies,
         letter::{Importance, LetterId},
@@ -23,16 +24,21 @@ use crate::{
     ledger::{BROKER, Ledger},
 };
 
-/// Stores letters, one a second until now, each failed in the queue that `queue` names for it.
-pub async fn store_letters(ledger: &Ledger, letters: u32, queue: impl Fn(u32) -> String) {
+/// From one letter to the next: ten thousand take three hours.
+pub const APART: Duration = Duration::from_millis(1_080);
+
+/// Stores letters, one after the other until now, each failed in the queue and with the kind of error that are named for it.
+pub async fn store_letters(
+    ledger: &Ledger,
+    letters: u32,
+    queue: impl Fn(u32) -> String,
+    error: impl Fn(u32) -> Option<String>,
+) {
     const BATCH: u32 = 1_000;
     let now = Clock::system().now();
     for first in (0..letters).step_by(BATCH as usize) {
         let arrivals: Vec<Arrival> = (first..letters.min(first + BATCH))
-            .map(|number| {
-                let received_at = now.minus(Duration::from_secs(u64::from(letters - number)));
-                arrival(number, queue(number), received_at)
-            })
+            .map(|number| arrival(number, queue(number), error(number), now.minus(APART * (letters - number))))
             .collect();
         let id = Uuid::now_v7();
         let batch = IntakeBatch {
@@ -49,7 +55,7 @@ pub async fn store_letters(ledger: &Ledger, letters: u32, queue: impl Fn(u32) ->
     }
 }
 
-fn arrival(number: u32, queue: String, received_at: Timestamp) -> Arrival {
+fn arrival(number: u32, queue: String, error: Option<String>, received_at: Timestamp) -> Arrival {
     Arrival {
         id: LetterId::from_uuid(Uuid::now_v7()),
         returning: None,
@@ -63,6 +69,7 @@ fn arrival(number: u32, queue: String, received_at: Timestamp) -> Arrival {
             routing_key: "order.placed".to_owned(),
             attempts: 1,
             first_failed_at: Some(received_at),
+            error: ErrorReport::new(error, None, None),
             ..Failure::default()
         },
         ruling: None,

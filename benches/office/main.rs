@@ -11,6 +11,7 @@
 
 mod backoff;
 mod broker;
+mod full;
 mod groups;
 mod guess;
 mod intake;

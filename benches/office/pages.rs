@@ -9,8 +9,8 @@ use reqwest::Client;
 
 use crate::{
     MESSAGES, broker,
+    full::fill,
     ledger::Ledger,
-    letters::store_letters,
     support::{
         http,
         postgres::Postgres,
@@ -21,7 +21,6 @@ use crate::{
 
 pub const FEW: u32 = 10_000;
 pub const MANY: u32 = 1_000_000;
-pub const QUEUES: u32 = 40;
 /// Requests of each kind that are timed.
 const ROUNDS: usize = 60;
 
@@ -37,18 +36,14 @@ const REQUESTS: [(&str, &str, Option<f64>); 4] = [
 pub async fn run() {
     let Some(rabbit) = Rabbit::shared() else { return };
     println!("\npages at {MANY} letters against {FEW}, median and p95 of {ROUNDS} requests");
-    let few = Ledger::sqlite().await;
-    store_letters(&few, FEW, queue).await;
-    let many = Ledger::sqlite().await;
-    store_letters(&many, MANY, queue).await;
+    let few = fill(Ledger::sqlite().await, FEW).await;
+    let many = fill(Ledger::sqlite().await, MANY).await;
     compare("SQLite", rabbit, &few, &many).await;
     memory(rabbit, &many).await;
     drop((few, many));
     if let Some(postgres) = Postgres::durable() {
-        let few = Ledger::postgres(&postgres).await;
-        store_letters(&few, FEW, queue).await;
-        let many = Ledger::postgres(&postgres).await;
-        store_letters(&many, MANY, queue).await;
+        let few = fill(Ledger::postgres(&postgres).await, FEW).await;
+        let many = fill(Ledger::postgres(&postgres).await, MANY).await;
         compare("Postgres", rabbit, &few, &many).await;
     }
 }
@@ -81,7 +76,7 @@ async fn memory(rabbit: &Rabbit, many: &Ledger) {
     let mut highest: f64 = 0.0;
     let taken_in = wait_until("all messages are taken in", Duration::from_secs(300), async || {
         highest = highest.max(server.resident_megabytes());
-        server.letters().await >= u64::from(MANY + MESSAGES)
+        server.letters("").await >= u64::from(MANY + MESSAGES)
     });
     tokio::join!(broker::pour(&vhost, "dlo.obituaries", "orders"), taken_in);
     println!(
@@ -154,19 +149,15 @@ impl Server {
         Timing { median: times[ROUNDS / 2], p95: times[ROUNDS * 95 / 100], kilobytes: bytes as f64 / 1_000.0 }
     }
 
-    async fn letters(&self) -> u64 {
-        let url = format!("{}/api/v1/letters?limit=1", self.url);
-        let page: serde_json::Value =
-            self.client.get(url).send().await.expect("an answer").json().await.expect("a page");
-        page["total"].as_u64().expect("a total")
+    /// The answer to a call of the API.
+    pub async fn get(&self, call: &str) -> serde_json::Value {
+        let url = format!("{}/api/v1/{call}", self.url);
+        self.client.get(url).send().await.expect("an answer").json().await.expect("JSON")
     }
 
-    /// The id of the group that is listed first.
-    pub async fn first_group(&self) -> String {
-        let url = format!("{}/api/v1/groups?limit=1", self.url);
-        let page: serde_json::Value =
-            self.client.get(url).send().await.expect("an answer").json().await.expect("a page");
-        page["items"][0]["id"].as_str().expect("a group").to_owned()
+    /// How many letters the list of them counts.
+    pub async fn letters(&self, filter: &str) -> u64 {
+        self.get(&format!("letters?limit=1{filter}")).await["total"].as_u64().expect("a total")
     }
 
     fn resident_megabytes(&self) -> f64 {
@@ -175,8 +166,4 @@ impl Server {
         let kilobytes: f64 = line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number");
         kilobytes / 1_024.0
     }
-}
-
-pub fn queue(number: u32) -> String {
-    format!("service-{}.events", number / 4 % QUEUES)
 }

@@ -47,7 +47,7 @@ async fn declare_target(vhost: &Vhost, queue_type: &str) {
 async fn retry(rabbit: &Rabbit, queue_type: &str, ledger: &Ledger) -> f64 {
     let vhost = rabbit.vhost();
     declare_target(&vhost, queue_type).await;
-    store_letters(ledger, MESSAGES, |_| TARGET.to_owned()).await;
+    store_letters(ledger, MESSAGES, |_| TARGET.to_owned(), |_| None).await;
     schedule_all(ledger).await;
     let stop = CancellationToken::new();
     let begun = Instant::now();

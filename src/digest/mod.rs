@@ -1,18 +1,18 @@
 //! The digest: what became of the failures that can wait until the morning.
 //!
 //! [`Figures`] are what the ledger says at one moment; from them follows which groups a digest is about, and what happened
-//! to these since the last one. [`DigestReport`] sorts the groups and adds them up; [`slack`] and [`text`] write it down
-//! for Slack and for reading as plain text, and a page does so from the report itself. Whatever the number of groups,
-//! every figure is that of all of them, and only the biggest are shown.
+//! to these since the last one. [`DigestReport`] sorts the groups and adds them up; [`slack`] writes it down for Slack, and
+//! a page does so from the report itself. Whatever the number of groups, every figure is that of all of them, and only
+//! the biggest are shown.
 //!
 //! This module knows neither the ledger nor the network nor the time.
 
 mod group;
 mod keep;
+pub mod line;
 mod report;
 pub mod slack;
 mod standing;
-pub mod text;
 mod visible;
 mod wording;
 

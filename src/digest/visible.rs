@@ -1,19 +1,11 @@
 //! What can be seen of a text.
 
+use super::line::single_spaced;
+
 /// The characters of one line: line breaks and other blanks as single spaces, and nothing that cannot be seen or that
 /// turns the text around.
 pub(super) fn visible(text: &str) -> impl Iterator<Item = char> {
-    let chars = text.chars().filter(|c| !is_hidden(*c));
-    let mut chars = chars.map(|c| if c.is_whitespace() || c.is_control() { ' ' } else { c }).peekable();
-    while chars.next_if_eq(&' ').is_some() {}
-    std::iter::from_fn(move || {
-        let c = chars.next()?;
-        if c == ' ' {
-            while chars.next_if_eq(&' ').is_some() {}
-            chars.peek()?;
-        }
-        Some(c)
-    })
+    single_spaced(text.chars().filter(|c| !is_hidden(*c)))
 }
 
 /// Characters without a width, those that change the direction of a text, and blanks that are no whitespace. An emoji

@@ -26,13 +26,6 @@ impl ErrorReport {
         };
         (report != Self::default()).then_some(report)
     }
-
-    /// `kind: message` in one line, as far as known.
-    pub fn headline(&self) -> String {
-        headline(self.kind.as_deref(), self.message.as_deref()).unwrap_or_else(|| {
-            self.stacktrace.as_deref().and_then(|trace| trace.lines().next()).unwrap_or("").to_owned()
-        })
-    }
 }
 
 /// `kind: message` in one line; `None` where neither is known.
@@ -93,7 +86,5 @@ mod tests {
         check(Some("A"), None, Some("A"));
         check(None, Some("b"), Some("b"));
         check(None, None, None);
-        let only_trace = ErrorReport { stacktrace: text("at x\nat y"), ..ErrorReport::default() };
-        assert_eq!(only_trace.headline(), "at x");
     }
 }

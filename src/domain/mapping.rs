@@ -50,11 +50,6 @@ impl Mapping {
         Ok(())
     }
 
-    /// Whether both are about the same messages, so that one takes the place of the other.
-    pub fn is_about_the_same(&self, other: &Self) -> bool {
-        (&self.broker, self.carrier, &self.pattern) == (&other.broker, other.carrier, &other.pattern)
-    }
-
     /// A very name before any glob; a routing key tells more than a queue, and that more than an exchange; then the
     /// longer glob, then one for a single broker.
     fn specificity(&self) -> (bool, Reverse<u8>, usize, bool) {

@@ -11,9 +11,6 @@ use super::{
 };
 use crate::{config::values::Secret, domain::notification};
 
-/// Where Slack's own Web API is (<https://docs.slack.dev/apis/web-api/>).
-const SLACK_API: &str = "https://slack.com/api";
-
 /// A channel with all it takes to use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Channel {
@@ -59,17 +56,11 @@ impl Channel {
         Ok(Self::SlackWebhook { url: SecretUrl::parse("notify.slack.webhook_url", url.reveal())? })
     }
 
-    /// # Errors
-    /// When the token cannot be sent in a header or `channel` is empty.
-    pub fn slack_bot(token: &Secret, channel: &str) -> Result<Self, ChannelError> {
-        Self::slack_bot_at(SLACK_API, token, channel)
-    }
-
-    /// The same with another Web API than Slack's own: `api` is what `/chat.postMessage` is added to.
+    /// `api` is Slack's Web API (<https://docs.slack.dev/apis/web-api/>), what `/chat.postMessage` is added to.
     ///
     /// # Errors
-    /// As above, and when `api` is no HTTP address.
-    pub fn slack_bot_at(api: &str, token: &Secret, channel: &str) -> Result<Self, ChannelError> {
+    /// When the token cannot be sent in a header, `channel` is empty, or `api` is no HTTP address.
+    pub fn slack_bot(api: &str, token: &Secret, channel: &str) -> Result<Self, ChannelError> {
         let token = printable("notify.slack.token", "a bot token of Slack, which begins with xoxb-", token)?;
         if channel.trim().is_empty() {
             let takes = "the name or, better, the ID of a channel in Slack";
@@ -253,9 +244,10 @@ mod tests {
         fn check(channel: Result<Channel, ChannelError>, expected: &str) {
             assert!(channel.unwrap_err().to_string().starts_with(expected), "{expected}");
         }
-        check(Channel::slack_bot(&Secret::new(""), "C1"), "notify.slack.token takes a bot token");
-        check(Channel::slack_bot(&Secret::new("a\r\nb"), "C1"), "notify.slack.token takes a bot token");
-        check(Channel::slack_bot(&Secret::new("xoxb-1"), " "), "notify.slack.channel takes the name");
+        let api = "https://slack.com/api";
+        check(Channel::slack_bot(api, &Secret::new(""), "C1"), "notify.slack.token takes a bot token");
+        check(Channel::slack_bot(api, &Secret::new("a\r\nb"), "C1"), "notify.slack.token takes a bot token");
+        check(Channel::slack_bot(api, &Secret::new("xoxb-1"), " "), "notify.slack.channel takes the name");
         let pagerduty = Url::parse("https://events.pagerduty.com").unwrap();
         check(Channel::pagerduty(&pagerduty, &Secret::new(" ")), "notify.pagerduty.routing_key takes the 32");
         let address = Secret::new("https://example.org/hook");

@@ -1,48 +1,16 @@
 //! Texts and times as other systems take them.
 
-use crate::domain::time::Timestamp;
+use crate::{
+    digest::line::{cut, overrides_direction, single_spaced},
+    domain::time::Timestamp,
+};
 
 /// `text` in one line of at most `limit` characters; an ellipsis, which counts, stands where something was cut.
 ///
 /// What would break the line, or turn it around to read other than it is, becomes a space.
 pub(super) fn one_line(text: &str, limit: usize) -> String {
-    let mut line = String::new();
-    let mut length = 0_usize;
-    let mut gap = false;
-    for c in text.chars() {
-        if c.is_whitespace() || c.is_control() || overrides_direction(c) {
-            gap = !line.is_empty();
-            continue;
-        }
-        let needs = if gap { 2 } else { 1 };
-        if length + needs > limit {
-            return ellipsis(line, length, limit);
-        }
-        if gap {
-            line.push(' ');
-        }
-        line.push(c);
-        length += needs;
-        gap = false;
-    }
-    line
-}
-
-/// Makes room for the ellipsis where there is none.
-fn ellipsis(mut line: String, length: usize, limit: usize) -> String {
-    if length >= limit {
-        line.pop();
-    }
-    line.truncate(line.trim_end().len());
-    if limit > 0 {
-        line.push('…');
-    }
-    line
-}
-
-/// Marks that reorder the text around them (CVE-2021-42574).
-fn overrides_direction(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    let chars = text.chars().map(|c| if overrides_direction(c) { ' ' } else { c });
+    cut(single_spaced(chars), limit, |_| 1)
 }
 
 /// RFC 3339 in UTC. Our times reach further than the calendar, and RFC 3339 has years from 0 to 9999 only.

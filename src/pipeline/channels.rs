@@ -6,6 +6,7 @@ use crate::{
     config::{DigestConfig, NotifyConfig, SlackConfig, values::Secret},
     domain::{letter::Importance, notification::Channel as ChannelKind},
     notify::{Channel, ChannelError},
+    store::IncidentRecord,
 };
 
 /// A channel that incidents are told in, and which.
@@ -13,6 +14,29 @@ use crate::{
 pub struct PageChannel {
     pub kind: ChannelKind,
     pub importance: Vec<Importance>,
+}
+
+impl PageChannel {
+    pub fn wants(&self, importance: Importance) -> bool {
+        self.importance.contains(&importance)
+    }
+
+    /// Whether it was told of an incident that is of `importance` now. To Alertmanager it is another alert then.
+    pub(super) fn knows(&self, record: &IncidentRecord, importance: Importance) -> bool {
+        let told = record.told.get(&self.kind);
+        told.is_some_and(|told| self.kind != ChannelKind::Alertmanager || *told == importance)
+    }
+
+    /// Under which importance it knows an incident; `None` where it has not heard of it. Alertmanager hears of what it
+    /// wants again and again, though it was configured only after the incident was told.
+    pub(super) fn knows_as(&self, record: &IncidentRecord) -> Option<Importance> {
+        let told = record.told.get(&self.kind).copied();
+        let wanted = Some(record.incident.importance).filter(|importance| self.wants(*importance));
+        match self.kind {
+            ChannelKind::Alertmanager => told.or(wanted),
+            _ => told.map(|told| wanted.unwrap_or(told)),
+        }
+    }
 }
 
 /// Every channel there is.
@@ -93,5 +117,5 @@ fn slack(config: &SlackConfig, webhook: &Secret, channel: &str) -> Result<Option
     if config.token.is_empty() {
         return Ok(None);
     }
-    Channel::slack_bot_at(config.api_url.as_str(), &config.token, channel).map(Some)
+    Channel::slack_bot(config.api_url.as_str(), &config.token, channel).map(Some)
 }

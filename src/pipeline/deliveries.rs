@@ -64,14 +64,8 @@ impl Deliveries {
         }
     }
 
-    /// Sends everything that is due; for whoever has a clock of their own.
-    pub async fn deliver_all(&self) -> Result<(), StoreError> {
-        while self.deliver_one().await? {}
-        Ok(())
-    }
-
-    /// The answer is whether there was one that is due.
-    async fn deliver_one(&self) -> Result<bool, StoreError> {
+    /// Sends what is due first. The answer is whether there was something.
+    pub async fn deliver_one(&self) -> Result<bool, StoreError> {
         let now = self.clock.now();
         // Asking costs no lock that writers wait for.
         if self.store.next_notification_due(now).await?.is_none_or(|due| due > now) {

@@ -11,7 +11,7 @@ use crate::{
     clock::Clock,
     domain::{incident::Incident, notification::Channel as ChannelKind},
     notify::{Delivery, Outcome, Sender, alertmanager},
-    store::{Store, StoreError},
+    store::{IncidentRecord, Store, StoreError},
 };
 
 /// How often it is repeated.
@@ -40,13 +40,16 @@ impl Heartbeat {
         }
     }
 
-    /// Repeats all that is open and was told.
+    /// Repeats all that is open and was told, as important as it was told there.
     pub async fn beat(&self) -> Result<(), StoreError> {
         let Some(channel) = self.channels.get(ChannelKind::Alertmanager) else { return Ok(()) };
         let page = self.channels.pages().iter().find(|page| page.kind == ChannelKind::Alertmanager);
-        let wanted = |incident: &Incident| page.is_some_and(|page| page.importance.contains(&incident.importance));
+        let known = |record: IncidentRecord| {
+            let importance = page?.knows_as(&record)?;
+            Some(Incident { importance, ..record.incident })
+        };
         let told = self.store.open_incidents().await?.into_iter().filter(|record| record.told_at.is_some());
-        let open: Vec<Incident> = told.map(|record| record.incident).filter(wanted).collect();
+        let open: Vec<Incident> = told.filter_map(known).collect();
         if open.is_empty() {
             return Ok(());
         }

@@ -23,7 +23,7 @@ use crate::{
         group::{Group, GroupFilter},
         incident::{Incident, IncidentEvent},
         letter::Importance,
-        notification::{Channel, NewNotification},
+        notification::NewNotification,
         time::Timestamp,
     },
     schedule::QuietHours,
@@ -150,7 +150,7 @@ impl Incidents {
 
     /// The channels that want to hear of that.
     fn wanted(&self, importance: Importance) -> impl Iterator<Item = &PageChannel> {
-        self.channels.pages().iter().filter(move |page| page.importance.contains(&importance))
+        self.channels.pages().iter().filter(move |page| page.wants(importance))
     }
 
     /// The weightiest among its open letters of which somebody wants to hear.
@@ -175,7 +175,9 @@ impl Incidents {
         if self.is_quiet(incident.importance, now) {
             return self.store.open_incident(id, incident, None).await;
         }
-        let notifications = self.notifications(incident, None, IncidentEvent::Opened, now, |_| true);
+        let pages = self.wanted(incident.importance);
+        let notifications: Vec<_> =
+            pages.filter_map(|page| notification(page, incident, None, IncidentEvent::Opened, now)).collect();
         let opened =
             self.store.open_incident(id, incident, Some(&Telling { notifications: &notifications, at: now })).await?;
         if opened {
@@ -193,34 +195,40 @@ impl Incidents {
             if self.is_quiet(incident.importance, now) {
                 return Ok(());
             }
-            return self.tell(was, &incident, IncidentEvent::Opened, now, |_| true).await;
+            return self.tell(was, &incident, false, now).await;
         };
         if incident.importance < was.incident.importance {
-            let had = was.incident.importance;
-            // To Alertmanager it is another alert.
-            let is_new = |page: &PageChannel| page.kind == Channel::Alertmanager || !page.importance.contains(&had);
-            return self.tell(was, &incident, IncidentEvent::Opened, now, is_new).await;
+            return self.tell(was, &incident, false, now).await;
         }
         let every = self.settings.remind_every;
         if every.is_zero() || now.since(told_at) < every || self.is_quiet(incident.importance, now) {
             return Ok(());
         }
-        self.tell(was, &incident, IncidentEvent::Reminded, now, |_| true).await
+        self.tell(was, &incident, true, now).await
     }
 
+    /// Tells those who want to hear of it and have not yet, and if it `reminds`, the others once more.
     async fn tell(
         &self,
         was: &IncidentRecord,
         incident: &Incident,
-        event: IncidentEvent,
+        reminds: bool,
         now: Timestamp,
-        to: impl Fn(&PageChannel) -> bool,
     ) -> Result<(), StoreError> {
-        let had = Some(&was.incident).filter(|had| was.told_at.is_some() && had.importance != incident.importance);
-        let notifications = self.notifications(incident, had, event, now, to);
+        let told = |page: &PageChannel| {
+            let event = match page.knows(was, incident.importance) {
+                false => IncidentEvent::Opened,
+                true if reminds => IncidentEvent::Reminded,
+                true => return None,
+            };
+            let had = was.told.get(&page.kind).filter(|had| **had != incident.importance);
+            let had = had.map(|importance| Incident { importance: *importance, ..was.incident.clone() });
+            notification(page, incident, had.as_ref(), event, now)
+        };
+        let notifications: Vec<_> = self.wanted(incident.importance).filter_map(told).collect();
         let telling = Telling { notifications: &notifications, at: now };
         if self.store.tell_incident(was, incident, &telling).await? {
-            tracing::info!(incident = incident.key, event = %event, "an incident is told");
+            tracing::info!(incident = incident.key, reminds, "an incident is told");
             self.outbox.ring();
         }
         Ok(())
@@ -228,9 +236,13 @@ impl Incidents {
 
     async fn end(&self, was: &IncidentRecord, now: Timestamp) -> Result<bool, StoreError> {
         let incident = Incident { resolved_at: Some(now), open: 0, ..was.incident.clone() };
-        // Who was never told that it began need not hear that it is over.
-        let was_told = was.told_at.is_some();
-        let notifications = self.notifications(&incident, None, IncidentEvent::Resolved, now, |_| was_told);
+        // Who was never told that it began need not hear that it is over; who was hears it, however important it is now.
+        let told = |page: &PageChannel| {
+            let importance = page.knows_as(was).filter(|_| was.told_at.is_some())?;
+            let incident = Incident { importance, ..incident.clone() };
+            notification(page, &incident, None, IncidentEvent::Resolved, now)
+        };
+        let notifications: Vec<_> = self.channels.pages().iter().filter_map(told).collect();
         let telling = Telling { notifications: &notifications, at: now };
         let ended = self.store.resolve_incident(was.id, &telling).await?;
         if ended {
@@ -244,21 +256,17 @@ impl Incidents {
         let quiet = self.settings.quiet_hours.as_ref().and_then(|hours| hours.end_if_quiet(now)).is_some();
         quiet && self.settings.quiet.contains(&importance)
     }
+}
 
-    fn notifications(
-        &self,
-        incident: &Incident,
-        was: Option<&Incident>,
-        event: IncidentEvent,
-        now: Timestamp,
-        to: impl Fn(&PageChannel) -> bool,
-    ) -> Vec<NewNotification> {
-        let pages = self.wanted(incident.importance).filter(|page| to(page));
-        let notification = |page: &PageChannel| {
-            let body = telling::body(page.kind, incident, was, event, now)?;
-            let (id, kind) = (ids::uuid(now), telling::kind(event));
-            Some(NewNotification { id, channel: page.kind, subject: incident.key.clone(), kind, body })
-        };
-        pages.filter_map(notification).collect()
-    }
+/// What one channel is told; `None` where there is nothing to say there.
+fn notification(
+    page: &PageChannel,
+    incident: &Incident,
+    was: Option<&Incident>,
+    event: IncidentEvent,
+    now: Timestamp,
+) -> Option<NewNotification> {
+    let body = telling::body(page.kind, incident, was, event, now)?;
+    let (id, kind) = (ids::uuid(now), telling::kind(event));
+    Some(NewNotification { id, channel: page.kind, subject: incident.key.clone(), kind, body })
 }

@@ -1,5 +1,7 @@
 //! Incidents: what concerns people until it is over. Of each key one is open at a time.
 
+use std::collections::BTreeMap;
+
 use sqlx::FromRow;
 use uuid::Uuid;
 
@@ -7,12 +9,12 @@ use super::{
     Store, StoreError,
     db::{Tx, on},
     notifications,
-    rows::{bigint, parse},
+    rows::parse,
 };
 use crate::domain::{
     incident::{Incident, IncidentKind},
     letter::Importance,
-    notification::NewNotification,
+    notification::{Channel, NewNotification},
     time::Timestamp,
 };
 
@@ -24,6 +26,8 @@ pub struct IncidentRecord {
     pub incident: Incident,
     /// When people were told last; `None`: not yet, for it began in quiet hours.
     pub told_at: Option<Timestamp>,
+    /// Who was told that it is open, and as how important last.
+    pub told: BTreeMap<Channel, Importance>,
 }
 
 #[derive(FromRow)]
@@ -51,10 +55,12 @@ struct Detail {
     first_seen: i64,
     last_seen: i64,
     href: String,
+    #[serde(default)]
+    told: BTreeMap<String, String>,
 }
 
 impl Detail {
-    fn of(incident: &Incident) -> Self {
+    fn of(incident: &Incident, told: &BTreeMap<Channel, Importance>) -> Self {
         Self {
             kind: incident.kind.as_str().to_owned(),
             title: incident.title.clone(),
@@ -67,6 +73,7 @@ impl Detail {
             first_seen: incident.first_seen.as_micros(),
             last_seen: incident.last_seen.as_micros(),
             href: incident.href.clone(),
+            told: told.iter().map(|(channel, importance)| (channel.to_string(), importance.to_string())).collect(),
         }
     }
 }
@@ -79,6 +86,10 @@ impl TryFrom<Row> for IncidentRecord {
             |error: serde_json::Error| StoreError::Unreadable { what: "an incident", why: error.to_string() };
         let detail: Detail = serde_json::from_str(&row.detail).map_err(unreadable)?;
         let kind: IncidentKind = parse("a kind of incident", &detail.kind)?;
+        let told = |(channel, importance): (String, String)| {
+            Ok((parse("a channel", &channel)?, parse("an importance", &importance)?))
+        };
+        let told = detail.told.into_iter().map(told).collect::<Result<_, StoreError>>()?;
         let incident = Incident {
             key: row.key,
             kind,
@@ -96,7 +107,7 @@ impl TryFrom<Row> for IncidentRecord {
             resolved_at: row.resolved_at.map(Timestamp::from_micros),
             href: detail.href,
         };
-        Ok(Self { id: row.id, incident, told_at: row.told_at.map(Timestamp::from_micros) })
+        Ok(Self { id: row.id, incident, told_at: row.told_at.map(Timestamp::from_micros), told })
     }
 }
 
@@ -104,6 +115,14 @@ impl TryFrom<Row> for IncidentRecord {
 pub struct Telling<'a> {
     pub notifications: &'a [NewNotification],
     pub at: Timestamp,
+}
+
+impl Telling<'_> {
+    /// Who was told of `incident`, with those who were before.
+    fn told(&self, incident: &Incident, before: &BTreeMap<Channel, Importance>) -> BTreeMap<Channel, Importance> {
+        let now = self.notifications.iter().map(|told| (told.channel, incident.importance));
+        before.iter().map(|(channel, importance)| (*channel, *importance)).chain(now).collect()
+    }
 }
 
 impl Store {
@@ -116,12 +135,13 @@ impl Store {
     ) -> Result<bool, StoreError> {
         const OPEN: &str = "INSERT INTO incidents (id, key, importance, detail, opened_at, told_at)
             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING";
+        let told = telling.map(|telling| telling.told(incident, &BTreeMap::new())).unwrap_or_default();
         let mut tx = self.db.begin().await?;
         let rows = on!(&mut tx, |tx| sqlx::query(OPEN)
             .bind(id)
             .bind(&*incident.key)
             .bind(incident.importance.as_str())
-            .bind(detail(incident))
+            .bind(detail(incident, &told))
             .bind(incident.opened_at.as_micros())
             .bind(telling.map(|telling| telling.at.as_micros()))
             .execute(&mut **tx)
@@ -139,11 +159,12 @@ impl Store {
     ) -> Result<bool, StoreError> {
         const TELL: &str = "UPDATE incidents SET told_at = $1, importance = $2, detail = $3
             WHERE id = $4 AND resolved_at IS NULL AND coalesce(told_at, -1) = $5 AND importance = $6";
+        let told = telling.told(incident, &was.told);
         let mut tx = self.db.begin().await?;
         let rows = on!(&mut tx, |tx| sqlx::query(TELL)
             .bind(telling.at.as_micros())
             .bind(incident.importance.as_str())
-            .bind(detail(incident))
+            .bind(detail(incident, &told))
             .bind(was.id)
             .bind(was.told_at.map_or(-1, Timestamp::as_micros))
             .bind(was.incident.importance.as_str())
@@ -174,18 +195,6 @@ impl Store {
         rows.into_iter().map(IncidentRecord::try_from).collect()
     }
 
-    /// Those of a key, the newest first.
-    pub async fn incidents_of(&self, key: &str, limit: usize) -> Result<Vec<IncidentRecord>, StoreError> {
-        const SELECT: &str = "SELECT id, key, importance, detail, opened_at, told_at, resolved_at FROM incidents
-            WHERE key = $1 ORDER BY opened_at DESC, id DESC LIMIT $2";
-        let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT)
-            .bind(key)
-            .bind(bigint(limit as u64))
-            .fetch_all(pool)
-            .await?);
-        rows.into_iter().map(IncidentRecord::try_from).collect()
-    }
-
     /// How many are open, by importance.
     pub async fn count_open_incidents(&self) -> Result<Vec<(Importance, u64)>, StoreError> {
         const COUNT: &str = "SELECT importance, COUNT(*) FROM incidents WHERE resolved_at IS NULL GROUP BY importance";
@@ -207,8 +216,8 @@ impl Store {
     }
 }
 
-fn detail(incident: &Incident) -> String {
-    serde_json::json!(Detail::of(incident)).to_string()
+fn detail(incident: &Incident, told: &BTreeMap<Channel, Importance>) -> String {
+    serde_json::json!(Detail::of(incident, told)).to_string()
 }
 
 /// Whoever changed the row tells people, in the same commit.

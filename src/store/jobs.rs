@@ -179,14 +179,6 @@ impl Store {
         insert(&mut tx, job, by, at).await?;
         tx.commit().await
     }
-
-    /// The same for a job that is a deed of its own.
-    pub async fn add_job_of(&self, job: &Job, deed: &Deed) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
-        insert(&mut tx, job, &deed.by, deed.at).await?;
-        activity::append(&mut tx, deed).await?;
-        tx.commit().await
-    }
 }
 
 /// Writes down a job that was done in the transaction that is open.

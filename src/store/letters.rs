@@ -26,7 +26,6 @@ const CONTENTS: &str = "SELECT letter_id, exchange, routing_key, properties, hea
     FROM contents WHERE letter_id = $1";
 const ALL_CONTENTS: &str = "SELECT letter_id, exchange, routing_key, properties, headers, earlier_deaths, remarks, body
     FROM contents WHERE letter_id IN ";
-const BODY: &str = "SELECT body FROM contents WHERE letter_id = $1";
 
 impl Store {
     /// One page of the letters that `filter` lets through.
@@ -94,11 +93,6 @@ impl Store {
         let letters =
             summaries.into_iter().filter_map(|summary| Some(contents.remove(&summary.id)?.into_letter(summary)));
         letters.collect()
-    }
-
-    /// The exact bytes of a letter's body.
-    pub async fn body(&self, id: LetterId) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(on!(self.db.reader(), |pool| sqlx::query_scalar(BODY).bind(id.as_uuid()).fetch_optional(pool).await?))
     }
 
     /// Reads all letters by time and drops those of other facets: right where nearly all of them match.

@@ -27,8 +27,8 @@ mod read;
 mod write;
 
 pub use deaths::{deaths_from_json, deaths_to_json};
-pub use properties::{properties_from_json, properties_from_str, properties_to_json, properties_to_string};
-pub use read::{table_from_json, table_from_str};
+pub use properties::{properties_from_json, properties_to_json, properties_to_string};
+pub use read::table_from_json;
 pub use write::{table_to_json, table_to_string};
 
 #[cfg(test)]

@@ -45,12 +45,6 @@ pub fn properties_to_string(properties: &Properties) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// Reads what [`properties_to_string`] wrote.
-pub fn properties_from_str(text: &str) -> Result<Properties, String> {
-    let json: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
-    properties_from_json(&json)
-}
-
 /// As a value, to be made part of a larger one.
 pub fn properties_to_json(properties: &Properties) -> Value {
     // Cannot fail: it is written to memory, and all keys are strings.

@@ -7,12 +7,6 @@ use serde_json::{Map, Value};
 use super::flat;
 use crate::domain::field::{FieldTable, FieldValue};
 
-/// Reads what [`table_to_string`](super::table_to_string) wrote.
-pub fn table_from_str(text: &str) -> Result<FieldTable, String> {
-    let json: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
-    table_from_json(&json)
-}
-
 /// Reads what [`table_to_json`](super::table_to_json) made, or a person.
 pub fn table_from_json(json: &Value) -> Result<FieldTable, String> {
     match json {

@@ -13,6 +13,14 @@ fn table<const N: usize>(fields: [(&str, FieldValue); N]) -> FieldTable {
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
+fn table_from_str(text: &str) -> Result<FieldTable, String> {
+    table_from_json(&serde_json::from_str(text).map_err(|error| error.to_string())?)
+}
+
+fn properties_from_str(text: &str) -> Result<Properties, String> {
+    properties_from_json(&serde_json::from_str(text).map_err(|error| error.to_string())?)
+}
+
 /// Whatever is written is read back the same, by text and by value.
 fn check_round_trip(table: &FieldTable) {
     let text = table_to_string(table);

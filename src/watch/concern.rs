@@ -143,19 +143,6 @@ impl Concern {
             }
         }
     }
-
-    /// That it is over, in a sentence.
-    pub fn over(&self) -> String {
-        match self {
-            Self::NoConsumers { queue, .. } => format!("{} has consumers again, or is gone.", shown(queue)),
-            Self::Growing { queue, .. } => format!("{} is being emptied again.", shown(queue)),
-            Self::IntakeLags { queue, .. } | Self::RetrierLags { queue, .. } => {
-                format!("Nothing is waiting in {} any more.", shown(queue))
-            }
-            Self::RetriesOverdue { .. } => "Retries are sent in time again.".to_owned(),
-            Self::Unreachable { .. } => "The management API answers again.".to_owned(),
-        }
-    }
 }
 
 impl fmt::Display for ConcernKey {
@@ -221,7 +208,7 @@ mod tests {
     #[test]
     fn a_name_cannot_write_sentences_of_its_own() {
         let odd = no_consumers("q\nAll is well.\r\u{1b}[31m", false);
-        for text in [odd.title(), odd.sentence(BEGUN), odd.over()] {
+        for text in [odd.title(), odd.sentence(BEGUN)] {
             assert!(text.starts_with("q\u{fffd}All is well.\u{fffd}\u{fffd}[31m") && !text.contains('\n'), "{text:?}");
         }
     }

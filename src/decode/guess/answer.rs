@@ -61,9 +61,4 @@ impl Candidate {
     pub fn types(&self) -> impl Iterator<Item = &TypeName> {
         std::iter::once(&self.name).chain(&self.also)
     }
-
-    /// The probability that it is one certain of its types.
-    pub fn confidence_in_each(&self) -> f64 {
-        self.confidence / (1.0 + self.also.len() as f64)
-    }
 }

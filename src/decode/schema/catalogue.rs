@@ -113,11 +113,6 @@ impl Catalogue {
         &self.types
     }
 
-    /// The entry of a type by its full name.
-    pub fn entry(&self, name: &str) -> Option<&TypeEntry> {
-        self.types.binary_search_by(|entry| entry.name.as_str().cmp(name)).ok().and_then(|at| self.types.get(at))
-    }
-
     /// Types whose names contain all words of `query`, whatever their case; those whose last part fits best first.
     pub fn search(&self, query: &str) -> Vec<&TypeEntry> {
         let query = query.to_lowercase();

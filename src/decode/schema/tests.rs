@@ -596,7 +596,10 @@ fn types_are_found_in_the_current_schema_before_an_older_one() {
     assert_eq!(from("acme.common.v1.EventHeader"), Some(Some(1)), "an empty stand-in does not count");
     assert_eq!(from("google.protobuf.Timestamp"), Some(None));
     assert_eq!(from("acme.Nothing"), None);
-    assert!(catalogue.entry("acme.common.v1.EventHeader").is_none(), "only current ones are listed");
+    assert!(
+        catalogue.types().iter().all(|entry| entry.name != "acme.common.v1.EventHeader"),
+        "only current ones are listed"
+    );
     assert_eq!(Catalogue::default().find("google.protobuf.Any").map(|found| found.message.fields().len()), Some(2));
 }
 

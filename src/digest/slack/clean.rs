@@ -1,6 +1,6 @@
 //! Texts of others, made fit for Slack.
 
-use crate::digest::visible::visible;
+use crate::digest::{line::cut, visible::visible};
 
 /// Characters of the text that stands in for a message. Slack recommends up to 4,000; a notification shows fewer.
 const LONGEST_SUMMARY: usize = 1_000;
@@ -10,19 +10,7 @@ const LONGEST_LINK: usize = 500;
 /// One line of at most `limit` characters, counted as Slack does, after escaping.
 pub(super) fn line(text: &str, limit: usize) -> String {
     let mut line = String::new();
-    let mut room = limit;
-    let mut chars = visible(text).peekable();
-    while let Some(c) = chars.next() {
-        let needed = length(c);
-        // Where something follows, the sign that it was cut off has to fit too.
-        let reserve = usize::from(chars.peek().is_some());
-        if needed + reserve > room {
-            if room > 0 {
-                line.push('…');
-            }
-            break;
-        }
-        room -= needed;
+    for c in cut(visible(text), limit, length).chars() {
         push_escaped(&mut line, c);
     }
     line

@@ -14,7 +14,7 @@ fn slack_webhook() -> Channel {
 }
 
 fn slack_bot() -> Channel {
-    Channel::slack_bot(&Secret::new("xoxb-s3cr3t"), "C1").unwrap()
+    Channel::slack_bot("https://slack.com/api", &Secret::new("xoxb-s3cr3t"), "C1").unwrap()
 }
 
 fn pagerduty() -> Channel {

@@ -1,6 +1,6 @@
 //! `/activity`: who did what, the newest first.
 
-use std::{str::FromStr, sync::Arc};
+use std::sync::Arc;
 
 use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
@@ -8,6 +8,7 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use super::{
     filters::Choice,
     fragment,
+    part::parts,
     shell::{Page, Shell},
     toast::Toast,
 };
@@ -26,17 +27,10 @@ use crate::{
 /// Lines of a page, unless the address says otherwise.
 const ROWS: usize = 50;
 
-enum Part {
-    /// What a changed filter changes; the filter's own fields stay as they are.
-    Results,
-}
-
-impl FromStr for Part {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        let unknown = || format!("{word:?} is no part of this page; it takes results");
-        if word == "results" { Ok(Self::Results) } else { Err(unknown()) }
+parts! {
+    Part {
+        /// What a changed filter changes; the filter's own fields stay as they are.
+        Results = "results",
     }
 }
 

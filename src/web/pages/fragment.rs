@@ -19,6 +19,12 @@ pub fn of_page(html: String, shell: &Shell) -> Response {
     response
 }
 
+/// Everything but what stays as it is around it: the title, the main part, the navigation and the toast.
+pub fn main(blocks: [String; 3], shell: &Shell) -> Response {
+    let toast = shell.toast.as_ref().map(Toast::to_html_beside).unwrap_or_default();
+    of_page(blocks.concat() + &toast, shell)
+}
+
 /// A whole page. What it has to say in a toast is said once.
 pub fn whole(html: String, shell: &Shell) -> Response {
     let mut response = Html(html).into_response();

@@ -1,6 +1,6 @@
 //! `/groups/{id}`: one group, and what can be done with all of it.
 
-use std::{str::FromStr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
@@ -10,6 +10,7 @@ use super::{
     everything::{self, Asking, Everything, Whole},
     filters::queue_names,
     fragment,
+    part::parts,
     shell::{Page, Shell},
     toast::Toast,
 };
@@ -43,17 +44,7 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 /// Bytes of a note.
 pub const MAX_NOTE: usize = 8_000;
 
-enum Part {
-    Main,
-}
-
-impl FromStr for Part {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        if word == "main" { Ok(Self::Main) } else { Err(format!("{word:?} is no part of this page; it takes main")) }
-    }
-}
+parts! { Part { Main = "main" } }
 
 #[derive(Template)]
 #[template(path = "group/page.html", blocks = ["title", "main", "nav"])]
@@ -100,9 +91,8 @@ pub async fn show(
     match part {
         None => Ok(fragment::whole(page.render()?, &page.shell)),
         Some(Part::Main) => {
-            let toast = page.shell.toast.as_ref().map(Toast::to_html_beside).unwrap_or_default();
-            let blocks = [page.as_title().render()?, page.as_main().render()?, page.as_nav().render()?, toast];
-            Ok(fragment::of_page(blocks.concat(), &page.shell))
+            let blocks = [page.as_title().render()?, page.as_main().render()?, page.as_nav().render()?];
+            Ok(fragment::main(blocks, &page.shell))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `/groups`: what failed alike, the weightiest first.
 
-use std::{collections::HashMap, str::FromStr, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
@@ -8,6 +8,7 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use super::{
     filters::{Chip, Choice, broker_choices, queue_names, reason_choices_of},
     fragment,
+    part::ListPart,
     shell::{Page, Shell},
     toast::Toast,
 };
@@ -30,33 +31,10 @@ use crate::{
 /// Rows of a page, unless the address says otherwise.
 const ROWS: usize = 50;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
-    /// Everything but the navigation.
-    Main,
-    /// What a changed filter changes; the filter's own fields stay as they are.
-    Results,
-    /// How many there are.
-    Count,
-}
-
-impl FromStr for Part {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        match word {
-            "main" => Ok(Self::Main),
-            "results" => Ok(Self::Results),
-            "count" => Ok(Self::Count),
-            _ => Err(format!("{word:?} is no part of this page; it takes one of main, results, count")),
-        }
-    }
-}
-
 /// What the address says.
 struct Asked {
     query: GroupQuery,
-    part: Option<Part>,
+    part: Option<ListPart>,
 }
 
 impl Asked {
@@ -121,23 +99,16 @@ pub async fn show(
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
     let asked = Asked::take(pairs)?;
-    match asked.part {
-        None => {
-            let page = load(&office, &asked, &headers).await?;
-            Ok(fragment::whole(page.render()?, &page.shell))
+    let page = load(&office, &asked, &headers).await?;
+    Ok(match asked.part {
+        None => fragment::whole(page.render()?, &page.shell),
+        Some(ListPart::Main) => {
+            let blocks = [page.as_title().render()?, page.as_main().render()?, page.as_nav().render()?];
+            fragment::main(blocks, &page.shell)
         }
-        Some(Part::Main) => {
-            let page = load(&office, &asked, &headers).await?;
-            let toast = page.shell.toast.as_ref().map(Toast::to_html_beside).unwrap_or_default();
-            let blocks = [page.as_title().render()?, page.as_main().render()?, page.as_nav().render()?, toast];
-            Ok(fragment::of_page(blocks.concat(), &page.shell))
-        }
-        Some(Part::Results) => {
-            let page = load(&office, &asked, &HeaderMap::new()).await?;
-            Ok(fragment::of_page(page.as_results().render()?, &page.shell))
-        }
-        Some(Part::Count) => Ok(fragment::only(load(&office, &asked, &HeaderMap::new()).await?.as_count().render()?)),
-    }
+        Some(ListPart::Results) => fragment::of_page(page.as_results().render()?, &page.shell),
+        Some(ListPart::Count) => fragment::only(page.as_count().render()?),
+    })
 }
 
 async fn load(office: &Office, asked: &Asked, headers: &HeaderMap) -> Result<GroupsPage, WebError> {
@@ -149,7 +120,7 @@ async fn load(office: &Office, asked: &Asked, headers: &HeaderMap) -> Result<Gro
         load_rows(office, &wanted, now),
     )?;
     let here = query.href();
-    let toast = Toast::from_cookie(headers, &here);
+    let toast = Toast::from_cookie(headers, &here).filter(|_| ListPart::takes_toast(asked.part));
     let shell = Shell::new(office, Page::Groups, &facets).await?;
     let brokers = office.brokers.all();
     Ok(GroupsPage {

@@ -1,6 +1,6 @@
 //! `/letters/{id}`: one letter, full width.
 
-use std::{str::FromStr, sync::Arc};
+use std::sync::Arc;
 
 use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
@@ -9,6 +9,7 @@ use super::{
     actions::take_back,
     filters::queue_names,
     fragment,
+    part::parts,
     shell::{Page, Shell},
     toast::Toast,
 };
@@ -31,29 +32,11 @@ use crate::{
     },
 };
 
-enum Part {
-    Main,
-}
+parts! { Part { Main = "main" } }
 
-impl FromStr for Part {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        if word == "main" { Ok(Self::Main) } else { Err(format!("{word:?} is no part of this page; it takes main")) }
-    }
-}
-
-/// The part of the page that a revealing takes the place of.
-enum RevealedPart {
-    Payload,
-}
-
-impl FromStr for RevealedPart {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        if word == "payload" { Ok(Self::Payload) } else { Err(format!("{word:?} is no part here; it takes payload")) }
-    }
+parts! {
+    /// The part of the page that a revealing takes the place of.
+    RevealedPart { Payload = "payload" }
 }
 
 #[derive(Template)]
@@ -83,9 +66,8 @@ pub async fn show(
     match part {
         None => Ok(fragment::whole(page.render()?, &page.shell)),
         Some(Part::Main) => {
-            let toast = page.shell.toast.as_ref().map(Toast::to_html_beside).unwrap_or_default();
-            let blocks = [page.as_title().render()?, page.as_main().render()?, page.as_nav().render()?, toast];
-            Ok(fragment::of_page(blocks.concat(), &page.shell))
+            let blocks = [page.as_title().render()?, page.as_main().render()?, page.as_nav().render()?];
+            Ok(fragment::main(blocks, &page.shell))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `/letters`: the list, and beside it the letter that is open.
 
-use std::{str::FromStr, sync::Arc};
+use std::sync::Arc;
 
 use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
@@ -9,6 +9,7 @@ use super::{
     fragment,
     letter::{Sight, view},
     list::{Empty, List, load_list, page_filter},
+    part::parts,
     shell::{Page, Shell},
     toast::Toast,
 };
@@ -27,29 +28,16 @@ use crate::{
     },
 };
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
-    /// Everything but the navigation.
-    Main,
-    /// What a changed filter changes; the filter's own fields stay as they are.
-    Results,
-    /// The letter beside the list.
-    Letter,
-    /// What has come in since the list was made.
-    News,
-}
-
-impl FromStr for Part {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        match word {
-            "main" => Ok(Self::Main),
-            "results" => Ok(Self::Results),
-            "letter" => Ok(Self::Letter),
-            "news" => Ok(Self::News),
-            _ => Err(format!("{word:?} is no part of this page; it takes one of main, results, letter, news")),
-        }
+parts! {
+    Part {
+        /// Everything but the navigation.
+        Main = "main",
+        /// What a changed filter changes; the filter's own fields stay as they are.
+        Results = "results",
+        /// The letter beside the list.
+        Letter = "letter",
+        /// What has come in since the list was made.
+        News = "news",
     }
 }
 
@@ -123,9 +111,8 @@ pub async fn show(
         }
         Some(Part::Main) => {
             let page = load(&office, &asked, &headers).await?;
-            let toast = page.shell.toast.as_ref().map(Toast::to_html_beside).unwrap_or_default();
-            let blocks = [page.as_title().render()?, page.as_main().render()?, page.as_nav().render()?, toast];
-            Ok(fragment::of_page(blocks.concat(), &page.shell))
+            let blocks = [page.as_title().render()?, page.as_main().render()?, page.as_nav().render()?];
+            Ok(fragment::main(blocks, &page.shell))
         }
         Some(Part::Results) => {
             let page = load(&office, &asked, &HeaderMap::new()).await?;

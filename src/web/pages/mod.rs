@@ -19,6 +19,7 @@ mod letters;
 mod list;
 mod mapping_form;
 mod overview;
+mod part;
 mod policies;
 mod policy_form;
 mod queues;

@@ -1,6 +1,6 @@
 //! `/`: how things stand.
 
-use std::{str::FromStr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
@@ -8,6 +8,7 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use super::{
     digests, fragment,
     groups::first_rows,
+    part::parts,
     shell::{Page, Shell},
     toast::Toast,
 };
@@ -46,16 +47,10 @@ const MAX_INCIDENTS: usize = 8;
 /// Queues listed; the filter of the letters page knows them all.
 const MAX_QUEUES: usize = 12;
 
-enum Part {
-    /// The navigation, as it looks on any page: it is what all of them keep up to date.
-    Nav,
-}
-
-impl FromStr for Part {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        if word == "nav" { Ok(Self::Nav) } else { Err(format!("{word:?} is no part of this page; it takes nav")) }
+parts! {
+    Part {
+        /// The navigation, as it looks on any page: it is what all of them keep up to date.
+        Nav = "nav",
     }
 }
 

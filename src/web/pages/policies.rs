@@ -1,6 +1,6 @@
 //! `/policies`: what is retried by itself, how, and who said so.
 
-use std::{str::FromStr, sync::Arc};
+use std::sync::Arc;
 
 use askama::Template;
 use axum::{
@@ -13,6 +13,7 @@ use super::{
     actions::redirect,
     filters::queue_names,
     fragment,
+    part::parts,
     policy_form::{FORM_WORDS, PolicyForm},
     shell::{Page, Shell},
     toast::Toast,
@@ -40,17 +41,10 @@ use crate::{
     },
 };
 
-enum Part {
-    /// What the form would mean.
-    Preview,
-}
-
-impl FromStr for Part {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        let unknown = || format!("{word:?} is no part of this page; it takes preview");
-        if word == "preview" { Ok(Self::Preview) } else { Err(unknown()) }
+parts! {
+    Part {
+        /// What the form would mean.
+        Preview = "preview",
     }
 }
 

@@ -1,6 +1,6 @@
 //! `/rules`: what says how important letters are; seen, tried and written.
 
-use std::{str::FromStr, sync::Arc};
+use std::sync::Arc;
 
 use askama::Template;
 use axum::{
@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::{
     fragment,
+    part::parts,
     rule_form::{FORM_WORDS, PlaceChoice, RuleForm},
     shell::{Page, Shell},
     toast::Toast,
@@ -44,17 +45,10 @@ use crate::{
 /// Changes on the page.
 const CHANGES: usize = 20;
 
-enum Part {
-    /// How far the rules are applied.
-    Applying,
-}
-
-impl FromStr for Part {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        let unknown = || format!("{word:?} is no part of this page; it takes applying");
-        if word == "applying" { Ok(Self::Applying) } else { Err(unknown()) }
+parts! {
+    Part {
+        /// How far the rules are applied.
+        Applying = "applying",
     }
 }
 

@@ -1,6 +1,6 @@
 //! `/schemas`: what messages are made of; brought, looked through, removed, and said of which messages.
 
-use std::{str::FromStr, sync::Arc};
+use std::sync::Arc;
 
 use askama::Template;
 use axum::{
@@ -14,6 +14,7 @@ use super::{
     filters::queue_names,
     fragment,
     mapping_form::MappingForm,
+    part::parts,
     shell::{Page, Shell},
     toast::Toast,
 };
@@ -48,22 +49,12 @@ const MOST_TYPES: usize = 100;
 /// Types to choose from in a form; with more the page would be slow to type in.
 const MOST_CHOICES: usize = 500;
 
-enum Part {
-    /// The types that are found.
-    Types,
-    /// How far letters are named anew.
-    Naming,
-}
-
-impl FromStr for Part {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        match word {
-            "types" => Ok(Self::Types),
-            "naming" => Ok(Self::Naming),
-            _ => Err(format!("{word:?} is no part of this page; it takes one of types, naming")),
-        }
+parts! {
+    Part {
+        /// The types that are found.
+        Types = "types",
+        /// How far letters are named anew.
+        Naming = "naming",
     }
 }
 

@@ -1,6 +1,10 @@
 //! Which deeds an address asks for.
 
-use super::{Pairs, When, pairs::encode, take_limit, words};
+use super::{
+    Pairs, When,
+    pairs::{address, borrowed},
+    take_limit, words,
+};
 use crate::{
     domain::{
         activity::{ActivityFilter, Area},
@@ -63,8 +67,7 @@ impl ActivityQuery {
             ("before", before.map(|before| before.to_string()).unwrap_or_default()),
         ];
         let by = self.by.iter().map(|name| ("by", name.as_str()));
-        let query = encode(by.chain(written.iter().map(|(name, value)| (*name, value.as_str()))));
-        if query.is_empty() { "/activity".to_owned() } else { format!("/activity?{query}") }
+        address("/activity", by.chain(borrowed(&written)))
     }
 }
 

@@ -1,6 +1,10 @@
 //! Which groups an address asks for.
 
-use super::{LetterQuery, Pairs, encode_cursor, pairs::encode, take_cursor, take_limit, words};
+use super::{
+    Pairs, encode_cursor, kept_names,
+    pairs::{address, borrowed, said},
+    take_cursor, take_limit, words,
+};
 use crate::{
     domain::{
         death::Reason,
@@ -49,13 +53,12 @@ impl GroupQuery {
 
     /// Which groups are meant; `all` says it of the status where the address does not. An importance is one of open letters.
     pub fn filter(&self, all: bool) -> GroupFilter {
-        let name = |name: &String| if name == LetterQuery::UNKNOWN { String::new() } else { name.clone() };
         GroupFilter {
             only_open: !self.all.unwrap_or(all) || !self.importances.is_empty(),
             importances: self.importances.clone(),
             brokers: self.brokers.clone(),
-            queues: self.queues.iter().map(name).collect(),
-            types: self.types.iter().map(name).collect(),
+            queues: kept_names(&self.queues),
+            types: kept_names(&self.types),
             reasons: self.reasons.clone(),
         }
     }
@@ -64,7 +67,7 @@ impl GroupQuery {
     pub fn pairs(&self) -> Vec<(&'static str, String)> {
         let status = self.all.map(|all| if all { Self::ALL } else { Self::OPEN }).unwrap_or_default();
         let sort = if self.sort == GroupSort::default() { "" } else { self.sort.as_str() };
-        let pairs = [
+        said([
             ("status", status.to_owned()),
             ("importance", words(&self.importances)),
             ("broker", self.brokers.join(",")),
@@ -74,15 +77,12 @@ impl GroupQuery {
             ("sort", sort.to_owned()),
             ("limit", self.limit.map(|limit| limit.to_string()).unwrap_or_default()),
             ("cursor", self.cursor.map(encode_cursor).unwrap_or_default()),
-        ];
-        pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+        ])
     }
 
     /// The address of the page.
     pub fn href(&self) -> String {
-        let pairs = self.pairs();
-        let query = encode(pairs.iter().map(|(name, value)| (*name, &**value)));
-        if query.is_empty() { "/groups".to_owned() } else { format!("/groups?{query}") }
+        address("/groups", borrowed(&self.pairs()))
     }
 
     /// The same with other words and from the first page on.

@@ -67,8 +67,24 @@ pub fn read<T: FromStr<Err: Display>>(name: &str, text: &str) -> Result<T, WebEr
     text.parse().map_err(|why| WebError::bad_request(format!("{name}: {why}")))
 }
 
+/// The words that say something; those that are left out say the default.
+pub fn said<const N: usize>(pairs: [(&'static str, String); N]) -> Vec<(&'static str, String)> {
+    pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+}
+
+/// The address of a page with a query, where there is one.
+pub fn address<'a>(page: &str, pairs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let query = encode(pairs);
+    if query.is_empty() { page.to_owned() } else { format!("{page}?{query}") }
+}
+
+/// Pairs as they are encoded.
+pub fn borrowed<'a>(pairs: &'a [(&'static str, String)]) -> impl Iterator<Item = (&'a str, &'a str)> {
+    pairs.iter().map(|(name, value)| (*name, value.as_str()))
+}
+
 /// Encodes what is not empty. Colons and commas may stand in a query as they are, and read better so.
-pub fn encode<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+fn encode<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     for (name, value) in pairs.filter(|(_, value)| !value.is_empty()) {
         query.append_pair(name, value);

@@ -1,6 +1,10 @@
 //! Which waiting letters an address asks for.
 
-use super::{LetterQuery, Pairs, encode_cursor, pairs::encode, take_cursor, take_limit};
+use super::{
+    Pairs, encode_cursor, kept_names,
+    pairs::{address, borrowed, said},
+    take_cursor, take_limit,
+};
 use crate::{
     domain::{filter::LetterFilter, letter::Status, waiting::WaitingCursor},
     web::error::WebError,
@@ -29,32 +33,27 @@ impl WaitingQuery {
     }
 
     pub fn filter(&self) -> LetterFilter {
-        let queue = |name: &String| if name == LetterQuery::UNKNOWN { String::new() } else { name.clone() };
         LetterFilter {
             statuses: vec![Status::Scheduled],
             brokers: self.brokers.clone(),
-            queues: self.queues.iter().map(queue).collect(),
+            queues: kept_names(&self.queues),
             ..LetterFilter::default()
         }
     }
 
     /// The words that say it, by name.
     pub fn pairs(&self) -> Vec<(&'static str, String)> {
-        let pairs = [
+        said([
             ("broker", self.brokers.join(",")),
             ("queue", self.queues.join(",")),
             ("limit", self.limit.map(|limit| limit.to_string()).unwrap_or_default()),
             ("cursor", self.cursor.map(encode_cursor).unwrap_or_default()),
-        ];
-        pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+        ])
     }
 
     /// The address of the page, with further words behind it.
     pub fn href_with(&self, further: &[(&'static str, &str)]) -> String {
-        let own = self.pairs();
-        let pairs = own.iter().map(|(name, value)| (*name, &**value)).chain(further.iter().copied());
-        let query = encode(pairs);
-        if query.is_empty() { "/backoff".to_owned() } else { format!("/backoff?{query}") }
+        address("/backoff", borrowed(&self.pairs()).chain(further.iter().copied()))
     }
 
     pub fn href(&self) -> String {

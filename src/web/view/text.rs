@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::digest::line::overrides_direction;
+
 /// Shows what would otherwise be invisible or turn the line around: control characters as their pictures, the marks
 /// that override the direction of writing as `‹U+202E›`. Line breaks and tabs stay.
 ///
@@ -33,11 +35,6 @@ pub fn floor_char(text: &str, limit: usize) -> usize {
 
 pub fn is_hidden(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || overrides_direction(c)
-}
-
-/// Marks that reorder the text around them, known from source code that reads other than it runs (CVE-2021-42574).
-fn overrides_direction(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 struct Shown(char);

@@ -97,7 +97,7 @@ impl Newsroom {
 
     /// Sends what is due.
     pub async fn sends(&self) {
-        self.deliveries.deliver_all().await.unwrap();
+        while self.deliveries.deliver_one().await.unwrap() {}
     }
 
     pub async fn works(&mut self) {

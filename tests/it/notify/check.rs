@@ -34,7 +34,7 @@ async fn nobody_sees_a_check() {
 #[tokio::test]
 async fn what_is_wrong_is_said() {
     let slack = SlackStandIn::open(|_| Ok(())).await.unwrap();
-    let other = Channel::slack_bot_at(&slack.api_url(), &Secret::new("xoxb-other"), "C1").unwrap();
+    let other = Channel::slack_bot(&slack.api_url(), &Secret::new("xoxb-other"), "C1").unwrap();
     let why = "Slack answered invalid_auth; give notify.slack.token a token that is valid";
     assert_eq!(check(&other).await, Err(why.to_owned()));
 

@@ -73,7 +73,7 @@ fn slack_webhook(slack: &SlackStandIn) -> Channel {
 }
 
 fn slack_bot(slack: &SlackStandIn) -> Channel {
-    Channel::slack_bot_at(&slack.api_url(), &Secret::new(slack.token()), slack.channel()).unwrap()
+    Channel::slack_bot(&slack.api_url(), &Secret::new(slack.token()), slack.channel()).unwrap()
 }
 
 fn pagerduty(pagerduty: &PagerDutyStandIn) -> Channel {

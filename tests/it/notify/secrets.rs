@@ -19,7 +19,7 @@ fn channels(base: &str) -> Vec<Channel> {
     let address = Secret::new(format!("{base}/hooks/{SECRET}?key={SECRET}"));
     vec![
         Channel::slack_webhook(&address).unwrap(),
-        Channel::slack_bot_at(with_login.as_str(), &Secret::new(format!("xoxb-{SECRET}")), "C1").unwrap(),
+        Channel::slack_bot(with_login.as_str(), &Secret::new(format!("xoxb-{SECRET}")), "C1").unwrap(),
         Channel::pagerduty(&with_login, &Secret::new(SECRET.repeat(6))).unwrap(),
         Channel::alertmanager(&with_login).unwrap(),
         Channel::webhook(&address, &Secret::new(SIGNING_KEY)).unwrap(),

@@ -58,7 +58,7 @@ async fn what_slack_refuses_is_said() {
 #[tokio::test]
 async fn a_bot_that_may_not_is_refused() {
     let slack = SlackStandIn::open(anything).await.unwrap();
-    let bot = |token: &str, channel| Channel::slack_bot_at(&slack.api_url(), &Secret::new(token), channel).unwrap();
+    let bot = |token: &str, channel| Channel::slack_bot(&slack.api_url(), &Secret::new(token), channel).unwrap();
     let (sender, message) = (sender(), delivery(&json!({ "text": "a" })));
     let why = "Slack answered invalid_auth; give notify.slack.token a token that is valid";
     assert_eq!(sender.send(&bot("xoxb-other", slack.channel()), &message).await, refused(why));

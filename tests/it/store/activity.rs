@@ -239,7 +239,7 @@ async fn rules_have_a_line_for_each_change(ledger: &Ledger) {
     assert_eq!(only_line_after(ledger, 3).await, line(Area::Rules, "remove", "texts", 0, ""));
     let deed = Deed { letters: 7, ..Deed::new(NOON, &ann, Area::Rules, "apply", "") };
     let job = Job::begun(id(), "apply_rules");
-    ledger.add_job_of(&job, &deed).await.unwrap();
+    ledger.begin_job(&job, &deed).await.unwrap();
     assert!(ledger.job(job.id).await.unwrap().is_some());
     assert_eq!(only_line_after(ledger, 4).await, line(Area::Rules, "apply", "", 7, ""));
 }

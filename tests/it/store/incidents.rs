@@ -9,7 +9,7 @@ use dead_letter_office::{
         command::Command,
         incident::{Incident, IncidentKind},
         letter::{Importance, LetterId, Status},
-        notification::{Attempt, NotificationKind, NotificationState},
+        notification::{Attempt, Channel, NotificationKind, NotificationState},
         time::Timestamp,
     },
     pipeline::{
@@ -20,6 +20,7 @@ use dead_letter_office::{
     },
     store::{Sorted, Store},
 };
+use serde_json::Value;
 
 use super::{
     ledger::{DISCARD, LEASE, Ledger},
@@ -125,6 +126,60 @@ async fn each_channel_hears_what_it_is_there_for(ledger: &Ledger) {
     assert_eq!(desk.looks_at(later(3)).await.len(), 6, "all of them hear that it is over");
 }
 
+/// PagerDuty hears of what is critical, Slack and Alertmanager of what is high and no more than that.
+async fn torn_desk(ledger: &Ledger) -> Desk {
+    Desk::open(ledger, |config| {
+        config.slack.webhook_url = Secret::new("https://hooks.example/x");
+        config.slack.importance = Some(vec![Importance::High]);
+        config.alertmanager.url = Some("http://alertmanager.example".parse().unwrap());
+        config.alertmanager.importance = Some(vec![Importance::High]);
+        config.page.remind_every = HOUR;
+    })
+    .await
+}
+
+async fn who_heard_of_its_beginning_hears_of_its_end_though_it_rose(ledger: &Ledger) {
+    let desk = torn_desk(ledger).await;
+    let ids = letters(ledger, Importance::High, "no disk", 1).await;
+    assert_eq!(desk.looks_at(later(1)).await, ["slack opened", "alertmanager opened"]);
+    ledger.does(&Command::SetImportance(Importance::Critical), &ids).await;
+    assert_eq!(desk.looks_at(later(2)).await[2..], ["pagerduty opened"]);
+    ledger.does(&DISCARD, &ids).await;
+    let mut ends = desk.looks_at(later(3)).await.split_off(3);
+    ends.sort();
+    assert_eq!(ends, ["alertmanager resolved", "pagerduty resolved", "slack resolved"]);
+    let alerts = bodies(ledger, Channel::Alertmanager).await;
+    assert_eq!(alerts.len(), 2);
+    assert_eq!(alerts[1][0]["labels"], alerts[0][0]["labels"], "otherwise it is another alert");
+    assert_eq!(alerts[1][0]["labels"]["importance"], "high");
+}
+
+async fn who_heard_of_its_beginning_hears_of_its_end_though_it_fell(ledger: &Ledger) {
+    let desk = torn_desk(ledger).await;
+    let critical = letters(ledger, Importance::Critical, "no disk", 1).await;
+    let high = letters(ledger, Importance::High, "no disk", 1).await;
+    assert_eq!(desk.looks_at(later(1)).await, ["pagerduty opened"]);
+    ledger.does(&DISCARD, &critical).await;
+    assert_eq!(desk.looks_at(later(3_601)).await[1..], ["slack opened", "alertmanager opened"]);
+    ledger.does(&DISCARD, &high).await;
+    let mut ends = desk.looks_at(later(3_602)).await.split_off(3);
+    ends.sort();
+    assert_eq!(ends, ["alertmanager resolved", "pagerduty resolved", "slack resolved"]);
+}
+
+/// What one channel is to be told, the first first.
+async fn bodies(ledger: &Ledger, channel: Channel) -> Vec<Value> {
+    let mut bodies = Vec::new();
+    while let Some(claimed) = ledger.claim_notification(later(9_999), HOUR).await.unwrap() {
+        let told = claimed.notification;
+        ledger.end_attempt(told.id, &Attempt::Delivered, later(9_999)).await.unwrap();
+        if told.channel == channel {
+            bodies.push(serde_json::from_str(&told.body).unwrap());
+        }
+    }
+    bodies
+}
+
 async fn an_incident_is_told_again_every_so_often(ledger: &Ledger) {
     let desk = Desk::open(ledger, |config| {
         config.pagerduty.routing_key = Secret::default();
@@ -200,7 +255,7 @@ async fn what_is_about_no_group_stays_until_it_is_cleared(ledger: &Ledger) {
     desk.incidents.clear(&incident.key).await.unwrap();
     desk.incidents.clear(&incident.key).await.unwrap();
     assert_eq!(desk.looks_at(later(2)).await, ["pagerduty opened", "pagerduty resolved"]);
-    assert_eq!(ledger.incidents_of(&incident.key, 9).await.unwrap().len(), 1);
+    assert_eq!(ledger.number("SELECT count(*) FROM incidents").await, 1);
 }
 
 async fn notifications_are_claimed_one_after_the_other(ledger: &Ledger) {
@@ -274,6 +329,8 @@ on_both!(
     a_group_is_one_incident_until_its_last_letter_is_gone,
     what_is_not_important_disturbs_nobody,
     each_channel_hears_what_it_is_there_for,
+    who_heard_of_its_beginning_hears_of_its_end_though_it_rose,
+    who_heard_of_its_beginning_hears_of_its_end_though_it_fell,
     an_incident_is_told_again_every_so_often,
     what_can_wait_is_told_after_the_quiet_hours,
     two_offices_tell_it_once,

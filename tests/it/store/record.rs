@@ -98,7 +98,6 @@ async fn check_message(ledger: &Ledger, message: Message) {
     let id = ledger.take_in_new(an_arrival().make(|arrival| arrival.message = message.clone())).await;
     let letter = ledger.letter(id).await.unwrap().unwrap();
     assert_eq!(letter.message, message);
-    assert_eq!(ledger.body(id).await.unwrap().unwrap(), message.body);
     assert_eq!(ledger.messages(&[id]).await.unwrap()[&id], message);
     assert_eq!(letter.summary.size, message.body.len() as u64);
 }
@@ -197,7 +196,6 @@ async fn nothing_is_known_of_a_letter_that_is_not_there(ledger: &Ledger) {
     let nobody = LetterId::from_uuid(super::make::id());
     assert_eq!(ledger.summary(nobody).await.unwrap(), None);
     assert_eq!(ledger.letter(nobody).await.unwrap(), None);
-    assert_eq!(ledger.body(nobody).await.unwrap(), None);
     assert_eq!(ledger.history(nobody).await.unwrap(), []);
     assert!(ledger.messages(&[nobody]).await.unwrap().is_empty());
 }

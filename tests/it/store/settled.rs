@@ -62,7 +62,8 @@ async fn nothing_is_left_of_them(ledger: &Ledger) {
     let id = ledger.take_in_new(an_arrival().body("x")).await;
     ledger.bring(id, Status::Discarded).await;
     assert_eq!(forget(ledger, 11).await, 1);
-    assert_eq!((ledger.body(id).await.unwrap(), ledger.history(id).await.unwrap()), (None, vec![]));
+    assert_eq!((ledger.letter(id).await.unwrap(), ledger.history(id).await.unwrap()), (None, vec![]));
+    assert_eq!(ledger.number("SELECT count(*) FROM contents").await, 0);
     assert_eq!((ledger.total().await, ledger.facets().await.unwrap()), (0, vec![]));
 }
 

@@ -39,7 +39,7 @@ fn line(by: &str, what: &str) -> [String; 2] {
 /// Somebody else did something, so long before noon.
 async fn did(desk: &Desk, by: &str, ago: Duration, area: Area, action: &str, subject: &str) {
     let deed = Deed::new(before_noon(ago), &Actor::named(by), area, action, subject);
-    desk.store.add_job_of(&Job::begun(uuid::Uuid::now_v7(), "test"), &deed).await.unwrap();
+    desk.store.begin_job(&Job::begun(uuid::Uuid::now_v7(), "test"), &deed).await.unwrap();
 }
 
 const MINUTE: Duration = Duration::from_secs(60);

@@ -1,0 +1,46 @@
+//! The parts of pages, as `?part=` names them.
+
+/// An enum of parts with the word that names each.
+macro_rules! parts {
+    ($(#[$doc:meta])* $vis:vis $name:ident { $($(#[$part_doc:meta])* $part:ident = $word:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq)]
+        $vis enum $name { $($(#[$part_doc])* $part),+ }
+
+        impl std::str::FromStr for $name {
+            type Err = String;
+
+            fn from_str(word: &str) -> Result<Self, String> {
+                match word {
+                    $($word => Ok(Self::$part),)+
+                    _ => Err($crate::web::pages::part::unknown(word, &[$($word),+])),
+                }
+            }
+        }
+    };
+}
+pub(super) use parts;
+
+pub(super) fn unknown(word: &str, known: &[&str]) -> String {
+    let one_of = if known.len() > 1 { "one of " } else { "" };
+    format!("{word:?} is no part of this page; it takes {one_of}{}", known.join(", "))
+}
+
+parts! {
+    /// Of a page with a list.
+    pub ListPart {
+        /// Everything but the navigation.
+        Main = "main",
+        /// What a changed filter changes; the filter's own fields stay as they are.
+        Results = "results",
+        /// How many there are.
+        Count = "count",
+    }
+}
+
+impl ListPart {
+    /// Whether a toast has its place there; otherwise it waits for the next page.
+    pub fn takes_toast(part: Option<Self>) -> bool {
+        part.is_none_or(|part| part == Self::Main)
+    }
+}
