@@ -97,14 +97,14 @@ pub async fn bare_consumer(vhost: &Vhost, queue: &str, prefetch: u16) -> f64 {
     f64::from(MESSAGES) / begun.elapsed().as_secs_f64()
 }
 
-/// Rejects the first [`MESSAGES`] messages of `queue`, as one whose service is broken does.
-pub async fn reject_all(vhost: &Vhost, queue: &str) {
+/// Rejects the first messages of `queue`, some hundreds, as one whose service is broken does.
+pub async fn reject(vhost: &Vhost, queue: &str, messages: u32) {
     let channel = vhost.channel().await;
     channel.basic_qos(1_000, BasicQosOptions::default()).await.expect("qos");
     let consumed =
         channel.basic_consume(queue.into(), "".into(), BasicConsumeOptions::default(), FieldTable::default());
     let mut deliveries = consumed.await.expect("consuming");
-    for number in 1..=MESSAGES {
+    for number in 1..=messages {
         let delivery = deliveries.next().await.expect("a delivery").expect("a delivery");
         if number % 100 == 0 {
             delivery.nack(BasicNackOptions { multiple: true, requeue: false }).await.expect("rejected");

@@ -8,6 +8,8 @@ use lapin::{
     types::{AMQPValue, FieldTable, LongString},
 };
 
+use tokio::time::Instant;
+
 use super::way::{Stop, Way};
 use crate::{
     broker::{SessionError, is_not_found, patience::patient_step, short},
@@ -19,11 +21,23 @@ pub(super) struct Declarer {
     connection: Arc<Connection>,
     obituary_queue: String,
     channel: Option<Channel>,
+    /// When the latest delay queue was created.
+    created: Option<Instant>,
 }
+
+/// RabbitMQ writes down three seconds after it that there is a new quorum queue (`delayed_write` of Erlang's dets). A
+/// node that is killed before has the queue empty when it is back, also of what it has confirmed: measured on 3.10, 4.0
+/// and 4.3.
+const SETTLING: Duration = Duration::from_secs(4);
 
 impl Declarer {
     pub fn new(connection: Arc<Connection>, obituary_queue: String) -> Self {
-        Self { connection, obituary_queue, channel: None }
+        Self { connection, obituary_queue, channel: None, created: None }
+    }
+
+    /// Until when messages should not yet be put into delay queues.
+    pub fn settled(&self) -> Option<Instant> {
+        self.created.map(|created| created + SETTLING)
     }
 
     pub async fn declare(&mut self, way: &Way<'_>) -> Result<(), SessionError> {
@@ -72,8 +86,12 @@ impl Declarer {
         }
         let durable = QueueDeclareOptions { durable: true, ..QueueDeclareOptions::default() };
         let queue = short(name)?;
+        let is_new = self.is_empty(name).await?.is_none();
         let declaring = async |channel: Channel| channel.queue_declare(queue, durable, arguments).await;
         self.step(&format!("declaring queue {name}"), declaring).await?;
+        if is_new {
+            self.created = Some(Instant::now());
+        }
         if way.kept_key.is_some() {
             self.declare_exchange(name, None).await?;
             self.bind(name, name).await?;
@@ -123,11 +141,21 @@ impl Declarer {
     ) -> Result<T, SessionError> {
         let channel = match self.channel.take().filter(|channel| channel.status().connected()) {
             Some(channel) => channel,
-            None => patient_step(&self.connection, "opening a channel", self.connection.create_channel()).await?,
+            None => self.open_channel().await?,
         };
         let answer = patient_step(&self.connection, what, ask(channel.clone())).await?;
         self.channel = Some(channel);
         Ok(answer)
+    }
+
+    /// A channel's number is of no more use to this connection once the broker has closed the channel over it, as the
+    /// client keeps the error. They are used in turn: after two thousand errors the session is over.
+    async fn open_channel(&self) -> Result<Channel, SessionError> {
+        let opened = patient_step(&self.connection, "opening a channel", self.connection.create_channel()).await;
+        opened.map_err(|error| match error {
+            SessionError::Refused { source, .. } => SessionError::lost(source),
+            error => error,
+        })
     }
 }
 

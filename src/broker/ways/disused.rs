@@ -45,7 +45,7 @@ impl Declarer {
     }
 
     /// `None`: there is no such queue.
-    async fn is_empty(&mut self, name: &str) -> Result<Option<bool>, SessionError> {
+    pub async fn is_empty(&mut self, name: &str) -> Result<Option<bool>, SessionError> {
         let queue = short(name)?;
         let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
         let looking = async |channel: Channel| channel.queue_declare(queue, passive, FieldTable::default()).await;

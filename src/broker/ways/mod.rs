@@ -43,7 +43,7 @@ use std::{
 };
 
 use lapin::Connection;
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::sleep_until};
 
 use super::{PublishOutcome, SessionError, refusal};
 use declaring::Declarer;
@@ -69,8 +69,9 @@ impl Ways {
     /// Sees to it that `ways` can be gone. Those that cannot are told with what is to become of their messages.
     pub async fn open<'a>(&self, ways: impl Iterator<Item = &'a Way<'a>>) -> HashMap<&'a str, PublishOutcome> {
         let (mut seen, mut bound, mut blocked) = (HashSet::new(), HashSet::new(), HashMap::new());
-        let mut silent = false;
+        let (mut silent, mut waits) = (false, false);
         for way in ways {
+            waits |= way.waits();
             let Some(name) = way.declared().filter(|name| seen.insert(*name)) else { continue };
             // A broker that answers nothing is waited for once in a window.
             if silent {
@@ -79,6 +80,10 @@ impl Ways {
                 silent = matches!(error, SessionError::Timeout { .. });
                 blocked.insert(name, outcome(&error));
             }
+        }
+        let settled = self.state.lock().await.declarer.settled();
+        if let Some(settled) = settled.filter(|_| waits) {
+            sleep_until(settled).await;
         }
         blocked
     }

@@ -35,9 +35,16 @@ async fn each_message_waits_as_long_as_it_should() {
     let service = Service::start(&vhost, "orders").await;
     let mut sender = Sender::at(&vhost).await;
     for (long, short) in [(orders(), orders()), (orders().with_key("long"), orders().with_key("short"))] {
+        let sends = [(long.after(LONG, now()), "long"), (short.after(SHORT, now()), "short")];
+        // A queue that is new takes its time.
+        for (destination, body) in &sends {
+            sender.deliver(destination, body).await;
+            service.work().await;
+        }
         let begin = Instant::now();
-        sender.deliver(&long.after(LONG, now()), "long").await;
-        sender.deliver(&short.after(SHORT, now()), "short").await;
+        for (destination, body) in &sends {
+            sender.deliver(destination, body).await;
+        }
         // The first does not hold up the second.
         for (body, delay) in [("short", SHORT), ("long", LONG)] {
             assert_eq!(service.work().await.data, body.as_bytes());
@@ -54,15 +61,15 @@ async fn what_waits_outlives_a_crash_of_the_broker() {
     let vhost = rabbit.vhost();
     vhost.declare_queue("orders", json!({})).await;
     let mut sender = Sender::at(&vhost).await;
-    let modes = [None, Some(1), Some(2)];
+    let mut window = Vec::new();
     for destination in [orders(), orders().with_key("order.placed")] {
-        for delivery_mode in modes {
+        for delivery_mode in [None, Some(1), Some(2)] {
             let properties = Properties { delivery_mode, ..Properties::default() };
             let message = Message { properties, ..Message::default() };
-            let outcome = sender.send_message(&destination.clone().after(3 * LONG, now()), &message).await;
-            assert_eq!(outcome, PublishOutcome::Confirmed);
+            window.push(outgoing(&destination.clone().after(3 * LONG, now()), &message));
         }
     }
+    assert_eq!(sender.send_together(window).await, vec![PublishOutcome::Confirmed; 6]);
     assert_eq!(vhost.depth("orders").await, 0);
     rabbit.kill();
     rabbit.start().await;

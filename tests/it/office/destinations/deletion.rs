@@ -80,23 +80,30 @@ async fn deleting_beside_a_publisher_loses_nothing() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
     let service = Service::start(&vhost, "orders").await;
-    let (mut sender, deleter) = (Sender::at(&vhost).await, Sender::at(&vhost).await);
+    let mut sender = Sender::at(&vhost).await;
     let (time, sent) = (watch::Sender::new(now()), CancellationToken::new());
-    let deleting = delete_at_once(deleter, time.subscribe(), sent.clone());
+    let deleting = delete_at_once(&vhost, time.subscribe(), sent.clone());
+    let mut arrived = Vec::new();
     let sending = async {
         for term in 0..TERMS {
             let now = now().plus(TERM * term);
             time.send_replace(now);
-            for n in 0..IN_EACH {
-                let message = Message { body: text(term as usize * IN_EACH + n).into(), ..Message::default() };
-                let window = vec![outgoing(&waiting(n, now), &message)];
-                assert_eq!(sender.send_together(window).await, [PublishOutcome::Confirmed]);
+            // Both queues at once: each time that one is new, messages wait for it to settle.
+            for numbers in [0..2, 2..IN_EACH] {
+                let window = numbers.map(|n| {
+                    let message = Message { body: text(term as usize * IN_EACH + n).into(), ..Message::default() };
+                    outgoing(&waiting(n, now), &message)
+                });
+                let window: Vec<_> = window.collect();
+                let confirmed = vec![PublishOutcome::Confirmed; window.len()];
+                assert_eq!(sender.send_together(window).await, confirmed);
             }
+            // Delay queues go only while their target is empty.
+            arrived.extend(service.work_on(IN_EACH).await);
         }
         sent.cancel();
     };
-    // Delay queues go only while their target is empty.
-    let ((), (), mut arrived) = tokio::join!(deleting, sending, service.work_on(TERMS as usize * IN_EACH));
+    tokio::join!(deleting, sending);
     arrived.sort();
     assert_eq!(arrived, texts(0..TERMS as usize * IN_EACH));
     let oldest = own_names::delay_queue(&waiting(0, now())).unwrap();
@@ -114,8 +121,9 @@ fn waiting(n: usize, now: Timestamp) -> Destination {
 }
 
 /// Tries to delete every delay queue as soon as may be, again and again.
-async fn delete_at_once(deleter: Sender, time: watch::Receiver<Timestamp>, done: CancellationToken) {
+async fn delete_at_once(vhost: &Vhost, time: watch::Receiver<Timestamp>, done: CancellationToken) {
     while !done.is_cancelled() {
+        let deleter = Sender::at(vhost).await;
         let latest = *time.borrow();
         let mut term = now();
         while term <= latest {
@@ -126,6 +134,6 @@ async fn delete_at_once(deleter: Sender, time: watch::Receiver<Timestamp>, done:
             }
             term = term.plus(TERM);
         }
-        tokio::task::yield_now().await;
+        deleter.session.close().await;
     }
 }
