@@ -127,8 +127,8 @@ pub struct NewPolicy {
     attempts: Option<u32>,
     /// Share of a delay, 0 to 1, by which it varies at random, both ways; 0.1 if left out.
     jitter: Option<f64>,
-    /// Where messages wait: `ledger` (default) or `broker`. In the broker they are not visible and cannot be stopped,
-    /// and one whose queue is full (`reject-publish`) when its delay ends is lost.
+    /// Where messages wait: `ledger` (default) or `broker`. In the broker they are not visible and cannot be
+    /// stopped.
     via: Option<String>,
     /// Whether consumers see the routing key of the first publish again.
     keep_routing_key: Option<bool>,
