@@ -112,7 +112,8 @@ async fn retried(rabbit: &Rabbit, ledger: &Ledger, via: Via) -> f64 {
     let policy = Policy {
         queues: Policy::EVERY_QUEUE.to_owned(),
         reason: None,
-        delays: Delays::Listed(vec![Duration::from_millis(20)]),
+        // The second is for those of the warm-up.
+        delays: Delays::Listed(vec![Duration::from_millis(20); 2]),
         jitter: 0.1,
         via,
         keep_routing_key: false,
