@@ -12,12 +12,10 @@ use crate::domain::{
     time::Timestamp,
 };
 
-/// The exchange to which goes what has waited and finds its queue gone.
-pub const ASTRAY: &str = "dlo.astray";
+/// The queue to which goes what has waited in RabbitMQ.
+pub const DUE: &str = "dlo.due";
 
 const DELAY: &str = "dlo.delay.";
-/// After [`DELAY`], where messages keep a routing key of their own.
-const KEYED: &str = "keyed.";
 
 /// The longest name in AMQP, in bytes.
 const LONGEST: usize = 255;
@@ -35,17 +33,10 @@ pub fn relay(queue: &str) -> String {
     fitting("dlo.to.".to_owned(), queue)
 }
 
-/// The exchange that brings to `queue` what has waited for it.
-pub fn landing(queue: &str) -> String {
-    fitting("dlo.back.".to_owned(), queue)
-}
-
-/// The queue that a message waits in on its way: `dlo.delay.<ms>.<term>.<queue>`, after `delay.` also `keyed.`.
-/// `None` where it does not wait.
+/// The queue that a message waits in on its way: `dlo.delay.<ms>.<term>.<queue>`. `None` where it does not wait.
 pub fn delay_queue(destination: &Destination) -> Option<String> {
     let Wait { from, length } = destination.wait?;
-    let keyed = if destination.routing_key.is_some() { KEYED } else { "" };
-    let start = format!("{DELAY}{keyed}{}.{}.", length.as_millis(), term(from));
+    let start = format!("{DELAY}{}.{}.", length.as_millis(), term(from));
     Some(fitting(start, &destination.queue))
 }
 
@@ -59,23 +50,11 @@ pub fn is_out_of_use(name: &str, now: Timestamp) -> bool {
     term_of(name).is_some_and(|its| its.saturating_add(1) < term(now))
 }
 
-/// The queue that a delay queue's messages go to; `None` where its name had to be shortened.
-pub fn target(name: &str) -> Option<&str> {
-    let (_, target) = term_and_target(name)?;
-    let is_shortened = target.rsplit_once('~').is_some_and(|(_, hash)| hash.len() == HASH_DIGITS);
-    (!is_shortened).then_some(target)
-}
-
 fn term_of(name: &str) -> Option<u64> {
-    term_and_target(name).map(|(term, _)| term)
-}
-
-fn term_and_target(name: &str) -> Option<(u64, &str)> {
-    let rest = name.strip_prefix(DELAY)?;
-    let mut parts = rest.strip_prefix(KEYED).unwrap_or(rest).splitn(3, '.');
-    let (delay, term, target) = (parts.next()?, parts.next()?, parts.next()?);
+    let mut parts = name.strip_prefix(DELAY)?.splitn(3, '.');
+    let (delay, term, _queue) = (parts.next()?, parts.next()?, parts.next()?);
     delay.parse::<u64>().ok()?;
-    Some((term.parse().ok()?, target))
+    term.parse().ok()
 }
 
 /// Counted from the Unix epoch.
@@ -112,16 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn each_delay_target_and_kind_has_a_queue_of_its_own() {
+    fn each_delay_and_target_has_a_queue_of_its_own() {
         fn check(destination: &Destination, expected: &str) {
             assert_eq!(delay_queue(destination).as_deref(), Some(expected));
             assert!(is_delay_queue(expected));
-            assert_eq!(target(expected), Some(&*destination.queue));
         }
         check(&waiting("orders"), "dlo.delay.5000.2968.orders");
-        check(&waiting("keyed.1.2.orders"), "dlo.delay.5000.2968.keyed.1.2.orders");
-        check(&waiting("orders").with_key("order.placed"), "dlo.delay.keyed.5000.2968.orders");
-        check(&waiting("orders").with_key("another"), "dlo.delay.keyed.5000.2968.orders");
+        check(&waiting("1.2.orders"), "dlo.delay.5000.2968.1.2.orders");
+        check(&waiting("orders").with_key("order.placed"), "dlo.delay.5000.2968.orders");
         check(&waiting("orders").after(Duration::from_micros(1_999), at(0)), "dlo.delay.1.0.orders");
         assert_eq!(delay_queue(&Destination::straight_to("orders").with_key("k")), None);
     }
@@ -148,12 +125,11 @@ mod tests {
     #[test]
     fn long_names_are_shortened_and_still_differ() {
         fn check(one: &str, other: &str) {
-            for name in [relay, landing, |queue: &str| delay_queue(&waiting(queue)).unwrap_or_default()] {
+            for name in [relay, |queue: &str| delay_queue(&waiting(queue)).unwrap_or_default()] {
                 let names = [name(one), name(other)];
                 assert!(names.iter().all(|name| (250..=LONGEST).contains(&name.len())), "{names:?}");
                 assert_ne!(names[0], names[1]);
                 assert!(is_delay_queue(&names[0]) || !names[0].starts_with(DELAY));
-                assert_eq!(target(&names[0]), None);
             }
         }
         let long = "q".repeat(254);

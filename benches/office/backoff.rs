@@ -1,4 +1,4 @@
-//! Automatic retries: from the dead-letter queue back into the queue, how punctual, and what a claim costs.
+//! Automatic retries: from the reject back into the queue, how punctual, and what a claim costs.
 
 use std::time::{Duration, Instant};
 

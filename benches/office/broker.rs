@@ -97,7 +97,7 @@ pub async fn bare_consumer(vhost: &Vhost, queue: &str, prefetch: u16) -> f64 {
     f64::from(MESSAGES) / begun.elapsed().as_secs_f64()
 }
 
-/// Rejects the first messages of `queue`, some hundreds, as one whose service is broken does.
+/// Rejects the first `messages` of `queue`, by the hundred, as one whose service is broken does.
 pub async fn reject(vhost: &Vhost, queue: &str, messages: u32) {
     let channel = vhost.channel().await;
     channel.basic_qos(1_000, BasicQosOptions::default()).await.expect("qos");

@@ -72,7 +72,7 @@ pub fn broker_config(vhost: &Vhost) -> BrokerConfig {
 
 /// An intake of obituaries.
 pub fn intake(vhost: &Vhost, ledger: &Ledger) -> Intake {
-    worker(vhost, ledger, Door::Obituaries)
+    worker(vhost, ledger, vec![Door::Obituaries])
 }
 
 /// The same with letters sorted beside it, by `rules`.
@@ -106,14 +106,14 @@ pub async fn sorting(ledger: &Ledger, rules: &[Rule], news: News) -> Sorting {
 
 /// A retrier, which takes dead letters in and has `policies` say what becomes of them.
 pub fn retrier(vhost: &Vhost, ledger: &Ledger, policies: Policies) -> Intake {
-    worker(vhost, ledger, Door::DeadLetters(policies))
+    worker(vhost, ledger, vec![Door::DeadLetters(policies), Door::Due])
 }
 
-fn worker(vhost: &Vhost, ledger: &Ledger, door: Door) -> Intake {
+fn worker(vhost: &Vhost, ledger: &Ledger, doors: Vec<Door>) -> Intake {
     Intake {
         broker: BROKER.to_owned(),
         config: broker_config(vhost),
-        doors: vec![door],
+        doors,
         batching: IntakeConfig::default(),
         bodies: InnerBodies::default(),
         store: Arc::clone(&ledger.store),

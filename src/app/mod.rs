@@ -133,7 +133,7 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
 
 /// The retrier takes dead letters in, the intake obituaries.
 fn doors(roles: &Roles, policies: &Policies) -> Vec<Door> {
-    let retrier = roles.has(Role::Retry).then(|| Door::DeadLetters(policies.clone()));
+    let retrier = roles.has(Role::Retry).then(|| [Door::DeadLetters(policies.clone()), Door::Due]);
     let intake = roles.has(Role::Intake).then_some(Door::Obituaries);
-    intake.into_iter().chain(retrier).collect()
+    intake.into_iter().chain(retrier.into_iter().flatten()).collect()
 }

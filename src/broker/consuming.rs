@@ -3,16 +3,19 @@
 use futures_util::{FutureExt, StreamExt};
 use lapin::{
     Channel, Connection, Consumer,
-    options::{BasicAckOptions, BasicCancelOptions, BasicConsumeOptions, BasicQosOptions},
+    options::{BasicAckOptions, BasicCancelOptions, BasicConsumeOptions, BasicQosOptions, QueueDeclareOptions},
     types::FieldTable,
 };
 
 use super::{
-    SessionError, Topology, connect, connect_guarded, convert, short, step,
-    topology::open_channel,
+    SessionError, Topology, connect, connect_guarded, convert, is_not_found, short, step,
+    topology::{self, open_channel},
     utf8_guard::{NESTING, Repair, Repairs},
 };
-use crate::{config::BrokerConfig, domain::message::Message};
+use crate::{config::BrokerConfig, domain::message::Message, own_names};
+
+/// Bundles of messages that are on their way to us at once.
+const BUNDLES: u16 = 20;
 
 /// A message that is ours to store and acknowledge.
 #[derive(Debug)]
@@ -60,13 +63,35 @@ impl ConsumingSession {
     /// Begins to consume `queue`.
     pub async fn consume(&self, queue: &str) -> Result<QueueConsumer, SessionError> {
         let channel = open_channel(&self.connection).await?;
+        self.consume_on(channel, queue, self.prefetch).await
+    }
+
+    /// Begins to consume what has waited in RabbitMQ; `None` where nothing ever has.
+    pub async fn consume_due(&self) -> Result<Option<QueueConsumer>, SessionError> {
+        let channel = open_channel(&self.connection).await?;
+        let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
+        let looking = channel.queue_declare(own_names::DUE.into(), passive, FieldTable::default());
+        match step(&format!("looking at queue {}", own_names::DUE), looking).await {
+            Err(SessionError::Refused { source, .. }) if is_not_found(&source) => Ok(None),
+            Err(error) => Err(error),
+            Ok(_) => self.consume_on(channel, own_names::DUE, BUNDLES).await.map(Some),
+        }
+    }
+
+    /// Declares the queue of what has waited.
+    pub async fn declare_due_queue(&self) -> Result<(), SessionError> {
+        let channel = open_channel(&self.connection).await?;
+        step(&format!("declaring queue {}", own_names::DUE), topology::declare_due_queue(&channel)).await
+    }
+
+    async fn consume_on(&self, channel: Channel, queue: &str, prefetch: u16) -> Result<QueueConsumer, SessionError> {
         // Deliveries are buffered without bound by the client; only this limits them.
-        step("basic.qos", channel.basic_qos(self.prefetch, BasicQosOptions::default())).await?;
+        step("basic.qos", channel.basic_qos(prefetch, BasicQosOptions::default())).await?;
         let consumed =
             channel.basic_consume(short(queue)?, "".into(), BasicConsumeOptions::default(), FieldTable::default());
         let deliveries = step(&format!("consuming {queue}"), consumed).await?;
         Ok(QueueConsumer {
-            acknowledger: Acknowledger { channel, prefetch: self.prefetch },
+            acknowledger: Acknowledger { channel, prefetch },
             deliveries,
             queue: queue.to_owned(),
             repairs: self.repairs.clone(),
@@ -176,6 +201,11 @@ impl Acknowledger {
             return Ok(());
         }
         Err(SessionError::Lost("the channel is closed".to_owned()))
+    }
+
+    /// Acknowledges this delivery alone.
+    pub async fn ack(&self, tag: u64) -> Result<(), SessionError> {
+        self.channel.basic_ack(tag, BasicAckOptions::default()).await.map_err(SessionError::lost)
     }
 
     /// Acknowledges this delivery and all before it.

@@ -7,10 +7,12 @@
 //! connections of their own, since a broker in alarm stops reading from a connection that publishes, acknowledgements
 //! included. A delivery never outlives its session.
 
+mod bundle;
 mod consuming;
 mod convert;
 pub mod health;
 pub mod management;
+mod parcel;
 mod patience;
 mod publishing;
 pub mod reconnect;
@@ -28,6 +30,7 @@ use utf8_guard::Repairs;
 
 use crate::config::BrokerConfig;
 
+pub use bundle::{BUNDLE, unpack};
 pub use consuming::{Acknowledger, ConsumingSession, Delivery, QueueConsumer, Received};
 pub use publishing::{Lane, PublishOutcome, PublishingSession, Standing};
 pub use topology::Topology;

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use lapin::{Channel, Connection, ConnectionStatus, options::ConfirmSelectOptions};
 
 use super::{
-    SessionError, connect, step,
+    SessionError, connect,
+    parcel::Parcel,
+    step,
     topology::open_channel,
     ways::{Deletion, Way, Ways},
-    window::{self, Answer, Parcel},
+    window::{self, Answer},
 };
 use crate::{
     config::BrokerConfig,
@@ -23,7 +25,9 @@ const LANES: usize = 2;
 pub enum PublishOutcome {
     /// The broker has it in the queue.
     Confirmed,
-    /// The broker returned or refused it, or did not answer in time; why, for a person.
+    /// Its queue is there and takes nothing at the moment; why, for a person.
+    Full(String),
+    /// The broker returned it, or cannot take it at all, or did not answer in time; why, for a person.
     Failed(String),
     /// The channel or the connection was lost before the confirm: it may have arrived.
     Unknown,
@@ -56,7 +60,7 @@ pub struct PublishingSession {
 impl PublishingSession {
     pub async fn open(name: &str, config: &BrokerConfig) -> Result<Self, SessionError> {
         let connection = Arc::new(connect(config, &format!("dlo {name} publishing")).await?);
-        let ways = Arc::new(Ways::new(&connection, &config.obituary_queue));
+        let ways = Arc::new(Ways::new(&connection));
         let lanes = [Lane::open(&connection, &ways).await?, Lane::open(&connection, &ways).await?];
         Ok(Self { connection, lanes, ways })
     }
@@ -106,12 +110,10 @@ impl Lane {
     ///
     /// Of a window that closes the channel nobody knows which message did it. One that is alone in its window and has
     /// been refused in this way is told so.
-    pub async fn publish(&mut self, window: Vec<OutgoingRetry>) -> Vec<PublishOutcome> {
+    pub async fn publish(&mut self, window: &[OutgoingRetry]) -> Vec<PublishOutcome> {
         let mut outcomes = vec![PublishOutcome::NotSent; window.len()];
         let ways: Vec<Way> = window.iter().map(|retry| Way::to(&retry.destination)).collect();
-        let parcels = window.iter().zip(&ways).enumerate();
-        let parcels = parcels.map(|(position, (retry, way))| Parcel { position, retry, way }).collect();
-        let returned = self.publish_once(parcels, &mut outcomes).await;
+        let returned = self.publish_once(Parcel::all_of(window, &ways), &mut outcomes).await;
         // Somebody has deleted what was declared for them.
         let again: Vec<Parcel> = returned.into_iter().filter(|parcel| parcel.way.declared().is_some()).collect();
         if !again.is_empty() {
@@ -121,14 +123,19 @@ impl Lane {
         outcomes
     }
 
-    /// Says in `outcomes` what became of each, and returns those for which no queue was there.
+    /// Says in `outcomes` what became of each message, and returns the parcels for which no queue was there.
     async fn publish_once<'a>(
         &mut self,
         mut parcels: Vec<Parcel<'a>>,
         outcomes: &mut [PublishOutcome],
     ) -> Vec<Parcel<'a>> {
+        let mut tell = |parcel: &Parcel, outcome: PublishOutcome| {
+            for position in parcel.positions() {
+                outcomes[position] = outcome.clone();
+            }
+        };
         for parcel in &parcels {
-            outcomes[parcel.position] = PublishOutcome::NotSent;
+            tell(parcel, PublishOutcome::NotSent);
         }
         if !self.channel.status().connected() && self.reopen_channel().await.is_err() {
             return Vec::new();
@@ -137,7 +144,7 @@ impl Lane {
         parcels.retain(|parcel| {
             let obstacle = parcel.way.declared().and_then(|name| blocked.get(name));
             if let Some(outcome) = obstacle {
-                outcomes[parcel.position] = outcome.clone();
+                tell(parcel, outcome.clone());
             }
             obstacle.is_none()
         });
@@ -147,13 +154,13 @@ impl Lane {
         }
         let mut returned = Vec::new();
         for (parcel, answer) in parcels.into_iter().zip(answered.answers) {
-            outcomes[parcel.position] = match answer {
-                Answer::Outcome(outcome) => outcome,
+            match answer {
+                Answer::Outcome(outcome) => tell(&parcel, outcome),
                 Answer::Returned(words) => {
+                    tell(&parcel, PublishOutcome::Failed(format!("{} ({words})", parcel.way.dead_end())));
                     returned.push(parcel);
-                    PublishOutcome::Failed(format!("{} ({words})", parcel.way.dead_end()))
                 }
-            };
+            }
         }
         returned
     }

@@ -7,7 +7,11 @@ use lapin::{
 };
 
 use super::{SessionError, is_not_found, short, step};
-use crate::{config::BrokerConfig, topology::DELIVERY_LIMIT};
+use crate::{
+    config::{BrokerConfig, QueueType},
+    own_names,
+    topology::DELIVERY_LIMIT,
+};
 
 /// What the office needs in a broker.
 #[derive(Clone, Copy, Debug)]
@@ -51,15 +55,10 @@ impl Topology<'_> {
     }
 
     fn arguments(&self) -> FieldTable {
-        let queue_type = self.config.queue_type;
-        let mut arguments = FieldTable::default();
-        // Named always: a vhost may have another default.
-        let value = AMQPValue::LongString(LongString::from(queue_type.as_str()));
-        arguments.insert("x-queue-type".into(), value);
-        if queue_type == crate::config::QueueType::Quorum {
-            arguments.insert("x-delivery-limit".into(), AMQPValue::LongInt(DELIVERY_LIMIT));
+        match self.config.queue_type {
+            QueueType::Quorum => quorum_arguments(),
+            QueueType::Classic => typed(QueueType::Classic),
         }
-        arguments
     }
 
     async fn ensure_exchange(&self, connection: &Connection) -> Result<(), SessionError> {
@@ -91,6 +90,29 @@ impl Topology<'_> {
         let declared = channel.exchange_declare(short(exchange)?, ExchangeKind::Fanout, durable, FieldTable::default());
         step(&format!("declaring exchange {exchange}"), declared).await
     }
+}
+
+/// Declares the queue of what has waited in RabbitMQ. Its messages must never be delivered too often.
+pub(super) async fn declare_due_queue(channel: &Channel) -> lapin::Result<()> {
+    let durable = QueueDeclareOptions { durable: true, ..QueueDeclareOptions::default() };
+    channel.queue_declare(own_names::DUE.into(), durable, quorum_arguments()).await.map(drop)
+}
+
+fn quorum_arguments() -> FieldTable {
+    let mut arguments = typed(QueueType::Quorum);
+    arguments.insert("x-delivery-limit".into(), AMQPValue::LongInt(DELIVERY_LIMIT));
+    arguments
+}
+
+/// Named always: a vhost may have another default.
+fn typed(queue_type: QueueType) -> FieldTable {
+    let mut arguments = FieldTable::default();
+    arguments.insert("x-queue-type".into(), text(queue_type.as_str()));
+    arguments
+}
+
+pub(super) fn text(text: &str) -> AMQPValue {
+    AMQPValue::LongString(LongString::from(text))
 }
 
 pub(super) async fn open_channel(connection: &Connection) -> Result<Channel, SessionError> {

@@ -6,31 +6,17 @@ use futures_util::{StreamExt, future::join_all, stream::FuturesOrdered};
 use lapin::{Channel, Confirmation, Connection, message::BasicReturnMessage, options::BasicPublishOptions};
 
 use super::{
-    PublishOutcome, SessionError, convert, is_not_found, patience::unblocked_for, refusal, short, step, ways::Way,
+    PublishOutcome, SessionError, convert, is_not_found, parcel::Parcel, patience::unblocked_for, refusal, short, step,
 };
-use crate::{
-    crash,
-    domain::{letter::LetterId, retry::OutgoingRetry},
-    own_headers,
-};
+use crate::{crash, domain::letter::LetterId, own_headers};
 
 /// How long the broker may take to confirm; while it is in alarm the clock stands still.
 const CONFIRM_TIMEOUT: Duration = Duration::from_secs(30);
 /// Messages that are handed to the client together. It tells of each when it is written to the socket: one at a time, every
 /// message would cost two switches of thread and a system call.
 const BURST: usize = 100;
-/// A message that is on disk before it is confirmed.
-const PERSISTENT: u8 = 2;
 
-/// A message on its way, and its place among those that were handed in.
-#[derive(Clone, Copy)]
-pub(super) struct Parcel<'a> {
-    pub position: usize,
-    pub retry: &'a OutgoingRetry,
-    pub way: &'a Way<'a>,
-}
-
-/// What became of one message of a window.
+/// What became of one parcel of a window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Outcome(PublishOutcome),
@@ -38,14 +24,14 @@ pub(super) enum Answer {
     Returned(String),
 }
 
-/// The answers to a window, in the order of its messages.
+/// The answers to a window, in the order of its parcels.
 pub(super) struct Answered {
     pub answers: Vec<Answer>,
     /// An exchange was missing, and the broker closed the channel over it.
     pub exchange_missing: bool,
 }
 
-/// Publishes a window of messages and awaits all of their confirms.
+/// Publishes a window and awaits all of its confirms.
 pub(super) async fn publish(connection: &Connection, channel: &Channel, parcels: &[Parcel<'_>]) -> Answered {
     let mut answers = Answers::to(parcels.len());
     let overdue = tokio::select! {
@@ -93,7 +79,7 @@ impl Answers {
         let outcome = match confirmation {
             Confirmation::Ack(_) => PublishOutcome::Confirmed,
             Confirmation::Nack(_) => {
-                PublishOutcome::Failed("the broker refused it: its queue is full, or is in trouble".to_owned())
+                PublishOutcome::Full("the broker refused it: its queue is full, or is in trouble".to_owned())
             }
             Confirmation::NotRequested => PublishOutcome::Unknown,
         };
@@ -114,7 +100,7 @@ impl Answers {
     fn into_answered(self, parcels: &[Parcel], overdue: bool) -> Answered {
         let alone = parcels.len() == 1;
         let answer = |(parcel, outcome): (&Parcel, PublishOutcome)| {
-            if let Some(words) = self.returned.get(&parcel.retry.id) {
+            if let Some(words) = self.returned.get(&parcel.id()) {
                 return Answer::Returned(words.clone());
             }
             match (outcome, &self.refusal) {
@@ -174,14 +160,9 @@ enum SendError {
 
 async fn send(channel: &Channel, parcel: &Parcel<'_>) -> Result<lapin::PublisherConfirm, SendError> {
     let refuse = |error: SessionError| SendError::Message(error.to_string());
-    let (way, message) = (parcel.way, &parcel.retry.message);
-    let exchange = short(way.exchange()).map_err(refuse)?;
-    let routing_key = short(way.routing_key()).map_err(refuse)?;
-    let mut properties = convert::properties_to_lapin(&message.properties, &message.headers).map_err(refuse)?;
-    if way.waits() {
-        // Until it is back, nobody else has it.
-        properties = properties.with_delivery_mode(PERSISTENT);
-    }
+    let exchange = short(parcel.way.exchange()).map_err(refuse)?;
+    let routing_key = short(parcel.way.routing_key()).map_err(refuse)?;
+    let (properties, body) = parcel.contents().map_err(refuse)?;
     let mandatory = BasicPublishOptions { mandatory: true, ..BasicPublishOptions::default() };
-    channel.basic_publish(exchange, routing_key, mandatory, &message.body, properties).await.map_err(SendError::Channel)
+    channel.basic_publish(exchange, routing_key, mandatory, &body, properties).await.map_err(SendError::Channel)
 }

@@ -30,6 +30,8 @@ pub struct ClaimedRetry {
 pub struct OutgoingRetry {
     pub id: LetterId,
     pub destination: Destination,
+    /// Why it failed before.
+    pub reason: Reason,
     pub message: Message,
 }
 

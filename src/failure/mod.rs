@@ -110,9 +110,6 @@ impl Account {
 /// Reads what `message` tells of its failure.
 pub fn read(message: &Message) -> Account {
     let deaths = xdeath::deaths(&message.headers);
-    if site::is_astray(&deaths) {
-        return Account { failure: astray(message), ..Account::default() };
-    }
     let first_death = xdeath::first_death(&message.headers);
     let evidence = Evidence { message, deaths: &deaths, site: site::by_rabbitmq(&deaths, first_death.as_ref()) };
     let (framework, told) = recognise(&evidence).unzip();
@@ -194,19 +191,6 @@ fn failure(evidence: &Evidence, headers: &FieldTable, told: Told) -> Failure {
         message_type: told.message_type,
         danger: told.danger,
         queue,
-    }
-}
-
-/// It did not fail once more: the queue it was on its way back to is gone.
-fn astray(message: &Message) -> Failure {
-    let queue = own_headers::dlo_queue(&message.headers);
-    let attempts = queue.and_then(|queue| own_headers::dlo_attempts(&message.headers, queue));
-    Failure {
-        queue: queue.map(str::to_owned),
-        exchange: message.exchange.clone(),
-        routing_key: message.routing_key.clone(),
-        attempts: attempts.unwrap_or(0).clamp(1, xdeath::MAX_COUNT),
-        ..Failure::default()
     }
 }
 

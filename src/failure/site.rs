@@ -28,11 +28,6 @@ pub(super) fn is_delay(death: &Death) -> bool {
     !is_refusal(death) && (is_delay_queue(&death.queue) || is_nameko_backoff(death))
 }
 
-/// Whether it has waited for its queue in a delay queue of ours and found it gone.
-pub(super) fn is_astray(deaths: &[Death]) -> bool {
-    deaths.first().is_some_and(|newest| is_delay(newest) && own_names::is_delay_queue(&newest.queue))
-}
-
 /// Our own delay queues and those of the frameworks.
 fn is_delay_queue(queue: &str) -> bool {
     own_names::is_delay_queue(queue)

@@ -8,5 +8,5 @@ mod obituary;
 mod outgoing;
 
 pub use limits::check;
-pub use obituary::obituary;
+pub use obituary::{obituary, undeliverable};
 pub use outgoing::{outgoing, takes_over};

@@ -3,7 +3,7 @@
 use super::outgoing;
 use crate::{
     domain::{
-        death::Failure,
+        death::{Failure, Reason},
         field::{FieldTable, FieldValue},
         letter::LetterId,
         message::Message,
@@ -24,6 +24,22 @@ pub fn obituary(id: LetterId, message: &Message, failure: &Failure, target: &str
     obituary
 }
 
+/// `message`, which was on its way back to `queue` and could not be brought there, as an obituary.
+pub fn undeliverable(id: LetterId, message: &Message, queue: &str, reason: Reason, why: &str, target: &str) -> Message {
+    let (exchange, routing_key) = own_headers::dlo_address(&message.headers).unwrap_or_default();
+    let failure = Failure {
+        queue: Some(queue.to_owned()),
+        reason,
+        exchange: exchange.to_owned(),
+        routing_key: routing_key.to_owned(),
+        attempts: own_headers::dlo_attempts(&message.headers, queue).unwrap_or(1),
+        ..Failure::default()
+    };
+    let mut obituary = obituary(id, message, &failure, target);
+    obituary.headers.set(own_headers::ERROR_MESSAGE, FieldValue::string(format!("it could not be sent back: {why}")));
+    obituary
+}
+
 fn is_account(name: &str) -> bool {
     name == "x-death" || name.starts_with("x-first-death-") || name.starts_with("x-last-death-")
 }
@@ -40,8 +56,6 @@ fn write(headers: &mut FieldTable, id: LetterId, failure: &Failure) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::death::Reason;
-
     #[test]
     fn it_says_what_the_dead_letter_cannot_say_any_more() {
         let failure = Failure {
@@ -64,5 +78,18 @@ mod tests {
         assert_eq!(own_headers::dlo_attempts(&obituary.headers, "orders"), Some(4));
         assert_eq!(own_headers::dlo_id(&obituary.headers), Some(id));
         assert_eq!((obituary.headers.get("CC"), obituary.properties.expiration), (None, None));
+    }
+
+    #[test]
+    fn what_cannot_be_brought_back_says_where_it_was_going_and_why_not() {
+        let id = "019a8b7c-0000-7000-8000-000000000001".parse().unwrap();
+        let mut message = Message::default();
+        own_headers::write(&mut message.headers, id, "orders", 3);
+        own_headers::write_address(&mut message.headers, "events", "order.placed");
+        let obituary = undeliverable(id, &message, "orders", Reason::Expired, "no queue", "dlo.obituaries");
+        let told = |name| obituary.headers.get_str(name);
+        assert_eq!((told(own_headers::QUEUE), told(own_headers::REASON)), (Some("orders"), Some("expired")));
+        assert_eq!((told(own_headers::EXCHANGE), told(own_headers::ATTEMPTS)), (Some("events"), Some("3")));
+        assert_eq!(told(own_headers::ERROR_MESSAGE), Some("it could not be sent back: no queue"));
     }
 }

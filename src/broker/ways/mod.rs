@@ -1,37 +1,32 @@
 //! The ways of a message to its one queue, where the default exchange alone does not lead there.
 //!
-//! | destination | published to | and on |
-//! |---|---|---|
-//! | a queue | the default exchange | |
-//! | a queue, keeping a routing key | `dlo.to.<queue>` | |
-//! | a queue, after a delay | the default exchange | `dlo.delay.<ms>.<term>.<queue>`, `dlo.back.<queue>` |
-//! | both | exchange `dlo.delay.keyed.<ms>.<term>.<queue>` | the queue of that name, `dlo.back.<queue>` |
-//!
-//! `dlo.to.<queue>` and `dlo.back.<queue>` are fanout exchanges bound to that queue alone. They are two, since a
-//! message that goes at once has to be returned when its queue is gone, while one that comes out of a delay queue can
-//! be returned to nobody: `dlo.back.<queue>` therefore has the alternate exchange `dlo.astray`, which is bound to the
-//! obituary queue. With one exchange for both, nothing would ever be unroutable.
+//! | destination | published to |
+//! |---|---|
+//! | a queue | the default exchange |
+//! | a queue, keeping a routing key | `dlo.to.<queue>`, a fanout exchange bound to that queue alone |
+//! | a queue, after a delay | `dlo.delay.<ms>.<term>.<queue>` and, from there, `dlo.due` |
 //!
 //! All of it is durable, and declared when it is first needed in a session, also with `declare = false`: nobody else
-//! could know the names. A binding goes with its queue, so that of the target is made anew with each window of messages
-//! that wait for it: a target that was deleted and declared again meanwhile gets them. One that is deleted and declared
-//! again *after* that and before the delay ends does not: they become obituaries.
+//! could know the names.
 //!
-//! # What has waited is not lost
-//! Delay queues are quorum queues that dead-letter at least once: a message leaves one when its target has confirmed it.
-//! Where that refuses (`overflow: reject-publish`) or has no leader, RabbitMQ tries again every three minutes
-//! (<https://www.rabbitmq.com/docs/quorum-queues#dead-lettering>). A target with `drop-head` still drops its oldest
-//! message. RabbitMQ 3.10 needs its feature flag `stream_queue` for this, which every new node has enabled.
+//! # What waits
+//! It waits in [bundles](super::bundle), as each passage through a queue costs the broker as much for a hundred messages
+//! as for one. What is due comes to `dlo.due`, from where the office itself sends it to its queue: so it learns when that
+//! queue is gone or full, which RabbitMQ tells nobody of what it dead-letters.
+//!
+//! Delay queues are quorum queues that dead-letter at least once: a bundle leaves one when `dlo.due` has confirmed it
+//! (<https://www.rabbitmq.com/docs/quorum-queues#dead-lettering>). RabbitMQ 3.10 needs its feature flag `stream_queue`
+//! for this, which every new node has enabled.
 //!
 //! # Rights
 //! Beside those of the office itself:
-//! - configure, read and write: `^dlo\.(to|back|astray|delay)`
-//! - write: the target queues and the obituary queue, for binding them; `amq.default`
+//! - configure, read and write: `^dlo\.(to|due|delay)`
+//! - write: the target queues, for binding them; `amq.default`
 //!
 //! # Costs
-//! A quorum queue for each delay, target and term, and one or two exchanges for each target. Delay queues that are [out
-//! of use](crate::own_names::is_out_of_use) and empty are deleted when their target is empty, too. The exchanges of the targets stay: to delete one under a
-//! publisher closes his channel.
+//! A quorum queue for each delay, target and term, and where routing keys are kept an exchange for each target. Delay
+//! queues that are [out of use](crate::own_names::is_out_of_use) and empty are deleted. The exchanges stay: to delete one
+//! under a publisher closes his channel.
 
 mod declaring;
 mod disused;
@@ -61,14 +56,14 @@ struct State {
 }
 
 impl Ways {
-    pub fn new(connection: &Arc<Connection>, obituary_queue: &str) -> Self {
-        let declarer = Declarer::new(Arc::clone(connection), obituary_queue.to_owned());
+    pub fn new(connection: &Arc<Connection>) -> Self {
+        let declarer = Declarer::new(Arc::clone(connection));
         Self { state: Mutex::new(State { declarer, declared: HashSet::new() }) }
     }
 
     /// Sees to it that `ways` can be gone. Those that cannot are told with what is to become of their messages.
     pub async fn open<'a>(&self, ways: impl Iterator<Item = &'a Way<'a>>) -> HashMap<&'a str, PublishOutcome> {
-        let (mut seen, mut bound, mut blocked) = (HashSet::new(), HashSet::new(), HashMap::new());
+        let (mut seen, mut blocked) = (HashSet::new(), HashMap::new());
         let (mut silent, mut waits) = (false, false);
         for way in ways {
             waits |= way.waits();
@@ -76,7 +71,7 @@ impl Ways {
             // A broker that answers nothing is waited for once in a window.
             if silent {
                 blocked.insert(name, PublishOutcome::NotSent);
-            } else if let Err(error) = self.state.lock().await.open(way, name, &mut bound).await {
+            } else if let Err(error) = self.state.lock().await.open(way, name).await {
                 silent = matches!(error, SessionError::Timeout { .. });
                 blocked.insert(name, outcome(&error));
             }
@@ -105,21 +100,10 @@ impl Ways {
 }
 
 impl State {
-    /// `bound` are the targets that have been bound for this window.
-    async fn open<'a>(
-        &mut self,
-        way: &'a Way<'_>,
-        name: &str,
-        bound: &mut HashSet<&'a str>,
-    ) -> Result<(), SessionError> {
+    async fn open(&mut self, way: &Way<'_>, name: &str) -> Result<(), SessionError> {
         if !self.declared.contains(name) {
             self.declarer.declare(way).await?;
             self.declared.insert(name.to_owned());
-        } else if way.waits() && !bound.contains(way.target) {
-            self.declarer.bind_landing(way.target).await?;
-        }
-        if way.waits() {
-            bound.insert(way.target);
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ pub(in crate::broker) enum Stop {
     Nothing,
     /// An exchange of that name.
     Relay(String),
-    /// A queue of that name and, where a routing key is kept, an exchange of the same name in front of it.
+    /// A queue of that name, in a bundle that says where it goes then.
     DelayQueue {
         name: String,
         delay: Duration,
@@ -39,16 +39,15 @@ impl<'a> Way<'a> {
     pub fn exchange(&self) -> &str {
         match &self.stop {
             Stop::Relay(name) => name,
-            Stop::DelayQueue { name, .. } if self.kept_key.is_some() => name,
             Stop::Nothing | Stop::DelayQueue { .. } => "",
         }
     }
 
     pub fn routing_key(&self) -> &str {
-        match (self.kept_key, &self.stop) {
-            (Some(key), _) => key,
-            (None, Stop::DelayQueue { name, .. }) => name,
-            (None, _) => self.target,
+        match (&self.stop, self.kept_key) {
+            (Stop::DelayQueue { name, .. }, _) => name,
+            (Stop::Relay(_), Some(key)) => key,
+            (Stop::Nothing | Stop::Relay(_), _) => self.target,
         }
     }
 
@@ -90,6 +89,6 @@ mod tests {
         check(&straight.clone().with_key("order.placed"), "dlo.to.orders", "order.placed");
         let waiting = straight.after(Duration::from_secs(1), Timestamp::default());
         check(&waiting, "", "dlo.delay.1000.0.orders");
-        check(&waiting.with_key("order.placed"), "dlo.delay.keyed.1000.0.orders", "order.placed");
+        check(&waiting.with_key("order.placed"), "", "dlo.delay.1000.0.orders");
     }
 }

@@ -12,13 +12,17 @@ pub enum Door {
     DeadLetters(Policies),
     /// Messages whose retries are used up.
     Obituaries,
+    /// What has waited in RabbitMQ and goes back to its queue.
+    Due,
 }
 
 impl Door {
-    pub(super) fn queue<'a>(&self, config: &'a BrokerConfig) -> &'a str {
+    /// Which queue it is, where that is drained into the ledger.
+    pub(super) fn queue<'a>(&self, config: &'a BrokerConfig) -> Option<&'a str> {
         match self {
-            Self::DeadLetters(_) => &config.dead_letter_queue,
-            Self::Obituaries => &config.obituary_queue,
+            Self::DeadLetters(_) => Some(&config.dead_letter_queue),
+            Self::Obituaries => Some(&config.obituary_queue),
+            Self::Due => None,
         }
     }
 

@@ -13,7 +13,7 @@ use crate::{
     broker::{Acknowledger, QueueConsumer, SessionError, reconnect::Backoff},
     crash,
     domain::time::Timestamp,
-    pipeline::ids,
+    pipeline::{bell::Bell, ids},
     store::{Arrival, IntakeBatch, Recorded, Settled},
 };
 
@@ -22,6 +22,7 @@ pub(super) async fn drain(
     intake: &Intake,
     door: &Door,
     consumer: QueueConsumer,
+    waiting: &Bell,
     stop: &CancellationToken,
 ) -> Result<(), SessionError> {
     let mut filing = Filing {
@@ -30,7 +31,7 @@ pub(super) async fn drain(
         session: ids::uuid(intake.clock.now()),
         acknowledger: consumer.acknowledger(),
         unsettled: Unsettled::default(),
-        forwarder: Forwarder::new(intake),
+        forwarder: Forwarder::new(intake, waiting),
     };
     let mut gatherer = Gatherer { intake, door, consumer, stop, stopping: false, over: None };
     let mut batch = None;

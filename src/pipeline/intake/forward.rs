@@ -6,11 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::future::join_all;
-
-use super::Intake;
+use super::{Intake, publisher::Publisher};
 use crate::{
-    broker::{Acknowledger, Lane, PublishOutcome, PublishingSession, SessionError, reconnect::Backoff},
+    broker::{Acknowledger, PublishOutcome, SessionError, reconnect::Backoff},
     crash,
     domain::{
         danger::Danger,
@@ -19,7 +17,9 @@ use crate::{
     },
     failure,
     metrics::RetryKind,
-    own_headers, own_names, retry,
+    own_headers, own_names,
+    pipeline::bell::Bell,
+    retry,
     store::Arrival,
 };
 
@@ -28,7 +28,9 @@ const TELL: Duration = Duration::from_secs(1);
 
 pub(super) struct Forwarder<'a> {
     intake: &'a Intake,
-    session: Option<PublishingSession>,
+    publisher: Publisher<'a>,
+    /// Rung when something waits that might be the first to do so.
+    waiting: &'a Bell,
     /// Delay queues that the ledger knows of.
     remembered: HashSet<String>,
     /// By queue and number of failures; what the ledger has not been told yet.
@@ -49,8 +51,15 @@ pub(super) fn is_for_broker(arrival: &Arrival) -> bool {
 }
 
 impl<'a> Forwarder<'a> {
-    pub fn new(intake: &'a Intake) -> Self {
-        Self { intake, session: None, remembered: HashSet::new(), counts: BTreeMap::new(), told: Instant::now() }
+    pub fn new(intake: &'a Intake, waiting: &'a Bell) -> Self {
+        Self {
+            intake,
+            publisher: Publisher::new(intake),
+            waiting,
+            remembered: HashSet::new(),
+            counts: BTreeMap::new(),
+            told: Instant::now(),
+        }
     }
 
     /// Publishes until all is confirmed. The answer is what RabbitMQ does not take in any form: that is for the ledger.
@@ -108,53 +117,36 @@ impl<'a> Forwarder<'a> {
                 Err(arrival) => refused.push(*arrival),
             }
         }
-        self.remember(&outgoing).await;
-        let outcomes = match self.publish_all(outgoing).await {
-            Ok(outcomes) => outcomes,
-            Err(error) => {
-                tracing::warn!(broker.name = self.intake.broker, error = %error, "dead letters cannot be sent on yet");
-                return sent;
-            }
-        };
+        let is_first = self.remember(&outgoing).await;
+        let outcomes = self.publisher.publish(&outgoing).await;
+        if is_first {
+            self.waiting.ring();
+        }
         let (mut again, mut done) = (Vec::new(), Vec::new());
         for (parcel, outcome) in sent.into_iter().zip(outcomes) {
             match outcome {
                 PublishOutcome::Confirmed => done.push(parcel),
-                PublishOutcome::Failed(why) => parcel.refused(&why, &mut again, refused),
-                PublishOutcome::Unknown | PublishOutcome::NotSent => {
-                    self.session = None;
-                    again.push(parcel);
-                }
+                PublishOutcome::Full(why) | PublishOutcome::Failed(why) => parcel.refused(&why, &mut again, refused),
+                PublishOutcome::Unknown | PublishOutcome::NotSent => again.push(parcel),
             }
         }
         self.count(&done);
         again
     }
 
-    async fn publish_all(&mut self, outgoing: Vec<OutgoingRetry>) -> Result<Vec<PublishOutcome>, SessionError> {
-        if self.session.as_ref().is_none_or(|session| !session.standing().is_connected()) {
-            self.session = Some(PublishingSession::open(&self.intake.broker, &self.intake.config).await?);
-        }
-        let Some(session) = &mut self.session else { return Ok(Vec::new()) };
-        let lanes: Vec<&mut Lane> = session.lanes().collect();
-        let share = outgoing.len().div_ceil(lanes.len().max(1)).max(1);
-        let mut outgoing = outgoing.into_iter();
-        let publishing = lanes.into_iter().map(|lane| lane.publish(outgoing.by_ref().take(share).collect()));
-        // Both windows are cut before either is published.
-        let publishing: Vec<_> = publishing.collect();
-        Ok(join_all(publishing).await.concat())
-    }
-
-    /// Whoever deletes delay queues later has to know their names.
-    async fn remember(&mut self, outgoing: &[OutgoingRetry]) {
-        let names: HashSet<String> =
+    /// Whoever deletes delay queues later has to know their names. Says whether there are new ones.
+    async fn remember(&mut self, outgoing: &[OutgoingRetry]) -> bool {
+        let mut names: HashSet<String> =
             outgoing.iter().filter_map(|outgoing| own_names::delay_queue(&outgoing.destination)).collect();
-        for name in names.into_iter().filter(|name| !self.remembered.contains(name)).collect::<Vec<_>>() {
+        names.retain(|name| !self.remembered.contains(name));
+        let are_new = !names.is_empty();
+        for name in names {
             match self.intake.store.remember_delay_queue(&self.intake.broker, &name).await {
                 Ok(()) => _ = self.remembered.insert(name),
                 Err(error) => tracing::warn!(error = %error, queue.name = name, "a delay queue is not remembered yet"),
             }
         }
+        are_new
     }
 
     fn count(&mut self, done: &[Parcel]) {
@@ -211,12 +203,12 @@ impl Parcel {
     fn unchecked_message(&self, intake: &Intake) -> Result<OutgoingRetry, Danger> {
         let Arrival { failure, message, .. } = &self.arrival;
         let id = self.arrival.returning.unwrap_or(self.arrival.id);
-        let queue = failure.queue.as_deref().unwrap_or_default();
+        let (queue, reason) = (failure.queue.as_deref().unwrap_or_default(), failure.reason);
         let waits = delay(&self.arrival).filter(|_| !self.is_obituary);
         let Some(delay) = waits else {
             let target = &intake.config.obituary_queue;
             let message = retry::obituary(id, message, failure, target);
-            return Ok(OutgoingRetry { id, destination: Destination::straight_to(target), message });
+            return Ok(OutgoingRetry { id, destination: Destination::straight_to(target), reason, message });
         };
         let clean = failure::clean(message.clone(), &intake.bodies)?;
         let mut outgoing = retry::outgoing(id, clean, Some(queue), queue, failure.attempts);
@@ -225,7 +217,7 @@ impl Parcel {
         if self.arrival.ruling.as_ref().is_some_and(Ruling::keeps_routing_key) {
             destination = destination.with_key(&failure.routing_key);
         }
-        Ok(OutgoingRetry { id, destination, message: outgoing })
+        Ok(OutgoingRetry { id, destination, reason, message: outgoing })
     }
 
     /// What cannot wait becomes an obituary, and what cannot be an obituary goes to the ledger as it is.

@@ -7,13 +7,18 @@
 mod arrival;
 mod door;
 mod drain;
+mod due;
 mod forward;
 mod gather;
+mod publisher;
 mod unsettled;
 
 use std::{fmt::Display, pin::pin, sync::Arc, time::Duration};
 
-use futures_util::future::try_join_all;
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, try_join_all},
+};
 use tokio_util::sync::CancellationToken;
 
 pub use door::Door;
@@ -78,9 +83,16 @@ impl Intake {
         let opened = stop.run_until_cancelled(ConsumingSession::open(&self.broker, &self.config)).await;
         let Some(opened) = opened else { return Ok(()) };
         let session = opened?;
-        let mut drains = Vec::with_capacity(self.doors.len());
+        let waiting = Bell::default();
+        let mut drains: Vec<BoxFuture<Result<(), SessionError>>> = Vec::with_capacity(self.doors.len());
         for door in &self.doors {
-            drains.push(drain::drain(self, door, session.consume(door.queue(&self.config)).await?, stop));
+            drains.push(match door.queue(&self.config) {
+                Some(queue) => {
+                    let consumer = session.consume(queue).await?;
+                    drain::drain(self, door, consumer, &waiting, stop).boxed()
+                }
+                None => due::send_back(self, &session, &waiting, stop).boxed(),
+            });
         }
         backoff.connected();
         let since = self.clock.now();

@@ -147,7 +147,7 @@ async fn publish_window(
             Err(why) => ended.push((claimed, Ended::With(RetryOutcome::Failed(why)))),
         }
     }
-    let outcomes = lane.publish(outgoing).await;
+    let outcomes = lane.publish(&outgoing).await;
     crash::point("confirmed");
     ended.extend(sent.into_iter().zip(outcomes.into_iter().map(Ended::from)));
     ended
@@ -164,7 +164,7 @@ fn prepare(scheduler: &Scheduler, claimed: &ClaimedRetry, message: Option<Messag
     if scheduler.policies.keeps_routing_key(&claimed.queue, claimed.reason) {
         destination = destination.with_key(&claimed.routing_key);
     }
-    Ok(OutgoingRetry { id: claimed.id, destination, message })
+    Ok(OutgoingRetry { id: claimed.id, destination, reason: claimed.reason, message })
 }
 
 async fn read_messages(scheduler: &Scheduler, ids: &[LetterId]) -> HashMap<LetterId, Message> {
@@ -216,7 +216,7 @@ impl From<PublishOutcome> for Ended {
     fn from(outcome: PublishOutcome) -> Self {
         match outcome {
             PublishOutcome::Confirmed => Self::With(RetryOutcome::Confirmed),
-            PublishOutcome::Failed(why) => Self::With(RetryOutcome::Failed(why)),
+            PublishOutcome::Full(why) | PublishOutcome::Failed(why) => Self::With(RetryOutcome::Failed(why)),
             PublishOutcome::Unknown => Self::Unknown,
             PublishOutcome::NotSent => Self::Unpublished,
         }

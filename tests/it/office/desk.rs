@@ -160,19 +160,8 @@ impl Office {
 
     /// Has workers begin with the broker of that name.
     fn hire(&self, name: &str, config: BrokerConfig) {
-        let intake = Intake {
-            broker: name.to_owned(),
-            config: config.clone(),
-            doors: vec![Door::Obituaries, Door::DeadLetters(self.policies.clone())],
-            batching: IntakeConfig::default(),
-            bodies: InnerBodies::default(),
-            store: Arc::clone(&self.store),
-            board: self.board.clone(),
-            clock: self.clock.clone(),
-            metrics: self.metrics.clone(),
-            news: self.news.clone(),
-            bell: self.bell.clone(),
-        };
+        let doors = vec![Door::Obituaries, Door::DeadLetters(self.policies.clone()), Door::Due];
+        self.attend(doors, name, config.clone());
         let scheduler = Scheduler {
             broker: name.to_owned(),
             config,
@@ -185,8 +174,25 @@ impl Office {
             news: self.news.clone(),
             bell: self.bell.clone(),
         };
-        self.workers.spawn(intake.run(self.stop.clone()));
         self.workers.spawn(scheduler.run(self.stop.clone()));
+    }
+
+    /// Has a worker begin that takes in what comes by `doors`, and nothing else.
+    pub fn attend(&self, doors: Vec<Door>, name: &str, config: BrokerConfig) {
+        let intake = Intake {
+            broker: name.to_owned(),
+            config,
+            doors,
+            batching: IntakeConfig::default(),
+            bodies: InnerBodies::default(),
+            store: Arc::clone(&self.store),
+            board: self.board.clone(),
+            clock: self.clock.clone(),
+            metrics: self.metrics.clone(),
+            news: self.news.clone(),
+            bell: self.bell.clone(),
+        };
+        self.workers.spawn(intake.run(self.stop.clone()));
     }
 
     /// Closes it in order, as a first SIGTERM does.

@@ -28,7 +28,8 @@ use crate::support::{
 /// How often the service fails a message before it processes it, and how often the office sends it back.
 const HEALS: u64 = 2;
 /// What the office takes in together. To wait in the broker a batch is published as a whole and then acknowledged, and
-/// the next is not begun before: so a kill makes second copies of that many at most, and each has a life of its own.
+/// the next is not begun before; the same goes for what has waited there. So a kill makes second copies of that many on
+/// either side at most, and each has a life of its own.
 const BATCH: usize = 50;
 
 fn judge(body: &str, attempts: u64) -> Answer {
@@ -93,7 +94,7 @@ impl<'a> World<'a> {
                 assert_eq!(self.office.bodies().await, texts(0..self.messages), "each message is one letter");
                 self.said_twice().await
             }
-            Via::Broker => self.kills * BATCH * HEALS as usize,
+            Via::Broker => self.kills * 2 * BATCH * HEALS as usize,
         };
         // Two copies that fail use up two retries, so that a message may be a letter before it could heal.
         assert!((lost..=lost + extra).contains(&open), "{open} open letters with {extra} in excess at most");
@@ -182,6 +183,11 @@ async fn dying_while_messages_go_back_from_the_ledger_loses_none() {
 async fn dying_on_the_way_into_the_broker_loses_none() {
     let places = ["delivered", "published", "forwarded", "acknowledged"];
     check_dying_at(&places, Via::Broker, || vec![Ledger::sqlite()]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dying_on_the_way_out_of_the_broker_loses_none() {
+    check_dying_at(&["due", "sent-back"], Via::Broker, || vec![Ledger::sqlite()]).await;
 }
 
 async fn check_random_kills(via: Via, ledger: Ledger) {

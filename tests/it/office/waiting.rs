@@ -12,6 +12,7 @@ use dead_letter_office::{
     },
     own_names,
 };
+use lapin::{options::BasicGetOptions, types::AMQPValue};
 
 use super::{
     desk::{Ledger, MAIN, Office, PATIENCE, open_ledger, with_queues},
@@ -45,6 +46,19 @@ async fn worker(vhost: &Vhost, via: Via) -> Worker {
     Worker::start(vhost, via.as_str(), 100, judge).await
 }
 
+/// What waits in a queue, by what its bundles say. They stay there.
+async fn messages_in_bundles(vhost: &Vhost, queue: &str) -> usize {
+    let channel = vhost.channel().await;
+    let mut messages = 0;
+    while let Some(bundle) = channel.basic_get(queue.into(), BasicGetOptions::default()).await.unwrap() {
+        let headers = bundle.properties.headers().clone().unwrap();
+        let Some(AMQPValue::LongString(count)) = headers.inner().get("dlo-messages") else { panic!("{headers:?}") };
+        messages += count.to_string().parse::<usize>().unwrap();
+    }
+    channel.close(200, "seen".into()).await.unwrap();
+    messages
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_broker_killed_with_thousands_waiting_loses_none() {
     let Some(mut doomed) = Rabbit::private(Options::default()) else { return };
@@ -66,7 +80,8 @@ async fn a_broker_killed_with_thousands_waiting_loses_none() {
     .await;
     let waiting = Destination::straight_to(Via::Broker.as_str()).after(DELAY, office.clock.now());
     let delay_queue = own_names::delay_queue(&waiting).unwrap();
-    vhost.await_depth(&delay_queue, MESSAGES as u32).await;
+    let all_wait = async || messages_in_bundles(&vhost, &delay_queue).await == MESSAGES;
+    wait_until("all to wait", PATIENCE, all_wait).await;
     office.await_count(Status::Scheduled, MESSAGES as u64).await;
 
     doomed.kill();

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use dead_letter_office::{
-    broker::{ConsumingSession, PublishOutcome, QueueConsumer, Received},
+    broker::PublishOutcome,
     domain::{
         death::Reason,
         message::{Message, Properties},
@@ -13,15 +13,15 @@ use dead_letter_office::{
 };
 use serde_json::json;
 
-use super::{LONG, SHORT, Sender, now, numbered, orders, outgoing};
+use super::{LONG, SHORT, Sender, Taken, now, numbered, orders, outgoing};
 use crate::{
     office::{
-        desk::{MAIN, PATIENCE, broker},
+        desk::PATIENCE,
         service::{DEAD_LETTERS, OBITUARIES, Service},
     },
     support::{
         process::wait_until,
-        rabbit::{Options, Rabbit, Vhost},
+        rabbit::{Options, Rabbit},
     },
 };
 
@@ -106,7 +106,7 @@ async fn what_expires_again_and_again_goes_round_again_and_again() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
     let mut sender = Sender::at(&vhost).await;
-    let mut dead_letters = DeadLetters::of(&vhost).await;
+    let mut dead_letters = Taken::from(&vhost, DEAD_LETTERS).await;
     let service = Service::start_with(&vhost, "orders", json!({"x-message-ttl": 1})).await;
     for destination in [orders(), orders().with_key("order.placed")] {
         service.receive(lapin::BasicProperties::default(), b"body").await;
@@ -118,26 +118,5 @@ async fn what_expires_again_and_again_goes_round_again_and_again() {
             assert_eq!(sender.send_together(vec![retry]).await, [PublishOutcome::Confirmed]);
         }
         assert_eq!(dead_letters.next().await.body, b"body");
-    }
-}
-
-/// The consumer of a virtual host's dead letters, as the office has it.
-struct DeadLetters {
-    _session: ConsumingSession,
-    consumer: QueueConsumer,
-}
-
-impl DeadLetters {
-    async fn of(vhost: &Vhost) -> Self {
-        let session = ConsumingSession::open(MAIN, &broker(vhost.amqp_url())).await.unwrap();
-        let consumer = session.consume(DEAD_LETTERS).await.unwrap();
-        Self { _session: session, consumer }
-    }
-
-    async fn next(&mut self) -> Message {
-        let received = tokio::time::timeout(PATIENCE, self.consumer.next()).await.expect("a dead letter");
-        let Ok(Received::Delivery(delivery)) = received else { panic!("no delivery: {received:?}") };
-        self.consumer.acknowledger().ack_through(delivery.tag).await.unwrap();
-        delivery.message
     }
 }

@@ -3,22 +3,17 @@
 use std::time::Duration;
 
 use dead_letter_office::{
-    broker::{Deletion, PublishOutcome},
+    broker::{Deletion, PublishOutcome, PublishingSession},
     domain::{message::Message, retry::Destination, time::Timestamp},
     own_names,
-};
-use lapin::{
-    ExchangeKind,
-    options::{ExchangeDeclareOptions, QueueDeclareOptions},
-    types::FieldTable,
 };
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::{HOUR, SHORT, Sender, now, orders, outgoing};
+use super::{HOUR, SHORT, Sender, exists, now, orders, outgoing};
 use crate::{
     office::{
-        desk::PATIENCE,
+        desk::{MAIN, PATIENCE, broker},
         service::{Service, text, texts},
     },
     support::{
@@ -30,17 +25,6 @@ use crate::{
 /// For how long messages are put into the same delay queue.
 const TERM: Duration = Duration::from_secs(7 * 24 * 3_600);
 
-async fn exists(vhost: &Vhost, queue: &str) -> bool {
-    let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
-    vhost.channel().await.queue_declare(queue.into(), passive, FieldTable::default()).await.is_ok()
-}
-
-async fn exchange_exists(vhost: &Vhost, exchange: &str) -> bool {
-    let passive = ExchangeDeclareOptions { passive: true, ..ExchangeDeclareOptions::default() };
-    let channel = vhost.channel().await;
-    channel.exchange_declare(exchange.into(), ExchangeKind::Fanout, passive, FieldTable::default()).await.is_ok()
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_what_is_empty_and_out_of_use_is_deleted() {
     let Some(rabbit) = Rabbit::shared() else { return };
@@ -48,26 +32,24 @@ async fn only_what_is_empty_and_out_of_use_is_deleted() {
     let service = Service::start(&vhost, "orders").await;
     let mut sender = Sender::at(&vhost).await;
     let (soon, later) = (now().plus(TERM), now().plus(3 * TERM));
-    for destination in [orders(), orders().with_key("order.placed")] {
-        let [empty, full] = [SHORT, HOUR].map(|delay| destination.clone().after(delay, now()));
-        let names = [&empty, &full].map(|destination| own_names::delay_queue(destination).unwrap());
-        for destination in [&empty, &full] {
-            sender.deliver(destination, "body").await;
-        }
-        service.work().await;
-        for now in [now(), soon] {
-            assert_eq!(sender.session.delete_delay_queue(&names[0], now).await, Deletion::Needed);
-        }
-        assert_eq!(sender.session.delete_delay_queue(&names[0], later).await, Deletion::Gone);
-        assert_eq!(sender.session.delete_delay_queue(&names[1], later).await, Deletion::Needed);
-        assert!(!exists(&vhost, &names[0]).await && !exchange_exists(&vhost, &names[0]).await);
-        assert_eq!(vhost.depth(&names[1]).await, 1);
-
-        // What is gone already is gone, and what is published nonetheless is not lost.
-        assert_eq!(sender.session.delete_delay_queue(&names[0], later).await, Deletion::Gone);
-        sender.deliver(&empty, "body").await;
-        service.work().await;
+    let [empty, full] = [SHORT, HOUR].map(|delay| orders().after(delay, now()));
+    let names = [&empty, &full].map(|destination| own_names::delay_queue(destination).unwrap());
+    for destination in [&empty, &full] {
+        sender.deliver(destination, "body").await;
     }
+    service.work().await;
+    for now in [now(), soon] {
+        assert_eq!(sender.session.delete_delay_queue(&names[0], now).await, Deletion::Needed);
+    }
+    assert_eq!(sender.session.delete_delay_queue(&names[0], later).await, Deletion::Gone);
+    assert_eq!(sender.session.delete_delay_queue(&names[1], later).await, Deletion::Needed);
+    assert!(!exists(&vhost, &names[0]).await);
+    assert_eq!(vhost.depth(&names[1]).await, 1);
+
+    // What is gone already is gone, and what is published nonetheless is not lost.
+    assert_eq!(sender.session.delete_delay_queue(&names[0], later).await, Deletion::Gone);
+    sender.deliver(&empty, "body").await;
+    service.work().await;
     assert_eq!(sender.session.delete_delay_queue("orders", later).await, Deletion::Needed);
     assert!(exists(&vhost, "orders").await);
 }
@@ -98,7 +80,6 @@ async fn deleting_beside_a_publisher_loses_nothing() {
                 let confirmed = vec![PublishOutcome::Confirmed; window.len()];
                 assert_eq!(sender.send_together(window).await, confirmed);
             }
-            // Delay queues go only while their target is empty.
             arrived.extend(service.work_on(IN_EACH).await);
         }
         sent.cancel();
@@ -114,26 +95,25 @@ async fn deleting_beside_a_publisher_loses_nothing() {
     .await;
 }
 
-/// One time without a routing key of its own, one time with one.
+/// In one of two delay queues.
 fn waiting(n: usize, now: Timestamp) -> Destination {
-    let destination = orders().after(SHORT / 10, now);
-    if n.is_multiple_of(2) { destination } else { destination.with_key("order.placed") }
+    orders().after(if n.is_multiple_of(2) { SHORT / 10 } else { SHORT / 5 }, now)
 }
 
 /// Tries to delete every delay queue as soon as may be, again and again.
 async fn delete_at_once(vhost: &Vhost, time: watch::Receiver<Timestamp>, done: CancellationToken) {
     while !done.is_cancelled() {
-        let deleter = Sender::at(vhost).await;
+        let deleter = PublishingSession::open(MAIN, &broker(vhost.amqp_url())).await.unwrap();
         let latest = *time.borrow();
         let mut term = now();
         while term <= latest {
             for n in 0..2 {
                 let name = own_names::delay_queue(&waiting(n, term)).unwrap();
-                let deletion = deleter.session.delete_delay_queue(&name, latest).await;
+                let deletion = deleter.delete_delay_queue(&name, latest).await;
                 assert!(!matches!(deletion, Deletion::Failed(_)), "{deletion:?}");
             }
             term = term.plus(TERM);
         }
-        deleter.session.close().await;
+        deleter.close().await;
     }
 }

@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use dead_letter_office::{
-    broker::{ConsumingSession, PublishOutcome, Received},
-    domain::{death::Reason, message::Message},
-    failure, own_names,
+    broker::PublishOutcome,
+    clock::Clock,
+    domain::{death::Reason, message::Message, retry::Destination},
+    failure, own_headers, own_names,
 };
 use serde_json::json;
 
-use super::{HOUR, LONG, SHORT, Sender, every_way_to, now, numbered, orders, outgoing, why};
+use super::{HOUR, LONG, SHORT, Sender, Taken, error, every_way_to, exists, now, numbered, orders, outgoing, why};
 use crate::{
     office::{
-        desk::{MAIN, PATIENCE, broker},
+        desk::PATIENCE,
         service::{OBITUARIES, Service},
     },
     support::{
@@ -27,15 +28,19 @@ async fn a_target_that_does_not_exist_fails_alone() {
     let vhost = rabbit.vhost();
     let service = Service::start(&vhost, "orders").await;
     let mut sender = Sender::at(&vhost).await;
+    let mut obituaries = Taken::from(&vhost, OBITUARIES).await;
     for (missing, there) in every_way_to("no-such-queue").iter().zip(every_way_to("orders")) {
         let message = Message::default();
         let window = [missing, &there, missing].map(|destination| outgoing(destination, &message));
-        let mut outcomes = sender.send_together(window.into()).await.into_iter();
-        assert!(why(outcomes.next().unwrap()).starts_with("there is no queue no-such-queue"), "{missing:?}");
-        assert_eq!(outcomes.next(), Some(PublishOutcome::Confirmed));
-        assert!(why(outcomes.next().unwrap()).starts_with("there is no queue no-such-queue"), "{missing:?}");
+        let mut outcomes = sender.send_together(window.into()).await;
+        assert_eq!(outcomes.remove(1), PublishOutcome::Confirmed);
+        for outcome in outcomes {
+            let why = if missing.wait.is_none() { why(outcome) } else { error(&obituaries.next().await) };
+            assert!(why.contains("there is no queue no-such-queue"), "{missing:?}: {why}");
+        }
         service.work().await;
     }
+    assert_eq!(vhost.depth(OBITUARIES).await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -76,23 +81,74 @@ async fn what_finds_its_target_gone_becomes_an_obituary() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
     let mut sender = Sender::at(&vhost).await;
+    let mut obituaries = Taken::from(&vhost, OBITUARIES).await;
     for destination in [orders(), orders().with_key("order.placed")] {
         vhost.declare_queue("orders", json!({})).await;
-        sender.deliver(&destination.after(LONG, now()), "body").await;
+        let mut retry =
+            outgoing(&destination.after(LONG, now()), &Message { body: b"body".into(), ..Message::default() });
+        own_headers::write_address(&mut retry.message.headers, "events", "order.placed");
+        assert_eq!(sender.send_together(vec![retry.clone()]).await, [PublishOutcome::Confirmed]);
         vhost.delete_queue("orders").await;
-        vhost.await_depth(OBITUARIES, 1).await;
 
-        let session = ConsumingSession::open(MAIN, &broker(vhost.amqp_url())).await.unwrap();
-        let mut obituaries = session.consume(OBITUARIES).await.unwrap();
-        let received = tokio::time::timeout(PATIENCE, obituaries.next()).await.unwrap().unwrap();
-        let Received::Delivery(delivery) = received else { panic!("no delivery") };
-        let failure = failure::read(&delivery.message).failure;
-        assert_eq!((failure.queue.as_deref(), failure.reason), (Some("orders"), Reason::Unknown));
-        assert_eq!(failure.attempts, 1);
-        obituaries.acknowledger().ack_through(delivery.tag).await.unwrap();
-        session.close().await;
-        vhost.await_depth(OBITUARIES, 0).await;
+        let obituary = obituaries.next().await;
+        let why = error(&obituary);
+        assert!(why.contains("there is no queue orders"), "{why}");
+        assert_eq!(obituary.body, b"body");
+        assert_eq!(own_headers::dlo_id(&obituary.headers), Some(retry.id));
+        let failure = failure::read(&obituary).failure;
+        assert_eq!((failure.queue.as_deref(), failure.reason, failure.attempts), (Some("orders"), Reason::Rejected, 1));
+        assert_eq!((&*failure.exchange, &*failure.routing_key), ("events", "order.placed"));
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_no_bundle_becomes_an_obituary() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let mut sender = Sender::at(&vhost).await;
+    let service = Service::start(&vhost, "orders").await;
+    let mut obituaries = Taken::from(&vhost, OBITUARIES).await;
+    sender.deliver(&Destination::straight_to(own_names::DUE), "something else").await;
+    sender.deliver(&orders().after(SHORT, now()), "body").await;
+    assert_eq!(service.work().await.data, b"body");
+    assert_eq!(obituaries.next().await.body, b"something else");
+    vhost.await_depth(own_names::DUE, 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_finds_its_target_full_waits_on() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let mut sender = Sender::at(&vhost).await;
+    let full = json!({"x-max-length": 1, "x-overflow": "reject-publish"});
+    vhost.declare_queue("orders", full).await;
+    sender.deliver(&orders(), "the one it has room for").await;
+    let waiting = [orders(), orders().with_key("order.placed")].map(|orders| orders.after(SHORT, now()));
+    for destination in &waiting {
+        sender.deliver(destination, "body").await;
+    }
+    // Each is a bundle that waits for a minute.
+    let later = orders().after(Duration::from_secs(60), Clock::system().now());
+    let later = own_names::delay_queue(&later).unwrap();
+    wait_until("them to wait again", PATIENCE, async || exists(&vhost, &later).await).await;
+    vhost.await_depth(&later, 2).await;
+    vhost.await_depth(own_names::DUE, 0).await;
+    assert_eq!([vhost.depth("orders").await, vhost.depth(OBITUARIES).await], [1, 0]);
+}
+
+/// Nothing else would ever take what waits already.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_queue_of_what_is_due_is_declared_again() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let service = Service::start(&vhost, "orders").await;
+    let mut sender = Sender::at(&vhost).await;
+    let destination = orders().after(SHORT, now());
+    sender.deliver(&destination, "before").await;
+    service.work().await;
+    vhost.delete_queue(own_names::DUE).await;
+    sender.deliver(&destination, "after").await;
+    assert_eq!(service.work().await.data, b"after");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -11,19 +11,25 @@ mod windows;
 use std::time::Duration;
 
 use dead_letter_office::{
-    broker::{PublishOutcome, PublishingSession},
+    broker::{ConsumingSession, PublishOutcome, PublishingSession, QueueConsumer, Received},
+    clock::Clock,
+    config::BrokerConfig,
     domain::{
+        death::Reason,
         letter::LetterId,
         message::Message,
         retry::{Destination, OutgoingRetry},
         time::Timestamp,
     },
+    failure,
+    pipeline::intake::Door,
     retry,
 };
+use lapin::{options::QueueDeclareOptions, types::FieldTable};
 use serde_json::json;
 
 use super::{
-    desk::{MAIN, broker},
+    desk::{Ledger, MAIN, Office, PATIENCE, broker},
     service::OBITUARIES,
 };
 use crate::support::rabbit::Vhost;
@@ -49,20 +55,28 @@ fn every_way_to(queue: &str) -> [Destination; 4] {
     [at_once, at_once_keyed, straight, keyed]
 }
 
-/// Somebody who sends messages back as the office does.
+/// Somebody who sends messages back as the office does, and whoever sends on what has waited.
 struct Sender {
     session: PublishingSession,
+    _returns: Office,
+    _ledger: Ledger,
 }
 
 impl Sender {
     async fn at(vhost: &Vhost) -> Self {
         vhost.declare_queue(OBITUARIES, json!({})).await;
-        Self::known_as(vhost.amqp_url()).await
+        Self::known_as(broker(vhost.amqp_url())).await
     }
 
-    /// At the virtual host and as the user of that URL.
-    async fn known_as(url: String) -> Self {
-        Self { session: PublishingSession::open(MAIN, &broker(url)).await.unwrap() }
+    /// At the virtual host and as the user of that configuration.
+    async fn known_as(config: BrokerConfig) -> Self {
+        let session = ConsumingSession::open(MAIN, &config).await.unwrap();
+        session.declare_due_queue().await.unwrap();
+        session.close().await;
+        let ledger = Ledger::sqlite();
+        let returns = Office::begin(&ledger.url, Clock::system(), []).await;
+        returns.attend(vec![Door::Due], MAIN, config.clone());
+        Self { session: PublishingSession::open(MAIN, &config).await.unwrap(), _returns: returns, _ledger: ledger }
     }
 
     async fn send(&mut self, destination: &Destination, body: &str) -> PublishOutcome {
@@ -74,7 +88,7 @@ impl Sender {
     }
 
     async fn send_together(&mut self, window: Vec<OutgoingRetry>) -> Vec<PublishOutcome> {
-        self.session.lanes().next().unwrap().publish(window).await
+        self.session.lanes().next().unwrap().publish(&window).await
     }
 
     /// The same, for what the broker has to take.
@@ -83,11 +97,17 @@ impl Sender {
     }
 }
 
+async fn exists(vhost: &Vhost, queue: &str) -> bool {
+    let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
+    vhost.channel().await.queue_declare(queue.into(), passive, FieldTable::default()).await.is_ok()
+}
+
 fn outgoing(destination: &Destination, message: &Message) -> OutgoingRetry {
     let (id, queue) = (LetterId::from_uuid(uuid::Uuid::now_v7()), &*destination.queue);
     OutgoingRetry {
         id,
         destination: destination.clone(),
+        reason: Reason::Rejected,
         message: retry::outgoing(id, message.clone(), Some(queue), queue, 1),
     }
 }
@@ -100,5 +120,31 @@ fn why(outcome: PublishOutcome) -> String {
     match outcome {
         PublishOutcome::Failed(why) => why,
         other => panic!("it should have failed and is {other:?}"),
+    }
+}
+
+/// What an obituary says went wrong.
+fn error(obituary: &Message) -> String {
+    failure::read(obituary).failure.error.unwrap().message.unwrap()
+}
+
+/// What comes to one of the office's queues, as the office gets it.
+struct Taken {
+    _session: ConsumingSession,
+    consumer: QueueConsumer,
+}
+
+impl Taken {
+    async fn from(vhost: &Vhost, queue: &str) -> Self {
+        let session = ConsumingSession::open(MAIN, &broker(vhost.amqp_url())).await.unwrap();
+        let consumer = session.consume(queue).await.unwrap();
+        Self { _session: session, consumer }
+    }
+
+    async fn next(&mut self) -> Message {
+        let received = tokio::time::timeout(PATIENCE, self.consumer.next()).await.expect("a message");
+        let Ok(Received::Delivery(delivery)) = received else { panic!("no delivery: {received:?}") };
+        self.consumer.acknowledger().ack_through(delivery.tag).await.unwrap();
+        delivery.message
     }
 }

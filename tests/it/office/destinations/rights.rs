@@ -1,45 +1,63 @@
 //! What a user must be allowed for every way.
 
+use dead_letter_office::{
+    broker::{Deletion, PublishOutcome},
+    config::{BrokerConfig, values::Secret},
+    domain::time::Timestamp,
+    own_names,
+};
 use reqwest::Method;
 use serde_json::json;
 
-use super::{Sender, every_way_to, orders, why};
+use super::{Sender, Taken, error, every_way_to, orders, why};
 use crate::{
-    office::service::{OBITUARIES, Service},
+    office::{
+        desk::broker,
+        service::{DEAD_LETTERS, OBITUARIES, Service},
+    },
     support::rabbit::{Rabbit, Vhost},
 };
 
 /// A user who has the rights that `broker::ways` names, for the targets in `targets`.
-async fn clerk(vhost: &Vhost, targets: &str) -> String {
+async fn clerk(vhost: &Vhost, targets: &str) -> BrokerConfig {
     let name = format!("sender-of-{}", vhost.name().replace('/', "-"));
     let user = json!({"password": "secret", "tags": ""});
     vhost.manage(Method::PUT, &["users", &name], Some(&user)).await;
-    let ours = r"^dlo\.(to|back|astray|delay)";
+    let ours = r"^dlo\.(to|due|delay)";
     let rights = json!({
         "configure": ours,
         "read": ours,
-        "write": format!(r"{ours}|^(dlo\.obituaries|amq\.default|{targets})$"),
+        "write": format!(r"{ours}|^(amq\.default|{targets})$"),
     });
     vhost.manage(Method::PUT, &["permissions", vhost.name(), &name], Some(&rights)).await;
-    vhost.amqp_url().replace("guest:guest", &format!("{name}:secret"))
+    let url = Secret::new(vhost.amqp_url().replace("guest:guest", &format!("{name}:secret")));
+    BrokerConfig { url, declare: false, ..broker(vhost.amqp_url()) }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_rights_that_are_named_are_enough() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
-    vhost.declare_queue(OBITUARIES, json!({})).await;
+    for queue in [DEAD_LETTERS, OBITUARIES] {
+        vhost.declare_queue(queue, json!({})).await;
+    }
     let service = Service::start(&vhost, "orders").await;
     Service::start(&vhost, "invoices").await;
     let mut sender = Sender::known_as(clerk(&vhost, "orders").await).await;
     for destination in every_way_to("orders") {
         sender.deliver(&destination, "body").await;
         service.work().await;
+        if let Some(name) = own_names::delay_queue(&destination) {
+            assert_eq!(sender.session.delete_delay_queue(&name, Timestamp::MAX).await, Deletion::Gone);
+        }
     }
     // Where one is missing, a person is told which.
-    for destination in &every_way_to("invoices")[1..] {
-        assert!(why(sender.send(destination, "body").await).contains("ACCESS_REFUSED"), "{destination:?}");
+    let mut obituaries = Taken::from(&vhost, OBITUARIES).await;
+    for destination in every_way_to("invoices").iter().filter(|destination| destination.routing_key.is_some()) {
+        let outcome = sender.send(destination, "body").await;
+        let why = if destination.wait.is_none() { why(outcome) } else { error(&obituaries.next().await) };
+        assert!(why.contains("ACCESS_REFUSED"), "{destination:?}: {why}");
     }
-    sender.deliver(&orders(), "body").await;
+    assert_eq!(sender.send(&orders(), "body").await, PublishOutcome::Confirmed);
     service.work().await;
 }

@@ -1,0 +1,180 @@
+//! What has waited in RabbitMQ goes back to its queue: published, and only then acknowledged.
+//!
+//! A process that dies in between has sent some twice then, under the same `dlo-id`.
+
+use std::time::Duration;
+
+use futures_util::future::try_join_all;
+use tokio_util::sync::CancellationToken;
+
+use super::{Intake, publisher::Publisher};
+use crate::{
+    broker::{
+        Acknowledger, BUNDLE, ConsumingSession, Delivery, PublishOutcome, QueueConsumer, Received, SessionError,
+        reconnect::Backoff, unpack,
+    },
+    crash,
+    domain::{
+        death::{Failure, Reason},
+        letter::LetterId,
+        message::Message,
+        retry::{Destination, OutgoingRetry},
+    },
+    metrics::RetryKind,
+    own_names,
+    pipeline::{bell::Bell, ids},
+    retry,
+};
+
+/// While one awaits its confirms, the other sends.
+const WORKERS: usize = 2;
+/// How often it is looked whether somebody else has begun to have messages wait in this broker.
+const LOOK: Duration = Duration::from_secs(10 * 60);
+/// How much longer a message waits whose queue takes nothing.
+const FULL: Duration = Duration::from_secs(60);
+
+/// Works until the session is over or it is told to stop.
+pub(super) async fn send_back(
+    intake: &Intake,
+    session: &ConsumingSession,
+    waiting: &Bell,
+    stop: &CancellationToken,
+) -> Result<(), SessionError> {
+    let worker = || async {
+        let mut due = Due { intake, publisher: Publisher::new(intake) };
+        while !stop.is_cancelled() {
+            let Some(consumer) = session.consume_due().await? else {
+                tokio::select! {
+                    () = stop.cancelled() => {}
+                    () = waiting.rung() => {}
+                    () = tokio::time::sleep(LOOK) => {}
+                }
+                continue;
+            };
+            match due.drain(consumer, stop).await {
+                // What waits still has nowhere else to go.
+                Err(SessionError::Cancelled { .. }) => session.declare_due_queue().await?,
+                over => return over,
+            }
+        }
+        Ok(())
+    };
+    try_join_all([(); WORKERS].map(|()| worker())).await.map(drop)
+}
+
+struct Due<'a> {
+    intake: &'a Intake,
+    publisher: Publisher<'a>,
+}
+
+/// Bundles that are sent on together.
+#[derive(Default)]
+struct Batch {
+    tags: Vec<u64>,
+    retries: Vec<OutgoingRetry>,
+}
+
+impl Due<'_> {
+    async fn drain(&mut self, mut consumer: QueueConsumer, stop: &CancellationToken) -> Result<(), SessionError> {
+        let acknowledger = consumer.acknowledger();
+        loop {
+            let first = tokio::select! {
+                first = consumer.next() => first?,
+                () = stop.cancelled() => return Ok(()),
+            };
+            let Received::Delivery(first) = first else { return Ok(()) };
+            let mut batch = Batch::default();
+            self.open(*first, &mut batch);
+            while (batch.retries.len() + BUNDLE) * WORKERS <= self.intake.batching.batch_size {
+                // How the stream ended is told again when the next is awaited.
+                let Some(Ok(Received::Delivery(next))) = consumer.next_ready() else { break };
+                self.open(*next, &mut batch);
+            }
+            crash::point("due");
+            self.send(batch.retries, &acknowledger).await?;
+            crash::point("sent-back");
+            for tag in batch.tags {
+                acknowledger.ack(tag).await?;
+            }
+        }
+    }
+
+    /// Takes the messages out of a bundle. What is none becomes a letter, for a person to look at.
+    fn open(&self, delivery: Delivery, batch: &mut Batch) {
+        let Delivery { tag, message, .. } = delivery;
+        match unpack(&message) {
+            Ok(mut retries) => batch.retries.append(&mut retries),
+            Err(why) => {
+                let id = ids::letter(self.intake.clock.now());
+                tracing::warn!(letter.id = %id, why = %why, "something else came among what has waited");
+                let obituary = retry::obituary(id, &message, &Failure::default(), self.target());
+                if let Err(why) = retry::check(&obituary) {
+                    tracing::error!(why, "it cannot become an obituary, and stays in {}", own_names::DUE);
+                    return;
+                }
+                batch.retries.push(self.obituary(id, obituary));
+            }
+        }
+        batch.tags.push(tag);
+    }
+
+    /// Publishes until all is confirmed, in the queues or as obituaries.
+    async fn send(&mut self, mut retries: Vec<OutgoingRetry>, channel: &Acknowledger) -> Result<(), SessionError> {
+        let mut backoff = Backoff::default();
+        while !retries.is_empty() {
+            let before = retries.len();
+            let outcomes = self.publisher.publish(&retries).await;
+            retries = retries
+                .into_iter()
+                .zip(outcomes)
+                .filter_map(|(retry, outcome)| self.next_try(retry, outcome))
+                .collect();
+            if retries.len() == before {
+                tokio::time::sleep(backoff.next_delay()).await;
+                // What it brought is delivered again to somebody.
+                channel.check_open()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is to be published instead, if anything.
+    fn next_try(&self, retry: OutgoingRetry, outcome: PublishOutcome) -> Option<OutgoingRetry> {
+        match outcome {
+            PublishOutcome::Confirmed => None,
+            PublishOutcome::Unknown | PublishOutcome::NotSent => Some(retry),
+            PublishOutcome::Full(_) => Some(self.later(retry)),
+            PublishOutcome::Failed(why) if retry.destination.queue == self.target() => {
+                tracing::error!(letter.id = %retry.id, why, "an obituary cannot be published yet");
+                Some(retry)
+            }
+            PublishOutcome::Failed(why) => Some(self.given_up(retry, &why)),
+        }
+    }
+
+    fn later(&self, retry: OutgoingRetry) -> OutgoingRetry {
+        let destination = retry.destination.after(FULL, self.intake.clock.now());
+        OutgoingRetry { destination, ..retry }
+    }
+
+    /// An obituary of what cannot be brought to its queue.
+    fn given_up(&self, retry: OutgoingRetry, why: &str) -> OutgoingRetry {
+        let OutgoingRetry { id, destination: Destination { queue, .. }, reason, message } = &retry;
+        let obituary = retry::undeliverable(*id, message, queue, *reason, why, self.target());
+        if let Err(obstacle) = retry::check(&obituary) {
+            tracing::error!(letter.id = %id, queue.name = queue, why, obstacle, "a retry failed and can be no obituary");
+            return self.later(retry);
+        }
+        tracing::warn!(letter.id = %id, queue.name = queue, why, "a retry failed; it becomes a letter");
+        self.intake.metrics.retry_failed(&self.intake.broker, queue, RetryKind::Automatic);
+        self.obituary(*id, obituary)
+    }
+
+    fn obituary(&self, id: LetterId, message: Message) -> OutgoingRetry {
+        OutgoingRetry { id, destination: Destination::straight_to(self.target()), reason: Reason::Unknown, message }
+    }
+
+    fn target(&self) -> &str {
+        &self.intake.config.obituary_queue
+    }
+}

@@ -1,0 +1,45 @@
+//! Publishing beside the intake, over a connection that is built when it is needed.
+
+use super::Intake;
+use crate::{
+    broker::{PublishOutcome, PublishingSession, SessionError},
+    domain::retry::OutgoingRetry,
+};
+
+/// Uses one lane, so that what waits together goes into one bundle, and comes out in its order.
+pub(super) struct Publisher<'a> {
+    intake: &'a Intake,
+    session: Option<PublishingSession>,
+}
+
+impl<'a> Publisher<'a> {
+    pub const fn new(intake: &'a Intake) -> Self {
+        Self { intake, session: None }
+    }
+
+    /// Publishes a window; the answers are in the order of its messages.
+    pub async fn publish(&mut self, window: &[OutgoingRetry]) -> Vec<PublishOutcome> {
+        let outcomes = match self.try_to_publish(window).await {
+            Ok(outcomes) => outcomes,
+            Err(error) => {
+                tracing::warn!(broker.name = self.intake.broker, error = %error, "nothing can be published yet");
+                vec![PublishOutcome::NotSent; window.len()]
+            }
+        };
+        if outcomes.iter().any(|outcome| matches!(outcome, PublishOutcome::Unknown | PublishOutcome::NotSent)) {
+            self.session = None;
+        }
+        outcomes
+    }
+
+    async fn try_to_publish(&mut self, window: &[OutgoingRetry]) -> Result<Vec<PublishOutcome>, SessionError> {
+        if self.session.as_ref().is_none_or(|session| !session.standing().is_connected()) {
+            self.session = Some(PublishingSession::open(&self.intake.broker, &self.intake.config).await?);
+        }
+        let lane = self.session.as_mut().and_then(|session| session.lanes().next());
+        match lane {
+            Some(lane) => Ok(lane.publish(window).await),
+            None => Ok(vec![PublishOutcome::NotSent; window.len()]),
+        }
+    }
+}
