@@ -69,4 +69,6 @@ pub struct Failure {
     pub message_type: Option<String>,
     /// Why it must not be retried, when it must not.
     pub danger: Option<Danger>,
+    /// Whether RabbitMQ says that it was rejected in another queue. One of the two is history, and nothing tells which.
+    pub is_disputed: bool,
 }

@@ -83,6 +83,10 @@ const FRAMEWORKS: &[Framework] = &[
     cap::FRAMEWORK,
 ];
 
+/// What a person has to know where [`Failure::is_disputed`].
+const DISPUTE: &str = "RabbitMQ says that it was rejected in another queue than its headers name. One of the two may be \
+                       an older failure, so it is not retried without a person: see which before sending it back.";
+
 /// What a message tells of its failure.
 #[derive(Debug, Default)]
 pub struct Account {
@@ -116,12 +120,15 @@ pub fn read(message: &Message) -> Account {
     let mut told = obituary::over(told.unwrap_or_default(), &evidence);
     told.message_type = message_type::read(&evidence, told.message_type.take());
     let carried = told.carried.take().map(|carried| carried.headers);
+    let (queue_candidates, caution) = (std::mem::take(&mut told.queue_candidates), told.caution);
+    let failure = failure(&evidence, carried.as_ref().unwrap_or(&message.headers), told);
+    let dispute = failure.is_disputed.then_some(DISPUTE);
     Account {
         framework: framework.map(|framework| framework.name),
         advice: framework.map(|framework| framework.advice),
-        queue_candidates: std::mem::take(&mut told.queue_candidates),
-        cautions: transit::cautions(message).into_iter().chain(told.caution).collect(),
-        failure: failure(&evidence, carried.as_ref().unwrap_or(&message.headers), told),
+        queue_candidates,
+        cautions: transit::cautions(message).into_iter().chain(caution).chain(dispute).collect(),
+        failure,
         carried,
     }
 }
@@ -164,7 +171,8 @@ pub fn is_same_body(one: &Message, other: &Message) -> bool {
 /// `headers` are those the office may have written to.
 fn failure(evidence: &Evidence, headers: &FieldTable, told: Told) -> Failure {
     let Evidence { message, deaths, site } = evidence;
-    let site = site.filter(|death| told.agrees_with(death));
+    let (site, other_site) =
+        if site.is_some_and(|death| told.agrees_with(death)) { (*site, None) } else { (None, *site) };
     let queue = told.queue.or_else(|| site.map(|death| death.queue.clone()));
     let first_address = own_headers::dlo_address(headers)
         .filter(|_| queue.as_deref() == own_headers::dlo_queue(headers))
@@ -190,6 +198,7 @@ fn failure(evidence: &Evidence, headers: &FieldTable, told: Told) -> Failure {
         error: told.error,
         message_type: told.message_type,
         danger: told.danger,
+        is_disputed: queue.is_some() && other_site.is_some_and(site::is_refusal),
         queue,
     }
 }

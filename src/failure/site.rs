@@ -122,7 +122,6 @@ mod tests {
         check("delay.5000.machinery_exchange.machinery_tasks", "expired", true);
         check("default.DQ", "expired", true);
         check("dlo.delay.5000.2968.orders", "expired", true);
-        check("dlo.delay.keyed.5000.2968.orders", "expired", true);
         check("backoff", "maxlen", true);
 
         check("billing-retry", "rejected", false);

@@ -26,12 +26,12 @@ impl Door {
         }
     }
 
-    /// What the policy in force rules for a message; `None` where it is not asked. What a retry would do harm to is not
-    /// retried under any policy.
+    /// What the policy in force rules for a message; `None` where it is not asked. What a retry would do harm to, or
+    /// perhaps bring to the wrong queue, is not retried under any policy.
     pub(super) fn ruling(&self, failure: &Failure, bodies: &InnerBodies) -> Option<Ruling> {
         let Self::DeadLetters(policies) = self else { return None };
         let is_settled = |queue: &&String| failure.danger.is_none_or(|danger| danger.is_settled(queue, bodies));
-        let queue = failure.queue.as_ref().filter(is_settled);
+        let queue = failure.queue.as_ref().filter(|_| !failure.is_disputed).filter(is_settled);
         let policy = queue.and_then(|queue| policies.book().find(queue, failure.reason).cloned());
         Some(Ruling::new(policy, fastrand::f64()))
     }

@@ -135,6 +135,31 @@ async fn a_long_wait_holds_up_no_short_one() {
     }
 }
 
+/// A message may still carry what an older failure, in another queue, has left in its headers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_retried_by_itself_where_its_queue_is_in_dispute() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let spring = [("x-original-exchange", ""), ("x-original-routingKey", "older"), ("x-exception-message", "no")];
+    let obituary = [("dlo-queue", "older"), ("dlo-reason", "rejected"), ("dlo-attempts", "1")];
+    for via in VIAS {
+        let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+        let office = office(&ledger, &vhost, vec![policy([50], via)]).await;
+        let older = Service::start(&vhost, "older").await;
+        let orders = Service::start(&vhost, "orders").await;
+        for headers in [spring, obituary] {
+            let text = |text: &str| AMQPValue::LongString(LongString::from(text));
+            let mut table = FieldTable::default();
+            for (name, value) in headers {
+                table.insert(name.into(), text(value));
+            }
+            orders.receive(BasicProperties::default().with_headers(table), b"body").await;
+            orders.reject().await;
+        }
+        office.await_count(Status::Open, 2).await;
+        assert_eq!([vhost.depth(older.queue).await, vhost.depth(orders.queue).await], [0, 0]);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_reason_may_have_its_policy() {
     let Some(rabbit) = Rabbit::shared() else { return };
