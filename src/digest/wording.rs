@@ -53,7 +53,7 @@ impl DigestReport {
     /// What a quiet digest says.
     pub fn quiet_words(&self) -> String {
         if self.open == 0 {
-            return "All quiet. Nothing is open.".to_owned();
+            return "All quiet. Nothing that this digest is about is open.".to_owned();
         }
         let patience = span(self.options.stuck_after);
         format!("All quiet. Nothing is new, and none of the {} is older than {patience}.", self.open_words())

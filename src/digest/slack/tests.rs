@@ -231,14 +231,14 @@ fn a_quiet_digest_says_so() {
     let texts_of = |report: &DigestReport| texts(&render(report));
     let nothing = report(Vec::new());
     assert!(nothing.is_quiet());
-    assert_eq!(texts_of(&nothing)[2], "All quiet. Nothing is open.");
+    assert_eq!(texts_of(&nothing)[2], "All quiet. Nothing that this digest is about is open.");
     let waiting = report(vec![group(1), group(2)]);
     assert!(waiting.is_quiet());
     assert_eq!(
         texts_of(&waiting)[2],
         "All quiet. Nothing is new, and none of the 2 letters that are open is older than 1 d."
     );
-    assert_eq!(render(&nothing)["text"], "Morning digest: All quiet. Nothing is open.");
+    assert_eq!(render(&nothing)["text"], "Morning digest: All quiet. Nothing that this digest is about is open.");
 }
 
 #[test]

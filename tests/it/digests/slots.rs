@@ -199,7 +199,7 @@ async fn a_quiet_digest_is_sent_where_it_is_wanted() {
     config.digest.importance = vec![Importance::Critical];
     let mut newsroom = Newsroom::open(&ledger, &clock, &config).await;
     newsroom.lives_until(at("2026-06-03T10:00:00Z"), HOUR).await;
-    assert_eq!(text(&slack.messages()[1]), "Dead letters: All quiet. Nothing is open.");
+    assert_eq!(text(&slack.messages()[1]), "Dead letters: All quiet. Nothing that this digest is about is open.");
 }
 
 #[tokio::test]
