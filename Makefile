@@ -5,6 +5,9 @@ ifdef RABBITMQ
 export DLO_TEST_RABBITMQ = $(RABBITMQ)
 endif
 
+# Tests mostly wait for servers, so more of them run at once than there are processors.
+export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test bench lint clean
 

@@ -40,6 +40,11 @@ pub fn delay_queue(destination: &Destination) -> Option<String> {
     Some(fitting(start, &destination.queue))
 }
 
+/// Whether it is one of the queues that are declared as they are needed.
+pub fn is_queue(name: &str) -> bool {
+    name == DUE || is_delay_queue(name)
+}
+
 pub fn is_delay_queue(name: &str) -> bool {
     term_of(name).is_some()
 }

@@ -235,6 +235,7 @@ fn queues_that_are_nobodys_business_are_not_watched() {
             level(DEAD_LETTERS, consumers),
             level(OBITUARIES, consumers),
             level(delay, consumers),
+            level("dlo.due", consumers),
             QueueLevel { exclusive: true, ..level("texts.reply", consumers) },
             QueueLevel { auto_delete: true, ..level("texts.temporary", consumers) },
         ]

@@ -145,7 +145,6 @@ impl BrokerWatch {
 
 fn is_watched(level: &QueueLevel, settings: &Settings) -> bool {
     let name = level.name.as_str();
-    let is_ours =
-        name == settings.dead_letter_queue || name == settings.obituary_queue || own_names::is_delay_queue(name);
+    let is_ours = name == settings.dead_letter_queue || name == settings.obituary_queue || own_names::is_queue(name);
     !is_ours && !level.exclusive && !level.auto_delete && settings.queues.matches(name)
 }
