@@ -6,7 +6,7 @@
 //! headers where and why it failed ([`failure`], [`xdeath`]), asks the policy in force ([`pipeline::policies`]) whether
 //! and when it goes back, commits it to the ledger ([`store`]) or publishes it to a delay queue ([`broker`]), and only
 //! then acknowledges. [`pipeline::scheduler`] publishes what is due to the very queue it failed in and marks it once the
-//! broker has confirmed. What fails again comes back to the same letter, what does not is forgotten
+//! broker has confirmed; what has waited in a delay queue comes back to the intake, which sends it on. What fails again comes back to the same letter, what does not is forgotten
 //! ([`pipeline::retention`]).
 //!
 //! A letter that is stored is sorted ([`pipeline::sorting`]): of which type it is ([`decode`]), how important

@@ -29,7 +29,7 @@ const TELL: Duration = Duration::from_secs(1);
 pub(super) struct Forwarder<'a> {
     intake: &'a Intake,
     publisher: Publisher<'a>,
-    /// Rung when something waits that might be the first to do so.
+    /// Rung when something waits, which may be the first to do so.
     waiting: &'a Bell,
     /// Delay queues that the ledger knows of.
     remembered: HashSet<String>,
@@ -117,11 +117,9 @@ impl<'a> Forwarder<'a> {
                 Err(arrival) => refused.push(*arrival),
             }
         }
-        let is_first = self.remember(&outgoing).await;
+        self.remember(&outgoing).await;
         let outcomes = self.publisher.publish(&outgoing).await;
-        if is_first {
-            self.waiting.ring();
-        }
+        self.waiting.ring();
         let (mut again, mut done) = (Vec::new(), Vec::new());
         for (parcel, outcome) in sent.into_iter().zip(outcomes) {
             match outcome {
@@ -134,19 +132,17 @@ impl<'a> Forwarder<'a> {
         again
     }
 
-    /// Whoever deletes delay queues later has to know their names. Says whether there are new ones.
-    async fn remember(&mut self, outgoing: &[OutgoingRetry]) -> bool {
+    /// Whoever deletes delay queues later has to know their names.
+    async fn remember(&mut self, outgoing: &[OutgoingRetry]) {
         let mut names: HashSet<String> =
             outgoing.iter().filter_map(|outgoing| own_names::delay_queue(&outgoing.destination)).collect();
         names.retain(|name| !self.remembered.contains(name));
-        let are_new = !names.is_empty();
         for name in names {
             match self.intake.store.remember_delay_queue(&self.intake.broker, &name).await {
                 Ok(()) => _ = self.remembered.insert(name),
                 Err(error) => tracing::warn!(error = %error, queue.name = name, "a delay queue is not remembered yet"),
             }
         }
-        are_new
     }
 
     fn count(&mut self, done: &[Parcel]) {

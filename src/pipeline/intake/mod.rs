@@ -3,6 +3,8 @@
 //! While the ledger cannot be written, deliveries are held unacknowledged on the open channel. They are never sent
 //! back: RabbitMQ 4 counts each return and drops a message from a quorum queue after twenty. For the same reason
 //! nothing is consumed before the ledger is known to take a write.
+//!
+//! What waits in RabbitMQ instead of the ledger is sent there ([`forward`]) and, when it is due, sent on ([`due`]).
 
 mod arrival;
 mod door;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use dead_letter_office::{
     broker::PublishOutcome,
     clock::Clock,
-    domain::{death::Reason, message::Message, retry::Destination},
+    domain::{death::Reason, field::FieldValue, message::Message, retry::Destination},
     failure, own_headers, own_names,
 };
 use serde_json::json;
@@ -112,6 +112,26 @@ async fn what_is_no_bundle_becomes_an_obituary() {
     sender.deliver(&orders().after(SHORT, now()), "body").await;
     assert_eq!(service.work().await.data, b"body");
     assert_eq!(obituaries.next().await.body, b"something else");
+    vhost.await_depth(own_names::DUE, 0).await;
+}
+
+/// A header of the longest that fit a frame, and our own beside it: the broker closes the connection over it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_published_any_more_holds_up_nothing() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let service = Service::start(&vhost, "orders").await;
+    let mut sender = Sender::at(&vhost).await;
+    let waiting = orders().after(SHORT, now());
+    let mut poison = Message { body: b"poison".into(), ..Message::default() };
+    poison.headers.set("long", FieldValue::LongString(vec![b'x'; 131_072]));
+    let window = vec![numbered(&waiting, 0), outgoing(&waiting, &poison), numbered(&waiting, 1)];
+    assert_eq!(sender.send_together(window).await, vec![PublishOutcome::Confirmed; 3]);
+    // The first was on its way when the connection was closed, so it may come twice.
+    while service.work().await.data != b"1" {}
+    let later = own_names::delay_queue(&orders().after(Duration::from_secs(60), Clock::system().now())).unwrap();
+    wait_until("it to wait again", PATIENCE, async || exists(&vhost, &later).await).await;
+    vhost.await_depth(&later, 1).await;
     vhost.await_depth(own_names::DUE, 0).await;
 }
 
