@@ -1,6 +1,6 @@
 //! What is published as one: a message, or a bundle of messages that wait for the same time.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::collections::HashMap;
 
 use lapin::BasicProperties;
 
@@ -12,8 +12,8 @@ pub(super) struct Parcel<'a> {
     pub way: &'a Way<'a>,
     first: Place<'a>,
     others: Vec<Place<'a>>,
-    /// Of all bodies.
-    bytes: usize,
+    /// The body of a bundle; empty for what does not wait.
+    packed: Vec<u8>,
 }
 
 type Place<'a> = (usize, &'a OutgoingRetry);
@@ -24,25 +24,26 @@ impl<'a> Parcel<'a> {
         let mut parcels: Vec<Self> = Vec::new();
         let mut latest: HashMap<&str, usize> = HashMap::new();
         for (position, (retry, way)) in window.iter().zip(ways).enumerate() {
+            let mut parcel = Self { way, first: (position, retry), others: Vec::new(), packed: Vec::new() };
             if way.waits() {
+                parcel.packed = bundle::pack(retry);
                 let bundle = latest.get(way.routing_key()).and_then(|&bundle| parcels.get_mut(bundle));
-                if bundle.is_some_and(|bundle| bundle.takes(position, retry)) {
+                if bundle.is_some_and(|bundle| bundle.takes(&parcel)) {
                     continue;
                 }
                 latest.insert(way.routing_key(), parcels.len());
             }
-            let bytes = retry.message.body.len();
-            parcels.push(Self { way, first: (position, retry), others: Vec::new(), bytes });
+            parcels.push(parcel);
         }
         parcels
     }
 
-    /// Takes a message in if there is room.
-    fn takes(&mut self, position: usize, retry: &'a OutgoingRetry) -> bool {
-        let has_room = bundle::has_room(1 + self.others.len(), self.bytes, retry);
+    /// Takes in what is in another of one message, if there is room.
+    fn takes(&mut self, other: &Self) -> bool {
+        let has_room = bundle::has_room(1 + self.others.len(), self.packed.len() + other.packed.len());
         if has_room {
-            self.others.push((position, retry));
-            self.bytes += retry.message.body.len();
+            self.others.push(other.first);
+            self.packed.extend(&other.packed);
         }
         has_room
     }
@@ -60,14 +61,12 @@ impl<'a> Parcel<'a> {
         std::iter::once(self.first).chain(self.others.iter().copied())
     }
 
-    pub fn contents(&self) -> Result<(BasicProperties, Cow<'a, [u8]>), SessionError> {
+    pub fn contents(&self) -> Result<(BasicProperties, &[u8]), SessionError> {
         if self.way.waits() {
-            let retries: Vec<&OutgoingRetry> = self.places().map(|(_, retry)| retry).collect();
-            let (properties, body) = bundle::pack(&retries);
-            return Ok((properties, body.into()));
+            return Ok((bundle::properties(self.first.1, 1 + self.others.len()), &self.packed));
         }
         let message = &self.first.1.message;
-        Ok((convert::properties_to_lapin(&message.properties, &message.headers)?, (&*message.body).into()))
+        Ok((convert::properties_to_lapin(&message.properties, &message.headers)?, &message.body))
     }
 }
 
@@ -76,16 +75,17 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::domain::{death::Reason, message::Message, retry::Destination, time::Timestamp};
+    use crate::domain::{death::Reason, field::FieldValue, message::Message, retry::Destination, time::Timestamp};
+
+    fn retry(destination: Destination, message: Message) -> OutgoingRetry {
+        OutgoingRetry { id: LetterId::from_uuid(uuid::Uuid::nil()), destination, reason: Reason::Rejected, message }
+    }
 
     fn check(destinations: &[Destination], expected: &[&[usize]]) {
-        let retries = destinations.iter().cloned().map(|destination| OutgoingRetry {
-            id: LetterId::from_uuid(uuid::Uuid::nil()),
-            destination,
-            reason: Reason::Rejected,
-            message: Message::default(),
-        });
-        let window: Vec<OutgoingRetry> = retries.collect();
+        check_window(destinations.iter().map(|to| retry(to.clone(), Message::default())).collect(), expected);
+    }
+
+    fn check_window(window: Vec<OutgoingRetry>, expected: &[&[usize]]) {
         let ways: Vec<Way> = window.iter().map(|retry| Way::to(&retry.destination)).collect();
         let parcels = Parcel::all_of(&window, &ways);
         let positions: Vec<Vec<usize>> = parcels.iter().map(|parcel| parcel.positions().collect()).collect();
@@ -105,5 +105,18 @@ mod tests {
         );
         let many: Vec<Destination> = vec![wait("orders", 1); 201];
         check(&many, &[&(0..100).collect::<Vec<_>>(), &(100..200).collect::<Vec<_>>(), &[200]]);
+    }
+
+    /// A broker refuses what is too large, whichever part of it is.
+    #[test]
+    fn a_bundle_is_bounded_in_bytes() {
+        let orders = Destination::straight_to("orders").after(Duration::from_secs(1), Timestamp::default());
+        let bodies = |bytes| retry(orders.clone(), Message { body: vec![b'x'; bytes], ..Message::default() });
+        check_window(vec![bodies(120_000), bodies(120_000), bodies(120_000), bodies(1)], &[&[0, 1], &[2, 3]]);
+        check_window(vec![bodies(1), bodies(1_000_000), bodies(1)], &[&[0], &[1], &[2]]);
+        let mut message = Message::default();
+        message.headers.set("long", FieldValue::LongString(vec![1; 25_000]));
+        let with_header = || retry(orders.clone(), message.clone());
+        check_window(vec![with_header(), with_header()], &[&[0], &[1]]);
     }
 }

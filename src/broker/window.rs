@@ -164,5 +164,5 @@ async fn send(channel: &Channel, parcel: &Parcel<'_>) -> Result<lapin::Publisher
     let routing_key = short(parcel.way.routing_key()).map_err(refuse)?;
     let (properties, body) = parcel.contents().map_err(refuse)?;
     let mandatory = BasicPublishOptions { mandatory: true, ..BasicPublishOptions::default() };
-    channel.basic_publish(exchange, routing_key, mandatory, &body, properties).await.map_err(SendError::Channel)
+    channel.basic_publish(exchange, routing_key, mandatory, body, properties).await.map_err(SendError::Channel)
 }

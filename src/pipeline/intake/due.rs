@@ -43,18 +43,22 @@ pub(super) async fn send_back(
     let worker = || async {
         let mut due = Due { intake, publisher: Publisher::new(intake) };
         while !stop.is_cancelled() {
-            let Some(consumer) = session.consume_due().await? else {
-                tokio::select! {
+            match session.consume_due().await? {
+                Some(consumer) => {
+                    due.remember().await;
+                    match due.drain(consumer, stop).await {
+                        // Somebody has deleted the queue.
+                        Err(SessionError::Cancelled { .. }) => {}
+                        over => return over,
+                    }
+                }
+                // What waits has nowhere else to go.
+                None if due.is_remembered().await => session.declare_due_queue().await?,
+                None => tokio::select! {
                     () = stop.cancelled() => {}
                     () = waiting.rung() => {}
                     () = tokio::time::sleep(LOOK) => {}
-                }
-                continue;
-            };
-            match due.drain(consumer, stop).await {
-                // What waits still has nowhere else to go.
-                Err(SessionError::Cancelled { .. }) => session.declare_due_queue().await?,
-                over => return over,
+                },
             }
         }
         Ok(())
@@ -75,6 +79,17 @@ struct Batch {
 }
 
 impl Due<'_> {
+    /// Has the ledger know that messages wait in this broker.
+    async fn remember(&self) {
+        if let Err(error) = self.intake.store.remember_delay_queue(&self.intake.broker, own_names::DUE).await {
+            tracing::debug!(error = %error, queue.name = own_names::DUE, "a queue is not remembered yet");
+        }
+    }
+
+    async fn is_remembered(&self) -> bool {
+        self.intake.store.delay_queues(&self.intake.broker).await.is_ok_and(|queues| !queues.is_empty())
+    }
+
     async fn drain(&mut self, mut consumer: QueueConsumer, stop: &CancellationToken) -> Result<(), SessionError> {
         let acknowledger = consumer.acknowledger();
         loop {

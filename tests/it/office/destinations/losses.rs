@@ -167,6 +167,8 @@ async fn the_queue_of_what_is_due_is_declared_again() {
     sender.deliver(&destination, "before").await;
     service.work().await;
     vhost.delete_queue(own_names::DUE).await;
+    // What comes due before that is tried again by RabbitMQ after three minutes.
+    wait_until("it to be there again", PATIENCE, async || exists(&vhost, own_names::DUE).await).await;
     sender.deliver(&destination, "after").await;
     assert_eq!(service.work().await.data, b"after");
 }

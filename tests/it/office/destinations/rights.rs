@@ -24,9 +24,10 @@ async fn clerk(vhost: &Vhost, targets: &str) -> BrokerConfig {
     let user = json!({"password": "secret", "tags": ""});
     vhost.manage(Method::PUT, &["users", &name], Some(&user)).await;
     let ours = r"^dlo\.(to|due|delay)";
+    // Those of the office itself are there, too.
     let rights = json!({
-        "configure": ours,
-        "read": ours,
+        "configure": format!(r"{ours}|^dlo\.(dead-letters|obituaries)$"),
+        "read": format!(r"{ours}|^dlo\.(dead-letters|obituaries)$"),
         "write": format!(r"{ours}|^(amq\.default|{targets})$"),
     });
     vhost.manage(Method::PUT, &["permissions", vhost.name(), &name], Some(&rights)).await;
