@@ -106,7 +106,18 @@ impl Scene {
     /// Types into whatever has the focus, once the page's scripts listen.
     pub async fn press(&self, keys: &str) {
         self.sees(READY).await;
-        self.browser.client().active_element().await.unwrap().send_keys(keys).await.unwrap();
+        // What had the focus a moment ago may be gone with the page before, or hidden; then nothing has been typed.
+        wait_until("what has the focus to take keys", PATIENCE, async || {
+            let focused = self.browser.client().active_element().await.unwrap();
+            match focused.send_keys(keys).await {
+                Err(error) if error.is_element_not_interactable() || error.is_stale_element_reference() => false,
+                typed => {
+                    typed.unwrap();
+                    true
+                }
+            }
+        })
+        .await;
     }
 
     pub async fn press_key(&self, key: Key) {
