@@ -5,7 +5,12 @@ use std::time::Duration;
 use dead_letter_office::{
     clock::Clock,
     config::QueueType,
-    domain::{command::Command, history::Event, letter::Status, time::Timestamp},
+    domain::{
+        command::Command,
+        history::Event,
+        letter::{LetterId, Status},
+        time::Timestamp,
+    },
 };
 use lapin::{
     BasicProperties, Channel, Connection, ConnectionProperties, Consumer,
@@ -57,6 +62,17 @@ async fn what_fails_again_comes_back_to_its_letter() {
     }
 }
 
+/// Has the first two messages of a service fail, and names their letters. By a manual clock both come at the same time, so
+/// that their order in the ledger says nothing.
+async fn fail_two(office: &Office, service: &Service<'_>, [one, other]: [&str; 2]) -> [LetterId; 2] {
+    service.fail(one).await;
+    let first = office.await_letter().await.summary.id;
+    service.fail(other).await;
+    let letters = office.await_letters(2).await;
+    let second = letters.iter().map(|letter| letter.id).find(|id| *id != first).unwrap();
+    [first, second]
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_retry_leaves_when_it_is_due_and_not_before() {
     let Some(rabbit) = Rabbit::shared() else { return };
@@ -64,12 +80,7 @@ async fn a_retry_leaves_when_it_is_due_and_not_before() {
     let office = Office::begin(&ledger.url, Clock::manual(some_time()), [(MAIN, broker(vhost.amqp_url()))]).await;
     office.await_work().await;
     let orders = Service::start(&vhost, "orders").await;
-    orders.fail("early").await;
-    let early = office.await_letter().await.summary.id;
-    orders.fail("late").await;
-    // By this clock both came at the same time, so their order says nothing.
-    let letters = office.await_letters(2).await;
-    let late = letters.iter().map(|letter| letter.id).find(|id| *id != early).unwrap();
+    let [early, late] = fail_two(&office, &orders, ["early", "late"]).await;
     office.retry_later(&[early], HOUR).await;
     office.retry_later(&[late], 2 * HOUR).await;
     assert_eq!(office.await_status(early, Status::Scheduled).await.retry_at, Some(some_time().plus(HOUR)));
@@ -91,20 +102,17 @@ async fn a_cancelled_retry_never_leaves() {
     let office = Office::begin(&ledger.url, Clock::manual(some_time()), [(MAIN, broker(vhost.amqp_url()))]).await;
     office.await_work().await;
     let orders = Service::start(&vhost, "orders").await;
-    for body in ["cancelled", "not"] {
-        orders.fail(body).await;
+    let [cancelled, not] = fail_two(&office, &orders, ["cancelled", "not"]).await;
+    for letter in [cancelled, not] {
+        office.retry_later(&[letter], HOUR).await;
     }
-    let letters = office.await_letters(2).await;
-    for letter in &letters {
-        office.retry_later(&[letter.id], HOUR).await;
-    }
-    office.act(letters[0].id, Command::Reopen).await;
+    office.act(cancelled, Command::Reopen).await;
     office.advance(HOUR);
     // Both would have left together.
-    office.await_status(letters[1].id, Status::Retried).await;
+    office.await_status(not, Status::Retried).await;
     assert_eq!(orders.work().await.data, b"not");
     assert_eq!(vhost.depth("orders").await, 0);
-    assert_eq!(office.await_status(letters[0].id, Status::Open).await.retry_at, None);
+    assert_eq!(office.await_status(cancelled, Status::Open).await.retry_at, None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
