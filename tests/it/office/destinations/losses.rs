@@ -18,7 +18,7 @@ use crate::{
     },
     support::{
         process::wait_until,
-        rabbit::{Options, Rabbit},
+        rabbit::{Options, Rabbit, Vhost},
     },
 };
 
@@ -115,6 +115,14 @@ async fn what_is_no_bundle_becomes_an_obituary() {
     vhost.await_depth(own_names::DUE, 0).await;
 }
 
+/// Waits until so many bundles for `orders` wait for another minute, and nothing else is due.
+async fn await_another_minute(vhost: &Vhost, bundles: u32) {
+    let later = own_names::delay_queue(&orders().after(Duration::from_secs(60), Clock::system().now())).unwrap();
+    wait_until("them to wait again", PATIENCE, async || exists(vhost, &later).await).await;
+    vhost.await_depth(&later, bundles).await;
+    vhost.await_depth(own_names::DUE, 0).await;
+}
+
 /// A header of the longest that fit a frame, and our own beside it: the broker closes the connection over it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_be_published_any_more_holds_up_nothing() {
@@ -129,10 +137,7 @@ async fn what_cannot_be_published_any_more_holds_up_nothing() {
     assert_eq!(sender.send_together(window).await, vec![PublishOutcome::Confirmed; 3]);
     // The first was on its way when the connection was closed, so it may come twice.
     while service.work().await.data != b"1" {}
-    let later = own_names::delay_queue(&orders().after(Duration::from_secs(60), Clock::system().now())).unwrap();
-    wait_until("it to wait again", PATIENCE, async || exists(&vhost, &later).await).await;
-    vhost.await_depth(&later, 1).await;
-    vhost.await_depth(own_names::DUE, 0).await;
+    await_another_minute(&vhost, 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -147,12 +152,7 @@ async fn what_finds_its_target_full_waits_on() {
     for destination in &waiting {
         sender.deliver(destination, "body").await;
     }
-    // Each is a bundle that waits for a minute.
-    let later = orders().after(Duration::from_secs(60), Clock::system().now());
-    let later = own_names::delay_queue(&later).unwrap();
-    wait_until("them to wait again", PATIENCE, async || exists(&vhost, &later).await).await;
-    vhost.await_depth(&later, 2).await;
-    vhost.await_depth(own_names::DUE, 0).await;
+    await_another_minute(&vhost, 2).await;
     assert_eq!([vhost.depth("orders").await, vhost.depth(OBITUARIES).await], [1, 0]);
 }
 
