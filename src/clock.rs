@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use crate::domain::time::Timestamp;
+use amqp_message::time::Timestamp;
 
 #[derive(Clone, Debug, Default)]
 pub struct Clock(Source);

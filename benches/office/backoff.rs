@@ -2,12 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use amqp_message::time::Timestamp;
 use dead_letter_office::{
     clock::Clock,
-    domain::{
-        policy::{Delays, Policy, Via},
-        time::Timestamp,
-    },
+    domain::policy::{Delays, Policy, Via},
 };
 use futures_util::StreamExt;
 use lapin::{options::BasicConsumeOptions, types::FieldTable};

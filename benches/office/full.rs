@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use dead_letter_office::{
     domain::{letter::Importance, rule::Rule},
-    pipeline::news::News,
+    services::change_feed::News,
 };
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 use tokio_util::sync::CancellationToken;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use dead_letter_office::decode::guess::{Guess, Hints, TypeIndex};
+use payload_codec::guess::{Guess, Hints, TypeIndex};
 use prost_reflect::{DescriptorPool, MessageDescriptor};
 
 use crate::{

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use dead_letter_office::{
     domain::{filter::LetterFilter, letter::Importance, rule::Rule},
-    pipeline::intake::Intake,
+    services::intake::Intake,
 };
 use tokio_util::sync::CancellationToken;
 

@@ -3,29 +3,29 @@
 use std::sync::Arc;
 
 use dead_letter_office::{
-    broker::health::BrokerBoard,
     clock::Clock,
     config::{BrokerConfig, DecodeConfig, IntakeConfig, values::Secret},
     domain::{
         actor::Actor,
-        inner_body::InnerBodies,
         policy::Policy,
         rule::{Rule, RuleId},
     },
     metrics::Metrics,
-    pipeline::{
-        bell::Bell,
+    rabbitmq::health::BrokerBoard,
+    services::{
+        change_feed::News,
+        decoding::reader::Reader,
+        enrichment::Sorting,
         intake::{Door, Intake},
-        news::News,
         policies::Policies,
-        reader::Reader,
         rules::Rules,
         scheduler::Scheduler,
         schemas::Schemas,
-        sorting::Sorting,
+        wakeup::Bell,
     },
     store::{RuleChange, Store},
 };
+use failure_conventions::inner_body::InnerBodies;
 use uuid::Uuid;
 
 use crate::support::{

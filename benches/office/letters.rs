@@ -2,21 +2,18 @@
 
 use std::time::Duration;
 
+use amqp_message::{death::Reason, error_report::ErrorReport, message::Message, time::Timestamp};
 use dead_letter_office::{
     clock::Clock,
     domain::{
         actor::Actor,
         command::Command,
-        death::{Failure, Reason},
-        error_report::ErrorReport,
         filter::{LetterFilter, PageRequest, Sort},
-        inner_body::InnerBodies,
         letter::{Importance, LetterId},
-        message::Message,
-        time::Timestamp,
     },
     store::{Arrival, Fingerprint, IntakeBatch, Order, Settled},
 };
+use failure_conventions::{Failure, inner_body::InnerBodies};
 use uuid::Uuid;
 
 use crate::{

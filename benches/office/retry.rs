@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use dead_letter_office::domain::time::Timestamp;
+use amqp_message::time::Timestamp;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

@@ -10,8 +10,8 @@ use base64::{
     Engine,
     prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
 };
-use dead_letter_office::decode::wire::{Value, fields, varint};
 use flate2::read::GzDecoder;
+use payload_codec::wire::{Value, fields, varint};
 use prost::Message;
 use prost_types::{
     DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet,
@@ -32,7 +32,7 @@ pub struct Corpus {
 
 /// The corpus of an invented company, which is in the repository.
 pub fn small() -> Corpus {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/protobuf");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/payload-codec/fixtures");
     read(&folder, "small")
 }
 

@@ -2,14 +2,15 @@
 
 use std::{collections::BTreeSet, path::Path, process::ExitCode};
 
+use payload_codec::schema::{Schema, SchemaProblem, unpack};
+
 use crate::{
-    broker::ConsumingSession,
     clock::Clock,
     config::{BrokerConfig, Config},
-    decode::schema::{Schema, SchemaProblem, unpack},
     domain::number::plural,
     notify::{Channel, Sender},
-    pipeline::{channels::Channels, rules, schemas::collect},
+    rabbitmq::ConsumingSession,
+    services::{notifications::channels::Channels, rules, schemas::collect},
     store::{Store, StoreError},
 };
 

@@ -4,13 +4,14 @@ use std::{path::PathBuf, sync::Arc};
 
 use super::{Role, Roles};
 use crate::{
-    broker::health::BrokerBoard,
     clock::Clock,
     config::Config,
     domain::broker::ConnectionState,
     metrics::Metrics,
-    pipeline::{
-        bell::Bell, digests::Digests, news::News, policies::Policies, reader::Reader, rules::Rules, schemas::Schemas,
+    rabbitmq::health::BrokerBoard,
+    services::{
+        change_feed::News, decoding::reader::Reader, digests::Digests, policies::Policies, rules::Rules,
+        schemas::Schemas, wakeup::Bell,
     },
     store::Store,
 };

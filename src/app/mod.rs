@@ -3,6 +3,7 @@
 mod check;
 mod foundation;
 mod lifecycle;
+pub mod logging;
 mod notify;
 mod roles;
 mod watch;
@@ -10,26 +11,25 @@ mod web;
 
 use std::{process::ExitCode, sync::Arc};
 
-pub use check::check;
-pub use lifecycle::Lifecycle;
-pub use roles::{Role, Roles};
-
 use foundation::Foundation;
 
 use crate::{
     config::Config,
-    pipeline::{
-        delay_queues::DelayQueues,
+    services::{
+        change_feed::watch_ledger,
+        enrichment::Sorting,
         intake::{Door, Intake},
-        news::watch_ledger,
         policies::Policies,
-        retention::Retention,
+        retention::{Retention, delay_queues::DelayQueues},
         scheduler::Scheduler,
         schemas::Folder,
-        sorting::Sorting,
     },
     store::Store,
 };
+
+pub use check::check;
+pub use lifecycle::Lifecycle;
+pub use roles::{Role, Roles};
 
 /// Runs the server until it is told to stop.
 pub async fn serve(config: Config, roles: Roles) -> anyhow::Result<ExitCode> {

@@ -6,11 +6,9 @@ use super::{Foundation, Lifecycle, watch};
 use crate::{
     config::Config,
     notify::Sender,
-    pipeline::{
-        channels::Channels,
-        deliveries::Deliveries,
-        heartbeat::Heartbeat,
-        incidents::{self, Incidents},
+    services::{
+        incidents::{self, Incidents, heartbeat::Heartbeat},
+        notifications::{channels::Channels, deliveries::Deliveries},
     },
 };
 

@@ -2,19 +2,19 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
+use amqp_message::glob::Globs;
 use anyhow::Context;
 
 use super::{Foundation, Lifecycle};
 use crate::{
-    broker::management::{Management, ManagementError},
     config::{BrokerConfig, Config},
-    domain::glob::Globs,
+    domain::watch::Settings,
     notify::{self, Patience, SetupError},
-    pipeline::{
+    rabbitmq::management::{Management, ManagementError},
+    services::{
         incidents::Incidents,
         watch::{Tidying, Watch},
     },
-    watch::Settings,
 };
 
 /// Starts what watches the queues of brokers.

@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use super::{Foundation, Lifecycle, watch};
 use crate::{
     config::Config,
-    pipeline::triage::Triage,
+    services::triage::Triage,
     web::{self, Office, WebSettings},
 };
 

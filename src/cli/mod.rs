@@ -7,15 +7,15 @@ mod decode;
 
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
+use amqp_message::death::Reason;
 use clap::{Args, Parser, Subcommand};
 
 use crate::{
-    app::{self, Roles},
+    app::{self, Roles, logging},
     config::{self, BrokerConfig, Config},
     demo,
-    domain::{death::Reason, policy::PolicyBook},
-    logging,
-    topology::Topology,
+    domain::policy::PolicyBook,
+    rabbitmq::topology::Topology,
 };
 
 /// Exit code of a configuration or of arguments that are not usable.

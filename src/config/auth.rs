@@ -1,9 +1,9 @@
 //! `[auth]`
 
+use amqp_message::word_enum;
 use serde::Deserialize;
 
 use super::values::word;
-use crate::domain::words::words;
 
 /// Who may do what.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -13,7 +13,7 @@ pub struct AuthConfig {
     pub mode: AuthMode,
 }
 
-words! {
+word_enum! {
     #[derive(Default)]
     AuthMode, "way to sign in" {
         /// Everybody may do everything; on loopback only.

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use amqp_message::word_enum;
 use serde::{Deserialize, Deserializer, de::Error};
 use url::Url;
 
 use super::values::{Secret, word};
-use crate::domain::words::words;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -38,7 +38,7 @@ pub struct BrokerConfig {
     pub prefetch: u16,
 }
 
-words! {
+word_enum! {
     QueueType, "queue type" {
         Quorum = "quorum",
         Classic = "classic",

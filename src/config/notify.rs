@@ -6,8 +6,8 @@ use serde::Deserialize;
 use url::Url;
 
 use super::values::{Secret, duration, http_url, list, perhaps_http_url, perhaps_word_list, word_list};
-use crate::{
-    domain::letter::Importance,
+use crate::domain::{
+    letter::Importance,
     schedule::{QuietHours, Schedule},
 };
 

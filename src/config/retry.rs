@@ -2,13 +2,11 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use amqp_message::death::Reason;
 use serde::{Deserialize, Deserializer, de::Error};
 
 use super::values::{duration, durations, word};
-use crate::domain::{
-    death::Reason,
-    policy::{Delays, Policy, Via},
-};
+use crate::domain::policy::{Delays, Policy, Via};
 
 /// `[retry]`, `[retry.queues."GLOB"]`, and `[….reasons.REASON]` in both. What a table leaves out is as in the one
 /// around it.

@@ -2,14 +2,12 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
+use amqp_message::word_enum;
+use failure_conventions::inner_body::{InnerBodies, InnerBody};
 use serde::{Deserialize, Deserializer, de::Error};
 use url::Url;
 
 use super::values::{Secret, duration, http_url, socket_address, word};
-use crate::domain::{
-    inner_body::{InnerBodies, InnerBody},
-    words::words,
-};
 
 /// `[database]`
 #[derive(Clone, Debug, Deserialize)]
@@ -144,7 +142,7 @@ pub struct LogConfig {
     pub filter: String,
 }
 
-words! {
+word_enum! {
     LogFormat, "log format" {
         Text = "text",
         Json = "json",

@@ -16,12 +16,13 @@ mod world;
 
 use std::{process::ExitCode, time::Duration};
 
+use amqp_message::death::Reason;
+
 use people::People;
 
 use crate::{
     app::{self, Lifecycle, Roles},
     config::{Config, RetryConfig, values::Secret},
-    domain::death::Reason,
 };
 
 /// Longer than the demo's retries wait.

@@ -7,7 +7,7 @@ use crate::{
     clock::Clock,
     config::{Config, DigestConfig, values::Secret},
     domain::{actor::Actor, letter::Importance, rule::Rule},
-    pipeline::rules::Rules,
+    services::rules::Rules,
     store::Store,
 };
 

@@ -7,14 +7,13 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
-use prost_reflect::DynamicMessage;
-use serde_json::Value;
-
-use crate::decode::{
+use payload_codec::{
     limits::Limits,
     message::encode,
     schema::{Schema, Source, compile},
 };
+use prost_reflect::DynamicMessage;
+use serde_json::Value;
 
 /// By the paths that imports would name.
 const SOURCES: [(&str, &str); 2] =

@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{services, types::Types};
 use crate::{
-    broker::{self, reconnect::Backoff},
     config::BrokerConfig,
+    rabbitmq::{self, reconnect::Backoff},
 };
 
 /// Where the services publish.
@@ -43,7 +43,7 @@ async fn live(
     backoff: &mut Backoff,
     stop: &CancellationToken,
 ) -> anyhow::Result<()> {
-    let connection = broker::connect(config, &format!("dlo {name} demo services")).await?;
+    let connection = rabbitmq::connect(config, &format!("dlo {name} demo services")).await?;
     let channel = connection.create_channel().await?;
     declare(&channel, &config.dead_letter_exchange).await?;
     backoff.connected();

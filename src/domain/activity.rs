@@ -1,8 +1,10 @@
 //! Who did what.
 
-use super::{actor::Actor, time::Timestamp};
+use amqp_message::{time::Timestamp, word_enum};
 
-words! {
+use super::actor::Actor;
+
+word_enum! {
     /// What people act upon.
     Area, "area of activity" {
         Letters = "letters",

@@ -1,6 +1,6 @@
 //! How the office stands with a broker.
 
-use super::time::Timestamp;
+use amqp_message::time::Timestamp;
 
 /// What one of our connections to a broker is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]

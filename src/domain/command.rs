@@ -2,8 +2,9 @@
 
 use std::{fmt, time::Duration};
 
+use failure_conventions::danger::Danger;
+
 use super::{
-    danger::Danger,
     letter::{Importance, LetterId, Status},
     number::exact,
 };

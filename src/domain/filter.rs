@@ -1,11 +1,10 @@
 //! Which letters are meant. The same value lists, counts and draws the histogram.
 
+use amqp_message::{death::Reason, glob::Globs, time::Timestamp};
+
 use super::{
-    death::Reason,
-    glob::Globs,
     group::GroupId,
     letter::{Importance, LetterId, LetterSummary, Status},
-    time::Timestamp,
 };
 
 /// Letters that match every field; an empty list in a field lets all through.

@@ -2,13 +2,12 @@
 
 use std::{fmt, str::FromStr};
 
+use amqp_message::{death::Reason, time::Timestamp, word_enum};
 use uuid::Uuid;
 
 use super::{
     actor::Actor,
-    death::Reason,
     letter::{Importance, Status},
-    time::Timestamp,
 };
 
 /// Names a group for good: it follows from what its letters have in common.
@@ -151,7 +150,7 @@ pub struct GroupFilter {
     pub reasons: Vec<Reason>,
 }
 
-words! {
+word_enum! {
     #[derive(Default)]
     GroupSort, "order of groups" {
         /// The weightiest first, of these the ones with most open letters.

@@ -1,8 +1,10 @@
 //! What happened to a letter, and by whom.
 
-use super::{actor::Actor, time::Timestamp};
+use amqp_message::{time::Timestamp, word_enum};
 
-words! {
+use super::actor::Actor;
+
+word_enum! {
     /// The kinds of events in a letter's life.
     Event, "event" {
         /// It came into the office.

@@ -1,8 +1,10 @@
 //! Something people are told about once, however many letters it makes, and told again when it is over.
 
-use super::{death::Reason, letter::Importance, time::Timestamp};
+use amqp_message::{death::Reason, time::Timestamp, word_enum};
 
-words! {
+use super::letter::Importance;
+
+word_enum! {
     /// What an incident is about.
     IncidentKind, "kind of incident" {
         /// Letters that failed for the same cause.
@@ -12,7 +14,7 @@ words! {
     }
 }
 
-words! {
+word_enum! {
     /// What has become of an incident.
     IncidentEvent, "event of an incident" {
         Opened = "opened",

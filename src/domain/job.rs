@@ -1,15 +1,15 @@
 //! Long work that is kept in the ledger, so that it can be watched.
 
+use amqp_message::{time::Timestamp, word_enum};
 use uuid::Uuid;
 
 use super::{
     actor::Actor,
     command::{Command, CommandReport},
     filter::LetterFilter,
-    time::Timestamp,
 };
 
-words! {
+word_enum! {
     JobState, "job state" {
         Queued = "queued",
         Running = "running",

@@ -2,16 +2,18 @@
 
 use std::{fmt, str::FromStr};
 
-use uuid::Uuid;
-
-use super::{
-    danger::Danger,
+use amqp_message::{
     death::{Death, Reason},
     error_report,
-    group::GroupId,
+    field::FieldTable,
     message::Message,
     time::Timestamp,
+    word_enum,
 };
+use failure_conventions::{danger::Danger, dlo_headers};
+use uuid::Uuid;
+
+use super::group::GroupId;
 
 /// Names a letter for its whole life. It travels with the message as the header `dlo-id`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,6 +26,11 @@ impl LetterId {
 
     pub const fn as_uuid(self) -> Uuid {
         self.0
+    }
+
+    /// The letter that a message with these headers has been before.
+    pub fn from_headers(headers: &FieldTable) -> Option<Self> {
+        dlo_headers::dlo_id(headers).map(Self)
     }
 }
 
@@ -41,7 +48,7 @@ impl FromStr for LetterId {
     }
 }
 
-words! {
+word_enum! {
     /// Where a letter stands.
     Status, "status" {
         /// Awaits a person.
@@ -55,7 +62,7 @@ words! {
     }
 }
 
-words! {
+word_enum! {
     /// How much a letter matters, the weightiest first.
     Importance, "importance" {
         Critical = "critical",
@@ -65,7 +72,7 @@ words! {
     }
 }
 
-words! {
+word_enum! {
     /// Who says of which type a message is.
     TypeSource, "source of a type" {
         Manual = "manual",

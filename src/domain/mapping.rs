@@ -2,9 +2,11 @@
 
 use std::cmp::Reverse;
 
-use super::{actor::Actor, glob::Globs, time::Timestamp};
+use amqp_message::{glob::Globs, time::Timestamp, word_enum};
 
-words! {
+use super::actor::Actor;
+
+word_enum! {
     /// By what a mapping knows its messages.
     Carrier, "carrier of a type" {
         Queue = "queue",

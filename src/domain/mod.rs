@@ -3,28 +3,19 @@
 //! These modules know the words of the public contract and of RabbitMQ and nothing else: no SQL, no AMQP client, no
 //! JSON. They never do I/O and have no clock of their own; what time it is is always handed in.
 
-#[macro_use]
-pub(crate) mod words;
-
 pub mod activity;
 pub mod actor;
 pub mod broker;
 pub mod command;
-pub mod danger;
-pub mod death;
+pub mod digest;
 pub mod edit;
-pub mod error_report;
-pub mod field;
 pub mod filter;
-pub mod glob;
 pub mod group;
 pub mod history;
 pub mod incident;
-pub mod inner_body;
 pub mod job;
 pub mod letter;
 pub mod mapping;
-pub mod message;
 pub mod notification;
 pub mod number;
 pub mod policy;
@@ -32,6 +23,7 @@ pub mod policy_meaning;
 pub mod queue_level;
 pub mod retry;
 pub mod rule;
+pub mod schedule;
 pub mod schema;
-pub mod time;
 pub mod waiting;
+pub mod watch;

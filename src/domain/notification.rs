@@ -1,10 +1,9 @@
 //! What is told outside the office.
 
+use amqp_message::{time::Timestamp, word_enum};
 use uuid::Uuid;
 
-use super::time::Timestamp;
-
-words! {
+word_enum! {
     /// Where people are told something.
     Channel, "channel" {
         Slack = "slack",
@@ -14,7 +13,7 @@ words! {
     }
 }
 
-words! {
+word_enum! {
     NotificationKind, "kind of notification" {
         Digest = "digest",
         IncidentOpened = "incident_opened",
@@ -23,7 +22,7 @@ words! {
     }
 }
 
-words! {
+word_enum! {
     NotificationState, "state of a notification" {
         /// It is to be told, perhaps once more.
         Waiting = "waiting",

@@ -2,9 +2,11 @@
 
 use std::{cmp::Reverse, sync::Arc, time::Duration};
 
-use super::{actor::Actor, death::Reason, glob::Globs, time::Timestamp};
+use amqp_message::{death::Reason, glob::Globs, time::Timestamp, word_enum};
 
-words! {
+use super::actor::Actor;
+
+word_enum! {
     /// Where a message waits for its retry.
     #[derive(Default)]
     Via, "place to wait" {

@@ -1,6 +1,6 @@
 //! How a queue of a broker stands, as far as the broker tells.
 
-use super::time::Timestamp;
+use amqp_message::{time::Timestamp, word_enum};
 
 /// One queue at one look.
 ///
@@ -52,7 +52,7 @@ impl QueueLevel {
     }
 }
 
-words! {
+word_enum! {
     #[derive(Default)]
     QueueKind, "type of queue" {
         Classic = "classic",
@@ -64,7 +64,7 @@ words! {
     }
 }
 
-words! {
+word_enum! {
     QueueState, "state of a queue" {
         Running = "running",
         /// What 3.x calls a queue that runs where statistics are off.

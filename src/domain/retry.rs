@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{actor::Actor, death::Reason, letter::LetterId, message::Message, time::Timestamp};
+use amqp_message::{death::Reason, message::Message, time::Timestamp};
+
+use super::{actor::Actor, letter::LetterId};
 
 /// A letter whose retry has been claimed for publishing by one process.
 #[derive(Clone, Debug, PartialEq, Eq)]

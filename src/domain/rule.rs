@@ -2,12 +2,12 @@
 
 use std::{fmt, str::FromStr};
 
+use amqp_message::time::Timestamp;
 use uuid::Uuid;
 
 use super::{
     actor::Actor,
     letter::{Importance, LetterId},
-    time::Timestamp,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -6,9 +6,10 @@ use std::{
     str::FromStr,
 };
 
+use amqp_message::{time::Timestamp, word_enum};
 use uuid::Uuid;
 
-use super::{actor::Actor, time::Timestamp};
+use super::actor::Actor;
 
 /// Names one version of a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,7 +39,7 @@ impl FromStr for SchemaId {
     }
 }
 
-words! {
+word_enum! {
     /// How a schema came here.
     SchemaSource, "source of schemas" {
         /// A person brought it, on the page or by the API.

@@ -1,9 +1,10 @@
 //! Letters that wait for their retry, in the order in which they go back.
 
+use amqp_message::time::Timestamp;
+
 use super::{
     actor::Actor,
     letter::{LetterId, LetterSummary},
-    time::Timestamp,
 };
 
 /// A letter that waits.

@@ -34,7 +34,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::domain::death::Reason;
+    use amqp_message::death::Reason;
 
     fn key(broker: &str, queue: Option<&str>, message_type: Option<&str>, reason: Reason, error: &str) -> GroupKey {
         GroupKey {

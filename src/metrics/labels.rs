@@ -7,12 +7,12 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use amqp_message::word_enum;
 use prometheus_client::encoding::EncodeLabelSet;
 
 use crate::domain::{
     actor::Actor,
     notification::{Attempt, Channel},
-    words::words,
 };
 
 /// Stands for all that have no label of their own.
@@ -21,7 +21,7 @@ pub(super) const OTHER: &str = "other";
 /// Bytes of a label's value: what the names of RabbitMQ's queues may have. A header that names one may be longer.
 const MAX_LABEL: usize = 255;
 
-words! {
+word_enum! {
     /// Whether a policy sent a message back or a person did.
     RetryKind, "kind of retry" {
         Automatic = "automatic",
@@ -35,7 +35,7 @@ impl From<&Actor> for RetryKind {
     }
 }
 
-words! {
+word_enum! {
     /// What came of one attempt to deliver a notification.
     NotificationOutcome, "outcome" {
         Delivered = "delivered",

@@ -8,6 +8,7 @@ mod catalogue;
 mod labels;
 mod observation;
 mod single;
+
 #[cfg(test)]
 mod tests;
 
@@ -19,10 +20,11 @@ use catalogue::Families;
 use labels::{
     BrokerLabels, Distinct, ExhaustedLabels, NotificationLabels, QueueLabels, RetryLabels, RuleLabels, short,
 };
-pub use labels::{NotificationOutcome, RetryKind};
-pub use observation::{LedgerObservation, Observation};
 
 use crate::domain::{letter::Importance, notification::Channel};
+
+pub use labels::{NotificationOutcome, RetryKind};
+pub use observation::{LedgerObservation, Observation};
 
 /// Queues are named by messages, so there may be any number of them; those past this many share the label `other`.
 const MAX_QUEUES: usize = 1_000;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use amqp_message::time::Timestamp;
 use prometheus_client::metrics::{family::Family, gauge::Gauge};
 
 use super::{
@@ -9,7 +10,7 @@ use super::{
     catalogue::Families,
     labels::{BrokerLabels, DigestLabels, ImportanceLabels, LetterLabels, OTHER, QueueLabels, short},
 };
-use crate::domain::{broker::BrokerHealth, filter::FacetCount, letter::Importance, time::Timestamp};
+use crate::domain::{broker::BrokerHealth, filter::FacetCount, letter::Importance};
 
 /// There is one digest for each schedule of the configuration; more than this many is a mistake of ours.
 const MAX_DIGESTS: usize = 100;

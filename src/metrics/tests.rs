@@ -1,13 +1,13 @@
 use std::collections::BTreeSet;
 
+use amqp_message::{death::Reason, time::Timestamp};
+
 use super::*;
 use crate::domain::{
     broker::{BrokerHealth, ConnectionState},
-    death::Reason,
     filter::FacetCount,
     letter::Status,
     notification::Attempt,
-    time::Timestamp,
 };
 
 const NOON: Timestamp = Timestamp::from_micros(1_764_000_000_000_000);

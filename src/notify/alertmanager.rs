@@ -6,16 +6,14 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use amqp_message::time::Timestamp;
 use serde::Serialize;
 
 use super::{
     severity::severity,
     text::{one_line, rfc3339},
 };
-use crate::domain::{
-    incident::{Incident, IncidentKind},
-    time::Timestamp,
-};
+use crate::domain::incident::{Incident, IncidentKind};
 
 /// Characters of a label. Alertmanager keeps labels in memory and sends them on with everything.
 const MAX_LABEL: usize = 255;

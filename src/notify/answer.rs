@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use amqp_message::time::Timestamp;
 use reqwest::{Response, StatusCode, header};
 
 use super::{retry_after, text::one_line};
-use crate::domain::time::Timestamp;
 
 /// Bytes read of an answer; the rest is not waited for.
 const MAX_BODY: usize = 8 * 1_024;

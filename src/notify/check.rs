@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use super::{
     Channel, SecretUrl, Sender, SlackBot,
-    slack::{Reply, advice, error_name},
+    slack::channel::{Reply, advice, error_name},
 };
 
 /// Why a channel cannot be reached: a clause, for a person.

@@ -19,16 +19,17 @@ mod outcome;
 pub mod pagerduty;
 mod request;
 mod retry_after;
-#[cfg(test)]
-mod samples;
 mod scrub;
 mod sender;
 mod severity;
 mod signing;
-mod slack;
+pub mod slack;
 mod text;
 mod verdict;
 pub mod webhook;
+
+#[cfg(test)]
+mod samples;
 
 pub use channel::{Channel, ChannelError, SecretUrl, SlackBot};
 pub use check::Unreachable;

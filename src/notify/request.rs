@@ -1,12 +1,12 @@
 //! The request a delivery makes. Secrets are added here, so that none is kept with a delivery.
 
+use amqp_message::time::Timestamp;
 use reqwest::{Client, Request, header::CONTENT_TYPE};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::{Channel, signing::message_id};
-use crate::domain::time::Timestamp;
 
 /// One thing a channel is to be told: JSON that stays as it is however often it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]

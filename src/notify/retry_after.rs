@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::domain::time::Timestamp;
+use amqp_message::time::Timestamp;
 
 /// Whoever asks for more is asked again after an hour: a mistaken answer must not silence a channel for days.
 const LONGEST: Duration = Duration::from_secs(60 * 60);

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use amqp_message::{death::Reason, time::Timestamp};
+
 use crate::domain::{
-    death::Reason,
     incident::{Incident, IncidentKind},
     letter::Importance,
-    time::Timestamp,
 };
 
 /// 2026-11-21T10:04:00Z

@@ -1,9 +1,8 @@
 //! Texts and times as other systems take them.
 
-use crate::{
-    digest::line::{cut, overrides_direction, single_spaced},
-    domain::time::Timestamp,
-};
+use amqp_message::time::Timestamp;
+
+use crate::domain::digest::line::{cut, overrides_direction, single_spaced};
 
 /// `text` in one line of at most `limit` characters; an ellipsis, which counts, stands where something was cut.
 ///

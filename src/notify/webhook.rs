@@ -1,13 +1,11 @@
 //! What a webhook is told of an incident: `type`, `timestamp` and `data`, as Standard Webhooks recommends
 //! (<https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#payload-structure>).
 
+use amqp_message::time::Timestamp;
 use serde::Serialize;
 
 use super::text::{one_line, rfc3339};
-use crate::domain::{
-    incident::{Incident, IncidentEvent},
-    time::Timestamp,
-};
+use crate::domain::incident::{Incident, IncidentEvent};
 
 /// Characters of names and of the title.
 const MAX_NAME: usize = 255;

@@ -9,54 +9,17 @@
 //! of several widths. A filter is first turned into the facets it lets through, and then every list is a merge of short
 //! index ranges and every count a sum over a small table, however many letters there are.
 
-mod activity;
-mod backoff;
-mod bulk;
-mod columns;
-mod command_lines;
-mod commands;
-mod contents;
+pub(crate) mod audit;
 mod counts;
 mod db;
-mod delay_queues;
-mod digest_figures;
-mod digests;
-mod edits;
-mod facets;
-mod finished;
-mod group_filter;
-mod group_outcomes;
-mod group_tally;
 mod groups;
-mod healed;
-mod history;
-mod id_list;
-mod incidents;
-mod insert;
 mod jobs;
 mod letters;
-mod mappings;
 mod notifications;
-mod policies;
-mod record;
 mod retries;
-mod retry_counts;
-mod returned;
-mod rows;
 mod rules;
-mod schedule;
 mod schemas;
-mod settled;
-mod slices;
-mod sorting;
-mod standing;
-mod sweep;
-mod tally;
-mod unsettled;
-mod waiting;
 mod watch;
-mod watch_rows;
-mod watched;
 
 use std::cmp::Ordering;
 
@@ -64,25 +27,25 @@ use sqlx::error::DatabaseError;
 use thiserror::Error;
 use uuid::Uuid;
 
-pub use activity::PortionedDeed;
-pub use bulk::ClaimedBulk;
-pub use commands::Order;
-pub use digest_figures::DigestScope;
-pub use digests::{DigestRecord, NewDigest, Sending, SlotState};
-pub use edits::{EditOrder, EditedMessage, Original};
-pub use incidents::{IncidentRecord, Telling};
-pub use record::{Arrival, Fingerprint, IntakeBatch, Recorded};
-pub use rules::{RuleChange, RuleFailure};
-pub use settled::Outdated;
-pub use slices::SLICE;
-pub use sorting::{Exhausted, Sorted};
-pub use sweep::Sweep;
-pub use unsettled::Settled;
-pub use watch::{Claim, WatchKept, WatchUpdate};
-pub use watched::{WatchedBroker, WatchedQueue};
-
+use counts::facets::FacetIds;
 use db::{Db, Either, Sql, on};
-use facets::FacetIds;
+
+pub use audit::PortionedDeed;
+pub use counts::slices::SLICE;
+pub use jobs::bulk::ClaimedBulk;
+pub use letters::closed::Outdated;
+pub use letters::commands::Order;
+pub use letters::delivery_dedup::Settled;
+pub use letters::edits::{EditOrder, EditedMessage, Original};
+pub use letters::enrichment::{Exhausted, Sorted};
+pub use letters::record::{Arrival, Fingerprint, IntakeBatch, Recorded};
+pub use letters::sweep::Sweep;
+pub use notifications::digest_figures::DigestScope;
+pub use notifications::digests::{DigestRecord, NewDigest, Sending, SlotState};
+pub use notifications::incidents::{IncidentRecord, Telling};
+pub use rules::{RuleChange, RuleFailure};
+pub use watch::findings::{WatchedBroker, WatchedQueue};
+pub use watch::{Claim, WatchKept, WatchUpdate};
 
 #[derive(Debug, Error)]
 pub enum StoreError {

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use amqp_message::time::Timestamp;
 use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::{
-    Store, StoreError, activity,
+    Store, StoreError, audit,
     db::{Tx, on},
-    rows::parse,
+    letters::rows::parse,
 };
 use crate::domain::{
     activity::{Area, Deed},
     actor::Actor,
     letter::LetterId,
     rule::{Rule, RuleFailures, RuleId, StandingRule},
-    time::Timestamp,
 };
 
 #[derive(FromRow)]
@@ -245,5 +245,5 @@ async fn forget_failures(tx: &mut Tx, rule: &str) -> Result<(), StoreError> {
 
 async fn write(tx: &mut Tx, action: &str, rule: &str, change: &RuleChange<'_>) -> Result<(), StoreError> {
     let deed = Deed::new(change.at, change.by, Area::Rules, action, rule);
-    activity::append(tx, &Deed { detail: change.detail.to_owned(), ..deed }).await
+    audit::append(tx, &Deed { detail: change.detail.to_owned(), ..deed }).await
 }

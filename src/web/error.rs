@@ -13,12 +13,13 @@ use axum::{
     middleware::Next,
     response::{Html, IntoResponse, Response},
 };
+use rule_language::Mistake;
 use serde::Serialize;
 use tower_http::request_id::RequestId;
 use utoipa::ToSchema;
 
 use super::pages::{shell::Shell, toast::Toast};
-use crate::{classify::Mistake, pipeline::rules::RuleError, store::StoreError};
+use crate::{services::rules::RuleError, store::StoreError};
 
 /// Why a request is not answered as it wished.
 #[derive(Clone, Debug)]

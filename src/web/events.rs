@@ -10,7 +10,7 @@ use futures_util::{Stream, stream};
 use tokio::sync::watch::Receiver;
 
 use super::Office;
-use crate::pipeline::news::Tidings;
+use crate::services::change_feed::Tidings;
 
 /// A page is told at most this often, however much arrives.
 const PACE: Duration = Duration::from_secs(1);

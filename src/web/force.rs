@@ -2,13 +2,10 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
+use amqp_message::{death::Reason, glob::Globs, time::Timestamp};
+
 use super::{Office, error::WebError, view::text};
-use crate::domain::{
-    death::Reason,
-    glob::Globs,
-    policy::{PolicyBook, StandingPolicy},
-    time::Timestamp,
-};
+use crate::domain::policy::{PolicyBook, StandingPolicy};
 
 /// The days that pages and API tell of what became of retries, today included.
 pub const DAYS: u64 = 7;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use amqp_message::time::Timestamp;
 use axum::{
     Router,
     extract::State,
@@ -12,7 +13,7 @@ use axum::{
 
 use super::Office;
 use crate::{
-    domain::{broker::BrokerHealth, filter::FacetCount, letter::Importance, time::Timestamp},
+    domain::{broker::BrokerHealth, filter::FacetCount, letter::Importance},
     metrics::{LedgerObservation, Observation},
     store::StoreError,
 };

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use amqp_message::time::Timestamp;
 use axum::{
     body::Bytes,
     extract::{FromRequest, FromRequestParts, Request},
@@ -12,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{error::WebError, query::Pairs};
-use crate::domain::{group::GroupId, letter::LetterId, time::Timestamp};
+use crate::domain::{group::GroupId, letter::LetterId};
 
 /// Whether htmx asks, and not the browser itself.
 pub fn is_htmx(headers: &HeaderMap) -> bool {

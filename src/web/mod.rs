@@ -44,12 +44,12 @@ use tower_http::{
 use url::Url;
 
 use crate::{
-    broker::health::BrokerBoard,
     clock::Clock,
     metrics::Metrics,
-    pipeline::{
-        digests::Digests, news::News, policies::Policies, reader::Reader, rules::Rules, schemas::Schemas,
-        triage::Triage,
+    rabbitmq::health::BrokerBoard,
+    services::{
+        change_feed::News, decoding::reader::Reader, digests::Digests, policies::Policies, rules::Rules,
+        schemas::Schemas, triage::Triage,
     },
     store::Store,
 };

@@ -2,14 +2,12 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
+use payload_codec::unwrap::{Kind, Wish};
+
 use super::{Office, error::WebError, query::Pairs};
 use crate::{
-    decode::{
-        reading::Reading,
-        unwrap::{Kind, Wish},
-    },
     domain::{actor::Actor, letter::Letter},
-    pipeline::reader::Confirmed,
+    services::decoding::{reader::Confirmed, reading::Reading},
 };
 
 /// How a payload is shown.

@@ -5,9 +5,9 @@ use axum::{
     extract::{DefaultBodyLimit, FromRequest, Multipart, Request, multipart::MultipartError},
     http::{HeaderMap, StatusCode, header},
 };
+use payload_codec::schema::Upload;
 
 use super::error::WebError;
-use crate::decode::schema::Upload;
 
 /// What one upload may take: more than anything inside of it may unpack to, since sources pack well. Bytes.
 const MAX_BYTES: usize = 64 * 1024 * 1024;

@@ -4,14 +4,13 @@
 
 use std::{collections::BTreeSet, fs, path::PathBuf, time::Duration};
 
+use amqp_message::{death::Reason, time::Timestamp};
 use dead_letter_office::{
     domain::{
         broker::{BrokerHealth, ConnectionState},
-        death::Reason,
         filter::FacetCount,
         letter::{Importance, Status},
         notification::Channel,
-        time::Timestamp,
     },
     metrics::{LedgerObservation, Metrics, NotificationOutcome, Observation, RetryKind},
 };

@@ -13,21 +13,23 @@ use std::{
     sync::Arc,
 };
 
+use amqp_message::{
+    field::{FieldTable, FieldValue},
+    message::{Message, Properties},
+};
 use clap::Args;
+use payload_codec::{
+    json,
+    unwrap::{Kind, Wish},
+};
 
 use super::{USAGE_ERROR, fail, print, tell};
 use crate::{
     config::Config,
-    decode::{
-        json,
+    services::decoding::{
         reading::{Library, Reading},
-        unwrap::{Kind, Wish},
+        request::Inquiry,
     },
-    domain::{
-        field::{FieldTable, FieldValue},
-        message::{Message, Properties},
-    },
-    pipeline::inquiry::Inquiry,
     web::Decoded,
 };
 

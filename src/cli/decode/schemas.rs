@@ -2,17 +2,20 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use amqp_message::time::Timestamp;
+use payload_codec::schema::{Schema, SchemaProblem, Upload, unpack};
 use uuid::Uuid;
 
 use super::contents;
 use crate::{
-    decode::schema::{Catalogue, Schema, SchemaProblem, Standing, Upload, unpack},
     domain::{
         actor::Actor,
         schema::{SchemaId, SchemaRecord, SchemaSource},
-        time::Timestamp,
     },
-    pipeline::schemas::collect,
+    services::{
+        decoding::catalogue::{Catalogue, SchemaVersion},
+        schemas::collect,
+    },
 };
 
 /// What is said of schemas at most, in lines.
@@ -23,19 +26,19 @@ const SOURCES: &str = "sources";
 /// The catalogue of what lies at `paths`, and what is wrong with parts of it. Of several descriptions of a type that of
 /// the last path counts.
 pub(super) fn read(paths: &[PathBuf]) -> Result<(Catalogue, Vec<String>), String> {
-    let (mut standings, mut remarks) = (Vec::new(), Vec::new());
+    let (mut versions, mut remarks) = (Vec::new(), Vec::new());
     for (name, files) in grouped(paths, &mut remarks)? {
         let bytes = unpack(files).map_err(|problems| lines(&name, &problems))?;
         let schema = Schema::read(&name, &bytes).map_err(|problems| lines(&name, &problems))?;
         remarks.extend(schema.problems().iter().map(ToString::to_string));
-        standings.push(standing(standings.len(), name, schema, bytes.len()));
+        versions.push(version(versions.len(), name, schema, bytes.len()));
     }
     if remarks.len() > MOST_REMARKS {
         let n_left = remarks.len() - MOST_REMARKS;
         remarks.truncate(MOST_REMARKS);
         remarks.push(format!("And {n_left} more remarks on the schemas."));
     }
-    Ok((Catalogue::new(standings), remarks))
+    Ok((Catalogue::new(versions), remarks))
 }
 
 /// The files of each schema with its name: sources that are named one by one may import each other, so they are one.
@@ -61,7 +64,7 @@ fn grouped(paths: &[PathBuf], remarks: &mut Vec<String>) -> Result<Vec<(String, 
     Ok(groups)
 }
 
-fn standing(n_before: usize, name: String, schema: Schema, size: usize) -> Standing {
+fn version(n_before: usize, name: String, schema: Schema, size: usize) -> SchemaVersion {
     let place = n_before as u128;
     let record = SchemaRecord {
         id: SchemaId::from_uuid(Uuid::from_u128(place)),
@@ -74,7 +77,12 @@ fn standing(n_before: usize, name: String, schema: Schema, size: usize) -> Stand
         uploaded_at: Timestamp::default(),
         uploaded_by: Actor::local(),
     };
-    Standing { record: Arc::new(record), superseded_by: None, schema: Some(Arc::new(schema)), unreadable: Vec::new() }
+    SchemaVersion {
+        record: Arc::new(record),
+        superseded_by: None,
+        schema: Some(Arc::new(schema)),
+        unreadable: Vec::new(),
+    }
 }
 
 fn lines(name: &str, problems: &[SchemaProblem]) -> String {

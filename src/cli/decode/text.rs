@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
+use payload_codec::{
+    format::Format,
+    guess::{Candidate, Evidence},
+};
+
 use crate::{
-    decode::{
-        format::Format,
-        guess::{Candidate, Evidence},
-        reading::{Content, Named, Reading},
-    },
     domain::letter::TypeSource,
+    services::decoding::reading::{Content, Named, Reading},
 };
 
 /// Bytes of what is neither JSON nor text that are shown.
@@ -153,7 +154,7 @@ fn printable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::{
+    use payload_codec::{
         guess::{Guess, TypeName},
         unwrap::{Unwrapped, Wrapping},
     };

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use amqp_message::time::Timestamp;
 use axum::{
     body::Body,
     http::{Response, StatusCode},
@@ -16,7 +17,7 @@ use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Value, json};
 
 use super::door::{Answered, Manners, StandIn, json as in_json, lock};
-use crate::{clock::Clock, domain::time::Timestamp};
+use crate::clock::Clock;
 
 /// How long an alert fires that does not say when it ends.
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(5 * 60);

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::{
     Channel, Outcome,
     answer::{Answer, quoted},
-    slack::{self, Reply},
+    slack::channel::{self, Reply},
 };
 
 /// What came of a delivery that `channel` answered like this.
@@ -60,8 +60,8 @@ fn reason(channel: &Channel, answer: &Answer) -> Option<String> {
 
 /// An error of Slack's, and what to do about it.
 fn told(channel: &Channel, error: &str) -> Option<String> {
-    let name = slack::error_name(error)?;
-    Some(format!("{}{}", channel.without_secrets(name), slack::advice(name)))
+    let name = channel::error_name(error)?;
+    Some(format!("{}{}", channel.without_secrets(name), channel::advice(name)))
 }
 
 fn hooked(answer: &Answer) -> Outcome {
@@ -79,7 +79,7 @@ fn posted(channel: &Channel, answer: &Answer) -> Outcome {
     }
     let error = reply.error.filter(|_| reply.ok == Some(false)).unwrap_or_default();
     match told(channel, &error) {
-        Some(told) if slack::is_passing(&error) => {
+        Some(told) if channel::is_passing(&error) => {
             Outcome::TryAgain { why: format!("Slack answered {told}"), after: answer.retry_after }
         }
         Some(told) => Outcome::Refused { why: format!("Slack answered {told}") },

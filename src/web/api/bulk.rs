@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use amqp_message::time::Timestamp;
 use axum::{
     Json,
     extract::State,
@@ -19,7 +20,7 @@ use super::{
     reply,
 };
 use crate::{
-    domain::{actor::Actor, command::Command, job::Bulk, letter::LetterId, time::Timestamp},
+    domain::{actor::Actor, command::Command, job::Bulk, letter::LetterId},
     web::{
         Office,
         error::{Problem, WebError},

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use amqp_message::time::Timestamp;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::{
-    domain::{command::Command, filter::LetterFilter, time::Timestamp},
+    domain::{command::Command, filter::LetterFilter},
     web::{
         error::WebError,
         query::{LetterQuery, Pairs},

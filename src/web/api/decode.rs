@@ -2,21 +2,20 @@
 
 use std::sync::Arc;
 
+use amqp_message::{
+    json::table_from_json,
+    message::{Message, Properties},
+};
 use axum::{Json, extract::State};
 use base64::{Engine, prelude::BASE64_STANDARD};
+use payload_codec::unwrap::{Kind, Wish};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::payload::ReadPayload;
 use crate::{
-    decode::{
-        reading::Reading,
-        unwrap::{Kind, Wish},
-    },
-    domain::message::{Message, Properties},
-    pipeline::inquiry::Inquiry,
-    typed_json::table_from_json,
+    services::decoding::{reading::Reading, request::Inquiry},
     web::{
         Office,
         error::{Problem, WebError},

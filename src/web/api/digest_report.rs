@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::{
-    digest::{DigestGroup, DigestReport, DigestSection},
+    domain::digest::{DigestGroup, DigestReport, DigestSection},
     web::view::time::rfc3339,
 };
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use amqp_message::time::Timestamp;
 use axum::{Json, extract::State, http::StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,8 +11,8 @@ use uuid::Uuid;
 
 use super::digest_report::Report;
 use crate::{
-    domain::{actor::Actor, notification::NotificationState, time::Timestamp},
-    pipeline::digests::{DigestError, Plan},
+    domain::{actor::Actor, notification::NotificationState},
+    services::digests::{DigestError, Plan},
     store::DigestRecord,
     web::{
         Office,

@@ -3,14 +3,15 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
+use payload_codec::unwrap::Wish;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::letter::unknown;
 use crate::{
-    decode::{reading::EditProblem, unwrap::Wish},
     domain::{edit::HeaderEdit, letter::LetterId},
+    services::decoding::reading::EditProblem,
     web::{Office, error::WebError},
 };
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use amqp_message::time::Timestamp;
 use axum::{Json, extract::State};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -11,7 +12,6 @@ use crate::{
     domain::{
         actor::Actor,
         group::{Group, GroupId, Hour, Outcome},
-        time::Timestamp,
     },
     web::{
         Office,

@@ -7,12 +7,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
-    decode::schema::Catalogue,
     domain::{
         actor::Actor,
         mapping::{Carrier, StandingMapping},
     },
-    pipeline::schemas::MappingError,
+    services::{decoding::catalogue::Catalogue, schemas::MappingError},
     web::{
         Office,
         draft::Wrong,

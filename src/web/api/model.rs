@@ -1,5 +1,10 @@
 //! Letters as the API shows them.
 
+use amqp_message::{
+    error_report::ErrorReport,
+    json::{deaths_to_json, properties_to_json, table_to_json},
+};
+use failure_conventions::{self, danger::Danger};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -7,16 +12,12 @@ use uuid::Uuid;
 
 use super::payload::ReadPayload;
 use crate::{
-    decode::reading::Reading,
     domain::{
-        danger::Danger,
-        error_report::ErrorReport,
         group::GroupId,
         history::HistoryEntry,
         letter::{Letter, LetterId, LetterSummary},
     },
-    failure,
-    typed_json::{deaths_to_json, properties_to_json, table_to_json},
+    services::decoding::reading::Reading,
     web::view::time::rfc3339,
 };
 
@@ -154,7 +155,7 @@ pub struct FullLetter {
 
 impl FullLetter {
     pub fn new(letter: Letter, reading: &Reading, history: Vec<HistoryEntry>, danger: Option<Danger>) -> Self {
-        let account = failure::read(&letter.message);
+        let account = failure_conventions::read(&letter.message);
         let item = LetterItem::from(letter.summary).named_by(reading);
         Self {
             framework: account.framework,

@@ -1,13 +1,11 @@
 //! What is inside a body, as the API shows it: of letters and of bodies that are only asked about.
 
+use payload_codec::guess::{Candidate, Evidence};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::decode::{
-    guess::{Candidate, Evidence},
-    reading::{Content, Reading},
-};
+use crate::services::decoding::reading::{Content, Reading};
 
 /// What is inside a body.
 #[derive(Debug, Serialize, ToSchema)]

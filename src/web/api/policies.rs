@@ -11,7 +11,7 @@ use crate::{
         actor::Actor,
         policy::{Delays, Origin, Policy, StandingPolicy},
     },
-    pipeline::policies::PolicyError,
+    services::policies::PolicyError,
     web::{
         Office,
         draft::{Draft, Wrong},

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use amqp_message::death::Reason;
 use axum::{Json, extract::State};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::policies::PolicyItem;
 use crate::{
-    domain::{death::Reason, letter::Status},
+    domain::letter::Status,
     store::WatchedQueue,
     web::{
         Office,

@@ -17,7 +17,7 @@ use crate::{
         letter::Importance,
         rule::{Rule, RuleId},
     },
-    pipeline::rules::{Draft, RuleError, Trial, TriedLetter},
+    services::rules::{Draft, RuleError, Trial, TriedLetter},
     web::{
         Office,
         error::{MistakeItem, Problem, WebError},

@@ -17,7 +17,7 @@ use crate::{
         letter::Importance,
         rule::{Rule, RuleFailures, RuleId, StandingRule},
     },
-    pipeline::rules::{RuleBook, RuleError},
+    services::rules::{RuleBook, RuleError},
     web::{
         Office,
         error::{MistakeItem, Problem, WebError},

@@ -7,17 +7,20 @@ use axum::{
     extract::{Path, State},
     http::StatusCode,
 };
+use payload_codec::schema::SchemaProblem;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::{
-    decode::schema::{Catalogue, SchemaProblem, Standing, TypeEntry},
     domain::{
         actor::Actor,
         schema::{SchemaId, SchemaSource},
     },
-    pipeline::schemas::{Delivery, SchemaError},
+    services::{
+        decoding::catalogue::{Catalogue, SchemaVersion, TypeEntry},
+        schemas::{Delivery, SchemaError},
+    },
     web::{
         Office,
         error::{Problem, WebError},
@@ -87,15 +90,15 @@ impl From<&SchemaProblem> for ProblemItem {
 }
 
 impl SchemaItem {
-    fn new(standing: &Standing, catalogue: &Catalogue) -> Self {
-        let (record, schema) = (&standing.record, standing.schema.as_deref());
-        let successor = standing.superseded_by.and_then(|id| catalogue.standing(id));
+    fn new(version: &SchemaVersion, catalogue: &Catalogue) -> Self {
+        let (record, schema) = (&version.record, version.schema.as_deref());
+        let successor = version.superseded_by.and_then(|id| catalogue.version(id));
         let faults = schema.map(|schema| schema.faults()).unwrap_or_default();
         Self {
             id: record.id.as_uuid(),
             name: record.name.clone(),
-            current: standing.is_current(),
-            superseded_by: standing.superseded_by.map(SchemaId::as_uuid),
+            current: version.is_current(),
+            superseded_by: version.superseded_by.map(SchemaId::as_uuid),
             superseded_at: successor.map(|successor| rfc3339(successor.record.uploaded_at)),
             source: record.source.as_str(),
             hash: record.hash.clone(),
@@ -104,7 +107,7 @@ impl SchemaItem {
             types: schema.map(|schema| schema.types().len()),
             missing_imports: schema.into_iter().flat_map(|schema| schema.missing_files().keys().cloned()).collect(),
             missing_types: schema.into_iter().flat_map(|schema| schema.missing_types().keys().cloned()).collect(),
-            problems: faults.iter().chain(&standing.unreadable).map(ProblemItem::from).collect(),
+            problems: faults.iter().chain(&version.unreadable).map(ProblemItem::from).collect(),
             disagreements: catalogue.disagreements(record.id).map(|entry| entry.name.clone()).collect(),
             uploaded_at: rfc3339(record.uploaded_at),
             uploaded_by: record.uploaded_by.as_str().to_owned(),
@@ -116,7 +119,7 @@ impl SchemaItem {
 #[utoipa::path(get, path = "/schemas", tag = "schemas", responses((status = OK, body = SchemaList)))]
 pub async fn schemas(State(office): State<Arc<Office>>) -> Json<SchemaList> {
     let catalogue = office.schemas.catalogue();
-    Json(SchemaList { items: catalogue.standings().iter().map(|one| SchemaItem::new(one, &catalogue)).collect() })
+    Json(SchemaList { items: catalogue.versions().iter().map(|one| SchemaItem::new(one, &catalogue)).collect() })
 }
 
 /// How to call it.
@@ -150,9 +153,9 @@ pub async fn add(
     let delivery = Delivery { files, name, source: SchemaSource::Upload, by: Actor::local() };
     let uploaded = office.schemas.upload(delivery).await.map_err(refusal)?;
     let catalogue = office.schemas.catalogue();
-    let standing = catalogue.standing(uploaded.id);
+    let version = catalogue.version(uploaded.id);
     let gone = || WebError::conflict("It was added, and removed again by somebody else.");
-    let item = SchemaItem::new(standing.ok_or_else(gone)?, &catalogue);
+    let item = SchemaItem::new(version.ok_or_else(gone)?, &catalogue);
     Ok((if uploaded.was_known { StatusCode::OK } else { StatusCode::CREATED }, Json(item)))
 }
 

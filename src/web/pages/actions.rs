@@ -5,6 +5,7 @@
 
 use std::{fmt::Write, str::FromStr, sync::Arc};
 
+use amqp_message::time::Timestamp;
 use axum::{
     extract::State,
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
@@ -17,7 +18,6 @@ use crate::{
         actor::Actor,
         command::{Command, CommandReport},
         letter::{Importance, LetterId},
-        time::Timestamp,
     },
     web::{
         Office,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use amqp_message::time::Timestamp;
 use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
@@ -20,7 +21,6 @@ use crate::{
         filter::{FacetCount, LetterFilter},
         job::Bulk,
         letter::Status,
-        time::Timestamp,
     },
     web::{
         Office,

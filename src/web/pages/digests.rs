@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use amqp_message::time::Timestamp;
 use askama::Template;
 use axum::{
     extract::{Path, State},
@@ -17,8 +18,8 @@ use super::{
     toast::Toast,
 };
 use crate::{
-    domain::{actor::Actor, time::Timestamp},
-    pipeline::digests::{DigestError, Digests, Plan},
+    domain::actor::Actor,
+    services::digests::{DigestError, Digests, Plan},
     store::{DigestRecord, Store},
     web::{
         Office,

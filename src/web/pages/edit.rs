@@ -14,6 +14,10 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
+use payload_codec::{
+    diff::{Hunk, Line, diff},
+    unwrap::Wish,
+};
 
 use super::{
     actions::redirect,
@@ -23,17 +27,13 @@ use super::{
     toast::Toast,
 };
 use crate::{
-    decode::{
-        diff::{Hunk, Line, diff},
-        reading::{Content, EditProblem, Reading},
-        unwrap::Wish,
-    },
     domain::{
         actor::Actor,
         command::Refusal,
         edit::{Edit, HeaderEdit},
         letter::{Letter, LetterId},
     },
+    services::decoding::reading::{Content, EditProblem, Reading},
     web::{
         Office,
         error::WebError,

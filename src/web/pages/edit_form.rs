@@ -1,8 +1,10 @@
 //! The form in which a message is edited: its contents, its headers, where and when it goes.
 
+use amqp_message::field::FieldTable;
+
 use crate::{
-    domain::{edit::HeaderEdit, field::FieldTable},
-    retry,
+    domain::edit::HeaderEdit,
+    rabbitmq::outgoing,
     web::{error::WebError, query::Pairs},
 };
 
@@ -90,7 +92,7 @@ impl EditForm {
         let reason = |row: usize, name: &str| {
             let is_twice = self.new.iter().take(row).any(|(other, _)| other == name);
             match () {
-                () if retry::takes_over(name) => Some("it is not for editing: it says how messages went before"),
+                () if outgoing::takes_over(name) => Some("it is not for editing: it says how messages went before"),
                 () if headers.get(name).is_some() => Some("there is a header of that name already"),
                 () if is_twice => Some("it is there twice"),
                 () => None,
@@ -132,7 +134,9 @@ impl EditForm {
 fn editable(headers: &FieldTable) -> impl Iterator<Item = (&str, &str)> {
     headers
         .iter()
-        .filter(|(name, _)| !retry::takes_over(name) && headers.iter().filter(|(other, _)| other == name).count() == 1)
+        .filter(|(name, _)| {
+            !outgoing::takes_over(name) && headers.iter().filter(|(other, _)| other == name).count() == 1
+        })
         .filter_map(|(name, value)| Some((name, value.as_str()?)))
         .filter(|(name, value)| !name.contains(['\0', '\r', '\n']) && !value.contains('\0'))
 }
@@ -154,7 +158,7 @@ const VALUE: &str = "header:";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::field::FieldValue;
+    use amqp_message::field::FieldValue;
 
     fn headers() -> FieldTable {
         let text = |name: &str, value: &str| (name.to_owned(), FieldValue::string(value));

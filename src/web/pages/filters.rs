@@ -1,13 +1,13 @@
 //! The filter above the list: chips and fields, each with what choosing it would show.
 
+use amqp_message::{death::Reason, time::Timestamp};
+
 use crate::{
     domain::{
         broker::BrokerHealth,
-        death::Reason,
         filter::{FacetCount, LetterFilter},
         group::{Group, GroupId},
         letter::{Importance, Status},
-        time::Timestamp,
     },
     web::{
         query::{LetterQuery, When},

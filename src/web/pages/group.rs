@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use amqp_message::time::Timestamp;
 use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
@@ -22,7 +23,6 @@ use crate::{
         group::{Group, GroupId, Hour},
         job::Bulk,
         letter::{Importance, LetterSummary, Status},
-        time::Timestamp,
     },
     web::{
         Office,

@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use amqp_message::time::Timestamp;
 use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
@@ -17,7 +18,6 @@ use crate::{
         filter::FacetCount,
         group::{Group, GroupCounts, GroupFilter, GroupPage, GroupSort, Hour},
         letter::Importance,
-        time::Timestamp,
     },
     web::{
         Office,

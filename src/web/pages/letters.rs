@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use amqp_message::time::Timestamp;
 use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
@@ -14,7 +15,7 @@ use super::{
     toast::Toast,
 };
 use crate::{
-    domain::{letter::LetterId, time::Timestamp},
+    domain::letter::LetterId,
     web::{
         Office,
         error::WebError,

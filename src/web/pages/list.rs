@@ -1,5 +1,7 @@
 //! The list of letters: rows, filter, chart, and what to say when there is nothing.
 
+use amqp_message::time::Timestamp;
+
 use super::filters::Filters;
 use crate::{
     domain::{
@@ -7,7 +9,6 @@ use crate::{
         filter::{FacetCount, HistogramBar, LetterFilter, LetterPage, PageRequest, Sort},
         group::Group,
         letter::{Importance, LetterId, Status},
-        time::Timestamp,
     },
     web::{
         Office,

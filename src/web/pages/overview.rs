@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use amqp_message::time::Timestamp;
 use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
@@ -17,7 +18,6 @@ use crate::{
         filter::{FacetCount, LetterFilter},
         group::{GroupCounts, GroupFilter},
         letter::{Importance, Status},
-        time::Timestamp,
     },
     web::{
         Office,

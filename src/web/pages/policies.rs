@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use amqp_message::{death::Reason, time::Timestamp};
 use askama::Template;
 use axum::{
     extract::State,
@@ -21,11 +22,9 @@ use super::{
 use crate::{
     domain::{
         actor::Actor,
-        death::Reason,
         policy::{Origin, Policy, PolicyBook, StandingPolicy},
-        time::Timestamp,
     },
-    pipeline::policies::PolicyError,
+    services::policies::PolicyError,
     web::{
         Office,
         draft::Wrong,

@@ -2,12 +2,11 @@
 
 use std::str::FromStr;
 
+use amqp_message::death::Reason;
+
 use super::filters::{Choice, reason_choices_for};
 use crate::{
-    domain::{
-        death::Reason,
-        policy::{Delays, Policy, Via},
-    },
+    domain::policy::{Delays, Policy, Via},
     web::{
         draft::{Draft, Wrong},
         error::WebError,

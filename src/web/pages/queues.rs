@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use amqp_message::glob::Globs;
 use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
@@ -11,20 +12,17 @@ use super::{
     shell::{Page, Shell},
     toast::Toast,
 };
-use crate::{
-    domain::glob::Globs,
-    web::{
-        Office,
-        error::WebError,
-        force::{DAYS, counted_since},
-        input::QueryPairs,
-        levels::{concerns, levels},
-        view::{
-            healing, number,
-            queue::QueueRow,
-            tally::{self, QueueCounts, QueueKey},
-            watch::{ConcernLine, LevelCells, WatchLine},
-        },
+use crate::web::{
+    Office,
+    error::WebError,
+    force::{DAYS, counted_since},
+    input::QueryPairs,
+    levels::{concerns, levels},
+    view::{
+        healing, number,
+        queue::QueueRow,
+        tally::{self, QueueCounts, QueueKey},
+        watch::{ConcernLine, LevelCells, WatchLine},
     },
 };
 

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     domain::{actor::Actor, rule::RuleId},
-    pipeline::rules::{Draft, RuleError},
+    services::rules::{Draft, RuleError},
     web::{
         Office,
         error::WebError,

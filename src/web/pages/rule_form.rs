@@ -5,7 +5,7 @@ use crate::{
         letter::Importance,
         rule::{Rule, RuleId},
     },
-    pipeline::rules::{Draft, RuleBook, RuleError},
+    services::rules::{Draft, RuleBook, RuleError},
     web::{
         draft::Wrong,
         error::WebError,

@@ -25,7 +25,7 @@ use crate::{
         letter::Status,
         rule::{RuleId, StandingRule},
     },
-    pipeline::{rules::RuleError, sorting::APPLY_RULES},
+    services::{enrichment::APPLY_RULES, rules::RuleError},
     web::{
         Office,
         draft::Wrong,

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use amqp_message::time::Timestamp;
 use askama::Template;
 use axum::{
     extract::{Path, State},
     http::HeaderMap,
     response::Response,
 };
+use payload_codec::schema::{Schema, differences};
 use prost_reflect::MessageDescriptor;
 
 use super::{
@@ -16,12 +18,8 @@ use super::{
     toast::Toast,
 };
 use crate::{
-    decode::schema::{Catalogue, Schema, differences},
-    domain::{
-        schema::{SchemaId, SchemaRecord},
-        time::Timestamp,
-    },
-    pipeline::schemas::SchemaError,
+    domain::schema::{SchemaId, SchemaRecord},
+    services::{decoding::catalogue::Catalogue, schemas::SchemaError},
     web::{
         Office,
         error::WebError,
@@ -119,8 +117,8 @@ pub async fn show(
 
 fn newest(catalogue: &Catalogue, name: &str) -> Option<Shown> {
     let found = catalogue.find(name)?;
-    let from = found.standing.and_then(|standing| {
-        Some((Arc::clone(&standing.record), standing.is_current(), Arc::clone(standing.schema.as_ref()?)))
+    let from = found.version.and_then(|version| {
+        Some((Arc::clone(&version.record), version.is_current(), Arc::clone(version.schema.as_ref()?)))
     });
     Some(Shown { message: found.message, from })
 }
@@ -135,9 +133,9 @@ async fn of_version(
         SchemaError::Invalid(_) => WebError::conflict("This version cannot be read any more."),
         SchemaError::Store(error) => error.into(),
     })?;
-    let shown = catalogue.standing(id).zip(schema).and_then(|(standing, schema)| {
+    let shown = catalogue.version(id).zip(schema).and_then(|(version, schema)| {
         let message = schema.message(name)?;
-        Some(Shown { message, from: Some((Arc::clone(&standing.record), standing.is_current(), schema)) })
+        Some(Shown { message, from: Some((Arc::clone(&version.record), version.is_current(), schema)) })
     });
     Ok(shown)
 }
@@ -171,17 +169,17 @@ fn others(shown: &Shown, catalogue: &Catalogue, now: Timestamp) -> Vec<OtherView
     /// Differences that are told of one version.
     const TOLD: usize = 20;
     let own = shown.from.as_ref().map(|(record, ..)| record.id);
-    let versions = catalogue.versions(shown.message.full_name()).into_iter();
-    let other = versions.filter_map(|found| Some((found.standing?, found.message)));
-    let other = other.filter(|(standing, _)| Some(standing.record.id) != own);
+    let versions = catalogue.descriptions(shown.message.full_name()).into_iter();
+    let other = versions.filter_map(|found| Some((found.version?, found.message)));
+    let other = other.filter(|(version, _)| Some(version.record.id) != own);
     other
-        .map(|(standing, message)| {
+        .map(|(version, message)| {
             let all = differences(&shown.message, &message);
             OtherView {
-                name: text::one_line(&standing.record.name),
-                is_current: standing.is_current(),
-                at: Moment::new(standing.record.uploaded_at, now),
-                href: version_href(message.full_name(), standing.record.id),
+                name: text::one_line(&version.record.name),
+                is_current: version.is_current(),
+                at: Moment::new(version.record.uploaded_at, now),
+                href: version_href(message.full_name(), version.record.id),
                 more: all.len().saturating_sub(TOLD),
                 differences: all.into_iter().take(TOLD).collect(),
             }

@@ -8,6 +8,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
+use payload_codec::schema::SchemaProblem;
 
 use super::{
     actions::{redirect, take_back},
@@ -19,16 +20,16 @@ use super::{
     toast::Toast,
 };
 use crate::{
-    decode::schema::{Catalogue, SchemaProblem, TypeEntry},
     domain::{
         actor::Actor,
         job::{Job, JobState},
         mapping::Carrier,
         schema::{SchemaId, SchemaSource},
     },
-    pipeline::{
+    services::{
+        decoding::catalogue::{Catalogue, TypeEntry},
+        enrichment,
         schemas::{Delivery, FolderState, MappingError, SchemaError},
-        sorting,
     },
     web::{
         Office,
@@ -164,7 +165,7 @@ pub async fn remove(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let id: SchemaId = pairs.take_parsed("id")?.ok_or_else(|| WebError::bad_request("id: it is needed"))?;
-    let name = office.schemas.catalogue().standing(id).map(|standing| standing.record.name.clone());
+    let name = office.schemas.catalogue().version(id).map(|version| version.record.name.clone());
     let shown = text::shortened(&text::one_line(&name.unwrap_or_default()), 60);
     let toast = if office.schemas.remove(id, &Actor::local()).await? {
         Toast::done(format!("Removed the schema {shown}. One whose place it took counts again."), Vec::new())
@@ -242,13 +243,13 @@ pub async fn unmap(
 
 async fn load(office: &Office, q: String, form: MappingForm) -> Result<SchemasPage, WebError> {
     let facets = office.store.facets().await?;
-    let naming = office.store.latest_job(sorting::NAME_TYPES).await?;
+    let naming = office.store.latest_job(enrichment::NAME_TYPES).await?;
     let (catalogue, book, now) = (office.schemas.catalogue(), office.schemas.mappings(), office.clock.now());
     let found = catalogue.search(&q);
     let hidden = found.len().saturating_sub(MOST_TYPES) as u64;
     let folder = office.schemas.folder();
     Ok(SchemasPage {
-        schemas: catalogue.standings().iter().map(|standing| SchemaRow::new(standing, &catalogue, now)).collect(),
+        schemas: catalogue.versions().iter().map(|version| SchemaRow::new(version, &catalogue, now)).collect(),
         folder_problems: folder.iter().flat_map(|folder| ProblemView::first(&folder.problems)).collect(),
         folder,
         naming: naming.filter(|job| job.state == JobState::Running).map(NamingView::new),
@@ -279,12 +280,12 @@ impl NamingView {
 impl TypeRow {
     fn new(entry: &TypeEntry, catalogue: &Catalogue) -> Self {
         let (package, last) = entry.name.rsplit_once('.').unwrap_or(("", &entry.name));
-        let standing = entry.schemas.first().and_then(|id| catalogue.standing(*id));
+        let version = entry.schemas.first().and_then(|id| catalogue.version(*id));
         Self {
             last: last.to_owned(),
             package: package.to_owned(),
             link: TypeLink::new(&entry.name),
-            schema: standing.map(|standing| text::one_line(&standing.record.name)).unwrap_or_default(),
+            schema: version.map(|version| text::one_line(&version.record.name)).unwrap_or_default(),
             disagrees: entry.disagrees,
         }
     }

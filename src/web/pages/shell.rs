@@ -2,12 +2,13 @@
 
 use std::str::FromStr;
 
+use amqp_message::time::Timestamp;
+
 use super::toast::Toast;
 use crate::{
     domain::{
         filter::{FacetCount, LetterFilter},
         letter::Status,
-        time::Timestamp,
     },
     web::{
         Office, assets,

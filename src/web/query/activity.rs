@@ -1,15 +1,14 @@
 //! Which deeds an address asks for.
 
+use amqp_message::time::Timestamp;
+
 use super::{
     Pairs, When,
     pairs::{address, borrowed},
     take_limit, words,
 };
 use crate::{
-    domain::{
-        activity::{ActivityFilter, Area},
-        time::Timestamp,
-    },
+    domain::activity::{ActivityFilter, Area},
     web::error::WebError,
 };
 

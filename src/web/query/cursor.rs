@@ -1,5 +1,6 @@
 //! Cursors in an address: opaque, so that what is in them may change.
 
+use amqp_message::time::Timestamp;
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use uuid::Uuid;
 
@@ -7,7 +8,6 @@ use crate::domain::{
     filter::Cursor,
     group::{GroupCursor, GroupId},
     letter::{Importance, LetterId},
-    time::Timestamp,
     waiting::WaitingCursor,
 };
 

@@ -1,5 +1,7 @@
 //! Which groups an address asks for.
 
+use amqp_message::death::Reason;
+
 use super::{
     Pairs, encode_cursor, kept_names,
     pairs::{address, borrowed, said},
@@ -7,7 +9,6 @@ use super::{
 };
 use crate::{
     domain::{
-        death::Reason,
         group::{GroupCursor, GroupFilter, GroupSort},
         letter::Importance,
     },

@@ -12,24 +12,24 @@ mod when;
 
 use std::fmt::Display;
 
-pub use activity::{ACTIVITY_WORDS, ActivityQuery};
-pub use cursor::{decode_number, encode_cursor, encode_number};
-pub use groups::{GROUP_WORDS, GroupQuery};
-pub use pairs::Pairs;
-pub use waiting::{WAITING_WORDS, WaitingQuery};
-pub use when::When;
+use amqp_message::{death::Reason, time::Timestamp};
 
 use cursor::{Place, decode_cursor};
 use pairs::{address, borrowed, read, said};
 
 use super::error::WebError;
 use crate::domain::{
-    death::Reason,
     filter::{Cursor, LetterFilter, Sort},
     group::GroupId,
     letter::{Importance, Status},
-    time::Timestamp,
 };
+
+pub use activity::{ACTIVITY_WORDS, ActivityQuery};
+pub use cursor::{decode_number, encode_cursor, encode_number};
+pub use groups::{GROUP_WORDS, GroupQuery};
+pub use pairs::Pairs;
+pub use waiting::{WAITING_WORDS, WaitingQuery};
+pub use when::When;
 
 /// The words of [`LetterQuery`], to name them where another one was given.
 pub const WORDS: &str = "status, importance, broker, queue, type, reason, group, since, until, sort, limit, cursor";

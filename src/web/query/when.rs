@@ -2,9 +2,10 @@
 
 use std::{fmt, str::FromStr, time::Duration};
 
+use amqp_message::time::Timestamp;
 use jiff::{civil::DateTime, tz::TimeZone};
 
-use crate::{domain::time::Timestamp, web::view::time::rfc3339};
+use crate::web::view::time::rfc3339;
 
 /// A point in time as people write it: a date, or how long ago.
 #[derive(Clone, Debug, PartialEq)]

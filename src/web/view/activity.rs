@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use amqp_message::time::Timestamp;
 use uuid::Uuid;
 
 use super::{number, queue::set_href, text, time::Moment};
@@ -9,7 +10,6 @@ use crate::domain::{
     activity::{ActivityEntry, Area, Deed},
     group::{Group, GroupId},
     letter::{LetterId, LetterSummary},
-    time::Timestamp,
 };
 
 /// Characters of a detail that a line shows.

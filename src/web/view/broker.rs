@@ -1,10 +1,9 @@
 //! How the office stands with a broker, in words, and what to do about it.
 
+use amqp_message::time::Timestamp;
+
 use super::{text, time::Moment};
-use crate::domain::{
-    broker::{BrokerHealth, ConnectionState},
-    time::Timestamp,
-};
+use crate::domain::broker::{BrokerHealth, ConnectionState};
 
 #[derive(Debug)]
 pub struct BrokerView {

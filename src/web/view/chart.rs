@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use amqp_message::time::Timestamp;
+
 use super::{number, time};
 use crate::{
-    domain::{filter::HistogramBar, letter::Importance, time::Timestamp},
+    domain::{filter::HistogramBar, letter::Importance},
     web::query::{LetterQuery, When},
 };
 

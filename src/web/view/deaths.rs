@@ -1,10 +1,11 @@
 //! The deaths of a message, as RabbitMQ tells them.
 
-use super::{number, text, time::Moment};
-use crate::domain::{
+use amqp_message::{
     death::{Death, Reason},
     time::Timestamp,
 };
+
+use super::{number, text, time::Moment};
 
 #[derive(Debug)]
 pub struct DeathView {

@@ -1,14 +1,18 @@
 //! Digests for people: what one says, how one stands, and when the next comes.
 
+use amqp_message::time::Timestamp;
+
 use super::{
     number::thousands,
     text::{one_line, shortened},
     time::Moment,
 };
 use crate::{
-    digest::{DigestGroup, DigestReport, DigestSection, has_several_brokers, rest_words},
-    domain::{notification::NotificationState, time::Timestamp},
-    pipeline::digests::Plan,
+    domain::{
+        digest::{DigestGroup, DigestReport, DigestSection, has_several_brokers, rest_words},
+        notification::NotificationState,
+    },
+    services::digests::Plan,
     store::DigestRecord,
     web::query::{LetterQuery, When},
 };

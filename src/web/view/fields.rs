@@ -1,11 +1,12 @@
 //! Headers and properties as rows that show each value with its type.
 
-use super::{hex, text, time};
-use crate::domain::{
+use amqp_message::{
     field::{FieldTable, FieldValue},
     message::Properties,
     time::Timestamp,
 };
+
+use super::{hex, text, time};
 
 /// Rows shown at most. A header table can hold thousands of values and nest as deep.
 const MAX_ROWS: usize = 400;

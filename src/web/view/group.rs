@@ -1,12 +1,12 @@
 //! Groups of letters that failed alike: a line of a list, and one in full.
 
+use amqp_message::{death::Reason, time::Timestamp};
+
 use super::{number, outcome::OutcomeView, row::last_part, spark::Spark, text, time::Moment};
 use crate::{
     domain::{
-        death::Reason,
         group::{Group, GroupId, GroupKey, Hour},
         letter::Status,
-        time::Timestamp,
     },
     web::query::LetterQuery,
 };

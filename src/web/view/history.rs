@@ -1,10 +1,9 @@
 //! What happened to a letter, line by line.
 
+use amqp_message::time::Timestamp;
+
 use super::{text, time::Moment};
-use crate::domain::{
-    history::{Event, HistoryEntry},
-    time::Timestamp,
-};
+use crate::domain::history::{Event, HistoryEntry};
 
 #[derive(Debug)]
 pub struct HistoryLine {

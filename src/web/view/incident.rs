@@ -1,11 +1,10 @@
 //! Incidents that are open, and whether people have heard of them.
 
+use amqp_message::time::Timestamp;
+
 use super::{text, time::Moment};
 use crate::{
-    domain::{
-        notification::{NotificationRecord, NotificationState},
-        time::Timestamp,
-    },
+    domain::notification::{NotificationRecord, NotificationState},
     store::IncidentRecord,
 };
 

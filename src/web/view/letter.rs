@@ -1,5 +1,8 @@
 //! One letter in full.
 
+use amqp_message::time::Timestamp;
+use failure_conventions::danger::Danger;
+
 use super::{
     deaths::{DeathView, route},
     edits::{Banner, Linked},
@@ -18,11 +21,9 @@ use super::{
 };
 use crate::domain::{
     command::Command,
-    danger::Danger,
     group::Group,
     letter::{Importance, Letter, LetterSummary, Status},
     policy::PolicyBook,
-    time::Timestamp,
     waiting::WaitingRetry,
 };
 

@@ -1,20 +1,19 @@
 //! Of which type a message is, who says so, and what else it may be.
 
+use payload_codec::guess::{self, Guess};
+
 use super::{
     number,
     schema::{TypeLink, carrier_words},
     text,
 };
 use crate::{
-    decode::{
-        guess::{self, Guess},
-        reading::{Named, Reading},
-    },
     domain::{
         history::{Event, HistoryEntry},
         letter::{LetterSummary, TypeSource},
         mapping::Mapping,
     },
+    services::decoding::reading::{Named, Reading},
 };
 
 /// The type of a message.
@@ -158,7 +157,8 @@ fn percent(confidence: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{actor::Actor, mapping::Carrier, time::Timestamp};
+    use crate::domain::{actor::Actor, mapping::Carrier};
+    use amqp_message::time::Timestamp;
 
     fn how(source: TypeSource, confidence: Option<f64>) -> String {
         let named = Named { name: "a.B".to_owned(), source, confidence, is_described: true };

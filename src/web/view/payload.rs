@@ -1,5 +1,7 @@
 //! What is inside the body of a letter: as JSON, by its fields, as text or as hex.
 
+use payload_codec::{format::Format, message::MASK};
+
 use super::{
     hex,
     json::{self, Marked, Token},
@@ -9,12 +11,8 @@ use super::{
     wrapping::Wrappings,
 };
 use crate::{
-    decode::{
-        format::Format,
-        message::MASK,
-        reading::{Content, Reading},
-    },
     domain::{history::HistoryEntry, letter::Letter, mapping::Mapping},
+    services::decoding::reading::{Content, Reading},
     web::payload::{PayloadForm, PayloadQuery},
 };
 
@@ -245,13 +243,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{
-        decode::{
-            reading::{Library, Question},
-            unwrap::Wish,
-        },
-        domain::message::Message,
-    };
+    use crate::services::decoding::reading::{Library, Question};
+    use amqp_message::message::Message;
+    use payload_codec::unwrap::Wish;
 
     fn check(body: &[u8], wanted: Option<PayloadForm>, form: PayloadForm, n_remarks: usize) -> Shown {
         let message = Message { body: body.to_vec(), ..Message::default() };

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
+use amqp_message::{death::Reason, time::Timestamp};
+
 use super::{text, time::Moment};
+use crate::domain::policy::{Delays, Origin, Policy, StandingPolicy};
+
 pub use crate::domain::policy_meaning::{in_full, meaning, percent, remarks};
-use crate::domain::{
-    death::Reason,
-    policy::{Delays, Origin, Policy, StandingPolicy},
-    time::Timestamp,
-};
 
 /// `any reason`, `expired`
 pub const fn reason_words(reason: Option<Reason>) -> &'static str {

@@ -1,7 +1,9 @@
 //! The postmark of a letter: the one ornament besides the airmail edge.
 
+use amqp_message::time::Timestamp;
+
 use super::{text, time};
-use crate::domain::{letter::LetterSummary, time::Timestamp};
+use crate::domain::letter::LetterSummary;
 
 /// Everything on it is also said in words beside it, so screen readers skip it.
 #[derive(Debug)]

@@ -1,5 +1,7 @@
 //! One line of the queues: what became of what failed there, and which policy is in force.
 
+use amqp_message::death::Reason;
+
 use super::{
     healing::Healing,
     number,
@@ -10,7 +12,6 @@ use super::{
 };
 use crate::{
     domain::{
-        death::Reason,
         letter::Status,
         policy::{Policy, PolicyBook},
     },

@@ -1,15 +1,14 @@
 //! One line of a list: what failed, why, where, when.
 
+use amqp_message::time::Timestamp;
+
 use super::{
     deaths::route,
     number, text,
     time::{self, Moment},
     why,
 };
-use crate::domain::{
-    letter::{LetterSummary, Status},
-    time::Timestamp,
-};
+use crate::domain::letter::{LetterSummary, Status};
 
 /// Characters of a name in a list; the letter itself shows all of them.
 const NAME: usize = 120;

@@ -1,14 +1,15 @@
 //! Rules of importance, as the page shows them.
 
+use amqp_message::time::Timestamp;
+use rule_language::Mistake;
+
 use super::{number, text, time::Moment};
 use crate::{
-    classify::Mistake,
     domain::{
         activity::{ActivityEntry, Deed},
         rule::{RuleFailures, StandingRule},
-        time::Timestamp,
     },
-    pipeline::rules::{BY_RULE, DEFAULT, RuleBook},
+    services::rules::{BY_RULE, DEFAULT, RuleBook},
 };
 
 /// Where rules are seen and changed.
@@ -205,7 +206,7 @@ pub fn new_rule_href(queue: Option<&str>, message_type: Option<&str>) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classify::{Expression, Place};
+    use rule_language::{Expression, Place};
 
     fn mistake(line: usize, column: usize, end_line: usize, end_column: usize) -> Mistake {
         let message = "no".to_owned();

@@ -80,7 +80,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classify::Expression;
+    use rule_language::Expression;
 
     #[test]
     fn what_the_help_shows_is_right() {

@@ -2,16 +2,17 @@
 
 use std::collections::HashMap;
 
+use amqp_message::time::Timestamp;
+use payload_codec::schema::{Schema, SchemaProblem, type_of};
 use prost_reflect::{EnumDescriptor, FieldDescriptor, FileDescriptor, Kind, MessageDescriptor, Value};
 
 use super::{number, text, time::Moment};
 use crate::{
-    decode::schema::{Catalogue, Schema, SchemaProblem, Standing, type_of},
     domain::{
         mapping::{Carrier, StandingMapping},
         schema::{SchemaId, SchemaSource},
-        time::Timestamp,
     },
+    services::decoding::catalogue::{Catalogue, SchemaVersion},
 };
 
 /// The page of a type.
@@ -59,19 +60,19 @@ impl TypeLink {
 }
 
 impl SchemaRow {
-    pub fn new(standing: &Standing, catalogue: &Catalogue, now: Timestamp) -> Self {
+    pub fn new(version: &SchemaVersion, catalogue: &Catalogue, now: Timestamp) -> Self {
         /// File names in a tooltip.
         const NAMED: usize = 12;
-        let (record, schema) = (&standing.record, standing.schema.as_deref());
+        let (record, schema) = (&version.record, version.schema.as_deref());
         let mut problems = schema.map(Schema::problems).unwrap_or_default();
-        problems.extend(standing.unreadable.iter().cloned());
+        problems.extend(version.unreadable.iter().cloned());
         let disagreements: Vec<TypeLink> =
             catalogue.disagreements(record.id).map(|entry| TypeLink::new(&entry.name)).collect();
         let names: Vec<String> = record.files.iter().take(NAMED).map(|name| text::one_line(name)).collect();
         Self {
             id: record.id,
             name: text::one_line(&record.name),
-            is_current: standing.is_current(),
+            is_current: version.is_current(),
             types: schema.map(|schema| number::plural(schema.types().len() as u64, "type")).unwrap_or_default(),
             files: number::plural(record.files.len() as u64, "file"),
             file_names: names.join("\n") + if record.files.len() > NAMED { "\n…" } else { "" },

@@ -2,8 +2,10 @@
 
 use std::{collections::BTreeMap, fmt::Write, time::Duration};
 
+use amqp_message::time::Timestamp;
+
 use super::{number, time};
-use crate::domain::{group::Hour, time::Timestamp};
+use crate::domain::group::Hour;
 
 /// Hours that the line tells of.
 pub const HOURS: u64 = 24;

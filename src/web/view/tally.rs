@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use amqp_message::glob::Globs;
+
 use crate::domain::{
     filter::{FacetCount, LetterFilter},
-    glob::Globs,
     letter::{Importance, Status},
 };
 
@@ -114,7 +115,7 @@ pub fn queues_with<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::death::Reason;
+    use amqp_message::death::Reason;
 
     fn facet(queue: Option<&str>, status: Status, importance: Importance, count: u64) -> FacetCount {
         let queue = queue.map(str::to_owned);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::digest::line::overrides_direction;
+use crate::domain::digest::line::overrides_direction;
 
 /// Shows what would otherwise be invisible or turn the line around: control characters as their pictures, the marks
 /// that override the direction of writing as `‹U+202E›`. Line breaks and tabs stay.

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use amqp_message::time::Timestamp;
 use jiff::tz::TimeZone;
 
 pub use crate::domain::number::span;
-use crate::domain::time::Timestamp;
 
 /// A point in time in all the ways a page shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

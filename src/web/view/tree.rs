@@ -1,11 +1,12 @@
 //! A protobuf payload by the numbers of its fields, as far as it can be read without a schema.
 
-use super::{hex, number, text};
-use crate::decode::{
+use payload_codec::{
     limits::Limits,
     tree::{self, Field, Reading, Unit},
     wire::{WireType, packed::Width},
 };
+
+use super::{hex, number, text};
 
 /// Fields on a page; with all around them it has to stay below 100 kB.
 const MOST: usize = 200;

@@ -1,7 +1,7 @@
 //! What came of trying a rule, in words.
 
 use super::{number, row::queue_title, text};
-use crate::pipeline::rules::{Trial, TriedLetter};
+use crate::services::rules::{Trial, TriedLetter};
 
 #[derive(Debug)]
 pub struct TrialView {

@@ -1,7 +1,9 @@
 //! One line of what waits: for which queue, until when, which retry, and who asked for it.
 
+use amqp_message::time::Timestamp;
+
 use super::{policy::which_retry, row::queue_title, text, time::Moment, why};
-use crate::domain::{policy::PolicyBook, time::Timestamp, waiting::Waiting};
+use crate::domain::{policy::PolicyBook, waiting::Waiting};
 
 /// Characters of a name in a list; the letter itself shows all of them.
 const NAME: usize = 120;

@@ -1,13 +1,18 @@
 //! What the watch has found, in words.
 
+use amqp_message::time::Timestamp;
+
 use super::{
     number, text,
     time::{Moment, span},
 };
 use crate::{
-    domain::{broker::BrokerHealth, queue_level::QueueLevel, time::Timestamp},
+    domain::{
+        broker::BrokerHealth,
+        queue_level::QueueLevel,
+        watch::{Concern, Watched},
+    },
     store::{WatchedBroker, WatchedQueue},
-    watch::{Concern, Watched},
     web::query::LetterQuery,
 };
 

@@ -1,15 +1,10 @@
 //! Why a letter failed: in one line for lists, in full for its own page.
 
+use amqp_message::{death::Reason, error_report::ErrorReport, time::Timestamp};
+use failure_conventions;
+
 use super::{deaths::route, number, text, time::Moment};
-use crate::{
-    domain::{
-        death::Reason,
-        error_report::ErrorReport,
-        letter::{Letter, LetterSummary},
-        time::Timestamp,
-    },
-    failure,
-};
+use crate::domain::letter::{Letter, LetterSummary};
 
 /// The error in one line or, where none is recorded, what RabbitMQ says.
 pub fn in_short(letter: &LetterSummary) -> String {
@@ -55,7 +50,7 @@ pub struct TraceView {
 impl Why {
     pub fn new(letter: &Letter, dead_letter_exchange: &str, now: Timestamp) -> Self {
         let summary = &letter.summary;
-        let account = failure::read(&letter.message);
+        let account = failure_conventions::read(&letter.message);
         let could_tell = matches!(summary.reason, Reason::Rejected | Reason::DeliveryLimit | Reason::Unknown);
         let is_silent = account.failure.error.is_none() && could_tell;
         Self {

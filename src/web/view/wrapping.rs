@@ -1,7 +1,9 @@
 //! The wrappings around a payload, step by step.
 
+use payload_codec::unwrap::Kind;
+
 use crate::{
-    decode::{reading::Reading, unwrap::Kind},
+    services::decoding::reading::Reading,
     web::payload::{Chain, PayloadQuery},
 };
 

@@ -1,6 +1,6 @@
 //! A ledger with a hundred thousand letters in three thousand groups.
 
-use dead_letter_office::{clock::Clock, digest::SectionKind};
+use dead_letter_office::{clock::Clock, domain::digest::SectionKind};
 
 use super::newsroom::{DAY, HOUR, Newsroom, at, config, shown, slack};
 use crate::{

@@ -2,22 +2,22 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use amqp_message::time::Timestamp;
 use dead_letter_office::{
     clock::Clock,
     config::NotifyConfig,
-    digest::{DigestGroup, DigestReport, SectionKind},
     domain::{
         actor::Actor,
         command::Command,
+        digest::{DigestGroup, DigestReport, SectionKind},
         filter::{LetterFilter, PageRequest, Sort},
         group::{Group, GroupFilter, GroupId},
-        inner_body::InnerBodies,
         letter::{Importance, LetterId, Status},
         retry::RetryOutcome,
-        time::Timestamp,
     },
     store::{Order, Recorded, Sorted},
 };
+use failure_conventions::inner_body::InnerBodies;
 use fastrand::Rng;
 
 use super::newsroom::{HEALED_AFTER, HOUR, MINUTE, Newsroom, at, config, slack};

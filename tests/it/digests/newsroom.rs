@@ -2,18 +2,18 @@
 
 use std::{sync::Arc, time::Duration};
 
+use amqp_message::time::Timestamp;
 use dead_letter_office::{
     clock::Clock,
     config::{NotifyConfig, values::Secret},
     demo::stand_ins::SlackStandIn,
-    domain::{letter::LetterId, time::Timestamp},
+    domain::letter::LetterId,
     metrics::Metrics,
     notify::{Patience, Sender},
-    pipeline::{
-        bell::Bell,
-        channels::Channels,
-        deliveries::Deliveries,
+    services::{
         digests::{Digests, Settled},
+        notifications::{channels::Channels, deliveries::Deliveries},
+        wakeup::Bell,
     },
     store::{DigestRecord, Recorded, Sorted, Store},
 };

@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
+use amqp_message::time::Timestamp;
 use dead_letter_office::{
     clock::Clock,
     config::{DigestConfig, NotifyConfig, values::Secret},
-    domain::{letter::Importance, time::Timestamp},
+    domain::letter::Importance,
 };
 
 use super::newsroom::{DAY, HOUR, MINUTE, Newsroom, at, config, fail, shown, slack, sort, text};

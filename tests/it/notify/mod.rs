@@ -12,15 +12,14 @@ mod webhook;
 
 use std::time::Duration;
 
+use amqp_message::{death::Reason, time::Timestamp};
 use dead_letter_office::{
     clock::Clock,
     config::values::Secret,
     demo::stand_ins::{AlertmanagerStandIn, PagerDutyStandIn, SlackStandIn, WebhookStandIn},
     domain::{
-        death::Reason,
         incident::{Incident, IncidentKind},
         letter::Importance,
-        time::Timestamp,
     },
     notify::{Channel, Delivery, Outcome, Patience, Sender},
 };

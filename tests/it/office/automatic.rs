@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use amqp_message::death::Reason;
 use dead_letter_office::{
     clock::Clock,
     config::QueueType,
     domain::{
-        death::Reason,
         history::Event,
         letter::Status,
         policy::{Delays, Policy, Via},

@@ -2,12 +2,10 @@
 
 use std::time::Instant;
 
+use amqp_message::death::Reason;
 use dead_letter_office::{
     config::QueueType,
-    domain::{
-        death::Reason,
-        letter::{Letter, Status},
-    },
+    domain::letter::{Letter, Status},
 };
 use lapin::{
     BasicProperties,

@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use amqp_message::message::Message;
 use dead_letter_office::{
-    broker::health::BrokerBoard,
     clock::Clock,
     config::{BrokerConfig, IntakeConfig, QueueType, values::Secret},
     domain::{
@@ -12,22 +12,22 @@ use dead_letter_office::{
         command::{Command, CommandReport},
         filter::{LetterFilter, PageRequest, Sort},
         history::{Event, HistoryEntry},
-        inner_body::InnerBodies,
         letter::{Letter, LetterId, LetterSummary, Status},
-        message::Message,
         policy::Policy,
     },
     metrics::Metrics,
-    pipeline::{
-        bell::Bell,
+    rabbitmq::health::BrokerBoard,
+    services::{
+        change_feed::News,
         intake::{Door, Intake},
-        news::News,
         policies::Policies,
         scheduler::Scheduler,
         triage::Triage,
+        wakeup::Bell,
     },
     store::Store,
 };
+use failure_conventions::inner_body::InnerBodies;
 use sqlx::{Connection, Executor};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 

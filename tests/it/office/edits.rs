@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use amqp_message::time::Timestamp;
 use dead_letter_office::{
     clock::Clock,
     config::RetentionConfig,
@@ -11,9 +12,8 @@ use dead_letter_office::{
         command::{Command, Refusal},
         edit::{Edit, HeaderEdit},
         letter::{LetterId, Status},
-        time::Timestamp,
     },
-    pipeline::retention::Retention,
+    services::retention::Retention,
 };
 use tokio_util::sync::CancellationToken;
 

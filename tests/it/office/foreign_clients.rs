@@ -2,10 +2,10 @@
 
 use std::{process::Command, time::Duration};
 
+use amqp_message::death::Reason;
 use dead_letter_office::{
     clock::Clock,
     domain::{
-        death::Reason,
         letter::Status,
         policy::{Delays, Policy, Via},
     },

@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
+use amqp_message::{field::FieldValue, message::Message};
 use dead_letter_office::{
     clock::Clock,
     domain::{
         command::{Command, Refusal},
-        danger::Danger,
-        field::FieldValue,
         letter::Status,
-        message::Message,
         policy::{Delays, Policy, Via},
     },
 };
+use failure_conventions::danger::Danger;
 use lapin::{
     BasicProperties,
     message::BasicGetMessage,

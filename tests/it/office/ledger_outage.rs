@@ -5,10 +5,11 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+use amqp_message::field::FieldValue;
 use dead_letter_office::{
     clock::Clock,
     config::QueueType,
-    domain::{field::FieldValue, filter::LetterFilter, history::Event},
+    domain::{filter::LetterFilter, history::Event},
 };
 use sqlx::{Connection, Executor};
 

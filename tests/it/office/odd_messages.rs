@@ -1,9 +1,7 @@
 //! Messages that are hard to carry: typed headers, large bodies, text that is none.
 
-use dead_letter_office::domain::{
-    field::{FieldTable as Headers, FieldValue},
-    letter::Status,
-};
+use amqp_message::field::{FieldTable as Headers, FieldValue};
+use dead_letter_office::domain::letter::Status;
 use lapin::{
     BasicProperties,
     types::{AMQPValue, ByteArray, DecimalValue, FieldArray, FieldTable, LongString},

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use amqp_message::time::Timestamp;
 use dead_letter_office::{
     clock::Clock,
     config::QueueType,
@@ -9,7 +10,6 @@ use dead_letter_office::{
         command::Command,
         history::Event,
         letter::{LetterId, Status},
-        time::Timestamp,
     },
 };
 use lapin::{

@@ -10,7 +10,7 @@ use dead_letter_office::{
         policy::{Delays, Policy, Via},
         retry::Destination,
     },
-    own_names,
+    rabbitmq::names,
 };
 use lapin::{options::BasicGetOptions, types::AMQPValue};
 
@@ -79,7 +79,7 @@ async fn a_broker_killed_with_thousands_waiting_loses_none() {
     })
     .await;
     let waiting = Destination::straight_to(Via::Broker.as_str()).after(DELAY, office.clock.now());
-    let delay_queue = own_names::delay_queue(&waiting).unwrap();
+    let delay_queue = names::delay_queue(&waiting).unwrap();
     let all_wait = async || messages_in_bundles(&vhost, &delay_queue).await == MESSAGES;
     wait_until("all to wait", PATIENCE, all_wait).await;
     office.await_count(Status::Scheduled, MESSAGES as u64).await;

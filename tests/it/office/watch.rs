@@ -5,14 +5,13 @@
 
 use std::time::Duration;
 
+use amqp_message::{glob::Globs, time::Timestamp};
 use dead_letter_office::{
-    broker::management::{Management, ManagementError},
     domain::{
-        glob::Globs,
         queue_level::{QueueKind, QueueLevel},
-        time::Timestamp,
+        watch::{BrokerWatch, Change, Concern, Poll, Settings},
     },
-    watch::{BrokerWatch, Change, Concern, Poll, Settings},
+    rabbitmq::management::{Management, ManagementError},
 };
 use lapin::{
     BasicProperties, Channel, Connection, Consumer,

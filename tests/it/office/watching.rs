@@ -2,20 +2,20 @@
 
 use std::{net::TcpListener, sync::Arc, time::Duration};
 
+use amqp_message::{glob::Globs, time::Timestamp};
 use dead_letter_office::{
-    broker::{health::BrokerBoard, management::Management},
     clock::Clock,
     config::{NotifyConfig, PageConfig},
-    domain::{broker::ConnectionState, glob::Globs, incident::IncidentKind, letter::Importance, time::Timestamp},
-    pipeline::{
-        bell::Bell,
-        channels::Channels,
+    domain::{broker::ConnectionState, incident::IncidentKind, letter::Importance, watch::Settings},
+    rabbitmq::{health::BrokerBoard, management::Management},
+    services::{
+        change_feed::News,
         incidents::{Incidents, Settings as IncidentSettings},
-        news::News,
+        notifications::channels::Channels,
+        wakeup::Bell,
         watch::{Tidying, Watch, Watcher},
     },
     store::Store,
-    watch::Settings,
 };
 use serde_json::json;
 use sqlx::{Connection, SqliteConnection};

@@ -2,24 +2,23 @@
 
 use std::time::Duration;
 
+use amqp_message::{death::Reason, time::Timestamp};
 use dead_letter_office::{
     domain::{
         activity::{ActivityFilter, Area, Deed},
         actor::Actor,
         command::Command,
-        death::Reason,
         group::GroupId,
-        inner_body::InnerBodies,
         job::Job,
         letter::{Importance, LetterId, Status},
         mapping::{Carrier, Mapping},
         policy::{Delays, Policy, Via},
         rule::{Rule, RuleId},
         schema::{SchemaId, SchemaRecord, SchemaSource},
-        time::Timestamp,
     },
     store::{Order, PortionedDeed, RuleChange},
 };
+use failure_conventions::inner_body::InnerBodies;
 
 use super::{
     ledger::{DISCARD, Ledger, RETRY_LATER, RETRY_NOW},

@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
+use amqp_message::{death::Reason, time::Timestamp};
 use dead_letter_office::{
     domain::{
         activity::{Area, Deed},
         actor::Actor,
         command::Command,
-        death::Reason,
         filter::LetterFilter,
         group::GroupId,
         job::{Bulk, Job, JobState},
         letter::{Importance, LetterId, Status},
-        time::Timestamp,
     },
     store::ClaimedBulk,
 };

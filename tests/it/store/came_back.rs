@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
+use amqp_message::{death::Reason, field::FieldValue};
 use dead_letter_office::{
     domain::{
         command::Command,
-        death::Reason,
-        field::FieldValue,
         filter::LetterFilter,
         history::Event,
         letter::{Importance, LetterId, Status},

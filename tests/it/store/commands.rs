@@ -8,13 +8,13 @@ use dead_letter_office::{
         command::{Command, CommandReport, Refusal},
         filter::LetterFilter,
         history::Event,
-        inner_body::InnerBodies,
         job::JobState,
         letter::{Importance, LetterId, Status},
         retry::RetryOutcome,
     },
     store::Order,
 };
+use failure_conventions::inner_body::InnerBodies;
 
 use super::{
     ledger::{DISCARD, LEASE, Ledger, RETRY_LATER, RETRY_NOW},

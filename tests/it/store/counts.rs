@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
+use amqp_message::{death::Reason, time::Timestamp};
 use dead_letter_office::{
     domain::{
         command::Command,
-        death::Reason,
         filter::{FacetCount, LetterFilter},
         letter::{Importance, Status},
-        time::Timestamp,
     },
     store::SLICE,
 };

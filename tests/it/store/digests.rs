@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use amqp_message::time::Timestamp;
 use dead_letter_office::{
-    digest::{DigestOptions, DigestPeriod, DigestReport},
     domain::{
         actor::Actor,
+        digest::{DigestOptions, DigestPeriod, DigestReport},
         letter::Importance,
         notification::{Attempt, Channel, NewNotification, NotificationKind, NotificationState},
-        time::Timestamp,
     },
     store::{DigestScope, NewDigest, SlotState},
 };

@@ -1,9 +1,9 @@
 //! Edited copies: what they take over, and that never two edits of one letter are sent.
 
+use amqp_message::field::FieldValue;
 use dead_letter_office::{
     domain::{
         command::{Command, Refusal},
-        field::FieldValue,
         history::Event,
         letter::{Importance, LetterId, LetterSummary, Status},
         retry::RetryOutcome,

@@ -1,16 +1,17 @@
 //! What went wrong, which type a message has, and what must not be retried.
 
+use amqp_message::{error_report::ErrorReport, message::Message};
 use dead_letter_office::{
     domain::{
         actor::Actor,
         command::Refusal,
-        danger::Danger,
-        error_report::ErrorReport,
-        inner_body::{InnerBodies, InnerBody},
         letter::{LetterId, Status, TypeSource},
-        message::Message,
     },
     store::{Arrival, Order, Recorded},
+};
+use failure_conventions::{
+    danger::Danger,
+    inner_body::{InnerBodies, InnerBody},
 };
 
 use super::{

@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
+use amqp_message::{death::Reason, time::Timestamp};
 use dead_letter_office::{
     domain::{
         activity::{ActivityFilter, Area},
         actor::Actor,
         command::Command,
-        death::Reason,
         filter::LetterFilter,
         group::{Group, GroupCounts, GroupCursor, GroupFilter, GroupId, GroupSort, Hour, Outcome},
         letter::{Importance, LetterId, Status},
         retry::RetryOutcome,
-        time::Timestamp,
     },
     grouping,
     store::Sorted,

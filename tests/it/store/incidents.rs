@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use amqp_message::time::Timestamp;
 use dead_letter_office::{
     clock::Clock,
     config::{NotifyConfig, values::Secret},
@@ -10,13 +11,12 @@ use dead_letter_office::{
         incident::{Incident, IncidentKind},
         letter::{Importance, LetterId, Status},
         notification::{Attempt, Channel, NotificationKind, NotificationState},
-        time::Timestamp,
     },
-    pipeline::{
-        bell::Bell,
-        channels::Channels,
+    services::{
+        change_feed::News,
         incidents::{Incidents, Settings},
-        news::News,
+        notifications::channels::Channels,
+        wakeup::Bell,
     },
     store::{Sorted, Store},
 };

@@ -10,20 +10,19 @@ use std::{
     time::Duration,
 };
 
+use amqp_message::{message::Message, time::Timestamp};
 use dead_letter_office::{
     domain::{
         actor::Actor,
         command::{Command, CommandReport, Refusal},
         filter::LetterFilter,
         history::Event,
-        inner_body::InnerBodies,
         letter::{LetterId, LetterSummary, Status},
-        message::Message,
         retry::{ClaimedRetry, RetryOutcome},
-        time::Timestamp,
     },
     store::{Arrival, EditOrder, EditedMessage, IntakeBatch, Order, Original, Recorded, Settled, Store},
 };
+use failure_conventions::inner_body::InnerBodies;
 use sqlx::{AssertSqlSafe, PgPool, SqlitePool};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;

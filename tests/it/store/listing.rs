@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use amqp_message::death::Reason;
 use dead_letter_office::domain::{
-    death::Reason,
     filter::{LetterFilter, LetterPage, PageRequest, Sort},
     letter::{Importance, LetterId, Status},
 };

@@ -2,18 +2,21 @@
 
 use std::time::Duration;
 
+use amqp_message::{
+    death::Reason,
+    field::{FieldTable, FieldValue},
+    message::Message,
+    time::Timestamp,
+};
 use dead_letter_office::{
     domain::{
-        death::{Failure, Reason},
-        field::{FieldTable, FieldValue},
         group::GroupKey,
         letter::{Importance, LetterId},
-        message::Message,
-        time::Timestamp,
     },
     grouping,
     store::{Arrival, Fingerprint, Sorted},
 };
+use failure_conventions::Failure;
 use uuid::Uuid;
 
 /// When things happen unless a test says otherwise: noon of a Saturday, at which a slice begins.

@@ -5,13 +5,13 @@ use std::{
     time::Duration,
 };
 
+use amqp_message::time::Timestamp;
 use dead_letter_office::{
     domain::{
         command::Command,
         filter::{Cursor, FacetCount, HistogramBar, LetterFilter, Sort},
         group::GroupId,
         letter::{Importance, LetterId, Status},
-        time::Timestamp,
     },
     store::{Arrival, SLICE, Sorted},
 };

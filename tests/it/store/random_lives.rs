@@ -4,16 +4,14 @@
 
 use std::time::Duration;
 
+use amqp_message::{death::Reason, field::FieldValue, time::Timestamp};
 use dead_letter_office::{
     domain::{
         command::Command,
-        death::Reason,
-        field::FieldValue,
         filter::{Cursor, LetterFilter, PageRequest, Sort},
         group::GroupKey,
         letter::{Importance, LetterId, Status},
         retry::RetryOutcome,
-        time::Timestamp,
     },
     store::{Arrival, Outdated, Recorded, SLICE, Sorted},
 };

@@ -1,14 +1,15 @@
 //! Taking letters in: new ones, whatever they hold.
 
+use amqp_message::{
+    death::Reason,
+    field::{FieldTable, FieldValue},
+    message::{Message, Properties},
+};
 use dead_letter_office::{
-    domain::{
-        death::{Failure, Reason},
-        field::{FieldTable, FieldValue},
-        letter::{Importance, Letter, LetterId, Status},
-        message::{Message, Properties},
-    },
+    domain::letter::{Importance, Letter, LetterId, Status},
     store::{Arrival, Recorded},
 };
+use failure_conventions::Failure;
 
 use super::{
     ledger::{Ledger, batch},

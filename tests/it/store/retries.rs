@@ -1,8 +1,8 @@
 //! Retries from the moment they are due until they are marked.
 
+use amqp_message::death::Reason;
 use dead_letter_office::domain::{
     actor::Actor,
-    death::Reason,
     history::Event,
     letter::{LetterId, Status},
     retry::{ClaimedRetry, RetryOutcome},

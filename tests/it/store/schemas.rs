@@ -1,10 +1,10 @@
 //! Versions of schemas, and which types messages are of.
 
+use amqp_message::time::Timestamp;
 use dead_letter_office::domain::{
     actor::Actor,
     mapping::{Carrier, Mapping, StandingMapping},
     schema::{SchemaId, SchemaRecord, SchemaSource},
-    time::Timestamp,
 };
 
 use super::{

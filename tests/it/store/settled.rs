@@ -2,18 +2,17 @@
 
 use std::time::Duration;
 
+use amqp_message::{message::Message, time::Timestamp};
 use dead_letter_office::{
     domain::{
         actor::Actor,
         command::Command,
-        inner_body::InnerBodies,
         letter::{LetterId, Status},
-        message::Message,
         retry::RetryOutcome,
-        time::Timestamp,
     },
     store::{Order, Outdated, Recorded},
 };
+use failure_conventions::inner_body::InnerBodies;
 
 use super::{
     ledger::{DISCARD, Ledger, RETRY_NOW},

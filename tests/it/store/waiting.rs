@@ -2,13 +2,13 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
+use amqp_message::time::Timestamp;
 use dead_letter_office::{
     domain::{
         command::Command,
         filter::LetterFilter,
         letter::{LetterId, Status},
         policy::{Delays, Origin, Policy, Ruling, StandingPolicy, Via},
-        time::Timestamp,
         waiting::WaitingCursor,
     },
     store::Arrival,

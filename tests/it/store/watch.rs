@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
+use amqp_message::{glob::Globs, time::Timestamp};
 use dead_letter_office::{
     domain::{
-        glob::Globs,
         queue_level::{QueueKind, QueueLevel, QueueState},
-        time::Timestamp,
+        watch::{BrokerWatch, ConcernKind, Poll, Settings},
     },
     store::{Claim, WatchKept, WatchUpdate, WatchedBroker},
-    watch::{BrokerWatch, ConcernKind, Poll, Settings},
 };
 use uuid::Uuid;
 

@@ -1,12 +1,12 @@
 //! Dead messages as the frameworks really leave them: one vector each, written after their sources.
 
+use amqp_message::{json, message::Message};
 use base64::{Engine, prelude::BASE64_STANDARD};
-use dead_letter_office::{domain::message::Message, typed_json};
 use serde_json::Value;
 
 /// All of them, with what is expected of each.
 pub fn vectors() -> Vec<Value> {
-    serde_json::from_str(include_str!("../../fixtures/conventions.json")).expect("a list of vectors")
+    serde_json::from_str(include_str!("../../../crates/failure-conventions/vectors.json")).expect("a list of vectors")
 }
 
 /// The message of the vector with that id.
@@ -21,8 +21,8 @@ pub fn message_of(vector: &Value) -> Message {
     Message {
         exchange: text("exchange"),
         routing_key: text("routing_key"),
-        properties: typed_json::properties_from_json(&vector["properties"]).expect("properties"),
-        headers: typed_json::table_from_json(&vector["headers"]).expect("headers"),
+        properties: json::properties_from_json(&vector["properties"]).expect("properties"),
+        headers: json::table_from_json(&vector["headers"]).expect("headers"),
         body: base64.unwrap_or_else(|| text("body_utf8").into_bytes()),
     }
 }

@@ -2,10 +2,9 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use amqp_message::{field::FieldValue, message::Properties};
 use dead_letter_office::domain::{
-    field::FieldValue,
     letter::{Importance, Status},
-    message::Properties,
     retry::RetryOutcome,
 };
 use serde_json::{Value, json};

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use amqp_message::death::Reason;
 use axum::{body::Body, http::Method};
 use dead_letter_office::domain::{
     command::Command,
-    death::Reason,
     letter::{LetterId, Status},
 };
 use scraper::Html;

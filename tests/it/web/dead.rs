@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
+use amqp_message::{
+    death::Reason,
+    field::{FieldTable, FieldValue},
+    message::{Message, Properties},
+    time::Timestamp,
+};
 use dead_letter_office::{
-    domain::{
-        death::{Failure, Reason},
-        field::{FieldTable, FieldValue},
-        letter::{Importance, LetterId},
-        message::{Message, Properties},
-        time::Timestamp,
-    },
-    failure,
+    domain::letter::{Importance, LetterId},
     store::{Arrival, Fingerprint},
 };
+use failure_conventions::{self, Failure};
 use uuid::Uuid;
 
 /// What time it is in these offices, unless their clock is moved on: 21 November 2026, 12:00 UTC.
@@ -61,7 +61,7 @@ impl Dead {
     /// It is this message and has failed as that says.
     pub fn read(self, message: Message) -> Self {
         self.with(|arrival| {
-            arrival.failure = failure::read(&message).failure;
+            arrival.failure = failure_conventions::read(&message).failure;
             arrival.message = message;
         })
     }

@@ -8,26 +8,26 @@ use axum::{
     http::{Method, Request, request::Builder},
 };
 use dead_letter_office::{
-    broker::health::BrokerBoard,
     clock::Clock,
     config::{DecodeConfig, NotifyConfig},
     domain::{
         actor::Actor,
         broker::ConnectionState,
         command::Command,
-        inner_body::InnerBodies,
         letter::{LetterId, Status},
         policy::{Delays, Policy, Ruling, Via},
         retry::RetryOutcome,
     },
     metrics::Metrics,
-    pipeline::{
-        bell::Bell, digests::Digests, news::News, policies::Policies, reader::Reader, rules::Rules, schemas::Schemas,
-        triage::Triage,
+    rabbitmq::health::BrokerBoard,
+    services::{
+        change_feed::News, decoding::reader::Reader, digests::Digests, policies::Policies, rules::Rules,
+        schemas::Schemas, triage::Triage, wakeup::Bell,
     },
     store::{IntakeBatch, Recorded, Settled, Store},
     web::{Office, WebSettings, router},
 };
+use failure_conventions::inner_body::InnerBodies;
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tempfile::TempDir;

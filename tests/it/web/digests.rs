@@ -10,7 +10,7 @@ use dead_letter_office::{
         notification::Attempt,
     },
     grouping,
-    pipeline::digests::Settled,
+    services::digests::Settled,
     store::Sorted,
 };
 use scraper::Html;

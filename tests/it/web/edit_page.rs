@@ -1,10 +1,8 @@
 //! The page on which a message is edited, and payloads that are edited by the API.
 
+use amqp_message::field::FieldValue;
 use base64::{Engine, prelude::BASE64_STANDARD};
-use dead_letter_office::domain::{
-    field::FieldValue,
-    letter::{LetterId, Status},
-};
+use dead_letter_office::domain::letter::{LetterId, Status};
 use scraper::Html;
 use serde_json::{Value, json};
 

@@ -1,10 +1,10 @@
 //! Edit and retry, and hurrying a retry that goes elsewhere.
 
+use amqp_message::field::FieldValue;
 use axum::{body::Body, http::Method};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use dead_letter_office::domain::{
     command::Command,
-    field::FieldValue,
     letter::{LetterId, Status},
     retry::RetryOutcome,
 };

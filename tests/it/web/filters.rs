@@ -2,10 +2,8 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use dead_letter_office::domain::{
-    death::Reason,
-    letter::{Importance, LetterId, Status},
-};
+use amqp_message::death::Reason;
+use dead_letter_office::domain::letter::{Importance, LetterId, Status};
 use scraper::Html;
 
 use super::{

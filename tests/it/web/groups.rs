@@ -2,23 +2,22 @@
 
 use std::time::Duration;
 
+use amqp_message::{death::Reason, error_report::ErrorReport};
 use axum::{body::Body, http::Method};
 use dead_letter_office::{
     config::DecodeConfig,
     domain::{
         actor::Actor,
         command::Command,
-        death::Reason,
-        error_report::ErrorReport,
         filter::LetterFilter,
-        inner_body::InnerBodies,
         job::{Bulk, JobState},
         letter::{Importance, LetterId, Status},
         retry::RetryOutcome,
     },
     metrics::Metrics,
-    pipeline::{bell::Bell, reader::Reader, sorting::Sorting, triage::Triage},
+    services::{decoding::reader::Reader, enrichment::Sorting, triage::Triage, wakeup::Bell},
 };
+use failure_conventions::inner_body::InnerBodies;
 use scraper::Html;
 use tokio_util::sync::CancellationToken;
 

@@ -1,6 +1,7 @@
 //! Messages of those who mean ill, and of those who are merely odd.
 
-use dead_letter_office::domain::{command::Command, field::FieldValue, letter::LetterId, message::Properties};
+use amqp_message::{field::FieldValue, message::Properties};
+use dead_letter_office::domain::{command::Command, letter::LetterId};
 
 use super::{
     answer::Look,

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use dead_letter_office::domain::{
-    command::Command,
+use amqp_message::{
     death::Reason,
     field::{FieldTable, FieldValue},
-    letter::{Importance, LetterId},
     message::Properties,
+};
+use dead_letter_office::domain::{
+    command::Command,
+    letter::{Importance, LetterId},
     retry::RetryOutcome,
 };
 use scraper::Html;

@@ -10,9 +10,9 @@ use dead_letter_office::{
         letter::LetterId,
     },
     metrics::Metrics,
-    pipeline::{
-        reader::Reader,
-        sorting::{NAME_TYPES, Sorting},
+    services::{
+        decoding::reader::Reader,
+        enrichment::{NAME_TYPES, Sorting},
     },
 };
 use serde_json::json;

@@ -2,10 +2,10 @@
 
 use std::{collections::HashSet, time::Duration};
 
+use amqp_message::field::FieldValue;
 use dead_letter_office::domain::{
     actor::Actor,
     broker::ConnectionState,
-    field::FieldValue,
     letter::{Importance, Status},
     policy::{Delays, Policy, Via},
     retry::RetryOutcome,

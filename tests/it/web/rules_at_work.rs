@@ -14,10 +14,10 @@ use dead_letter_office::{
         rule::{Rule, RuleId},
     },
     metrics::Metrics,
-    pipeline::{
-        reader::Reader,
+    services::{
+        decoding::reader::Reader,
+        enrichment::{APPLY_RULES, Sorting},
         rules::{Draft, RuleError, Rules, Trial},
-        sorting::{APPLY_RULES, Sorting},
     },
 };
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! Schemas on the page and by the API: brought, looked through, removed, and said of which messages.
 
 use axum::{body::Body, http::Method};
-use dead_letter_office::pipeline::schemas::Schemas;
+use dead_letter_office::services::schemas::Schemas;
 use scraper::Html;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ const API: &str = "/api/v1/schemas";
 const BOUNDARY: &str = "a-boundary";
 
 pub fn fixture(name: &str) -> Vec<u8> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/protobuf").join(name);
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/payload-codec/fixtures").join(name);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 

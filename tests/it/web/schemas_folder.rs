@@ -2,7 +2,7 @@
 
 use std::{fs, time::Duration};
 
-use dead_letter_office::pipeline::schemas::Folder;
+use dead_letter_office::services::schemas::Folder;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -70,11 +70,11 @@ async fn what_changes_becomes_a_version_and_what_goes_stays() {
     scene.write("a.proto", "syntax = \"proto3\"; message A { string a = 1; }");
     scene.read().await;
     scene.read().await;
-    assert_eq!(scene.desk.schemas.catalogue().standings().len(), 1, "the same is not brought twice");
+    assert_eq!(scene.desk.schemas.catalogue().versions().len(), 1, "the same is not brought twice");
     scene.write("a.proto", "syntax = \"proto3\"; message A { string a = 1; string b = 2; }");
     scene.read().await;
     let catalogue = scene.desk.schemas.catalogue();
-    assert_eq!((catalogue.standings().len(), catalogue.current().count()), (2, 1));
+    assert_eq!((catalogue.versions().len(), catalogue.current().count()), (2, 1));
     assert_eq!(catalogue.find("A").unwrap().message.fields().len(), 2);
     fs::remove_file(scene.place.path().join("a.proto")).unwrap();
     scene.read().await;

@@ -2,10 +2,13 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use amqp_message::glob::Globs;
 use dead_letter_office::{
-    domain::{glob::Globs, queue_level::QueueLevel},
+    domain::{
+        queue_level::QueueLevel,
+        watch::{Poll, Settings},
+    },
     store::{Claim, WatchKept, WatchUpdate},
-    watch::{Poll, Settings},
 };
 use serde_json::{Value, json};
 

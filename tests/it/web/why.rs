@@ -1,10 +1,9 @@
 //! Why a letter failed, and why some are not retried.
 
+use amqp_message::{field::FieldValue, message::Message};
 use dead_letter_office::domain::{
     command::Command,
-    field::FieldValue,
     letter::{LetterId, Status},
-    message::Message,
 };
 use scraper::Html;
 use serde_json::{Value, json};

@@ -2,15 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use dead_letter_office::{
-    broker::PublishOutcome,
-    domain::{
-        death::Reason,
-        message::{Message, Properties},
-        retry::Destination,
-    },
-    failure,
+use amqp_message::{
+    death::Reason,
+    message::{Message, Properties},
 };
+use dead_letter_office::{domain::retry::Destination, rabbitmq::PublishOutcome};
+use failure_conventions;
 use serde_json::json;
 
 use super::{LONG, SHORT, Sender, Taken, now, numbered, orders, outgoing};
@@ -112,7 +109,7 @@ async fn what_expires_again_and_again_goes_round_again_and_again() {
         service.receive(lapin::BasicProperties::default(), b"body").await;
         for _ in 0..4 {
             let dead = dead_letters.next().await;
-            let failure = failure::read(&dead).failure;
+            let failure = failure_conventions::read(&dead).failure;
             assert_eq!((failure.queue.as_deref(), failure.reason), (Some("orders"), Reason::Expired));
             let retry = outgoing(&destination.clone().after(SHORT / 10, now()), &dead);
             assert_eq!(sender.send_together(vec![retry]).await, [PublishOutcome::Confirmed]);

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use amqp_message::{message::Message, time::Timestamp};
 use dead_letter_office::{
-    broker::{Deletion, PublishOutcome, PublishingSession},
-    domain::{message::Message, retry::Destination, time::Timestamp},
-    own_names,
+    domain::retry::Destination,
+    rabbitmq::{Deletion, PublishOutcome, PublishingSession, names},
 };
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -33,7 +33,7 @@ async fn only_what_is_empty_and_out_of_use_is_deleted() {
     let mut sender = Sender::at(&vhost).await;
     let (soon, later) = (now().plus(TERM), now().plus(3 * TERM));
     let [empty, full] = [SHORT, HOUR].map(|delay| orders().after(delay, now()));
-    let names = [&empty, &full].map(|destination| own_names::delay_queue(destination).unwrap());
+    let names = [&empty, &full].map(|destination| names::delay_queue(destination).unwrap());
     for destination in [&empty, &full] {
         sender.deliver(destination, "body").await;
     }
@@ -87,7 +87,7 @@ async fn deleting_beside_a_publisher_loses_nothing() {
     tokio::join!(deleting, sending);
     arrived.sort();
     assert_eq!(arrived, texts(0..TERMS as usize * IN_EACH));
-    let oldest = own_names::delay_queue(&waiting(0, now())).unwrap();
+    let oldest = names::delay_queue(&waiting(0, now())).unwrap();
     wait_until("the oldest to be deleted", PATIENCE, async || {
         let last = now().plus(TERM * TERMS);
         sender.session.delete_delay_queue(&oldest, last).await == Deletion::Gone
@@ -108,7 +108,7 @@ async fn delete_at_once(vhost: &Vhost, time: watch::Receiver<Timestamp>, done: C
         let mut term = now();
         while term <= latest {
             for n in 0..2 {
-                let name = own_names::delay_queue(&waiting(n, term)).unwrap();
+                let name = names::delay_queue(&waiting(n, term)).unwrap();
                 let deletion = deleter.delete_delay_queue(&name, latest).await;
                 assert!(!matches!(deletion, Deletion::Failed(_)), "{deletion:?}");
             }

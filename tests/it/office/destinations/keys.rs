@@ -1,6 +1,6 @@
 //! A routing key that is kept, and who gets to see the message.
 
-use dead_letter_office::domain::{
+use amqp_message::{
     field::{FieldTable, FieldValue},
     message::Message,
 };

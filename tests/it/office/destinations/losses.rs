@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use amqp_message::{death::Reason, field::FieldValue, message::Message};
 use dead_letter_office::{
-    broker::PublishOutcome,
     clock::Clock,
-    domain::{death::Reason, field::FieldValue, message::Message, retry::Destination},
-    failure, own_headers, own_names,
+    domain::{letter::LetterId, retry::Destination},
+    rabbitmq::{PublishOutcome, names},
 };
+use failure_conventions::{dlo_headers, dlo_queues};
 use serde_json::json;
 
 use super::{HOUR, LONG, SHORT, Sender, Taken, error, every_way_to, exists, now, numbered, orders, outgoing, why};
@@ -86,7 +87,7 @@ async fn what_finds_its_target_gone_becomes_an_obituary() {
         vhost.declare_queue("orders", json!({})).await;
         let mut retry =
             outgoing(&destination.after(LONG, now()), &Message { body: b"body".into(), ..Message::default() });
-        own_headers::write_address(&mut retry.message.headers, "events", "order.placed");
+        dlo_headers::write_address(&mut retry.message.headers, "events", "order.placed");
         assert_eq!(sender.send_together(vec![retry.clone()]).await, [PublishOutcome::Confirmed]);
         vhost.delete_queue("orders").await;
 
@@ -94,8 +95,8 @@ async fn what_finds_its_target_gone_becomes_an_obituary() {
         let why = error(&obituary);
         assert!(why.contains("there is no queue orders"), "{why}");
         assert_eq!(obituary.body, b"body");
-        assert_eq!(own_headers::dlo_id(&obituary.headers), Some(retry.id));
-        let failure = failure::read(&obituary).failure;
+        assert_eq!(LetterId::from_headers(&obituary.headers), Some(retry.id));
+        let failure = failure_conventions::read(&obituary).failure;
         assert_eq!((failure.queue.as_deref(), failure.reason, failure.attempts), (Some("orders"), Reason::Rejected, 1));
         assert_eq!((&*failure.exchange, &*failure.routing_key), ("events", "order.placed"));
     }
@@ -108,19 +109,19 @@ async fn what_is_no_bundle_becomes_an_obituary() {
     let mut sender = Sender::at(&vhost).await;
     let service = Service::start(&vhost, "orders").await;
     let mut obituaries = Taken::from(&vhost, OBITUARIES).await;
-    sender.deliver(&Destination::straight_to(own_names::DUE), "something else").await;
+    sender.deliver(&Destination::straight_to(dlo_queues::DUE), "something else").await;
     sender.deliver(&orders().after(SHORT, now()), "body").await;
     assert_eq!(service.work().await.data, b"body");
     assert_eq!(obituaries.next().await.body, b"something else");
-    vhost.await_depth(own_names::DUE, 0).await;
+    vhost.await_depth(dlo_queues::DUE, 0).await;
 }
 
 /// Waits until so many bundles for `orders` wait for another minute, and nothing else is due.
 async fn await_another_minute(vhost: &Vhost, bundles: u32) {
-    let later = own_names::delay_queue(&orders().after(Duration::from_secs(60), Clock::system().now())).unwrap();
+    let later = names::delay_queue(&orders().after(Duration::from_secs(60), Clock::system().now())).unwrap();
     wait_until("them to wait again", PATIENCE, async || exists(vhost, &later).await).await;
     vhost.await_depth(&later, bundles).await;
-    vhost.await_depth(own_names::DUE, 0).await;
+    vhost.await_depth(dlo_queues::DUE, 0).await;
 }
 
 /// A header of the longest that fit a frame, and our own beside it: the broker closes the connection over it.
@@ -166,9 +167,9 @@ async fn the_queue_of_what_is_due_is_declared_again() {
     let destination = orders().after(SHORT, now());
     sender.deliver(&destination, "before").await;
     service.work().await;
-    vhost.delete_queue(own_names::DUE).await;
+    vhost.delete_queue(dlo_queues::DUE).await;
     // What comes due before that is tried again by RabbitMQ after three minutes.
-    wait_until("it to be there again", PATIENCE, async || exists(&vhost, own_names::DUE).await).await;
+    wait_until("it to be there again", PATIENCE, async || exists(&vhost, dlo_queues::DUE).await).await;
     sender.deliver(&destination, "after").await;
     assert_eq!(service.work().await.data, b"after");
 }
@@ -183,7 +184,7 @@ async fn a_delay_queue_deleted_by_somebody_is_declared_again() {
         let destination = destination.after(SHORT, now());
         sender.deliver(&destination, "before").await;
         service.work().await;
-        vhost.delete_queue(&own_names::delay_queue(&destination).unwrap()).await;
+        vhost.delete_queue(&names::delay_queue(&destination).unwrap()).await;
         let window = (0..50).map(|n| numbered(&destination, n)).collect();
         assert_eq!(sender.send_together(window).await, vec![PublishOutcome::Confirmed; 50]);
         for n in 0..50 {
@@ -200,7 +201,7 @@ async fn a_queue_of_somebody_else_with_our_name_fails_alone() {
     let service = Service::start(&vhost, "orders").await;
     let mut sender = Sender::at(&vhost).await;
     let waiting = orders().after(HOUR, now());
-    vhost.declare_queue(&own_names::delay_queue(&waiting).unwrap(), json!({})).await;
+    vhost.declare_queue(&names::delay_queue(&waiting).unwrap(), json!({})).await;
     assert!(why(sender.send(&waiting, "body").await).contains("PRECONDITION_FAILED"));
     let too_long = orders().after(Duration::MAX, now());
     assert!(why(sender.send(&too_long, "body").await).contains("x-message-ttl"));

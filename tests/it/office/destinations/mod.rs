@@ -10,21 +10,18 @@ mod windows;
 
 use std::time::Duration;
 
+use amqp_message::{death::Reason, message::Message, time::Timestamp};
 use dead_letter_office::{
-    broker::{ConsumingSession, PublishOutcome, PublishingSession, QueueConsumer, Received},
     clock::Clock,
     config::BrokerConfig,
     domain::{
-        death::Reason,
         letter::LetterId,
-        message::Message,
         retry::{Destination, OutgoingRetry},
-        time::Timestamp,
     },
-    failure,
-    pipeline::intake::Door,
-    retry,
+    rabbitmq::{ConsumingSession, PublishOutcome, PublishingSession, QueueConsumer, Received, outgoing},
+    services::intake::Door,
 };
+use failure_conventions;
 use lapin::{options::QueueDeclareOptions, types::FieldTable};
 use serde_json::json;
 
@@ -108,7 +105,7 @@ fn outgoing(destination: &Destination, message: &Message) -> OutgoingRetry {
         id,
         destination: destination.clone(),
         reason: Reason::Rejected,
-        message: retry::outgoing(id, message.clone(), Some(queue), queue, 1),
+        message: outgoing::outgoing(id, message.clone(), Some(queue), queue, 1),
     }
 }
 
@@ -125,7 +122,7 @@ fn why(outcome: PublishOutcome) -> String {
 
 /// What an obituary says went wrong.
 fn error(obituary: &Message) -> String {
-    failure::read(obituary).failure.error.unwrap().message.unwrap()
+    failure_conventions::read(obituary).failure.error.unwrap().message.unwrap()
 }
 
 /// What comes to one of the office's queues, as the office gets it.

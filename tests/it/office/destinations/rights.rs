@@ -1,10 +1,9 @@
 //! What a user must be allowed for every way.
 
+use amqp_message::time::Timestamp;
 use dead_letter_office::{
-    broker::{Deletion, PublishOutcome},
     config::{BrokerConfig, values::Secret},
-    domain::time::Timestamp,
-    own_names,
+    rabbitmq::{Deletion, PublishOutcome, names},
 };
 use reqwest::Method;
 use serde_json::json;
@@ -48,7 +47,7 @@ async fn the_rights_that_are_named_are_enough() {
     for destination in every_way_to("orders") {
         sender.deliver(&destination, "body").await;
         service.work().await;
-        if let Some(name) = own_names::delay_queue(&destination) {
+        if let Some(name) = names::delay_queue(&destination) {
             assert_eq!(sender.session.delete_delay_queue(&name, Timestamp::MAX).await, Deletion::Gone);
         }
     }

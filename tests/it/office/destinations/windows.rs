@@ -1,6 +1,6 @@
 //! Many messages that are sent together.
 
-use dead_letter_office::broker::PublishOutcome;
+use dead_letter_office::rabbitmq::PublishOutcome;
 
 use super::{Sender, every_way_to, numbered, orders};
 use crate::{

@@ -1,7 +1,8 @@
 //! How it looks, to whom it looks so, and how much it takes.
 
+use amqp_message::field::FieldValue;
 use axum::http::Method;
-use dead_letter_office::domain::{field::FieldValue, letter::Importance, retry::RetryOutcome};
+use dead_letter_office::domain::{letter::Importance, retry::RetryOutcome};
 use fantoccini::key::Key;
 use serde_json::json;
 

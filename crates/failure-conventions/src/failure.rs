@@ -1,0 +1,29 @@
+//! What a message tells of its failure.
+
+use amqp_message::{death::Reason, error_report::ErrorReport, time::Timestamp};
+
+use crate::danger::Danger;
+
+/// What a dead letter tells of its failure.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Failure {
+    /// The queue it failed in; `None` where nothing in the message says so.
+    pub queue: Option<String>,
+    pub reason: Reason,
+    /// The exchange and routing key it was first published with, as far as known.
+    pub exchange: String,
+    pub routing_key: String,
+    /// How often it has failed so far.
+    pub attempts: u64,
+    pub first_failed_at: Option<Timestamp>,
+    /// Only where it is recorded: RabbitMQ itself tells the first of several deaths alike.
+    pub last_failed_at: Option<Timestamp>,
+    /// What the consumer says went wrong; most only reject and say nothing.
+    pub error: Option<ErrorReport>,
+    /// The type of the message, where it carries one.
+    pub message_type: Option<String>,
+    /// Why it must not be retried, when it must not.
+    pub danger: Option<Danger>,
+    /// Whether RabbitMQ says that it was rejected in another queue. One of the two is history, and nothing tells which.
+    pub is_disputed: bool,
+}

@@ -1,0 +1,220 @@
+//! Where and why a message failed, as far as it tells, and what of that has to come off before it goes back.
+//!
+//! Most libraries only reject, and all evidence is RabbitMQ's `x-death`. A few publish a copy of the message with
+//! fields of their own; for those `x-death`, if present at all, is history. So a framework's own
+//! fields come first, then the death that counts, then the first death. What none of them tells stays unknown: a guess
+//! would send a retry to the wrong queue.
+//!
+//! Each framework has a file that says what its fields mean and how a message of its kind goes back clean. Reading never
+//! fails; what cannot be read is as good as absent. Nothing that came in is ever executed or unserialized.
+
+mod assembly;
+mod brighter;
+mod cap;
+mod carried;
+mod celery;
+pub mod danger;
+pub mod dlo_headers;
+pub mod dlo_queues;
+mod dramatiq;
+mod easynetq;
+mod enqueue;
+mod evidence;
+mod exception;
+mod failure;
+mod framework;
+pub mod inner_body;
+mod laravel;
+mod machinery;
+mod masstransit;
+mod message_type;
+mod moleculer;
+mod moment;
+mod nameko;
+mod nservicebus;
+mod obituary;
+mod rascal;
+mod raw_object;
+mod rebus;
+mod site;
+mod sneakers;
+mod sneakers_handlers;
+mod spring;
+mod symfony;
+mod told;
+mod transit;
+mod watermill;
+mod wolverine;
+
+#[cfg(test)]
+mod vectors;
+
+pub use failure::Failure;
+
+use amqp_message::{
+    death::{Death, Reason},
+    field::FieldTable,
+    message::Message,
+    xdeath,
+};
+
+use danger::Danger;
+use evidence::Evidence;
+use framework::Framework;
+use inner_body::{InnerBodies, InnerBody};
+use told::Told;
+
+/// In the order in which they are recognised. Of those that are not here a message tells nothing beside its deaths.
+const FRAMEWORKS: &[Framework] = &[
+    easynetq::FRAMEWORK,
+    nservicebus::FRAMEWORK,
+    masstransit::FRAMEWORK,
+    rebus::FRAMEWORK,
+    wolverine::FRAMEWORK,
+    sneakers::FRAMEWORK,
+    spring::FRAMEWORK,
+    symfony::FRAMEWORK,
+    moleculer::FRAMEWORK,
+    watermill::FRAMEWORK,
+    rascal::FRAMEWORK,
+    sneakers_handlers::FRAMEWORK,
+    laravel::FRAMEWORK,
+    celery::FRAMEWORK,
+    dramatiq::FRAMEWORK,
+    nameko::FRAMEWORK,
+    enqueue::FRAMEWORK,
+    machinery::FRAMEWORK,
+    brighter::FRAMEWORK,
+    cap::FRAMEWORK,
+];
+
+/// What a person has to know where [`Failure::is_disputed`].
+const DISPUTE: &str = "RabbitMQ says that it was rejected in another queue than its headers name. One of the two may be \
+                       an older failure, so it is not retried without a person: see which before sending it back.";
+
+/// What a message tells of its failure.
+#[derive(Debug, Default)]
+pub struct Account {
+    pub failure: Failure,
+    /// The framework it was recognised as one of.
+    pub framework: Option<&'static str>,
+    /// How a service of that framework could say next time what went wrong.
+    pub advice: Option<&'static str>,
+    /// What the queue may be called, where something is named that is no queue.
+    pub queue_candidates: Vec<String>,
+    /// What a person should know before retrying: whole sentences.
+    pub cautions: Vec<&'static str>,
+    /// The headers it had before its framework put them away in another place.
+    carried: Option<FieldTable>,
+}
+
+impl Account {
+    /// The headers that the office wrote, if it sent the message back before: its own or, where a framework has wrapped
+    /// it, those inside.
+    pub fn headers<'a>(&'a self, message: &'a Message) -> &'a FieldTable {
+        self.carried.as_ref().unwrap_or(&message.headers)
+    }
+}
+
+/// Reads what `message` tells of its failure.
+pub fn read(message: &Message) -> Account {
+    let deaths = xdeath::deaths(&message.headers);
+    let first_death = xdeath::first_death(&message.headers);
+    let evidence = Evidence { message, deaths: &deaths, site: site::by_rabbitmq(&deaths, first_death.as_ref()) };
+    let (framework, told) = recognise(&evidence).unzip();
+    let mut told = obituary::over(told.unwrap_or_default(), &evidence);
+    told.message_type = message_type::read(&evidence, told.message_type.take());
+    let carried = told.carried.take().map(|carried| carried.headers);
+    let (queue_candidates, caution) = (std::mem::take(&mut told.queue_candidates), told.caution);
+    let failure = failure(&evidence, carried.as_ref().unwrap_or(&message.headers), told);
+    let dispute = failure.is_disputed.then_some(DISPUTE);
+    Account {
+        framework: framework.map(|framework| framework.name),
+        advice: framework.map(|framework| framework.advice),
+        queue_candidates,
+        cautions: transit::cautions(message).into_iter().chain(caution).chain(dispute).collect(),
+        failure,
+        carried,
+    }
+}
+
+/// The message as its consumer is to have it again: without what its framework, or an obituary, added when it was given
+/// up. What RabbitMQ adds, and where it goes, is not looked at here.
+///
+/// # Errors
+/// Why it must not go back at all. `bodies` may settle that.
+pub fn clean(mut message: Message, bodies: &InnerBodies) -> Result<Message, Danger> {
+    if let Some((framework, told)) = recognised(&message) {
+        let queue = told.queue.as_deref().unwrap_or_default();
+        if let Some(danger) = told.danger.filter(|danger| !danger.is_settled(queue, bodies)) {
+            return Err(danger);
+        }
+        (framework.clean)(&mut message, bodies)?;
+    }
+    obituary::clean(&mut message.headers);
+    Ok(message)
+}
+
+fn recognised(message: &Message) -> Option<(&'static Framework, Told)> {
+    let deaths = xdeath::deaths(&message.headers);
+    let first_death = xdeath::first_death(&message.headers);
+    recognise(&Evidence { message, deaths: &deaths, site: site::by_rabbitmq(&deaths, first_death.as_ref()) })
+}
+
+fn recognise(evidence: &Evidence) -> Option<(&'static Framework, Told)> {
+    FRAMEWORKS.iter().find_map(|framework| Some((framework, (framework.read)(evidence)?)))
+}
+
+/// Whether two messages brought the same to their consumer, whatever their frameworks wrote into the bodies after that.
+pub fn is_same_body(one: &Message, other: &Message) -> bool {
+    // How a body is wrapped does not matter, as long as it is read in one way.
+    let bodies = || InnerBodies::new([("*".to_owned(), InnerBody::Text)]);
+    let clean = |message: &Message| clean(message.clone(), &bodies()).ok().map(|message| message.body);
+    one.body == other.body || clean(one).is_some_and(|body| Some(body) == clean(other))
+}
+
+/// `headers` are those the office may have written to.
+fn failure(evidence: &Evidence, headers: &FieldTable, told: Told) -> Failure {
+    let Evidence { message, deaths, site } = evidence;
+    let (site, other_site) =
+        if site.is_some_and(|death| told.agrees_with(death)) { (*site, None) } else { (None, *site) };
+    let queue = told.queue.or_else(|| site.map(|death| death.queue.clone()));
+    let first_address = dlo_headers::dlo_address(headers)
+        .filter(|_| queue.as_deref() == dlo_headers::dlo_queue(headers))
+        .map(|(exchange, routing_key)| (exchange.to_owned(), routing_key.to_owned()));
+    let (first_exchange, first_key) = first_address.unzip();
+    let exchange = told.exchange.or(first_exchange).or_else(|| site.map(|death| death.exchange.clone()));
+    let routing_key =
+        told.routing_key.or(first_key).or_else(|| site.and_then(|death| death.routing_keys.first().cloned()));
+    let deaths_there = deaths.iter().filter(|death| Some(&death.queue) == queue.as_ref());
+    let attempts = told.attempts.or_else(|| site.map(|death| death.count)).unwrap_or(1);
+    Failure {
+        reason: told.published.or_else(|| site.map(reason)).unwrap_or_default(),
+        exchange: exchange.unwrap_or_else(|| message.exchange.clone()),
+        routing_key: routing_key.unwrap_or_else(|| message.routing_key.clone()),
+        attempts: if told.counts_all {
+            attempts.clamp(1, xdeath::MAX_COUNT)
+        } else {
+            with_earlier_rounds(attempts, headers, queue.as_deref())
+        },
+        first_failed_at: deaths_there.filter_map(|death| death.first_at).min(),
+        // RabbitMQ tells the first of several deaths, which is the last one only where there was no other.
+        last_failed_at: told.failed_at.or_else(|| site.filter(|death| death.count == 1)?.first_at),
+        error: told.error,
+        message_type: told.message_type,
+        danger: told.danger,
+        is_disputed: queue.is_some() && other_site.is_some_and(site::is_refusal),
+        queue,
+    }
+}
+
+/// A reason of a later RabbitMQ than we know is an unknown one.
+fn reason(death: &Death) -> Reason {
+    death.reason.parse().unwrap_or_default()
+}
+
+/// Counts the rounds before our last retry, which our own header remembers: RabbitMQ 4 begins anew after each.
+fn with_earlier_rounds(attempts: u64, headers: &FieldTable, queue: Option<&str>) -> u64 {
+    let earlier = queue.and_then(|queue| dlo_headers::dlo_attempts(headers, queue)).unwrap_or(0);
+    attempts.max(earlier.saturating_add(1)).min(xdeath::MAX_COUNT)
+}

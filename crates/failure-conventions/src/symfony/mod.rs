@@ -1,0 +1,27 @@
+//! Symfony Messenger, with its JSON serializer or with PHP's own.
+
+mod json;
+mod serialized;
+
+use amqp_message::message::Message;
+
+use super::{evidence::Evidence, framework::Framework, told::Told};
+use crate::{danger::Danger, inner_body::InnerBodies};
+
+pub(super) const FRAMEWORK: Framework = Framework {
+    name: "Symfony Messenger",
+    read,
+    clean,
+    advice: "A failure transport (framework.messenger.failure_transport) records the exception. A message that is rejected \
+             without one says nothing.",
+};
+
+/// The failure transport's stamp names the transport the message came from, which is no queue.
+fn read(evidence: &Evidence) -> Option<Told> {
+    json::read(evidence).or_else(|| serialized::read(evidence))
+}
+
+fn clean(message: &mut Message, _: &InnerBodies) -> Result<(), Danger> {
+    message.headers.remove_where(json::is_of_failure);
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! An envelope as PHP serializes it: `addslashes(serialize($envelope))`, in base64 where that is not UTF-8.
+//!
+//! It is never unserialized, which would run code; a few texts are found by what stands before them.
+
+use std::borrow::Cow;
+
+use amqp_message::error_report::ErrorReport;
+use base64::{Engine, prelude::BASE64_STANDARD};
+
+use super::super::{evidence::Evidence, told::Told};
+use crate::danger::Danger;
+
+const ENVELOPE: &str = r"Symfony\Component\Messenger\Envelope";
+/// How it begins, with the slashes that `addslashes` has added, and `O:36:` of that in base64.
+const ENVELOPE_SLASHED: &str = r#"O:36:\"Symfony\\Component\\Messenger\\Envelope\""#;
+const ENVELOPE_BASE64: &str = "TzozNj";
+
+/// The largest body that is looked through, in bytes.
+const MAX_BODY: usize = 1024 * 1024;
+
+pub(super) fn read(evidence: &Evidence) -> Option<Told> {
+    let text = envelope(&evidence.message.body)?;
+    let moved = text.contains(r"\SentToFailureTransportStamp");
+    let told = if moved { Told::published() } else { Told::default() };
+    Some(Told {
+        queue_candidates: string_after(&text, "originalReceiverName\";").into_iter().collect(),
+        attempts: retries(&text).map(|retries| retries.saturating_add(1)),
+        error: ErrorReport::new(
+            last_string_after(&text, "exceptionClass\";"),
+            last_string_after(&text, "exceptionMessage\";"),
+            last_string_after(&text, "traceAsString\";"),
+        ),
+        message_type: class_of_message(&text),
+        // Without the stamp of the failure transport it goes through its retries like any other.
+        danger: moved.then_some(Danger::SymfonySerialized),
+        ..told
+    })
+}
+
+/// The envelope without its slashes, if the body is one.
+fn envelope(body: &[u8]) -> Option<String> {
+    let is_base64 = body.starts_with(ENVELOPE_BASE64.as_bytes());
+    if body.len() > MAX_BODY || !(is_base64 || body.starts_with(ENVELOPE_SLASHED.as_bytes())) {
+        return None;
+    }
+    let decoded = if is_base64 { BASE64_STANDARD.decode(body.trim_ascii()).ok()?.into() } else { Cow::Borrowed(body) };
+    Some(without_slashes(&String::from_utf8_lossy(&decoded))).filter(|text| text.contains(ENVELOPE))
+}
+
+/// Undoes `addslashes`.
+fn without_slashes(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some('0') => plain.push('\0'),
+                Some(escaped) => plain.push(escaped),
+                None => plain.push('\\'),
+            },
+            c => plain.push(c),
+        }
+    }
+    plain
+}
+
+/// The string `s:5:"async"` that follows `name`.
+fn string_after(text: &str, name: &str) -> Option<String> {
+    let (_, rest) = text.split_once(name)?;
+    string(rest)
+}
+
+fn last_string_after(text: &str, name: &str) -> Option<String> {
+    let (_, rest) = text.rsplit_once(name)?;
+    string(rest)
+}
+
+/// Its length is in bytes, so that quotes inside need no escape.
+fn string(text: &str) -> Option<String> {
+    let (length, rest) = text.strip_prefix("s:")?.split_once(":\"")?;
+    let length: usize = length.parse().ok()?;
+    let found = rest.get(..length)?;
+    rest.get(length..)?.starts_with('"').then(|| found.to_owned())
+}
+
+/// The highest of all redeliveries; the move to the failure transport counts from 0 again.
+fn retries(text: &str) -> Option<u64> {
+    let counts = text.match_indices("retryCount\";i:");
+    let digits = counts.filter_map(|(at, found)| text.get(at.checked_add(found.len())?..)?.split(';').next());
+    digits.filter_map(|digits| digits.parse().ok()).max()
+}
+
+/// The message is the envelope's private field `message`: `O:23:"App\Message\SendInvoice":…`.
+fn class_of_message(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("\0message\";O:")?;
+    let (_, rest) = rest.split_once(":\"")?;
+    let (class, _) = rest.split_once('"')?;
+    Some(class.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use amqp_message::message::Message;
+
+    /// Written after `Symfony\Component\Messenger\Transport\Serialization\PhpSerializer`.
+    fn serialized(stamps: &str) -> String {
+        let envelope = r"Symfony\Component\Messenger\Envelope";
+        let plain = format!(
+            "O:36:\"{envelope}\":2:{{s:44:\"\0{envelope}\0stamps\";a:1:{{{stamps}}}s:45:\"\0{envelope}\0message\";\
+             O:23:\"App\\Message\\SendInvoice\":1:{{s:2:\"id\";i:7;}}}}"
+        );
+        plain.replace('\\', "\\\\").replace('"', "\\\"").replace('\0', "\\0")
+    }
+
+    fn stamp(class: &str, fields: &str) -> String {
+        let class = format!(r"Symfony\Component\Messenger\Stamp\{class}");
+        format!("s:{}:\"{class}\";a:1:{{i:0;O:{}:\"{class}\":1:{{{fields}}}}}", class.len(), class.len())
+    }
+
+    fn told(body: impl Into<Vec<u8>>) -> Option<Told> {
+        read(&Evidence { message: &Message { body: body.into(), ..Message::default() }, deaths: &[], site: None })
+    }
+
+    fn failed() -> String {
+        let details = "s:3:\"\0x\0exceptionClass\";s:24:\"App\\Exception\\MailerDown\";\
+            s:3:\"\0x\0exceptionMessage\";s:14:\"SMTP \"refused\"\";";
+        let details = stamp("ErrorDetailsStamp", details);
+        let moved = stamp("SentToFailureTransportStamp", "s:3:\"\0x\0originalReceiverName\";s:5:\"async\";");
+        let again = stamp("RedeliveryStamp", "s:3:\"\0x\0retryCount\";i:2;") + "s:3:\"\0x\0retryCount\";i:0;";
+        serialized(&(details + &moved + &again))
+    }
+
+    fn check_failed(told: &Told) {
+        let error = told.error.as_ref().unwrap();
+        assert_eq!(error.kind.as_deref(), Some(r"App\Exception\MailerDown"));
+        assert_eq!(error.message.as_deref(), Some("SMTP \"refused\""));
+        assert_eq!((told.attempts, told.danger), (Some(3), Some(Danger::SymfonySerialized)));
+        assert_eq!(told.message_type.as_deref(), Some(r"App\Message\SendInvoice"));
+        assert_eq!(told.queue_candidates, ["async"]);
+    }
+
+    #[test]
+    fn finds_what_it_says() {
+        check_failed(&told(failed()).unwrap());
+        check_failed(&told(BASE64_STANDARD.encode(failed())).unwrap());
+    }
+
+    #[test]
+    fn without_the_failure_transport_there_is_no_danger() {
+        let told = told(serialized(&stamp("BusNameStamp", ""))).unwrap();
+        assert_eq!((told.danger, told.published, told.attempts), (None, None, None));
+        assert_eq!(told.message_type.as_deref(), Some(r"App\Message\SendInvoice"));
+    }
+
+    #[test]
+    fn anything_else_is_not_its_own() {
+        for body in ["", "{}", "O:8:\"stdClass\":0:{}", "TzozNj!", ENVELOPE] {
+            assert!(told(body).is_none(), "{body}");
+        }
+        let whole = failed();
+        for cut in 0..whole.len() {
+            _ = told(&whole.as_bytes()[..cut]);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+mod conformance;
+mod failures;
+mod hostile;
+mod language;
+mod mistakes;
+
+use amqp_message::{
+    death::Reason,
+    field::{FieldTable, FieldValue},
+    time::Timestamp,
+};
+
+use super::{Expression, Facts, LetterFacts};
+
+const HOUR: i64 = 3_600_000_000;
+
+fn headers() -> FieldTable {
+    let nested = FieldTable::from_iter([("inner".to_owned(), FieldValue::LongInt(1))]);
+    FieldTable::from_iter([
+        ("tenant".to_owned(), FieldValue::string("acme")),
+        ("x-tries".to_owned(), FieldValue::string("12")),
+        ("vip".to_owned(), FieldValue::Boolean(true)),
+        ("weight".to_owned(), FieldValue::Double(1.5_f64.to_bits())),
+        ("table".to_owned(), FieldValue::Table(nested)),
+        ("list".to_owned(), FieldValue::Array(vec![FieldValue::string("a"), FieldValue::ShortInt(2)])),
+        ("sent".to_owned(), FieldValue::Timestamp(3_600)),
+        ("nothing".to_owned(), FieldValue::Void),
+    ])
+}
+
+/// A letter of which all is known.
+fn letter(headers: &FieldTable) -> LetterFacts<'_> {
+    LetterFacts {
+        broker: "main",
+        queue: Some("campaigns.mail"),
+        exchange: "shop",
+        routing_key: "order.placed",
+        reason: Reason::Rejected,
+        attempts: 3,
+        message_type: Some("acme.OrderPlaced"),
+        headers,
+        error_type: Some("TimeoutError"),
+        error_message: Some("no answer\nat all"),
+        size: 2_048,
+        first_failed_at: Some(Timestamp::from_micros(HOUR)),
+        last_failed_at: Timestamp::from_micros(3 * HOUR),
+    }
+}
+
+/// A letter of which nothing is known that need not be.
+fn bare(headers: &FieldTable) -> LetterFacts<'_> {
+    LetterFacts {
+        queue: None,
+        message_type: None,
+        error_type: None,
+        error_message: None,
+        first_failed_at: None,
+        ..letter(headers)
+    }
+}
+
+const PAYLOAD: &str = r#"{
+    "id": 5, "price": 12.50, "round": 5.0, "big": 18446744073709551615, "long": "9223372036854775807", "code": "007",
+    "region": "eu", "name": "Zoë", "vip": true, "none": null, "empty": "", "at": "2026-01-31T09:00:00Z",
+    "tags": ["a", "b", "urgent"], "numbers": [1, 2.0, "3"], "mixed": [1, "a", null, {"k": 1}],
+    "lines": [{"sku": "A", "n": 2}, {"sku": "B", "n": 0}, {"n": 7}],
+    "customer": {"id": "42", "address": {"country": "NL"}}, "a-b": 1, "in": 1
+}"#;
+
+fn compile(rule: &str) -> Expression {
+    Expression::compile(rule).unwrap_or_else(|mistakes| panic!("{rule}: {mistakes:?}"))
+}
+
+/// The outcome for the letter of which all is known.
+fn outcome(rule: &str) -> String {
+    outcome_with(rule, Some(PAYLOAD))
+}
+
+fn outcome_with(rule: &str, payload: Option<&str>) -> String {
+    let headers = headers();
+    match compile(rule).matches(&Facts::new(letter(&headers), payload)) {
+        Ok(matches) => matches.to_string(),
+        Err(failure) => failure.to_string(),
+    }
+}

@@ -1,0 +1,76 @@
+//! One look at a broker, and what is asked of it.
+
+use std::time::Duration;
+
+use amqp_message::{glob::Globs, time::Timestamp};
+
+use crate::domain::queue_level::QueueLevel;
+
+/// How much further apart than planned two looks may be for the time between them to count as watched.
+const LONGEST_STEP: u32 = 3;
+
+/// What is watched, and when it is told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// How often the broker is asked.
+    pub interval: Duration,
+    /// How long a queue may be without the consumers it had.
+    pub no_consumers_for: Duration,
+    /// How long a queue of ours may grow.
+    pub growing_for: Duration,
+    /// How long messages may be ready in a queue of ours all the time, and how overdue a retry may be.
+    pub lags_for: Duration,
+    /// Whose consumers are watched.
+    pub queues: Globs,
+    pub dead_letter_queue: String,
+    pub obituary_queue: String,
+}
+
+/// What the caller found out.
+#[derive(Clone, Copy, Debug)]
+pub struct Poll<'a> {
+    pub at: Timestamp,
+    /// All queues of the virtual host; `None` when the management API did not answer.
+    pub queues: Option<&'a [QueueLevel]>,
+    /// Whether we consume from the queues of ours at this moment.
+    pub is_consuming: bool,
+    /// How overdue the oldest retry is that should have been published: zero when none is, `None` when that is not
+    /// known.
+    pub overdue: Option<Duration>,
+}
+
+/// A moment at which something was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    pub at: Timestamp,
+    /// How long was watched since the look before; `None` when that is too long ago, lies in the future, or never was.
+    pub step: Option<Duration>,
+}
+
+impl Look {
+    pub fn new(at: Timestamp, before: Option<Timestamp>, interval: Duration) -> Self {
+        let longest = interval.saturating_mul(LONGEST_STEP);
+        let step = before.filter(|before| *before <= at).map(|before| at.since(before));
+        Self { at, step: step.filter(|step| *step <= longest) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(before: Option<u64>, at: u64, expected: Option<u64>) {
+        let look = Look::new(Timestamp::from_seconds(at), before.map(Timestamp::from_seconds), Duration::from_secs(30));
+        assert_eq!(look.step, expected.map(Duration::from_secs), "{before:?} to {at}");
+    }
+
+    #[test]
+    fn only_time_that_was_watched_counts() {
+        check(None, 100, None);
+        check(Some(70), 100, Some(30));
+        check(Some(100), 100, Some(0));
+        check(Some(10), 100, Some(90));
+        check(Some(9), 100, None);
+        check(Some(101), 100, None);
+    }
+}

@@ -1,0 +1,116 @@
+//! RabbitMQ, through lapin.
+//!
+//! This floor knows AMQP 0-9-1 and the domain's messages; it knows no ledger and decides nothing about letters.
+//!
+//! One *session* is one connection with its channels. When anything in it fails the whole session is over, and whoever
+//! runs it builds a new one ([`reconnect`]); the client's own recovery stays off. Consuming and publishing have
+//! connections of their own, since a broker in alarm stops reading from a connection that publishes, acknowledgements
+//! included. A delivery never outlives its session.
+
+mod bundle;
+mod consuming;
+mod convert;
+pub mod declarations;
+pub mod health;
+pub mod management;
+pub mod names;
+pub mod outgoing;
+mod parcel;
+mod patience;
+mod publishing;
+pub mod reconnect;
+pub mod routes;
+pub mod topology;
+mod transport;
+mod utf8_guard;
+mod window;
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+use utf8_guard::Repairs;
+
+use crate::config::BrokerConfig;
+
+pub use bundle::{BUNDLE, unpack};
+pub use consuming::{Acknowledger, ConsumingSession, Delivery, QueueConsumer, Received};
+pub use declarations::Topology;
+pub use publishing::{Lane, PublishOutcome, PublishingSession, Standing};
+pub use routes::Deletion;
+
+/// How long one step of building a session may take; lapin itself would wait for ever.
+const STEP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Why a session is over, or could not begin.
+#[derive(Debug, Error)]
+pub enum SessionError {
+    #[error(transparent)]
+    Connect(#[from] transport::ConnectError),
+    #[error("{what} did not answer within {} s", STEP_TIMEOUT.as_secs())]
+    Timeout { what: String },
+    #[error("{what}: {source}")]
+    Refused { what: String, source: lapin::Error },
+    #[error("{0:?} is too long to be a name in AMQP: it takes 255 bytes")]
+    Name(String),
+    #[error("there is no queue without a name")]
+    NoName,
+    #[error("the broker cancelled the consumer of {queue}: the queue was deleted, or its node went away")]
+    Cancelled { queue: String },
+    #[error("the connection was lost: {0}")]
+    Lost(String),
+}
+
+impl SessionError {
+    fn lost(error: impl std::fmt::Display) -> Self {
+        Self::Lost(error.to_string())
+    }
+}
+
+/// Connects as the configuration says. The name is what the broker's own pages call the connection.
+pub async fn connect(config: &BrokerConfig, name: &str) -> Result<lapin::Connection, SessionError> {
+    Ok(connect_guarded(config, name).await?.0)
+}
+
+/// The same, for whoever wants to know what the guard repaired in deliveries.
+async fn connect_guarded(config: &BrokerConfig, name: &str) -> Result<(lapin::Connection, Repairs), SessionError> {
+    let ca_file = Some(config.ca_file.as_path()).filter(|path| !path.as_os_str().is_empty());
+    Ok(transport::connect(config.url.reveal(), name, ca_file).await?)
+}
+
+/// Waits for the broker's answer, but not for ever.
+async fn step<T>(what: &str, answer: impl Future<Output = lapin::Result<T>>) -> Result<T, SessionError> {
+    match tokio::time::timeout(STEP_TIMEOUT, answer).await {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(source)) => Err(SessionError::Refused { what: what.to_owned(), source }),
+        Err(_) => Err(SessionError::Timeout { what: what.to_owned() }),
+    }
+}
+
+/// What the broker said when it closed a channel or a connection; `None` when it was for another reason than what it
+/// was sent.
+fn refusal(error: &lapin::Error) -> Option<String> {
+    /// An operator closed it, or the broker shuts down.
+    const CONNECTION_FORCED: u16 = 320;
+    match error.kind() {
+        lapin::ErrorKind::ProtocolError(error) if error.get_id() != CONNECTION_FORCED => {
+            Some(error.get_message().to_string())
+        }
+        _ => None,
+    }
+}
+
+/// 404: the channel is closed, the connection goes on.
+fn is_not_found(error: &lapin::Error) -> bool {
+    const NOT_FOUND: u16 = 404;
+    has_code(error, NOT_FOUND)
+}
+
+fn has_code(error: &lapin::Error, code: u16) -> bool {
+    matches!(error.kind(), lapin::ErrorKind::ProtocolError(error) if error.get_id() == code)
+}
+
+/// Names that a person or a message supplied may be too long; lapin would panic.
+fn short(text: &str) -> Result<lapin::types::ShortString, SessionError> {
+    lapin::types::ShortString::try_new(text).map_err(|_| SessionError::Name(text.to_owned()))
+}

@@ -1,0 +1,175 @@
+//! Publishing with confirms: one connection, and on each of its channels one window at a time.
+
+use std::sync::Arc;
+
+use amqp_message::time::Timestamp;
+use lapin::{Channel, Connection, ConnectionStatus, options::ConfirmSelectOptions};
+
+use super::{
+    SessionError, connect,
+    declarations::open_channel,
+    parcel::Parcel,
+    routes::{Deletion, Way, Ways},
+    step,
+    window::{self, Answer},
+};
+use crate::{config::BrokerConfig, domain::retry::OutgoingRetry, rabbitmq::names};
+
+/// While one lane awaits its confirms, the other sends; a third gains nothing.
+const LANES: usize = 2;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PublishOutcome {
+    /// The broker has it in the queue.
+    Confirmed,
+    /// Its queue is there and takes nothing at the moment; why, for a person.
+    Full(String),
+    /// The broker returned it, or cannot take it at all, or did not answer in time; why, for a person.
+    Failed(String),
+    /// The channel or the connection was lost before the confirm: it may have arrived.
+    Unknown,
+    /// The channel or the connection was lost before it was sent at all.
+    NotSent,
+}
+
+/// Tells how a session's connection stands, also while the session is busy.
+#[derive(Clone)]
+pub struct Standing(ConnectionStatus);
+
+impl Standing {
+    /// Whether the broker is in alarm and reads nothing from us.
+    pub fn is_blocked(&self) -> bool {
+        self.0.blocked()
+    }
+
+    pub fn is_connected(&self) -> bool {
+        self.0.connected()
+    }
+}
+
+/// A connection that publishes on several lanes.
+pub struct PublishingSession {
+    connection: Arc<Connection>,
+    lanes: [Lane; LANES],
+    ways: Arc<Ways>,
+}
+
+impl PublishingSession {
+    pub async fn open(name: &str, config: &BrokerConfig) -> Result<Self, SessionError> {
+        let connection = Arc::new(connect(config, &format!("dlo {name} publishing")).await?);
+        let ways = Arc::new(Ways::new(&connection));
+        let lanes = [Lane::open(&connection, &ways).await?, Lane::open(&connection, &ways).await?];
+        Ok(Self { connection, lanes, ways })
+    }
+
+    pub fn standing(&self) -> Standing {
+        Standing(self.connection.status().clone())
+    }
+
+    pub fn lanes(&mut self) -> impl Iterator<Item = &mut Lane> {
+        self.lanes.iter_mut()
+    }
+
+    /// Deletes the delay queue of that name if it is out of use and empty. Nothing else is ever deleted.
+    ///
+    /// Whoever publishes with a wait has to remember [`names::delay_queue`] beforehand: no broker tells which
+    /// queues there are.
+    pub async fn delete_delay_queue(&self, name: &str, now: Timestamp) -> Deletion {
+        if !names::is_out_of_use(name, now) {
+            return Deletion::Needed;
+        }
+        self.ways.delete(name).await
+    }
+
+    pub async fn close(self) {
+        _ = step("closing", self.connection.close(200, "bye".into())).await;
+    }
+}
+
+/// A channel in confirm mode, on which one window follows the other.
+///
+/// It takes `&mut self` to publish: two tasks on one channel would get each other's confirms, and of two windows under
+/// way at once it could not be told which message was returned.
+pub struct Lane {
+    connection: Arc<Connection>,
+    channel: Channel,
+    ways: Arc<Ways>,
+}
+
+impl Lane {
+    async fn open(connection: &Arc<Connection>, ways: &Arc<Ways>) -> Result<Self, SessionError> {
+        let channel = confirming_channel(connection).await?;
+        Ok(Self { connection: Arc::clone(connection), channel, ways: Arc::clone(ways) })
+    }
+
+    /// Publishes a window of messages and awaits all of their confirms; the answers are in the order of the messages.
+    /// What its messages need on their ways is declared first.
+    ///
+    /// Of a window that closes the channel nobody knows which message did it. One that is alone in its window and has
+    /// been refused in this way is told so.
+    pub async fn publish(&mut self, window: &[OutgoingRetry]) -> Vec<PublishOutcome> {
+        let mut outcomes = vec![PublishOutcome::NotSent; window.len()];
+        let ways: Vec<Way> = window.iter().map(|retry| Way::to(&retry.destination)).collect();
+        let returned = self.publish_once(Parcel::all_of(window, &ways), &mut outcomes).await;
+        // Somebody has deleted what was declared for them.
+        let again: Vec<Parcel> = returned.into_iter().filter(|parcel| parcel.way.declared().is_some()).collect();
+        if !again.is_empty() {
+            self.ways.forget(again.iter().map(|parcel| parcel.way)).await;
+            self.publish_once(again, &mut outcomes).await;
+        }
+        outcomes
+    }
+
+    /// Says in `outcomes` what became of each message, and returns the parcels for which no queue was there.
+    async fn publish_once<'a>(
+        &mut self,
+        mut parcels: Vec<Parcel<'a>>,
+        outcomes: &mut [PublishOutcome],
+    ) -> Vec<Parcel<'a>> {
+        let mut tell = |parcel: &Parcel, outcome: PublishOutcome| {
+            for position in parcel.positions() {
+                outcomes[position] = outcome.clone();
+            }
+        };
+        for parcel in &parcels {
+            tell(parcel, PublishOutcome::NotSent);
+        }
+        if !self.channel.status().connected() && self.reopen_channel().await.is_err() {
+            return Vec::new();
+        }
+        let blocked = self.ways.open(parcels.iter().map(|parcel| parcel.way)).await;
+        parcels.retain(|parcel| {
+            let obstacle = parcel.way.declared().and_then(|name| blocked.get(name));
+            if let Some(outcome) = obstacle {
+                tell(parcel, outcome.clone());
+            }
+            obstacle.is_none()
+        });
+        let answered = window::publish(&self.connection, &self.channel, &parcels).await;
+        if answered.exchange_missing {
+            self.ways.forget(parcels.iter().map(|parcel| parcel.way)).await;
+        }
+        let mut returned = Vec::new();
+        for (parcel, answer) in parcels.into_iter().zip(answered.answers) {
+            match answer {
+                Answer::Outcome(outcome) => tell(&parcel, outcome),
+                Answer::Returned(words) => {
+                    tell(&parcel, PublishOutcome::Failed(format!("{} ({words})", parcel.way.dead_end())));
+                    returned.push(parcel);
+                }
+            }
+        }
+        returned
+    }
+
+    async fn reopen_channel(&mut self) -> Result<(), SessionError> {
+        self.channel = confirming_channel(&self.connection).await?;
+        Ok(())
+    }
+}
+
+async fn confirming_channel(connection: &Connection) -> Result<Channel, SessionError> {
+    let channel = open_channel(connection).await?;
+    step("confirm.select", channel.confirm_select(ConfirmSelectOptions::default())).await?;
+    Ok(channel)
+}

@@ -1,0 +1,126 @@
+//! The ways of a message to its one queue, where the default exchange alone does not lead there.
+//!
+//! | destination | published to |
+//! |---|---|
+//! | a queue | the default exchange |
+//! | a queue, keeping a routing key | `dlo.to.<queue>`, a fanout exchange bound to that queue alone |
+//! | a queue, after a delay | `dlo.delay.<ms>.<term>.<queue>` and, from there, `dlo.due` |
+//!
+//! All of it is durable, and declared when it is first needed in a session, also with `declare = false`: nobody else
+//! could know the names.
+//!
+//! # What waits
+//! It waits in [bundles](super::bundle), as each passage through a queue costs the broker as much for a hundred messages
+//! as for one. What is due comes to `dlo.due`, from where the office itself sends it to its queue: so it learns when that
+//! queue is gone or full, which RabbitMQ tells nobody of what it dead-letters.
+//!
+//! Delay queues are quorum queues that dead-letter at least once: a bundle leaves one when `dlo.due` has confirmed it
+//! (<https://www.rabbitmq.com/docs/quorum-queues#dead-lettering>). RabbitMQ 3.10 needs its feature flag `stream_queue`
+//! for this, which every new node has enabled.
+//!
+//! # Rights
+//! Beside those of the office itself:
+//! - configure, read and write: `^dlo\.(to|due|delay)`
+//! - write: the target queues, for binding them; `amq.default`
+//!
+//! # Costs
+//! A quorum queue for each delay, target and term, and where routing keys are kept an exchange for each target. Delay
+//! queues that are [out of use](crate::rabbitmq::names::is_out_of_use) and empty are deleted. The exchanges stay: to delete one
+//! under a publisher closes his channel.
+
+mod declaring;
+mod disused;
+pub mod route;
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use lapin::Connection;
+use tokio::{sync::Mutex, time::sleep_until};
+
+use declaring::Declarer;
+
+use super::{PublishOutcome, SessionError, refusal};
+
+pub use disused::Deletion;
+pub(super) use route::Way;
+
+/// What has been declared in one session. The lanes share it.
+pub(super) struct Ways {
+    state: Mutex<State>,
+}
+
+struct State {
+    declarer: Declarer,
+    declared: HashSet<String>,
+}
+
+impl Ways {
+    pub fn new(connection: &Arc<Connection>) -> Self {
+        let declarer = Declarer::new(Arc::clone(connection));
+        Self { state: Mutex::new(State { declarer, declared: HashSet::new() }) }
+    }
+
+    /// Sees to it that `ways` can be gone. Those that cannot are told with what is to become of their messages.
+    pub async fn open<'a>(&self, ways: impl Iterator<Item = &'a Way<'a>>) -> HashMap<&'a str, PublishOutcome> {
+        let (mut seen, mut blocked) = (HashSet::new(), HashMap::new());
+        let (mut silent, mut waits) = (false, false);
+        for way in ways {
+            waits |= way.waits();
+            let Some(name) = way.declared().filter(|name| seen.insert(*name)) else { continue };
+            // A broker that answers nothing is waited for once in a window.
+            if silent {
+                blocked.insert(name, PublishOutcome::NotSent);
+            } else if let Err(error) = self.state.lock().await.open(way, name).await {
+                silent = matches!(error, SessionError::Timeout { .. });
+                blocked.insert(name, outcome(&error));
+            }
+        }
+        let settled = self.state.lock().await.declarer.settled();
+        if let Some(settled) = settled.filter(|_| waits) {
+            sleep_until(settled).await;
+        }
+        blocked
+    }
+
+    /// Has them declared again when they are needed next.
+    pub async fn forget<'a>(&self, ways: impl Iterator<Item = &'a Way<'a>>) {
+        let mut state = self.state.lock().await;
+        for name in ways.filter_map(Way::declared) {
+            state.declared.remove(name);
+        }
+    }
+
+    /// Deletes a delay queue, unless it may still be needed.
+    pub async fn delete(&self, name: &str) -> Deletion {
+        let mut state = self.state.lock().await;
+        state.declared.remove(name);
+        state.declarer.delete_if_empty(name).await
+    }
+}
+
+impl State {
+    async fn open(&mut self, way: &Way<'_>, name: &str) -> Result<(), SessionError> {
+        if !self.declared.contains(name) {
+            self.declarer.declare(way).await?;
+            self.declared.insert(name.to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// What becomes of messages whose way could not be opened.
+fn outcome(error: &SessionError) -> PublishOutcome {
+    match error {
+        SessionError::Refused { what, source } => match refusal(source) {
+            Some(words) => PublishOutcome::Failed(format!("{what}: {words}")),
+            None => PublishOutcome::NotSent,
+        },
+        SessionError::Timeout { .. } | SessionError::Name(_) | SessionError::NoName => {
+            PublishOutcome::Failed(error.to_string())
+        }
+        SessionError::Connect(_) | SessionError::Lost(_) | SessionError::Cancelled { .. } => PublishOutcome::NotSent,
+    }
+}

@@ -1,0 +1,126 @@
+//! Reading letters with the schemas and mappings in force.
+
+use std::sync::Arc;
+
+use payload_codec::unwrap::Wish;
+use rule_language::Decode;
+use tokio::{sync::Mutex, task::spawn_blocking};
+
+use super::request::{Inquiry, Subject};
+use crate::{
+    config::DecodeConfig,
+    domain::{
+        letter::{Letter, TypeSource},
+        mapping::Route,
+    },
+    services::{
+        decoding::reading::{EditProblem, Library, Named, Question, Reading},
+        schemas::Schemas,
+    },
+};
+
+/// How often people have said of a message on some address that it is of which type.
+pub type Confirmed = Vec<(String, u64)>;
+
+/// Reads letters; cheap to clone.
+#[derive(Clone)]
+pub struct Reader {
+    schemas: Schemas,
+    config: Arc<DecodeConfig>,
+    library: Arc<Mutex<Option<Arc<Library>>>>,
+}
+
+impl Reader {
+    pub fn new(schemas: Schemas, config: DecodeConfig) -> Self {
+        Self { schemas, config: Arc::new(config), library: Arc::default() }
+    }
+
+    /// The library of the schemas in force. Whoever asks first after these have changed waits until it is made.
+    pub async fn library(&self) -> Arc<Library> {
+        let mut current = self.library.lock().await;
+        let catalogue = self.schemas.catalogue();
+        if let Some(library) = current.as_ref().filter(|library| std::ptr::eq(library.catalogue(), &*catalogue)) {
+            return Arc::clone(library);
+        }
+        let config = Arc::clone(&self.config);
+        let made = spawn_blocking(move || Arc::new(Library::new(catalogue, &config.hidden_fields, config.max_bytes)));
+        match made.await {
+            Ok(library) => Arc::clone(current.insert(library)),
+            // Only while the program ends, or by a fault that has been logged.
+            Err(_) => Arc::new(Library::new(Arc::default(), &self.config.hidden_fields, self.config.max_bytes)),
+        }
+    }
+
+    /// Reads a letter. `wish` says which wrappings to undo; with `reveal` nothing is hidden.
+    pub async fn read(&self, letter: &Arc<Letter>, confirmed: Confirmed, wish: Wish, reveal: bool) -> Reading {
+        let (library, reader, letter) = (self.library().await, self.clone(), Arc::clone(letter));
+        off_the_runtime(move || reader.ask(&letter, &confirmed, &wish, |question| library.read(question, reveal))).await
+    }
+
+    /// Reads a message that is no letter.
+    pub async fn look(&self, inquiry: Inquiry) -> Reading {
+        let (library, reader) = (self.library().await, self.clone());
+        off_the_runtime(move || {
+            let (subject, mappings) = (inquiry.subject(), reader.schemas.mappings());
+            subject.ask(&reader.config.type_headers, &mappings, |question| library.read(question, false))
+        })
+        .await
+    }
+
+    /// The body of a letter whose payload says what `text` says: what [`read`](Self::read) showed, edited.
+    ///
+    /// # Errors
+    /// All that is wrong with `text`.
+    pub async fn write(
+        &self,
+        letter: &Arc<Letter>,
+        wish: Wish,
+        text: String,
+        reveal: bool,
+    ) -> Result<Vec<u8>, Vec<EditProblem>> {
+        let (library, reader, letter) = (self.library().await, self.clone(), Arc::clone(letter));
+        off_the_runtime(move || {
+            reader.ask(&letter, &Confirmed::default(), &wish, |question| library.write(question, &text, reveal))
+        })
+        .await
+    }
+
+    /// Of which type a letter is and what its payload says, for as many as are to be sorted; see [`Library::name`].
+    pub(crate) fn sort<T>(
+        &self,
+        library: &Library,
+        letter: &Letter,
+        confirmed: &Confirmed,
+        use_it: impl FnOnce(Option<Named>, &Decode<'_>) -> T,
+    ) -> T {
+        self.ask(letter, confirmed, &Wish::Automatic, |question| library.name(question, use_it))
+    }
+
+    /// Puts together what is known of a letter.
+    fn ask<T>(
+        &self,
+        letter: &Letter,
+        confirmed: &Confirmed,
+        wish: &Wish,
+        answer: impl FnOnce(&Question<'_>) -> T,
+    ) -> T {
+        let summary = &letter.summary;
+        let by_hand = summary.message_type.as_deref().filter(|_| summary.type_source == Some(TypeSource::Manual));
+        let route = Route {
+            broker: &summary.broker,
+            queue: summary.queue.as_deref(),
+            exchange: &summary.exchange,
+            routing_key: &summary.routing_key,
+        };
+        let subject = Subject { message: &letter.message, route, by_hand, confirmed, wish };
+        subject.ask(&self.config.type_headers, &self.schemas.mappings(), answer)
+    }
+}
+
+/// Decoding takes a while for a large body, and others are to be served meanwhile.
+pub(crate) async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}

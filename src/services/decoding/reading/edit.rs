@@ -1,0 +1,90 @@
+//! Bringing an edited payload back into the form of the body it came in.
+
+use payload_codec::{
+    format::Format,
+    json::{self, Position},
+    message,
+    unwrap::{self, Unwrapped},
+    value,
+};
+
+use super::{Library, Question};
+
+/// What is wrong with what a person wrote, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EditProblem {
+    /// Line and column, both from 1; none where it is not about a place.
+    pub at: Option<(usize, usize)>,
+    /// The field it is about; empty for the whole.
+    pub path: String,
+    pub reason: String,
+}
+
+impl Library {
+    /// The body whose payload says what `text` says, in all else like that of the question. `text` is what
+    /// [`read`](Self::read) showed, with the same `reveal`, after an edit; hidden values in it stay what they are.
+    ///
+    /// # Errors
+    /// All that is wrong with it. A message is written only by a type that somebody has named for it, never by a guess.
+    pub fn write(&self, question: &Question<'_>, text: &str, reveal: bool) -> Result<Vec<u8>, Vec<EditProblem>> {
+        let reading = self.read(question, reveal);
+        let unwrapped = &reading.unwrapped;
+        let payload = match unwrapped.format {
+            Format::Protobuf => {
+                let certain = reading.named.filter(|named| named.confidence.is_none());
+                let descriptor = certain.and_then(|named| self.find(&named.name)).ok_or_else(|| {
+                    whole("its type is not known for certain; choose one before you edit it".to_owned())
+                })?;
+                let masks = self.masks(&descriptor).filter(|_| !reveal);
+                message::encode(text, &descriptor, Some(unwrapped.payload()), masks, &self.limits)
+                    .map_err(|problems| problems.into_iter().map(EditProblem::from).collect::<Vec<_>>())?
+            }
+            _ if reading.hides => return Err(whole("it has hidden values; reveal them before you edit it".to_owned())),
+            Format::Json => self.json(text)?,
+            Format::MessagePack => self.value(text, value::Format::MessagePack)?,
+            Format::Cbor => self.value(text, value::Format::Cbor)?,
+            Format::Text => text.as_bytes().to_vec(),
+            Format::Binary => return Err(whole("only bytes can be shown of it; send other bytes instead".to_owned())),
+        };
+        wrapped(unwrapped, payload, question.body)
+    }
+
+    fn json(&self, text: &str) -> Result<Vec<u8>, Vec<EditProblem>> {
+        match json::read(text, self.limits.elements, self.limits.depth) {
+            Ok(_) => Ok(text.as_bytes().to_vec()),
+            Err(error) => {
+                let position = Position::of(text, error.at);
+                let at = Some((position.line, position.column));
+                Err(vec![EditProblem { at, path: String::new(), reason: error.reason }])
+            }
+        }
+    }
+
+    fn value(&self, text: &str, format: value::Format) -> Result<Vec<u8>, Vec<EditProblem>> {
+        value::from_json(text, format, &self.limits).map_err(|error| {
+            let at = Some((error.position.line, error.position.column));
+            vec![EditProblem { at, path: String::new(), reason: error.reason }]
+        })
+    }
+}
+
+/// What has not changed goes back as it came, byte for byte.
+fn wrapped(unwrapped: &Unwrapped, payload: Vec<u8>, body: &[u8]) -> Result<Vec<u8>, Vec<EditProblem>> {
+    if payload == unwrapped.payload() {
+        return Ok(body.to_vec());
+    }
+    let mut payloads = vec![payload];
+    payloads.extend(unwrapped.payloads.iter().skip(1).cloned());
+    unwrap::wrap(&payloads, &unwrapped.steps).map_err(|error| whole(error.to_string()))
+}
+
+fn whole(reason: String) -> Vec<EditProblem> {
+    vec![EditProblem { at: None, path: String::new(), reason }]
+}
+
+impl From<message::EncodeProblem> for EditProblem {
+    fn from(problem: message::EncodeProblem) -> Self {
+        let at = Some((problem.position.line, problem.position.column));
+        Self { at, path: problem.path, reason: problem.reason }
+    }
+}

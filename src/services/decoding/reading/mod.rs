@@ -1,0 +1,93 @@
+//! A body read from end to end: unwrapped, its type found, its payload decoded; and a payload that a person has edited
+//! brought back into the form of the body.
+//!
+//! The type is what a person said of this message, else what the message says, else what a mapping says, else a guess
+//! that is nearly certain. A guess names a type on the page and nowhere else: nothing is sent on because of one.
+//!
+//! What a type hides is hidden here, and nothing that calls this has to think of it. Where the type is not known and
+//! one of those it may be hides something, all values are hidden.
+
+mod content;
+mod edit;
+mod hiding;
+mod library;
+mod naming;
+mod refusal;
+
+#[cfg(test)]
+mod tests;
+
+use amqp_message::{field::FieldTable, message::Properties};
+use payload_codec::{
+    guess::{Evidence, Guess},
+    unwrap::{Unwrapped, Wish},
+};
+
+use crate::domain::letter::TypeSource;
+
+pub use edit::EditProblem;
+pub use library::Library;
+
+/// A body, and what is known of it from outside.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    pub body: &'a [u8],
+    pub properties: &'a Properties,
+    pub headers: &'a FieldTable,
+    /// The names it was sent by and to: queue, exchange, routing key.
+    pub address: &'a [&'a str],
+    /// The type that a person gave to this message.
+    pub by_hand: Option<&'a str>,
+    /// The type that the message itself names.
+    pub told: Option<&'a str>,
+    /// The type that a mapping gives to all messages of its kind.
+    pub mapped: Option<&'a str>,
+    /// How often people confirmed which types on this address.
+    pub confirmed: &'a [(&'a str, u64)],
+    /// Which wrappings to undo.
+    pub wish: &'a Wish,
+}
+
+/// The type of a message and who says so.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named {
+    /// In full where a schema describes it, else as it was said.
+    pub name: String,
+    pub source: TypeSource,
+    /// From 0 to 1; only of a guess.
+    pub confidence: Option<f64>,
+    /// Whether a schema describes it.
+    pub is_described: bool,
+}
+
+/// What a payload says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// As JSON, whatever its format is.
+    Json(String),
+    Text(String),
+    /// Neither; only its bytes can be shown.
+    Binary,
+    /// Hidden as a whole; why.
+    Hidden(String),
+}
+
+/// A body that was read.
+#[derive(Debug)]
+pub struct Reading {
+    pub unwrapped: Unwrapped,
+    pub named: Option<Named>,
+    /// The type that the payload was read as, where it was read as one: that which is named or the likeliest.
+    pub decoded_as: Option<String>,
+    /// The types it may be; none where its format is another than protobuf.
+    pub guess: Guess,
+    /// What speaks for each of the candidates and against it, in their order, the most telling first.
+    pub evidence: Vec<Vec<Evidence>>,
+    pub content: Content,
+    /// Whether it is too large to be read.
+    pub is_unread: bool,
+    /// Whether some value is hidden.
+    pub hides: bool,
+    /// What went wrong, and what has to be said, in sentences.
+    pub remarks: Vec<String>,
+}

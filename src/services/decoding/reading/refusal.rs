@@ -1,0 +1,25 @@
+//! Whether a body could be read as a person asked.
+
+use payload_codec::{format::Format, unwrap::Problem};
+
+use super::Reading;
+use crate::domain::letter::TypeSource;
+
+impl Reading {
+    /// Why it could not be read as a person asked: wrapped as it is not, or of a type that no schema describes or that it
+    /// cannot be. `None` where it was, or where nobody asked for anything.
+    pub fn refusal(&self) -> Option<String> {
+        let not_so = |problem: &&Problem| matches!(problem, Problem::NotWrappedSo(_));
+        if let Some(problem) = self.unwrapped.problems.iter().find(not_so) {
+            return Some(format!("{problem}"));
+        }
+        let asked = self.named.as_ref().filter(|named| named.source == TypeSource::Manual)?;
+        if !asked.is_described {
+            return Some(format!("no schema describes {}", asked.name));
+        }
+        let format = self.unwrapped.format;
+        // JSON may be the text form of any message.
+        let is_read = self.decoded_as.is_some() || format == Format::Json;
+        (!is_read).then(|| format!("it is {}, no message of {}", format.as_str(), asked.name))
+    }
+}

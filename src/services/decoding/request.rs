@@ -1,0 +1,92 @@
+//! What is asked about a message, put together from all that is known of it.
+//!
+//! Knows what frameworks and headers say of types. It must never know where a message is kept: letters are asked about
+//! like what somebody has in a file.
+
+use amqp_message::message::Message;
+use failure_conventions;
+use payload_codec::unwrap::{Original, Wish, original};
+
+use crate::{
+    domain::mapping::{MappingBook, Route},
+    services::decoding::reading::Question,
+};
+
+/// A message that is no letter, and what somebody says of it.
+#[derive(Clone, Debug, Default)]
+pub struct Inquiry {
+    /// With the exchange and the routing key that it was published under.
+    pub message: Message,
+    pub queue: Option<String>,
+    /// The type it is to be read as.
+    pub message_type: Option<String>,
+    /// Which wrappings to undo.
+    pub wish: Wish,
+}
+
+/// A message, the way it came, and what a person has said of it.
+pub(crate) struct Subject<'a> {
+    pub message: &'a Message,
+    pub route: Route<'a>,
+    /// The type that a person gave to it.
+    pub by_hand: Option<&'a str>,
+    /// How often people confirmed which types on its address.
+    pub confirmed: &'a [(String, u64)],
+    pub wish: &'a Wish,
+}
+
+impl Inquiry {
+    /// Asks `answer` about it where there are no letters. `type_headers` are those that name types.
+    pub fn ask<T>(&self, type_headers: &[String], answer: impl FnOnce(&Question<'_>) -> T) -> T {
+        self.subject().ask(type_headers, &MappingBook::default(), answer)
+    }
+
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        let Message { exchange, routing_key, .. } = &self.message;
+        Subject {
+            message: &self.message,
+            // Which broker it is from is not known, so what is said of a single one is not said of it.
+            route: Route { broker: "", queue: self.queue.as_deref(), exchange, routing_key },
+            by_hand: self.message_type.as_deref(),
+            confirmed: &[],
+            wish: &self.wish,
+        }
+    }
+}
+
+impl Subject<'_> {
+    pub(crate) fn ask<T>(
+        &self,
+        type_headers: &[String],
+        mappings: &MappingBook,
+        answer: impl FnOnce(&Question<'_>) -> T,
+    ) -> T {
+        let (message, route) = (self.message, &self.route);
+        let inside = original(&message.body, &message.headers);
+        let (properties, headers) = match &inside {
+            Some(Original { properties, headers, .. }) => (properties, headers),
+            None => (&message.properties, &message.headers),
+        };
+        let names = route.queue.into_iter().chain([route.exchange, route.routing_key]);
+        let address: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+        let confirmed: Vec<(&str, u64)> = self.confirmed.iter().map(|(name, times)| (name.as_str(), *times)).collect();
+        let told = told(message, type_headers);
+        answer(&Question {
+            body: &message.body,
+            properties,
+            headers,
+            address: &address,
+            by_hand: self.by_hand,
+            told: told.as_deref(),
+            mapped: mappings.find(route).map(|standing| standing.mapping.message_type.as_str()),
+            confirmed: &confirmed,
+            wish: self.wish,
+        })
+    }
+}
+
+/// The type that a message names: in a header that the configuration knows, else as its framework does.
+fn told(message: &Message, type_headers: &[String]) -> Option<String> {
+    let configured = type_headers.iter().find_map(|name| message.headers.get_str(name));
+    configured.map(str::to_owned).or_else(|| failure_conventions::read(message).failure.message_type)
+}

@@ -1,0 +1,78 @@
+//! Finding out all there is to know of one letter.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+use crate::{
+    domain::{
+        group::GroupKey,
+        letter::{Letter, TypeSource},
+    },
+    grouping,
+    services::{
+        decoding::{
+            reader::{Confirmed, Reader},
+            reading::{Library, Named},
+        },
+        rules::{RuleBook, Ruled, RuledOut, facts},
+    },
+    store::{RuleFailure, Sorted},
+};
+
+/// What letters are looked at with.
+pub(crate) struct Glasses {
+    pub(crate) reader: Reader,
+    pub(crate) library: Arc<Library>,
+    pub(crate) rules: Arc<RuleBook>,
+}
+
+impl Glasses {
+    pub(crate) fn look_at(&self, letter: &Letter, confirmed: &Confirmed) -> (Sorted, Vec<RuleFailure>) {
+        let summary = &letter.summary;
+        let (named, Ruled { importance, by, failures, .. }) = self.judge(letter, confirmed);
+        let by_hand = summary.type_source == Some(TypeSource::Manual);
+        let key = group_key(letter, named.as_ref());
+        let sorted = Sorted {
+            letter: summary.id,
+            received_at: summary.received_at,
+            type_by_hand: summary.message_type.clone().filter(|_| by_hand),
+            confidence: named.as_ref().and_then(|named| named.confidence),
+            source: named.as_ref().map(|named| named.source),
+            message_type: named.map(|named| named.name),
+            importance,
+            importance_by: by,
+            group: grouping::id(&key),
+            key,
+        };
+        let failed = |RuledOut { name, why, .. }| RuleFailure { rule: name, letter: summary.id, error: why };
+        (sorted, failures.into_iter().map(failed).collect())
+    }
+
+    /// Nothing in there panics, as far as we know. If it does, one letter is of no type and the others go on.
+    fn judge(&self, letter: &Letter, confirmed: &Confirmed) -> (Option<Named>, Ruled) {
+        let judge = || {
+            self.reader.sort(&self.library, letter, confirmed, |named, payload| {
+                let message_type = named.as_ref().map(|named| &*named.name);
+                let ruled = self.rules.judge(&facts(letter, message_type, payload));
+                (named, ruled)
+            })
+        };
+        catch_unwind(AssertUnwindSafe(judge)).unwrap_or_else(|_| {
+            tracing::error!(letter = %letter.summary.id, "a letter could not be read; please report this");
+            (None, self.rules.judge(&facts(letter, None, &|| None)))
+        })
+    }
+}
+
+fn group_key(letter: &Letter, named: Option<&Named>) -> GroupKey {
+    let summary = &letter.summary;
+    GroupKey {
+        broker: summary.broker.clone(),
+        queue: summary.queue.clone(),
+        message_type: named.map(|named| named.name.clone()),
+        reason: summary.reason,
+        error: grouping::alike(summary.error_type.as_deref(), summary.error_message.as_deref()),
+    }
+}

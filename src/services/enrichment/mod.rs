@@ -1,0 +1,234 @@
+//! Sorting letters: of which type each is, how important, and what failed like it.
+//!
+//! Each letter is sorted after it was stored, and named again whenever schemas or mappings change. Intake waits for none
+//! of this. What a person has said stays.
+//!
+//! # What it costs
+//! Sorting shares the machine and, on SQLite, the one writer with intake. While it keeps up with what comes in, a letter
+//! is sorted within half a second. In a storm, when more comes in than one batch at a time takes, it makes pauses that
+//! leave intake nearly all there is, and takes the newest letters first; the others follow when the storm is over.
+
+pub mod analyzer;
+
+use std::{hash::Hasher, sync::Arc, time::Duration};
+
+use amqp_message::time::Timestamp;
+use tokio::task::spawn_blocking;
+use tokio_util::sync::CancellationToken;
+use xxhash_rust::xxh3::Xxh3;
+
+use analyzer::Glasses;
+
+use super::{
+    change_feed::News,
+    decoding::{confirmed::ConfirmedTypes, reader::Reader},
+    ids,
+    rules::Rules,
+    schemas::Schemas,
+    triage::batches::portions,
+};
+use crate::{
+    clock::Clock,
+    domain::{
+        actor::Actor,
+        job::Job,
+        letter::{LetterId, LetterSummary},
+    },
+    metrics::Metrics,
+    store::{RuleFailure, Sorted, Store, StoreError},
+};
+
+/// How soon a new letter is sorted, and how soon all are looked at again after a change.
+const EVERY: Duration = Duration::from_millis(250);
+/// Letters in one batch: the more there are, the less each costs, and the longer intake waits for the writer.
+const AT_ONCE: u32 = 250;
+/// Batches of new letters until it is seen whether there is other work.
+const ROUNDS: u32 = 40;
+/// With so many letters coming in during one batch it is a storm.
+const STORM: u64 = 50;
+/// In a storm it works for one part in so many of the time.
+const SHARE: u32 = 10;
+/// The longest pause in a storm: what is new then is looked at within a second.
+const LONGEST_PAUSE: Duration = Duration::from_millis(900);
+/// What the job of naming all letters anew is called.
+pub const NAME_TYPES: &str = "name types";
+/// What the job of trying the rules on all letters that await a person or a retry is called.
+pub const APPLY_RULES: &str = "apply rules";
+/// A process that says nothing of its job for so long is given up for dead.
+const LEASE: Duration = Duration::from_secs(30);
+
+/// Sorts letters.
+pub struct Sorting {
+    pub store: Arc<Store>,
+    pub reader: Reader,
+    pub schemas: Schemas,
+    pub rules: Rules,
+    pub clock: Clock,
+    pub metrics: Metrics,
+    pub news: News,
+}
+
+impl Sorting {
+    /// Works until it is told to stop.
+    pub async fn run(self, stop: CancellationToken) {
+        let mut done_with = None;
+        while stop.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
+            if let Err(error) = self.work(&mut done_with, &stop).await {
+                tracing::warn!(error = %error, "letters cannot be sorted yet");
+            }
+        }
+    }
+
+    /// Does what there is to do. `done_with` is the edition that all letters are known to be named with.
+    pub async fn work(&self, done_with: &mut Option<i64>, stop: &CancellationToken) -> Result<(), StoreError> {
+        let edition = self.edition();
+        for _ in 0..ROUNDS {
+            if stop.is_cancelled() || self.sort_new(edition, stop).await? < AT_ONCE as usize {
+                break;
+            }
+        }
+        self.apply_rules(stop).await?;
+        if *done_with != Some(edition) && self.name_anew(edition, stop).await? {
+            *done_with = Some(edition);
+        }
+        Ok(())
+    }
+
+    /// Stands for the schemas and mappings in force: the same in every process that shares the ledger.
+    fn edition(&self) -> i64 {
+        let mut hasher = Xxh3::new();
+        for version in self.schemas.catalogue().current() {
+            hasher.write(version.record.id.as_uuid().as_bytes());
+            hasher.write_i64(version.record.uploaded_at.as_micros());
+        }
+        for standing in self.schemas.mappings().all() {
+            let mapping = &standing.mapping;
+            let broker = mapping.broker.as_deref().unwrap_or_default();
+            for part in [broker, mapping.carrier.as_str(), &mapping.pattern, &mapping.message_type] {
+                hasher.write(part.as_bytes());
+                hasher.write_u8(0xff);
+            }
+        }
+        hasher.finish().cast_signed()
+    }
+
+    async fn sort_new(&self, edition: i64, stop: &CancellationToken) -> Result<usize, StoreError> {
+        let ids = self.store.unnamed(AT_ONCE).await?;
+        self.sort(&ids, edition, stop).await?;
+        Ok(ids.len())
+    }
+
+    /// Goes on with the job of trying the rules on all letters that are not decided, if there is one. What a process that
+    /// died has left of it is taken up where it stopped.
+    async fn apply_rules(&self, stop: &CancellationToken) -> Result<(), StoreError> {
+        let claim = self.store.claim_job(APPLY_RULES, self.clock.now(), LEASE).await?;
+        let Some((mut job, mut position)) = claim else { return Ok(()) };
+        // They were perhaps changed in another process just now.
+        self.rules.reload().await?;
+        while !stop.is_cancelled() {
+            let edition = self.edition();
+            // Newcomers first: somebody may be waiting for them.
+            self.sort_new(edition, stop).await?;
+            let ids = self.store.undecided(position, AT_ONCE).await?;
+            match ids.last() {
+                Some(last) => position = Some(*last),
+                None => job.end(),
+            }
+            self.sort(&ids, edition, stop).await?;
+            job.done += ids.len() as u64;
+            job.total = job.total.max(job.done);
+            if !self.store.job_has_come_to(&job, position, self.clock.now().plus(LEASE)).await? {
+                return Ok(());
+            }
+        }
+        // Whoever is here next goes on at once.
+        self.store.job_has_come_to(&job, position, self.clock.now()).await.map(drop)
+    }
+
+    /// Goes through all letters that were named with another edition, as a job that can be watched. After a crash what is
+    /// left is a job of its own. The answer is whether all are done.
+    async fn name_anew(&self, edition: i64, stop: &CancellationToken) -> Result<bool, StoreError> {
+        let total = self.store.count_named_otherwise(edition).await?;
+        if total == 0 {
+            return Ok(true);
+        }
+        let begun = self.clock.now();
+        let mut job = Job { total, ..Job::begun(ids::uuid(begun), NAME_TYPES) };
+        self.store.add_job(&job, &Actor::office(), begun).await?;
+        tracing::info!(letters = total, "schemas or mappings have changed; letters are named anew");
+        let mut before = None;
+        while !stop.is_cancelled() && self.edition() == edition {
+            // Newcomers first: somebody may be waiting for them.
+            self.sort_new(edition, stop).await?;
+            let ids = self.store.named_otherwise(edition, before, AT_ONCE).await?;
+            let Some(last) = ids.last() else {
+                job.end();
+                break;
+            };
+            before = Some(*last);
+            self.sort(&ids, edition, stop).await?;
+            job.done += ids.len() as u64;
+            job.total = job.total.max(job.done);
+            self.store.update_job(&job).await?;
+        }
+        job.cancel_unless_ended();
+        self.store.update_job(&job).await?;
+        Ok(job.failed == 0 && self.edition() == edition && !stop.is_cancelled())
+    }
+
+    /// Sorts these letters, and after a full batch in a storm lets intake go first for a while.
+    async fn sort(&self, ids: &[LetterId], edition: i64, stop: &CancellationToken) -> Result<(), StoreError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let (begun, received) = (self.clock.now(), self.received());
+        for portion in portions(self.store.summaries(ids).await?) {
+            self.sort_portion(portion, edition).await?;
+        }
+        if ids.len() >= AT_ONCE as usize && self.received() - received >= STORM {
+            let pause = self.clock.now().since(begun) * (SHARE - 1);
+            stop.run_until_cancelled(tokio::time::sleep(pause.min(LONGEST_PAUSE))).await;
+        }
+        Ok(())
+    }
+
+    /// How many letters have come in by now, as far as this process knows.
+    fn received(&self) -> u64 {
+        self.news.subscribe().borrow().received
+    }
+
+    async fn sort_portion(&self, summaries: Vec<LetterSummary>, edition: i64) -> Result<(), StoreError> {
+        let (mut letters, mut confirmed) = (Vec::with_capacity(summaries.len()), ConfirmedTypes::new(&self.store));
+        for letter in self.store.with_contents(summaries).await? {
+            let confirmed = confirmed.of(&letter.summary).await?;
+            letters.push((letter, confirmed));
+        }
+        let (reader, library, rules) = (self.reader.clone(), self.reader.library().await, self.rules.in_force());
+        let glasses = Glasses { reader, library, rules };
+        let reading = spawn_blocking(move || {
+            letters.iter().map(|(letter, confirmed)| glasses.look_at(letter, confirmed)).collect::<Vec<_>>()
+        });
+        let looked_at = reading.await.unwrap_or_else(|fault| {
+            tracing::error!(error = %fault, "letters could not be read; they stay unsorted");
+            Vec::new()
+        });
+        let (sorted, failures): (Vec<Sorted>, Vec<Vec<RuleFailure>>) = looked_at.into_iter().unzip();
+        let now = self.clock.now();
+        for exhausted in self.store.sort(&sorted, edition, now).await? {
+            self.metrics.exhausted(&exhausted.broker, exhausted.queue.as_deref(), exhausted.importance);
+        }
+        self.tell(failures.concat(), now).await?;
+        self.news.changed(sorted.len() as u64);
+        Ok(())
+    }
+
+    async fn tell(&self, failures: Vec<RuleFailure>, now: Timestamp) -> Result<(), StoreError> {
+        if failures.is_empty() {
+            return Ok(());
+        }
+        for failure in &failures {
+            self.metrics.rule_failed(&failure.rule);
+        }
+        self.store.count_rule_failures(&failures, now).await
+    }
+}

@@ -1,0 +1,66 @@
+//! Repeating to Alertmanager what goes on: it forgets it when it is restarted, and expects to be told again
+//! (<https://prometheus.io/docs/alerting/latest/clients/>).
+
+use std::{sync::Arc, time::Duration};
+
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::{
+    clock::Clock,
+    domain::{incident::Incident, notification::Channel as ChannelKind},
+    notify::{Delivery, Outcome, Sender, alertmanager},
+    services::notifications::channels::Channels,
+    store::{IncidentRecord, Store, StoreError},
+};
+
+/// How often it is repeated.
+const EVERY: Duration = Duration::from_secs(60);
+/// How long Alertmanager believes it. Letters stay open also while the office is closed; and what is told only after
+/// many tries has to be believed still.
+pub const LEASE: Duration = Duration::from_secs(48 * 60 * 60);
+
+pub struct Heartbeat {
+    pub store: Arc<Store>,
+    pub channels: Arc<Channels>,
+    pub sender: Sender,
+    pub clock: Clock,
+}
+
+impl Heartbeat {
+    /// Works until it is told to stop; at once at an end where there is no Alertmanager.
+    pub async fn run(self, stop: CancellationToken) {
+        if self.channels.get(ChannelKind::Alertmanager).is_none() {
+            return stop.cancelled().await;
+        }
+        while stop.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
+            if let Err(error) = self.beat().await {
+                tracing::warn!(error = %error, "open incidents cannot be read to repeat them to Alertmanager");
+            }
+        }
+    }
+
+    /// Repeats all that is open and was told, as important as it was told there.
+    pub async fn beat(&self) -> Result<(), StoreError> {
+        let Some(channel) = self.channels.get(ChannelKind::Alertmanager) else { return Ok(()) };
+        let page = self.channels.pages().iter().find(|page| page.kind == ChannelKind::Alertmanager);
+        let known = |record: IncidentRecord| {
+            let importance = page?.knows_as(&record)?;
+            Some(Incident { importance, ..record.incident })
+        };
+        let told = self.store.open_incidents().await?.into_iter().filter(|record| record.told_at.is_some());
+        let open: Vec<Incident> = told.filter_map(known).collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let alerts = alertmanager::alerts(&open, self.clock.now(), LEASE);
+        let Ok(delivery) = Delivery::new(Uuid::nil(), &alerts) else { return Ok(()) };
+        match self.sender.send(channel, &delivery).await {
+            Outcome::Delivered { .. } => tracing::debug!(incidents = open.len(), "repeated to Alertmanager"),
+            Outcome::TryAgain { why, .. } | Outcome::Refused { why } => {
+                tracing::warn!(why, "Alertmanager did not take what was repeated");
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,274 @@
+//! Incidents: telling people what concerns them now, once, and when it is over.
+//!
+//! A group with open letters of an importance that pages people is one incident, however many letters it has. It ends
+//! by itself with the last of them. What the watch raises is an incident too. What is told is decided and written down
+//! in one commit; [`super::deliveries`] sends it.
+
+pub mod heartbeat;
+pub mod wording;
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use amqp_message::time::Timestamp;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use super::{
+    change_feed::News,
+    ids,
+    notifications::channels::{Channels, PageChannel},
+    wakeup::Bell,
+};
+use crate::{
+    clock::Clock,
+    config::PageConfig,
+    domain::{
+        group::{Group, GroupFilter},
+        incident::{Incident, IncidentEvent},
+        letter::Importance,
+        notification::NewNotification,
+        schedule::QuietHours,
+    },
+    store::{IncidentRecord, Store, StoreError, Telling},
+};
+
+/// How often groups are looked at without being told that something has changed.
+const POLL: Duration = Duration::from_secs(1);
+/// Not more often than this, however much is going on.
+const REST: Duration = Duration::from_millis(200);
+/// What keys of groups begin with.
+const GROUP: &str = "group:";
+
+/// Opens, repeats and ends incidents; cheap to clone.
+#[derive(Clone)]
+pub struct Incidents {
+    store: Arc<Store>,
+    channels: Arc<Channels>,
+    clock: Clock,
+    news: News,
+    /// Rung when there is something to send.
+    outbox: Bell,
+    settings: Arc<Settings>,
+}
+
+/// When people are told.
+pub struct Settings {
+    /// Where links lead.
+    pub public_url: Url,
+    pub remind_every: Duration,
+    pub quiet_hours: Option<QuietHours>,
+    /// What waits in quiet hours.
+    pub quiet: Vec<Importance>,
+}
+
+impl Settings {
+    /// # Errors
+    /// What is wrong with the quiet hours.
+    pub fn new(page: &PageConfig, public_url: Url) -> Result<Self, String> {
+        Ok(Self {
+            public_url,
+            remind_every: page.remind_every,
+            quiet_hours: page.quiet_hours.hours()?,
+            quiet: page.quiet_hours.importance.clone(),
+        })
+    }
+}
+
+impl Incidents {
+    pub fn new(
+        store: Arc<Store>,
+        channels: Arc<Channels>,
+        clock: Clock,
+        news: News,
+        outbox: Bell,
+        settings: Settings,
+    ) -> Self {
+        Self { store, channels, clock, news, outbox, settings: Arc::new(settings) }
+    }
+
+    /// Works until it is told to stop.
+    pub async fn run(self, stop: CancellationToken) {
+        let mut news = self.news.subscribe();
+        loop {
+            if let Err(error) = self.look().await {
+                tracing::warn!(error = %error, "incidents cannot be read or written yet");
+            }
+            let waiting = async {
+                tokio::time::sleep(REST).await;
+                _ = tokio::time::timeout(POLL, news.changed()).await;
+            };
+            if stop.run_until_cancelled(waiting).await.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Compares the groups with the incidents that are open, and tells what has changed.
+    pub async fn look(&self) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let mut open: BTreeMap<String, IncidentRecord> = BTreeMap::new();
+        for record in self.store.open_incidents().await? {
+            open.insert(record.incident.key.clone(), record);
+        }
+        for group in self.concerning().await? {
+            let Some(importance) = self.importance(&group) else { continue };
+            let incident = self.of_group(&group, importance, now);
+            match open.remove(&incident.key) {
+                Some(was) => self.go_on(&was, &incident, now).await?,
+                None => _ = self.open(&incident, now).await?,
+            }
+        }
+        for (key, was) in open {
+            match key.starts_with(GROUP) {
+                true => _ = self.end(&was, now).await?,
+                false => self.go_on(&was, &was.incident, now).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens an incident that is about no group, unless it is open already.
+    pub async fn raise(&self, incident: &Incident) -> Result<(), StoreError> {
+        self.open(incident, self.clock.now()).await.map(drop)
+    }
+
+    /// Ends the incident of a key, if there is one.
+    pub async fn clear(&self, key: &str) -> Result<(), StoreError> {
+        let open = self.store.open_incidents().await?;
+        let Some(was) = open.iter().find(|record| record.incident.key == key) else { return Ok(()) };
+        self.end(was, self.clock.now()).await.map(drop)
+    }
+
+    /// Groups with open letters of which some channel wants to hear.
+    async fn concerning(&self) -> Result<Vec<Group>, StoreError> {
+        let importances: Vec<Importance> =
+            Importance::ALL.iter().filter(|importance| self.wanted(**importance).next().is_some()).copied().collect();
+        if importances.is_empty() {
+            return Ok(Vec::new());
+        }
+        let filter = GroupFilter { only_open: true, importances, ..GroupFilter::default() };
+        self.store.matching_groups(&filter).await
+    }
+
+    /// The channels that want to hear of that.
+    fn wanted(&self, importance: Importance) -> impl Iterator<Item = &PageChannel> {
+        self.channels.pages().iter().filter(move |page| page.wants(importance))
+    }
+
+    /// The weightiest among its open letters of which somebody wants to hear.
+    fn importance(&self, group: &Group) -> Option<Importance> {
+        let mut counts = Importance::ALL.iter().zip(group.open);
+        counts.find(|(importance, n)| *n > 0 && self.wanted(**importance).next().is_some()).map(|(is, _)| *is)
+    }
+
+    fn of_group(&self, group: &Group, importance: Importance, now: Timestamp) -> Incident {
+        let href = self.settings.public_url.join(&format!("groups/{}", group.id));
+        wording::of_group(
+            format!("{GROUP}{}", group.id),
+            group,
+            importance,
+            href.map(String::from).unwrap_or_default(),
+            now,
+        )
+    }
+
+    async fn open(&self, incident: &Incident, now: Timestamp) -> Result<bool, StoreError> {
+        let id = ids::uuid(now);
+        if self.is_quiet(incident.importance, now) {
+            return self.store.open_incident(id, incident, None).await;
+        }
+        let pages = self.wanted(incident.importance);
+        let notifications: Vec<_> =
+            pages.filter_map(|page| notification(page, incident, None, IncidentEvent::Opened, now)).collect();
+        let opened =
+            self.store.open_incident(id, incident, Some(&Telling { notifications: &notifications, at: now })).await?;
+        if opened {
+            tracing::info!(incident = incident.key, importance = %incident.importance, "an incident was opened");
+            self.outbox.ring();
+        }
+        Ok(opened)
+    }
+
+    /// Tells an incident that is open: for the first time after quiet hours, to more people when it has become weightier,
+    /// or once more.
+    async fn go_on(&self, was: &IncidentRecord, incident: &Incident, now: Timestamp) -> Result<(), StoreError> {
+        let incident = Incident { opened_at: was.incident.opened_at, ..incident.clone() };
+        let Some(told_at) = was.told_at else {
+            if self.is_quiet(incident.importance, now) {
+                return Ok(());
+            }
+            return self.tell(was, &incident, false, now).await;
+        };
+        if incident.importance < was.incident.importance {
+            return self.tell(was, &incident, false, now).await;
+        }
+        let every = self.settings.remind_every;
+        if every.is_zero() || now.since(told_at) < every || self.is_quiet(incident.importance, now) {
+            return Ok(());
+        }
+        self.tell(was, &incident, true, now).await
+    }
+
+    /// Tells those who want to hear of it and have not yet, and if it `reminds`, the others once more.
+    async fn tell(
+        &self,
+        was: &IncidentRecord,
+        incident: &Incident,
+        reminds: bool,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let told = |page: &PageChannel| {
+            let event = match page.knows(was, incident.importance) {
+                false => IncidentEvent::Opened,
+                true if reminds => IncidentEvent::Reminded,
+                true => return None,
+            };
+            let had = was.told.get(&page.kind).filter(|had| **had != incident.importance);
+            let had = had.map(|importance| Incident { importance: *importance, ..was.incident.clone() });
+            notification(page, incident, had.as_ref(), event, now)
+        };
+        let notifications: Vec<_> = self.wanted(incident.importance).filter_map(told).collect();
+        let telling = Telling { notifications: &notifications, at: now };
+        if self.store.tell_incident(was, incident, &telling).await? {
+            tracing::info!(incident = incident.key, reminds, "an incident is told");
+            self.outbox.ring();
+        }
+        Ok(())
+    }
+
+    async fn end(&self, was: &IncidentRecord, now: Timestamp) -> Result<bool, StoreError> {
+        let incident = Incident { resolved_at: Some(now), open: 0, ..was.incident.clone() };
+        // Who was never told that it began need not hear that it is over; who was hears it, however important it is now.
+        let told = |page: &PageChannel| {
+            let importance = page.knows_as(was).filter(|_| was.told_at.is_some())?;
+            let incident = Incident { importance, ..incident.clone() };
+            notification(page, &incident, None, IncidentEvent::Resolved, now)
+        };
+        let notifications: Vec<_> = self.channels.pages().iter().filter_map(told).collect();
+        let telling = Telling { notifications: &notifications, at: now };
+        let ended = self.store.resolve_incident(was.id, &telling).await?;
+        if ended {
+            tracing::info!(incident = incident.key, "an incident is over");
+            self.outbox.ring();
+        }
+        Ok(ended)
+    }
+
+    fn is_quiet(&self, importance: Importance, now: Timestamp) -> bool {
+        let quiet = self.settings.quiet_hours.as_ref().and_then(|hours| hours.end_if_quiet(now)).is_some();
+        quiet && self.settings.quiet.contains(&importance)
+    }
+}
+
+/// What one channel is told; `None` where there is nothing to say there.
+fn notification(
+    page: &PageChannel,
+    incident: &Incident,
+    was: Option<&Incident>,
+    event: IncidentEvent,
+    now: Timestamp,
+) -> Option<NewNotification> {
+    let body = wording::body(page.kind, incident, was, event, now)?;
+    let (id, kind) = (ids::uuid(now), wording::kind(event));
+    Some(NewNotification { id, channel: page.kind, subject: incident.key.clone(), kind, body })
+}

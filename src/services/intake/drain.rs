@@ -1,0 +1,154 @@
+//! Draining one queue: gather a batch, commit it, acknowledge it. While one is committed the next is gathered.
+
+use amqp_message::time::Timestamp;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{
+    Door, Intake,
+    forward::{Forwarder, is_for_broker},
+    gather::{Batch, Gathered, Gatherer},
+    unacknowledged::Unsettled,
+};
+use crate::{
+    crash_point,
+    rabbitmq::{Acknowledger, QueueConsumer, SessionError, reconnect::Backoff},
+    services::{ids, wakeup::Bell},
+    store::{Arrival, IntakeBatch, Recorded, Settled},
+};
+
+/// Works until the session is over or, once told to stop, until nothing more comes.
+pub(crate) async fn drain(
+    intake: &Intake,
+    door: &Door,
+    consumer: QueueConsumer,
+    waiting: &Bell,
+    stop: &CancellationToken,
+) -> Result<(), SessionError> {
+    let mut filing = Filing {
+        intake,
+        queue: consumer.queue().to_owned(),
+        session: ids::uuid(intake.clock.now()),
+        acknowledger: consumer.acknowledger(),
+        unsettled: Unsettled::default(),
+        forwarder: Forwarder::new(intake, waiting),
+    };
+    let mut gatherer = Gatherer { intake, door, consumer, stop, stopping: false, over: None };
+    let mut batch = None;
+    loop {
+        let idles = batch.is_some() || filing.is_unfinished();
+        // What has been delivered is stored before it is told that the stream is over.
+        let (filed, gathered) = tokio::join!(filing.file(batch.take()), gatherer.gather(idles));
+        filed?;
+        match gathered? {
+            Gathered::Batch(gathered) => batch = Some(gathered),
+            Gathered::Idle => filing.finish().await,
+            Gathered::Ended => {
+                filing.finish().await;
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Where batches go.
+struct Filing<'a> {
+    intake: &'a Intake,
+    /// The queue they come from.
+    queue: String,
+    /// Names this connection.
+    session: Uuid,
+    acknowledger: Acknowledger,
+    unsettled: Unsettled,
+    forwarder: Forwarder<'a>,
+}
+
+impl Filing<'_> {
+    fn is_unfinished(&self) -> bool {
+        self.unsettled.is_some() || self.forwarder.has_numbers()
+    }
+
+    /// Does what can wait until nothing comes.
+    async fn finish(&mut self) {
+        self.unsettled.settle(self.intake).await;
+        self.forwarder.tell().await;
+    }
+
+    /// Files a batch and, meanwhile, awaits the proof that the broker has seen the acknowledgement of the one before.
+    async fn file(&mut self, batch: Option<Batch>) -> Result<(), SessionError> {
+        let proof = self.unsettled.proof(&self.acknowledger);
+        let (proven, filed) = tokio::join!(proof, self.store_and_acknowledge(batch));
+        self.unsettled.proven(proven?);
+        let acknowledged = filed?;
+        self.unsettled.acknowledged(acknowledged);
+        Ok(())
+    }
+
+    async fn store_and_acknowledge(&mut self, batch: Option<Batch>) -> Result<Option<Uuid>, SessionError> {
+        let Some(batch) = batch else { return Ok(None) };
+        crash_point::point("delivered");
+        let (onward, mut here): (Vec<_>, Vec<_>) = batch.arrivals.into_iter().partition(is_for_broker);
+        here.extend(self.forwarder.forward(onward, &self.acknowledger).await?);
+        let stored = self.store(batch.received_at, &here).await?;
+        crash_point::point("committed");
+        self.acknowledger.ack_through(batch.tag).await?;
+        crash_point::point("acknowledged");
+        Ok(stored)
+    }
+
+    /// Stores a batch, however long that takes, and says what it is called; `None` where there is nothing to store. It
+    /// fails only when the channel is gone: what it brought is delivered again.
+    ///
+    /// A commit whose answer was lost may have been done. So each try is the same batch, which the ledger knows by its
+    /// id.
+    async fn store(&mut self, recorded_at: Timestamp, arrivals: &[Arrival]) -> Result<Option<Uuid>, SessionError> {
+        if arrivals.is_empty() {
+            return Ok(None);
+        }
+        let intake = self.intake;
+        let (proven, over) = self.unsettled.settled();
+        let batch = IntakeBatch {
+            id: ids::uuid(recorded_at),
+            broker: &intake.broker,
+            queue: &self.queue,
+            session: self.session,
+            recorded_at,
+            arrivals,
+            settled: Settled { proven: &proven, over: &over },
+        };
+        let mut backoff = Backoff::default();
+        let recorded = loop {
+            match intake.patiently(intake.store.record(&batch)).await {
+                Ok(recorded) => break recorded,
+                Err(error) => intake.hold(&error),
+            }
+            tokio::time::sleep(backoff.next_delay()).await;
+            self.acknowledger.check_open()?;
+        };
+        intake.hold_no_longer();
+        self.unsettled.told(&proven, &over);
+        report(intake, &batch, &recorded);
+        Ok(Some(batch.id))
+    }
+}
+
+fn report(intake: &Intake, batch: &IntakeBatch<'_>, recorded: &[Recorded]) {
+    let (mut received, mut waiting) = (0, 0);
+    for (arrival, recorded) in batch.arrivals.iter().zip(recorded) {
+        let queue = arrival.failure.queue.as_deref();
+        match recorded {
+            Recorded::Redelivered(_) => intake.metrics.redelivered(&intake.broker),
+            Recorded::Waits(_) => waiting += 1,
+            Recorded::New(_) | Recorded::CameBack(_) => {
+                received += 1;
+                intake.metrics.letter_received(&intake.broker, queue);
+            }
+        }
+    }
+    tracing::debug!(broker.name = intake.broker, queue.name = batch.queue, letters = received, waiting, "stored");
+    intake.news.received(received);
+    if waiting > 0 {
+        intake.news.changed(waiting);
+        intake.bell.ring();
+    }
+}

@@ -1,0 +1,234 @@
+//! What waits in RabbitMQ instead of the ledger: published on, and only then acknowledged.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    mem,
+    time::{Duration, Instant},
+};
+
+use failure_conventions::{self, danger::Danger, dlo_headers};
+
+use super::{Intake, publisher::Publisher};
+use crate::{
+    crash_point,
+    domain::{
+        policy::{RetryCounts, Ruling, Verdict, Via},
+        retry::{Destination, OutgoingRetry},
+    },
+    metrics::RetryKind,
+    rabbitmq::{Acknowledger, PublishOutcome, SessionError, names, outgoing, reconnect::Backoff},
+    services::wakeup::Bell,
+    store::Arrival,
+};
+
+/// How often the ledger is told the numbers.
+const TELL: Duration = Duration::from_secs(1);
+
+pub(crate) struct Forwarder<'a> {
+    intake: &'a Intake,
+    publisher: Publisher<'a>,
+    /// Rung when something waits, which may be the first to do so.
+    waiting: &'a Bell,
+    /// Delay queues that the ledger knows of.
+    remembered: HashSet<String>,
+    /// By queue and number of failures; what the ledger has not been told yet.
+    counts: BTreeMap<(String, u64), RetryCounts>,
+    told: Instant,
+}
+
+/// A dead letter on its way.
+struct Parcel {
+    arrival: Arrival,
+    /// It is published as an obituary: its retries are used up, or it cannot wait.
+    is_obituary: bool,
+}
+
+/// Whether it waits in RabbitMQ, or would have.
+pub(crate) fn is_for_broker(arrival: &Arrival) -> bool {
+    arrival.ruling.as_ref().is_some_and(|ruling| ruling.via() == Via::Broker)
+}
+
+impl<'a> Forwarder<'a> {
+    pub fn new(intake: &'a Intake, waiting: &'a Bell) -> Self {
+        Self {
+            intake,
+            publisher: Publisher::new(intake),
+            waiting,
+            remembered: HashSet::new(),
+            counts: BTreeMap::new(),
+            told: Instant::now(),
+        }
+    }
+
+    /// Publishes until all is confirmed. The answer is what RabbitMQ does not take in any form: that is for the ledger.
+    pub async fn forward(
+        &mut self,
+        arrivals: Vec<Arrival>,
+        acknowledger: &Acknowledger,
+    ) -> Result<Vec<Arrival>, SessionError> {
+        let mut parcels: Vec<Parcel> = arrivals.into_iter().map(Parcel::new).collect();
+        let mut refused = Vec::new();
+        let mut backoff = Backoff::default();
+        while !parcels.is_empty() {
+            let before = parcels.len();
+            parcels = self.publish(parcels, &mut refused).await;
+            if parcels.len() == before {
+                tokio::time::sleep(backoff.next_delay()).await;
+                // What it brought is delivered again to somebody.
+                acknowledger.check_open()?;
+            }
+        }
+        crash_point::point("forwarded");
+        if self.told.elapsed() > TELL {
+            self.tell().await;
+        }
+        Ok(refused)
+    }
+
+    pub fn has_numbers(&self) -> bool {
+        !self.counts.is_empty()
+    }
+
+    /// Tells the ledger the numbers. While it does not answer, they add up.
+    pub async fn tell(&mut self) {
+        self.told = Instant::now();
+        let counts: Vec<RetryCounts> = self.counts.values().cloned().collect();
+        if counts.is_empty() {
+            return;
+        }
+        match self.intake.store.add_retry_counts(&counts, self.intake.clock.now()).await {
+            Ok(()) => self.counts.clear(),
+            Err(error) => tracing::debug!(error = %error, "numbers of retries cannot be written yet"),
+        }
+    }
+
+    /// One round; the answer is what has to be published again.
+    async fn publish(&mut self, parcels: Vec<Parcel>, refused: &mut Vec<Arrival>) -> Vec<Parcel> {
+        let mut sent = Vec::with_capacity(parcels.len());
+        let mut outgoing = Vec::with_capacity(parcels.len());
+        for parcel in parcels {
+            match parcel.pack(self.intake) {
+                Ok((parcel, message)) => {
+                    sent.push(parcel);
+                    outgoing.push(message);
+                }
+                Err(arrival) => refused.push(*arrival),
+            }
+        }
+        self.remember(&outgoing).await;
+        let outcomes = self.publisher.publish(&outgoing).await;
+        self.waiting.ring();
+        let (mut again, mut done) = (Vec::new(), Vec::new());
+        for (parcel, outcome) in sent.into_iter().zip(outcomes) {
+            match outcome {
+                PublishOutcome::Confirmed => done.push(parcel),
+                PublishOutcome::Full(why) | PublishOutcome::Failed(why) => parcel.refused(&why, &mut again, refused),
+                PublishOutcome::Unknown | PublishOutcome::NotSent => again.push(parcel),
+            }
+        }
+        self.count(&done);
+        again
+    }
+
+    /// Whoever deletes delay queues later has to know their names.
+    async fn remember(&mut self, outgoing: &[OutgoingRetry]) {
+        let mut names: HashSet<String> =
+            outgoing.iter().filter_map(|outgoing| names::delay_queue(&outgoing.destination)).collect();
+        names.retain(|name| !self.remembered.contains(name));
+        for name in names {
+            match self.intake.store.remember_delay_queue(&self.intake.broker, &name).await {
+                Ok(()) => _ = self.remembered.insert(name),
+                Err(error) => tracing::warn!(error = %error, queue.name = name, "a delay queue is not remembered yet"),
+            }
+        }
+    }
+
+    fn count(&mut self, done: &[Parcel]) {
+        let mut alike: BTreeMap<(&str, u64, bool), u64> = BTreeMap::new();
+        for Parcel { arrival, is_obituary } in done {
+            let queue = arrival.failure.queue.as_deref().unwrap_or_default();
+            *alike.entry((queue, arrival.failure.attempts, *is_obituary)).or_default() += 1;
+        }
+        let broker = &self.intake.broker;
+        for ((queue, failures, is_obituary), messages) in alike {
+            let counts = self.counts.entry((queue.to_owned(), failures)).or_insert_with(|| RetryCounts {
+                broker: broker.clone(),
+                queue: Some(queue.to_owned()),
+                failures,
+                failed: 0,
+                retried: 0,
+                exhausted: 0,
+            });
+            counts.failed += messages;
+            if is_obituary {
+                counts.exhausted += messages;
+            } else {
+                counts.retried += messages;
+                self.intake.metrics.retried(broker, queue, RetryKind::Automatic, messages);
+            }
+        }
+    }
+}
+
+impl Parcel {
+    fn new(arrival: Arrival) -> Self {
+        let is_obituary = delay(&arrival).is_none();
+        Self { arrival, is_obituary }
+    }
+
+    /// The message to publish, or the arrival back where it breaks a limit of AMQP in both forms.
+    fn pack(mut self, intake: &Intake) -> Result<(Self, OutgoingRetry), Box<Arrival>> {
+        let mut message = self.message(intake);
+        if message.is_err() && !mem::replace(&mut self.is_obituary, true) {
+            message = self.message(intake);
+        }
+        match message {
+            Ok(message) => Ok((self, message)),
+            Err(_) => Err(Box::new(self.arrival)),
+        }
+    }
+
+    fn message(&self, intake: &Intake) -> Result<OutgoingRetry, String> {
+        let message = self.unchecked_message(intake).map_err(|danger| danger.clause().to_owned())?;
+        outgoing::check(&message.message)?;
+        Ok(message)
+    }
+
+    fn unchecked_message(&self, intake: &Intake) -> Result<OutgoingRetry, Danger> {
+        let Arrival { failure, message, .. } = &self.arrival;
+        let id = self.arrival.returning.unwrap_or(self.arrival.id);
+        let (queue, reason) = (failure.queue.as_deref().unwrap_or_default(), failure.reason);
+        let waits = delay(&self.arrival).filter(|_| !self.is_obituary);
+        let Some(delay) = waits else {
+            let target = &intake.config.obituary_queue;
+            let message = outgoing::obituary(id, message, failure, target);
+            return Ok(OutgoingRetry { id, destination: Destination::straight_to(target), reason, message });
+        };
+        let clean = failure_conventions::clean(message.clone(), &intake.bodies)?;
+        let mut outgoing = outgoing::outgoing(id, clean, Some(queue), queue, failure.attempts);
+        dlo_headers::write_address(&mut outgoing.headers, &failure.exchange, &failure.routing_key);
+        let mut destination = Destination::straight_to(queue).after(delay, intake.clock.now());
+        if self.arrival.ruling.as_ref().is_some_and(Ruling::keeps_routing_key) {
+            destination = destination.with_key(&failure.routing_key);
+        }
+        Ok(OutgoingRetry { id, destination, reason, message: outgoing })
+    }
+
+    /// What cannot wait becomes an obituary, and what cannot be an obituary goes to the ledger as it is.
+    fn refused(mut self, why: &str, again: &mut Vec<Self>, refused: &mut Vec<Arrival>) {
+        let queue = self.arrival.failure.queue.as_deref().unwrap_or_default();
+        tracing::warn!(queue.name = queue, why, "a dead letter cannot be sent on");
+        if mem::replace(&mut self.is_obituary, true) {
+            refused.push(self.arrival);
+        } else {
+            again.push(self);
+        }
+    }
+}
+
+fn delay(arrival: &Arrival) -> Option<Duration> {
+    match arrival.ruling.as_ref()?.verdict(arrival.failure.attempts) {
+        Verdict::Retry { delay } => Some(delay),
+        Verdict::Exhausted => None,
+    }
+}

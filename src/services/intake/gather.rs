@@ -1,0 +1,112 @@
+//! Gathering deliveries into batches.
+
+use std::time::Duration;
+
+use amqp_message::time::Timestamp;
+use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::{Door, Intake, arrival::arrival};
+use crate::{
+    rabbitmq::{Delivery, QueueConsumer, Received, SessionError},
+    store::Arrival,
+};
+
+/// Bytes of bodies in one commit at most, unless a single one is larger.
+const BATCH_BYTES: usize = 8 * 1024 * 1024;
+/// When nothing has come for this long, there is time for what has to be done in between.
+const IDLE: Duration = Duration::from_millis(200);
+
+/// Time for more to come than one. To be woken for each delivery costs more than to read it.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Deliveries that are stored and acknowledged together.
+pub(crate) struct Batch {
+    /// What to acknowledge through.
+    pub tag: u64,
+    pub received_at: Timestamp,
+    pub arrivals: Vec<Arrival>,
+    bytes: usize,
+}
+
+pub(crate) enum Gathered {
+    Batch(Batch),
+    /// Nothing came for a while.
+    Idle,
+    Ended,
+}
+
+pub(crate) struct Gatherer<'a> {
+    pub intake: &'a Intake,
+    pub door: &'a Door,
+    pub consumer: QueueConsumer,
+    pub stop: &'a CancellationToken,
+    pub stopping: bool,
+    /// How the stream ended while a batch was being gathered; told after the batch.
+    pub over: Option<Result<(), SessionError>>,
+}
+
+impl Gatherer<'_> {
+    /// Gathers what has come, by count, bytes and time.
+    pub async fn gather(&mut self, idles: bool) -> Result<Gathered, SessionError> {
+        if let Some(over) = self.over.take() {
+            return over.map(|()| Gathered::Ended);
+        }
+        let first = tokio::select! {
+            first = next(&mut self.consumer, self.stop, &mut self.stopping) => first?,
+            () = tokio::time::sleep(IDLE), if idles => return Ok(Gathered::Idle),
+        };
+        let Received::Delivery(first) = first else { return Ok(Gathered::Ended) };
+        let mut batch = Batch { tag: 0, received_at: self.intake.clock.now(), arrivals: Vec::new(), bytes: 0 };
+        batch.add(*first, self);
+        let deadline = Instant::now() + self.intake.batching.batch_wait;
+        while batch.arrivals.len() < self.intake.batching.batch_size && batch.bytes < BATCH_BYTES && self.over.is_none()
+        {
+            let Some(received) = self.more(deadline).await else { break };
+            match received {
+                Ok(Received::Delivery(delivery)) => batch.add(*delivery, self),
+                Ok(Received::Ended) => self.over = Some(Ok(())),
+                Err(error) => self.over = Some(Err(error)),
+            }
+        }
+        Ok(Gathered::Batch(batch))
+    }
+
+    /// What is here already, or comes before the deadline.
+    async fn more(&mut self, deadline: Instant) -> Option<Result<Received, SessionError>> {
+        if let Some(ready) = self.consumer.next_ready() {
+            return Some(ready);
+        }
+        sleep_until(deadline.min(Instant::now() + PAUSE)).await;
+        if let Some(ready) = self.consumer.next_ready() {
+            return Some(ready);
+        }
+        timeout_at(deadline, self.consumer.next()).await.ok()
+    }
+}
+
+impl Batch {
+    fn add(&mut self, delivery: Delivery, gatherer: &Gatherer<'_>) {
+        self.tag = delivery.tag;
+        self.bytes += delivery.message.body.len();
+        let n = self.arrivals.len() as u64;
+        self.arrivals.push(arrival(delivery, gatherer.door, &gatherer.intake.bodies, self.received_at, n));
+    }
+}
+
+/// The next delivery; once told to stop it asks the broker for no more and goes on with what is on its way.
+async fn next(
+    consumer: &mut QueueConsumer,
+    stop: &CancellationToken,
+    stopping: &mut bool,
+) -> Result<Received, SessionError> {
+    if !*stopping {
+        tokio::select! {
+            received = consumer.next() => return received,
+            () = stop.cancelled() => {}
+        }
+        *stopping = true;
+        consumer.stop().await?;
+    }
+    consumer.next().await
+}

@@ -1,0 +1,21 @@
+//! The verbs: what the office does with messages and letters.
+//!
+//! Effects always in this order: commit, then acknowledge; confirm, then mark. A crash anywhere means "again", never
+//! "lost". This floor knows the ledger and the brokers; it knows no HTTP.
+
+pub mod change_feed;
+pub mod decoding;
+pub mod digests;
+pub mod enrichment;
+mod ids;
+pub mod incidents;
+pub mod intake;
+pub mod notifications;
+pub mod policies;
+pub mod retention;
+pub mod rules;
+pub mod scheduler;
+pub mod schemas;
+pub mod triage;
+pub mod wakeup;
+pub mod watch;

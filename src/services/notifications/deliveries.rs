@@ -1,0 +1,125 @@
+//! Sending what the ledger holds to be told.
+//!
+//! A notification is on disk before anything is sent and marked once the other side has taken it. A process that dies in
+//! between leaves it to be sent again: at least once, and twice only where the answer was lost.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio_util::sync::CancellationToken;
+
+use super::channels::Channels;
+use crate::{
+    clock::Clock,
+    crash_point,
+    domain::notification::{Attempt, ClaimedNotification, NotificationKind},
+    metrics::Metrics,
+    notify::{Channel, Delivery, Outcome, Sender, backoff},
+    services::wakeup::Bell,
+    store::{Store, StoreError},
+};
+
+/// How long a claim holds before another process may take it over; sending takes less.
+const LEASE: Duration = Duration::from_secs(30);
+/// How often the ledger is looked at without being told: another process may have written something.
+const POLL: Duration = Duration::from_millis(500);
+/// What nobody has taken for so long is given up; people have learned of it in some other way by then.
+const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+/// So many are sent at the same time: one that does not answer must not hold up the others.
+const AT_ONCE: usize = 4;
+
+/// Sends notifications; cheap to clone.
+#[derive(Clone)]
+pub struct Deliveries {
+    pub store: Arc<Store>,
+    pub channels: Arc<Channels>,
+    pub sender: Sender,
+    pub clock: Clock,
+    pub metrics: Metrics,
+    /// Rung when something was written down to be told.
+    pub outbox: Bell,
+}
+
+impl Deliveries {
+    /// Works until it is told to stop; what is being sent then is sent to its end.
+    pub async fn run(self, stop: CancellationToken) {
+        let workers = (0..AT_ONCE).map(|_| self.clone().work(stop.clone()));
+        futures_util::future::join_all(workers).await;
+    }
+
+    async fn work(self, stop: CancellationToken) {
+        while !stop.is_cancelled() {
+            match self.deliver_one().await {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(error) => tracing::warn!(error = %error, "notifications cannot be read or marked yet"),
+            }
+            let waiting = async {
+                tokio::select! {
+                    () = tokio::time::sleep(POLL) => {}
+                    () = self.outbox.rung() => {}
+                }
+            };
+            if stop.run_until_cancelled(waiting).await.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Sends what is due first. The answer is whether there was something.
+    pub async fn deliver_one(&self) -> Result<bool, StoreError> {
+        let now = self.clock.now();
+        // Asking costs no lock that writers wait for.
+        if self.store.next_notification_due(now).await?.is_none_or(|due| due > now) {
+            return Ok(false);
+        }
+        let Some(claimed) = self.store.claim_notification(now, LEASE).await? else { return Ok(false) };
+        let attempt = self.attempt(&claimed).await;
+        crash_point::point("notification sent");
+        let notification = &claimed.notification;
+        self.metrics.notification(notification.channel, (&attempt).into());
+        match &attempt {
+            Attempt::Delivered => {
+                tracing::info!(channel = %notification.channel, subject = notification.subject, "told");
+            }
+            Attempt::Later(_, why) | Attempt::Refused(why) => tracing::warn!(
+                channel = %notification.channel,
+                subject = notification.subject,
+                why,
+                is_final = matches!(attempt, Attempt::Refused(_)),
+                "a notification did not get through"
+            ),
+        }
+        self.store.end_attempt(notification.id, &attempt, self.clock.now()).await?;
+        Ok(true)
+    }
+
+    async fn attempt(&self, claimed: &ClaimedNotification) -> Attempt {
+        let notification = &claimed.notification;
+        let Some(channel) = self.channel(claimed) else {
+            return Attempt::Refused(format!("{} is not configured any more", notification.channel));
+        };
+        let delivery = Delivery { id: notification.id, body: notification.body.clone() };
+        match self.sender.send(channel, &delivery).await {
+            Outcome::Delivered { .. } => Attempt::Delivered,
+            Outcome::Refused { why } => Attempt::Refused(why),
+            Outcome::TryAgain { why, after } => {
+                let now = self.clock.now();
+                if now.since(claimed.created_at) > PATIENCE {
+                    return Attempt::Refused(format!("given up after {} tries: {why}", claimed.attempts + 1));
+                }
+                let delay = backoff::delay(claimed.attempts + 1, fastrand::f64()).max(after.unwrap_or_default());
+                Attempt::Later(now.plus(delay), why)
+            }
+        }
+    }
+
+    fn channel(&self, claimed: &ClaimedNotification) -> Option<&Channel> {
+        let notification = &claimed.notification;
+        match notification.kind {
+            NotificationKind::Digest => self.channels.of_digest(&notification.subject),
+            NotificationKind::IncidentOpened
+            | NotificationKind::IncidentReminder
+            | NotificationKind::IncidentResolved => self.channels.get(notification.channel),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The policies in force: those of the configuration, and before them those that people have set.
+
+use std::{sync::Arc, time::Duration};
+
+use amqp_message::death::Reason;
+use thiserror::Error;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    clock::Clock,
+    domain::{
+        actor::Actor,
+        policy::{Policy, PolicyBook},
+    },
+    store::{Store, StoreError},
+};
+
+/// How soon a policy that was set in another process is in force here.
+const POLL: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Error)]
+pub enum PolicyError {
+    /// What is wrong with it, for a person.
+    #[error("{0}")]
+    Invalid(String),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+#[derive(Clone)]
+pub struct Policies {
+    configured: Arc<[Policy]>,
+    store: Arc<Store>,
+    clock: Clock,
+    book: watch::Sender<Arc<PolicyBook>>,
+}
+
+impl Policies {
+    /// The configured ones; [`reload`](Self::reload) adds those of the ledger.
+    pub fn new(configured: Vec<Policy>, store: Arc<Store>, clock: Clock) -> Self {
+        let book = PolicyBook::new(&configured, Vec::new());
+        Self { configured: configured.into(), store, clock, book: watch::Sender::new(Arc::new(book)) }
+    }
+
+    pub fn book(&self) -> Arc<PolicyBook> {
+        Arc::clone(&self.book.borrow())
+    }
+
+    /// Whether consumers of `queue` see the routing key of the first publish again.
+    pub fn keeps_routing_key(&self, queue: &str, reason: Reason) -> bool {
+        self.book.borrow().find(queue, reason).is_some_and(|standing| standing.policy.keep_routing_key)
+    }
+
+    /// Reads what people have set.
+    pub async fn reload(&self) -> Result<(), StoreError> {
+        let book = PolicyBook::new(&self.configured, self.store.policies().await?);
+        self.book.send_if_modified(|current| {
+            let changed = **current != book;
+            if changed {
+                *current = Arc::new(book);
+            }
+            changed
+        });
+        Ok(())
+    }
+
+    /// Sets a policy. It is in force for what fails from now on; what waits already keeps its time.
+    pub async fn set(&self, policy: &Policy, by: &Actor) -> Result<(), PolicyError> {
+        policy.check().map_err(PolicyError::Invalid)?;
+        self.store.set_policy(policy, by, self.clock.now()).await?;
+        tracing::info!(queues = policy.queues, by = %by, "a person set a retry policy");
+        Ok(self.reload().await?)
+    }
+
+    /// Takes back what was set; the answer is whether there was anything.
+    pub async fn unset(&self, queues: &str, reason: Option<Reason>, by: &Actor) -> Result<bool, StoreError> {
+        let unset = self.store.unset_policy(queues, reason, by, self.clock.now()).await?;
+        tracing::info!(queues, by = %by, unset, "a person took a retry policy back");
+        self.reload().await?;
+        Ok(unset)
+    }
+
+    /// Keeps in step with what other processes set. While the ledger does not answer, what is known stays in force.
+    pub async fn watch(self, stop: CancellationToken) {
+        let mut tick = tokio::time::interval(POLL);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+        while stop.run_until_cancelled(tick.tick()).await.is_some() {
+            if let Err(error) = self.reload().await {
+                tracing::debug!(error = %error, "policies cannot be read at the moment");
+            }
+        }
+    }
+}

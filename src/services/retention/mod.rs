@@ -1,0 +1,62 @@
+//! Forgetting what nobody needs any more.
+//!
+//! A letter that a policy has sent back stays for a while, so that its history goes on if it fails again. What has not
+//! failed by then is taken for processed, and only the counts remember it. What people have sent back or discarded
+//! stays longer, for them to look it up; who did what stays longest.
+
+pub mod delay_queues;
+
+use std::{sync::Arc, time::Duration};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    clock::Clock,
+    config::RetentionConfig,
+    store::{Outdated, Store, StoreError},
+};
+
+/// How often it is looked for.
+const EVERY: Duration = Duration::from_secs(10);
+/// How long it can be looked up what people were told.
+const TOLD: Duration = Duration::from_secs(120 * 24 * 60 * 60);
+/// Letters removed in one commit; others wait for it.
+const AT_ONCE: u32 = 1_000;
+
+pub struct Retention {
+    pub store: Arc<Store>,
+    pub clock: Clock,
+    /// How long letters stay after they were settled, and activity after it was written down.
+    pub keep: RetentionConfig,
+    /// How long groups stay that no letter is in any more.
+    pub groups: Duration,
+}
+
+impl Retention {
+    pub async fn run(self, stop: CancellationToken) {
+        while stop.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
+            if let Err(error) = self.forget(&stop).await {
+                tracing::warn!(error = %error, "what is out of date cannot be forgotten yet");
+            }
+        }
+    }
+
+    /// Removes all whose time is over, in portions.
+    pub async fn forget(&self, stop: &CancellationToken) -> Result<(), StoreError> {
+        while !stop.is_cancelled() {
+            let now = self.clock.now();
+            let healed = self.store.forget_healed(now.minus(self.keep.healed), AT_ONCE).await?;
+            let outdated =
+                Outdated { retried: now.minus(self.keep.retried), discarded: now.minus(self.keep.discarded) };
+            let settled = self.store.forget_settled(outdated, AT_ONCE).await?;
+            if healed + settled == 0 {
+                break;
+            }
+            tracing::debug!(healed, settled, "letters forgotten");
+        }
+        let now = self.clock.now();
+        while !stop.is_cancelled() && self.store.forget_activity(now.minus(self.keep.activity), AT_ONCE).await? > 0 {}
+        self.store.forget_told(now.minus(TOLD)).await?;
+        self.store.forget_groups(now.minus(self.groups)).await.map(drop)
+    }
+}

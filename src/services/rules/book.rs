@@ -1,0 +1,153 @@
+//! The rules as they stand, ready to be tried.
+
+use std::collections::HashMap;
+
+use rule_language::{self, Decode, Expression, Facts, LetterFacts, Mistake, Ruleset};
+
+use crate::domain::{
+    letter::{Importance, Letter},
+    rule::{Rule, RuleId, StandingRule},
+};
+
+/// `importance_by` of a letter that no rule takes.
+pub const DEFAULT: &str = "default";
+/// What stands before a rule's name in `importance_by`.
+pub const BY_RULE: &str = "rule:";
+
+/// The rules as they stand, and ready to be tried.
+#[derive(Debug, Default)]
+pub struct RuleBook {
+    standing: Vec<StandingRule>,
+    /// Of each of them what it says, or why it cannot be tried.
+    compiled: Vec<Result<Expression, Vec<Mistake>>>,
+    ruleset: Ruleset<Importance>,
+    /// Which rule each of the ruleset is.
+    ids: Vec<RuleId>,
+}
+
+/// What the rules say of a letter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ruled {
+    /// The rule that takes it.
+    pub rule: Option<RuleId>,
+    pub importance: Importance,
+    /// `rule:<name>` or `default`.
+    pub by: String,
+    /// Rules that could not be tried, and why.
+    pub failures: Vec<RuledOut>,
+}
+
+/// A rule that could not be tried on a letter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuledOut {
+    pub rule: RuleId,
+    pub name: String,
+    pub why: String,
+}
+
+impl RuleBook {
+    /// Reads all that are not written as in `before`. It takes about a millisecond for each, during which the thread
+    /// waits.
+    pub(crate) fn new(standing: Vec<StandingRule>, before: &Self) -> Self {
+        let known: HashMap<&str, &Result<Expression, Vec<Mistake>>> =
+            before.standing.iter().map(|standing| &*standing.rule.expression).zip(&before.compiled).collect();
+        let compile = |standing: &StandingRule| {
+            let expression = &*standing.rule.expression;
+            known.get(expression).map_or_else(|| Expression::compile(expression), |known| (*known).clone())
+        };
+        let compiled: Vec<_> = standing.iter().map(compile).collect();
+        let (mut rules, mut ids) = (Vec::new(), Vec::new());
+        for (StandingRule { id, rule: Rule { name, importance, .. }, .. }, expression) in standing.iter().zip(&compiled)
+        {
+            // What was saved was right then; a later version may think otherwise, and says so on the page.
+            let Ok(expression) = expression else { continue };
+            rules.push(rule_language::Rule {
+                name: name.clone(),
+                outcome: *importance,
+                expression: expression.clone(),
+            });
+            ids.push(*id);
+        }
+        Self { standing, compiled, ruleset: Ruleset::new(rules), ids }
+    }
+
+    pub fn standing(&self) -> &[StandingRule] {
+        &self.standing
+    }
+
+    pub fn find(&self, id: RuleId) -> Option<&StandingRule> {
+        self.standing.iter().find(|standing| standing.id == id)
+    }
+
+    /// Why a rule cannot be tried; empty for one that can.
+    pub fn mistakes(&self, id: RuleId) -> &[Mistake] {
+        let place = self.standing.iter().position(|standing| standing.id == id);
+        let compiled = place.and_then(|place| self.compiled.get(place));
+        compiled.and_then(|compiled| compiled.as_ref().err()).map_or(&[], Vec::as_slice)
+    }
+
+    /// What a rule says, if it can be tried.
+    pub(crate) fn expression(&self, id: RuleId) -> Option<&Expression> {
+        let place = self.ids.iter().position(|other| *other == id)?;
+        self.ruleset.rules().get(place).map(|rule| &rule.expression)
+    }
+
+    /// Tries the rules on a letter.
+    pub fn judge(&self, facts: &Facts<'_>) -> Ruled {
+        let outcome = self.ruleset.first(facts);
+        let rule_at = |place: usize| self.ruleset.rules().get(place).zip(self.ids.get(place));
+        let ruled_out = |(place, why): &(usize, rule_language::Failure)| {
+            let (rule, id) = rule_at(*place)?;
+            Some(RuledOut { rule: *id, name: rule.name.clone(), why: why.to_string() })
+        };
+        let failures = outcome.failures.iter().filter_map(ruled_out).collect();
+        match outcome.rule.and_then(rule_at) {
+            Some((rule, id)) => {
+                let by = format!("{BY_RULE}{}", rule.name);
+                Ruled { rule: Some(*id), importance: rule.outcome, by, failures }
+            }
+            None => Ruled { rule: None, importance: Importance::Normal, by: DEFAULT.to_owned(), failures },
+        }
+    }
+}
+
+/// What rules see of a letter. `payload` decodes its body, for a rule that asks for it.
+pub fn facts<'a>(letter: &'a Letter, message_type: Option<&'a str>, payload: &'a Decode<'a>) -> Facts<'a> {
+    let summary = &letter.summary;
+    let letter = LetterFacts {
+        broker: &summary.broker,
+        queue: summary.queue.as_deref(),
+        exchange: &summary.exchange,
+        routing_key: &summary.routing_key,
+        reason: summary.reason,
+        attempts: summary.attempts,
+        message_type,
+        headers: &letter.message.headers,
+        error_type: summary.error_type.as_deref(),
+        error_message: summary.error_message.as_deref(),
+        size: summary.size,
+        first_failed_at: summary.first_failed_at,
+        last_failed_at: summary.last_failed_at,
+    };
+    Facts::decoding(letter, payload)
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn standing(n: u128, expression: &str) -> StandingRule {
+        let rule = Rule { name: format!("rule {n}"), expression: expression.to_owned(), importance: Importance::High };
+        StandingRule { id: RuleId::from_uuid(Uuid::from_u128(n)), rule, set: None }
+    }
+
+    #[test]
+    fn a_rule_that_cannot_be_read_stands_beside_those_that_can() {
+        let book = RuleBook::new(vec![standing(1, "letter.quue == 1"), standing(2, "true")], &RuleBook::default());
+        let [wrong, right] = [1, 2].map(|n| RuleId::from_uuid(Uuid::from_u128(n)));
+        assert_eq!((book.standing().len(), book.mistakes(wrong).len(), book.mistakes(right).len()), (2, 1, 0));
+        assert!(book.expression(wrong).is_none() && book.expression(right).is_some());
+    }
+}

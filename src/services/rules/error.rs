@@ -1,0 +1,30 @@
+//! Why a rule is not as somebody wished.
+
+use std::path::PathBuf;
+
+use rule_language::Mistake;
+use thiserror::Error;
+
+use crate::store::StoreError;
+
+#[derive(Debug, Error)]
+pub enum RuleError {
+    /// The name cannot be given: why.
+    #[error("{0}")]
+    Name(String),
+    /// The expression is wrong, in these places.
+    #[error("{}", told(.0))]
+    Expression(Vec<Mistake>),
+    #[error("there are {max} rules already; remove one first", max = super::MAX_RULES)]
+    TooMany,
+    #[error("the rules stand in the file {}; change them there", .0.display())]
+    InFile(PathBuf),
+    #[error("there is no such rule any more")]
+    Gone,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+pub(crate) fn told(mistakes: &[Mistake]) -> String {
+    mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,271 @@
+//! The rules of importance in force: those that people have written here, or those of a file.
+
+mod book;
+mod error;
+mod file;
+mod trial;
+mod wording;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use rule_language::Expression;
+use tokio::sync::{Mutex, Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use file::FileProblem;
+use wording::{changed, check_name, described, tidy};
+
+use super::{decoding::reader::off_the_runtime, enrichment::APPLY_RULES, ids};
+use crate::{
+    clock::Clock,
+    config,
+    domain::{
+        activity::{Area, Deed},
+        actor::Actor,
+        filter::LetterFilter,
+        job::{Job, JobState},
+        letter::Status,
+        rule::{Rule, RuleFailures, RuleId, StandingRule},
+    },
+    store::{RuleChange, Store, StoreError},
+};
+
+pub use book::{BY_RULE, DEFAULT, RuleBook, Ruled, RuledOut, facts};
+pub use error::RuleError;
+pub use file::read_file;
+pub use trial::{Draft, MOST_TRIED, Trial, TriedLetter};
+
+/// How soon a rule that was written in another process, or in the file, is in force here.
+const POLL: Duration = Duration::from_secs(1);
+/// More rules than this nobody understands any more.
+pub const MAX_RULES: usize = 500;
+/// Characters of a rule's name.
+pub const MAX_NAME: usize = 100;
+
+/// Reads, tries and changes rules; cheap to clone.
+#[derive(Clone)]
+pub struct Rules {
+    file: Option<PathBuf>,
+    store: Arc<Store>,
+    clock: Clock,
+    book: watch::Sender<Arc<RuleBook>>,
+    file_problem: watch::Sender<Option<FileProblem>>,
+    /// Held while rules are read and put in force: what was read first must not come last.
+    reloading: Arc<Mutex<()>>,
+    /// Held while a draft is tried. Each waits for the one before it, so that people who type do not keep the office
+    /// from its work.
+    trying: Arc<Semaphore>,
+}
+
+impl Rules {
+    /// Without rules until [`reload`](Self::reload). With a `file` those of the ledger are not looked at.
+    pub fn new(file: Option<PathBuf>, store: Arc<Store>, clock: Clock) -> Self {
+        Self {
+            file,
+            store,
+            clock,
+            book: watch::Sender::new(Arc::default()),
+            file_problem: watch::Sender::new(None),
+            reloading: Arc::default(),
+            trying: Arc::new(Semaphore::new(1)),
+        }
+    }
+
+    /// The file they stand in, where they do.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// Why the file cannot be read as it is now; the rules in force are those that it had before.
+    pub fn problem(&self) -> Option<String> {
+        self.file_problem.borrow().as_ref().map(|problem| problem.why.clone())
+    }
+
+    pub fn in_force(&self) -> Arc<RuleBook> {
+        Arc::clone(&self.book.borrow())
+    }
+
+    pub async fn failures(&self) -> Result<BTreeMap<String, RuleFailures>, StoreError> {
+        self.store.rule_failures().await
+    }
+
+    /// Reads what is written in the ledger or the file. A file that cannot be read changes nothing.
+    pub async fn reload(&self) -> Result<(), StoreError> {
+        let _alone = self.reloading.lock().await;
+        let current = self.in_force();
+        if let Some(file) = &self.file {
+            return self.reload_file(file, &current).await;
+        }
+        let standing = self.store.rules().await?;
+        if standing != current.standing() {
+            self.book.send_replace(Arc::new(compile(standing, &current).await));
+        }
+        Ok(())
+    }
+
+    async fn reload_file(&self, file: &Path, current: &Arc<RuleBook>) -> Result<(), StoreError> {
+        let standing = match config::rules_of(file).await {
+            Ok(standing) => standing,
+            Err(why) => {
+                self.refuse(FileProblem { why, standing: None });
+                return Ok(());
+            }
+        };
+        if standing == current.standing() {
+            self.file_problem.send_replace(None);
+            return Ok(());
+        }
+        let is_refused = |problem: &FileProblem| problem.standing.as_ref() == Some(&standing);
+        if self.file_problem.borrow().as_ref().is_some_and(is_refused) {
+            return Ok(());
+        }
+        let book = compile(standing.clone(), current).await;
+        if let Err(why) = file::check(file, &book) {
+            self.refuse(FileProblem { why, standing: Some(standing) });
+            return Ok(());
+        }
+        let changed = file::changed(current.standing(), book.standing());
+        self.book.send_replace(Arc::new(book));
+        self.file_problem.send_replace(None);
+        tracing::info!(rules = standing.len(), "the file of rules was read");
+        if changed.is_empty() { Ok(()) } else { self.store.forget_rule_failures(&changed).await }
+    }
+
+    /// Says once why the file stays unread.
+    fn refuse(&self, problem: FileProblem) {
+        let is_new = |known: &mut Option<FileProblem>| {
+            let is_new = known.as_ref() != Some(&problem);
+            if is_new {
+                tracing::error!(problem = problem.why, "the file of rules cannot be read; the rules before stay");
+                *known = Some(problem);
+            }
+            is_new
+        };
+        self.file_problem.send_if_modified(is_new);
+    }
+
+    /// Writes a rule, a new one without `id`. It is in force for what comes in from now on. `place` counts from 0 in the
+    /// order in which rules are tried; where none is given it stays where it is, or comes last.
+    pub async fn set(
+        &self,
+        id: Option<RuleId>,
+        rule: &Rule,
+        place: Option<usize>,
+        by: &Actor,
+    ) -> Result<RuleId, RuleError> {
+        self.check_place()?;
+        let rule = tidy(rule);
+        check_name(&rule.name)?;
+        check_expression(&rule.expression).await?;
+        let at = self.clock.now();
+        let before = self.store.rules().await?;
+        let was = before.iter().position(|standing| Some(standing.id) == id);
+        if id.is_some() && was.is_none() {
+            return Err(RuleError::Gone);
+        }
+        if id.is_none() && before.len() >= MAX_RULES {
+            return Err(RuleError::TooMany);
+        }
+        let detail = match was.and_then(|was| Some((was, before.get(was)?))) {
+            Some((was, standing)) => changed(&standing.rule, was, &rule, place),
+            None => described(&rule),
+        };
+        let id = id.unwrap_or_else(|| RuleId::from_uuid(ids::uuid(at)));
+        if !self.store.set_rule(id, &rule, place, &RuleChange { by, at, detail: &detail }).await? {
+            return Err(RuleError::Name(format!("another rule is called {:?} already", rule.name)));
+        }
+        tracing::info!(rule = rule.name, by = %by, "a person wrote a rule of importance");
+        self.reload().await?;
+        Ok(id)
+    }
+
+    /// Removes a rule; the answer is what it said.
+    pub async fn remove(&self, id: RuleId, by: &Actor) -> Result<Rule, RuleError> {
+        self.check_place()?;
+        let removed = self.store.rules().await?.into_iter().find(|standing| standing.id == id);
+        let StandingRule { rule, .. } = removed.ok_or(RuleError::Gone)?;
+        let change = RuleChange { by, at: self.clock.now(), detail: &described(&rule) };
+        self.store.remove_rule(id, &change).await?.ok_or(RuleError::Gone)?;
+        tracing::info!(rule = rule.name, by = %by, "a person removed a rule of importance");
+        self.reload().await?;
+        Ok(rule)
+    }
+
+    /// Puts the rules into another order; those that are not named follow as they were.
+    pub async fn order(&self, order: &[RuleId], by: &Actor) -> Result<(), RuleError> {
+        self.check_place()?;
+        let standing = self.store.rules().await?;
+        let name = |id: &RuleId| Some(&*standing.iter().find(|standing| standing.id == *id)?.rule.name);
+        let detail = order.iter().filter_map(name).collect::<Vec<_>>().join(", ");
+        self.order_as(order, &format!("tried first: {detail}"), by).await
+    }
+
+    /// Has a rule tried one place earlier or later.
+    pub async fn step(&self, id: RuleId, earlier: bool, by: &Actor) -> Result<(), RuleError> {
+        self.check_place()?;
+        let standing = self.store.rules().await?;
+        let place = standing.iter().position(|standing| standing.id == id).ok_or(RuleError::Gone)?;
+        let other = if earlier { place.checked_sub(1) } else { Some(place + 1) };
+        let Some((other, neighbour)) = other.and_then(|other| Some((other, standing.get(other)?))) else {
+            return Ok(());
+        };
+        let mut order: Vec<RuleId> = standing.iter().map(|standing| standing.id).collect();
+        order.swap(place, other);
+        let name = standing.get(place).map(|standing| &*standing.rule.name).unwrap_or_default();
+        let side = if earlier { "before" } else { "after" };
+        self.order_as(&order, &format!("{name:?} is tried {side} {:?}", neighbour.rule.name), by).await
+    }
+
+    async fn order_as(&self, order: &[RuleId], detail: &str, by: &Actor) -> Result<(), RuleError> {
+        self.store.order_rules(order, &RuleChange { by, at: self.clock.now(), detail }).await?;
+        tracing::info!(by = %by, "a person put the rules of importance into another order");
+        Ok(self.reload().await?)
+    }
+
+    /// Begins a job that tries the rules on all letters that await a person or a retry, in place of one that has not
+    /// ended.
+    pub async fn apply(&self, by: &Actor) -> Result<Uuid, StoreError> {
+        let at = self.clock.now();
+        let filter = LetterFilter { statuses: vec![Status::Open, Status::Scheduled], ..LetterFilter::default() };
+        let total = self.store.count(&filter).await?;
+        let id = ids::uuid(at);
+        let job = Job { total, state: JobState::Queued, ..Job::begun(id, APPLY_RULES) };
+        let deed = Deed { letters: total, ..Deed::new(at, by, Area::Rules, "apply", "") };
+        self.store.begin_job(&job, &deed).await?;
+        tracing::info!(letters = total, by = %by, "the rules of importance are applied to letters that are here");
+        Ok(id)
+    }
+
+    /// Keeps in step with the file and with what other processes do. While the ledger does not answer, what is known
+    /// stays in force.
+    pub async fn watch(self, stop: CancellationToken) {
+        let mut tick = tokio::time::interval(POLL);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+        while stop.run_until_cancelled(tick.tick()).await.is_some() {
+            if let Err(error) = self.reload().await {
+                tracing::debug!(error = %error, "rules cannot be read at the moment");
+            }
+        }
+    }
+
+    fn check_place(&self) -> Result<(), RuleError> {
+        self.file.as_ref().map_or(Ok(()), |file| Err(RuleError::InFile(file.clone())))
+    }
+}
+
+/// Reading rules keeps a thread waiting.
+async fn compile(standing: Vec<StandingRule>, before: &Arc<RuleBook>) -> RuleBook {
+    let before = Arc::clone(before);
+    off_the_runtime(move || RuleBook::new(standing, &before)).await
+}
+
+async fn check_expression(expression: &str) -> Result<(), RuleError> {
+    let expression = expression.to_owned();
+    off_the_runtime(move || Expression::compile(&expression)).await.map(drop).map_err(RuleError::Expression)
+}

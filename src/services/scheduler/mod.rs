@@ -1,0 +1,196 @@
+//! Sending letters back when their retry is due.
+//!
+//! One scheduler for each broker, in three stages that overlap: claim in the ledger, publish with confirm, mark in the
+//! ledger. What is claimed and never marked, because the process or the connection died, is claimed again and says in
+//! its history that it may have gone twice.
+
+mod publisher;
+mod window;
+
+use std::{sync::Arc, time::Duration};
+
+use failure_conventions::inner_body::InnerBodies;
+use tokio::{sync::mpsc, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+use super::{change_feed::News, policies::Policies, wakeup::Bell};
+use crate::{
+    clock::Clock,
+    config::BrokerConfig,
+    crash_point,
+    domain::{
+        broker::ConnectionState,
+        retry::{ClaimedRetry, RetryOutcome},
+    },
+    metrics::Metrics,
+    rabbitmq::health::BrokerBoard,
+    store::{Store, StoreError},
+};
+
+/// How long a claim holds before another process may take it over.
+const LEASE: Duration = Duration::from_secs(60);
+/// Retries claimed at once.
+const CLAIM: usize = 10_000;
+/// How often the ledger is asked for due retries without being told: another process may have scheduled some.
+const POLL: Duration = Duration::from_millis(500);
+/// How long to wait when the ledger does not answer.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What one scheduler works with.
+#[derive(Clone)]
+pub struct Scheduler {
+    pub broker: String,
+    pub config: BrokerConfig,
+    pub store: Arc<Store>,
+    pub policies: Policies,
+    pub bodies: InnerBodies,
+    pub board: BrokerBoard,
+    pub clock: Clock,
+    pub metrics: Metrics,
+    pub news: News,
+    pub bell: Bell,
+}
+
+/// Retries that were claimed together and wait to be published.
+struct Batch {
+    claimed: Instant,
+    retries: Vec<ClaimedRetry>,
+}
+
+impl Batch {
+    /// It waited for so long, behind a broker in alarm, that another process may soon take it over.
+    fn is_stale(&self) -> bool {
+        self.claimed.elapsed() > LEASE / 2
+    }
+}
+
+/// A retry whose publishing is over one way or the other.
+enum Ended {
+    With(RetryOutcome),
+    /// Nobody knows; it stays claimed no longer and will be published again.
+    Unknown,
+    /// It was not sent at all.
+    Unpublished,
+}
+
+impl Scheduler {
+    /// Works until it is told to stop; what is being published then is finished.
+    pub async fn run(self, stop: CancellationToken) {
+        // Each stage holds a little for the next, so that none waits for another's database or network.
+        let (to_publisher, from_claimer) = mpsc::channel(1);
+        let (to_marker, from_publisher) = mpsc::channel(2);
+        tokio::join!(
+            self.claim(to_publisher, &stop),
+            publisher::run(&self, from_claimer, to_marker, &stop),
+            self.mark(from_publisher),
+        );
+    }
+
+    async fn claim(&self, publisher: mpsc::Sender<Batch>, stop: &CancellationToken) {
+        while !stop.is_cancelled() {
+            // A place in the line first: what is claimed and waits is as good as lost until its lease ends.
+            let Some(Ok(place)) = stop.run_until_cancelled(publisher.reserve()).await else { return };
+            match self.claim_due().await {
+                Ok(claimed) if claimed.is_empty() => {
+                    drop(place);
+                    self.wait_for_more(stop).await;
+                }
+                Ok(claimed) => {
+                    crash_point::point("claimed");
+                    place.send(Batch { claimed: Instant::now(), retries: claimed });
+                }
+                Err(error) => {
+                    tracing::warn!(broker.name = self.broker, error = %error, "due retries cannot be claimed");
+                    drop(place);
+                    stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await;
+                }
+            }
+        }
+    }
+
+    async fn claim_due(&self) -> Result<Vec<ClaimedRetry>, StoreError> {
+        if !self.can_publish() {
+            return Ok(Vec::new());
+        }
+        self.store.claim_due_retries(&self.broker, self.clock.now(), LEASE, CLAIM).await
+    }
+
+    /// Nothing is claimed for a broker that takes nothing.
+    fn can_publish(&self) -> bool {
+        self.publishing_state().is_some_and(|state| state.is_connected())
+    }
+
+    fn publishing_state(&self) -> Option<ConnectionState> {
+        self.board.all().into_iter().find(|health| health.name == self.broker).map(|health| health.publishing)
+    }
+
+    async fn wait_for_more(&self, stop: &CancellationToken) {
+        let wait = match self.store.next_retry_due(&self.broker).await {
+            Ok(Some(due)) if self.can_publish() => due.since(self.clock.now()).min(POLL),
+            _ => POLL,
+        };
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = self.bell.rung() => {}
+            () = tokio::time::sleep(wait) => {}
+        }
+    }
+
+    /// Writes down how publishing ended.
+    async fn mark(&self, mut ended: mpsc::Receiver<Vec<(ClaimedRetry, Ended)>>) {
+        while let Some(ended) = ended.recv().await {
+            let mut outcomes = Vec::with_capacity(ended.len());
+            let (mut unknown, mut unpublished) = (Vec::new(), Vec::new());
+            for (retry, ended) in &ended {
+                match ended {
+                    Ended::With(outcome) => outcomes.push((retry, outcome.clone())),
+                    Ended::Unknown => unknown.push(retry.id),
+                    Ended::Unpublished => unpublished.push(retry.id),
+                }
+            }
+            // Each is kept at while the ledger does not answer: what is to be written is all that is known.
+            while let Err(error) = self.store.finish_retries(&outcomes, self.clock.now()).await {
+                self.pause(&error).await;
+            }
+            while let Err(error) = self.store.end_leases(&unknown).await {
+                self.pause(&error).await;
+            }
+            while let Err(error) = self.store.unclaim_retries(&unpublished).await {
+                self.pause(&error).await;
+            }
+            crash_point::point("marked");
+            self.count(&ended);
+        }
+    }
+
+    async fn pause(&self, error: &StoreError) {
+        tracing::warn!(broker.name = self.broker, error = %error, "finished retries cannot be marked yet");
+        tokio::time::sleep(PAUSE).await;
+    }
+
+    fn count(&self, ended: &[(ClaimedRetry, Ended)]) {
+        let (mut failed, mut why) = (0_usize, "");
+        for (retry, ended) in ended {
+            match ended {
+                Ended::With(RetryOutcome::Confirmed) => {
+                    self.metrics.retried(&self.broker, &retry.queue, (&retry.by).into(), 1);
+                }
+                Ended::With(RetryOutcome::Failed(reason)) => {
+                    self.metrics.retry_failed(&self.broker, &retry.queue, (&retry.by).into());
+                    (failed, why) = (failed + 1, reason);
+                }
+                Ended::Unknown | Ended::Unpublished => {}
+            }
+        }
+        if failed > 0 {
+            tracing::warn!(
+                broker.name = self.broker,
+                letters = failed,
+                why,
+                "retries failed; their letters are open again"
+            );
+        }
+        self.news.changed(ended.len() as u64);
+        tracing::debug!(broker.name = self.broker, letters = ended.len(), "retries published");
+    }
+}

@@ -1,0 +1,225 @@
+//! The stage between claiming and marking: it keeps a connection and publishes window by window.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+    vec,
+};
+
+use amqp_message::message::Message;
+use failure_conventions;
+use futures_util::future::join_all;
+use tokio::{sync::mpsc, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+use super::{Batch, Ended, LEASE, PAUSE, Scheduler, window::windows};
+use crate::{
+    crash_point,
+    domain::{
+        broker::ConnectionState,
+        letter::LetterId,
+        retry::{ClaimedRetry, Destination, OutgoingRetry, RetryOutcome},
+    },
+    rabbitmq::{Lane, PublishOutcome, PublishingSession, SessionError, Standing, outgoing, reconnect::Backoff},
+};
+
+/// How often a connection is looked at.
+const WATCH: std::time::Duration = std::time::Duration::from_millis(250);
+
+type Batches = mpsc::Receiver<Batch>;
+type Results = mpsc::Sender<Vec<(ClaimedRetry, Ended)>>;
+
+pub(crate) async fn run(scheduler: &Scheduler, mut batches: Batches, results: Results, stop: &CancellationToken) {
+    let mut backoff = Backoff::default();
+    let mut since = scheduler.clock.now();
+    while !stop.is_cancelled() {
+        let why = match session(scheduler, &mut batches, &results, &mut backoff, stop).await {
+            Ok(()) => break,
+            Err(error) => error.to_string(),
+        };
+        if backoff.is_fresh() {
+            since = scheduler.clock.now();
+            tracing::warn!(broker.name = scheduler.broker, error = why, "the publishing connection is lost");
+        }
+        scheduler.board.set_publishing(&scheduler.broker, ConnectionState::Lost { since, why });
+        give_back(&mut batches, &results).await;
+        if !backoff.wait(stop).await {
+            break;
+        }
+    }
+    batches.close();
+    give_back(&mut batches, &results).await;
+}
+
+/// One connection's life; `Ok` when all is done and the office closes.
+async fn session(
+    scheduler: &Scheduler,
+    batches: &mut Batches,
+    results: &Results,
+    backoff: &mut Backoff,
+    stop: &CancellationToken,
+) -> Result<(), SessionError> {
+    let opened = stop.run_until_cancelled(PublishingSession::open(&scheduler.broker, &scheduler.config)).await;
+    let Some(opened) = opened else { return Ok(()) };
+    let mut session = opened?;
+    backoff.connected();
+    tracing::info!(broker.name = scheduler.broker, "the publishing connection stands");
+    let standing = session.standing();
+    show_state(scheduler, &standing)?;
+    // What became due while there was no connection need not wait for the next look.
+    scheduler.bell.ring();
+    loop {
+        show_state(scheduler, &standing)?;
+        let batch = tokio::select! {
+            batch = batches.recv() => batch,
+            () = tokio::time::sleep(WATCH) => continue,
+        };
+        let Some(batch) = batch else { break };
+        if batch.is_stale() {
+            send_back(batch, results).await;
+            continue;
+        }
+        publish(scheduler, &mut session, batch.retries, results).await;
+    }
+    session.close().await;
+    Ok(())
+}
+
+fn show_state(scheduler: &Scheduler, connection: &Standing) -> Result<(), SessionError> {
+    if !connection.is_connected() {
+        return Err(SessionError::Lost("the broker closed it or went away".to_owned()));
+    }
+    let now = scheduler.clock.now();
+    let state = match (connection.is_blocked(), scheduler.publishing_state()) {
+        (false, Some(ConnectionState::Connected { since })) => ConnectionState::Connected { since },
+        (false, _) => ConnectionState::Connected { since: now },
+        (true, Some(blocked @ ConnectionState::Blocked { .. })) => blocked,
+        (true, _) => {
+            let why = "the broker is in alarm (memory or disk) and takes nothing until it is over".to_owned();
+            tracing::warn!(broker.name = scheduler.broker, "{why}");
+            ConnectionState::Blocked { since: now, why }
+        }
+    };
+    scheduler.board.set_publishing(&scheduler.broker, state);
+    Ok(())
+}
+
+/// Publishes a batch window by window, on all lanes at once.
+async fn publish(scheduler: &Scheduler, session: &mut PublishingSession, batch: Vec<ClaimedRetry>, results: &Results) {
+    let ids: Vec<LetterId> = batch.iter().map(|retry| retry.id).collect();
+    let standing = session.standing();
+    let windows = Mutex::new(windows(batch).into_iter());
+    let lanes = session.lanes().map(|lane| publish_on(lane, scheduler, &windows, results));
+    attend(scheduler, &standing, &ids, async { _ = join_all(lanes).await }).await;
+}
+
+/// Takes one window after the other until none is left.
+async fn publish_on(
+    lane: &mut Lane,
+    scheduler: &Scheduler,
+    windows: &Mutex<vec::IntoIter<Vec<ClaimedRetry>>>,
+    results: &Results,
+) {
+    let next = || windows.lock().unwrap_or_else(PoisonError::into_inner).next();
+    while let Some(window) = next() {
+        let ended = publish_window(scheduler, lane, window).await;
+        // The marker outlives this stage, so there is always somebody to receive.
+        _ = results.send(ended).await;
+    }
+}
+
+async fn publish_window(
+    scheduler: &Scheduler,
+    lane: &mut Lane,
+    window: Vec<ClaimedRetry>,
+) -> Vec<(ClaimedRetry, Ended)> {
+    let ids: Vec<LetterId> = window.iter().map(|retry| retry.id).collect();
+    let mut messages = read_messages(scheduler, &ids).await;
+    let mut ended = Vec::with_capacity(window.len());
+    let mut sent = Vec::with_capacity(window.len());
+    let mut outgoing = Vec::with_capacity(window.len());
+    for claimed in window {
+        match prepare(scheduler, &claimed, messages.remove(&claimed.id)) {
+            Ok(message) => {
+                outgoing.push(message);
+                sent.push(claimed);
+            }
+            Err(why) => ended.push((claimed, Ended::With(RetryOutcome::Failed(why)))),
+        }
+    }
+    let outcomes = lane.publish(&outgoing).await;
+    crash_point::point("confirmed");
+    ended.extend(sent.into_iter().zip(outcomes.into_iter().map(Ended::from)));
+    ended
+}
+
+fn prepare(scheduler: &Scheduler, claimed: &ClaimedRetry, message: Option<Message>) -> Result<OutgoingRetry, String> {
+    let message = message.ok_or("its contents are gone from the ledger")?;
+    // It stands in the ledger as it came in; only what leaves is clean.
+    let message =
+        failure_conventions::clean(message, &scheduler.bodies).map_err(|danger| danger.clause().to_owned())?;
+    let failed_queue = claimed.failed_queue.as_deref();
+    let message = outgoing::outgoing(claimed.id, message, failed_queue, &claimed.queue, claimed.attempts);
+    outgoing::check(&message)?;
+    let mut destination = Destination::straight_to(&claimed.queue);
+    if scheduler.policies.keeps_routing_key(&claimed.queue, claimed.reason) {
+        destination = destination.with_key(&claimed.routing_key);
+    }
+    Ok(OutgoingRetry { id: claimed.id, destination, reason: claimed.reason, message })
+}
+
+async fn read_messages(scheduler: &Scheduler, ids: &[LetterId]) -> HashMap<LetterId, Message> {
+    loop {
+        match scheduler.store.messages(ids).await {
+            Ok(messages) => return messages,
+            Err(error) => {
+                tracing::warn!(broker.name = scheduler.broker, error = %error, "letters cannot be read yet");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// While `work` goes on, shows how the connection stands and renews the claims: a broker in alarm may take longer than
+/// a lease.
+async fn attend(scheduler: &Scheduler, connection: &Standing, ids: &[LetterId], work: impl Future<Output = ()>) {
+    let mut work = std::pin::pin!(work);
+    let mut renewed = Instant::now();
+    loop {
+        tokio::select! {
+            () = &mut work => return,
+            () = tokio::time::sleep(WATCH) => {}
+        }
+        // That it is lost, the work itself finds out.
+        _ = show_state(scheduler, connection);
+        if renewed.elapsed() < LEASE / 3 {
+            continue;
+        }
+        renewed = Instant::now();
+        if let Err(error) = scheduler.store.renew_leases(ids, scheduler.clock.now().plus(LEASE)).await {
+            tracing::warn!(broker.name = scheduler.broker, error = %error, "leases cannot be renewed");
+        }
+    }
+}
+
+/// Batches that were claimed and will not be published in this session.
+async fn give_back(batches: &mut Batches, results: &Results) {
+    while let Ok(batch) = batches.try_recv() {
+        send_back(batch, results).await;
+    }
+}
+
+async fn send_back(batch: Batch, results: &Results) {
+    _ = results.send(batch.retries.into_iter().map(|retry| (retry, Ended::Unpublished)).collect()).await;
+}
+
+impl From<PublishOutcome> for Ended {
+    fn from(outcome: PublishOutcome) -> Self {
+        match outcome {
+            PublishOutcome::Confirmed => Self::With(RetryOutcome::Confirmed),
+            PublishOutcome::Full(why) | PublishOutcome::Failed(why) => Self::With(RetryOutcome::Failed(why)),
+            PublishOutcome::Unknown => Self::Unknown,
+            PublishOutcome::NotSent => Self::Unpublished,
+        }
+    }
+}

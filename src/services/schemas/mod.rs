@@ -1,0 +1,236 @@
+//! The schemas in force, and which types messages are of: brought by people or found in a folder, kept in the ledger,
+//! and held ready in memory by every process that shares it.
+
+mod folder;
+mod loading;
+mod reading;
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use amqp_message::time::Timestamp;
+use payload_codec::schema::{Schema, SchemaProblem, Upload, hash};
+use thiserror::Error;
+use tokio::sync::{Mutex, watch};
+use tokio_util::sync::CancellationToken;
+
+use reading::{name_by, name_of, read, read_set};
+
+use super::ids;
+use crate::{
+    clock::Clock,
+    domain::{
+        actor::Actor,
+        mapping::{Carrier, Mapping, MappingBook},
+        schema::{SchemaId, SchemaRecord, SchemaSource},
+    },
+    services::decoding::catalogue::Catalogue,
+    store::{Store, StoreError},
+};
+
+pub use folder::{Folder, FolderState, collect};
+
+/// How soon a schema that was uploaded to another process counts here.
+const POLL: Duration = Duration::from_secs(1);
+/// Types of all current schemas together; they are held in memory, at about 10 kB each.
+const MOST_TYPES: usize = 150_000;
+/// Of a name, in characters.
+const LONGEST_NAME: usize = 200;
+
+#[derive(Debug, Error)]
+pub enum SchemaError {
+    /// What is wrong with what was brought.
+    #[error("{}", told(.0))]
+    Invalid(Vec<SchemaProblem>),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+#[derive(Debug, Error)]
+pub enum MappingError {
+    /// The field that is wrong, and why.
+    #[error("{0}: {1}")]
+    Invalid(&'static str, String),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What came of an upload.
+#[derive(Clone, Debug)]
+pub struct Uploaded {
+    pub id: SchemaId,
+    pub schema: Arc<Schema>,
+    /// The same descriptors were here already.
+    pub was_known: bool,
+}
+
+/// What somebody brings, and who it is.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    pub files: Vec<Upload>,
+    /// What to call it; made from the names of files where it is left out.
+    pub name: Option<String>,
+    pub source: SchemaSource,
+    pub by: Actor,
+}
+
+/// Which there are, each with when it was uploaded last.
+type Versions = BTreeSet<(SchemaId, Timestamp)>;
+
+#[derive(Clone)]
+pub struct Schemas {
+    store: Arc<Store>,
+    clock: Clock,
+    catalogue: watch::Sender<Arc<Catalogue>>,
+    mappings: watch::Sender<Arc<MappingBook>>,
+    /// The versions that the catalogue was made from. Whoever changes the catalogue holds it.
+    versions: Arc<Mutex<Versions>>,
+    /// One set is read at a time: each may take hundreds of megabytes while it is.
+    reading: Arc<Mutex<()>>,
+    folder: watch::Sender<Option<FolderState>>,
+}
+
+impl Schemas {
+    /// Without any; [`reload`](Self::reload) reads those of the ledger.
+    pub fn new(store: Arc<Store>, clock: Clock) -> Self {
+        Self {
+            store,
+            clock,
+            catalogue: watch::Sender::default(),
+            mappings: watch::Sender::default(),
+            versions: Arc::default(),
+            reading: Arc::default(),
+            folder: watch::Sender::default(),
+        }
+    }
+
+    pub fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.catalogue.borrow())
+    }
+
+    /// Tells of every new catalogue: what was made from the pools has to be made anew then.
+    pub fn subscribe(&self) -> watch::Receiver<Arc<Catalogue>> {
+        self.catalogue.subscribe()
+    }
+
+    pub fn mappings(&self) -> Arc<MappingBook> {
+        Arc::clone(&self.mappings.borrow())
+    }
+
+    /// The folder that is watched, if one is.
+    pub fn folder(&self) -> Option<FolderState> {
+        self.folder.borrow().clone()
+    }
+
+    /// Brings in step with the ledger.
+    pub async fn reload(&self) -> Result<(), StoreError> {
+        self.reload_mappings().await?;
+        let versions = self.versions.lock().await;
+        self.reload_schemas(versions, None).await
+    }
+
+    /// Reads what was brought and adds it as a version. It is current from now on.
+    pub async fn upload(&self, delivery: Delivery) -> Result<Uploaded, SchemaError> {
+        let reading = self.reading.lock().await;
+        let given = delivery.name.clone().or_else(|| name_of(&delivery.files));
+        let (schema, bytes) = read(delivery.files, given.clone().unwrap_or_default()).await?;
+        let name = given.unwrap_or_else(|| name_by(schema.files()));
+        let record = SchemaRecord {
+            id: SchemaId::from_uuid(ids::uuid(self.clock.now())),
+            name: name.chars().take(LONGEST_NAME).collect(),
+            hash: schema.hash().to_owned(),
+            source: delivery.source,
+            files: schema.files().clone(),
+            size: bytes.len() as u64,
+            uploaded_at: self.clock.now(),
+            uploaded_by: delivery.by,
+        };
+        self.check_room(&record, &schema)?;
+        // Nobody else is to see it first: it would be read once more.
+        let versions = self.versions.lock().await;
+        let id = self.store.add_schema(&record, &bytes).await?;
+        self.reload_schemas(versions, Some((id, Arc::clone(&schema)))).await?;
+        drop(reading);
+        tracing::info!(
+            schema.id = %id,
+            schema.name = record.name,
+            schema.types = schema.types().len(),
+            by = %record.uploaded_by,
+            "a schema was added"
+        );
+        Ok(Uploaded { id, schema, was_known: id != record.id })
+    }
+
+    /// Removes a version; one whose place it took counts again. The answer is whether it was there.
+    pub async fn remove(&self, id: SchemaId, by: &Actor) -> Result<bool, StoreError> {
+        let removed = self.store.remove_schema(id, by, self.clock.now()).await?;
+        tracing::info!(schema.id = %id, by = %by, removed, "a person removed a schema");
+        self.reload().await?;
+        Ok(removed)
+    }
+
+    /// The descriptors of a version, also of one that is not held in memory.
+    pub async fn open(&self, id: SchemaId) -> Result<Option<Arc<Schema>>, SchemaError> {
+        let catalogue = self.catalogue();
+        let Some(version) = catalogue.version(id) else { return Ok(None) };
+        if let Some(schema) = &version.schema {
+            return Ok(Some(Arc::clone(schema)));
+        }
+        let _reading = self.reading.lock().await;
+        let Some(bytes) = self.store.descriptors(id).await? else { return Ok(None) };
+        Ok(Some(read_set(bytes, version.record.name.clone()).await.map_err(SchemaError::Invalid)?))
+    }
+
+    /// Says of which type messages are that come by something.
+    pub async fn map(&self, mapping: &Mapping, by: &Actor) -> Result<(), MappingError> {
+        mapping.check().map_err(|(field, why)| MappingError::Invalid(field, why))?;
+        self.store.set_mapping(mapping, by, self.clock.now()).await?;
+        tracing::info!(carrier = %mapping.carrier, pattern = mapping.pattern, by = %by, "a person mapped a type");
+        Ok(self.reload().await?)
+    }
+
+    /// Takes it back; the answer is whether there was anything.
+    pub async fn unmap(
+        &self,
+        broker: Option<&str>,
+        carrier: Carrier,
+        pattern: &str,
+        by: &Actor,
+    ) -> Result<bool, StoreError> {
+        let unset = self.store.unset_mapping(broker, carrier, pattern, by, self.clock.now()).await?;
+        tracing::info!(carrier = %carrier, pattern, by = %by, unset, "a person took the mapping of a type back");
+        self.reload().await?;
+        Ok(unset)
+    }
+
+    /// Keeps in step with what other processes do. While the ledger does not answer, what is known stays in force.
+    pub async fn watch(self, stop: CancellationToken) {
+        let mut tick = tokio::time::interval(POLL);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+        while stop.run_until_cancelled(tick.tick()).await.is_some() {
+            if let Err(error) = self.reload().await {
+                tracing::debug!(error = %error, "schemas cannot be read at the moment");
+            }
+        }
+    }
+
+    fn check_room(&self, record: &SchemaRecord, schema: &Schema) -> Result<(), SchemaError> {
+        let catalogue = self.catalogue();
+        let others = catalogue.current().filter(|version| !record.supersedes(&version.record));
+        let held: usize = others.filter_map(|version| Some(version.schema.as_ref()?.types().len())).sum();
+        if held.saturating_add(schema.types().len()) <= MOST_TYPES {
+            return Ok(());
+        }
+        let what = format!("With the schemas that are current it would be more than {MOST_TYPES} types.");
+        Err(SchemaError::Invalid(vec![SchemaProblem::new(what, "Remove schemas that no message here is made of.")]))
+    }
+
+    /// Whether some version is made of these very descriptors.
+    fn knows(&self, descriptors: &[u8]) -> bool {
+        let hash = hash(descriptors);
+        self.catalogue().versions().iter().any(|version| version.record.hash == hash)
+    }
+}
+
+fn told(problems: &[SchemaProblem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}

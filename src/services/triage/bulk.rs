@@ -1,0 +1,135 @@
+//! One thing done with all letters of a filter, in portions: long work that is kept as a job, goes on after a restart and
+//! can be cancelled.
+
+use std::time::Duration;
+
+use amqp_message::time::Timestamp;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{Triage, scope};
+use crate::{
+    domain::{
+        activity::{Area, Deed},
+        actor::Actor,
+        command::Command,
+        filter::LetterFilter,
+        job::{Bulk, Job, JobState},
+    },
+    services::ids,
+    store::{ClaimedBulk, PortionedDeed, StoreError},
+};
+
+/// Letters of a large order that are moved in one transaction, so that nobody waits long for the ledger.
+const PORTION: usize = 2_000;
+/// A process that says nothing of its job for so long is given up for dead.
+const LEASE: Duration = Duration::from_secs(30);
+/// How often it is looked for jobs that were left behind.
+const EVERY: Duration = Duration::from_secs(5);
+
+impl Triage {
+    /// Writes down a job that is to be worked at: all that it is about is fixed from now on.
+    pub async fn begin(&self, bulk: Bulk) -> Result<ClaimedBulk, StoreError> {
+        let begun = self.clock.now();
+        // The end of a filter is no part of it.
+        let end = bulk.until.plus(Duration::from_micros(1));
+        let end = bulk.filter.until.map_or(end, |until| until.min(end));
+        let total = self.store.count(&LetterFilter { until: Some(end), ..bulk.filter.clone() }).await?;
+        let job = Job { total, ..Job::begun(ids::uuid(begun), bulk.command.name()) };
+        self.store.add_bulk(&job, &bulk, begun, LEASE).await?;
+        Ok(ClaimedBulk { job, bulk, begun })
+    }
+
+    /// Works at a job until it is done, cancelled, or this process is told to stop.
+    pub async fn work_at(&self, claimed: ClaimedBulk, stop: &CancellationToken) -> Result<Job, StoreError> {
+        let ClaimedBulk { mut job, bulk, begun } = claimed;
+        let mut sweep = self.store.sweep(&bulk.filter, bulk.until).await?;
+        let mut deed = PortionedDeed::new(deed(&bulk, begun));
+        let mut goes_on = true;
+        while goes_on && !stop.is_cancelled() {
+            let ids = self.store.next_of(&mut sweep, PORTION).await?;
+            if ids.is_empty() {
+                job.total = job.done + job.failed;
+                job.end();
+            } else {
+                let order = self.order(&ids, &bulk.command, &bulk.by, self.clock.now());
+                let report = self.store.act_on_portion(&order, &mut deed).await?;
+                self.spread(&bulk.command, &report);
+                job.add(&report);
+            }
+            goes_on = self.store.job_has_come_to(&job, None, self.clock.now().plus(LEASE)).await?;
+        }
+        if goes_on {
+            // Whoever is here next goes on at once.
+            self.store.job_has_come_to(&job, None, self.clock.now()).await?;
+            return Ok(job);
+        }
+        if job.state == JobState::Running {
+            job.state = JobState::Cancelled;
+            self.store.update_job(&job).await?;
+        }
+        tracing::info!(
+            command = bulk.command.name(),
+            by = %bulk.by,
+            letters = job.done,
+            refused = job.failed,
+            "a person acted on letters"
+        );
+        Ok(job)
+    }
+
+    /// Stops a job; what it has done stays done. Says whether it had not ended yet.
+    pub async fn cancel(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
+        let deed = Deed::new(self.clock.now(), by, Area::Letters, "cancel", format!("job {job}"));
+        let cancelled = self.store.cancel_job(job, &deed).await?;
+        if cancelled {
+            tracing::info!(job = %job, by = %by, "a person cancelled a job");
+        }
+        Ok(cancelled)
+    }
+
+    /// Goes on with jobs that a process has left behind, until it is told to stop.
+    pub async fn take_up(self, stop: CancellationToken) {
+        while stop.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
+            if let Err(error) = self.take_up_once(&stop).await {
+                tracing::warn!(error = %error, "a job that was left behind cannot go on yet");
+            }
+        }
+    }
+
+    /// Goes on with all that there are at the moment.
+    pub async fn take_up_once(&self, stop: &CancellationToken) -> Result<(), StoreError> {
+        while let Some(claimed) = self.store.claim_bulk(self.clock.now(), LEASE).await? {
+            tracing::info!(job = %claimed.job.id, "going on with a job that was left behind");
+            self.work_at(claimed, stop).await?;
+            if stop.is_cancelled() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A job that another process takes up has a line of its own for what is left.
+fn deed(bulk: &Bulk, begun: Timestamp) -> Deed {
+    let Bulk { filter, command, by, .. } = bulk;
+    let deed = Deed::new(begun, by, Area::Letters, command.name(), subject(filter));
+    Deed { detail: detail(command, filter), ..deed }
+}
+
+/// A group, where one is meant.
+fn subject(filter: &LetterFilter) -> String {
+    match filter.groups.as_slice() {
+        [group] => group.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// `in 10 min; of all that is open, in texts.*`
+fn detail(command: &Command, filter: &LetterFilter) -> String {
+    let detail = Some(command.detail()).filter(|detail| !detail.is_empty());
+    // One group is what it was done to, and named as that.
+    let groups = if filter.groups.len() == 1 { Vec::new() } else { filter.groups.clone() };
+    let filter = LetterFilter { groups, ..filter.clone() };
+    detail.into_iter().chain([format!("of all {}", scope::told(&filter))]).collect::<Vec<_>>().join("; ")
+}

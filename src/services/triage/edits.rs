@@ -1,0 +1,221 @@
+//! What an edit makes of a message, and whether that could be sent.
+//!
+//! An edit that would not reach its consumer as it was meant is refused and not made in silence.
+
+use amqp_message::{field::FieldValue, message::Message};
+use failure_conventions::{self, inner_body::InnerBodies};
+
+use crate::{
+    domain::{
+        command::Refusal,
+        edit::{Edit, HeaderEdit},
+        letter::LetterId,
+    },
+    rabbitmq::outgoing,
+    store::{EditedMessage, Original},
+};
+
+/// The message of the letter `copy`, which is to go out in the place of `original`.
+pub(crate) fn apply(
+    edit: &Edit,
+    original: &Original<'_>,
+    copy: LetterId,
+    bodies: &InnerBodies,
+) -> Result<EditedMessage, Refusal> {
+    let mut message = original.message.clone();
+    if let Some(body) = &edit.body {
+        message.body.clone_from(body);
+    }
+    for header in &edit.headers {
+        change(&mut message, header)?;
+    }
+    if message == *original.message {
+        return unfit("the edit changes nothing; retry it as it is");
+    }
+    let (before, account) = (failure_conventions::read(original.message), failure_conventions::read(&message));
+    check_framework(before.framework, account.framework)?;
+    let danger = account.failure.danger;
+    let queue = original.failed_queue.unwrap_or_default();
+    if let Some(danger) = danger.filter(|danger| !danger.is_settled(queue, bodies)) {
+        if before.failure.danger == Some(danger) {
+            return Err(Refusal::Dangerous(danger));
+        }
+        return unfit(format!("with this edit {}", danger.clause()));
+    }
+    let clean = failure_conventions::clean(message.clone(), bodies).map_err(Refusal::Dangerous)?;
+    let outgoing = outgoing::outgoing(copy, clean, original.failed_queue, original.target, original.attempts);
+    outgoing::check(&outgoing).map_err(Refusal::Unfit)?;
+    edit.headers.iter().try_for_each(|header| check_arrives(&outgoing, header))?;
+    Ok(EditedMessage { message, message_type: account.failure.message_type, danger })
+}
+
+fn change(message: &mut Message, header: &HeaderEdit) -> Result<(), Refusal> {
+    let name = header.name();
+    if name.is_empty() {
+        return unfit("a header has to have a name");
+    }
+    if outgoing::takes_over(name) {
+        return unfit(format!("the header {name} is not for editing: a retry takes it off or writes it anew"));
+    }
+    match header {
+        HeaderEdit::Set { value, .. } => message.headers.put(name, FieldValue::string(value)),
+        HeaderEdit::Remove { .. } if message.headers.get(name).is_none() => {
+            return unfit(format!("the header {name} cannot be removed: the message has none of that name"));
+        }
+        HeaderEdit::Remove { .. } => message.headers.remove_where(|key| key == name),
+    }
+    Ok(())
+}
+
+/// What a framework has wrapped or marked has to stay so, or its marks would go out to the consumer.
+fn check_framework(before: Option<&'static str>, after: Option<&'static str>) -> Result<(), Refusal> {
+    match (before, after) {
+        (before, after) if before == after => Ok(()),
+        (Some(framework), _) => unfit(format!(
+            "with this edit the message is no longer one that {framework} has given up, and what {framework} added \
+             would go back to its consumer; keep the wrapping and the headers by which it is known"
+        )),
+        (None, after) => unfit(format!(
+            "with this edit the message looks like one that {} has given up, and would be changed before it goes back",
+            after.unwrap_or_default()
+        )),
+    }
+}
+
+fn check_arrives(outgoing: &Message, header: &HeaderEdit) -> Result<(), Refusal> {
+    let name = header.name();
+    let is_as_meant = match header {
+        HeaderEdit::Set { value, .. } => outgoing.headers.get_str(name) == Some(value),
+        HeaderEdit::Remove { .. } => outgoing.headers.get(name).is_none(),
+    };
+    if is_as_meant {
+        return Ok(());
+    }
+    unfit(format!(
+        "the edit of the header {name} would not arrive: what leaves is the message as it was before its framework gave \
+         it up"
+    ))
+}
+
+fn unfit<T>(why: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal::Unfit(why.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use failure_conventions::danger::Danger;
+
+    const COPY: &str = "019a8b7c-0000-7000-8000-000000000002";
+
+    fn message(body: &str, headers: &[(&str, &str)]) -> Message {
+        let field = |(name, value): &(&str, &str)| ((*name).to_owned(), FieldValue::string(*value));
+        Message { body: body.into(), headers: headers.iter().map(field).collect(), ..Message::default() }
+    }
+
+    fn set(name: &str, value: &str) -> Edit {
+        headers(vec![HeaderEdit::Set { name: name.to_owned(), value: value.to_owned() }])
+    }
+
+    fn remove(name: &str) -> Edit {
+        headers(vec![HeaderEdit::Remove { name: name.to_owned() }])
+    }
+
+    fn headers(headers: Vec<HeaderEdit>) -> Edit {
+        Edit { body: None, headers }
+    }
+
+    fn body(body: &str) -> Edit {
+        Edit { body: Some(body.into()), headers: Vec::new() }
+    }
+
+    fn edited(message: &Message, edit: &Edit) -> Result<EditedMessage, Refusal> {
+        let original = Original { message, failed_queue: Some("orders"), attempts: 3, target: "orders" };
+        apply(edit, &original, COPY.parse().unwrap(), &InnerBodies::default())
+    }
+
+    fn check(message: &Message, edit: &Edit, expected: &Message) {
+        let edited = edited(message, edit).map(|edited| edited.message);
+        assert_eq!(edited.as_ref(), Ok(expected), "{edit:?}");
+    }
+
+    fn check_refused(message: &Message, edit: &Edit, part: &str) {
+        let refusal = edited(message, edit).map(|edited| edited.message).unwrap_err();
+        assert!(refusal.to_string().contains(part), "{edit:?}: {refusal}");
+    }
+
+    #[test]
+    fn changes_what_it_names_and_nothing_else() {
+        let before = message("a", &[("tenant", "acme"), ("trace", "1")]);
+        check(&before, &body("b"), &message("b", &[("tenant", "acme"), ("trace", "1")]));
+        check(&before, &body(""), &message("", &[("tenant", "acme"), ("trace", "1")]));
+        check(&before, &set("tenant", "other"), &message("a", &[("tenant", "other"), ("trace", "1")]));
+        check(&before, &set("title", "new"), &message("a", &[("tenant", "acme"), ("title", "new"), ("trace", "1")]));
+        check(&before, &remove("tenant"), &message("a", &[("trace", "1")]));
+    }
+
+    #[test]
+    fn a_value_of_another_type_becomes_a_string() {
+        let mut before = message("a", &[]);
+        before.headers.set("version", FieldValue::LongInt(1));
+        check(&before, &set("version", "1"), &message("a", &[("version", "1")]));
+    }
+
+    #[test]
+    fn what_changes_nothing_is_refused() {
+        let before = message("a", &[("tenant", "acme")]);
+        for edit in [Edit::default(), body("a"), set("tenant", "acme")] {
+            check_refused(&before, &edit, "changes nothing");
+        }
+        check_refused(&before, &remove("trace"), "none of that name");
+    }
+
+    #[test]
+    fn what_a_retry_writes_or_takes_off_is_not_for_editing() {
+        let before = message("a", &[("dlo-id", "x"), ("x-death", "x")]);
+        for name in ["dlo-id", "dlo-anything", "x-death", "x-first-death-queue", "x-last-death-reason", "CC", "x-delay"]
+        {
+            check_refused(&before, &set(name, "y"), "not for editing");
+            check_refused(&before, &remove(name), "not for editing");
+        }
+        check_refused(&before, &set("", "y"), "a name");
+    }
+
+    #[test]
+    fn what_amqp_does_not_take_is_refused() {
+        let before = message("a", &[]);
+        check_refused(&before, &set(&"x".repeat(256), "y"), "256 bytes");
+        check_refused(&before, &set("a", &"x".repeat(200_000)), "refuses more than");
+    }
+
+    #[test]
+    fn what_a_framework_has_marked_stays_so() {
+        let spring = message(
+            "a",
+            &[
+                ("tenant", "acme"),
+                ("x-exception-message", "out of stock"),
+                ("x-exception-stacktrace", "at A"),
+                ("x-original-exchange", ""),
+                ("x-original-routingKey", "orders"),
+            ],
+        );
+        assert_eq!(failure_conventions::read(&spring).framework, Some("Spring AMQP"));
+        assert!(edited(&spring, &set("tenant", "other")).is_ok());
+        assert!(edited(&spring, &body("b")).is_ok());
+        check_refused(&spring, &set("x-exception-message", "none"), "would not arrive");
+        let marks = spring.headers.iter().map(|(name, _)| name).filter(|name| name.starts_with("x-"));
+        let unmarked = marks.map(|name| HeaderEdit::Remove { name: name.to_owned() }).collect();
+        check_refused(&spring, &headers(unmarked), "no longer one that Spring AMQP");
+        let mark = |name: &str| HeaderEdit::Set { name: name.to_owned(), value: "m".to_owned() };
+        let marks = ["x-exception-message", "x-exception-stacktrace", "x-original-exchange", "x-original-routingKey"];
+        check_refused(&message("a", &[]), &headers(marks.map(mark).into()), "looks like one that Spring AMQP");
+    }
+
+    #[test]
+    fn an_edit_that_does_harm_is_refused() {
+        let stamped = r#"O:36:\"Symfony\\Component\\Messenger\\Envelope\":2:{s:44:\"\0Symfony\\Component\\Messenger\\Envelope\0stamps\";a:1:{s:61:\"Symfony\\Component\\Messenger\\Stamp\\SentToFailureTransportStamp\";a:0:{}}}"#;
+        let refusal = edited(&message(stamped, &[]), &set("tenant", "acme")).map(|edited| edited.message);
+        assert_eq!(refusal, Err(Refusal::Dangerous(Danger::SymfonySerialized)));
+    }
+}

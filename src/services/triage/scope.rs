@@ -1,0 +1,69 @@
+//! Which letters a filter means, in words.
+
+use std::fmt::Display;
+
+use amqp_message::time::Timestamp;
+
+use crate::domain::filter::LetterFilter;
+
+/// `open or scheduled letters, critical, of the queue texts.*, received before 2026-11-21T10:00:00Z`
+pub(crate) fn told(filter: &LetterFilter) -> String {
+    let letters = [one_of(&filter.statuses), "letters".to_owned()];
+    let letters = letters.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    let queues: Vec<&str> = filter.queues.iter().map(|queue| shown_queue(queue)).collect();
+    let parts = [
+        letters,
+        one_of(&filter.importances),
+        one_of(&filter.reasons),
+        after("of the queue", &one_of(&queues)),
+        after("of the type", &one_of(&filter.types)),
+        after("of the group", &one_of(&filter.groups)),
+        after("on", &one_of(&filter.brokers)),
+        filter.since.map(|at| format!("received since {}", shown_time(at))).unwrap_or_default(),
+        filter.until.map(|at| format!("received before {}", shown_time(at))).unwrap_or_default(),
+    ];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+fn one_of<T: Display>(all: &[T]) -> String {
+    all.iter().map(T::to_string).collect::<Vec<_>>().join(" or ")
+}
+
+fn after(word: &str, what: &str) -> String {
+    if what.is_empty() { String::new() } else { format!("{word} {what}") }
+}
+
+fn shown_queue(pattern: &str) -> &str {
+    if pattern.is_empty() { "that is unknown" } else { pattern }
+}
+
+/// RFC 3339; in microseconds where that lies outside of the calendar.
+fn shown_time(at: Timestamp) -> String {
+    let shown = jiff::Timestamp::from_microsecond(at.as_micros());
+    shown.map_or_else(|_| format!("{} µs", at.as_micros()), |at| at.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::letter::{Importance, Status};
+
+    #[test]
+    fn filters_in_words() {
+        let check = |filter, expected: &str| assert_eq!(told(&filter), expected);
+        check(LetterFilter::default(), "letters");
+        let filter = LetterFilter {
+            statuses: vec![Status::Open, Status::Scheduled],
+            importances: vec![Importance::Critical],
+            queues: vec!["texts.*".to_owned(), String::new()],
+            brokers: vec!["main".to_owned()],
+            until: Some(Timestamp::from_micros(1_795_255_440_000_000)),
+            ..LetterFilter::default()
+        };
+        let expected = "open or scheduled letters, critical, of the queue texts.* or that is unknown, on main, received \
+                        before 2026-11-21T10:04:00Z";
+        check(filter, expected);
+        let filter = LetterFilter { since: Some(Timestamp::MAX), ..LetterFilter::default() };
+        check(filter, "letters, received since 9223372036854775807 µs");
+    }
+}

@@ -1,0 +1,298 @@
+//! The watch over a broker's queues: it asks the management API, keeps in the ledger what it has seen, and opens and
+//! ends incidents.
+//!
+//! What is a concern is decided by [`crate::domain::watch`]. A look is written down first and told afterwards: told is whatever
+//! is a concern by the ledger and not an open incident yet, and over is whatever is an open incident and no concern. So
+//! a process that dies in between leaves nothing untold, and the next look tells nothing twice.
+//!
+//! Of several processes that share a ledger one watches each broker, as long as it renews its claim.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use amqp_message::time::Timestamp;
+use failure_conventions::dlo_queues;
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+use uuid::Uuid;
+
+use super::{ids, incidents::Incidents};
+use crate::{
+    clock::Clock,
+    domain::{
+        broker::ConnectionState,
+        incident::{Incident, IncidentKind},
+        letter::Importance,
+        queue_level::QueueLevel,
+        watch::{BrokerWatch, Change, Concern, ConcernKind, Poll, Settings},
+    },
+    rabbitmq::{health::BrokerBoard, management::Management},
+    store::{Claim, Store, StoreError, WatchKept, WatchUpdate},
+};
+
+/// How long reading a long list of queues may take beside the intervals for which a claim holds.
+const SLOWEST_LOOK: Duration = Duration::from_secs(90);
+/// Intervals that a process may miss before another takes over.
+const MISSED: u32 = 3;
+/// How often it is looked for what nobody watches any more.
+const TIDY_EVERY: Duration = Duration::from_secs(10 * 60);
+/// A broker that nobody has asked for so long is not in the configuration any more.
+const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Watches one broker.
+pub struct Watch {
+    pub broker: String,
+    pub management: Management,
+    pub settings: Settings,
+    /// How important what it tells is.
+    pub importance: Importance,
+    /// Where links lead.
+    pub public_url: Url,
+    pub store: Arc<Store>,
+    pub board: BrokerBoard,
+    pub clock: Clock,
+    pub incidents: Incidents,
+}
+
+/// The watch at work.
+pub struct Watcher {
+    watch: Watch,
+    /// Names this process in its claim.
+    id: Uuid,
+    /// What is in the ledger; `None` where that is not known.
+    kept: Option<WatchKept>,
+    /// What was said last of how the broker answers.
+    problem: String,
+}
+
+impl Watch {
+    /// Works until it is told to stop.
+    pub async fn run(self, stop: CancellationToken) {
+        let mut tick = tokio::time::interval(self.settings.interval);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut watcher = self.begin();
+        while stop.run_until_cancelled(tick.tick()).await.is_some() {
+            match stop.run_until_cancelled(watcher.look()).await {
+                None => break,
+                Some(Ok(())) => {}
+                Some(Err(error)) => {
+                    tracing::warn!(broker = watcher.watch.broker, error = %error, "the watch cannot be kept yet");
+                }
+            }
+        }
+        watcher.end().await;
+    }
+
+    pub fn begin(self) -> Watcher {
+        let id = ids::uuid(self.clock.now());
+        Watcher { watch: self, id, kept: None, problem: String::new() }
+    }
+}
+
+impl Watcher {
+    /// One look at the broker, unless another process watches it.
+    pub async fn look(&mut self) -> Result<(), StoreError> {
+        let Some(before) = self.take_kept().await? else { return Ok(()) };
+        let levels = self.ask().await;
+        let Watch { broker, store, clock, settings, .. } = &self.watch;
+        let now = clock.now();
+        let overdue = store.next_retry_due(broker).await?.map_or(Duration::ZERO, |due| now.since(due));
+        let is_consuming = self.watch.is_consuming();
+        let poll = Poll { at: now, queues: levels.as_deref(), is_consuming, overdue: Some(overdue) };
+        let mut watch = before.watch.clone();
+        let changes = watch.observe(settings, &poll);
+        let after = WatchKept { levels: levels_after(&before, &watch, levels), watch };
+        let claimed_until = now.plus(self.watch.lease());
+        let (watcher, problem) = (self.id, self.problem.as_str());
+        let update = WatchUpdate { broker, watcher, claimed_until, before: &before, after: &after, problem };
+        if !store.keep_watch(&update).await? {
+            return Ok(());
+        }
+        changes.iter().for_each(|change| log(broker, change));
+        self.watch.tell(&after.watch, now).await?;
+        self.kept = Some(after);
+        Ok(())
+    }
+
+    /// What is known before a look; `None` where another process watches.
+    async fn take_kept(&mut self) -> Result<Option<WatchKept>, StoreError> {
+        let Watch { broker, store, clock, .. } = &self.watch;
+        let claim = store.claim_watch(broker, self.id, clock.now(), self.watch.lease()).await?;
+        match (claim, self.kept.take()) {
+            (Claim::Elsewhere, _) => Ok(None),
+            (Claim::Kept, Some(kept)) => Ok(Some(kept)),
+            (Claim::Kept | Claim::Taken, _) => store.watch_kept(broker).await.map(Some),
+        }
+    }
+
+    /// How the queues stand; `None` where nobody answers.
+    async fn ask(&mut self) -> Option<Vec<QueueLevel>> {
+        match self.watch.management.queues().await {
+            Ok(levels) => {
+                self.say(remark(&levels));
+                Some(levels)
+            }
+            Err(error) => {
+                self.say(error.to_string());
+                None
+            }
+        }
+    }
+
+    /// Leaves the broker to other processes.
+    pub async fn end(self) {
+        if let Err(error) = self.watch.store.release_watch(&self.watch.broker, self.id).await {
+            tracing::debug!(error = %error, "the claim on a watch ends by itself");
+        }
+    }
+
+    fn say(&mut self, problem: String) {
+        if problem == self.problem {
+            return;
+        }
+        let broker = &self.watch.broker;
+        if problem.is_empty() {
+            tracing::info!(broker, "the management API tells all that is watched");
+        } else {
+            tracing::warn!(broker, problem, "the management API does not tell all that is watched");
+        }
+        self.problem = problem;
+    }
+}
+
+impl Watch {
+    fn lease(&self) -> Duration {
+        self.settings.interval.saturating_mul(MISSED).saturating_add(SLOWEST_LOOK)
+    }
+
+    /// Whether somebody ought to be consuming from our own queues at this moment: we, or a process of which we know
+    /// nothing else.
+    fn is_consuming(&self) -> bool {
+        let ours = self.board.all().into_iter().find(|health| health.name == self.broker);
+        let state = ours.map(|health| health.consuming);
+        matches!(state, Some(ConnectionState::Connected { .. } | ConnectionState::Elsewhere))
+    }
+
+    /// Brings the incidents that are open in line with what is a concern.
+    async fn tell(&self, watch: &BrokerWatch, now: Timestamp) -> Result<(), StoreError> {
+        let mut due: BTreeMap<String, Incident> = BTreeMap::new();
+        for concern in watch.concerns() {
+            due.entry(self.key(&concern)).or_insert_with(|| self.incident(&concern, now));
+        }
+        for record in self.store.open_incidents().await? {
+            let was = &record.incident;
+            let is_ours = was.kind == IncidentKind::Watch && was.broker == self.broker;
+            if is_ours && due.remove(&was.key).is_none() {
+                self.incidents.clear(&was.key).await?;
+            }
+        }
+        for incident in due.values() {
+            self.incidents.raise(incident).await?;
+        }
+        Ok(())
+    }
+
+    /// A queue of ours that is stuck is both growing and lagging: that is one incident.
+    fn key(&self, concern: &Concern) -> String {
+        let what = match (concern.kind(), concern.queue()) {
+            (ConcernKind::Growing | ConcernKind::IntakeLags | ConcernKind::RetrierLags, Some(queue)) => {
+                format!("stuck:{queue}")
+            }
+            _ => concern.key().to_string(),
+        };
+        format!("watch:{}:{what}", self.broker)
+    }
+
+    fn incident(&self, concern: &Concern, now: Timestamp) -> Incident {
+        let mut href = self.public_url.join("queues").unwrap_or_else(|_| self.public_url.clone());
+        if let Some(queue) = concern.queue() {
+            // There a comma stands between names; this matches it.
+            href.query_pairs_mut().append_pair("queue", &queue.replace(',', "?"));
+        }
+        Incident {
+            key: self.key(concern),
+            kind: IncidentKind::Watch,
+            title: concern.title(),
+            importance: self.importance,
+            broker: self.broker.clone(),
+            queue: concern.queue().map(str::to_owned),
+            message_type: None,
+            reason: None,
+            error: Some(concern.sentence(now)),
+            open: 0,
+            first_seen: concern.since(),
+            last_seen: now,
+            opened_at: now,
+            resolved_at: None,
+            href: href.into(),
+        }
+    }
+}
+
+/// What is kept of queues after a look. Those that come and go with their connections or consumers are left out, and so
+/// are those in which messages of ours wait.
+fn levels_after(
+    before: &WatchKept,
+    watch: &BrokerWatch,
+    levels: Option<Vec<QueueLevel>>,
+) -> BTreeMap<String, QueueLevel> {
+    let Some(levels) = levels else { return before.levels.clone() };
+    let stays = |level: &QueueLevel| !level.exclusive && !level.auto_delete && !dlo_queues::is_delay_queue(&level.name);
+    let steady = |level: QueueLevel| QueueLevel { idle_since: None, publish_rate: None, deliver_rate: None, ..level };
+    let mut after: BTreeMap<String, QueueLevel> =
+        levels.into_iter().filter(stays).map(|level| (level.name.clone(), steady(level))).collect();
+    // One that is missing for once is still remembered.
+    for queue in watch.queues.keys() {
+        let missing = || QueueLevel { name: queue.clone(), ..QueueLevel::default() };
+        let last = || before.levels.get(queue).cloned().unwrap_or_else(missing);
+        after.entry(queue.clone()).or_insert_with(last);
+    }
+    after
+}
+
+/// What an answer does not tell; empty where nothing is missing.
+fn remark(levels: &[QueueLevel]) -> String {
+    if levels.is_empty() || levels.iter().any(|level| level.consumers.is_some()) {
+        return String::new();
+    }
+    "it answers, but tells nothing of consumers: its statistics are off, or not there yet".to_owned()
+}
+
+fn log(broker: &str, change: &Change) {
+    let concern = change.concern().key();
+    match change {
+        Change::Raised(_) => tracing::warn!(broker, concern = %concern, "the watch has found something"),
+        Change::Cleared(_) => tracing::info!(broker, concern = %concern, "what the watch had found is over"),
+    }
+}
+
+/// Ends what is told of brokers that nobody watches any more.
+pub struct Tidying {
+    pub store: Arc<Store>,
+    pub clock: Clock,
+    pub incidents: Incidents,
+}
+
+impl Tidying {
+    /// Works until it is told to stop. It begins late: those that are watched have to have been asked once.
+    pub async fn run(self, stop: CancellationToken) {
+        while stop.run_until_cancelled(tokio::time::sleep(TIDY_EVERY)).await.is_some() {
+            if let Err(error) = self.tidy().await {
+                tracing::warn!(error = %error, "what nobody watches any more cannot be forgotten yet");
+            }
+        }
+    }
+
+    pub async fn tidy(&self) -> Result<(), StoreError> {
+        let abandoned = self.store.forget_watches(self.clock.now().minus(ABANDONED)).await?;
+        if abandoned.is_empty() {
+            return Ok(());
+        }
+        for record in self.store.open_incidents().await? {
+            if record.incident.kind == IncidentKind::Watch && abandoned.contains(&record.incident.broker) {
+                self.incidents.clear(&record.incident.key).await?;
+            }
+        }
+        Ok(())
+    }
+}

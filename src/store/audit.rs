@@ -1,0 +1,172 @@
+//! Who did what.
+
+use amqp_message::time::Timestamp;
+use sqlx::{FromRow, QueryBuilder};
+
+use super::{
+    Store, StoreError,
+    db::{Tx, on},
+    letters::rows::{bigint, parse},
+};
+use crate::domain::{
+    activity::{ActivityEntry, ActivityFilter, Deed},
+    actor::Actor,
+};
+
+#[derive(FromRow)]
+struct Row {
+    seq: i64,
+    at: i64,
+    actor: String,
+    area: String,
+    action: String,
+    subject: String,
+    letters: i64,
+    detail: String,
+}
+
+impl TryFrom<Row> for ActivityEntry {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let deed = Deed {
+            at: Timestamp::from_micros(row.at),
+            by: Actor::named(row.actor),
+            area: parse("an area of activity", &row.area)?,
+            action: row.action,
+            subject: row.subject,
+            letters: row.letters.unsigned_abs(),
+            detail: row.detail,
+        };
+        Ok(Self { seq: row.seq, deed })
+    }
+}
+
+/// Characters of a detail that are kept here: a note or an expression may be long, and stands in full elsewhere.
+const LONGEST_DETAIL: usize = 4_000;
+
+/// Writes down what somebody did, in the transaction in which it is done.
+pub(crate) async fn append(tx: &mut Tx, deed: &Deed) -> Result<(), StoreError> {
+    insert(tx, deed).await.map(drop)
+}
+
+/// The answer is the number of the line.
+async fn insert(tx: &mut Tx, deed: &Deed) -> Result<i64, StoreError> {
+    const INSERT: &str = "INSERT INTO activity (at, actor, area, action, subject, letters, detail)
+        VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING seq";
+    let end = deed.detail.char_indices().nth(LONGEST_DETAIL).map_or(deed.detail.len(), |(end, _)| end);
+    Ok(on!(tx, |tx| sqlx::query_scalar(INSERT)
+        .bind(deed.at.as_micros())
+        .bind(deed.by.as_str())
+        .bind(deed.area.as_str())
+        .bind(&*deed.action)
+        .bind(&*deed.subject)
+        .bind(bigint(deed.letters))
+        .bind(&deed.detail[..end])
+        .fetch_one(&mut **tx)
+        .await?))
+}
+
+/// One deed that takes several transactions. It has its line with the first letter that is changed, and each
+/// transaction adds its letters to it, so that whatever is cut short has told what it did.
+pub struct PortionedDeed {
+    deed: Deed,
+    /// The number of its line; `None` as long as nothing is done.
+    seq: Option<i64>,
+}
+
+impl PortionedDeed {
+    /// Of its letters none is counted yet.
+    pub const fn new(deed: Deed) -> Self {
+        Self { deed, seq: None }
+    }
+
+    /// Adds letters, in the transaction that changes them. The answer is for [`committed`](Self::committed).
+    pub(crate) async fn append(&self, tx: &mut Tx, letters: u64) -> Result<Option<i64>, StoreError> {
+        const ADD: &str = "UPDATE activity SET letters = letters + $1 WHERE seq = $2";
+        let Some(seq) = self.seq.filter(|_| letters > 0) else {
+            let deed = Deed { letters, ..self.deed.clone() };
+            return if letters > 0 { insert(tx, &deed).await.map(Some) } else { Ok(self.seq) };
+        };
+        on!(tx, |tx| sqlx::query(ADD).bind(bigint(letters)).bind(seq).execute(&mut **tx).await.map(drop)?);
+        Ok(Some(seq))
+    }
+
+    pub(crate) const fn committed(&mut self, seq: Option<i64>) {
+        self.seq = seq;
+    }
+}
+
+impl Store {
+    /// What `filter` lets through, the newest first, `limit` at most and only what stands before the entry `before`.
+    pub async fn activity(
+        &self,
+        filter: &ActivityFilter,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<ActivityEntry>, StoreError> {
+        let rows: Vec<Row> = on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new(
+                "SELECT seq, at, actor, area, action, subject, letters, detail FROM activity WHERE seq < ",
+            );
+            select.push_bind(before.unwrap_or(i64::MAX));
+            push_any(&mut select, "area", filter.areas.iter().map(|area| area.as_str()));
+            push_any(&mut select, "actor", filter.actors.iter().map(String::as_str));
+            push_any(&mut select, "subject", filter.subject.iter().map(String::as_str));
+            if let Some(since) = filter.since {
+                select.push(" AND at >= ").push_bind(since.as_micros());
+            }
+            if let Some(until) = filter.until {
+                select.push(" AND at < ").push_bind(until.as_micros());
+            }
+            select.push(" ORDER BY seq DESC LIMIT ").push_bind(bigint(limit as u64));
+            select.build_query_as().fetch_all(pool).await?
+        });
+        rows.into_iter().map(ActivityEntry::try_from).collect()
+    }
+
+    /// Everybody who has done anything, by name.
+    pub async fn actors(&self) -> Result<Vec<Actor>, StoreError> {
+        // From each name the index leads to the next: there are few people, and each does much.
+        const SELECT: &str = "WITH RECURSIVE people (name) AS (
+                SELECT min(actor) FROM activity
+                UNION ALL SELECT (SELECT min(actor) FROM activity WHERE actor > name) FROM people WHERE name IS NOT NULL)
+            SELECT name FROM people WHERE name IS NOT NULL LIMIT 1000";
+        let names: Vec<String> = on!(self.db.reader(), |pool| sqlx::query_scalar(SELECT).fetch_all(pool).await?);
+        Ok(names.into_iter().map(Actor::named).collect())
+    }
+
+    /// Removes what was done before that moment, of the `limit` oldest lines. The answer is how many.
+    ///
+    /// Lines stand in the order in which they were written, so that nothing else has to be looked at.
+    pub async fn forget_activity(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        const FORGET: &str = "DELETE FROM activity WHERE seq IN (SELECT seq FROM
+            (SELECT seq, at FROM activity ORDER BY seq LIMIT $1) AS oldest WHERE at < $2)";
+        Ok(on!(self.db.writer(), |pool| sqlx::query(FORGET)
+            .bind(i64::from(limit))
+            .bind(before.as_micros())
+            .execute(pool)
+            .await?
+            .rows_affected()))
+    }
+}
+
+/// Pushes that `column`, named by us, has one of `values`; without any, nothing.
+fn push_any<'v, DB: sqlx::Database>(
+    query: &mut QueryBuilder<DB>,
+    column: &'static str,
+    values: impl Iterator<Item = &'v str>,
+) where
+    for<'q> String: sqlx::Encode<'q, DB> + sqlx::Type<DB>,
+{
+    let mut values = values.peekable();
+    if values.peek().is_none() {
+        return;
+    }
+    query.push(" AND ").push(column).push(" IN (");
+    let mut list = query.separated(", ");
+    for value in values {
+        list.push_bind(value.to_owned());
+    }
+    query.push(")");
+}

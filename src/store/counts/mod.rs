@@ -1,0 +1,252 @@
+//! Counting and the histogram, from the counts that are kept.
+
+pub(crate) mod facets;
+pub(crate) mod slices;
+pub(crate) mod tally;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
+
+use amqp_message::time::Timestamp;
+use sqlx::{Encode, QueryBuilder, Type};
+
+use super::{
+    Store, StoreError,
+    counts::{
+        facets::{FacetId, FacetKey, GroupHome, Matching, facet_count},
+        slices::{SLICE, Scope, Span, WIDTHS},
+    },
+    db::{
+        Sql,
+        id_list::{IdList, Unnest, numbers, push_uuids},
+        on,
+    },
+    letters::rows::parse,
+};
+use crate::domain::{
+    filter::{FacetCount, HistogramBar, LetterFilter},
+    letter::{Importance, Status},
+};
+
+impl Store {
+    /// How many letters `filter` lets through, exactly.
+    pub async fn count(&self, filter: &LetterFilter) -> Result<u64, StoreError> {
+        let matching = self.matching(filter).await?;
+        let since = filter.since.unwrap_or(Timestamp::from_micros(0));
+        let until = filter.until.unwrap_or(Timestamp::MAX);
+        if matching.groups.is_some() {
+            return self.count_rows(&matching, since, until).await;
+        }
+        if filter.since.is_none() && filter.until.is_none() {
+            return Ok(matching.total());
+        }
+        let (first_whole, last_whole) = (slices::ceil_to(since, SLICE), until.floor_to(SLICE));
+        if first_whole >= last_whole {
+            return self.count_rows(&matching, since, until).await;
+        }
+        let [.., widest] = WIDTHS;
+        let spans = slices::cover(first_whole, last_whole, widest);
+        let whole = self.slices(filter, &matching, &spans).await?;
+        Ok(self.count_rows(&matching, since, first_whole).await?
+            + whole.iter().map(|slice| slice.count).sum::<u64>()
+            + self.count_rows(&matching, last_whole, until).await?)
+    }
+
+    /// How many letters each facet has under the rest of `filter`, whatever it says of statuses and importances, counted one
+    /// by one: of groups and types no counts by facets are kept.
+    pub async fn facets_within(&self, filter: &LetterFilter) -> Result<Vec<FacetCount>, StoreError> {
+        let any = LetterFilter { statuses: Vec::new(), importances: Vec::new(), ..filter.clone() };
+        let matching = self.matching(&any).await?;
+        if matching.facets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let letters = source(&matching).pick(self.db.reader());
+        let rows: Vec<(i64, i64)> = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new("SELECT facet_id, COUNT(*) FROM ");
+            query.push(letters).push(" WHERE facet_id IN ").push(numbers(matching.ids().map(|facet| facet.0)));
+            if let Some(since) = filter.since {
+                query.push(" AND received_at >= ").push_bind(since.as_micros());
+            }
+            if let Some(until) = filter.until {
+                query.push(" AND received_at < ").push_bind(until.as_micros());
+            }
+            push_groups(&mut query, &matching.groups);
+            query.push(" GROUP BY facet_id").build_query_as().persistent(false).fetch_all(pool).await?
+        });
+        let counts: HashMap<i64, i64> = rows.into_iter().collect();
+        let counted = |(id, key, _): (FacetId, FacetKey, u64)| {
+            counts.get(&id.0).map(|count| facet_count(key, count.unsigned_abs()))
+        };
+        Ok(matching.facets.into_iter().filter_map(counted).collect())
+    }
+
+    /// Letters received from `from` until `to`, in bars of `width`, which is rounded up to whole slices.
+    pub async fn histogram(
+        &self,
+        filter: &LetterFilter,
+        from: Timestamp,
+        to: Timestamp,
+        width: Duration,
+    ) -> Result<Vec<HistogramBar>, StoreError> {
+        let matching = self.matching(filter).await?;
+        let width = SLICE * u32::try_from(width.as_secs().div_ceil(SLICE.as_secs()).max(1)).unwrap_or(u32::MAX);
+        let spans = slices::cover(from.floor_to(width), slices::ceil_to(to, SLICE), slices::widest_within(width));
+        let mut bars = empty_bars(from, to, width);
+        let slices = match matching.groups {
+            Some(_) => self.slices_of_rows(&matching, from.floor_to(width), slices::ceil_to(to, SLICE)).await?,
+            None => self.slices(filter, &matching, &spans).await?,
+        };
+        for slice in slices {
+            if let Some(bar) = bars.get_mut(&slice.start.floor_to(width)) {
+                bar[slice.importance] += slice.count;
+            }
+        }
+        Ok(bars.into_iter().map(|(from, counts)| HistogramBar { from, counts }).collect())
+    }
+
+    /// When the oldest open letter of each importance was received.
+    pub async fn oldest_open(&self) -> Result<Vec<(Importance, Timestamp)>, StoreError> {
+        // One step into the index for each facet, all in one statement.
+        const OLDEST: &str = "SELECT importance, min(oldest) FROM (
+                SELECT f.importance, (SELECT min(l.received_at) FROM letters l WHERE l.facet_id = f.id) AS oldest
+                FROM facets f WHERE f.status = $1 AND f.count > 0
+            ) AS open WHERE oldest IS NOT NULL GROUP BY importance";
+        let rows: Vec<(String, i64)> =
+            on!(self.db.reader(), |pool| sqlx::query_as(OLDEST).bind(Status::Open.as_str()).fetch_all(pool).await?);
+        let mut oldest = Vec::with_capacity(rows.len());
+        for (importance, received_at) in rows {
+            oldest.push((parse("an importance", &importance)?, Timestamp::from_micros(received_at)));
+        }
+        oldest.sort_unstable();
+        Ok(oldest)
+    }
+
+    async fn count_rows(&self, matching: &Matching, from: Timestamp, to: Timestamp) -> Result<u64, StoreError> {
+        if from >= to || matching.facets.is_empty() {
+            return Ok(0);
+        }
+        let letters = source(matching).pick(self.db.reader());
+        let count: i64 = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new("SELECT count(*) FROM ");
+            query
+                .push(letters)
+                .push(" WHERE received_at >= ")
+                .push_bind(from.as_micros())
+                .push(" AND received_at < ")
+                .push_bind(to.as_micros());
+            query.push(" AND facet_id IN ").push(numbers(matching.ids().map(|facet| facet.0)));
+            push_groups(&mut query, &matching.groups);
+            query.build_query_scalar().persistent(false).fetch_one(pool).await?
+        });
+        Ok(count.unsigned_abs())
+    }
+
+    /// The same, counted: of groups no slices are kept.
+    async fn slices_of_rows(
+        &self,
+        matching: &Matching,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<Vec<Slice>, StoreError> {
+        let width = slices::micros(SLICE);
+        if matching.facets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let letters = source(matching).pick(self.db.reader());
+        let rows: Vec<(i64, i64, i64)> = on!(self.db.reader(), |pool| {
+            // A number of our own in the text: Postgres would not see that both mentions of a bind are the same.
+            let start = format!("received_at / {width} * {width}");
+            let mut query = QueryBuilder::new("SELECT facet_id, ");
+            query.push(&start).push(", COUNT(*) FROM ").push(letters);
+            query.push(" WHERE received_at >= ").push_bind(from.as_micros());
+            query.push(" AND received_at < ").push_bind(to.as_micros()).push(" AND facet_id IN ");
+            query.push(numbers(matching.ids().map(|facet| facet.0)));
+            push_groups(&mut query, &matching.groups);
+            query.push(" GROUP BY facet_id, ").push(&start);
+            query.build_query_as().persistent(false).fetch_all(pool).await?
+        });
+        let importance_of: HashMap<i64, usize> =
+            matching.facets.iter().map(|(id, key, _)| (id.0, key.importance as usize)).collect();
+        let slice = |(facet, start, count): (i64, i64, i64)| Slice {
+            importance: importance_of.get(&facet).copied().unwrap_or_default(),
+            start: Timestamp::from_micros(start),
+            count: count.unsigned_abs(),
+        };
+        Ok(rows.into_iter().map(slice).collect())
+    }
+
+    /// The slices of some spans of time, one for each importance and start.
+    async fn slices(
+        &self,
+        filter: &LetterFilter,
+        matching: &Matching,
+        spans: &[Span],
+    ) -> Result<Vec<Slice>, StoreError> {
+        let mut parts = Vec::new();
+        for (importance, position) in Importance::ALL.iter().zip(0..) {
+            let scopes = Scope::of(filter, matching, *importance);
+            if !scopes.is_empty() {
+                parts.extend(spans.iter().map(|span| part(position, &scopes, span)));
+            }
+        }
+        if parts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows: Vec<(i64, i64, i64)> = on!(self.db.reader(), |pool| {
+            QueryBuilder::new(parts.join(" UNION ALL ")).build_query_as().persistent(false).fetch_all(pool).await?
+        });
+        let slice = |(importance, start, count): (i64, i64, i64)| Slice {
+            importance: usize::try_from(importance).unwrap_or_default(),
+            start: Timestamp::from_micros(start),
+            count: count.unsigned_abs(),
+        };
+        Ok(rows.into_iter().map(slice).collect())
+    }
+}
+
+/// Where letters are counted. SQLite would rather look at all letters of the facets than at those of the groups.
+fn source(matching: &Matching) -> Sql {
+    let by_group = "letters INDEXED BY letters_by_group";
+    Sql { sqlite: if matching.groups.is_some() { by_group } else { "letters" }, postgres: "letters" }
+}
+
+/// Pushes that only letters of these groups are meant.
+fn push_groups<DB: Unnest>(query: &mut QueryBuilder<DB>, groups: &Option<Vec<GroupHome>>)
+where
+    for<'q> IdList: Encode<'q, DB> + Type<DB>,
+{
+    if let Some(groups) = groups {
+        query.push(" AND group_id IN ");
+        push_uuids(query, groups.iter().map(|home| home.group.as_uuid()).collect());
+    }
+}
+
+/// Letters of one importance received in one slice of time.
+struct Slice {
+    /// Its place in [`Importance::ALL`].
+    importance: usize,
+    start: Timestamp,
+    count: u64,
+}
+
+/// Selects the slices of one importance and span. All in it are numbers of our own, so they may stand in the text.
+fn part(importance: usize, scopes: &[Scope], span: &Span) -> String {
+    let scopes = numbers(scopes.iter().map(|scope| scope.0));
+    let (width, from, to) = (slices::micros(span.width), span.from.as_micros(), span.to.as_micros());
+    format!(
+        "SELECT CAST({importance} AS BIGINT), start, CAST(sum(count) AS BIGINT) FROM slices
+            WHERE scope IN {scopes} AND width = {width} AND start >= {from} AND start < {to} GROUP BY start"
+    )
+}
+
+fn empty_bars(from: Timestamp, to: Timestamp, width: Duration) -> BTreeMap<Timestamp, [u64; Importance::ALL.len()]> {
+    let mut bars = BTreeMap::new();
+    let mut at = from.floor_to(width);
+    while at < to {
+        bars.insert(at, [0; Importance::ALL.len()]);
+        at = at.plus(width);
+    }
+    bars
+}

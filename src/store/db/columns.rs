@@ -1,0 +1,109 @@
+//! Many rows of values in one statement: the one place where each database has a body of its own.
+//!
+//! SQLite takes the rows one after the other. Postgres spends more on a statement with thousands of arguments than on
+//! doing it, so it gets one array for each column.
+
+use std::borrow::Cow;
+
+use sqlx::{Postgres, QueryBuilder, Sqlite};
+use uuid::Uuid;
+
+use super::{Either, Tx};
+use crate::store::StoreError;
+
+/// One value of each row.
+pub(crate) enum Column<'a> {
+    Ids(Vec<Uuid>),
+    Numbers(Vec<Option<i64>>),
+    Texts(Vec<Cow<'a, str>>),
+    PerhapsTexts(Vec<Option<&'a str>>),
+    PerhapsReals(Vec<Option<f64>>),
+    Bytes(Vec<&'a [u8]>),
+}
+
+impl<'a> Column<'a> {
+    pub(crate) fn ids<T>(rows: &'a [T], value: impl Fn(&'a T) -> Uuid) -> Self {
+        Self::Ids(rows.iter().map(value).collect())
+    }
+
+    pub(crate) fn numbers<T, N: Into<Option<i64>>>(rows: &'a [T], value: impl Fn(&'a T) -> N) -> Self {
+        Self::Numbers(rows.iter().map(|row| value(row).into()).collect())
+    }
+
+    pub(crate) fn texts<T, S: Into<Cow<'a, str>>>(rows: &'a [T], value: impl Fn(&'a T) -> S) -> Self {
+        Self::Texts(rows.iter().map(|row| value(row).into()).collect())
+    }
+
+    pub(crate) fn perhaps_texts<T>(rows: &'a [T], value: impl Fn(&'a T) -> Option<&'a str>) -> Self {
+        Self::PerhapsTexts(rows.iter().map(value).collect())
+    }
+
+    pub(crate) fn perhaps_reals<T>(rows: &'a [T], value: impl Fn(&'a T) -> Option<f64>) -> Self {
+        Self::PerhapsReals(rows.iter().map(value).collect())
+    }
+
+    pub(crate) fn bytes<T>(rows: &'a [T], value: impl Fn(&'a T) -> &'a [u8]) -> Self {
+        Self::Bytes(rows.iter().map(value).collect())
+    }
+
+    const fn rows(&self) -> usize {
+        match self {
+            Self::Ids(values) => values.len(),
+            Self::Numbers(values) => values.len(),
+            Self::Texts(values) => values.len(),
+            Self::PerhapsTexts(values) => values.len(),
+            Self::PerhapsReals(values) => values.len(),
+            Self::Bytes(values) => values.len(),
+        }
+    }
+}
+
+/// Executes a statement that has the rows of `columns`, one at least, between its two parts.
+pub(crate) async fn execute(tx: &mut Tx, parts: [&'static str; 2], columns: Vec<Column<'_>>) -> Result<(), StoreError> {
+    let [before, after] = parts;
+    match tx {
+        Either::Sqlite(tx) => {
+            let mut query = QueryBuilder::new(before);
+            push_by_row(&mut query, &columns);
+            query.push(after).build().execute(&mut **tx).await?;
+        }
+        Either::Postgres(tx) => {
+            let mut query = QueryBuilder::new(before);
+            push_by_column(&mut query, columns);
+            query.push(after).build().execute(&mut **tx).await?;
+        }
+    }
+    Ok(())
+}
+
+fn push_by_row(query: &mut QueryBuilder<Sqlite>, columns: &[Column<'_>]) {
+    let rows = columns.first().map_or(0, Column::rows);
+    query.push_values(0..rows, |mut row, n| {
+        for column in columns {
+            match column {
+                Column::Ids(values) => row.push_bind(values[n]),
+                Column::Numbers(values) => row.push_bind(values[n]),
+                Column::Texts(values) => row.push_bind(&*values[n]),
+                Column::PerhapsTexts(values) => row.push_bind(values[n]),
+                Column::PerhapsReals(values) => row.push_bind(values[n]),
+                Column::Bytes(values) => row.push_bind(values[n]),
+            };
+        }
+    });
+}
+
+fn push_by_column(query: &mut QueryBuilder<Postgres>, columns: Vec<Column<'_>>) {
+    query.push("SELECT * FROM unnest(");
+    let mut arrays = query.separated(", ");
+    for column in columns {
+        match column {
+            Column::Ids(values) => arrays.push_bind(values),
+            Column::Numbers(values) => arrays.push_bind(values),
+            Column::Texts(values) => arrays.push_bind(values),
+            Column::PerhapsTexts(values) => arrays.push_bind(values),
+            Column::PerhapsReals(values) => arrays.push_bind(values),
+            Column::Bytes(values) => arrays.push_bind(values),
+        };
+    }
+    query.push(")");
+}

@@ -1,0 +1,144 @@
+//! Two databases under one roof.
+//!
+//! [`on!`] expands one block once for each database, so that every statement is type-checked against both drivers.
+//! Inside such a block nobody asks which database it is: where the dialects truly differ, [`Sql::pick`] chooses the
+//! text beforehand.
+
+pub(crate) mod columns;
+pub(crate) mod id_list;
+
+use std::{str::FromStr, time::Duration};
+
+use sqlx::{
+    PgPool, Postgres, Sqlite, SqlitePool, Transaction,
+    postgres::{PgConnectOptions, PgPoolOptions},
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+
+use super::StoreError;
+
+/// How long a caller waits for a free connection before it is told that the database does not answer.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Pages are short reads; more connections than this only compete for two cores.
+const READERS: u32 = 4;
+const POSTGRES_CONNECTIONS: u32 = 10;
+
+/// Runs the block with `$conn` bound to the SQLite or the Postgres side of `$either`.
+macro_rules! on {
+    ($either:expr, |$conn:ident| $body:expr) => {
+        match $either {
+            $crate::store::db::Either::Sqlite($conn) => $body,
+            $crate::store::db::Either::Postgres($conn) => $body,
+        }
+    };
+}
+pub(crate) use on;
+
+pub(crate) enum Either<S, P> {
+    Sqlite(S),
+    Postgres(P),
+}
+
+/// An open transaction; dropped without [`commit`](Self::commit) it is rolled back.
+pub(crate) type Tx = Either<Transaction<'static, Sqlite>, Transaction<'static, Postgres>>;
+
+impl Tx {
+    pub(crate) async fn commit(self) -> Result<(), StoreError> {
+        on!(self, |tx| tx.commit().await?);
+        Ok(())
+    }
+}
+
+/// A statement whose text differs between the databases.
+pub(crate) struct Sql {
+    pub(crate) sqlite: &'static str,
+    pub(crate) postgres: &'static str,
+}
+
+impl Sql {
+    pub(crate) const fn pick<S, P>(&self, either: &Either<S, P>) -> &'static str {
+        match either {
+            Either::Sqlite(_) => self.sqlite,
+            Either::Postgres(_) => self.postgres,
+        }
+    }
+}
+
+pub(crate) struct Db {
+    /// Any number of readers.
+    read: Either<SqlitePool, PgPool>,
+    /// On SQLite exactly one connection: writers queue here instead of failing with SQLITE_BUSY.
+    write: Either<SqlitePool, PgPool>,
+}
+
+impl Db {
+    /// Opens the database that `url` names; a SQLite file is created where there is none.
+    pub(crate) async fn open(url: &str) -> Result<Self, StoreError> {
+        if url.starts_with("sqlite:") {
+            return Self::open_sqlite(url).await;
+        }
+        // The driver itself takes an address of any kind and tries to reach a Postgres there.
+        if !url.starts_with("postgres:") && !url.starts_with("postgresql:") {
+            return Err(StoreError::Url("it takes sqlite://… or postgres://…".to_owned()));
+        }
+        let options = PgConnectOptions::from_str(url)
+            .map_err(|error| StoreError::Url(error.to_string()))?
+            .application_name("dlo");
+        let pool = PgPoolOptions::new()
+            .max_connections(POSTGRES_CONNECTIONS)
+            .acquire_timeout(ACQUIRE_TIMEOUT)
+            .connect_with(options)
+            .await?;
+        Ok(Self { read: Either::Postgres(pool.clone()), write: Either::Postgres(pool) })
+    }
+
+    async fn open_sqlite(url: &str) -> Result<Self, StoreError> {
+        // The broker is acknowledged after the commit, so a commit has to be on disk: WAL with synchronous=FULL
+        // (https://www.sqlite.org/pragma.html#pragma_synchronous).
+        let options = SqliteConnectOptions::from_str(url)
+            .map_err(|error| StoreError::Url(error.to_string()))?
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(ACQUIRE_TIMEOUT);
+        let pool = |connections| {
+            SqlitePoolOptions::new()
+                .max_connections(connections)
+                .acquire_timeout(ACQUIRE_TIMEOUT)
+                .idle_timeout(None)
+                .max_lifetime(None)
+        };
+        let write = pool(1).connect_with(options.clone()).await?;
+        let read = pool(READERS).connect_with(options).await?;
+        Ok(Self { read: Either::Sqlite(read), write: Either::Sqlite(write) })
+    }
+
+    /// A pool for single statements that only read.
+    pub(crate) const fn reader(&self) -> &Either<SqlitePool, PgPool> {
+        &self.read
+    }
+
+    pub(crate) const fn writer(&self) -> &Either<SqlitePool, PgPool> {
+        &self.write
+    }
+
+    /// Begins a transaction that writes.
+    ///
+    /// On SQLite it takes the write lock at once: a transaction that reads first and upgrades later fails with
+    /// SQLITE_BUSY without waiting (<https://www.sqlite.org/lang_transaction.html>).
+    pub(crate) async fn begin(&self) -> Result<Tx, StoreError> {
+        Ok(match &self.write {
+            Either::Sqlite(pool) => Either::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
+            Either::Postgres(pool) => Either::Postgres(pool.begin().await?),
+        })
+    }
+
+    /// Begins a transaction that only reads, and all of whose statements see the ledger at the same moment.
+    pub(crate) async fn snapshot(&self) -> Result<Tx, StoreError> {
+        const FROZEN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+        Ok(match &self.read {
+            Either::Sqlite(pool) => Either::Sqlite(pool.begin().await?),
+            Either::Postgres(pool) => Either::Postgres(pool.begin_with(FROZEN).await?),
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! Which groups are meant, as conditions on `groups`.
+
+use amqp_message::glob::Globs;
+use sqlx::{Encode, FromRow, QueryBuilder, Type};
+use uuid::Uuid;
+
+use crate::{
+    domain::{
+        group::{GroupFilter, GroupId},
+        letter::Importance,
+    },
+    store::{
+        Store, StoreError,
+        counts::facets::GroupHome,
+        db::{
+            id_list::{TextList, Unnest, push_texts, push_uuids},
+            on,
+        },
+        letters::rows::parse,
+    },
+};
+
+/// A filter whose patterns have become the names that they stand for.
+pub(crate) struct Conditions {
+    only_open: bool,
+    importances: Vec<Importance>,
+    /// Columns, and the values that each of them may have.
+    lists: Vec<(&'static str, Vec<String>)>,
+}
+
+impl Conditions {
+    /// The same whatever of the groups' letters is open.
+    pub(crate) fn without_status(self) -> Self {
+        Self { only_open: false, ..self }
+    }
+
+    /// Pushes ` WHERE …`; further conditions may follow.
+    pub(crate) fn push<DB: Unnest>(&self, query: &mut QueryBuilder<DB>)
+    where
+        for<'q> TextList: Encode<'q, DB> + Type<DB>,
+    {
+        query.push(" WHERE ").push(self.of_open());
+        for (column, values) in &self.lists {
+            query.push(" AND ").push(*column).push(" IN ");
+            push_texts(query, values.clone());
+        }
+    }
+
+    /// All in it are words of our own.
+    fn of_open(&self) -> String {
+        if !self.only_open {
+            return "1 = 1".to_owned();
+        }
+        let importances = if self.importances.is_empty() { Importance::ALL } else { &self.importances };
+        let counts: Vec<String> = importances.iter().map(|importance| format!("{importance} > 0")).collect();
+        format!("({})", counts.join(" OR "))
+    }
+}
+
+#[derive(FromRow)]
+struct HomeRow {
+    id: Uuid,
+    broker: String,
+    queue: String,
+    reason: String,
+}
+
+impl TryFrom<HomeRow> for GroupHome {
+    type Error = StoreError;
+
+    fn try_from(row: HomeRow) -> Result<Self, StoreError> {
+        let reason = parse("a reason", &row.reason)?;
+        Ok(Self { group: GroupId::from_uuid(row.id), broker: row.broker, queue: row.queue, reason })
+    }
+}
+
+const HOMES: &str = "SELECT id, broker, queue, reason FROM groups";
+
+impl Store {
+    pub(crate) async fn conditions(&self, filter: &GroupFilter) -> Result<Conditions, StoreError> {
+        let reasons = filter.reasons.iter().map(|reason| reason.as_str().to_owned()).collect();
+        let lists = [
+            ("broker", filter.brokers.clone()),
+            ("reason", reasons),
+            ("queue", self.names(&filter.queues, "SELECT DISTINCT queue FROM facets").await?),
+            ("message_type", self.names(&filter.types, "SELECT DISTINCT message_type FROM groups").await?),
+        ];
+        let asked = [filter.brokers.len(), filter.reasons.len(), filter.queues.len(), filter.types.len()];
+        // What no name matches lets nothing through, which is not the same as not to ask.
+        let lists = lists.into_iter().zip(asked).filter(|(_, asked)| *asked > 0).map(|(list, _)| list);
+        Ok(Conditions { only_open: filter.only_open, importances: filter.importances.clone(), lists: lists.collect() })
+    }
+
+    /// The names that patterns stand for, among those that `all` selects.
+    async fn names(&self, patterns: &[String], all: &'static str) -> Result<Vec<String>, StoreError> {
+        if !patterns.iter().any(|pattern| pattern.contains(['*', '?'])) {
+            return Ok(patterns.to_vec());
+        }
+        let mut names: Vec<String> = on!(self.db.reader(), |pool| sqlx::query_scalar(all).fetch_all(pool).await?);
+        let globs = Globs::new(patterns);
+        names.retain(|name| globs.matches(name));
+        Ok(names)
+    }
+
+    /// Where the letters of `groups` are, as far as there are such groups.
+    pub(crate) async fn homes(&self, groups: &[GroupId]) -> Result<Vec<GroupHome>, StoreError> {
+        let rows: Vec<HomeRow> = on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new(HOMES);
+            select.push(" WHERE id IN ");
+            push_uuids(&mut select, groups.iter().map(|group| group.as_uuid()).collect());
+            select.build_query_as().fetch_all(pool).await?
+        });
+        rows.into_iter().map(GroupHome::try_from).collect()
+    }
+
+    /// The same for the groups that `filter` lets through.
+    pub(crate) async fn matching_homes(&self, filter: &GroupFilter) -> Result<Vec<GroupHome>, StoreError> {
+        let conditions = self.conditions(filter).await?;
+        let rows: Vec<HomeRow> = on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new(HOMES);
+            conditions.push(&mut select);
+            select.build_query_as().fetch_all(pool).await?
+        });
+        rows.into_iter().map(GroupHome::try_from).collect()
+    }
+}

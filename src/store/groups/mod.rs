@@ -1,0 +1,258 @@
+//! Groups of letters that failed alike: listing them, and their figures.
+
+pub(crate) mod filter;
+pub(crate) mod outcomes;
+pub(crate) mod tally;
+
+use amqp_message::time::Timestamp;
+use sqlx::{Database, Encode, FromRow, QueryBuilder, Type};
+use uuid::Uuid;
+
+use super::{
+    Store, StoreError, audit,
+    db::{Sql, id_list::push_uuids, on},
+    letters::rows::{bigint, parse},
+};
+use crate::domain::{
+    activity::{Area, Deed},
+    actor::Actor,
+    group::{Group, GroupCounts, GroupCursor, GroupFilter, GroupId, GroupKey, GroupPage, GroupSort, Note, Outcome},
+    letter::Importance,
+};
+
+pub(crate) const COLUMNS: &str =
+    "id, broker, queue, message_type, reason, error, critical, high, normal, low, scheduled, retried,
+    discarded, first_seen, last_seen, sent, came_back, last_sent_at, note, note_by, note_at";
+
+#[derive(FromRow)]
+pub(crate) struct Row {
+    id: Uuid,
+    broker: String,
+    queue: String,
+    message_type: String,
+    reason: String,
+    error: String,
+    critical: i64,
+    high: i64,
+    normal: i64,
+    low: i64,
+    scheduled: i64,
+    retried: i64,
+    discarded: i64,
+    first_seen: i64,
+    last_seen: i64,
+    sent: i64,
+    came_back: i64,
+    last_sent_at: Option<i64>,
+    note: String,
+    note_by: String,
+    note_at: Option<i64>,
+}
+
+impl TryFrom<Row> for Group {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let known = |text: String| Some(text).filter(|text| !text.is_empty());
+        let note = |at: i64| Note { text: row.note, by: Actor::named(row.note_by), at: Timestamp::from_micros(at) };
+        Ok(Self {
+            id: GroupId::from_uuid(row.id),
+            key: GroupKey {
+                broker: row.broker,
+                queue: known(row.queue),
+                message_type: known(row.message_type),
+                reason: parse("a reason", &row.reason)?,
+                error: row.error,
+            },
+            open: [row.critical, row.high, row.normal, row.low].map(i64::unsigned_abs),
+            scheduled: row.scheduled.unsigned_abs(),
+            retried: row.retried.unsigned_abs(),
+            discarded: row.discarded.unsigned_abs(),
+            first_seen: Timestamp::from_micros(row.first_seen),
+            last_seen: Timestamp::from_micros(row.last_seen),
+            outcome: Outcome { sent: row.sent.unsigned_abs(), came_back: row.came_back.unsigned_abs(), unknown: 0 },
+            last_sent_at: row.last_sent_at.map(Timestamp::from_micros),
+            note: row.note_at.map(note),
+        })
+    }
+}
+
+impl Store {
+    /// Groups that `filter` lets through, `limit` of them from behind `after` on. What was sent back since
+    /// `unknown_since` and has not failed again counts as unknown.
+    pub async fn groups(
+        &self,
+        filter: &GroupFilter,
+        sort: GroupSort,
+        after: Option<GroupCursor>,
+        limit: usize,
+        unknown_since: Timestamp,
+    ) -> Result<GroupPage, StoreError> {
+        let conditions = self.conditions(filter).await?;
+        let rows: Vec<Row> = on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new("SELECT ");
+            select.push(COLUMNS).push(" FROM groups");
+            conditions.push(&mut select);
+            push_place(&mut select, sort, after);
+            select.push(" ORDER BY ").push(keys(sort).join(", ")).push(" LIMIT ").push_bind(bigint(limit as u64 + 1));
+            select.build_query_as().fetch_all(pool).await?
+        });
+        let total: i64 = on!(self.db.reader(), |pool| {
+            let mut count = QueryBuilder::new("SELECT COUNT(*) FROM groups");
+            conditions.push(&mut count);
+            count.build_query_scalar().fetch_one(pool).await?
+        });
+        let more = rows.len() > limit;
+        let mut items = rows.into_iter().take(limit).map(Group::try_from).collect::<Result<Vec<_>, _>>()?;
+        let next = items.last().filter(|_| more).map(Group::cursor);
+        self.add_unknown(&mut items, unknown_since).await?;
+        Ok(GroupPage { items, total: total.unsigned_abs(), next })
+    }
+
+    /// All groups that `filter` lets through, in no particular order, without what is unknown of them.
+    ///
+    /// Their number is bounded by how many ways there are to fail, not by how many letters there are.
+    pub async fn matching_groups(&self, filter: &GroupFilter) -> Result<Vec<Group>, StoreError> {
+        let conditions = self.conditions(filter).await?;
+        let rows: Vec<Row> = on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new("SELECT ");
+            select.push(COLUMNS).push(" FROM groups");
+            conditions.push(&mut select);
+            select.build_query_as().fetch_all(pool).await?
+        });
+        rows.into_iter().map(Group::try_from).collect()
+    }
+
+    pub async fn group(&self, id: GroupId, unknown_since: Timestamp) -> Result<Option<Group>, StoreError> {
+        let mut group = self.groups_by_id(&[id]).await?.pop();
+        self.add_unknown(group.as_mut_slice(), unknown_since).await?;
+        Ok(group)
+    }
+
+    /// Those of `ids` that exist, in no particular order, without what is unknown of them.
+    pub async fn groups_by_id(&self, ids: &[GroupId]) -> Result<Vec<Group>, StoreError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows: Vec<Row> = on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new("SELECT ");
+            select.push(COLUMNS).push(" FROM groups WHERE id IN ");
+            push_uuids(&mut select, ids.iter().map(|id| id.as_uuid()).collect());
+            select.build_query_as().fetch_all(pool).await?
+        });
+        rows.into_iter().map(Group::try_from).collect()
+    }
+
+    /// How many groups there are under the rest of `filter`, whatever it says of open letters and their importance.
+    pub async fn count_groups(&self, filter: &GroupFilter) -> Result<GroupCounts, StoreError> {
+        const COUNT: &str =
+            "SELECT COUNT(*), coalesce(sum(CASE WHEN critical + high + normal + low > 0 THEN 1 ELSE 0 END), 0),
+            coalesce(sum(CASE WHEN critical > 0 THEN 1 ELSE 0 END), 0),
+            coalesce(sum(CASE WHEN high > 0 THEN 1 ELSE 0 END), 0),
+            coalesce(sum(CASE WHEN normal > 0 THEN 1 ELSE 0 END), 0),
+            coalesce(sum(CASE WHEN low > 0 THEN 1 ELSE 0 END), 0) FROM groups";
+        let conditions = self.conditions(filter).await?.without_status();
+        let (all, open, critical, high, normal, low): (i64, i64, i64, i64, i64, i64) = on!(self.db.reader(), |pool| {
+            let mut count = QueryBuilder::new(COUNT);
+            conditions.push(&mut count);
+            count.build_query_as().fetch_one(pool).await?
+        });
+        Ok(GroupCounts {
+            all: all.unsigned_abs(),
+            open: open.unsigned_abs(),
+            by_importance: [critical, high, normal, low].map(i64::unsigned_abs),
+        })
+    }
+
+    /// How many groups have open letters, by the weightiest of these.
+    pub async fn open_groups(&self) -> Result<[u64; Importance::ALL.len()], StoreError> {
+        const COUNT: &str = "SELECT weight, COUNT(*) FROM (SELECT CASE WHEN critical > 0 THEN 0 WHEN high > 0 THEN 1
+                WHEN normal > 0 THEN 2 ELSE 3 END AS weight FROM groups
+                WHERE critical > 0 OR high > 0 OR normal > 0 OR low > 0) AS open GROUP BY weight";
+        let rows: Vec<(i32, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(COUNT).fetch_all(pool).await?);
+        let mut counts = [0; Importance::ALL.len()];
+        for (weight, count) in rows {
+            if let Some(place) = usize::try_from(weight).ok().and_then(|weight| counts.get_mut(weight)) {
+                *place = count.unsigned_abs();
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Sets the note of a group, or with an empty text removes it; says whether there is such a group. A note that it has
+    /// already stays, with who wrote it.
+    pub async fn set_group_note(&self, id: GroupId, text: &str, by: &Actor, at: Timestamp) -> Result<bool, StoreError> {
+        const IS_THERE: &str = "SELECT EXISTS (SELECT 1 FROM groups WHERE id = $1)";
+        const SET: &str = "UPDATE groups SET note = $1, note_by = $2, note_at = $3 WHERE id = $4 AND note <> $1";
+        let mut tx = self.db.begin().await?;
+        let rows = on!(&mut tx, |tx| sqlx::query(SET)
+            .bind(text)
+            .bind(by.as_str())
+            .bind(Some(at.as_micros()).filter(|_| !text.is_empty()))
+            .bind(id.as_uuid())
+            .execute(&mut **tx)
+            .await?
+            .rows_affected());
+        if rows == 0 {
+            let id = id.as_uuid();
+            return Ok(on!(&mut tx, |tx| sqlx::query_scalar(IS_THERE).bind(id).fetch_one(&mut **tx).await?));
+        }
+        let deed = Deed::new(at, by, Area::Groups, "note", id.to_string());
+        audit::append(&mut tx, &Deed { detail: text.to_owned(), ..deed }).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// Removes groups that no letter is in any more, that nothing has come into since `before` and that nobody has
+    /// written a note on, and what happened by the hour before `before`.
+    pub async fn forget_groups(&self, before: Timestamp) -> Result<u64, StoreError> {
+        const GROUPS: Sql = Sql {
+            sqlite: "DELETE FROM groups WHERE last_seen < $1 AND note_at IS NULL
+                AND critical + high + normal + low + scheduled + retried + discarded = 0",
+            postgres: "DELETE FROM groups WHERE id IN (SELECT id FROM groups WHERE last_seen < $1 AND note_at IS NULL
+                AND critical + high + normal + low + scheduled + retried + discarded = 0
+                ORDER BY id FOR UPDATE SKIP LOCKED)",
+        };
+        const HOURS: &str = "DELETE FROM group_hours WHERE start < $1";
+        let groups = GROUPS.pick(self.db.writer());
+        Ok(on!(self.db.writer(), |pool| {
+            sqlx::query(HOURS).bind(before.as_micros()).execute(pool).await?;
+            sqlx::query(groups).bind(before.as_micros()).execute(pool).await?.rows_affected()
+        }))
+    }
+}
+
+/// What a list is sorted by; all in it are words of our own.
+const fn keys(sort: GroupSort) -> &'static [&'static str] {
+    match sort {
+        GroupSort::Importance => &[
+            "CASE WHEN critical > 0 THEN 0 WHEN high > 0 THEN 1 WHEN normal > 0 THEN 2 WHEN low > 0 THEN 3 ELSE 4 END",
+            "-(critical + high + normal + low)",
+            "-last_seen",
+            "id",
+        ],
+        GroupSort::Biggest => &["-(critical + high + normal + low)", "-last_seen", "id"],
+        GroupSort::Newest => &["-last_seen", "id"],
+    }
+}
+
+/// Pushes that only what stands behind `after` is meant.
+fn push_place<DB: Database>(query: &mut QueryBuilder<DB>, sort: GroupSort, after: Option<GroupCursor>)
+where
+    for<'q> i64: Encode<'q, DB> + Type<DB>,
+    for<'q> Uuid: Encode<'q, DB> + Type<DB>,
+{
+    let Some(after) = after else { return };
+    let weight = after.importance.map_or(Importance::ALL.len(), |importance| importance as usize);
+    let (open, seen) = (bigint(after.open).wrapping_neg(), after.last_seen.as_micros().wrapping_neg());
+    let numbers: &[i64] = match sort {
+        GroupSort::Importance => &[bigint(weight as u64), open, seen],
+        GroupSort::Biggest => &[open, seen],
+        GroupSort::Newest => &[seen],
+    };
+    query.push(" AND (").push(keys(sort).join(", ")).push(") > (");
+    for number in numbers {
+        query.push_bind(*number).push(", ");
+    }
+    query.push_bind(after.id.as_uuid()).push(")");
+}

@@ -1,0 +1,102 @@
+//! What became of letters that were sent back, and how groups grow, over time.
+
+use std::collections::HashMap;
+
+use amqp_message::time::Timestamp;
+use sqlx::QueryBuilder;
+use uuid::Uuid;
+
+use super::tally::{ALL_GROUPS, HOUR};
+use crate::{
+    domain::{
+        filter::LetterFilter,
+        group::{Group, GroupId, Hour, Outcome},
+        letter::Status,
+    },
+    store::{
+        Store, StoreError,
+        db::{
+            Sql,
+            id_list::{numbers, push_uuids},
+            on,
+        },
+    },
+};
+
+impl Store {
+    /// What happened in each of `groups` since then, by hours that something happened in.
+    pub async fn group_hours(
+        &self,
+        groups: &[GroupId],
+        since: Timestamp,
+    ) -> Result<HashMap<GroupId, Vec<Hour>>, StoreError> {
+        let rows: Vec<(Uuid, i64, i64, i64, i64)> = on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new("SELECT group_id, start, received, sent, came_back FROM group_hours");
+            select.push(" WHERE start >= ").push_bind(since.as_micros()).push(" AND group_id IN ");
+            push_uuids(&mut select, groups.iter().map(|group| group.as_uuid()).collect());
+            select.push(" ORDER BY group_id, start").build_query_as().fetch_all(pool).await?
+        });
+        let mut hours: HashMap<GroupId, Vec<Hour>> = HashMap::new();
+        for (group, start, received, sent, came_back) in rows {
+            let [received, sent, came_back] = [received, sent, came_back].map(|n| u64::try_from(n).unwrap_or(0));
+            let hour = Hour { start: Timestamp::from_micros(start), received, sent, came_back };
+            hours.entry(GroupId::from_uuid(group)).or_default().push(hour);
+        }
+        Ok(hours)
+    }
+
+    /// What became of what was sent back since the hour of `since` began, of all groups together; what was sent back since `unknown_since` and
+    /// has not failed again is unknown.
+    pub async fn outcome(&self, since: Timestamp, unknown_since: Timestamp) -> Result<Outcome, StoreError> {
+        const SUM: &str = "SELECT CAST(coalesce(sum(sent), 0) AS BIGINT), CAST(coalesce(sum(came_back), 0) AS BIGINT)
+            FROM group_hours WHERE group_id = $1 AND start >= $2";
+        const UNKNOWN: &str = "SELECT COUNT(*) FROM letters l JOIN facets f ON f.id = l.facet_id
+            WHERE l.settled_at > $1 AND f.status = 'retried' AND l.group_id IS NOT NULL";
+        let (sent, came_back): (i64, i64) = on!(self.db.reader(), |pool| sqlx::query_as(SUM)
+            .bind(ALL_GROUPS)
+            .bind(since.floor_to(HOUR).as_micros())
+            .fetch_one(pool)
+            .await?);
+        let unknown: i64 = on!(self.db.reader(), |pool| sqlx::query_scalar(UNKNOWN)
+            .bind(unknown_since.max(since).as_micros())
+            .fetch_one(pool)
+            .await?);
+        let (sent, came_back) = (sent.unsigned_abs(), came_back.unsigned_abs());
+        Ok(Outcome { sent, came_back, unknown: unknown.unsigned_abs().min(sent.saturating_sub(came_back)) })
+    }
+
+    /// Adds what is unknown yet of what was sent back since then.
+    pub(crate) async fn add_unknown(&self, groups: &mut [Group], since: Timestamp) -> Result<(), StoreError> {
+        let lately: Vec<GroupId> =
+            groups.iter().filter(|group| group.last_sent_at > Some(since)).map(|group| group.id).collect();
+        if lately.is_empty() {
+            return Ok(());
+        }
+        let retried =
+            self.matching(&LetterFilter { statuses: vec![Status::Retried], ..LetterFilter::default() }).await?;
+        if retried.facets.is_empty() {
+            return Ok(());
+        }
+        let facets = numbers(retried.ids().map(|facet| facet.0));
+        // SQLite would rather look at all letters of the groups that were ever sent back.
+        const LATELY: Sql = Sql { sqlite: "letters INDEXED BY letters_by_settling", postgres: "letters" };
+        let letters = LATELY.pick(self.db.reader());
+        let rows: Vec<(Uuid, i64)> = on!(self.db.reader(), |pool| {
+            let mut count = QueryBuilder::new("SELECT group_id, COUNT(*) FROM ");
+            count
+                .push(letters)
+                .push(" WHERE settled_at > ")
+                .push_bind(since.as_micros())
+                .push(" AND facet_id IN ")
+                .push(facets)
+                .push(" AND group_id IN ");
+            push_uuids(&mut count, lately.iter().map(|group| group.as_uuid()).collect());
+            count.push(" GROUP BY group_id").build_query_as().persistent(false).fetch_all(pool).await?
+        });
+        let unknown: HashMap<Uuid, i64> = rows.into_iter().collect();
+        for group in groups {
+            group.outcome.unknown = unknown.get(&group.id.as_uuid()).copied().unwrap_or_default().unsigned_abs();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,224 @@
+//! Keeping the counts of groups true.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use amqp_message::time::Timestamp;
+use uuid::Uuid;
+
+use crate::{
+    domain::{
+        group::GroupId,
+        letter::{Importance, Status},
+    },
+    store::{
+        StoreError,
+        counts::tally::{Kinds, Place},
+        db::{
+            Either, Tx,
+            columns::{self, Column},
+        },
+    },
+};
+
+/// Rows in one statement; fifteen values each stay below SQLite's 32,766.
+const CHUNK: usize = 1_000;
+/// What happens in a group is counted by hours.
+pub(crate) const HOUR: Duration = Duration::from_secs(60 * 60);
+/// Stands for all groups together.
+pub(crate) const ALL_GROUPS: Uuid = Uuid::nil();
+
+/// Changes to the counts of groups, which [`Tally`](super::tally::Tally) collects and applies with its own.
+#[derive(Default)]
+pub(crate) struct GroupTally {
+    places: BTreeMap<GroupId, Vec<(Place, i64)>>,
+    hours: BTreeMap<(Uuid, Timestamp), HourChange>,
+    sent: BTreeMap<GroupId, Sent>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct HourChange {
+    received: i64,
+    sent: i64,
+    came_back: i64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sent {
+    sent: i64,
+    came_back: i64,
+    last_at: Option<Timestamp>,
+}
+
+impl GroupTally {
+    pub(crate) fn add(&mut self, place: Place) {
+        self.place(place, 1);
+    }
+
+    pub(crate) fn remove(&mut self, place: Place) {
+        self.place(place, -1);
+    }
+
+    pub(crate) fn sent(&mut self, group: Option<GroupId>, at: Timestamp) {
+        let Some(group) = group else { return };
+        let sent = self.sent.entry(group).or_default();
+        sent.sent += 1;
+        sent.last_at = sent.last_at.max(Some(at));
+        self.hour(group, at, |hour| hour.sent += 1);
+    }
+
+    pub(crate) fn came_back(&mut self, group: Option<GroupId>, sent_at: Timestamp) {
+        let Some(group) = group else { return };
+        self.sent.entry(group).or_default().came_back += 1;
+        self.hour(group, sent_at, |hour| hour.came_back += 1);
+    }
+
+    fn place(&mut self, place: Place, by: i64) {
+        let Some(group) = place.group else { return };
+        self.places.entry(group).or_default().push((place, by));
+        self.hour(group, place.received_at, |hour| hour.received += by);
+    }
+
+    fn hour(&mut self, group: GroupId, at: Timestamp, change: impl Fn(&mut HourChange)) {
+        for group in [group.as_uuid(), ALL_GROUPS] {
+            change(self.hours.entry((group, at.floor_to(HOUR))).or_default());
+        }
+    }
+
+    pub(crate) async fn apply(mut self, tx: &mut Tx, kinds: &Kinds) -> Result<(), StoreError> {
+        let changes = self.changes(kinds);
+        for chunk in changes.chunks(CHUNK) {
+            lock(tx, chunk).await?;
+            change_groups(tx, chunk).await?;
+        }
+        let hours: Vec<_> = self.hours.into_iter().filter(|(_, hour)| hour.is_change()).collect();
+        for chunk in hours.chunks(CHUNK) {
+            change_hours(tx, chunk).await?;
+        }
+        Ok(())
+    }
+
+    fn changes(&mut self, kinds: &Kinds) -> Vec<Change> {
+        let mut changes: BTreeMap<GroupId, Change> = BTreeMap::new();
+        for (group, places) in std::mem::take(&mut self.places) {
+            let change = changes.entry(group).or_insert_with(|| Change::of(group));
+            for (place, by) in places {
+                if let Some((status, importance)) = kinds.get(&place.facet) {
+                    *change.count(*status, *importance) += by;
+                }
+                if by > 0 {
+                    change.seen(place.received_at);
+                }
+            }
+        }
+        for (group, sent) in std::mem::take(&mut self.sent) {
+            changes.entry(group).or_insert_with(|| Change::of(group)).sent = sent;
+        }
+        changes.into_values().collect()
+    }
+}
+
+impl HourChange {
+    const fn is_change(self) -> bool {
+        self.received != 0 || self.sent != 0 || self.came_back != 0
+    }
+}
+
+/// What changes in one group.
+struct Change {
+    group: GroupId,
+    open: [i64; Importance::ALL.len()],
+    scheduled: i64,
+    retried: i64,
+    discarded: i64,
+    first_seen: Option<Timestamp>,
+    last_seen: Option<Timestamp>,
+    sent: Sent,
+}
+
+impl Change {
+    fn of(group: GroupId) -> Self {
+        Self {
+            group,
+            open: [0; Importance::ALL.len()],
+            scheduled: 0,
+            retried: 0,
+            discarded: 0,
+            first_seen: None,
+            last_seen: None,
+            sent: Sent::default(),
+        }
+    }
+
+    fn count(&mut self, status: Status, importance: Importance) -> &mut i64 {
+        match status {
+            Status::Open => &mut self.open[importance as usize],
+            Status::Scheduled => &mut self.scheduled,
+            Status::Retried => &mut self.retried,
+            Status::Discarded => &mut self.discarded,
+        }
+    }
+
+    fn seen(&mut self, at: Timestamp) {
+        self.first_seen = Some(self.first_seen.map_or(at, |first| first.min(at)));
+        self.last_seen = self.last_seen.max(Some(at));
+    }
+}
+
+/// An update of many rows would take them in any order.
+async fn lock(tx: &mut Tx, changes: &[Change]) -> Result<(), StoreError> {
+    const IN_ORDER: &str = "SELECT id FROM groups WHERE id = ANY($1) ORDER BY id FOR UPDATE";
+    let Either::Postgres(tx) = tx else { return Ok(()) };
+    let ids: Vec<Uuid> = changes.iter().map(|change| change.group.as_uuid()).collect();
+    sqlx::query(IN_ORDER).bind(ids).execute(&mut **tx).await?;
+    Ok(())
+}
+
+async fn change_groups(tx: &mut Tx, changes: &[Change]) -> Result<(), StoreError> {
+    const UPDATE: [&str; 2] = [
+        "WITH c (id, critical, high, normal, low, scheduled, retried, discarded, first_seen, last_seen, sent, came_back,
+            last_sent_at) AS (",
+        ") UPDATE groups SET critical = groups.critical + c.critical, high = groups.high + c.high,
+            normal = groups.normal + c.normal, low = groups.low + c.low, scheduled = groups.scheduled + c.scheduled,
+            retried = groups.retried + c.retried, discarded = groups.discarded + c.discarded,
+            first_seen = CASE WHEN c.first_seen < groups.first_seen THEN c.first_seen ELSE groups.first_seen END,
+            last_seen = CASE WHEN c.last_seen > groups.last_seen THEN c.last_seen ELSE groups.last_seen END,
+            sent = groups.sent + c.sent, came_back = groups.came_back + c.came_back,
+            last_sent_at = CASE WHEN c.last_sent_at IS NULL OR groups.last_sent_at > c.last_sent_at
+                THEN groups.last_sent_at ELSE c.last_sent_at END
+        FROM c WHERE groups.id = c.id",
+    ];
+    let mut columns = vec![Column::ids(changes, |change| change.group.as_uuid())];
+    for importance in Importance::ALL {
+        columns.push(Column::numbers(changes, |change| change.open[*importance as usize]));
+    }
+    columns.extend([
+        Column::numbers(changes, |change| change.scheduled),
+        Column::numbers(changes, |change| change.retried),
+        Column::numbers(changes, |change| change.discarded),
+        Column::numbers(changes, |change| change.first_seen.map(Timestamp::as_micros)),
+        Column::numbers(changes, |change| change.last_seen.map(Timestamp::as_micros)),
+        Column::numbers(changes, |change| change.sent.sent),
+        Column::numbers(changes, |change| change.sent.came_back),
+        Column::numbers(changes, |change| change.sent.last_at.map(Timestamp::as_micros)),
+    ]);
+    columns::execute(tx, UPDATE, columns).await
+}
+
+async fn change_hours(tx: &mut Tx, changes: &[((Uuid, Timestamp), HourChange)]) -> Result<(), StoreError> {
+    // SQLite would take the ON of the last clause for a join's, were there no WHERE before it.
+    const UPSERT: [&str; 2] = [
+        "WITH c (group_id, start, received, sent, came_back) AS (",
+        ") INSERT INTO group_hours (group_id, start, received, sent, came_back)
+        SELECT group_id, start, received, sent, came_back FROM c WHERE true
+        ON CONFLICT (group_id, start) DO UPDATE SET received = group_hours.received + excluded.received,
+            sent = group_hours.sent + excluded.sent, came_back = group_hours.came_back + excluded.came_back",
+    ];
+    let columns = vec![
+        Column::ids(changes, |((group, _), _)| *group),
+        Column::numbers(changes, |((_, start), _)| start.as_micros()),
+        Column::numbers(changes, |(_, hour)| hour.received),
+        Column::numbers(changes, |(_, hour)| hour.sent),
+        Column::numbers(changes, |(_, hour)| hour.came_back),
+    ];
+    columns::execute(tx, UPSERT, columns).await
+}

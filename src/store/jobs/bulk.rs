@@ -1,0 +1,193 @@
+//! Work on all letters of a filter: kept with the job, so that another process can go on with it.
+
+use std::time::Duration;
+
+use amqp_message::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use sqlx::FromRow;
+use uuid::Uuid;
+
+use crate::{
+    domain::{
+        actor::Actor,
+        command::Command,
+        filter::LetterFilter,
+        group::GroupId,
+        job::{Bulk, Job},
+    },
+    store::{
+        Store, StoreError,
+        db::{Sql, on},
+        letters::rows::{JobRow, parse},
+    },
+};
+
+/// A job on all letters of a filter that this process works at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimedBulk {
+    pub job: Job,
+    pub bulk: Bulk,
+    pub begun: Timestamp,
+}
+
+#[derive(FromRow)]
+struct Row {
+    #[sqlx(flatten)]
+    job: JobRow,
+    created_at: i64,
+    actor: String,
+    wish: String,
+}
+
+impl TryFrom<Row> for ClaimedBulk {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let wish: Wish = serde_json::from_str(&row.wish)
+            .map_err(|error| StoreError::Unreadable { what: "a job's wish", why: error.to_string() })?;
+        let bulk = Bulk {
+            filter: wish.filter.read()?,
+            until: Timestamp::from_micros(wish.until),
+            command: wish.order.read()?,
+            by: Actor::named(row.actor),
+        };
+        Ok(Self { job: Job::try_from(row.job)?, bulk, begun: Timestamp::from_micros(row.created_at) })
+    }
+}
+
+impl Store {
+    /// Writes down a job that its writer works at, until `lease` is over or renewed.
+    pub async fn add_bulk(&self, job: &Job, bulk: &Bulk, at: Timestamp, lease: Duration) -> Result<(), StoreError> {
+        const KEEP: &str = "UPDATE jobs SET wish = $1, claimed_until = $2 WHERE id = $3";
+        let wish = Wish::new(bulk);
+        let wish = serde_json::to_string(&wish)
+            .map_err(|error| StoreError::Unreadable { what: "a job's wish", why: error.to_string() })?;
+        let mut tx = self.db.begin().await?;
+        super::insert(&mut tx, job, &bulk.by, at).await?;
+        on!(&mut tx, |tx| sqlx::query(KEEP)
+            .bind(wish)
+            .bind(at.plus(lease).as_micros())
+            .bind(job.id)
+            .execute(&mut **tx)
+            .await
+            .map(drop)?);
+        tx.commit().await
+    }
+
+    /// Claims a job that its process has left behind, for `lease`.
+    pub async fn claim_bulk(&self, now: Timestamp, lease: Duration) -> Result<Option<ClaimedBulk>, StoreError> {
+        const CLAIM: Sql = Sql {
+            sqlite: "UPDATE jobs SET claimed_until = $1 WHERE id IN (SELECT id FROM jobs
+                    WHERE wish IS NOT NULL AND state = 'running'
+                    AND (claimed_until IS NULL OR claimed_until <= $2) ORDER BY created_at LIMIT 1)
+                RETURNING id, action, state, total, done, failed, errors, created_at, actor, wish",
+            postgres: "UPDATE jobs SET claimed_until = $1 WHERE id IN (SELECT id FROM jobs
+                    WHERE wish IS NOT NULL AND state = 'running'
+                    AND (claimed_until IS NULL OR claimed_until <= $2) ORDER BY created_at LIMIT 1
+                    FOR UPDATE SKIP LOCKED)
+                RETURNING id, action, state, total, done, failed, errors, created_at, actor, wish",
+        };
+        let claim = CLAIM.pick(self.db.writer());
+        let row: Option<Row> = on!(self.db.writer(), |pool| sqlx::query_as(claim)
+            .bind(now.plus(lease).as_micros())
+            .bind(now.as_micros())
+            .fetch_optional(pool)
+            .await?);
+        row.map(ClaimedBulk::try_from).transpose()
+    }
+}
+
+/// A [`Bulk`] as it is stored; who asked for it stands in the job itself.
+#[derive(Serialize, Deserialize)]
+struct Wish {
+    order: StoredCommand,
+    filter: StoredFilter,
+    until: i64,
+}
+
+impl Wish {
+    fn new(bulk: &Bulk) -> Self {
+        let until = bulk.until.as_micros();
+        Self { order: StoredCommand::new(&bulk.command), filter: StoredFilter::new(&bulk.filter), until }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StoredCommand {
+    Retry { delay_micros: u64, queue: Option<String> },
+    Discard { note: Option<String> },
+    Reopen,
+    Importance(String),
+    Note(String),
+    Type(Option<String>),
+}
+
+impl StoredCommand {
+    fn new(command: &Command) -> Self {
+        match command.clone() {
+            Command::Retry { delay, queue } => {
+                Self::Retry { delay_micros: u64::try_from(delay.as_micros()).unwrap_or(u64::MAX), queue }
+            }
+            Command::Discard { note } => Self::Discard { note },
+            Command::Reopen => Self::Reopen,
+            Command::SetImportance(importance) => Self::Importance(importance.to_string()),
+            Command::SetNote(note) => Self::Note(note),
+            Command::SetType(name) => Self::Type(name),
+        }
+    }
+
+    fn read(self) -> Result<Command, StoreError> {
+        Ok(match self {
+            Self::Retry { delay_micros, queue } => Command::Retry { delay: Duration::from_micros(delay_micros), queue },
+            Self::Discard { note } => Command::Discard { note },
+            Self::Reopen => Command::Reopen,
+            Self::Importance(word) => Command::SetImportance(parse("an importance", &word)?),
+            Self::Note(note) => Command::SetNote(note),
+            Self::Type(name) => Command::SetType(name),
+        })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredFilter {
+    statuses: Vec<String>,
+    importances: Vec<String>,
+    brokers: Vec<String>,
+    queues: Vec<String>,
+    reasons: Vec<String>,
+    types: Vec<String>,
+    groups: Vec<Uuid>,
+    since: Option<i64>,
+    until: Option<i64>,
+}
+
+impl StoredFilter {
+    fn new(filter: &LetterFilter) -> Self {
+        Self {
+            statuses: filter.statuses.iter().map(ToString::to_string).collect(),
+            importances: filter.importances.iter().map(ToString::to_string).collect(),
+            brokers: filter.brokers.clone(),
+            queues: filter.queues.clone(),
+            reasons: filter.reasons.iter().map(ToString::to_string).collect(),
+            types: filter.types.clone(),
+            groups: filter.groups.iter().map(|group| group.as_uuid()).collect(),
+            since: filter.since.map(Timestamp::as_micros),
+            until: filter.until.map(Timestamp::as_micros),
+        }
+    }
+
+    fn read(self) -> Result<LetterFilter, StoreError> {
+        Ok(LetterFilter {
+            statuses: self.statuses.iter().map(|word| parse("a status", word)).collect::<Result<_, _>>()?,
+            importances: self.importances.iter().map(|word| parse("an importance", word)).collect::<Result<_, _>>()?,
+            brokers: self.brokers,
+            queues: self.queues,
+            reasons: self.reasons.iter().map(|word| parse("a reason", word)).collect::<Result<_, _>>()?,
+            types: self.types,
+            groups: self.groups.into_iter().map(GroupId::from_uuid).collect(),
+            since: self.since.map(Timestamp::from_micros),
+            until: self.until.map(Timestamp::from_micros),
+        })
+    }
+}

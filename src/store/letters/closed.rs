@@ -1,0 +1,103 @@
+//! Letters that people have dealt with long ago: sent back, or discarded.
+
+use std::collections::HashSet;
+
+use amqp_message::time::Timestamp;
+use sqlx::QueryBuilder;
+use uuid::Uuid;
+
+use super::{
+    state::{self, Standing},
+    succeeded::remove,
+};
+use crate::{
+    domain::letter::{LetterId, Status},
+    store::{
+        Store, StoreError,
+        counts::tally::Tally,
+        db::{Tx, id_list::push_ids, on},
+    },
+};
+
+/// Since when letters have to be settled to be forgotten.
+#[derive(Clone, Copy, Debug)]
+pub struct Outdated {
+    /// Sent back before this moment, and not failed since.
+    pub retried: Timestamp,
+    /// Discarded before this moment.
+    pub discarded: Timestamp,
+}
+
+impl Outdated {
+    fn applies_to(&self, standing: &Standing) -> bool {
+        let before = match standing.key.status {
+            Status::Retried => self.retried,
+            Status::Discarded => self.discarded,
+            Status::Open | Status::Scheduled => return false,
+        };
+        standing.settled_at.is_some_and(|at| at < before)
+    }
+}
+
+impl Store {
+    /// Removes letters that were a person's matter and are settled for so long; about `limit` of them. Those that are
+    /// edits of one another go together, once all are. The answer is how many.
+    pub async fn forget_settled(&self, outdated: Outdated, limit: u32) -> Result<usize, StoreError> {
+        let mut ids = self.outdated(Status::Retried, outdated, limit).await?;
+        let left = limit.saturating_sub(u32::try_from(ids.len()).unwrap_or(u32::MAX));
+        if left > 0 {
+            ids.extend(self.outdated(Status::Discarded, outdated, left).await?);
+        }
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        let mut tx = self.db.begin().await?;
+        let ids = with_families(&mut tx, &ids).await?;
+        let mut standings = state::lock(&mut tx, &ids).await?;
+        // Since they were found, some may have moved: then all that are edits of them stay.
+        let (forgotten, moved): (Vec<_>, Vec<_>) =
+            standings.drain().map(|(_, standing)| standing).partition(|standing| outdated.applies_to(standing));
+        let staying: HashSet<LetterId> = moved.iter().filter_map(|standing| standing.family).collect();
+        let mut tally = Tally::default();
+        let mut gone = Vec::with_capacity(forgotten.len());
+        for standing in forgotten.iter().filter(|one| one.family.is_none_or(|family| !staying.contains(&family))) {
+            tally.remove(standing.place());
+            gone.push(standing.id);
+        }
+        remove(&mut tx, &gone).await?;
+        tally.apply(&mut tx).await?;
+        tx.commit().await?;
+        Ok(gone.len())
+    }
+
+    async fn outdated(&self, status: Status, outdated: Outdated, limit: u32) -> Result<Vec<LetterId>, StoreError> {
+        const SELECT: &str = "SELECT l.id FROM facets f CROSS JOIN letters l
+            WHERE f.status = $1 AND l.facet_id = f.id AND l.settled_at < $2 AND l.handed_over_at IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM letters o JOIN facets g ON g.id = o.facet_id WHERE o.family = l.family
+                AND NOT (o.settled_at IS NOT NULL
+                    AND o.settled_at < CASE g.status WHEN 'retried' THEN $3 ELSE $4 END))
+            LIMIT $5";
+        let before = if status == Status::Retried { outdated.retried } else { outdated.discarded };
+        let ids: Vec<Uuid> = on!(self.db.reader(), |pool| sqlx::query_scalar(SELECT)
+            .bind(status.as_str())
+            .bind(before.as_micros())
+            .bind(outdated.retried.as_micros())
+            .bind(outdated.discarded.as_micros())
+            .bind(i64::from(limit))
+            .fetch_all(pool)
+            .await?);
+        Ok(ids.into_iter().map(LetterId::from_uuid).collect())
+    }
+}
+
+/// The same and all that are edits of them, each once.
+async fn with_families(tx: &mut Tx, ids: &[LetterId]) -> Result<Vec<LetterId>, StoreError> {
+    let others: Vec<Uuid> = on!(tx, |tx| {
+        let mut query =
+            QueryBuilder::new("SELECT o.id FROM letters l JOIN letters o ON o.family = l.family WHERE l.id IN ");
+        push_ids(&mut query, ids);
+        query.build_query_scalar().fetch_all(&mut **tx).await?
+    });
+    let all: HashSet<LetterId> = others.into_iter().map(LetterId::from_uuid).chain(ids.iter().copied()).collect();
+    Ok(all.into_iter().collect())
+}

@@ -1,0 +1,33 @@
+//! What letters hold, read where a transaction is open.
+
+use std::collections::HashMap;
+
+use sqlx::QueryBuilder;
+
+use super::rows::ContentsRow;
+use crate::{
+    domain::letter::LetterId,
+    store::{
+        StoreError,
+        db::{Tx, id_list::push_ids, on},
+    },
+};
+
+/// Letters in one statement.
+const CHUNK: usize = 1_000;
+
+/// The contents of those of `ids` that exist.
+pub(crate) async fn contents(tx: &mut Tx, ids: &[LetterId]) -> Result<HashMap<LetterId, ContentsRow>, StoreError> {
+    const SELECT: &str = "SELECT letter_id, exchange, routing_key, properties, headers, earlier_deaths, remarks,
+        body FROM contents WHERE letter_id IN ";
+    let mut contents = HashMap::with_capacity(ids.len());
+    for chunk in ids.chunks(CHUNK) {
+        let rows: Vec<ContentsRow> = on!(&mut *tx, |tx| {
+            let mut query = QueryBuilder::new(SELECT);
+            push_ids(&mut query, chunk);
+            query.build_query_as().fetch_all(&mut **tx).await?
+        });
+        contents.extend(rows.into_iter().map(|row| (LetterId::from_uuid(row.letter_id), row)));
+    }
+    Ok(contents)
+}

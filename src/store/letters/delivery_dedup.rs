@@ -1,0 +1,227 @@
+//! Telling a redelivered message from a new one.
+//!
+//! A message is committed here and then acknowledged. When the connection or the process dies in between, RabbitMQ
+//! delivers it again, and nothing in it names it. So every batch leaves a row behind, in its own commit, with the
+//! fingerprints of its deliveries. The row goes some time after the broker is known to have seen the acknowledgement:
+//! a node that is killed forgets those it had not written to disk. A message that RabbitMQ marks as redelivered and
+//! whose fingerprint stands in such a row is the delivery we already have; unless that came by the same connection, by
+//! which nothing comes twice. The mark alone says little: RabbitMQ 4.0 puts it on what dies in one quorum queue and is
+//! delivered from another, 4.3 on every dead letter.
+//!
+//! Two messages can be equal to the byte and still be two. Where rows hold a fingerprint more than once, or the
+//! acknowledgement was seen, and the message has no `message_id`, the office keeps what is redelivered: rather a letter
+//! twice than a message lost.
+
+use std::collections::HashMap;
+
+use amqp_message::time::Timestamp;
+use sqlx::{FromRow, QueryBuilder};
+use uuid::Uuid;
+
+use super::record::{Arrival, Fingerprint, IntakeBatch, Recorded};
+use crate::{
+    domain::letter::LetterId,
+    store::{
+        Store, StoreError,
+        db::{Either, Tx, on},
+    },
+};
+
+/// Bytes of one entry: a fingerprint and a letter's id.
+const ENTRY: usize = 32;
+
+const ENTRIES: &str = "SELECT entries FROM unsettled_batches WHERE id = $1";
+
+/// Batches whose acknowledgements the broker has seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settled<'a> {
+    /// Just now; a broker that is killed may forget it again.
+    pub proven: &'a [Uuid],
+    /// So long ago that they may be forgotten.
+    pub over: &'a [Uuid],
+}
+
+impl Settled<'_> {
+    const fn is_empty(&self) -> bool {
+        self.proven.is_empty() && self.over.is_empty()
+    }
+}
+
+#[derive(FromRow)]
+struct Row {
+    id: Uuid,
+    proven: bool,
+    entries: Vec<u8>,
+}
+
+/// A delivery that is committed here.
+struct Known {
+    batch: Uuid,
+    letter: LetterId,
+    proven: bool,
+}
+
+/// The deliveries of one queue that are committed and perhaps not acknowledged.
+#[derive(Default)]
+pub(crate) struct Unsettled {
+    letters: HashMap<Fingerprint, Vec<Known>>,
+    used: Vec<(Uuid, Fingerprint, LetterId)>,
+}
+
+impl Unsettled {
+    /// Reads the rows of the batch's queue, but for those that it settles, and locks them: of two processes that are
+    /// redelivered equal messages only one may use an entry.
+    pub(crate) async fn load(tx: &mut Tx, batch: &IntakeBatch<'_>) -> Result<Self, StoreError> {
+        const LOCK: &str = "SELECT id FROM unsettled_batches WHERE broker = $1 AND queue = $2 ORDER BY id FOR UPDATE";
+        const LOAD: &str = "SELECT id, proven, entries FROM unsettled_batches
+            WHERE broker = $1 AND queue = $2 AND session <> $3";
+        if let Either::Postgres(tx) = &mut *tx {
+            sqlx::query(LOCK).bind(batch.broker).bind(batch.queue).execute(&mut **tx).await?;
+        }
+        let rows: Vec<Row> = on!(tx, |tx| sqlx::query_as(LOAD)
+            .bind(batch.broker)
+            .bind(batch.queue)
+            .bind(batch.session)
+            .fetch_all(&mut **tx)
+            .await?);
+        let mut unsettled = Self::default();
+        for row in rows.into_iter().filter(|row| !batch.settled.over.contains(&row.id)) {
+            let proven = row.proven || batch.settled.proven.contains(&row.id);
+            for (fingerprint, letter) in entries(&row.entries) {
+                unsettled.letters.entry(fingerprint).or_default().push(Known { batch: row.id, letter, proven });
+            }
+        }
+        Ok(unsettled)
+    }
+
+    /// The letter that a redelivered message already is.
+    pub(crate) fn take(&mut self, arrival: &Arrival) -> Option<LetterId> {
+        let known = self.letters.get_mut(&arrival.fingerprint)?;
+        let may_be_another = known.len() > 1 || known.iter().any(|known| known.proven);
+        if may_be_another && arrival.message.properties.message_id.is_none() {
+            return None;
+        }
+        let Known { batch, letter, .. } = known.pop()?;
+        self.used.push((batch, arrival.fingerprint, letter));
+        Some(letter)
+    }
+
+    /// Takes the used entries out of their rows: each stands for one delivery.
+    pub(crate) async fn save(self, tx: &mut Tx) -> Result<(), StoreError> {
+        const SAVE: &str = "UPDATE unsettled_batches SET entries = $1 WHERE id = $2";
+        let mut by_batch: HashMap<Uuid, Vec<(Fingerprint, LetterId)>> = HashMap::new();
+        for (batch, fingerprint, letter) in self.used {
+            by_batch.entry(batch).or_default().push((fingerprint, letter));
+        }
+        for (batch, used) in by_batch {
+            let bytes: Vec<u8> =
+                on!(&mut *tx, |tx| sqlx::query_scalar(ENTRIES).bind(batch).fetch_one(&mut **tx).await?);
+            let mut left: Vec<_> = entries(&bytes).collect();
+            for used in used {
+                // Copies of one letter have equal entries; each stands for a delivery of its own.
+                if let Some(position) = left.iter().position(|entry| *entry == used) {
+                    left.remove(position);
+                }
+            }
+            let left: Vec<u8> = left.into_iter().flat_map(encode).collect();
+            on!(&mut *tx, |tx| sqlx::query(SAVE).bind(left).bind(batch).execute(&mut **tx).await.map(drop)?);
+        }
+        Ok(())
+    }
+}
+
+fn entries(bytes: &[u8]) -> impl Iterator<Item = (Fingerprint, LetterId)> {
+    bytes.as_chunks::<ENTRY>().0.iter().map(|entry| {
+        let (fingerprint, id) = (u128_at(entry, 0), u128_at(entry, ENTRY / 2));
+        (Fingerprint(fingerprint), LetterId::from_uuid(Uuid::from_u128(id)))
+    })
+}
+
+fn u128_at(entry: &[u8; ENTRY], at: usize) -> u128 {
+    entry[at..at + ENTRY / 2].iter().fold(0, |number, byte| number << 8 | u128::from(*byte))
+}
+
+fn encode((fingerprint, letter): (Fingerprint, LetterId)) -> impl Iterator<Item = u8> {
+    fingerprint.0.to_be_bytes().into_iter().chain(letter.as_uuid().into_bytes())
+}
+
+/// Leaves the row of a batch behind. The answer is whether it was not there yet: a commit may succeed although its
+/// answer is lost, and then the same batch is recorded once more.
+pub(crate) async fn remember(tx: &mut Tx, batch: &IntakeBatch<'_>, recorded: &[Recorded]) -> Result<bool, StoreError> {
+    const REMEMBER: &str = "INSERT INTO unsettled_batches (id, broker, queue, session, recorded_at, proven, entries)
+        VALUES ($1, $2, $3, $4, $5, FALSE, $6) ON CONFLICT DO NOTHING";
+    let entries =
+        batch.arrivals.iter().zip(recorded).map(|(arrival, recorded)| (arrival.fingerprint, recorded.letter()));
+    let entries: Vec<u8> = entries.flat_map(encode).collect();
+    let rows = on!(tx, |tx| sqlx::query(REMEMBER)
+        .bind(batch.id)
+        .bind(batch.broker)
+        .bind(batch.queue)
+        .bind(batch.session)
+        .bind(batch.recorded_at.as_micros())
+        .bind(entries)
+        .execute(&mut **tx)
+        .await?
+        .rows_affected());
+    Ok(rows == 1)
+}
+
+/// What was answered when the batch was recorded, as far as its row tells.
+///
+/// An entry that is gone was used by another process, which the message was redelivered to meanwhile. That process took
+/// it for a redelivery; it was received here.
+pub(crate) async fn recall(tx: &mut Tx, batch: &IntakeBatch<'_>) -> Result<Vec<Recorded>, StoreError> {
+    let bytes: Vec<u8> = on!(tx, |tx| sqlx::query_scalar(ENTRIES).bind(batch.id).fetch_one(&mut **tx).await?);
+    let mut entries: Vec<_> = entries(&bytes).collect();
+    let mut recall = |arrival: &Arrival| {
+        let position = entries.iter().position(|(fingerprint, _)| *fingerprint == arrival.fingerprint);
+        let letter = position.map(|position| entries.remove(position).1);
+        match letter.or(arrival.returning).unwrap_or(arrival.id) {
+            letter if letter == arrival.id => Recorded::New(letter),
+            letter if Some(letter) == arrival.returning => Recorded::CameBack(letter),
+            letter => Recorded::Redelivered(letter),
+        }
+    };
+    Ok(batch.arrivals.iter().map(&mut recall).collect())
+}
+
+/// Writes down what is settled.
+pub(crate) async fn settle(tx: &mut Tx, settled: Settled<'_>) -> Result<(), StoreError> {
+    for (what, batches) in [
+        ("UPDATE unsettled_batches SET proven = TRUE WHERE id IN (", settled.proven),
+        ("DELETE FROM unsettled_batches WHERE id IN (", settled.over),
+    ] {
+        if batches.is_empty() {
+            continue;
+        }
+        on!(&mut *tx, |tx| {
+            let mut statement = QueryBuilder::new(what);
+            let mut ids = statement.separated(", ");
+            for batch in batches {
+                ids.push_bind(*batch);
+            }
+            statement.push(")");
+            statement.build().execute(&mut **tx).await?;
+        });
+    }
+    Ok(())
+}
+
+impl Store {
+    /// Writes down what is settled, when no further batch takes it along.
+    pub async fn settle(&self, settled: Settled<'_>) -> Result<(), StoreError> {
+        if settled.is_empty() {
+            return Ok(());
+        }
+        let mut tx = self.db.begin().await?;
+        settle(&mut tx, settled).await?;
+        tx.commit().await
+    }
+
+    /// Forgets rows that some process left behind before `then` when it died after its acknowledgement.
+    pub async fn forget_unsettled_before(&self, then: Timestamp) -> Result<(), StoreError> {
+        const FORGET: &str = "DELETE FROM unsettled_batches WHERE recorded_at < $1";
+        on!(self.db.writer(), |pool| sqlx::query(FORGET).bind(then.as_micros()).execute(pool).await.map(drop)?);
+        Ok(())
+    }
+}

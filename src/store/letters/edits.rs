@@ -1,0 +1,239 @@
+//! Edited copies: a letter with other contents, which is sent in the place of the one it was made of.
+//!
+//! Letters that are edits of one another are a *family*, named by the first of them. All of a family but one at most
+//! are discarded, and so never two of them are sent: whoever moves one holds the locks of all.
+
+use std::time::Duration;
+
+use amqp_message::{json, message::Message, time::Timestamp};
+use failure_conventions::danger::Danger;
+use uuid::Uuid;
+
+use super::{
+    contents::contents,
+    history::{self, NewEntry},
+    rows::{ContentsRow, bigint},
+    state::{self, Standing},
+};
+use crate::{
+    domain::{
+        activity::{Area, Deed},
+        actor::Actor,
+        command::{Refusal, in_time},
+        history::Event,
+        letter::{LetterId, Status},
+    },
+    store::{
+        Store, StoreError, audit,
+        counts::{
+            facets::{FacetId, FacetKey, FacetScope},
+            tally::{Place, Tally},
+        },
+        db::{Tx, on},
+        retries::schedule::{self, NewRetry, unschedule},
+    },
+};
+
+/// An order to send an edited copy of a letter in its place.
+pub struct EditOrder<'a> {
+    pub letter: LetterId,
+    /// The id that the copy gets.
+    pub copy: LetterId,
+    pub delay: Duration,
+    /// Where to; if it is not named, where a retry would go.
+    pub queue: Option<&'a str>,
+    /// Makes the message of the copy, or says why there can be none. It is asked under the lock of the letter.
+    pub edit: &'a (dyn Fn(&Original<'_>) -> Result<EditedMessage, Refusal> + Send + Sync),
+    /// What it changes, for the history.
+    pub summary: &'a str,
+    pub by: &'a Actor,
+    pub at: Timestamp,
+}
+
+/// What is to be edited.
+pub struct Original<'a> {
+    pub message: &'a Message,
+    /// The queue it failed in, and how often.
+    pub failed_queue: Option<&'a str>,
+    pub attempts: u64,
+    /// Where the copy is to go.
+    pub target: &'a str,
+}
+
+/// The message of a copy, with what is told of it in lists.
+pub struct EditedMessage {
+    pub message: Message,
+    /// What its headers say.
+    pub message_type: Option<String>,
+    /// A danger of it, which the configuration has settled.
+    pub danger: Option<Danger>,
+}
+
+/// A copy that is about to be written.
+struct Copy<'a> {
+    order: &'a EditOrder<'a>,
+    original: &'a Standing,
+    target: &'a str,
+    edited: &'a EditedMessage,
+}
+
+impl Store {
+    /// Makes an edited copy of a letter, schedules that and sets the letter itself aside, all in one commit. The answer
+    /// is the id of the copy, or why there is none.
+    pub async fn retry_edited(&self, order: &EditOrder<'_>) -> Result<Result<LetterId, Refusal>, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let mut scope = self.facet_scope();
+        let standings = state::lock(&mut tx, &[order.letter]).await?;
+        let original = standings.get(&order.letter).ok_or(Refusal::NotFound);
+        let (original, target) = match original.and_then(|original| accept(original, order)) {
+            Ok(accepted) => accepted,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let kept = contents(&mut tx, &[order.letter]).await?.remove(&order.letter);
+        let Some(message) = kept.map(ContentsRow::into_message).transpose()? else {
+            return Ok(Err(Refusal::NotFound));
+        };
+        let failed_queue = Some(&*original.key.queue).filter(|queue| !queue.is_empty());
+        let original_message = Original { message: &message, failed_queue, attempts: original.attempts, target };
+        let edited = match (order.edit)(&original_message) {
+            Ok(edited) => edited,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        Copy { order, original, target, edited: &edited }.put_in_place(&mut tx, &mut scope).await?;
+        let deed = Deed::new(order.at, order.by, Area::Letters, "edit", order.letter.to_string());
+        let detail = format!("copy {}: {}", order.copy, order.summary);
+        audit::append(&mut tx, &Deed { letters: 1, detail, ..deed }).await?;
+        tx.commit().await?;
+        scope.committed();
+        Ok(Ok(order.copy))
+    }
+
+    /// The letter that stands in the place of this one, which must not be sent as long as there is such.
+    pub async fn in_place_of(&self, id: LetterId) -> Result<Option<LetterId>, StoreError> {
+        const SELECT: &str = "SELECT o.id FROM letters l JOIN letters o ON o.family = l.family AND o.id <> l.id
+            JOIN facets f ON f.id = o.facet_id WHERE l.id = $1 AND f.status <> 'discarded' LIMIT 1";
+        let id: Option<Uuid> =
+            on!(self.db.reader(), |pool| sqlx::query_scalar(SELECT).bind(id.as_uuid()).fetch_optional(pool).await?);
+        Ok(id.map(LetterId::from_uuid))
+    }
+}
+
+/// The letter, if it may be edited as it stands, and where its copy goes.
+fn accept<'a>(original: &'a Standing, order: &EditOrder<'a>) -> Result<(&'a Standing, &'a str), Refusal> {
+    let status = original.key.status;
+    if !matches!(status, Status::Open | Status::Scheduled) {
+        return Err(Refusal::WrongStatus { command: "edit", status });
+    }
+    if original.claimed_until.is_some_and(|until| until > order.at) {
+        return Err(Refusal::InFlight);
+    }
+    if status == Status::Scheduled && !original.waits {
+        return Err(Refusal::PerhapsSent);
+    }
+    if let Some(by) = original.rival {
+        return Err(Refusal::Replaced { by });
+    }
+    Ok((original, original.target(order.queue).ok_or(Refusal::QueueUnknown)?))
+}
+
+impl Copy<'_> {
+    async fn put_in_place(&self, tx: &mut Tx, scope: &mut FacetScope<'_>) -> Result<(), StoreError> {
+        let [aside, scheduled] = [Status::Discarded, Status::Scheduled].map(|status| self.facet(status));
+        scope.make_all(tx, [aside.clone(), scheduled.clone()].into()).await?;
+        let [aside, scheduled] = [scope.id(tx, &aside).await?, scope.id(tx, &scheduled).await?];
+        self.insert_letter(tx, scheduled).await?;
+        self.insert_contents(tx).await?;
+        self.set_original_aside(tx, aside).await?;
+        self.schedule(tx).await?;
+        self.write_history(tx).await?;
+        let mut tally = Tally::default();
+        tally.remove(self.original.place());
+        tally.add(Place { facet: aside, ..self.original.place() });
+        tally.add(Place { facet: scheduled, ..self.original.place() });
+        tally.apply(tx).await
+    }
+
+    fn facet(&self, status: Status) -> FacetKey {
+        FacetKey { status, ..self.original.key.clone() }
+    }
+
+    /// A copy is its original in all but the contents: it came in then and has failed as often.
+    async fn insert_letter(&self, tx: &mut Tx, facet: FacetId) -> Result<(), StoreError> {
+        const INSERT: &str = "INSERT INTO letters (id, facet_id, received_at, first_received_at, first_failed_at,
+                last_failed_at, exchange, routing_key, attempts, importance_by, size, error_type, error_message,
+                message_type, type_source, type_confidence, group_id, danger, note, handed_over_at, edited_from, family)
+            SELECT $1, $2, received_at, first_received_at, first_failed_at, last_failed_at, exchange, routing_key,
+                attempts, importance_by, $3, error_type, error_message,
+                CASE WHEN coalesce(type_source, 'header') = 'header' THEN $4 ELSE message_type END,
+                CASE WHEN coalesce(type_source, 'header') = 'header' THEN $5 ELSE type_source END,
+                type_confidence, group_id, $6, note, coalesce(handed_over_at, $7), id, coalesce(family, id)
+            FROM letters WHERE id = $8";
+        let (order, edited) = (self.order, self.edited);
+        on!(tx, |tx| sqlx::query(INSERT)
+            .bind(order.copy.as_uuid())
+            .bind(facet.0)
+            .bind(bigint(edited.message.body.len() as u64))
+            .bind(edited.message_type.as_deref())
+            .bind(edited.message_type.as_ref().map(|_| "header"))
+            .bind(edited.danger.map(Danger::as_str))
+            .bind(order.at.as_micros())
+            .bind(order.letter.as_uuid())
+            .execute(&mut **tx)
+            .await
+            .map(drop)?);
+        Ok(())
+    }
+
+    async fn insert_contents(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        const INSERT: &str = "INSERT INTO contents (letter_id, exchange, routing_key, properties, headers,
+                earlier_deaths, remarks, body)
+            SELECT $1, exchange, routing_key, properties, $2, earlier_deaths, remarks, $3
+            FROM contents WHERE letter_id = $4";
+        let Message { headers, body, .. } = &self.edited.message;
+        on!(tx, |tx| sqlx::query(INSERT)
+            .bind(self.order.copy.as_uuid())
+            .bind(json::table_to_string(headers))
+            .bind(body.as_slice())
+            .bind(self.order.letter.as_uuid())
+            .execute(&mut **tx)
+            .await
+            .map(drop)?);
+        Ok(())
+    }
+
+    async fn set_original_aside(&self, tx: &mut Tx, facet: FacetId) -> Result<(), StoreError> {
+        const UPDATE: &str = "UPDATE letters SET facet_id = $1, settled_at = $2, replaced_by = $3,
+            handed_over_at = coalesce(handed_over_at, $2), family = coalesce(family, id) WHERE id = $4";
+        on!(&mut *tx, |tx| sqlx::query(UPDATE)
+            .bind(facet.0)
+            .bind(self.order.at.as_micros())
+            .bind(self.order.copy.as_uuid())
+            .bind(self.order.letter.as_uuid())
+            .execute(&mut **tx)
+            .await
+            .map(drop)?);
+        unschedule(tx, &[self.order.letter]).await
+    }
+
+    async fn schedule(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        let retry = NewRetry {
+            letter: self.order.copy,
+            broker: self.original.key.broker.clone(),
+            due_at: self.order.at.plus(self.order.delay),
+            queue: self.target.to_owned(),
+            by: self.order.by.as_str().to_owned(),
+        };
+        schedule::schedule(tx, &[retry]).await
+    }
+
+    async fn write_history(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        let EditOrder { letter, copy, summary, by, at, delay, .. } = *self.order;
+        let line = |letter, event, detail| NewEntry { letter, at, event, by: by.as_str(), detail };
+        let lines = [
+            line(letter, Event::Edited, format!("copy {copy}: {summary}")),
+            line(copy, Event::Edited, format!("edited copy of {letter}: {summary}")),
+            line(copy, Event::RetryScheduled, format!("to {}, {}", self.target, in_time(delay))),
+        ];
+        history::append_in_order(tx, &lines).await
+    }
+}

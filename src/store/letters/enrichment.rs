@@ -1,0 +1,300 @@
+//! Sorting letters: of which type each is, how important, and what failed like it.
+//!
+//! A letter remembers the *edition* it was named with, a number that stands for the schemas and mappings in force.
+
+use std::collections::{BTreeMap, HashMap};
+
+use amqp_message::time::Timestamp;
+use uuid::Uuid;
+
+use super::{
+    history::{self, NewEntry},
+    state::{self, Standing},
+};
+use crate::{
+    domain::{
+        actor::Actor,
+        group::{GroupId, GroupKey},
+        history::Event,
+        letter::{Importance, LetterId, Status, TypeSource},
+    },
+    store::{
+        Store, StoreError,
+        counts::{
+            facets::{FacetId, FacetKey, FacetScope},
+            tally::{Place, Tally},
+        },
+        db::{
+            Tx,
+            columns::{self, Column},
+            on,
+        },
+    },
+};
+
+/// Rows in one statement.
+const CHUNK: usize = 500;
+
+/// What a letter was found to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sorted {
+    pub letter: LetterId,
+    /// When it had come in, and what type a person had given it, when it was looked at. If either has changed meanwhile
+    /// it is looked at again.
+    pub received_at: Timestamp,
+    pub type_by_hand: Option<String>,
+    pub message_type: Option<String>,
+    pub source: Option<TypeSource>,
+    /// From 0 to 1, of a guess.
+    pub confidence: Option<f64>,
+    /// What the rules say.
+    pub importance: Importance,
+    /// `rule:<name>` or `default`.
+    pub importance_by: String,
+    pub group: GroupId,
+    pub key: GroupKey,
+}
+
+/// A letter that awaits a person since it came in, told when it is sorted: only now its importance is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exhausted {
+    pub broker: String,
+    pub queue: Option<String>,
+    pub importance: Importance,
+}
+
+/// `importance_by` of what a person has chosen.
+const BY_HAND: &str = "manual";
+
+impl Store {
+    /// Letters that nobody has looked at yet, the newest first.
+    pub async fn unnamed(&self, limit: u32) -> Result<Vec<LetterId>, StoreError> {
+        const UNNAMED: &str = "SELECT id FROM letters WHERE named_with IS NULL ORDER BY id DESC LIMIT $1";
+        let ids: Vec<Uuid> =
+            on!(self.db.reader(), |pool| sqlx::query_scalar(UNNAMED).bind(i64::from(limit)).fetch_all(pool).await?);
+        Ok(ids.into_iter().map(LetterId::from_uuid).collect())
+    }
+
+    /// Letters that were named with another edition, the newest first of those before `before`.
+    pub async fn named_otherwise(
+        &self,
+        edition: i64,
+        before: Option<LetterId>,
+        limit: u32,
+    ) -> Result<Vec<LetterId>, StoreError> {
+        const OTHERWISE: &str = "SELECT id FROM letters WHERE named_with <> $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+        let before = before.map_or(Uuid::max(), LetterId::as_uuid);
+        let ids: Vec<Uuid> = on!(self.db.reader(), |pool| sqlx::query_scalar(OTHERWISE)
+            .bind(edition)
+            .bind(before)
+            .bind(i64::from(limit))
+            .fetch_all(pool)
+            .await?);
+        Ok(ids.into_iter().map(LetterId::from_uuid).collect())
+    }
+
+    /// How many were named with another edition.
+    pub async fn count_named_otherwise(&self, edition: i64) -> Result<u64, StoreError> {
+        const COUNT: &str = "SELECT COUNT(*) FROM letters WHERE named_with <> $1";
+        let count: i64 = on!(self.db.reader(), |pool| sqlx::query_scalar(COUNT).bind(edition).fetch_one(pool).await?);
+        Ok(count.unsigned_abs())
+    }
+
+    /// Writes down what letters were found to be. What a person has said of one stays.
+    pub async fn sort(&self, sorted: &[Sorted], edition: i64, at: Timestamp) -> Result<Vec<Exhausted>, StoreError> {
+        let mut exhausted = Vec::new();
+        for chunk in sorted.chunks(CHUNK) {
+            let mut tx = self.db.begin().await?;
+            let mut scope = self.facet_scope();
+            exhausted.extend(sort(&mut tx, &mut scope, chunk, edition, at).await?);
+            tx.commit().await?;
+            scope.committed();
+        }
+        Ok(exhausted)
+    }
+
+    /// The types that people have given to letters of a queue, and to how many.
+    pub async fn confirmed_types(&self, broker: &str, queue: &str) -> Result<Vec<(String, u64)>, StoreError> {
+        const CONFIRMED: &str = "SELECT l.message_type, COUNT(*) FROM letters l JOIN facets f ON f.id = l.facet_id
+            WHERE l.type_source = 'manual' AND l.message_type IS NOT NULL AND f.broker = $1 AND f.queue = $2
+            GROUP BY l.message_type";
+        let rows: Vec<(String, i64)> =
+            on!(self.db.reader(), |pool| sqlx::query_as(CONFIRMED).bind(broker).bind(queue).fetch_all(pool).await?);
+        Ok(rows.into_iter().map(|(name, count)| (name, count.unsigned_abs())).collect())
+    }
+
+    /// How many letters of a type are open, by broker and queue; the queues with most of them first.
+    pub async fn seen(&self, message_type: &str, limit: u32) -> Result<Vec<(String, String, u64)>, StoreError> {
+        const SEEN: &str = "SELECT f.broker, f.queue, COUNT(*) AS n FROM letters l JOIN facets f ON f.id = l.facet_id
+            WHERE l.message_type = $1 AND f.status = 'open' GROUP BY f.broker, f.queue
+            ORDER BY n DESC, f.broker, f.queue LIMIT $2";
+        let rows: Vec<(String, String, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(SEEN)
+            .bind(message_type)
+            .bind(i64::from(limit))
+            .fetch_all(pool)
+            .await?);
+        Ok(rows.into_iter().map(|(broker, queue, n)| (broker, queue, n.unsigned_abs())).collect())
+    }
+}
+
+async fn sort(
+    tx: &mut Tx,
+    scope: &mut FacetScope<'_>,
+    sorted: &[Sorted],
+    edition: i64,
+    at: Timestamp,
+) -> Result<Vec<Exhausted>, StoreError> {
+    let ids: Vec<LetterId> = sorted.iter().map(|sorted| sorted.letter).collect();
+    let standings = state::lock(tx, &ids).await?;
+    let moves = Move::all(sorted, &standings);
+    if moves.is_empty() {
+        return Ok(Vec::new());
+    }
+    make_groups(tx, &moves).await?;
+    scope.make_all(tx, moves.iter().map(Move::facet).collect()).await?;
+    let mut tally = Tally::default();
+    let mut rows = Vec::with_capacity(moves.len());
+    for letter in &moves {
+        let facet = scope.id(tx, &letter.facet()).await?;
+        tally.remove(letter.was.place());
+        tally.add(Place { facet, group: Some(letter.is.group), ..letter.was.place() });
+        rows.push((facet, letter));
+    }
+    update(tx, &rows, edition, at).await?;
+    write_history(tx, &moves, at).await?;
+    tally.apply(tx).await?;
+    Ok(moves.iter().filter_map(Move::exhausted).collect())
+}
+
+/// A letter, as it stands and as it was found to be.
+struct Move<'a> {
+    was: &'a Standing,
+    is: &'a Sorted,
+}
+
+impl<'a> Move<'a> {
+    fn all(sorted: &'a [Sorted], standings: &'a HashMap<LetterId, Standing>) -> Vec<Self> {
+        let unchanged = |letter: &Self| {
+            letter.was.received_at == letter.is.received_at && letter.was.type_by_hand == letter.is.type_by_hand
+        };
+        let moves = sorted.iter().filter_map(|is| Some(Self { was: standings.get(&is.letter)?, is }));
+        moves.filter(unchanged).collect()
+    }
+
+    /// A hand's choice outlives rules, and what is over is not judged anew.
+    fn is_ruled(&self) -> bool {
+        let awaits = matches!(self.was.key.status, Status::Open | Status::Scheduled);
+        self.was.importance_by != BY_HAND && (awaits || self.was.sorted_at.is_none())
+    }
+
+    const fn importance(&self) -> Importance {
+        self.is.importance
+    }
+
+    fn facet(&self) -> FacetKey {
+        let importance = if self.is_ruled() { self.importance() } else { self.was.key.importance };
+        FacetKey { importance, ..self.was.key.clone() }
+    }
+
+    fn importance_by(&self) -> &str {
+        if self.is_ruled() { &self.is.importance_by } else { &self.was.importance_by }
+    }
+
+    fn is_new(&self) -> bool {
+        self.was.sorted_at.is_none_or(|sorted_at| sorted_at < self.was.received_at)
+    }
+
+    fn exhausted(&self) -> Option<Exhausted> {
+        let FacetKey { broker, queue, importance, status, .. } = self.facet();
+        let queue = Some(queue).filter(|queue| !queue.is_empty());
+        (status == Status::Open && self.is_new()).then_some(Exhausted { broker, queue, importance })
+    }
+}
+
+/// Makes groups that are new, in the one order in which everybody makes them.
+async fn make_groups(tx: &mut Tx, moves: &[Move<'_>]) -> Result<(), StoreError> {
+    const MAKE: [&str; 2] = [
+        "WITH new (id, broker, queue, message_type, reason, error, seen) AS (",
+        ") INSERT INTO groups (id, broker, queue, message_type, reason, error, critical, high, normal, low, scheduled,
+            retried, discarded, first_seen, last_seen, sent, came_back, note, note_by)
+        SELECT id, broker, queue, message_type, reason, error, 0, 0, 0, 0, 0, 0, 0, seen, seen, 0, 0, '', ''
+        FROM new WHERE true ON CONFLICT (id) DO NOTHING",
+    ];
+    let mut groups: BTreeMap<GroupId, &Move<'_>> = BTreeMap::new();
+    for letter in moves.iter().filter(|letter| letter.was.group != Some(letter.is.group)) {
+        groups.entry(letter.is.group).or_insert(letter);
+    }
+    let groups: Vec<_> = groups.into_values().collect();
+    if groups.is_empty() {
+        return Ok(());
+    }
+    let columns = vec![
+        Column::ids(&groups, |letter| letter.is.group.as_uuid()),
+        Column::texts(&groups, |letter| &*letter.is.key.broker),
+        Column::texts(&groups, |letter| letter.is.key.queue.as_deref().unwrap_or_default()),
+        Column::texts(&groups, |letter| letter.is.key.message_type.as_deref().unwrap_or_default()),
+        Column::texts(&groups, |letter| letter.is.key.reason.as_str()),
+        Column::texts(&groups, |letter| &*letter.is.key.error),
+        Column::numbers(&groups, |letter| letter.was.received_at.as_micros()),
+    ];
+    columns::execute(tx, MAKE, columns).await
+}
+
+/// What is as it was before is not written again: mostly that is all of what rules are applied to.
+async fn update(tx: &mut Tx, rows: &[(FacetId, &Move<'_>)], edition: i64, at: Timestamp) -> Result<(), StoreError> {
+    const UPDATE: [&str; 2] = [
+        "WITH found (id, facet_id, group_id, importance_by, message_type, type_source, type_confidence, named_with,
+            sorted_at) AS (",
+        ") UPDATE letters SET facet_id = found.facet_id, group_id = found.group_id,
+            importance_by = found.importance_by, named_with = found.named_with, sorted_at = found.sorted_at,
+            message_type = CASE WHEN letters.type_source = 'manual'
+                THEN letters.message_type ELSE found.message_type END,
+            type_confidence = CASE WHEN letters.type_source = 'manual'
+                THEN NULL ELSE found.type_confidence END,
+            type_source = CASE WHEN letters.type_source = 'manual' THEN 'manual' ELSE found.type_source END
+        FROM found WHERE letters.id = found.id AND (
+            letters.named_with IS DISTINCT FROM found.named_with OR letters.facet_id <> found.facet_id
+            OR letters.group_id IS DISTINCT FROM found.group_id OR letters.importance_by <> found.importance_by
+            OR letters.message_type IS DISTINCT FROM found.message_type
+            OR letters.type_confidence IS DISTINCT FROM found.type_confidence
+            OR letters.type_source IS DISTINCT FROM found.type_source)",
+    ];
+    let columns = vec![
+        Column::ids(rows, |(_, letter)| letter.is.letter.as_uuid()),
+        Column::numbers(rows, |(facet, _)| facet.0),
+        Column::ids(rows, |(_, letter)| letter.is.group.as_uuid()),
+        Column::texts(rows, |(_, letter)| letter.importance_by()),
+        Column::perhaps_texts(rows, |(_, letter)| letter.is.message_type.as_deref()),
+        Column::perhaps_texts(rows, |(_, letter)| letter.is.source.map(TypeSource::as_str)),
+        Column::perhaps_reals(rows, |(_, letter)| letter.is.confidence),
+        Column::numbers(rows, |_| edition),
+        Column::numbers(rows, |_| at.as_micros()),
+    ];
+    columns::execute(tx, UPDATE, columns).await
+}
+
+/// That a new letter has an importance is no event; that it changes is.
+async fn write_history(tx: &mut Tx, moves: &[Move<'_>], at: Timestamp) -> Result<(), StoreError> {
+    let changed =
+        |letter: &&Move<'_>| letter.was.sorted_at.is_some() && letter.facet().importance != letter.was.key.importance;
+    let line = |letter: &Move<'_>| NewEntry {
+        letter: letter.is.letter,
+        at,
+        event: Event::ImportanceSet,
+        by: Actor::OFFICE,
+        detail: format!(
+            "from {} to {}, {}",
+            letter.was.key.importance,
+            letter.importance(),
+            by(&letter.is.importance_by)
+        ),
+    };
+    history::append(tx, &moves.iter().filter(changed).map(line).collect::<Vec<_>>()).await
+}
+
+fn by(importance_by: &str) -> String {
+    match importance_by.strip_prefix("rule:") {
+        Some(rule) => format!("by the rule {rule:?}"),
+        None => "since no rule matches".to_owned(),
+    }
+}

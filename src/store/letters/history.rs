@@ -1,0 +1,115 @@
+//! What happened to letters.
+
+use std::collections::BTreeMap;
+
+use amqp_message::time::Timestamp;
+use sqlx::QueryBuilder;
+
+use super::rows::HistoryRow;
+use crate::{
+    domain::{
+        activity::{Area, Deed},
+        actor::Actor,
+        history::{Event, HistoryEntry},
+        letter::LetterId,
+    },
+    store::{
+        Store, StoreError, audit,
+        db::{
+            Tx,
+            columns::{self, Column},
+            id_list::push_ids,
+            on,
+        },
+    },
+};
+
+/// Lines in one statement.
+const CHUNK: usize = 1_000;
+
+/// One line that is about to be written.
+pub(crate) struct NewEntry<'a> {
+    pub(crate) letter: LetterId,
+    pub(crate) at: Timestamp,
+    pub(crate) event: Event,
+    pub(crate) by: &'a str,
+    pub(crate) detail: String,
+}
+
+pub(crate) async fn append(tx: &mut Tx, entries: &[NewEntry<'_>]) -> Result<(), StoreError> {
+    // Most of what is done to many letters at once is the same sentence for all of them.
+    let mut alike: BTreeMap<_, Vec<LetterId>> = BTreeMap::new();
+    for entry in entries {
+        let line = (entry.at, entry.event, entry.by, entry.detail.as_str());
+        alike.entry(line).or_default().push(entry.letter);
+    }
+    for ((at, event, by, detail), letters) in alike {
+        for chunk in letters.chunks(CHUNK) {
+            on!(&mut *tx, |tx| {
+                let mut insert = QueryBuilder::new("INSERT INTO history (letter_id, at, event, actor, detail) ");
+                insert.push("SELECT id, ").push_bind(at.as_micros()).push(", ").push_bind(event.as_str());
+                insert.push(", ").push_bind(by).push(", ").push_bind(detail).push(" FROM ");
+                push_ids(&mut insert, chunk);
+                insert.push(" AS letters");
+                insert.build().execute(&mut **tx).await?;
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The same where each line is a sentence of its own, or one letter has several: they are told in this order.
+pub(crate) async fn append_in_order(tx: &mut Tx, entries: &[NewEntry<'_>]) -> Result<(), StoreError> {
+    const INSERT: [&str; 2] = ["INSERT INTO history (letter_id, at, event, actor, detail) ", ""];
+    for chunk in entries.chunks(CHUNK) {
+        let columns = vec![
+            Column::ids(chunk, |entry| entry.letter.as_uuid()),
+            Column::numbers(chunk, |entry| entry.at.as_micros()),
+            Column::texts(chunk, |entry| entry.event.as_str()),
+            Column::texts(chunk, |entry| entry.by),
+            Column::texts(chunk, |entry| &*entry.detail),
+        ];
+        columns::execute(tx, INSERT, columns).await?;
+    }
+    Ok(())
+}
+
+impl Store {
+    /// Writes down that somebody sees what is hidden in a letter; says whether there is such a letter.
+    pub async fn reveal(&self, id: LetterId, by: &Actor, at: Timestamp) -> Result<bool, StoreError> {
+        const REVEALED: &str = "INSERT INTO history (letter_id, at, event, actor, detail)
+            SELECT id, $1, $2, $3, '' FROM letters WHERE id = $4";
+        let mut tx = self.db.begin().await?;
+        let written = on!(&mut tx, |tx| sqlx::query(REVEALED)
+            .bind(at.as_micros())
+            .bind(Event::Revealed.as_str())
+            .bind(by.as_str())
+            .bind(id.as_uuid())
+            .execute(&mut **tx)
+            .await?
+            .rows_affected());
+        if written > 0 {
+            let deed = Deed::new(at, by, Area::Letters, "reveal", id.to_string());
+            audit::append(&mut tx, &Deed { letters: 1, ..deed }).await?;
+        }
+        tx.commit().await?;
+        Ok(written > 0)
+    }
+
+    /// What happened to a letter, oldest first.
+    ///
+    /// That it came in is not written for each letter, it follows from the letter itself.
+    pub async fn history(&self, id: LetterId) -> Result<Vec<HistoryEntry>, StoreError> {
+        const RECEIVED: &str = "SELECT first_received_at FROM letters WHERE id = $1";
+        const HISTORY: &str = "SELECT at, event, actor, detail FROM history WHERE letter_id = $1 ORDER BY seq";
+        let received: Option<i64> =
+            on!(self.db.reader(), |pool| sqlx::query_scalar(RECEIVED).bind(id.as_uuid()).fetch_optional(pool).await?);
+        let rows: Vec<HistoryRow> =
+            on!(self.db.reader(), |pool| sqlx::query_as(HISTORY).bind(id.as_uuid()).fetch_all(pool).await?);
+        let received = received.map(|at| {
+            let at = Timestamp::from_micros(at);
+            Ok(HistoryEntry { at, event: Event::Received, by: Actor::office(), detail: String::new() })
+        });
+        received.into_iter().chain(rows.into_iter().map(HistoryEntry::try_from)).collect()
+    }
+}

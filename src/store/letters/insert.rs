@@ -1,0 +1,78 @@
+//! Writing new letters, many at once.
+
+use amqp_message::{json, time::Timestamp};
+use failure_conventions::danger::Danger;
+
+use super::{
+    record::NewLetter,
+    rows::{bigint, remarks_to_string},
+};
+use crate::store::{
+    StoreError,
+    counts::facets::FacetId,
+    db::{
+        Tx,
+        columns::{self, Column},
+    },
+};
+
+/// Rows in one statement: fifteen values each stay below SQLite's 32,766.
+const CHUNK: usize = 1_000;
+
+/// Inserts letters with their contents, each into its facet.
+pub(crate) async fn insert(tx: &mut Tx, rows: &[(FacetId, &NewLetter<'_>)]) -> Result<(), StoreError> {
+    for chunk in rows.chunks(CHUNK) {
+        insert_letters(tx, chunk).await?;
+        insert_contents(tx, chunk).await?;
+    }
+    Ok(())
+}
+
+async fn insert_letters(tx: &mut Tx, rows: &[(FacetId, &NewLetter<'_>)]) -> Result<(), StoreError> {
+    const INSERT: [&str; 2] = [
+        "WITH new (id, facet_id, at, first_failed_at, last_failed_at, exchange, routing_key, attempts, importance_by,
+            size, handed_over_at, error_type, error_message, message_type, danger) AS (",
+        ") INSERT INTO letters (id, facet_id, received_at, first_received_at, first_failed_at, last_failed_at,
+            exchange, routing_key, attempts, importance_by, size, handed_over_at, error_type, error_message,
+            message_type, type_source, danger)
+        SELECT id, facet_id, at, at, first_failed_at, last_failed_at, exchange, routing_key, attempts, importance_by,
+            size, handed_over_at, error_type, error_message, message_type,
+            CASE WHEN message_type IS NOT NULL THEN 'header' END, danger FROM new",
+    ];
+    let columns = vec![
+        Column::ids(rows, |(_, letter)| letter.id.as_uuid()),
+        Column::numbers(rows, |(facet, _)| facet.0),
+        Column::numbers(rows, |(_, letter)| letter.arrival.received_at.as_micros()),
+        Column::numbers(rows, |(_, letter)| letter.arrival.failure.first_failed_at.map(Timestamp::as_micros)),
+        Column::numbers(rows, |(_, letter)| letter.arrival.failed_at().as_micros()),
+        Column::texts(rows, |(_, letter)| &*letter.arrival.failure.exchange),
+        Column::texts(rows, |(_, letter)| &*letter.arrival.failure.routing_key),
+        Column::numbers(rows, |(_, letter)| bigint(letter.arrival.failure.attempts)),
+        Column::texts(rows, |(_, letter)| letter.arrival.importance_by),
+        Column::numbers(rows, |(_, letter)| bigint(letter.arrival.message.body.len() as u64)),
+        Column::numbers(rows, |(_, letter)| letter.handed_over_at().map(Timestamp::as_micros)),
+        Column::perhaps_texts(rows, |(_, letter)| letter.arrival.error_type()),
+        Column::perhaps_texts(rows, |(_, letter)| letter.arrival.error_message()),
+        Column::perhaps_texts(rows, |(_, letter)| letter.arrival.failure.message_type.as_deref()),
+        Column::perhaps_texts(rows, |(_, letter)| letter.arrival.failure.danger.map(Danger::as_str)),
+    ];
+    columns::execute(tx, INSERT, columns).await
+}
+
+async fn insert_contents(tx: &mut Tx, rows: &[(FacetId, &NewLetter<'_>)]) -> Result<(), StoreError> {
+    const INSERT: [&str; 2] = [
+        "WITH new (id, exchange, routing_key, properties, headers, remarks, body) AS (",
+        ") INSERT INTO contents (letter_id, exchange, routing_key, properties, headers, earlier_deaths, remarks, body)
+        SELECT id, exchange, routing_key, properties, headers, '[]', remarks, body FROM new",
+    ];
+    let columns = vec![
+        Column::ids(rows, |(_, letter)| letter.id.as_uuid()),
+        Column::texts(rows, |(_, letter)| &*letter.arrival.message.exchange),
+        Column::texts(rows, |(_, letter)| &*letter.arrival.message.routing_key),
+        Column::texts(rows, |(_, letter)| json::properties_to_string(&letter.arrival.message.properties)),
+        Column::texts(rows, |(_, letter)| json::table_to_string(&letter.arrival.message.headers)),
+        Column::texts(rows, |(_, letter)| remarks_to_string(&letter.arrival.remarks)),
+        Column::bytes(rows, |(_, letter)| &letter.arrival.message.body),
+    ];
+    columns::execute(tx, INSERT, columns).await
+}

@@ -1,0 +1,218 @@
+//! Listing letters and reading one.
+
+pub(crate) mod closed;
+pub(crate) mod command_audit;
+pub(crate) mod commands;
+pub(crate) mod contents;
+pub(crate) mod delivery_dedup;
+pub(crate) mod edits;
+pub(crate) mod enrichment;
+pub(crate) mod history;
+pub(crate) mod insert;
+pub(crate) mod record;
+pub(crate) mod returned;
+pub(crate) mod rows;
+pub(crate) mod state;
+pub(crate) mod succeeded;
+pub(crate) mod sweep;
+
+use std::collections::HashMap;
+
+use sqlx::{Database, Encode, QueryBuilder, Type};
+use uuid::Uuid;
+
+use super::{
+    Store, StoreError,
+    counts::facets::{Matching, Range},
+    db::{
+        Sql,
+        id_list::{push_ids, push_uuids},
+        on,
+    },
+    letters::rows::{ContentsRow, SUMMARY_COLUMNS, SummaryRow},
+};
+use crate::domain::{
+    filter::{Cursor, LetterFilter, LetterPage, PageRequest, Sort},
+    letter::{Letter, LetterId, LetterSummary},
+};
+
+/// Facets whose index ranges one statement merges; SQLite allows 500 terms in a compound SELECT.
+const MERGED: usize = 200;
+/// Of groups so many are merged at most.
+const MOST_RANGES: usize = 2_000;
+
+const CONTENTS: &str = "SELECT letter_id, exchange, routing_key, properties, headers, earlier_deaths, remarks, body
+    FROM contents WHERE letter_id = $1";
+const ALL_CONTENTS: &str = "SELECT letter_id, exchange, routing_key, properties, headers, earlier_deaths, remarks, body
+    FROM contents WHERE letter_id IN ";
+
+impl Store {
+    /// One page of the letters that `filter` lets through.
+    pub async fn letters(&self, filter: &LetterFilter, page: &PageRequest) -> Result<LetterPage, StoreError> {
+        let matching = self.matching(filter).await?;
+        if matching.facets.is_empty() {
+            return Ok(LetterPage::default());
+        }
+        let part = Part { filter, page, limit: page.limit + 1 };
+        let mut items = Vec::new();
+        let ranges = matching.ranges();
+        if walks(&matching, ranges.len(), part.limit) {
+            items = self.walk(&matching, &part).await?;
+        } else {
+            for chunk in ranges.chunks(MERGED) {
+                items.extend(self.merge(chunk, &part).await?);
+            }
+            sort(&mut items, page.sort);
+        }
+        let more = items.len() > page.limit;
+        items.truncate(page.limit);
+        let next = items.last().filter(|_| more).map(|last| Cursor { received_at: last.received_at, id: last.id });
+        Ok(LetterPage { items, next })
+    }
+
+    pub async fn summary(&self, id: LetterId) -> Result<Option<LetterSummary>, StoreError> {
+        Ok(self.summaries(&[id]).await?.pop())
+    }
+
+    /// Those of `ids` that exist, in no particular order.
+    pub async fn summaries(&self, ids: &[LetterId]) -> Result<Vec<LetterSummary>, StoreError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows: Vec<SummaryRow> = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new("SELECT ");
+            query.push(SUMMARY_COLUMNS).push(" FROM letters l").push(JOINED).push(" WHERE l.id IN ");
+            push_ids(&mut query, ids);
+            query.build_query_as().fetch_all(pool).await?
+        });
+        rows.into_iter().map(LetterSummary::try_from).collect()
+    }
+
+    /// A letter with its contents.
+    pub async fn letter(&self, id: LetterId) -> Result<Option<Letter>, StoreError> {
+        let Some(summary) = self.summary(id).await? else { return Ok(None) };
+        let contents: Option<ContentsRow> =
+            on!(self.db.reader(), |pool| sqlx::query_as(CONTENTS).bind(id.as_uuid()).fetch_optional(pool).await?);
+        contents.map(|contents| contents.into_letter(summary)).transpose()
+    }
+
+    /// These letters with their contents, in their order; without those that are gone by now.
+    pub async fn with_contents(&self, summaries: Vec<LetterSummary>) -> Result<Vec<Letter>, StoreError> {
+        if summaries.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids: Vec<LetterId> = summaries.iter().map(|summary| summary.id).collect();
+        let rows: Vec<ContentsRow> = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new(ALL_CONTENTS);
+            push_ids(&mut query, &ids);
+            query.build_query_as().fetch_all(pool).await?
+        });
+        let mut contents: HashMap<_, _> =
+            rows.into_iter().map(|row| (LetterId::from_uuid(row.letter_id), row)).collect();
+        let letters =
+            summaries.into_iter().filter_map(|summary| Some(contents.remove(&summary.id)?.into_letter(summary)));
+        letters.collect()
+    }
+
+    /// Reads all letters by time and drops those of other facets: right where nearly all of them match.
+    async fn walk(&self, matching: &Matching, part: &Part<'_>) -> Result<Vec<LetterSummary>, StoreError> {
+        // SQLite would rather look up each facet and sort all that it finds.
+        const BY_TIME: Sql = Sql { sqlite: " FROM letters l INDEXED BY letters_by_time", postgres: " FROM letters l" };
+        let by_time = BY_TIME.pick(self.db.reader());
+        let rows: Vec<SummaryRow> = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new("SELECT ");
+            query.push(SUMMARY_COLUMNS).push(by_time).push(JOINED).push(" WHERE l.facet_id IN (");
+            let mut ids = query.separated(", ");
+            matching.ids().for_each(|facet| _ = ids.push(facet.0));
+            query.push(")");
+            if let Some(groups) = &matching.groups {
+                query.push(" AND l.group_id IN ");
+                push_uuids(&mut query, groups.iter().map(|home| home.group.as_uuid()).collect());
+            }
+            part.push_conditions(&mut query, "l.");
+            part.push_order(&mut query, "l.");
+            query.push(" LIMIT ").push(part.limit);
+            query.build_query_as().fetch_all(pool).await?
+        });
+        rows.into_iter().map(LetterSummary::try_from).collect()
+    }
+
+    /// Takes the first few of each range and merges them.
+    async fn merge(&self, ranges: &[Range], part: &Part<'_>) -> Result<Vec<LetterSummary>, StoreError> {
+        let rows: Vec<SummaryRow> = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new("SELECT ");
+            query.push(SUMMARY_COLUMNS).push(" FROM (");
+            for (n, range) in ranges.iter().enumerate() {
+                query.push(if n == 0 { "" } else { " UNION ALL " });
+                query.push("SELECT * FROM (SELECT id, received_at FROM letters WHERE ");
+                range.push(&mut query);
+                part.push_conditions(&mut query, "");
+                part.push_order(&mut query, "");
+                query.push(" LIMIT ").push(part.limit).push(") AS range_").push(n);
+            }
+            part.push_order(&mut query, "");
+            query.push(" LIMIT ").push(part.limit);
+            query.push(") AS page JOIN letters l ON l.id = page.id").push(JOINED);
+            part.push_order(&mut query, "l.");
+            query.build_query_as().fetch_all(pool).await?
+        });
+        rows.into_iter().map(LetterSummary::try_from).collect()
+    }
+}
+
+const JOINED: &str = " JOIN facets f ON f.id = l.facet_id LEFT JOIN retries r ON r.letter_id = l.id";
+
+/// Walking reads, at worst, every letter that does not match: the oldest letters of a status that all new ones have are
+/// the last in the walk. Merging reads so many of each range. How many letters of groups match nobody has counted.
+fn walks(matching: &Matching, ranges: usize, limit: usize) -> bool {
+    if matching.groups.is_some() {
+        return ranges > MOST_RANGES;
+    }
+    let others = matching.everything - matching.total();
+    others <= (ranges as u64).saturating_mul(limit as u64)
+}
+
+/// Which part of a sorted list is meant.
+struct Part<'a> {
+    filter: &'a LetterFilter,
+    page: &'a PageRequest,
+    limit: usize,
+}
+
+impl Part<'_> {
+    fn push_conditions<DB: Database>(&self, query: &mut QueryBuilder<DB>, table: &str)
+    where
+        for<'q> i64: Encode<'q, DB> + Type<DB>,
+        for<'q> Uuid: Encode<'q, DB> + Type<DB>,
+    {
+        if let Some(since) = self.filter.since {
+            query.push(" AND ").push(table).push("received_at >= ").push_bind(since.as_micros());
+        }
+        if let Some(until) = self.filter.until {
+            query.push(" AND ").push(table).push("received_at < ").push_bind(until.as_micros());
+        }
+        if let Some(after) = self.page.after {
+            let beyond = match self.page.sort {
+                Sort::Newest => "<",
+                Sort::Oldest => ">",
+            };
+            query.push(format_args!(" AND ({table}received_at, {table}id) {beyond} ("));
+            query.push_bind(after.received_at.as_micros()).push(", ").push_bind(after.id.as_uuid()).push(")");
+        }
+    }
+
+    fn push_order<DB: Database>(&self, query: &mut QueryBuilder<DB>, table: &str) {
+        let direction = match self.page.sort {
+            Sort::Newest => "DESC",
+            Sort::Oldest => "ASC",
+        };
+        query.push(format_args!(" ORDER BY {table}received_at {direction}, {table}id {direction}"));
+    }
+}
+
+fn sort(items: &mut [LetterSummary], sort: Sort) {
+    items.sort_unstable_by_key(|item| (item.received_at, item.id));
+    if sort == Sort::Newest {
+        items.reverse();
+    }
+}

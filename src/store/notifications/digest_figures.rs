@@ -1,0 +1,165 @@
+//! What a digest tells, read from the ledger at one moment.
+
+use std::collections::HashMap;
+
+use amqp_message::{glob::Globs, time::Timestamp};
+use sqlx::QueryBuilder;
+use uuid::Uuid;
+
+use crate::{
+    domain::{
+        digest::{Figures, LastDigest, Standing},
+        group::{Group, GroupId},
+        letter::Importance,
+    },
+    store::{
+        Store, StoreError,
+        db::{Tx, id_list::numbers, on},
+        groups::{COLUMNS, Row},
+        letters::rows::parse,
+    },
+};
+
+/// What a digest is about.
+#[derive(Clone, Copy, Debug)]
+pub struct DigestScope<'a> {
+    /// The digest's name, by which the last one is found.
+    pub name: &'a str,
+    pub importances: &'a [Importance],
+    /// Names or globs; none: all.
+    pub queues: &'a [String],
+    pub now: Timestamp,
+    /// Of what was sent back since then and has not failed again nobody knows yet whether it has healed.
+    pub unknown_since: Timestamp,
+}
+
+impl Store {
+    /// All figures of a digest, as they are at one moment.
+    ///
+    /// The last digest is the one of the last slot that was made until now. One that Slack has refused counts for nothing:
+    /// nobody has read it.
+    pub async fn digest_figures(&self, scope: DigestScope<'_>) -> Result<Figures, StoreError> {
+        let mut tx = self.db.snapshot().await?;
+        let last = last_digest(&mut tx, scope).await?;
+        let since = last.as_ref().map(|last| last.made_at);
+        let mut groups = groups(&mut tx, scope.queues).await?;
+        add_unknown(&mut tx, &mut groups, scope.unknown_since).await?;
+        let facets = open_facets(&mut tx, scope.importances).await?;
+        let (new, sent) = match since {
+            Some(since) => (new_since(&mut tx, &facets, since).await?, sent_since(&mut tx, scope, since).await?),
+            None => Default::default(),
+        };
+        let figures = Figures { last, groups, new, sent, oldest_open: oldest_open(&mut tx, &facets).await? };
+        tx.commit().await?;
+        Ok(figures)
+    }
+
+    /// Whether letters that were received before then are not in their groups yet.
+    pub async fn is_sorting_before(&self, at: Timestamp) -> Result<bool, StoreError> {
+        const LOOK: &str = "SELECT EXISTS (SELECT 1 FROM letters WHERE named_with IS NULL AND received_at < $1)";
+        Ok(on!(self.db.reader(), |pool| sqlx::query_scalar(LOOK).bind(at.as_micros()).fetch_one(pool).await?))
+    }
+}
+
+async fn last_digest(tx: &mut Tx, scope: DigestScope<'_>) -> Result<Option<LastDigest>, StoreError> {
+    const LAST: &str =
+        "SELECT d.made_at, d.standing FROM digests d LEFT JOIN notifications n ON n.id = d.notification_id
+        WHERE d.name = $1 AND d.slot IS NOT NULL AND d.made_at <= $2 AND coalesce(n.state, '') <> 'refused'
+        AND d.standing <> '' ORDER BY d.made_at DESC LIMIT 1";
+    let row: Option<(i64, String)> = on!(tx, |tx| sqlx::query_as(LAST)
+        .bind(scope.name)
+        .bind(scope.now.as_micros())
+        .fetch_optional(&mut **tx)
+        .await?);
+    let read = |(made_at, standing): (i64, String)| {
+        let standing = Standing::read(&standing)
+            .map_err(|why| StoreError::Unreadable { what: "how groups stood at a digest", why })?;
+        Ok(LastDigest { made_at: Timestamp::from_micros(made_at), standing })
+    };
+    row.map(read).transpose()
+}
+
+async fn groups(tx: &mut Tx, queues: &[String]) -> Result<Vec<Group>, StoreError> {
+    let rows: Vec<Row> = on!(tx, |tx| {
+        let mut select = QueryBuilder::new("SELECT ");
+        select.push(COLUMNS).push(" FROM groups").build_query_as().fetch_all(&mut **tx).await?
+    });
+    let queues = Globs::new(queues);
+    let mut groups = Vec::with_capacity(rows.len());
+    for row in rows {
+        let group = Group::try_from(row)?;
+        if queues.matches(group.key.queue.as_deref().unwrap_or_default()) {
+            groups.push(group);
+        }
+    }
+    Ok(groups)
+}
+
+async fn add_unknown(tx: &mut Tx, groups: &mut [Group], since: Timestamp) -> Result<(), StoreError> {
+    const COUNT: &str = "SELECT l.group_id, COUNT(*) FROM letters l JOIN facets f ON f.id = l.facet_id
+        WHERE l.settled_at > $1 AND f.status = 'retried' AND l.group_id IS NOT NULL GROUP BY l.group_id";
+    let rows: Vec<(Uuid, i64)> =
+        on!(tx, |tx| sqlx::query_as(COUNT).bind(since.as_micros()).fetch_all(&mut **tx).await?);
+    let unknown: HashMap<Uuid, i64> = rows.into_iter().collect();
+    for group in groups {
+        group.outcome.unknown = unknown.get(&group.id.as_uuid()).copied().unwrap_or_default().unsigned_abs();
+    }
+    Ok(())
+}
+
+/// The facets of open letters of these importances, as a list for a statement.
+async fn open_facets(tx: &mut Tx, importances: &[Importance]) -> Result<String, StoreError> {
+    const OPEN: &str = "SELECT id, importance FROM facets WHERE status = 'open' AND count > 0";
+    let rows: Vec<(i64, String)> = on!(tx, |tx| sqlx::query_as(OPEN).fetch_all(&mut **tx).await?);
+    let of_importance = |importance: &str| importances.iter().any(|one| one.as_str() == importance);
+    // A facet that is none stands in for an empty list.
+    let ids = rows.iter().filter(|(_, importance)| of_importance(importance)).map(|(id, _)| *id);
+    Ok(numbers(ids.chain([-1])))
+}
+
+async fn new_since(tx: &mut Tx, facets: &str, since: Timestamp) -> Result<HashMap<GroupId, u64>, StoreError> {
+    let rows: Vec<(Uuid, i64)> = on!(tx, |tx| {
+        let mut count = QueryBuilder::new("SELECT group_id, COUNT(*) FROM letters WHERE received_at >= ");
+        count.push_bind(since.as_micros()).push(" AND facet_id IN ").push(facets);
+        count.push(" AND group_id IS NOT NULL GROUP BY group_id");
+        count.build_query_as().persistent(false).fetch_all(&mut **tx).await?
+    });
+    Ok(rows.into_iter().map(|(group, count)| (GroupId::from_uuid(group), count.unsigned_abs())).collect())
+}
+
+/// One step into an index for each group and facet of it, however many letters they have.
+async fn oldest_open(tx: &mut Tx, facets: &str) -> Result<HashMap<GroupId, Timestamp>, StoreError> {
+    let rows: Vec<(Uuid, i64)> = on!(tx, |tx| {
+        let mut select = QueryBuilder::new(
+            "SELECT id, min(oldest) FROM (SELECT g.id, (SELECT min(l.received_at) FROM letters l
+                WHERE l.group_id = g.id AND l.facet_id = f.id) AS oldest FROM groups g
+                JOIN facets f ON f.broker = g.broker AND f.queue = g.queue AND f.reason = g.reason
+                WHERE (g.critical > 0 OR g.high > 0 OR g.normal > 0 OR g.low > 0) AND f.id IN ",
+        );
+        select.push(facets).push(") AS open WHERE oldest IS NOT NULL GROUP BY id");
+        select.build_query_as().persistent(false).fetch_all(&mut **tx).await?
+    });
+    Ok(rows.into_iter().map(|(group, at)| (GroupId::from_uuid(group), Timestamp::from_micros(at))).collect())
+}
+
+async fn sent_since(
+    tx: &mut Tx,
+    scope: DigestScope<'_>,
+    since: Timestamp,
+) -> Result<HashMap<GroupId, Importance>, StoreError> {
+    const SENT: &str = "SELECT DISTINCT l.group_id, f.importance FROM letters l JOIN facets f ON f.id = l.facet_id
+        WHERE l.settled_at >= $1 AND l.handed_over_at IS NOT NULL AND f.status = 'retried' AND l.group_id IS NOT NULL";
+    // What was sent back shortly before the last digest was unknown to it, and has healed since.
+    let unsettled = since.minus(scope.now.since(scope.unknown_since));
+    let rows: Vec<(Uuid, String)> =
+        on!(tx, |tx| sqlx::query_as(SENT).bind(unsettled.as_micros()).fetch_all(&mut **tx).await?);
+    let mut sent: HashMap<GroupId, Importance> = HashMap::new();
+    for (group, importance) in rows {
+        let importance: Importance = parse("an importance", &importance)?;
+        if scope.importances.contains(&importance) {
+            let weightiest = sent.entry(GroupId::from_uuid(group)).or_insert(importance);
+            *weightiest = importance.min(*weightiest);
+        }
+    }
+    Ok(sent)
+}

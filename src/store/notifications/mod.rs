@@ -1,0 +1,211 @@
+//! What is to be told outside, until it is told.
+//!
+//! A notification is written in the transaction that decides about it, and sent afterwards, by whichever process claims
+//! it. A process that dies while sending leaves its claim behind; another sends it again, for nobody knows whether it
+//! has arrived.
+
+pub(crate) mod digest_figures;
+pub(crate) mod digests;
+pub(crate) mod incidents;
+
+use std::time::Duration;
+
+use amqp_message::time::Timestamp;
+use sqlx::FromRow;
+use uuid::Uuid;
+
+use super::{
+    Store, StoreError,
+    db::{Either, Sql, Tx, on},
+    letters::rows::{bigint, parse},
+};
+use crate::domain::notification::{
+    Attempt, ClaimedNotification, NewNotification, NotificationRecord, NotificationState,
+};
+
+/// No attempt waits longer than this for the next.
+const LONGEST_WAIT: Duration = Duration::from_secs(2 * 60 * 60);
+
+#[derive(FromRow)]
+struct Row {
+    id: Uuid,
+    channel: String,
+    subject: String,
+    kind: String,
+    body: String,
+    created_at: i64,
+    due_at: i64,
+    attempts: i64,
+    state: String,
+    ended_at: Option<i64>,
+    problem: String,
+}
+
+impl Row {
+    fn claimed(self) -> Result<ClaimedNotification, StoreError> {
+        Ok(ClaimedNotification {
+            created_at: Timestamp::from_micros(self.created_at),
+            // The claim has counted the attempt that it is for.
+            attempts: u32::try_from(self.attempts - 1).unwrap_or(0),
+            notification: NewNotification {
+                id: self.id,
+                channel: parse("a channel", &self.channel)?,
+                subject: self.subject,
+                kind: parse("a kind of notification", &self.kind)?,
+                body: self.body,
+            },
+        })
+    }
+}
+
+impl TryFrom<Row> for NotificationRecord {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.id,
+            channel: parse("a channel", &row.channel)?,
+            subject: row.subject,
+            kind: parse("a kind of notification", &row.kind)?,
+            created_at: Timestamp::from_micros(row.created_at),
+            due_at: Timestamp::from_micros(row.due_at),
+            attempts: u32::try_from(row.attempts).unwrap_or(u32::MAX),
+            state: parse("a state of a notification", &row.state)?,
+            ended_at: row.ended_at.map(Timestamp::from_micros),
+            problem: Some(row.problem).filter(|problem| !problem.is_empty()),
+        })
+    }
+}
+
+const COLUMNS: &str = "id, channel, subject, kind, body, created_at, due_at, attempts, state, ended_at, problem";
+
+/// Writes down what is to be told, in the transaction that decides about it.
+pub(crate) async fn append(tx: &mut Tx, new: &[NewNotification], at: Timestamp) -> Result<(), StoreError> {
+    const INSERT: &str = "INSERT INTO notifications
+        (id, channel, subject, kind, body, created_at, due_at, attempts, state, problem)
+        VALUES ($1, $2, $3, $4, $5, $6, $6, 0, 'waiting', '')";
+    for notification in new {
+        on!(&mut *tx, |tx| sqlx::query(INSERT)
+            .bind(notification.id)
+            .bind(notification.channel.as_str())
+            .bind(&*notification.subject)
+            .bind(notification.kind.as_str())
+            .bind(&*notification.body)
+            .bind(at.as_micros())
+            .execute(&mut **tx)
+            .await
+            .map(drop)?);
+    }
+    Ok(())
+}
+
+impl Store {
+    /// Claims one notification that is due, for `lease`; until then no other process sends it. Of one subject and
+    /// channel only the first that waits can be claimed, so that nobody hears the end of something before its beginning.
+    /// What is due or claimed for longer than there is reason to was written by a clock that was ahead, and is due too.
+    pub async fn claim_notification(
+        &self,
+        now: Timestamp,
+        lease: Duration,
+    ) -> Result<Option<ClaimedNotification>, StoreError> {
+        const CLAIM: Sql = Sql {
+            sqlite: "UPDATE notifications SET claimed_until = $1, attempts = attempts + 1 WHERE id IN (
+                    SELECT n.id FROM notifications n WHERE n.state = 'waiting' AND (n.due_at <= $2 OR n.due_at > $3)
+                    AND (n.claimed_until IS NULL OR n.claimed_until <= $2 OR n.claimed_until > $3) AND NOT EXISTS (
+                        SELECT 1 FROM notifications o WHERE o.subject = n.subject AND o.channel = n.channel
+                        AND o.state = 'waiting' AND o.seq < n.seq)
+                    ORDER BY n.due_at, n.seq LIMIT 1)
+                RETURNING id, channel, subject, kind, body, created_at, due_at, attempts, state, ended_at, problem",
+            postgres: "UPDATE notifications SET claimed_until = $1, attempts = attempts + 1 WHERE id IN (
+                    SELECT n.id FROM notifications n WHERE n.state = 'waiting' AND (n.due_at <= $2 OR n.due_at > $3)
+                    AND (n.claimed_until IS NULL OR n.claimed_until <= $2 OR n.claimed_until > $3) AND NOT EXISTS (
+                        SELECT 1 FROM notifications o WHERE o.subject = n.subject AND o.channel = n.channel
+                        AND o.state = 'waiting' AND o.seq < n.seq)
+                    ORDER BY n.due_at, n.seq LIMIT 1 FOR UPDATE SKIP LOCKED)
+                RETURNING id, channel, subject, kind, body, created_at, due_at, attempts, state, ended_at, problem",
+        };
+        let claim = CLAIM.pick(self.db.writer());
+        let row: Option<Row> = on!(self.db.writer(), |pool| sqlx::query_as(claim)
+            .bind(now.plus(lease).as_micros())
+            .bind(now.as_micros())
+            .bind(now.plus(LONGEST_WAIT).as_micros())
+            .fetch_optional(pool)
+            .await?);
+        row.map(Row::claimed).transpose()
+    }
+
+    /// Writes down what came of an attempt.
+    pub async fn end_attempt(&self, id: Uuid, attempt: &Attempt, now: Timestamp) -> Result<(), StoreError> {
+        const END: &str = "UPDATE notifications SET claimed_until = NULL, state = $1, due_at = coalesce($2, due_at),
+            ended_at = $3, problem = $4 WHERE id = $5 AND state = 'waiting'";
+        let (state, due_at, problem) = match attempt {
+            Attempt::Delivered => (NotificationState::Delivered, None, ""),
+            Attempt::Later(at, why) => (NotificationState::Waiting, Some(at.as_micros()), why.as_str()),
+            Attempt::Refused(why) => (NotificationState::Refused, None, why.as_str()),
+        };
+        let ended_at = (state != NotificationState::Waiting).then_some(now.as_micros());
+        on!(self.db.writer(), |pool| sqlx::query(END)
+            .bind(state.as_str())
+            .bind(due_at)
+            .bind(ended_at)
+            .bind(problem)
+            .bind(id)
+            .execute(pool)
+            .await
+            .map(drop)?);
+        Ok(())
+    }
+
+    /// Ends the claims that a process which died has left behind, where nobody else can hold one: a SQLite ledger has one
+    /// office. On Postgres they end by themselves.
+    pub async fn release_abandoned_notifications(&self) -> Result<(), StoreError> {
+        const RELEASE: &str = "UPDATE notifications SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
+        if let Either::Sqlite(pool) = self.db.writer() {
+            sqlx::query(RELEASE).execute(pool).await?;
+        }
+        Ok(())
+    }
+
+    /// When the next notification that nobody is sending at the moment is due.
+    pub async fn next_notification_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        const NEXT: &str = "SELECT min(CASE WHEN due_at > $2 THEN $1 ELSE due_at END) FROM notifications
+            WHERE state = 'waiting' AND (claimed_until IS NULL OR claimed_until <= $1 OR claimed_until > $2)";
+        let due: Option<i64> = on!(self.db.reader(), |pool| sqlx::query_scalar(NEXT)
+            .bind(now.as_micros())
+            .bind(now.plus(LONGEST_WAIT).as_micros())
+            .fetch_one(pool)
+            .await?);
+        Ok(due.map(Timestamp::from_micros))
+    }
+
+    /// How many wait to be told, and since when the first of them does.
+    pub async fn waiting_notifications(&self) -> Result<(u64, Option<Timestamp>), StoreError> {
+        const COUNT: &str = "SELECT COUNT(*), min(created_at) FROM notifications WHERE state = 'waiting'";
+        let (count, since): (i64, Option<i64>) =
+            on!(self.db.reader(), |pool| sqlx::query_as(COUNT).fetch_one(pool).await?);
+        Ok((count.unsigned_abs(), since.map(Timestamp::from_micros)))
+    }
+
+    /// What was told, or is to be told, about any of `subjects`, or where none is named about anything, the newest first.
+    pub async fn notifications(
+        &self,
+        subjects: &[String],
+        limit: usize,
+    ) -> Result<Vec<NotificationRecord>, StoreError> {
+        let rows: Vec<Row> = on!(self.db.reader(), |pool| {
+            let mut select = sqlx::QueryBuilder::new("SELECT ");
+            select.push(COLUMNS).push(" FROM notifications");
+            if !subjects.is_empty() {
+                select.push(" WHERE subject IN (");
+                let mut list = select.separated(", ");
+                for subject in subjects {
+                    list.push_bind(subject.clone());
+                }
+                select.push(")");
+            }
+            select.push(" ORDER BY seq DESC LIMIT ").push_bind(bigint(limit as u64));
+            select.build_query_as().fetch_all(pool).await?
+        });
+        rows.into_iter().map(NotificationRecord::try_from).collect()
+    }
+}

@@ -1,0 +1,189 @@
+//! Retries that wait, that are being published, and that are done.
+
+pub(crate) mod automatic;
+pub(crate) mod delay_queues;
+pub(crate) mod finished;
+pub(crate) mod outcomes;
+pub(crate) mod policies;
+pub(crate) mod schedule;
+pub(crate) mod scheduled;
+
+use std::{collections::HashMap, time::Duration};
+
+use amqp_message::{message::Message, time::Timestamp};
+use sqlx::{FromRow, QueryBuilder};
+use uuid::Uuid;
+
+use super::{
+    Store, StoreError,
+    db::{Either, Sql, Tx, id_list::push_ids, on},
+    letters::rows::{ContentsRow, bigint, parse},
+};
+use crate::domain::{actor::Actor, letter::LetterId, retry::ClaimedRetry};
+
+/// Ids in one statement.
+const CHUNK: usize = 1_000;
+
+const CLAIM: Sql = Sql {
+    sqlite: "UPDATE retries SET claimed_until = $1, claims = claims + 1 WHERE letter_id IN (
+            SELECT letter_id FROM retries WHERE broker = $2 AND due_at <= $3
+            AND (claimed_until IS NULL OR claimed_until <= $3) ORDER BY due_at LIMIT $4)
+        RETURNING letter_id",
+    postgres: "UPDATE retries SET claimed_until = $1, claims = claims + 1 WHERE letter_id IN (
+            SELECT letter_id FROM retries WHERE broker = $2 AND due_at <= $3
+            AND (claimed_until IS NULL OR claimed_until <= $3) ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED)
+        RETURNING letter_id",
+};
+
+#[derive(FromRow)]
+struct ClaimRow {
+    id: Uuid,
+    queue: String,
+    failed_queue: String,
+    reason: String,
+    routing_key: String,
+    actor: String,
+    attempts: i64,
+    due_at: i64,
+    size: i64,
+    claims: i64,
+}
+
+impl TryFrom<ClaimRow> for ClaimedRetry {
+    type Error = StoreError;
+
+    fn try_from(row: ClaimRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: LetterId::from_uuid(row.id),
+            queue: row.queue,
+            reason: parse("a reason", &row.reason)?,
+            routing_key: row.routing_key,
+            failed_queue: Some(row.failed_queue).filter(|queue| !queue.is_empty()),
+            by: Actor::named(row.actor),
+            attempts: row.attempts.unsigned_abs(),
+            due_at: Timestamp::from_micros(row.due_at),
+            size: row.size.unsigned_abs(),
+            claimed_before: row.claims > 1,
+        })
+    }
+}
+
+impl Store {
+    /// Claims retries that are due, oldest first, for `lease`; until then no other process publishes them.
+    ///
+    /// The claim is on disk when this returns: a process that dies while publishing leaves a trace of it.
+    pub async fn claim_due_retries(
+        &self,
+        broker: &str,
+        now: Timestamp,
+        lease: Duration,
+        limit: usize,
+    ) -> Result<Vec<ClaimedRetry>, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let sql = CLAIM.pick(&tx);
+        let ids: Vec<Uuid> = on!(&mut tx, |tx| sqlx::query_scalar(sql)
+            .bind(now.plus(lease).as_micros())
+            .bind(broker)
+            .bind(now.as_micros())
+            .bind(bigint(limit as u64))
+            .fetch_all(&mut **tx)
+            .await?);
+        let ids: Vec<LetterId> = ids.into_iter().map(LetterId::from_uuid).collect();
+        let mut claimed = claimed(&mut tx, &ids).await?;
+        tx.commit().await?;
+        claimed.sort_by_key(|retry| (retry.due_at, retry.id));
+        Ok(claimed)
+    }
+
+    /// When the next retry that nobody has claimed is due.
+    pub async fn next_retry_due(&self, broker: &str) -> Result<Option<Timestamp>, StoreError> {
+        const NEXT: &str = "SELECT due_at FROM retries WHERE broker = $1 AND claimed_until IS NULL
+            ORDER BY due_at LIMIT 1";
+        let due: Option<i64> =
+            on!(self.db.reader(), |pool| sqlx::query_scalar(NEXT).bind(broker).fetch_optional(pool).await?);
+        Ok(due.map(Timestamp::from_micros))
+    }
+
+    /// Ends the leases that a process which died has left behind, where nobody else can hold one: a SQLite ledger has
+    /// one office. On Postgres they end by themselves.
+    pub async fn release_abandoned_claims(&self) -> Result<(), StoreError> {
+        const RELEASE: &str = "UPDATE retries SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
+        if let Either::Sqlite(pool) = self.db.writer() {
+            sqlx::query(RELEASE).execute(pool).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives claimed retries back that were not sent.
+    pub async fn unclaim_retries(&self, ids: &[LetterId]) -> Result<(), StoreError> {
+        self.set_claims(ids, "claimed_until = NULL, claims = claims - 1").await
+    }
+
+    /// Gives claimed retries back of which nobody knows whether they have arrived.
+    pub async fn end_leases(&self, ids: &[LetterId]) -> Result<(), StoreError> {
+        self.set_claims(ids, "claimed_until = NULL").await
+    }
+
+    /// Holds claims until then, as long as they are still held.
+    pub async fn renew_leases(&self, ids: &[LetterId], until: Timestamp) -> Result<(), StoreError> {
+        for chunk in ids.chunks(CHUNK) {
+            on!(self.db.writer(), |pool| {
+                let mut update = QueryBuilder::new("UPDATE retries SET claimed_until = ");
+                update.push_bind(until.as_micros()).push(" WHERE claimed_until IS NOT NULL AND letter_id IN ");
+                push_ids(&mut update, chunk);
+                update.build().execute(pool).await?;
+            });
+        }
+        Ok(())
+    }
+
+    async fn set_claims(&self, ids: &[LetterId], set: &'static str) -> Result<(), StoreError> {
+        for chunk in ids.chunks(CHUNK) {
+            on!(self.db.writer(), |pool| {
+                let mut update = QueryBuilder::new("UPDATE retries SET ");
+                // A retry that was asked for anew since then is another one.
+                update.push(set).push(" WHERE claimed_until IS NOT NULL AND letter_id IN ");
+                push_ids(&mut update, chunk);
+                update.build().execute(pool).await?;
+            });
+        }
+        Ok(())
+    }
+
+    /// The messages of letters that are about to be published.
+    pub async fn messages(&self, ids: &[LetterId]) -> Result<HashMap<LetterId, Message>, StoreError> {
+        const SELECT: &str = "SELECT letter_id, exchange, routing_key, properties, headers, earlier_deaths, remarks,
+            body FROM contents WHERE letter_id IN ";
+        let mut messages = HashMap::with_capacity(ids.len());
+        for chunk in ids.chunks(CHUNK) {
+            let rows: Vec<ContentsRow> = on!(self.db.reader(), |pool| {
+                let mut query = QueryBuilder::new(SELECT);
+                push_ids(&mut query, chunk);
+                query.build_query_as().fetch_all(pool).await?
+            });
+            for row in rows {
+                messages.insert(LetterId::from_uuid(row.letter_id), row.into_message()?);
+            }
+        }
+        Ok(messages)
+    }
+}
+
+async fn claimed(tx: &mut Tx, ids: &[LetterId]) -> Result<Vec<ClaimedRetry>, StoreError> {
+    const SELECT: &str =
+        "SELECT l.id, r.queue, f.queue AS failed_queue, f.reason, l.routing_key, r.actor, l.attempts, r.due_at, l.size,
+        r.claims FROM retries r JOIN letters l ON l.id = r.letter_id JOIN facets f ON f.id = l.facet_id
+        WHERE r.letter_id IN ";
+    let mut claimed = Vec::with_capacity(ids.len());
+    for chunk in ids.chunks(CHUNK) {
+        let rows: Vec<ClaimRow> = on!(&mut *tx, |tx| {
+            let mut query = QueryBuilder::new(SELECT);
+            push_ids(&mut query, chunk);
+            query.build_query_as().fetch_all(&mut **tx).await?
+        });
+        for row in rows {
+            claimed.push(row.try_into()?);
+        }
+    }
+    Ok(claimed)
+}

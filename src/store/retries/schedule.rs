@@ -1,0 +1,62 @@
+//! Scheduling retries and taking them off again.
+
+use amqp_message::time::Timestamp;
+use sqlx::QueryBuilder;
+
+use crate::{
+    domain::letter::LetterId,
+    store::{
+        StoreError,
+        db::{
+            Tx,
+            columns::{self, Column},
+            id_list::push_ids,
+            on,
+        },
+    },
+};
+
+/// Rows in one statement; five values each stay below SQLite's 32,766.
+const CHUNK: usize = 1_000;
+
+/// A retry that is about to be scheduled, in place of any that the letter has.
+pub(crate) struct NewRetry {
+    pub(crate) letter: LetterId,
+    pub(crate) broker: String,
+    pub(crate) due_at: Timestamp,
+    pub(crate) queue: String,
+    pub(crate) by: String,
+}
+
+pub(crate) async fn schedule(tx: &mut Tx, retries: &[NewRetry]) -> Result<(), StoreError> {
+    // SQLite would take the ON of the last clause for a join's, were there no WHERE before it.
+    const UPSERT: [&str; 2] = [
+        "WITH new (letter_id, broker, due_at, queue, actor) AS (",
+        ") INSERT INTO retries (letter_id, broker, due_at, queue, actor, claims)
+        SELECT letter_id, broker, due_at, queue, actor, 0 FROM new WHERE true
+        ON CONFLICT (letter_id) DO UPDATE SET due_at = excluded.due_at, queue = excluded.queue,
+            actor = excluded.actor, claimed_until = NULL",
+    ];
+    for chunk in retries.chunks(CHUNK) {
+        let columns = vec![
+            Column::ids(chunk, |retry| retry.letter.as_uuid()),
+            Column::texts(chunk, |retry| &*retry.broker),
+            Column::numbers(chunk, |retry| retry.due_at.as_micros()),
+            Column::texts(chunk, |retry| &*retry.queue),
+            Column::texts(chunk, |retry| &*retry.by),
+        ];
+        columns::execute(tx, UPSERT, columns).await?;
+    }
+    Ok(())
+}
+
+pub(crate) async fn unschedule(tx: &mut Tx, ids: &[LetterId]) -> Result<(), StoreError> {
+    for chunk in ids.chunks(CHUNK) {
+        on!(&mut *tx, |tx| {
+            let mut delete = QueryBuilder::new("DELETE FROM retries WHERE letter_id IN ");
+            push_ids(&mut delete, chunk);
+            delete.build().execute(&mut **tx).await?;
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! Which types messages are of, as far as people have said it.
+
+use amqp_message::time::Timestamp;
+use sqlx::FromRow;
+
+use crate::{
+    domain::{
+        activity::{Area, Deed},
+        actor::Actor,
+        mapping::{Carrier, Mapping, StandingMapping},
+    },
+    store::{Store, StoreError, audit, db::on, letters::rows::parse},
+};
+
+#[derive(FromRow)]
+struct Row {
+    broker: String,
+    carrier: String,
+    pattern: String,
+    message_type: String,
+    set_by: String,
+    set_at: i64,
+}
+
+impl TryFrom<Row> for StandingMapping {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let mapping = Mapping {
+            broker: Some(row.broker).filter(|broker| !broker.is_empty()),
+            carrier: parse("a carrier of a type", &row.carrier)?,
+            pattern: row.pattern,
+            message_type: row.message_type,
+        };
+        Ok(Self { mapping, by: Actor::named(row.set_by), at: Timestamp::from_micros(row.set_at) })
+    }
+}
+
+impl Store {
+    pub async fn mappings(&self) -> Result<Vec<StandingMapping>, StoreError> {
+        const SELECT: &str = "SELECT broker, carrier, pattern, message_type, set_by, set_at
+            FROM mappings ORDER BY carrier, pattern, broker";
+        let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
+        rows.into_iter().map(StandingMapping::try_from).collect()
+    }
+
+    /// Sets what messages carry, in place of what was said of the same ones before. What is said already stays as it is,
+    /// with who said it.
+    pub async fn set_mapping(&self, mapping: &Mapping, by: &Actor, at: Timestamp) -> Result<(), StoreError> {
+        const BEFORE: &str = "SELECT message_type FROM mappings WHERE broker = $1 AND carrier = $2 AND pattern = $3";
+        const SET: &str = "INSERT INTO mappings (broker, carrier, pattern, message_type, set_by, set_at)
+            VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (broker, carrier, pattern) DO UPDATE SET
+            message_type = excluded.message_type, set_by = excluded.set_by, set_at = excluded.set_at";
+        let mut tx = self.db.begin().await?;
+        let before: Option<String> = on!(&mut tx, |tx| sqlx::query_scalar(BEFORE)
+            .bind(mapping.broker.as_deref().unwrap_or_default())
+            .bind(mapping.carrier.as_str())
+            .bind(&*mapping.pattern)
+            .fetch_optional(&mut **tx)
+            .await?);
+        if before.as_ref() == Some(&mapping.message_type) {
+            return Ok(());
+        }
+        on!(&mut tx, |tx| sqlx::query(SET)
+            .bind(mapping.broker.as_deref().unwrap_or_default())
+            .bind(mapping.carrier.as_str())
+            .bind(&*mapping.pattern)
+            .bind(&*mapping.message_type)
+            .bind(by.as_str())
+            .bind(at.as_micros())
+            .execute(&mut **tx)
+            .await
+            .map(drop)?);
+        let deed = Deed::new(at, by, Area::Mappings, "set", &*mapping.pattern);
+        let instead = before.map(|before| format!(", instead of {before}")).unwrap_or_default();
+        let detail = format!("{}{instead}", told(mapping.broker.as_deref(), mapping.carrier, &mapping.message_type));
+        audit::append(&mut tx, &Deed { detail, ..deed }).await?;
+        tx.commit().await
+    }
+
+    /// The answer is whether there was anything to take back.
+    pub async fn unset_mapping(
+        &self,
+        broker: Option<&str>,
+        carrier: Carrier,
+        pattern: &str,
+        by: &Actor,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        const UNSET: &str =
+            "DELETE FROM mappings WHERE broker = $1 AND carrier = $2 AND pattern = $3 RETURNING message_type";
+        let mut tx = self.db.begin().await?;
+        let removed: Option<String> = on!(&mut tx, |tx| sqlx::query_scalar(UNSET)
+            .bind(broker.unwrap_or_default())
+            .bind(carrier.as_str())
+            .bind(pattern)
+            .fetch_optional(&mut **tx)
+            .await?);
+        let Some(message_type) = removed else { return Ok(false) };
+        let deed = Deed::new(at, by, Area::Mappings, "remove", pattern);
+        let detail = told(broker, carrier, &message_type);
+        audit::append(&mut tx, &Deed { detail, ..deed }).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+}
+
+/// `the queue carries acme.texts.v1.Text, on main`
+fn told(broker: Option<&str>, carrier: Carrier, message_type: &str) -> String {
+    let broker = broker.map(|broker| format!(", on {broker}")).unwrap_or_default();
+    format!("the {} carries {message_type}{broker}", carrier.as_str().replace('_', " "))
+}
