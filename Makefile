@@ -27,7 +27,7 @@ test: setup ## runs every test; nothing is skipped. With RABBITMQ=4.0 or 4.3 on 
 # DLO_TEST_CORPUS names a folder with a large corpus, see README.md; without it guesses are measured on a small one.
 bench: ## runs the benchmarks
 	@tests/rig/setup.sh rabbitmq postgres
-	DLO_TEST_REQUIRE=all cargo bench --bench office
+	DLO_TEST_REQUIRE=all cargo bench --bench dlo
 
 lint: ## format, clippy and, if it is installed, cargo-deny
 	cargo fmt --check

@@ -4,14 +4,14 @@
 //! # The way a letter goes
 //! A service rejects a message, RabbitMQ dead-letters it, and [`services::intake`] consumes it: it reads from the
 //! headers where and why it failed ([`failure_conventions`]), asks the policy in force ([`services::policies`]) whether
-//! and when it goes back, commits it to the ledger ([`store`]) or publishes it to a delay queue ([`rabbitmq`]), and only
+//! and when it goes back, commits it to the database ([`store`]) or publishes it to a delay queue ([`rabbitmq`]), and only
 //! then acknowledges. [`services::scheduler`] publishes what is due to the very queue it failed in and marks it once the
 //! broker has confirmed; what has waited in a delay queue comes back to the intake, which sends it on. What fails again comes back to the same letter, what does not is forgotten
 //! ([`services::retention`]).
 //!
 //! A letter that is stored is sorted ([`services::enrichment`]): of which type it is ([`payload_codec`]), how important
 //! ([`rule_language`]), and what failed like it ([`grouping`]). A group that matters is told at once
-//! ([`services::incidents`]), the rest in a digest ([`services::digests`]); both stand in the ledger until they are sent
+//! ([`services::incidents`]), the rest in a digest ([`services::digests`]); both stand in the database until they are sent
 //! ([`services::notifications`], [`notify`]). When the retries are used up, a person finds the letter on a page ([`web`])
 //! and decides; [`services::triage`] writes the decision down.
 //!

@@ -14,7 +14,7 @@ const DRAIN: Duration = Duration::from_secs(20);
 /// Starts the workers and ends them: the first signal lets them finish what they have begun, the second does not wait.
 ///
 /// A worker that ends by itself takes the whole process down with a failing exit code, rather than leave half an
-/// office running.
+/// server running.
 pub struct Lifecycle {
     stopping: CancellationToken,
     /// Cancelled by a worker that ended although nobody asked it to.

@@ -1,24 +1,24 @@
-//! From a configuration to a running office.
+//! From a configuration to a running server.
 
 mod check;
-mod foundation;
 mod lifecycle;
 pub mod logging;
 mod notify;
 mod roles;
+mod services;
 mod watch;
 mod web;
 
 use std::{process::ExitCode, sync::Arc};
 
-use foundation::Foundation;
+use services::Services;
 
 use crate::{
     config::Config,
     services::{
-        change_feed::watch_ledger,
+        change_feed::watch_database,
         enrichment::Sorting,
-        intake::{Door, Intake},
+        intake::{Intake, IntakeSource},
         policies::Policies,
         retention::{Retention, delay_queues::DelayQueues},
         scheduler::Scheduler,
@@ -46,11 +46,11 @@ pub async fn migrate(config: &Config) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds the office and starts its workers on `lifecycle`.
+/// Builds dlo and starts its workers on `lifecycle`.
 pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyhow::Result<()> {
-    // The port first: a second office on the same address must not touch the ledger.
+    // The port first: a second server on the same address must not touch the database.
     let listener = if roles.has(Role::Web) { Some(web::listen(&config).await?) } else { None };
-    let office = Foundation::lay(&config, roles).await?;
+    let office = Services::build(&config, roles).await?;
     for (name, broker) in &config.brokers {
         let doors = doors(roles, &office.policies);
         if !doors.is_empty() {
@@ -64,8 +64,8 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
                 board: office.board.clone(),
                 clock: office.clock.clone(),
                 metrics: office.metrics.clone(),
-                news: office.news.clone(),
-                bell: office.bell.clone(),
+                feed: office.feed.clone(),
+                wakeup: office.wakeup.clone(),
             };
             lifecycle.spawn("intake", intake.run(lifecycle.stopping()));
         }
@@ -79,8 +79,8 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
                 board: office.board.clone(),
                 clock: office.clock.clone(),
                 metrics: office.metrics.clone(),
-                news: office.news.clone(),
-                bell: office.bell.clone(),
+                feed: office.feed.clone(),
+                wakeup: office.wakeup.clone(),
             };
             let delay_queues = DelayQueues {
                 broker: name.clone(),
@@ -107,7 +107,7 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
             rules: office.rules.clone(),
             clock: office.clock.clone(),
             metrics: office.metrics.clone(),
-            news: office.news.clone(),
+            feed: office.feed.clone(),
         };
         lifecycle.spawn("sorting", sorting.run(lifecycle.stopping()));
     }
@@ -124,7 +124,7 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
         notify::start(&config, &office, lifecycle)?;
     }
     if let Some(listener) = listener {
-        let watch = watch_ledger(Arc::clone(&office.store), office.news.clone(), lifecycle.stopping());
+        let watch = watch_database(Arc::clone(&office.store), office.feed.clone(), lifecycle.stopping());
         lifecycle.spawn("news", watch);
         web::start(&config, office, listener, lifecycle)?;
     }
@@ -132,8 +132,8 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
 }
 
 /// The retrier takes dead letters in, the intake obituaries.
-fn doors(roles: &Roles, policies: &Policies) -> Vec<Door> {
-    let retrier = roles.has(Role::Retry).then(|| [Door::DeadLetters(policies.clone()), Door::Due]);
-    let intake = roles.has(Role::Intake).then_some(Door::Obituaries);
+fn doors(roles: &Roles, policies: &Policies) -> Vec<IntakeSource> {
+    let retrier = roles.has(Role::Retry).then(|| [IntakeSource::DeadLetters(policies.clone()), IntakeSource::Due]);
+    let intake = roles.has(Role::Intake).then_some(IntakeSource::Obituaries);
     intake.into_iter().chain(retrier.into_iter().flatten()).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Foundation, Lifecycle, watch};
+use super::{Lifecycle, Services, watch};
 use crate::{
     config::Config,
     notify::Sender,
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Starts what tells people.
-pub(super) fn start(config: &Config, office: &Foundation, lifecycle: &Lifecycle) -> anyhow::Result<()> {
+pub(super) fn start(config: &Config, office: &Services, lifecycle: &Lifecycle) -> anyhow::Result<()> {
     let channels = Arc::new(Channels::new(&config.notify)?);
     let sender = Sender::new(office.clock.clone())?;
     let settings = incidents::Settings::new(&config.notify.page, config.web.public_url.clone());
@@ -21,7 +21,7 @@ pub(super) fn start(config: &Config, office: &Foundation, lifecycle: &Lifecycle)
         Arc::clone(&office.store),
         Arc::clone(&channels),
         office.clock.clone(),
-        office.news.clone(),
+        office.feed.clone(),
         office.outbox.clone(),
         settings.map_err(anyhow::Error::msg)?,
     );

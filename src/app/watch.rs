@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use amqp_message::glob::Globs;
 use anyhow::Context;
 
-use super::{Foundation, Lifecycle};
+use super::{Lifecycle, Services};
 use crate::{
     config::{BrokerConfig, Config},
     domain::watch::Settings,
@@ -20,7 +20,7 @@ use crate::{
 /// Starts what watches the queues of brokers.
 pub(super) fn start(
     config: &Config,
-    office: &Foundation,
+    office: &Services,
     incidents: &Incidents,
     lifecycle: &Lifecycle,
 ) -> anyhow::Result<()> {

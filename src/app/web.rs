@@ -5,11 +5,11 @@ use std::sync::Arc;
 use anyhow::Context;
 use tokio::net::TcpListener;
 
-use super::{Foundation, Lifecycle, watch};
+use super::{Lifecycle, Services, watch};
 use crate::{
     config::Config,
     services::triage::Triage,
-    web::{self, Office, WebSettings},
+    web::{self, AppState, WebSettings},
 };
 
 pub(super) async fn listen(config: &Config) -> anyhow::Result<TcpListener> {
@@ -19,16 +19,16 @@ pub(super) async fn listen(config: &Config) -> anyhow::Result<TcpListener> {
 
 pub(super) fn start(
     config: &Config,
-    foundation: Foundation,
+    services: Services,
     listener: TcpListener,
     lifecycle: &Lifecycle,
 ) -> anyhow::Result<()> {
     let listen = listener.local_addr()?;
     let triage = Triage::new(
-        Arc::clone(&foundation.store),
-        foundation.clock.clone(),
-        foundation.news.clone(),
-        foundation.bell,
+        Arc::clone(&services.store),
+        services.clock.clone(),
+        services.feed.clone(),
+        services.wakeup,
         config.easynetq.inner_bodies(),
     );
     let settings = WebSettings {
@@ -44,19 +44,19 @@ pub(super) fn start(
         watched_brokers: watch::brokers(config),
         closing: lifecycle.stopping(),
     };
-    let office = Office {
-        store: foundation.store,
+    let office = AppState {
+        store: services.store,
         triage,
-        policies: foundation.policies,
-        rules: foundation.rules,
-        reader: foundation.reader,
-        schemas: foundation.schemas,
-        digests: foundation.digests,
+        policies: services.policies,
+        rules: services.rules,
+        reader: services.reader,
+        schemas: services.schemas,
+        digests: services.digests,
         tasks: lifecycle.tasks(),
-        news: foundation.news,
-        brokers: foundation.board,
-        clock: foundation.clock,
-        metrics: foundation.metrics,
+        feed: services.feed,
+        brokers: services.board,
+        clock: services.clock,
+        metrics: services.metrics,
         settings,
     };
     lifecycle.spawn("jobs", office.triage.clone().take_up(lifecycle.stopping()));

@@ -49,7 +49,7 @@ enum Command {
     Topology(TopologyArgs),
     /// Decode a message without a server, or say of which types it could be
     Decode(decode::DecodeArgs),
-    /// Run the server with a ledger of its own and a small world of failing services on the configured broker
+    /// Run the server with a database of its own and a small world of failing services on the configured broker
     Demo,
 }
 
@@ -108,7 +108,7 @@ fn topology(asked: &TopologyArgs, config: &Config) -> Result<String, String> {
     let topology = if asked.native {
         let book = PolicyBook::new(&config.retry.policies()?, Vec::new());
         // A message that is rejected with requeue does not die; it is the rejection that the policy is about.
-        let policy = |queue: &str| book.find(queue, Reason::Rejected).map(|standing| &standing.policy);
+        let policy = |queue: &str| book.find(queue, Reason::Rejected).map(|active| &active.policy);
         Topology::native(broker, &asked.queues, policy)?
     } else {
         Topology::dead_lettering(broker, &asked.queues)?

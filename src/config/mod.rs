@@ -1,4 +1,4 @@
-//! What the office is told before it opens: a TOML file over the defaults, the environment over both.
+//! What dlo is told before it opens: a TOML file over the defaults, the environment over both.
 //!
 //! Pure but for [`load`], which reads the file it is given. Every key, its default and its meaning stand on the field
 //! that holds it, one file for each concern.

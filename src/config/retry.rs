@@ -30,7 +30,7 @@ pub struct RetryConfig {
     /// Share of a delay, 0 to 1, by which it varies at random, both ways. By default 0.1.
     #[serde(deserialize_with = "some_share")]
     pub jitter: Option<f64>,
-    /// Where messages wait: `ledger`, the default, or `broker`.
+    /// Where messages wait: `database`, the default, or `broker`.
     #[serde(deserialize_with = "some_via")]
     pub via: Option<Via>,
     /// Whether consumers see the routing key of the first publish again. By default they see their queue's name.

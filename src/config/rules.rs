@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::values::word;
 use crate::domain::{
     letter::Importance,
-    rule::{Rule, RuleId, StandingRule},
+    rule::{ActiveRule, Rule, RuleId},
 };
 
 /// `[rules]`
@@ -40,21 +40,21 @@ struct RuleTable {
 ///
 /// # Errors
 /// What is wrong with it, for a person. Whether expressions are right is not looked at here.
-pub async fn rules_of(file: &Path) -> Result<Vec<StandingRule>, String> {
+pub async fn rules_of(file: &Path) -> Result<Vec<ActiveRule>, String> {
     let text = tokio::fs::read_to_string(file).await.map_err(|error| format!("{}: {error}", file.display()))?;
     read(&text).map_err(|why| format!("{}: {why}", file.display()))
 }
 
-fn read(text: &str) -> Result<Vec<StandingRule>, String> {
+fn read(text: &str) -> Result<Vec<ActiveRule>, String> {
     let file: RuleFile = toml::from_str(text).map_err(|error| error.to_string())?;
-    let mut rules: Vec<StandingRule> = Vec::with_capacity(file.rule.len());
+    let mut rules: Vec<ActiveRule> = Vec::with_capacity(file.rule.len());
     for (table, number) in file.rule.into_iter().zip(1_u128..) {
-        if rules.iter().any(|standing| standing.rule.name == table.name) {
+        if rules.iter().any(|active| active.rule.name == table.name) {
             return Err(format!("two rules are called {:?}", table.name));
         }
         let rule = Rule { name: table.name, expression: table.when, importance: table.importance };
         // Their places name them: there is nothing else that an edit of the file leaves as it is.
-        rules.push(StandingRule { id: RuleId::from_uuid(Uuid::from_u128(number)), rule, set: None });
+        rules.push(ActiveRule { id: RuleId::from_uuid(Uuid::from_u128(number)), rule, set: None });
     }
     Ok(rules)
 }

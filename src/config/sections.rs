@@ -16,7 +16,7 @@ pub struct DatabaseConfig {
     /// `sqlite://FILE` or `postgres://USER@HOST/DATABASE`.
     #[serde(deserialize_with = "database_url")]
     pub url: Secret,
-    /// Whether `dlo serve` brings the ledger to its version by itself.
+    /// Whether `dlo serve` brings the database to its version by itself.
     pub auto_migrate: bool,
 }
 
@@ -116,7 +116,7 @@ pub struct SchemasConfig {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GroupsConfig {
-    /// A letter that was sent back and has not failed again for so long counts as healed.
+    /// A letter that was sent back and has not failed again for so long counts as succeeded.
     #[serde(deserialize_with = "duration")]
     pub healed_after: Duration,
     /// How long a group stays that no letter is in any more, and that nobody has written a note on.

@@ -1,10 +1,10 @@
-//! `dlo demo`: the office, and a small world that keeps it busy.
+//! `dlo demo`: dlo, and a small world that keeps it busy.
 //!
 //! Three services of ours fail in the typical ways: one cannot process some orders, and says so as this or that
 //! framework does or only rejects them, one is too slow for the time
-//! its messages have, one has a queue that is too small. Some of what is sent back to the first heals. The schema of
-//! what they send lies in a folder, where the office finds it. Some rules say what matters, and stand-ins for Slack and
-//! PagerDuty show whom the office told what.
+//! its messages have, one has a queue that is too small. Some of what is sent back to the first succeeds. The schema of
+//! what they send lies in a folder, where dlo finds it. Some rules say what matters, and stand-ins for Slack and
+//! PagerDuty show whom dlo told what.
 
 mod events;
 mod people;
@@ -28,7 +28,7 @@ use crate::{
 /// Longer than the demo's retries wait.
 const HEALED_AFTER: Duration = Duration::from_secs(60);
 
-/// Serves with a ledger of its own, which begins empty and is deleted at the end.
+/// Serves with a database of its own, which begins empty and is deleted at the end.
 pub async fn run(mut config: Config) -> anyhow::Result<ExitCode> {
     let directory = std::env::temp_dir().join(format!("dlo-demo-{}", std::process::id()));
     std::fs::create_dir_all(&directory)?;

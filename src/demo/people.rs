@@ -1,4 +1,4 @@
-//! Whom the demo's office tells: stand-ins for Slack and PagerDuty, and the rules that say what they hear of.
+//! Whom the demo's server tells: stand-ins for Slack and PagerDuty, and the rules that say what they hear of.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl People {
         Ok(Self { slack: SlackStandIn::open(|_| Ok(())).await?, pagerduty: PagerDutyStandIn::open().await? })
     }
 
-    /// Has the office tell them, unless it is told whom to tell.
+    /// Has dlo tell them, unless it is told whom to tell.
     pub fn subscribe(&self, config: &mut Config) -> anyhow::Result<()> {
         let notify = &mut config.notify;
         if !notify.slack.is_set() {
@@ -56,7 +56,7 @@ impl People {
     }
 }
 
-/// Writes the rules into a ledger that has none.
+/// Writes the rules into a database that has none.
 pub(super) async fn write_rules(config: &Config) -> anyhow::Result<()> {
     let store = Store::open(config.database.url.reveal()).await?;
     store.migrate().await?;

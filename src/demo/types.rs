@@ -29,7 +29,7 @@ impl Types {
         read.map(Self).map_err(|problems| anyhow!("the demo's schema: {problems:?}"))
     }
 
-    /// Writes the sources to where the office finds them.
+    /// Writes the sources to where dlo finds them.
     pub(super) fn publish(folder: &Path) -> std::io::Result<()> {
         std::fs::create_dir_all(folder)?;
         SOURCES.iter().try_for_each(|(path, text)| std::fs::write(folder.join(path), text))

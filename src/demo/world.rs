@@ -68,7 +68,7 @@ async fn serve(connection: &Connection, dead_letter_exchange: &str) -> anyhow::R
 
 async fn declare(channel: &Channel, dead_letter_exchange: &str) -> anyhow::Result<()> {
     let durable = ExchangeDeclareOptions { durable: true, ..ExchangeDeclareOptions::default() };
-    // The office declares it too; whoever comes first must not fail the other.
+    // The server declares it too; whoever comes first must not fail the other.
     channel.exchange_declare(dead_letter_exchange.into(), ExchangeKind::Fanout, durable, FieldTable::default()).await?;
     channel.exchange_declare(EVENTS.into(), ExchangeKind::Topic, durable, FieldTable::default()).await?;
     for queue in services::QUEUES {

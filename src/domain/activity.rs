@@ -19,7 +19,7 @@ word_enum! {
 
 /// One thing that somebody did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deed {
+pub struct AuditEntry {
     pub at: Timestamp,
     pub by: Actor,
     pub area: Area,
@@ -33,8 +33,8 @@ pub struct Deed {
     pub detail: String,
 }
 
-impl Deed {
-    /// A deed of which there is no more to say.
+impl AuditEntry {
+    /// An entry of which there is no more to say.
     pub fn new(at: Timestamp, by: &Actor, area: Area, action: &str, subject: impl Into<String>) -> Self {
         Self {
             at,
@@ -48,14 +48,14 @@ impl Deed {
     }
 }
 
-/// A deed in its place among all: the newest has the highest number.
+/// An entry in its place among all: the newest has the highest number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActivityEntry {
     pub seq: i64,
-    pub deed: Deed,
+    pub entry: AuditEntry,
 }
 
-/// Which deeds are meant; an empty list lets all through.
+/// Which entries are meant; an empty list lets all through.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ActivityFilter {
     pub areas: Vec<Area>,

@@ -2,18 +2,18 @@
 
 use std::fmt;
 
-/// A person by name, or the office itself.
+/// A person by name, or the system itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Actor(String);
 
 impl Actor {
-    /// What the office does by itself is done by `dlo`.
-    pub const OFFICE: &str = "dlo";
-    /// Whoever uses an office without sign-in, which listens on loopback only.
+    /// What the system does by itself is done by `dlo`.
+    pub const SYSTEM: &str = "dlo";
+    /// Whoever uses an system without sign-in, which listens on loopback only.
     pub const LOCAL: &str = "local user";
 
-    pub fn office() -> Self {
-        Self(Self::OFFICE.to_owned())
+    pub fn system() -> Self {
+        Self(Self::SYSTEM.to_owned())
     }
 
     pub fn local() -> Self {

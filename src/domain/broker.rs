@@ -1,4 +1,4 @@
-//! How the office stands with a broker.
+//! How dlo stands with a broker.
 
 use amqp_message::time::Timestamp;
 

@@ -123,7 +123,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// So many have not failed again for so long that they count as healed.
+    /// So many have not failed again for so long that they count as succeeded.
     pub const fn healed(&self) -> u64 {
         self.sent.saturating_sub(self.came_back).saturating_sub(self.unknown)
     }

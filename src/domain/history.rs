@@ -7,7 +7,7 @@ use super::actor::Actor;
 word_enum! {
     /// The kinds of events in a letter's life.
     Event, "event" {
-        /// It came into the office.
+        /// It came into dlo.
         Received = "received",
         /// It was sent back and failed again.
         CameBack = "came_back",

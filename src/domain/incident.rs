@@ -48,6 +48,6 @@ pub struct Incident {
     /// When it began to be worth telling.
     pub opened_at: Timestamp,
     pub resolved_at: Option<Timestamp>,
-    /// The office's page about it, an absolute URL.
+    /// Its page about it, an absolute URL.
     pub href: String,
 }

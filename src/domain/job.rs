@@ -1,4 +1,4 @@
-//! Long work that is kept in the ledger, so that it can be watched.
+//! Long work that is kept in the database, so that it can be watched.
 
 use amqp_message::{time::Timestamp, word_enum};
 use uuid::Uuid;

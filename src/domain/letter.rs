@@ -1,4 +1,4 @@
-//! The letter: a dead message in the office's keeping.
+//! The letter: a dead message in dlo's keeping.
 
 use std::{fmt, str::FromStr};
 
@@ -138,6 +138,6 @@ pub struct Letter {
     pub message: Message,
     /// Newest first, those of earlier rounds included.
     pub deaths: Vec<Death>,
-    /// What the office has to say about how the message came in, for instance that a property was not UTF-8.
+    /// What dlo has to say about how the message came in, for instance that a property was not UTF-8.
     pub remarks: Vec<String>,
 }

@@ -67,7 +67,7 @@ impl Mapping {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StandingMapping {
+pub struct ActiveMapping {
     pub mapping: Mapping,
     pub by: Actor,
     pub at: Timestamp,
@@ -85,27 +85,27 @@ pub struct Route<'a> {
 /// All mappings, the most specific first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MappingBook {
-    mappings: Vec<StandingMapping>,
+    mappings: Vec<ActiveMapping>,
     globs: Vec<Globs>,
 }
 
 impl MappingBook {
-    pub fn new(mut mappings: Vec<StandingMapping>) -> Self {
-        mappings.sort_by_cached_key(|standing| {
-            (Reverse(standing.mapping.specificity()), standing.mapping.pattern.clone(), standing.mapping.broker.clone())
+    pub fn new(mut mappings: Vec<ActiveMapping>) -> Self {
+        mappings.sort_by_cached_key(|active| {
+            (Reverse(active.mapping.specificity()), active.mapping.pattern.clone(), active.mapping.broker.clone())
         });
-        let globs = mappings.iter().map(|standing| Globs::new(std::slice::from_ref(&standing.mapping.pattern)));
+        let globs = mappings.iter().map(|active| Globs::new(std::slice::from_ref(&active.mapping.pattern)));
         Self { globs: globs.collect(), mappings }
     }
 
-    pub fn all(&self) -> &[StandingMapping] {
+    pub fn all(&self) -> &[ActiveMapping] {
         &self.mappings
     }
 
     /// The mapping that says of which type a message is that came so.
-    pub fn find(&self, route: &Route<'_>) -> Option<&StandingMapping> {
-        let applies = |(standing, glob): &(&StandingMapping, &Globs)| {
-            let mapping = &standing.mapping;
+    pub fn find(&self, route: &Route<'_>) -> Option<&ActiveMapping> {
+        let applies = |(active, glob): &(&ActiveMapping, &Globs)| {
+            let mapping = &active.mapping;
             let carrier = match mapping.carrier {
                 Carrier::Queue => route.queue,
                 Carrier::Exchange => Some(route.exchange),
@@ -114,7 +114,7 @@ impl MappingBook {
             mapping.broker.as_deref().is_none_or(|broker| broker == route.broker)
                 && carrier.is_some_and(|name| glob.matches(name))
         };
-        self.mappings.iter().zip(&self.globs).find(applies).map(|(standing, _)| standing)
+        self.mappings.iter().zip(&self.globs).find(applies).map(|(active, _)| active)
     }
 }
 
@@ -137,8 +137,8 @@ mod tests {
             mapping(Carrier::Queue, "texts.eu.sms", "t.Sms"),
             on_other,
         ];
-        let standing = |mapping| StandingMapping { mapping, by: Actor::local(), at: Timestamp::default() };
-        let book = MappingBook::new(all.map(standing).into());
+        let active = |mapping| ActiveMapping { mapping, by: Actor::local(), at: Timestamp::default() };
+        let book = MappingBook::new(all.map(active).into());
         let check = |broker, queue, exchange, routing_key, expected| {
             let route = Route { broker, queue, exchange, routing_key };
             let found = book.find(&route).map(|found| &*found.mapping.message_type);

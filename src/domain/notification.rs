@@ -1,4 +1,4 @@
-//! What is told outside the office.
+//! What is told outside dlo.
 
 use amqp_message::{time::Timestamp, word_enum};
 use uuid::Uuid;

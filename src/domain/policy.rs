@@ -10,7 +10,7 @@ word_enum! {
     /// Where a message waits for its retry.
     #[derive(Default)]
     Via, "place to wait" {
-        /// In the ledger, where it can be seen, hurried and stopped.
+        /// In the database, where it can be seen, hurried and stopped.
         #[default]
         Ledger = "ledger",
         /// In RabbitMQ, in a queue for each delay and target.
@@ -133,7 +133,7 @@ pub enum Origin {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct StandingPolicy {
+pub struct ActivePolicy {
     pub policy: Policy,
     pub origin: Origin,
 }
@@ -141,44 +141,43 @@ pub struct StandingPolicy {
 /// All policies, the most specific first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PolicyBook {
-    policies: Vec<Arc<StandingPolicy>>,
+    policies: Vec<Arc<ActivePolicy>>,
     /// The globs of their queues.
     globs: Vec<Globs>,
 }
 
 impl PolicyBook {
     /// What a person has set replaces what the configuration says of the same queues and reason.
-    pub fn new(configured: &[Policy], set: Vec<StandingPolicy>) -> Self {
+    pub fn new(configured: &[Policy], set: Vec<ActivePolicy>) -> Self {
         let configured = configured.iter().filter(|policy| {
             !set.iter().any(|other| other.policy.queues == policy.queues && other.policy.reason == policy.reason)
         });
         let configured =
-            configured.map(|policy| StandingPolicy { policy: policy.clone(), origin: Origin::Configuration });
-        let mut policies: Vec<StandingPolicy> = configured.chain(set.iter().cloned()).collect();
-        policies
-            .sort_by_cached_key(|standing| (Reverse(standing.policy.specificity()), standing.policy.queues.clone()));
-        let globs = policies.iter().map(|standing| Globs::new(std::slice::from_ref(&standing.policy.queues)));
+            configured.map(|policy| ActivePolicy { policy: policy.clone(), origin: Origin::Configuration });
+        let mut policies: Vec<ActivePolicy> = configured.chain(set.iter().cloned()).collect();
+        policies.sort_by_cached_key(|active| (Reverse(active.policy.specificity()), active.policy.queues.clone()));
+        let globs = policies.iter().map(|active| Globs::new(std::slice::from_ref(&active.policy.queues)));
         Self { globs: globs.collect(), policies: policies.into_iter().map(Arc::new).collect() }
     }
 
-    pub fn all(&self) -> &[Arc<StandingPolicy>] {
+    pub fn all(&self) -> &[Arc<ActivePolicy>] {
         &self.policies
     }
 
     /// The policy in force for what died of `reason` in `queue`.
-    pub fn find(&self, queue: &str, reason: Reason) -> Option<&Arc<StandingPolicy>> {
-        let applies = |(standing, glob): &(&Arc<StandingPolicy>, &Globs)| {
-            standing.policy.reason.is_none_or(|only| only == reason) && glob.matches(queue)
+    pub fn find(&self, queue: &str, reason: Reason) -> Option<&Arc<ActivePolicy>> {
+        let applies = |(active, glob): &(&Arc<ActivePolicy>, &Globs)| {
+            active.policy.reason.is_none_or(|only| only == reason) && glob.matches(queue)
         };
-        self.policies.iter().zip(&self.globs).find(applies).map(|(standing, _)| standing)
+        self.policies.iter().zip(&self.globs).find(applies).map(|(active, _)| active)
     }
 }
 
 /// What the policy in force rules for one message, however often it will turn out to have failed.
 #[derive(Clone, Debug)]
-pub struct Ruling {
+pub struct Decision {
     /// `None`: nothing is retried, as nobody knows where it failed.
-    policy: Option<Arc<StandingPolicy>>,
+    policy: Option<Arc<ActivePolicy>>,
     /// From 0 to 1, for the jitter.
     random: f64,
 }
@@ -191,9 +190,9 @@ pub enum Verdict {
     Exhausted,
 }
 
-impl Ruling {
+impl Decision {
     /// `random` is from 0 to 1. In RabbitMQ each delay is a queue of its own, so there it has five steps only.
-    pub fn new(policy: Option<Arc<StandingPolicy>>, random: f64) -> Self {
+    pub fn new(policy: Option<Arc<ActivePolicy>>, random: f64) -> Self {
         let ruling = Self { policy, random };
         let random = if ruling.via() == Via::Broker { (random * 4.0).round() / 4.0 } else { random };
         Self { random, ..ruling }
@@ -201,16 +200,16 @@ impl Ruling {
 
     /// Where messages of this policy wait.
     pub fn via(&self) -> Via {
-        self.policy.as_ref().map_or(Via::Ledger, |standing| standing.policy.via)
+        self.policy.as_ref().map_or(Via::Ledger, |active| active.policy.via)
     }
 
     pub fn keeps_routing_key(&self) -> bool {
-        self.policy.as_ref().is_some_and(|standing| standing.policy.keep_routing_key)
+        self.policy.as_ref().is_some_and(|active| active.policy.keep_routing_key)
     }
 
     /// After its `failures`th failure, counted from 1.
     pub fn verdict(&self, failures: u64) -> Verdict {
-        let policy = self.policy.as_ref().map(|standing| &standing.policy);
+        let policy = self.policy.as_ref().map(|active| &active.policy);
         let delay = policy.and_then(|policy| policy.delay(failures, self.random));
         delay.map_or(Verdict::Exhausted, |delay| Verdict::Retry { delay })
     }
@@ -319,7 +318,7 @@ mod tests {
     #[test]
     fn a_person_goes_before_the_configuration() {
         let origin = Origin::Person { by: Actor::local(), at: Timestamp::default() };
-        let set = StandingPolicy { policy: Policy { jitter: 1.0, ..policy("*", None) }, origin: origin.clone() };
+        let set = ActivePolicy { policy: Policy { jitter: 1.0, ..policy("*", None) }, origin: origin.clone() };
         let book = PolicyBook::new(&[policy("*", None), policy("a", None)], vec![set]);
         assert_eq!(book.find("b", Reason::Rejected).map(|found| &found.origin), Some(&origin));
         assert_eq!(book.find("a", Reason::Rejected).map(|found| &found.origin), Some(&Origin::Configuration));

@@ -48,7 +48,7 @@ pub struct Rule {
 
 /// A rule in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StandingRule {
+pub struct ActiveRule {
     pub id: RuleId,
     pub rule: Rule,
     /// Who wrote it as it is; `None`: it stands in a file.

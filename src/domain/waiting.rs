@@ -20,13 +20,13 @@ pub struct WaitingRetry {
     pub due_at: Timestamp,
     /// The queue it goes to.
     pub queue: String,
-    /// Who asked for it; the office, where a policy does.
+    /// Who asked for it; dlo, where a policy does.
     pub by: Actor,
 }
 
 impl WaitingRetry {
     pub fn is_by_policy(&self) -> bool {
-        self.by.as_str() == Actor::OFFICE
+        self.by.as_str() == Actor::SYSTEM
     }
 }
 

@@ -46,7 +46,7 @@ mod tests {
         }
     }
 
-    /// These are in people's ledgers: an id that changes tears their groups apart.
+    /// These are in people's databases: an id that changes tears their groups apart.
     #[test]
     fn ids_never_change() {
         let check = |key: GroupKey, expected: u128| assert_eq!(id(&key).as_uuid().as_u128(), expected, "{key:?}");

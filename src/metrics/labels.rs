@@ -31,7 +31,7 @@ word_enum! {
 
 impl From<&Actor> for RetryKind {
     fn from(by: &Actor) -> Self {
-        if *by == Actor::office() { Self::Automatic } else { Self::Manual }
+        if *by == Actor::system() { Self::Automatic } else { Self::Manual }
     }
 }
 

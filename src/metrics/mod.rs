@@ -1,7 +1,7 @@
 //! The numbers for Prometheus. Every name stands in `catalogue.rs` and nowhere else.
 //!
-//! What happened in this process is counted where it happens. What is a state of the ledger is handed in before each
-//! scrape ([`Metrics::observe`]); all processes that share a ledger tell the same of it, so who reads these numbers
+//! What happened in this process is counted where it happens. What is a state of the database is handed in before each
+//! scrape ([`Metrics::observe`]); all processes that share a database tell the same of it, so who reads these numbers
 //! adds counters up but takes the `max` (or `min`) of gauges.
 
 mod catalogue;

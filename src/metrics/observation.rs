@@ -21,11 +21,11 @@ pub struct Observation<'a> {
     pub now: Timestamp,
     /// How this process stands with each broker.
     pub brokers: &'a [BrokerHealth],
-    /// `None` while the ledger cannot be read. Its numbers are left out then: old ones would look like new ones.
+    /// `None` while the database cannot be read. Its numbers are left out then: old ones would look like new ones.
     pub ledger: Option<LedgerObservation<'a>>,
 }
 
-/// What the ledger says.
+/// What the database says.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LedgerObservation<'a> {
     pub facets: &'a [FacetCount],

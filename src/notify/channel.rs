@@ -95,7 +95,7 @@ impl Channel {
         Ok(Self::Webhook { url, key: SigningKey::parse(secret.reveal())? })
     }
 
-    /// What the ledger calls it.
+    /// What the database calls it.
     pub const fn kind(&self) -> notification::Channel {
         match self {
             Self::SlackWebhook { .. } | Self::SlackBot(_) => notification::Channel::Slack,

@@ -81,7 +81,7 @@ fn put(body: &mut Vec<u8>, part: &[u8]) {
 /// The messages of a bundle, each on its way straight to its queue.
 ///
 /// # Errors
-/// Somebody else has published it, or a version of the office that this one does not know.
+/// Somebody else has published it, or a version of dlo that this one does not know.
 pub fn unpack(bundle: &Message) -> Result<Vec<OutgoingRetry>, NoBundle> {
     if bundle.properties.kind.as_deref() != Some(KIND) {
         return Err(NoBundle("its type is another".to_owned()));

@@ -1,4 +1,4 @@
-//! The exchange and the queues of the office.
+//! The exchange and the queues of dlo.
 
 use failure_conventions::dlo_queues;
 use lapin::{
@@ -13,7 +13,7 @@ use crate::{
     rabbitmq::topology::DELIVERY_LIMIT,
 };
 
-/// What the office needs in a broker.
+/// What dlo needs in a broker.
 #[derive(Clone, Copy, Debug)]
 pub struct Topology<'a> {
     pub config: &'a BrokerConfig,

@@ -48,7 +48,7 @@ impl BrokerBoard {
     }
 
     /// Says why deliveries are held instead of stored; `None` when they are stored again. The answer is whether this
-    /// was news.
+    /// was feed.
     pub fn set_holding(&self, broker: &str, why: Option<String>) -> bool {
         self.update(broker, |health| health.holding = why)
     }

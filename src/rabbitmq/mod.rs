@@ -1,6 +1,6 @@
 //! RabbitMQ, through lapin.
 //!
-//! This floor knows AMQP 0-9-1 and the domain's messages; it knows no ledger and decides nothing about letters.
+//! This floor knows AMQP 0-9-1 and the domain's messages; it knows no database and decides nothing about letters.
 //!
 //! One *session* is one connection with its channels. When anything in it fails the whole session is over, and whoever
 //! runs it builds a new one ([`reconnect`]); the client's own recovery stays off. Consuming and publishing have
@@ -36,7 +36,7 @@ use crate::config::BrokerConfig;
 pub use bundle::{BUNDLE, unpack};
 pub use consuming::{Acknowledger, ConsumingSession, Delivery, QueueConsumer, Received};
 pub use declarations::Topology;
-pub use publishing::{Lane, PublishOutcome, PublishingSession, Standing};
+pub use publishing::{ConnectionWatch, Lane, PublishOutcome, PublishingSession};
 pub use routes::Deletion;
 
 /// How long one step of building a session may take; lapin itself would wait for ever.

@@ -1,4 +1,4 @@
-//! Names of what the office declares in a broker as it needs it, beside the queues and the exchange of the
+//! Names of what dlo declares in a broker as it needs it, beside the queues and the exchange of the
 //! configuration.
 //!
 //! They are the same in every process and after every restart, and all begin with `dlo.`.
@@ -18,7 +18,7 @@ const HASH_DIGITS: usize = 32;
 
 /// A delay queue takes messages for so long; then a new one follows it.
 ///
-/// One that takes messages must not be deleted, not even while it is empty: what RabbitMQ routes to a queue while it
+/// One that takes messages must not be deleted, not even while it is empty: what RabbitMQ ways to a queue while it
 /// deletes it is confirmed and lost. The time in its name tells every process when nobody will publish to it again.
 const TERM: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 

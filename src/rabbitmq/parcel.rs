@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use lapin::BasicProperties;
 
-use super::{SessionError, bundle, convert, routes::Way};
+use super::{SessionError, bundle, convert, routes::Route};
 use crate::domain::{letter::LetterId, retry::OutgoingRetry};
 
 /// On its way, with the places its messages have among those that were handed in.
 pub(super) struct Parcel<'a> {
-    pub way: &'a Way<'a>,
+    pub route: &'a Route<'a>,
     first: Place<'a>,
     others: Vec<Place<'a>>,
     /// The body of a bundle; empty for what does not wait.
@@ -20,18 +20,18 @@ type Place<'a> = (usize, &'a OutgoingRetry);
 
 impl<'a> Parcel<'a> {
     /// Parcels for all of `window`, in its order; `ways` are those of its messages.
-    pub fn all_of(window: &'a [OutgoingRetry], ways: &'a [Way<'a>]) -> Vec<Self> {
+    pub fn all_of(window: &'a [OutgoingRetry], routes: &'a [Route<'a>]) -> Vec<Self> {
         let mut parcels: Vec<Self> = Vec::new();
         let mut latest: HashMap<&str, usize> = HashMap::new();
-        for (position, (retry, way)) in window.iter().zip(ways).enumerate() {
-            let mut parcel = Self { way, first: (position, retry), others: Vec::new(), packed: Vec::new() };
-            if way.waits() {
+        for (position, (retry, route)) in window.iter().zip(routes).enumerate() {
+            let mut parcel = Self { route, first: (position, retry), others: Vec::new(), packed: Vec::new() };
+            if route.waits() {
                 parcel.packed = bundle::pack(retry);
-                let bundle = latest.get(way.routing_key()).and_then(|&bundle| parcels.get_mut(bundle));
+                let bundle = latest.get(route.routing_key()).and_then(|&bundle| parcels.get_mut(bundle));
                 if bundle.is_some_and(|bundle| bundle.takes(&parcel)) {
                     continue;
                 }
-                latest.insert(way.routing_key(), parcels.len());
+                latest.insert(route.routing_key(), parcels.len());
             }
             parcels.push(parcel);
         }
@@ -62,7 +62,7 @@ impl<'a> Parcel<'a> {
     }
 
     pub fn contents(&self) -> Result<(BasicProperties, &[u8]), SessionError> {
-        if self.way.waits() {
+        if self.route.waits() {
             return Ok((bundle::properties(self.first.1, 1 + self.others.len()), &self.packed));
         }
         let message = &self.first.1.message;
@@ -87,8 +87,8 @@ mod tests {
     }
 
     fn check_window(window: Vec<OutgoingRetry>, expected: &[&[usize]]) {
-        let ways: Vec<Way> = window.iter().map(|retry| Way::to(&retry.destination)).collect();
-        let parcels = Parcel::all_of(&window, &ways);
+        let routes: Vec<Route> = window.iter().map(|retry| Route::to(&retry.destination)).collect();
+        let parcels = Parcel::all_of(&window, &routes);
         let positions: Vec<Vec<usize>> = parcels.iter().map(|parcel| parcel.positions().collect()).collect();
         assert_eq!(positions, expected);
     }

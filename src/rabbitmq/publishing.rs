@@ -9,7 +9,7 @@ use super::{
     SessionError, connect,
     declarations::open_channel,
     parcel::Parcel,
-    routes::{Deletion, Way, Ways},
+    routes::{Deletion, Route, Routes},
     step,
     window::{self, Answer},
 };
@@ -34,9 +34,9 @@ pub enum PublishOutcome {
 
 /// Tells how a session's connection stands, also while the session is busy.
 #[derive(Clone)]
-pub struct Standing(ConnectionStatus);
+pub struct ConnectionWatch(ConnectionStatus);
 
-impl Standing {
+impl ConnectionWatch {
     /// Whether the broker is in alarm and reads nothing from us.
     pub fn is_blocked(&self) -> bool {
         self.0.blocked()
@@ -51,19 +51,19 @@ impl Standing {
 pub struct PublishingSession {
     connection: Arc<Connection>,
     lanes: [Lane; LANES],
-    ways: Arc<Ways>,
+    routes: Arc<Routes>,
 }
 
 impl PublishingSession {
     pub async fn open(name: &str, config: &BrokerConfig) -> Result<Self, SessionError> {
         let connection = Arc::new(connect(config, &format!("dlo {name} publishing")).await?);
-        let ways = Arc::new(Ways::new(&connection));
-        let lanes = [Lane::open(&connection, &ways).await?, Lane::open(&connection, &ways).await?];
-        Ok(Self { connection, lanes, ways })
+        let routes = Arc::new(Routes::new(&connection));
+        let lanes = [Lane::open(&connection, &routes).await?, Lane::open(&connection, &routes).await?];
+        Ok(Self { connection, lanes, routes })
     }
 
-    pub fn standing(&self) -> Standing {
-        Standing(self.connection.status().clone())
+    pub fn connection(&self) -> ConnectionWatch {
+        ConnectionWatch(self.connection.status().clone())
     }
 
     pub fn lanes(&mut self) -> impl Iterator<Item = &mut Lane> {
@@ -78,7 +78,7 @@ impl PublishingSession {
         if !names::is_out_of_use(name, now) {
             return Deletion::Needed;
         }
-        self.ways.delete(name).await
+        self.routes.delete(name).await
     }
 
     pub async fn close(self) {
@@ -93,13 +93,13 @@ impl PublishingSession {
 pub struct Lane {
     connection: Arc<Connection>,
     channel: Channel,
-    ways: Arc<Ways>,
+    routes: Arc<Routes>,
 }
 
 impl Lane {
-    async fn open(connection: &Arc<Connection>, ways: &Arc<Ways>) -> Result<Self, SessionError> {
+    async fn open(connection: &Arc<Connection>, routes: &Arc<Routes>) -> Result<Self, SessionError> {
         let channel = confirming_channel(connection).await?;
-        Ok(Self { connection: Arc::clone(connection), channel, ways: Arc::clone(ways) })
+        Ok(Self { connection: Arc::clone(connection), channel, routes: Arc::clone(routes) })
     }
 
     /// Publishes a window of messages and awaits all of their confirms; the answers are in the order of the messages.
@@ -109,12 +109,12 @@ impl Lane {
     /// been refused in this way is told so.
     pub async fn publish(&mut self, window: &[OutgoingRetry]) -> Vec<PublishOutcome> {
         let mut outcomes = vec![PublishOutcome::NotSent; window.len()];
-        let ways: Vec<Way> = window.iter().map(|retry| Way::to(&retry.destination)).collect();
-        let returned = self.publish_once(Parcel::all_of(window, &ways), &mut outcomes).await;
+        let routes: Vec<Route> = window.iter().map(|retry| Route::to(&retry.destination)).collect();
+        let returned = self.publish_once(Parcel::all_of(window, &routes), &mut outcomes).await;
         // Somebody has deleted what was declared for them.
-        let again: Vec<Parcel> = returned.into_iter().filter(|parcel| parcel.way.declared().is_some()).collect();
+        let again: Vec<Parcel> = returned.into_iter().filter(|parcel| parcel.route.declared().is_some()).collect();
         if !again.is_empty() {
-            self.ways.forget(again.iter().map(|parcel| parcel.way)).await;
+            self.routes.forget(again.iter().map(|parcel| parcel.route)).await;
             self.publish_once(again, &mut outcomes).await;
         }
         outcomes
@@ -137,9 +137,9 @@ impl Lane {
         if !self.channel.status().connected() && self.reopen_channel().await.is_err() {
             return Vec::new();
         }
-        let blocked = self.ways.open(parcels.iter().map(|parcel| parcel.way)).await;
+        let blocked = self.routes.open(parcels.iter().map(|parcel| parcel.route)).await;
         parcels.retain(|parcel| {
-            let obstacle = parcel.way.declared().and_then(|name| blocked.get(name));
+            let obstacle = parcel.route.declared().and_then(|name| blocked.get(name));
             if let Some(outcome) = obstacle {
                 tell(parcel, outcome.clone());
             }
@@ -147,14 +147,14 @@ impl Lane {
         });
         let answered = window::publish(&self.connection, &self.channel, &parcels).await;
         if answered.exchange_missing {
-            self.ways.forget(parcels.iter().map(|parcel| parcel.way)).await;
+            self.routes.forget(parcels.iter().map(|parcel| parcel.route)).await;
         }
         let mut returned = Vec::new();
         for (parcel, answer) in parcels.into_iter().zip(answered.answers) {
             match answer {
                 Answer::Outcome(outcome) => tell(&parcel, outcome),
                 Answer::Returned(words) => {
-                    tell(&parcel, PublishOutcome::Failed(format!("{} ({words})", parcel.way.dead_end())));
+                    tell(&parcel, PublishOutcome::Failed(format!("{} ({words})", parcel.route.dead_end())));
                     returned.push(parcel);
                 }
             }

@@ -160,8 +160,8 @@ enum SendError {
 
 async fn send(channel: &Channel, parcel: &Parcel<'_>) -> Result<lapin::PublisherConfirm, SendError> {
     let refuse = |error: SessionError| SendError::Message(error.to_string());
-    let exchange = short(parcel.way.exchange()).map_err(refuse)?;
-    let routing_key = short(parcel.way.routing_key()).map_err(refuse)?;
+    let exchange = short(parcel.route.exchange()).map_err(refuse)?;
+    let routing_key = short(parcel.route.routing_key()).map_err(refuse)?;
     let (properties, body) = parcel.contents().map_err(refuse)?;
     let mandatory = BasicPublishOptions { mandatory: true, ..BasicPublishOptions::default() };
     channel.basic_publish(exchange, routing_key, mandatory, body, properties).await.map_err(SendError::Channel)

@@ -1,7 +1,7 @@
-//! The verbs: what the office does with messages and letters.
+//! The verbs: what dlo does with messages and letters.
 //!
 //! Effects always in this order: commit, then acknowledge; confirm, then mark. A crash anywhere means "again", never
-//! "lost". This floor knows the ledger and the brokers; it knows no HTTP.
+//! "lost". This floor knows the database and the brokers; it knows no HTTP.
 
 pub mod change_feed;
 pub mod decoding;

@@ -37,7 +37,7 @@ pub struct Policies {
 }
 
 impl Policies {
-    /// The configured ones; [`reload`](Self::reload) adds those of the ledger.
+    /// The configured ones; [`reload`](Self::reload) adds those of the database.
     pub fn new(configured: Vec<Policy>, store: Arc<Store>, clock: Clock) -> Self {
         let book = PolicyBook::new(&configured, Vec::new());
         Self { configured: configured.into(), store, clock, book: watch::Sender::new(Arc::new(book)) }
@@ -49,7 +49,7 @@ impl Policies {
 
     /// Whether consumers of `queue` see the routing key of the first publish again.
     pub fn keeps_routing_key(&self, queue: &str, reason: Reason) -> bool {
-        self.book.borrow().find(queue, reason).is_some_and(|standing| standing.policy.keep_routing_key)
+        self.book.borrow().find(queue, reason).is_some_and(|active| active.policy.keep_routing_key)
     }
 
     /// Reads what people have set.
@@ -81,7 +81,7 @@ impl Policies {
         Ok(unset)
     }
 
-    /// Keeps in step with what other processes set. While the ledger does not answer, what is known stays in force.
+    /// Keeps in step with what other processes set. While the database does not answer, what is known stays in force.
     pub async fn watch(self, stop: CancellationToken) {
         let mut tick = tokio::time::interval(POLL);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);

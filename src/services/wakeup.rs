@@ -6,9 +6,9 @@ use tokio::sync::Notify;
 
 /// Rung when there is something to do at once; whoever is not listening hears it when it listens next.
 #[derive(Clone, Debug, Default)]
-pub struct Bell(Arc<Notify>);
+pub struct Wakeup(Arc<Notify>);
 
-impl Bell {
+impl Wakeup {
     pub fn ring(&self) {
         self.0.notify_waiters();
         self.0.notify_one();

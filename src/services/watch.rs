@@ -1,11 +1,11 @@
-//! The watch over a broker's queues: it asks the management API, keeps in the ledger what it has seen, and opens and
+//! The watch over a broker's queues: it asks the management API, keeps in the database what it has seen, and opens and
 //! ends incidents.
 //!
 //! What is a concern is decided by [`crate::domain::watch`]. A look is written down first and told afterwards: told is whatever
-//! is a concern by the ledger and not an open incident yet, and over is whatever is an open incident and no concern. So
+//! is a concern by the database and not an open incident yet, and over is whatever is an open incident and no concern. So
 //! a process that dies in between leaves nothing untold, and the next look tells nothing twice.
 //!
-//! Of several processes that share a ledger one watches each broker, as long as it renews its claim.
+//! Of several processes that share a database one watches each broker, as long as it renews its claim.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -59,7 +59,7 @@ pub struct Watcher {
     watch: Watch,
     /// Names this process in its claim.
     id: Uuid,
-    /// What is in the ledger; `None` where that is not known.
+    /// What is in the database; `None` where that is not known.
     kept: Option<WatchKept>,
     /// What was said last of how the broker answers.
     problem: String,

@@ -9,7 +9,7 @@ use super::{
     letters::rows::{bigint, parse},
 };
 use crate::domain::{
-    activity::{ActivityEntry, ActivityFilter, Deed},
+    activity::{ActivityEntry, ActivityFilter, AuditEntry},
     actor::Actor,
 };
 
@@ -29,7 +29,7 @@ impl TryFrom<Row> for ActivityEntry {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
-        let deed = Deed {
+        let entry = AuditEntry {
             at: Timestamp::from_micros(row.at),
             by: Actor::named(row.actor),
             area: parse("an area of activity", &row.area)?,
@@ -38,7 +38,7 @@ impl TryFrom<Row> for ActivityEntry {
             letters: row.letters.unsigned_abs(),
             detail: row.detail,
         };
-        Ok(Self { seq: row.seq, deed })
+        Ok(Self { seq: row.seq, entry })
     }
 }
 
@@ -46,47 +46,47 @@ impl TryFrom<Row> for ActivityEntry {
 const LONGEST_DETAIL: usize = 4_000;
 
 /// Writes down what somebody did, in the transaction in which it is done.
-pub(crate) async fn append(tx: &mut Tx, deed: &Deed) -> Result<(), StoreError> {
-    insert(tx, deed).await.map(drop)
+pub(crate) async fn append(tx: &mut Tx, entry: &AuditEntry) -> Result<(), StoreError> {
+    insert(tx, entry).await.map(drop)
 }
 
 /// The answer is the number of the line.
-async fn insert(tx: &mut Tx, deed: &Deed) -> Result<i64, StoreError> {
+async fn insert(tx: &mut Tx, entry: &AuditEntry) -> Result<i64, StoreError> {
     const INSERT: &str = "INSERT INTO activity (at, actor, area, action, subject, letters, detail)
         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING seq";
-    let end = deed.detail.char_indices().nth(LONGEST_DETAIL).map_or(deed.detail.len(), |(end, _)| end);
+    let end = entry.detail.char_indices().nth(LONGEST_DETAIL).map_or(entry.detail.len(), |(end, _)| end);
     Ok(on!(tx, |tx| sqlx::query_scalar(INSERT)
-        .bind(deed.at.as_micros())
-        .bind(deed.by.as_str())
-        .bind(deed.area.as_str())
-        .bind(&*deed.action)
-        .bind(&*deed.subject)
-        .bind(bigint(deed.letters))
-        .bind(&deed.detail[..end])
+        .bind(entry.at.as_micros())
+        .bind(entry.by.as_str())
+        .bind(entry.area.as_str())
+        .bind(&*entry.action)
+        .bind(&*entry.subject)
+        .bind(bigint(entry.letters))
+        .bind(&entry.detail[..end])
         .fetch_one(&mut **tx)
         .await?))
 }
 
-/// One deed that takes several transactions. It has its line with the first letter that is changed, and each
+/// One entry that takes several transactions. It has its line with the first letter that is changed, and each
 /// transaction adds its letters to it, so that whatever is cut short has told what it did.
-pub struct PortionedDeed {
-    deed: Deed,
+pub struct BulkAudit {
+    entry: AuditEntry,
     /// The number of its line; `None` as long as nothing is done.
     seq: Option<i64>,
 }
 
-impl PortionedDeed {
+impl BulkAudit {
     /// Of its letters none is counted yet.
-    pub const fn new(deed: Deed) -> Self {
-        Self { deed, seq: None }
+    pub const fn new(entry: AuditEntry) -> Self {
+        Self { entry, seq: None }
     }
 
     /// Adds letters, in the transaction that changes them. The answer is for [`committed`](Self::committed).
     pub(crate) async fn append(&self, tx: &mut Tx, letters: u64) -> Result<Option<i64>, StoreError> {
         const ADD: &str = "UPDATE activity SET letters = letters + $1 WHERE seq = $2";
         let Some(seq) = self.seq.filter(|_| letters > 0) else {
-            let deed = Deed { letters, ..self.deed.clone() };
-            return if letters > 0 { insert(tx, &deed).await.map(Some) } else { Ok(self.seq) };
+            let entry = AuditEntry { letters, ..self.entry.clone() };
+            return if letters > 0 { insert(tx, &entry).await.map(Some) } else { Ok(self.seq) };
         };
         on!(tx, |tx| sqlx::query(ADD).bind(bigint(letters)).bind(seq).execute(&mut **tx).await.map(drop)?);
         Ok(Some(seq))

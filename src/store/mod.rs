@@ -1,4 +1,4 @@
-//! The ledger: letters and all that is known of them, in SQLite or in Postgres.
+//! The database: letters and all that is known of them, in SQLite or in Postgres.
 //!
 //! This floor knows SQL and the domain. It knows no broker and no clock: what time it is is handed in, and it decides
 //! nothing about messages. There is one concrete [`Store`] and no trait in front of it; every statement has a test
@@ -30,14 +30,14 @@ use uuid::Uuid;
 use counts::facets::FacetIds;
 use db::{Db, Either, Sql, on};
 
-pub use audit::PortionedDeed;
+pub use audit::BulkAudit;
 pub use counts::slices::SLICE;
 pub use jobs::bulk::ClaimedBulk;
 pub use letters::closed::Outdated;
 pub use letters::commands::Order;
-pub use letters::delivery_dedup::Settled;
+pub use letters::delivery_dedup::AckState;
 pub use letters::edits::{EditOrder, EditedMessage, Original};
-pub use letters::enrichment::{Exhausted, Sorted};
+pub use letters::enrichment::{Enriched, Exhausted};
 pub use letters::record::{Arrival, Fingerprint, IntakeBatch, Recorded};
 pub use letters::sweep::Sweep;
 pub use notifications::digest_figures::DigestScope;
@@ -116,7 +116,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the ledger at `url` (`sqlite://…` or `postgres://…`). It does not migrate it.
+    /// Opens the database at `url` (`sqlite://…` or `postgres://…`). It does not migrate it.
     ///
     /// # Errors
     /// [`StoreError::Url`] when the address is malformed, [`StoreError::Unavailable`] when nothing answers there.
@@ -124,7 +124,7 @@ impl Store {
         Ok(Self { db: Db::open(url).await?, facets: FacetIds::default() })
     }
 
-    /// Brings the database to this version. It has to end before anything else uses the ledger.
+    /// Brings the database to this version. It has to end before anything else uses the database.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         match self.db.writer() {
             Either::Sqlite(pool) => sqlx::migrate!("migrations/sqlite").run(pool).await?,
@@ -133,7 +133,7 @@ impl Store {
         Ok(())
     }
 
-    /// Fails unless the ledger is at this version.
+    /// Fails unless the database is at this version.
     pub async fn check_version(&self) -> Result<(), StoreError> {
         let newest = match self.db.reader() {
             Either::Sqlite(_) => sqlx::migrate!("migrations/sqlite"),
@@ -150,7 +150,7 @@ impl Store {
         Err(StoreError::Unreadable { what: "a schema", why })
     }
 
-    /// The version of the ledger, 0 where nothing has been migrated yet.
+    /// The version of the database, 0 where nothing has been migrated yet.
     async fn applied_version(&self) -> Result<i64, StoreError> {
         const MIGRATED: Sql = Sql {
             sqlite: "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations')",
@@ -166,13 +166,13 @@ impl Store {
         }))
     }
 
-    /// Whether the ledger answers.
+    /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), StoreError> {
         on!(self.db.reader(), |pool| sqlx::query("SELECT 1").execute(pool).await.map(drop)?);
         Ok(())
     }
 
-    /// Whether the ledger can be written at this moment: what is consumed has to be stored.
+    /// Whether the database can be written at this moment: what is consumed has to be stored.
     ///
     /// It writes and takes that back: a statement that finds nothing to write succeeds also on a full disk.
     pub async fn check_writable(&self) -> Result<(), StoreError> {

@@ -12,10 +12,10 @@ use super::{
     letters::rows::parse,
 };
 use crate::domain::{
-    activity::{Area, Deed},
+    activity::{Area, AuditEntry},
     actor::Actor,
     letter::LetterId,
-    rule::{Rule, RuleFailures, RuleId, StandingRule},
+    rule::{ActiveRule, Rule, RuleFailures, RuleId},
 };
 
 #[derive(FromRow)]
@@ -28,7 +28,7 @@ struct Row {
     set_at: i64,
 }
 
-impl TryFrom<Row> for StandingRule {
+impl TryFrom<Row> for ActiveRule {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
@@ -56,11 +56,11 @@ pub struct RuleChange<'a> {
 
 impl Store {
     /// All rules, in the order in which they are tried.
-    pub async fn rules(&self) -> Result<Vec<StandingRule>, StoreError> {
+    pub async fn rules(&self) -> Result<Vec<ActiveRule>, StoreError> {
         const SELECT: &str =
             "SELECT id, name, expression, importance, set_by, set_at FROM rules ORDER BY position, name";
         let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
-        rows.into_iter().map(StandingRule::try_from).collect()
+        rows.into_iter().map(ActiveRule::try_from).collect()
     }
 
     /// Writes a rule, in the place of the one that has its id. It comes to stand at `place`, counted from 0; where none is
@@ -199,7 +199,7 @@ impl Store {
 async fn find(tx: &mut Tx, id: RuleId) -> Result<Option<Rule>, StoreError> {
     const SELECT: &str = "SELECT id, name, expression, importance, set_by, set_at FROM rules WHERE id = $1";
     let row: Option<Row> = on!(tx, |tx| sqlx::query_as(SELECT).bind(id.as_uuid()).fetch_optional(&mut **tx).await?);
-    Ok(row.map(StandingRule::try_from).transpose()?.map(|standing| standing.rule))
+    Ok(row.map(ActiveRule::try_from).transpose()?.map(|state| state.rule))
 }
 
 /// Says whether that is another place than it had.
@@ -244,6 +244,6 @@ async fn forget_failures(tx: &mut Tx, rule: &str) -> Result<(), StoreError> {
 }
 
 async fn write(tx: &mut Tx, action: &str, rule: &str, change: &RuleChange<'_>) -> Result<(), StoreError> {
-    let deed = Deed::new(change.at, change.by, Area::Rules, action, rule);
-    audit::append(tx, &Deed { detail: change.detail.to_owned(), ..deed }).await
+    let entry = AuditEntry::new(change.at, change.by, Area::Rules, action, rule);
+    audit::append(tx, &AuditEntry { detail: change.detail.to_owned(), ..entry }).await
 }

@@ -146,7 +146,7 @@ pub struct Problem {
     status: u16,
     /// What is the matter, and what would be right instead.
     detail: String,
-    /// Where it is a failure of the office: what to look for in its log.
+    /// Where it is a failure of the app: what to look for in its log.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
     /// Where an expression is wrong: what, and where in it.
@@ -177,7 +177,7 @@ impl From<&Mistake> for MistakeItem {
     }
 }
 
-/// An error page; it needs nothing of the ledger, which may be what is broken.
+/// An error page; it needs nothing of the database, which may be what is broken.
 #[derive(Template)]
 #[template(path = "error.html")]
 struct ErrorPage<'a> {

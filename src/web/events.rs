@@ -9,16 +9,16 @@ use axum::{
 use futures_util::{Stream, stream};
 use tokio::sync::watch::Receiver;
 
-use super::Office;
-use crate::services::change_feed::Tidings;
+use super::AppState;
+use crate::services::change_feed::Changes;
 
 /// A page is told at most this often, however much arrives.
 const PACE: Duration = Duration::from_secs(1);
 
-/// Sends `tidings` whenever letters or brokers have changed, and once at the beginning: whoever comes back after a
+/// Sends `changes` whenever letters or brokers have changed, and once at the beginning: whoever comes back after a
 /// pause has to catch up.
-pub async fn stream(State(office): State<Arc<Office>>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let events = stream::unfold(Watcher::new(office), |mut watcher| async move {
+pub async fn stream(State(app): State<Arc<AppState>>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let events = stream::unfold(Watcher::new(app), |mut watcher| async move {
         let event = watcher.next().await?;
         Some((Ok(event), watcher))
     });
@@ -26,32 +26,32 @@ pub async fn stream(State(office): State<Arc<Office>>) -> Sse<impl Stream<Item =
 }
 
 /// What a page that is made now already knows; it has to act only on an event that says something else.
-pub fn tidings(office: &Office) -> String {
-    let news = *office.news.subscribe().borrow();
-    let brokers = *office.brokers.changes().borrow();
-    text(news, brokers)
+pub fn changes(app: &AppState) -> String {
+    let feed = *app.feed.subscribe().borrow();
+    let brokers = *app.brokers.changes().borrow();
+    text(feed, brokers)
 }
 
-fn text(Tidings { received, changed }: Tidings, brokers: u64) -> String {
+fn text(Changes { received, changed }: Changes, brokers: u64) -> String {
     format!("{received}.{changed}.{brokers}")
 }
 
 struct Watcher {
-    office: Arc<Office>,
-    tidings: Receiver<Tidings>,
+    app: Arc<AppState>,
+    changes: Receiver<Changes>,
     brokers: Receiver<u64>,
     /// Whether this page was told anything yet.
     is_new: bool,
 }
 
 impl Watcher {
-    fn new(office: Arc<Office>) -> Self {
-        Self { tidings: office.news.subscribe(), brokers: office.brokers.changes(), is_new: true, office }
+    fn new(app: Arc<AppState>) -> Self {
+        Self { changes: app.feed.subscribe(), brokers: app.brokers.changes(), is_new: true, app }
     }
 
-    /// The next event; none once the office closes.
+    /// The next event; none once the app closes.
     async fn next(&mut self) -> Option<Event> {
-        let closing = self.office.settings.closing.clone();
+        let closing = self.app.settings.closing.clone();
         closing.run_until_cancelled(self.wait_for_change()).await
     }
 
@@ -60,11 +60,11 @@ impl Watcher {
             tokio::time::sleep(PACE).await;
             // An error means that nobody is left to tell us anything; closing is not far then.
             let _ = tokio::select! {
-                changed = self.tidings.changed() => changed,
+                changed = self.changes.changed() => changed,
                 changed = self.brokers.changed() => changed,
             };
         }
-        let (news, brokers) = (*self.tidings.borrow_and_update(), *self.brokers.borrow_and_update());
-        Event::default().event("tidings").data(text(news, brokers))
+        let (feed, brokers) = (*self.changes.borrow_and_update(), *self.brokers.borrow_and_update());
+        Event::default().event("tidings").data(text(feed, brokers))
     }
 }

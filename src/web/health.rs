@@ -11,14 +11,14 @@ use axum::{
     routing::get,
 };
 
-use super::Office;
+use super::AppState;
 use crate::{
     domain::{broker::BrokerHealth, filter::FacetCount, letter::Importance},
     metrics::{LedgerObservation, Observation},
     store::StoreError,
 };
 
-pub fn routes() -> Router<Arc<Office>> {
+pub fn routes() -> Router<Arc<AppState>> {
     Router::new().route("/healthz", get(alive)).route("/readyz", get(ready)).route("/metrics", get(metrics))
 }
 
@@ -27,13 +27,13 @@ async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// One line for the ledger and for each broker.
-async fn ready(State(office): State<Arc<Office>>) -> Response {
-    let ledger = match office.store.ping().await {
+/// One line for the database and for each broker.
+async fn ready(State(app): State<Arc<AppState>>) -> Response {
+    let ledger = match app.store.ping().await {
         Ok(()) => None,
         Err(error) => Some(error.to_string()),
     };
-    let brokers = office.brokers.all();
+    let brokers = app.brokers.all();
     let checks: Vec<_> = std::iter::once(("ledger".to_owned(), ledger)).chain(brokers.iter().map(check)).collect();
     let status = if checks.iter().all(|(_, trouble)| trouble.is_none()) {
         StatusCode::OK
@@ -52,17 +52,17 @@ fn check(broker: &BrokerHealth) -> (String, Option<String>) {
     (format!("broker {}", broker.name), (!trouble.is_empty()).then(|| trouble.join("; ")))
 }
 
-async fn metrics(State(office): State<Arc<Office>>) -> Response {
+async fn metrics(State(app): State<Arc<AppState>>) -> Response {
     const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    let (now, brokers) = (office.clock.now(), office.brokers.all());
-    // While the ledger is away, what was counted here is still worth telling.
-    let ledger = LedgerFigures::read(&office, &brokers).await.ok();
+    let (now, brokers) = (app.clock.now(), app.brokers.all());
+    // While the database is away, what was counted here is still worth telling.
+    let ledger = LedgerFigures::read(&app, &brokers).await.ok();
     let ledger = ledger.as_ref().map(LedgerFigures::as_observed);
-    office.metrics.observe(&Observation { now, brokers: &brokers, ledger });
-    ([(header::CONTENT_TYPE, OPEN_METRICS)], office.metrics.encode()).into_response()
+    app.metrics.observe(&Observation { now, brokers: &brokers, ledger });
+    ([(header::CONTENT_TYPE, OPEN_METRICS)], app.metrics.encode()).into_response()
 }
 
-/// What the ledger says at the moment.
+/// What the database says at the moment.
 struct LedgerFigures {
     facets: Vec<FacetCount>,
     oldest_open: Vec<(Importance, Timestamp)>,
@@ -77,15 +77,15 @@ struct LedgerFigures {
 }
 
 impl LedgerFigures {
-    async fn read(office: &Office, brokers: &[BrokerHealth]) -> Result<Self, StoreError> {
-        let store = &office.store;
+    async fn read(app: &AppState, brokers: &[BrokerHealth]) -> Result<Self, StoreError> {
+        let store = &app.store;
         let (notifications_waiting, oldest_notification) = store.waiting_notifications().await?;
         let mut first_due = Vec::new();
         for broker in brokers {
             first_due.extend(store.next_retry_due(&broker.name).await?.map(|at| (broker.name.clone(), at)));
         }
         let mut digests_sent = store.digests_sent().await?;
-        digests_sent.retain(|(name, _)| office.digests.plan(Some(name)).is_ok());
+        digests_sent.retain(|(name, _)| app.digests.plan(Some(name)).is_ok());
         Ok(Self {
             facets: store.facets().await?,
             oldest_open: store.oldest_open().await?,

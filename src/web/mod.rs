@@ -6,19 +6,19 @@
 
 mod api;
 mod assets;
+mod audit_subjects;
 mod draft;
 mod error;
 mod events;
-mod force;
 mod health;
 mod input;
-mod levels;
 mod mapping_draft;
 mod pages;
 mod payload;
+mod policy_effect;
 mod query;
+mod queue_health;
 mod security;
-mod subjects;
 mod upload;
 mod view;
 
@@ -48,7 +48,7 @@ use crate::{
     metrics::Metrics,
     rabbitmq::health::BrokerBoard,
     services::{
-        change_feed::News, decoding::reader::Reader, digests::Digests, policies::Policies, rules::Rules,
+        change_feed::ChangeFeed, decoding::reader::Reader, digests::Digests, policies::Policies, rules::Rules,
         schemas::Schemas, triage::Triage,
     },
     store::Store,
@@ -57,8 +57,8 @@ use crate::{
 /// How long a page or call may take until it is given up; opening a long list on a cold disk takes a fraction of it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Everything that pages and API need of the lower floors.
-pub struct Office {
+/// BulkAction that pages and API need of the lower floors.
+pub struct AppState {
     pub store: Arc<Store>,
     /// The one door for what people do to letters.
     pub triage: Triage,
@@ -74,7 +74,7 @@ pub struct Office {
     pub digests: Digests,
     /// Where work goes on that outlives its request.
     pub tasks: TaskTracker,
-    pub news: News,
+    pub feed: ChangeFeed,
     pub brokers: BrokerBoard,
     pub clock: Clock,
     pub metrics: Metrics,
@@ -84,11 +84,11 @@ pub struct Office {
 pub struct WebSettings {
     /// The address that is really listened on: with port 0, the one that was given out.
     pub listen: SocketAddr,
-    /// Where people reach this office; its host is accepted beside the address listened on.
+    /// Where people reach this app; its host is accepted beside the address listened on.
     pub public_url: Url,
-    /// Named where an empty office tells how to point a first queue at it.
+    /// Named where an empty app tells how to point a first queue at it.
     pub dead_letter_exchange: String,
-    /// A letter that was sent back and has not failed again for so long counts as healed.
+    /// A letter that was sent back and has not failed again for so long counts as succeeded.
     pub healed_after: Duration,
     /// The brokers whose management API is asked.
     pub watched_brokers: BTreeSet<String>,
@@ -97,8 +97,8 @@ pub struct WebSettings {
 }
 
 /// All pages, the API and what surrounds them.
-pub fn router(office: Arc<Office>) -> Router {
-    let hosts = security::Hosts::new(&office.settings);
+pub fn router(app: Arc<AppState>) -> Router {
+    let hosts = security::Hosts::new(&app.settings);
     // From the outside in: an error made anywhere inside is presented, compressed and carries the security headers.
     let layers = ServiceBuilder::new()
         .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
@@ -117,7 +117,7 @@ pub fn router(office: Arc<Office>) -> Router {
         .merge(health::routes())
         .route("/events", get(events::stream))
         .route("/assets/{hash}/{name}", get(assets::serve))
-        .with_state(office)
+        .with_state(app)
         .layer(layers)
 }
 

@@ -2,9 +2,9 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-use payload_codec::unwrap::{Kind, Wish};
+use payload_codec::unwrap::{Kind, UnwrapMode};
 
-use super::{Office, error::WebError, query::Pairs};
+use super::{AppState, error::WebError, query::Pairs};
 use crate::{
     domain::{actor::Actor, letter::Letter},
     services::decoding::{reader::Confirmed, reading::Reading},
@@ -129,30 +129,30 @@ impl PayloadQuery {
         }
     }
 
-    fn wish(&self) -> Wish {
-        self.wrapping.as_ref().map_or(Wish::Automatic, |chain| Wish::Exactly(chain.0.clone()))
+    fn mode(&self) -> UnwrapMode {
+        self.wrapping.as_ref().map_or(UnwrapMode::Automatic, |chain| UnwrapMode::Exactly(chain.0.clone()))
     }
 }
 
 /// Reads the body of a letter. To whoever is to see hidden values they are shown, once it is written down; where nothing
 /// is hidden there is nothing to write.
 pub async fn read(
-    office: &Office,
+    app: &AppState,
     letter: &Arc<Letter>,
     query: &PayloadQuery,
     reveal_to: Option<&Actor>,
 ) -> Result<Reading, WebError> {
     let summary = &letter.summary;
     let confirmed = match summary.queue.as_deref() {
-        Some(queue) => office.store.confirmed_types(&summary.broker, queue).await?,
+        Some(queue) => app.store.confirmed_types(&summary.broker, queue).await?,
         None => Confirmed::new(),
     };
-    let reading = office.reader.read(letter, confirmed.clone(), query.wish(), false).await;
+    let reading = app.reader.read(letter, confirmed.clone(), query.mode(), false).await;
     let Some(by) = reveal_to.filter(|_| reading.hides) else { return Ok(reading) };
-    if !office.triage.reveal(summary.id, by).await? {
+    if !app.triage.reveal(summary.id, by).await? {
         return Err(WebError::not_found("There is no such letter."));
     }
-    Ok(office.reader.read(letter, confirmed, query.wish(), true).await)
+    Ok(app.reader.read(letter, confirmed, query.mode(), true).await)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What holds for the whole house: its floors, the likeness of its two ledgers, the size of its files, and templates
+//! What holds for the whole house: its floors, the likeness of its two databases, the size of its files, and templates
 //! without anything inline.
 
 use std::{
@@ -109,7 +109,7 @@ async fn both_databases_have_the_same_indexes() {
     check_alike(SQLITE, POSTGRES).await;
 }
 
-/// Asks both ledgers for names of theirs.
+/// Asks both databases for names of theirs.
 async fn check_alike(sqlite: &str, postgres: &str) {
     let Some(other) = Ledger::postgres().await else { return };
     let sqlite: BTreeSet<String> = Ledger::sqlite().await.texts(sqlite).await.into_iter().collect();

@@ -3,8 +3,8 @@
 mod digests;
 mod invariants;
 mod notify;
-mod office;
 mod packaging;
+mod services;
 mod store;
 mod support;
 mod web;

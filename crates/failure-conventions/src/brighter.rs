@@ -2,7 +2,7 @@
 
 use amqp_message::{field::FieldValue, message::Message};
 
-use super::{evidence::Evidence, framework::Framework, told::Told};
+use super::{evidence::Evidence, framework::Framework, report::FrameworkReport};
 use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
@@ -13,13 +13,13 @@ pub(super) const FRAMEWORK: Framework = Framework {
 };
 
 /// A requeue publishes to the queue by the default exchange, so only `Topic` still has the original routing key.
-fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let requeues = evidence.number("HandledCount")?;
     if !evidence.has("MessageType") {
         return None;
     }
     let topic = evidence.text("Topic")?;
-    Some(Told { routing_key: Some(topic), ..Told::attempts(Some(requeues.saturating_add(1))) })
+    Some(FrameworkReport { routing_key: Some(topic), ..FrameworkReport::attempts(Some(requeues.saturating_add(1))) })
 }
 
 /// It counts from none again.

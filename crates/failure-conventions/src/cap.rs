@@ -3,7 +3,7 @@
 use super::{
     evidence::Evidence,
     framework::{Framework, as_it_is},
-    told::Told,
+    report::FrameworkReport,
 };
 
 pub(super) const FRAMEWORK: Framework = Framework {
@@ -13,6 +13,6 @@ pub(super) const FRAMEWORK: Framework = Framework {
     advice: "CAP keeps failed messages and their exceptions in its table Received; its dashboard shows them.",
 };
 
-fn read(evidence: &Evidence) -> Option<Told> {
-    evidence.has("cap-msg-id").then(|| Told::typed(evidence.text("cap-msg-name")))
+fn read(evidence: &Evidence) -> Option<FrameworkReport> {
+    evidence.has("cap-msg-id").then(|| FrameworkReport::typed(evidence.text("cap-msg-name")))
 }

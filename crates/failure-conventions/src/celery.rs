@@ -3,7 +3,7 @@
 use super::{
     evidence::Evidence,
     framework::{Framework, as_it_is},
-    told::Told,
+    report::FrameworkReport,
 };
 
 pub(super) const FRAMEWORK: Framework = Framework {
@@ -15,10 +15,13 @@ pub(super) const FRAMEWORK: Framework = Framework {
 };
 
 /// Message protocol 2.
-fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     if !evidence.has("task") || !evidence.has("id") {
         return None;
     }
     let retries = evidence.number("retries")?;
-    Some(Told { message_type: evidence.text("task"), ..Told::attempts(Some(retries.saturating_add(1))) })
+    Some(FrameworkReport {
+        message_type: evidence.text("task"),
+        ..FrameworkReport::attempts(Some(retries.saturating_add(1)))
+    })
 }

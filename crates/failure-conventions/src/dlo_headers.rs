@@ -19,7 +19,7 @@ pub const ATTEMPTS: &str = "dlo-attempts";
 pub const QUEUE: &str = "dlo-queue";
 
 /// Where it was first published. RabbitMQ forgets that with the first retry; only what waits in RabbitMQ needs these two,
-/// for the ledger remembers the others.
+/// for the database remembers the others.
 pub const EXCHANGE: &str = "dlo-exchange";
 pub const ROUTING_KEY: &str = "dlo-routing-key";
 /// Why it failed; it makes a message an obituary.

@@ -3,7 +3,7 @@
 use amqp_message::message::Message;
 use serde::Deserialize;
 
-use super::{evidence::Evidence, exception, framework::Framework, raw_object::RawObject, told::Told};
+use super::{evidence::Evidence, exception, framework::Framework, raw_object::RawObject, report::FrameworkReport};
 use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
@@ -29,7 +29,7 @@ struct Options {
 }
 
 /// Its messages have neither headers nor a content type; only the body gives it away.
-fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let queue = evidence.site?.queue.as_str();
     if !evidence.mentions("\"actor_name\"") {
         return None;
@@ -39,10 +39,10 @@ fn read(evidence: &Evidence) -> Option<Told> {
         return None;
     }
     let Options { retries, traceback } = body.options;
-    Some(Told {
+    Some(FrameworkReport {
         error: traceback.as_deref().and_then(exception::python),
         message_type: Some(body.actor_name),
-        ..Told::attempts(Some(retries.saturating_add(1)))
+        ..FrameworkReport::attempts(Some(retries.saturating_add(1)))
     })
 }
 

@@ -15,7 +15,7 @@ use super::{
     exception,
     framework::Framework,
     moment,
-    told::Told,
+    report::FrameworkReport,
 };
 use crate::{
     danger::Danger,
@@ -51,15 +51,15 @@ pub(super) fn is_wrapper(kind: &str) -> bool {
     kind.starts_with(ERROR_TYPE)
 }
 
-fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     if !evidence.message.properties.kind.as_deref().is_some_and(is_wrapper) {
         return None;
     }
     let Some(error) = evidence.body::<Error>() else {
-        return Some(Told { danger: Some(Danger::EasynetqWrapper), ..Told::published() });
+        return Some(FrameworkReport { danger: Some(Danger::EasynetqWrapper), ..FrameworkReport::published() });
     };
     let carried = error.carried();
-    Some(Told {
+    Some(FrameworkReport {
         error: error.exception.as_deref().and_then(exception::dotnet),
         failed_at: error.date_time.as_deref().and_then(moment::iso),
         message_type: carried.properties.kind.as_deref().map(assembly::without),
@@ -68,7 +68,7 @@ fn read(evidence: &Evidence) -> Option<Told> {
         queue: error.queue,
         exchange: error.exchange,
         routing_key: error.routing_key,
-        ..Told::published()
+        ..FrameworkReport::published()
     })
 }
 
@@ -203,8 +203,8 @@ mod tests {
     fn what_is_no_error_message_is_not_unwrapped() {
         for body in [json!({}), json!([]), json!({"Message": 1}), json!("x")] {
             let mut message = message(&body);
-            let told = read(&Evidence { message: &message, deaths: &[], site: None }).unwrap();
-            assert_eq!(told.danger, Some(Danger::EasynetqWrapper), "{body}");
+            let report = read(&Evidence { message: &message, deaths: &[], site: None }).unwrap();
+            assert_eq!(report.danger, Some(Danger::EasynetqWrapper), "{body}");
             assert_eq!(clean(&mut message, &InnerBodies::default()), Err(Danger::EasynetqWrapper));
         }
     }

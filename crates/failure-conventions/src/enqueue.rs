@@ -3,7 +3,7 @@
 use super::{
     evidence::Evidence,
     framework::{Framework, as_it_is},
-    told::Told,
+    report::FrameworkReport,
 };
 
 pub(super) const FRAMEWORK: Framework = Framework {
@@ -13,7 +13,7 @@ pub(super) const FRAMEWORK: Framework = Framework {
     advice: "php-enqueue only rejects; the reason that a processor gives with Result::reject() stays in its log.",
 };
 
-fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let name = evidence.text("enqueue.command").or_else(|| evidence.text("enqueue.topic"))?;
-    Some(Told::typed(Some(name)))
+    Some(FrameworkReport::typed(Some(name)))
 }

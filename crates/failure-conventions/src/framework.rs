@@ -2,14 +2,14 @@
 
 use amqp_message::message::Message;
 
-use super::{evidence::Evidence, told::Told};
+use super::{evidence::Evidence, report::FrameworkReport};
 use crate::{danger::Danger, inner_body::InnerBodies};
 
 /// One framework: how its dead messages are recognised and read, and how they go back.
 pub(super) struct Framework {
     pub name: &'static str,
     /// Reads its own fields; `None` where the message is not one of its kind.
-    pub read: fn(&Evidence) -> Option<Told>,
+    pub read: fn(&Evidence) -> Option<FrameworkReport>,
     /// Takes off what it has added when it gave up, so that its consumer begins anew. Only for messages of its kind.
     pub clean: fn(&mut Message, &InnerBodies) -> Result<(), Danger>,
     /// How a service of this kind could say next time what went wrong: whole sentences, for a person.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::{
     evidence::{Evidence, number},
     framework::Framework,
-    told::Told,
+    report::FrameworkReport,
 };
 use crate::{danger::Danger, inner_body::InnerBodies};
 
@@ -24,14 +24,17 @@ struct Job {
     display_name: Option<String>,
 }
 
-fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let laravel = evidence.table("laravel");
     if laravel.is_none() && !evidence.mentions(r"Illuminate\\Queue\\CallQueuedHandler@call") {
         return None;
     }
     let attempts = laravel.and_then(|table| table.get("attempts")).and_then(number);
     let message_type = evidence.body::<Job>().and_then(|job| job.display_name);
-    Some(Told { message_type, ..Told::attempts(attempts.map(|earlier| earlier.saturating_add(1))) })
+    Some(FrameworkReport {
+        message_type,
+        ..FrameworkReport::attempts(attempts.map(|earlier| earlier.saturating_add(1)))
+    })
 }
 
 /// With the count in place the job would have used up its tries.

@@ -36,12 +36,12 @@ mod obituary;
 mod rascal;
 mod raw_object;
 mod rebus;
+mod report;
 mod site;
 mod sneakers;
 mod sneakers_handlers;
 mod spring;
 mod symfony;
-mod told;
 mod transit;
 mod watermill;
 mod wolverine;
@@ -62,7 +62,7 @@ use danger::Danger;
 use evidence::Evidence;
 use framework::Framework;
 use inner_body::{InnerBodies, InnerBody};
-use told::Told;
+use report::FrameworkReport;
 
 /// In the order in which they are recognised. Of those that are not here a message tells nothing beside its deaths.
 const FRAMEWORKS: &[Framework] = &[
@@ -94,7 +94,7 @@ const DISPUTE: &str = "RabbitMQ says that it was rejected in another queue than 
 
 /// What a message tells of its failure.
 #[derive(Debug, Default)]
-pub struct Account {
+pub struct FailureReport {
     pub failure: Failure,
     /// The framework it was recognised as one of.
     pub framework: Option<&'static str>,
@@ -108,8 +108,8 @@ pub struct Account {
     carried: Option<FieldTable>,
 }
 
-impl Account {
-    /// The headers that the office wrote, if it sent the message back before: its own or, where a framework has wrapped
+impl FailureReport {
+    /// The headers that dlo wrote, if it sent the message back before: its own or, where a framework has wrapped
     /// it, those inside.
     pub fn headers<'a>(&'a self, message: &'a Message) -> &'a FieldTable {
         self.carried.as_ref().unwrap_or(&message.headers)
@@ -117,18 +117,18 @@ impl Account {
 }
 
 /// Reads what `message` tells of its failure.
-pub fn read(message: &Message) -> Account {
+pub fn read(message: &Message) -> FailureReport {
     let deaths = xdeath::deaths(&message.headers);
     let first_death = xdeath::first_death(&message.headers);
     let evidence = Evidence { message, deaths: &deaths, site: site::by_rabbitmq(&deaths, first_death.as_ref()) };
-    let (framework, told) = recognise(&evidence).unzip();
-    let mut told = obituary::over(told.unwrap_or_default(), &evidence);
-    told.message_type = message_type::read(&evidence, told.message_type.take());
-    let carried = told.carried.take().map(|carried| carried.headers);
-    let (queue_candidates, caution) = (std::mem::take(&mut told.queue_candidates), told.caution);
-    let failure = failure(&evidence, carried.as_ref().unwrap_or(&message.headers), told);
+    let (framework, report) = recognise(&evidence).unzip();
+    let mut report = obituary::over(report.unwrap_or_default(), &evidence);
+    report.message_type = message_type::read(&evidence, report.message_type.take());
+    let carried = report.carried.take().map(|carried| carried.headers);
+    let (queue_candidates, caution) = (std::mem::take(&mut report.queue_candidates), report.caution);
+    let failure = failure(&evidence, carried.as_ref().unwrap_or(&message.headers), report);
     let dispute = failure.is_disputed.then_some(DISPUTE);
-    Account {
+    FailureReport {
         framework: framework.map(|framework| framework.name),
         advice: framework.map(|framework| framework.advice),
         queue_candidates,
@@ -144,9 +144,9 @@ pub fn read(message: &Message) -> Account {
 /// # Errors
 /// Why it must not go back at all. `bodies` may settle that.
 pub fn clean(mut message: Message, bodies: &InnerBodies) -> Result<Message, Danger> {
-    if let Some((framework, told)) = recognised(&message) {
-        let queue = told.queue.as_deref().unwrap_or_default();
-        if let Some(danger) = told.danger.filter(|danger| !danger.is_settled(queue, bodies)) {
+    if let Some((framework, report)) = recognised(&message) {
+        let queue = report.queue.as_deref().unwrap_or_default();
+        if let Some(danger) = report.danger.filter(|danger| !danger.is_settled(queue, bodies)) {
             return Err(danger);
         }
         (framework.clean)(&mut message, bodies)?;
@@ -155,13 +155,13 @@ pub fn clean(mut message: Message, bodies: &InnerBodies) -> Result<Message, Dang
     Ok(message)
 }
 
-fn recognised(message: &Message) -> Option<(&'static Framework, Told)> {
+fn recognised(message: &Message) -> Option<(&'static Framework, FrameworkReport)> {
     let deaths = xdeath::deaths(&message.headers);
     let first_death = xdeath::first_death(&message.headers);
     recognise(&Evidence { message, deaths: &deaths, site: site::by_rabbitmq(&deaths, first_death.as_ref()) })
 }
 
-fn recognise(evidence: &Evidence) -> Option<(&'static Framework, Told)> {
+fn recognise(evidence: &Evidence) -> Option<(&'static Framework, FrameworkReport)> {
     FRAMEWORKS.iter().find_map(|framework| Some((framework, (framework.read)(evidence)?)))
 }
 
@@ -173,36 +173,36 @@ pub fn is_same_body(one: &Message, other: &Message) -> bool {
     one.body == other.body || clean(one).is_some_and(|body| Some(body) == clean(other))
 }
 
-/// `headers` are those the office may have written to.
-fn failure(evidence: &Evidence, headers: &FieldTable, told: Told) -> Failure {
+/// `headers` are those dlo may have written to.
+fn failure(evidence: &Evidence, headers: &FieldTable, report: FrameworkReport) -> Failure {
     let Evidence { message, deaths, site } = evidence;
     let (site, other_site) =
-        if site.is_some_and(|death| told.agrees_with(death)) { (*site, None) } else { (None, *site) };
-    let queue = told.queue.or_else(|| site.map(|death| death.queue.clone()));
+        if site.is_some_and(|death| report.agrees_with(death)) { (*site, None) } else { (None, *site) };
+    let queue = report.queue.or_else(|| site.map(|death| death.queue.clone()));
     let first_address = dlo_headers::dlo_address(headers)
         .filter(|_| queue.as_deref() == dlo_headers::dlo_queue(headers))
         .map(|(exchange, routing_key)| (exchange.to_owned(), routing_key.to_owned()));
     let (first_exchange, first_key) = first_address.unzip();
-    let exchange = told.exchange.or(first_exchange).or_else(|| site.map(|death| death.exchange.clone()));
+    let exchange = report.exchange.or(first_exchange).or_else(|| site.map(|death| death.exchange.clone()));
     let routing_key =
-        told.routing_key.or(first_key).or_else(|| site.and_then(|death| death.routing_keys.first().cloned()));
+        report.routing_key.or(first_key).or_else(|| site.and_then(|death| death.routing_keys.first().cloned()));
     let deaths_there = deaths.iter().filter(|death| Some(&death.queue) == queue.as_ref());
-    let attempts = told.attempts.or_else(|| site.map(|death| death.count)).unwrap_or(1);
+    let attempts = report.attempts.or_else(|| site.map(|death| death.count)).unwrap_or(1);
     Failure {
-        reason: told.published.or_else(|| site.map(reason)).unwrap_or_default(),
+        reason: report.published.or_else(|| site.map(reason)).unwrap_or_default(),
         exchange: exchange.unwrap_or_else(|| message.exchange.clone()),
         routing_key: routing_key.unwrap_or_else(|| message.routing_key.clone()),
-        attempts: if told.counts_all {
+        attempts: if report.counts_all {
             attempts.clamp(1, xdeath::MAX_COUNT)
         } else {
             with_earlier_rounds(attempts, headers, queue.as_deref())
         },
         first_failed_at: deaths_there.filter_map(|death| death.first_at).min(),
         // RabbitMQ tells the first of several deaths, which is the last one only where there was no other.
-        last_failed_at: told.failed_at.or_else(|| site.filter(|death| death.count == 1)?.first_at),
-        error: told.error,
-        message_type: told.message_type,
-        danger: told.danger,
+        last_failed_at: report.failed_at.or_else(|| site.filter(|death| death.count == 1)?.first_at),
+        error: report.error,
+        message_type: report.message_type,
+        danger: report.danger,
         is_disputed: queue.is_some() && other_site.is_some_and(site::is_refusal),
         queue,
     }

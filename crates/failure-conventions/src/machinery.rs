@@ -5,8 +5,8 @@ use serde::{Deserialize, de::IgnoredAny};
 use super::{
     evidence::Evidence,
     framework::{Framework, as_it_is},
+    report::FrameworkReport,
     site,
-    told::Told,
 };
 
 pub(super) const FRAMEWORK: Framework = Framework {
@@ -34,8 +34,8 @@ struct Signature {
 }
 
 /// A task that can be decoded was rejected for being unknown, and those are put back once before: two for each death.
-fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let death = evidence.site.filter(|death| site::is_refusal(death) && death.exchange == DEFAULT_EXCHANGE)?;
     let Signature { name, .. } = evidence.body()?;
-    Some(Told { message_type: Some(name), ..Told::attempts(Some(death.count.saturating_mul(2))) })
+    Some(FrameworkReport { message_type: Some(name), ..FrameworkReport::attempts(Some(death.count.saturating_mul(2))) })
 }

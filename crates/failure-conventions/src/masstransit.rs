@@ -3,7 +3,7 @@
 use amqp_message::{death::Reason, error_report::ErrorReport, message::Message};
 use serde::Deserialize;
 
-use super::{evidence::Evidence, framework::Framework, moment, raw_object::RawObject, told::Told};
+use super::{evidence::Evidence, framework::Framework, moment, raw_object::RawObject, report::FrameworkReport};
 use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
@@ -40,15 +40,15 @@ struct Envelope {
     message_type: Vec<String>,
 }
 
-fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let was_moved = evidence.has("MT-Fault-InputAddress") || evidence.has("MT-Reason");
     let envelope = envelope(evidence);
     if !was_moved {
-        return envelope.map(|envelope| Told::typed(envelope.message_type()));
+        return envelope.map(|envelope| FrameworkReport::typed(envelope.message_type()));
     }
     let envelope = envelope.unwrap_or_default();
     let message_type = evidence.text("MT-Fault-MessageType").or_else(|| envelope.message_type());
-    Some(Told {
+    Some(FrameworkReport {
         queue: queue(evidence),
         // Only the envelope tells.
         exchange: envelope.destination_address.as_deref().and_then(last_segment),
@@ -67,7 +67,7 @@ fn read(evidence: &Evidence) -> Option<Told> {
             "MassTransit skipped it: its endpoint has no consumer for this type. A retry is skipped again until one is \
              deployed.",
         ),
-        ..Told::default()
+        ..FrameworkReport::default()
     })
 }
 

@@ -11,9 +11,9 @@ use super::{easynetq, evidence::Evidence};
 /// Bytes of a type's name at most; anything longer is none.
 const MAX_NAME: usize = 500;
 
-/// The type; `told` is what the framework's own fields say.
-pub(super) fn read(evidence: &Evidence, told: Option<String>) -> Option<String> {
-    let name = told
+/// The type; `report` is what the framework's own fields say.
+pub(super) fn read(evidence: &Evidence, report: Option<String>) -> Option<String> {
+    let name = report
         .or_else(|| cloud_event(evidence))
         .or_else(|| property(evidence))
         .or_else(|| evidence.text("__TypeId__"))

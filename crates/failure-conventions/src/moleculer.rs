@@ -3,7 +3,7 @@
 use amqp_message::{error_report::ErrorReport, message::Message};
 use base64::{Engine, prelude::BASE64_STANDARD};
 
-use super::{evidence::Evidence, framework::Framework, moment, told::Told};
+use super::{evidence::Evidence, framework::Framework, moment, report::FrameworkReport};
 use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
@@ -14,10 +14,10 @@ pub(super) const FRAMEWORK: Framework = Framework {
 };
 
 /// A group's queue is `<group>.<channel>`, bound to a fanout exchange of the channel's name.
-fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let channel = evidence.text("x-original-channel")?;
     let group = evidence.text("x-original-group")?;
-    Some(Told {
+    Some(FrameworkReport {
         queue: Some(format!("{group}.{channel}")),
         exchange: Some(channel.clone()),
         routing_key: Some(String::new()),
@@ -27,7 +27,7 @@ fn read(evidence: &Evidence) -> Option<Told> {
         caution: Some(
             "Moleculer has thrown away the headers and properties that the message had; a retry goes without.",
         ),
-        ..Told::published()
+        ..FrameworkReport::published()
     })
 }
 

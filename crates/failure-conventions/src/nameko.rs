@@ -3,7 +3,7 @@
 use super::{
     evidence::Evidence,
     framework::{Framework, as_it_is},
-    told::Told,
+    report::FrameworkReport,
 };
 
 pub(super) const FRAMEWORK: Framework = Framework {
@@ -13,6 +13,6 @@ pub(super) const FRAMEWORK: Framework = Framework {
     advice: "Nameko stamps nothing on a message. Its header nameko.call_id_stack leads to the exception in its log.",
 };
 
-fn read(evidence: &Evidence) -> Option<Told> {
-    evidence.message.headers.iter().any(|(name, _)| name.starts_with("nameko.")).then(Told::default)
+fn read(evidence: &Evidence) -> Option<FrameworkReport> {
+    evidence.message.headers.iter().any(|(name, _)| name.starts_with("nameko.")).then(FrameworkReport::default)
 }

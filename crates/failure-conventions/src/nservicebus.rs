@@ -2,7 +2,7 @@
 
 use amqp_message::{error_report::ErrorReport, message::Message, time::Timestamp};
 
-use super::{assembly, evidence::Evidence, framework::Framework, moment, told::Told};
+use super::{assembly, evidence::Evidence, framework::Framework, moment, report::FrameworkReport};
 use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
@@ -27,11 +27,11 @@ const ADDED: [&str; 9] = [
 ];
 
 /// Its counters `NServiceBus.Retries` and `FLRetries` are removed before the move, so attempts are unknown.
-fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let queue = evidence.text("NServiceBus.FailedQ")?;
     let types = evidence.text("NServiceBus.EnclosedMessageTypes");
     let is_managed = evidence.message.headers.iter().any(|(name, _)| name.starts_with("ServiceControl.Retry."));
-    Some(Told {
+    Some(FrameworkReport {
         queue: Some(queue),
         error: ErrorReport::new(
             evidence.text("NServiceBus.ExceptionInfo.ExceptionType"),
@@ -42,7 +42,7 @@ fn read(evidence: &Evidence) -> Option<Told> {
         message_type: types.as_deref().and_then(|types| types.split(';').next()).map(assembly::without),
         caution: is_managed
             .then_some("ServiceControl manages this message too; decide in one place whether it goes back."),
-        ..Told::published()
+        ..FrameworkReport::published()
     })
 }
 

@@ -5,18 +5,18 @@
 
 use amqp_message::{error_report::ErrorReport, field::FieldTable};
 
-use super::{evidence::Evidence, moment, told::Told};
+use super::{evidence::Evidence, moment, report::FrameworkReport};
 use crate::dlo_headers;
 
-/// Lays what an obituary says over what else is `told`.
-pub(super) fn over(told: Told, evidence: &Evidence) -> Told {
+/// Lays what an obituary says over what else is `report`.
+pub(super) fn over(report: FrameworkReport, evidence: &Evidence) -> FrameworkReport {
     let headers = &evidence.message.headers;
     let Some((reason, queue)) = headers
         .get_str(dlo_headers::REASON)
         .and_then(|reason| reason.parse().ok())
         .zip(dlo_headers::dlo_queue(headers))
     else {
-        return told;
+        return report;
     };
     let text = |name| headers.get_str(name).map(str::to_owned);
     let error = ErrorReport::new(
@@ -24,16 +24,16 @@ pub(super) fn over(told: Told, evidence: &Evidence) -> Told {
         text(dlo_headers::ERROR_MESSAGE),
         text(dlo_headers::ERROR_STACKTRACE),
     );
-    Told {
+    FrameworkReport {
         queue: Some(queue.to_owned()),
         exchange: text(dlo_headers::EXCHANGE),
         routing_key: text(dlo_headers::ROUTING_KEY),
         attempts: dlo_headers::dlo_attempts(headers, queue),
         published: Some(reason),
         counts_all: true,
-        error: error.or(told.error),
-        failed_at: text(dlo_headers::FAILED_AT).as_deref().and_then(moment::iso).or(told.failed_at),
-        ..told
+        error: error.or(report.error),
+        failed_at: text(dlo_headers::FAILED_AT).as_deref().and_then(moment::iso).or(report.failed_at),
+        ..report
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn it_may_say_what_went_wrong() {
-        let told = read(&[
+        let report = read(&[
             ("dlo-queue", "orders"),
             ("dlo-reason", "rejected"),
             ("dlo-error-type", "OutOfStock"),
@@ -101,7 +101,7 @@ mod tests {
         ]);
         let text = |text: &str| Some(text.to_owned());
         let error = ErrorReport { kind: text("OutOfStock"), message: text("none left"), stacktrace: text("at shelf") };
-        assert_eq!(told.error, Some(error));
-        assert_eq!(told.last_failed_at, Some(Timestamp::from_seconds(1_773_480_413)));
+        assert_eq!(report.error, Some(error));
+        assert_eq!(report.last_failed_at, Some(Timestamp::from_seconds(1_773_480_413)));
     }
 }

@@ -9,8 +9,8 @@ use amqp_message::{
 use super::{
     evidence::{Evidence, number},
     framework::Framework,
+    report::FrameworkReport,
     site,
-    told::Told,
 };
 use crate::{danger::Danger, inner_body::InnerBodies};
 
@@ -24,23 +24,23 @@ pub(super) const FRAMEWORK: Framework = Framework {
 
 /// A message that died in the very queue rascal names was dead-lettered there; one without such a death was forwarded,
 /// and only rascal knows.
-fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let rascal = evidence.table("rascal")?;
     let text = |name| rascal.get_str(name).map(str::to_owned);
     let queue = text("originalQueue");
-    let told = match evidence.site {
-        Some(death) if Some(&death.queue) == queue.as_ref() => Told::default(),
+    let report = match evidence.site {
+        Some(death) if Some(&death.queue) == queue.as_ref() => FrameworkReport::default(),
         // It was refused in another queue, to which it had been forwarded.
         Some(death) if site::is_refusal(death) => return None,
-        _ => Told::published(),
+        _ => FrameworkReport::published(),
     };
-    Some(Told {
+    Some(FrameworkReport {
         attempts: queue.as_deref().and_then(|queue| attempts(rascal, queue)),
         error: error(rascal),
         exchange: text("originalExchange"),
         routing_key: text("originalRoutingKey"),
         queue,
-        ..told
+        ..report
     })
 }
 
@@ -86,8 +86,11 @@ mod tests {
             routing_keys: vec![],
             original_expiration: None,
         });
-        let told = read(&Evidence { message: &message, deaths: &[], site: death.as_ref() });
-        assert_eq!(told.as_ref().map(|told| (told.queue.as_deref().unwrap_or_default(), told.published)), expected);
+        let report = read(&Evidence { message: &message, deaths: &[], site: death.as_ref() });
+        assert_eq!(
+            report.as_ref().map(|report| (report.queue.as_deref().unwrap_or_default(), report.published)),
+            expected
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use amqp_message::{error_report::ErrorReport, message::Message, time::Timestamp};
 
-use super::{assembly, evidence::Evidence, exception, framework::Framework, moment, told::Told};
+use super::{assembly, evidence::Evidence, exception, framework::Framework, moment, report::FrameworkReport};
 use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
@@ -17,7 +17,7 @@ pub(super) const FRAMEWORK: Framework = Framework {
 /// What it adds. A delivery count above its limit would have it give up at once.
 const ADDED: [&str; 3] = ["rbs2-error-details", "rbs2-source-queue", "rbs2-delivery-count"];
 
-fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let queue = evidence.text("rbs2-source-queue");
     let details = evidence.text("rbs2-error-details");
     if queue.is_none() && details.is_none() {
@@ -25,13 +25,13 @@ fn read(evidence: &Evidence) -> Option<Told> {
     }
     let last = details.as_deref().and_then(last_failure);
     let sent = evidence.text("rbs2-senttime").as_deref().and_then(moment::iso);
-    Some(Told {
+    Some(FrameworkReport {
         queue,
         attempts: details.as_deref().and_then(attempts),
         failed_at: last.and_then(|(at, _)| time(at, sent)),
         error: error(last.map(|(_, exception)| exception), details.as_deref()),
         message_type: evidence.message.headers.get_str("rbs2-msg-type").map(assembly::without),
-        ..Told::published()
+        ..FrameworkReport::published()
     })
 }
 

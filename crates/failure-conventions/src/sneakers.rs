@@ -12,7 +12,7 @@ use super::{
     evidence::Evidence,
     framework::Framework,
     moment,
-    told::Told,
+    report::FrameworkReport,
 };
 use crate::{danger::Danger, inner_body::InnerBodies};
 
@@ -36,27 +36,27 @@ struct TuckedDeath {
 }
 
 /// Maxretry publishes to `<queue>-error`, with all headers and properties inside the header `retry_info`.
-fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let newest = retry_info(evidence.message)?;
     let attempts = newest["num_attempts"].as_u64();
     let carried = carried(&newest);
-    let told = Told {
+    let report = FrameworkReport {
         attempts,
         error: error(&newest),
         failed_at: newest["failed_at"].as_str().and_then(moment::iso),
         message_type: carried.as_ref().and_then(|carried| carried.properties.kind.clone()),
         carried,
-        ..Told::published()
+        ..FrameworkReport::published()
     };
     let Some(death) = tucked_death(&newest) else {
         let queue = evidence.message.exchange.strip_suffix("-error").map(str::to_owned);
-        return Some(Told { queue, ..told });
+        return Some(FrameworkReport { queue, ..report });
     };
-    Some(Told {
+    Some(FrameworkReport {
         queue: Some(death.queue),
         exchange: death.exchange,
         routing_key: death.routing_keys.into_iter().next(),
-        ..told
+        ..report
     })
 }
 
@@ -141,8 +141,8 @@ mod tests {
     }
 
     fn check(retry_info: &str, queue: Option<&str>, attempts: Option<u64>) {
-        let told = read(&Evidence { message: &message(retry_info), deaths: &[], site: None }).unwrap();
-        assert_eq!((told.queue.as_deref(), told.attempts), (queue, attempts), "{retry_info}");
+        let report = read(&Evidence { message: &message(retry_info), deaths: &[], site: None }).unwrap();
+        assert_eq!((report.queue.as_deref(), report.attempts), (queue, attempts), "{retry_info}");
     }
 
     #[test]
@@ -159,8 +159,8 @@ mod tests {
     #[test]
     fn a_plain_reject_has_no_error() {
         fn check(retry_info: &str, expected: Option<(Option<&str>, Option<&str>)>) {
-            let told = read(&Evidence { message: &message(retry_info), deaths: &[], site: None }).unwrap();
-            let found = told.error.as_ref().map(|error| (error.kind.as_deref(), error.message.as_deref()));
+            let report = read(&Evidence { message: &message(retry_info), deaths: &[], site: None }).unwrap();
+            let found = report.error.as_ref().map(|error| (error.kind.as_deref(), error.message.as_deref()));
             assert_eq!(found, expected);
         }
         check(r#"{"error":"reject"}"#, None);

@@ -2,7 +2,7 @@
 
 use amqp_message::{death::Death, message::Message};
 
-use super::{evidence::Evidence, exception, framework::Framework, site, told::Told};
+use super::{evidence::Evidence, exception, framework::Framework, report::FrameworkReport, site};
 use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
@@ -14,26 +14,31 @@ pub(super) const FRAMEWORK: Framework = Framework {
 };
 
 /// The retry handlers leave `rejection_reason`.
-fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let reason = evidence.header("rejection_reason")?.as_str();
     let error = reason.filter(|reason| *reason != "reject").and_then(exception::ruby);
     if evidence.site.is_some() {
         // RetryHandler publishes to the queue itself, numbering the try to come, and rejects the last.
-        return Some(Told { error, ..Told::attempts(evidence.number("x-retry-count")) });
+        return Some(FrameworkReport { error, ..FrameworkReport::attempts(evidence.number("x-retry-count")) });
     }
-    Some(Told { error, ..after_backoff(evidence) })
+    Some(FrameworkReport { error, ..after_backoff(evidence) })
 }
 
 /// ExponentialBackoffHandler lets it wait in `<queue>.retry.<seconds>` after each try but the last.
-fn after_backoff(evidence: &Evidence) -> Told {
+fn after_backoff(evidence: &Evidence) -> FrameworkReport {
     let queue_of = |death: &Death| site::sneakers_handlers_queue(&death.queue).map(str::to_owned);
     let Some(newest) = evidence.deaths.iter().find(|death| queue_of(death).is_some()) else {
-        return Told::published();
+        return FrameworkReport::published();
     };
     let queue = queue_of(newest);
     let waits = evidence.deaths.iter().filter(|death| queue_of(death) == queue);
     let tries = waits.map(|death| death.count).fold(1, u64::saturating_add);
-    Told { exchange: Some(newest.exchange.clone()), attempts: Some(tries), queue, ..Told::published() }
+    FrameworkReport {
+        exchange: Some(newest.exchange.clone()),
+        attempts: Some(tries),
+        queue,
+        ..FrameworkReport::published()
+    }
 }
 
 fn clean(message: &mut Message, _: &InnerBodies) -> Result<(), Danger> {
@@ -51,8 +56,8 @@ mod tests {
         fn check(reason: FieldValue, expected: Option<(Option<&str>, Option<&str>)>) {
             let headers = [("rejection_reason".to_owned(), reason)].into_iter().collect();
             let message = Message { headers, ..Message::default() };
-            let told = read(&Evidence { message: &message, deaths: &[], site: None }).unwrap();
-            let found = told.error.as_ref().map(|error| (error.kind.as_deref(), error.message.as_deref()));
+            let report = read(&Evidence { message: &message, deaths: &[], site: None }).unwrap();
+            let found = report.error.as_ref().map(|error| (error.kind.as_deref(), error.message.as_deref()));
             assert_eq!(found, expected);
         }
         check(FieldValue::string("#<A: b>"), Some((Some("A"), Some("b"))));

@@ -2,7 +2,7 @@
 
 use amqp_message::{error_report::ErrorReport, message::Message};
 
-use super::{evidence::Evidence, exception, framework::Framework, told::Told};
+use super::{evidence::Evidence, exception, framework::Framework, report::FrameworkReport};
 use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
@@ -17,20 +17,20 @@ pub(super) const FRAMEWORK: Framework = Framework {
 const ADDED: [&str; 5] =
     ["x-exception-message", "x-exception-stacktrace", "x-original-exchange", "x-original-routingKey", "retry-count"];
 
-fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let routing_key = evidence.text("x-original-routingKey");
     if routing_key.is_none() && !evidence.has("x-exception-message") {
         return None;
     }
     let exchange = evidence.text("x-original-exchange");
     let queue = default_exchange_queue(exchange.as_deref(), routing_key.as_deref()).or_else(|| binder_queue(evidence));
-    Some(Told {
+    Some(FrameworkReport {
         queue: queue.map(str::to_owned),
         exchange,
         routing_key,
         attempts: evidence.number("retry-count").map(|count| count.max(1)),
         error: error(evidence),
-        ..Told::published()
+        ..FrameworkReport::published()
     })
 }
 
@@ -69,8 +69,8 @@ mod tests {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), FieldValue::string(*value))).collect();
         let (exchange, routing_key) = (exchange.to_owned(), routing_key.to_owned());
         let message = Message { exchange, routing_key, headers, ..Message::default() };
-        let told = read(&Evidence { message: &message, deaths: &[], site: None }).unwrap();
-        assert_eq!(told.queue.as_deref(), expected);
+        let report = read(&Evidence { message: &message, deaths: &[], site: None }).unwrap();
+        assert_eq!(report.queue.as_deref(), expected);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use amqp_message::{error_report::ErrorReport, message::Message};
 
-use super::{evidence::Evidence, framework::Framework, told::Told};
+use super::{evidence::Evidence, framework::Framework, report::FrameworkReport};
 use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
@@ -16,18 +16,18 @@ const ADDED: [&str; 4] = ["reason_poisoned", "topic_poisoned", "handler_poisoned
 
 /// A topic is the queue itself where topics are queues, and a fanout exchange where they are published to many; then
 /// the queue has a suffix nobody tells. The poison topic came the same way as the original, so it shows which.
-fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let topic = evidence.text("topic_poisoned");
     if topic.is_none() && !evidence.has("reason_poisoned") {
         return None;
     }
     let error = ErrorReport::new(None, evidence.text("reason_poisoned"), None);
-    let told = Told { error, ..Told::published() };
+    let report = FrameworkReport { error, ..FrameworkReport::published() };
     if !evidence.message.exchange.is_empty() {
         let queue_candidates = topic.iter().cloned().collect();
-        return Some(Told { exchange: topic, routing_key: Some(String::new()), queue_candidates, ..told });
+        return Some(FrameworkReport { exchange: topic, routing_key: Some(String::new()), queue_candidates, ..report });
     }
-    Some(Told { queue: topic.clone(), exchange: Some(String::new()), routing_key: topic, ..told })
+    Some(FrameworkReport { queue: topic.clone(), exchange: Some(String::new()), routing_key: topic, ..report })
 }
 
 fn clean(message: &mut Message, _: &InnerBodies) -> Result<(), Danger> {
@@ -45,10 +45,10 @@ mod tests {
         fn check(poison_exchange: &str, queue: Option<&str>, exchange: &str, routing_key: &str) {
             let headers = [("topic_poisoned".to_owned(), FieldValue::string("orders"))].into_iter().collect();
             let message = Message { exchange: poison_exchange.to_owned(), headers, ..Message::default() };
-            let told = read(&Evidence { message: &message, deaths: &[], site: None }).unwrap();
-            assert_eq!(told.queue.as_deref(), queue);
-            assert_eq!(told.exchange.as_deref(), Some(exchange));
-            assert_eq!(told.routing_key.as_deref(), Some(routing_key));
+            let report = read(&Evidence { message: &message, deaths: &[], site: None }).unwrap();
+            assert_eq!(report.queue.as_deref(), queue);
+            assert_eq!(report.exchange.as_deref(), Some(exchange));
+            assert_eq!(report.routing_key.as_deref(), Some(routing_key));
         }
         check("", Some("orders"), "", "orders");
         check("poison_queue", None, "orders", "");

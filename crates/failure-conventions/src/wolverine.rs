@@ -2,7 +2,7 @@
 
 use amqp_message::{error_report::ErrorReport, message::Message};
 
-use super::{evidence::Evidence, framework::Framework, moment, told::Told};
+use super::{evidence::Evidence, framework::Framework, moment, report::FrameworkReport};
 use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
@@ -29,12 +29,12 @@ const ADDED: [&str; 8] = [
 ];
 
 /// Only 6.21 and later name the queue.
-fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     if !evidence.has("exception-type") || !evidence.has("failed-at") {
-        return is_native(evidence).then(Told::default);
+        return is_native(evidence).then(FrameworkReport::default);
     }
     let destination = evidence.message.headers.get_str("original-destination");
-    Some(Told {
+    Some(FrameworkReport {
         queue: destination.and_then(queue),
         attempts: evidence.number("attempts"),
         error: ErrorReport::new(
@@ -44,7 +44,7 @@ fn read(evidence: &Evidence) -> Option<Told> {
         ),
         failed_at: evidence.text("failed-at").as_deref().and_then(moment::unix_millis),
         message_type: evidence.text("message-type"),
-        ..Told::published()
+        ..FrameworkReport::published()
     })
 }
 

@@ -1,6 +1,6 @@
 //! `dlo decode`: what a message in a file says, without a server.
 //!
-//! Knows files and arguments. It must never reach a broker or a ledger.
+//! Knows files and arguments. It must never reach a broker or a database.
 
 mod schemas;
 mod text;
@@ -20,7 +20,7 @@ use amqp_message::{
 use clap::Args;
 use payload_codec::{
     json,
-    unwrap::{Kind, Wish},
+    unwrap::{Kind, UnwrapMode},
 };
 
 use super::{USAGE_ERROR, fail, print, tell};
@@ -28,7 +28,7 @@ use crate::{
     config::Config,
     services::decoding::{
         reading::{Library, Reading},
-        request::Inquiry,
+        request::DecodeRequest,
     },
     web::Decoded,
 };
@@ -94,7 +94,7 @@ pub(super) fn run(asked: &DecodeArgs, config: &Config) -> anyhow::Result<ExitCod
     Ok(print(&answer(asked, &reading)?)?)
 }
 
-fn prepare(asked: &DecodeArgs, config: &Config) -> Result<(Library, Inquiry), String> {
+fn prepare(asked: &DecodeArgs, config: &Config) -> Result<(Library, DecodeRequest), String> {
     let configured = Some(&config.schemas.folder).filter(|folder| asked.schemas.is_empty() && !folder.is_empty());
     let paths: Vec<PathBuf> = asked.schemas.iter().cloned().chain(configured.map(PathBuf::from)).collect();
     let (catalogue, remarks) = schemas::read(&paths)?;
@@ -120,7 +120,7 @@ fn json(reading: &Reading) -> Result<String, serde_json::Error> {
 }
 
 impl DecodeArgs {
-    fn inquiry(&self) -> Result<Inquiry, String> {
+    fn inquiry(&self) -> Result<DecodeRequest, String> {
         let headers = self.headers.iter().map(|(name, value)| (name.clone(), FieldValue::string(value.as_str())));
         let message = Message {
             exchange: self.exchange.clone().unwrap_or_default(),
@@ -133,8 +133,8 @@ impl DecodeArgs {
             headers: headers.collect::<FieldTable>(),
             body: body(self.file.as_deref())?,
         };
-        let wish = self.wrapping.clone().map_or(Wish::Automatic, Wish::Exactly);
-        Ok(Inquiry { message, queue: self.queue.clone(), message_type: self.message_type.clone(), wish })
+        let mode = self.wrapping.clone().map_or(UnwrapMode::Automatic, UnwrapMode::Exactly);
+        Ok(DecodeRequest { message, queue: self.queue.clone(), message_type: self.message_type.clone(), mode })
     }
 }
 

@@ -27,7 +27,7 @@ pub struct DigestGroup {
     pub last_seen: Timestamp,
     /// Since when the oldest of the open letters is there; `None` where none is open.
     pub oldest_open: Option<Timestamp>,
-    /// So many more than at the last digest have healed: were sent back, and have not failed again for long enough. Of
+    /// So many more than at the last digest have succeeded: were sent back, and have not failed again for long enough. Of
     /// whatever importance, as is what came back.
     pub healed: u64,
     /// So many more than at the last digest were sent back and failed again.

@@ -40,7 +40,7 @@ word_enum! {
         Grew = "grew",
         /// Open for long, and nothing new.
         Stuck = "stuck",
-        /// Nothing of it is open any more, or some of its letters healed.
+        /// Nothing of it is open any more, or some of its letters succeeded.
         Healed = "healed",
     }
 }

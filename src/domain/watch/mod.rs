@@ -2,11 +2,11 @@
 //!
 //! At each *look* the caller hands in how the queues stand, or that nobody answered; [`BrokerWatch::observe`] says which
 //! [`Concern`]s begin and which are over. It has no clock, no I/O and no memory but [`BrokerWatch`], plain data that the
-//! caller keeps in the ledger, so that a restart forgets nothing and tells nothing twice.
+//! caller keeps in the database, so that a restart forgets nothing and tells nothing twice.
 //!
 //! # Time
 //! What counts is the time that was *watched*: between two looks that are no further apart than three intervals and
-//! that both told the same thing. Anything else counts nothing: the time in which the office was down or the machine
+//! that both told the same thing. Anything else counts nothing: the time in which dlo was down or the machine
 //! slept, a clock that is set forward or back, a look that nobody answered, a number that is not told. So none of these
 //! can raise a concern or end one. It goes on where it stood.
 //!

@@ -12,7 +12,7 @@ use crate::domain::letter::LetterId;
 
 /// `message` as an obituary on its way to `target`, the obituary queue, in the form that the README describes.
 ///
-/// Its own deaths go along. Everywhere else `x-death` is dangerous to publish; here nobody but the office reads it, and
+/// Its own deaths go along. Everywhere else `x-death` is dangerous to publish; here nobody but dlo reads it, and
 /// it is the only account there is.
 pub fn obituary(id: LetterId, message: &Message, failure: &Failure, target: &str) -> Message {
     let mut obituary = outgoing(id, message.clone(), None, target, 0);

@@ -10,7 +10,7 @@ use lapin::{
 };
 use tokio::time::Instant;
 
-use super::route::{Stop, Way};
+use super::route::{Hop, Route};
 use crate::rabbitmq::{
     SessionError,
     declarations::{self, text},
@@ -42,17 +42,17 @@ impl Declarer {
         self.created.map(|created| created + SETTLING)
     }
 
-    pub async fn declare(&mut self, way: &Way<'_>) -> Result<(), SessionError> {
-        if way.target.is_empty() {
+    pub async fn declare(&mut self, route: &Route<'_>) -> Result<(), SessionError> {
+        if route.target.is_empty() {
             return Err(SessionError::NoName);
         }
-        match &way.stop {
-            Stop::Nothing => Ok(()),
-            Stop::Relay(name) => {
+        match &route.stop {
+            Hop::Nothing => Ok(()),
+            Hop::Relay(name) => {
                 self.declare_exchange(name).await?;
-                self.bind_target(way.target, name).await
+                self.bind_target(route.target, name).await
             }
-            Stop::DelayQueue { name, delay } => {
+            Hop::DelayQueue { name, delay } => {
                 self.declare_due_queue().await?;
                 self.declare_delay_queue(name, *delay).await
             }

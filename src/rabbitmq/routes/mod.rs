@@ -11,7 +11,7 @@
 //!
 //! # What waits
 //! It waits in [bundles](super::bundle), as each passage through a queue costs the broker as much for a hundred messages
-//! as for one. What is due comes to `dlo.due`, from where the office itself sends it to its queue: so it learns when that
+//! as for one. What is due comes to `dlo.due`, from where dlo itself sends it to its queue: so it learns when that
 //! queue is gone or full, which RabbitMQ tells nobody of what it dead-letters.
 //!
 //! Delay queues are quorum queues that dead-letter at least once: a bundle leaves one when `dlo.due` has confirmed it
@@ -19,7 +19,7 @@
 //! for this, which every new node has enabled.
 //!
 //! # Rights
-//! Beside those of the office itself:
+//! Beside those of dlo itself:
 //! - configure, read and write: `^dlo\.(to|due|delay)`
 //! - write: the target queues, for binding them; `amq.default`
 //!
@@ -45,10 +45,10 @@ use declaring::Declarer;
 use super::{PublishOutcome, SessionError, refusal};
 
 pub use disused::Deletion;
-pub(super) use route::Way;
+pub(super) use route::Route;
 
 /// What has been declared in one session. The lanes share it.
-pub(super) struct Ways {
+pub(super) struct Routes {
     state: Mutex<State>,
 }
 
@@ -57,23 +57,23 @@ struct State {
     declared: HashSet<String>,
 }
 
-impl Ways {
+impl Routes {
     pub fn new(connection: &Arc<Connection>) -> Self {
         let declarer = Declarer::new(Arc::clone(connection));
         Self { state: Mutex::new(State { declarer, declared: HashSet::new() }) }
     }
 
     /// Sees to it that `ways` can be gone. Those that cannot are told with what is to become of their messages.
-    pub async fn open<'a>(&self, ways: impl Iterator<Item = &'a Way<'a>>) -> HashMap<&'a str, PublishOutcome> {
+    pub async fn open<'a>(&self, routes: impl Iterator<Item = &'a Route<'a>>) -> HashMap<&'a str, PublishOutcome> {
         let (mut seen, mut blocked) = (HashSet::new(), HashMap::new());
         let (mut silent, mut waits) = (false, false);
-        for way in ways {
-            waits |= way.waits();
-            let Some(name) = way.declared().filter(|name| seen.insert(*name)) else { continue };
+        for route in routes {
+            waits |= route.waits();
+            let Some(name) = route.declared().filter(|name| seen.insert(*name)) else { continue };
             // A broker that answers nothing is waited for once in a window.
             if silent {
                 blocked.insert(name, PublishOutcome::NotSent);
-            } else if let Err(error) = self.state.lock().await.open(way, name).await {
+            } else if let Err(error) = self.state.lock().await.open(route, name).await {
                 silent = matches!(error, SessionError::Timeout { .. });
                 blocked.insert(name, outcome(&error));
             }
@@ -86,9 +86,9 @@ impl Ways {
     }
 
     /// Has them declared again when they are needed next.
-    pub async fn forget<'a>(&self, ways: impl Iterator<Item = &'a Way<'a>>) {
+    pub async fn forget<'a>(&self, routes: impl Iterator<Item = &'a Route<'a>>) {
         let mut state = self.state.lock().await;
-        for name in ways.filter_map(Way::declared) {
+        for name in routes.filter_map(Route::declared) {
             state.declared.remove(name);
         }
     }
@@ -102,9 +102,9 @@ impl Ways {
 }
 
 impl State {
-    async fn open(&mut self, way: &Way<'_>, name: &str) -> Result<(), SessionError> {
+    async fn open(&mut self, route: &Route<'_>, name: &str) -> Result<(), SessionError> {
         if !self.declared.contains(name) {
-            self.declarer.declare(way).await?;
+            self.declarer.declare(route).await?;
             self.declared.insert(name.to_owned());
         }
         Ok(())

@@ -6,15 +6,15 @@ use crate::{domain::retry::Destination, rabbitmq::names};
 
 /// The first step of the way to a destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::rabbitmq) struct Way<'a> {
+pub(in crate::rabbitmq) struct Route<'a> {
     pub target: &'a str,
     pub kept_key: Option<&'a str>,
-    pub stop: Stop,
+    pub stop: Hop,
 }
 
 /// What stands between us and the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::rabbitmq) enum Stop {
+pub(in crate::rabbitmq) enum Hop {
     Nothing,
     /// An exchange of that name.
     Relay(String),
@@ -25,49 +25,49 @@ pub(in crate::rabbitmq) enum Stop {
     },
 }
 
-impl<'a> Way<'a> {
+impl<'a> Route<'a> {
     pub fn to(destination: &'a Destination) -> Self {
         let (target, kept_key) = (&*destination.queue, destination.routing_key.as_deref());
         let stop = match (names::delay_queue(destination), destination.wait) {
-            (Some(name), Some(wait)) => Stop::DelayQueue { name, delay: wait.length },
-            _ if kept_key.is_some() => Stop::Relay(names::relay(target)),
-            _ => Stop::Nothing,
+            (Some(name), Some(wait)) => Hop::DelayQueue { name, delay: wait.length },
+            _ if kept_key.is_some() => Hop::Relay(names::relay(target)),
+            _ => Hop::Nothing,
         };
         Self { target, kept_key, stop }
     }
 
     pub fn exchange(&self) -> &str {
         match &self.stop {
-            Stop::Relay(name) => name,
-            Stop::Nothing | Stop::DelayQueue { .. } => "",
+            Hop::Relay(name) => name,
+            Hop::Nothing | Hop::DelayQueue { .. } => "",
         }
     }
 
     pub fn routing_key(&self) -> &str {
         match (&self.stop, self.kept_key) {
-            (Stop::DelayQueue { name, .. }, _) => name,
-            (Stop::Relay(_), Some(key)) => key,
-            (Stop::Nothing | Stop::Relay(_), _) => self.target,
+            (Hop::DelayQueue { name, .. }, _) => name,
+            (Hop::Relay(_), Some(key)) => key,
+            (Hop::Nothing | Hop::Relay(_), _) => self.target,
         }
     }
 
     pub const fn waits(&self) -> bool {
-        matches!(self.stop, Stop::DelayQueue { .. })
+        matches!(self.stop, Hop::DelayQueue { .. })
     }
 
     /// What had to be declared for it and may be deleted by others; `None` for what is the target's own.
     pub fn declared(&self) -> Option<&str> {
         match &self.stop {
-            Stop::Nothing => None,
-            Stop::Relay(name) | Stop::DelayQueue { name, .. } => Some(name),
+            Hop::Nothing => None,
+            Hop::Relay(name) | Hop::DelayQueue { name, .. } => Some(name),
         }
     }
 
     /// What it means that a message was returned, for a person.
     pub fn dead_end(&self) -> String {
         match &self.stop {
-            Stop::DelayQueue { name, .. } => format!("the delay queue {name} was deleted as soon as it was declared"),
-            Stop::Nothing | Stop::Relay(_) => format!("there is no queue {}", self.target),
+            Hop::DelayQueue { name, .. } => format!("the delay queue {name} was deleted as soon as it was declared"),
+            Hop::Nothing | Hop::Relay(_) => format!("there is no queue {}", self.target),
         }
     }
 }
@@ -78,8 +78,8 @@ mod tests {
     use amqp_message::time::Timestamp;
 
     fn check(destination: &Destination, exchange: &str, routing_key: &str) {
-        let way = Way::to(destination);
-        assert_eq!((way.exchange(), way.routing_key()), (exchange, routing_key));
+        let route = Route::to(destination);
+        assert_eq!((route.exchange(), route.routing_key()), (exchange, routing_key));
     }
 
     #[test]

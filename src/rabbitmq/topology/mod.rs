@@ -1,4 +1,4 @@
-//! What RabbitMQ needs to dead-letter queues to the office, as definitions and as commands. Pure: nothing is reached.
+//! What RabbitMQ needs to dead-letter queues to dlo, as definitions and as commands. Pure: nothing is reached.
 
 mod native;
 mod pattern;
@@ -26,7 +26,7 @@ const PRIORITY: u32 = 10;
 /// The longest name in AMQP, in bytes.
 const LONGEST: usize = 255;
 
-/// The exchange, the queues and the binding of the office in one virtual host, and policies for the queues of others.
+/// The exchange, the queues and the binding of dlo in one virtual host, and policies for the queues of others.
 pub struct Topology<'a> {
     office: &'a BrokerConfig,
     vhost: String,
@@ -46,7 +46,7 @@ struct QueuePolicy {
 }
 
 impl<'a> Topology<'a> {
-    /// Brings the dead letters of `queues` to where the office looks for them, and its own policies rule them.
+    /// Brings the dead letters of `queues` to where dlo looks for them, and its own policies rule them.
     ///
     /// # Errors
     /// Names the queue that cannot be one.

@@ -17,7 +17,7 @@ const SHOWN: usize = 5;
 impl QueuePolicy {
     /// A queue that waits and retries by itself, as well as it can in the way that `policy` tells.
     ///
-    /// What has used up its retries becomes an obituary, by way of the default exchange: the office would begin to
+    /// What has used up its retries becomes an obituary, by way of the default exchange: dlo would begin to
     /// retry a dead letter anew, an obituary is a person's matter.
     pub(super) fn native(office: &BrokerConfig, queue: &str, policy: Option<&Policy>) -> Self {
         let Some((policy, backoff)) = policy.and_then(|policy| Some((policy, Backoff::of(&policy.delays)?))) else {

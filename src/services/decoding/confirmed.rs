@@ -1,4 +1,4 @@
-//! What people have said of the letters of queues, asked of the ledger once for each queue.
+//! What people have said of the letters of queues, asked of the database once for each queue.
 
 use std::{collections::HashMap, sync::Arc};
 

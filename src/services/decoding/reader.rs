@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use payload_codec::unwrap::Wish;
+use payload_codec::unwrap::UnwrapMode;
 use rule_language::Decode;
 use tokio::{sync::Mutex, task::spawn_blocking};
 
-use super::request::{Inquiry, Subject};
+use super::request::{DecodeRequest, Subject};
 use crate::{
     config::DecodeConfig,
     domain::{
@@ -51,14 +51,14 @@ impl Reader {
         }
     }
 
-    /// Reads a letter. `wish` says which wrappings to undo; with `reveal` nothing is hidden.
-    pub async fn read(&self, letter: &Arc<Letter>, confirmed: Confirmed, wish: Wish, reveal: bool) -> Reading {
+    /// Reads a letter. `mode` says which wrappings to undo; with `reveal` nothing is hidden.
+    pub async fn read(&self, letter: &Arc<Letter>, confirmed: Confirmed, mode: UnwrapMode, reveal: bool) -> Reading {
         let (library, reader, letter) = (self.library().await, self.clone(), Arc::clone(letter));
-        off_the_runtime(move || reader.ask(&letter, &confirmed, &wish, |question| library.read(question, reveal))).await
+        off_the_runtime(move || reader.ask(&letter, &confirmed, &mode, |question| library.read(question, reveal))).await
     }
 
     /// Reads a message that is no letter.
-    pub async fn look(&self, inquiry: Inquiry) -> Reading {
+    pub async fn look(&self, inquiry: DecodeRequest) -> Reading {
         let (library, reader) = (self.library().await, self.clone());
         off_the_runtime(move || {
             let (subject, mappings) = (inquiry.subject(), reader.schemas.mappings());
@@ -74,13 +74,13 @@ impl Reader {
     pub async fn write(
         &self,
         letter: &Arc<Letter>,
-        wish: Wish,
+        mode: UnwrapMode,
         text: String,
         reveal: bool,
     ) -> Result<Vec<u8>, Vec<EditProblem>> {
         let (library, reader, letter) = (self.library().await, self.clone(), Arc::clone(letter));
         off_the_runtime(move || {
-            reader.ask(&letter, &Confirmed::default(), &wish, |question| library.write(question, &text, reveal))
+            reader.ask(&letter, &Confirmed::default(), &mode, |question| library.write(question, &text, reveal))
         })
         .await
     }
@@ -93,7 +93,7 @@ impl Reader {
         confirmed: &Confirmed,
         use_it: impl FnOnce(Option<Named>, &Decode<'_>) -> T,
     ) -> T {
-        self.ask(letter, confirmed, &Wish::Automatic, |question| library.name(question, use_it))
+        self.ask(letter, confirmed, &UnwrapMode::Automatic, |question| library.name(question, use_it))
     }
 
     /// Puts together what is known of a letter.
@@ -101,7 +101,7 @@ impl Reader {
         &self,
         letter: &Letter,
         confirmed: &Confirmed,
-        wish: &Wish,
+        mode: &UnwrapMode,
         answer: impl FnOnce(&Question<'_>) -> T,
     ) -> T {
         let summary = &letter.summary;
@@ -112,7 +112,7 @@ impl Reader {
             exchange: &summary.exchange,
             routing_key: &summary.routing_key,
         };
-        let subject = Subject { message: &letter.message, route, by_hand, confirmed, wish };
+        let subject = Subject { message: &letter.message, route, by_hand, confirmed, mode };
         subject.ask(&self.config.type_headers, &self.schemas.mappings(), answer)
     }
 }

@@ -5,7 +5,7 @@
 
 use amqp_message::message::Message;
 use failure_conventions;
-use payload_codec::unwrap::{Original, Wish, original};
+use payload_codec::unwrap::{Original, UnwrapMode, original};
 
 use crate::{
     domain::mapping::{MappingBook, Route},
@@ -14,14 +14,14 @@ use crate::{
 
 /// A message that is no letter, and what somebody says of it.
 #[derive(Clone, Debug, Default)]
-pub struct Inquiry {
+pub struct DecodeRequest {
     /// With the exchange and the routing key that it was published under.
     pub message: Message,
     pub queue: Option<String>,
     /// The type it is to be read as.
     pub message_type: Option<String>,
     /// Which wrappings to undo.
-    pub wish: Wish,
+    pub mode: UnwrapMode,
 }
 
 /// A message, the way it came, and what a person has said of it.
@@ -32,10 +32,10 @@ pub(crate) struct Subject<'a> {
     pub by_hand: Option<&'a str>,
     /// How often people confirmed which types on its address.
     pub confirmed: &'a [(String, u64)],
-    pub wish: &'a Wish,
+    pub mode: &'a UnwrapMode,
 }
 
-impl Inquiry {
+impl DecodeRequest {
     /// Asks `answer` about it where there are no letters. `type_headers` are those that name types.
     pub fn ask<T>(&self, type_headers: &[String], answer: impl FnOnce(&Question<'_>) -> T) -> T {
         self.subject().ask(type_headers, &MappingBook::default(), answer)
@@ -49,7 +49,7 @@ impl Inquiry {
             route: Route { broker: "", queue: self.queue.as_deref(), exchange, routing_key },
             by_hand: self.message_type.as_deref(),
             confirmed: &[],
-            wish: &self.wish,
+            mode: &self.mode,
         }
     }
 }
@@ -78,9 +78,9 @@ impl Subject<'_> {
             address: &address,
             by_hand: self.by_hand,
             told: told.as_deref(),
-            mapped: mappings.find(route).map(|standing| standing.mapping.message_type.as_str()),
+            mapped: mappings.find(route).map(|active| active.mapping.message_type.as_str()),
             confirmed: &confirmed,
-            wish: self.wish,
+            mode: self.mode,
         })
     }
 }

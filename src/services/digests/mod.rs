@@ -1,10 +1,10 @@
-//! Digests: each is made when it is due, from the ledger as it is at that moment, and put into the outbox.
+//! Digests: each is made when it is due, from the database as it is at that moment, and put into the outbox.
 //!
 //! A slot of a schedule is taken by the row that is written for it, in one transaction with what is to be sent: whichever
 //! process comes first makes the digest, and it is made once, wherever a process dies. Until that transaction nothing has
 //! happened; after it, the outbox sends.
 //!
-//! # When the office was closed, and when the clock jumps
+//! # When dlo was closed, and when the clock jumps
 //! The clock is read again and again, so that a jump of it is noticed at once. Only the last slot that is over counts: if
 //! nobody has made its digest, it is made now, up to [`MOST_LATE`] late. Those before it are left out, and nothing is lost
 //! by that, as a digest tells what happened since the last one that was sent. A clock that is put back comes to slots that
@@ -21,14 +21,14 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 use uuid::Uuid;
 
-use super::{ids, wakeup::Bell};
+use super::{ids, wakeup::Wakeup};
 use crate::{
     clock::Clock,
     config::NotifyConfig,
     crash_point,
     domain::{
         actor::Actor,
-        digest::{DigestPeriod, DigestReport, Standing},
+        digest::{DigestPeriod, DigestReport, GroupSnapshot},
         notification::{Channel, NewNotification, NotificationKind},
     },
     notify::slack::{self, Link},
@@ -55,7 +55,7 @@ struct Shared {
     store: Arc<Store>,
     clock: Clock,
     /// Rung when there is something to send.
-    outbox: Bell,
+    outbox: Wakeup,
     public_url: Url,
     healed_after: Duration,
 }
@@ -66,7 +66,7 @@ pub struct Made {
     pub report: DigestReport,
     /// As it goes to Slack.
     pub message: Value,
-    standing: Standing,
+    snapshot: GroupSnapshot,
 }
 
 /// Why a digest was not sent when somebody asked for it.
@@ -85,7 +85,7 @@ pub enum DigestError {
 pub struct Settled(HashMap<String, Timestamp>);
 
 impl Digests {
-    /// `public_url` is where links lead, `healed_after` how long after a retry a letter counts as healed.
+    /// `public_url` is where links lead, `healed_after` how long after a retry a letter counts as succeeded.
     ///
     /// # Errors
     /// Names the key of the configuration and what it takes.
@@ -95,7 +95,7 @@ impl Digests {
         healed_after: Duration,
         store: Arc<Store>,
         clock: Clock,
-        outbox: Bell,
+        outbox: Wakeup,
     ) -> Result<Self, String> {
         let plans = Plan::all(config)?;
         Ok(Self(Arc::new(Shared { plans, store, clock, outbox, public_url, healed_after })))
@@ -178,7 +178,7 @@ impl Digests {
         }
         let made = self.make(plan, now).await?;
         crash_point::point("digest made");
-        let is_ours = self.add(plan, &made, Some(slot), &Actor::office(), now).await?;
+        let is_ours = self.add(plan, &made, Some(slot), &Actor::system(), now).await?;
         crash_point::point("digest taken");
         if is_ours {
             tracing::info!(digest = plan.name, quiet = made.report.is_quiet(), "a digest is made");
@@ -211,7 +211,7 @@ impl Digests {
             since: made.report.period.from,
             notification: (slot.is_none() || made.report.is_worth_sending()).then_some(&notification),
             report: &made.report.write(),
-            standing: &made.standing.write(),
+            snapshot: &made.snapshot.write(),
         };
         let is_ours = self.0.store.add_digest(&new).await?;
         self.0.outbox.ring();
@@ -228,12 +228,12 @@ impl Digests {
         };
         let figures = self.0.store.digest_figures(scope).await?;
         let from = figures.last.as_ref().map(|last| last.made_at);
-        let (groups, standing) = figures.settle(&plan.importances);
+        let (groups, snapshot) = figures.settle(&plan.importances);
         let period = DigestPeriod { from, until: now, label: plan.label(from, now) };
         let report = DigestReport::new(plan.title(), period, groups, plan.options);
         let id = ids::uuid(now);
         let message = slack::message(&report, &|link| Some(self.href(id, link)));
-        Ok(Made { id, report, message, standing })
+        Ok(Made { id, report, message, snapshot })
     }
 
     fn href(&self, digest: Uuid, link: Link) -> String {

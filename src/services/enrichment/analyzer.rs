@@ -18,23 +18,23 @@ use crate::{
         },
         rules::{RuleBook, Ruled, RuledOut, facts},
     },
-    store::{RuleFailure, Sorted},
+    store::{Enriched, RuleFailure},
 };
 
 /// What letters are looked at with.
-pub(crate) struct Glasses {
+pub(crate) struct Analyzer {
     pub(crate) reader: Reader,
     pub(crate) library: Arc<Library>,
     pub(crate) rules: Arc<RuleBook>,
 }
 
-impl Glasses {
-    pub(crate) fn look_at(&self, letter: &Letter, confirmed: &Confirmed) -> (Sorted, Vec<RuleFailure>) {
+impl Analyzer {
+    pub(crate) fn look_at(&self, letter: &Letter, confirmed: &Confirmed) -> (Enriched, Vec<RuleFailure>) {
         let summary = &letter.summary;
         let (named, Ruled { importance, by, failures, .. }) = self.judge(letter, confirmed);
         let by_hand = summary.type_source == Some(TypeSource::Manual);
         let key = group_key(letter, named.as_ref());
-        let sorted = Sorted {
+        let sorted = Enriched {
             letter: summary.id,
             received_at: summary.received_at,
             type_by_hand: summary.message_type.clone().filter(|_| by_hand),

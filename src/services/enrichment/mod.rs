@@ -17,15 +17,15 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 use xxhash_rust::xxh3::Xxh3;
 
-use analyzer::Glasses;
+use analyzer::Analyzer;
 
 use super::{
-    change_feed::News,
+    change_feed::ChangeFeed,
     decoding::{confirmed::ConfirmedTypes, reader::Reader},
     ids,
     rules::Rules,
     schemas::Schemas,
-    triage::batches::portions,
+    triage::batches::batches,
 };
 use crate::{
     clock::Clock,
@@ -35,7 +35,7 @@ use crate::{
         letter::{LetterId, LetterSummary},
     },
     metrics::Metrics,
-    store::{RuleFailure, Sorted, Store, StoreError},
+    store::{Enriched, RuleFailure, Store, StoreError},
 };
 
 /// How soon a new letter is sorted, and how soon all are looked at again after a change.
@@ -65,7 +65,7 @@ pub struct Sorting {
     pub rules: Rules,
     pub clock: Clock,
     pub metrics: Metrics,
-    pub news: News,
+    pub feed: ChangeFeed,
 }
 
 impl Sorting {
@@ -94,15 +94,15 @@ impl Sorting {
         Ok(())
     }
 
-    /// Stands for the schemas and mappings in force: the same in every process that shares the ledger.
+    /// Stands for the schemas and mappings in force: the same in every process that shares the database.
     fn edition(&self) -> i64 {
         let mut hasher = Xxh3::new();
         for version in self.schemas.catalogue().current() {
             hasher.write(version.record.id.as_uuid().as_bytes());
             hasher.write_i64(version.record.uploaded_at.as_micros());
         }
-        for standing in self.schemas.mappings().all() {
-            let mapping = &standing.mapping;
+        for active in self.schemas.mappings().all() {
+            let mapping = &active.mapping;
             let broker = mapping.broker.as_deref().unwrap_or_default();
             for part in [broker, mapping.carrier.as_str(), &mapping.pattern, &mapping.message_type] {
                 hasher.write(part.as_bytes());
@@ -154,7 +154,7 @@ impl Sorting {
         }
         let begun = self.clock.now();
         let mut job = Job { total, ..Job::begun(ids::uuid(begun), NAME_TYPES) };
-        self.store.add_job(&job, &Actor::office(), begun).await?;
+        self.store.add_job(&job, &Actor::system(), begun).await?;
         tracing::info!(letters = total, "schemas or mappings have changed; letters are named anew");
         let mut before = None;
         while !stop.is_cancelled() && self.edition() == edition {
@@ -182,8 +182,8 @@ impl Sorting {
             return Ok(());
         }
         let (begun, received) = (self.clock.now(), self.received());
-        for portion in portions(self.store.summaries(ids).await?) {
-            self.sort_portion(portion, edition).await?;
+        for batch in batches(self.store.summaries(ids).await?) {
+            self.sort_portion(batch, edition).await?;
         }
         if ids.len() >= AT_ONCE as usize && self.received() - received >= STORM {
             let pause = self.clock.now().since(begun) * (SHARE - 1);
@@ -194,7 +194,7 @@ impl Sorting {
 
     /// How many letters have come in by now, as far as this process knows.
     fn received(&self) -> u64 {
-        self.news.subscribe().borrow().received
+        self.feed.subscribe().borrow().received
     }
 
     async fn sort_portion(&self, summaries: Vec<LetterSummary>, edition: i64) -> Result<(), StoreError> {
@@ -204,21 +204,21 @@ impl Sorting {
             letters.push((letter, confirmed));
         }
         let (reader, library, rules) = (self.reader.clone(), self.reader.library().await, self.rules.in_force());
-        let glasses = Glasses { reader, library, rules };
+        let glasses = Analyzer { reader, library, rules };
         let reading = spawn_blocking(move || {
             letters.iter().map(|(letter, confirmed)| glasses.look_at(letter, confirmed)).collect::<Vec<_>>()
         });
         let looked_at = reading.await.unwrap_or_else(|fault| {
-            tracing::error!(error = %fault, "letters could not be read; they stay unsorted");
+            tracing::error!(error = %fault, "letters could not be read; they stay not_enriched");
             Vec::new()
         });
-        let (sorted, failures): (Vec<Sorted>, Vec<Vec<RuleFailure>>) = looked_at.into_iter().unzip();
+        let (sorted, failures): (Vec<Enriched>, Vec<Vec<RuleFailure>>) = looked_at.into_iter().unzip();
         let now = self.clock.now();
         for exhausted in self.store.sort(&sorted, edition, now).await? {
             self.metrics.exhausted(&exhausted.broker, exhausted.queue.as_deref(), exhausted.importance);
         }
         self.tell(failures.concat(), now).await?;
-        self.news.changed(sorted.len() as u64);
+        self.feed.changed(sorted.len() as u64);
         Ok(())
     }
 

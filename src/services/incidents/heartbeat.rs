@@ -16,7 +16,7 @@ use crate::{
 
 /// How often it is repeated.
 const EVERY: Duration = Duration::from_secs(60);
-/// How long Alertmanager believes it. Letters stay open also while the office is closed; and what is told only after
+/// How long Alertmanager believes it. Letters stay open also while dlo is closed; and what is told only after
 /// many tries has to be believed still.
 pub const LEASE: Duration = Duration::from_secs(48 * 60 * 60);
 

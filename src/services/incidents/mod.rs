@@ -14,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::{
-    change_feed::News,
+    change_feed::ChangeFeed,
     ids,
     notifications::channels::{Channels, PageChannel},
-    wakeup::Bell,
+    wakeup::Wakeup,
 };
 use crate::{
     clock::Clock,
@@ -45,9 +45,9 @@ pub struct Incidents {
     store: Arc<Store>,
     channels: Arc<Channels>,
     clock: Clock,
-    news: News,
+    feed: ChangeFeed,
     /// Rung when there is something to send.
-    outbox: Bell,
+    outbox: Wakeup,
     settings: Arc<Settings>,
 }
 
@@ -79,23 +79,23 @@ impl Incidents {
         store: Arc<Store>,
         channels: Arc<Channels>,
         clock: Clock,
-        news: News,
-        outbox: Bell,
+        feed: ChangeFeed,
+        outbox: Wakeup,
         settings: Settings,
     ) -> Self {
-        Self { store, channels, clock, news, outbox, settings: Arc::new(settings) }
+        Self { store, channels, clock, feed, outbox, settings: Arc::new(settings) }
     }
 
     /// Works until it is told to stop.
     pub async fn run(self, stop: CancellationToken) {
-        let mut news = self.news.subscribe();
+        let mut feed = self.feed.subscribe();
         loop {
             if let Err(error) = self.look().await {
                 tracing::warn!(error = %error, "incidents cannot be read or written yet");
             }
             let waiting = async {
                 tokio::time::sleep(REST).await;
-                _ = tokio::time::timeout(POLL, news.changed()).await;
+                _ = tokio::time::timeout(POLL, feed.changed()).await;
             };
             if stop.run_until_cancelled(waiting).await.is_none() {
                 return;

@@ -1,4 +1,4 @@
-//! From a delivery to what the ledger is told.
+//! From a delivery to what the database is told.
 
 use std::{hash::Hash, time::Duration};
 
@@ -6,7 +6,7 @@ use amqp_message::{error_report::ErrorReport, message::Message, time::Timestamp}
 use failure_conventions::{Failure, dlo_headers, inner_body::InnerBodies};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::source::Door;
+use super::source::IntakeSource;
 use crate::{
     domain::letter::{Importance, LetterId},
     rabbitmq::Delivery,
@@ -19,7 +19,13 @@ const CHANGE_ON_REDELIVERY: [&str; 2] = ["x-delivery-count", "x-acquired-count"]
 
 /// Reads a delivery that came in at `now` as the `n`th of its batch; each gets a time of its own, so that letters of
 /// one batch keep their order.
-pub(crate) fn arrival(delivery: Delivery, door: &Door, bodies: &InnerBodies, now: Timestamp, n: u64) -> Arrival {
+pub(crate) fn arrival(
+    delivery: Delivery,
+    source: &IntakeSource,
+    bodies: &InnerBodies,
+    now: Timestamp,
+    n: u64,
+) -> Arrival {
     let Delivery { message, redelivered, mut remarks, .. } = delivery;
     let received_at = now.plus(Duration::from_micros(n));
     let account = failure_conventions::read(&message);
@@ -34,7 +40,7 @@ pub(crate) fn arrival(delivery: Delivery, door: &Door, bodies: &InnerBodies, now
         fingerprint: fingerprint(&message),
         redelivered,
         received_at,
-        ruling: door.ruling(&failure, bodies),
+        ruling: source.ruling(&failure, bodies),
         failure,
         importance: Importance::Normal,
         importance_by: "default",
@@ -121,7 +127,7 @@ mod tests {
     fn letters_of_a_batch_keep_their_order() {
         let now = Timestamp::from_micros(1);
         let letters: Vec<Arrival> = (0..3)
-            .map(|n| arrival(delivery(Message::default()), &Door::Obituaries, &InnerBodies::default(), now, n))
+            .map(|n| arrival(delivery(Message::default()), &IntakeSource::Obituaries, &InnerBodies::default(), now, n))
             .collect();
         assert!(letters.is_sorted_by_key(|letter| letter.received_at));
     }
@@ -133,7 +139,8 @@ mod tests {
             [("queue".to_owned(), FieldValue::string("q\0")), ("reason".to_owned(), FieldValue::string("rejected"))];
         let deaths = vec![FieldValue::Table(death.into_iter().collect())];
         message.headers.set("x-death", FieldValue::Array(deaths));
-        let letter = arrival(delivery(message), &Door::Obituaries, &InnerBodies::default(), Timestamp::default(), 0);
+        let letter =
+            arrival(delivery(message), &IntakeSource::Obituaries, &InnerBodies::default(), Timestamp::default(), 0);
         assert_eq!(letter.failure.queue, None);
         assert_eq!(letter.remarks.len(), 1);
         assert_eq!(letter.message.routing_key, "a\u{fffd}b");

@@ -5,24 +5,24 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
-    Door, Intake,
+    Intake, IntakeSource,
     forward::{Forwarder, is_for_broker},
     gather::{Batch, Gathered, Gatherer},
-    unacknowledged::Unsettled,
+    unacknowledged::PendingAcks,
 };
 use crate::{
     crash_point,
     rabbitmq::{Acknowledger, QueueConsumer, SessionError, reconnect::Backoff},
-    services::{ids, wakeup::Bell},
-    store::{Arrival, IntakeBatch, Recorded, Settled},
+    services::{ids, wakeup::Wakeup},
+    store::{AckState, Arrival, IntakeBatch, Recorded},
 };
 
 /// Works until the session is over or, once told to stop, until nothing more comes.
 pub(crate) async fn drain(
     intake: &Intake,
-    door: &Door,
+    source: &IntakeSource,
     consumer: QueueConsumer,
-    waiting: &Bell,
+    waiting: &Wakeup,
     stop: &CancellationToken,
 ) -> Result<(), SessionError> {
     let mut filing = Filing {
@@ -30,10 +30,10 @@ pub(crate) async fn drain(
         queue: consumer.queue().to_owned(),
         session: ids::uuid(intake.clock.now()),
         acknowledger: consumer.acknowledger(),
-        unsettled: Unsettled::default(),
+        pending_acks: PendingAcks::default(),
         forwarder: Forwarder::new(intake, waiting),
     };
-    let mut gatherer = Gatherer { intake, door, consumer, stop, stopping: false, over: None };
+    let mut gatherer = Gatherer { intake, source, consumer, stop, stopping: false, expired: None };
     let mut batch = None;
     loop {
         let idles = batch.is_some() || filing.is_unfinished();
@@ -59,28 +59,28 @@ struct Filing<'a> {
     /// Names this connection.
     session: Uuid,
     acknowledger: Acknowledger,
-    unsettled: Unsettled,
+    pending_acks: PendingAcks,
     forwarder: Forwarder<'a>,
 }
 
 impl Filing<'_> {
     fn is_unfinished(&self) -> bool {
-        self.unsettled.is_some() || self.forwarder.has_numbers()
+        self.pending_acks.is_some() || self.forwarder.has_numbers()
     }
 
     /// Does what can wait until nothing comes.
     async fn finish(&mut self) {
-        self.unsettled.settle(self.intake).await;
+        self.pending_acks.settle(self.intake).await;
         self.forwarder.tell().await;
     }
 
     /// Files a batch and, meanwhile, awaits the proof that the broker has seen the acknowledgement of the one before.
     async fn file(&mut self, batch: Option<Batch>) -> Result<(), SessionError> {
-        let proof = self.unsettled.proof(&self.acknowledger);
-        let (proven, filed) = tokio::join!(proof, self.store_and_acknowledge(batch));
-        self.unsettled.proven(proven?);
+        let proof = self.pending_acks.proof(&self.acknowledger);
+        let (confirmed, filed) = tokio::join!(proof, self.store_and_acknowledge(batch));
+        self.pending_acks.confirmed(confirmed?);
         let acknowledged = filed?;
-        self.unsettled.acknowledged(acknowledged);
+        self.pending_acks.acknowledged(acknowledged);
         Ok(())
     }
 
@@ -99,14 +99,14 @@ impl Filing<'_> {
     /// Stores a batch, however long that takes, and says what it is called; `None` where there is nothing to store. It
     /// fails only when the channel is gone: what it brought is delivered again.
     ///
-    /// A commit whose answer was lost may have been done. So each try is the same batch, which the ledger knows by its
+    /// A commit whose answer was lost may have been done. So each try is the same batch, which the database knows by its
     /// id.
     async fn store(&mut self, recorded_at: Timestamp, arrivals: &[Arrival]) -> Result<Option<Uuid>, SessionError> {
         if arrivals.is_empty() {
             return Ok(None);
         }
         let intake = self.intake;
-        let (proven, over) = self.unsettled.settled();
+        let (confirmed, expired) = self.pending_acks.settled();
         let batch = IntakeBatch {
             id: ids::uuid(recorded_at),
             broker: &intake.broker,
@@ -114,7 +114,7 @@ impl Filing<'_> {
             session: self.session,
             recorded_at,
             arrivals,
-            settled: Settled { proven: &proven, over: &over },
+            settled: AckState { confirmed: &confirmed, expired: &expired },
         };
         let mut backoff = Backoff::default();
         let recorded = loop {
@@ -126,7 +126,7 @@ impl Filing<'_> {
             self.acknowledger.check_open()?;
         };
         intake.hold_no_longer();
-        self.unsettled.told(&proven, &over);
+        self.pending_acks.told(&confirmed, &expired);
         report(intake, &batch, &recorded);
         Ok(Some(batch.id))
     }
@@ -146,9 +146,9 @@ fn report(intake: &Intake, batch: &IntakeBatch<'_>, recorded: &[Recorded]) {
         }
     }
     tracing::debug!(broker.name = intake.broker, queue.name = batch.queue, letters = received, waiting, "stored");
-    intake.news.received(received);
+    intake.feed.received(received);
     if waiting > 0 {
-        intake.news.changed(waiting);
-        intake.bell.ring();
+        intake.feed.changed(waiting);
+        intake.wakeup.ring();
     }
 }

@@ -21,7 +21,7 @@ use crate::{
         Acknowledger, BUNDLE, ConsumingSession, Delivery, PublishOutcome, QueueConsumer, Received, SessionError,
         outgoing, reconnect::Backoff, unpack,
     },
-    services::{ids, wakeup::Bell},
+    services::{ids, wakeup::Wakeup},
 };
 
 /// While one awaits its confirms, the other sends.
@@ -35,7 +35,7 @@ const FULL: Duration = Duration::from_secs(60);
 pub(crate) async fn send_back(
     intake: &Intake,
     session: &ConsumingSession,
-    waiting: &Bell,
+    waiting: &Wakeup,
     stop: &CancellationToken,
 ) -> Result<(), SessionError> {
     let worker = || async {
@@ -47,7 +47,7 @@ pub(crate) async fn send_back(
                     match due.drain(consumer, stop).await {
                         // Somebody has deleted the queue.
                         Err(SessionError::Cancelled { .. }) => {}
-                        over => return over,
+                        expired => return expired,
                     }
                 }
                 // What waits has nowhere else to go.
@@ -77,7 +77,7 @@ struct Batch {
 }
 
 impl Due<'_> {
-    /// Has the ledger know that messages wait in this broker.
+    /// Has the database know that messages wait in this broker.
     async fn remember(&self) {
         if let Err(error) = self.intake.store.remember_delay_queue(&self.intake.broker, dlo_queues::DUE).await {
             tracing::debug!(error = %error, queue.name = dlo_queues::DUE, "a queue is not remembered yet");

@@ -1,4 +1,4 @@
-//! What waits in RabbitMQ instead of the ledger: published on, and only then acknowledged.
+//! What waits in RabbitMQ instead of the database: published on, and only then acknowledged.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -12,26 +12,26 @@ use super::{Intake, publisher::Publisher};
 use crate::{
     crash_point,
     domain::{
-        policy::{RetryCounts, Ruling, Verdict, Via},
+        policy::{Decision, RetryCounts, Verdict, Via},
         retry::{Destination, OutgoingRetry},
     },
     metrics::RetryKind,
     rabbitmq::{Acknowledger, PublishOutcome, SessionError, names, outgoing, reconnect::Backoff},
-    services::wakeup::Bell,
+    services::wakeup::Wakeup,
     store::Arrival,
 };
 
-/// How often the ledger is told the numbers.
+/// How often the database is told the numbers.
 const TELL: Duration = Duration::from_secs(1);
 
 pub(crate) struct Forwarder<'a> {
     intake: &'a Intake,
     publisher: Publisher<'a>,
     /// Rung when something waits, which may be the first to do so.
-    waiting: &'a Bell,
-    /// Delay queues that the ledger knows of.
+    waiting: &'a Wakeup,
+    /// Delay queues that the database knows of.
     remembered: HashSet<String>,
-    /// By queue and number of failures; what the ledger has not been told yet.
+    /// By queue and number of failures; what the database has not been told yet.
     counts: BTreeMap<(String, u64), RetryCounts>,
     told: Instant,
 }
@@ -49,7 +49,7 @@ pub(crate) fn is_for_broker(arrival: &Arrival) -> bool {
 }
 
 impl<'a> Forwarder<'a> {
-    pub fn new(intake: &'a Intake, waiting: &'a Bell) -> Self {
+    pub fn new(intake: &'a Intake, waiting: &'a Wakeup) -> Self {
         Self {
             intake,
             publisher: Publisher::new(intake),
@@ -60,7 +60,7 @@ impl<'a> Forwarder<'a> {
         }
     }
 
-    /// Publishes until all is confirmed. The answer is what RabbitMQ does not take in any form: that is for the ledger.
+    /// Publishes until all is confirmed. The answer is what RabbitMQ does not take in any form: that is for the database.
     pub async fn forward(
         &mut self,
         arrivals: Vec<Arrival>,
@@ -89,7 +89,7 @@ impl<'a> Forwarder<'a> {
         !self.counts.is_empty()
     }
 
-    /// Tells the ledger the numbers. While it does not answer, they add up.
+    /// Tells the database the numbers. While it does not answer, they add up.
     pub async fn tell(&mut self) {
         self.told = Instant::now();
         let counts: Vec<RetryCounts> = self.counts.values().cloned().collect();
@@ -208,13 +208,13 @@ impl Parcel {
         let mut outgoing = outgoing::outgoing(id, clean, Some(queue), queue, failure.attempts);
         dlo_headers::write_address(&mut outgoing.headers, &failure.exchange, &failure.routing_key);
         let mut destination = Destination::straight_to(queue).after(delay, intake.clock.now());
-        if self.arrival.ruling.as_ref().is_some_and(Ruling::keeps_routing_key) {
+        if self.arrival.ruling.as_ref().is_some_and(Decision::keeps_routing_key) {
             destination = destination.with_key(&failure.routing_key);
         }
         Ok(OutgoingRetry { id, destination, reason, message: outgoing })
     }
 
-    /// What cannot wait becomes an obituary, and what cannot be an obituary goes to the ledger as it is.
+    /// What cannot wait becomes an obituary, and what cannot be an obituary goes to the database as it is.
     fn refused(mut self, why: &str, again: &mut Vec<Self>, refused: &mut Vec<Arrival>) {
         let queue = self.arrival.failure.queue.as_deref().unwrap_or_default();
         tracing::warn!(queue.name = queue, why, "a dead letter cannot be sent on");

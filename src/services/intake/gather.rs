@@ -6,7 +6,7 @@ use amqp_message::time::Timestamp;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::{Door, Intake, arrival::arrival};
+use super::{Intake, IntakeSource, arrival::arrival};
 use crate::{
     rabbitmq::{Delivery, QueueConsumer, Received, SessionError},
     store::Arrival,
@@ -38,19 +38,19 @@ pub(crate) enum Gathered {
 
 pub(crate) struct Gatherer<'a> {
     pub intake: &'a Intake,
-    pub door: &'a Door,
+    pub source: &'a IntakeSource,
     pub consumer: QueueConsumer,
     pub stop: &'a CancellationToken,
     pub stopping: bool,
     /// How the stream ended while a batch was being gathered; told after the batch.
-    pub over: Option<Result<(), SessionError>>,
+    pub expired: Option<Result<(), SessionError>>,
 }
 
 impl Gatherer<'_> {
     /// Gathers what has come, by count, bytes and time.
     pub async fn gather(&mut self, idles: bool) -> Result<Gathered, SessionError> {
-        if let Some(over) = self.over.take() {
-            return over.map(|()| Gathered::Ended);
+        if let Some(expired) = self.expired.take() {
+            return expired.map(|()| Gathered::Ended);
         }
         let first = tokio::select! {
             first = next(&mut self.consumer, self.stop, &mut self.stopping) => first?,
@@ -60,13 +60,15 @@ impl Gatherer<'_> {
         let mut batch = Batch { tag: 0, received_at: self.intake.clock.now(), arrivals: Vec::new(), bytes: 0 };
         batch.add(*first, self);
         let deadline = Instant::now() + self.intake.batching.batch_wait;
-        while batch.arrivals.len() < self.intake.batching.batch_size && batch.bytes < BATCH_BYTES && self.over.is_none()
+        while batch.arrivals.len() < self.intake.batching.batch_size
+            && batch.bytes < BATCH_BYTES
+            && self.expired.is_none()
         {
             let Some(received) = self.more(deadline).await else { break };
             match received {
                 Ok(Received::Delivery(delivery)) => batch.add(*delivery, self),
-                Ok(Received::Ended) => self.over = Some(Ok(())),
-                Err(error) => self.over = Some(Err(error)),
+                Ok(Received::Ended) => self.expired = Some(Ok(())),
+                Err(error) => self.expired = Some(Err(error)),
             }
         }
         Ok(Gathered::Batch(batch))
@@ -90,7 +92,7 @@ impl Batch {
         self.tag = delivery.tag;
         self.bytes += delivery.message.body.len();
         let n = self.arrivals.len() as u64;
-        self.arrivals.push(arrival(delivery, gatherer.door, &gatherer.intake.bodies, self.received_at, n));
+        self.arrivals.push(arrival(delivery, gatherer.source, &gatherer.intake.bodies, self.received_at, n));
     }
 }
 

@@ -1,10 +1,10 @@
 //! Taking dead letters in: consume, store, and only then acknowledge.
 //!
-//! While the ledger cannot be written, deliveries are held unacknowledged on the open channel. They are never sent
+//! While the database cannot be written, deliveries are held unacknowledged on the open channel. They are never sent
 //! back: RabbitMQ 4 counts each return and drops a message from a quorum queue after twenty. For the same reason
-//! nothing is consumed before the ledger is known to take a write.
+//! nothing is consumed before the database is known to take a write.
 //!
-//! What waits in RabbitMQ instead of the ledger is sent there ([`forward`]) and, when it is due, sent on ([`due`]).
+//! What waits in RabbitMQ instead of the database is sent there ([`forward`]) and, when it is due, sent on ([`due`]).
 
 mod arrival;
 mod drain;
@@ -24,7 +24,7 @@ use futures_util::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{change_feed::News, wakeup::Bell};
+use super::{change_feed::ChangeFeed, wakeup::Wakeup};
 use crate::{
     clock::Clock,
     config::{BrokerConfig, IntakeConfig},
@@ -34,11 +34,11 @@ use crate::{
     store::{Store, StoreError},
 };
 
-pub use source::Door;
+pub use source::IntakeSource;
 
-/// What a process that died left unsettled is remembered this long; by then the broker has long delivered it again.
+/// What a process that died left pending_acks is remembered this long; by then the broker has long delivered it again.
 const UNSETTLED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
-/// A ledger that has not answered for this long is in trouble, though it may not say so: somebody holds a lock, or the
+/// A database that has not answered for this long is in trouble, though it may not say so: somebody holds a lock, or the
 /// network swallows all.
 const LONG: Duration = Duration::from_secs(5);
 
@@ -48,15 +48,15 @@ pub struct Intake {
     pub broker: String,
     pub config: BrokerConfig,
     /// What it consumes.
-    pub doors: Vec<Door>,
+    pub doors: Vec<IntakeSource>,
     pub batching: IntakeConfig,
     pub bodies: InnerBodies,
     pub store: Arc<Store>,
     pub board: BrokerBoard,
     pub clock: Clock,
     pub metrics: Metrics,
-    pub news: News,
-    pub bell: Bell,
+    pub feed: ChangeFeed,
+    pub wakeup: Wakeup,
 }
 
 impl Intake {
@@ -80,19 +80,19 @@ impl Intake {
         }
     }
 
-    /// One connection's life; `Ok` when the office closes and all is stored.
+    /// One connection's life; `Ok` when dlo closes and all is stored.
     async fn session(&self, backoff: &mut Backoff, stop: &CancellationToken) -> Result<(), SessionError> {
         let Some(()) = stop.run_until_cancelled(self.wait_for_ledger()).await else { return Ok(()) };
         let opened = stop.run_until_cancelled(ConsumingSession::open(&self.broker, &self.config)).await;
         let Some(opened) = opened else { return Ok(()) };
         let session = opened?;
-        let waiting = Bell::default();
+        let waiting = Wakeup::default();
         let mut drains: Vec<BoxFuture<Result<(), SessionError>>> = Vec::with_capacity(self.doors.len());
-        for door in &self.doors {
-            drains.push(match door.queue(&self.config) {
+        for source in &self.doors {
+            drains.push(match source.queue(&self.config) {
                 Some(queue) => {
                     let consumer = session.consume(queue).await?;
-                    drain::drain(self, door, consumer, &waiting, stop).boxed()
+                    drain::drain(self, source, consumer, &waiting, stop).boxed()
                 }
                 None => due::send_back(self, &session, &waiting, stop).boxed(),
             });
@@ -106,7 +106,7 @@ impl Intake {
         Ok(())
     }
 
-    /// Returns once the ledger takes a write.
+    /// Returns once the database takes a write.
     async fn wait_for_ledger(&self) {
         let mut backoff = Backoff::default();
         while let Err(error) = self.patiently(self.prepare_ledger()).await {
@@ -121,7 +121,7 @@ impl Intake {
         self.store.forget_unsettled_before(self.clock.now().minus(UNSETTLED_FOR)).await
     }
 
-    /// Waits for the ledger's answer however long it takes, and says so when it takes long.
+    /// Waits for the database's answer however long it takes, and says so when it takes long.
     async fn patiently<T>(&self, answer: impl Future<Output = T>) -> T {
         let mut answer = pin!(answer);
         if let Ok(answer) = tokio::time::timeout(LONG, &mut answer).await {

@@ -51,7 +51,7 @@ impl<'a> Publisher<'a> {
     }
 
     async fn try_to_publish(&mut self, window: &[OutgoingRetry]) -> Result<Vec<PublishOutcome>, SessionError> {
-        if self.session.as_ref().is_none_or(|session| !session.standing().is_connected()) {
+        if self.session.as_ref().is_none_or(|session| !session.connection().is_connected()) {
             self.session = Some(PublishingSession::open(&self.intake.broker, &self.intake.config).await?);
         }
         let lane = self.session.as_mut().and_then(|session| session.lanes().next());

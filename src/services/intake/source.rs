@@ -3,10 +3,10 @@
 use failure_conventions::{Failure, inner_body::InnerBodies};
 
 use super::super::policies::Policies;
-use crate::{config::BrokerConfig, domain::policy::Ruling};
+use crate::{config::BrokerConfig, domain::policy::Decision};
 
 #[derive(Clone)]
-pub enum Door {
+pub enum IntakeSource {
     /// Dead letters as they died; the policies say what becomes of each.
     DeadLetters(Policies),
     /// Messages whose retries are used up.
@@ -15,8 +15,8 @@ pub enum Door {
     Due,
 }
 
-impl Door {
-    /// Which queue it is, where that is drained into the ledger.
+impl IntakeSource {
+    /// Which queue it is, where that is drained into the database.
     pub(crate) fn queue<'a>(&self, config: &'a BrokerConfig) -> Option<&'a str> {
         match self {
             Self::DeadLetters(_) => Some(&config.dead_letter_queue),
@@ -27,11 +27,11 @@ impl Door {
 
     /// What the policy in force rules for a message; `None` where it is not asked. What a retry would do harm to, or
     /// perhaps bring to the wrong queue, is not retried under any policy.
-    pub(crate) fn ruling(&self, failure: &Failure, bodies: &InnerBodies) -> Option<Ruling> {
+    pub(crate) fn ruling(&self, failure: &Failure, bodies: &InnerBodies) -> Option<Decision> {
         let Self::DeadLetters(policies) = self else { return None };
         let is_settled = |queue: &&String| failure.danger.is_none_or(|danger| danger.is_settled(queue, bodies));
         let queue = failure.queue.as_ref().filter(|_| !failure.is_disputed).filter(is_settled);
         let policy = queue.and_then(|queue| policies.book().find(queue, failure.reason).cloned());
-        Some(Ruling::new(policy, fastrand::f64()))
+        Some(Decision::new(policy, fastrand::f64()))
     }
 }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::Intake;
 use crate::{
     rabbitmq::{Acknowledger, SessionError},
-    store::Settled,
+    store::AckState,
 };
 
 /// How long a batch is remembered after the broker has seen its acknowledgement. RabbitMQ writes acknowledgements to
@@ -16,22 +16,22 @@ use crate::{
 const REST: Duration = Duration::from_secs(30);
 
 #[derive(Default)]
-pub(crate) struct Unsettled {
+pub(crate) struct PendingAcks {
     acknowledged: Option<Uuid>,
-    /// Seen by the broker; the ledger does not know that yet.
-    proven: Vec<Uuid>,
+    /// Seen by the broker; the database does not know that yet.
+    confirmed: Vec<Uuid>,
     /// Seen by the broker at that time; the oldest first.
     resting: VecDeque<(Instant, Uuid)>,
 }
 
-impl Unsettled {
+impl PendingAcks {
     /// Whether there is something to do.
     pub fn is_some(&self) -> bool {
-        self.acknowledged.is_some() || !self.proven.is_empty() || self.is_over()
+        self.acknowledged.is_some() || !self.confirmed.is_empty() || self.is_over()
     }
 
     fn is_over(&self) -> bool {
-        self.resting.front().is_some_and(|(proven, _)| proven.elapsed() > REST)
+        self.resting.front().is_some_and(|(confirmed, _)| confirmed.elapsed() > REST)
     }
 
     pub fn acknowledged(&mut self, batch: Option<Uuid>) {
@@ -52,28 +52,29 @@ impl Unsettled {
         }
     }
 
-    pub fn proven(&mut self, batch: Option<Uuid>) {
-        self.proven.extend(batch);
+    pub fn confirmed(&mut self, batch: Option<Uuid>) {
+        self.confirmed.extend(batch);
     }
 
-    /// What the ledger is to be told: batches just proven, and those that are over.
+    /// What the database is to be told: batches just confirmed, and those that are over.
     pub fn settled(&self) -> (Vec<Uuid>, Vec<Uuid>) {
-        let over = self.resting.iter().take_while(|(proven, _)| proven.elapsed() > REST).map(|(_, batch)| *batch);
-        (self.proven.clone(), over.collect())
+        let expired =
+            self.resting.iter().take_while(|(confirmed, _)| confirmed.elapsed() > REST).map(|(_, batch)| *batch);
+        (self.confirmed.clone(), expired.collect())
     }
 
-    /// The ledger has been told.
-    pub fn told(&mut self, proven: &[Uuid], over: &[Uuid]) {
-        self.proven.retain(|batch| !proven.contains(batch));
-        self.resting.drain(..over.len());
-        self.resting.extend(proven.iter().map(|batch| (Instant::now(), *batch)));
+    /// The database has been told.
+    pub fn told(&mut self, confirmed: &[Uuid], expired: &[Uuid]) {
+        self.confirmed.retain(|batch| !confirmed.contains(batch));
+        self.resting.drain(..expired.len());
+        self.resting.extend(confirmed.iter().map(|batch| (Instant::now(), *batch)));
     }
 
-    /// Tells the ledger when no batch does so along the way.
+    /// Tells the database when no batch does so along the way.
     pub async fn settle(&mut self, intake: &Intake) {
-        let (proven, over) = self.settled();
-        match intake.store.settle(Settled { proven: &proven, over: &over }).await {
-            Ok(()) => self.told(&proven, &over),
+        let (confirmed, expired) = self.settled();
+        match intake.store.settle(AckState { confirmed: &confirmed, expired: &expired }).await {
+            Ok(()) => self.told(&confirmed, &expired),
             // The next batch takes them along.
             Err(error) => tracing::debug!(error = %error, "batches cannot be settled yet"),
         }

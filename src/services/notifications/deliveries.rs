@@ -1,4 +1,4 @@
-//! Sending what the ledger holds to be told.
+//! Sending what the database holds to be told.
 //!
 //! A notification is on disk before anything is sent and marked once the other side has taken it. A process that dies in
 //! between leaves it to be sent again: at least once, and twice only where the answer was lost.
@@ -14,13 +14,13 @@ use crate::{
     domain::notification::{Attempt, ClaimedNotification, NotificationKind},
     metrics::Metrics,
     notify::{Channel, Delivery, Outcome, Sender, backoff},
-    services::wakeup::Bell,
+    services::wakeup::Wakeup,
     store::{Store, StoreError},
 };
 
 /// How long a claim holds before another process may take it over; sending takes less.
 const LEASE: Duration = Duration::from_secs(30);
-/// How often the ledger is looked at without being told: another process may have written something.
+/// How often the database is looked at without being told: another process may have written something.
 const POLL: Duration = Duration::from_millis(500);
 /// What nobody has taken for so long is given up; people have learned of it in some other way by then.
 const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -36,7 +36,7 @@ pub struct Deliveries {
     pub clock: Clock,
     pub metrics: Metrics,
     /// Rung when something was written down to be told.
-    pub outbox: Bell,
+    pub outbox: Wakeup,
 }
 
 impl Deliveries {

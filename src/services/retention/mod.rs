@@ -41,7 +41,7 @@ impl Retention {
         }
     }
 
-    /// Removes all whose time is over, in portions.
+    /// Removes all whose time is over, in batches.
     pub async fn forget(&self, stop: &CancellationToken) -> Result<(), StoreError> {
         while !stop.is_cancelled() {
             let now = self.clock.now();

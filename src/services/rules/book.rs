@@ -6,7 +6,7 @@ use rule_language::{self, Decode, Expression, Facts, LetterFacts, Mistake, Rules
 
 use crate::domain::{
     letter::{Importance, Letter},
-    rule::{Rule, RuleId, StandingRule},
+    rule::{ActiveRule, Rule, RuleId},
 };
 
 /// `importance_by` of a letter that no rule takes.
@@ -17,7 +17,7 @@ pub const BY_RULE: &str = "rule:";
 /// The rules as they stand, and ready to be tried.
 #[derive(Debug, Default)]
 pub struct RuleBook {
-    standing: Vec<StandingRule>,
+    active: Vec<ActiveRule>,
     /// Of each of them what it says, or why it cannot be tried.
     compiled: Vec<Result<Expression, Vec<Mistake>>>,
     ruleset: Ruleset<Importance>,
@@ -48,17 +48,16 @@ pub struct RuledOut {
 impl RuleBook {
     /// Reads all that are not written as in `before`. It takes about a millisecond for each, during which the thread
     /// waits.
-    pub(crate) fn new(standing: Vec<StandingRule>, before: &Self) -> Self {
+    pub(crate) fn new(active: Vec<ActiveRule>, before: &Self) -> Self {
         let known: HashMap<&str, &Result<Expression, Vec<Mistake>>> =
-            before.standing.iter().map(|standing| &*standing.rule.expression).zip(&before.compiled).collect();
-        let compile = |standing: &StandingRule| {
-            let expression = &*standing.rule.expression;
+            before.active.iter().map(|active| &*active.rule.expression).zip(&before.compiled).collect();
+        let compile = |active: &ActiveRule| {
+            let expression = &*active.rule.expression;
             known.get(expression).map_or_else(|| Expression::compile(expression), |known| (*known).clone())
         };
-        let compiled: Vec<_> = standing.iter().map(compile).collect();
+        let compiled: Vec<_> = active.iter().map(compile).collect();
         let (mut rules, mut ids) = (Vec::new(), Vec::new());
-        for (StandingRule { id, rule: Rule { name, importance, .. }, .. }, expression) in standing.iter().zip(&compiled)
-        {
+        for (ActiveRule { id, rule: Rule { name, importance, .. }, .. }, expression) in active.iter().zip(&compiled) {
             // What was saved was right then; a later version may think otherwise, and says so on the page.
             let Ok(expression) = expression else { continue };
             rules.push(rule_language::Rule {
@@ -68,20 +67,20 @@ impl RuleBook {
             });
             ids.push(*id);
         }
-        Self { standing, compiled, ruleset: Ruleset::new(rules), ids }
+        Self { active, compiled, ruleset: Ruleset::new(rules), ids }
     }
 
-    pub fn standing(&self) -> &[StandingRule] {
-        &self.standing
+    pub fn active(&self) -> &[ActiveRule] {
+        &self.active
     }
 
-    pub fn find(&self, id: RuleId) -> Option<&StandingRule> {
-        self.standing.iter().find(|standing| standing.id == id)
+    pub fn find(&self, id: RuleId) -> Option<&ActiveRule> {
+        self.active.iter().find(|active| active.id == id)
     }
 
     /// Why a rule cannot be tried; empty for one that can.
     pub fn mistakes(&self, id: RuleId) -> &[Mistake] {
-        let place = self.standing.iter().position(|standing| standing.id == id);
+        let place = self.active.iter().position(|active| active.id == id);
         let compiled = place.and_then(|place| self.compiled.get(place));
         compiled.and_then(|compiled| compiled.as_ref().err()).map_or(&[], Vec::as_slice)
     }
@@ -138,16 +137,16 @@ mod tests {
 
     use super::*;
 
-    fn standing(n: u128, expression: &str) -> StandingRule {
+    fn active(n: u128, expression: &str) -> ActiveRule {
         let rule = Rule { name: format!("rule {n}"), expression: expression.to_owned(), importance: Importance::High };
-        StandingRule { id: RuleId::from_uuid(Uuid::from_u128(n)), rule, set: None }
+        ActiveRule { id: RuleId::from_uuid(Uuid::from_u128(n)), rule, set: None }
     }
 
     #[test]
     fn a_rule_that_cannot_be_read_stands_beside_those_that_can() {
-        let book = RuleBook::new(vec![standing(1, "letter.quue == 1"), standing(2, "true")], &RuleBook::default());
+        let book = RuleBook::new(vec![active(1, "letter.quue == 1"), active(2, "true")], &RuleBook::default());
         let [wrong, right] = [1, 2].map(|n| RuleId::from_uuid(Uuid::from_u128(n)));
-        assert_eq!((book.standing().len(), book.mistakes(wrong).len(), book.mistakes(right).len()), (2, 1, 0));
+        assert_eq!((book.active().len(), book.mistakes(wrong).len(), book.mistakes(right).len()), (2, 1, 0));
         assert!(book.expression(wrong).is_none() && book.expression(right).is_some());
     }
 }

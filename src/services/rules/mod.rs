@@ -26,12 +26,12 @@ use crate::{
     clock::Clock,
     config,
     domain::{
-        activity::{Area, Deed},
+        activity::{Area, AuditEntry},
         actor::Actor,
         filter::LetterFilter,
         job::{Job, JobState},
         letter::Status,
-        rule::{Rule, RuleFailures, RuleId, StandingRule},
+        rule::{ActiveRule, Rule, RuleFailures, RuleId},
     },
     store::{RuleChange, Store, StoreError},
 };
@@ -58,13 +58,13 @@ pub struct Rules {
     file_problem: watch::Sender<Option<FileProblem>>,
     /// Held while rules are read and put in force: what was read first must not come last.
     reloading: Arc<Mutex<()>>,
-    /// Held while a draft is tried. Each waits for the one before it, so that people who type do not keep the office
+    /// Held while a draft is tried. Each waits for the one before it, so that people who type do not keep dlo
     /// from its work.
     trying: Arc<Semaphore>,
 }
 
 impl Rules {
-    /// Without rules until [`reload`](Self::reload). With a `file` those of the ledger are not looked at.
+    /// Without rules until [`reload`](Self::reload). With a `file` those of the database are not looked at.
     pub fn new(file: Option<PathBuf>, store: Arc<Store>, clock: Clock) -> Self {
         Self {
             file,
@@ -95,45 +95,45 @@ impl Rules {
         self.store.rule_failures().await
     }
 
-    /// Reads what is written in the ledger or the file. A file that cannot be read changes nothing.
+    /// Reads what is written in the database or the file. A file that cannot be read changes nothing.
     pub async fn reload(&self) -> Result<(), StoreError> {
         let _alone = self.reloading.lock().await;
         let current = self.in_force();
         if let Some(file) = &self.file {
             return self.reload_file(file, &current).await;
         }
-        let standing = self.store.rules().await?;
-        if standing != current.standing() {
-            self.book.send_replace(Arc::new(compile(standing, &current).await));
+        let active = self.store.rules().await?;
+        if active != current.active() {
+            self.book.send_replace(Arc::new(compile(active, &current).await));
         }
         Ok(())
     }
 
     async fn reload_file(&self, file: &Path, current: &Arc<RuleBook>) -> Result<(), StoreError> {
-        let standing = match config::rules_of(file).await {
-            Ok(standing) => standing,
+        let active = match config::rules_of(file).await {
+            Ok(active) => active,
             Err(why) => {
-                self.refuse(FileProblem { why, standing: None });
+                self.refuse(FileProblem { why, active: None });
                 return Ok(());
             }
         };
-        if standing == current.standing() {
+        if active == current.active() {
             self.file_problem.send_replace(None);
             return Ok(());
         }
-        let is_refused = |problem: &FileProblem| problem.standing.as_ref() == Some(&standing);
+        let is_refused = |problem: &FileProblem| problem.active.as_ref() == Some(&active);
         if self.file_problem.borrow().as_ref().is_some_and(is_refused) {
             return Ok(());
         }
-        let book = compile(standing.clone(), current).await;
+        let book = compile(active.clone(), current).await;
         if let Err(why) = file::check(file, &book) {
-            self.refuse(FileProblem { why, standing: Some(standing) });
+            self.refuse(FileProblem { why, active: Some(active) });
             return Ok(());
         }
-        let changed = file::changed(current.standing(), book.standing());
+        let changed = file::changed(current.active(), book.active());
         self.book.send_replace(Arc::new(book));
         self.file_problem.send_replace(None);
-        tracing::info!(rules = standing.len(), "the file of rules was read");
+        tracing::info!(rules = active.len(), "the file of rules was read");
         if changed.is_empty() { Ok(()) } else { self.store.forget_rule_failures(&changed).await }
     }
 
@@ -165,7 +165,7 @@ impl Rules {
         check_expression(&rule.expression).await?;
         let at = self.clock.now();
         let before = self.store.rules().await?;
-        let was = before.iter().position(|standing| Some(standing.id) == id);
+        let was = before.iter().position(|active| Some(active.id) == id);
         if id.is_some() && was.is_none() {
             return Err(RuleError::Gone);
         }
@@ -173,7 +173,7 @@ impl Rules {
             return Err(RuleError::TooMany);
         }
         let detail = match was.and_then(|was| Some((was, before.get(was)?))) {
-            Some((was, standing)) => changed(&standing.rule, was, &rule, place),
+            Some((was, active)) => changed(&active.rule, was, &rule, place),
             None => described(&rule),
         };
         let id = id.unwrap_or_else(|| RuleId::from_uuid(ids::uuid(at)));
@@ -188,8 +188,8 @@ impl Rules {
     /// Removes a rule; the answer is what it said.
     pub async fn remove(&self, id: RuleId, by: &Actor) -> Result<Rule, RuleError> {
         self.check_place()?;
-        let removed = self.store.rules().await?.into_iter().find(|standing| standing.id == id);
-        let StandingRule { rule, .. } = removed.ok_or(RuleError::Gone)?;
+        let removed = self.store.rules().await?.into_iter().find(|active| active.id == id);
+        let ActiveRule { rule, .. } = removed.ok_or(RuleError::Gone)?;
         let change = RuleChange { by, at: self.clock.now(), detail: &described(&rule) };
         self.store.remove_rule(id, &change).await?.ok_or(RuleError::Gone)?;
         tracing::info!(rule = rule.name, by = %by, "a person removed a rule of importance");
@@ -200,8 +200,8 @@ impl Rules {
     /// Puts the rules into another order; those that are not named follow as they were.
     pub async fn order(&self, order: &[RuleId], by: &Actor) -> Result<(), RuleError> {
         self.check_place()?;
-        let standing = self.store.rules().await?;
-        let name = |id: &RuleId| Some(&*standing.iter().find(|standing| standing.id == *id)?.rule.name);
+        let active = self.store.rules().await?;
+        let name = |id: &RuleId| Some(&*active.iter().find(|active| active.id == *id)?.rule.name);
         let detail = order.iter().filter_map(name).collect::<Vec<_>>().join(", ");
         self.order_as(order, &format!("tried first: {detail}"), by).await
     }
@@ -209,15 +209,15 @@ impl Rules {
     /// Has a rule tried one place earlier or later.
     pub async fn step(&self, id: RuleId, earlier: bool, by: &Actor) -> Result<(), RuleError> {
         self.check_place()?;
-        let standing = self.store.rules().await?;
-        let place = standing.iter().position(|standing| standing.id == id).ok_or(RuleError::Gone)?;
+        let active = self.store.rules().await?;
+        let place = active.iter().position(|active| active.id == id).ok_or(RuleError::Gone)?;
         let other = if earlier { place.checked_sub(1) } else { Some(place + 1) };
-        let Some((other, neighbour)) = other.and_then(|other| Some((other, standing.get(other)?))) else {
+        let Some((other, neighbour)) = other.and_then(|other| Some((other, active.get(other)?))) else {
             return Ok(());
         };
-        let mut order: Vec<RuleId> = standing.iter().map(|standing| standing.id).collect();
+        let mut order: Vec<RuleId> = active.iter().map(|active| active.id).collect();
         order.swap(place, other);
-        let name = standing.get(place).map(|standing| &*standing.rule.name).unwrap_or_default();
+        let name = active.get(place).map(|active| &*active.rule.name).unwrap_or_default();
         let side = if earlier { "before" } else { "after" };
         self.order_as(&order, &format!("{name:?} is tried {side} {:?}", neighbour.rule.name), by).await
     }
@@ -236,13 +236,13 @@ impl Rules {
         let total = self.store.count(&filter).await?;
         let id = ids::uuid(at);
         let job = Job { total, state: JobState::Queued, ..Job::begun(id, APPLY_RULES) };
-        let deed = Deed { letters: total, ..Deed::new(at, by, Area::Rules, "apply", "") };
-        self.store.begin_job(&job, &deed).await?;
+        let entry = AuditEntry { letters: total, ..AuditEntry::new(at, by, Area::Rules, "apply", "") };
+        self.store.begin_job(&job, &entry).await?;
         tracing::info!(letters = total, by = %by, "the rules of importance are applied to letters that are here");
         Ok(id)
     }
 
-    /// Keeps in step with the file and with what other processes do. While the ledger does not answer, what is known
+    /// Keeps in step with the file and with what other processes do. While the database does not answer, what is known
     /// stays in force.
     pub async fn watch(self, stop: CancellationToken) {
         let mut tick = tokio::time::interval(POLL);
@@ -260,9 +260,9 @@ impl Rules {
 }
 
 /// Reading rules keeps a thread waiting.
-async fn compile(standing: Vec<StandingRule>, before: &Arc<RuleBook>) -> RuleBook {
+async fn compile(active: Vec<ActiveRule>, before: &Arc<RuleBook>) -> RuleBook {
     let before = Arc::clone(before);
-    off_the_runtime(move || RuleBook::new(standing, &before)).await
+    off_the_runtime(move || RuleBook::new(active, &before)).await
 }
 
 async fn check_expression(expression: &str) -> Result<(), RuleError> {

@@ -10,7 +10,7 @@ use crate::{
     domain::{
         filter::{LetterFilter, PageRequest, Sort},
         letter::{Importance, Letter, LetterSummary, Status},
-        rule::{Rule, RuleId, StandingRule},
+        rule::{ActiveRule, Rule, RuleId},
     },
     services::{
         decoding::{
@@ -18,7 +18,7 @@ use crate::{
             reader::{Confirmed, Reader, off_the_runtime},
             reading::Library,
         },
-        triage::batches::portions,
+        triage::batches::batches,
     },
     store::StoreError,
 };
@@ -119,9 +119,9 @@ impl Rules {
         let until = self.clock.now().plus(PATIENCE);
         let mut trial = Trial::default();
         let (library, mut confirmed) = (reader.library().await, ConfirmedTypes::new(&self.store));
-        for portion in portions(self.recent().await?) {
-            let mut letters = Vec::with_capacity(portion.len());
-            for letter in self.store.with_contents(portion).await? {
+        for batch in batches(self.recent().await?) {
+            let mut letters = Vec::with_capacity(batch.len());
+            for letter in self.store.with_contents(batch).await? {
                 let confirmed = confirmed.of(&letter.summary).await?;
                 letters.push((letter, confirmed));
             }
@@ -140,19 +140,19 @@ impl Rules {
 
     async fn with(&self, draft: &Draft) -> Result<WithDraft, RuleError> {
         let current = self.in_force();
-        let mut standing = current.standing().to_vec();
-        let was = standing.iter().position(|standing| Some(standing.id) == draft.id);
+        let mut active = current.active().to_vec();
+        let was = active.iter().position(|active| Some(active.id) == draft.id);
         if draft.id.is_some() && was.is_none() {
             return Err(RuleError::Gone);
         }
         if let Some(was) = was {
-            standing.remove(was);
+            active.remove(was);
         }
         // No rule in force has this id.
         let id = draft.id.unwrap_or(RuleId::from_uuid(Uuid::max()));
-        let place = draft.place.or(was).unwrap_or(standing.len()).min(standing.len());
-        standing.insert(place, StandingRule { id, rule: tidy(&draft.rule), set: None });
-        let book = compile(standing, &current).await;
+        let place = draft.place.or(was).unwrap_or(active.len()).min(active.len());
+        active.insert(place, ActiveRule { id, rule: tidy(&draft.rule), set: None });
+        let book = compile(active, &current).await;
         match book.mistakes(id) {
             [] => Ok(WithDraft { book, draft: id }),
             mistakes => Err(RuleError::Expression(mistakes.to_vec())),

@@ -1,7 +1,7 @@
 //! Sending letters back when their retry is due.
 //!
-//! One scheduler for each broker, in three stages that overlap: claim in the ledger, publish with confirm, mark in the
-//! ledger. What is claimed and never marked, because the process or the connection died, is claimed again and says in
+//! One scheduler for each broker, in three stages that overlap: claim in the database, publish with confirm, mark in the
+//! database. What is claimed and never marked, because the process or the connection died, is claimed again and says in
 //! its history that it may have gone twice.
 
 mod publisher;
@@ -13,7 +13,7 @@ use failure_conventions::inner_body::InnerBodies;
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{change_feed::News, policies::Policies, wakeup::Bell};
+use super::{change_feed::ChangeFeed, policies::Policies, wakeup::Wakeup};
 use crate::{
     clock::Clock,
     config::BrokerConfig,
@@ -31,9 +31,9 @@ use crate::{
 const LEASE: Duration = Duration::from_secs(60);
 /// Retries claimed at once.
 const CLAIM: usize = 10_000;
-/// How often the ledger is asked for due retries without being told: another process may have scheduled some.
+/// How often the database is asked for due retries without being told: another process may have scheduled some.
 const POLL: Duration = Duration::from_millis(500);
-/// How long to wait when the ledger does not answer.
+/// How long to wait when the database does not answer.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// What one scheduler works with.
@@ -47,8 +47,8 @@ pub struct Scheduler {
     pub board: BrokerBoard,
     pub clock: Clock,
     pub metrics: Metrics,
-    pub news: News,
-    pub bell: Bell,
+    pub feed: ChangeFeed,
+    pub wakeup: Wakeup,
 }
 
 /// Retries that were claimed together and wait to be published.
@@ -131,7 +131,7 @@ impl Scheduler {
         };
         tokio::select! {
             () = stop.cancelled() => {}
-            () = self.bell.rung() => {}
+            () = self.wakeup.rung() => {}
             () = tokio::time::sleep(wait) => {}
         }
     }
@@ -148,7 +148,7 @@ impl Scheduler {
                     Ended::Unpublished => unpublished.push(retry.id),
                 }
             }
-            // Each is kept at while the ledger does not answer: what is to be written is all that is known.
+            // Each is kept at while the database does not answer: what is to be written is all that is known.
             while let Err(error) = self.store.finish_retries(&outcomes, self.clock.now()).await {
                 self.pause(&error).await;
             }
@@ -190,7 +190,7 @@ impl Scheduler {
                 "retries failed; their letters are open again"
             );
         }
-        self.news.changed(ended.len() as u64);
+        self.feed.changed(ended.len() as u64);
         tracing::debug!(broker.name = self.broker, letters = ended.len(), "retries published");
     }
 }

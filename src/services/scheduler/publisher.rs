@@ -20,7 +20,7 @@ use crate::{
         letter::LetterId,
         retry::{ClaimedRetry, Destination, OutgoingRetry, RetryOutcome},
     },
-    rabbitmq::{Lane, PublishOutcome, PublishingSession, SessionError, Standing, outgoing, reconnect::Backoff},
+    rabbitmq::{ConnectionWatch, Lane, PublishOutcome, PublishingSession, SessionError, outgoing, reconnect::Backoff},
 };
 
 /// How often a connection is looked at.
@@ -51,7 +51,7 @@ pub(crate) async fn run(scheduler: &Scheduler, mut batches: Batches, results: Re
     give_back(&mut batches, &results).await;
 }
 
-/// One connection's life; `Ok` when all is done and the office closes.
+/// One connection's life; `Ok` when all is done and dlo closes.
 async fn session(
     scheduler: &Scheduler,
     batches: &mut Batches,
@@ -64,12 +64,12 @@ async fn session(
     let mut session = opened?;
     backoff.connected();
     tracing::info!(broker.name = scheduler.broker, "the publishing connection stands");
-    let standing = session.standing();
-    show_state(scheduler, &standing)?;
+    let connection = session.connection();
+    show_state(scheduler, &connection)?;
     // What became due while there was no connection need not wait for the next look.
-    scheduler.bell.ring();
+    scheduler.wakeup.ring();
     loop {
-        show_state(scheduler, &standing)?;
+        show_state(scheduler, &connection)?;
         let batch = tokio::select! {
             batch = batches.recv() => batch,
             () = tokio::time::sleep(WATCH) => continue,
@@ -85,7 +85,7 @@ async fn session(
     Ok(())
 }
 
-fn show_state(scheduler: &Scheduler, connection: &Standing) -> Result<(), SessionError> {
+fn show_state(scheduler: &Scheduler, connection: &ConnectionWatch) -> Result<(), SessionError> {
     if !connection.is_connected() {
         return Err(SessionError::Lost("the broker closed it or went away".to_owned()));
     }
@@ -107,10 +107,10 @@ fn show_state(scheduler: &Scheduler, connection: &Standing) -> Result<(), Sessio
 /// Publishes a batch window by window, on all lanes at once.
 async fn publish(scheduler: &Scheduler, session: &mut PublishingSession, batch: Vec<ClaimedRetry>, results: &Results) {
     let ids: Vec<LetterId> = batch.iter().map(|retry| retry.id).collect();
-    let standing = session.standing();
+    let connection = session.connection();
     let windows = Mutex::new(windows(batch).into_iter());
     let lanes = session.lanes().map(|lane| publish_on(lane, scheduler, &windows, results));
-    attend(scheduler, &standing, &ids, async { _ = join_all(lanes).await }).await;
+    attend(scheduler, &connection, &ids, async { _ = join_all(lanes).await }).await;
 }
 
 /// Takes one window after the other until none is left.
@@ -155,7 +155,7 @@ async fn publish_window(
 
 fn prepare(scheduler: &Scheduler, claimed: &ClaimedRetry, message: Option<Message>) -> Result<OutgoingRetry, String> {
     let message = message.ok_or("its contents are gone from the ledger")?;
-    // It stands in the ledger as it came in; only what leaves is clean.
+    // It stands in the database as it came in; only what leaves is clean.
     let message =
         failure_conventions::clean(message, &scheduler.bodies).map_err(|danger| danger.clause().to_owned())?;
     let failed_queue = claimed.failed_queue.as_deref();
@@ -182,7 +182,7 @@ async fn read_messages(scheduler: &Scheduler, ids: &[LetterId]) -> HashMap<Lette
 
 /// While `work` goes on, shows how the connection stands and renews the claims: a broker in alarm may take longer than
 /// a lease.
-async fn attend(scheduler: &Scheduler, connection: &Standing, ids: &[LetterId], work: impl Future<Output = ()>) {
+async fn attend(scheduler: &Scheduler, connection: &ConnectionWatch, ids: &[LetterId], work: impl Future<Output = ()>) {
     let mut work = std::pin::pin!(work);
     let mut renewed = Instant::now();
     loop {

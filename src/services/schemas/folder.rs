@@ -1,7 +1,7 @@
 //! A folder whose schemas are taken in as they change.
 //!
 //! Every descriptor set in it is a schema of its own, all `.proto` sources together are one more. What is removed from
-//! the folder stays in the ledger. An event of the file system is only a hint: the folder is read anew then, and every
+//! the folder stays in the database. An event of the file system is only a hint: the folder is read anew then, and every
 //! now and then without one.
 
 use std::{
@@ -113,7 +113,7 @@ impl Folder {
         problems
     }
 
-    /// What the ledger knows already when the office opens is not brought again: somebody may have uploaded a newer
+    /// What the database knows already when dlo opens is not brought again: somebody may have uploaded a newer
     /// version by hand since.
     async fn deliver(&self, name: &str, files: Vec<Upload>) -> Result<(), SchemaError> {
         if self.is_first {
@@ -125,7 +125,7 @@ impl Folder {
                 return Ok(());
             }
         }
-        let (name, by) = (Some(name.to_owned()), Actor::office());
+        let (name, by) = (Some(name.to_owned()), Actor::system());
         self.schemas.upload(Delivery { files, name, source: SchemaSource::Folder, by }).await.map(drop)
     }
 

@@ -1,4 +1,4 @@
-//! From the versions in the ledger to the catalogue in memory.
+//! From the versions in the database to the catalogue in memory.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! The schemas in force, and which types messages are of: brought by people or found in a folder, kept in the ledger,
+//! The schemas in force, and which types messages are of: brought by people or found in a folder, kept in the database,
 //! and held ready in memory by every process that shares it.
 
 mod folder;
@@ -90,7 +90,7 @@ pub struct Schemas {
 }
 
 impl Schemas {
-    /// Without any; [`reload`](Self::reload) reads those of the ledger.
+    /// Without any; [`reload`](Self::reload) reads those of the database.
     pub fn new(store: Arc<Store>, clock: Clock) -> Self {
         Self {
             store,
@@ -121,7 +121,7 @@ impl Schemas {
         self.folder.borrow().clone()
     }
 
-    /// Brings in step with the ledger.
+    /// Brings in step with the database.
     pub async fn reload(&self) -> Result<(), StoreError> {
         self.reload_mappings().await?;
         let versions = self.versions.lock().await;
@@ -202,7 +202,7 @@ impl Schemas {
         Ok(unset)
     }
 
-    /// Keeps in step with what other processes do. While the ledger does not answer, what is known stays in force.
+    /// Keeps in step with what other processes do. While the database does not answer, what is known stays in force.
     pub async fn watch(self, stop: CancellationToken) {
         let mut tick = tokio::time::interval(POLL);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);

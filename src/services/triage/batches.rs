@@ -2,24 +2,24 @@
 
 use crate::domain::letter::LetterSummary;
 
-/// Bytes of bodies in one portion, unless one letter alone has more.
+/// Bytes of bodies in one batch, unless one letter alone has more.
 const BYTES: u64 = 16 << 20;
 
-/// Cuts letters into portions whose bodies together are no larger than what a letter may have anyway.
-pub(crate) fn portions(letters: Vec<LetterSummary>) -> Vec<Vec<LetterSummary>> {
-    let mut portions: Vec<Vec<LetterSummary>> = Vec::new();
+/// Cuts letters into batches whose bodies together are no larger than what a letter may have anyway.
+pub(crate) fn batches(letters: Vec<LetterSummary>) -> Vec<Vec<LetterSummary>> {
+    let mut batches: Vec<Vec<LetterSummary>> = Vec::new();
     let mut bytes = 0_u64;
     for letter in letters {
         bytes = bytes.saturating_add(letter.size);
-        match portions.last_mut().filter(|_| bytes <= BYTES) {
-            Some(portion) => portion.push(letter),
+        match batches.last_mut().filter(|_| bytes <= BYTES) {
+            Some(batch) => batch.push(letter),
             None => {
                 bytes = letter.size;
-                portions.push(vec![letter]);
+                batches.push(vec![letter]);
             }
         }
     }
-    portions
+    batches
 }
 
 #[cfg(test)]
@@ -65,8 +65,8 @@ mod tests {
     #[test]
     fn a_portion_is_bounded_unless_one_letter_is_larger() {
         let check = |sizes: &[u64], expected: &[usize]| {
-            let portions = portions(sizes.iter().map(|size| of_size(*size)).collect());
-            assert_eq!(portions.iter().map(Vec::len).collect::<Vec<_>>(), expected, "{sizes:?}");
+            let batches = batches(sizes.iter().map(|size| of_size(*size)).collect());
+            assert_eq!(batches.iter().map(Vec::len).collect::<Vec<_>>(), expected, "{sizes:?}");
         };
         check(&[], &[]);
         check(&[0, 0, BYTES], &[3]);

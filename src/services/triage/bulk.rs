@@ -1,4 +1,4 @@
-//! One thing done with all letters of a filter, in portions: long work that is kept as a job, goes on after a restart and
+//! One thing done with all letters of a filter, in batches: long work that is kept as a job, goes on after a restart and
 //! can be cancelled.
 
 use std::time::Duration;
@@ -10,17 +10,17 @@ use uuid::Uuid;
 use super::{Triage, scope};
 use crate::{
     domain::{
-        activity::{Area, Deed},
+        activity::{Area, AuditEntry},
         actor::Actor,
         command::Command,
         filter::LetterFilter,
         job::{Bulk, Job, JobState},
     },
     services::ids,
-    store::{ClaimedBulk, PortionedDeed, StoreError},
+    store::{BulkAudit, ClaimedBulk, StoreError},
 };
 
-/// Letters of a large order that are moved in one transaction, so that nobody waits long for the ledger.
+/// Letters of a large order that are moved in one transaction, so that nobody waits long for the database.
 const PORTION: usize = 2_000;
 /// A process that says nothing of its job for so long is given up for dead.
 const LEASE: Duration = Duration::from_secs(30);
@@ -44,7 +44,7 @@ impl Triage {
     pub async fn work_at(&self, claimed: ClaimedBulk, stop: &CancellationToken) -> Result<Job, StoreError> {
         let ClaimedBulk { mut job, bulk, begun } = claimed;
         let mut sweep = self.store.sweep(&bulk.filter, bulk.until).await?;
-        let mut deed = PortionedDeed::new(deed(&bulk, begun));
+        let mut entry = BulkAudit::new(entry(&bulk, begun));
         let mut goes_on = true;
         while goes_on && !stop.is_cancelled() {
             let ids = self.store.next_of(&mut sweep, PORTION).await?;
@@ -53,7 +53,7 @@ impl Triage {
                 job.end();
             } else {
                 let order = self.order(&ids, &bulk.command, &bulk.by, self.clock.now());
-                let report = self.store.act_on_portion(&order, &mut deed).await?;
+                let report = self.store.act_on_portion(&order, &mut entry).await?;
                 self.spread(&bulk.command, &report);
                 job.add(&report);
             }
@@ -80,8 +80,8 @@ impl Triage {
 
     /// Stops a job; what it has done stays done. Says whether it had not ended yet.
     pub async fn cancel(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
-        let deed = Deed::new(self.clock.now(), by, Area::Letters, "cancel", format!("job {job}"));
-        let cancelled = self.store.cancel_job(job, &deed).await?;
+        let entry = AuditEntry::new(self.clock.now(), by, Area::Letters, "cancel", format!("job {job}"));
+        let cancelled = self.store.cancel_job(job, &entry).await?;
         if cancelled {
             tracing::info!(job = %job, by = %by, "a person cancelled a job");
         }
@@ -111,10 +111,10 @@ impl Triage {
 }
 
 /// A job that another process takes up has a line of its own for what is left.
-fn deed(bulk: &Bulk, begun: Timestamp) -> Deed {
+fn entry(bulk: &Bulk, begun: Timestamp) -> AuditEntry {
     let Bulk { filter, command, by, .. } = bulk;
-    let deed = Deed::new(begun, by, Area::Letters, command.name(), subject(filter));
-    Deed { detail: detail(command, filter), ..deed }
+    let entry = AuditEntry::new(begun, by, Area::Letters, command.name(), subject(filter));
+    AuditEntry { detail: detail(command, filter), ..entry }
 }
 
 /// A group, where one is meant.

@@ -11,7 +11,7 @@ use amqp_message::time::Timestamp;
 use failure_conventions::{danger::Danger, inner_body::InnerBodies};
 use uuid::Uuid;
 
-use super::{change_feed::News, ids, wakeup::Bell};
+use super::{change_feed::ChangeFeed, ids, wakeup::Wakeup};
 use crate::{
     clock::Clock,
     domain::{
@@ -28,14 +28,14 @@ use crate::{
 pub struct Triage {
     pub(crate) store: Arc<Store>,
     pub(crate) clock: Clock,
-    news: News,
-    bell: Bell,
+    feed: ChangeFeed,
+    wakeup: Wakeup,
     bodies: InnerBodies,
 }
 
 impl Triage {
-    pub const fn new(store: Arc<Store>, clock: Clock, news: News, bell: Bell, bodies: InnerBodies) -> Self {
-        Self { store, clock, news, bell, bodies }
+    pub const fn new(store: Arc<Store>, clock: Clock, feed: ChangeFeed, wakeup: Wakeup, bodies: InnerBodies) -> Self {
+        Self { store, clock, feed, wakeup, bodies }
     }
 
     /// Why a letter is not retried, whoever asks.
@@ -89,8 +89,8 @@ impl Triage {
         let edited = self.store.retry_edited(&order).await?;
         if edited.is_ok() {
             tracing::info!(letter = %id, copy = %copy, by = %by, "a person edited a letter");
-            self.news.changed(2);
-            self.bell.ring();
+            self.feed.changed(2);
+            self.wakeup.ring();
         }
         Ok(edited)
     }
@@ -118,9 +118,9 @@ impl Triage {
     }
 
     pub(crate) fn spread(&self, command: &Command, report: &CommandReport) {
-        self.news.changed(report.done.len() as u64);
+        self.feed.changed(report.done.len() as u64);
         if matches!(command, Command::Retry { .. }) {
-            self.bell.ring();
+            self.wakeup.ring();
         }
     }
 }

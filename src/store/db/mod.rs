@@ -133,7 +133,7 @@ impl Db {
         })
     }
 
-    /// Begins a transaction that only reads, and all of whose statements see the ledger at the same moment.
+    /// Begins a transaction that only reads, and all of whose statements see the database at the same moment.
     pub(crate) async fn snapshot(&self) -> Result<Tx, StoreError> {
         const FROZEN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
         Ok(match &self.read {

@@ -14,7 +14,7 @@ use super::{
     letters::rows::{bigint, parse},
 };
 use crate::domain::{
-    activity::{Area, Deed},
+    activity::{Area, AuditEntry},
     actor::Actor,
     group::{Group, GroupCounts, GroupCursor, GroupFilter, GroupId, GroupKey, GroupPage, GroupSort, Note, Outcome},
     letter::Importance,
@@ -197,8 +197,8 @@ impl Store {
             let id = id.as_uuid();
             return Ok(on!(&mut tx, |tx| sqlx::query_scalar(IS_THERE).bind(id).fetch_one(&mut **tx).await?));
         }
-        let deed = Deed::new(at, by, Area::Groups, "note", id.to_string());
-        audit::append(&mut tx, &Deed { detail: text.to_owned(), ..deed }).await?;
+        let entry = AuditEntry::new(at, by, Area::Groups, "note", id.to_string());
+        audit::append(&mut tx, &AuditEntry { detail: text.to_owned(), ..entry }).await?;
         tx.commit().await?;
         Ok(true)
     }

@@ -51,7 +51,7 @@ impl Store {
         const SUM: &str = "SELECT CAST(coalesce(sum(sent), 0) AS BIGINT), CAST(coalesce(sum(came_back), 0) AS BIGINT)
             FROM group_hours WHERE group_id = $1 AND start >= $2";
         const UNKNOWN: &str = "SELECT COUNT(*) FROM letters l JOIN facets f ON f.id = l.facet_id
-            WHERE l.settled_at > $1 AND f.status = 'retried' AND l.group_id IS NOT NULL";
+            WHERE l.closed_at > $1 AND f.status = 'retried' AND l.group_id IS NOT NULL";
         let (sent, came_back): (i64, i64) = on!(self.db.reader(), |pool| sqlx::query_as(SUM)
             .bind(ALL_GROUPS)
             .bind(since.floor_to(HOUR).as_micros())
@@ -85,7 +85,7 @@ impl Store {
             let mut count = QueryBuilder::new("SELECT group_id, COUNT(*) FROM ");
             count
                 .push(letters)
-                .push(" WHERE settled_at > ")
+                .push(" WHERE closed_at > ")
                 .push_bind(since.as_micros())
                 .push(" AND facet_id IN ")
                 .push(facets)

@@ -36,19 +36,19 @@ struct Row {
     job: JobRow,
     created_at: i64,
     actor: String,
-    wish: String,
+    mode: String,
 }
 
 impl TryFrom<Row> for ClaimedBulk {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
-        let wish: Wish = serde_json::from_str(&row.wish)
+        let mode: UnwrapMode = serde_json::from_str(&row.mode)
             .map_err(|error| StoreError::Unreadable { what: "a job's wish", why: error.to_string() })?;
         let bulk = Bulk {
-            filter: wish.filter.read()?,
-            until: Timestamp::from_micros(wish.until),
-            command: wish.order.read()?,
+            filter: mode.filter.read()?,
+            until: Timestamp::from_micros(mode.until),
+            command: mode.order.read()?,
             by: Actor::named(row.actor),
         };
         Ok(Self { job: Job::try_from(row.job)?, bulk, begun: Timestamp::from_micros(row.created_at) })
@@ -59,13 +59,13 @@ impl Store {
     /// Writes down a job that its writer works at, until `lease` is over or renewed.
     pub async fn add_bulk(&self, job: &Job, bulk: &Bulk, at: Timestamp, lease: Duration) -> Result<(), StoreError> {
         const KEEP: &str = "UPDATE jobs SET wish = $1, claimed_until = $2 WHERE id = $3";
-        let wish = Wish::new(bulk);
-        let wish = serde_json::to_string(&wish)
+        let mode = UnwrapMode::new(bulk);
+        let mode = serde_json::to_string(&mode)
             .map_err(|error| StoreError::Unreadable { what: "a job's wish", why: error.to_string() })?;
         let mut tx = self.db.begin().await?;
         super::insert(&mut tx, job, &bulk.by, at).await?;
         on!(&mut tx, |tx| sqlx::query(KEEP)
-            .bind(wish)
+            .bind(mode)
             .bind(at.plus(lease).as_micros())
             .bind(job.id)
             .execute(&mut **tx)
@@ -99,13 +99,13 @@ impl Store {
 
 /// A [`Bulk`] as it is stored; who asked for it stands in the job itself.
 #[derive(Serialize, Deserialize)]
-struct Wish {
+struct UnwrapMode {
     order: StoredCommand,
     filter: StoredFilter,
     until: i64,
 }
 
-impl Wish {
+impl UnwrapMode {
     fn new(bulk: &Bulk) -> Self {
         let until = bulk.until.as_micros();
         Self { order: StoredCommand::new(&bulk.command), filter: StoredFilter::new(&bulk.filter), until }

@@ -17,7 +17,7 @@ use super::{
     },
 };
 use crate::domain::{
-    activity::Deed,
+    activity::AuditEntry,
     actor::Actor,
     command::CommandReport,
     job::{Job, JobState},
@@ -114,19 +114,19 @@ impl Store {
     }
 
     /// Cancels a job that has not ended; says whether there was such a job.
-    pub async fn cancel_job(&self, id: Uuid, deed: &Deed) -> Result<bool, StoreError> {
+    pub async fn cancel_job(&self, id: Uuid, entry: &AuditEntry) -> Result<bool, StoreError> {
         const CANCEL: &str = "UPDATE jobs SET state = 'cancelled' WHERE id = $1 AND state IN ('queued', 'running')";
         let mut tx = self.db.begin().await?;
         let rows = on!(&mut tx, |tx| sqlx::query(CANCEL).bind(id).execute(&mut **tx).await?.rows_affected());
         if rows > 0 {
-            audit::append(&mut tx, deed).await?;
+            audit::append(&mut tx, entry).await?;
         }
         tx.commit().await?;
         Ok(rows > 0)
     }
 
-    /// Ends the claims that a process which died has left behind, where nobody else can hold one: a SQLite ledger has one
-    /// office. On Postgres they end by themselves.
+    /// Ends the claims that a process which died has left behind, where nobody else can hold one: a SQLite database has one
+    /// server. On Postgres they end by themselves.
     pub async fn release_abandoned_jobs(&self) -> Result<(), StoreError> {
         const RELEASE: &str = "UPDATE jobs SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
         if let Either::Sqlite(pool) = self.db.writer() {
@@ -168,12 +168,12 @@ impl Store {
 
     /// Writes down a job that some process is to work at, in place of those of its name that have not ended: it does all
     /// that they would have done.
-    pub async fn begin_job(&self, job: &Job, deed: &Deed) -> Result<(), StoreError> {
+    pub async fn begin_job(&self, job: &Job, entry: &AuditEntry) -> Result<(), StoreError> {
         const CANCEL: &str = "UPDATE jobs SET state = 'cancelled' WHERE action = $1 AND state IN ('queued', 'running')";
         let mut tx = self.db.begin().await?;
         on!(&mut tx, |tx| sqlx::query(CANCEL).bind(&*job.action).execute(&mut **tx).await.map(drop)?);
-        insert(&mut tx, job, &deed.by, deed.at).await?;
-        audit::append(&mut tx, deed).await?;
+        insert(&mut tx, job, &entry.by, entry.at).await?;
+        audit::append(&mut tx, entry).await?;
         tx.commit().await
     }
 

@@ -7,7 +7,7 @@ use sqlx::QueryBuilder;
 use uuid::Uuid;
 
 use super::{
-    state::{self, Standing},
+    state::{self, LetterState},
     succeeded::remove,
 };
 use crate::{
@@ -29,13 +29,13 @@ pub struct Outdated {
 }
 
 impl Outdated {
-    fn applies_to(&self, standing: &Standing) -> bool {
-        let before = match standing.key.status {
+    fn applies_to(&self, state: &LetterState) -> bool {
+        let before = match state.key.status {
             Status::Retried => self.retried,
             Status::Discarded => self.discarded,
             Status::Open | Status::Scheduled => return false,
         };
-        standing.settled_at.is_some_and(|at| at < before)
+        state.closed_at.is_some_and(|at| at < before)
     }
 }
 
@@ -53,16 +53,16 @@ impl Store {
         }
         let mut tx = self.db.begin().await?;
         let ids = with_families(&mut tx, &ids).await?;
-        let mut standings = state::lock(&mut tx, &ids).await?;
+        let mut states = state::lock(&mut tx, &ids).await?;
         // Since they were found, some may have moved: then all that are edits of them stay.
         let (forgotten, moved): (Vec<_>, Vec<_>) =
-            standings.drain().map(|(_, standing)| standing).partition(|standing| outdated.applies_to(standing));
-        let staying: HashSet<LetterId> = moved.iter().filter_map(|standing| standing.family).collect();
+            states.drain().map(|(_, state)| state).partition(|state| outdated.applies_to(state));
+        let staying: HashSet<LetterId> = moved.iter().filter_map(|state| state.family).collect();
         let mut tally = Tally::default();
         let mut gone = Vec::with_capacity(forgotten.len());
-        for standing in forgotten.iter().filter(|one| one.family.is_none_or(|family| !staying.contains(&family))) {
-            tally.remove(standing.place());
-            gone.push(standing.id);
+        for state in forgotten.iter().filter(|one| one.family.is_none_or(|family| !staying.contains(&family))) {
+            tally.remove(state.place());
+            gone.push(state.id);
         }
         remove(&mut tx, &gone).await?;
         tally.apply(&mut tx).await?;
@@ -72,10 +72,10 @@ impl Store {
 
     async fn outdated(&self, status: Status, outdated: Outdated, limit: u32) -> Result<Vec<LetterId>, StoreError> {
         const SELECT: &str = "SELECT l.id FROM facets f CROSS JOIN letters l
-            WHERE f.status = $1 AND l.facet_id = f.id AND l.settled_at < $2 AND l.handed_over_at IS NOT NULL
+            WHERE f.status = $1 AND l.facet_id = f.id AND l.closed_at < $2 AND l.handed_over_at IS NOT NULL
             AND NOT EXISTS (SELECT 1 FROM letters o JOIN facets g ON g.id = o.facet_id WHERE o.family = l.family
-                AND NOT (o.settled_at IS NOT NULL
-                    AND o.settled_at < CASE g.status WHEN 'retried' THEN $3 ELSE $4 END))
+                AND NOT (o.closed_at IS NOT NULL
+                    AND o.closed_at < CASE g.status WHEN 'retried' THEN $3 ELSE $4 END))
             LIMIT $5";
         let before = if status == Status::Retried { outdated.retried } else { outdated.discarded };
         let ids: Vec<Uuid> = on!(self.db.reader(), |pool| sqlx::query_scalar(SELECT)

@@ -5,11 +5,11 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use super::{
     commands::Order,
     history::{self, NewEntry},
-    state::Standing,
+    state::LetterState,
 };
 use crate::{
     domain::{
-        activity::{Area, Deed},
+        activity::{Area, AuditEntry},
         command::{Command, in_time},
         history::Event,
         letter::Status,
@@ -18,45 +18,45 @@ use crate::{
     store::{StoreError, audit, db::Tx},
 };
 
-pub(crate) async fn write_history(tx: &mut Tx, changed: &[Standing], order: &Order<'_>) -> Result<(), StoreError> {
+pub(crate) async fn write_history(tx: &mut Tx, changed: &[LetterState], order: &Order<'_>) -> Result<(), StoreError> {
     let entries: Vec<NewEntry<'_>> = changed
         .iter()
-        .map(|standing| {
-            let (event, detail) = describe(order.command, standing);
-            NewEntry { letter: standing.id, at: order.at, event, by: order.by.as_str(), detail }
+        .map(|state| {
+            let (event, detail) = describe(order.command, state);
+            NewEntry { letter: state.id, at: order.at, event, by: order.by.as_str(), detail }
         })
         .collect();
     history::append(tx, &entries).await
 }
 
 /// Where nothing has changed, nothing was done.
-pub(crate) async fn write_deed(tx: &mut Tx, changed: &[Standing], order: &Order<'_>) -> Result<(), StoreError> {
+pub(crate) async fn write_deed(tx: &mut Tx, changed: &[LetterState], order: &Order<'_>) -> Result<(), StoreError> {
     let (subject, detail) = match changed {
         [] => return Ok(()),
         [only] => (only.id.to_string(), describe(order.command, only).1),
         several => (String::new(), describe_all(order.command, several)),
     };
-    let deed = Deed::new(order.at, order.by, Area::Letters, order.command.name(), subject);
-    audit::append(tx, &Deed { letters: changed.len() as u64, detail, ..deed }).await
+    let entry = AuditEntry::new(order.at, order.by, Area::Letters, order.command.name(), subject);
+    audit::append(tx, &AuditEntry { letters: changed.len() as u64, detail, ..entry }).await
 }
 
-fn describe(command: &Command, standing: &Standing) -> (Event, String) {
+fn describe(command: &Command, state: &LetterState) -> (Event, String) {
     match command {
         Command::Retry { delay, queue } => {
-            let queue = standing.target(queue.as_deref()).unwrap_or_default();
+            let queue = state.target(queue.as_deref()).unwrap_or_default();
             (Event::RetryScheduled, format!("to {queue}, {}", in_time(*delay)))
         }
         Command::Discard { note } => (Event::Discarded, note.clone().unwrap_or_default()),
-        Command::Reopen if standing.key.status == Status::Scheduled && !standing.waits => {
+        Command::Reopen if state.key.status == Status::Scheduled && !state.waits => {
             let detail = "the scheduled retry was cancelled; an earlier try was cut short, so it may have arrived";
             (Event::Reopened, detail.to_owned())
         }
-        Command::Reopen if standing.key.status == Status::Scheduled => {
+        Command::Reopen if state.key.status == Status::Scheduled => {
             (Event::Reopened, "the scheduled retry was cancelled".to_owned())
         }
         Command::Reopen => (Event::Reopened, "the discard was undone".to_owned()),
         Command::SetImportance(importance) => {
-            (Event::ImportanceSet, format!("from {} to {importance}", standing.key.importance))
+            (Event::ImportanceSet, format!("from {} to {importance}", state.key.importance))
         }
         Command::SetNote(note) => (Event::NoteSet, note.clone()),
         Command::SetType(message_type) => (Event::TypeSet, message_type.clone().unwrap_or_default()),
@@ -64,18 +64,18 @@ fn describe(command: &Command, standing: &Standing) -> (Event, String) {
 }
 
 /// `of orders, texts.a and 2 other queues; in 10 min`
-fn describe_all(command: &Command, changed: &[Standing]) -> String {
+fn describe_all(command: &Command, changed: &[LetterState]) -> String {
     let of = Some(queues_of(changed)).filter(|queues| !queues.is_empty()).map(|queues| format!("of {queues}"));
     let detail = Some(command.detail()).filter(|detail| !detail.is_empty());
     of.into_iter().chain(detail).collect::<Vec<_>>().join("; ")
 }
 
 /// Those that most of the letters failed in, as far as they are known.
-fn queues_of(changed: &[Standing]) -> String {
+fn queues_of(changed: &[LetterState]) -> String {
     const NAMED: usize = 3;
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for standing in changed.iter().filter(|standing| !standing.key.queue.is_empty()) {
-        *counts.entry(&standing.key.queue).or_default() += 1;
+    for state in changed.iter().filter(|state| !state.key.queue.is_empty()) {
+        *counts.entry(&state.key.queue).or_default() += 1;
     }
     let mut queues: Vec<(&str, usize)> = counts.into_iter().collect();
     queues.sort_by_key(|(queue, count)| (Reverse(*count), *queue));

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{
     command_audit as lines,
-    state::{self, Standing, to_status},
+    state::{self, LetterState, to_status},
 };
 use crate::{
     domain::{
@@ -19,7 +19,7 @@ use crate::{
     },
     store::{
         Store, StoreError,
-        audit::PortionedDeed,
+        audit::BulkAudit,
         counts::facets::{FacetKey, FacetScope},
         db::{Tx, id_list::push_ids, on},
         jobs,
@@ -55,12 +55,8 @@ impl Store {
         Ok(carried.report)
     }
 
-    /// The same for one of several orders that together are one deed.
-    pub async fn act_on_portion(
-        &self,
-        order: &Order<'_>,
-        whole: &mut PortionedDeed,
-    ) -> Result<CommandReport, StoreError> {
+    /// The same for one of several orders that together are one entry.
+    pub async fn act_on_portion(&self, order: &Order<'_>, whole: &mut BulkAudit) -> Result<CommandReport, StoreError> {
         let mut tx = self.db.begin().await?;
         let mut scope = self.facet_scope();
         let carried = carry_out(&mut tx, &mut scope, order).await?;
@@ -88,23 +84,23 @@ impl Store {
 struct Carried {
     report: CommandReport,
     /// How those stood that it has changed, in the order in which they were named.
-    changed: Vec<Standing>,
+    changed: Vec<LetterState>,
 }
 
 async fn carry_out(tx: &mut Tx, scope: &mut FacetScope<'_>, order: &Order<'_>) -> Result<Carried, StoreError> {
     let mut report = CommandReport::default();
-    let mut standings = state::lock(tx, order.ids).await?;
+    let mut states = state::lock(tx, order.ids).await?;
     let mut seen = HashSet::new();
     let mut revived = HashMap::new();
     for id in order.ids.iter().filter(|id| seen.insert(**id)) {
-        match standings.get(id).ok_or(Refusal::NotFound).and_then(|standing| accept(standing, order, &mut revived)) {
+        match states.get(id).ok_or(Refusal::NotFound).and_then(|state| accept(state, order, &mut revived)) {
             Ok(()) => report.done.push(*id),
             Err(refusal) => report.refused.push((*id, refusal)),
         }
     }
-    let same = unchanged(tx, &standings, &report.done, order.command).await?;
+    let same = unchanged(tx, &states, &report.done, order.command).await?;
     let moved = report.done.iter().filter(|id| !same.contains(id));
-    let changed: Vec<Standing> = moved.filter_map(|id| standings.remove(id)).collect();
+    let changed: Vec<LetterState> = moved.filter_map(|id| states.remove(id)).collect();
     lines::write_history(tx, &changed, order).await?;
     apply(tx, scope, &changed.iter().collect::<Vec<_>>(), order).await?;
     Ok(Carried { report, changed })
@@ -113,18 +109,18 @@ async fn carry_out(tx: &mut Tx, scope: &mut FacetScope<'_>, order: &Order<'_>) -
 /// Those of `ids` that are already as the command would have them: nothing is written down of them.
 async fn unchanged(
     tx: &mut Tx,
-    standings: &HashMap<LetterId, Standing>,
+    states: &HashMap<LetterId, LetterState>,
     ids: &[LetterId],
     command: &Command,
 ) -> Result<HashSet<LetterId>, StoreError> {
-    let is_same = |standing: &Standing| match command {
-        Command::SetImportance(to) => standing.importance_by == BY_HAND && standing.key.importance == *to,
-        Command::SetType(to) => standing.type_by_hand == *to,
+    let is_same = |state: &LetterState| match command {
+        Command::SetImportance(to) => state.importance_by == BY_HAND && state.key.importance == *to,
+        Command::SetType(to) => state.type_by_hand == *to,
         _ => false,
     };
     match command {
         Command::SetNote(note) => with_note(tx, ids, note).await,
-        _ => Ok(ids.iter().copied().filter(|id| standings.get(id).is_some_and(is_same)).collect()),
+        _ => Ok(ids.iter().copied().filter(|id| states.get(id).is_some_and(is_same)).collect()),
     }
 }
 
@@ -144,26 +140,26 @@ async fn with_note(tx: &mut Tx, ids: &[LetterId], note: &str) -> Result<HashSet<
 }
 
 /// `revived` are families of which this order has reopened one already, with that one.
-fn accept(standing: &Standing, order: &Order<'_>, revived: &mut HashMap<LetterId, LetterId>) -> Result<(), Refusal> {
-    let status = standing.key.status;
+fn accept(state: &LetterState, order: &Order<'_>, revived: &mut HashMap<LetterId, LetterId>) -> Result<(), Refusal> {
+    let status = state.key.status;
     if !order.command.allowed_in().contains(&status) {
         return Err(Refusal::WrongStatus { command: order.command.name(), status });
     }
     let moves = matches!(order.command, Command::Retry { .. } | Command::Discard { .. } | Command::Reopen);
-    if moves && standing.claimed_until.is_some_and(|until| until > order.at) {
+    if moves && state.claimed_until.is_some_and(|until| until > order.at) {
         return Err(Refusal::InFlight);
     }
     if matches!(order.command, Command::Retry { .. } | Command::Reopen) {
-        let first = |family| *revived.entry(family).or_insert(standing.id);
-        if let Some(by) = standing.rival.or_else(|| standing.family.map(first).filter(|one| *one != standing.id)) {
+        let first = |family| *revived.entry(family).or_insert(state.id);
+        if let Some(by) = state.rival.or_else(|| state.family.map(first).filter(|one| *one != state.id)) {
             return Err(Refusal::Replaced { by });
         }
     }
     let Command::Retry { queue, .. } = order.command else { return Ok(()) };
-    let danger = standing.danger.filter(|danger| !danger.is_settled(&standing.key.queue, order.bodies));
+    let danger = state.danger.filter(|danger| !danger.is_settled(&state.key.queue, order.bodies));
     match danger {
         Some(danger) => Err(Refusal::Dangerous(danger)),
-        None if standing.target(queue.as_deref()).is_none() => Err(Refusal::QueueUnknown),
+        None if state.target(queue.as_deref()).is_none() => Err(Refusal::QueueUnknown),
         None => Ok(()),
     }
 }
@@ -171,10 +167,10 @@ fn accept(standing: &Standing, order: &Order<'_>, revived: &mut HashMap<LetterId
 async fn apply(
     tx: &mut Tx,
     scope: &mut FacetScope<'_>,
-    accepted: &[&Standing],
+    accepted: &[&LetterState],
     order: &Order<'_>,
 ) -> Result<(), StoreError> {
-    let ids: Vec<LetterId> = accepted.iter().map(|standing| standing.id).collect();
+    let ids: Vec<LetterId> = accepted.iter().map(|state| state.id).collect();
     hand_over(tx, &ids, order.at).await?;
     match order.command {
         Command::Retry { delay, queue } => {
@@ -195,7 +191,7 @@ async fn apply(
         }
         Command::SetImportance(importance) => {
             set(tx, &ids, "importance_by", Some(BY_HAND)).await?;
-            let change = |_: &Standing, key: &mut FacetKey| key.importance = *importance;
+            let change = |_: &LetterState, key: &mut FacetKey| key.importance = *importance;
             state::change_facets(tx, scope, accepted, order.at, change).await?;
         }
         Command::SetNote(note) => set(tx, &ids, "note", Some(note.as_str()).filter(|note| !note.is_empty())).await?,
@@ -211,19 +207,19 @@ async fn apply(
 
 async fn schedule(
     tx: &mut Tx,
-    standings: &[&Standing],
+    states: &[&LetterState],
     order: &Order<'_>,
     due_at: Timestamp,
     queue: Option<&str>,
 ) -> Result<(), StoreError> {
-    let retry = |standing: &&Standing| NewRetry {
-        letter: standing.id,
-        broker: standing.key.broker.clone(),
+    let retry = |state: &&LetterState| NewRetry {
+        letter: state.id,
+        broker: state.key.broker.clone(),
         due_at,
-        queue: standing.target(queue).unwrap_or_default().to_owned(),
+        queue: state.target(queue).unwrap_or_default().to_owned(),
         by: order.by.as_str().to_owned(),
     };
-    schedule::schedule(tx, &standings.iter().map(retry).collect::<Vec<_>>()).await
+    schedule::schedule(tx, &states.iter().map(retry).collect::<Vec<_>>()).await
 }
 
 /// What a person has touched is no longer the policy's alone.

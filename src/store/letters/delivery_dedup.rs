@@ -9,7 +9,7 @@
 //! delivered from another, 4.3 on every dead letter.
 //!
 //! Two messages can be equal to the byte and still be two. Where rows hold a fingerprint more than once, or the
-//! acknowledgement was seen, and the message has no `message_id`, the office keeps what is redelivered: rather a letter
+//! acknowledgement was seen, and the message has no `message_id`, dlo keeps what is redelivered: rather a letter
 //! twice than a message lost.
 
 use std::collections::HashMap;
@@ -30,27 +30,27 @@ use crate::{
 /// Bytes of one entry: a fingerprint and a letter's id.
 const ENTRY: usize = 32;
 
-const ENTRIES: &str = "SELECT entries FROM unsettled_batches WHERE id = $1";
+const ENTRIES: &str = "SELECT entries FROM pending_acks WHERE id = $1";
 
 /// Batches whose acknowledgements the broker has seen.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Settled<'a> {
+pub struct AckState<'a> {
     /// Just now; a broker that is killed may forget it again.
-    pub proven: &'a [Uuid],
+    pub confirmed: &'a [Uuid],
     /// So long ago that they may be forgotten.
-    pub over: &'a [Uuid],
+    pub expired: &'a [Uuid],
 }
 
-impl Settled<'_> {
+impl AckState<'_> {
     const fn is_empty(&self) -> bool {
-        self.proven.is_empty() && self.over.is_empty()
+        self.confirmed.is_empty() && self.expired.is_empty()
     }
 }
 
 #[derive(FromRow)]
 struct Row {
     id: Uuid,
-    proven: bool,
+    confirmed: bool,
     entries: Vec<u8>,
 }
 
@@ -58,22 +58,22 @@ struct Row {
 struct Known {
     batch: Uuid,
     letter: LetterId,
-    proven: bool,
+    confirmed: bool,
 }
 
 /// The deliveries of one queue that are committed and perhaps not acknowledged.
 #[derive(Default)]
-pub(crate) struct Unsettled {
+pub(crate) struct PendingAcks {
     letters: HashMap<Fingerprint, Vec<Known>>,
     used: Vec<(Uuid, Fingerprint, LetterId)>,
 }
 
-impl Unsettled {
+impl PendingAcks {
     /// Reads the rows of the batch's queue, but for those that it settles, and locks them: of two processes that are
     /// redelivered equal messages only one may use an entry.
     pub(crate) async fn load(tx: &mut Tx, batch: &IntakeBatch<'_>) -> Result<Self, StoreError> {
-        const LOCK: &str = "SELECT id FROM unsettled_batches WHERE broker = $1 AND queue = $2 ORDER BY id FOR UPDATE";
-        const LOAD: &str = "SELECT id, proven, entries FROM unsettled_batches
+        const LOCK: &str = "SELECT id FROM pending_acks WHERE broker = $1 AND queue = $2 ORDER BY id FOR UPDATE";
+        const LOAD: &str = "SELECT id, proven, entries FROM pending_acks
             WHERE broker = $1 AND queue = $2 AND session <> $3";
         if let Either::Postgres(tx) = &mut *tx {
             sqlx::query(LOCK).bind(batch.broker).bind(batch.queue).execute(&mut **tx).await?;
@@ -84,20 +84,20 @@ impl Unsettled {
             .bind(batch.session)
             .fetch_all(&mut **tx)
             .await?);
-        let mut unsettled = Self::default();
-        for row in rows.into_iter().filter(|row| !batch.settled.over.contains(&row.id)) {
-            let proven = row.proven || batch.settled.proven.contains(&row.id);
+        let mut pending_acks = Self::default();
+        for row in rows.into_iter().filter(|row| !batch.settled.expired.contains(&row.id)) {
+            let confirmed = row.confirmed || batch.settled.confirmed.contains(&row.id);
             for (fingerprint, letter) in entries(&row.entries) {
-                unsettled.letters.entry(fingerprint).or_default().push(Known { batch: row.id, letter, proven });
+                pending_acks.letters.entry(fingerprint).or_default().push(Known { batch: row.id, letter, confirmed });
             }
         }
-        Ok(unsettled)
+        Ok(pending_acks)
     }
 
     /// The letter that a redelivered message already is.
     pub(crate) fn take(&mut self, arrival: &Arrival) -> Option<LetterId> {
         let known = self.letters.get_mut(&arrival.fingerprint)?;
-        let may_be_another = known.len() > 1 || known.iter().any(|known| known.proven);
+        let may_be_another = known.len() > 1 || known.iter().any(|known| known.confirmed);
         if may_be_another && arrival.message.properties.message_id.is_none() {
             return None;
         }
@@ -108,7 +108,7 @@ impl Unsettled {
 
     /// Takes the used entries out of their rows: each stands for one delivery.
     pub(crate) async fn save(self, tx: &mut Tx) -> Result<(), StoreError> {
-        const SAVE: &str = "UPDATE unsettled_batches SET entries = $1 WHERE id = $2";
+        const SAVE: &str = "UPDATE pending_acks SET entries = $1 WHERE id = $2";
         let mut by_batch: HashMap<Uuid, Vec<(Fingerprint, LetterId)>> = HashMap::new();
         for (batch, fingerprint, letter) in self.used {
             by_batch.entry(batch).or_default().push((fingerprint, letter));
@@ -148,7 +148,7 @@ fn encode((fingerprint, letter): (Fingerprint, LetterId)) -> impl Iterator<Item 
 /// Leaves the row of a batch behind. The answer is whether it was not there yet: a commit may succeed although its
 /// answer is lost, and then the same batch is recorded once more.
 pub(crate) async fn remember(tx: &mut Tx, batch: &IntakeBatch<'_>, recorded: &[Recorded]) -> Result<bool, StoreError> {
-    const REMEMBER: &str = "INSERT INTO unsettled_batches (id, broker, queue, session, recorded_at, proven, entries)
+    const REMEMBER: &str = "INSERT INTO pending_acks (id, broker, queue, session, recorded_at, proven, entries)
         VALUES ($1, $2, $3, $4, $5, FALSE, $6) ON CONFLICT DO NOTHING";
     let entries =
         batch.arrivals.iter().zip(recorded).map(|(arrival, recorded)| (arrival.fingerprint, recorded.letter()));
@@ -186,10 +186,10 @@ pub(crate) async fn recall(tx: &mut Tx, batch: &IntakeBatch<'_>) -> Result<Vec<R
 }
 
 /// Writes down what is settled.
-pub(crate) async fn settle(tx: &mut Tx, settled: Settled<'_>) -> Result<(), StoreError> {
+pub(crate) async fn settle(tx: &mut Tx, settled: AckState<'_>) -> Result<(), StoreError> {
     for (what, batches) in [
-        ("UPDATE unsettled_batches SET proven = TRUE WHERE id IN (", settled.proven),
-        ("DELETE FROM unsettled_batches WHERE id IN (", settled.over),
+        ("UPDATE pending_acks SET proven = TRUE WHERE id IN (", settled.confirmed),
+        ("DELETE FROM pending_acks WHERE id IN (", settled.expired),
     ] {
         if batches.is_empty() {
             continue;
@@ -209,7 +209,7 @@ pub(crate) async fn settle(tx: &mut Tx, settled: Settled<'_>) -> Result<(), Stor
 
 impl Store {
     /// Writes down what is settled, when no further batch takes it along.
-    pub async fn settle(&self, settled: Settled<'_>) -> Result<(), StoreError> {
+    pub async fn settle(&self, settled: AckState<'_>) -> Result<(), StoreError> {
         if settled.is_empty() {
             return Ok(());
         }
@@ -220,7 +220,7 @@ impl Store {
 
     /// Forgets rows that some process left behind before `then` when it died after its acknowledgement.
     pub async fn forget_unsettled_before(&self, then: Timestamp) -> Result<(), StoreError> {
-        const FORGET: &str = "DELETE FROM unsettled_batches WHERE recorded_at < $1";
+        const FORGET: &str = "DELETE FROM pending_acks WHERE recorded_at < $1";
         on!(self.db.writer(), |pool| sqlx::query(FORGET).bind(then.as_micros()).execute(pool).await.map(drop)?);
         Ok(())
     }

@@ -13,11 +13,11 @@ use super::{
     contents::contents,
     history::{self, NewEntry},
     rows::{ContentsRow, bigint},
-    state::{self, Standing},
+    state::{self, LetterState},
 };
 use crate::{
     domain::{
-        activity::{Area, Deed},
+        activity::{Area, AuditEntry},
         actor::Actor,
         command::{Refusal, in_time},
         history::Event,
@@ -72,7 +72,7 @@ pub struct EditedMessage {
 /// A copy that is about to be written.
 struct Copy<'a> {
     order: &'a EditOrder<'a>,
-    original: &'a Standing,
+    original: &'a LetterState,
     target: &'a str,
     edited: &'a EditedMessage,
 }
@@ -83,8 +83,8 @@ impl Store {
     pub async fn retry_edited(&self, order: &EditOrder<'_>) -> Result<Result<LetterId, Refusal>, StoreError> {
         let mut tx = self.db.begin().await?;
         let mut scope = self.facet_scope();
-        let standings = state::lock(&mut tx, &[order.letter]).await?;
-        let original = standings.get(&order.letter).ok_or(Refusal::NotFound);
+        let states = state::lock(&mut tx, &[order.letter]).await?;
+        let original = states.get(&order.letter).ok_or(Refusal::NotFound);
         let (original, target) = match original.and_then(|original| accept(original, order)) {
             Ok(accepted) => accepted,
             Err(refusal) => return Ok(Err(refusal)),
@@ -100,9 +100,9 @@ impl Store {
             Err(refusal) => return Ok(Err(refusal)),
         };
         Copy { order, original, target, edited: &edited }.put_in_place(&mut tx, &mut scope).await?;
-        let deed = Deed::new(order.at, order.by, Area::Letters, "edit", order.letter.to_string());
+        let entry = AuditEntry::new(order.at, order.by, Area::Letters, "edit", order.letter.to_string());
         let detail = format!("copy {}: {}", order.copy, order.summary);
-        audit::append(&mut tx, &Deed { letters: 1, detail, ..deed }).await?;
+        audit::append(&mut tx, &AuditEntry { letters: 1, detail, ..entry }).await?;
         tx.commit().await?;
         scope.committed();
         Ok(Ok(order.copy))
@@ -119,7 +119,7 @@ impl Store {
 }
 
 /// The letter, if it may be edited as it stands, and where its copy goes.
-fn accept<'a>(original: &'a Standing, order: &EditOrder<'a>) -> Result<(&'a Standing, &'a str), Refusal> {
+fn accept<'a>(original: &'a LetterState, order: &EditOrder<'a>) -> Result<(&'a LetterState, &'a str), Refusal> {
     let status = original.key.status;
     if !matches!(status, Status::Open | Status::Scheduled) {
         return Err(Refusal::WrongStatus { command: "edit", status });
@@ -202,7 +202,7 @@ impl Copy<'_> {
     }
 
     async fn set_original_aside(&self, tx: &mut Tx, facet: FacetId) -> Result<(), StoreError> {
-        const UPDATE: &str = "UPDATE letters SET facet_id = $1, settled_at = $2, replaced_by = $3,
+        const UPDATE: &str = "UPDATE letters SET facet_id = $1, closed_at = $2, replaced_by = $3,
             handed_over_at = coalesce(handed_over_at, $2), family = coalesce(family, id) WHERE id = $4";
         on!(&mut *tx, |tx| sqlx::query(UPDATE)
             .bind(facet.0)

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{
     history::{self, NewEntry},
-    state::{self, Standing},
+    state::{self, LetterState},
 };
 use crate::{
     domain::{
@@ -37,7 +37,7 @@ const CHUNK: usize = 500;
 
 /// What a letter was found to be.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sorted {
+pub struct Enriched {
     pub letter: LetterId,
     /// When it had come in, and what type a person had given it, when it was looked at. If either has changed meanwhile
     /// it is looked at again.
@@ -101,7 +101,7 @@ impl Store {
     }
 
     /// Writes down what letters were found to be. What a person has said of one stays.
-    pub async fn sort(&self, sorted: &[Sorted], edition: i64, at: Timestamp) -> Result<Vec<Exhausted>, StoreError> {
+    pub async fn sort(&self, sorted: &[Enriched], edition: i64, at: Timestamp) -> Result<Vec<Exhausted>, StoreError> {
         let mut exhausted = Vec::new();
         for chunk in sorted.chunks(CHUNK) {
             let mut tx = self.db.begin().await?;
@@ -140,13 +140,13 @@ impl Store {
 async fn sort(
     tx: &mut Tx,
     scope: &mut FacetScope<'_>,
-    sorted: &[Sorted],
+    sorted: &[Enriched],
     edition: i64,
     at: Timestamp,
 ) -> Result<Vec<Exhausted>, StoreError> {
     let ids: Vec<LetterId> = sorted.iter().map(|sorted| sorted.letter).collect();
-    let standings = state::lock(tx, &ids).await?;
-    let moves = Move::all(sorted, &standings);
+    let states = state::lock(tx, &ids).await?;
+    let moves = Move::all(sorted, &states);
     if moves.is_empty() {
         return Ok(Vec::new());
     }
@@ -168,23 +168,23 @@ async fn sort(
 
 /// A letter, as it stands and as it was found to be.
 struct Move<'a> {
-    was: &'a Standing,
-    is: &'a Sorted,
+    was: &'a LetterState,
+    is: &'a Enriched,
 }
 
 impl<'a> Move<'a> {
-    fn all(sorted: &'a [Sorted], standings: &'a HashMap<LetterId, Standing>) -> Vec<Self> {
+    fn all(sorted: &'a [Enriched], states: &'a HashMap<LetterId, LetterState>) -> Vec<Self> {
         let unchanged = |letter: &Self| {
             letter.was.received_at == letter.is.received_at && letter.was.type_by_hand == letter.is.type_by_hand
         };
-        let moves = sorted.iter().filter_map(|is| Some(Self { was: standings.get(&is.letter)?, is }));
+        let moves = sorted.iter().filter_map(|is| Some(Self { was: states.get(&is.letter)?, is }));
         moves.filter(unchanged).collect()
     }
 
     /// A hand's choice outlives rules, and what is over is not judged anew.
     fn is_ruled(&self) -> bool {
         let awaits = matches!(self.was.key.status, Status::Open | Status::Scheduled);
-        self.was.importance_by != BY_HAND && (awaits || self.was.sorted_at.is_none())
+        self.was.importance_by != BY_HAND && (awaits || self.was.enriched_at.is_none())
     }
 
     const fn importance(&self) -> Importance {
@@ -201,7 +201,7 @@ impl<'a> Move<'a> {
     }
 
     fn is_new(&self) -> bool {
-        self.was.sorted_at.is_none_or(|sorted_at| sorted_at < self.was.received_at)
+        self.was.enriched_at.is_none_or(|enriched_at| enriched_at < self.was.received_at)
     }
 
     fn exhausted(&self) -> Option<Exhausted> {
@@ -244,9 +244,9 @@ async fn make_groups(tx: &mut Tx, moves: &[Move<'_>]) -> Result<(), StoreError> 
 async fn update(tx: &mut Tx, rows: &[(FacetId, &Move<'_>)], edition: i64, at: Timestamp) -> Result<(), StoreError> {
     const UPDATE: [&str; 2] = [
         "WITH found (id, facet_id, group_id, importance_by, message_type, type_source, type_confidence, named_with,
-            sorted_at) AS (",
+            enriched_at) AS (",
         ") UPDATE letters SET facet_id = found.facet_id, group_id = found.group_id,
-            importance_by = found.importance_by, named_with = found.named_with, sorted_at = found.sorted_at,
+            importance_by = found.importance_by, named_with = found.named_with, enriched_at = found.enriched_at,
             message_type = CASE WHEN letters.type_source = 'manual'
                 THEN letters.message_type ELSE found.message_type END,
             type_confidence = CASE WHEN letters.type_source = 'manual'
@@ -276,12 +276,12 @@ async fn update(tx: &mut Tx, rows: &[(FacetId, &Move<'_>)], edition: i64, at: Ti
 /// That a new letter has an importance is no event; that it changes is.
 async fn write_history(tx: &mut Tx, moves: &[Move<'_>], at: Timestamp) -> Result<(), StoreError> {
     let changed =
-        |letter: &&Move<'_>| letter.was.sorted_at.is_some() && letter.facet().importance != letter.was.key.importance;
+        |letter: &&Move<'_>| letter.was.enriched_at.is_some() && letter.facet().importance != letter.was.key.importance;
     let line = |letter: &Move<'_>| NewEntry {
         letter: letter.is.letter,
         at,
         event: Event::ImportanceSet,
-        by: Actor::OFFICE,
+        by: Actor::SYSTEM,
         detail: format!(
             "from {} to {}, {}",
             letter.was.key.importance,

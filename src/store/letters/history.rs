@@ -8,7 +8,7 @@ use sqlx::QueryBuilder;
 use super::rows::HistoryRow;
 use crate::{
     domain::{
-        activity::{Area, Deed},
+        activity::{Area, AuditEntry},
         actor::Actor,
         history::{Event, HistoryEntry},
         letter::LetterId,
@@ -89,8 +89,8 @@ impl Store {
             .await?
             .rows_affected());
         if written > 0 {
-            let deed = Deed::new(at, by, Area::Letters, "reveal", id.to_string());
-            audit::append(&mut tx, &Deed { letters: 1, ..deed }).await?;
+            let entry = AuditEntry::new(at, by, Area::Letters, "reveal", id.to_string());
+            audit::append(&mut tx, &AuditEntry { letters: 1, ..entry }).await?;
         }
         tx.commit().await?;
         Ok(written > 0)
@@ -108,7 +108,7 @@ impl Store {
             on!(self.db.reader(), |pool| sqlx::query_as(HISTORY).bind(id.as_uuid()).fetch_all(pool).await?);
         let received = received.map(|at| {
             let at = Timestamp::from_micros(at);
-            Ok(HistoryEntry { at, event: Event::Received, by: Actor::office(), detail: String::new() })
+            Ok(HistoryEntry { at, event: Event::Received, by: Actor::system(), detail: String::new() })
         });
         received.into_iter().chain(rows.into_iter().map(HistoryEntry::try_from)).collect()
     }

@@ -5,7 +5,7 @@ use failure_conventions::Failure;
 use uuid::Uuid;
 
 use super::{
-    delivery_dedup::{self, Settled, Unsettled},
+    delivery_dedup::{self, AckState, PendingAcks},
     insert,
     returned::Returning,
 };
@@ -14,7 +14,7 @@ use crate::{
         actor::Actor,
         history::Event,
         letter::{Importance, LetterId, Status},
-        policy::Ruling,
+        policy::Decision,
     },
     store::{
         Store, StoreError,
@@ -32,12 +32,12 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fingerprint(pub u128);
 
-/// A message that has come into the office.
+/// A message that has come into dlo.
 #[derive(Clone, Debug)]
 pub struct Arrival {
     /// The id it gets if it turns out to be new.
     pub id: LetterId,
-    /// The letter it says it is, when it was sent back by this office before and failed in the same queue again.
+    /// The letter it says it is, when it was sent back by this server before and failed in the same queue again.
     pub returning: Option<LetterId>,
     pub fingerprint: Fingerprint,
     /// RabbitMQ has delivered it before.
@@ -45,7 +45,7 @@ pub struct Arrival {
     pub received_at: Timestamp,
     pub failure: Failure,
     /// What the retry policy rules for it; `None` for an obituary, which is a person's matter in any case.
-    pub ruling: Option<Ruling>,
+    pub ruling: Option<Decision>,
     pub importance: Importance,
     pub importance_by: &'static str,
     pub message: Message,
@@ -88,7 +88,7 @@ pub struct IntakeBatch<'a> {
     pub recorded_at: Timestamp,
     pub arrivals: &'a [Arrival],
     /// Earlier batches of which more is known by now.
-    pub settled: Settled<'a>,
+    pub settled: AckState<'a>,
 }
 
 /// What became of an arrival.
@@ -129,9 +129,9 @@ impl Store {
         let mut scope = self.facet_scope();
         let mut tally = Tally::default();
 
-        let mut known = Unsettled::default();
+        let mut known = PendingAcks::default();
         if batch.arrivals.iter().any(|arrival| arrival.redelivered) {
-            known = Unsettled::load(&mut tx, batch).await?;
+            known = PendingAcks::load(&mut tx, batch).await?;
         }
         delivery_dedup::settle(&mut tx, batch.settled).await?;
         let mut returning = Returning::lock(&mut tx, batch).await?;
@@ -166,7 +166,7 @@ impl Store {
 }
 
 /// Tells new letters from those that came back and from mere redeliveries.
-fn sort_out(batch: &IntakeBatch<'_>, known: &mut Unsettled, returning: &mut Returning) -> Vec<Recorded> {
+fn sort_out(batch: &IntakeBatch<'_>, known: &mut PendingAcks, returning: &mut Returning) -> Vec<Recorded> {
     let mut sort = |arrival: &Arrival| {
         let duplicate = if arrival.redelivered { known.take(arrival) } else { None };
         match (duplicate, arrival.returning) {
@@ -180,7 +180,7 @@ fn sort_out(batch: &IntakeBatch<'_>, known: &mut Unsettled, returning: &mut Retu
     batch.arrivals.iter().map(&mut sort).collect()
 }
 
-/// A letter that is not in the ledger yet.
+/// A letter that is not in the database yet.
 pub(crate) struct NewLetter<'a> {
     pub(crate) id: LetterId,
     pub(crate) arrival: &'a Arrival,
@@ -238,7 +238,7 @@ async fn note_redeliveries(tx: &mut Tx, batch: &IntakeBatch<'_>, recorded: &[Rec
                 letter: *letter,
                 at: batch.recorded_at,
                 event: Event::Redelivered,
-                by: Actor::OFFICE,
+                by: Actor::SYSTEM,
                 detail: DETAIL.to_owned(),
             }),
             _ => None,

@@ -13,7 +13,7 @@ use super::{
     history::{self, NewEntry},
     record::{Arrival, IntakeBatch, facet},
     rows::{ContentsRow, bigint, remarks_to_string},
-    state::{self, Standing},
+    state::{self, LetterState},
 };
 use crate::{
     domain::{
@@ -41,7 +41,7 @@ const CHUNK: usize = 1_000;
 /// The letters that arrivals of a batch claim to be, locked until the batch is recorded.
 #[derive(Default)]
 pub(crate) struct Returning {
-    standings: HashMap<LetterId, Standing>,
+    states: HashMap<LetterId, LetterState>,
     contents: HashMap<LetterId, ContentsRow>,
     /// Ids of letters that there are, on whatever broker.
     taken: HashSet<LetterId>,
@@ -53,11 +53,11 @@ impl Returning {
         if claimed.is_empty() {
             return Ok(Self::default());
         }
-        let mut standings = state::lock(tx, &claimed).await?;
-        let taken = standings.keys().copied().collect();
-        standings.retain(|_, standing| standing.key.broker == batch.broker);
-        let ids: Vec<LetterId> = standings.keys().copied().collect();
-        Ok(Self { standings, contents: contents(tx, &ids).await?, taken })
+        let mut states = state::lock(tx, &claimed).await?;
+        let taken = states.keys().copied().collect();
+        states.retain(|_, state| state.key.broker == batch.broker);
+        let ids: Vec<LetterId> = states.keys().copied().collect();
+        Ok(Self { states, contents: contents(tx, &ids).await?, taken })
     }
 
     /// Whether an arrival is the letter it claims to be.
@@ -78,8 +78,8 @@ impl Returning {
     pub(crate) fn reopen<'a>(&'a self, came_back: &[(LetterId, &'a Arrival)]) -> Result<Reopened<'a>, StoreError> {
         let mut reopened = Reopened::default();
         for (id, arrival) in came_back {
-            let (Some(standing), Some(contents)) = (self.standings.get(id), self.contents.get(id)) else { continue };
-            reopened.add(standing, contents, arrival)?;
+            let (Some(state), Some(contents)) = (self.states.get(id), self.contents.get(id)) else { continue };
+            reopened.add(state, contents, arrival)?;
         }
         Ok(reopened)
     }
@@ -95,7 +95,7 @@ pub(crate) struct Reopened<'a> {
 }
 
 impl<'a> Reopened<'a> {
-    fn add(&mut self, was: &'a Standing, contents: &ContentsRow, arrival: &'a Arrival) -> Result<(), StoreError> {
+    fn add(&mut self, was: &'a LetterState, contents: &ContentsRow, arrival: &'a Arrival) -> Result<(), StoreError> {
         let letter = match self.letters.entry(was.id) {
             Vacant(place) => {
                 let is_replaced = was.rival.is_some() || !revives(was, &mut self.revived);
@@ -111,7 +111,7 @@ impl<'a> Reopened<'a> {
             letter: was.id,
             at: arrival.received_at,
             event: Event::CameBack,
-            by: Actor::OFFICE,
+            by: Actor::SYSTEM,
             detail: format!("failed again, attempt {}{}", letter.attempts, letter.remark()),
         });
         Ok(())
@@ -138,7 +138,7 @@ impl<'a> Reopened<'a> {
             let facet = scope.id(tx, &letter.facet()).await?;
             tally.remove(letter.was.place());
             tally.add(Place { facet, received_at: letter.last.received_at, ..letter.was.place() });
-            if let (Status::Retried, Some(sent_at)) = (letter.was.key.status, letter.was.settled_at) {
+            if let (Status::Retried, Some(sent_at)) = (letter.was.key.status, letter.was.closed_at) {
                 tally.came_back(letter.was.group, sent_at);
             }
             letters.push((facet, letter));
@@ -156,7 +156,7 @@ impl<'a> Reopened<'a> {
 
 /// A letter that is open again, with its attempts and deaths carried on.
 struct Letter<'a> {
-    was: &'a Standing,
+    was: &'a LetterState,
     /// It shows the headers it failed with last.
     last: &'a Arrival,
     attempts: u64,
@@ -170,7 +170,7 @@ struct Letter<'a> {
 
 impl<'a> Letter<'a> {
     fn back(
-        was: &'a Standing,
+        was: &'a LetterState,
         contents: &ContentsRow,
         arrival: &'a Arrival,
         is_replaced: bool,
@@ -203,7 +203,7 @@ impl<'a> Letter<'a> {
     }
 
     /// What is set aside for good stays so, from now on.
-    fn settled_at(&self) -> Option<Timestamp> {
+    fn closed_at(&self) -> Option<Timestamp> {
         self.is_replaced.then_some(self.last.received_at)
     }
 
@@ -217,7 +217,7 @@ impl<'a> Letter<'a> {
 }
 
 /// Whether a letter may be open again beside the other edits of it, none of which stands: only the first that comes back.
-fn revives(was: &Standing, revived: &mut HashSet<LetterId>) -> bool {
+fn revives(was: &LetterState, revived: &mut HashSet<LetterId>) -> bool {
     was.key.status != Status::Discarded || was.family.is_none_or(|family| revived.insert(family))
 }
 
@@ -227,10 +227,10 @@ fn next_attempt(attempts: u64, arrival: &Arrival) -> u64 {
 
 async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Result<(), StoreError> {
     const UPDATE: [&str; 2] = [
-        "WITH back (id, facet_id, at, last_failed_at, attempts, size, handed_over_at, settled_at, error_type,
+        "WITH back (id, facet_id, at, last_failed_at, attempts, size, handed_over_at, closed_at, error_type,
             error_message, message_type, danger) AS (",
         ") UPDATE letters SET facet_id = back.facet_id, received_at = back.at, last_failed_at = back.last_failed_at,
-            attempts = back.attempts, size = back.size, problem = NULL, settled_at = back.settled_at, named_with = NULL,
+            attempts = back.attempts, size = back.size, problem = NULL, closed_at = back.closed_at, named_with = NULL,
             handed_over_at = coalesce(letters.handed_over_at, back.handed_over_at),
             error_type = back.error_type, error_message = back.error_message, danger = back.danger,
             message_type = CASE WHEN coalesce(letters.type_source, 'header') = 'header'
@@ -247,7 +247,7 @@ async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Resu
         Column::numbers(letters, |(_, letter)| bigint(letter.attempts)),
         Column::numbers(letters, |(_, letter)| bigint(letter.last.message.body.len() as u64)),
         Column::numbers(letters, |(_, letter)| letter.handed_over_at().map(Timestamp::as_micros)),
-        Column::numbers(letters, |(_, letter)| letter.settled_at().map(Timestamp::as_micros)),
+        Column::numbers(letters, |(_, letter)| letter.closed_at().map(Timestamp::as_micros)),
         Column::perhaps_texts(letters, |(_, letter)| letter.last.error_type()),
         Column::perhaps_texts(letters, |(_, letter)| letter.last.error_message()),
         Column::perhaps_texts(letters, |(_, letter)| letter.last.failure.message_type.as_deref()),

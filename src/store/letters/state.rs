@@ -33,7 +33,7 @@ const CHUNK: usize = 1_000;
 const BY_HAND: &str = TypeSource::Manual.as_str();
 
 const SELECT: &str = "SELECT l.id, l.facet_id, l.received_at, l.attempts, f.broker, f.queue, f.reason, f.status,
-    f.importance, l.importance_by, l.message_type, l.type_source, l.group_id, l.sorted_at, l.danger, l.settled_at,
+    f.importance, l.importance_by, l.message_type, l.type_source, l.group_id, l.enriched_at, l.danger, l.closed_at,
     l.family, r.due_at, r.queue AS retry_queue, r.claimed_until, r.claims,
     CASE WHEN l.family IS NOT NULL THEN (SELECT o.id FROM letters o JOIN facets g ON g.id = o.facet_id
         WHERE o.family = l.family AND o.id <> l.id AND g.status <> 'discarded' LIMIT 1) END AS rival
@@ -55,9 +55,9 @@ struct Row {
     message_type: Option<String>,
     type_source: Option<String>,
     group_id: Option<Uuid>,
-    sorted_at: Option<i64>,
+    enriched_at: Option<i64>,
     danger: Option<String>,
-    settled_at: Option<i64>,
+    closed_at: Option<i64>,
     family: Option<Uuid>,
     rival: Option<Uuid>,
     due_at: Option<i64>,
@@ -67,7 +67,7 @@ struct Row {
 }
 
 #[derive(Clone)]
-pub(crate) struct Standing {
+pub(crate) struct LetterState {
     pub(crate) id: LetterId,
     pub(crate) facet: FacetId,
     pub(crate) key: FacetKey,
@@ -79,11 +79,11 @@ pub(crate) struct Standing {
     pub(crate) type_by_hand: Option<String>,
     pub(crate) group: Option<GroupId>,
     /// When it was sorted last.
-    pub(crate) sorted_at: Option<Timestamp>,
+    pub(crate) enriched_at: Option<Timestamp>,
     /// Why it must not be retried, when it must not.
     pub(crate) danger: Option<Danger>,
     /// When it was sent back or discarded.
-    pub(crate) settled_at: Option<Timestamp>,
+    pub(crate) closed_at: Option<Timestamp>,
     /// The first of the letters that are edits of one another, where it is one of those.
     pub(crate) family: Option<LetterId>,
     /// Another of them that is not discarded. As long as there is one, this one must not be sent.
@@ -97,7 +97,7 @@ pub(crate) struct Standing {
     pub(crate) waits: bool,
 }
 
-impl TryFrom<Row> for Standing {
+impl TryFrom<Row> for LetterState {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
@@ -112,9 +112,9 @@ impl TryFrom<Row> for Standing {
             importance_by: row.importance_by,
             type_by_hand: row.message_type.filter(|_| row.type_source.as_deref() == Some(BY_HAND)),
             group: row.group_id.map(GroupId::from_uuid),
-            sorted_at: row.sorted_at.map(Timestamp::from_micros),
+            enriched_at: row.enriched_at.map(Timestamp::from_micros),
             danger: row.danger.as_deref().map(|word| parse("a danger", word)).transpose()?,
-            settled_at: row.settled_at.map(Timestamp::from_micros),
+            closed_at: row.closed_at.map(Timestamp::from_micros),
             family: row.family.map(LetterId::from_uuid),
             rival: row.rival.map(LetterId::from_uuid),
             due_at: row.due_at.map(Timestamp::from_micros),
@@ -124,7 +124,7 @@ impl TryFrom<Row> for Standing {
     }
 }
 
-impl Standing {
+impl LetterState {
     /// Where it is counted.
     pub(crate) const fn place(&self) -> Place {
         Place { facet: self.facet, group: self.group, received_at: self.received_at }
@@ -140,9 +140,9 @@ impl Standing {
 /// Locks and then reads those of `ids` that exist.
 ///
 /// It takes two statements: on Postgres one that waits for a lock still sees everything else as it was before.
-pub(crate) async fn lock(tx: &mut Tx, ids: &[LetterId]) -> Result<HashMap<LetterId, Standing>, StoreError> {
+pub(crate) async fn lock(tx: &mut Tx, ids: &[LetterId]) -> Result<HashMap<LetterId, LetterState>, StoreError> {
     lock_rows(tx, ids).await?;
-    let mut standings = HashMap::with_capacity(ids.len());
+    let mut states = HashMap::with_capacity(ids.len());
     for chunk in ids.chunks(CHUNK) {
         let rows: Vec<Row> = on!(&mut *tx, |tx| {
             let mut query = QueryBuilder::new(SELECT);
@@ -150,11 +150,11 @@ pub(crate) async fn lock(tx: &mut Tx, ids: &[LetterId]) -> Result<HashMap<Letter
             query.build_query_as().fetch_all(&mut **tx).await?
         });
         for row in rows {
-            let standing = Standing::try_from(row)?;
-            standings.insert(standing.id, standing);
+            let state = LetterState::try_from(row)?;
+            states.insert(state.id, state);
         }
     }
-    Ok(standings)
+    Ok(states)
 }
 
 /// Keeps others from moving the same letters or edits of them, and from claiming their retries; on SQLite there is only
@@ -177,27 +177,27 @@ async fn lock_rows(tx: &mut Tx, ids: &[LetterId]) -> Result<(), StoreError> {
 pub(crate) async fn change_facets(
     tx: &mut Tx,
     scope: &mut FacetScope<'_>,
-    standings: &[&Standing],
+    states: &[&LetterState],
     at: Timestamp,
-    change: impl Fn(&Standing, &mut FacetKey),
+    change: impl Fn(&LetterState, &mut FacetKey),
 ) -> Result<(), StoreError> {
-    let changed = |standing: &Standing| {
-        let mut key = standing.key.clone();
-        change(standing, &mut key);
+    let changed = |state: &LetterState| {
+        let mut key = state.key.clone();
+        change(state, &mut key);
         key
     };
-    scope.make_all(tx, standings.iter().map(|standing| changed(standing)).collect()).await?;
+    scope.make_all(tx, states.iter().map(|state| changed(state)).collect()).await?;
     let mut tally = Tally::default();
     let mut moves: BTreeMap<(FacetId, Settled), Vec<LetterId>> = BTreeMap::new();
-    for standing in standings {
-        let key = changed(standing);
+    for state in states {
+        let key = changed(state);
         let facet = scope.id(tx, &key).await?;
-        tally.remove(standing.place());
-        tally.add(Place { facet, ..standing.place() });
-        if standing.key.status == Status::Scheduled && key.status == Status::Retried {
-            tally.sent(standing.group, at);
+        tally.remove(state.place());
+        tally.add(Place { facet, ..state.place() });
+        if state.key.status == Status::Scheduled && key.status == Status::Retried {
+            tally.sent(state.group, at);
         }
-        moves.entry((facet, Settled::by(standing.key.status, key.status, at))).or_default().push(standing.id);
+        moves.entry((facet, Settled::by(state.key.status, key.status, at))).or_default().push(state.id);
     }
     for ((facet, settled), ids) in moves {
         for chunk in ids.chunks(CHUNK) {
@@ -206,8 +206,8 @@ pub(crate) async fn change_facets(
                 update.push_bind(facet.0);
                 match settled {
                     Settled::AsBefore => {}
-                    Settled::Now(at) => _ = update.push(", settled_at = ").push_bind(at.as_micros()),
-                    Settled::NoLonger => _ = update.push(", settled_at = NULL"),
+                    Settled::Now(at) => _ = update.push(", closed_at = ").push_bind(at.as_micros()),
+                    Settled::NoLonger => _ = update.push(", closed_at = NULL"),
                 }
                 update.push(" WHERE id IN ");
                 push_ids(&mut update, chunk);
@@ -218,7 +218,7 @@ pub(crate) async fn change_facets(
     tally.apply(tx).await
 }
 
-/// What becomes of `settled_at` when a letter moves.
+/// What becomes of `closed_at` when a letter moves.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Settled {
     AsBefore,
@@ -236,6 +236,6 @@ impl Settled {
     }
 }
 
-pub(crate) fn to_status(status: Status) -> impl Fn(&Standing, &mut FacetKey) {
+pub(crate) fn to_status(status: Status) -> impl Fn(&LetterState, &mut FacetKey) {
     move |_, key| key.status = status
 }

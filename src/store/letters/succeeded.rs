@@ -1,4 +1,4 @@
-//! Letters that automatic retries have healed, and that nobody needs any more.
+//! Letters that automatic retries have succeeded, and that nobody needs any more.
 
 use amqp_message::time::Timestamp;
 use sqlx::QueryBuilder;
@@ -15,8 +15,8 @@ use crate::{
 };
 
 const HEALED: Sql = Sql {
-    sqlite: "SELECT id FROM letters WHERE handed_over_at IS NULL AND settled_at < $1 ORDER BY settled_at LIMIT $2",
-    postgres: "SELECT id FROM letters WHERE handed_over_at IS NULL AND settled_at < $1 ORDER BY settled_at LIMIT $2
+    sqlite: "SELECT id FROM letters WHERE handed_over_at IS NULL AND closed_at < $1 ORDER BY closed_at LIMIT $2",
+    postgres: "SELECT id FROM letters WHERE handed_over_at IS NULL AND closed_at < $1 ORDER BY closed_at LIMIT $2
         FOR UPDATE SKIP LOCKED",
 };
 
@@ -32,13 +32,13 @@ impl Store {
             .fetch_all(&mut **tx)
             .await?);
         let ids: Vec<LetterId> = ids.into_iter().map(LetterId::from_uuid).collect();
-        let mut standings = state::lock(&mut tx, &ids).await?;
-        standings.retain(|_, standing| standing.key.status == Status::Retried);
+        let mut states = state::lock(&mut tx, &ids).await?;
+        states.retain(|_, state| state.key.status == Status::Retried);
         let mut tally = Tally::default();
-        for standing in standings.values() {
-            tally.remove(standing.place());
+        for state in states.values() {
+            tally.remove(state.place());
         }
-        let healed: Vec<LetterId> = standings.into_keys().collect();
+        let healed: Vec<LetterId> = states.into_keys().collect();
         remove(&mut tx, &healed).await?;
         tally.apply(&mut tx).await?;
         tx.commit().await?;

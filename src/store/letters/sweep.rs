@@ -1,4 +1,4 @@
-//! The walk over all letters that match, in portions.
+//! The walk over all letters that match, in batches.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::{
     store::{Store, StoreError, counts::facets::Range, db::on},
 };
 
-/// A walk over letters, in portions, each letter once, however it is moved meanwhile.
+/// A walk over letters, in batches, each letter once, however it is moved meanwhile.
 pub struct Sweep {
     /// Those still to be walked through, the current one last.
     ranges: Vec<Range>,

@@ -1,4 +1,4 @@
-//! What a digest tells, read from the ledger at one moment.
+//! What a digest tells, read from the database at one moment.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::{
     domain::{
-        digest::{Figures, LastDigest, Standing},
+        digest::{Figures, GroupSnapshot, LastDigest},
         group::{Group, GroupId},
         letter::Importance,
     },
@@ -29,7 +29,7 @@ pub struct DigestScope<'a> {
     /// Names or globs; none: all.
     pub queues: &'a [String],
     pub now: Timestamp,
-    /// Of what was sent back since then and has not failed again nobody knows yet whether it has healed.
+    /// Of what was sent back since then and has not failed again nobody knows yet whether it has succeeded.
     pub unknown_since: Timestamp,
 }
 
@@ -63,18 +63,18 @@ impl Store {
 
 async fn last_digest(tx: &mut Tx, scope: DigestScope<'_>) -> Result<Option<LastDigest>, StoreError> {
     const LAST: &str =
-        "SELECT d.made_at, d.standing FROM digests d LEFT JOIN notifications n ON n.id = d.notification_id
+        "SELECT d.made_at, d.snapshot FROM digests d LEFT JOIN notifications n ON n.id = d.notification_id
         WHERE d.name = $1 AND d.slot IS NOT NULL AND d.made_at <= $2 AND coalesce(n.state, '') <> 'refused'
-        AND d.standing <> '' ORDER BY d.made_at DESC LIMIT 1";
+        AND d.snapshot <> '' ORDER BY d.made_at DESC LIMIT 1";
     let row: Option<(i64, String)> = on!(tx, |tx| sqlx::query_as(LAST)
         .bind(scope.name)
         .bind(scope.now.as_micros())
         .fetch_optional(&mut **tx)
         .await?);
-    let read = |(made_at, standing): (i64, String)| {
-        let standing = Standing::read(&standing)
+    let read = |(made_at, snapshot): (i64, String)| {
+        let snapshot = GroupSnapshot::read(&snapshot)
             .map_err(|why| StoreError::Unreadable { what: "how groups stood at a digest", why })?;
-        Ok(LastDigest { made_at: Timestamp::from_micros(made_at), standing })
+        Ok(LastDigest { made_at: Timestamp::from_micros(made_at), snapshot })
     };
     row.map(read).transpose()
 }
@@ -97,7 +97,7 @@ async fn groups(tx: &mut Tx, queues: &[String]) -> Result<Vec<Group>, StoreError
 
 async fn add_unknown(tx: &mut Tx, groups: &mut [Group], since: Timestamp) -> Result<(), StoreError> {
     const COUNT: &str = "SELECT l.group_id, COUNT(*) FROM letters l JOIN facets f ON f.id = l.facet_id
-        WHERE l.settled_at > $1 AND f.status = 'retried' AND l.group_id IS NOT NULL GROUP BY l.group_id";
+        WHERE l.closed_at > $1 AND f.status = 'retried' AND l.group_id IS NOT NULL GROUP BY l.group_id";
     let rows: Vec<(Uuid, i64)> =
         on!(tx, |tx| sqlx::query_as(COUNT).bind(since.as_micros()).fetch_all(&mut **tx).await?);
     let unknown: HashMap<Uuid, i64> = rows.into_iter().collect();
@@ -148,8 +148,8 @@ async fn sent_since(
     since: Timestamp,
 ) -> Result<HashMap<GroupId, Importance>, StoreError> {
     const SENT: &str = "SELECT DISTINCT l.group_id, f.importance FROM letters l JOIN facets f ON f.id = l.facet_id
-        WHERE l.settled_at >= $1 AND l.handed_over_at IS NOT NULL AND f.status = 'retried' AND l.group_id IS NOT NULL";
-    // What was sent back shortly before the last digest was unknown to it, and has healed since.
+        WHERE l.closed_at >= $1 AND l.handed_over_at IS NOT NULL AND f.status = 'retried' AND l.group_id IS NOT NULL";
+    // What was sent back shortly before the last digest was unknown to it, and has succeeded since.
     let unsettled = since.minus(scope.now.since(scope.unknown_since));
     let rows: Vec<(Uuid, String)> =
         on!(tx, |tx| sqlx::query_as(SENT).bind(unsettled.as_micros()).fetch_all(&mut **tx).await?);

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::{
     domain::{
-        activity::{Area, Deed},
+        activity::{Area, AuditEntry},
         actor::Actor,
         digest::DigestReport,
         notification::{NewNotification, NotificationState},
@@ -35,8 +35,8 @@ pub struct NewDigest<'a> {
     pub notification: Option<&'a NewNotification>,
     /// As [`DigestReport::write`] wrote it.
     pub report: &'a str,
-    /// How all groups stood, as [`Standing::write`](crate::domain::digest::Standing::write) wrote it.
-    pub standing: &'a str,
+    /// How all groups stood, as [`GroupSnapshot::write`](crate::domain::digest::GroupSnapshot::write) wrote it.
+    pub snapshot: &'a str,
 }
 
 /// Whether a digest is to be made for a slot.
@@ -175,8 +175,10 @@ impl Store {
             notifications::append(&mut tx, std::slice::from_ref(notification), new.made_at).await?;
         }
         match new.slot {
-            Some(_) => forget_standings(&mut tx, new).await?,
-            None => audit::append(&mut tx, &Deed::new(new.made_at, new.by, Area::Digests, "send", new.name)).await?,
+            Some(_) => forget_snapshots(&mut tx, new).await?,
+            None => {
+                audit::append(&mut tx, &AuditEntry::new(new.made_at, new.by, Area::Digests, "send", new.name)).await?
+            }
         }
         tx.commit().await?;
         Ok(true)
@@ -223,7 +225,7 @@ impl Store {
     pub async fn forget_digests(&self, now: Timestamp, keep: Duration) -> Result<u64, StoreError> {
         const FORGET: &str = "DELETE FROM digests WHERE made_at < $1 AND EXISTS (SELECT 1 FROM digests later
             LEFT JOIN notifications n ON n.id = later.notification_id WHERE later.name = digests.name
-            AND later.slot IS NOT NULL AND later.made_at > digests.made_at AND later.standing <> ''
+            AND later.slot IS NOT NULL AND later.made_at > digests.made_at AND later.snapshot <> ''
             AND coalesce(n.state, '') <> 'refused')";
         Ok(on!(self.db.writer(), |pool| sqlx::query(FORGET)
             .bind(now.minus(keep).as_micros())
@@ -235,7 +237,7 @@ impl Store {
 
 async fn insert(tx: &mut Tx, new: &NewDigest<'_>) -> Result<bool, StoreError> {
     const INSERT: &str = "INSERT INTO digests
-        (id, name, slot, made_at, made_by, since, notification_id, report, standing)
+        (id, name, slot, made_at, made_by, since, notification_id, report, snapshot)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (name, slot) DO NOTHING";
     let rows = on!(tx, |tx| sqlx::query(INSERT)
         .bind(new.id)
@@ -246,7 +248,7 @@ async fn insert(tx: &mut Tx, new: &NewDigest<'_>) -> Result<bool, StoreError> {
         .bind(new.since.map(Timestamp::as_micros))
         .bind(new.notification.map(|notification| notification.id))
         .bind(new.report)
-        .bind(new.standing)
+        .bind(new.snapshot)
         .execute(&mut **tx)
         .await?
         .rows_affected());
@@ -254,8 +256,8 @@ async fn insert(tx: &mut Tx, new: &NewDigest<'_>) -> Result<bool, StoreError> {
 }
 
 /// No digest is compared any more with one that was made before the one that this one was compared with.
-async fn forget_standings(tx: &mut Tx, new: &NewDigest<'_>) -> Result<(), StoreError> {
-    const FORGET: &str = "UPDATE digests SET standing = '' WHERE name = $1 AND made_at < $2 AND standing <> ''";
+async fn forget_snapshots(tx: &mut Tx, new: &NewDigest<'_>) -> Result<(), StoreError> {
+    const FORGET: &str = "UPDATE digests SET snapshot = '' WHERE name = $1 AND made_at < $2 AND snapshot <> ''";
     let Some(since) = new.since else { return Ok(()) };
     on!(tx, |tx| sqlx::query(FORGET).bind(new.name).bind(since.as_micros()).execute(&mut **tx).await.map(drop)?);
     Ok(())

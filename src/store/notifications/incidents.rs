@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// An incident as the ledger keeps it.
+/// An incident as the database keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IncidentRecord {
     pub id: Uuid,

@@ -156,8 +156,8 @@ impl Store {
         Ok(())
     }
 
-    /// Ends the claims that a process which died has left behind, where nobody else can hold one: a SQLite ledger has one
-    /// office. On Postgres they end by themselves.
+    /// Ends the claims that a process which died has left behind, where nobody else can hold one: a SQLite database has one
+    /// server. On Postgres they end by themselves.
     pub async fn release_abandoned_notifications(&self) -> Result<(), StoreError> {
         const RELEASE: &str = "UPDATE notifications SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
         if let Either::Sqlite(pool) = self.db.writer() {

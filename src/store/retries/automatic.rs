@@ -78,13 +78,13 @@ pub(crate) async fn schedule(tx: &mut Tx, broker: &str, failed: &[Failed<'_>]) -
         broker: broker.to_owned(),
         due_at: failed.arrival.received_at.plus(delay),
         queue: failed.queue().to_owned(),
-        by: Actor::OFFICE.to_owned(),
+        by: Actor::SYSTEM.to_owned(),
     };
     let line = |(failed, delay): (&'_ Failed<'_>, Duration)| NewEntry {
         letter: failed.letter,
         at: failed.arrival.received_at,
         event: Event::RetryScheduled,
-        by: Actor::OFFICE,
+        by: Actor::SYSTEM,
         detail: format!("to {}, {}", failed.queue(), in_time(delay)),
     };
     schedule::schedule(tx, &due().map(retry).collect::<Vec<_>>()).await?;

@@ -17,7 +17,7 @@ use crate::{
         db::{Tx, on},
         letters::{
             history::{self, NewEntry},
-            state::{self, Standing},
+            state::{self, LetterState},
         },
     },
 };
@@ -35,21 +35,21 @@ impl Store {
         let mut tx = self.db.begin().await?;
         let mut scope = self.facet_scope();
         let ids: Vec<LetterId> = outcomes.iter().map(|(retry, _)| retry.id).collect();
-        let mut standings = state::lock(&mut tx, &ids).await?;
+        let mut states = state::lock(&mut tx, &ids).await?;
         // One that failed again before its confirm was read is open already, or waits for a newer retry. It stays so.
         let due: HashMap<LetterId, Timestamp> = outcomes.iter().map(|(retry, _)| (retry.id, retry.due_at)).collect();
-        standings.retain(|id, standing| standing.claimed_until.is_some() && standing.due_at == due.get(id).copied());
-        let ended: Vec<&Standing> = standings.values().collect();
-        let ended_ids: Vec<LetterId> = standings.keys().copied().collect();
+        states.retain(|id, state| state.claimed_until.is_some() && state.due_at == due.get(id).copied());
+        let ended: Vec<&LetterState> = states.values().collect();
+        let ended_ids: Vec<LetterId> = states.keys().copied().collect();
         let problems = problems(outcomes);
         write_history(&mut tx, outcomes, now).await?;
-        note_problems(&mut tx, &problems, &standings, now).await?;
+        note_problems(&mut tx, &problems, &states, now).await?;
         unschedule(&mut tx, &ended_ids).await?;
-        state::change_facets(&mut tx, &mut scope, &ended, now, |standing, key| {
-            key.status = if problems.contains_key(&standing.id) { Status::Open } else { Status::Retried };
+        state::change_facets(&mut tx, &mut scope, &ended, now, |state, key| {
+            key.status = if problems.contains_key(&state.id) { Status::Open } else { Status::Retried };
         })
         .await?;
-        count(&mut tx, outcomes, &standings, now).await?;
+        count(&mut tx, outcomes, &states, now).await?;
         tx.commit().await?;
         scope.committed();
         Ok(())
@@ -68,7 +68,7 @@ fn problems<'a>(outcomes: &'a [(&ClaimedRetry, RetryOutcome)]) -> HashMap<Letter
 async fn note_problems(
     tx: &mut Tx,
     problems: &HashMap<LetterId, &str>,
-    ended: &HashMap<LetterId, Standing>,
+    ended: &HashMap<LetterId, LetterState>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     const NOTE: &str = "UPDATE letters SET problem = $1, handed_over_at = coalesce(handed_over_at, $2) WHERE id = $3";
@@ -88,16 +88,16 @@ async fn note_problems(
 async fn count(
     tx: &mut Tx,
     outcomes: &[(&ClaimedRetry, RetryOutcome)],
-    ended: &HashMap<LetterId, Standing>,
+    ended: &HashMap<LetterId, LetterState>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let mut tally = RetryTally::default();
     for (retry, outcome) in outcomes {
         if *outcome == RetryOutcome::Confirmed
-            && retry.by == Actor::office()
-            && let Some(standing) = ended.get(&retry.id)
+            && retry.by == Actor::system()
+            && let Some(state) = ended.get(&retry.id)
         {
-            tally.retried(&standing.key.broker, &retry.queue, now, retry.attempts);
+            tally.retried(&state.key.broker, &retry.queue, now, retry.attempts);
         }
     }
     tally.apply(tx).await

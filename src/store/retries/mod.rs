@@ -104,8 +104,8 @@ impl Store {
         Ok(due.map(Timestamp::from_micros))
     }
 
-    /// Ends the leases that a process which died has left behind, where nobody else can hold one: a SQLite ledger has
-    /// one office. On Postgres they end by themselves.
+    /// Ends the leases that a process which died has left behind, where nobody else can hold one: a SQLite database has
+    /// one server. On Postgres they end by themselves.
     pub async fn release_abandoned_claims(&self) -> Result<(), StoreError> {
         const RELEASE: &str = "UPDATE retries SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
         if let Either::Sqlite(pool) = self.db.writer() {

@@ -94,7 +94,7 @@ struct Row {
 }
 
 impl Store {
-    /// Adds what became of messages that waited in RabbitMQ and that the ledger has not seen.
+    /// Adds what became of messages that waited in RabbitMQ and that the database has not seen.
     pub async fn add_retry_counts(&self, counts: &[RetryCounts], at: Timestamp) -> Result<(), StoreError> {
         let mut tally = RetryTally::default();
         for counts in counts {

@@ -8,9 +8,9 @@ use sqlx::FromRow;
 
 use crate::{
     domain::{
-        activity::{Area, Deed},
+        activity::{Area, AuditEntry},
         actor::Actor,
-        policy::{Delays, Origin, Policy, StandingPolicy},
+        policy::{ActivePolicy, Delays, Origin, Policy},
         policy_meaning::in_full,
     },
     store::{
@@ -40,7 +40,7 @@ struct Row {
     set_at: i64,
 }
 
-impl TryFrom<Row> for StandingPolicy {
+impl TryFrom<Row> for ActivePolicy {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
@@ -59,11 +59,11 @@ impl TryFrom<Row> for StandingPolicy {
 
 impl Store {
     /// What people have set.
-    pub async fn policies(&self) -> Result<Vec<StandingPolicy>, StoreError> {
+    pub async fn policies(&self) -> Result<Vec<ActivePolicy>, StoreError> {
         const SELECT: &str = "SELECT queues, reason, delays, jitter, via, keep_routing_key, set_by, set_at
             FROM policies ORDER BY queues, reason";
         let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
-        rows.into_iter().map(StandingPolicy::try_from).collect()
+        rows.into_iter().map(ActivePolicy::try_from).collect()
     }
 
     /// Sets the policy of these queues and this reason, in place of what was set before. What is set already stays as it
@@ -75,7 +75,7 @@ impl Store {
             delays = excluded.delays, jitter = excluded.jitter, via = excluded.via,
             keep_routing_key = excluded.keep_routing_key, set_by = excluded.set_by, set_at = excluded.set_at";
         let mut tx = self.db.begin().await?;
-        let before = standing(&mut tx, &policy.queues, policy.reason).await?;
+        let before = state(&mut tx, &policy.queues, policy.reason).await?;
         if before.as_ref() == Some(policy) {
             return Ok(());
         }
@@ -93,8 +93,8 @@ impl Store {
             .map(drop)?);
         let instead = before.map(|before| format!(", instead of {}", in_full(&before))).unwrap_or_default();
         let detail = format!("{}{instead}", told(policy));
-        let deed = Deed::new(at, by, Area::Policies, "set", &*policy.queues);
-        audit::append(&mut tx, &Deed { detail, ..deed }).await?;
+        let entry = AuditEntry::new(at, by, Area::Policies, "set", &*policy.queues);
+        audit::append(&mut tx, &AuditEntry { detail, ..entry }).await?;
         tx.commit().await
     }
 
@@ -115,21 +115,21 @@ impl Store {
             .bind(reason_word(reason))
             .fetch_optional(&mut **tx)
             .await?);
-        let Some(removed) = row.map(StandingPolicy::try_from).transpose()? else { return Ok(false) };
-        let deed = Deed::new(at, by, Area::Policies, "remove", queues);
-        audit::append(&mut tx, &Deed { detail: told(&removed.policy), ..deed }).await?;
+        let Some(removed) = row.map(ActivePolicy::try_from).transpose()? else { return Ok(false) };
+        let entry = AuditEntry::new(at, by, Area::Policies, "remove", queues);
+        audit::append(&mut tx, &AuditEntry { detail: told(&removed.policy), ..entry }).await?;
         tx.commit().await?;
         Ok(true)
     }
 }
 
 /// What people have set for exactly these.
-async fn standing(tx: &mut Tx, queues: &str, reason: Option<Reason>) -> Result<Option<Policy>, StoreError> {
+async fn state(tx: &mut Tx, queues: &str, reason: Option<Reason>) -> Result<Option<Policy>, StoreError> {
     const SELECT: &str = "SELECT queues, reason, delays, jitter, via, keep_routing_key, set_by, set_at
         FROM policies WHERE queues = $1 AND reason = $2";
     let row: Option<Row> =
         on!(tx, |tx| sqlx::query_as(SELECT).bind(queues).bind(reason_word(reason)).fetch_optional(&mut **tx).await?);
-    row.map(|row| StandingPolicy::try_from(row).map(|standing| standing.policy)).transpose()
+    row.map(|row| ActivePolicy::try_from(row).map(|state| state.policy)).transpose()
 }
 
 /// `for what is expired: after 10 s; then a person`

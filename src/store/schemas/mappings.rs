@@ -5,9 +5,9 @@ use sqlx::FromRow;
 
 use crate::{
     domain::{
-        activity::{Area, Deed},
+        activity::{Area, AuditEntry},
         actor::Actor,
-        mapping::{Carrier, Mapping, StandingMapping},
+        mapping::{ActiveMapping, Carrier, Mapping},
     },
     store::{Store, StoreError, audit, db::on, letters::rows::parse},
 };
@@ -22,7 +22,7 @@ struct Row {
     set_at: i64,
 }
 
-impl TryFrom<Row> for StandingMapping {
+impl TryFrom<Row> for ActiveMapping {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
@@ -37,11 +37,11 @@ impl TryFrom<Row> for StandingMapping {
 }
 
 impl Store {
-    pub async fn mappings(&self) -> Result<Vec<StandingMapping>, StoreError> {
+    pub async fn mappings(&self) -> Result<Vec<ActiveMapping>, StoreError> {
         const SELECT: &str = "SELECT broker, carrier, pattern, message_type, set_by, set_at
             FROM mappings ORDER BY carrier, pattern, broker";
         let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
-        rows.into_iter().map(StandingMapping::try_from).collect()
+        rows.into_iter().map(ActiveMapping::try_from).collect()
     }
 
     /// Sets what messages carry, in place of what was said of the same ones before. What is said already stays as it is,
@@ -71,10 +71,10 @@ impl Store {
             .execute(&mut **tx)
             .await
             .map(drop)?);
-        let deed = Deed::new(at, by, Area::Mappings, "set", &*mapping.pattern);
+        let entry = AuditEntry::new(at, by, Area::Mappings, "set", &*mapping.pattern);
         let instead = before.map(|before| format!(", instead of {before}")).unwrap_or_default();
         let detail = format!("{}{instead}", told(mapping.broker.as_deref(), mapping.carrier, &mapping.message_type));
-        audit::append(&mut tx, &Deed { detail, ..deed }).await?;
+        audit::append(&mut tx, &AuditEntry { detail, ..entry }).await?;
         tx.commit().await
     }
 
@@ -97,9 +97,9 @@ impl Store {
             .fetch_optional(&mut **tx)
             .await?);
         let Some(message_type) = removed else { return Ok(false) };
-        let deed = Deed::new(at, by, Area::Mappings, "remove", pattern);
+        let entry = AuditEntry::new(at, by, Area::Mappings, "remove", pattern);
         let detail = told(broker, carrier, &message_type);
-        audit::append(&mut tx, &Deed { detail, ..deed }).await?;
+        audit::append(&mut tx, &AuditEntry { detail, ..entry }).await?;
         tx.commit().await?;
         Ok(true)
     }

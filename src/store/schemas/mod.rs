@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{Store, StoreError, audit, db::on, letters::rows::parse};
 use crate::domain::{
-    activity::{Area, Deed},
+    activity::{Area, AuditEntry},
     actor::Actor,
     number::plural,
     schema::{SchemaId, SchemaRecord, SchemaSource},
@@ -94,8 +94,8 @@ impl Store {
             .fetch_one(&mut **tx)
             .await?);
         let id = SchemaId::from_uuid(id);
-        let deed = Deed::new(record.uploaded_at, &record.uploaded_by, Area::Schemas, "upload", &*record.name);
-        audit::append(&mut tx, &Deed { detail: told(record, id != record.id), ..deed }).await?;
+        let entry = AuditEntry::new(record.uploaded_at, &record.uploaded_by, Area::Schemas, "upload", &*record.name);
+        audit::append(&mut tx, &AuditEntry { detail: told(record, id != record.id), ..entry }).await?;
         tx.commit().await?;
         Ok(id)
     }
@@ -107,7 +107,7 @@ impl Store {
         let name: Option<String> =
             on!(&mut tx, |tx| sqlx::query_scalar(REMOVE).bind(id.as_uuid()).fetch_optional(&mut **tx).await?);
         if let Some(name) = &name {
-            audit::append(&mut tx, &Deed::new(at, by, Area::Schemas, "remove", name)).await?;
+            audit::append(&mut tx, &AuditEntry::new(at, by, Area::Schemas, "remove", name)).await?;
         }
         tx.commit().await?;
         Ok(name.is_some())

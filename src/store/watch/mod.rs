@@ -1,6 +1,6 @@
 //! The watch over brokers: who keeps it, and what is remembered from look to look.
 //!
-//! Several processes may share a ledger and all be able to watch. One of them holds the claim on a broker and renews it
+//! Several processes may share a database and all be able to watch. One of them holds the claim on a broker and renews it
 //! with every look; only what the holder writes counts, and another takes over once the claim has ended. A look writes
 //! the rows that it changes, all in one commit.
 
@@ -95,8 +95,8 @@ impl Store {
         Ok(())
     }
 
-    /// Ends the claims that a process which died has left behind, where nobody else can hold one: a SQLite ledger has
-    /// one office. On Postgres they end by themselves.
+    /// Ends the claims that a process which died has left behind, where nobody else can hold one: a SQLite database has
+    /// one server. On Postgres they end by themselves.
     pub async fn release_abandoned_watches(&self) -> Result<(), StoreError> {
         const RELEASE: &str = "UPDATE watched_brokers SET claimed_until = 0";
         if let Either::Sqlite(pool) = self.db.writer() {

@@ -9,11 +9,10 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{
     domain::activity::ActivityEntry,
     web::{
-        Office,
+        AppState, audit_subjects,
         error::{Problem, WebError},
         input::QueryPairs,
         query::{ACTIVITY_WORDS, ActivityQuery, decode_number, encode_number},
-        subjects,
         view::{
             activity::{Sentence, Subjects},
             time::rfc3339,
@@ -31,7 +30,7 @@ const LIMIT: usize = 50;
 struct Parameters {
     /// `letters`, `groups`, `rules`, `policies`, `schemas`, `mappings`, `digests`, or several by comma.
     area: Option<String>,
-    /// A name; given several times, any of them. `dlo` is the office itself.
+    /// A name; given several times, any of them. `dlo` is the app itself.
     by: Option<Vec<String>>,
     /// What it was done to: the id of a letter or group, or the name of a rule, schema, queue or digest.
     subject: Option<String>,
@@ -76,17 +75,17 @@ struct ActivityItem {
 
 impl ActivityItem {
     fn new(entry: ActivityEntry, subjects: &Subjects) -> Self {
-        let text = Sentence::new(&entry.deed, subjects).text();
-        let deed = entry.deed;
+        let text = Sentence::new(&entry.entry, subjects).text();
+        let ActivityEntry { seq, entry } = entry;
         Self {
-            id: entry.seq,
-            at: rfc3339(deed.at),
-            by: deed.by.as_str().to_owned(),
-            area: deed.area.as_str(),
-            action: deed.action,
-            subject: Some(deed.subject).filter(|subject| !subject.is_empty()),
-            letters: deed.letters,
-            detail: Some(deed.detail).filter(|detail| !detail.is_empty()),
+            id: seq,
+            at: rfc3339(entry.at),
+            by: entry.by.as_str().to_owned(),
+            area: entry.area.as_str(),
+            action: entry.action,
+            subject: Some(entry.subject).filter(|subject| !subject.is_empty()),
+            letters: entry.letters,
+            detail: Some(entry.detail).filter(|detail| !detail.is_empty()),
             text,
         }
     }
@@ -98,7 +97,7 @@ impl ActivityItem {
     (status = BAD_REQUEST, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn activity(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     QueryPairs(mut pairs): QueryPairs,
 ) -> Result<Json<Activity>, WebError> {
     let query = ActivityQuery::take(&mut pairs)?;
@@ -106,10 +105,10 @@ pub async fn activity(
     let before = pairs.take("cursor")?.map(|text| decode_number(&text).ok_or_else(unknown)).transpose()?;
     pairs.finish(&format!("{ACTIVITY_WORDS}, cursor"))?;
     let limit = query.limit.unwrap_or(LIMIT);
-    let mut entries = office.store.activity(&query.filter(office.clock.now()), before, limit + 1).await?;
+    let mut entries = app.store.activity(&query.filter(app.clock.now()), before, limit + 1).await?;
     let has_older = entries.len() > limit;
     entries.truncate(limit);
-    let subjects = subjects::load(&office, &entries).await?;
+    let subjects = audit_subjects::load(&app, &entries).await?;
     let next_cursor = entries.last().filter(|_| has_older).map(|entry| encode_number(entry.seq));
     let items = entries.into_iter().map(|entry| ActivityItem::new(entry, &subjects)).collect();
     Ok(Json(Activity { items, next_cursor }))

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     domain::{actor::Actor, command::Command, job::Bulk, letter::LetterId},
     web::{
-        Office,
+        AppState,
         error::{Problem, WebError},
         input::JsonBody,
         query::When,
@@ -70,24 +70,24 @@ pub struct Started {
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn start(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     JsonBody(action): JsonBody<BulkAction>,
 ) -> Result<Response, WebError> {
     action.refuse_what_is_to_come()?;
-    let command = action.command(&office)?;
+    let command = action.command(&app)?;
     let job = match &action.filter {
-        None => office.triage.act_as_job(&action.letters()?, &command, &Actor::local()).await?,
-        Some(filter) => start_on_all(&office, action.bulk(filter, command, office.clock.now())?).await?,
+        None => app.triage.act_as_job(&action.letters()?, &command, &Actor::local()).await?,
+        Some(filter) => start_on_all(&app, action.bulk(filter, command, app.clock.now())?).await?,
     };
     let place = [(header::LOCATION, format!("/api/v1/jobs/{job}"))];
     Ok((StatusCode::ACCEPTED, place, Json(Started { job })).into_response())
 }
 
 /// Begins it; the answer is the job that tells how far it is.
-async fn start_on_all(office: &Arc<Office>, bulk: Bulk) -> Result<Uuid, WebError> {
-    let claimed = office.triage.begin(bulk).await?;
-    let (job, worker) = (claimed.job.id, Arc::clone(office));
-    office.tasks.spawn(async move {
+async fn start_on_all(app: &Arc<AppState>, bulk: Bulk) -> Result<Uuid, WebError> {
+    let claimed = app.triage.begin(bulk).await?;
+    let (job, worker) = (claimed.job.id, Arc::clone(app));
+    app.tasks.spawn(async move {
         if let Err(error) = worker.triage.work_at(claimed, &worker.settings.closing).await {
             tracing::error!(error = %error, "an action on many letters was cut short; it is taken up again");
         }
@@ -127,11 +127,11 @@ impl BulkAction {
         Ok(ids.into_iter().collect())
     }
 
-    fn command(&self, office: &Office) -> Result<Command, WebError> {
+    fn command(&self, app: &AppState) -> Result<Command, WebError> {
         self.refuse_what_does_not_belong()?;
         match self.action.as_str() {
             "retry" => Ok(Command::Retry {
-                delay: read_delay(office, self.delay.as_deref())?,
+                delay: read_delay(app, self.delay.as_deref())?,
                 queue: read_queue(self.queue.clone())?,
             }),
             "discard" => Ok(Command::Discard { note: self.note.clone() }),
@@ -146,7 +146,7 @@ impl BulkAction {
         }
     }
 
-    /// A field that would be ignored is more likely a mistake than a wish.
+    /// A field that would be ignored is more likely a mistake than a mode.
     fn refuse_what_does_not_belong(&self) -> Result<(), WebError> {
         let fields = [
             ("delay", self.delay.is_some(), "retry"),

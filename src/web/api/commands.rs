@@ -21,7 +21,7 @@ use crate::{
         letter::{Importance, LetterId},
     },
     web::{
-        Office,
+        AppState,
         error::{Problem, WebError},
         input::{JsonBody, LetterPath, parse_delay, read_type},
     },
@@ -47,12 +47,12 @@ pub struct Retry {
 
 impl Retry {
     /// What it changes in a letter, when it changes anything.
-    async fn edit(&self, office: &Office, id: LetterId) -> Result<Option<Edit>, WebError> {
+    async fn edit(&self, app: &AppState, id: LetterId) -> Result<Option<Edit>, WebError> {
         let body = match &self.json {
             Some(_) if self.body_base64.is_some() => {
                 return Err(WebError::unprocessable("body_base64, json: it takes one of them"));
             }
-            Some(json) => Some(edited_payload(office, id, json).await?),
+            Some(json) => Some(edited_payload(app, id, json).await?),
             None => edited_body(self.body_base64.as_deref())?,
         };
         let headers = self.headers.as_ref().map(HeaderChanges::read).transpose()?;
@@ -72,17 +72,17 @@ impl Retry {
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn retry(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     LetterPath(id): LetterPath,
     JsonBody(retry): JsonBody<Retry>,
 ) -> Result<Json<LetterItem>, WebError> {
-    let edit = retry.edit(&office, id).await?;
-    let delay = read_delay(&office, retry.delay.as_deref())?;
+    let edit = retry.edit(&app, id).await?;
+    let delay = read_delay(&app, retry.delay.as_deref())?;
     let queue = read_queue(retry.queue)?;
-    let Some(edit) = edit else { return carry_out(&office, id, &[Command::Retry { delay, queue }]).await };
-    let edited = office.triage.retry_edited(id, &edit, delay, queue.as_deref(), &Actor::local()).await?;
+    let Some(edit) = edit else { return carry_out(&app, id, &[Command::Retry { delay, queue }]).await };
+    let edited = app.triage.retry_edited(id, &edit, delay, queue.as_deref(), &Actor::local()).await?;
     let copy = edited.map_err(|refusal| reply::refused(&refusal))?;
-    show(&office, copy).await
+    show(&app, copy).await
 }
 
 /// Why it is set aside.
@@ -100,11 +100,11 @@ pub struct Discard {
     (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "Not as it stands"),
 ))]
 pub async fn discard(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     LetterPath(id): LetterPath,
     JsonBody(discard): JsonBody<Discard>,
 ) -> Result<Json<LetterItem>, WebError> {
-    carry_out(&office, id, &[Command::Discard { note: discard.note }]).await
+    carry_out(&app, id, &[Command::Discard { note: discard.note }]).await
 }
 
 /// Takes nothing.
@@ -119,11 +119,11 @@ pub struct Reopen {}
     (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "Not as it stands"),
 ))]
 pub async fn reopen(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     LetterPath(id): LetterPath,
     JsonBody(Reopen {}): JsonBody<Reopen>,
 ) -> Result<Json<LetterItem>, WebError> {
-    carry_out(&office, id, &[Command::Reopen]).await
+    carry_out(&app, id, &[Command::Reopen]).await
 }
 
 /// What to set by hand; what is left out stays as it is.
@@ -146,7 +146,7 @@ pub struct Change {
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn change(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     LetterPath(id): LetterPath,
     JsonBody(change): JsonBody<Change>,
 ) -> Result<Json<LetterItem>, WebError> {
@@ -156,11 +156,11 @@ pub async fn change(
         .chain(change.note.map(Command::SetNote))
         .chain(message_type.map(Command::SetType))
         .collect();
-    carry_out(&office, id, &commands).await
+    carry_out(&app, id, &commands).await
 }
 
-pub fn read_delay(office: &Office, delay: Option<&str>) -> Result<Duration, WebError> {
-    let read = parse_delay(delay.unwrap_or_default(), office.clock.now());
+pub fn read_delay(app: &AppState, delay: Option<&str>) -> Result<Duration, WebError> {
+    let read = parse_delay(delay.unwrap_or_default(), app.clock.now());
     read.map_err(|why| WebError::unprocessable(format!("delay: {why}")))
 }
 
@@ -176,16 +176,16 @@ pub fn read_queue(queue: Option<String>) -> Result<Option<String>, WebError> {
 }
 
 /// One command after the other; the answer is the letter as it then stands.
-async fn carry_out(office: &Office, id: LetterId, commands: &[Command]) -> Result<Json<LetterItem>, WebError> {
+async fn carry_out(app: &AppState, id: LetterId, commands: &[Command]) -> Result<Json<LetterItem>, WebError> {
     for command in commands {
-        let report = office.triage.act(&[id], command, &Actor::local()).await?;
+        let report = app.triage.act(&[id], command, &Actor::local()).await?;
         reply::done_or_refused(&report)?;
     }
-    show(office, id).await
+    show(app, id).await
 }
 
 /// The letter as it stands now.
-async fn show(office: &Office, id: LetterId) -> Result<Json<LetterItem>, WebError> {
-    let letter = office.store.summary(id).await?.ok_or_else(unknown)?;
+async fn show(app: &AppState, id: LetterId) -> Result<Json<LetterItem>, WebError> {
+    let letter = app.store.summary(id).await?.ok_or_else(unknown)?;
     Ok(Json(letter.into()))
 }

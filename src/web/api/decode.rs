@@ -8,16 +8,16 @@ use amqp_message::{
 };
 use axum::{Json, extract::State};
 use base64::{Engine, prelude::BASE64_STANDARD};
-use payload_codec::unwrap::{Kind, Wish};
+use payload_codec::unwrap::{Kind, UnwrapMode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::payload::ReadPayload;
 use crate::{
-    services::decoding::{reading::Reading, request::Inquiry},
+    services::decoding::{reading::Reading, request::DecodeRequest},
     web::{
-        Office,
+        AppState,
         error::{Problem, WebError},
         input::JsonBody,
     },
@@ -75,10 +75,10 @@ impl Decoded {
         description = "It cannot be read as asked"),
 ))]
 pub async fn decode(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Json<Decoded>, WebError> {
-    let reading = office.reader.look(body.inquiry()?).await;
+    let reading = app.reader.look(body.inquiry()?).await;
     match reading.refusal() {
         Some(why) => Err(WebError::unprocessable(format!("It cannot be read as asked: {why}."))),
         None => Ok(Json(Decoded::new(&reading))),
@@ -86,7 +86,7 @@ pub async fn decode(
 }
 
 impl Body {
-    fn inquiry(self) -> Result<Inquiry, WebError> {
+    fn inquiry(self) -> Result<DecodeRequest, WebError> {
         let body = BASE64_STANDARD.decode(&self.body_base64).map_err(|error| wrong("body_base64", &error))?;
         let headers = match &self.headers {
             Some(headers) => table_from_json(headers).map_err(|why| wrong("headers", &why))?,
@@ -104,11 +104,11 @@ impl Body {
             body,
         };
         let kinds = self.wrapping.map(|names| names.iter().map(|name| name.parse::<Kind>()).collect());
-        let wish = match kinds.transpose().map_err(|error| wrong("wrapping", &error))? {
-            Some(kinds) => Wish::Exactly(kinds),
-            None => Wish::Automatic,
+        let mode = match kinds.transpose().map_err(|error| wrong("wrapping", &error))? {
+            Some(kinds) => UnwrapMode::Exactly(kinds),
+            None => UnwrapMode::Automatic,
         };
-        Ok(Inquiry { message, queue: self.queue, message_type: self.r#type, wish })
+        Ok(DecodeRequest { message, queue: self.queue, message_type: self.r#type, mode })
     }
 }
 

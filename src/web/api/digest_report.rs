@@ -28,7 +28,7 @@ pub struct Report {
     new: u64,
     healed: u64,
     came_back: u64,
-    /// `new`, `grew`, `stuck` and `healed`, as far as there is anything in them.
+    /// `new`, `grew`, `stuck` and `succeeded`, as far as there is anything in them.
     sections: Vec<Section>,
 }
 

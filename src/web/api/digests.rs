@@ -15,7 +15,7 @@ use crate::{
     services::digests::{DigestError, Plan},
     store::DigestRecord,
     web::{
-        Office,
+        AppState,
         error::{Problem, WebError},
         input::JsonBody,
         view::{policy::typed_duration, time::rfc3339},
@@ -119,11 +119,11 @@ impl From<DigestRecord> for DigestRun {
 
 /// The digests, when they come next, and what was sent
 #[utoipa::path(get, path = "/digests", tag = "digests", responses((status = OK, body = DigestList)))]
-pub async fn digests(State(office): State<Arc<Office>>) -> Result<Json<DigestList>, WebError> {
-    let now = office.clock.now();
-    let history = office.store.digests(None, HISTORY).await?;
+pub async fn digests(State(app): State<Arc<AppState>>) -> Result<Json<DigestList>, WebError> {
+    let now = app.clock.now();
+    let history = app.store.digests(None, HISTORY).await?;
     Ok(Json(DigestList {
-        items: office.digests.plans().iter().map(|plan| DigestItem::new(plan, now)).collect(),
+        items: app.digests.plans().iter().map(|plan| DigestItem::new(plan, now)).collect(),
         history: history.into_iter().map(DigestRun::from).collect(),
     }))
 }
@@ -137,8 +137,8 @@ pub struct WhichDigest {
 }
 
 impl WhichDigest {
-    fn plan(self, office: &Office) -> Result<&Plan, WebError> {
-        let plan = office.digests.plan(self.name.as_deref());
+    fn plan(self, app: &AppState) -> Result<&Plan, WebError> {
+        let plan = app.digests.plan(self.name.as_deref());
         plan.map_err(|takes| WebError::unprocessable(format!("name: {takes}")))
     }
 }
@@ -161,11 +161,11 @@ pub struct DigestPreview {
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn preview(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     JsonBody(which): JsonBody<WhichDigest>,
 ) -> Result<Json<DigestPreview>, WebError> {
-    let plan = which.plan(&office)?;
-    let made = office.digests.preview(plan).await?;
+    let plan = which.plan(&app)?;
+    let made = app.digests.preview(plan).await?;
     Ok(Json(DigestPreview {
         name: plan.name.clone(),
         would_be_sent: plan.destination.is_some() && made.report.is_worth_sending(),
@@ -187,11 +187,11 @@ pub struct DigestSent {
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn send(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     JsonBody(which): JsonBody<WhichDigest>,
 ) -> Result<(StatusCode, Json<DigestSent>), WebError> {
-    let plan = which.plan(&office)?;
-    match office.digests.send_now(plan, &Actor::local()).await {
+    let plan = which.plan(&app)?;
+    match app.digests.send_now(plan, &Actor::local()).await {
         Ok(id) => Ok((StatusCode::ACCEPTED, Json(DigestSent { id }))),
         Err(DigestError::Store(error)) => Err(error.into()),
         Err(no_slack @ DigestError::NoSlack) => Err(WebError::conflict(format!("Nothing was sent: {no_slack}."))),

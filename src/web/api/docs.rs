@@ -15,7 +15,7 @@ use utoipa::openapi::{
 };
 
 use crate::web::{
-    Office,
+    AppState,
     error::WebError,
     pages::shell::{Page, Shell},
 };
@@ -42,10 +42,10 @@ struct Field {
     description: String,
 }
 
-pub async fn show(State(office): State<Arc<Office>>, description: &OpenApi) -> Result<Response, WebError> {
+pub async fn show(State(app): State<Arc<AppState>>, description: &OpenApi) -> Result<Response, WebError> {
     let calls = description.paths.paths.iter().flat_map(|(path, item)| calls(description, path, item)).collect();
-    let shell = Shell { here: "/letters".to_owned(), ..Shell::load(&office, Page::Api).await? };
-    let base = office.settings.public_url.as_str().trim_end_matches('/').to_owned();
+    let shell = Shell { here: "/letters".to_owned(), ..Shell::load(&app, Page::Api).await? };
+    let base = app.settings.public_url.as_str().trim_end_matches('/').to_owned();
     Ok(Html(DocsPage { shell, calls, base }.render()?).into_response())
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use payload_codec::unwrap::Wish;
+use payload_codec::unwrap::UnwrapMode;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -12,7 +12,7 @@ use super::letter::unknown;
 use crate::{
     domain::{edit::HeaderEdit, letter::LetterId},
     services::decoding::reading::EditProblem,
-    web::{Office, error::WebError},
+    web::{AppState, error::WebError},
 };
 
 /// Changes to headers. What neither names stays as it is.
@@ -38,7 +38,7 @@ impl HeaderChanges {
     }
 }
 
-/// The body that a call asks for: all the bytes that the letter is to have, in the wrapping that the ledger keeps it in;
+/// The body that a call asks for: all the bytes that the letter is to have, in the wrapping that the database keeps it in;
 /// `None` where it says nothing about the body.
 pub fn edited_body(body_base64: Option<&str>) -> Result<Option<Vec<u8>>, WebError> {
     let decode = |text: &str| BASE64_STANDARD.decode(text);
@@ -49,9 +49,9 @@ pub fn edited_body(body_base64: Option<&str>) -> Result<Option<Vec<u8>>, WebErro
 }
 
 /// The body of a letter with another payload, which the call gives as JSON. No digit of its numbers is lost.
-pub async fn edited_payload(office: &Office, id: LetterId, json: &RawValue) -> Result<Vec<u8>, WebError> {
-    let letter = office.store.letter(id).await?.ok_or_else(unknown)?;
-    let written = office.reader.write(&Arc::new(letter), Wish::Automatic, json.get().to_owned(), false).await;
+pub async fn edited_payload(app: &AppState, id: LetterId, json: &RawValue) -> Result<Vec<u8>, WebError> {
+    let letter = app.store.letter(id).await?.ok_or_else(unknown)?;
+    let written = app.reader.write(&Arc::new(letter), UnwrapMode::Automatic, json.get().to_owned(), false).await;
     written.map_err(|problems| {
         let told: Vec<String> = problems.iter().map(in_words).collect();
         WebError::unprocessable(format!("json: {}", told.join("; ")))

@@ -14,7 +14,7 @@ use crate::{
         group::{Group, GroupId, Hour, Outcome},
     },
     web::{
-        Office,
+        AppState,
         error::{Problem, WebError},
         input::{GroupPath, JsonBody, QueryPairs},
         pages::group::{check_note, gone},
@@ -101,7 +101,7 @@ pub struct GroupItem {
     note_at: Option<String>,
 }
 
-/// What came of retries: so many times a letter was sent back, and that often it came back, is not known yet, or healed.
+/// What came of retries: so many times a letter was sent back, and that often it came back, is not known yet, or succeeded.
 #[derive(Serialize, ToSchema)]
 struct OutcomeItem {
     sent: u64,
@@ -179,13 +179,13 @@ impl From<Hour> for HourItem {
     (status = BAD_REQUEST, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn groups(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     QueryPairs(mut pairs): QueryPairs,
 ) -> Result<Json<Groups>, WebError> {
     let query = GroupQuery::take(&mut pairs)?;
     pairs.finish(GROUP_WORDS)?;
     let (filter, limit) = (query.filter(true), query.limit.unwrap_or(LIMIT));
-    let page = office.store.groups(&filter, query.sort, query.cursor, limit, unknown_since(&office)).await?;
+    let page = app.store.groups(&filter, query.sort, query.cursor, limit, unknown_since(&app)).await?;
     Ok(Json(Groups {
         items: page.items.into_iter().map(GroupItem::from).collect(),
         next_cursor: page.next.map(encode_cursor),
@@ -198,8 +198,8 @@ pub async fn groups(
     (status = OK, body = FullGroup),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
-pub async fn group(State(office): State<Arc<Office>>, GroupPath(id): GroupPath) -> Result<Json<FullGroup>, WebError> {
-    load(&office, id).await
+pub async fn group(State(app): State<Arc<AppState>>, GroupPath(id): GroupPath) -> Result<Json<FullGroup>, WebError> {
+    load(&app, id).await
 }
 
 /// What to say of it; what is left out stays as it is.
@@ -217,27 +217,27 @@ pub struct GroupChange {
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn change(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     GroupPath(id): GroupPath,
     JsonBody(change): JsonBody<GroupChange>,
 ) -> Result<Json<FullGroup>, WebError> {
     if let Some(note) = &change.note {
-        office.store.set_group_note(id, check_note(note)?, &Actor::local(), office.clock.now()).await?;
+        app.store.set_group_note(id, check_note(note)?, &Actor::local(), app.clock.now()).await?;
     }
-    load(&office, id).await
+    load(&app, id).await
 }
 
-async fn load(office: &Office, id: GroupId) -> Result<Json<FullGroup>, WebError> {
-    let since = office.clock.now().minus(std::time::Duration::from_secs(DAYS * 24 * 60 * 60));
+async fn load(app: &AppState, id: GroupId) -> Result<Json<FullGroup>, WebError> {
+    let since = app.clock.now().minus(std::time::Duration::from_secs(DAYS * 24 * 60 * 60));
     let (group, mut hours) = tokio::try_join!(
-        office.store.group(id, unknown_since(office)),
-        office.store.group_hours(std::slice::from_ref(&id), since),
+        app.store.group(id, unknown_since(app)),
+        app.store.group_hours(std::slice::from_ref(&id), since),
     )?;
     let item = group.ok_or_else(gone)?.into();
     let hours = hours.remove(&id).unwrap_or_default().into_iter().map(HourItem::from).collect();
     Ok(Json(FullGroup { item, hours }))
 }
 
-fn unknown_since(office: &Office) -> Timestamp {
-    office.clock.now().minus(office.settings.healed_after)
+fn unknown_since(app: &AppState) -> Timestamp {
+    app.clock.now().minus(app.settings.healed_after)
 }

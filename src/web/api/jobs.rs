@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::{
     domain::{actor::Actor, job::Job},
     web::{
-        Office,
+        AppState,
         error::{Problem, WebError},
     },
 };
@@ -52,10 +52,10 @@ impl From<Job> for JobStatus {
     (status = OK, body = JobStatus),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
-pub async fn job(State(office): State<Arc<Office>>, Path(id): Path<String>) -> Result<Json<JobStatus>, WebError> {
+pub async fn job(State(app): State<Arc<AppState>>, Path(id): Path<String>) -> Result<Json<JobStatus>, WebError> {
     let unknown = || WebError::not_found("There is no such job.");
     let id = Uuid::try_parse(&id).map_err(|_| unknown())?;
-    let job = office.store.job(id).await?.ok_or_else(unknown)?;
+    let job = app.store.job(id).await?.ok_or_else(unknown)?;
     Ok(Json(job.into()))
 }
 
@@ -66,10 +66,10 @@ pub async fn job(State(office): State<Arc<Office>>, Path(id): Path<String>) -> R
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "It has ended"),
 ))]
-pub async fn cancel(State(office): State<Arc<Office>>, Path(id): Path<String>) -> Result<Json<JobStatus>, WebError> {
-    let job = job(State(Arc::clone(&office)), Path(id)).await?;
-    if !office.triage.cancel(job.id, &Actor::local()).await? {
+pub async fn cancel(State(app): State<Arc<AppState>>, Path(id): Path<String>) -> Result<Json<JobStatus>, WebError> {
+    let job = job(State(Arc::clone(&app)), Path(id)).await?;
+    if !app.triage.cancel(job.id, &Actor::local()).await? {
         return Err(WebError::conflict(format!("The job has ended: it is {}.", job.state)));
     }
-    self::job(State(office), Path(job.id.to_string())).await
+    self::job(State(app), Path(job.id.to_string())).await
 }

@@ -14,7 +14,7 @@ use super::{model::FullLetter, reply::OneLetter};
 use crate::{
     domain::actor::Actor,
     web::{
-        Office,
+        AppState,
         error::{Problem, WebError},
         input::{LetterPath, QueryPairs},
         payload::{self, PayloadQuery},
@@ -40,18 +40,18 @@ struct Sight {
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn letter(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     LetterPath(id): LetterPath,
     QueryPairs(mut pairs): QueryPairs,
 ) -> Result<Json<FullLetter>, WebError> {
     let query = PayloadQuery { wrapping: pairs.take_parsed("wrapping")?, form: None };
     let reveal: bool = pairs.take_parsed("reveal")?.unwrap_or_default();
     pairs.finish("wrapping, reveal")?;
-    let letter = Arc::new(office.store.letter(id).await?.ok_or_else(unknown)?);
-    let reading = payload::read(&office, &letter, &query, Some(&Actor::local()).filter(|_| reveal)).await?;
+    let letter = Arc::new(app.store.letter(id).await?.ok_or_else(unknown)?);
+    let reading = payload::read(&app, &letter, &query, Some(&Actor::local()).filter(|_| reveal)).await?;
     // Afterwards, so that it tells of who sees this.
-    let history = office.store.history(id).await?;
-    let danger = office.triage.danger(&letter.summary);
+    let history = app.store.history(id).await?;
+    let danger = app.triage.danger(&letter.summary);
     Ok(Json(FullLetter::new(Arc::unwrap_or_clone(letter), &reading, history, danger)))
 }
 
@@ -62,9 +62,9 @@ pub async fn letter(
     (status = OK, body = Vec<u8>, content_type = "application/octet-stream"),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
-pub async fn body(State(office): State<Arc<Office>>, LetterPath(id): LetterPath) -> Result<Response, WebError> {
-    let letter = Arc::new(office.store.letter(id).await?.ok_or_else(unknown)?);
-    payload::read(&office, &letter, &PayloadQuery::default(), Some(&Actor::local())).await?;
+pub async fn body(State(app): State<Arc<AppState>>, LetterPath(id): LetterPath) -> Result<Response, WebError> {
+    let letter = Arc::new(app.store.letter(id).await?.ok_or_else(unknown)?);
+    payload::read(&app, &letter, &PayloadQuery::default(), Some(&Actor::local())).await?;
     let mut response = Arc::unwrap_or_clone(letter).message.body.into_response();
     let headers = response.headers_mut();
     // Always a download of no particular type: a body that is HTML must never run here.

@@ -10,7 +10,7 @@ use super::model::LetterItem;
 use crate::{
     domain::filter::PageRequest,
     web::{
-        Office,
+        AppState,
         error::{Problem, WebError},
         input::QueryPairs,
         query::{LetterQuery, Pairs, WORDS, encode_cursor},
@@ -67,15 +67,15 @@ pub struct Letters {
     (status = BAD_REQUEST, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn letters(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     QueryPairs(mut pairs): QueryPairs,
 ) -> Result<Json<Letters>, WebError> {
     refuse_search(&mut pairs)?;
     let query = LetterQuery::take(&mut pairs)?;
     pairs.finish(WORDS)?;
-    let filter = query.filter(office.clock.now());
+    let filter = query.filter(app.clock.now());
     let request = PageRequest { sort: query.sort, after: query.cursor, limit: query.limit.unwrap_or(LIMIT) };
-    let (page, total) = tokio::try_join!(office.store.letters(&filter, &request), office.store.count(&filter))?;
+    let (page, total) = tokio::try_join!(app.store.letters(&filter, &request), app.store.count(&filter))?;
     Ok(Json(Letters {
         items: page.items.into_iter().map(LetterItem::from).collect(),
         next_cursor: page.next.map(encode_cursor),

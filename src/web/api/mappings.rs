@@ -9,11 +9,11 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{
     domain::{
         actor::Actor,
-        mapping::{Carrier, StandingMapping},
+        mapping::{ActiveMapping, Carrier},
     },
     services::{decoding::catalogue::Catalogue, schemas::MappingError},
     web::{
-        Office,
+        AppState,
         draft::Wrong,
         error::{Problem, WebError},
         input::{JsonBody, QueryPairs},
@@ -46,8 +46,8 @@ pub struct MappingItem {
 }
 
 impl MappingItem {
-    fn new(standing: &StandingMapping, catalogue: &Catalogue) -> Self {
-        let mapping = &standing.mapping;
+    fn new(active: &ActiveMapping, catalogue: &Catalogue) -> Self {
+        let mapping = &active.mapping;
         let pattern = |carrier| (mapping.carrier == carrier).then(|| mapping.pattern.clone());
         Self {
             broker: mapping.broker.clone(),
@@ -56,17 +56,17 @@ impl MappingItem {
             routing_key: pattern(Carrier::RoutingKey),
             r#type: mapping.message_type.clone(),
             known: catalogue.find(&mapping.message_type).is_some(),
-            set_by: standing.by.as_str().to_owned(),
-            set_at: rfc3339(standing.at),
+            set_by: active.by.as_str().to_owned(),
+            set_at: rfc3339(active.at),
         }
     }
 }
 
 /// The mappings in force
 #[utoipa::path(get, path = "/mappings", tag = "schemas", responses((status = OK, body = MappingList)))]
-pub async fn mappings(State(office): State<Arc<Office>>) -> Json<MappingList> {
-    let (book, catalogue) = (office.schemas.mappings(), office.schemas.catalogue());
-    Json(MappingList { items: book.all().iter().map(|standing| MappingItem::new(standing, &catalogue)).collect() })
+pub async fn mappings(State(app): State<Arc<AppState>>) -> Json<MappingList> {
+    let (book, catalogue) = (app.schemas.mappings(), app.schemas.catalogue());
+    Json(MappingList { items: book.all().iter().map(|active| MappingItem::new(active, &catalogue)).collect() })
 }
 
 /// A mapping to set; it takes one of `queue`, `exchange` and `routing_key`.
@@ -91,17 +91,17 @@ pub struct NewMapping {
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn set(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     JsonBody(new): JsonBody<NewMapping>,
 ) -> Result<Json<MappingItem>, WebError> {
     let target = Target::new(new.broker, new.queue, new.exchange, new.routing_key)?;
     let mapping = target.mapping(new.r#type);
-    office.schemas.map(&mapping, &Actor::local()).await.map_err(|error| match error {
+    app.schemas.map(&mapping, &Actor::local()).await.map_err(|error| match error {
         MappingError::Invalid(field, why) => Wrong::new(field, why).into(),
         MappingError::Store(error) => WebError::from(error),
     })?;
-    let (book, catalogue) = (office.schemas.mappings(), office.schemas.catalogue());
-    let stored = book.all().iter().find(|standing| standing.mapping == mapping);
+    let (book, catalogue) = (app.schemas.mappings(), app.schemas.catalogue());
+    let stored = book.all().iter().find(|active| active.mapping == mapping);
     let gone = || WebError::conflict("It was set, and changed again by somebody else.");
     Ok(Json(MappingItem::new(stored.ok_or_else(gone)?, &catalogue)))
 }
@@ -125,12 +125,12 @@ struct Written {
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn unset(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     QueryPairs(mut pairs): QueryPairs,
 ) -> Result<StatusCode, WebError> {
     let Target { broker, carrier, pattern } = Target::take(&mut pairs)?;
     pairs.finish("broker, queue, exchange, routing_key")?;
-    if office.schemas.unmap(broker.as_deref(), carrier, &pattern, &Actor::local()).await? {
+    if app.schemas.unmap(broker.as_deref(), carrier, &pattern, &Actor::local()).await? {
         return Ok(StatusCode::NO_CONTENT);
     }
     Err(WebError::not_found("Nobody has set such a mapping."))

@@ -33,7 +33,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub use decode::Decoded;
 
-use super::{Office, input::EDIT_LIMIT, upload};
+use super::{AppState, input::EDIT_LIMIT, upload};
 
 #[derive(OpenApi)]
 #[openapi(info(
@@ -42,7 +42,7 @@ use super::{Office, input::EDIT_LIMIT, upload};
 ))]
 struct Description;
 
-pub fn routes() -> Router<Arc<Office>> {
+pub fn routes() -> Router<Arc<AppState>> {
     let v1 = OpenApiRouter::new()
         .routes(routes!(letters::letters))
         .routes(routes!(letter::letter, commands::change))
@@ -79,5 +79,5 @@ pub fn routes() -> Router<Arc<Office>> {
     let for_docs = Arc::clone(&description);
     router
         .route("/api/openapi.json", get(async move || Json((*description).clone())))
-        .route("/api/docs", get(async move |office| docs::show(office, &for_docs).await))
+        .route("/api/docs", get(async move |app| docs::show(app, &for_docs).await))
 }

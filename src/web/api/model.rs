@@ -94,7 +94,7 @@ impl From<LetterSummary> for LetterItem {
 }
 
 impl LetterItem {
-    /// With the type as it is known now: the ledger learns of a change a little later. A body that is too large is not
+    /// With the type as it is known now: the database learns of a change a little later. A body that is too large is not
     /// looked at again.
     fn named_by(mut self, reading: &Reading) -> Self {
         if reading.is_unread {
@@ -149,7 +149,7 @@ pub struct FullLetter {
     retry_refused: Option<&'static str>,
     /// Oldest first.
     history: Vec<Entry>,
-    /// What the office has to say about how the message came in.
+    /// What the app has to say about how the message came in.
     remarks: Vec<String>,
 }
 

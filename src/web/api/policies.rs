@@ -9,15 +9,15 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{
     domain::{
         actor::Actor,
-        policy::{Delays, Origin, Policy, StandingPolicy},
+        policy::{ActivePolicy, Delays, Origin, Policy},
     },
     services::policies::PolicyError,
     web::{
-        Office,
+        AppState,
         draft::{Draft, Wrong},
         error::{Problem, WebError},
-        force,
         input::{JsonBody, QueryPairs},
+        policy_effect,
         view::{
             policy::{in_full, typed_duration},
             time::rfc3339,
@@ -49,7 +49,7 @@ pub struct PolicyItem {
     attempts: Option<u32>,
     /// Share of a delay, 0 to 1, by which it varies at random, both ways.
     jitter: f64,
-    /// Where messages wait: `ledger` or `broker`
+    /// Where messages wait: `database` or `broker`
     via: &'static str,
     keep_routing_key: bool,
     /// Who set it; null for the configuration.
@@ -57,10 +57,10 @@ pub struct PolicyItem {
     set_at: Option<String>,
 }
 
-impl From<&StandingPolicy> for PolicyItem {
-    fn from(standing: &StandingPolicy) -> Self {
-        let item = Self::new(&standing.policy);
-        match &standing.origin {
+impl From<&ActivePolicy> for PolicyItem {
+    fn from(active: &ActivePolicy) -> Self {
+        let item = Self::new(&active.policy);
+        match &active.origin {
             Origin::Configuration => item,
             Origin::Person { by, at } => {
                 Self { set_by: Some(by.as_str().to_owned()), set_at: Some(rfc3339(*at)), ..item }
@@ -103,8 +103,8 @@ impl PolicyItem {
 
 /// The policies in force
 #[utoipa::path(get, path = "/policies", tag = "policies", responses((status = OK, body = PolicyList)))]
-pub async fn policies(State(office): State<Arc<Office>>) -> Json<PolicyList> {
-    Json(PolicyList { items: office.policies.book().all().iter().map(|standing| (&**standing).into()).collect() })
+pub async fn policies(State(app): State<Arc<AppState>>) -> Json<PolicyList> {
+    Json(PolicyList { items: app.policies.book().all().iter().map(|active| (&**active).into()).collect() })
 }
 
 /// A policy to set: a list of delays, or a first one that grows.
@@ -127,7 +127,7 @@ pub struct NewPolicy {
     attempts: Option<u32>,
     /// Share of a delay, 0 to 1, by which it varies at random, both ways; 0.1 if left out.
     jitter: Option<f64>,
-    /// Where messages wait: `ledger` (default) or `broker`. In the broker they are not visible and cannot be
+    /// Where messages wait: `database` (default) or `broker`. In the broker they are not visible and cannot be
     /// stopped.
     via: Option<String>,
     /// Whether consumers see the routing key of the first publish again.
@@ -157,17 +157,17 @@ impl From<NewPolicy> for Draft {
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn set(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     JsonBody(new): JsonBody<NewPolicy>,
 ) -> Result<Json<PolicyItem>, WebError> {
     let policy = Draft::from(new).policy()?;
-    office.policies.set(&policy, &Actor::local()).await.map_err(|error| match error {
+    app.policies.set(&policy, &Actor::local()).await.map_err(|error| match error {
         PolicyError::Invalid(why) => Wrong::new("queues", why).into(),
         PolicyError::Store(error) => WebError::from(error),
     })?;
-    let book = office.policies.book();
-    let stored = book.all().iter().find(|standing| standing.policy == policy);
-    Ok(Json(stored.map_or_else(|| PolicyItem::new(&policy), |standing| (&**standing).into())))
+    let book = app.policies.book();
+    let stored = book.all().iter().find(|active| active.policy == policy);
+    Ok(Json(stored.map_or_else(|| PolicyItem::new(&policy), |active| (&**active).into())))
 }
 
 /// Which policy to take back.
@@ -194,15 +194,15 @@ pub struct InForce {
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn unset(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     QueryPairs(mut pairs): QueryPairs,
 ) -> Result<Json<InForce>, WebError> {
     let queues = pairs.take("queues")?.ok_or_else(|| WebError::bad_request("queues: it is needed"))?;
     let reason = pairs.take_parsed("reason")?;
     pairs.finish("queues, reason")?;
-    if !office.policies.unset(&queues, reason, &Actor::local()).await? {
+    if !app.policies.unset(&queues, reason, &Actor::local()).await? {
         return Err(WebError::not_found("Nobody has set such a policy; those of the configuration stay."));
     }
-    let book = office.policies.book();
-    Ok(Json(InForce { in_force: force::next(&book, &queues, reason).map(PolicyItem::from) }))
+    let book = app.policies.book();
+    Ok(Json(InForce { in_force: policy_effect::next(&book, &queues, reason).map(PolicyItem::from) }))
 }

@@ -12,10 +12,10 @@ use crate::{
     domain::letter::Status,
     store::WatchedQueue,
     web::{
-        Office,
+        AppState,
         error::WebError,
-        force::counted_since,
-        levels::levels,
+        policy_effect::counted_since,
+        queue_health::levels,
         view::{
             healing::{self, Healing},
             tally,
@@ -67,13 +67,13 @@ struct Retries {
     healed: u64,
     /// Became a person's matter because their retries were used up.
     exhausted: u64,
-    /// How many healed after the first, second, … retry.
+    /// How many succeeded after the first, second, … retry.
     healed_by_retry: Vec<u64>,
 }
 
 impl Queue {
     /// Only how it stands.
-    fn standing(found: Option<&WatchedQueue>) -> Self {
+    fn active(found: Option<&WatchedQueue>) -> Self {
         let Some(WatchedQueue { level, watched, .. }) = found else { return Self::default() };
         let lost = watched.as_ref().filter(|watched| watched.consumers == Some(0));
         Self {
@@ -102,11 +102,11 @@ impl From<Healing> for Retries {
 
 /// Queues that letters came from and those of watched brokers, those with most open letters first
 #[utoipa::path(get, path = "/queues", tag = "queues", responses((status = OK, body = Queues)))]
-pub async fn queues(State(office): State<Arc<Office>>) -> Result<Json<Queues>, WebError> {
-    let since = counted_since(office.clock.now());
-    let (facets, counts) = tokio::try_join!(office.store.facets(), office.store.retry_counts(since))?;
-    let (healing, book) = (healing::by_queue(&counts), office.policies.book());
-    let levels = levels(&office, &[], true).await?;
+pub async fn queues(State(app): State<Arc<AppState>>) -> Result<Json<Queues>, WebError> {
+    let since = counted_since(app.clock.now());
+    let (facets, counts) = tokio::try_join!(app.store.facets(), app.store.retry_counts(since))?;
+    let (healing, book) = (healing::by_queue(&counts), app.policies.book());
+    let levels = levels(&app, &[], true).await?;
     let queues = tally::queues_with(&facets, healing.keys().copied().chain(levels.keys()));
     let items = queues.into_iter().map(|(key, counts)| Queue {
         broker: key.0.to_owned(),
@@ -116,9 +116,9 @@ pub async fn queues(State(office): State<Arc<Office>>) -> Result<Json<Queues>, W
         in_backoff: counts.of(Status::Scheduled),
         retried: counts.of(Status::Retried),
         discarded: counts.of(Status::Discarded),
-        policy: key.1.and_then(|queue| book.find(queue, Reason::Rejected)).map(|standing| (&**standing).into()),
+        policy: key.1.and_then(|queue| book.find(queue, Reason::Rejected)).map(|active| (&**active).into()),
         last_7_days: healing.get(&key).cloned().unwrap_or_default().into(),
-        ..Queue::standing(levels.get(key))
+        ..Queue::active(levels.get(key))
     });
     Ok(Json(Queues { items: items.collect() }))
 }

@@ -19,7 +19,7 @@ use crate::{
     },
     services::rules::{Draft, RuleError, Trial, TriedLetter},
     web::{
-        Office,
+        AppState,
         error::{MistakeItem, Problem, WebError},
         input::JsonBody,
     },
@@ -128,10 +128,10 @@ impl From<TriedLetter> for TrialLetter {
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn test(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     JsonBody(draft): JsonBody<RuleDraft>,
 ) -> Result<Json<TrialResult>, WebError> {
-    match office.rules.try_draft(&office.reader, &draft.read()?).await {
+    match app.rules.try_draft(&app.reader, &draft.read()?).await {
         Ok(trial) => Ok(Json(trial.into())),
         Err(RuleError::Expression(mistakes)) => {
             let mistakes = mistakes.iter().map(MistakeItem::from).collect();
@@ -143,7 +143,7 @@ pub async fn test(
 
 /// Apply the rules to all letters that are open or wait for a retry, as a job; what a person has chosen stays
 #[utoipa::path(post, path = "/rules/apply", tag = "rules", responses((status = ACCEPTED, body = Started)))]
-pub async fn apply(State(office): State<Arc<Office>>) -> Result<(StatusCode, Json<Started>), WebError> {
-    let job = office.rules.apply(&Actor::local()).await?;
+pub async fn apply(State(app): State<Arc<AppState>>) -> Result<(StatusCode, Json<Started>), WebError> {
+    let job = app.rules.apply(&Actor::local()).await?;
     Ok((StatusCode::ACCEPTED, Json(Started { job })))
 }

@@ -15,11 +15,11 @@ use crate::{
     domain::{
         actor::Actor,
         letter::Importance,
-        rule::{Rule, RuleFailures, RuleId, StandingRule},
+        rule::{ActiveRule, Rule, RuleFailures, RuleId},
     },
     services::rules::{RuleBook, RuleError},
     web::{
-        Office,
+        AppState,
         error::{MistakeItem, Problem, WebError},
         input::JsonBody,
         view::time::rfc3339,
@@ -66,17 +66,17 @@ pub struct FailuresItem {
 }
 
 impl RuleItem {
-    fn new(book: &RuleBook, place: usize, standing: &StandingRule, failures: Option<&RuleFailures>) -> Self {
-        let rule = &standing.rule;
+    fn new(book: &RuleBook, place: usize, active: &ActiveRule, failures: Option<&RuleFailures>) -> Self {
+        let rule = &active.rule;
         Self {
-            id: standing.id.as_uuid(),
+            id: active.id.as_uuid(),
             position: place + 1,
             name: rule.name.clone(),
             expression: rule.expression.clone(),
             importance: rule.importance.as_str(),
-            set_by: standing.set.as_ref().map(|(by, _)| by.as_str().to_owned()),
-            set_at: standing.set.as_ref().map(|(_, at)| rfc3339(*at)),
-            mistakes: book.mistakes(standing.id).iter().map(MistakeItem::from).collect(),
+            set_by: active.set.as_ref().map(|(by, _)| by.as_str().to_owned()),
+            set_at: active.set.as_ref().map(|(_, at)| rfc3339(*at)),
+            mistakes: book.mistakes(active.id).iter().map(MistakeItem::from).collect(),
             failures: failures.map(|failures| FailuresItem {
                 count: failures.count,
                 last_at: rfc3339(failures.last_at),
@@ -89,22 +89,21 @@ impl RuleItem {
 
 /// The rules
 #[utoipa::path(get, path = "/rules", tag = "rules", responses((status = OK, body = RuleList)))]
-pub async fn rules(State(office): State<Arc<Office>>) -> Result<Json<RuleList>, WebError> {
-    let items = items(&office).await?;
-    let file = office.rules.file().map(|file| file.display().to_string());
-    Ok(Json(RuleList { items, file, problem: office.rules.problem() }))
+pub async fn rules(State(app): State<Arc<AppState>>) -> Result<Json<RuleList>, WebError> {
+    let items = items(&app).await?;
+    let file = app.rules.file().map(|file| file.display().to_string());
+    Ok(Json(RuleList { items, file, problem: app.rules.problem() }))
 }
 
-async fn items(office: &Office) -> Result<Vec<RuleItem>, WebError> {
-    let (failures, book) = (office.rules.failures().await?, office.rules.in_force());
-    let item = |(place, standing): (usize, &StandingRule)| {
-        RuleItem::new(&book, place, standing, failures.get(&standing.rule.name))
-    };
-    Ok(book.standing().iter().enumerate().map(item).collect())
+async fn items(app: &AppState) -> Result<Vec<RuleItem>, WebError> {
+    let (failures, book) = (app.rules.failures().await?, app.rules.in_force());
+    let item =
+        |(place, active): (usize, &ActiveRule)| RuleItem::new(&book, place, active, failures.get(&active.rule.name));
+    Ok(book.active().iter().enumerate().map(item).collect())
 }
 
-async fn one(office: &Office, id: RuleId) -> Result<RuleItem, WebError> {
-    let found = items(office).await?.into_iter().find(|item| item.id == id.as_uuid());
+async fn one(app: &AppState, id: RuleId) -> Result<RuleItem, WebError> {
+    let found = items(app).await?.into_iter().find(|item| item.id == id.as_uuid());
     found.ok_or_else(|| RuleError::Gone.into())
 }
 
@@ -158,8 +157,8 @@ fn read_id(id: &str) -> Result<RuleId, WebError> {
     (status = OK, body = RuleItem),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
-pub async fn rule(State(office): State<Arc<Office>>, Path(id): Path<String>) -> Result<Json<RuleItem>, WebError> {
-    Ok(Json(one(&office, read_id(&id)?).await?))
+pub async fn rule(State(app): State<Arc<AppState>>, Path(id): Path<String>) -> Result<Json<RuleItem>, WebError> {
+    Ok(Json(one(&app, read_id(&id)?).await?))
 }
 
 /// Write a new rule; it is in force for what comes in from then on
@@ -170,12 +169,12 @@ pub async fn rule(State(office): State<Arc<Office>>, Path(id): Path<String>) -> 
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn add(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     JsonBody(new): JsonBody<NewRule>,
 ) -> Result<(StatusCode, Json<RuleItem>), WebError> {
     let (rule, place) = new.read()?;
-    let id = office.rules.set(None, &rule, place, &Actor::local()).await?;
-    Ok((StatusCode::CREATED, Json(one(&office, id).await?)))
+    let id = app.rules.set(None, &rule, place, &Actor::local()).await?;
+    Ok((StatusCode::CREATED, Json(one(&app, id).await?)))
 }
 
 /// Write a rule anew; it is in force for what comes in from then on
@@ -187,13 +186,13 @@ pub async fn add(
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn set(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     Path(id): Path<String>,
     JsonBody(new): JsonBody<NewRule>,
 ) -> Result<Json<RuleItem>, WebError> {
     let ((rule, place), id) = (new.read()?, read_id(&id)?);
-    office.rules.set(Some(id), &rule, place, &Actor::local()).await?;
-    Ok(Json(one(&office, id).await?))
+    app.rules.set(Some(id), &rule, place, &Actor::local()).await?;
+    Ok(Json(one(&app, id).await?))
 }
 
 /// Remove a rule; letters that it took keep their importance until the rules are applied
@@ -203,8 +202,8 @@ pub async fn set(
     (status = CONFLICT, description = "The rules stand in a file", body = Problem,
         content_type = "application/problem+json"),
 ))]
-pub async fn remove(State(office): State<Arc<Office>>, Path(id): Path<String>) -> Result<StatusCode, WebError> {
-    office.rules.remove(read_id(&id)?, &Actor::local()).await?;
+pub async fn remove(State(app): State<Arc<AppState>>, Path(id): Path<String>) -> Result<StatusCode, WebError> {
+    app.rules.remove(read_id(&id)?, &Actor::local()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -224,14 +223,14 @@ pub struct NewOrder {
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn order(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     JsonBody(order): JsonBody<NewOrder>,
 ) -> Result<Json<RuleList>, WebError> {
     let ids: Vec<RuleId> = order.ids.into_iter().map(RuleId::from_uuid).collect();
-    let book = office.rules.in_force();
+    let book = app.rules.in_force();
     if let Some(unknown) = ids.iter().find(|id| book.find(**id).is_none()) {
         return Err(WebError::unprocessable(format!("ids: there is no rule {unknown}")));
     }
-    office.rules.order(&ids, &Actor::local()).await?;
-    rules(State(office)).await
+    app.rules.order(&ids, &Actor::local()).await?;
+    rules(State(app)).await
 }

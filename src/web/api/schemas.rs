@@ -22,7 +22,7 @@ use crate::{
         schemas::{Delivery, SchemaError},
     },
     web::{
-        Office,
+        AppState,
         error::{Problem, WebError},
         input::QueryPairs,
         upload::Files,
@@ -117,8 +117,8 @@ impl SchemaItem {
 
 /// The schemas that are kept
 #[utoipa::path(get, path = "/schemas", tag = "schemas", responses((status = OK, body = SchemaList)))]
-pub async fn schemas(State(office): State<Arc<Office>>) -> Json<SchemaList> {
-    let catalogue = office.schemas.catalogue();
+pub async fn schemas(State(app): State<Arc<AppState>>) -> Json<SchemaList> {
+    let catalogue = app.schemas.catalogue();
     Json(SchemaList { items: catalogue.versions().iter().map(|one| SchemaItem::new(one, &catalogue)).collect() })
 }
 
@@ -144,15 +144,15 @@ struct Naming {
         (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
     ))]
 pub async fn add(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     QueryPairs(mut pairs): QueryPairs,
     Files { files, name }: Files,
 ) -> Result<(StatusCode, Json<SchemaItem>), WebError> {
     let name = pairs.take("name")?.or(name);
     pairs.finish("name")?;
     let delivery = Delivery { files, name, source: SchemaSource::Upload, by: Actor::local() };
-    let uploaded = office.schemas.upload(delivery).await.map_err(refusal)?;
-    let catalogue = office.schemas.catalogue();
+    let uploaded = app.schemas.upload(delivery).await.map_err(refusal)?;
+    let catalogue = app.schemas.catalogue();
     let version = catalogue.version(uploaded.id);
     let gone = || WebError::conflict("It was added, and removed again by somebody else.");
     let item = SchemaItem::new(version.ok_or_else(gone)?, &catalogue);
@@ -188,9 +188,9 @@ struct OneSchema {
     (status = NO_CONTENT),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
-pub async fn remove(State(office): State<Arc<Office>>, Path(id): Path<String>) -> Result<StatusCode, WebError> {
+pub async fn remove(State(app): State<Arc<AppState>>, Path(id): Path<String>) -> Result<StatusCode, WebError> {
     let removed = match id.parse() {
-        Ok(id) => office.schemas.remove(id, &Actor::local()).await?,
+        Ok(id) => app.schemas.remove(id, &Actor::local()).await?,
         Err(_) => false,
     };
     if removed {
@@ -247,7 +247,7 @@ struct Wanted {
 /// The message types that current schemas describe, best matches first
 #[utoipa::path(get, path = "/types", tag = "schemas", params(Wanted), responses((status = OK, body = TypeList)))]
 pub async fn types(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     QueryPairs(mut pairs): QueryPairs,
 ) -> Result<Json<TypeList>, WebError> {
     const DEFAULT: usize = 100;
@@ -257,7 +257,7 @@ pub async fn types(
     if !(1..=1_000).contains(&limit) {
         return Err(WebError::bad_request("limit: it takes 1 to 1000"));
     }
-    let catalogue = office.schemas.catalogue();
+    let catalogue = app.schemas.catalogue();
     let found = catalogue.search(&query);
     Ok(Json(TypeList { total: found.len(), items: found.into_iter().take(limit).map(TypeItem::from).collect() }))
 }

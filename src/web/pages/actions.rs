@@ -20,7 +20,7 @@ use crate::{
         letter::{Importance, LetterId},
     },
     web::{
-        Office,
+        AppState,
         error::WebError,
         input::{self, FormPairs},
         query::Pairs,
@@ -35,15 +35,15 @@ struct Order {
 }
 
 pub async fn act(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let back = take_back(&mut pairs)?;
-    let toast = match take_order(pairs, office.clock.now())? {
+    let toast = match take_order(pairs, app.clock.now())? {
         order if order.ids.is_empty() => Toast::failed("No letter is selected.".to_owned()),
         order => {
-            let report = office.triage.act(&order.ids, &order.command, &Actor::local()).await?;
+            let report = app.triage.act(&order.ids, &order.command, &Actor::local()).await?;
             tell(&order.command, &report)
         }
     };

@@ -15,11 +15,10 @@ use super::{
 use crate::{
     domain::{activity::Area, actor::Actor},
     web::{
-        Office,
+        AppState, audit_subjects,
         error::WebError,
         input::QueryPairs,
         query::{ACTIVITY_WORDS, ActivityQuery, When},
-        subjects,
         view::activity::ActivityRow,
     },
 };
@@ -50,7 +49,7 @@ struct ActivityPage {
 }
 
 pub async fn show(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     QueryPairs(mut pairs): QueryPairs,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
@@ -58,7 +57,7 @@ pub async fn show(
     let before = pairs.take_parsed("before")?;
     let part = pairs.take_parsed::<Part>("part")?;
     pairs.finish(&format!("{ACTIVITY_WORDS}, before, part"))?;
-    let mut page = load(&office, &query, before).await?;
+    let mut page = load(&app, &query, before).await?;
     if part.is_some() {
         page.shell.is_fragment = true;
         return Ok(fragment::of_page(page.as_results().render()?, &page.shell));
@@ -67,18 +66,15 @@ pub async fn show(
     Ok(fragment::whole(page.render()?, &page.shell))
 }
 
-async fn load(office: &Office, query: &ActivityQuery, before: Option<i64>) -> Result<ActivityPage, WebError> {
-    let now = office.clock.now();
+async fn load(app: &AppState, query: &ActivityQuery, before: Option<i64>) -> Result<ActivityPage, WebError> {
+    let now = app.clock.now();
     let (filter, limit) = (query.filter(now), query.limit.unwrap_or(ROWS));
     // One more than is shown tells whether there are older ones.
-    let (facets, mut entries, people) = tokio::try_join!(
-        office.store.facets(),
-        office.store.activity(&filter, before, limit + 1),
-        office.store.actors(),
-    )?;
+    let (facets, mut entries, people) =
+        tokio::try_join!(app.store.facets(), app.store.activity(&filter, before, limit + 1), app.store.actors(),)?;
     let has_older = entries.len() > limit;
     entries.truncate(limit);
-    let subjects = subjects::load(office, &entries).await?;
+    let subjects = audit_subjects::load(app, &entries).await?;
     let last = entries.last().map(|entry| entry.seq).filter(|_| has_older);
     Ok(ActivityPage {
         areas: area_choices(&query.areas),
@@ -89,7 +85,7 @@ async fn load(office: &Office, query: &ActivityQuery, before: Option<i64>) -> Re
         is_filtered: !query.is_open(),
         next: last.map(|seq| query.href(Some(seq))),
         first: before.map(|_| query.href(None)),
-        shell: Shell { here: query.href(before), ..Shell::new(office, Page::Activity, &facets).await? },
+        shell: Shell { here: query.href(before), ..Shell::new(app, Page::Activity, &facets).await? },
     })
 }
 
@@ -119,7 +115,7 @@ fn area_choices(chosen: &[Area]) -> Vec<Choice> {
 /// Several by the address stay as they are only as long as the form is not sent: a field takes one.
 fn people_choices(chosen: &[String], people: &[Actor]) -> Vec<Choice> {
     let label = |actor: &Actor| match actor.as_str() {
-        Actor::OFFICE => "The office itself".to_owned(),
+        Actor::SYSTEM => "The office itself".to_owned(),
         name => name.to_owned(),
     };
     let offered = people.iter().map(|actor| (actor.as_str().to_owned(), label(actor))).collect();

@@ -8,7 +8,7 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
     actions::redirect,
-    everything::{self, Asking, Everything, Whole},
+    bulk_action::{self, BulkAction, BulkTarget, Confirmation},
     filters::{Choice, broker_choices, queue_names},
     fragment,
     part::ListPart,
@@ -23,7 +23,7 @@ use crate::{
         letter::Status,
     },
     web::{
-        Office,
+        AppState,
         error::WebError,
         input::{FormPairs, QueryPairs},
         query::{Pairs, WAITING_WORDS, WaitingQuery},
@@ -38,7 +38,7 @@ const ROWS: usize = 50;
 struct Asked {
     query: WaitingQuery,
     /// What is about to be done with all of them.
-    everything: Option<Everything>,
+    bulk_action: Option<BulkAction>,
     part: Option<ListPart>,
 }
 
@@ -46,7 +46,7 @@ impl Asked {
     fn take(mut pairs: Pairs) -> Result<Self, WebError> {
         let asked = Self {
             query: WaitingQuery::take(&mut pairs)?,
-            everything: pairs.take_parsed("all")?,
+            bulk_action: pairs.take_parsed("all")?,
             part: pairs.take_parsed("part")?,
         };
         pairs.finish(&format!("{WAITING_WORDS}, all, part"))?;
@@ -72,18 +72,18 @@ struct BackoffPage {
     /// What can be done with all of them, and where one is asked again.
     all: Vec<(&'static str, String)>,
     total: String,
-    asking: Option<Asking>,
+    confirmation: Option<Confirmation>,
     next: Option<String>,
     first: Option<String>,
 }
 
 pub async fn show(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     QueryPairs(pairs): QueryPairs,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
     let asked = Asked::take(pairs)?;
-    let page = load(&office, &asked, &headers).await?;
+    let page = load(&app, &asked, &headers).await?;
     Ok(match asked.part {
         None => fragment::whole(page.render()?, &page.shell),
         Some(ListPart::Main) => {
@@ -95,20 +95,18 @@ pub async fn show(
     })
 }
 
-async fn load(office: &Office, asked: &Asked, headers: &HeaderMap) -> Result<BackoffPage, WebError> {
+async fn load(app: &AppState, asked: &Asked, headers: &HeaderMap) -> Result<BackoffPage, WebError> {
     let query = &asked.query;
     let filter = query.filter();
-    let (facets, page) = tokio::try_join!(
-        office.store.facets(),
-        office.store.waiting(&filter, query.cursor, query.limit.unwrap_or(ROWS)),
-    )?;
-    let (now, policies) = (office.clock.now(), office.policies.book());
+    let (facets, page) =
+        tokio::try_join!(app.store.facets(), app.store.waiting(&filter, query.cursor, query.limit.unwrap_or(ROWS)),)?;
+    let (now, policies) = (app.clock.now(), app.policies.book());
     let total = Tally::new(&facets, &filter).total();
-    let here = asked.everything.map_or_else(|| query.href(), |all| query.href_with(&[all.as_pair()]));
+    let here = asked.bulk_action.map_or_else(|| query.href(), |all| query.href_with(&[all.as_pair()]));
     let toast = Toast::from_cookie(headers, &query.href()).filter(|_| ListPart::takes_toast(asked.part));
     let first = query.first_page();
-    let brokers = office.brokers.all();
-    let shell = Shell::new(office, Page::Backoff, &facets).await?;
+    let brokers = app.brokers.all();
+    let shell = Shell::new(app, Page::Backoff, &facets).await?;
     let shell = Shell { toast, here, is_fragment: asked.part.is_some(), ..shell };
     Ok(BackoffPage {
         count: count(total),
@@ -119,9 +117,12 @@ async fn load(office: &Office, asked: &Asked, headers: &HeaderMap) -> Result<Bac
         rows: page.items.iter().map(|waiting| WaitingRow::new(waiting, &policies, now)).collect(),
         shows_broker: brokers.len() > 1 && query.brokers.len() != 1,
         is_filtered: !(query.queues.is_empty() && query.brokers.is_empty()),
-        all: Everything::ALL.iter().map(|all| (label(*all), first.href_with(&[all.as_pair()]))).collect(),
+        all: BulkAction::ALL.iter().map(|all| (label(*all), first.href_with(&[all.as_pair()]))).collect(),
         total: number::thousands(total),
-        asking: asked.everything.filter(|_| total > 0).map(|all| asking(all, &first, &facets, now.as_micros())),
+        confirmation: asked
+            .bulk_action
+            .filter(|_| total > 0)
+            .map(|all| confirmation(all, &first, &facets, now.as_micros())),
         next: page.next.map(|cursor| query.after(cursor).href()),
         first: query.cursor.map(|_| first.href()),
         shell,
@@ -130,37 +131,37 @@ async fn load(office: &Office, asked: &Asked, headers: &HeaderMap) -> Result<Bac
 
 /// Does one thing with all that waits and that came in before the question was asked.
 pub async fn act(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let query = WaitingQuery::take(&mut pairs)?;
-    let action: Option<Everything> = pairs.take_parsed("action")?;
+    let action: Option<BulkAction> = pairs.take_parsed("action")?;
     let until: Option<i64> = pairs.take_parsed("until")?;
     let missing = || WebError::bad_request("action and until are needed: ask on the page first");
     let (all, until) = action.zip(until).ok_or_else(missing)?;
     let bulk = Bulk {
         filter: LetterFilter { statuses: vec![Status::Scheduled], ..query.filter() },
         until: Timestamp::from_micros(until),
-        command: all.take_command(&office, &mut pairs)?,
+        command: all.take_command(&app, &mut pairs)?,
         by: Actor::local(),
     };
-    let toast = everything::carry_out(&office, bulk).await?;
+    let toast = bulk_action::carry_out(&app, bulk).await?;
     Ok(redirect(&query.first_page().href(), &toast, &headers))
 }
 
-const fn label(all: Everything) -> &'static str {
+const fn label(all: BulkAction) -> &'static str {
     match all {
-        Everything::Retry => "Retry all now",
-        Everything::Reopen => "Hand all over to a person",
-        Everything::Discard => "Discard all",
+        BulkAction::Retry => "Retry all now",
+        BulkAction::Reopen => "Hand all over to a person",
+        BulkAction::Discard => "Discard all",
     }
 }
 
-fn asking(all: Everything, query: &WaitingQuery, facets: &[FacetCount], now: i64) -> Asking {
+fn confirmation(all: BulkAction, query: &WaitingQuery, facets: &[FacetCount], now: i64) -> Confirmation {
     let filter = query.filter();
     let waiting = Tally::new(facets, &filter);
-    let whole = Whole {
+    let whole = BulkTarget {
         status: Status::Scheduled,
         count: waiting.total(),
         of: told_queues(&waiting),
@@ -170,7 +171,7 @@ fn asking(all: Everything, query: &WaitingQuery, facets: &[FacetCount], now: i64
         until: now,
         cancel: query.href(),
     };
-    Asking::new(all, whole)
+    Confirmation::new(all, whole)
 }
 
 /// `orders (1,200), texts (34) and 3 other queues`

@@ -22,7 +22,7 @@ use crate::{
     services::digests::{DigestError, Digests, Plan},
     store::{DigestRecord, Store},
     web::{
-        Office,
+        AppState,
         error::WebError,
         input::{FormPairs, QueryPairs},
         view::{
@@ -67,7 +67,7 @@ struct DigestPage {
 }
 
 pub async fn show(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     QueryPairs(mut pairs): QueryPairs,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
@@ -75,15 +75,15 @@ pub async fn show(
     pairs.finish("preview, ask")?;
     let name = ask.as_deref().or(preview.as_deref());
     let preview = match name {
-        Some(name) => Some(look_ahead(&office, name, ask.is_some()).await?),
+        Some(name) => Some(look_ahead(&app, name, ask.is_some()).await?),
         None => None,
     };
-    let now = office.clock.now();
-    let history = office.store.digests(None, HISTORY).await?;
+    let now = app.clock.now();
+    let history = app.store.digests(None, HISTORY).await?;
     let mut page = DigestsPage {
-        shell: Shell::load(&office, Page::Digests).await?,
-        plans: plans(&office.store, &office.digests, now).await?,
-        has_slack: office.digests.plans().iter().any(|plan| plan.destination.is_some()),
+        shell: Shell::load(&app, Page::Digests).await?,
+        plans: plans(&app.store, &app.digests, now).await?,
+        has_slack: app.digests.plans().iter().any(|plan| plan.destination.is_some()),
         preview,
         history: history.iter().map(|record| SentView::new(record, now)).collect(),
     };
@@ -101,9 +101,9 @@ pub(super) async fn plans(store: &Store, digests: &Digests, now: Timestamp) -> R
     Ok(plans)
 }
 
-async fn look_ahead(office: &Office, name: &str, is_asked: bool) -> Result<Preview, WebError> {
-    let plan = plan(office, name)?;
-    let made = office.digests.preview(plan).await?;
+async fn look_ahead(app: &AppState, name: &str, is_asked: bool) -> Result<Preview, WebError> {
+    let plan = plan(app, name)?;
+    let made = app.digests.preview(plan).await?;
     let destination = destination(plan);
     Ok(Preview {
         name: plan.name.clone(),
@@ -113,8 +113,8 @@ async fn look_ahead(office: &Office, name: &str, is_asked: bool) -> Result<Previ
     })
 }
 
-fn plan<'a>(office: &'a Office, name: &str) -> Result<&'a Plan, WebError> {
-    office.digests.plan(Some(name)).map_err(|takes| WebError::not_found(format!("There is no such digest; {takes}.")))
+fn plan<'a>(app: &'a AppState, name: &str) -> Result<&'a Plan, WebError> {
+    app.digests.plan(Some(name)).map_err(|takes| WebError::not_found(format!("There is no such digest; {takes}.")))
 }
 
 fn destination(plan: &Plan) -> String {
@@ -122,14 +122,14 @@ fn destination(plan: &Plan) -> String {
 }
 
 pub async fn send(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let name = pairs.take("name")?.ok_or_else(|| WebError::bad_request("name: it is needed"))?;
     pairs.finish("name")?;
-    let plan = plan(&office, &name)?;
-    match office.digests.send_now(plan, &Actor::local()).await {
+    let plan = plan(&app, &name)?;
+    match app.digests.send_now(plan, &Actor::local()).await {
         Ok(id) => {
             let toast = Toast::done(format!("On its way to {}.", destination(plan)), Vec::new());
             Ok(redirect(&format!("/digests/{id}"), &toast, &headers))
@@ -141,18 +141,18 @@ pub async fn send(
 
 /// One digest as it was sent.
 pub async fn digest(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
     let unknown = || WebError::not_found("There is no such digest. Digests are kept for 90 days.");
     let id = Uuid::try_parse(&id).map_err(|_| unknown())?;
-    let (record, report) = office.store.digest(id).await?.ok_or_else(unknown)?;
+    let (record, report) = app.store.digest(id).await?.ok_or_else(unknown)?;
     let mut page = DigestPage {
-        shell: Shell::load(&office, Page::Digests).await?,
-        sent: SentView::new(&record, office.clock.now()),
+        shell: Shell::load(&app, Page::Digests).await?,
+        sent: SentView::new(&record, app.clock.now()),
         report: ReportView::new(&report, usize::MAX),
-        destination: office.digests.plan(Some(&record.name)).map(destination).unwrap_or_default(),
+        destination: app.digests.plan(Some(&record.name)).map(destination).unwrap_or_default(),
     };
     page.shell.toast = Toast::from_cookie(&headers, "/letters");
     Ok(fragment::whole(page.render()?, &page.shell))

@@ -16,7 +16,7 @@ use axum::{
 };
 use payload_codec::{
     diff::{Hunk, Line, diff},
-    unwrap::Wish,
+    unwrap::UnwrapMode,
 };
 
 use super::{
@@ -35,7 +35,7 @@ use crate::{
     },
     services::decoding::reading::{Content, EditProblem, Reading},
     web::{
-        Office,
+        AppState,
         error::WebError,
         input::{self, FormPairs, LetterPath, QueryPairs},
         view::{payload::label, text},
@@ -90,21 +90,21 @@ pub fn limit() -> DefaultBodyLimit {
 }
 
 pub async fn show(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     LetterPath(id): LetterPath,
     QueryPairs(pairs): QueryPairs,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
     pairs.finish("none")?;
-    let desk = Desk::lay(&office, id).await?;
+    let desk = Desk::lay(&app, id).await?;
     let form = EditForm::of(desk.text().unwrap_or_default());
-    let mut page = desk.page(&office, form, Check::Same).await?;
+    let mut page = desk.page(&app, form, Check::Same).await?;
     page.shell.toast = Toast::from_cookie(&headers, &format!("/letters/{id}/edit"));
     Ok(fragment::whole(page.render()?, &page.shell))
 }
 
 pub async fn act(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     LetterPath(id): LetterPath,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
@@ -115,23 +115,23 @@ pub async fn act(
     pairs.take("back")?;
     let form = EditForm::take(&mut pairs)?;
     pairs.finish("text, delay, queue, header:NAME, header_removed, new_name:N, new_value:N, send, part")?;
-    let desk = Desk::lay(&office, id).await?;
-    let edit = desk.edit(&office, &form).await;
+    let desk = Desk::lay(&app, id).await?;
+    let edit = desk.edit(&app, &form).await;
     if let (Some(seen), Ok(edit)) = (&seen, &edit)
         && *seen == desk.fingerprint(&form, edit)
     {
-        let refusal = match desk.send(&office, &form, edit).await? {
+        let refusal = match desk.send(&app, &form, edit).await? {
             Ok(copy) => return Ok(sent(copy, &headers)),
             Err(refusal) => refusal,
         };
         let check = desk.check(&form, Ok(edit.clone()));
-        let mut page = desk.page(&office, form, check).await?;
+        let mut page = desk.page(&app, form, check).await?;
         page.shell.toast = Some(Toast::failed(format!("Not done: {refusal}.")));
         let page = fragment::whole(page.render()?, &page.shell);
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
     }
     let check = desk.check(&form, edit);
-    let page = desk.page(&office, form, check).await?;
+    let page = desk.page(&app, form, check).await?;
     if is_part {
         return Ok(fragment::only(page.as_check().render()?));
     }
@@ -150,10 +150,10 @@ struct Desk {
 }
 
 impl Desk {
-    async fn lay(office: &Office, id: LetterId) -> Result<Self, WebError> {
-        let letter = office.store.letter(id).await?.ok_or_else(|| WebError::not_found("There is no such letter."))?;
+    async fn lay(app: &AppState, id: LetterId) -> Result<Self, WebError> {
+        let letter = app.store.letter(id).await?.ok_or_else(|| WebError::not_found("There is no such letter."))?;
         let letter = Arc::new(letter);
-        let reading = office.reader.read(&letter, Vec::new(), Wish::Automatic, false).await;
+        let reading = app.reader.read(&letter, Vec::new(), UnwrapMode::Automatic, false).await;
         Ok(Self { letter, reading })
     }
 
@@ -184,12 +184,12 @@ impl Desk {
     }
 
     /// What the form changes.
-    async fn edit(&self, office: &Office, form: &EditForm) -> Result<Edit, Vec<EditProblem>> {
-        let mut problems = self.problems_beside(office, form);
+    async fn edit(&self, app: &AppState, form: &EditForm) -> Result<Edit, Vec<EditProblem>> {
+        let mut problems = self.problems_beside(app, form);
         let shown = self.text();
         let changed = shown.map(|shown| form.text_like(shown)).filter(|text| Some(text.as_str()) != shown);
         let written = match changed {
-            Some(text) => office.reader.write(&self.letter, Wish::Automatic, text, false).await.map(Some),
+            Some(text) => app.reader.write(&self.letter, UnwrapMode::Automatic, text, false).await.map(Some),
             None => Ok(None),
         };
         let body = written.unwrap_or_else(|wrong| {
@@ -202,10 +202,10 @@ impl Desk {
     }
 
     /// What is wrong beside the contents.
-    fn problems_beside(&self, office: &Office, form: &EditForm) -> Vec<EditProblem> {
+    fn problems_beside(&self, app: &AppState, form: &EditForm) -> Vec<EditProblem> {
         let problem = |path, reason| EditProblem { at: None, path, reason };
         let headers = form.wrong_headers(&self.letter.message.headers).into_iter();
-        let delay = input::parse_delay(&form.delay, office.clock.now()).err();
+        let delay = input::parse_delay(&form.delay, app.clock.now()).err();
         let delay = delay.map(|reason| problem("after".to_owned(), reason));
         headers.map(|(name, reason)| problem(format!("header {name}"), reason)).chain(delay).collect()
     }
@@ -235,13 +235,13 @@ impl Desk {
     }
 
     /// The copy, or why there is none.
-    async fn send(&self, office: &Office, form: &EditForm, edit: &Edit) -> Result<Result<LetterId, Refusal>, WebError> {
-        let delay = input::parse_delay(&form.delay, office.clock.now()).map_err(WebError::unprocessable)?;
+    async fn send(&self, app: &AppState, form: &EditForm, edit: &Edit) -> Result<Result<LetterId, Refusal>, WebError> {
+        let delay = input::parse_delay(&form.delay, app.clock.now()).map_err(WebError::unprocessable)?;
         let queue = Some(form.queue.as_str()).filter(|queue| !queue.is_empty());
-        Ok(office.triage.retry_edited(self.letter.summary.id, edit, delay, queue, &Actor::local()).await?)
+        Ok(app.triage.retry_edited(self.letter.summary.id, edit, delay, queue, &Actor::local()).await?)
     }
 
-    async fn page(&self, office: &Office, form: EditForm, check: Check) -> Result<EditPage, WebError> {
+    async fn page(&self, app: &AppState, form: EditForm, check: Check) -> Result<EditPage, WebError> {
         let summary = &self.letter.summary;
         let steps = self.reading.unwrapped.steps.iter().map(ToString::to_string);
         let format = label(self.reading.unwrapped.format).to_owned();
@@ -249,7 +249,7 @@ impl Desk {
         let named = self.reading.named.as_ref().map(|named| format!(" {}", named.name)).unwrap_or_default();
         let here = format!("/letters/{}/edit", summary.id);
         Ok(EditPage {
-            shell: Shell { here, ..Shell::load(office, Page::Letters).await? },
+            shell: Shell { here, ..Shell::load(app, Page::Letters).await? },
             id: summary.id,
             queue: summary.queue.clone().unwrap_or_default(),
             shape: text::one_line(&format!("{shape}{named}")),

@@ -19,7 +19,7 @@ pub fn of_page(html: String, shell: &Shell) -> Response {
     response
 }
 
-/// Everything but what stays as it is around it: the title, the main part, the navigation and the toast.
+/// BulkAction but what stays as it is around it: the title, the main part, the navigation and the toast.
 pub fn main(blocks: [String; 3], shell: &Shell) -> Response {
     let toast = shell.toast.as_ref().map(Toast::to_html_beside).unwrap_or_default();
     of_page(blocks.concat() + &toast, shell)

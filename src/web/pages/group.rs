@@ -8,7 +8,7 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
     actions::redirect,
-    everything::{self, Asking, Everything, Whole},
+    bulk_action::{self, BulkAction, BulkTarget, Confirmation},
     filters::queue_names,
     fragment,
     part::parts,
@@ -25,7 +25,7 @@ use crate::{
         letter::{Importance, LetterSummary, Status},
     },
     web::{
-        Office,
+        AppState,
         error::WebError,
         input::{FormPairs, GroupPath, QueryPairs},
         query::{LetterQuery, Pairs},
@@ -57,7 +57,7 @@ struct GroupPage {
     n_open: String,
     /// What comes in after this is left alone, in microseconds since the epoch.
     until: i64,
-    asking: Option<Asking>,
+    confirmation: Option<Confirmation>,
     day: Chart,
     fortnight: Chart,
     letters: Vec<Row>,
@@ -77,15 +77,15 @@ struct Action {
 }
 
 pub async fn show(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     GroupPath(id): GroupPath,
     QueryPairs(mut pairs): QueryPairs,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
-    let everything = pairs.take_parsed("all")?;
+    let bulk_action = pairs.take_parsed("all")?;
     let part: Option<Part> = pairs.take_parsed("part")?;
     pairs.finish("all, part")?;
-    let mut page = load(&office, id, everything).await?;
+    let mut page = load(&app, id, bulk_action).await?;
     page.shell.toast = Toast::from_cookie(&headers, &href(id));
     page.shell.is_fragment = part.is_some();
     match part {
@@ -99,46 +99,46 @@ pub async fn show(
 
 /// Does one thing with all letters of a group that have the status which that takes, and that came in before it was asked.
 pub async fn act(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     GroupPath(id): GroupPath,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let until: Option<i64> = pairs.take_parsed("until")?;
     let until = until.ok_or_else(|| WebError::bad_request("until is needed: ask on the page first"))?;
-    let (command, status) = take_command(&office, &mut pairs)?;
+    let (command, status) = take_command(&app, &mut pairs)?;
     let bulk = Bulk {
         filter: LetterFilter { statuses: vec![status], groups: vec![id], ..LetterFilter::default() },
         until: Timestamp::from_micros(until),
         command,
         by: Actor::local(),
     };
-    let toast = everything::carry_out(&office, bulk).await?;
+    let toast = bulk_action::carry_out(&app, bulk).await?;
     Ok(redirect(&href(id), &toast, &headers))
 }
 
 /// What is to be done, and with the letters of which status.
-fn take_command(office: &Office, pairs: &mut Pairs) -> Result<(Command, Status), WebError> {
+fn take_command(app: &AppState, pairs: &mut Pairs) -> Result<(Command, Status), WebError> {
     let action = pairs.take("action")?.unwrap_or_default();
     if action == "importance" {
         let importance: Option<Importance> = pairs.take_parsed("importance")?;
         let missing = || WebError::unprocessable("Choose an importance first.");
         return Ok((Command::SetImportance(importance.ok_or_else(missing)?), Status::Open));
     }
-    let all: Everything = action.parse().map_err(|why| WebError::bad_request(format!("action: {why}")))?;
-    Ok((all.take_command(office, pairs)?, status_of(all)))
+    let all: BulkAction = action.parse().map_err(|why| WebError::bad_request(format!("action: {why}")))?;
+    Ok((all.take_command(app, pairs)?, status_of(all)))
 }
 
 /// Sets the note of a group; an empty one removes it.
 pub async fn note(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     GroupPath(id): GroupPath,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let text = pairs.take("note")?.unwrap_or_default();
     let text = check_note(&text)?;
-    if !office.store.set_group_note(id, text, &Actor::local(), office.clock.now()).await? {
+    if !app.store.set_group_note(id, text, &Actor::local(), app.clock.now()).await? {
         return Err(gone());
     }
     let said = if text.is_empty() { "Note removed." } else { "Note saved." };
@@ -158,34 +158,36 @@ pub fn gone() -> WebError {
     WebError::not_found("There is no such group. One that no letter is in any more is forgotten after a while.")
 }
 
-const fn status_of(all: Everything) -> Status {
+const fn status_of(all: BulkAction) -> Status {
     match all {
-        Everything::Retry | Everything::Discard => Status::Open,
-        Everything::Reopen => Status::Discarded,
+        BulkAction::Retry | BulkAction::Discard => Status::Open,
+        BulkAction::Reopen => Status::Discarded,
     }
 }
 
-async fn load(office: &Office, id: GroupId, everything: Option<Everything>) -> Result<GroupPage, WebError> {
+async fn load(app: &AppState, id: GroupId, bulk_action: Option<BulkAction>) -> Result<GroupPage, WebError> {
     const DAY: u32 = 24;
-    let now = office.clock.now();
+    let now = app.clock.now();
     let fortnight = window(now, 14 * DAY, 6);
     let letters = LetterFilter { groups: vec![id], ..LetterFilter::default() };
     let newest = PageRequest { sort: Sort::Newest, after: None, limit: LETTERS };
     let (group, hours, page, facets) = tokio::try_join!(
-        office.store.group(id, now.minus(office.settings.healed_after)),
-        office.store.group_hours(std::slice::from_ref(&id), fortnight.from),
-        office.store.letters(&letters, &newest),
-        office.store.facets(),
+        app.store.group(id, now.minus(app.settings.healed_after)),
+        app.store.group_hours(std::slice::from_ref(&id), fortnight.from),
+        app.store.letters(&letters, &newest),
+        app.store.facets(),
     )?;
     let group = group.ok_or_else(gone)?;
     let hours = hours.get(&id).map(Vec::as_slice).unwrap_or_default();
-    let here = everything.map_or_else(|| href(id), |all| asking_href(id, all));
-    let shell = Shell { here, ..Shell::new(office, Page::Groups, &facets).await? };
+    let here = bulk_action.map_or_else(|| href(id), |all| confirmation_href(id, all));
+    let shell = Shell { here, ..Shell::new(app, Page::Groups, &facets).await? };
     Ok(GroupPage {
         actions: actions(&group),
         n_open: if group.n_open() > 0 { number::thousands(group.n_open()) } else { String::new() },
         until: now.as_micros(),
-        asking: everything.filter(|all| group.of_status(status_of(*all)) > 0).map(|all| asking(all, &group, now)),
+        confirmation: bulk_action
+            .filter(|all| group.of_status(status_of(*all)) > 0)
+            .map(|all| confirmation(all, &group, now)),
         day: chart(&group, hours, window(now, DAY, 1), now),
         fortnight: chart(&group, hours, fortnight, now),
         letters: page.items.iter().map(|letter| row(letter, now)).collect(),
@@ -193,36 +195,41 @@ async fn load(office: &Office, id: GroupId, everything: Option<Everything>) -> R
         queues: queues_to_name(&group, &facets),
         group: GroupView::new(&group, now),
         importances: Importance::ALL,
-        healed_after: number::span(office.settings.healed_after),
+        healed_after: number::span(app.settings.healed_after),
         shell,
     })
 }
 
 fn actions(group: &Group) -> Vec<Action> {
     let (open, discarded) = (group.n_open(), group.discarded);
-    let action =
-        |all, label: String, class, icon, key| Action { label, href: asking_href(group.id, all), class, icon, key };
+    let action = |all, label: String, class, icon, key| Action {
+        label,
+        href: confirmation_href(group.id, all),
+        class,
+        icon,
+        key,
+    };
     let of_open = (open > 0).then(|| {
         let n = number::thousands(open);
         [
-            action(Everything::Retry, format!("Retry {n} …"), "primary", "i-retry", "r"),
-            action(Everything::Discard, format!("Discard {n} …"), "danger", "i-discard", "d"),
+            action(BulkAction::Retry, format!("Retry {n} …"), "primary", "i-retry", "r"),
+            action(BulkAction::Discard, format!("Discard {n} …"), "danger", "i-discard", "d"),
         ]
     });
     let reopen = (discarded > 0).then(|| {
-        action(Everything::Reopen, format!("Reopen {} discarded …", number::thousands(discarded)), "", "", "")
+        action(BulkAction::Reopen, format!("Reopen {} discarded …", number::thousands(discarded)), "", "", "")
     });
     of_open.into_iter().flatten().chain(reopen).collect()
 }
 
-fn asking_href(id: GroupId, all: Everything) -> String {
+fn confirmation_href(id: GroupId, all: BulkAction) -> String {
     let (name, word) = all.as_pair();
     format!("{}?{name}={word}", href(id))
 }
 
-fn asking(all: Everything, group: &Group, now: Timestamp) -> Asking {
+fn confirmation(all: BulkAction, group: &Group, now: Timestamp) -> Confirmation {
     let status = status_of(all);
-    let whole = Whole {
+    let whole = BulkTarget {
         status,
         count: group.of_status(status),
         of: GroupView::new(group, now).title.in_words(),
@@ -232,7 +239,7 @@ fn asking(all: Everything, group: &Group, now: Timestamp) -> Asking {
         until: now.as_micros(),
         cancel: href(group.id),
     };
-    Asking::new(all, whole)
+    Confirmation::new(all, whole)
 }
 
 fn queues_to_name(group: &Group, facets: &[FacetCount]) -> Vec<String> {

@@ -20,7 +20,7 @@ use crate::{
         letter::Importance,
     },
     web::{
-        Office,
+        AppState,
         error::WebError,
         input::QueryPairs,
         query::{GROUP_WORDS, GroupQuery, Pairs},
@@ -94,12 +94,12 @@ enum Empty {
 }
 
 pub async fn show(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     QueryPairs(pairs): QueryPairs,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
     let asked = Asked::take(pairs)?;
-    let page = load(&office, &asked, &headers).await?;
+    let page = load(&app, &asked, &headers).await?;
     Ok(match asked.part {
         None => fragment::whole(page.render()?, &page.shell),
         Some(ListPart::Main) => {
@@ -111,23 +111,23 @@ pub async fn show(
     })
 }
 
-async fn load(office: &Office, asked: &Asked, headers: &HeaderMap) -> Result<GroupsPage, WebError> {
-    let (query, filter, now) = (&asked.query, asked.filter(), office.clock.now());
+async fn load(app: &AppState, asked: &Asked, headers: &HeaderMap) -> Result<GroupsPage, WebError> {
+    let (query, filter, now) = (&asked.query, asked.filter(), app.clock.now());
     let wanted = Wanted { filter: &filter, query, limit: query.limit.unwrap_or(ROWS) };
     let (facets, counts, (page, rows)) = tokio::try_join!(
-        async { Ok(office.store.facets().await?) },
-        async { Ok(office.store.count_groups(&filter).await?) },
-        load_rows(office, &wanted, now),
+        async { Ok(app.store.facets().await?) },
+        async { Ok(app.store.count_groups(&filter).await?) },
+        load_rows(app, &wanted, now),
     )?;
     let here = query.href();
     let toast = Toast::from_cookie(headers, &here).filter(|_| ListPart::takes_toast(asked.part));
-    let shell = Shell::new(office, Page::Groups, &facets).await?;
-    let brokers = office.brokers.all();
+    let shell = Shell::new(app, Page::Groups, &facets).await?;
+    let brokers = app.brokers.all();
     Ok(GroupsPage {
         count: count(page.total, filter.only_open),
         recount: query.with(|_| ()).href(),
         filters: Filters::new(query, &filter, &counts, &facets, broker_choices(&query.brokers, &facets, &brokers)),
-        empty: (page.total == 0).then(|| why_empty(office, query, &counts)),
+        empty: (page.total == 0).then(|| why_empty(app, query, &counts)),
         rows,
         shows_broker: brokers.len() > 1 && query.brokers.len() != 1,
         next: page.next.map(|cursor| query.with(|query| query.cursor = Some(cursor)).href()),
@@ -144,27 +144,27 @@ struct Wanted<'a> {
 }
 
 async fn load_rows(
-    office: &Office,
+    app: &AppState,
     wanted: &Wanted<'_>,
     now: Timestamp,
 ) -> Result<(GroupPage, Vec<GroupRow>), WebError> {
-    let unknown_since = now.minus(office.settings.healed_after);
+    let unknown_since = now.minus(app.settings.healed_after);
     let Wanted { filter, query, limit } = wanted;
-    let page = office.store.groups(filter, query.sort, query.cursor, *limit, unknown_since).await?;
-    let rows = rows(office, &page.items, now).await?;
+    let page = app.store.groups(filter, query.sort, query.cursor, *limit, unknown_since).await?;
+    let rows = rows(app, &page.items, now).await?;
     Ok((page, rows))
 }
 
 /// The groups that a person should look at first.
-pub async fn first_rows(office: &Office, most: usize) -> Result<Vec<GroupRow>, WebError> {
+pub async fn first_rows(app: &AppState, most: usize) -> Result<Vec<GroupRow>, WebError> {
     let query = GroupQuery::default();
     let wanted = Wanted { filter: &query.filter(false), query: &query, limit: most };
-    Ok(load_rows(office, &wanted, office.clock.now()).await?.1)
+    Ok(load_rows(app, &wanted, app.clock.now()).await?.1)
 }
 
-async fn rows(office: &Office, groups: &[Group], now: Timestamp) -> Result<Vec<GroupRow>, WebError> {
+async fn rows(app: &AppState, groups: &[Group], now: Timestamp) -> Result<Vec<GroupRow>, WebError> {
     let ids: Vec<_> = groups.iter().map(|group| group.id).collect();
-    let hours: HashMap<_, Vec<Hour>> = office.store.group_hours(&ids, Spark::since(now)).await?;
+    let hours: HashMap<_, Vec<Hour>> = app.store.group_hours(&ids, Spark::since(now)).await?;
     let of = |group: &Group| hours.get(&group.id).map(Vec::as_slice).unwrap_or_default();
     Ok(groups.iter().map(|group| GroupRow::new(group, of(group), now)).collect())
 }
@@ -177,13 +177,13 @@ fn count(total: u64, only_open: bool) -> String {
     }
 }
 
-fn why_empty(office: &Office, query: &GroupQuery, counts: &GroupCounts) -> Empty {
+fn why_empty(app: &AppState, query: &GroupQuery, counts: &GroupCounts) -> Empty {
     let unfiltered = GroupQuery { all: query.all, sort: query.sort, limit: query.limit, ..GroupQuery::default() };
     if query.with(|_| ()) != unfiltered {
         return Empty::FilterTooNarrow;
     }
     if counts.all == 0 {
-        return Empty::NothingYet { exchange: office.settings.dead_letter_exchange.clone() };
+        return Empty::NothingYet { exchange: app.settings.dead_letter_exchange.clone() };
     }
     Empty::AllDone { everything: query.with(|query| query.all = Some(true)).href() }
 }

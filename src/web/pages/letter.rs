@@ -20,7 +20,7 @@ use crate::{
         mapping::Route,
     },
     web::{
-        Office,
+        AppState,
         error::WebError,
         input::{FormPairs, LetterPath, QueryPairs},
         payload::{self, PayloadQuery},
@@ -49,7 +49,7 @@ struct LetterPage {
 }
 
 pub async fn show(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     LetterPath(id): LetterPath,
     QueryPairs(mut pairs): QueryPairs,
     headers: HeaderMap,
@@ -60,7 +60,7 @@ pub async fn show(
     let base = format!("/letters/{id}");
     let here = query.href(&base);
     let links = Links { view_base: base, back: here.clone(), close: None };
-    let mut page = load(&office, id, &Sight { query, reveal_to: None }, links, here).await?;
+    let mut page = load(&app, id, &Sight { query, reveal_to: None }, links, here).await?;
     page.shell.toast = Toast::from_cookie(&headers, &page.shell.here);
     page.shell.is_fragment = part.is_some();
     match part {
@@ -74,7 +74,7 @@ pub async fn show(
 
 /// Shows hidden values. It is no page that an address leads to: whoever comes back finds them hidden again.
 pub async fn reveal(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     LetterPath(id): LetterPath,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
@@ -84,23 +84,17 @@ pub async fn reveal(
     pairs.finish(&format!("{}, back, part", PayloadQuery::WORDS))?;
     let links = Links { view_base: back.clone(), back: back.clone(), close: None };
     let sight = Sight { query, reveal_to: Some(Actor::local()) };
-    let page = load(&office, id, &sight, links, back).await?;
+    let page = load(&app, id, &sight, links, back).await?;
     match part {
         None => Ok(fragment::whole(page.render()?, &page.shell)),
         Some(RevealedPart::Payload) => Ok(fragment::only(page.as_payload().render()?)),
     }
 }
 
-async fn load(
-    office: &Office,
-    id: LetterId,
-    sight: &Sight,
-    links: Links,
-    here: String,
-) -> Result<LetterPage, WebError> {
-    let facets = async { Ok(office.store.facets().await?) };
+async fn load(app: &AppState, id: LetterId, sight: &Sight, links: Links, here: String) -> Result<LetterPage, WebError> {
+    let facets = async { Ok(app.store.facets().await?) };
     let (letter, shell, facets) =
-        tokio::try_join!(view(office, id, sight, links), Shell::load(office, Page::Letters), facets)?;
+        tokio::try_join!(view(app, id, sight, links), Shell::load(app, Page::Letters), facets)?;
     let letter = letter.ok_or_else(|| WebError::not_found("There is no such letter."))?;
     Ok(LetterPage { shell: Shell { here, ..shell }, letter, queues: queue_names(&facets) })
 }
@@ -114,14 +108,14 @@ pub struct Sight {
 }
 
 /// A letter as it is shown here and beside the list.
-pub async fn view(office: &Office, id: LetterId, sight: &Sight, links: Links) -> Result<Option<LetterView>, WebError> {
-    let store = &office.store;
+pub async fn view(app: &AppState, id: LetterId, sight: &Sight, links: Links) -> Result<Option<LetterView>, WebError> {
+    let store = &app.store;
     let Some(letter) = store.letter(id).await? else { return Ok(None) };
     let letter = Arc::new(letter);
-    let reading = payload::read(office, &letter, &sight.query, sight.reveal_to.as_ref()).await?;
+    let reading = payload::read(app, &letter, &sight.query, sight.reveal_to.as_ref()).await?;
     // Afterwards, so that it tells of who sees this.
     let (history, retry) = tokio::try_join!(store.history(id), store.waiting_retry(id))?;
-    let (now, policies, mappings) = (office.clock.now(), office.policies.book(), office.schemas.mappings());
+    let (now, policies, mappings) = (app.clock.now(), app.policies.book(), app.schemas.mappings());
     let summary = &letter.summary;
     let route = Route {
         broker: &summary.broker,
@@ -132,7 +126,7 @@ pub async fn view(office: &Office, id: LetterId, sight: &Sight, links: Links) ->
     let context = PayloadContext {
         reading: &reading,
         query: &sight.query,
-        mapping: mappings.find(&route).map(|standing| &standing.mapping),
+        mapping: mappings.find(&route).map(|active| &active.mapping),
         history: &history,
         is_revealed: sight.reveal_to.is_some(),
         base: &links.view_base.clone(),
@@ -140,21 +134,21 @@ pub async fn view(office: &Office, id: LetterId, sight: &Sight, links: Links) ->
     let group = store.groups_by_id(summary.group.as_slice()).await?.pop();
     let options = ViewOptions {
         alike: group.as_ref().map(Alike::new),
-        danger: office.triage.danger(summary),
-        linked: linked(office, summary).await?,
-        dead_letter_exchange: &office.settings.dead_letter_exchange,
+        danger: app.triage.danger(summary),
+        linked: linked(app, summary).await?,
+        dead_letter_exchange: &app.settings.dead_letter_exchange,
         now,
     };
     let retry = retry.map(|retry| RetryView::new(summary, &retry, &policies, now));
     Ok(Some(LetterView::new(&letter, retry, &context, options, links)))
 }
 
-async fn linked(office: &Office, letter: &LetterSummary) -> Result<Linked, WebError> {
+async fn linked(app: &AppState, letter: &LetterSummary) -> Result<Linked, WebError> {
     let ids: Vec<LetterId> = letter.edited_from.into_iter().chain(letter.replaced_by).collect();
     if ids.is_empty() {
         return Ok(Linked::default());
     }
-    let (others, in_place) = tokio::try_join!(office.store.summaries(&ids), office.store.in_place_of(letter.id))?;
+    let (others, in_place) = tokio::try_join!(app.store.summaries(&ids), app.store.in_place_of(letter.id))?;
     let status = |id: LetterId| others.iter().find(|other| other.id == id).map(|other| (id, other.status));
     Ok(Linked { original: letter.edited_from.and_then(status), copy: letter.replaced_by.and_then(status), in_place })
 }

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     domain::letter::LetterId,
     web::{
-        Office,
+        AppState,
         error::WebError,
         input::QueryPairs,
         payload::PayloadQuery,
@@ -31,14 +31,14 @@ use crate::{
 
 parts! {
     Part {
-        /// Everything but the navigation.
+        /// BulkAction but the navigation.
         Main = "main",
         /// What a changed filter changes; the filter's own fields stay as they are.
         Results = "results",
         /// The letter beside the list.
         Letter = "letter",
         /// What has come in since the list was made.
-        News = "news",
+        ChangeFeed = "news",
     }
 }
 
@@ -48,7 +48,7 @@ struct Asked {
     letter: Option<LetterId>,
     payload: PayloadQuery,
     part: Option<Part>,
-    /// Letters received from here on are news, in microseconds since the epoch.
+    /// Letters received from here on are feed, in microseconds since the epoch.
     seen: Option<i64>,
 }
 
@@ -94,57 +94,56 @@ enum Pane {
 /// The line that says that letters have come in since.
 #[derive(Template)]
 #[template(path = "letters/_news.html")]
-struct News {
+struct ChangeFeed {
     letters: String,
     href: String,
 }
 
 pub async fn show(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     QueryPairs(pairs): QueryPairs,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
     let asked = Asked::take(pairs)?;
     match asked.part {
         None => {
-            let page = load(&office, &asked, &headers).await?;
+            let page = load(&app, &asked, &headers).await?;
             Ok(fragment::whole(page.render()?, &page.shell))
         }
         Some(Part::Main) => {
-            let page = load(&office, &asked, &headers).await?;
+            let page = load(&app, &asked, &headers).await?;
             let blocks = [page.as_title().render()?, page.as_main().render()?, page.as_nav().render()?];
             Ok(fragment::main(blocks, &page.shell))
         }
         Some(Part::Results) => {
-            let page = load(&office, &asked, &HeaderMap::new()).await?;
+            let page = load(&app, &asked, &HeaderMap::new()).await?;
             Ok(fragment::of_page(page.as_results().render()?, &page.shell))
         }
         Some(Part::Letter) => {
-            let page = load_letter_only(&office, &asked).await?;
+            let page = load_letter_only(&app, &asked).await?;
             Ok(fragment::of_page(page.as_pane().render()?, &page.shell))
         }
-        Some(Part::News) => Ok(fragment::only(news(&office, &asked).await?)),
+        Some(Part::ChangeFeed) => Ok(fragment::only(feed(&app, &asked).await?)),
     }
 }
 
-async fn load(office: &Office, asked: &Asked, headers: &HeaderMap) -> Result<LettersPage, WebError> {
-    let facets = office.store.facets().await?;
-    let (list, pane) =
-        tokio::try_join!(load_list(office, &asked.query, asked.letter, &facets), load_pane(office, asked))?;
+async fn load(app: &AppState, asked: &Asked, headers: &HeaderMap) -> Result<LettersPage, WebError> {
+    let facets = app.store.facets().await?;
+    let (list, pane) = tokio::try_join!(load_list(app, &asked.query, asked.letter, &facets), load_pane(app, asked))?;
     let here = asked.here();
     let toast = Toast::from_cookie(headers, &here);
-    let shell = Shell::new(office, Page::Letters, &facets).await?;
+    let shell = Shell::new(app, Page::Letters, &facets).await?;
     let shell = Shell { toast, here, is_fragment: asked.part.is_some(), ..shell };
     Ok(LettersPage { shell, list, pane })
 }
 
 /// The letter beside a list that is there already, so that none has to be read again.
-async fn load_letter_only(office: &Office, asked: &Asked) -> Result<LettersPage, WebError> {
+async fn load_letter_only(app: &AppState, asked: &Asked) -> Result<LettersPage, WebError> {
     let shell = Shell { here: asked.here(), ..Shell::bare() };
-    Ok(LettersPage { shell, list: List::default(), pane: load_pane(office, asked).await? })
+    Ok(LettersPage { shell, list: List::default(), pane: load_pane(app, asked).await? })
 }
 
-async fn load_pane(office: &Office, asked: &Asked) -> Result<Pane, WebError> {
+async fn load_pane(app: &AppState, asked: &Asked) -> Result<Pane, WebError> {
     let Some(id) = asked.letter else { return Ok(Pane::Closed) };
     let close = asked.query.href();
     let links = Links {
@@ -152,19 +151,19 @@ async fn load_pane(office: &Office, asked: &Asked) -> Result<Pane, WebError> {
         back: asked.here(),
         close: Some(close.clone()),
     };
-    let letter = view(office, id, &Sight { query: asked.payload.clone(), reveal_to: None }, links).await?;
+    let letter = view(app, id, &Sight { query: asked.payload.clone(), reveal_to: None }, links).await?;
     Ok(letter.map_or(Pane::Missing { close }, |letter| Pane::Open(Box::new(letter))))
 }
 
 /// Counts the letters of this list that came in since it was made; nothing when there are none.
-async fn news(office: &Office, asked: &Asked) -> Result<String, WebError> {
+async fn feed(app: &AppState, asked: &Asked) -> Result<String, WebError> {
     let seen = Timestamp::from_micros(asked.seen.unwrap_or_default());
-    let mut filter = page_filter(&asked.query, office.clock.now());
+    let mut filter = page_filter(&asked.query, app.clock.now());
     filter.since = Some(filter.since.map_or(seen, |since| since.max(seen)));
-    let count = office.store.count(&filter).await?;
+    let count = app.store.count(&filter).await?;
     if count == 0 {
         return Ok(String::new());
     }
     let letters = number::plural(count, "new letter");
-    Ok(News { letters, href: asked.query.with(|_| ()).href() }.render()?)
+    Ok(ChangeFeed { letters, href: asked.query.with(|_| ()).href() }.render()?)
 }

@@ -11,7 +11,7 @@ use crate::{
         letter::{Importance, LetterId, Status},
     },
     web::{
-        Office,
+        AppState,
         error::WebError,
         query::LetterQuery,
         view::{
@@ -46,7 +46,7 @@ pub struct List {
     pub shows_status: bool,
     pub shows_broker: bool,
     /// Where the page asks for what has come in since, as long as it shows the newest.
-    pub news: String,
+    pub feed: String,
 }
 
 #[derive(Default)]
@@ -55,7 +55,7 @@ pub struct SortLink {
     pub label: &'static str,
 }
 
-/// Why a list is empty: that may be the best news of the day.
+/// Why a list is empty: that may be the best feed of the day.
 pub enum Empty {
     /// Nothing is open, and letters do arrive.
     AllDone { decided: String },
@@ -76,7 +76,7 @@ pub fn page_filter(query: &LetterQuery, now: Timestamp) -> LetterFilter {
     filter
 }
 
-/// What is read of the ledger for one list.
+/// What is read of the database for one list.
 struct Loaded<'a> {
     facets: &'a [FacetCount],
     /// Those that are counted anew, where the filter asks for groups or types.
@@ -91,32 +91,32 @@ struct Loaded<'a> {
 }
 
 pub async fn load_list(
-    office: &Office,
+    app: &AppState,
     query: &LetterQuery,
     selected: Option<LetterId>,
     facets: &[FacetCount],
 ) -> Result<List, WebError> {
-    let now = office.clock.now();
+    let now = app.clock.now();
     let filter = page_filter(query, now);
     let request = PageRequest { sort: query.sort, after: query.cursor, limit: query.limit.unwrap_or(ROWS) };
-    let oldest = office.store.oldest_open().await?;
+    let oldest = app.store.oldest_open().await?;
     let window = Window::asked(filter.since, filter.until, oldest.iter().map(|(_, at)| *at).min(), now);
-    let within = if filter.is_of_groups() { Some(office.store.facets_within(&filter).await?) } else { None };
+    let within = if filter.is_of_groups() { Some(app.store.facets_within(&filter).await?) } else { None };
     let (page, bars, groups, by_status) = tokio::try_join!(
-        async { Ok(office.store.letters(&filter, &request).await?) },
-        async { Ok(office.store.histogram(&filter, window.from, window.to, window.step).await?) },
-        async { Ok(office.store.groups_by_id(&query.groups).await?) },
-        count_by_status(office, within.as_deref().unwrap_or(facets), &filter),
+        async { Ok(app.store.letters(&filter, &request).await?) },
+        async { Ok(app.store.histogram(&filter, window.from, window.to, window.step).await?) },
+        async { Ok(app.store.groups_by_id(&query.groups).await?) },
+        count_by_status(app, within.as_deref().unwrap_or(facets), &filter),
     )?;
     let counted = |status: &Status| filter.statuses.is_empty() || filter.statuses.contains(status);
     let total = by_status.iter().filter(|(status, _)| counted(status)).map(|(_, count)| count).sum();
     let loaded = Loaded { facets, within, page, groups, by_status, total, oldest, window, bars };
-    Ok(make(office, query, &filter, selected, loaded))
+    Ok(make(app, query, &filter, selected, loaded))
 }
 
-/// The kept counts know no times; with a time in the filter the ledger has to count. Those of groups were counted already.
+/// The kept counts know no times; with a time in the filter the database has to count. Those of groups were counted already.
 async fn count_by_status(
-    office: &Office,
+    app: &AppState,
     facets: &[FacetCount],
     filter: &LetterFilter,
 ) -> Result<Vec<(Status, u64)>, WebError> {
@@ -125,7 +125,7 @@ async fn count_by_status(
         let count = if filter.is_of_groups() || (filter.since.is_none() && filter.until.is_none()) {
             Tally::new(facets, filter).of_status(status)
         } else {
-            office.store.count(&LetterFilter { statuses: vec![status], ..filter.clone() }).await?
+            app.store.count(&LetterFilter { statuses: vec![status], ..filter.clone() }).await?
         };
         counts.push((status, count));
     }
@@ -133,14 +133,14 @@ async fn count_by_status(
 }
 
 fn make(
-    office: &Office,
+    app: &AppState,
     query: &LetterQuery,
     filter: &LetterFilter,
     selected: Option<LetterId>,
     loaded: Loaded<'_>,
 ) -> List {
-    let now = office.clock.now();
-    let brokers = office.brokers.all();
+    let now = app.clock.now();
+    let brokers = app.brokers.all();
     let href = |id: LetterId| query.href_with(&[("letter", &id.to_string())]);
     let rows =
         loaded.page.items.iter().map(|letter| Row::new(letter, href(letter.id), selected == Some(letter.id), now));
@@ -152,10 +152,10 @@ fn make(
         next: loaded.page.next.map(|cursor| query.with(|query| query.cursor = Some(cursor)).href()),
         first: query.cursor.map(|_| query.with(|_| ()).href()),
         sort: sort_link(query),
-        empty: (loaded.total == 0).then(|| why_empty(office, query, &loaded, &brokers)),
+        empty: (loaded.total == 0).then(|| why_empty(app, query, &loaded, &brokers)),
         shows_status: filter.statuses.len() != 1,
         shows_broker: brokers.len() > 1 && filter.brokers.len() != 1,
-        news: news_address(query, &loaded.page, now),
+        feed: news_address(query, &loaded.page, now),
         filters: Filters::new(
             query,
             filter,
@@ -188,13 +188,13 @@ fn sort_link(query: &LetterQuery) -> SortLink {
     SortLink { href: query.with(|query| query.sort = sort).href(), label }
 }
 
-fn why_empty(office: &Office, query: &LetterQuery, loaded: &Loaded, brokers: &[BrokerHealth]) -> Empty {
-    let now = office.clock.now();
+fn why_empty(app: &AppState, query: &LetterQuery, loaded: &Loaded, brokers: &[BrokerHealth]) -> Empty {
+    let now = app.clock.now();
     if loaded.facets.is_empty() {
         let troubled: Vec<_> =
             brokers.iter().map(|broker| BrokerView::new(broker, now)).filter(BrokerView::is_in_trouble).collect();
         return if troubled.is_empty() {
-            Empty::NothingYet { exchange: office.settings.dead_letter_exchange.clone() }
+            Empty::NothingYet { exchange: app.settings.dead_letter_exchange.clone() }
         } else {
             Empty::NotConnected { brokers: troubled }
         };
@@ -207,7 +207,7 @@ fn why_empty(office: &Office, query: &LetterQuery, loaded: &Loaded, brokers: &[B
     Empty::FilterTooNarrow { everything: everything.href() }
 }
 
-/// News are letters that came in after the newest one shown.
+/// ChangeFeed are letters that came in after the newest one shown.
 fn news_address(query: &LetterQuery, page: &LetterPage, now: Timestamp) -> String {
     let newest = page.items.iter().map(|letter| letter.received_at).max();
     let shows_newest = query.sort == Sort::Newest && query.cursor.is_none();

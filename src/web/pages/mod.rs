@@ -6,10 +6,10 @@
 mod actions;
 mod activity;
 mod backoff;
+mod bulk_action;
 mod digests;
 mod edit;
 mod edit_form;
-mod everything;
 mod filters;
 mod fragment;
 pub mod group;
@@ -38,9 +38,9 @@ use axum::{
     routing::{get, post},
 };
 
-use super::{Office, upload};
+use super::{AppState, upload};
 
-pub fn routes() -> Router<Arc<Office>> {
+pub fn routes() -> Router<Arc<AppState>> {
     Router::new()
         .route("/", get(overview::show))
         .route("/groups", get(groups::show))

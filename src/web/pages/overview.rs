@@ -20,11 +20,11 @@ use crate::{
         letter::{Importance, Status},
     },
     web::{
-        Office,
+        AppState,
         error::WebError,
         input::QueryPairs,
-        levels::concerns,
         query::{GroupQuery, LetterQuery},
+        queue_health::concerns,
         view::{
             chart::{Chart, Window},
             digest::PlanView,
@@ -135,7 +135,7 @@ struct BarPart {
 }
 
 pub async fn show(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     QueryPairs(mut pairs): QueryPairs,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
@@ -144,38 +144,38 @@ pub async fn show(
     pairs.finish("part")?;
     match part {
         Some(Part::Nav) => {
-            let shell = Shell { is_fragment: true, ..Shell::load(&office, of_page).await? };
+            let shell = Shell { is_fragment: true, ..Shell::load(&app, of_page).await? };
             Ok(fragment::only(Navigation { shell }.render()?))
         }
         None => {
-            let mut page = load(&office).await?;
+            let mut page = load(&app).await?;
             page.shell.toast = Toast::from_cookie(&headers, "/letters");
             Ok(fragment::whole(page.render()?, &page.shell))
         }
     }
 }
 
-async fn load(office: &Office) -> Result<OverviewPage, WebError> {
+async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
     const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
-    let now = office.clock.now();
+    let now = app.clock.now();
     let window = Window::covering(now.minus(A_DAY), now);
     let (everything, every_group) = (LetterFilter::default(), GroupFilter::default());
-    let healed_after = office.settings.healed_after;
+    let healed_after = app.settings.healed_after;
     let (facets, oldest, bars, counts, outcome) = tokio::try_join!(
-        office.store.facets(),
-        office.store.oldest_open(),
-        office.store.histogram(&everything, window.from, window.to, window.step),
-        office.store.count_groups(&every_group),
-        office.store.outcome(now.minus(A_DAY), now.minus(healed_after)),
+        app.store.facets(),
+        app.store.oldest_open(),
+        app.store.histogram(&everything, window.from, window.to, window.step),
+        app.store.count_groups(&every_group),
+        app.store.outcome(now.minus(A_DAY), now.minus(healed_after)),
     )?;
-    let groups = first_rows(office, MAX_GROUPS).await?;
+    let groups = first_rows(app, MAX_GROUPS).await?;
     let tally = Tally::new(&facets, &everything);
     let queues = tally::queues(&facets);
     Ok(OverviewPage {
-        shell: Shell::new(office, Page::Overview, &facets).await?,
+        shell: Shell::new(app, Page::Overview, &facets).await?,
         groups,
         n_groups: number::thousands(counts.open),
-        shows_broker: office.brokers.all().len() > 1,
+        shows_broker: app.brokers.all().len() > 1,
         outcome: OutcomeView::new(&outcome),
         healed_after: number::span(healed_after),
         today: Moment::new(now, now).absolute,
@@ -186,22 +186,22 @@ async fn load(office: &Office) -> Result<OverviewPage, WebError> {
         n_queues: queues.len(),
         queues: queue_lines(&queues),
         has_letters: !facets.is_empty(),
-        dead_letter_exchange: office.settings.dead_letter_exchange.clone(),
-        digests: digests::plans(&office.store, &office.digests, now).await?,
+        dead_letter_exchange: app.settings.dead_letter_exchange.clone(),
+        digests: digests::plans(&app.store, &app.digests, now).await?,
         decided: tally.of_status(Status::Retried) + tally.of_status(Status::Discarded),
-        watch: WatchPanel { is_on: !office.settings.watched_brokers.is_empty(), concerns: concerns(office).await? },
-        incidents: incidents(office, now).await?,
+        watch: WatchPanel { is_on: !app.settings.watched_brokers.is_empty(), concerns: concerns(app).await? },
+        incidents: incidents(app, now).await?,
     })
 }
 
-async fn incidents(office: &Office, now: Timestamp) -> Result<Vec<IncidentLine>, WebError> {
-    let open = office.store.open_incidents().await?;
+async fn incidents(app: &AppState, now: Timestamp) -> Result<Vec<IncidentLine>, WebError> {
+    let open = app.store.open_incidents().await?;
     if open.is_empty() {
         return Ok(Vec::new());
     }
     let newest: Vec<_> = open.iter().rev().take(MAX_INCIDENTS).collect();
     let keys: Vec<String> = newest.iter().map(|record| record.incident.key.clone()).collect();
-    let notifications = office.store.notifications(&keys, MAX_INCIDENTS * 10).await?;
+    let notifications = app.store.notifications(&keys, MAX_INCIDENTS * 10).await?;
     Ok(newest.into_iter().map(|record| IncidentLine::new(record, &notifications, now)).collect())
 }
 

@@ -29,7 +29,7 @@ pub(super) fn unknown(word: &str, known: &[&str]) -> String {
 parts! {
     /// Of a page with a list.
     pub ListPart {
-        /// Everything but the navigation.
+        /// BulkAction but the navigation.
         Main = "main",
         /// What a changed filter changes; the filter's own fields stay as they are.
         Results = "results",

@@ -22,15 +22,15 @@ use super::{
 use crate::{
     domain::{
         actor::Actor,
-        policy::{Origin, Policy, PolicyBook, StandingPolicy},
+        policy::{ActivePolicy, Origin, Policy, PolicyBook},
     },
     services::policies::PolicyError,
     web::{
-        Office,
+        AppState,
         draft::Wrong,
         error::WebError,
-        force::{self, Force, known_queues},
         input::{FormPairs, QueryPairs},
+        policy_effect::{self, Force, known_queues},
         query::Pairs,
         view::{
             policy::{OriginView, in_full, meaning, reason_words, remarks, target},
@@ -86,15 +86,15 @@ enum Preview {
 }
 
 pub async fn show(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     QueryPairs(mut pairs): QueryPairs,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
     let part: Option<Part> = pairs.take_parsed("part")?;
     let (queues, reason, typed) = PolicyForm::take(&mut pairs)?;
     pairs.finish(&format!("{FORM_WORDS}, part"))?;
-    let form = typed.unwrap_or_else(|| suggested(&office.policies.book(), queues, reason));
-    let mut page = load(&office, form).await?;
+    let form = typed.unwrap_or_else(|| suggested(&app.policies.book(), queues, reason));
+    let mut page = load(&app, form).await?;
     if part.is_some() {
         return Ok(fragment::only(page.as_preview().render()?));
     }
@@ -103,7 +103,7 @@ pub async fn show(
 }
 
 pub async fn set(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
@@ -111,7 +111,7 @@ pub async fn set(
     let form = form.ok_or_else(|| WebError::bad_request("kind: it takes listed or growing"))?;
     let set = async {
         let policy = form.policy()?;
-        office.policies.set(&policy, &Actor::local()).await.map(|()| policy).map_err(Refused::from)
+        app.policies.set(&policy, &Actor::local()).await.map(|()| policy).map_err(Refused::from)
     };
     match set.await {
         Ok(policy) => {
@@ -119,7 +119,7 @@ pub async fn set(
             Ok(redirect("/policies", &toast, &headers))
         }
         Err(Refused::Wrong(wrong)) => {
-            let page = load(&office, PolicyForm { wrong: Some(wrong), ..form }).await?;
+            let page = load(&app, PolicyForm { wrong: Some(wrong), ..form }).await?;
             Ok((StatusCode::UNPROCESSABLE_ENTITY, fragment::whole(page.render()?, &page.shell)).into_response())
         }
         Err(Refused::Error(error)) => Err(error),
@@ -148,16 +148,16 @@ impl From<PolicyError> for Refused {
 }
 
 pub async fn unset(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let (queues, reason) = take_target(&mut pairs)?;
-    let was_there = office.policies.unset(&queues, reason, &Actor::local()).await?;
+    let was_there = app.policies.unset(&queues, reason, &Actor::local()).await?;
     let shown = text::shortened(&text::one_line(&queues), 60);
     let toast = if was_there {
-        let book = office.policies.book();
-        let now = force::next(&book, &queues, reason).map_or_else(
+        let book = app.policies.book();
+        let now = policy_effect::next(&book, &queues, reason).map_or_else(
             || "Nothing is retried there by itself now.".to_owned(),
             |next| format!("In force there now, from {}: {}.", target(&next.policy), meaning(&next.policy)),
         );
@@ -175,32 +175,32 @@ fn take_target(pairs: &mut Pairs) -> Result<(String, Option<Reason>), WebError> 
 
 /// The policy that stands for exactly these, or else the one in force for them, to begin with.
 fn suggested(book: &PolicyBook, queues: String, reason: Option<Reason>) -> PolicyForm {
-    let exact = |standing: &&Arc<StandingPolicy>| standing.policy.queues == queues && standing.policy.reason == reason;
-    let standing = book.all().iter().find(exact).map(|standing| &**standing);
-    let standing =
-        standing.or_else(|| force::next(book, &queues, reason)).or_else(|| book.all().last().map(|last| &**last));
-    let form = standing.map_or_else(PolicyForm::default, |standing| PolicyForm::of(&standing.policy));
+    let exact = |active: &&Arc<ActivePolicy>| active.policy.queues == queues && active.policy.reason == reason;
+    let active = book.all().iter().find(exact).map(|active| &**active);
+    let active =
+        active.or_else(|| policy_effect::next(book, &queues, reason)).or_else(|| book.all().last().map(|last| &**last));
+    let form = active.map_or_else(PolicyForm::default, |active| PolicyForm::of(&active.policy));
     let reason = reason.map(|reason| reason.as_str().to_owned()).unwrap_or_default();
     PolicyForm { queues, reason, ..form }
 }
 
-async fn load(office: &Office, form: PolicyForm) -> Result<PoliciesPage, WebError> {
-    let (facets, known) = tokio::try_join!(async { Ok(office.store.facets().await?) }, known_queues(office))?;
-    let (book, now) = (office.policies.book(), office.clock.now());
-    let forces = force::all(&book, &known);
-    let rows = book.all().iter().zip(forces).map(|(standing, force)| PolicyRow::new(standing, force, now));
+async fn load(app: &AppState, form: PolicyForm) -> Result<PoliciesPage, WebError> {
+    let (facets, known) = tokio::try_join!(async { Ok(app.store.facets().await?) }, known_queues(app))?;
+    let (book, now) = (app.policies.book(), app.clock.now());
+    let forces = policy_effect::all(&book, &known);
+    let rows = book.all().iter().zip(forces).map(|(active, force)| PolicyRow::new(active, force, now));
     Ok(PoliciesPage {
         policies: rows.collect(),
         preview: Preview::new(&form, &book, &known, now),
         queues: queue_names(&facets),
         form,
-        shell: Shell::new(office, Page::Policies, &facets).await?,
+        shell: Shell::new(app, Page::Policies, &facets).await?,
     })
 }
 
 impl PolicyRow {
-    fn new(standing: &StandingPolicy, force: Force, now: Timestamp) -> Self {
-        let policy = &standing.policy;
+    fn new(active: &ActivePolicy, force: Force, now: Timestamp) -> Self {
+        let policy = &active.policy;
         Self {
             queues: policy.queues.clone(),
             reason: policy.reason.map_or("", Reason::as_str),
@@ -209,7 +209,7 @@ impl PolicyRow {
             is_for_any_reason: policy.reason.is_none(),
             meaning: meaning(policy),
             remarks: remarks(policy).join(" · "),
-            origin: OriginView::new(standing, now),
+            origin: OriginView::new(active, now),
             force,
             edit: format!("{}#set", set_href(&policy.queues, policy.reason)),
         }
@@ -229,17 +229,18 @@ impl Preview {
 
     fn means(policy: Policy, book: &PolicyBook, known: &[String], now: Timestamp) -> Self {
         let is_same = |other: &Policy| other.queues == policy.queues && other.reason == policy.reason;
-        let replaced = book.all().iter().find(|standing| is_same(&standing.policy));
-        let replaces = replaced.filter(|standing| standing.policy != policy);
-        let others =
-            book.all().iter().filter(|standing| !is_same(&standing.policy)).map(|standing| (**standing).clone());
-        let draft = StandingPolicy { policy: policy.clone(), origin: Origin::Person { by: Actor::local(), at: now } };
+        let replaced = book.all().iter().find(|active| is_same(&active.policy));
+        let replaces = replaced.filter(|active| active.policy != policy);
+        let others = book.all().iter().filter(|active| !is_same(&active.policy)).map(|active| (**active).clone());
+        let draft = ActivePolicy { policy: policy.clone(), origin: Origin::Person { by: Actor::local(), at: now } };
         let with_it = PolicyBook::new(&[], others.chain([draft]).collect());
-        let place = with_it.all().iter().position(|standing| is_same(&standing.policy));
+        let place = with_it.all().iter().position(|active| is_same(&active.policy));
         Self::Means {
             text: in_full(&policy),
-            replaces: replaces.map(|standing| in_full(&standing.policy)).unwrap_or_default(),
-            force: place.and_then(|place| force::all(&with_it, known).into_iter().nth(place)).unwrap_or_default(),
+            replaces: replaces.map(|active| in_full(&active.policy)).unwrap_or_default(),
+            force: place
+                .and_then(|place| policy_effect::all(&with_it, known).into_iter().nth(place))
+                .unwrap_or_default(),
         }
     }
 }

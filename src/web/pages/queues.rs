@@ -13,11 +13,11 @@ use super::{
     toast::Toast,
 };
 use crate::web::{
-    Office,
+    AppState,
     error::WebError,
-    force::{DAYS, counted_since},
     input::QueryPairs,
-    levels::{concerns, levels},
+    policy_effect::{DAYS, counted_since},
+    queue_health::{concerns, levels},
     view::{
         healing, number,
         queue::QueueRow,
@@ -52,24 +52,24 @@ struct QueuesPage {
 }
 
 pub async fn show(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     QueryPairs(mut pairs): QueryPairs,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
     let patterns = pairs.take_names("queue");
     pairs.finish("queue")?;
-    let mut page = load(&office, &patterns).await?;
+    let mut page = load(&app, &patterns).await?;
     page.shell.toast = Toast::from_cookie(&headers, "/letters");
     Ok(fragment::whole(page.render()?, &page.shell))
 }
 
-async fn load(office: &Office, patterns: &[String]) -> Result<QueuesPage, WebError> {
-    let now = office.clock.now();
-    let (facets, counts) = tokio::try_join!(office.store.facets(), office.store.retry_counts(counted_since(now)))?;
-    let (healing, book, globs) = (healing::by_queue(&counts), office.policies.book(), Globs::new(patterns));
+async fn load(app: &AppState, patterns: &[String]) -> Result<QueuesPage, WebError> {
+    let now = app.clock.now();
+    let (facets, counts) = tokio::try_join!(app.store.facets(), app.store.retry_counts(counted_since(now)))?;
+    let (healing, book, globs) = (healing::by_queue(&counts), app.policies.book(), Globs::new(patterns));
     let letters = tally::queues_with(&facets, healing.keys().copied());
     let names: Vec<&str> = letters.iter().take(MOST).filter_map(|((_, queue), _)| *queue).collect();
-    let levels = levels(office, &names, !patterns.is_empty()).await?;
+    let levels = levels(app, &names, !patterns.is_empty()).await?;
     let mut found = tally::queues_with(&facets, healing.keys().copied().chain(levels.keys()));
     found.retain(|((_, queue), _)| globs.matches(queue.unwrap_or_default()));
     found.sort_by_key(|(key, _)| levels.urgency(*key));
@@ -78,9 +78,9 @@ async fn load(office: &Office, patterns: &[String]) -> Result<QueuesPage, WebErr
         QueueRow::new(*key, counts, healing.get(key).unwrap_or(&healing::Healing::default()), &book, level)
     };
     let hidden = found.len().saturating_sub(MOST) as u64;
-    let brokers = office.brokers.all();
-    let (concerns, watched) = tokio::try_join!(concerns(office), async { Ok(office.store.watched_brokers().await?) })?;
-    let is_set_up = |name: &str| office.settings.watched_brokers.contains(name);
+    let brokers = app.brokers.all();
+    let (concerns, watched) = tokio::try_join!(concerns(app), async { Ok(app.store.watched_brokers().await?) })?;
+    let is_set_up = |name: &str| app.settings.watched_brokers.contains(name);
     Ok(QueuesPage {
         rows: found.iter().take(MOST).map(row).collect(),
         queue: patterns.join(","),
@@ -90,10 +90,10 @@ async fn load(office: &Office, patterns: &[String]) -> Result<QueuesPage, WebErr
         hidden: if hidden > 0 { number::thousands(hidden) } else { String::new() },
         is_filtered: !patterns.is_empty(),
         shows_broker: brokers.len() > 1,
-        has_levels: !office.settings.watched_brokers.is_empty(),
+        has_levels: !app.settings.watched_brokers.is_empty(),
         concerns,
         watch: brokers.iter().map(|broker| WatchLine::new(broker, is_set_up(&broker.name), &watched, now)).collect(),
-        dead_letter_exchange: office.settings.dead_letter_exchange.clone(),
-        shell: Shell::new(office, Page::Queues, &facets).await?,
+        dead_letter_exchange: app.settings.dead_letter_exchange.clone(),
+        shell: Shell::new(app, Page::Queues, &facets).await?,
     })
 }

@@ -20,7 +20,7 @@ use crate::{
     domain::{actor::Actor, rule::RuleId},
     services::rules::{Draft, RuleError},
     web::{
-        Office,
+        AppState,
         error::WebError,
         input::FormPairs,
         query::Pairs,
@@ -29,7 +29,7 @@ use crate::{
 };
 
 pub async fn set(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
@@ -37,31 +37,31 @@ pub async fn set(
     let applies = pairs.take("then")?.is_some_and(|then| then == "apply");
     let Draft { id, rule, place } = match form.draft() {
         Ok(draft) => draft,
-        Err(wrong) => return refuse(&office, RuleForm { wrong: Some(wrong), ..form }).await,
+        Err(wrong) => return refuse(&app, RuleForm { wrong: Some(wrong), ..form }).await,
     };
-    if let Err(error) = office.rules.set(id, &rule, place, &Actor::local()).await {
-        return refuse(&office, form.refused(error)?).await;
+    if let Err(error) = app.rules.set(id, &rule, place, &Actor::local()).await {
+        return refuse(&app, form.refused(error)?).await;
     }
     let name = text::shortened(&text::one_line(rule.name.trim()), 60);
-    let then = if applies { begin(&office).await? } else { "It counts for what comes in from now on.".to_owned() };
+    let then = if applies { begin(&app).await? } else { "It counts for what comes in from now on.".to_owned() };
     let toast = Toast::done(format!("Saved the rule {name}. {then}"), Vec::new());
     Ok(redirect(RULES, &toast, &headers))
 }
 
 /// The page again, with what is wrong beside the form.
-async fn refuse(office: &Office, form: RuleForm) -> Result<Response, WebError> {
-    let page: RulesPage = load(office, form).await?;
+async fn refuse(app: &AppState, form: RuleForm) -> Result<Response, WebError> {
+    let page: RulesPage = load(app, form).await?;
     Ok((StatusCode::UNPROCESSABLE_ENTITY, fragment::whole(askama::Template::render(&page)?, &page.shell))
         .into_response())
 }
 
 pub async fn remove(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let id = take_id(&mut pairs)?;
-    let toast = match office.rules.remove(id, &Actor::local()).await {
+    let toast = match app.rules.remove(id, &Actor::local()).await {
         Ok(rule) => {
             let name = text::shortened(&text::one_line(&rule.name), 60);
             Toast::done(
@@ -76,7 +76,7 @@ pub async fn remove(
 }
 
 pub async fn step(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
@@ -86,7 +86,7 @@ pub async fn step(
         Some("later") => false,
         _ => return Err(WebError::bad_request("to: it takes earlier or later")),
     };
-    let toast = match office.rules.step(id, earlier, &Actor::local()).await {
+    let toast = match app.rules.step(id, earlier, &Actor::local()).await {
         Ok(()) => Toast::done("The rules are tried in another order now.".to_owned(), Vec::new()),
         Err(RuleError::Gone) => Toast::failed("There is no such rule any more.".to_owned()),
         Err(error) => return Err(error.into()),
@@ -98,24 +98,24 @@ fn take_id(pairs: &mut Pairs) -> Result<RuleId, WebError> {
     pairs.take_parsed("id")?.ok_or_else(|| WebError::bad_request("id: it is needed"))
 }
 
-pub async fn apply(State(office): State<Arc<Office>>, headers: HeaderMap) -> Result<Response, WebError> {
-    let toast = Toast::done(begin(&office).await?, Vec::new());
+pub async fn apply(State(app): State<Arc<AppState>>, headers: HeaderMap) -> Result<Response, WebError> {
+    let toast = Toast::done(begin(&app).await?, Vec::new());
     Ok(redirect(RULES, &toast, &headers))
 }
 
-async fn begin(office: &Office) -> Result<String, WebError> {
-    let job = office.rules.apply(&Actor::local()).await?;
-    let total = office.store.job(job).await?.map_or(0, |job| job.total);
+async fn begin(app: &AppState) -> Result<String, WebError> {
+    let job = app.rules.apply(&Actor::local()).await?;
+    let total = app.store.job(job).await?.map_or(0, |job| job.total);
     Ok(format!("The rules are being applied to {}.", number::plural(total, "letter")))
 }
 
 pub async fn cancel(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let job: Uuid = pairs.take_parsed("job")?.ok_or_else(|| WebError::bad_request("job: it is needed"))?;
-    let toast = if office.triage.cancel(job, &Actor::local()).await? {
+    let toast = if app.triage.cancel(job, &Actor::local()).await? {
         Toast::done("Stopped. Letters that the rules were applied to stay as they are now.".to_owned(), Vec::new())
     } else {
         Toast::failed("That had ended already.".to_owned())

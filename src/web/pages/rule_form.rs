@@ -107,12 +107,12 @@ impl RuleForm {
 
     /// Where it may stand among the other rules.
     pub fn places(&self, book: &RuleBook) -> Vec<PlaceChoice> {
-        let was = book.standing().iter().position(|standing| Some(standing.id) == self.id);
+        let was = book.active().iter().position(|active| Some(active.id) == self.id);
         let others: Vec<String> = book
-            .standing()
+            .active()
             .iter()
-            .filter(|standing| Some(standing.id) != self.id)
-            .map(|standing| text::shortened(&text::one_line(&standing.rule.name), 60))
+            .filter(|active| Some(active.id) != self.id)
+            .map(|active| text::shortened(&text::one_line(&active.rule.name), 60))
             .collect();
         let chosen = self.place.parse().ok().or(was.map(|was| was + 1)).unwrap_or(others.len() + 1);
         let label = |value: usize| match value.checked_sub(2).and_then(|before| others.get(before)) {

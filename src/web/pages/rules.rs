@@ -23,11 +23,11 @@ use crate::{
         filter::LetterFilter,
         job::{Job, JobState},
         letter::Status,
-        rule::{RuleId, StandingRule},
+        rule::{ActiveRule, RuleId},
     },
     services::{enrichment::APPLY_RULES, rules::RuleError},
     web::{
-        Office,
+        AppState,
         draft::Wrong,
         error::WebError,
         input::{FormPairs, QueryPairs, is_htmx},
@@ -100,7 +100,7 @@ struct Applying {
 }
 
 pub async fn show(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     QueryPairs(mut pairs): QueryPairs,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
@@ -108,10 +108,10 @@ pub async fn show(
     let (job, removing, meant) = (pairs.take_parsed("job")?, pairs.take_parsed("remove")?, pairs.take("rule")?);
     let form = RuleForm::take(&mut pairs)?;
     pairs.finish(&format!("{FORM_WORDS}, rule, remove, part"))?;
-    let form = form.filled(&office.rules.in_force())?;
-    let mut page = load(&office, form).await?;
+    let form = form.filled(&app.rules.in_force())?;
+    let mut page = load(&app, form).await?;
     if part.is_some() {
-        page.applying = applying(&office, job).await?;
+        page.applying = applying(&app, job).await?;
         return Ok(fragment::only(page.as_applying().render()?));
     }
     page.mean(meant.as_deref());
@@ -122,20 +122,20 @@ pub async fn show(
 
 /// Tries what stands in the form. Only that part of the page is sent to htmx.
 pub async fn check(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let form = RuleForm::take(&mut pairs)?;
-    let preview = try_out(&office, &form).await?;
-    let page = RulesPage { preview, ..load(&office, form).await? };
+    let preview = try_out(&app, &form).await?;
+    let page = RulesPage { preview, ..load(&app, form).await? };
     if is_htmx(&headers) {
         return Ok(fragment::only(page.as_preview().render()?));
     }
     Ok(fragment::whole(page.render()?, &page.shell).into_response())
 }
 
-async fn try_out(office: &Office, form: &RuleForm) -> Result<Preview, WebError> {
+async fn try_out(app: &AppState, form: &RuleForm) -> Result<Preview, WebError> {
     if form.expression.trim().is_empty() {
         return Ok(Preview::Empty);
     }
@@ -143,7 +143,7 @@ async fn try_out(office: &Office, form: &RuleForm) -> Result<Preview, WebError> 
         Ok(draft) => draft,
         Err(wrong) => return Ok(Preview::Wrong(wrong)),
     };
-    match office.rules.try_draft(&office.reader, &draft).await {
+    match app.rules.try_draft(&app.reader, &draft).await {
         Ok(trial) => Ok(Preview::Tried(TrialView::new(&trial))),
         Err(RuleError::Expression(mistakes)) => {
             Ok(Preview::Mistakes(MistakeView::all(&mistakes, &draft.rule.expression)))
@@ -152,26 +152,26 @@ async fn try_out(office: &Office, form: &RuleForm) -> Result<Preview, WebError> 
     }
 }
 
-pub(super) async fn load(office: &Office, form: RuleForm) -> Result<RulesPage, WebError> {
+pub(super) async fn load(app: &AppState, form: RuleForm) -> Result<RulesPage, WebError> {
     let filter = ActivityFilter { areas: vec![Area::Rules], ..ActivityFilter::default() };
-    let store = &office.store;
+    let store = &app.store;
     let (facets, failures, changes) =
-        tokio::try_join!(store.facets(), office.rules.failures(), store.activity(&filter, None, CHANGES))?;
-    let (book, now) = (office.rules.in_force(), office.clock.now());
-    let everything = LetterFilter::default();
-    let tally = Tally::new(&facets, &everything);
+        tokio::try_join!(store.facets(), app.rules.failures(), store.activity(&filter, None, CHANGES))?;
+    let (book, now) = (app.rules.in_force(), app.clock.now());
+    let bulk_action = LetterFilter::default();
+    let tally = Tally::new(&facets, &bulk_action);
     let undecided = tally.of_status(Status::Open) + tally.of_status(Status::Scheduled);
-    let row = |(place, standing): (usize, &StandingRule)| {
-        RuleRow::new(&book, place, standing, failures.get(&standing.rule.name), now)
+    let row = |(place, active): (usize, &ActiveRule)| {
+        RuleRow::new(&book, place, active, failures.get(&active.rule.name), now)
     };
-    let changed = form.id.and_then(|id| book.find(id)).map(|standing| text::one_line(&standing.rule.name));
+    let changed = form.id.and_then(|id| book.find(id)).map(|active| text::one_line(&active.rule.name));
     Ok(RulesPage {
-        file: office.rules.file().map(|file| text::one_line(&file.display().to_string())),
-        file_problem: office.rules.problem().map(|why| text::visible(&why).into_owned()).unwrap_or_default(),
-        rules: book.standing().iter().enumerate().map(row).collect(),
+        file: app.rules.file().map(|file| text::one_line(&file.display().to_string())),
+        file_problem: app.rules.problem().map(|why| text::visible(&why).into_owned()).unwrap_or_default(),
+        rules: book.active().iter().enumerate().map(row).collect(),
         gone: String::new(),
         removing: None,
-        applying: applying(office, None).await?,
+        applying: applying(app, None).await?,
         undecided: if undecided > 0 { number::plural(undecided, "open or waiting letter") } else { String::new() },
         places: form.places(&book),
         preview: preview_of(&form),
@@ -180,7 +180,7 @@ pub(super) async fn load(office: &Office, form: RuleForm) -> Result<RulesPage, W
         fields: &FIELDS,
         examples: examples(),
         changes: changes.iter().map(|entry| ChangeRow::new(entry, now)).collect(),
-        shell: Shell::new(office, Page::Rules, &facets).await?,
+        shell: Shell::new(app, Page::Rules, &facets).await?,
     })
 }
 
@@ -192,8 +192,8 @@ fn preview_of(form: &RuleForm) -> Preview {
 }
 
 /// The job that goes on or, where somebody has watched it until now, what came of it.
-async fn applying(office: &Office, watched: Option<Uuid>) -> Result<Option<Applying>, WebError> {
-    let latest = office.store.latest_job(APPLY_RULES).await?;
+async fn applying(app: &AppState, watched: Option<Uuid>) -> Result<Option<Applying>, WebError> {
+    let latest = app.store.latest_job(APPLY_RULES).await?;
     let goes_on = |job: &Job| matches!(job.state, JobState::Queued | JobState::Running);
     Ok(latest.filter(|job| goes_on(job) || watched == Some(job.id)).map(|job| Applying::new(&job)))
 }

@@ -21,7 +21,7 @@ use crate::{
     domain::schema::{SchemaId, SchemaRecord},
     services::{decoding::catalogue::Catalogue, schemas::SchemaError},
     web::{
-        Office,
+        AppState,
         error::WebError,
         input::QueryPairs,
         query::LetterQuery,
@@ -92,25 +92,25 @@ struct Shown {
 }
 
 pub async fn show(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     Path(name): Path<String>,
     QueryPairs(mut pairs): QueryPairs,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
     let version: Option<SchemaId> = pairs.take_parsed("schema")?;
     pairs.finish("schema")?;
-    let catalogue = office.schemas.catalogue();
+    let catalogue = app.schemas.catalogue();
     let shown = match version {
-        Some(id) => of_version(&office, &catalogue, id, &name).await?,
+        Some(id) => of_version(&app, &catalogue, id, &name).await?,
         None => newest(&catalogue, &name),
     };
     let missing =
         || WebError::not_found(format!("No schema describes {}.", text::shortened(&text::one_line(&name), 200)));
     let shown = shown.ok_or_else(missing)?;
-    let shell = Shell::load(&office, Page::Schemas).await?;
-    let seen = office.store.seen(shown.message.full_name(), MOST_QUEUES).await?;
-    let mut page = TypePage::new(&shown, &catalogue, &office, shell);
-    page.seen = seen.iter().map(|(broker, queue, n)| SeenIn::new(broker, queue, *n, &office)).collect();
+    let shell = Shell::load(&app, Page::Schemas).await?;
+    let seen = app.store.seen(shown.message.full_name(), MOST_QUEUES).await?;
+    let mut page = TypePage::new(&shown, &catalogue, &app, shell);
+    page.seen = seen.iter().map(|(broker, queue, n)| SeenIn::new(broker, queue, *n, &app)).collect();
     page.shell.toast = Toast::from_cookie(&headers, "/letters");
     Ok(fragment::whole(page.render()?, &page.shell))
 }
@@ -124,12 +124,12 @@ fn newest(catalogue: &Catalogue, name: &str) -> Option<Shown> {
 }
 
 async fn of_version(
-    office: &Office,
+    app: &AppState,
     catalogue: &Catalogue,
     id: SchemaId,
     name: &str,
 ) -> Result<Option<Shown>, WebError> {
-    let schema = office.schemas.open(id).await.map_err(|error| match error {
+    let schema = app.schemas.open(id).await.map_err(|error| match error {
         SchemaError::Invalid(_) => WebError::conflict("This version cannot be read any more."),
         SchemaError::Store(error) => error.into(),
     })?;
@@ -141,13 +141,13 @@ async fn of_version(
 }
 
 impl TypePage {
-    fn new(shown: &Shown, catalogue: &Catalogue, office: &Office, shell: Shell) -> Self {
-        let (message, now) = (&shown.message, office.clock.now());
+    fn new(shown: &Shown, catalogue: &Catalogue, app: &AppState, shell: Shell) -> Self {
+        let (message, now) = (&shown.message, app.clock.now());
         let schema = shown.from.as_ref().map(|(_, _, schema)| &**schema);
         let comments = Comments::of_file(&message.parent_file());
         let nested = message.child_messages().filter(|nested| !nested.is_map_entry());
-        let book = office.schemas.mappings();
-        let about = book.all().iter().filter(|standing| standing.mapping.message_type == message.full_name());
+        let book = app.schemas.mappings();
+        let about = book.all().iter().filter(|active| active.mapping.message_type == message.full_name());
         Self {
             name: message.full_name().to_owned(),
             last: message.name().to_owned(),
@@ -159,7 +159,7 @@ impl TypePage {
             from: shown.from.as_ref().map(|(record, is_current, _)| FromView::new(record, *is_current, now)),
             others: others(shown, catalogue, now),
             seen: Vec::new(),
-            mappings: about.map(|standing| MappingRow::new(standing, catalogue, now)).collect(),
+            mappings: about.map(|active| MappingRow::new(active, catalogue, now)).collect(),
             shell,
         }
     }
@@ -188,9 +188,9 @@ fn others(shown: &Shown, catalogue: &Catalogue, now: Timestamp) -> Vec<OtherView
 }
 
 impl SeenIn {
-    fn new(broker: &str, queue: &str, letters: u64, office: &Office) -> Self {
+    fn new(broker: &str, queue: &str, letters: u64, app: &AppState) -> Self {
         let known = Some(queue).filter(|queue| !queue.is_empty());
-        let brokers = if office.brokers.all().len() > 1 { vec![broker.to_owned()] } else { Vec::new() };
+        let brokers = if app.brokers.all().len() > 1 { vec![broker.to_owned()] } else { Vec::new() };
         let query = LetterQuery {
             queues: vec![LetterQuery::queue_pattern(known)],
             brokers: brokers.clone(),

@@ -32,7 +32,7 @@ use crate::{
         schemas::{Delivery, FolderState, MappingError, SchemaError},
     },
     web::{
-        Office,
+        AppState,
         draft::Wrong,
         error::WebError,
         input::{FormPairs, QueryPairs},
@@ -104,7 +104,7 @@ struct TypeRow {
 }
 
 pub async fn show(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     QueryPairs(mut pairs): QueryPairs,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
@@ -112,7 +112,7 @@ pub async fn show(
     let q = pairs.take("q")?.unwrap_or_default();
     let form = MappingForm::take(&mut pairs)?;
     pairs.finish("q, carrier, pattern, type, broker, part")?;
-    let mut page = load(&office, q, form).await?;
+    let mut page = load(&app, q, form).await?;
     match part {
         Some(Part::Types) => return Ok(fragment::only(page.as_types().render()?)),
         Some(Part::Naming) => {
@@ -126,13 +126,13 @@ pub async fn show(
 }
 
 pub async fn upload(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     headers: HeaderMap,
     Files { files, name }: Files,
 ) -> Result<Response, WebError> {
     let typed = name.clone().unwrap_or_default();
     let delivery = Delivery { files, name, source: SchemaSource::Upload, by: Actor::local() };
-    match office.schemas.upload(delivery).await {
+    match app.schemas.upload(delivery).await {
         Ok(uploaded) => {
             let types = number::plural(uploaded.schema.types().len() as u64, "type");
             let known = if uploaded.was_known { " It was here already, and counts again." } else { "" };
@@ -145,14 +145,14 @@ pub async fn upload(
             let toast = Toast::done(format!("The schema has {types}.{known}{problems}"), Vec::new());
             Ok(redirect("/schemas", &toast, &headers))
         }
-        Err(SchemaError::Invalid(problems)) => refuse(&office, typed, &problems).await,
+        Err(SchemaError::Invalid(problems)) => refuse(&app, typed, &problems).await,
         Err(SchemaError::Store(error)) => Err(error.into()),
     }
 }
 
 /// The page again, with what is wrong beside the form.
-async fn refuse(office: &Office, name: String, problems: &[SchemaProblem]) -> Result<Response, WebError> {
-    let mut page = load(office, String::new(), MappingForm::default()).await?;
+async fn refuse(app: &AppState, name: String, problems: &[SchemaProblem]) -> Result<Response, WebError> {
+    let mut page = load(app, String::new(), MappingForm::default()).await?;
     page.refused = ProblemView::first(problems);
     page.more_refused = problems.len().saturating_sub(page.refused.len());
     page.name = name;
@@ -160,14 +160,14 @@ async fn refuse(office: &Office, name: String, problems: &[SchemaProblem]) -> Re
 }
 
 pub async fn remove(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let id: SchemaId = pairs.take_parsed("id")?.ok_or_else(|| WebError::bad_request("id: it is needed"))?;
-    let name = office.schemas.catalogue().version(id).map(|version| version.record.name.clone());
+    let name = app.schemas.catalogue().version(id).map(|version| version.record.name.clone());
     let shown = text::shortened(&text::one_line(&name.unwrap_or_default()), 60);
-    let toast = if office.schemas.remove(id, &Actor::local()).await? {
+    let toast = if app.schemas.remove(id, &Actor::local()).await? {
         Toast::done(format!("Removed the schema {shown}. One whose place it took counts again."), Vec::new())
     } else {
         Toast::failed("There is no such schema any more.".to_owned())
@@ -176,7 +176,7 @@ pub async fn remove(
 }
 
 pub async fn map(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
@@ -184,7 +184,7 @@ pub async fn map(
     let back = if pairs.has("back") { take_back(&mut pairs)? } else { "/schemas".to_owned() };
     let set = async {
         let mapping = form.mapping()?;
-        office.schemas.map(&mapping, &Actor::local()).await.map(|()| mapping).map_err(Refused::from)
+        app.schemas.map(&mapping, &Actor::local()).await.map(|()| mapping).map_err(Refused::from)
     };
     match set.await {
         Ok(mapping) => {
@@ -194,7 +194,7 @@ pub async fn map(
             Ok(redirect(&back, &toast, &headers))
         }
         Err(Refused::Wrong(wrong)) => {
-            let page = load(&office, String::new(), MappingForm { wrong: Some(wrong), ..form }).await?;
+            let page = load(&app, String::new(), MappingForm { wrong: Some(wrong), ..form }).await?;
             Ok((StatusCode::UNPROCESSABLE_ENTITY, fragment::whole(page.render()?, &page.shell)).into_response())
         }
         Err(Refused::Error(error)) => Err(error),
@@ -223,7 +223,7 @@ impl From<MappingError> for Refused {
 }
 
 pub async fn unmap(
-    State(office): State<Arc<Office>>,
+    State(app): State<Arc<AppState>>,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
@@ -231,7 +231,7 @@ pub async fn unmap(
     let carrier: Carrier = pairs.take_parsed("carrier")?.ok_or_else(|| needed("carrier"))?;
     let pattern = pairs.take("pattern")?.ok_or_else(|| needed("pattern"))?;
     let broker = pairs.take("broker")?;
-    let was_there = office.schemas.unmap(broker.as_deref(), carrier, &pattern, &Actor::local()).await?;
+    let was_there = app.schemas.unmap(broker.as_deref(), carrier, &pattern, &Actor::local()).await?;
     let shown = text::shortened(&text::one_line(&pattern), 60);
     let toast = if was_there {
         Toast::done(format!("Took back what was said of {} {shown}.", carrier_words(carrier)), Vec::new())
@@ -241,13 +241,13 @@ pub async fn unmap(
     Ok(redirect("/schemas", &toast, &headers))
 }
 
-async fn load(office: &Office, q: String, form: MappingForm) -> Result<SchemasPage, WebError> {
-    let facets = office.store.facets().await?;
-    let naming = office.store.latest_job(enrichment::NAME_TYPES).await?;
-    let (catalogue, book, now) = (office.schemas.catalogue(), office.schemas.mappings(), office.clock.now());
+async fn load(app: &AppState, q: String, form: MappingForm) -> Result<SchemasPage, WebError> {
+    let facets = app.store.facets().await?;
+    let naming = app.store.latest_job(enrichment::NAME_TYPES).await?;
+    let (catalogue, book, now) = (app.schemas.catalogue(), app.schemas.mappings(), app.clock.now());
     let found = catalogue.search(&q);
     let hidden = found.len().saturating_sub(MOST_TYPES) as u64;
-    let folder = office.schemas.folder();
+    let folder = app.schemas.folder();
     Ok(SchemasPage {
         schemas: catalogue.versions().iter().map(|version| SchemaRow::new(version, &catalogue, now)).collect(),
         folder_problems: folder.iter().flat_map(|folder| ProblemView::first(&folder.problems)).collect(),
@@ -261,12 +261,12 @@ async fn load(office: &Office, q: String, form: MappingForm) -> Result<SchemasPa
         hidden: if hidden > 0 { number::thousands(hidden) } else { String::new() },
         types: found.into_iter().take(MOST_TYPES).map(|entry| TypeRow::new(entry, &catalogue)).collect(),
         q,
-        mappings: book.all().iter().map(|standing| MappingRow::new(standing, &catalogue, now)).collect(),
+        mappings: book.all().iter().map(|active| MappingRow::new(active, &catalogue, now)).collect(),
         form,
         choices: catalogue.types().iter().take(MOST_CHOICES).map(|entry| entry.name.clone()).collect(),
         queues: queue_names(&facets),
-        brokers: office.brokers.all().iter().map(|broker| broker.name.clone()).collect(),
-        shell: Shell::new(office, Page::Schemas, &facets).await?,
+        brokers: app.brokers.all().iter().map(|broker| broker.name.clone()).collect(),
+        shell: Shell::new(app, Page::Schemas, &facets).await?,
     })
 }
 

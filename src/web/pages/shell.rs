@@ -11,7 +11,7 @@ use crate::{
         letter::Status,
     },
     web::{
-        Office, assets,
+        AppState, assets,
         error::WebError,
         events,
         view::{broker::BrokerView, number, tally::Tally},
@@ -95,7 +95,7 @@ pub struct Shell {
     /// The page, as a word; none where nothing keeps the navigation up to date.
     pub page: Option<&'static str>,
     /// What the counts here already know of; see [`events`](crate::web::events).
-    pub tidings: String,
+    pub changes: String,
     /// Whether the navigation is sent beside another block, to replace the one that is there.
     pub is_fragment: bool,
     /// The address of this page, to come back to.
@@ -103,40 +103,40 @@ pub struct Shell {
 }
 
 impl Shell {
-    pub async fn load(office: &Office, page: Page) -> Result<Self, WebError> {
-        let facets = office.store.facets().await?;
-        Self::new(office, page, &facets).await
+    pub async fn load(app: &AppState, page: Page) -> Result<Self, WebError> {
+        let facets = app.store.facets().await?;
+        Self::new(app, page, &facets).await
     }
 
     /// For pages that need the counts for more than this.
-    pub async fn new(office: &Office, page: Page, facets: &[FacetCount]) -> Result<Self, WebError> {
+    pub async fn new(app: &AppState, page: Page, facets: &[FacetCount]) -> Result<Self, WebError> {
         let everything = LetterFilter::default();
         let tally = Tally::new(facets, &everything);
-        let groups = office.store.open_groups().await?.iter().sum();
+        let groups = app.store.open_groups().await?.iter().sum();
         let some = |count: u64| if count > 0 { number::thousands(count) } else { String::new() };
         let counts = NavCounts {
             open: number::thousands(tally.of_status(Status::Open)),
             groups: some(groups),
             waiting: some(tally.of_status(Status::Scheduled)),
         };
-        let now = office.clock.now();
+        let now = app.clock.now();
         Ok(Self {
             nav: nav(Some(page), counts),
             page: Some(page.as_str()),
-            tidings: events::tidings(office),
-            brokers: brokers(office, now),
+            changes: events::changes(app),
+            brokers: brokers(app, now),
             ..Self::bare()
         })
     }
 
-    /// Without anything that has to be asked for: where an error is shown, the ledger may be what is broken.
+    /// Without anything that has to be asked for: where an error is shown, the database may be what is broken.
     pub fn bare() -> Self {
         Self {
             nav: nav(None, NavCounts::default()),
             brokers: Vec::new(),
             toast: None,
             page: None,
-            tidings: String::new(),
+            changes: String::new(),
             is_fragment: false,
             here: String::new(),
         }
@@ -149,8 +149,8 @@ impl Shell {
     }
 }
 
-pub fn brokers(office: &Office, now: Timestamp) -> Vec<BrokerView> {
-    office.brokers.all().iter().map(|broker| BrokerView::new(broker, now)).collect()
+pub fn brokers(app: &AppState, now: Timestamp) -> Vec<BrokerView> {
+    app.brokers.all().iter().map(|broker| BrokerView::new(broker, now)).collect()
 }
 
 /// What the navigation counts.

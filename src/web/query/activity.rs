@@ -1,4 +1,4 @@
-//! Which deeds an address asks for.
+//! Which entries an address asks for.
 
 use amqp_message::time::Timestamp;
 

@@ -56,7 +56,7 @@ pub struct LetterQuery {
 impl LetterQuery {
     /// The word that stands for every status.
     const ANY: &str = "all";
-    /// Stands for the letters whose queue or type is unknown, which the ledger keeps under the empty name.
+    /// Stands for the letters whose queue or type is unknown, which the database keeps under the empty name.
     pub const UNKNOWN: &str = "\"\"";
     /// Letters a single answer holds at most.
     pub const MAX_LIMIT: usize = 1_000;
@@ -152,7 +152,7 @@ impl LetterQuery {
     }
 }
 
-/// Names as the ledger keeps them.
+/// Names as the database keeps them.
 fn kept_names(names: &[String]) -> Vec<String> {
     let kept = |name: &String| if name == LetterQuery::UNKNOWN { String::new() } else { name.clone() };
     names.iter().map(kept).collect()

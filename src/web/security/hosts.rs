@@ -1,4 +1,4 @@
-//! Which names this office answers to.
+//! Which names this app answers to.
 //!
 //! Without this, a page elsewhere could point its own name at our address and read everything (DNS rebinding).
 

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{number, queue::set_href, text, time::Moment};
 use crate::domain::{
-    activity::{ActivityEntry, Area, Deed},
+    activity::{ActivityEntry, Area, AuditEntry},
     group::{Group, GroupId},
     letter::{LetterId, LetterSummary},
 };
@@ -27,12 +27,12 @@ pub struct ActivityRow {
 
 impl ActivityRow {
     pub fn new(entry: &ActivityEntry, subjects: &Subjects, now: Timestamp) -> Self {
-        let deed = &entry.deed;
+        let entry = &entry.entry;
         Self {
-            at: Moment::new(deed.at, now),
-            by: text::one_line(deed.by.as_str()),
-            sentence: Sentence::new(deed, subjects),
-            detail: text::visible(&text::shortened(&deed.detail, SHOWN)).into_owned(),
+            at: Moment::new(entry.at, now),
+            by: text::one_line(entry.by.as_str()),
+            sentence: Sentence::new(entry, subjects),
+            detail: text::visible(&text::shortened(&entry.detail, SHOWN)).into_owned(),
         }
     }
 }
@@ -50,7 +50,7 @@ pub struct Sentence {
     pub is_name: bool,
 }
 
-/// What letters and groups are called that deeds name by their ids, as far as they are still there.
+/// What letters and groups are called that entries name by their ids, as far as they are still there.
 #[derive(Default)]
 pub struct Subjects {
     letters: HashMap<LetterId, String>,
@@ -84,26 +84,26 @@ fn name(text: &str) -> String {
 }
 
 impl Sentence {
-    pub fn new(deed: &Deed, subjects: &Subjects) -> Self {
-        let has_detail = !deed.detail.is_empty();
-        match (deed.area, deed.action.as_str()) {
-            (Area::Letters, action) => of_letters(deed, verb(action, has_detail), subjects),
-            (Area::Groups, action) => of_group(deed, verb(action, has_detail), subjects),
-            (Area::Rules, "set") => named("wrote the rule", deed, "/rules".to_owned()),
-            (Area::Rules, "remove") => named("removed the rule", deed, "/rules".to_owned()),
+    pub fn new(entry: &AuditEntry, subjects: &Subjects) -> Self {
+        let has_detail = !entry.detail.is_empty();
+        match (entry.area, entry.action.as_str()) {
+            (Area::Letters, action) => of_letters(entry, verb(action, has_detail), subjects),
+            (Area::Groups, action) => of_group(entry, verb(action, has_detail), subjects),
+            (Area::Rules, "set") => named("wrote the rule", entry, "/rules".to_owned()),
+            (Area::Rules, "remove") => named("removed the rule", entry, "/rules".to_owned()),
             (Area::Rules, "order") => plain("put the rules into another order"),
             (Area::Rules, "apply") => {
-                plain(&format!("applied the rules to {}", number::plural(deed.letters, "letter")))
+                plain(&format!("applied the rules to {}", number::plural(entry.letters, "letter")))
             }
-            (Area::Policies, "set") => named("set the retry policy of", deed, policy_href(deed)),
-            (Area::Policies, "remove") => named("took back the retry policy of", deed, policy_href(deed)),
-            (Area::Schemas, "upload") => named("added the schema", deed, "/schemas".to_owned()),
-            (Area::Schemas, "remove") => named("removed the schema", deed, "/schemas".to_owned()),
-            (Area::Mappings, "set") => named("said which type goes by", deed, "/schemas#mappings".to_owned()),
-            (Area::Mappings, "remove") => named("took back which type goes by", deed, "/schemas#mappings".to_owned()),
-            (Area::Digests, "send") => named("sent the digest", deed, "/digests".to_owned()),
+            (Area::Policies, "set") => named("set the retry policy of", entry, policy_href(entry)),
+            (Area::Policies, "remove") => named("took back the retry policy of", entry, policy_href(entry)),
+            (Area::Schemas, "upload") => named("added the schema", entry, "/schemas".to_owned()),
+            (Area::Schemas, "remove") => named("removed the schema", entry, "/schemas".to_owned()),
+            (Area::Mappings, "set") => named("said which type goes by", entry, "/schemas#mappings".to_owned()),
+            (Area::Mappings, "remove") => named("took back which type goes by", entry, "/schemas#mappings".to_owned()),
+            (Area::Digests, "send") => named("sent the digest", entry, "/digests".to_owned()),
             // Of a newer version, say.
-            (area, action) => named(&format!("{area}: {}", name(action)), deed, String::new()),
+            (area, action) => named(&format!("{area}: {}", name(action)), entry, String::new()),
         }
     }
 
@@ -117,13 +117,13 @@ fn plain(verb: &str) -> Sentence {
     Sentence { verb: verb.to_owned(), object: String::new(), href: None, is_name: false }
 }
 
-fn named(verb: &str, deed: &Deed, href: String) -> Sentence {
-    let object = name(&deed.subject);
+fn named(verb: &str, entry: &AuditEntry, href: String) -> Sentence {
+    let object = name(&entry.subject);
     Sentence { object, href: Some(href).filter(|href| !href.is_empty()), is_name: true, ..plain(verb) }
 }
 
-fn policy_href(deed: &Deed) -> String {
-    format!("{}#set", set_href(&deed.subject, None))
+fn policy_href(entry: &AuditEntry) -> String {
+    format!("{}#set", set_href(&entry.subject, None))
 }
 
 fn verb(action: &str, has_detail: bool) -> String {
@@ -143,10 +143,10 @@ fn verb(action: &str, has_detail: bool) -> String {
     known.to_owned()
 }
 
-fn of_letters(deed: &Deed, verb: String, subjects: &Subjects) -> Sentence {
-    let letters = number::plural(deed.letters, "letter");
+fn of_letters(entry: &AuditEntry, verb: String, subjects: &Subjects) -> Sentence {
+    let letters = number::plural(entry.letters, "letter");
     let sentence = Sentence { verb, object: letters.clone(), href: None, is_name: false };
-    let Ok(id) = Uuid::try_parse(&deed.subject) else { return sentence };
+    let Ok(id) = Uuid::try_parse(&entry.subject) else { return sentence };
     if let Some(group) = subjects.groups.get(&GroupId::from_uuid(id)) {
         let verb = format!("{} {letters} of the group", sentence.verb);
         return Sentence { verb, object: group.clone(), href: Some(format!("/groups/{id}")), is_name: true };
@@ -154,12 +154,12 @@ fn of_letters(deed: &Deed, verb: String, subjects: &Subjects) -> Sentence {
     if let Some(letter) = subjects.letters.get(&LetterId::from_uuid(id)) {
         return Sentence { object: letter.clone(), href: Some(format!("/letters/{id}")), ..sentence };
     }
-    let object = if deed.letters == 1 { "a letter that is gone".to_owned() } else { letters };
+    let object = if entry.letters == 1 { "a letter that is gone".to_owned() } else { letters };
     Sentence { object, ..sentence }
 }
 
-fn of_group(deed: &Deed, verb: String, subjects: &Subjects) -> Sentence {
-    let id = Uuid::try_parse(&deed.subject).unwrap_or_default();
+fn of_group(entry: &AuditEntry, verb: String, subjects: &Subjects) -> Sentence {
+    let id = Uuid::try_parse(&entry.subject).unwrap_or_default();
     match subjects.groups.get(&GroupId::from_uuid(id)) {
         None => Sentence { object: "a group that is gone".to_owned(), ..plain(&verb) },
         Some(group) => Sentence {
@@ -184,8 +184,8 @@ mod tests {
             letters: [(LetterId::from_uuid(LETTER), "a letter of orders".to_owned())].into(),
             groups: [(GroupId::from_uuid(GROUP), "orders: timeout".to_owned())].into(),
         };
-        let deed = Deed::new(Timestamp::default(), &Actor::local(), area, action, subject);
-        let sentence = Sentence::new(&Deed { letters, ..deed }, &subjects);
+        let entry = AuditEntry::new(Timestamp::default(), &Actor::local(), area, action, subject);
+        let sentence = Sentence::new(&AuditEntry { letters, ..entry }, &subjects);
         assert_eq!((&*sentence.text(), sentence.href.as_deref()), expected);
     }
 

@@ -1,4 +1,4 @@
-//! How the office stands with a broker, in words, and what to do about it.
+//! How the app stands with a broker, in words, and what to do about it.
 
 use amqp_message::time::Timestamp;
 

@@ -29,7 +29,7 @@ pub struct Window {
 impl Window {
     /// Bars of a round width that cover `from` to `to`.
     pub fn covering(from: Timestamp, to: Timestamp) -> Self {
-        /// The ledger keeps counts by five minutes, so bars are no narrower.
+        /// The database keeps counts by five minutes, so bars are no narrower.
         const STEPS: [u64; 11] = [
             5 * MINUTE,
             10 * MINUTE,

@@ -14,7 +14,7 @@ pub struct Healing {
     pub healed: u64,
     /// Became a person's matter because their retries were used up.
     pub exhausted: u64,
-    /// How many healed after the first, second, … retry.
+    /// How many succeeded after the first, second, … retry.
     pub by_retry: Vec<u64>,
 }
 

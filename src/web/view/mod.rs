@@ -1,4 +1,4 @@
-//! How things look in words: times, numbers, payloads, rows. Pure: it reads no ledger and has no clock.
+//! How things look in words: times, numbers, payloads, rows. Pure: it reads no database and has no clock.
 //!
 //! Templates hold no logic beyond `if` and `for`; what they print is made here.
 

@@ -11,9 +11,9 @@ pub struct OutcomeView {
     /// Whether anything was sent back at all.
     pub is_any: bool,
     pub shares: [Share; 3],
-    /// How much of it healed: `64 %`.
+    /// How much of it succeeded: `64 %`.
     pub percent: String,
-    /// `41 sent back: 5 healed, 24 came back, 12 not known yet`
+    /// `41 sent back: 5 succeeded, 24 came back, 12 not known yet`
     pub told: String,
 }
 

@@ -245,7 +245,7 @@ mod tests {
     use super::*;
     use crate::services::decoding::reading::{Library, Question};
     use amqp_message::message::Message;
-    use payload_codec::unwrap::Wish;
+    use payload_codec::unwrap::UnwrapMode;
 
     fn check(body: &[u8], wanted: Option<PayloadForm>, form: PayloadForm, n_remarks: usize) -> Shown {
         let message = Message { body: body.to_vec(), ..Message::default() };
@@ -258,7 +258,7 @@ mod tests {
             told: None,
             mapped: None,
             confirmed: &[],
-            wish: &Wish::Automatic,
+            mode: &UnwrapMode::Automatic,
         };
         let reading = Library::new(Arc::default(), &["secret".to_owned()], 1 << 22).read(&question, false);
         let chosen = wanted.unwrap_or_else(|| fitting(&reading));

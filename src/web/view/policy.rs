@@ -5,7 +5,7 @@ use std::time::Duration;
 use amqp_message::{death::Reason, time::Timestamp};
 
 use super::{text, time::Moment};
-use crate::domain::policy::{Delays, Origin, Policy, StandingPolicy};
+use crate::domain::policy::{ActivePolicy, Delays, Origin, Policy};
 
 pub use crate::domain::policy_meaning::{in_full, meaning, percent, remarks};
 
@@ -38,8 +38,8 @@ pub enum OriginView {
 }
 
 impl OriginView {
-    pub fn new(standing: &StandingPolicy, now: Timestamp) -> Self {
-        match &standing.origin {
+    pub fn new(active: &ActivePolicy, now: Timestamp) -> Self {
+        match &active.origin {
             Origin::Configuration => Self::Configuration,
             Origin::Person { by, at } => Self::Person { by: text::one_line(by.as_str()), at: Moment::new(*at, now) },
         }
@@ -47,8 +47,8 @@ impl OriginView {
 }
 
 /// `retry 2 of 3`: which retry of its policy a message waits for that has failed so often.
-pub fn which_retry(failures: u64, policy: Option<&StandingPolicy>) -> String {
-    let retries = policy.map_or(0, |standing| standing.policy.delays.retries() as u64);
+pub fn which_retry(failures: u64, policy: Option<&ActivePolicy>) -> String {
+    let retries = policy.map_or(0, |active| active.policy.delays.retries() as u64);
     // A policy may have become shorter since.
     if (1..=retries).contains(&failures) {
         format!("retry {failures} of {retries}")
@@ -85,9 +85,9 @@ mod tests {
 
     #[test]
     fn which_retry_it_is() {
-        let standing = StandingPolicy { policy: policy(listed(&[1, 2, 3])), origin: Origin::Configuration };
-        assert_eq!(which_retry(2, Some(&standing)), "retry 2 of 3");
-        assert_eq!(which_retry(4, Some(&standing)), "retry 4");
+        let active = ActivePolicy { policy: policy(listed(&[1, 2, 3])), origin: Origin::Configuration };
+        assert_eq!(which_retry(2, Some(&active)), "retry 2 of 3");
+        assert_eq!(which_retry(4, Some(&active)), "retry 4");
         assert_eq!(which_retry(4, None), "retry 4");
     }
 }

@@ -108,7 +108,7 @@ pub fn set_href(queues: &str, reason: Option<Reason>) -> String {
 impl PolicyCell {
     fn new(queue: &str, book: &PolicyBook) -> Self {
         // What a consumer rejects is by far the most.
-        let policy = |reason| book.find(queue, reason).map(|standing| &standing.policy);
+        let policy = |reason| book.find(queue, reason).map(|active| &active.policy);
         let rejected = policy(Reason::Rejected);
         let says = |policy: Option<&Policy>, say: fn(&Policy) -> String| {
             policy.map_or_else(|| "at once a person".to_owned(), say)

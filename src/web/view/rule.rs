@@ -6,8 +6,8 @@ use rule_language::Mistake;
 use super::{number, text, time::Moment};
 use crate::{
     domain::{
-        activity::{ActivityEntry, Deed},
-        rule::{RuleFailures, StandingRule},
+        activity::{ActivityEntry, AuditEntry},
+        rule::{ActiveRule, RuleFailures},
     },
     services::rules::{BY_RULE, DEFAULT, RuleBook},
 };
@@ -55,18 +55,18 @@ impl RuleRow {
     pub fn new(
         book: &RuleBook,
         place: usize,
-        standing: &StandingRule,
+        active: &ActiveRule,
         failures: Option<&RuleFailures>,
         now: Timestamp,
     ) -> Self {
-        let rule = &standing.rule;
+        let rule = &active.rule;
         Self {
-            id: standing.id.to_string(),
+            id: active.id.to_string(),
             number: place + 1,
             name: text::one_line(&rule.name),
             expression: text::visible(&rule.expression).into_owned(),
             importance: rule.importance.as_str(),
-            set: standing
+            set: active
                 .set
                 .as_ref()
                 .map(|(by, at)| SetView { by: text::one_line(by.as_str()), at: Moment::new(*at, now) }),
@@ -76,9 +76,9 @@ impl RuleRow {
                 last_error: text::one_line(&failures.last_error),
                 last_letter: failures.last_letter.to_string(),
             }),
-            mistakes: MistakeView::all(book.mistakes(standing.id), &rule.expression),
+            mistakes: MistakeView::all(book.mistakes(active.id), &rule.expression),
             is_first: place == 0,
-            is_last: place + 1 == book.standing().len(),
+            is_last: place + 1 == book.active().len(),
             is_meant: false,
         }
     }
@@ -149,7 +149,7 @@ impl ChangeRow {
     pub fn new(entry: &ActivityEntry, now: Timestamp) -> Self {
         /// Characters of what there is to say; the expression stands in full where it is in force.
         const DETAIL: usize = 600;
-        let Deed { at, by, action, subject, letters, detail, .. } = &entry.deed;
+        let AuditEntry { at, by, action, subject, letters, detail, .. } = &entry.entry;
         let verb = match action.as_str() {
             "set" => "wrote",
             "remove" => "removed",

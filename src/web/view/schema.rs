@@ -9,7 +9,7 @@ use prost_reflect::{EnumDescriptor, FieldDescriptor, FileDescriptor, Kind, Messa
 use super::{number, text, time::Moment};
 use crate::{
     domain::{
-        mapping::{Carrier, StandingMapping},
+        mapping::{ActiveMapping, Carrier},
         schema::{SchemaId, SchemaSource},
     },
     services::decoding::catalogue::{Catalogue, SchemaVersion},
@@ -128,8 +128,8 @@ pub struct MappingRow {
 }
 
 impl MappingRow {
-    pub fn new(standing: &StandingMapping, catalogue: &Catalogue, now: Timestamp) -> Self {
-        let mapping = &standing.mapping;
+    pub fn new(active: &ActiveMapping, catalogue: &Catalogue, now: Timestamp) -> Self {
+        let mapping = &active.mapping;
         let broker = mapping.broker.clone().unwrap_or_default();
         Self {
             shown_broker: text::one_line(&broker),
@@ -140,8 +140,8 @@ impl MappingRow {
             pattern: mapping.pattern.clone(),
             message_type: TypeLink::new(&mapping.message_type),
             is_known: catalogue.find(&mapping.message_type).is_some(),
-            by: text::one_line(standing.by.as_str()),
-            at: Moment::new(standing.at, now),
+            by: text::one_line(active.by.as_str()),
+            at: Moment::new(active.at, now),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Counts by one property under the rest of a filter, from the counts that the ledger keeps.
+//! Counts by one property under the rest of a filter, from the counts that the database keeps.
 
 use std::collections::BTreeMap;
 

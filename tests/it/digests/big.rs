@@ -1,4 +1,4 @@
-//! A ledger with a hundred thousand letters in three thousand groups.
+//! A database with a hundred thousand letters in three thousand groups.
 
 use dead_letter_office::{clock::Clock, domain::digest::SectionKind};
 
@@ -31,7 +31,7 @@ async fn fill(ledger: &Ledger, now: i64) {
             "INSERT INTO facets (id, broker, queue, reason, status, importance, count) VALUES
                 (1, 'main', 'orders', 'rejected', 'open', 'normal', {normal}), (2, 'main', 'orders', 'rejected', 'open', 'critical', {critical});
             {numbers} INSERT INTO letters (id, facet_id, received_at, first_received_at, last_failed_at, exchange, routing_key, attempts,
-                importance_by, size, handed_over_at, named_with, sorted_at, group_id)
+                importance_by, size, handed_over_at, named_with, enriched_at, group_id)
                 SELECT {letter}, CASE WHEN (i % {GROUPS}) % 10 = 0 THEN 2 ELSE 1 END, {now} - 1000000 * i, {now} - 1000000 * i,
                 {now}, '', 'orders', 1, 'default', 10, {now}, 1, {now}, {group_of_letter} FROM n;
             {group_numbers} INSERT INTO groups (id, broker, queue, message_type, reason, error, critical, high, normal, low, scheduled,

@@ -15,7 +15,7 @@ use dead_letter_office::{
         letter::{Importance, LetterId, Status},
         retry::RetryOutcome,
     },
-    store::{Order, Recorded, Sorted},
+    store::{Enriched, Order, Recorded},
 };
 use failure_conventions::inner_body::InnerBodies;
 use fastrand::Rng;
@@ -89,7 +89,7 @@ impl<'a> Life<'a> {
             let letter = self.ledger.shows(*id).await;
             let queue = letter.queue.unwrap_or_default();
             let importance = self.rng.choice(Importance::ALL).copied().unwrap();
-            let is = Sorted { importance, received_at: letter.received_at, ..sorted(*id) };
+            let is = Enriched { importance, received_at: letter.received_at, ..sorted(*id) };
             found.push(is.in_group("main", &queue, self.rng.choice(ERRORS).unwrap()));
         }
         self.ledger.sort(&found, 1, self.now()).await.unwrap();

@@ -28,7 +28,7 @@ const DIGESTS: [&str; 4] = ["a", "b", "c", "d"];
 /// before that is written down.
 const PLACES: [&str; 3] = ["digest made", "digest taken", "notification sent"];
 
-/// A ledger and a Slack, and a program between them that does not live long.
+/// A database and a Slack, and a program between them that does not live long.
 struct World<'a> {
     ledger: &'a Ledger,
     store: Store,

@@ -1,4 +1,4 @@
-//! Digests: made by their schedules, once for each time, true to the ledger, and brought to Slack whatever happens on the
+//! Digests: made by their schedules, once for each time, true to the database, and brought to Slack whatever happens on the
 //! way.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the error handling")]
 

@@ -1,4 +1,4 @@
-//! An office that makes digests and sends them to a Slack of its own, by a clock that tests turn.
+//! An server that makes digests and sends them to a Slack of its own, by a clock that tests turn.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,9 +13,9 @@ use dead_letter_office::{
     services::{
         digests::{Digests, Settled},
         notifications::{channels::Channels, deliveries::Deliveries},
-        wakeup::Bell,
+        wakeup::Wakeup,
     },
-    store::{DigestRecord, Recorded, Sorted, Store},
+    store::{DigestRecord, Enriched, Recorded, Store},
 };
 use serde_json::Value;
 
@@ -74,7 +74,7 @@ impl Newsroom {
     pub async fn with_patience(ledger: &Ledger, clock: &Clock, config: &NotifyConfig, total: Duration) -> Self {
         let store = Arc::new(ledger.second_office().await);
         store.release_abandoned_notifications().await.unwrap();
-        let (clock, outbox) = (clock.clone(), Bell::default());
+        let (clock, outbox) = (clock.clone(), Wakeup::default());
         let public_url = "http://dlo.example".parse().unwrap();
         let digests =
             Digests::new(config, public_url, HEALED_AFTER, Arc::clone(&store), clock.clone(), outbox.clone()).unwrap();
@@ -146,7 +146,7 @@ pub async fn sort(ledger: &Ledger, ids: &[LetterId], queue: &str, error: &str) {
     let mut found = Vec::new();
     for id in ids {
         let received_at = ledger.shows(*id).await.received_at;
-        found.push(Sorted { received_at, ..sorted(*id).in_group("main", queue, error) });
+        found.push(Enriched { received_at, ..sorted(*id).in_group("main", queue, error) });
     }
     ledger.sort(&found, 1, NOON).await.unwrap();
 }

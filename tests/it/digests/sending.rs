@@ -14,7 +14,7 @@ use crate::store::ledger::Ledger;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// An office whose digest is due in this moment.
+/// An server whose digest is due in this moment.
 struct Morning {
     slack: SlackStandIn,
     ledger: Ledger,

@@ -1,5 +1,5 @@
 //! Each time of a schedule has one digest: over the nights on which the clock is changed, when somebody puts the clock
-//! forward or back, when the office was closed, and with several offices on one ledger.
+//! forward or back, when dlo was closed, and with several offices on one database.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ async fn on_the_night_in_which_an_hour_comes_twice() {
     check_nights(["30 1 * * *", "America/New_York"], days, &new_york).await;
 }
 
-/// The clock of an office with a digest at nine is put from one time to another; all is as if it had not been.
+/// The clock of a server with a digest at nine is put from one time to another; all is as if it had not been.
 async fn check_jump(from: Timestamp, to: Timestamp) {
     let (slack, ledger) = (slack().await, Ledger::sqlite().await);
     let clock = Clock::manual(at("2026-06-01T12:00:00Z"));

@@ -1,4 +1,4 @@
-//! What channels are told, by the office's own hand and over real sockets.
+//! What channels are told, by dlo's own hand and over real sockets.
 #![expect(clippy::unwrap_used, reason = "in helpers of tests a panic is the error handling")]
 
 mod alertmanager;

@@ -1,11 +1,11 @@
-//! Who did what: each deed has its line, once, and what changes nothing has none.
+//! Who did what: each entry has its line, once, and what changes nothing has none.
 
 use std::time::Duration;
 
 use amqp_message::{death::Reason, time::Timestamp};
 use dead_letter_office::{
     domain::{
-        activity::{ActivityFilter, Area, Deed},
+        activity::{ActivityFilter, Area, AuditEntry},
         actor::Actor,
         command::Command,
         group::GroupId,
@@ -16,7 +16,7 @@ use dead_letter_office::{
         rule::{Rule, RuleId},
         schema::{SchemaId, SchemaRecord, SchemaSource},
     },
-    store::{Order, PortionedDeed, RuleChange},
+    store::{BulkAudit, Order, RuleChange},
 };
 use failure_conventions::inner_body::InnerBodies;
 
@@ -33,8 +33,8 @@ fn ann() -> Actor {
 async fn lines(ledger: &Ledger) -> Vec<(Area, String, String, u64, String)> {
     let mut entries = ledger.activity(&ActivityFilter::default(), None, 1_000).await.unwrap();
     entries.reverse();
-    let line = |deed: Deed| (deed.area, deed.action, deed.subject, deed.letters, deed.detail);
-    entries.into_iter().map(|entry| line(entry.deed)).collect()
+    let line = |entry: AuditEntry| (entry.area, entry.action, entry.subject, entry.letters, entry.detail);
+    entries.into_iter().map(|entry| line(entry.entry)).collect()
 }
 
 /// The only line since there were so many.
@@ -76,7 +76,7 @@ async fn what_is_done_to_a_letter_has_one_line(ledger: &Ledger) {
     assert!(ledger.reveal(letter, &ann(), later(1)).await.unwrap());
     assert_eq!(only_line_after(ledger, done.len()).await, line(Area::Letters, "reveal", &subject, 1, ""));
     let entries = ledger.activity(&ActivityFilter::default(), None, 1).await.unwrap();
-    assert_eq!((entries[0].deed.by.as_str(), entries[0].deed.at), ("Ann", later(1)));
+    assert_eq!((entries[0].entry.by.as_str(), entries[0].entry.at), ("Ann", later(1)));
 }
 
 async fn an_edit_has_one_line(ledger: &Ledger) {
@@ -129,19 +129,19 @@ async fn what_is_refused_or_changes_nothing_has_no_line(ledger: &Ledger) {
 
 async fn a_deed_in_portions_has_one_line_that_grows(ledger: &Ledger) {
     let ids = ledger.take_in_many(5).await;
-    let deed = Deed::new(NOON, &ann(), Area::Letters, "discard", "");
-    let mut whole = PortionedDeed::new(Deed { detail: "of all letters".to_owned(), ..deed });
-    let portion = async |ids: &[LetterId], whole: &mut PortionedDeed| {
+    let entry = AuditEntry::new(NOON, &ann(), Area::Letters, "discard", "");
+    let mut whole = BulkAudit::new(AuditEntry { detail: "of all letters".to_owned(), ..entry });
+    let batch = async |ids: &[LetterId], whole: &mut BulkAudit| {
         let order = Order { ids, command: &DISCARD, by: &ann(), at: NOON, bodies: &InnerBodies::default() };
         ledger.act_on_portion(&order, whole).await.unwrap().done.len()
     };
-    assert_eq!(portion(&[LetterId::from_uuid(id())], &mut whole).await, 0);
+    assert_eq!(batch(&[LetterId::from_uuid(id())], &mut whole).await, 0);
     assert_eq!(lines(ledger).await, [], "nothing is done yet");
-    assert_eq!(portion(&ids[..2], &mut whole).await, 2);
+    assert_eq!(batch(&ids[..2], &mut whole).await, 2);
     let expected = |n| line(Area::Letters, "discard", "", n, "of all letters");
     assert_eq!(only_line_after(ledger, 0).await, expected(2), "whatever comes then");
-    assert_eq!(portion(&ids[1..], &mut whole).await, 3);
-    assert_eq!(portion(&ids, &mut whole).await, 0);
+    assert_eq!(batch(&ids[1..], &mut whole).await, 3);
+    assert_eq!(batch(&ids, &mut whole).await, 0);
     assert_eq!(only_line_after(ledger, 0).await, expected(5));
 }
 
@@ -203,7 +203,7 @@ async fn schemas_have_a_line_for_each_upload_and_removal(ledger: &Ledger) {
         files: ["a.proto", "b.proto"].map(str::to_owned).into(),
         size: 3,
         uploaded_at: NOON,
-        uploaded_by: Actor::office(),
+        uploaded_by: Actor::system(),
     };
     ledger.add_schema(&record, b"abc").await.unwrap();
     let told = "2 files, from the folder that is watched";
@@ -236,9 +236,9 @@ async fn rules_have_a_line_for_each_change(ledger: &Ledger) {
     ledger.remove_rule(first, &change).await.unwrap();
     assert_eq!(ledger.remove_rule(first, &change).await.unwrap(), None);
     assert_eq!(only_line_after(ledger, 3).await, line(Area::Rules, "remove", "texts", 0, ""));
-    let deed = Deed { letters: 7, ..Deed::new(NOON, &ann, Area::Rules, "apply", "") };
+    let entry = AuditEntry { letters: 7, ..AuditEntry::new(NOON, &ann, Area::Rules, "apply", "") };
     let job = Job::begun(id(), "apply_rules");
-    ledger.begin_job(&job, &deed).await.unwrap();
+    ledger.begin_job(&job, &entry).await.unwrap();
     assert!(ledger.job(job.id).await.unwrap().is_some());
     assert_eq!(only_line_after(ledger, 4).await, line(Area::Rules, "apply", "", 7, ""));
 }
@@ -262,12 +262,12 @@ async fn a_groups_note_has_a_line_when_it_changes(ledger: &Ledger) {
     assert_eq!(ledger.groups_by_id(&[]).await.unwrap(), []);
 }
 
-/// Three deeds, one of each hour: Ann's note on the first letter, Bob's discard of it, and Ann's note on the second.
+/// Three entries, one of each hour: Ann's note on the first letter, Bob's discard of it, and Ann's note on the second.
 async fn three_deeds(ledger: &Ledger) -> [LetterId; 2] {
     let ids = [ledger.letter_in(Status::Open).await, ledger.letter_in(Status::Open).await];
     let note = Command::SetNote("n".to_owned());
-    let deeds = [("Ann", ids[0], &note), ("Bob", ids[0], &DISCARD), ("Ann", ids[1], &note)];
-    for (hour, (by, letter, command)) in (0..).zip(deeds) {
+    let entries = [("Ann", ids[0], &note), ("Bob", ids[0], &DISCARD), ("Ann", ids[1], &note)];
+    for (hour, (by, letter, command)) in (0..).zip(entries) {
         let (by, at) = (Actor::named(by), later(3_600 * hour));
         let order = Order { ids: &[letter], command, by: &by, at, bodies: &InnerBodies::default() };
         ledger.act(&order).await.unwrap();
@@ -280,7 +280,7 @@ async fn every_part_of_a_filter_counts(ledger: &Ledger) {
     ledger.set_policy(&policy("a", &[1]), &Actor::named("Cid"), later(9_000)).await.unwrap();
     let found = async |filter: ActivityFilter| {
         let entries = ledger.activity(&filter, None, 10).await.unwrap();
-        entries.iter().map(|entry| entry.deed.at.since(NOON).as_secs()).collect::<Vec<_>>()
+        entries.iter().map(|entry| entry.entry.at.since(NOON).as_secs()).collect::<Vec<_>>()
     };
     let all = ActivityFilter::default;
     assert_eq!(found(all()).await, [9_000, 7_200, 3_600, 0]);

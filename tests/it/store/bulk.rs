@@ -5,7 +5,7 @@ use std::time::Duration;
 use amqp_message::{death::Reason, time::Timestamp};
 use dead_letter_office::{
     domain::{
-        activity::{Area, Deed},
+        activity::{Area, AuditEntry},
         actor::Actor,
         command::Command,
         filter::LetterFilter,
@@ -68,11 +68,13 @@ async fn every_command_is_kept_as_it_was(ledger: &Ledger) {
 }
 
 async fn a_job_of_another_kind_is_left_alone(ledger: &Ledger) {
-    ledger.add_job(&Job::begun(id(), "name types"), &Actor::office(), NOON).await.unwrap();
+    ledger.add_job(&Job::begun(id(), "name types"), &Actor::system(), NOON).await.unwrap();
     assert_eq!(ledger.claim_bulk(later(9_999), LEASE).await.unwrap(), None);
     let job = Job::begun(id(), "retry");
     ledger.add_bulk(&job, &bulk(Command::Reopen), NOON, Duration::ZERO).await.unwrap();
-    assert!(ledger.cancel_job(job.id, &Deed::new(NOON, &Actor::local(), Area::Letters, "cancel", "")).await.unwrap());
+    assert!(
+        ledger.cancel_job(job.id, &AuditEntry::new(NOON, &Actor::local(), Area::Letters, "cancel", "")).await.unwrap()
+    );
     assert_eq!(ledger.claim_bulk(later(9_999), LEASE).await.unwrap(), None, "it is cancelled");
 }
 

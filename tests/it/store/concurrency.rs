@@ -1,4 +1,4 @@
-//! Several processes at one ledger, at the same moment.
+//! Several processes at one database, at the same moment.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -8,7 +8,7 @@ use dead_letter_office::{
         letter::{Importance, LetterId, Status},
         retry::RetryOutcome,
     },
-    store::{Arrival, IntakeBatch, Recorded, Settled, Store},
+    store::{AckState, Arrival, IntakeBatch, Recorded, Store},
 };
 use sqlx::PgPool;
 
@@ -166,8 +166,8 @@ async fn intakes_never_wait_in_a_circle(ledger: &Ledger) {
         let mut recorded = Vec::new();
         for _ in 0..25 {
             let arrivals = [an_arrival(), an_arrival().again()];
-            let (over, proven) = recorded.split_at(recorded.len().saturating_sub(1));
-            let batch = IntakeBatch { settled: Settled { proven, over }, ..batch("main", &arrivals) };
+            let (over, confirmed) = recorded.split_at(recorded.len().saturating_sub(1));
+            let batch = IntakeBatch { settled: AckState { confirmed, expired: over }, ..batch("main", &arrivals) };
             office.record(&batch).await.unwrap();
             recorded.push(batch.id);
         }

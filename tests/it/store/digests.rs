@@ -1,4 +1,4 @@
-//! Digests in the ledger: each slot once, what the next one is compared with, and what became of them.
+//! Digests in the database: each slot once, what the next one is compared with, and what became of them.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ async fn add(ledger: &Ledger, made: Made) -> (Uuid, bool) {
         since: made.since.map(later),
         notification: made.is_sent.then_some(&notification),
         report: &report().write(),
-        standing: "{}",
+        snapshot: "{}",
     };
     (id, ledger.add_digest(&new).await.unwrap())
 }
@@ -154,7 +154,7 @@ async fn only_what_the_next_needs_is_kept_of_how_groups_stood(ledger: &Ledger) {
     for n in 0..5 {
         add(ledger, Made { slot: Some(n), at: n, since: n.checked_sub(1), ..MADE }).await;
     }
-    assert_eq!(ledger.number("SELECT count(*) FROM digests WHERE standing <> ''").await, 2);
+    assert_eq!(ledger.number("SELECT count(*) FROM digests WHERE snapshot <> ''").await, 2);
 }
 
 on_both! {

@@ -14,7 +14,7 @@ use dead_letter_office::{
         retry::RetryOutcome,
     },
     grouping,
-    store::Sorted,
+    store::Enriched,
 };
 
 use super::{
@@ -46,17 +46,17 @@ async fn fail_at(ledger: &Ledger, at: Timestamp, error: &str, importances: &[Imp
     let mut ids = Vec::new();
     for importance in importances {
         let letter = ledger.take_in_new(an_arrival().received(at)).await;
-        sort(ledger, Sorted { received_at: at, importance: *importance, ..failed(letter, error) }).await;
+        sort(ledger, Enriched { received_at: at, importance: *importance, ..failed(letter, error) }).await;
         ids.push(letter);
     }
     ids
 }
 
-fn failed(letter: LetterId, error: &str) -> Sorted {
+fn failed(letter: LetterId, error: &str) -> Enriched {
     sorted(letter).in_group("main", "orders", error)
 }
 
-async fn sort(ledger: &Ledger, found: Sorted) {
+async fn sort(ledger: &Ledger, found: Enriched) {
     ledger.sort(&[found], 1, later(1)).await.unwrap();
 }
 
@@ -66,10 +66,10 @@ async fn other(ledger: &Ledger, broker: &str, queue: &str, message_type: &str, r
     let arrival = an_arrival().reason(reason).make(|arrival| arrival.failure.queue = known(queue));
     let id = arrival.id;
     record(ledger, broker, &[arrival]).await;
-    let found = Sorted { message_type: known(message_type), ..sorted(id) }.in_group(broker, queue, "");
+    let found = Enriched { message_type: known(message_type), ..sorted(id) }.in_group(broker, queue, "");
     let key = dead_letter_office::domain::group::GroupKey { reason, ..found.key.clone() };
     let group = grouping::id(&key);
-    sort(ledger, Sorted { group, key, ..found }).await;
+    sort(ledger, Enriched { group, key, ..found }).await;
     group
 }
 
@@ -221,7 +221,7 @@ async fn what_does_not_come_back_in_time_has_healed(ledger: &Ledger) {
     // By then it was sent back long enough ago.
     check(later(60), outcome(2, 1, 0)).await;
     assert_eq!(outcome(2, 1, 0).healed(), 1);
-    sort(ledger, Sorted { received_at: later(90), ..failed(letters[0], "x") }).await;
+    sort(ledger, Enriched { received_at: later(90), ..failed(letters[0], "x") }).await;
     let group = only(ledger, NOON).await;
     assert_eq!((group.n_open(), group.retried, group.last_sent_at), (2, 1, Some(later(60))));
     assert_eq!((group.first_seen, group.last_seen), (NOON, later(90)));
@@ -262,10 +262,10 @@ async fn a_note_says_who_wrote_it_and_when_until_it_is_removed(ledger: &Ledger) 
     assert!(ledger.set_group_note(id, "", &Actor::named("Bob"), later(6)).await.unwrap());
     assert_eq!(only(ledger, NOON).await.note, None);
     let of_groups = ActivityFilter { areas: vec![Area::Groups], ..ActivityFilter::default() };
-    let deeds = ledger.activity(&of_groups, None, 9).await.unwrap();
-    let told: Vec<_> = deeds.iter().map(|entry| (entry.deed.by.as_str(), &*entry.deed.detail)).collect();
+    let entries = ledger.activity(&of_groups, None, 9).await.unwrap();
+    let told: Vec<_> = entries.iter().map(|entry| (entry.entry.by.as_str(), &*entry.entry.detail)).collect();
     assert_eq!(told, [("Bob", ""), ("Ann", "being looked at")]);
-    assert_eq!(deeds[0].deed.subject, id.to_string());
+    assert_eq!(entries[0].entry.subject, id.to_string());
 }
 
 async fn groups_that_nobody_needs_are_forgotten(ledger: &Ledger) {

@@ -1,4 +1,4 @@
-//! Incidents, from the groups of a ledger to what people are told.
+//! Incidents, from the groups of a database to what people are told.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,12 +13,12 @@ use dead_letter_office::{
         notification::{Attempt, Channel, NotificationKind, NotificationState},
     },
     services::{
-        change_feed::News,
+        change_feed::ChangeFeed,
         incidents::{Incidents, Settings},
         notifications::channels::Channels,
-        wakeup::Bell,
+        wakeup::Wakeup,
     },
-    store::{Sorted, Store},
+    store::{Enriched, Store},
 };
 use serde_json::Value;
 
@@ -44,8 +44,14 @@ impl Desk {
         let (store, clock) = (Arc::new(ledger.second_office().await), Clock::manual(NOON));
         let channels = Arc::new(Channels::new(&config).unwrap());
         let settings = Settings::new(&config.page, "https://dlo.example/".parse().unwrap()).unwrap();
-        let incidents =
-            Incidents::new(Arc::clone(&store), channels, clock.clone(), News::default(), Bell::default(), settings);
+        let incidents = Incidents::new(
+            Arc::clone(&store),
+            channels,
+            clock.clone(),
+            ChangeFeed::default(),
+            Wakeup::default(),
+            settings,
+        );
         Self { store, clock, incidents }
     }
 
@@ -68,8 +74,8 @@ impl Desk {
 }
 
 /// A letter of a group, as it is found to be.
-fn found(letter: LetterId, importance: Importance, error: &str) -> Sorted {
-    Sorted { importance, ..sorted(letter).in_group("main", "orders", error) }
+fn found(letter: LetterId, importance: Importance, error: &str) -> Enriched {
+    Enriched { importance, ..sorted(letter).in_group("main", "orders", error) }
 }
 
 async fn letters(ledger: &Ledger, importance: Importance, error: &str, n: usize) -> Vec<LetterId> {
@@ -78,7 +84,7 @@ async fn letters(ledger: &Ledger, importance: Importance, error: &str, n: usize)
     for arrival in arrivals {
         ledger.take_in([arrival]).await;
     }
-    let found: Vec<Sorted> = ids.iter().map(|id| found(*id, importance, error)).collect();
+    let found: Vec<Enriched> = ids.iter().map(|id| found(*id, importance, error)).collect();
     ledger.sort(&found, 1, NOON).await.unwrap();
     ids
 }
@@ -290,7 +296,7 @@ async fn notifications_are_claimed_one_after_the_other(ledger: &Ledger) {
     assert!(ledger.notifications(&[], 9).await.unwrap().is_empty());
 }
 
-/// Who asks has looked at the clock before it waited for the ledger.
+/// Who asks has looked at the clock before it waited for the database.
 async fn a_claim_holds_though_another_looked_at_the_clock_before(ledger: &Ledger) {
     let desk = Desk::open(ledger, |_| {}).await;
     letters(ledger, Importance::Critical, "no disk", 1).await;

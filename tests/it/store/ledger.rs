@@ -1,4 +1,4 @@
-//! A ledger of one's own, with steps that tests take again and again.
+//! A database of one's own, with steps that tests take again and again.
 
 use std::{
     ops::Deref,
@@ -20,7 +20,7 @@ use dead_letter_office::{
         letter::{LetterId, LetterSummary, Status},
         retry::{ClaimedRetry, RetryOutcome},
     },
-    store::{Arrival, EditOrder, EditedMessage, IntakeBatch, Order, Original, Recorded, Settled, Store},
+    store::{AckState, Arrival, EditOrder, EditedMessage, IntakeBatch, Order, Original, Recorded, Store},
 };
 use failure_conventions::inner_body::InnerBodies;
 use sqlx::{AssertSqlSafe, PgPool, SqlitePool};
@@ -42,7 +42,7 @@ pub const DISCARD: Command = Command::Discard { note: None };
 /// What an edit does to a message.
 pub type Change = fn(&mut Message);
 
-/// A migrated, empty ledger and a way past the store to what is in it.
+/// A migrated, empty database and a way past the store to what is in it.
 pub struct Ledger {
     store: Store,
     url: String,
@@ -128,7 +128,7 @@ impl Ledger {
         Self { store, url, raw, broken: AtomicBool::new(false), place: Some(place) }
     }
 
-    /// The ledger as another process opens it.
+    /// The database as another process opens it.
     pub async fn second_office(&self) -> Store {
         Store::open(&self.url).await.unwrap()
     }
@@ -141,7 +141,7 @@ impl Ledger {
         matches!(self.raw, Raw::Sqlite(_))
     }
 
-    /// The server's side of a Postgres ledger.
+    /// The server's side of a Postgres database.
     pub fn server(&self) -> Option<&PgPool> {
         match &self.raw {
             Raw::Sqlite(_) => None,
@@ -150,7 +150,7 @@ impl Ledger {
     }
 }
 
-/// What a test does to a ledger.
+/// What a test does to a database.
 impl Ledger {
     /// Takes in one batch of the broker `main`.
     pub async fn take_in<const N: usize>(&self, arrivals: [Arrival; N]) -> [Recorded; N] {
@@ -252,7 +252,7 @@ impl Ledger {
     }
 }
 
-/// What a test asks of a ledger.
+/// What a test asks of a database.
 impl Ledger {
     pub async fn shows(&self, id: LetterId) -> LetterSummary {
         self.summary(id).await.unwrap().unwrap()
@@ -283,7 +283,7 @@ impl Ledger {
         raw!(self, |pool| sqlx::query_scalar(AssertSqlSafe(sql)).fetch_all(pool).await.unwrap())
     }
 
-    /// Does something to the ledger that the store would not do; there is no audit then.
+    /// Does something to the database that the store would not do; there is no audit then.
     pub async fn tamper(&self, sql: &str) {
         self.broken.store(true, Ordering::Relaxed);
         raw!(self, |pool| _ = sqlx::raw_sql(AssertSqlSafe(sql)).execute(pool).await.unwrap());
@@ -331,7 +331,7 @@ const AUDIT: [(&str, &str); 14] = [
     (
         "a letter is settled since no time, or since some time without being settled",
         "letters l JOIN facets f ON f.id = l.facet_id
-            WHERE (f.status IN ('retried', 'discarded')) <> (l.settled_at IS NOT NULL)",
+            WHERE (f.status IN ('retried', 'discarded')) <> (l.closed_at IS NOT NULL)",
     ),
     (
         "two edits of one letter stand",
@@ -393,7 +393,7 @@ pub fn batch<'a>(broker: &'a str, arrivals: &'a [Arrival]) -> IntakeBatch<'a> {
         session: id(),
         recorded_at: NOON,
         arrivals,
-        settled: Settled::default(),
+        settled: AckState::default(),
     }
 }
 

@@ -14,7 +14,7 @@ use dead_letter_office::{
         letter::{Importance, LetterId},
     },
     grouping,
-    store::{Arrival, Fingerprint, Sorted},
+    store::{Arrival, Enriched, Fingerprint},
 };
 use failure_conventions::Failure;
 use uuid::Uuid;
@@ -54,7 +54,7 @@ pub fn an_arrival() -> Arrival {
 }
 
 /// What a letter received at noon was found to be: of no type and of no importance, failed in `orders` like any other.
-pub fn sorted(letter: LetterId) -> Sorted {
+pub fn sorted(letter: LetterId) -> Enriched {
     let key = GroupKey {
         broker: "main".to_owned(),
         queue: Some("orders".to_owned()),
@@ -62,7 +62,7 @@ pub fn sorted(letter: LetterId) -> Sorted {
         reason: Reason::Rejected,
         error: String::new(),
     };
-    Sorted {
+    Enriched {
         letter,
         received_at: NOON,
         type_by_hand: None,
@@ -81,7 +81,7 @@ pub trait InGroup {
     fn in_group(self, broker: &str, queue: &str, error: &str) -> Self;
 }
 
-impl InGroup for Sorted {
+impl InGroup for Enriched {
     fn in_group(self, broker: &str, queue: &str, error: &str) -> Self {
         let key = GroupKey {
             broker: broker.to_owned(),

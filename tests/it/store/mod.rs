@@ -1,7 +1,7 @@
-//! The ledger. Every test of it runs on SQLite and on Postgres.
+//! The database. Every test of it runs on SQLite and on Postgres.
 //!
 //! A test is an `async fn(&Ledger)` that is named once more in `on_both!` at the end of its file. When it is over, the
-//! ledger is audited: what is kept (counts, one retry for each scheduled letter) has to equal what is recounted.
+//! database is audited: what is kept (counts, one retry for each scheduled letter) has to equal what is recounted.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the error handling")]
 
 macro_rules! on_both {

@@ -1,4 +1,4 @@
-//! What the ledger ought to say, worked out the plain way: all letters in memory, every question a walk over them.
+//! What the database ought to say, worked out the plain way: all letters in memory, every question a walk over them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,7 +13,7 @@ use dead_letter_office::{
         group::GroupId,
         letter::{Importance, LetterId, Status},
     },
-    store::{Arrival, SLICE, Sorted},
+    store::{Arrival, Enriched, SLICE},
 };
 
 #[derive(Clone, Debug)]
@@ -116,7 +116,7 @@ impl Model {
         }
     }
 
-    pub fn sort(&mut self, sorted: &Sorted) {
+    pub fn sort(&mut self, sorted: &Enriched) {
         let Some(letter) = self.letters.get_mut(&sorted.letter) else { return };
         let awaits = matches!(letter.status, Status::Open | Status::Scheduled);
         if !letter.by_hand && (awaits || !letter.is_sorted) {

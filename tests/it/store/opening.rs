@@ -1,4 +1,4 @@
-//! Opening, migrating, and whether the ledger can be used.
+//! Opening, migrating, and whether the database can be used.
 
 use dead_letter_office::store::{Store, StoreError};
 

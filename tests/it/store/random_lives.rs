@@ -1,4 +1,4 @@
-//! Letters live random lives; all the while the ledger says of them what a plain model says.
+//! Letters live random lives; all the while the database says of them what a plain model says.
 //!
 //! A life is decided by its seed, so that one that goes wrong can be lived again.
 
@@ -13,7 +13,7 @@ use dead_letter_office::{
         letter::{Importance, LetterId, Status},
         retry::RetryOutcome,
     },
-    store::{Arrival, Outdated, Recorded, SLICE, Sorted},
+    store::{Arrival, Enriched, Outdated, Recorded, SLICE},
 };
 use fastrand::Rng;
 
@@ -152,7 +152,7 @@ impl Life<'_> {
             let (importance, error) = (*pick(&mut self.rng, Importance::ALL), *pick(&mut self.rng, &["", "a", "b"]));
             let (queue, reason) = (letter.arrival.failure.queue.clone(), letter.arrival.failure.reason);
             let key = GroupKey { reason, ..sorted(id).key };
-            let is = Sorted { importance, received_at: letter.received_at, key, ..sorted(id) };
+            let is = Enriched { importance, received_at: letter.received_at, key, ..sorted(id) };
             found.push(is.in_group(&letter.broker, queue.as_deref().unwrap_or_default(), error));
         }
         self.ledger.sort(&found, 1, NOON).await.unwrap();

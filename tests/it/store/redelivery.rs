@@ -2,7 +2,7 @@
 
 use dead_letter_office::{
     domain::{history::Event, letter::Status},
-    store::{Arrival, IntakeBatch, Recorded, Settled},
+    store::{AckState, Arrival, IntakeBatch, Recorded},
 };
 use uuid::Uuid;
 
@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Takes one arrival in as a batch; the answer names the batch.
-async fn take_in_batch(ledger: &Ledger, arrival: &Arrival, settled: Settled<'_>) -> (Uuid, Recorded) {
+async fn take_in_batch(ledger: &Ledger, arrival: &Arrival, settled: AckState<'_>) -> (Uuid, Recorded) {
     let arrivals = [arrival.clone()];
     let batch = IntakeBatch { settled, ..batch("main", &arrivals) };
     let recorded = ledger.record(&batch).await.unwrap();
@@ -93,38 +93,38 @@ async fn twins_with_a_message_id_are_each_known_once(ledger: &Ledger) {
 
 async fn a_settled_batch_is_forgotten(ledger: &Ledger) {
     let arrival = an_arrival().message_id("1");
-    let (settled, _) = take_in_batch(ledger, &arrival, Settled::default()).await;
-    ledger.settle(Settled { over: &[settled], ..Settled::default() }).await.unwrap();
+    let (settled, _) = take_in_batch(ledger, &arrival, AckState::default()).await;
+    ledger.settle(AckState { expired: &[settled], ..AckState::default() }).await.unwrap();
     ledger.take_in_new(arrival.again()).await;
 }
 
 async fn an_acknowledgement_the_broker_saw_and_forgot_makes_no_second_letter(ledger: &Ledger) {
     let arrival = an_arrival().message_id("1");
-    let (settled, _) = take_in_batch(ledger, &arrival, Settled::default()).await;
-    ledger.settle(Settled { proven: &[settled], ..Settled::default() }).await.unwrap();
+    let (settled, _) = take_in_batch(ledger, &arrival, AckState::default()).await;
+    ledger.settle(AckState { confirmed: &[settled], ..AckState::default() }).await.unwrap();
     assert_eq!(ledger.take_in([arrival.again()]).await, [Recorded::Redelivered(arrival.id)]);
 }
 
 async fn what_nothing_names_is_kept_once_the_acknowledgement_was_seen(ledger: &Ledger) {
     let arrival = an_arrival();
-    let (settled, _) = take_in_batch(ledger, &arrival, Settled::default()).await;
+    let (settled, _) = take_in_batch(ledger, &arrival, AckState::default()).await;
     let again = arrival.again();
-    let proven = Settled { proven: &[settled], ..Settled::default() };
-    assert_eq!(take_in_batch(ledger, &again, proven).await.1, Recorded::New(again.id));
+    let confirmed = AckState { confirmed: &[settled], ..AckState::default() };
+    assert_eq!(take_in_batch(ledger, &again, confirmed).await.1, Recorded::New(again.id));
 }
 
 async fn a_batch_settles_earlier_ones_before_it_looks(ledger: &Ledger) {
     let arrival = an_arrival().message_id("1");
-    let (settled, _) = take_in_batch(ledger, &arrival, Settled::default()).await;
+    let (settled, _) = take_in_batch(ledger, &arrival, AckState::default()).await;
     let again = arrival.again();
-    let over = Settled { over: &[settled], ..Settled::default() };
+    let over = AckState { expired: &[settled], ..AckState::default() };
     assert_eq!(take_in_batch(ledger, &again, over).await.1, Recorded::New(again.id));
-    assert_eq!(ledger.number("SELECT count(*) FROM unsettled_batches").await, 1);
+    assert_eq!(ledger.number("SELECT count(*) FROM pending_acks").await, 1);
 }
 
 async fn settling_nothing_or_the_unknown_is_no_trouble(ledger: &Ledger) {
-    ledger.settle(Settled::default()).await.unwrap();
-    ledger.settle(Settled { proven: &[id()], over: &[id()] }).await.unwrap();
+    ledger.settle(AckState::default()).await.unwrap();
+    ledger.settle(AckState { confirmed: &[id()], expired: &[id()] }).await.unwrap();
 }
 
 async fn what_a_dead_process_left_is_forgotten_by_age(ledger: &Ledger) {
@@ -161,7 +161,7 @@ async fn of_two_processes_one_knows_it(ledger: &Ledger) {
     let recorded = tokio::join!(record(ledger, "main", &one), record(&other, "main", &another));
     // Whoever comes second finds the entry that the first left behind for its own delivery.
     assert_eq!((recorded.0[0].letter(), recorded.1[0].letter()), (arrival.id, arrival.id));
-    assert_eq!(ledger.number("SELECT sum(length(entries)) / 32 FROM unsettled_batches").await, 1);
+    assert_eq!(ledger.number("SELECT sum(length(entries)) / 32 FROM pending_acks").await, 1);
 }
 
 /// The commit is done, its answer and the connection to the broker are lost: another process has the messages now.
@@ -207,7 +207,7 @@ async fn two_copies_that_came_back_are_each_known_once(ledger: &Ledger) {
     assert_eq!(ledger.take_in([back.clone(), back.twin()]).await, [Recorded::CameBack(id); 2]);
     assert_eq!(ledger.take_in([back.again()]).await, [Recorded::Redelivered(id)]);
     assert_eq!(ledger.take_in([back.again()]).await, [Recorded::Redelivered(id)]);
-    assert_eq!(ledger.number("SELECT sum(length(entries)) / 32 FROM unsettled_batches").await, 3);
+    assert_eq!(ledger.number("SELECT sum(length(entries)) / 32 FROM pending_acks").await, 3);
 }
 
 on_both!(

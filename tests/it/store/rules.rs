@@ -2,7 +2,7 @@
 
 use dead_letter_office::{
     domain::{
-        activity::{ActivityFilter, Area, Deed},
+        activity::{ActivityFilter, Area, AuditEntry},
         actor::Actor,
         job::{Job, JobState},
         letter::{Importance, LetterId},
@@ -45,7 +45,7 @@ async fn changes(ledger: &Ledger) -> Vec<(String, String)> {
     let filter = ActivityFilter { areas: vec![Area::Rules], ..ActivityFilter::default() };
     let mut entries = ledger.activity(&filter, None, 100).await.unwrap();
     entries.reverse();
-    entries.into_iter().map(|entry| (entry.deed.action, entry.deed.subject)).collect()
+    entries.into_iter().map(|entry| (entry.entry.action, entry.entry.subject)).collect()
 }
 
 async fn fails(ledger: &Ledger, rule: &str, error: &str) {
@@ -127,7 +127,7 @@ async fn who_changes_rules_is_written_down(ledger: &Ledger) {
         [is("set", "a"), is("set", "b"), is("remove", "b")],
         "what changes nothing is none"
     );
-    let last = ledger.activity(&ActivityFilter::default(), None, 1).await.unwrap().remove(0).deed;
+    let last = ledger.activity(&ActivityFilter::default(), None, 1).await.unwrap().remove(0).entry;
     assert_eq!((last.by.as_str(), last.at, &*last.detail), ("Eve", later(9), "high: true"));
     let standing = ledger.rules().await.unwrap().remove(0);
     assert_eq!(standing.set, Some((Actor::named("Ada"), later(1))));
@@ -136,7 +136,7 @@ async fn who_changes_rules_is_written_down(ledger: &Ledger) {
 async fn a_job_takes_the_place_of_one_like_it_that_goes_on(ledger: &Ledger) {
     let begin = async |action: &str| {
         let job = Job { state: JobState::Queued, ..Job::begun(id(), action) };
-        ledger.begin_job(&job, &Deed::new(later(1), &Actor::local(), Area::Rules, "apply", "")).await.unwrap();
+        ledger.begin_job(&job, &AuditEntry::new(later(1), &Actor::local(), Area::Rules, "apply", "")).await.unwrap();
         job.id
     };
     let (other, first, second) = (begin("other").await, begin("apply rules").await, begin("apply rules").await);
@@ -158,7 +158,7 @@ async fn what_stays_as_it_was_is_not_written_again(ledger: &Ledger) {
     let one = an_arrival();
     let letter = one.id;
     ledger.take_in([one]).await;
-    let when = async || ledger.texts("SELECT CAST(sorted_at AS TEXT) FROM letters").await;
+    let when = async || ledger.texts("SELECT CAST(enriched_at AS TEXT) FROM letters").await;
     ledger.sort(&[sorted(letter)], 1, later(1)).await.unwrap();
     let first = when().await;
     ledger.sort(&[sorted(letter)], 1, later(2)).await.unwrap();
@@ -166,10 +166,10 @@ async fn what_stays_as_it_was_is_not_written_again(ledger: &Ledger) {
     let by = "rule:a".to_owned();
     let sortings = [
         (sorted(letter), 2),
-        (dead_letter_office::store::Sorted { importance_by: by, ..sorted(letter) }, 2),
-        (dead_letter_office::store::Sorted { importance: Importance::Low, ..sorted(letter) }, 2),
-        (dead_letter_office::store::Sorted { message_type: Some("a.T".to_owned()), ..sorted(letter) }, 2),
-        (dead_letter_office::store::Sorted { confidence: Some(0.5), ..sorted(letter) }, 2),
+        (dead_letter_office::store::Enriched { importance_by: by, ..sorted(letter) }, 2),
+        (dead_letter_office::store::Enriched { importance: Importance::Low, ..sorted(letter) }, 2),
+        (dead_letter_office::store::Enriched { message_type: Some("a.T".to_owned()), ..sorted(letter) }, 2),
+        (dead_letter_office::store::Enriched { confidence: Some(0.5), ..sorted(letter) }, 2),
     ];
     for ((sorted, edition), n) in sortings.into_iter().zip(3..) {
         let before = when().await;

@@ -3,7 +3,7 @@
 use amqp_message::time::Timestamp;
 use dead_letter_office::domain::{
     actor::Actor,
-    mapping::{Carrier, Mapping, StandingMapping},
+    mapping::{ActiveMapping, Carrier, Mapping},
     schema::{SchemaId, SchemaRecord, SchemaSource},
 };
 
@@ -75,7 +75,7 @@ async fn mappings_are_set_replaced_and_taken_back(ledger: &Ledger) {
     let replaced = Mapping { message_type: "acme.Mms".to_owned(), ..main };
     ledger.set_mapping(&replaced, &Actor::named("Bob"), later(9)).await.unwrap();
     let standing =
-        |mapping: &Mapping, by: &str, at| StandingMapping { mapping: mapping.clone(), by: Actor::named(by), at };
+        |mapping: &Mapping, by: &str, at| ActiveMapping { mapping: mapping.clone(), by: Actor::named(by), at };
     let expected =
         [standing(&any, "Ada", later(0)), standing(&replaced, "Bob", later(9)), standing(&key, "Ada", later(2))];
     assert_eq!(ledger.mappings().await.unwrap(), expected);

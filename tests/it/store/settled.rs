@@ -25,13 +25,13 @@ fn outdated(now: Timestamp) -> Outdated {
     Outdated { retried: now.minus(Duration::from_secs(100)), discarded: now.minus(Duration::from_secs(10)) }
 }
 
-/// Forgets in portions of three, and returns how many.
+/// Forgets in batches of three, and returns how many.
 async fn forget(ledger: &Ledger, seconds: u64) -> usize {
     let mut forgotten = 0;
     loop {
         match ledger.forget_settled(outdated(later(seconds)), 3).await.unwrap() {
             0 => return forgotten,
-            portion => forgotten += portion,
+            batch => forgotten += batch,
         }
     }
 }
@@ -96,7 +96,7 @@ async fn what_failed_again_stays(ledger: &Ledger) {
     assert_eq!(forget(ledger, 1_000).await, 0);
 }
 
-/// Those are healed, and have a time of their own.
+/// Those are succeeded, and have a time of their own.
 async fn what_only_a_policy_has_dealt_with_is_another_matter(ledger: &Ledger) {
     let [Recorded::Waits(id)] = ledger.take_in([ruled(an_arrival())]).await else { panic!("it waits") };
     ledger.finish(&ledger.claim(later(60)).await, RetryOutcome::Confirmed).await;

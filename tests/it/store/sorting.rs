@@ -8,7 +8,7 @@ use dead_letter_office::{
         job::{Job, JobState},
         letter::{Importance, LetterId, Status, TypeSource},
     },
-    store::{Exhausted, Sorted},
+    store::{Enriched, Exhausted},
 };
 
 use super::{
@@ -20,21 +20,26 @@ fn set_type(name: Option<&str>) -> Command {
     Command::SetType(name.map(str::to_owned))
 }
 
-fn found(letter: LetterId, name: &str) -> Sorted {
+fn found(letter: LetterId, name: &str) -> Enriched {
     let sorted = sorted(letter);
-    Sorted { message_type: Some(name.to_owned()), source: Some(TypeSource::Detected), confidence: Some(0.97), ..sorted }
+    Enriched {
+        message_type: Some(name.to_owned()),
+        source: Some(TypeSource::Detected),
+        confidence: Some(0.97),
+        ..sorted
+    }
 }
 
-fn nothing(letter: LetterId) -> Sorted {
+fn nothing(letter: LetterId) -> Enriched {
     sorted(letter)
 }
 
-fn of(letter: LetterId, importance: Importance, error: &str) -> Sorted {
+fn of(letter: LetterId, importance: Importance, error: &str) -> Enriched {
     let importance_by = "rule:a rule".to_owned();
-    Sorted { importance, importance_by, ..sorted(letter).in_group("main", "orders", error) }
+    Enriched { importance, importance_by, ..sorted(letter).in_group("main", "orders", error) }
 }
 
-/// Name, source and confidence as the ledger has them.
+/// Name, source and confidence as the database has them.
 async fn named(ledger: &Ledger, id: LetterId) -> (Option<String>, Option<TypeSource>, Option<f64>) {
     let letter = ledger.summary(id).await.unwrap().unwrap();
     (letter.message_type, letter.type_source, letter.type_confidence)
@@ -150,7 +155,7 @@ async fn a_type_is_seen_where_letters_of_it_are_open(ledger: &Ledger) {
 }
 
 async fn the_job_that_began_last_is_found_by_its_name(ledger: &Ledger) {
-    let by = Actor::office();
+    let by = Actor::system();
     assert_eq!(ledger.latest_job("name types").await.unwrap(), None);
     let old = Job { state: JobState::Done, ..Job::begun(id(), "name types") };
     let new = Job { total: 7, ..Job::begun(id(), "name types") };

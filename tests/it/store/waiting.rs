@@ -8,7 +8,7 @@ use dead_letter_office::{
         command::Command,
         filter::LetterFilter,
         letter::{LetterId, Status},
-        policy::{Delays, Origin, Policy, Ruling, StandingPolicy, Via},
+        policy::{ActivePolicy, Decision, Delays, Origin, Policy, Via},
         waiting::WaitingCursor,
     },
     store::Arrival,
@@ -48,8 +48,8 @@ pub fn ruled(arrival: Arrival) -> Arrival {
         via: Via::Ledger,
         keep_routing_key: false,
     };
-    let standing = StandingPolicy { policy, origin: Origin::Configuration };
-    arrival.make(|arrival| arrival.ruling = Some(Ruling::new(Some(Arc::new(standing)), 0.5)))
+    let standing = ActivePolicy { policy, origin: Origin::Configuration };
+    arrival.make(|arrival| arrival.ruling = Some(Decision::new(Some(Arc::new(standing)), 0.5)))
 }
 
 async fn the_soonest_comes_first(ledger: &Ledger) {

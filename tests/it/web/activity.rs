@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::http::Method;
 use dead_letter_office::domain::{
-    activity::{Area, Deed},
+    activity::{Area, AuditEntry},
     actor::Actor,
     command::Command,
     filter::LetterFilter,
@@ -38,8 +38,8 @@ fn line(by: &str, what: &str) -> [String; 2] {
 
 /// Somebody else did something, so long before noon.
 async fn did(desk: &Desk, by: &str, ago: Duration, area: Area, action: &str, subject: &str) {
-    let deed = Deed::new(before_noon(ago), &Actor::named(by), area, action, subject);
-    desk.store.begin_job(&Job::begun(uuid::Uuid::now_v7(), "test"), &deed).await.unwrap();
+    let entry = AuditEntry::new(before_noon(ago), &Actor::named(by), area, action, subject);
+    desk.store.begin_job(&Job::begun(uuid::Uuid::now_v7(), "test"), &entry).await.unwrap();
 }
 
 const MINUTE: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! An office without brokers, whose router a test asks directly.
+//! An server without brokers, whose router a test asks directly.
 
 use std::{net::SocketAddr, sync::Arc, sync::LazyLock, time::Duration};
 
@@ -15,17 +15,17 @@ use dead_letter_office::{
         broker::ConnectionState,
         command::Command,
         letter::{LetterId, Status},
-        policy::{Delays, Policy, Ruling, Via},
+        policy::{Decision, Delays, Policy, Via},
         retry::RetryOutcome,
     },
     metrics::Metrics,
     rabbitmq::health::BrokerBoard,
     services::{
-        change_feed::News, decoding::reader::Reader, digests::Digests, policies::Policies, rules::Rules,
-        schemas::Schemas, triage::Triage, wakeup::Bell,
+        change_feed::ChangeFeed, decoding::reader::Reader, digests::Digests, policies::Policies, rules::Rules,
+        schemas::Schemas, triage::Triage, wakeup::Wakeup,
     },
-    store::{IntakeBatch, Recorded, Settled, Store},
-    web::{Office, WebSettings, router},
+    store::{AckState, IntakeBatch, Recorded, Store},
+    web::{AppState, WebSettings, router},
 };
 use failure_conventions::inner_body::InnerBodies;
 use http_body_util::BodyExt;
@@ -41,21 +41,21 @@ use super::{
 };
 use crate::support::process::block_on;
 
-/// The broker of an office that has one.
+/// The broker of a server that has one.
 pub const MAIN: &str = "main";
-/// Where the office believes to listen.
+/// Where dlo believes to listen.
 pub const HOST: &str = "127.0.0.1:8420";
 /// Bodies above this are not decoded.
 pub const DECODE_MAX_BYTES: u64 = 256 * 1024;
 
-/// What was sent back so long ago counts as healed.
+/// What was sent back so long ago counts as succeeded.
 pub const HEALED_AFTER: Duration = Duration::from_secs(60 * 60);
 
 pub struct Desk {
     pub store: Arc<Store>,
     pub board: BrokerBoard,
     pub clock: Clock,
-    pub news: News,
+    pub feed: ChangeFeed,
     pub metrics: Metrics,
     pub policies: Policies,
     pub rules: Rules,
@@ -67,12 +67,12 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// An empty office, connected to the broker [`MAIN`].
+    /// An empty server, connected to the broker [`MAIN`].
     pub async fn open() -> Self {
         Self::with_brokers(&[MAIN]).await
     }
 
-    /// An office whose configuration says this of whom to tell what.
+    /// An server whose configuration says this of whom to tell what.
     pub async fn that_tells(notify: &NotifyConfig) -> Self {
         Self::of(&[MAIN], &[], notify).await
     }
@@ -105,7 +105,7 @@ impl Desk {
     }
 
     fn on(store: Arc<Store>, board: BrokerBoard, directory: TempDir, watched: &[&str], notify: &NotifyConfig) -> Self {
-        let (clock, news, metrics) = (Clock::manual(NOON), News::default(), Metrics::default());
+        let (clock, feed, metrics) = (Clock::manual(NOON), ChangeFeed::default(), Metrics::default());
         let closing = CancellationToken::new();
         let policies = Policies::new(vec![every_queue()], Arc::clone(&store), clock.clone());
         let rules = Rules::new(None, Arc::clone(&store), clock.clone());
@@ -116,15 +116,15 @@ impl Desk {
             HEALED_AFTER,
             Arc::clone(&store),
             clock.clone(),
-            Bell::default(),
+            Wakeup::default(),
         )
         .unwrap();
-        let office = Office {
+        let office = AppState {
             triage: Triage::new(
                 Arc::clone(&store),
                 clock.clone(),
-                news.clone(),
-                Bell::default(),
+                feed.clone(),
+                Wakeup::default(),
                 InnerBodies::default(),
             ),
             store: Arc::clone(&store),
@@ -137,7 +137,7 @@ impl Desk {
             schemas: schemas.clone(),
             digests: digests.clone(),
             tasks: TaskTracker::new(),
-            news: news.clone(),
+            feed: feed.clone(),
             brokers: board.clone(),
             clock: clock.clone(),
             metrics: metrics.clone(),
@@ -154,7 +154,7 @@ impl Desk {
             store,
             board,
             clock,
-            news,
+            feed,
             metrics,
             policies,
             rules,
@@ -166,7 +166,7 @@ impl Desk {
         }
     }
 
-    /// The ledger's file, for a test that breaks it.
+    /// The database's file, for a test that breaks it.
     pub fn ledger_url(&self) -> String {
         format!("sqlite://{}", self.directory.path().join("ledger.db").display())
     }
@@ -184,14 +184,14 @@ fn every_queue() -> Policy {
     }
 }
 
-/// What happens in the office.
+/// What happens in dlo.
 impl Desk {
     /// A message that fails for the `n`th time, under the policy that is in force.
     pub async fn fails(&self, dead: Dead, n: u64) -> LetterId {
         let book = self.policies.book();
         let ruled = dead.attempts(n).with(|arrival| {
             let policy = arrival.failure.queue.as_deref().and_then(|queue| book.find(queue, arrival.failure.reason));
-            arrival.ruling = Some(Ruling::new(policy.cloned(), 0.5));
+            arrival.ruling = Some(Decision::new(policy.cloned(), 0.5));
         });
         self.receive(ruled).await
     }
@@ -213,10 +213,10 @@ impl Desk {
             session: Uuid::now_v7(),
             recorded_at: self.clock.now(),
             arrivals: &arrivals,
-            settled: Settled::default(),
+            settled: AckState::default(),
         };
         let recorded = self.store.record(&batch).await.unwrap();
-        self.news.received(recorded.len() as u64);
+        self.feed.received(recorded.len() as u64);
         recorded.into_iter().map(Recorded::letter).collect()
     }
 
@@ -273,7 +273,7 @@ impl Desk {
     }
 }
 
-/// What is asked of the office.
+/// What is asked of dlo.
 impl Desk {
     pub async fn get(&self, path: &str) -> Answer {
         self.send(ask(Method::GET, path)).await
@@ -320,7 +320,7 @@ impl Desk {
     }
 }
 
-/// A request for this office that says nothing of where it comes from.
+/// A request for this server that says nothing of where it comes from.
 pub fn builder(method: Method, path: &str) -> Builder {
     Request::builder().method(method).uri(path).header("host", HOST)
 }

@@ -11,7 +11,7 @@ use dead_letter_office::{
     },
     grouping,
     services::digests::Settled,
-    store::Sorted,
+    store::Enriched,
 };
 use scraper::Html;
 use serde_json::{Value, json};
@@ -36,10 +36,10 @@ fn with_slack() -> NotifyConfig {
 }
 
 async fn sort(desk: &Desk, ids: &[LetterId], importance: Importance, queue: &str, error: &str) {
-    let found: Vec<Sorted> = ids
+    let found: Vec<Enriched> = ids
         .iter()
         .map(|id| {
-            let is = Sorted { importance, received_at: desk.clock.now(), ..sorted(*id) };
+            let is = Enriched { importance, received_at: desk.clock.now(), ..sorted(*id) };
             is.in_group("main", queue, error)
         })
         .collect();
@@ -171,9 +171,9 @@ async fn what_would_be_sent_is_sent_after_one_was_asked_once_more() {
     check_slack_message(&body).unwrap();
     assert!(claimed.notification.body.contains(&format!("http://dlo.example.com{place}")));
     let activity = desk.store.activity(&Default::default(), None, 9).await.unwrap();
-    let deed = &activity[0].deed;
+    let entry = &activity[0].entry;
     assert_eq!(
-        (deed.area.as_str(), &*deed.action, &*deed.subject, deed.by.as_str()),
+        (entry.area.as_str(), &*entry.action, &*entry.subject, entry.by.as_str()),
         ("digests", "send", "digest", "local user")
     );
     desk.clock.advance(Duration::from_secs(1));

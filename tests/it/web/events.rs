@@ -1,4 +1,4 @@
-//! News as they happen: server-sent events.
+//! ChangeFeed as they happen: server-sent events.
 
 use axum::body::Body;
 use dead_letter_office::domain::broker::ConnectionState;

@@ -10,7 +10,7 @@ use super::{
     form::submit,
 };
 
-/// An office from under which a table has been pulled away.
+/// An server from under which a table has been pulled away.
 async fn a_broken_office() -> Desk {
     let desk = Desk::open().await;
     desk.receive(dead_in("orders")).await;

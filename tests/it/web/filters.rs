@@ -14,7 +14,7 @@ use super::{
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// An office with letters that tests call by name.
+/// An server with letters that tests call by name.
 struct Named {
     desk: Desk,
     names: BTreeMap<String, &'static str>,

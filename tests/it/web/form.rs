@@ -56,7 +56,7 @@ impl Form {
     }
 }
 
-/// Posts fields as a browser does that shows a page of this office.
+/// Posts fields as a browser does that shows a page of this server.
 pub async fn submit(desk: &Desk, action: &str, pairs: &[(&str, &str)]) -> Answer {
     let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
     let request = builder(Method::POST, action)

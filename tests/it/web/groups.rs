@@ -15,7 +15,7 @@ use dead_letter_office::{
         retry::RetryOutcome,
     },
     metrics::Metrics,
-    services::{decoding::reader::Reader, enrichment::Sorting, triage::Triage, wakeup::Bell},
+    services::{decoding::reader::Reader, enrichment::Sorting, triage::Triage, wakeup::Wakeup},
 };
 use failure_conventions::inner_body::InnerBodies;
 use scraper::Html;
@@ -35,7 +35,7 @@ pub fn failed_with(dead: Dead, error: &str) -> Dead {
     dead.with(|arrival| arrival.failure.error = ErrorReport::new(None, Some(error.to_owned()), None))
 }
 
-/// Puts letters that have come in into their groups, as the office does a moment later.
+/// Puts letters that have come in into their groups, as dlo does a moment later.
 pub async fn sort(desk: &Desk) {
     let sorting = Sorting {
         store: desk.store.clone(),
@@ -44,7 +44,7 @@ pub async fn sort(desk: &Desk) {
         rules: desk.rules.clone(),
         clock: desk.clock.clone(),
         metrics: Metrics::default(),
-        news: desk.news.clone(),
+        feed: desk.feed.clone(),
     };
     sorting.work(&mut None, &CancellationToken::new()).await.unwrap();
 }
@@ -494,8 +494,8 @@ async fn work_on_a_group_goes_on_after_a_restart() {
     let desk = Desk::open().await;
     let ids = alike(&desk, "orders", "x", 3).await;
     let triage = || {
-        let (store, clock, news) = (desk.store.clone(), desk.clock.clone(), desk.news.clone());
-        Triage::new(store, clock, news, Bell::default(), InnerBodies::default())
+        let (store, clock, feed) = (desk.store.clone(), desk.clock.clone(), desk.feed.clone());
+        Triage::new(store, clock, feed, Wakeup::default(), InnerBodies::default())
     };
     let filter = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
     let bulk = |command| Bulk { filter: filter.clone(), until: NOON, command, by: Actor::named("Ann") };

@@ -1,6 +1,6 @@
 //! What people, scripts and machines see: pages, API, security, the program itself, and all of it in a real browser.
 //!
-//! Most tests ask the router of an office that has a ledger but no broker ([`desk`]). Those of the program and of the
+//! Most tests ask the router of a server that has a database but no broker ([`desk`]). Those of the program and of the
 //! browser run the binary, with a real RabbitMQ where one is needed ([`program`], [`browser`]).
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the error handling")]
 

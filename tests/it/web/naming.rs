@@ -26,7 +26,7 @@ use super::{
     payload::{ACCOUNT, bring_lab},
 };
 
-/// Works as the office does after every change.
+/// Works as dlo does after every change.
 struct Worker {
     sorting: Sorting,
     done_with: Option<i64>,
@@ -41,7 +41,7 @@ impl Worker {
             rules: desk.rules.clone(),
             clock: desk.clock.clone(),
             metrics: Metrics::default(),
-            news: desk.news.clone(),
+            feed: desk.feed.clone(),
         };
         Self { sorting, done_with: None }
     }
@@ -122,7 +122,7 @@ async fn a_running_job_shows_how_far_it_is() {
     let desk = Desk::open().await;
     assert_eq!(desk.page("/schemas").await.words("#naming"), "");
     let mut job = Job { total: 54_000, done: 1_200, ..Job::begun(Uuid::now_v7(), NAME_TYPES) };
-    desk.store.add_job(&job, &Actor::office(), NOON).await.unwrap();
+    desk.store.add_job(&job, &Actor::system(), NOON).await.unwrap();
     let page = desk.page("/schemas").await;
     assert!(page.words("#naming").ends_with("1,200 of 54,000 letters"));
     assert_eq!(page.all("#naming progress")[0].attr("value"), Some("1200"));

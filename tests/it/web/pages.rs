@@ -21,7 +21,7 @@ use super::{
     schemas::{fixture, put_set},
 };
 
-/// An office in which there is something of everything, and the addresses of its pages.
+/// An server in which there is something of everything, and the addresses of its pages.
 pub async fn a_busy_office() -> (Desk, Vec<String>) {
     let desk = Desk::with_brokers(&[MAIN, "other"]).await;
     for status in Status::ALL {

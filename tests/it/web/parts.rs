@@ -73,12 +73,12 @@ async fn news_are_counted_and_lead_to_the_letters() {
     let desk = Desk::open().await;
     desk.receive(dead_in("orders")).await;
     let page = desk.page("/letters?queue=orders").await;
-    let news = asked_by(page.one("#news"));
-    assert_eq!(ask_htmx(&desk, &news).await.text(), "", "nothing is new yet");
+    let feed = asked_by(page.one("#news"));
+    assert_eq!(ask_htmx(&desk, &feed).await.text(), "", "nothing is new yet");
     for queue in ["orders", "orders", "texts"] {
         desk.receive(dead_in(queue).received(desk.clock.now().plus(std::time::Duration::from_micros(1)))).await;
     }
-    let told = ask_htmx(&desk, &news).await.page();
+    let told = ask_htmx(&desk, &feed).await.page();
     assert!(told.words("a.news").starts_with("2 new letters"), "those of this list");
     assert_eq!(desk.page(told.one("a.news").attr("href").unwrap()).await.count(".row"), 3);
 }
@@ -87,10 +87,10 @@ async fn news_are_counted_and_lead_to_the_letters() {
 async fn an_empty_list_hears_news_too() {
     let desk = Desk::open().await;
     let page = desk.page("/letters").await;
-    let news = asked_by(page.one("#news"));
-    assert_eq!(ask_htmx(&desk, &news).await.text(), "");
+    let feed = asked_by(page.one("#news"));
+    assert_eq!(ask_htmx(&desk, &feed).await.text(), "");
     desk.receive(dead_in("orders")).await;
-    assert!(ask_htmx(&desk, &news).await.page().words("a.news").starts_with("1 new letter"));
+    assert!(ask_htmx(&desk, &feed).await.page().words("a.news").starts_with("1 new letter"));
 }
 
 #[tokio::test]

@@ -168,7 +168,7 @@ async fn a_rule_is_written_on_the_page_and_applied() {
     assert_eq!(page.words(".toast p"), "Saved the rule EU. The rules are being applied to 1 letter.");
     assert_eq!(rows(&page), [("EU".to_owned(), "payload.region == \"eu\"".to_owned())]);
     assert!(page.words("#applying").ends_with("0 of 1 letter Stop"), "{}", page.words("#applying"));
-    assert_eq!(desk.rules.in_force().standing()[0].rule.expression, "payload.region ==\n  \"eu\"");
+    assert_eq!(desk.rules.in_force().active()[0].rule.expression, "payload.region ==\n  \"eu\"");
     work(&desk).await;
     assert_eq!(judged(&desk, letter).await, (Importance::High, "rule:EU".to_owned()));
     let double = form().await.fill("name", "EU").fill("expression", "true").send(&desk).await.expect(422).page();
@@ -192,7 +192,7 @@ async fn a_rule_is_tried_without_scripts_and_with_them() {
     assert_eq!(tried.words("#preview .preview"), said);
     assert_eq!(words(tried.one("table.tried tbody tr")), "orders yes normal critical");
     assert_eq!(tried.one("#rule [name=name]").attr("value"), Some("large"), "kept as typed");
-    assert_eq!(desk.rules.in_force().standing(), []);
+    assert_eq!(desk.rules.in_force().active(), []);
 
     let part = async |expression: &str| {
         let body = url::form_urlencoded::Serializer::new(String::new()).append_pair("expression", expression).finish();
@@ -228,7 +228,7 @@ async fn rules_are_moved_changed_and_removed_on_the_page() {
     assert_eq!(order(&page), ["a", "c", "b"]);
     let page = Form::of(&page, "Try a later").press(&desk).await;
     assert_eq!(order(&page), ["c", "a", "b"]);
-    let c = desk.rules.in_force().standing()[0].id;
+    let c = desk.rules.in_force().active()[0].id;
     let page = desk.page(&format!("/rules?edit={c}")).await;
     assert_eq!(page.words("#rule-title bdi"), "c");
     assert_eq!(page.words("#rule [name=place] [selected]"), "first");

@@ -33,7 +33,7 @@ use super::{
 /// How long a process may say nothing of a job before it is given up for dead.
 const LEASE: Duration = Duration::from_secs(30);
 
-/// Sorts as the office does; each call is what one process does until it has nothing more to do.
+/// Sorts as dlo does; each call is what one process does until it has nothing more to do.
 pub async fn work(desk: &Desk) {
     work_with(desk, desk.rules.clone()).await;
 }
@@ -50,7 +50,7 @@ fn sorting(desk: &Desk, rules: Rules) -> Sorting {
         rules,
         clock: desk.clock.clone(),
         metrics: Metrics::default(),
-        news: desk.news.clone(),
+        feed: desk.feed.clone(),
     }
 }
 
@@ -255,14 +255,14 @@ async fn another_process_applies_the_rules_as_they_are_now() {
     elsewhere.reload().await.unwrap();
     work_with(&desk, elsewhere.clone()).await;
     add(&desk, "all", "true", Importance::Critical).await;
-    assert!(elsewhere.in_force().standing().is_empty(), "it has not looked since");
+    assert!(elsewhere.in_force().active().is_empty(), "it has not looked since");
     desk.rules.apply(&Actor::local()).await.unwrap();
     work_with(&desk, elsewhere.clone()).await;
     assert_eq!(judged(&desk, letter).await, by(Importance::Critical, "rule:all"));
-    let id = elsewhere.in_force().standing()[0].id;
+    let id = elsewhere.in_force().active()[0].id;
     desk.rules.remove(id, &Actor::local()).await.unwrap();
     elsewhere.reload().await.unwrap();
-    assert!(elsewhere.in_force().standing().is_empty());
+    assert!(elsewhere.in_force().active().is_empty());
     let gone = elsewhere.set(Some(id), &rule("all", "true", Importance::Low), None, &Actor::local()).await;
     assert!(matches!(gone, Err(RuleError::Gone)));
 }
@@ -277,7 +277,7 @@ async fn a_file_counts_as_long_as_it_is_right() {
         |name: &str, when: &str| format!("[[rule]]\nname = \"{name}\"\nwhen = '{when}'\nimportance = \"high\"\n");
     let rules = Rules::new(Some(file.clone()), Arc::clone(&desk.store), desk.clock.clone());
     let names =
-        || -> Vec<String> { rules.in_force().standing().iter().map(|standing| standing.rule.name.clone()).collect() };
+        || -> Vec<String> { rules.in_force().active().iter().map(|standing| standing.rule.name.clone()).collect() };
     let check = async |text: &str, expected: &[&str], problem: Option<&str>| {
         write(text);
         for _ in 0..2 {
@@ -371,7 +371,7 @@ async fn a_draft_is_tried_in_its_place_and_nothing_is_written() {
     assert_eq!(judged(&desk, first).await, by(Importance::Low, "rule:low"));
     assert_eq!(desk.store.activity(&Default::default(), None, 100).await.unwrap(), before);
     assert!(desk.rules.failures().await.unwrap().is_empty());
-    assert_eq!(desk.rules.in_force().standing().len(), 1);
+    assert_eq!(desk.rules.in_force().active().len(), 1);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! A service around the office: it rejects what it cannot make sense of.
+//! A service around dlo: it rejects what it cannot make sense of.
 
 use lapin::{
     BasicProperties, Channel,
@@ -16,7 +16,7 @@ pub struct Service<'a> {
 }
 
 impl<'a> Service<'a> {
-    /// Has a queue whose dead letters go to the office.
+    /// Has a queue whose dead letters go to dlo.
     pub async fn start(vhost: &Vhost, queue: &'a str) -> Self {
         vhost.declare_queue(queue, json!({"x-dead-letter-exchange": "dlx"})).await;
         let channel = vhost.channel().await;

@@ -3,7 +3,7 @@
 use amqp_message::{error_report::ErrorReport, field::FieldValue};
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::super::{evidence::Evidence, moment, told::Told};
+use super::super::{evidence::Evidence, moment, report::FrameworkReport};
 
 /// Stamps are headers: this prefix and the name of a PHP class.
 const STAMP_PREFIX: &str = "X-Message-Stamp-";
@@ -41,22 +41,22 @@ struct SentToFailureTransportStamp {
     original_receiver_name: Option<String>,
 }
 
-pub(super) fn read(evidence: &Evidence) -> Option<Told> {
+pub(super) fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     if !evidence.message.headers.iter().any(|(name, _)| name.starts_with(STAMP_PREFIX)) {
         return None;
     }
     let moved = stamp(evidence, r"\SentToFailureTransportStamp");
-    let told = if moved.is_some() { Told::published() } else { Told::default() };
+    let report = if moved.is_some() { FrameworkReport::published() } else { FrameworkReport::default() };
     let redeliveries: Vec<RedeliveryStamp> = stamps(evidence, r"\RedeliveryStamp");
     let transports: Vec<SentToFailureTransportStamp> = stamps(evidence, r"\SentToFailureTransportStamp");
-    Some(Told {
+    Some(FrameworkReport {
         queue_candidates: transports.into_iter().filter_map(|stamp| stamp.original_receiver_name).collect(),
         attempts: attempts(&redeliveries),
         // The move itself is the last redelivery.
         failed_at: redeliveries.last().filter(|_| moved.is_some()).and_then(RedeliveryStamp::at),
         error: stamps(evidence, r"\ErrorDetailsStamp").pop().and_then(ErrorDetailsStamp::report),
         message_type: evidence.text("type"),
-        ..told
+        ..report
     })
 }
 

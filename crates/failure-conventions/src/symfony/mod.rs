@@ -5,7 +5,7 @@ mod serialized;
 
 use amqp_message::message::Message;
 
-use super::{evidence::Evidence, framework::Framework, told::Told};
+use super::{evidence::Evidence, framework::Framework, report::FrameworkReport};
 use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
@@ -17,7 +17,7 @@ pub(super) const FRAMEWORK: Framework = Framework {
 };
 
 /// The failure transport's stamp names the transport the message came from, which is no queue.
-fn read(evidence: &Evidence) -> Option<Told> {
+fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     json::read(evidence).or_else(|| serialized::read(evidence))
 }
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use amqp_message::error_report::ErrorReport;
 use base64::{Engine, prelude::BASE64_STANDARD};
 
-use super::super::{evidence::Evidence, told::Told};
+use super::super::{evidence::Evidence, report::FrameworkReport};
 use crate::danger::Danger;
 
 const ENVELOPE: &str = r"Symfony\Component\Messenger\Envelope";
@@ -18,11 +18,11 @@ const ENVELOPE_BASE64: &str = "TzozNj";
 /// The largest body that is looked through, in bytes.
 const MAX_BODY: usize = 1024 * 1024;
 
-pub(super) fn read(evidence: &Evidence) -> Option<Told> {
+pub(super) fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let text = envelope(&evidence.message.body)?;
     let moved = text.contains(r"\SentToFailureTransportStamp");
-    let told = if moved { Told::published() } else { Told::default() };
-    Some(Told {
+    let report = if moved { FrameworkReport::published() } else { FrameworkReport::default() };
+    Some(FrameworkReport {
         queue_candidates: string_after(&text, "originalReceiverName\";").into_iter().collect(),
         attempts: retries(&text).map(|retries| retries.saturating_add(1)),
         error: ErrorReport::new(
@@ -33,7 +33,7 @@ pub(super) fn read(evidence: &Evidence) -> Option<Told> {
         message_type: class_of_message(&text),
         // Without the stamp of the failure transport it goes through its retries like any other.
         danger: moved.then_some(Danger::SymfonySerialized),
-        ..told
+        ..report
     })
 }
 
@@ -118,7 +118,7 @@ mod tests {
         format!("s:{}:\"{class}\";a:1:{{i:0;O:{}:\"{class}\":1:{{{fields}}}}}", class.len(), class.len())
     }
 
-    fn told(body: impl Into<Vec<u8>>) -> Option<Told> {
+    fn report(body: impl Into<Vec<u8>>) -> Option<FrameworkReport> {
         read(&Evidence { message: &Message { body: body.into(), ..Message::default() }, deaths: &[], site: None })
     }
 
@@ -131,36 +131,36 @@ mod tests {
         serialized(&(details + &moved + &again))
     }
 
-    fn check_failed(told: &Told) {
-        let error = told.error.as_ref().unwrap();
+    fn check_failed(report: &FrameworkReport) {
+        let error = report.error.as_ref().unwrap();
         assert_eq!(error.kind.as_deref(), Some(r"App\Exception\MailerDown"));
         assert_eq!(error.message.as_deref(), Some("SMTP \"refused\""));
-        assert_eq!((told.attempts, told.danger), (Some(3), Some(Danger::SymfonySerialized)));
-        assert_eq!(told.message_type.as_deref(), Some(r"App\Message\SendInvoice"));
-        assert_eq!(told.queue_candidates, ["async"]);
+        assert_eq!((report.attempts, report.danger), (Some(3), Some(Danger::SymfonySerialized)));
+        assert_eq!(report.message_type.as_deref(), Some(r"App\Message\SendInvoice"));
+        assert_eq!(report.queue_candidates, ["async"]);
     }
 
     #[test]
     fn finds_what_it_says() {
-        check_failed(&told(failed()).unwrap());
-        check_failed(&told(BASE64_STANDARD.encode(failed())).unwrap());
+        check_failed(&report(failed()).unwrap());
+        check_failed(&report(BASE64_STANDARD.encode(failed())).unwrap());
     }
 
     #[test]
     fn without_the_failure_transport_there_is_no_danger() {
-        let told = told(serialized(&stamp("BusNameStamp", ""))).unwrap();
-        assert_eq!((told.danger, told.published, told.attempts), (None, None, None));
-        assert_eq!(told.message_type.as_deref(), Some(r"App\Message\SendInvoice"));
+        let report = report(serialized(&stamp("BusNameStamp", ""))).unwrap();
+        assert_eq!((report.danger, report.published, report.attempts), (None, None, None));
+        assert_eq!(report.message_type.as_deref(), Some(r"App\Message\SendInvoice"));
     }
 
     #[test]
     fn anything_else_is_not_its_own() {
         for body in ["", "{}", "O:8:\"stdClass\":0:{}", "TzozNj!", ENVELOPE] {
-            assert!(told(body).is_none(), "{body}");
+            assert!(report(body).is_none(), "{body}");
         }
         let whole = failed();
         for cut in 0..whole.len() {
-            _ = told(&whole.as_bytes()[..cut]);
+            _ = report(&whole.as_bytes()[..cut]);
         }
     }
 }

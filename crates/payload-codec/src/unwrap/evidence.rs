@@ -3,9 +3,9 @@
 use amqp_message::field::FieldTable;
 
 use super::{
+    hints::{BodyHints, TypeHint},
     kind::Kind,
     original,
-    told::{Told, TypeHint},
 };
 use crate::format::Format;
 
@@ -32,7 +32,7 @@ pub(super) struct Expected {
 }
 
 impl Expected {
-    pub fn of(told: &Told) -> Self {
+    pub fn of(told: &BodyHints) -> Self {
         let tucked = original::tucked(told.headers).unwrap_or_default();
         let content_type = tucked.properties.content_type.as_deref().or(told.content_type);
         let content_encoding = tucked.properties.content_encoding.as_deref().or(told.content_encoding);

@@ -11,19 +11,19 @@
 //!
 //! This never fails: what cannot be undone stays as it is and is told as a [`Problem`]. Memory and time are bounded
 //! whatever a body claims. It knows no schema; a caller who does may lend his judgement
-//! ([`Told::known`]).
+//! ([`BodyHints::known`]).
 
 mod bounds;
+mod codecs;
 mod escaping;
 mod evidence;
+mod hints;
 mod kind;
+mod mode;
 mod node;
 mod original;
-mod peel;
 mod problem;
 mod search;
-mod told;
-mod wish;
 mod wrap;
 mod wrapping;
 
@@ -32,10 +32,7 @@ mod tests;
 
 use super::format::Format;
 
-pub use escaping::Escaping;
-pub use kind::{Kind, UnknownKind};
-pub use original::{Original, original};
-pub use peel::{
+pub use codecs::{
     any::Any,
     base64::{Base64, Lines},
     confluent::Confluent,
@@ -44,10 +41,13 @@ pub use peel::{
     hex::Hex,
     hole::{Filling, Hole},
 };
+pub use escaping::Escaping;
+pub use hints::{BodyHints, Known, TypeHint};
+pub use kind::{Kind, UnknownKind};
+pub use mode::UnwrapMode;
+pub use original::{Original, original};
 pub use problem::Problem;
 pub use search::unwrap;
-pub use told::{Known, Told, TypeHint};
-pub use wish::Wish;
 pub use wrap::{WrapError, wrap};
 pub use wrapping::Wrapping;
 

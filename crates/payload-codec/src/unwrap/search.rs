@@ -8,13 +8,13 @@ use std::borrow::Cow;
 use super::{
     Unwrapped,
     bounds::{Allowance, MAX_NODES, MAX_STEPS},
+    codecs::{self, Decoded},
     evidence::Expected,
+    hints::{BodyHints, Known, TypeHint},
     kind::Kind,
+    mode::UnwrapMode,
     node::Node,
-    peel::{self, Peeled},
     problem::Problem,
-    told::{Known, Told, TypeHint},
-    wish::Wish,
     wrapping::Wrapping,
 };
 use crate::format::{Format, Reading, readings};
@@ -31,19 +31,19 @@ const TEMPERATURE: f64 = 1.5;
 /// Undoes the wrappings of a message body and says what is inside.
 ///
 /// It never fails. A body that nothing is known about is its own payload, as binary.
-pub fn unwrap(body: &[u8], told: &Told, wish: &Wish) -> Unwrapped {
+pub fn unwrap(body: &[u8], told: &BodyHints, mode: &UnwrapMode) -> Unwrapped {
     let mut search = Search::new(body, told);
-    let best = match wish {
-        Wish::Automatic => {
+    let best = match mode {
+        UnwrapMode::Automatic => {
             search.expand_all();
             search.best()
         }
-        Wish::AtMost(n) => {
+        UnwrapMode::AtMost(n) => {
             search.expand_all();
             let best = search.best();
             search.up_to(best, *n)
         }
-        Wish::Exactly(kinds) => search.follow(kinds),
+        UnwrapMode::Exactly(kinds) => search.follow(kinds),
     };
     search.outcome(best)
 }
@@ -64,7 +64,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(body: &'a [u8], told: &Told<'a>) -> Self {
+    fn new(body: &'a [u8], told: &BodyHints<'a>) -> Self {
         let root = Node::root(body, Expected::of(told));
         Self { nodes: vec![root], hypotheses: Vec::new(), allowance: Allowance::new(), known: told.known }
     }
@@ -72,7 +72,7 @@ impl<'a> Search<'a> {
     fn expand_all(&mut self) {
         let mut next = 0;
         while next < self.nodes.len() {
-            if !self.peel(next) {
+            if !self.codecs(next) {
                 self.read(next);
             }
             next += 1;
@@ -80,7 +80,7 @@ impl<'a> Search<'a> {
     }
 
     /// Adds a node for each wrapping that can be undone; whether one of them leaves no doubt.
-    fn peel(&mut self, at: usize) -> bool {
+    fn codecs(&mut self, at: usize) -> bool {
         let node = &self.nodes[at];
         if node.is_empty() {
             return false;
@@ -101,10 +101,10 @@ impl<'a> Search<'a> {
         false
     }
 
-    fn try_kind(&mut self, at: usize, kind: Kind) -> Option<Peeled> {
+    fn try_kind(&mut self, at: usize, kind: Kind) -> Option<Decoded> {
         let node = self.nodes.get_mut(at)?;
         let [payload] = node.payloads.as_slice() else { return None };
-        match peel::peel(kind, payload, &node.expected, &self.allowance) {
+        match codecs::codecs(kind, payload, &node.expected, &self.allowance) {
             Ok(peeled) => peeled,
             Err(problem) => {
                 if !node.problems.contains(&problem) {
@@ -115,7 +115,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn add(&mut self, from: usize, peeled: Peeled) -> usize {
+    fn add(&mut self, from: usize, peeled: Decoded) -> usize {
         let parent = &self.nodes[from];
         let n_before: usize = parent.payloads.iter().map(|payload| payload.len()).sum();
         let n_after: usize = peeled.payloads.iter().map(Vec::len).sum();

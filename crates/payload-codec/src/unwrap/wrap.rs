@@ -1,8 +1,8 @@
 //! Putting wrappings on again.
 
 use super::{
+    codecs::{compression, hole::Unfit, length},
     kind::Kind,
-    peel::{compression, hole::Unfit, length},
     wrapping::Wrapping,
 };
 

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use super::{
+    codecs::{any::Any, base64::Base64, confluent::Confluent, data_uri::DataUri, grpc::Grpc, hex::Hex, hole::Hole},
     escaping::Escaping,
     kind::Kind,
-    peel::{any::Any, base64::Base64, confluent::Confluent, data_uri::DataUri, grpc::Grpc, hex::Hex, hole::Hole},
 };
 
 /// One wrapping that was undone.

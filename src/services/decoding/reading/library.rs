@@ -8,7 +8,7 @@ use payload_codec::{
     json::{self, Position},
     limits::Limits,
     message::{self, Masks},
-    unwrap::{Told, Unwrapped, Wish, unwrap},
+    unwrap::{BodyHints, UnwrapMode, Unwrapped, unwrap},
 };
 use prost_reflect::{DescriptorPool, MessageDescriptor};
 
@@ -111,8 +111,8 @@ impl Library {
     /// Reads a body. With `reveal` nothing is hidden.
     pub fn read(&self, question: &Question<'_>, reveal: bool) -> Reading {
         let mut reading = self.read_as_wished(question, reveal);
-        if !reveal && *question.wish != Wish::Automatic {
-            let found = self.read_as_wished(&Question { wish: &Wish::Automatic, ..*question }, false);
+        if !reveal && *question.mode != UnwrapMode::Automatic {
+            let found = self.read_as_wished(&Question { mode: &UnwrapMode::Automatic, ..*question }, false);
             if found.hides && found.unwrapped.steps != reading.unwrapped.steps {
                 reading.hide("Some values in it are hidden; with these wrappings undone they would show.");
             }
@@ -190,13 +190,13 @@ impl Library {
             let descriptor = descriptor.as_ref()?;
             self.fits(payload, descriptor).then_some(FITS)
         };
-        let told = Told {
+        let told = BodyHints {
             content_type: question.properties.content_type.as_deref(),
             content_encoding: question.properties.content_encoding.as_deref(),
             headers: question.headers,
             known: descriptor.is_some().then_some(&fits),
         };
-        unwrap(question.body, &told, question.wish)
+        unwrap(question.body, &told, question.mode)
     }
 
     /// Whether that type can have written the payload, and nothing in it is unknown.

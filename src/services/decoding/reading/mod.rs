@@ -20,7 +20,7 @@ mod tests;
 use amqp_message::{field::FieldTable, message::Properties};
 use payload_codec::{
     guess::{Evidence, Guess},
-    unwrap::{Unwrapped, Wish},
+    unwrap::{UnwrapMode, Unwrapped},
 };
 
 use crate::domain::letter::TypeSource;
@@ -45,7 +45,7 @@ pub struct Question<'a> {
     /// How often people confirmed which types on this address.
     pub confirmed: &'a [(&'a str, u64)],
     /// Which wrappings to undo.
-    pub wish: &'a Wish,
+    pub mode: &'a UnwrapMode,
 }
 
 /// The type of a message and who says so.

@@ -66,7 +66,7 @@ impl Letter {
             told: None,
             mapped: None,
             confirmed: &[],
-            wish: &Wish::Automatic,
+            mode: &UnwrapMode::Automatic,
         }
     }
 }
@@ -202,20 +202,20 @@ fn text_that_a_person_calls_a_message_is_one() {
 
 #[test]
 fn what_was_not_read_as_asked_says_why() {
-    fn check(body: &[u8], by_hand: Option<&str>, wish: &Wish, expected: Option<&str>) {
+    fn check(body: &[u8], by_hand: Option<&str>, mode: &UnwrapMode, expected: Option<&str>) {
         let letter = Letter::new(body);
-        let question = Question { by_hand, wish, ..letter.question() };
+        let question = Question { by_hand, mode, ..letter.question() };
         assert_eq!(library(&[]).read(&question, true).refusal().as_deref(), expected, "{body:?}");
     }
-    let base64 = Wish::Exactly(vec![Kind::Base64]);
-    check(&phone(), None, &Wish::Automatic, None);
-    check(&phone(), Some(PHONE), &Wish::Automatic, None);
-    check(&phone(), Some("acme.Nope"), &Wish::Automatic, Some("no schema describes acme.Nope"));
+    let base64 = UnwrapMode::Exactly(vec![Kind::Base64]);
+    check(&phone(), None, &UnwrapMode::Automatic, None);
+    check(&phone(), Some(PHONE), &UnwrapMode::Automatic, None);
+    check(&phone(), Some("acme.Nope"), &UnwrapMode::Automatic, Some("no schema describes acme.Nope"));
     check(BASE64_STANDARD.encode(phone()).as_bytes(), Some(PHONE), &base64, None);
     check(&phone(), Some(PHONE), &base64, Some("it is not wrapped as base64"));
-    check(b"{\"e164\":\"+49\"}", Some(PHONE), &Wish::Automatic, None);
+    check(b"{\"e164\":\"+49\"}", Some(PHONE), &UnwrapMode::Automatic, None);
     let other = format!("it is msgpack, no message of {PHONE}");
-    check(b"\x82\xa5email\xa3a@b\xa4name\xa3Zoe", Some(PHONE), &Wish::Automatic, Some(&other));
+    check(b"\x82\xa5email\xa3a@b\xa4name\xa3Zoe", Some(PHONE), &UnwrapMode::Automatic, Some(&other));
 }
 
 #[test]
@@ -223,8 +223,8 @@ fn other_wrappings_show_nothing_that_is_hidden() {
     let letter = Letter::new(BASE64_STANDARD.encode(phone()));
     let library = library(&[]);
     let read = |kinds: &[Kind], reveal| {
-        let wish = Wish::Exactly(kinds.to_vec());
-        let reading = library.read(&Question { told: Some(PHONE), wish: &wish, ..letter.question() }, reveal);
+        let mode = UnwrapMode::Exactly(kinds.to_vec());
+        let reading = library.read(&Question { told: Some(PHONE), mode: &mode, ..letter.question() }, reveal);
         (reading.hides, reading.content)
     };
     let (hides, content) = read(&[], false);

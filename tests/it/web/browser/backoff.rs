@@ -17,7 +17,7 @@ use super::{
 #[tokio::test]
 async fn retries_are_tuned_seen_and_hurried() {
     let desk = Desk::open().await;
-    // The spawned office retries nothing by itself unless a person says so.
+    // The spawned server retries nothing by itself unless a person says so.
     let every_queue = desk.policies.book().all()[0].policy.clone();
     desk.policies.set(&every_queue, &Actor::named("Ann")).await.unwrap();
     let Some(scene) = Scene::over(&desk).await else { return };
@@ -84,7 +84,7 @@ async fn the_count_follows_and_time_runs(scene: &Scene, desk: &Desk) {
     waiting::<1>(desk, "count").await;
     scene.open("/backoff?queue=count").await;
     scene.reads("#count", "1 letter waits").await;
-    // The office looks at what others do to its ledger from the moment on that somebody watches.
+    // The server looks at what others do to its database from the moment on that somebody watches.
     tokio::time::sleep(Duration::from_secs(2)).await;
     waiting::<1>(desk, "count").await;
     scene.reads("#count", "2 letters wait").await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use dead_letter_office::{
     clock::Clock,
     demo::stand_ins::{Misbehaviour, SlackStandIn},
-    store::Sorted,
+    store::Enriched,
 };
 
 use super::{
@@ -25,7 +25,7 @@ async fn a_digest_is_previewed_sent_and_read_in_slack() {
     let mut found = Vec::new();
     for id in letters(&desk, "orders", 3).await {
         let received_at = desk.store.summary(id).await.unwrap().unwrap().received_at;
-        let is = Sorted { received_at, ..sorted(id) };
+        let is = Enriched { received_at, ..sorted(id) };
         found.push(is.in_group("main", "orders", "<img src=x onerror=alert(1)> timeout"));
     }
     desk.store.sort(&found, 1, Clock::system().now()).await.unwrap();

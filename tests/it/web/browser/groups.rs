@@ -1,4 +1,4 @@
-//! A group in the hands of a person, with a real RabbitMQ behind the office.
+//! A group in the hands of a person, with a real RabbitMQ behind dlo.
 
 use dead_letter_office::domain::letter::Status;
 use fantoccini::key::Key;

@@ -1,7 +1,7 @@
 //! The pages in a real browser.
 //!
-//! Each file has one browser, in which its scenes are played one after the other. Where no broker is needed, the office
-//! serves the ledger of a [`Desk`], which lets a test put letters in.
+//! Each file has one browser, in which its scenes are played one after the other. Where no broker is needed, dlo
+//! serves the database of a [`Desk`], which lets a test put letters in.
 
 mod backoff;
 mod digests;

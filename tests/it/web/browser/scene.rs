@@ -1,4 +1,4 @@
-//! A browser at an office.
+//! A browser at a server.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// An office on the ledger of `desk`, without brokers; `None` where tests for the browser may be skipped.
+    /// An server on the database of `desk`, without brokers; `None` where tests for the browser may be skipped.
     pub async fn over(desk: &Desk) -> Option<Self> {
         let browser = Browser::start().await?;
         let office = serve().with("--roles=web").set("DLO_DATABASE__URL", &desk.ledger_url()).open().await;
@@ -145,7 +145,7 @@ impl Scene {
     }
 }
 
-/// A message that died a while ago by the machine's own clock, as the spawned office reads it.
+/// A message that died a while ago by the machine's own clock, as the spawned server reads it.
 pub fn fresh(queue: &str, seconds_ago: u64) -> Dead {
     dead_in(queue).received(Clock::system().now().minus(Duration::from_secs(seconds_ago)))
 }

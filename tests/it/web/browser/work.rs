@@ -1,4 +1,4 @@
-//! A person at work, with a real RabbitMQ behind the office.
+//! A person at work, with a real RabbitMQ behind dlo.
 
 use dead_letter_office::domain::letter::Status;
 

@@ -82,7 +82,7 @@ async fn the_definitions_bring_a_rejected_message_to_the_office() {
     assert_eq!((&letter["queue"], &letter["reason"]), (&json!("orders"), &json!("rejected")));
 }
 
-/// The definitions are for where the office may declare nothing, so they have to be what it would declare.
+/// The definitions are for where dlo may declare nothing, so they have to be what it would declare.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_definitions_are_what_the_office_declares() {
     let Some(rabbit) = Rabbit::shared() else { return };
@@ -153,7 +153,7 @@ fn the_commands_say_the_same_to_any_shell() {
     }
 }
 
-/// What RabbitMQ retries by itself arrives when its retries are used up, and then the office does not begin anew.
+/// What RabbitMQ retries by itself arrives when its retries are used up, and then dlo does not begin anew.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_queue_that_waits_by_itself() {
     const DELAYS: &str = "400ms,700ms";

@@ -8,7 +8,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use super::{automatic, corpora::fixture, summary, wished};
 use crate::{
     format::Format,
-    unwrap::{Kind, Problem, Unwrapped, Wish, bounds::MAX_STEP_BYTES, wrap},
+    unwrap::{Kind, Problem, UnwrapMode, Unwrapped, bounds::MAX_STEP_BYTES, wrap},
 };
 
 /// One byte more than is allowed, all zeros, in a hundredth of the room.
@@ -55,7 +55,7 @@ fn wrappings_without_end_are_undone_to_a_depth() {
     }
     let unwrapped = automatic(&body);
     assert!(unwrapped.steps.len() <= 6, "{}", summary(&unwrapped));
-    assert!(wished(&body, &Wish::Exactly(vec![Kind::Base64; 6])).problems.is_empty());
+    assert!(wished(&body, &UnwrapMode::Exactly(vec![Kind::Base64; 6])).problems.is_empty());
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn any_bytes_at_all() {
         check_identity(&body, &automatic(&body));
         let kinds: Vec<Kind> =
             (0..u.int_in_range(0..=3)?).map(|_| u.choose(&Kind::ALL).copied()).collect::<Result<_, _>>()?;
-        check_identity(&body, &wished(&body, &Wish::Exactly(kinds)));
+        check_identity(&body, &wished(&body, &UnwrapMode::Exactly(kinds)));
         Ok(())
     })
     .budget_ms(1000);
@@ -173,7 +173,7 @@ fn a_chain_that_is_told_is_undone_exactly() {
             return Ok(());
         }
         let body = chain.iter().rev().fold(payload.clone(), |inner, kind| wrapped(*kind, &inner));
-        let unwrapped = wished(&body, &Wish::Exactly(chain.clone()));
+        let unwrapped = wished(&body, &UnwrapMode::Exactly(chain.clone()));
         assert_eq!(unwrapped.payload(), payload, "{chain:?}");
         check_identity(&body, &unwrapped);
         Ok(())

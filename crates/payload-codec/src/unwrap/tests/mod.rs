@@ -1,24 +1,24 @@
 //! Unwrapping as a whole; single wrappings, corpora and hostile bodies each in a file of their own.
 
 mod corpora;
+mod hints;
 mod hostile;
 mod originals;
-mod told;
 mod wrappings;
 
 use amqp_message::field::FieldTable;
 
-use super::{Told, Unwrapped, Wish, unwrap};
+use super::{BodyHints, UnwrapMode, Unwrapped, unwrap};
 
 /// What is found when nothing is told.
 fn automatic(body: &[u8]) -> Unwrapped {
-    wished(body, &Wish::Automatic)
+    wished(body, &UnwrapMode::Automatic)
 }
 
-fn wished(body: &[u8], wish: &Wish) -> Unwrapped {
+fn wished(body: &[u8], mode: &UnwrapMode) -> Unwrapped {
     let headers = FieldTable::default();
-    let told = Told { content_type: None, content_encoding: None, headers: &headers, known: None };
-    unwrap(body, &told, wish)
+    let told = BodyHints { content_type: None, content_encoding: None, headers: &headers, known: None };
+    unwrap(body, &told, mode)
 }
 
 /// The names of the steps and of the format: `base64 gzip: protobuf`.

@@ -5,7 +5,7 @@ use std::io::Write;
 use base64::{Engine, prelude::BASE64_STANDARD};
 
 use super::{automatic, summary, wished};
-use crate::unwrap::{Kind, Problem, TypeHint, Wish, WrapError, wrap};
+use crate::unwrap::{Kind, Problem, TypeHint, UnwrapMode, WrapError, wrap};
 
 const MESSAGE: &[u8] = b"\n\x08ord-1042\x10\x03\x1a\x05amber";
 
@@ -269,19 +269,20 @@ fn an_any_in_an_odd_form_stays_a_message() {
 #[test]
 fn a_person_may_say_otherwise() {
     let body = BASE64_STANDARD.encode(gzip(MESSAGE));
-    let check = |wish: Wish, expected: &str| assert_eq!(summary(&wished(body.as_bytes(), &wish)), expected, "{wish:?}");
-    check(Wish::Automatic, "base64 gzip: protobuf");
-    check(Wish::AtMost(9), "base64 gzip: protobuf");
-    check(Wish::AtMost(1), "base64: binary");
-    check(Wish::AtMost(0), ": text");
-    check(Wish::Exactly(vec![]), ": text");
-    check(Wish::Exactly(vec![Kind::Base64]), "base64: binary");
-    check(Wish::Exactly(vec![Kind::Base64, Kind::Gzip]), "base64 gzip: protobuf");
+    let check =
+        |mode: UnwrapMode, expected: &str| assert_eq!(summary(&wished(body.as_bytes(), &mode)), expected, "{mode:?}");
+    check(UnwrapMode::Automatic, "base64 gzip: protobuf");
+    check(UnwrapMode::AtMost(9), "base64 gzip: protobuf");
+    check(UnwrapMode::AtMost(1), "base64: binary");
+    check(UnwrapMode::AtMost(0), ": text");
+    check(UnwrapMode::Exactly(vec![]), ": text");
+    check(UnwrapMode::Exactly(vec![Kind::Base64]), "base64: binary");
+    check(UnwrapMode::Exactly(vec![Kind::Base64, Kind::Gzip]), "base64 gzip: protobuf");
 }
 
 #[test]
 fn a_person_may_be_wrong() {
-    let unwrapped = wished(base64().as_bytes(), &Wish::Exactly(vec![Kind::Base64, Kind::Hex, Kind::Gzip]));
+    let unwrapped = wished(base64().as_bytes(), &UnwrapMode::Exactly(vec![Kind::Base64, Kind::Hex, Kind::Gzip]));
     assert_eq!(summary(&unwrapped), "base64: protobuf");
     assert_eq!(unwrapped.problems, [Problem::NotWrappedSo(Kind::Hex)]);
 }

@@ -1,0 +1,100 @@
+//! Databases full of letters.
+
+use std::time::Duration;
+
+use amqp_message::{death::Reason, error_report::ErrorReport, message::Message, time::Timestamp};
+use dead_letter_office::{
+    clock::Clock,
+    domain::{
+        actor::Actor,
+        command::Command,
+        filter::{LetterFilter, PageRequest, Sort},
+        letter::{Importance, LetterId},
+    },
+    store::{AckState, Arrival, Fingerprint, IntakeBatch, Order},
+};
+use failure_conventions::{Failure, inner_body::InnerBodies};
+use uuid::Uuid;
+
+use crate::{
+    broker,
+    ledger::{BROKER, Ledger},
+};
+
+/// From one letter to the next: ten thousand take three hours.
+pub const APART: Duration = Duration::from_millis(1_080);
+
+/// Stores letters, one after the other until now, each failed in the queue and with the kind of error that are named for it.
+pub async fn store_letters(
+    ledger: &Ledger,
+    letters: u32,
+    queue: impl Fn(u32) -> String,
+    error: impl Fn(u32) -> Option<String>,
+) {
+    const BATCH: u32 = 1_000;
+    let now = Clock::system().now();
+    for first in (0..letters).step_by(BATCH as usize) {
+        let arrivals: Vec<Arrival> = (first..letters.min(first + BATCH))
+            .map(|number| arrival(number, queue(number), error(number), now.minus(APART * (letters - number))))
+            .collect();
+        let id = Uuid::now_v7();
+        let batch = IntakeBatch {
+            id,
+            broker: BROKER,
+            queue: "dlo.obituaries",
+            session: Uuid::now_v7(),
+            recorded_at: now,
+            arrivals: &arrivals,
+            settled: AckState::default(),
+        };
+        ledger.store.record(&batch).await.expect("recorded");
+        ledger.store.settle(AckState { expired: &[id], ..AckState::default() }).await.expect("settled");
+    }
+}
+
+fn arrival(number: u32, queue: String, error: Option<String>, received_at: Timestamp) -> Arrival {
+    Arrival {
+        id: LetterId::from_uuid(Uuid::now_v7()),
+        returning: None,
+        fingerprint: Fingerprint(u128::from(number)),
+        redelivered: false,
+        received_at,
+        failure: Failure {
+            queue: Some(queue),
+            reason: Reason::Rejected,
+            exchange: "events".to_owned(),
+            routing_key: "order.placed".to_owned(),
+            attempts: 1,
+            first_failed_at: Some(received_at),
+            error: ErrorReport::new(error, None, None),
+            ..Failure::default()
+        },
+        ruling: None,
+        importance: Importance::ALL[number as usize % Importance::ALL.len()],
+        importance_by: "default",
+        message: Message { body: broker::body(number), ..Message::default() },
+        remarks: Vec::new(),
+    }
+}
+
+/// The ids of all letters, the oldest first, in parts of `size`.
+pub async fn ids_of_all(ledger: &Ledger, size: usize) -> Vec<Vec<LetterId>> {
+    let mut page = PageRequest { sort: Sort::Oldest, after: None, limit: size };
+    let mut parts = Vec::new();
+    loop {
+        let letters = ledger.store.letters(&LetterFilter::default(), &page).await.expect("a page");
+        parts.push(letters.items.iter().map(|letter| letter.id).collect());
+        page.after = letters.next;
+        if page.after.is_none() {
+            return parts;
+        }
+    }
+}
+
+/// Schedules their retries for `due`.
+pub async fn schedule(ledger: &Ledger, ids: &[LetterId], due: Timestamp) {
+    let command = Command::Retry { delay: Duration::ZERO, queue: None };
+    let order = Order { ids, command: &command, by: &Actor::local(), at: due, bodies: &InnerBodies::default() };
+    let report = ledger.store.act(&order).await.expect("scheduled");
+    assert!(report.refused.is_empty(), "a retry was refused");
+}

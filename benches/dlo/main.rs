@@ -1,0 +1,62 @@
+//! The benchmarks: what dlo does, in ratios to what RabbitMQ does by itself in the same run.
+//!
+//! `make bench` runs all; `cargo bench -- intake` only those whose name begins so. Figures in messages or pages a
+//! second depend on the machine; the ratios are what the project promises.
+
+#![expect(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "in a benchmark a panic that says what was expected is the error handling, and printing is its purpose"
+)]
+
+mod backoff;
+mod broker;
+mod full;
+mod groups;
+mod guess;
+mod intake;
+mod ledger;
+mod letters;
+mod pages;
+mod prototext;
+mod retry;
+mod samples;
+
+#[path = "../../tests/it/support/mod.rs"]
+mod support;
+
+/// Messages in one run.
+const MESSAGES: u32 = 100_000;
+/// Bytes of a message's body.
+const BODY: usize = 1_024;
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let runs = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| name.starts_with(wanted.as_str()));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    if runs("intake") {
+        runtime.block_on(intake::run());
+    }
+    if runs("retry") {
+        runtime.block_on(retry::run());
+    }
+    if runs("backoff") {
+        runtime.block_on(backoff::run());
+    }
+    if runs("guess") {
+        guess::run();
+    }
+    if runs("pages") {
+        runtime.block_on(pages::run());
+    }
+    if runs("groups") {
+        runtime.block_on(groups::run());
+    }
+}
+
+/// Prints one line of the table: a rate, what it is compared with, the ratio and what is promised.
+fn line(what: &str, rate: f64, against: f64, promised: f64) {
+    let ratio = rate / against;
+    let verdict = if ratio >= promised { "kept" } else { "MISSED" };
+    println!("{what:<44} {rate:>9.0}/s  ratio {ratio:>5.2}  promised {promised:.2}  {verdict}");
+}

@@ -1,0 +1,55 @@
+//! gRPC's length-prefixed messages: a flag of one byte, a length of four, the message
+//! (<https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md>).
+
+use super::{
+    super::{bounds::MAX_PAYLOADS, evidence::Expected, wrapping::Wrapping},
+    Decoded,
+};
+use crate::format::Format;
+
+/// Nats of a length of 4 bytes that fits after a byte that is 0 or 1.
+const FITS: f64 = 4.0;
+const ANOTHER: f64 = 5.0;
+
+/// Nats that it is likelier if the content type says so.
+const TOLD: f64 = 6.0;
+
+/// gRPC's framing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grpc {
+    /// Whether the message is compressed; as what, a header says, or the message itself.
+    pub compressed: bool,
+}
+
+impl Grpc {
+    pub(in super::super) fn write(&self, payload: &[u8], out: &mut Vec<u8>) {
+        out.push(self.compressed.into());
+        out.extend_from_slice(&(payload.len() as u32).to_be_bytes());
+        out.extend_from_slice(payload);
+    }
+}
+
+pub(in super::super) fn codecs(body: &[u8], expected: &Expected) -> Option<Decoded> {
+    let flag = *body.first().filter(|flag| **flag <= 1)?;
+    let mut payloads = Vec::new();
+    let mut rest = body;
+    while let Some((head, after)) = rest.split_first_chunk::<5>() {
+        let [its_flag, length @ ..] = *head;
+        let n = usize::try_from(u32::from_be_bytes(length)).ok()?;
+        let (payload, after) = after.split_at_checked(n)?;
+        if its_flag != flag || payloads.len() >= MAX_PAYLOADS {
+            return None;
+        }
+        payloads.push(payload);
+        rest = after;
+    }
+    // Compressed messages have to be inflated one by one, which is undone only for one.
+    if !rest.is_empty() || payloads.is_empty() || flag == 1 && payloads.len() > 1 {
+        return None;
+    }
+    let nats = FITS + ANOTHER * (payloads.len() - 1) as f64 - if expected.grpc { TOLD } else { 0.0 };
+    let wrapping = Wrapping::Grpc(Grpc { compressed: flag == 1 });
+    let mut peeled = Decoded::new(wrapping, Vec::new(), nats).holding(&[Format::Protobuf, Format::Json]);
+    peeled.payloads = payloads.into_iter().map(<[u8]>::to_vec).collect();
+    Some(peeled)
+}

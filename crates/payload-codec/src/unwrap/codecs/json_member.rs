@@ -1,0 +1,44 @@
+//! A message that travels as text in one member of a JSON object.
+//!
+//! Only members whose name says that the message is in them are looked at: tokens and keys are often base64 of
+//! something as well, and there the object itself is the message.
+
+use super::{
+    super::{problem::Problem, wrapping::Wrapping},
+    Decoded, Kind,
+    hole::Filling,
+    json_object::JsonObject,
+};
+use crate::format::{Format, text};
+
+/// Names of members that hold a message.
+const NAMES: [&str; 14] = [
+    "payload", "data", "body", "message", "msg", "content", "event", "value", "proto", "protobuf", "bytes", "raw",
+    "binary", "blob",
+];
+
+/// Shorter texts hold no message worth the loss of the object around it.
+const MIN_CHARS: usize = 8;
+
+/// Nats of a message being there.
+const RARE: f64 = 4.0;
+
+pub(in super::super) fn codecs(body: &[u8]) -> Option<Decoded> {
+    let object = JsonObject::read(body, "")?;
+    let named = |name: &&str| NAMES.iter().any(|known| name.eq_ignore_ascii_case(known));
+    object.names().filter(named).find_map(|name| member(&object, name, body))
+}
+
+fn member(object: &JsonObject, name: &str, body: &[u8]) -> Option<Decoded> {
+    let (text, escaping) = object.string(name)?;
+    if text.len() < MIN_CHARS || text.contains(char::is_whitespace) {
+        return None;
+    }
+    let hole = object.hole(object.get(name)?, Filling::Text(escaping))?;
+    let around = text::nats(hole.before.as_bytes())? + text::nats(hole.after.as_bytes())?;
+    let irregular = hole.write(text.as_bytes()).is_ok_and(|written| written.as_bytes() != body);
+    let wrapping = Wrapping::JsonMember { name: name.to_owned(), hole };
+    let mut peeled = Decoded::new(wrapping, text.into_bytes(), around + RARE).holding(&[Format::Protobuf]);
+    peeled.problem = irregular.then_some(Problem::Irregular(Kind::JsonMember));
+    Some(peeled)
+}

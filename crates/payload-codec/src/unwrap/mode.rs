@@ -1,0 +1,15 @@
+//! What a person wants undone.
+
+use super::kind::Kind;
+
+/// Which wrappings to undo.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum UnwrapMode {
+    /// Those that are found.
+    #[default]
+    Automatic,
+    /// Those that are found, but no more than this many.
+    AtMost(usize),
+    /// Exactly these, the outermost first, however unlikely they look.
+    Exactly(Vec<Kind>),
+}

@@ -1,0 +1,102 @@
+//! From a configuration to what all workers share.
+
+use std::{path::PathBuf, sync::Arc};
+
+use super::{Role, Roles};
+use crate::{
+    clock::Clock,
+    config::Config,
+    domain::broker::ConnectionState,
+    metrics::Metrics,
+    rabbitmq::health::BrokerBoard,
+    services::{
+        change_feed::ChangeFeed, decoding::reader::Reader, digests::Digests, policies::Policies, rules::Rules,
+        schemas::Schemas, wakeup::Wakeup,
+    },
+    store::Store,
+};
+
+/// What all workers share.
+pub(super) struct Services {
+    pub(super) store: Arc<Store>,
+    pub(super) policies: Policies,
+    pub(super) rules: Rules,
+    pub(super) schemas: Schemas,
+    pub(super) reader: Reader,
+    pub(super) board: BrokerBoard,
+    pub(super) clock: Clock,
+    pub(super) metrics: Metrics,
+    pub(super) feed: ChangeFeed,
+    pub(super) wakeup: Wakeup,
+    pub(super) digests: Digests,
+    /// Rung when there is something to tell people.
+    pub(super) outbox: Wakeup,
+}
+
+impl Services {
+    pub(super) async fn build(config: &Config, roles: &Roles) -> anyhow::Result<Self> {
+        let store = Store::open(config.database.url.reveal()).await?;
+        if config.database.auto_migrate {
+            store.migrate().await?;
+        }
+        store.check_version().await?;
+        if roles.has(Role::Retry) {
+            store.release_abandoned_claims().await?;
+        }
+        if roles.has(Role::Intake) || roles.has(Role::Web) {
+            store.release_abandoned_jobs().await?;
+        }
+        if roles.has(Role::Notify) {
+            store.release_abandoned_notifications().await?;
+            store.release_abandoned_watches().await?;
+        }
+        let (store, clock) = (Arc::new(store), Clock::system());
+        let configured = config.retry.policies().map_err(anyhow::Error::msg)?;
+        let policies = Policies::new(configured, Arc::clone(&store), clock.clone());
+        policies.reload().await?;
+        let file = Some(&config.rules.file).filter(|file| !file.is_empty()).map(PathBuf::from);
+        let rules = Rules::new(file, Arc::clone(&store), clock.clone());
+        rules.reload().await?;
+        if let Some(problem) = rules.problem() {
+            anyhow::bail!("rules.file: {problem}");
+        }
+        let schemas = Schemas::new(Arc::clone(&store), clock.clone());
+        schemas.reload().await?;
+        let outbox = Wakeup::default();
+        let digests = Digests::new(
+            &config.notify,
+            config.web.public_url.clone(),
+            config.groups.healed_after,
+            Arc::clone(&store),
+            clock.clone(),
+            outbox.clone(),
+        );
+        Ok(Self {
+            digests: digests.map_err(anyhow::Error::msg)?,
+            store,
+            policies,
+            rules,
+            reader: Reader::new(schemas.clone(), config.decode.clone()),
+            schemas,
+            board: board(config, roles),
+            clock,
+            metrics: Metrics::default(),
+            feed: ChangeFeed::default(),
+            wakeup: Wakeup::default(),
+            outbox,
+        })
+    }
+}
+
+fn board(config: &Config, roles: &Roles) -> BrokerBoard {
+    let board = BrokerBoard::new(config.brokers.iter().map(|(name, broker)| (name.clone(), broker.address())));
+    for name in config.brokers.keys() {
+        if !roles.has(Role::Intake) && !roles.has(Role::Retry) {
+            board.set_consuming(name, ConnectionState::Elsewhere);
+        }
+        if !roles.has(Role::Retry) {
+            board.set_publishing(name, ConnectionState::Elsewhere);
+        }
+    }
+    board
+}

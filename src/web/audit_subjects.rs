@@ -1,0 +1,26 @@
+//! What entries were done to, looked up.
+
+use uuid::Uuid;
+
+use super::{AppState, error::WebError, view::activity::Subjects};
+use crate::domain::{
+    activity::{ActivityEntry, Area},
+    group::GroupId,
+    letter::LetterId,
+};
+
+/// What letters and groups are called now that `entries` name by their ids.
+pub async fn load(app: &AppState, entries: &[ActivityEntry]) -> Result<Subjects, WebError> {
+    let entries = entries.iter().map(|entry| &entry.entry);
+    let ids: Vec<Uuid> = entries
+        .filter(|entry| matches!(entry.area, Area::Letters | Area::Groups))
+        .filter_map(|entry| Uuid::try_parse(&entry.subject).ok())
+        .collect();
+    if ids.is_empty() {
+        return Ok(Subjects::default());
+    }
+    let letters: Vec<LetterId> = ids.iter().copied().map(LetterId::from_uuid).collect();
+    let groups: Vec<GroupId> = ids.into_iter().map(GroupId::from_uuid).collect();
+    let (letters, groups) = tokio::try_join!(app.store.summaries(&letters), app.store.groups_by_id(&groups))?;
+    Ok(Subjects::new(&letters, &groups))
+}

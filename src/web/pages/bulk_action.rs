@@ -1,0 +1,206 @@
+//! One thing done with all letters of a list or group: asked once more first, then done in the background.
+
+use std::{collections::BTreeSet, str::FromStr, sync::Arc, time::Duration};
+
+use tokio::sync::oneshot;
+
+use super::toast::Toast;
+use crate::{
+    domain::{
+        command::Command,
+        job::{Bulk, Job, JobState},
+        letter::Status,
+    },
+    store::StoreError,
+    web::{
+        AppState,
+        error::WebError,
+        input,
+        query::Pairs,
+        view::{number, text},
+    },
+};
+
+/// What can be done with all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BulkAction {
+    Retry,
+    Reopen,
+    Discard,
+}
+
+impl FromStr for BulkAction {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|all| all.as_str() == word);
+        known.ok_or_else(|| format!("{word:?} is not possible; it takes one of retry, reopen, discard"))
+    }
+}
+
+impl BulkAction {
+    pub const ALL: [Self; 3] = [Self::Retry, Self::Reopen, Self::Discard];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Retry => "retry",
+            Self::Reopen => "reopen",
+            Self::Discard => "discard",
+        }
+    }
+
+    /// As it stands in the address that asks once more.
+    pub const fn as_pair(self) -> (&'static str, &'static str) {
+        ("all", self.as_str())
+    }
+
+    /// Reads what the form that asked once more says besides.
+    pub fn take_command(self, app: &AppState, pairs: &mut Pairs) -> Result<Command, WebError> {
+        match self {
+            Self::Retry => {
+                let delay = pairs.take("delay")?.unwrap_or_default();
+                let delay = input::parse_delay(&delay, app.clock.now()).map_err(WebError::unprocessable)?;
+                Ok(Command::Retry { delay, queue: pairs.take("queue")? })
+            }
+            Self::Reopen => Ok(Command::Reopen),
+            Self::Discard => Ok(Command::Discard { note: pairs.take("note")? }),
+        }
+    }
+}
+
+/// All letters that it is about, and how they are called.
+pub struct BulkTarget {
+    /// The one status that all of them have.
+    pub status: Status,
+    pub count: u64,
+    /// `orders (1,200), texts (34) and 3 other queues`
+    pub of: String,
+    /// Whether a retry has to name a queue, because nothing else does.
+    pub needs_queue: bool,
+    /// Where the answer goes.
+    pub post: String,
+    /// Carried along unseen.
+    pub fields: Vec<(&'static str, String)>,
+    /// What comes in after this is left alone, in microseconds since the epoch.
+    pub until: i64,
+    pub cancel: String,
+}
+
+/// The question before it is done: what, how many, and of which queues.
+pub struct Confirmation {
+    pub action: &'static str,
+    /// `Retry all 1,234 now`
+    pub button: String,
+    pub is_dangerous: bool,
+    /// Whether it may wait, or go somewhere else.
+    pub is_retry: bool,
+    pub question: String,
+    pub consequence: &'static str,
+    pub whole: BulkTarget,
+}
+
+impl Confirmation {
+    pub fn new(all: BulkAction, whole: BulkTarget) -> Self {
+        let (n, of) = (number::thousands(whole.count), &whole.of);
+        let (button, question, consequence) = match (all, whole.status) {
+            (BulkAction::Retry, Status::Scheduled) => (
+                format!("Retry all {n} now"),
+                format!("Send {n} back now, to {of}?"),
+                "They go out as fast as the broker takes them, whatever their policy says.",
+            ),
+            (BulkAction::Retry, _) => (
+                format!("Retry {n}"),
+                format!("Send {n} of {of} back to their queue?"),
+                "They go out as fast as the broker takes them.",
+            ),
+            (BulkAction::Reopen, Status::Scheduled) => (
+                format!("Hand all {n} over"),
+                format!("Hand {n} of {of} over to a person?"),
+                "No policy retries them any more; they stand among the open letters.",
+            ),
+            (BulkAction::Reopen, _) => (
+                format!("Reopen {n}"),
+                format!("Reopen {n} discarded of {of}?"),
+                "They stand among the open letters again.",
+            ),
+            (BulkAction::Discard, status) => (
+                format!("Discard {}{n}", if status == Status::Scheduled { "all " } else { "" }),
+                format!("Discard {n} of {of}?"),
+                "They are kept among the discarded letters and can be reopened there.",
+            ),
+        };
+        Self {
+            action: all.as_str(),
+            button,
+            is_dangerous: all == BulkAction::Discard,
+            is_retry: all == BulkAction::Retry && whole.status != Status::Scheduled,
+            question,
+            consequence,
+            whole,
+        }
+    }
+}
+
+/// How long a page waits for the end; a hundred thousand letters take longer.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Does it in the background, and says what came of it so far.
+pub async fn carry_out(app: &Arc<AppState>, bulk: Bulk) -> Result<Toast, WebError> {
+    let (command, status) = (bulk.command.clone(), bulk.filter.statuses.first().copied());
+    let claimed = app.triage.begin(bulk).await?;
+    let (tell, ended) = oneshot::channel();
+    let worker = Arc::clone(app);
+    app.tasks.spawn(async move {
+        let job = worker.triage.work_at(claimed, &worker.settings.closing).await;
+        // Nobody waits for it any more.
+        if let Err(Err(error)) = tell.send(job) {
+            tracing::error!(error = %error, "an action on many letters was cut short; it is taken up again");
+        }
+    });
+    let ended: Option<Result<Job, StoreError>> = tokio::time::timeout(PATIENCE, ended).await.ok().and_then(Result::ok);
+    match ended.transpose()? {
+        Some(job) if job.state != JobState::Running => Ok(told(&command, status, &job)),
+        _ => Ok(Toast::done(
+            "It takes a while and goes on by itself; the counts here tell how far it is.".to_owned(),
+            Vec::new(),
+        )),
+    }
+}
+
+fn told(command: &Command, status: Option<Status>, job: &Job) -> Toast {
+    if (job.done, job.failed) == (0, 0) {
+        let none = if status == Some(Status::Scheduled) { "Nothing waits there" } else { "There is no such letter" };
+        return Toast::failed(format!("{none} any more."));
+    }
+    let refused = match job.failed {
+        0 => String::new(),
+        failed => format!(" {} not: {}.", number::thousands(failed), reasons(job)),
+    };
+    if job.done == 0 {
+        return Toast::failed(format!("Nothing done.{refused}"));
+    }
+    Toast::done(format!("{}{refused}", done(command, status, job.done)), Vec::new())
+}
+
+fn done(command: &Command, status: Option<Status>, n: u64) -> String {
+    let letters = number::plural(n, "letter");
+    match command {
+        Command::Retry { delay, .. } if delay.is_zero() => format!("Sending {letters} back."),
+        Command::Retry { delay, .. } => format!("{letters} will be sent back in {}.", number::span(*delay)),
+        Command::Reopen if status == Some(Status::Scheduled) => {
+            format!("Handed {letters} over; they are open now.")
+        }
+        Command::Reopen => format!("Reopened {letters}."),
+        Command::Discard { .. } => format!("Discarded {letters}."),
+        Command::SetImportance(importance) => format!("{letters} set to {importance}."),
+        Command::SetNote(_) | Command::SetType(_) => format!("{letters} changed."),
+    }
+}
+
+/// Why letters were refused, each reason once; a job tells them letter by letter.
+fn reasons(job: &Job) -> String {
+    const TOLD: usize = 3;
+    let reason = |error: &String| error.split_once(": ").map_or_else(|| error.clone(), |(_, why)| why.to_owned());
+    let reasons: BTreeSet<String> = job.errors.iter().map(reason).collect();
+    text::one_line(&reasons.into_iter().take(TOLD).collect::<Vec<_>>().join("; "))
+}

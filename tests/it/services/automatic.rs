@@ -1,0 +1,269 @@
+//! Automatic retries: what is rejected goes back by itself, until the policy is used up.
+
+use std::time::{Duration, Instant};
+
+use amqp_message::death::Reason;
+use dead_letter_office::{
+    clock::Clock,
+    config::QueueType,
+    domain::{
+        history::Event,
+        letter::Status,
+        policy::{Delays, Policy, Via},
+    },
+};
+use lapin::{
+    BasicProperties, ExchangeKind,
+    message::BasicGetMessage,
+    options::{ExchangeDeclareOptions, QueueBindOptions},
+    types::{AMQPValue, FieldTable, LongString},
+};
+use serde_json::json;
+
+use super::{
+    desk::{AppState, Ledger, MAIN, PATIENCE, open_ledger, with_queues},
+    service::{OBITUARIES, Service, confirming_channel, persistent, publish, publish_to, text, texts},
+};
+use crate::support::{
+    process::wait_until,
+    rabbit::{Rabbit, Vhost},
+};
+
+const VIAS: [Via; 2] = [Via::Ledger, Via::Broker];
+
+/// Retries of all queues after so many milliseconds.
+fn policy<const N: usize>(delays: [u64; N], via: Via) -> Policy {
+    Policy {
+        queues: Policy::EVERY_QUEUE.to_owned(),
+        reason: None,
+        delays: Delays::Listed(delays.map(Duration::from_millis).to_vec()),
+        jitter: 0.0,
+        via,
+        keep_routing_key: false,
+    }
+}
+
+async fn office(ledger: &Ledger, vhost: &Vhost, policies: Vec<Policy>) -> AppState {
+    office_with(ledger, vhost, QueueType::Quorum, policies).await
+}
+
+async fn office_with(ledger: &Ledger, vhost: &Vhost, queue_type: QueueType, policies: Vec<Policy>) -> AppState {
+    let brokers = [(MAIN, with_queues(queue_type, vhost))];
+    let office = AppState::with_policies(open_ledger(&ledger.url).await, Clock::system(), brokers, policies);
+    office.await_work().await;
+    office
+}
+
+fn header(message: &BasicGetMessage, name: &str) -> Option<String> {
+    let value = message.properties.headers().as_ref()?.inner().get(name)?;
+    Some(value.as_long_string()?.to_string())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_fails_goes_back_until_its_retries_are_used_up() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    for via in VIAS {
+        for queue_type in [QueueType::Quorum, QueueType::Classic] {
+            for ledger in Ledger::both() {
+                check_rounds(&rabbit.vhost(), &ledger, queue_type, via).await;
+            }
+        }
+    }
+}
+
+async fn check_rounds(vhost: &Vhost, ledger: &Ledger, queue_type: QueueType, via: Via) {
+    let office = office_with(ledger, vhost, queue_type, vec![policy([100, 300], via)]).await;
+    let orders = Service::start_with(vhost, "orders", json!({"x-queue-type": queue_type.as_str()})).await;
+    orders.fail("body").await;
+    let mut ids = Vec::new();
+    for (failures, delay) in [("1", 100), ("2", 300)] {
+        let failed = Instant::now();
+        let back = orders.reject().await;
+        assert!(failed.elapsed() + Duration::from_millis(20) >= Duration::from_millis(delay), "{:?}", failed.elapsed());
+        assert_eq!((header(&back, "dlo-attempts").as_deref(), &*back.data), (Some(failures), &b"body"[..]));
+        assert_eq!(header(&back, "dlo-queue").as_deref(), Some("orders"));
+        ids.push(header(&back, "dlo-id").unwrap());
+    }
+    let letter = office.await_status(ids[0].parse().unwrap(), Status::Open).await;
+    assert_eq!((letter.attempts, letter.reason, letter.queue.as_deref()), (3, Reason::Rejected, Some("orders")));
+    assert_eq!((ids[0] == ids[1], office.count().await), (true, 1), "{via}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_ledger_tells_what_happened_in_each_round() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+    let office = office(&ledger, &vhost, vec![policy([1], Via::Ledger)]).await;
+    let orders = Service::start(&vhost, "orders").await;
+    orders.fail("body").await;
+    orders.reject().await;
+    office.await_count(Status::Open, 1).await;
+    let letter = office.await_letter().await;
+    let round = [Event::RetryScheduled, Event::Retried, Event::CameBack];
+    assert_eq!(office.events(letter.summary.id).await, [&[Event::Received][..], &round].concat());
+    let counts = office.store.retry_counts(office.clock.now()).await.unwrap();
+    let counts: Vec<_> =
+        counts.iter().map(|counts| (counts.failures, counts.failed, counts.retried, counts.exhausted)).collect();
+    assert_eq!(counts, [(1, 1, 1, 0), (2, 1, 0, 1)]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_in_the_broker_needs_no_letter() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+    let office = office(&ledger, &vhost, vec![policy([50, 50], Via::Broker)]).await;
+    let orders = Service::start(&vhost, "orders").await;
+    orders.fail("body").await;
+    orders.work().await;
+    let told = async || !office.store.retry_counts(office.clock.now()).await.unwrap().is_empty();
+    wait_until("the ledger to be told the numbers", PATIENCE, told).await;
+    assert_eq!(office.count().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_wait_holds_up_no_short_one() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    for via in VIAS {
+        let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+        let slow = Policy { queues: "slow".to_owned(), ..policy([3_600_000], via) };
+        let office = office(&ledger, &vhost, vec![policy([50], via), slow]).await;
+        let (slow, quick) = (Service::start(&vhost, "slow").await, Service::start(&vhost, "quick").await);
+        slow.fail("waits for an hour").await;
+        quick.fail("waits for no time").await;
+        quick.work().await;
+        drop(office);
+    }
+}
+
+/// A message may still carry what an older failure, in another queue, has left in its headers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_retried_by_itself_where_its_queue_is_in_dispute() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let spring = [("x-original-exchange", ""), ("x-original-routingKey", "older"), ("x-exception-message", "no")];
+    let obituary = [("dlo-queue", "older"), ("dlo-reason", "rejected"), ("dlo-attempts", "1")];
+    for via in VIAS {
+        let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+        let office = office(&ledger, &vhost, vec![policy([50], via)]).await;
+        let older = Service::start(&vhost, "older").await;
+        let orders = Service::start(&vhost, "orders").await;
+        for headers in [spring, obituary] {
+            let text = |text: &str| AMQPValue::LongString(LongString::from(text));
+            let mut table = FieldTable::default();
+            for (name, value) in headers {
+                table.insert(name.into(), text(value));
+            }
+            orders.receive(BasicProperties::default().with_headers(table), b"body").await;
+            orders.reject().await;
+        }
+        office.await_count(Status::Open, 2).await;
+        assert_eq!([vhost.depth(older.queue).await, vhost.depth(orders.queue).await], [0, 0]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_reason_may_have_its_policy() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+    let never = Policy { reason: Some(Reason::Expired), ..policy([], Via::Ledger) };
+    let office = office(&ledger, &vhost, vec![policy([3_600_000], Via::Ledger), never]).await;
+    let orders = Service::start_with(&vhost, "orders", json!({"x-message-ttl": 100})).await;
+    orders.fail("rejected").await;
+    orders.receive(BasicProperties::default(), b"expires").await;
+    office.await_count(Status::Open, 1).await;
+    office.await_count(Status::Scheduled, 1).await;
+    let reason = |status| {
+        let letters = office.letters();
+        async move { letters.await.iter().find(|letter| letter.status == status).map(|letter| letter.reason) }
+    };
+    assert_eq!(reason(Status::Open).await, Some(Reason::Expired));
+    assert_eq!(reason(Status::Scheduled).await, Some(Reason::Rejected));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_first_routing_key_is_kept_where_it_is_asked_for() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    for via in VIAS {
+        let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+        let keeping = Policy { keep_routing_key: true, ..policy([20, 20], via) };
+        let _office = office(&ledger, &vhost, vec![keeping]).await;
+        let (orders, audit) = (Service::start(&vhost, "orders").await, Service::start(&vhost, "audit").await);
+        let channel = confirming_channel(&vhost).await;
+        let (options, none) = (ExchangeDeclareOptions::default(), FieldTable::default());
+        channel.exchange_declare("events".into(), ExchangeKind::Topic, options, none.clone()).await.unwrap();
+        for queue in ["orders", "audit"] {
+            let bound = channel.queue_bind(
+                queue.into(),
+                "events".into(),
+                "order.*".into(),
+                QueueBindOptions::default(),
+                none.clone(),
+            );
+            bound.await.unwrap();
+        }
+        publish_to(&channel, "events", "order.placed", persistent(), b"1").await;
+        audit.work().await;
+        orders.reject().await;
+        for _ in 0..2 {
+            let back = orders.reject().await;
+            assert_eq!(back.routing_key.as_str(), "order.placed", "{via}");
+        }
+        assert_eq!(vhost.depth("audit").await, 0, "only the queue that failed gets it back");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_retriers_share_the_work() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let Some(ledger) = Ledger::postgres() else { return };
+    let vhost = rabbit.vhost();
+    // More than one retry: while the last are published, the first are back and are rejected in their stead.
+    let policies = || vec![policy([100; 100], Via::Ledger)];
+    let offices = [office(&ledger, &vhost, policies()).await, office(&ledger, &vhost, policies()).await];
+    let orders = Service::start(&vhost, "orders").await;
+    for n in 0..200 {
+        orders.fail(&text(n)).await;
+    }
+    let mut back = orders.work_on(200).await;
+    back.sort();
+    assert_eq!(back, texts(0..200));
+    offices[0].await_count(Status::Scheduled, 0).await;
+    offices[1].await_count(Status::Open, 0).await;
+}
+
+/// In the form of the README, as a service's own retry code may write one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn anybody_may_publish_an_obituary() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+    let office = office(&ledger, &vhost, vec![policy([1], Via::Ledger)]).await;
+    let channel = confirming_channel(&vhost).await;
+    let mut headers = FieldTable::default();
+    for (name, value) in [
+        ("dlo-queue", "orders"),
+        ("dlo-attempts", "7"),
+        ("dlo-reason", "rejected"),
+        ("dlo-exchange", "events"),
+        ("dlo-routing-key", "order.placed"),
+    ] {
+        headers.insert(name.into(), AMQPValue::LongString(LongString::from(value)));
+    }
+    publish(&channel, OBITUARIES, persistent().with_headers(headers), b"{}").await;
+    let letter = office.await_letter().await.summary;
+    assert_eq!((letter.queue.as_deref(), letter.attempts, letter.reason), (Some("orders"), 7, Reason::Rejected));
+    assert_eq!((&*letter.exchange, &*letter.routing_key), ("events", "order.placed"));
+    assert_eq!(letter.status, Status::Open);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_wait_in_the_broker_becomes_an_obituary() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+    let orders = Service::start(&vhost, "orders").await;
+    // The server has declared its queues, and is away while the message dies and its queue goes.
+    office(&ledger, &vhost, Vec::new()).await.close().await;
+    orders.fail("body").await;
+    vhost.delete_queue("orders").await;
+    let office = office(&ledger, &vhost, vec![policy([1], Via::Broker)]).await;
+    let letter = office.await_letter().await.summary;
+    assert_eq!((letter.queue.as_deref(), letter.attempts, letter.status), (Some("orders"), 1, Status::Open));
+}

@@ -1,0 +1,195 @@
+//! Brokers that go and come back, and what happens to the letters meanwhile.
+
+use dead_letter_office::{
+    clock::Clock,
+    config::{BrokerConfig, QueueType},
+    domain::{broker::ConnectionState, letter::Status},
+};
+use reqwest::Method;
+
+use super::{
+    desk::{AppState, Ledger, MAIN, PATIENCE, broker, with_queues},
+    line::Line,
+    service::{DEAD_LETTERS, OBITUARIES, Service, confirming_channel, flood, persistent, publish, texts},
+};
+use crate::support::{
+    process::wait_until,
+    rabbit::{Options, Rabbit},
+};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lost_connections_lose_nothing_and_double_nothing() {
+    const FLOOD: usize = 3_000;
+    let Some(rabbit) = Rabbit::shared() else { return };
+    for queue_type in [QueueType::Quorum, QueueType::Classic] {
+        for ledger in Ledger::both() {
+            let vhost = rabbit.vhost();
+            let line = Line::to(&vhost.amqp_url()).await;
+            let config = BrokerConfig { queue_type, ..broker(line.url()) };
+            let office = AppState::open(&ledger, config).await;
+            let channel = confirming_channel(&vhost).await;
+            let cut_at_times = async {
+                for stored in (0..FLOOD as u64).step_by(250) {
+                    wait_until("some more letters", PATIENCE, async || office.count().await > stored).await;
+                    line.cut();
+                }
+            };
+            tokio::join!(flood(&channel, DEAD_LETTERS, 0..FLOOD), cut_at_times);
+            office.await_letters(FLOOD as u64).await;
+            // What is still on its way would be a second letter.
+            office.await_work().await;
+            office.close().await;
+            assert_eq!(vhost.depth(DEAD_LETTERS).await, 0);
+            let office = AppState::begin(&ledger.url, Clock::system(), []).await;
+            assert_eq!(office.bodies().await, texts(0..FLOOD));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_closed_by_an_operator_is_made_again() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+    let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
+    let mut changes = office.board.changes();
+    vhost.close_connections().await;
+    changes.wait_for(|_| !office.health(MAIN).consuming.is_connected()).await.unwrap();
+    let why = office.health(MAIN).consuming.trouble().map(str::to_owned);
+    assert!(why.as_deref().is_some_and(|why| why.contains("closed by a test")), "{why:?}");
+    office.await_work().await;
+    Service::start(&vhost, "orders").await.fail("body").await;
+    office.await_letter().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deleted_queues_are_declared_again() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    for queue_type in [QueueType::Quorum, QueueType::Classic] {
+        let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+        let office = AppState::open(&ledger, with_queues(queue_type, &vhost)).await;
+        let orders = Service::start(&vhost, "orders").await;
+        vhost.manage(Method::DELETE, &["exchanges", vhost.name(), "dlx"], None).await;
+        for (n, queue) in [DEAD_LETTERS, OBITUARIES].into_iter().enumerate() {
+            let before = office.health(MAIN).consuming;
+            vhost.delete_queue(queue).await;
+            let again = async || {
+                let now = office.health(MAIN).consuming;
+                now.is_connected() && now != before
+            };
+            wait_until("the office to consume again", PATIENCE, again).await;
+            orders.fail(queue).await;
+            office.await_letters(n as u64 + 1).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_broker_that_is_not_there_holds_up_no_other() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+    let nowhere = broker("amqp://guest:guest@127.0.0.1:1/%2f".to_owned());
+    let brokers = [("gone", nowhere), (MAIN, broker(vhost.amqp_url()))];
+    let office = AppState::begin(&ledger.url, Clock::system(), brokers).await;
+    let at_work = async || office.health(MAIN).consuming.is_connected();
+    wait_until("the office to be at work", PATIENCE, at_work).await;
+    let orders = Service::start(&vhost, "orders").await;
+    orders.fail("body").await;
+    let id = office.await_letter().await.summary.id;
+    office.retry(&[id]).await;
+    orders.work().await;
+    office.await_status(id, Status::Retried).await;
+    let gone = office.health("gone");
+    for state in [gone.consuming, gone.publishing] {
+        assert!(matches!(state, ConnectionState::Lost { .. }), "{state:?}");
+    }
+}
+
+/// Each vhost of a node that is killed has a broker of its own in dlo; another node goes on all the time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_broker_killed_in_the_middle_of_a_batch_loses_nothing() {
+    const FLOOD: usize = 4_000;
+    let Some(mut doomed) = Rabbit::private(Options::default()) else { return };
+    let Some(calm) = Rabbit::shared() else { return };
+    let ledger = Ledger::sqlite();
+    let (quorum, classic, calm) = (doomed.vhost(), doomed.vhost(), calm.vhost());
+    let brokers = || {
+        [
+            ("quorum", with_queues(QueueType::Quorum, &quorum)),
+            ("classic", with_queues(QueueType::Classic, &classic)),
+            ("calm", broker(calm.amqp_url())),
+        ]
+    };
+    let office = AppState::begin(&ledger.url, Clock::system(), brokers()).await;
+    office.await_work().await;
+    // An orderly restart first: RabbitMQ 3.10 loses quorum queues that are only just declared when it is killed.
+    doomed.stop().await;
+    doomed.start().await;
+    office.await_work().await;
+    let orders = Service::start(&calm, "orders").await;
+    let (to_quorum, to_classic) = (confirming_channel(&quorum).await, confirming_channel(&classic).await);
+    tokio::join!(
+        flood(&to_quorum, DEAD_LETTERS, 0..FLOOD),
+        flood(&to_classic, DEAD_LETTERS, FLOOD..2 * FLOOD),
+        async {
+            wait_until("some letters", PATIENCE, async || office.count().await > 500).await;
+        }
+    );
+    doomed.kill();
+    let lost = async || !office.health("quorum").consuming.is_connected();
+    wait_until("the board to say so", PATIENCE, lost).await;
+    orders.fail("meanwhile").await;
+
+    doomed.start().await;
+    office.await_work().await;
+    let emptied = async || quorum.depth(DEAD_LETTERS).await + classic.depth(DEAD_LETTERS).await == 0;
+    wait_until("the queues to be empty", PATIENCE, emptied).await;
+    // In order, so that all that was delivered is stored.
+    office.close().await;
+    for vhost in [&quorum, &classic] {
+        assert_eq!(vhost.depth(DEAD_LETTERS).await, 0);
+    }
+
+    // And once more, with a server that opens while the broker is down.
+    let channel = confirming_channel(&classic).await;
+    publish(&channel, DEAD_LETTERS, persistent(), b"overnight").await;
+    doomed.kill();
+    let office = AppState::begin(&ledger.url, Clock::system(), brokers()).await;
+    wait_until("the board to say so", PATIENCE, async || office.health("classic").consuming.trouble().is_some()).await;
+    orders.fail("in the night").await;
+    wait_until("both from the calm broker", PATIENCE, async || office.count_from("calm").await == 2).await;
+    doomed.start().await;
+    office.await_work().await;
+    wait_until("the queues to be empty", PATIENCE, emptied).await;
+    office.close().await;
+
+    let office = AppState::begin(&ledger.url, Clock::system(), []).await;
+    assert_eq!(office.count_from("quorum").await, FLOOD as u64);
+    let mut expected = texts(0..2 * FLOOD);
+    expected.extend(["meanwhile", "overnight", "in the night"].map(str::to_owned));
+    expected.sort();
+    let mut bodies = office.bodies().await;
+    // A classic queue of a node that is killed forgets acknowledgements it had taken, so some come a second time.
+    bodies.dedup();
+    assert_eq!(bodies, expected);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn works_over_tls_with_an_authority_of_ones_own() {
+    let Some(rabbit) = Rabbit::private(Options::default().tls()) else { return };
+    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+    let trusting = BrokerConfig { ca_file: rabbit.ca_file().to_owned(), ..broker(vhost.amqps_url()) };
+    let brokers = [(MAIN, trusting), ("distrustful", broker(vhost.amqps_url()))];
+    let office = AppState::begin(&ledger.url, Clock::system(), brokers).await;
+    let at_work = async || office.health(MAIN).consuming.is_connected();
+    wait_until("the office to be at work", PATIENCE, at_work).await;
+    let orders = Service::start(&vhost, "orders").await;
+    orders.fail("body").await;
+    let id = office.await_letter().await.summary.id;
+    office.retry(&[id]).await;
+    orders.work().await;
+    let refused = async || {
+        let state = office.health("distrustful").consuming;
+        state.trouble().is_some_and(|why| why.contains("certificate"))
+    };
+    wait_until("the certificate to be refused", PATIENCE, refused).await;
+}

@@ -1,0 +1,338 @@
+//! An server for one test: a database and the workers on it, put together as `dlo serve` does.
+
+use std::{sync::Arc, time::Duration};
+
+use amqp_message::message::Message;
+use dead_letter_office::{
+    clock::Clock,
+    config::{BrokerConfig, IntakeConfig, QueueType, values::Secret},
+    domain::{
+        actor::Actor,
+        broker::BrokerHealth,
+        command::{Command, CommandReport},
+        filter::{LetterFilter, PageRequest, Sort},
+        history::{Event, HistoryEntry},
+        letter::{Letter, LetterId, LetterSummary, Status},
+        policy::Policy,
+    },
+    metrics::Metrics,
+    rabbitmq::health::BrokerBoard,
+    services::{
+        change_feed::ChangeFeed,
+        intake::{Intake, IntakeSource},
+        policies::Policies,
+        scheduler::Scheduler,
+        triage::Triage,
+        wakeup::Wakeup,
+    },
+    store::Store,
+};
+use failure_conventions::inner_body::InnerBodies;
+use sqlx::{Connection, Executor};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::support::{
+    postgres::{Postgres, TestDatabase},
+    process::{wait_for, wait_until},
+    rabbit::Vhost,
+};
+
+/// How long anything may take, also when all tests compete for two cores.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The name of the broker in a server that has one.
+pub const MAIN: &str = "main";
+
+/// A database for one test.
+pub struct Ledger {
+    pub url: String,
+    database: Database,
+}
+
+enum Database {
+    Sqlite { _directory: tempfile::TempDir },
+    Postgres { _database: TestDatabase },
+}
+
+impl Ledger {
+    pub fn sqlite() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}/ledger.db", directory.path().display());
+        Self { url, database: Database::Sqlite { _directory: directory } }
+    }
+
+    /// `None` where tests for it may be skipped.
+    pub fn postgres() -> Option<Self> {
+        let database = Postgres::shared()?.database();
+        Some(Self { url: database.url.clone(), database: Database::Postgres { _database: database } })
+    }
+
+    /// As if so much time had passed that claims of processes that died have ended.
+    #[cfg_attr(not(feature = "crash-points"), expect(dead_code, reason = "only tests that end the process need it"))]
+    pub async fn let_leases_end(&self) {
+        const END: &str = "UPDATE retries SET claimed_until = 0 WHERE claimed_until IS NOT NULL";
+        if let Database::Postgres { .. } = self.database {
+            sqlx::PgConnection::connect(&self.url).await.unwrap().execute(END).await.unwrap();
+        }
+    }
+
+    /// SQLite and, where it is installed, Postgres.
+    pub fn both() -> impl Iterator<Item = Self> {
+        [Some(Self::sqlite()), Self::postgres()].into_iter().flatten()
+    }
+}
+
+/// Opens a database as `dlo serve` does.
+pub async fn open_ledger(url: &str) -> Arc<Store> {
+    let store = Store::open(url).await.unwrap();
+    store.migrate().await.unwrap();
+    store.release_abandoned_claims().await.unwrap();
+    Arc::new(store)
+}
+
+/// A broker as the configuration names it, with queues of the default type.
+pub fn broker(url: String) -> BrokerConfig {
+    BrokerConfig { url: Secret::new(url), ..BrokerConfig::default() }
+}
+
+pub fn with_queues(queue_type: QueueType, vhost: &Vhost) -> BrokerConfig {
+    BrokerConfig { queue_type, ..broker(vhost.amqp_url()) }
+}
+
+/// A running server. It ends when dropped, without finishing anything.
+pub struct AppState {
+    pub store: Arc<Store>,
+    pub board: BrokerBoard,
+    pub clock: Clock,
+    pub metrics: Metrics,
+    triage: Triage,
+    policies: Policies,
+    feed: ChangeFeed,
+    wakeup: Wakeup,
+    stop: CancellationToken,
+    workers: TaskTracker,
+}
+
+impl AppState {
+    /// An server for the broker [`MAIN`], on SQLite and by the system's clock, that is at work.
+    pub async fn open(ledger: &Ledger, broker: BrokerConfig) -> Self {
+        let office = Self::begin(&ledger.url, Clock::system(), [(MAIN, broker)]).await;
+        office.await_work().await;
+        office
+    }
+
+    /// The same for any brokers and any clock, without waiting until it is at work.
+    pub async fn begin<const N: usize>(ledger: &str, clock: Clock, brokers: [(&str, BrokerConfig); N]) -> Self {
+        Self::on(open_ledger(ledger).await, clock, brokers)
+    }
+
+    /// The same on a database that is open already.
+    pub fn on<const N: usize>(store: Arc<Store>, clock: Clock, brokers: [(&str, BrokerConfig); N]) -> Self {
+        Self::with_policies(store, clock, brokers, Vec::new())
+    }
+
+    /// The same with policies of automatic retries; by default nothing is retried.
+    pub fn with_policies<const N: usize>(
+        store: Arc<Store>,
+        clock: Clock,
+        brokers: [(&str, BrokerConfig); N],
+        policies: Vec<Policy>,
+    ) -> Self {
+        let (metrics, feed, wakeup) = (Metrics::default(), ChangeFeed::default(), Wakeup::default());
+        let addresses = brokers.iter().map(|(name, broker)| ((*name).to_owned(), broker.address()));
+        let office = Self {
+            board: BrokerBoard::new(addresses),
+            triage: Triage::new(
+                Arc::clone(&store),
+                clock.clone(),
+                feed.clone(),
+                wakeup.clone(),
+                InnerBodies::default(),
+            ),
+            policies: Policies::new(policies, Arc::clone(&store), clock.clone()),
+            store,
+            clock,
+            metrics,
+            feed,
+            wakeup,
+            stop: CancellationToken::new(),
+            workers: TaskTracker::new(),
+        };
+        for (name, config) in brokers {
+            office.hire(name, config);
+        }
+        office
+    }
+
+    /// Has workers begin with the broker of that name.
+    fn hire(&self, name: &str, config: BrokerConfig) {
+        let doors = vec![IntakeSource::Obituaries, IntakeSource::DeadLetters(self.policies.clone()), IntakeSource::Due];
+        self.attend(doors, name, config.clone());
+        let scheduler = Scheduler {
+            broker: name.to_owned(),
+            config,
+            store: Arc::clone(&self.store),
+            policies: self.policies.clone(),
+            bodies: InnerBodies::default(),
+            board: self.board.clone(),
+            clock: self.clock.clone(),
+            metrics: self.metrics.clone(),
+            feed: self.feed.clone(),
+            wakeup: self.wakeup.clone(),
+        };
+        self.workers.spawn(scheduler.run(self.stop.clone()));
+    }
+
+    /// Has a worker begin that takes in what comes by `doors`, and nothing else.
+    pub fn attend(&self, doors: Vec<IntakeSource>, name: &str, config: BrokerConfig) {
+        let intake = Intake {
+            broker: name.to_owned(),
+            config,
+            doors,
+            batching: IntakeConfig::default(),
+            bodies: InnerBodies::default(),
+            store: Arc::clone(&self.store),
+            board: self.board.clone(),
+            clock: self.clock.clone(),
+            metrics: self.metrics.clone(),
+            feed: self.feed.clone(),
+            wakeup: self.wakeup.clone(),
+        };
+        self.workers.spawn(intake.run(self.stop.clone()));
+    }
+
+    /// Closes it in order, as a first SIGTERM does.
+    pub async fn close(self) {
+        self.stop.cancel();
+        self.workers.close();
+        tokio::time::timeout(PATIENCE, self.workers.wait()).await.expect("the office closes in time");
+    }
+
+    /// Waits until all brokers are consumed from and can be published to.
+    pub async fn await_work(&self) {
+        let connected = |health: &BrokerHealth| health.consuming.is_connected() && health.publishing.is_connected();
+        wait_until("the office to be at work", PATIENCE, async || self.board.all().iter().all(connected)).await;
+    }
+
+    pub fn health(&self, broker: &str) -> BrokerHealth {
+        self.board.all().into_iter().find(|health| health.name == broker).unwrap()
+    }
+
+    pub async fn count(&self) -> u64 {
+        self.store.count(&LetterFilter::default()).await.unwrap()
+    }
+
+    /// How many letters came from that broker.
+    pub async fn count_from(&self, broker: &str) -> u64 {
+        let filter = LetterFilter { brokers: vec![broker.to_owned()], ..LetterFilter::default() };
+        self.store.count(&filter).await.unwrap()
+    }
+
+    /// Waits until there are exactly so many letters, and returns them in the order in which they came in.
+    #[track_caller]
+    pub fn await_letters(&self, expected: u64) -> impl Future<Output = Vec<LetterSummary>> {
+        let arrived = async move || self.count().await == expected;
+        let waiting = wait_until("exactly as many letters as expected", PATIENCE, arrived);
+        async move {
+            waiting.await;
+            self.letters().await
+        }
+    }
+
+    /// Waits until the database holds the only letter it is going to hold, and returns it in full.
+    pub async fn await_letter(&self) -> Letter {
+        let summary = self.await_letters(1).await.remove(0);
+        self.letter(summary.id).await
+    }
+
+    pub async fn letters(&self) -> Vec<LetterSummary> {
+        let all = PageRequest { sort: Sort::Oldest, after: None, limit: 1_000_000 };
+        self.store.letters(&LetterFilter::default(), &all).await.unwrap().items
+    }
+
+    pub async fn letter(&self, id: LetterId) -> Letter {
+        self.store.letter(id).await.unwrap().expect("the letter is in the ledger")
+    }
+
+    pub async fn messages(&self) -> Vec<Message> {
+        let ids: Vec<LetterId> = self.letters().await.iter().map(|letter| letter.id).collect();
+        self.store.messages(&ids).await.unwrap().into_values().collect()
+    }
+
+    /// The bodies of all letters as text, sorted.
+    pub async fn bodies(&self) -> Vec<String> {
+        let text = |message: Message| String::from_utf8(message.body).unwrap();
+        let mut bodies: Vec<String> = self.messages().await.into_iter().map(text).collect();
+        bodies.sort();
+        bodies
+    }
+
+    pub async fn retry(&self, ids: &[LetterId]) {
+        self.retry_later(ids, Duration::ZERO).await;
+    }
+
+    pub async fn retry_later(&self, ids: &[LetterId], delay: Duration) {
+        self.expect_done(ids, Command::Retry { delay, queue: None }).await;
+    }
+
+    pub async fn retry_to(&self, queue: &str, ids: &[LetterId]) {
+        self.schedule(queue, ids, Duration::ZERO).await;
+    }
+
+    pub async fn schedule(&self, queue: &str, ids: &[LetterId], delay: Duration) {
+        self.expect_done(ids, Command::Retry { delay, queue: Some(queue.to_owned()) }).await;
+    }
+
+    pub const fn triage(&self) -> &Triage {
+        &self.triage
+    }
+
+    pub async fn act(&self, id: LetterId, command: Command) -> CommandReport {
+        self.triage.act(&[id], &command, &Actor::local()).await.unwrap()
+    }
+
+    async fn expect_done(&self, ids: &[LetterId], command: Command) {
+        let report = self.triage.act(ids, &command, &Actor::local()).await.unwrap();
+        assert_eq!(report.refused, []);
+    }
+
+    /// Moves a manual clock on, and has the scheduler look at it.
+    pub fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+        self.wakeup.ring();
+    }
+
+    /// Waits until the letter has that status.
+    #[track_caller]
+    pub fn await_status(&self, id: LetterId, status: Status) -> impl Future<Output = LetterSummary> {
+        wait_for("the letter to have the expected status", PATIENCE, async move || {
+            let summary = self.store.summary(id).await.unwrap()?;
+            (summary.status == status).then_some(summary)
+        })
+    }
+
+    /// Waits until so many letters have that status.
+    #[track_caller]
+    pub fn await_count(&self, status: Status, expected: u64) -> impl Future<Output = ()> {
+        let filter = LetterFilter { statuses: vec![status], ..LetterFilter::default() };
+        let reached = async move || self.store.count(&filter).await.unwrap() == expected;
+        wait_until("as many letters of that status as expected", PATIENCE, reached)
+    }
+
+    pub async fn history(&self, id: LetterId) -> Vec<HistoryEntry> {
+        self.store.history(id).await.unwrap()
+    }
+
+    pub async fn events(&self, id: LetterId) -> Vec<Event> {
+        self.history(id).await.into_iter().map(|entry| entry.event).collect()
+    }
+}
+
+impl Drop for AppState {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        if std::thread::panicking() {
+            eprintln!("{:#?}", self.board.all());
+        }
+    }
+}

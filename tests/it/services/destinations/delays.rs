@@ -1,0 +1,118 @@
+//! Waiting in the broker.
+
+use std::time::{Duration, Instant};
+
+use amqp_message::{
+    death::Reason,
+    message::{Message, Properties},
+};
+use dead_letter_office::{domain::retry::Destination, rabbitmq::PublishOutcome};
+use serde_json::json;
+
+use super::{LONG, SHORT, Sender, Taken, now, numbered, orders, outgoing};
+use crate::{
+    services::{
+        desk::PATIENCE,
+        service::{DEAD_LETTERS, OBITUARIES, Service},
+    },
+    support::{
+        process::wait_until,
+        rabbit::{Options, Rabbit},
+    },
+};
+
+/// How much later than asked for a message may come on a machine that is busy with other tests.
+const TOLERANCE: Duration = Duration::from_secs(5);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_message_waits_as_long_as_it_should() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let service = Service::start(&vhost, "orders").await;
+    let mut sender = Sender::at(&vhost).await;
+    for (long, short) in [(orders(), orders()), (orders().with_key("long"), orders().with_key("short"))] {
+        let sends = [(long.after(LONG, now()), "long"), (short.after(SHORT, now()), "short")];
+        // A queue that is new takes its time.
+        for (destination, body) in &sends {
+            sender.deliver(destination, body).await;
+            service.work().await;
+        }
+        let begin = Instant::now();
+        for (destination, body) in &sends {
+            sender.deliver(destination, body).await;
+        }
+        // The first does not hold up the second.
+        for (body, delay) in [("short", SHORT), ("long", LONG)] {
+            assert_eq!(service.work().await.data, body.as_bytes());
+            let waited = begin.elapsed();
+            assert!((delay..delay + TOLERANCE).contains(&waited), "{body}: {waited:?}");
+        }
+    }
+}
+
+/// `Message::default()` says nothing of whether it should outlive a restart.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_outlives_a_crash_of_the_broker() {
+    let Some(mut rabbit) = Rabbit::private(Options::default()) else { return };
+    let vhost = rabbit.vhost();
+    vhost.declare_queue("orders", json!({})).await;
+    let mut sender = Sender::at(&vhost).await;
+    let mut window = Vec::new();
+    for destination in [orders(), orders().with_key("order.placed")] {
+        for delivery_mode in [None, Some(1), Some(2)] {
+            let properties = Properties { delivery_mode, ..Properties::default() };
+            let message = Message { properties, ..Message::default() };
+            window.push(outgoing(&destination.clone().after(3 * LONG, now()), &message));
+        }
+    }
+    assert_eq!(sender.send_together(window).await, vec![PublishOutcome::Confirmed; 6]);
+    assert_eq!(vhost.depth("orders").await, 0);
+    rabbit.kill();
+    rabbit.start().await;
+    vhost.await_depth("orders", 6).await;
+    assert_eq!(vhost.depth(OBITUARIES).await, 0);
+}
+
+/// When a node has started, its quorum queues have no leader for a moment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_comes_due_while_the_broker_is_down_arrives_when_it_is_up() {
+    const EACH: usize = 50;
+    let Some(mut rabbit) = Rabbit::private(Options::default()) else { return };
+    let vhost = rabbit.vhost();
+    let mut sender = Sender::at(&vhost).await;
+    let targets = ["classic", "quorum"];
+    for queue_type in targets {
+        vhost.declare_queue(queue_type, json!({ "x-queue-type": queue_type })).await;
+        let destination = Destination::straight_to(queue_type).after(3 * LONG, now());
+        let window = (0..EACH).map(|n| numbered(&destination, n)).collect();
+        assert_eq!(sender.send_together(window).await, vec![PublishOutcome::Confirmed; EACH]);
+    }
+    let due = Instant::now() + 3 * LONG;
+    rabbit.stop().await;
+    wait_until("all to be due", PATIENCE, async || Instant::now() > due).await;
+    rabbit.start().await;
+    for target in targets {
+        vhost.await_depth(target, EACH as u32).await;
+    }
+}
+
+/// RabbitMQ up to 3.12 drops a message that it takes to go in a circle without ever being rejected.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_expires_again_and_again_goes_round_again_and_again() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let mut sender = Sender::at(&vhost).await;
+    let mut dead_letters = Taken::from(&vhost, DEAD_LETTERS).await;
+    let service = Service::start_with(&vhost, "orders", json!({"x-message-ttl": 1})).await;
+    for destination in [orders(), orders().with_key("order.placed")] {
+        service.receive(lapin::BasicProperties::default(), b"body").await;
+        for _ in 0..4 {
+            let dead = dead_letters.next().await;
+            let failure = failure_conventions::read(&dead).failure;
+            assert_eq!((failure.queue.as_deref(), failure.reason), (Some("orders"), Reason::Expired));
+            let retry = outgoing(&destination.clone().after(SHORT / 10, now()), &dead);
+            assert_eq!(sender.send_together(vec![retry]).await, [PublishOutcome::Confirmed]);
+        }
+        assert_eq!(dead_letters.next().await.body, b"body");
+    }
+}

@@ -1,0 +1,119 @@
+//! Deleting delay queues that nobody needs any more.
+
+use std::time::Duration;
+
+use amqp_message::{message::Message, time::Timestamp};
+use dead_letter_office::{
+    domain::retry::Destination,
+    rabbitmq::{Deletion, PublishOutcome, PublishingSession, names},
+};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::{HOUR, SHORT, Sender, exists, now, orders, outgoing};
+use crate::{
+    services::{
+        desk::{MAIN, PATIENCE, broker},
+        service::{Service, text, texts},
+    },
+    support::{
+        process::wait_until,
+        rabbit::{Rabbit, Vhost},
+    },
+};
+
+/// For how long messages are put into the same delay queue.
+const TERM: Duration = Duration::from_secs(7 * 24 * 3_600);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_what_is_empty_and_out_of_use_is_deleted() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let service = Service::start(&vhost, "orders").await;
+    let mut sender = Sender::at(&vhost).await;
+    let (soon, later) = (now().plus(TERM), now().plus(3 * TERM));
+    let [empty, full] = [SHORT, HOUR].map(|delay| orders().after(delay, now()));
+    let names = [&empty, &full].map(|destination| names::delay_queue(destination).unwrap());
+    for destination in [&empty, &full] {
+        sender.deliver(destination, "body").await;
+    }
+    service.work().await;
+    for now in [now(), soon] {
+        assert_eq!(sender.session.delete_delay_queue(&names[0], now).await, Deletion::Needed);
+    }
+    assert_eq!(sender.session.delete_delay_queue(&names[0], later).await, Deletion::Gone);
+    assert_eq!(sender.session.delete_delay_queue(&names[1], later).await, Deletion::Needed);
+    assert!(!exists(&vhost, &names[0]).await);
+    assert_eq!(vhost.depth(&names[1]).await, 1);
+
+    // What is gone already is gone, and what is published nonetheless is not lost.
+    assert_eq!(sender.session.delete_delay_queue(&names[0], later).await, Deletion::Gone);
+    sender.deliver(&empty, "body").await;
+    service.work().await;
+    assert_eq!(sender.session.delete_delay_queue("orders", later).await, Deletion::Needed);
+    assert!(exists(&vhost, "orders").await);
+}
+
+/// RabbitMQ confirms what it routes to a queue that it is about to delete, and loses it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deleting_beside_a_publisher_loses_nothing() {
+    const TERMS: u32 = 12;
+    const IN_EACH: usize = 25;
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let service = Service::start(&vhost, "orders").await;
+    let mut sender = Sender::at(&vhost).await;
+    let (time, sent) = (watch::Sender::new(now()), CancellationToken::new());
+    let deleting = delete_at_once(&vhost, time.subscribe(), sent.clone());
+    let mut arrived = Vec::new();
+    let sending = async {
+        for term in 0..TERMS {
+            let now = now().plus(TERM * term);
+            time.send_replace(now);
+            // Both queues at once: each time that one is new, messages wait for it to settle.
+            for numbers in [0..2, 2..IN_EACH] {
+                let window = numbers.map(|n| {
+                    let message = Message { body: text(term as usize * IN_EACH + n).into(), ..Message::default() };
+                    outgoing(&waiting(n, now), &message)
+                });
+                let window: Vec<_> = window.collect();
+                let confirmed = vec![PublishOutcome::Confirmed; window.len()];
+                assert_eq!(sender.send_together(window).await, confirmed);
+            }
+            arrived.extend(service.work_on(IN_EACH).await);
+        }
+        sent.cancel();
+    };
+    tokio::join!(deleting, sending);
+    arrived.sort();
+    assert_eq!(arrived, texts(0..TERMS as usize * IN_EACH));
+    let oldest = names::delay_queue(&waiting(0, now())).unwrap();
+    wait_until("the oldest to be deleted", PATIENCE, async || {
+        let last = now().plus(TERM * TERMS);
+        sender.session.delete_delay_queue(&oldest, last).await == Deletion::Gone
+    })
+    .await;
+}
+
+/// In one of two delay queues.
+fn waiting(n: usize, now: Timestamp) -> Destination {
+    orders().after(if n.is_multiple_of(2) { SHORT / 10 } else { SHORT / 5 }, now)
+}
+
+/// Tries to delete every delay queue as soon as may be, again and again.
+async fn delete_at_once(vhost: &Vhost, time: watch::Receiver<Timestamp>, done: CancellationToken) {
+    while !done.is_cancelled() {
+        let deleter = PublishingSession::open(MAIN, &broker(vhost.amqp_url())).await.unwrap();
+        let latest = *time.borrow();
+        let mut term = now();
+        while term <= latest {
+            for n in 0..2 {
+                let name = names::delay_queue(&waiting(n, term)).unwrap();
+                let deletion = deleter.delete_delay_queue(&name, latest).await;
+                assert!(!matches!(deletion, Deletion::Failed(_)), "{deletion:?}");
+            }
+            term = term.plus(TERM);
+        }
+        deleter.close().await;
+    }
+}

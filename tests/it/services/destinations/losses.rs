@@ -1,0 +1,232 @@
+//! Queues that are not there, or not any more.
+
+use std::time::Duration;
+
+use amqp_message::{death::Reason, field::FieldValue, message::Message};
+use dead_letter_office::{
+    clock::Clock,
+    domain::{letter::LetterId, retry::Destination},
+    rabbitmq::{PublishOutcome, names},
+};
+use failure_conventions::{dlo_headers, dlo_queues};
+use serde_json::json;
+
+use super::{HOUR, LONG, SHORT, Sender, Taken, error, every_way_to, exists, now, numbered, orders, outgoing, why};
+use crate::{
+    services::{
+        desk::PATIENCE,
+        service::{OBITUARIES, Service},
+    },
+    support::{
+        process::wait_until,
+        rabbit::{Options, Rabbit, Vhost},
+    },
+};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_target_that_does_not_exist_fails_alone() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let service = Service::start(&vhost, "orders").await;
+    let mut sender = Sender::at(&vhost).await;
+    let mut obituaries = Taken::from(&vhost, OBITUARIES).await;
+    for (missing, there) in every_way_to("no-such-queue").iter().zip(every_way_to("orders")) {
+        let message = Message::default();
+        let window = [missing, &there, missing].map(|destination| outgoing(destination, &message));
+        let mut outcomes = sender.send_together(window.into()).await;
+        assert_eq!(outcomes.remove(1), PublishOutcome::Confirmed);
+        for outcome in outcomes {
+            let why = if missing.wait.is_none() { why(outcome) } else { error(&obituaries.next().await) };
+            assert!(why.contains("there is no queue no-such-queue"), "{missing:?}: {why}");
+        }
+        service.work().await;
+    }
+    assert_eq!(vhost.depth(OBITUARIES).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_queue_without_a_name_is_none() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    vhost.declare_queue("orders", json!({})).await;
+    let mut sender = Sender::at(&vhost).await;
+    sender.deliver(&orders().after(HOUR, now()), "body").await;
+    for nowhere in every_way_to("") {
+        assert!(why(sender.send(&nowhere, "body").await).starts_with("there is no queue"), "{nowhere:?}");
+    }
+    assert_eq!([vhost.depth("orders").await, vhost.depth(OBITUARIES).await], [0, 0]);
+}
+
+/// Another queue of the same name has no binding of the one before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_target_declared_again_is_found_again() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let mut sender = Sender::at(&vhost).await;
+    for destination in every_way_to("orders") {
+        for body in ["one", "another"] {
+            let service = Service::start(&vhost, "orders").await;
+            sender.deliver(&destination, body).await;
+            assert_eq!(service.work().await.data, body.as_bytes());
+            vhost.delete_queue("orders").await;
+            if destination.wait.is_none() {
+                assert!(why(sender.send(&destination, "lost").await).starts_with("there is no queue orders"));
+            }
+        }
+    }
+    assert_eq!(vhost.depth(OBITUARIES).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_finds_its_target_gone_becomes_an_obituary() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let mut sender = Sender::at(&vhost).await;
+    let mut obituaries = Taken::from(&vhost, OBITUARIES).await;
+    for destination in [orders(), orders().with_key("order.placed")] {
+        vhost.declare_queue("orders", json!({})).await;
+        let mut retry =
+            outgoing(&destination.after(LONG, now()), &Message { body: b"body".into(), ..Message::default() });
+        dlo_headers::write_address(&mut retry.message.headers, "events", "order.placed");
+        assert_eq!(sender.send_together(vec![retry.clone()]).await, [PublishOutcome::Confirmed]);
+        vhost.delete_queue("orders").await;
+
+        let obituary = obituaries.next().await;
+        let why = error(&obituary);
+        assert!(why.contains("there is no queue orders"), "{why}");
+        assert_eq!(obituary.body, b"body");
+        assert_eq!(LetterId::from_headers(&obituary.headers), Some(retry.id));
+        let failure = failure_conventions::read(&obituary).failure;
+        assert_eq!((failure.queue.as_deref(), failure.reason, failure.attempts), (Some("orders"), Reason::Rejected, 1));
+        assert_eq!((&*failure.exchange, &*failure.routing_key), ("events", "order.placed"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_no_bundle_becomes_an_obituary() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let mut sender = Sender::at(&vhost).await;
+    let service = Service::start(&vhost, "orders").await;
+    let mut obituaries = Taken::from(&vhost, OBITUARIES).await;
+    sender.deliver(&Destination::straight_to(dlo_queues::DUE), "something else").await;
+    sender.deliver(&orders().after(SHORT, now()), "body").await;
+    assert_eq!(service.work().await.data, b"body");
+    assert_eq!(obituaries.next().await.body, b"something else");
+    vhost.await_depth(dlo_queues::DUE, 0).await;
+}
+
+/// Waits until so many bundles for `orders` wait for another minute, and nothing else is due.
+async fn await_another_minute(vhost: &Vhost, bundles: u32) {
+    let later = names::delay_queue(&orders().after(Duration::from_secs(60), Clock::system().now())).unwrap();
+    wait_until("them to wait again", PATIENCE, async || exists(vhost, &later).await).await;
+    vhost.await_depth(&later, bundles).await;
+    vhost.await_depth(dlo_queues::DUE, 0).await;
+}
+
+/// A header of the longest that fit a frame, and our own beside it: the broker closes the connection over it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_published_any_more_holds_up_nothing() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let service = Service::start(&vhost, "orders").await;
+    let mut sender = Sender::at(&vhost).await;
+    let waiting = orders().after(SHORT, now());
+    let mut poison = Message { body: b"poison".into(), ..Message::default() };
+    poison.headers.set("long", FieldValue::LongString(vec![b'x'; 131_072]));
+    let window = vec![numbered(&waiting, 0), outgoing(&waiting, &poison), numbered(&waiting, 1)];
+    assert_eq!(sender.send_together(window).await, vec![PublishOutcome::Confirmed; 3]);
+    // The first was on its way when the connection was closed, so it may come twice.
+    while service.work().await.data != b"1" {}
+    await_another_minute(&vhost, 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_finds_its_target_full_waits_on() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let mut sender = Sender::at(&vhost).await;
+    let full = json!({"x-max-length": 1, "x-overflow": "reject-publish"});
+    vhost.declare_queue("orders", full).await;
+    sender.deliver(&orders(), "the one it has room for").await;
+    let waiting = [orders(), orders().with_key("order.placed")].map(|orders| orders.after(SHORT, now()));
+    for destination in &waiting {
+        sender.deliver(destination, "body").await;
+    }
+    await_another_minute(&vhost, 2).await;
+    assert_eq!([vhost.depth("orders").await, vhost.depth(OBITUARIES).await], [1, 0]);
+}
+
+/// Nothing else would ever take what waits already.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_queue_of_what_is_due_is_declared_again() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let service = Service::start(&vhost, "orders").await;
+    let mut sender = Sender::at(&vhost).await;
+    let destination = orders().after(SHORT, now());
+    sender.deliver(&destination, "before").await;
+    service.work().await;
+    vhost.delete_queue(dlo_queues::DUE).await;
+    // What comes due before that is tried again by RabbitMQ after three minutes.
+    wait_until("it to be there again", PATIENCE, async || exists(&vhost, dlo_queues::DUE).await).await;
+    sender.deliver(&destination, "after").await;
+    assert_eq!(service.work().await.data, b"after");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_delay_queue_deleted_by_somebody_is_declared_again() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let service = Service::start(&vhost, "orders").await;
+    let mut sender = Sender::at(&vhost).await;
+    for destination in [orders(), orders().with_key("order.placed")] {
+        let destination = destination.after(SHORT, now());
+        sender.deliver(&destination, "before").await;
+        service.work().await;
+        vhost.delete_queue(&names::delay_queue(&destination).unwrap()).await;
+        let window = (0..50).map(|n| numbered(&destination, n)).collect();
+        assert_eq!(sender.send_together(window).await, vec![PublishOutcome::Confirmed; 50]);
+        for n in 0..50 {
+            assert_eq!(service.work().await.data, n.to_string().as_bytes());
+        }
+    }
+}
+
+/// What cannot be declared as it should be is told, and takes nothing else with it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_queue_of_somebody_else_with_our_name_fails_alone() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let service = Service::start(&vhost, "orders").await;
+    let mut sender = Sender::at(&vhost).await;
+    let waiting = orders().after(HOUR, now());
+    vhost.declare_queue(&names::delay_queue(&waiting).unwrap(), json!({})).await;
+    assert!(why(sender.send(&waiting, "body").await).contains("PRECONDITION_FAILED"));
+    let too_long = orders().after(Duration::MAX, now());
+    assert!(why(sender.send(&too_long, "body").await).contains("x-message-ttl"));
+    sender.deliver(&orders(), "body").await;
+    service.work().await;
+}
+
+/// The broker reads nothing of a connection that has published during an alarm, declarations included.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_alarm_only_delays() {
+    let Some(mut rabbit) = Rabbit::private(Options::default()) else { return };
+    let vhost = rabbit.vhost();
+    let service = Service::start(&vhost, "orders").await;
+    let mut sender = Sender::at(&vhost).await;
+    rabbit.memory_alarm(true);
+    let standing = sender.session.connection();
+    let sending = async {
+        sender.deliver(&orders(), "at once").await;
+        sender.deliver(&orders().after(SHORT, now()), "later").await;
+    };
+    let ending_the_alarm = async {
+        wait_until("the alarm to be noticed", PATIENCE, async || standing.is_blocked()).await;
+        rabbit.memory_alarm(false);
+    };
+    tokio::join!(sending, ending_the_alarm);
+    assert_eq!(service.work().await.data, b"at once");
+    assert_eq!(service.work().await.data, b"later");
+}

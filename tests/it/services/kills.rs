@@ -1,0 +1,168 @@
+//! The real program, killed at every step: what it had begun is done again, and nothing is lost.
+//!
+//! Needs the feature `crash-points`, as in `make test`.
+
+use dead_letter_office::{
+    clock::Clock,
+    config::QueueType,
+    domain::{
+        history::Event,
+        letter::{LetterId, Status},
+    },
+};
+
+use super::{
+    desk::{AppState, Ledger, PATIENCE, with_queues},
+    program::Program,
+    service::{DEAD_LETTERS, Service, confirming_channel, flood, texts},
+};
+use crate::support::{
+    process::wait_until,
+    rabbit::{Rabbit, Vhost},
+};
+
+/// Looks into a database that others write to.
+async fn look_into(ledger: &Ledger) -> AppState {
+    AppState::begin(&ledger.url, Clock::system(), []).await
+}
+
+/// A virtual host with dlo's queues in it, and a message for each of `0..flood` in the dead letter queue.
+async fn flooded(rabbit: &Rabbit, ledger: &Ledger, queue_type: QueueType, messages: usize) -> Vhost {
+    let vhost = rabbit.vhost();
+    AppState::open(ledger, with_queues(queue_type, &vhost)).await.close().await;
+    flood(&confirming_channel(&vhost).await, DEAD_LETTERS, 0..messages).await;
+    vhost
+}
+
+async fn check_intake_dies_at(place: &str) {
+    const FLOOD: usize = 2_000;
+    let Some(rabbit) = Rabbit::shared() else { return };
+    for queue_type in [QueueType::Quorum, QueueType::Classic] {
+        let ledger = Ledger::sqlite();
+        let vhost = flooded(rabbit, &ledger, queue_type, FLOOD).await;
+        let program = Program::new(&ledger, &vhost, queue_type);
+        program.die_at(place, 2).await;
+        let office = look_into(&ledger).await;
+        assert!(office.count().await < FLOOD as u64, "it died too late to tell anything");
+        program.finish("all letters", async || office.count().await >= FLOOD as u64).await;
+        assert_eq!(office.bodies().await, texts(0..FLOOD), "{place}, {queue_type:?}");
+        assert_eq!(vhost.depth(DEAD_LETTERS).await, 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dying_before_the_commit_loses_and_doubles_nothing() {
+    check_intake_dies_at("delivered").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dying_after_the_commit_loses_and_doubles_nothing() {
+    check_intake_dies_at("committed").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dying_after_the_acknowledgement_loses_and_doubles_nothing() {
+    check_intake_dies_at("acknowledged").await;
+}
+
+/// What is known of a retry that was cut short at some place.
+struct CutShort {
+    place: &'static str,
+    may_go_twice: bool,
+}
+
+async fn check_retry_dies_at(cut: CutShort) {
+    const LETTERS: usize = 1_500;
+    let Some(rabbit) = Rabbit::shared() else { return };
+    for ledger in Ledger::both() {
+        let queue_type = QueueType::Quorum;
+        let vhost = flooded(rabbit, &ledger, queue_type, LETTERS).await;
+        let orders = Service::start(&vhost, "orders").await;
+        let program = Program::new(&ledger, &vhost, queue_type);
+        let office = look_into(&ledger).await;
+        program.finish("all letters", async || office.count().await == LETTERS as u64).await;
+        let ids: Vec<LetterId> = office.letters().await.iter().map(|letter| letter.id).collect();
+        office.retry_to("orders", &ids).await;
+
+        program.die_at(cut.place, 1).await;
+        ledger.let_leases_end().await;
+        let are_retried = async || {
+            let summaries = office.store.summaries(&ids).await.unwrap();
+            summaries.iter().all(|letter| letter.status == Status::Retried)
+        };
+        program.finish("all retries", are_retried).await;
+
+        let mut arrived = orders.work_on(vhost.depth("orders").await as usize).await;
+        arrived.sort();
+        let twice = arrived.len() - LETTERS;
+        assert!(cut.may_go_twice || twice == 0, "{twice} went twice");
+        arrived.dedup();
+        assert_eq!(arrived, texts(0..LETTERS));
+        let mut told_so = 0;
+        for id in ids {
+            let history = office.history(id).await;
+            let retried: Vec<_> = history.iter().filter(|entry| entry.event == Event::Retried).collect();
+            assert_eq!(retried.len(), 1);
+            told_so += usize::from(retried[0].detail.contains("may have gone twice"));
+        }
+        assert!(told_so >= twice, "{twice} went twice and {told_so} say that they may have");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_retry_cut_short_before_publishing_goes_once() {
+    check_retry_dies_at(CutShort { place: "claimed", may_go_twice: false }).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_retry_cut_short_before_its_confirm_goes_at_least_once() {
+    check_retry_dies_at(CutShort { place: "published", may_go_twice: true }).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_retry_cut_short_before_its_mark_goes_at_least_once() {
+    check_retry_dies_at(CutShort { place: "confirmed", may_go_twice: true }).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_retry_cut_short_after_its_mark_is_over() {
+    check_retry_dies_at(CutShort { place: "marked", may_go_twice: true }).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_kills_lose_and_double_nothing() {
+    const FLOOD: usize = 6_000;
+    let Some(rabbit) = Rabbit::shared() else { return };
+    for queue_type in [QueueType::Quorum, QueueType::Classic] {
+        let ledger = Ledger::sqlite();
+        let vhost = flooded(rabbit, &ledger, queue_type, FLOOD).await;
+        let program = Program::new(&ledger, &vhost, queue_type);
+        let office = look_into(&ledger).await;
+        for kill in 1..=8 {
+            let mut running = program.run();
+            let enough = kill * FLOOD as u64 / 12;
+            wait_until("some more letters", PATIENCE, async || office.count().await >= enough).await;
+            running.kill();
+        }
+        program.finish("all letters", async || office.count().await >= FLOOD as u64).await;
+        assert_eq!(office.bodies().await, texts(0..FLOOD));
+        assert_eq!(vhost.depth(DEAD_LETTERS).await, 0);
+    }
+}
+
+/// RabbitMQ 4 drops a message from a quorum queue after twenty returns, and each of these deaths is one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dying_again_and_again_before_the_first_commit_eats_no_message() {
+    const FLOOD: usize = 100;
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let (ledger, queue_type) = (Ledger::sqlite(), QueueType::Quorum);
+    let vhost = flooded(rabbit, &ledger, queue_type, FLOOD).await;
+    let program = Program::new(&ledger, &vhost, queue_type);
+    for _ in 0..25 {
+        program.die_at("delivered", 1).await;
+    }
+    let office = look_into(&ledger).await;
+    assert_eq!(office.count().await, 0);
+    program.finish("all letters", async || office.count().await >= FLOOD as u64).await;
+    assert_eq!(office.bodies().await, texts(0..FLOOD));
+}

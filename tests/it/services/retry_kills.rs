@@ -1,0 +1,226 @@
+//! Automatic retries of the real program, killed at every step and at any moment: each message is processed or becomes a
+//! letter, and none goes more often than the kills account for.
+//!
+//! Needs the feature `crash-points`, as in `make test`.
+
+use dead_letter_office::{
+    clock::Clock,
+    config::QueueType,
+    domain::{
+        filter::LetterFilter,
+        history::Event,
+        letter::{LetterId, Status},
+        policy::Via,
+    },
+};
+
+use super::{
+    desk::{AppState, Ledger, PATIENCE, with_queues},
+    program::{Program, Retry},
+    service::{DEAD_LETTERS, Service, confirming_channel, flood, texts},
+    worker::{Answer, Worker},
+};
+use crate::support::{
+    process::wait_until,
+    rabbit::{Rabbit, Vhost},
+};
+
+/// How often the service fails a message before it processes it, and how often dlo sends it back.
+const HEALS: u64 = 2;
+/// What dlo takes in together. To wait in the broker a batch is published as a whole and then acknowledged, and
+/// the next is not begun before; the same goes for what has waited there. So a kill makes second copies of that many on
+/// either side at most, and each has a life of its own.
+const BATCH: usize = 50;
+
+fn judge(body: &str, attempts: u64) -> Answer {
+    if attempts < HEALS || never_heals(body) { Answer::Reject } else { Answer::Done }
+}
+
+fn never_heals(body: &str) -> bool {
+    body.ends_with('0')
+}
+
+/// A service and its dead letters, between which the program is to be killed.
+struct World<'a> {
+    program: Program<'a>,
+    orders: Worker,
+    /// Looks into the database.
+    office: AppState,
+    messages: usize,
+    kills: usize,
+}
+
+impl<'a> World<'a> {
+    /// The service has a message for each of `0..messages`, and begins.
+    async fn begin(ledger: &'a Ledger, vhost: &'a Vhost, messages: usize, retry: Retry) -> Self {
+        let queue_type = QueueType::Quorum;
+        AppState::open(ledger, with_queues(queue_type, vhost)).await.close().await;
+        Service::start(vhost, "orders").await;
+        flood(&confirming_channel(vhost).await, "orders", 0..messages).await;
+        Self {
+            program: Program { retry, batch_size: BATCH, ..Program::new(ledger, vhost, queue_type) },
+            orders: Worker::start(vhost, "orders", 100, judge).await,
+            office: AppState::begin(&ledger.url, Clock::system(), []).await,
+            messages,
+            kills: 0,
+        }
+    }
+
+    async fn die_at(&mut self, place: &str, nth: usize) {
+        self.program.die_at(place, nth).await;
+        self.killed().await;
+    }
+
+    /// Runs the program and kills it when that is the case.
+    async fn kill_when(&mut self, is_time: impl AsyncFn(&Self) -> bool) {
+        let mut running = self.program.run();
+        wait_until("the time to kill", PATIENCE, async || is_time(self).await).await;
+        running.kill();
+        self.killed().await;
+    }
+
+    async fn killed(&mut self) {
+        self.kills += 1;
+        self.program.ledger.let_leases_end().await;
+    }
+
+    /// Runs the program until all is over, and checks that no more went twice than the kills account for.
+    async fn finish(self) {
+        self.program.finish("everything to be over", async || self.is_over().await).await;
+        let lost = texts(0..self.messages).iter().filter(|body| never_heals(body)).count();
+        let open = self.open().await.len();
+        let extra = match self.program.retry.via {
+            Via::Ledger => {
+                assert_eq!(self.office.bodies().await, texts(0..self.messages), "each message is one letter");
+                self.said_twice().await
+            }
+            Via::Broker => self.kills * 2 * BATCH * HEALS as usize,
+        };
+        // Two copies that fail use up two retries, so that a message may be a letter before it could heal.
+        assert!((lost..=lost + extra).contains(&open), "{open} open letters with {extra} in excess at most");
+        self.check_deliveries(extra);
+    }
+
+    /// Each message is done, or an open letter.
+    async fn is_over(&self) -> bool {
+        let vhost = self.program.vhost;
+        let underway = vhost.depth("orders").await + vhost.depth(DEAD_LETTERS).await;
+        if underway > 0 || self.count(Status::Scheduled).await > 0 {
+            return false;
+        }
+        let mut ended = self.orders.done();
+        if ended.len() + (self.count(Status::Open).await as usize) < self.messages {
+            return false;
+        }
+        ended.extend(self.open().await);
+        ended.into_iter().eq(texts(0..self.messages))
+    }
+
+    async fn count(&self, status: Status) -> u64 {
+        let filter = LetterFilter { statuses: vec![status], ..LetterFilter::default() };
+        self.office.store.count(&filter).await.unwrap()
+    }
+
+    /// The bodies of all open letters.
+    async fn open(&self) -> Vec<String> {
+        let letters = self.office.letters().await.into_iter();
+        let ids: Vec<LetterId> =
+            letters.filter(|letter| letter.status == Status::Open).map(|letter| letter.id).collect();
+        let messages = self.office.store.messages(&ids).await.unwrap().into_values();
+        messages.map(|message| String::from_utf8(message.body).unwrap()).collect()
+    }
+
+    /// The service gets each message in each round, and no more than `extra` deliveries beyond that.
+    fn check_deliveries(&self, extra: usize) {
+        let deliveries = self.orders.by_attempts();
+        assert_eq!(deliveries[&0], self.messages, "all that goes back says how often it failed");
+        let least = self.messages * (1 + HEALS as usize);
+        let all: usize = deliveries.values().sum();
+        assert!((least..=least + extra).contains(&all), "{deliveries:?} with {extra} in excess at most");
+    }
+
+    /// How many retries may have gone twice by what the database says. A second copy that fails uses up a retry of its
+    /// letter and earns it none, so that it costs one delivery.
+    async fn said_twice(&self) -> usize {
+        let mut twice = 0;
+        for letter in self.office.letters().await {
+            let history = self.office.history(letter.id).await;
+            let is_told = |detail: &str| detail.contains("may have gone twice");
+            twice += history.iter().filter(|entry| entry.event == Event::Retried && is_told(&entry.detail)).count();
+        }
+        twice
+    }
+}
+
+async fn check_dying_at(places: &[&str], via: Via, ledgers: fn() -> Vec<Ledger>) {
+    const MESSAGES: usize = 100;
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let retry = Retry { via, delays: "50ms,50ms" };
+    for place in places {
+        for ledger in ledgers() {
+            let vhost = rabbit.vhost();
+            let mut world = World::begin(&ledger, &vhost, MESSAGES, retry).await;
+            world.die_at(place, 2).await;
+            world.finish().await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dying_with_messages_waiting_in_the_ledger_loses_none() {
+    let places = ["delivered", "committed", "acknowledged"];
+    check_dying_at(&places, Via::Ledger, || vec![Ledger::sqlite()]).await;
+}
+
+/// Each database has its own way to tell whose claims are void.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dying_while_messages_go_back_from_the_ledger_loses_none() {
+    let places = ["claimed", "published", "confirmed", "marked"];
+    check_dying_at(&places, Via::Ledger, || Ledger::both().collect()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dying_on_the_way_into_the_broker_loses_none() {
+    let places = ["delivered", "published", "forwarded", "acknowledged"];
+    check_dying_at(&places, Via::Broker, || vec![Ledger::sqlite()]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dying_on_the_way_out_of_the_broker_loses_none() {
+    check_dying_at(&["due", "sent-back"], Via::Broker, || vec![Ledger::sqlite()]).await;
+}
+
+async fn check_random_kills(via: Via, ledger: Ledger) {
+    const MESSAGES: usize = 2_000;
+    const KILLS: usize = 3;
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let retry = Retry { via, delays: "3s,500ms" };
+    let mut world = World::begin(&ledger, &vhost, MESSAGES, retry).await;
+    let all_failed = async || world.orders.count() == MESSAGES;
+    wait_until("all messages to have failed", PATIENCE, all_failed).await;
+    let taken_in = fastrand::u32(1..MESSAGES as u32);
+    world.kill_when(async |world| world.program.vhost.depth(DEAD_LETTERS).await < taken_in).await;
+    let mut moments: Vec<usize> = (1..KILLS).map(|_| fastrand::usize(MESSAGES..MESSAGES * 5 / 2)).collect();
+    moments.sort_unstable();
+    for moment in moments {
+        world.kill_when(async |world| world.orders.count() > moment).await;
+    }
+    world.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_kills_with_thousands_in_sqlite_lose_none() {
+    check_random_kills(Via::Ledger, Ledger::sqlite()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_kills_with_thousands_in_postgres_lose_none() {
+    let Some(ledger) = Ledger::postgres() else { return };
+    check_random_kills(Via::Ledger, ledger).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_kills_with_thousands_in_the_broker_lose_none() {
+    check_random_kills(Via::Broker, Ledger::sqlite()).await;
+}

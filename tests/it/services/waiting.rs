@@ -1,0 +1,95 @@
+//! What waits for its retry while the broker dies.
+
+use std::time::Duration;
+
+use dead_letter_office::{
+    clock::Clock,
+    config::QueueType,
+    domain::{
+        letter::Status,
+        policy::{Delays, Policy, Via},
+        retry::Destination,
+    },
+    rabbitmq::names,
+};
+use lapin::{options::BasicGetOptions, types::AMQPValue};
+
+use super::{
+    desk::{AppState, Ledger, MAIN, PATIENCE, open_ledger, with_queues},
+    service::{DEAD_LETTERS, Service, confirming_channel, flood, texts},
+    worker::{Answer, Worker},
+};
+use crate::support::{
+    process::wait_until,
+    rabbit::{Options, Rabbit, Vhost},
+};
+
+const MESSAGES: usize = 1_000;
+/// Longer than it takes until all wait, and over when the broker is back.
+const DELAY: Duration = Duration::from_secs(10);
+
+/// A queue of its own for each place to wait in.
+fn policy(via: Via) -> Policy {
+    Policy {
+        queues: via.as_str().to_owned(),
+        reason: None,
+        delays: Delays::Listed(vec![DELAY]),
+        jitter: 0.0,
+        via,
+        keep_routing_key: false,
+    }
+}
+
+/// Fails each message once.
+async fn worker(vhost: &Vhost, via: Via) -> Worker {
+    let judge = |_: &str, attempts| if attempts == 0 { Answer::Reject } else { Answer::Done };
+    Worker::start(vhost, via.as_str(), 100, judge).await
+}
+
+/// What waits in a queue, by what its bundles say. They stay there.
+async fn messages_in_bundles(vhost: &Vhost, queue: &str) -> usize {
+    let channel = vhost.channel().await;
+    let mut messages = 0;
+    while let Some(bundle) = channel.basic_get(queue.into(), BasicGetOptions::default()).await.unwrap() {
+        let headers = bundle.properties.headers().clone().unwrap();
+        let Some(AMQPValue::LongString(count)) = headers.inner().get("dlo-messages") else { panic!("{headers:?}") };
+        messages += count.to_string().parse::<usize>().unwrap();
+    }
+    channel.close(200, "seen".into()).await.unwrap();
+    messages
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_broker_killed_with_thousands_waiting_loses_none() {
+    let Some(mut doomed) = Rabbit::private(Options::default()) else { return };
+    let ledger = Ledger::sqlite();
+    let vhost = doomed.vhost();
+    // RabbitMQ 3.10 loses quorum queues that are only just declared when it is killed.
+    let brokers = [(MAIN, with_queues(QueueType::Classic, &vhost))];
+    let policies = vec![policy(Via::Ledger), policy(Via::Broker)];
+    let office = AppState::with_policies(open_ledger(&ledger.url).await, Clock::system(), brokers, policies);
+    office.await_work().await;
+    for via in [Via::Ledger, Via::Broker] {
+        Service::start(&vhost, via.as_str()).await;
+        flood(&confirming_channel(&vhost).await, via.as_str(), 0..MESSAGES).await;
+    }
+    let (by_ledger, by_broker) = (worker(&vhost, Via::Ledger).await, worker(&vhost, Via::Broker).await);
+    wait_until("all to have failed", PATIENCE, async || {
+        by_ledger.count() >= MESSAGES && by_broker.count() >= MESSAGES && vhost.depth(DEAD_LETTERS).await == 0
+    })
+    .await;
+    let waiting = Destination::straight_to(Via::Broker.as_str()).after(DELAY, office.clock.now());
+    let delay_queue = names::delay_queue(&waiting).unwrap();
+    let all_wait = async || messages_in_bundles(&vhost, &delay_queue).await == MESSAGES;
+    wait_until("all to wait", PATIENCE, all_wait).await;
+    office.await_count(Status::Scheduled, MESSAGES as u64).await;
+
+    doomed.kill();
+    doomed.start().await;
+    for via in [Via::Ledger, Via::Broker] {
+        let worker = worker(&vhost, via).await;
+        wait_until("all to be done", PATIENCE, async || worker.done().len() == MESSAGES).await;
+        assert!(worker.done().into_iter().eq(texts(0..MESSAGES)), "{via}");
+    }
+    office.await_count(Status::Scheduled, 0).await;
+}

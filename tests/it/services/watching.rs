@@ -1,0 +1,236 @@
+//! The watch at work: from a real broker's management API to incidents, across restarts and among several offices.
+
+use std::{net::TcpListener, sync::Arc, time::Duration};
+
+use amqp_message::{glob::Globs, time::Timestamp};
+use dead_letter_office::{
+    clock::Clock,
+    config::{NotifyConfig, PageConfig},
+    domain::{broker::ConnectionState, incident::IncidentKind, letter::Importance, watch::Settings},
+    rabbitmq::{health::BrokerBoard, management::Management},
+    services::{
+        change_feed::ChangeFeed,
+        incidents::{Incidents, Settings as IncidentSettings},
+        notifications::channels::Channels,
+        wakeup::Wakeup,
+        watch::{Tidying, Watch, Watcher},
+    },
+    store::Store,
+};
+use serde_json::json;
+use sqlx::{Connection, SqliteConnection};
+use url::Url;
+
+use super::{
+    desk::{Ledger, MAIN},
+    watch::{await_level, consume, management, publish},
+};
+use crate::support::{
+    http,
+    rabbit::{Rabbit, Vhost},
+};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// An server that does nothing but watch one broker, a minute from look to look.
+struct Post {
+    store: Arc<Store>,
+    clock: Clock,
+    watcher: Watcher,
+}
+
+impl Post {
+    async fn begin(ledger: &Ledger, clock: &Clock, management: Management) -> Self {
+        let store = Arc::new(Store::open(&ledger.url).await.unwrap());
+        store.migrate().await.unwrap();
+        store.release_abandoned_watches().await.unwrap();
+        let board = BrokerBoard::new([(MAIN.to_owned(), "somewhere".to_owned())]);
+        board.set_consuming(MAIN, ConnectionState::Connected { since: clock.now() });
+        let watch = Watch {
+            broker: MAIN.to_owned(),
+            management,
+            settings: settings(),
+            importance: Importance::High,
+            public_url: office(),
+            store: Arc::clone(&store),
+            board,
+            clock: clock.clone(),
+            incidents: incidents(&store, clock),
+        };
+        Self { store, clock: clock.clone(), watcher: watch.begin() }
+    }
+
+    /// Looks so often, a minute apart.
+    async fn looks(&mut self, times: u64) {
+        for _ in 0..times {
+            self.clock.advance(MINUTE);
+            self.watcher.look().await.unwrap();
+        }
+    }
+
+    /// What is told and not over: the key and what is the matter.
+    async fn open(&self) -> Vec<(String, String)> {
+        let records = self.store.open_incidents().await.unwrap();
+        let told = |incident: dead_letter_office::domain::incident::Incident| {
+            assert_eq!((incident.kind, incident.importance), (IncidentKind::Watch, Importance::High));
+            (incident.key, incident.error.unwrap())
+        };
+        records.into_iter().map(|record| told(record.incident)).collect()
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        interval: MINUTE,
+        no_consumers_for: 15 * MINUTE,
+        growing_for: 10 * MINUTE,
+        lags_for: 2 * MINUTE,
+        queues: Globs::new(&[]),
+        dead_letter_queue: "dlo.dead-letters".to_owned(),
+        obituary_queue: "dlo.obituaries".to_owned(),
+    }
+}
+
+fn office() -> Url {
+    "http://dlo.example.com".parse().unwrap()
+}
+
+fn incidents(store: &Arc<Store>, clock: &Clock) -> Incidents {
+    let channels = Arc::new(Channels::new(&NotifyConfig::default()).unwrap());
+    let settings = IncidentSettings::new(&PageConfig::default(), office()).unwrap();
+    Incidents::new(Arc::clone(store), channels, clock.clone(), ChangeFeed::default(), Wakeup::default(), settings)
+}
+
+fn clock() -> Clock {
+    Clock::manual(Timestamp::from_seconds(1_900_000_000))
+}
+
+/// How many there were of a key, those that are over too.
+async fn incidents_ever(ledger: &Ledger, key: &str) -> i64 {
+    const COUNT: &str = "SELECT count(*) FROM incidents WHERE key = $1";
+    let mut connection = SqliteConnection::connect(&ledger.url).await.unwrap();
+    sqlx::query_scalar(COUNT).bind(key).fetch_one(&mut connection).await.unwrap()
+}
+
+/// One that nobody answers.
+fn nowhere(vhost: &Vhost) -> Management {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    Management::new(&format!("http://127.0.0.1:{port}"), vhost.name(), http().build().unwrap()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lost_consumers_are_an_incident_whoever_restarts_meanwhile() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let (vhost, ledger, clock) = (rabbit.vhost(), Ledger::sqlite(), clock());
+    vhost.declare_queue("texts.persist", json!({"x-queue-type": "classic"})).await;
+    let management = management(&vhost);
+    let connection = vhost.connect().await;
+    let _consumer = consume(&connection, "texts.persist").await;
+    await_level(&management, "texts.persist", |level| level.consumers == Some(1)).await;
+    let mut post = Post::begin(&ledger, &clock, management.clone()).await;
+    post.looks(2).await;
+    connection.close(200, "done".into()).await.unwrap();
+    await_level(&management, "texts.persist", |level| level.consumers == Some(0)).await;
+    post.looks(10).await;
+    assert_eq!(post.open().await, []);
+    // A process that dies gives nothing back.
+    drop(post);
+    let mut post = Post::begin(&ledger, &clock, management.clone()).await;
+    post.looks(6).await;
+    let key = "watch:main:no_consumers:texts.persist".to_owned();
+    let told = "texts.persist has had no consumer for 15 min; it had 1.".to_owned();
+    assert_eq!(post.open().await, [(key.clone(), told.clone())]);
+    assert_eq!(post.store.queues_without_consumers().await.unwrap(), [(MAIN.to_owned(), "texts.persist".to_owned())]);
+    let incident = post.store.open_incidents().await.unwrap().remove(0).incident;
+    assert_eq!(incident.href, "http://dlo.example.com/queues?queue=texts.persist");
+    drop(post);
+    let mut post = Post::begin(&ledger, &clock, management.clone()).await;
+    post.looks(30).await;
+    assert_eq!(post.open().await, [(key.clone(), told)], "told once");
+    let connection = vhost.connect().await;
+    let _consumer = consume(&connection, "texts.persist").await;
+    await_level(&management, "texts.persist", |level| level.consumers == Some(1)).await;
+    post.looks(3).await;
+    assert_eq!((post.open().await, incidents_ever(&ledger, &key).await), (vec![], 1));
+    assert_eq!(post.store.queues_without_consumers().await.unwrap(), []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_written_down_and_not_told_is_told_by_the_next_look() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let (vhost, ledger, clock) = (rabbit.vhost(), Ledger::sqlite(), clock());
+    let mut post = Post::begin(&ledger, &clock, nowhere(&vhost)).await;
+    post.looks(3).await;
+    let told = post.open().await;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].1.contains("nobody has told how the queues stand"), "{told:?}");
+    let problem = post.store.watched_brokers().await.unwrap()[0].problem.clone().unwrap();
+    assert!(problem.contains("cannot connect"), "{problem}");
+    incidents(&post.store, &clock).clear(&told[0].0).await.unwrap();
+    drop(post);
+    let mut post = Post::begin(&ledger, &clock, nowhere(&vhost)).await;
+    post.looks(1).await;
+    assert_eq!(post.open().await.len(), 1, "a crash between the two is mended");
+    drop(post);
+    let mut post = Post::begin(&ledger, &clock, management(&vhost)).await;
+    post.looks(2).await;
+    assert_eq!(post.open().await, []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_queue_of_ours_that_is_stuck_is_one_incident() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let (vhost, ledger, clock) = (rabbit.vhost(), Ledger::sqlite(), clock());
+    vhost.declare_queue("dlo.obituaries", json!({"x-queue-type": "classic"})).await;
+    let management = management(&vhost);
+    let mut post = Post::begin(&ledger, &clock, management.clone()).await;
+    post.looks(2).await;
+    for n in 1..=2 {
+        publish(&vhost, "dlo.obituaries").await;
+        await_level(&management, "dlo.obituaries", |level| level.messages_ready == Some(n)).await;
+        post.looks(1).await;
+    }
+    post.looks(20).await;
+    let open = post.open().await;
+    let keys: Vec<&str> = open.iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(keys, ["watch:main:stuck:dlo.obituaries"], "it lags and grows: {open:?}");
+    assert_eq!(post.store.concerns().await.unwrap().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_offices_one_watches_and_the_other_takes_over() {
+    let (Some(rabbit), Some(ledger)) = (Rabbit::shared(), Ledger::postgres()) else { return };
+    let (vhost, clock) = (rabbit.vhost(), clock());
+    let mut first = Post::begin(&ledger, &clock, nowhere(&vhost)).await;
+    let mut second = Post::begin(&ledger, &clock, management(&vhost)).await;
+    for _ in 0..4 {
+        first.looks(1).await;
+        second.watcher.look().await.unwrap();
+    }
+    assert_eq!(first.open().await.len(), 1, "only what the first one sees counts");
+    first.watcher.end().await;
+    second.looks(2).await;
+    assert_eq!(second.open().await, []);
+    let mut third = Post::begin(&ledger, &clock, nowhere(&vhost)).await;
+    drop(second);
+    third.looks(4).await;
+    assert_eq!(third.open().await, [], "it waits until the claim has ended");
+    third.looks(4).await;
+    assert_eq!(third.open().await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_nobody_watches_any_more_is_over() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let (vhost, ledger, clock) = (rabbit.vhost(), Ledger::sqlite(), clock());
+    let mut post = Post::begin(&ledger, &clock, nowhere(&vhost)).await;
+    post.looks(3).await;
+    let incidents = incidents(&post.store, &clock);
+    let tidying = Tidying { store: Arc::clone(&post.store), clock: clock.clone(), incidents };
+    for (hours, open) in [(24, 1), (1, 0)] {
+        clock.advance(Duration::from_secs(3_600 * hours));
+        tidying.tidy().await.unwrap();
+        assert_eq!(post.open().await.len(), open);
+    }
+    assert_eq!(post.store.watched_brokers().await.unwrap(), []);
+}
