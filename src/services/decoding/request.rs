@@ -4,7 +4,6 @@
 //! like what somebody has in a file.
 
 use amqp_message::message::Message;
-use failure_conventions;
 use payload_codec::unwrap::{Original, UnwrapMode, original};
 
 use crate::{

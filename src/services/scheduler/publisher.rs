@@ -7,7 +7,6 @@ use std::{
 };
 
 use amqp_message::message::Message;
-use failure_conventions;
 use futures_util::future::join_all;
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;

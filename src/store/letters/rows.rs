@@ -3,7 +3,6 @@
 use std::str::FromStr;
 
 use amqp_message::{death::Death, field::FieldTable, json, message::Message, time::Timestamp, xdeath};
-use failure_conventions;
 use sqlx::FromRow;
 use uuid::Uuid;
 

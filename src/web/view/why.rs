@@ -1,7 +1,6 @@
 //! Why a letter failed: in one line for lists, in full for its own page.
 
 use amqp_message::{death::Reason, error_report::ErrorReport, time::Timestamp};
-use failure_conventions;
 
 use super::{deaths::route, number, text, time::Moment};
 use crate::domain::letter::{Letter, LetterSummary};
