@@ -111,7 +111,7 @@ CREATE TABLE pending_acks (
     queue TEXT NOT NULL,
     session UUID NOT NULL, -- the connection it came by
     recorded_at BIGINT NOT NULL,
-    proven BOOLEAN NOT NULL, -- the broker has seen the acknowledgement, though perhaps not written it down yet
+    confirmed BOOLEAN NOT NULL, -- the broker has seen the acknowledgement, though perhaps not written it down yet
     entries BYTEA NOT NULL -- fingerprint and letter id of each delivery, 32 bytes together
 );
 

@@ -36,8 +36,8 @@ use crate::{
 
 pub use source::IntakeSource;
 
-/// What a process that died left pending_acks is remembered this long; by then the broker has long delivered it again.
-const UNSETTLED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+/// What a process that died left unacknowledged is remembered this long; by then the broker has long delivered it again.
+const UNACKNOWLEDGED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 /// A database that has not answered for this long is in trouble, though it may not say so: somebody holds a lock, or the
 /// network swallows all.
 const LONG: Duration = Duration::from_secs(5);
@@ -118,7 +118,7 @@ impl Intake {
 
     async fn prepare_ledger(&self) -> Result<(), StoreError> {
         self.store.check_writable().await?;
-        self.store.forget_unsettled_before(self.clock.now().minus(UNSETTLED_FOR)).await
+        self.store.forget_pending_acks_before(self.clock.now().minus(UNACKNOWLEDGED_FOR)).await
     }
 
     /// Waits for the database's answer however long it takes, and says so when it takes long.

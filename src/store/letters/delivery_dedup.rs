@@ -73,7 +73,7 @@ impl PendingAcks {
     /// redelivered equal messages only one may use an entry.
     pub(crate) async fn load(tx: &mut Tx, batch: &IntakeBatch<'_>) -> Result<Self, StoreError> {
         const LOCK: &str = "SELECT id FROM pending_acks WHERE broker = $1 AND queue = $2 ORDER BY id FOR UPDATE";
-        const LOAD: &str = "SELECT id, proven, entries FROM pending_acks
+        const LOAD: &str = "SELECT id, confirmed, entries FROM pending_acks
             WHERE broker = $1 AND queue = $2 AND session <> $3";
         if let Either::Postgres(tx) = &mut *tx {
             sqlx::query(LOCK).bind(batch.broker).bind(batch.queue).execute(&mut **tx).await?;
@@ -148,7 +148,7 @@ fn encode((fingerprint, letter): (Fingerprint, LetterId)) -> impl Iterator<Item 
 /// Leaves the row of a batch behind. The answer is whether it was not there yet: a commit may succeed although its
 /// answer is lost, and then the same batch is recorded once more.
 pub(crate) async fn remember(tx: &mut Tx, batch: &IntakeBatch<'_>, recorded: &[Recorded]) -> Result<bool, StoreError> {
-    const REMEMBER: &str = "INSERT INTO pending_acks (id, broker, queue, session, recorded_at, proven, entries)
+    const REMEMBER: &str = "INSERT INTO pending_acks (id, broker, queue, session, recorded_at, confirmed, entries)
         VALUES ($1, $2, $3, $4, $5, FALSE, $6) ON CONFLICT DO NOTHING";
     let entries =
         batch.arrivals.iter().zip(recorded).map(|(arrival, recorded)| (arrival.fingerprint, recorded.letter()));
@@ -188,7 +188,7 @@ pub(crate) async fn recall(tx: &mut Tx, batch: &IntakeBatch<'_>) -> Result<Vec<R
 /// Writes down what is settled.
 pub(crate) async fn settle(tx: &mut Tx, settled: AckState<'_>) -> Result<(), StoreError> {
     for (what, batches) in [
-        ("UPDATE pending_acks SET proven = TRUE WHERE id IN (", settled.confirmed),
+        ("UPDATE pending_acks SET confirmed = TRUE WHERE id IN (", settled.confirmed),
         ("DELETE FROM pending_acks WHERE id IN (", settled.expired),
     ] {
         if batches.is_empty() {
@@ -219,7 +219,7 @@ impl Store {
     }
 
     /// Forgets rows that some process left behind before `then` when it died after its acknowledgement.
-    pub async fn forget_unsettled_before(&self, then: Timestamp) -> Result<(), StoreError> {
+    pub async fn forget_pending_acks_before(&self, then: Timestamp) -> Result<(), StoreError> {
         const FORGET: &str = "DELETE FROM pending_acks WHERE recorded_at < $1";
         on!(self.db.writer(), |pool| sqlx::query(FORGET).bind(then.as_micros()).execute(pool).await.map(drop)?);
         Ok(())

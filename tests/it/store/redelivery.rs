@@ -130,9 +130,9 @@ async fn settling_nothing_or_the_unknown_is_no_trouble(ledger: &Ledger) {
 async fn what_a_dead_process_left_is_forgotten_by_age(ledger: &Ledger) {
     let arrival = an_arrival();
     let id = ledger.take_in_new(arrival.clone()).await;
-    ledger.forget_unsettled_before(NOON).await.unwrap();
+    ledger.forget_pending_acks_before(NOON).await.unwrap();
     assert_eq!(ledger.take_in([arrival.again()]).await, [Recorded::Redelivered(id)]);
-    ledger.forget_unsettled_before(later(1)).await.unwrap();
+    ledger.forget_pending_acks_before(later(1)).await.unwrap();
     ledger.take_in_new(arrival.again()).await;
 }
 
