@@ -9,7 +9,7 @@ endif
 export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench lint clean
+.PHONY: help setup demo test docs bench lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,14 +17,17 @@ help: ## this list
 setup: ## installs RabbitMQ, PostgreSQL, Chromium, promtool and the clients that the tests use, where they are missing
 	@tests/rig/setup.sh
 
-demo: ## a small world of failing services and the office for them, on http://127.0.0.1:8420, until Ctrl-C
+demo: ## dlo and three failing services on a private RabbitMQ, at http://127.0.0.1:8420, until Ctrl-C
 	@tests/rig/setup.sh rabbitmq
 	@tests/rig/demo.sh
 
 test: setup ## runs every test; nothing is skipped. With RABBITMQ=4.0 or 4.3 on that version, as demo and bench too
 	DLO_TEST_REQUIRE=all cargo test --features crash-points
 
-# DLO_TEST_CORPUS names a folder with a large corpus, see README.md; without it guesses are measured on a small one.
+docs: ## writes the pages of docs/reference that are made from the program
+	DLO_WRITE_DOCS=1 cargo test --features crash-points --test it -- docs::
+
+# DLO_TEST_CORPUS names a folder with a large corpus, see CONTRIBUTING.md; without it guesses are measured on a small one.
 bench: ## runs the benchmarks
 	@tests/rig/setup.sh rabbitmq postgres
 	DLO_TEST_REQUIRE=all cargo bench --bench dlo

@@ -49,7 +49,7 @@ enum Command {
     Topology(TopologyArgs),
     /// Decode a message without a server, or say of which types it could be
     Decode(decode::DecodeArgs),
-    /// Run the server with a database of its own and a small world of failing services on the configured broker
+    /// Run the server with a database of its own, and failing services on the configured broker
     Demo,
 }
 

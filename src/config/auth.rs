@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::values::word;
 
 /// Who may do what.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AuthConfig {
     #[serde(deserialize_with = "word")]

@@ -8,32 +8,23 @@ use url::Url;
 
 use super::values::{Secret, word};
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BrokerConfig {
-    /// `amqp://` or `amqps://`, user, password, host and vhost.
     #[serde(deserialize_with = "amqp_url")]
     pub url: Secret,
-    /// PEM file of certificate authorities to trust beside the system's; empty for none.
     pub ca_file: PathBuf,
-    /// Where the management API answers; empty where it is not to be used.
     #[serde(deserialize_with = "management_url")]
     pub management_url: Secret,
-    /// Fanout, durable.
     #[serde(deserialize_with = "name")]
     pub dead_letter_exchange: String,
-    /// Where dead letters arrive.
     #[serde(deserialize_with = "name")]
     pub dead_letter_queue: String,
-    /// What the intake consumes.
     #[serde(deserialize_with = "name")]
     pub obituary_queue: String,
-    /// `false`: they must exist already, nothing is declared.
     pub declare: bool,
-    /// Of the queues it declares.
     #[serde(deserialize_with = "word")]
     pub queue_type: QueueType,
-    /// Deliveries on their way or unacknowledged at most, for each queue; 1 to 65535.
     #[serde(deserialize_with = "prefetch")]
     pub prefetch: u16,
 }

@@ -1,7 +1,7 @@
-//! What dlo is told before it opens: a TOML file over the defaults, the environment over both.
+//! The configuration: a TOML file over the defaults, the environment over both.
 //!
-//! Pure but for [`load`], which reads the file it is given. Every key, its default and its meaning stand on the field
-//! that holds it, one file for each concern.
+//! Pure but for [`load`], which reads the file it is given. There is one file for each concern. What each key means, and
+//! what it takes, is said once, in `docs/reference/dlo.toml`; tests hold keys and defaults against it.
 
 mod auth;
 mod brokers;
@@ -33,7 +33,7 @@ pub use sections::{
 pub use watch::WatchConfig;
 
 /// The whole configuration.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     pub database: DatabaseConfig,

@@ -16,9 +16,7 @@ use crate::domain::{
 #[serde(deny_unknown_fields, default)]
 pub struct NotifyConfig {
     pub slack: SlackConfig,
-    /// The one digest there is where no other is named.
     pub digest: DigestConfig,
-    /// Several digests, by name; then `digest` is not sent.
     pub digests: BTreeMap<String, DigestConfig>,
     pub pagerduty: PagerDutyConfig,
     pub alertmanager: AlertmanagerConfig,
@@ -33,7 +31,6 @@ pub struct SlackConfig {
     pub webhook_url: Secret,
     pub token: Secret,
     pub channel: String,
-    /// Where the methods of Slack's Web API are.
     #[serde(deserialize_with = "http_url")]
     pub api_url: Url,
     /// Which incidents are told in Slack; without it, those of `notify.page.importance`.
@@ -58,22 +55,16 @@ impl Default for SlackConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DigestConfig {
-    /// When it is sent, in cron's five fields.
     pub schedule: String,
-    /// The zone of the schedule and of the times it names, as in `Europe/London`.
     pub timezone: String,
     #[serde(deserialize_with = "word_list")]
     pub importance: Vec<Importance>,
-    /// Names of queues or globs; none: all.
     #[serde(deserialize_with = "list")]
     pub queues: Vec<String>,
-    /// Another incoming webhook, or with a token another channel, than those of `[notify.slack]`.
     pub webhook_url: Secret,
     pub channel: String,
-    /// A letter that has been open for longer, in a group that nothing happens to, is called stuck.
     #[serde(deserialize_with = "duration")]
     pub stuck_after: Duration,
-    /// Whether it is sent when there is nothing to tell, too.
     pub all_quiet: bool,
 }
 
@@ -116,7 +107,6 @@ impl Default for PagerDutyConfig {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AlertmanagerConfig {
-    /// As in `http://alertmanager:9093`; empty: none.
     #[serde(deserialize_with = "perhaps_http_url")]
     pub url: Option<Url>,
     /// Without it, `notify.page.importance`.
@@ -129,7 +119,6 @@ pub struct AlertmanagerConfig {
 #[serde(deny_unknown_fields, default)]
 pub struct WebhookConfig {
     pub url: Secret,
-    /// `whsec_` and at least 24 bytes in base64.
     pub secret: Secret,
     /// Without it, `notify.page.importance`.
     #[serde(deserialize_with = "perhaps_word_list")]
@@ -142,7 +131,6 @@ pub struct WebhookConfig {
 pub struct PageConfig {
     #[serde(deserialize_with = "word_list")]
     pub importance: Vec<Importance>,
-    /// An incident that goes on for so long is told again, and then every so often; `0s`: never.
     #[serde(deserialize_with = "duration")]
     pub remind_every: Duration,
     pub quiet_hours: QuietHoursConfig,
@@ -162,15 +150,11 @@ impl Default for PageConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct QuietHoursConfig {
-    /// `22:00`; empty: no quiet hours.
     pub from: String,
-    /// `07:00`
     pub to: String,
     pub timezone: String,
-    /// The days on which they begin, as `MON`, `SAT-SUN`; none: every day.
     #[serde(deserialize_with = "list")]
     pub days: Vec<String>,
-    /// Incidents of these wait; all others are told at any hour.
     #[serde(deserialize_with = "word_list")]
     pub importance: Vec<Importance>,
 }

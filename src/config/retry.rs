@@ -13,31 +13,20 @@ use crate::domain::policy::{Delays, Policy, Via};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RetryConfig {
-    /// How long to wait before each retry; an empty list means that nothing is retried. By default 10 s, 100 s and
-    /// 1000 s. Or:
     #[serde(deserialize_with = "some_durations")]
     pub delays: Option<Vec<Duration>>,
-    /// the first delay,
     #[serde(deserialize_with = "some_duration")]
     pub initial: Option<Duration>,
-    /// by which each next one is multiplied (by default 2),
     pub factor: Option<f64>,
-    /// the longest delay (1 h),
     #[serde(deserialize_with = "some_duration")]
     pub max: Option<Duration>,
-    /// and how many retries there are (5).
     pub attempts: Option<u32>,
-    /// Share of a delay, 0 to 1, by which it varies at random, both ways. By default 0.1.
     #[serde(deserialize_with = "some_share")]
     pub jitter: Option<f64>,
-    /// Where messages wait: `database`, the default, or `broker`.
     #[serde(deserialize_with = "some_via")]
     pub via: Option<Via>,
-    /// Whether consumers see the routing key of the first publish again. By default they see their queue's name.
     pub keep_routing_key: Option<bool>,
-    /// By the reason of the death: `rejected`, `expired`, `maxlen`, `delivery_limit`, `unknown`.
     pub reasons: BTreeMap<String, RetryConfig>,
-    /// By queue or glob, the most specific wins.
     pub queues: BTreeMap<String, RetryConfig>,
 }
 

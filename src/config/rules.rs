@@ -12,10 +12,9 @@ use crate::domain::{
 };
 
 /// `[rules]`
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RulesConfig {
-    /// A TOML file with the rules of importance; empty: they are written on the page. It is read again when it changes.
     pub file: String,
 }
 

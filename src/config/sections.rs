@@ -7,16 +7,14 @@ use failure_conventions::inner_body::{InnerBodies, InnerBody};
 use serde::{Deserialize, Deserializer, de::Error};
 use url::Url;
 
-use super::values::{Secret, duration, http_url, socket_address, word};
+use super::values::{Secret, duration, http_url, list, socket_address, word};
 
 /// `[database]`
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DatabaseConfig {
-    /// `sqlite://FILE` or `postgres://USER@HOST/DATABASE`.
     #[serde(deserialize_with = "database_url")]
     pub url: Secret,
-    /// Whether `dlo serve` brings the database to its version by itself.
     pub auto_migrate: bool,
 }
 
@@ -27,12 +25,11 @@ impl Default for DatabaseConfig {
 }
 
 /// `[web]`
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WebConfig {
     #[serde(deserialize_with = "socket_address")]
     pub listen: SocketAddr,
-    /// Used in links that leave the house; its host is accepted beside the one listened on.
     #[serde(deserialize_with = "http_url")]
     pub public_url: Url,
 }
@@ -48,13 +45,11 @@ impl Default for WebConfig {
 }
 
 /// `[intake]`: how deliveries are gathered into one commit.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct IntakeConfig {
-    /// Letters in one commit at most; 1 to 10000.
     #[serde(deserialize_with = "batch_size")]
     pub batch_size: usize,
-    /// How long the first delivery of a batch waits for others.
     #[serde(deserialize_with = "duration")]
     pub batch_wait: Duration,
 }
@@ -66,15 +61,13 @@ impl Default for IntakeConfig {
 }
 
 /// `[decode]`
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DecodeConfig {
-    /// A larger body is kept whole and not decoded; bytes.
     pub max_bytes: u64,
-    /// Fields whose values are hidden in pages and API until somebody reveals them: names, full names in a schema, or
-    /// paths in the message, each with `*` and `?`. Fields that a schema marks with `debug_redact` always are.
+    #[serde(deserialize_with = "list")]
     pub hidden_fields: Vec<String>,
-    /// Headers that name the type of a message.
+    #[serde(deserialize_with = "list")]
     pub type_headers: Vec<String>,
 }
 
@@ -85,16 +78,14 @@ impl Default for DecodeConfig {
 }
 
 /// `[easynetq]`
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EasynetqConfig {
-    /// By queue, a name or a glob: whether the bodies inside EasyNetQ's error messages are `text` or, where the service
-    /// uses `Base64ErrorMessageSerializer`, `base64`. The error messages do not tell.
     pub bodies: BTreeMap<String, Body>,
 }
 
 /// How a body stands inside an error message.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub struct Body(#[serde(deserialize_with = "word")] InnerBody);
 
@@ -105,21 +96,18 @@ impl EasynetqConfig {
 }
 
 /// `[schemas]`
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SchemasConfig {
-    /// A folder with descriptor sets and `.proto` sources, taken in as they change; empty for none.
     pub folder: String,
 }
 
 /// `[groups]`
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GroupsConfig {
-    /// A letter that was sent back and has not failed again for so long counts as succeeded.
     #[serde(deserialize_with = "duration")]
     pub healed_after: Duration,
-    /// How long a group stays that no letter is in any more, and that nobody has written a note on.
     #[serde(deserialize_with = "duration")]
     pub keep: Duration,
 }
@@ -132,13 +120,11 @@ impl Default for GroupsConfig {
 }
 
 /// `[log]`
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LogConfig {
     #[serde(deserialize_with = "word")]
     pub format: LogFormat,
-    /// What to log, in the words of `tracing`'s filters: `info`, `debug`, `dead_letter_office=debug,info`. The AMQP
-    /// client is left out by default: it calls a question that was answered "no" an error.
     pub filter: String,
 }
 
@@ -171,20 +157,15 @@ fn batch_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Er
 }
 
 /// `[retention]`
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RetentionConfig {
-    /// How long a letter stays that a person has sent back and that has not failed since.
     #[serde(deserialize_with = "duration")]
     pub retried: Duration,
-    /// How long a letter stays that was discarded.
     #[serde(deserialize_with = "duration")]
     pub discarded: Duration,
-    /// How long it stays written down who did what.
     #[serde(deserialize_with = "duration")]
     pub activity: Duration,
-    /// How long a message that was sent back by a policy, and has not failed since, can still be looked at; if it
-    /// fails later, its letter begins anew.
     #[serde(deserialize_with = "duration")]
     pub healed: Duration,
 }

@@ -11,23 +11,16 @@ use crate::domain::letter::Importance;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WatchConfig {
-    /// A queue that had consumers and has had none for so long is told.
     #[serde(deserialize_with = "duration")]
     pub no_consumers_for: Duration,
-    /// A queue of dead letters or obituaries that grows for so long is told.
     #[serde(deserialize_with = "duration")]
     pub growing_for: Duration,
-    /// Messages that wait for so long in one of these two although somebody ought to consume them, and retries that are
-    /// overdue by so much, are told.
     #[serde(deserialize_with = "duration")]
     pub lags_for: Duration,
-    /// Names of queues or globs.
     #[serde(deserialize_with = "list")]
     pub queues: Vec<String>,
-    /// How important what the watch tells is.
     #[serde(deserialize_with = "word")]
     pub importance: Importance,
-    /// How often the brokers are asked.
     #[serde(deserialize_with = "duration")]
     pub every: Duration,
 }

@@ -48,7 +48,7 @@ impl Families {
 
     fn register_events(&self, c: &mut Catalogue) {
         c.counter("dlo_letters_received", "Letters received, by the queue they failed in", &self.received);
-        c.counter("dlo_redelivered", "Messages delivered again that were in the ledger already", &self.redelivered);
+        c.counter("dlo_redelivered", "Messages delivered again that were in the database already", &self.redelivered);
         c.counter("dlo_exhausted", "Messages whose automatic retries were used up, or that had none", &self.exhausted);
         c.counter("dlo_retries", "Messages sent back and confirmed, by target queue", &self.retries);
         c.counter(
@@ -62,18 +62,18 @@ impl Families {
 
     fn register_states(&self, c: &mut Catalogue) {
         c.gauge("dlo_broker_connected", "1 while messages can be consumed and sent back", &self.connected);
-        c.gauge("dlo_letters", "Letters in the ledger", &self.letters);
+        c.gauge("dlo_letters", "Letters in the database", &self.letters);
         c.gauge("dlo_oldest_open_seconds", "Age of the oldest open letter, 0 without one", &self.oldest_open);
-        c.gauge("dlo_groups_open", "Groups of failures with open letters", &self.groups_open);
-        c.gauge("dlo_open_incidents", "Incidents people were told of that are not over", &self.open_incidents);
+        c.gauge("dlo_groups_open", "Error groups with open letters", &self.groups_open);
+        c.gauge("dlo_open_incidents", "Incidents that were notified and are not over", &self.open_incidents);
         c.gauge(
             "dlo_retries_overdue_seconds",
-            "How long the first retry that is due has been so, 0 without one",
+            "How long the first retry that is due has been overdue, 0 without one",
             &self.retries_overdue,
         );
         c.gauge(
             "dlo_queue_without_consumers",
-            "1 for a queue that lost its consumers for so long that it was told",
+            "1 for a queue that lost its consumers for longer than no_consumers_for",
             &self.without_consumers,
         );
         c.gauge("dlo_notifications_waiting", "Notifications not delivered yet", &self.notifications_waiting);

@@ -1,6 +1,7 @@
 //! The integration tests: one binary, real databases, a real RabbitMQ, a real browser.
 
 mod digests;
+mod docs;
 mod invariants;
 mod notify;
 mod packaging;

@@ -7,6 +7,8 @@ use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "Brighter",
+    records: "attempts, routing key",
+    retried: "its count of attempts begins anew",
     read,
     clean,
     advice: "Brighter only rejects and writes the reason to its log; look there for the message id.",

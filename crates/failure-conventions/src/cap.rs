@@ -8,6 +8,8 @@ use super::{
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "CAP",
+    records: "type",
+    retried: "goes back as it is",
     read,
     clean: as_it_is,
     advice: "CAP keeps failed messages and their exceptions in its table Received; its dashboard shows them.",

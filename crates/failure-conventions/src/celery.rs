@@ -8,6 +8,8 @@ use super::{
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "Celery",
+    records: "attempts, type",
+    retried: "goes back as it is, its header `retries` too",
     read,
     clean: as_it_is,
     advice: "Celery acknowledges tasks that fail and keeps the traceback in its result backend, under the task's id. Only \

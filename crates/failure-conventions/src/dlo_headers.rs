@@ -11,25 +11,42 @@ use uuid::Uuid;
 /// What all of their names begin with.
 pub const PREFIX: &str = "dlo-";
 
-/// Names the letter, for its whole life.
-pub const ID: &str = "dlo-id";
-/// How often it has failed so far in the queue that [`QUEUE`] names.
-pub const ATTEMPTS: &str = "dlo-attempts";
-/// The queue those attempts belong to.
-pub const QUEUE: &str = "dlo-queue";
+/// Defines the headers, and the list of them for whoever describes them.
+macro_rules! headers {
+    ($(#[doc = $meaning:literal] $name:ident = $text:literal;)*) => {
+        $(#[doc = $meaning] pub const $name: &str = $text;)*
 
-/// Where it was first published. RabbitMQ forgets that with the first retry; only what waits in RabbitMQ needs these two,
-/// for the database remembers the others.
-pub const EXCHANGE: &str = "dlo-exchange";
-pub const ROUTING_KEY: &str = "dlo-routing-key";
-/// Why it failed; it makes a message an obituary.
-pub const REASON: &str = "dlo-reason";
-/// What went wrong, in an obituary.
-pub const ERROR_TYPE: &str = "dlo-error-type";
-pub const ERROR_MESSAGE: &str = "dlo-error-message";
-pub const ERROR_STACKTRACE: &str = "dlo-error-stacktrace";
-/// When, in RFC 3339.
-pub const FAILED_AT: &str = "dlo-failed-at";
+        /// All of them, each with what it says.
+        pub const ALL: &[(&str, &str)] = &[$(($text, $meaning)),*];
+    };
+}
+
+headers! {
+    /// a UUID that names the letter, the same for its whole life
+    ID = "dlo-id";
+    /// how often it has failed so far in the queue of `dlo-queue`
+    ATTEMPTS = "dlo-attempts";
+    /// the queue where it failed, to which the attempts belong
+    QUEUE = "dlo-queue";
+    /// the exchange it was first published to
+    EXCHANGE = "dlo-exchange";
+    /// the routing key it was first published with
+    ROUTING_KEY = "dlo-routing-key";
+    /// why it failed: `rejected`, `expired`, `maxlen`, `delivery_limit` or `unknown`; it makes a message an obituary
+    REASON = "dlo-reason";
+    /// the class of the error
+    ERROR_TYPE = "dlo-error-type";
+    /// what the error says
+    ERROR_MESSAGE = "dlo-error-message";
+    /// the stack trace
+    ERROR_STACKTRACE = "dlo-error-stacktrace";
+    /// when it failed, in RFC 3339
+    FAILED_AT = "dlo-failed-at";
+}
+
+/// Those that every retry has. RabbitMQ forgets the first address with the first retry; only what waits in RabbitMQ has
+/// that in headers, too.
+pub const WRITTEN: [&str; 3] = [ID, ATTEMPTS, QUEUE];
 
 /// The letter this message has been before.
 pub fn dlo_id(headers: &FieldTable) -> Option<Uuid> {

@@ -8,6 +8,8 @@ use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "Dramatiq",
+    records: "traceback of the try before, attempts, type",
+    retried: "its options begin anew",
     read,
     clean,
     advice: "Dramatiq records the traceback of the try before the last. With max_retries=0 there is none; its log has it.",

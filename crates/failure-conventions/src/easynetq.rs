@@ -24,6 +24,8 @@ use crate::{
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "EasyNetQ",
+    records: "exception, stack trace, time, queue, type",
+    retried: "the message inside the error message goes back; refused where its body could be text or base64 and `[easynetq.bodies]` does not say which",
     read,
     clean,
     advice: "EasyNetQ's default error strategy records the exception. Strategies that only nack record nothing.",

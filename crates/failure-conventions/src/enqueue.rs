@@ -8,6 +8,8 @@ use super::{
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "php-enqueue",
+    records: "type",
+    retried: "goes back as it is",
     read,
     clean: as_it_is,
     advice: "php-enqueue only rejects; the reason that a processor gives with Result::reject() stays in its log.",

@@ -8,6 +8,10 @@ use crate::{danger::Danger, inner_body::InnerBodies};
 /// One framework: how its dead messages are recognised and read, and how they go back.
 pub(super) struct Framework {
     pub name: &'static str,
+    /// What its messages say of a failure, in a few words.
+    pub records: &'static str,
+    /// What becomes of a message when it is retried, in a few words.
+    pub retried: &'static str,
     /// Reads its own fields; `None` where the message is not one of its kind.
     pub read: fn(&Evidence) -> Option<FrameworkReport>,
     /// Takes off what it has added when it gave up, so that its consumer begins anew. Only for messages of its kind.

@@ -12,6 +12,8 @@ use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "Laravel",
+    records: "attempts, type",
+    retried: "its count of attempts is removed",
     read,
     clean,
     advice: "Laravel keeps the exception in its own table failed_jobs, under the job's uuid, and only rejects.",

@@ -92,6 +92,29 @@ const FRAMEWORKS: &[Framework] = &[
 const DISPUTE: &str = "RabbitMQ says that it was rejected in another queue than its headers name. One of the two may be \
                        an older failure, so it is not retried without a person: see which before sending it back.";
 
+/// What is known of a framework, for people.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameworkInfo {
+    pub name: &'static str,
+    /// What its messages say of a failure, in a few words.
+    pub records: &'static str,
+    /// What becomes of a message when it is retried, in a few words.
+    pub retried: &'static str,
+    /// How a service could say next time what went wrong: whole sentences.
+    pub advice: &'static str,
+}
+
+/// All frameworks that are recognised.
+pub fn frameworks() -> impl Iterator<Item = FrameworkInfo> {
+    let info = |&Framework { name, records, retried, advice, .. }: &Framework| FrameworkInfo {
+        name,
+        records,
+        retried,
+        advice,
+    };
+    FRAMEWORKS.iter().map(info)
+}
+
 /// What a message tells of its failure.
 #[derive(Debug, Default)]
 pub struct FailureReport {
@@ -218,3 +241,8 @@ fn with_earlier_rounds(attempts: u64, headers: &FieldTable, queue: Option<&str>)
     let earlier = queue.and_then(|queue| dlo_headers::dlo_attempts(headers, queue)).unwrap_or(0);
     attempts.max(earlier.saturating_add(1)).min(xdeath::MAX_COUNT)
 }
+
+/// Has the example in the README tried.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -11,6 +11,8 @@ use super::{
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "Machinery",
+    records: "attempts, type",
+    retried: "goes back as it is",
     read,
     clean: as_it_is,
     advice: "Machinery acknowledges tasks that fail and keeps the error in its result backend. Only what it cannot decode, \

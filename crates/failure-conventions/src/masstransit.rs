@@ -8,6 +8,8 @@ use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "MassTransit",
+    records: "exception, stack trace, time, attempts, queue, type",
+    retried: "the headers of the failure are removed, and the redelivery count in the envelope",
     read,
     clean,
     advice: "MassTransit records the exception by itself when it moves a message to its _error queue. What its consumer \

@@ -8,6 +8,8 @@ use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "Moleculer Channels",
+    records: "exception, stack trace, time, queue",
+    retried: "the headers of the failure are removed; the original headers and properties are lost",
     read,
     clean,
     advice: "moleculer-channels records the error by itself since 0.3.0.",

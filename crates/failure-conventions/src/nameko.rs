@@ -8,6 +8,8 @@ use super::{
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "Nameko",
+    records: "nothing beside its deaths",
+    retried: "goes back as it is",
     read,
     clean: as_it_is,
     advice: "Nameko stamps nothing on a message. Its header nameko.call_id_stack leads to the exception in its log.",

@@ -7,6 +7,8 @@ use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "NServiceBus",
+    records: "exception, stack trace, time, queue, type",
+    retried: "the headers of the failure are removed",
     read,
     clean,
     advice: "NServiceBus records the exception by itself when it moves a message to its error queue.",

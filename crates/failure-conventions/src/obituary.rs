@@ -1,4 +1,4 @@
-//! Obituaries: messages published by whoever gave up on them, in the form that the README describes.
+//! Obituaries: messages published by whoever gave up on them, in the form that `docs/guide/obituaries.md` describes.
 //!
 //! `dlo-reason` tells them from messages that were sent back before and failed once more. What they say goes before
 //! anything that a framework has left on the same message.

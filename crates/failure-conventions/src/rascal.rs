@@ -16,6 +16,8 @@ use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "Rascal",
+    records: "what the error says, attempts, queue; not after a plain nack",
+    retried: "what it recorded of the failure is removed",
     read,
     clean,
     advice: "Rascal records an error only where a recovery strategy republishes or forwards before the nack: end the list \

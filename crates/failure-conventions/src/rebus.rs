@@ -9,6 +9,8 @@ use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "Rebus",
+    records: "exception, stack trace, time, attempts, queue, type",
+    retried: "the headers of the failure are removed",
     read,
     clean,
     advice: "Rebus records the exceptions by itself when it moves a message to its error queue.",

@@ -18,6 +18,8 @@ use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "Sneakers",
+    records: "with Maxretry, in Kicks too: exception, stack trace, time, attempts, queue",
+    retried: "properties and headers inside `retry_info` go back",
     read,
     clean,
     advice: "Sneakers::Handlers::Maxretry records class, message and backtrace of an exception. For a plain reject! there is \

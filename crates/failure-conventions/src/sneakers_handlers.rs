@@ -7,6 +7,8 @@ use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "sneakers_handlers",
+    records: "what the error says, attempts",
+    retried: "the headers of the failure are removed",
     read,
     clean,
     advice: "The retry handlers of sneakers_handlers record the exception in rejection_reason, DeadLetterHandler records \

@@ -7,6 +7,8 @@ use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "Spring AMQP",
+    records: "with `RepublishMessageRecoverer`, in Cloud Stream too: exception, stack trace if it is told to; not always the queue",
+    retried: "the headers of the failure are removed",
     read,
     clean,
     advice: "RepublishMessageRecoverer records the exception; its stack trace is off by default since Spring AMQP 4.0.5 \

@@ -7,6 +7,8 @@ use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "Watermill",
+    records: "with `PoisonQueue`: what the error says",
+    retried: "the headers of the failure are removed",
     read,
     clean,
     advice: "The middleware PoisonQueue records the text of the error; it keeps no stack trace and no time.",

@@ -7,6 +7,8 @@ use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "Wolverine",
+    records: "with `EnableEnhancedDeadLettering`: exception, stack trace, time, attempts, type; the queue since 6.21",
+    retried: "the headers of the failure are removed, `attempts` too",
     read,
     clean,
     advice: "EnableEnhancedDeadLettering() records exception, time and, since 6.21, the queue. Without it Wolverine only \

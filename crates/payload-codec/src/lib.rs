@@ -15,3 +15,8 @@ pub mod tree;
 pub mod unwrap;
 pub mod value;
 pub mod wire;
+
+/// Has the example in the README tried.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -44,6 +44,7 @@ mod evaluate;
 mod expression;
 mod facts;
 mod failure;
+mod help;
 mod mistake;
 mod moment;
 mod node;
@@ -60,6 +61,7 @@ mod tests;
 pub use expression::Expression;
 pub use facts::{Decode, Facts, LetterFacts};
 pub use failure::{Failure, Fault};
+pub use help::{FIELDS, FunctionHelp, functions};
 pub use mistake::{Mistake, Place};
 pub use ruleset::{Outcome, Rule, Ruleset};
 
@@ -85,3 +87,8 @@ pub const MAX_TEXT: usize = 64 << 10;
 pub const MAX_PAYLOAD: usize = 1 << 20;
 /// Values of a payload that rules can read.
 pub const MAX_PAYLOAD_VALUES: usize = 50_000;
+
+/// Has the example in the README tried.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -9,23 +9,19 @@ use crate::domain::letter::LetterId;
 /// closes the channel; the rewritten form passes.
 const DIRECT_REPLY_TO: &str = "amq.rabbitmq.reply-to";
 
-/// Headers that must not go out again; each would misroute the message or mislead its next reader.
-const STRIPPED: &[&str] = &[
-    // RabbitMQ up to 3.12 goes on counting in it, RabbitMQ 4 leaves it stale, and handlers act on either.
-    "x-death",
-    // They describe deliveries of another queue, and a consumer takes them for its own.
-    "x-delivery-count",
-    "x-acquired-count",
-    "x-stream-offset",
-    // The delayed message exchange would hold it back once more.
-    "x-delay",
-    // On the default exchange each of their keys is one more queue that gets a copy.
-    "CC",
-    "BCC",
+/// Headers that must not go out again, each with why: it would misroute the message or mislead its next reader. A name
+/// that ends in `*` stands for all that begin so.
+pub const STRIPPED: &[(&str, &str)] = &[
+    ("x-death", "RabbitMQ up to 3.12 goes on counting in it, RabbitMQ 4 leaves it stale, and handlers act on either"),
+    ("x-first-death-*", "as `x-death`"),
+    ("x-last-death-*", "as `x-death`"),
+    ("x-delivery-count", "it describes deliveries of another queue, and a consumer takes it for its own"),
+    ("x-acquired-count", "as `x-delivery-count`"),
+    ("x-stream-offset", "as `x-delivery-count`"),
+    ("x-delay", "the delayed message exchange would hold the message back once more"),
+    ("CC", "on the default exchange each of its keys is one more queue that gets a copy"),
+    ("BCC", "as `CC`"),
 ];
-
-/// The rest of the `x-death` family.
-const STRIPPED_PREFIXES: &[&str] = &["x-first-death-", "x-last-death-"];
 
 /// The message that brings letter `id` to the queue `target` by the default exchange.
 ///
@@ -59,7 +55,10 @@ fn strip(headers: &mut FieldTable) {
 }
 
 fn is_stripped(name: &str) -> bool {
-    STRIPPED.contains(&name) || STRIPPED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    STRIPPED.iter().any(|(its, _)| match its.strip_suffix('*') {
+        Some(prefix) => name.starts_with(prefix),
+        None => name == *its,
+    })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use failure_conventions::{Failure, dlo_headers};
 use super::message::outgoing;
 use crate::domain::letter::LetterId;
 
-/// `message` as an obituary on its way to `target`, the obituary queue, in the form that the README describes.
+/// `message` as an obituary on its way to `target`, the obituary queue, in the form that the docs describe.
 ///
 /// Its own deaths go along. Everywhere else `x-death` is dangerous to publish; here nobody but dlo reads it, and
 /// it is the only account there is.

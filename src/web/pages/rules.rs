@@ -34,7 +34,7 @@ use crate::{
         view::{
             number,
             rule::{ChangeRow, MistakeView, RuleRow},
-            rule_help::{Example, FIELDS, Field, examples},
+            rule_help::{Example, examples},
             tally::Tally,
             text,
             trial::TrialView,
@@ -72,7 +72,7 @@ pub(super) struct RulesPage {
     changed: String,
     places: Vec<PlaceChoice>,
     pub(super) preview: Preview,
-    fields: &'static [Field],
+    fields: &'static [(&'static str, &'static str)],
     examples: Vec<Example>,
     changes: Vec<ChangeRow>,
 }
@@ -177,7 +177,7 @@ pub(super) async fn load(app: &AppState, form: RuleForm) -> Result<RulesPage, We
         preview: preview_of(&form),
         changed: changed.unwrap_or_default(),
         form,
-        fields: &FIELDS,
+        fields: &rule_language::FIELDS,
         examples: examples(),
         changes: changes.iter().map(|entry| ChangeRow::new(entry, now)).collect(),
         shell: Shell::new(app, Page::Rules, &facets).await?,

@@ -1,29 +1,7 @@
-//! What stands beside the editor of rules: the fields that a rule sees, and examples to begin with.
+//! What stands beside the editor of rules: examples to begin with.
 
 use super::rule::RULES;
 use crate::domain::letter::Importance;
-
-/// A field, and what it holds.
-pub type Field = (&'static str, &'static str);
-
-/// All that a rule sees.
-pub const FIELDS: [Field; 15] = [
-    ("letter.queue", "the queue it failed in"),
-    ("letter.exchange", "the exchange it was published to"),
-    ("letter.routing_key", "its routing key"),
-    ("letter.broker", "the broker, as the configuration calls it"),
-    ("letter.reason", "rejected, expired, maxlen, delivery_limit or unknown"),
-    ("letter.attempts", "how often it has failed"),
-    ("letter.type", "the message type, like acme.texts.v1.TextSent"),
-    ("letter.headers", "its headers: letter.headers[\"x-tenant\"]"),
-    ("letter.error", "the error in one line"),
-    ("letter.error_type", "the class of the error"),
-    ("letter.error_message", "what the error says"),
-    ("letter.size", "bytes of the body"),
-    ("letter.first_failed_at", "when it failed first, a timestamp"),
-    ("letter.last_failed_at", "when it failed last"),
-    ("payload", "the decoded body: payload.order.total > 100"),
-];
 
 /// A rule to begin with.
 pub struct Example {
@@ -84,9 +62,6 @@ mod tests {
 
     #[test]
     fn what_the_help_shows_is_right() {
-        for (field, _) in FIELDS {
-            assert!(Expression::compile(&format!("has({field})")).is_ok(), "{field}");
-        }
         for Example { expression, .. } in examples() {
             assert_eq!(Expression::compile(expression).err(), None, "{expression}");
         }

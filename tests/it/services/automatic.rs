@@ -230,7 +230,7 @@ async fn several_retriers_share_the_work() {
     offices[1].await_count(Status::Open, 0).await;
 }
 
-/// In the form of the README, as a service's own retry code may write one.
+/// In the form that `docs/guide/obituaries.md` describes, as a service's own retry code may write one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn anybody_may_publish_an_obituary() {
     let Some(rabbit) = Rabbit::shared() else { return };

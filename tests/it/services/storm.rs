@@ -1,7 +1,7 @@
 //! What poison messages cost: requeued in place they are a storm that nothing else gets through, rejected to dlo
 //! they cost as many deliveries as the policy grants.
 //!
-//! `cargo test --test it storm -- --nocapture` tells the figures that stand in the README.
+//! `cargo test --test it storm -- --nocapture` prints the figures of `docs/guide/rabbitmq.md`.
 
 use std::{fmt, time::Duration};
 

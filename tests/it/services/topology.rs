@@ -28,7 +28,7 @@ async fn what_a_consumer_gives_back_again_and_again_is_kept() {
     office.await_letters(2).await;
 }
 
-/// A user who has only the rights that the README asks for.
+/// A user who has only the rights that `docs/guide/rabbitmq.md` asks for.
 async fn clerk(vhost: &Vhost) -> String {
     let name = format!("clerk-of-{}", vhost.name().replace('/', "-"));
     let user = json!({"password": "secret", "tags": ""});
@@ -43,7 +43,7 @@ async fn clerk(vhost: &Vhost) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_rights_that_the_readme_names_are_enough() {
+async fn the_rights_that_the_docs_name_are_enough() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
     let url = clerk(&vhost).await;

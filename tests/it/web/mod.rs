@@ -4,12 +4,12 @@
 //! browser run the binary, with a real RabbitMQ where one is needed ([`program`], [`browser`]).
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the error handling")]
 
-mod answer;
+pub mod answer;
 mod dead;
-mod desk;
+pub mod desk;
 mod digests;
 mod form;
-mod run;
+pub mod run;
 mod service;
 
 mod activity;

@@ -10,6 +10,8 @@ use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "Symfony Messenger",
+    records: "from a failure transport: exception, stack trace, time, attempts; not the queue",
+    retried: "JSON: the stamps of the failure are removed; serialized by PHP: refused",
     read,
     clean,
     advice: "A failure transport (framework.messenger.failure_transport) records the exception. A message that is rejected \

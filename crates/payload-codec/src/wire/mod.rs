@@ -18,7 +18,7 @@ pub use malformed::{Malformed, Why};
 /// Whether the whole span reads as fields, one after the other, to its very end. The empty span does: as no fields.
 ///
 /// ```
-/// use dead_letter_office::decode::wire::is_message;
+/// use payload_codec::wire::is_message;
 /// assert!(is_message(&[0x08, 0x01]));
 /// assert!(!is_message(&[0x08]));
 /// ```

@@ -2,7 +2,7 @@
 //! other.
 
 mod calls;
-mod names;
+pub(super) mod names;
 mod operators;
 
 use cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue, MapExpr, SelectExpr, SourceInfo};

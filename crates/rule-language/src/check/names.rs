@@ -2,7 +2,7 @@
 
 use crate::node::{Function, Kind, LetterField, What};
 
-pub(super) const LETTER_FIELDS: [(&str, LetterField); 14] = [
+pub(crate) const LETTER_FIELDS: [(&str, LetterField); 14] = [
     ("queue", LetterField::Queue),
     ("exchange", LetterField::Exchange),
     ("routing_key", LetterField::RoutingKey),
@@ -24,7 +24,7 @@ pub(super) fn letter_field(name: &str) -> Option<LetterField> {
 }
 
 /// A function and how it is called.
-pub(super) struct Signature {
+pub(crate) struct Signature {
     pub name: &'static str,
     pub function: Function,
     /// Of which kinds the first argument can be.
@@ -36,7 +36,7 @@ pub(super) struct Signature {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// `f(a)`
     Global,
     /// `a.f()`
@@ -48,7 +48,7 @@ const TEXT: &[Kind] = &[Kind::Text];
 const TIMESTAMP: &[Kind] = &[Kind::Timestamp];
 const NUMBERS: &[Kind] = &[Kind::Number, Kind::Text];
 
-pub(super) const FUNCTIONS: [Signature; 16] = [
+pub(crate) const FUNCTIONS: [Signature; 16] = [
     signature("size", Function::Size, Form::Both, &[Kind::Text, Kind::List, Kind::Map], Kind::Number),
     search("startsWith", Function::StartsWith),
     search("endsWith", Function::EndsWith),
