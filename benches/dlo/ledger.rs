@@ -13,6 +13,7 @@ use dead_letter_office::{
     metrics::Metrics,
     rabbitmq::health::BrokerBoard,
     services::{
+        audited_store::AuditedStore,
         change_feed::ChangeFeed,
         decoding::reader::Reader,
         enrichment::Sorting,
@@ -126,7 +127,8 @@ fn worker(vhost: &Vhost, ledger: &Ledger, doors: Vec<IntakeSource>) -> Intake {
 }
 
 pub fn policies(ledger: &Ledger, policies: Vec<Policy>) -> Policies {
-    Policies::new(policies, Arc::clone(&ledger.store), Clock::system())
+    let (feed, wakeup) = (ChangeFeed::default(), Wakeup::default());
+    Policies::new(policies, AuditedStore::new(Arc::clone(&ledger.store), Clock::system(), feed, wakeup))
 }
 
 pub fn scheduler(vhost: &Vhost, ledger: &Ledger) -> Scheduler {

@@ -10,8 +10,8 @@ use crate::{
     metrics::Metrics,
     rabbitmq::health::BrokerBoard,
     services::{
-        change_feed::ChangeFeed, decoding::reader::Reader, digests::Digests, policies::Policies, rules::Rules,
-        schemas::Schemas, wakeup::Wakeup,
+        audited_store::AuditedStore, change_feed::ChangeFeed, decoding::reader::Reader, digests::Digests,
+        policies::Policies, rules::Rules, schemas::Schemas, wakeup::Wakeup,
     },
     store::Store,
 };
@@ -19,6 +19,8 @@ use crate::{
 /// What all workers share.
 pub(super) struct Services {
     pub(super) store: Arc<Store>,
+    /// What people change goes through this.
+    pub(super) changes: AuditedStore,
     pub(super) policies: Policies,
     pub(super) rules: Rules,
     pub(super) schemas: Schemas,
@@ -51,16 +53,18 @@ impl Services {
             store.release_abandoned_watches().await?;
         }
         let (store, clock) = (Arc::new(store), Clock::system());
+        let (feed, wakeup) = (ChangeFeed::default(), Wakeup::default());
+        let changes = AuditedStore::new(Arc::clone(&store), clock.clone(), feed.clone(), wakeup.clone());
         let configured = config.retry.policies().map_err(anyhow::Error::msg)?;
-        let policies = Policies::new(configured, Arc::clone(&store), clock.clone());
+        let policies = Policies::new(configured, changes.clone());
         policies.reload().await?;
         let file = Some(&config.rules.file).filter(|file| !file.is_empty()).map(PathBuf::from);
-        let rules = Rules::new(file, Arc::clone(&store), clock.clone());
+        let rules = Rules::new(file, changes.clone(), clock.clone());
         rules.reload().await?;
         if let Some(problem) = rules.problem() {
             anyhow::bail!("rules.file: {problem}");
         }
-        let schemas = Schemas::new(Arc::clone(&store), clock.clone());
+        let schemas = Schemas::new(changes.clone(), clock.clone());
         schemas.reload().await?;
         let outbox = Wakeup::default();
         let digests = Digests::new(
@@ -68,12 +72,14 @@ impl Services {
             config.web.public_url.clone(),
             config.groups.healed_after,
             Arc::clone(&store),
+            changes.clone(),
             clock.clone(),
             outbox.clone(),
         );
         Ok(Self {
             digests: digests.map_err(anyhow::Error::msg)?,
             store,
+            changes,
             policies,
             rules,
             reader: Reader::new(schemas.clone(), config.decode.clone()),
@@ -81,8 +87,8 @@ impl Services {
             board: board(config, roles),
             clock,
             metrics: Metrics::default(),
-            feed: ChangeFeed::default(),
-            wakeup: Wakeup::default(),
+            feed,
+            wakeup,
             outbox,
         })
     }

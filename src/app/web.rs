@@ -26,9 +26,8 @@ pub(super) fn start(
     let listen = listener.local_addr()?;
     let triage = Triage::new(
         Arc::clone(&services.store),
+        services.changes,
         services.clock.clone(),
-        services.feed.clone(),
-        services.wakeup,
         config.easynetq.inner_bodies(),
     );
     let settings = WebSettings {
@@ -45,7 +44,7 @@ pub(super) fn start(
         closing: lifecycle.stopping(),
     };
     let office = AppState {
-        store: services.store,
+        store: services.store.reader(),
         triage,
         policies: services.policies,
         rules: services.rules,

@@ -7,7 +7,7 @@ use crate::{
     clock::Clock,
     config::{Config, DigestConfig, values::Secret},
     domain::{actor::Actor, letter::Importance, rule::Rule},
-    services::rules::Rules,
+    services::{audited_store::AuditedStore, change_feed::ChangeFeed, rules::Rules, wakeup::Wakeup},
     store::Store,
 };
 
@@ -60,7 +60,9 @@ impl People {
 pub(super) async fn write_rules(config: &Config) -> anyhow::Result<()> {
     let store = Store::open(config.database.url.reveal()).await?;
     store.migrate().await?;
-    let rules = Rules::new(None, Arc::new(store), Clock::system());
+    let (store, clock) = (Arc::new(store), Clock::system());
+    let changes = AuditedStore::new(store, clock.clone(), ChangeFeed::default(), Wakeup::default());
+    let rules = Rules::new(None, changes, clock);
     for (name, expression, importance) in RULES {
         let rule = Rule { name: name.to_owned(), expression: expression.to_owned(), importance };
         rules.set(None, &rule, None, &Actor::named("demo")).await?;

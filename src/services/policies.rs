@@ -7,13 +7,13 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::audited_store::AuditedStore;
 use crate::{
-    clock::Clock,
     domain::{
         actor::Actor,
         policy::{Policy, PolicyBook},
     },
-    store::{Store, StoreError},
+    store::{StoreError, StoreReader},
 };
 
 /// How soon a policy that was set in another process is in force here.
@@ -31,16 +31,17 @@ pub enum PolicyError {
 #[derive(Clone)]
 pub struct Policies {
     configured: Arc<[Policy]>,
-    store: Arc<Store>,
-    clock: Clock,
+    store: StoreReader,
+    changes: AuditedStore,
     book: watch::Sender<Arc<PolicyBook>>,
 }
 
 impl Policies {
     /// The configured ones; [`reload`](Self::reload) adds those of the database.
-    pub fn new(configured: Vec<Policy>, store: Arc<Store>, clock: Clock) -> Self {
+    pub fn new(configured: Vec<Policy>, changes: AuditedStore) -> Self {
         let book = PolicyBook::new(&configured, Vec::new());
-        Self { configured: configured.into(), store, clock, book: watch::Sender::new(Arc::new(book)) }
+        let book = watch::Sender::new(Arc::new(book));
+        Self { configured: configured.into(), store: changes.reader(), changes, book }
     }
 
     pub fn book(&self) -> Arc<PolicyBook> {
@@ -68,15 +69,13 @@ impl Policies {
     /// Sets a policy. It is in force for what fails from now on; what waits already keeps its time.
     pub async fn set(&self, policy: &Policy, by: &Actor) -> Result<(), PolicyError> {
         policy.check().map_err(PolicyError::Invalid)?;
-        self.store.set_policy(policy, by, self.clock.now()).await?;
-        tracing::info!(queues = policy.queues, by = %by, "a person set a retry policy");
+        self.changes.set_policy(policy, by).await?;
         Ok(self.reload().await?)
     }
 
     /// Takes back what was set; the answer is whether there was anything.
     pub async fn unset(&self, queues: &str, reason: Option<Reason>, by: &Actor) -> Result<bool, StoreError> {
-        let unset = self.store.unset_policy(queues, reason, by, self.clock.now()).await?;
-        tracing::info!(queues, by = %by, unset, "a person took a retry policy back");
+        let unset = self.changes.unset_policy(queues, reason, by).await?;
         self.reload().await?;
         Ok(unset)
     }

@@ -4,7 +4,7 @@ use amqp_message::time::Timestamp;
 use sqlx::{FromRow, QueryBuilder};
 
 use super::{
-    Store, StoreError,
+    Store, StoreError, StoreReader,
     db::{Tx, on},
     letters::rows::{bigint, parse},
 };
@@ -97,7 +97,7 @@ impl BulkAudit {
     }
 }
 
-impl Store {
+impl StoreReader {
     /// What `filter` lets through, the newest first, `limit` at most and only what stands before the entry `before`.
     pub async fn activity(
         &self,
@@ -135,7 +135,9 @@ impl Store {
         let names: Vec<String> = on!(self.db.reader(), |pool| sqlx::query_scalar(SELECT).fetch_all(pool).await?);
         Ok(names.into_iter().map(Actor::named).collect())
     }
+}
 
+impl Store {
     /// Removes what was done before that moment, of the `limit` oldest lines. The answer is how many.
     ///
     /// Lines stand in the order in which they were written, so that nothing else has to be looked at.

@@ -21,7 +21,7 @@ mod rules;
 mod schemas;
 mod watch;
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, ops::Deref, sync::Arc};
 
 use sqlx::error::DatabaseError;
 use thiserror::Error;
@@ -110,9 +110,30 @@ fn is_outage_of_database(error: &dyn DatabaseError) -> bool {
     code.parse::<u32>().is_ok_and(|code| SQLITE.contains(&(code & 0xff)))
 }
 
-pub struct Store {
+/// The database to whoever may not change it: all that can be asked, and none of what writes. Cheap to clone.
+#[derive(Clone)]
+pub struct StoreReader {
     db: Db,
-    facets: FacetIds,
+    facets: Arc<FacetIds>,
+}
+
+/// The database. What can be asked of it is asked of its [`StoreReader`], which is all that pages and API are given.
+pub struct Store(StoreReader);
+
+impl Deref for Store {
+    type Target = StoreReader;
+
+    fn deref(&self) -> &StoreReader {
+        &self.0
+    }
+}
+
+impl StoreReader {
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        on!(self.db.reader(), |pool| sqlx::query("SELECT 1").execute(pool).await.map(drop)?);
+        Ok(())
+    }
 }
 
 impl Store {
@@ -121,7 +142,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Url`] when the address is malformed, [`StoreError::Unavailable`] when nothing answers there.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
-        Ok(Self { db: Db::open(url).await?, facets: FacetIds::default() })
+        Ok(Self(StoreReader { db: Db::open(url).await?, facets: Arc::default() }))
     }
 
     /// Brings the database to this version. It has to end before anything else uses the database.
@@ -166,10 +187,9 @@ impl Store {
         }))
     }
 
-    /// Whether the database answers.
-    pub async fn ping(&self) -> Result<(), StoreError> {
-        on!(self.db.reader(), |pool| sqlx::query("SELECT 1").execute(pool).await.map(drop)?);
-        Ok(())
+    /// The same database for whoever only asks.
+    pub fn reader(&self) -> StoreReader {
+        self.0.clone()
     }
 
     /// Whether the database can be written at this moment: what is consumed has to be stored.

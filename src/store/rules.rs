@@ -7,7 +7,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::{
-    Store, StoreError, audit,
+    Store, StoreError, StoreReader, audit,
     db::{Tx, on},
     letters::rows::parse,
 };
@@ -54,7 +54,7 @@ pub struct RuleChange<'a> {
     pub detail: &'a str,
 }
 
-impl Store {
+impl StoreReader {
     /// All rules, in the order in which they are tried.
     pub async fn rules(&self) -> Result<Vec<ActiveRule>, StoreError> {
         const SELECT: &str =
@@ -63,6 +63,21 @@ impl Store {
         rows.into_iter().map(ActiveRule::try_from).collect()
     }
 
+    /// How often rules could not be tried, by name.
+    pub async fn rule_failures(&self) -> Result<BTreeMap<String, RuleFailures>, StoreError> {
+        const SELECT: &str = "SELECT rule, count, last_at, last_letter, last_error FROM rule_failures";
+        let rows: Vec<(String, i64, i64, Uuid, String)> =
+            on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
+        let failures = |(rule, count, last_at, letter, last_error): (String, i64, i64, Uuid, String)| {
+            let last_at = Timestamp::from_micros(last_at);
+            let last_letter = LetterId::from_uuid(letter);
+            (rule, RuleFailures { count: count.unsigned_abs(), last_at, last_letter, last_error })
+        };
+        Ok(rows.into_iter().map(failures).collect())
+    }
+}
+
+impl Store {
     /// Writes a rule, in the place of the one that has its id. It comes to stand at `place`, counted from 0; where none is
     /// given, where it stood, or at the end. One that is there already stays as it is, with who wrote it. The answer is
     /// whether its name was free.
@@ -144,19 +159,6 @@ impl Store {
         put_in_order(&mut tx, &is).await?;
         write(&mut tx, "order", "", change).await?;
         tx.commit().await
-    }
-
-    /// How often rules could not be tried, by name.
-    pub async fn rule_failures(&self) -> Result<BTreeMap<String, RuleFailures>, StoreError> {
-        const SELECT: &str = "SELECT rule, count, last_at, last_letter, last_error FROM rule_failures";
-        let rows: Vec<(String, i64, i64, Uuid, String)> =
-            on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
-        let failures = |(rule, count, last_at, letter, last_error): (String, i64, i64, Uuid, String)| {
-            let last_at = Timestamp::from_micros(last_at);
-            let last_letter = LetterId::from_uuid(letter);
-            (rule, RuleFailures { count: count.unsigned_abs(), last_at, last_letter, last_error })
-        };
-        Ok(rows.into_iter().map(failures).collect())
     }
 
     /// Forgets the failures of rules that are not any more what they were.

@@ -2,7 +2,9 @@
 //!
 //! Pages work as plain HTML; htmx makes them quick by asking for one block of the same page (`?part=`). The JSON API
 //! has types of its own. This floor decides how things are shown, asked for and refused. It knows no SQL and no AMQP,
-//! and every change it makes goes through [`Triage`].
+//! and it has nothing to change the database
+//! with: each change goes through a service, which takes who makes it, and from there through
+//! [`AuditedStore`](crate::services::audited_store::AuditedStore).
 
 mod api;
 mod assets;
@@ -51,7 +53,7 @@ use crate::{
         change_feed::ChangeFeed, decoding::reader::Reader, digests::Digests, policies::Policies, rules::Rules,
         schemas::Schemas, triage::Triage,
     },
-    store::Store,
+    store::StoreReader,
 };
 
 /// How long a page or call may take until it is given up; opening a long list on a cold disk takes a fraction of it.
@@ -59,8 +61,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// BulkAction that pages and API need of the lower floors.
 pub struct AppState {
-    pub store: Arc<Store>,
-    /// The one door for what people do to letters.
+    /// Only for asking: what changes anything goes through the services below.
+    pub store: StoreReader,
+    /// What people do to letters and groups.
     pub triage: Triage,
     /// What is in force for automatic retries.
     pub policies: Policies,

@@ -22,6 +22,9 @@ const FLOORS: [&[&str]; 6] = [
 /// Who may use whom on the same floor.
 const NEIGHBOURS: [(&str, &str); 3] = [("cli", "app"), ("cli", "demo"), ("demo", "app")];
 
+/// Where it is known who asks.
+const CURRENT_USER: &str = "src/web/security/user.rs";
+
 /// Lines of one file, without its tests.
 const LONGEST_FILE: usize = 300;
 
@@ -43,6 +46,40 @@ fn every_module_has_its_floor() {
     let modules: BTreeSet<String> = sources().iter().map(|file| module_of(file)).filter(|name| name != "lib").collect();
     let on_floors: BTreeSet<String> = FLOORS.concat().into_iter().map(str::to_owned).collect();
     assert_eq!(modules, on_floors);
+}
+
+/// Pages and API are handed a `StoreReader`. It has nothing that writes, so that only the services they are handed, too,
+/// can change anything.
+#[test]
+fn pages_and_api_have_nothing_to_write_with() {
+    for file in sources().iter().filter(|file| module_of(file) == "web") {
+        let source = read(file);
+        let named = ["Store", "AuditedStore"].into_iter().find(|name| words(&source).any(|word| word == *name));
+        assert_eq!(named, None, "{}: it takes a StoreReader", file.display());
+    }
+    for file in sources().iter().filter(|file| module_of(file) == "store") {
+        let source = read(file);
+        for block in source.split("\nimpl StoreReader {\n").skip(1).filter_map(|rest| rest.split("\n}\n").next()) {
+            let writes = [".writer()", ".begin()", "\"INSERT", "\"UPDATE", "\"DELETE"];
+            let found = writes.into_iter().find(|write| block.contains(write));
+            assert_eq!(found, None, "{}: a StoreReader only reads", file.display());
+        }
+    }
+}
+
+/// Who asks is known in one place.
+#[test]
+fn pages_and_api_name_nobody_themselves() {
+    for file in sources().iter().filter(|file| module_of(file) == "web" && !file.ends_with(CURRENT_USER)) {
+        let source = read(file);
+        let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+        assert_eq!(names_somebody(code), None, "{}: who asks comes with the request, as CurrentUser", file.display());
+    }
+    assert!(names_somebody(&read(&root().join(CURRENT_USER))).is_some());
+}
+
+fn names_somebody(code: &str) -> Option<&'static str> {
+    ["Actor::local", "Actor::named", "Actor::system"].into_iter().find(|name| code.contains(name))
 }
 
 #[test]
@@ -210,6 +247,11 @@ fn first_names(path: &str) -> Vec<String> {
 
 fn first_name(path: &str) -> String {
     path.trim_start().chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect()
+}
+
+/// The names in it, and whatever else is written in letters.
+fn words(source: &str) -> impl Iterator<Item = &str> {
+    code(source).flat_map(|line| line.split(|c: char| !(c.is_alphanumeric() || c == '_')))
 }
 
 fn code(source: &str) -> impl Iterator<Item = &str> {

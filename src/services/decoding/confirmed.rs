@@ -5,18 +5,18 @@ use std::{collections::HashMap, sync::Arc};
 use super::reader::Confirmed;
 use crate::{
     domain::letter::LetterSummary,
-    store::{Store, StoreError},
+    store::{StoreError, StoreReader},
 };
 
 /// For as many letters as are looked at together.
 pub(crate) struct ConfirmedTypes<'a> {
-    store: &'a Store,
+    store: &'a StoreReader,
     /// By broker and queue.
     known: HashMap<(String, String), Arc<Confirmed>>,
 }
 
 impl<'a> ConfirmedTypes<'a> {
-    pub(crate) fn new(store: &'a Store) -> Self {
+    pub(crate) fn new(store: &'a StoreReader) -> Self {
         Self { store, known: HashMap::new() }
     }
 

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 use uuid::Uuid;
 
-use super::{ids, wakeup::Wakeup};
+use super::{audited_store::AuditedStore, ids, wakeup::Wakeup};
 use crate::{
     clock::Clock,
     config::NotifyConfig,
@@ -53,6 +53,7 @@ pub struct Digests(Arc<Shared>);
 struct Shared {
     plans: Vec<Plan>,
     store: Arc<Store>,
+    changes: AuditedStore,
     clock: Clock,
     /// Rung when there is something to send.
     outbox: Wakeup,
@@ -94,11 +95,12 @@ impl Digests {
         public_url: Url,
         healed_after: Duration,
         store: Arc<Store>,
+        changes: AuditedStore,
         clock: Clock,
         outbox: Wakeup,
     ) -> Result<Self, String> {
         let plans = Plan::all(config)?;
-        Ok(Self(Arc::new(Shared { plans, store, clock, outbox, public_url, healed_after })))
+        Ok(Self(Arc::new(Shared { plans, store, changes, clock, outbox, public_url, healed_after })))
     }
 
     /// The digests of the configuration, by name.
@@ -136,7 +138,6 @@ impl Digests {
         let now = self.0.clock.now();
         let made = self.make(plan, now).await?;
         self.add(plan, &made, None, by, now).await?;
-        tracing::info!(digest = plan.name, by = by.as_str(), "a digest is sent because somebody asked for it");
         Ok(made.id)
     }
 
@@ -213,7 +214,7 @@ impl Digests {
             report: &made.report.write(),
             snapshot: &made.snapshot.write(),
         };
-        let is_ours = self.0.store.add_digest(&new).await?;
+        let is_ours = self.0.changes.add_digest(&new).await?;
         self.0.outbox.ring();
         Ok(is_ours)
     }

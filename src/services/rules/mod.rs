@@ -21,19 +21,18 @@ use uuid::Uuid;
 use file::FileProblem;
 use wording::{changed, check_name, described, tidy};
 
-use super::{decoding::reader::off_the_runtime, enrichment::APPLY_RULES, ids};
+use super::{audited_store::AuditedStore, decoding::reader::off_the_runtime, enrichment::APPLY_RULES, ids};
 use crate::{
     clock::Clock,
     config,
     domain::{
-        activity::{Area, AuditEntry},
         actor::Actor,
         filter::LetterFilter,
         job::{Job, JobState},
         letter::Status,
         rule::{ActiveRule, Rule, RuleFailures, RuleId},
     },
-    store::{RuleChange, Store, StoreError},
+    store::{StoreError, StoreReader},
 };
 
 pub use book::{BY_RULE, DEFAULT, RuleBook, Ruled, RuledOut, facts};
@@ -52,7 +51,8 @@ pub const MAX_NAME: usize = 100;
 #[derive(Clone)]
 pub struct Rules {
     file: Option<PathBuf>,
-    store: Arc<Store>,
+    store: StoreReader,
+    changes: AuditedStore,
     clock: Clock,
     book: watch::Sender<Arc<RuleBook>>,
     file_problem: watch::Sender<Option<FileProblem>>,
@@ -65,10 +65,11 @@ pub struct Rules {
 
 impl Rules {
     /// Without rules until [`reload`](Self::reload). With a `file` those of the database are not looked at.
-    pub fn new(file: Option<PathBuf>, store: Arc<Store>, clock: Clock) -> Self {
+    pub fn new(file: Option<PathBuf>, changes: AuditedStore, clock: Clock) -> Self {
         Self {
             file,
-            store,
+            store: changes.reader(),
+            changes,
             clock,
             book: watch::Sender::new(Arc::default()),
             file_problem: watch::Sender::new(None),
@@ -134,7 +135,7 @@ impl Rules {
         self.book.send_replace(Arc::new(book));
         self.file_problem.send_replace(None);
         tracing::info!(rules = active.len(), "the file of rules was read");
-        if changed.is_empty() { Ok(()) } else { self.store.forget_rule_failures(&changed).await }
+        if changed.is_empty() { Ok(()) } else { self.changes.forget_rule_failures(&changed).await }
     }
 
     /// Says once why the file stays unread.
@@ -163,7 +164,6 @@ impl Rules {
         let rule = tidy(rule);
         check_name(&rule.name)?;
         check_expression(&rule.expression).await?;
-        let at = self.clock.now();
         let before = self.store.rules().await?;
         let was = before.iter().position(|active| Some(active.id) == id);
         if id.is_some() && was.is_none() {
@@ -176,11 +176,10 @@ impl Rules {
             Some((was, active)) => changed(&active.rule, was, &rule, place),
             None => described(&rule),
         };
-        let id = id.unwrap_or_else(|| RuleId::from_uuid(ids::uuid(at)));
-        if !self.store.set_rule(id, &rule, place, &RuleChange { by, at, detail: &detail }).await? {
+        let id = id.unwrap_or_else(|| RuleId::from_uuid(ids::uuid(self.clock.now())));
+        if !self.changes.set_rule(id, &rule, place, &detail, by).await? {
             return Err(RuleError::Name(format!("another rule is called {:?} already", rule.name)));
         }
-        tracing::info!(rule = rule.name, by = %by, "a person wrote a rule of importance");
         self.reload().await?;
         Ok(id)
     }
@@ -190,9 +189,7 @@ impl Rules {
         self.check_place()?;
         let removed = self.store.rules().await?.into_iter().find(|active| active.id == id);
         let ActiveRule { rule, .. } = removed.ok_or(RuleError::Gone)?;
-        let change = RuleChange { by, at: self.clock.now(), detail: &described(&rule) };
-        self.store.remove_rule(id, &change).await?.ok_or(RuleError::Gone)?;
-        tracing::info!(rule = rule.name, by = %by, "a person removed a rule of importance");
+        self.changes.remove_rule(id, &described(&rule), by).await?.ok_or(RuleError::Gone)?;
         self.reload().await?;
         Ok(rule)
     }
@@ -223,22 +220,18 @@ impl Rules {
     }
 
     async fn order_as(&self, order: &[RuleId], detail: &str, by: &Actor) -> Result<(), RuleError> {
-        self.store.order_rules(order, &RuleChange { by, at: self.clock.now(), detail }).await?;
-        tracing::info!(by = %by, "a person put the rules of importance into another order");
+        self.changes.order_rules(order, detail, by).await?;
         Ok(self.reload().await?)
     }
 
     /// Begins a job that tries the rules on all letters that await a person or a retry, in place of one that has not
     /// ended.
     pub async fn apply(&self, by: &Actor) -> Result<Uuid, StoreError> {
-        let at = self.clock.now();
         let filter = LetterFilter { statuses: vec![Status::Open, Status::Scheduled], ..LetterFilter::default() };
         let total = self.store.count(&filter).await?;
-        let id = ids::uuid(at);
+        let id = ids::uuid(self.clock.now());
         let job = Job { total, state: JobState::Queued, ..Job::begun(id, APPLY_RULES) };
-        let entry = AuditEntry { letters: total, ..AuditEntry::new(at, by, Area::Rules, "apply", "") };
-        self.store.begin_job(&job, &entry).await?;
-        tracing::info!(letters = total, by = %by, "the rules of importance are applied to letters that are here");
+        self.changes.apply_rules(&job, by).await?;
         Ok(id)
     }
 

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use reading::{name_by, name_of, read, read_set};
 
-use super::ids;
+use super::{audited_store::AuditedStore, ids};
 use crate::{
     clock::Clock,
     domain::{
@@ -24,7 +24,7 @@ use crate::{
         schema::{SchemaId, SchemaRecord, SchemaSource},
     },
     services::decoding::catalogue::Catalogue,
-    store::{Store, StoreError},
+    store::{StoreError, StoreReader},
 };
 
 pub use folder::{Folder, FolderState, collect};
@@ -78,7 +78,8 @@ type Versions = BTreeSet<(SchemaId, Timestamp)>;
 
 #[derive(Clone)]
 pub struct Schemas {
-    store: Arc<Store>,
+    store: StoreReader,
+    changes: AuditedStore,
     clock: Clock,
     catalogue: watch::Sender<Arc<Catalogue>>,
     mappings: watch::Sender<Arc<MappingBook>>,
@@ -91,9 +92,10 @@ pub struct Schemas {
 
 impl Schemas {
     /// Without any; [`reload`](Self::reload) reads those of the database.
-    pub fn new(store: Arc<Store>, clock: Clock) -> Self {
+    pub fn new(changes: AuditedStore, clock: Clock) -> Self {
         Self {
-            store,
+            store: changes.reader(),
+            changes,
             clock,
             catalogue: watch::Sender::default(),
             mappings: watch::Sender::default(),
@@ -147,23 +149,15 @@ impl Schemas {
         self.check_room(&record, &schema)?;
         // Nobody else is to see it first: it would be read once more.
         let versions = self.versions.lock().await;
-        let id = self.store.add_schema(&record, &bytes).await?;
+        let id = self.changes.add_schema(&record, &bytes).await?;
         self.reload_schemas(versions, Some((id, Arc::clone(&schema)))).await?;
         drop(reading);
-        tracing::info!(
-            schema.id = %id,
-            schema.name = record.name,
-            schema.types = schema.types().len(),
-            by = %record.uploaded_by,
-            "a schema was added"
-        );
         Ok(Uploaded { id, schema, was_known: id != record.id })
     }
 
     /// Removes a version; one whose place it took counts again. The answer is whether it was there.
     pub async fn remove(&self, id: SchemaId, by: &Actor) -> Result<bool, StoreError> {
-        let removed = self.store.remove_schema(id, by, self.clock.now()).await?;
-        tracing::info!(schema.id = %id, by = %by, removed, "a person removed a schema");
+        let removed = self.changes.remove_schema(id, by).await?;
         self.reload().await?;
         Ok(removed)
     }
@@ -183,8 +177,7 @@ impl Schemas {
     /// Says of which type messages are that come by something.
     pub async fn map(&self, mapping: &Mapping, by: &Actor) -> Result<(), MappingError> {
         mapping.check().map_err(|(field, why)| MappingError::Invalid(field, why))?;
-        self.store.set_mapping(mapping, by, self.clock.now()).await?;
-        tracing::info!(carrier = %mapping.carrier, pattern = mapping.pattern, by = %by, "a person mapped a type");
+        self.changes.set_mapping(mapping, by).await?;
         Ok(self.reload().await?)
     }
 
@@ -196,8 +189,7 @@ impl Schemas {
         pattern: &str,
         by: &Actor,
     ) -> Result<bool, StoreError> {
-        let unset = self.store.unset_mapping(broker, carrier, pattern, by, self.clock.now()).await?;
-        tracing::info!(carrier = %carrier, pattern, by = %by, unset, "a person took the mapping of a type back");
+        let unset = self.changes.unset_mapping(broker, carrier, pattern, by).await?;
         self.reload().await?;
         Ok(unset)
     }

@@ -16,7 +16,7 @@ use crate::{
         filter::LetterFilter,
         job::{Bulk, Job, JobState},
     },
-    services::ids,
+    services::{audited_store::AuditedStore, ids},
     store::{BulkAudit, ClaimedBulk, StoreError},
 };
 
@@ -30,14 +30,12 @@ const EVERY: Duration = Duration::from_secs(5);
 impl Triage {
     /// Writes down a job that is to be worked at: all that it is about is fixed from now on.
     pub async fn begin(&self, bulk: Bulk) -> Result<ClaimedBulk, StoreError> {
-        let begun = self.clock.now();
         // The end of a filter is no part of it.
         let end = bulk.until.plus(Duration::from_micros(1));
         let end = bulk.filter.until.map_or(end, |until| until.min(end));
         let total = self.store.count(&LetterFilter { until: Some(end), ..bulk.filter.clone() }).await?;
-        let job = Job { total, ..Job::begun(ids::uuid(begun), bulk.command.name()) };
-        self.store.add_bulk(&job, &bulk, begun, LEASE).await?;
-        Ok(ClaimedBulk { job, bulk, begun })
+        let job = Job { total, ..Job::begun(ids::uuid(self.clock.now()), bulk.command.name()) };
+        self.changes.begin_bulk(job, bulk, LEASE).await
     }
 
     /// Works at a job until it is done, cancelled, or this process is told to stop.
@@ -53,8 +51,7 @@ impl Triage {
                 job.end();
             } else {
                 let order = self.order(&ids, &bulk.command, &bulk.by, self.clock.now());
-                let report = self.store.act_on_portion(&order, &mut entry).await?;
-                self.spread(&bulk.command, &report);
+                let report = self.changes.act_on_portion(&order, &mut entry).await?;
                 job.add(&report);
             }
             goes_on = self.store.job_has_come_to(&job, None, self.clock.now().plus(LEASE)).await?;
@@ -68,24 +65,13 @@ impl Triage {
             job.state = JobState::Cancelled;
             self.store.update_job(&job).await?;
         }
-        tracing::info!(
-            command = bulk.command.name(),
-            by = %bulk.by,
-            letters = job.done,
-            refused = job.failed,
-            "a person acted on letters"
-        );
+        AuditedStore::ended(&job, &bulk);
         Ok(job)
     }
 
     /// Stops a job; what it has done stays done. Says whether it had not ended yet.
     pub async fn cancel(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
-        let entry = AuditEntry::new(self.clock.now(), by, Area::Letters, "cancel", format!("job {job}"));
-        let cancelled = self.store.cancel_job(job, &entry).await?;
-        if cancelled {
-            tracing::info!(job = %job, by = %by, "a person cancelled a job");
-        }
-        Ok(cancelled)
+        self.changes.cancel_job(job, by).await
     }
 
     /// Goes on with jobs that a process has left behind, until it is told to stop.

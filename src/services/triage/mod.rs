@@ -1,4 +1,4 @@
-//! The one door for what people do with letters.
+//! What people do with letters and groups.
 
 pub mod batches;
 pub mod bulk;
@@ -11,31 +11,32 @@ use amqp_message::time::Timestamp;
 use failure_conventions::{danger::Danger, inner_body::InnerBodies};
 use uuid::Uuid;
 
-use super::{change_feed::ChangeFeed, ids, wakeup::Wakeup};
+use super::{audited_store::AuditedStore, ids};
 use crate::{
     clock::Clock,
     domain::{
         actor::Actor,
         command::{Command, CommandReport, Refusal},
         edit::Edit,
+        group::GroupId,
         letter::{LetterId, LetterSummary},
     },
     store::{EditOrder, Order, Store, StoreError},
 };
 
-/// Every change that a person makes goes through here: it is carried out, written down and announced in one place.
+/// What people do with letters and their groups, one by one or all of a filter.
 #[derive(Clone)]
 pub struct Triage {
-    pub(crate) store: Arc<Store>,
-    pub(crate) clock: Clock,
-    feed: ChangeFeed,
-    wakeup: Wakeup,
+    /// For jobs, which go on where their process has died.
+    store: Arc<Store>,
+    changes: AuditedStore,
+    clock: Clock,
     bodies: InnerBodies,
 }
 
 impl Triage {
-    pub const fn new(store: Arc<Store>, clock: Clock, feed: ChangeFeed, wakeup: Wakeup, bodies: InnerBodies) -> Self {
-        Self { store, clock, feed, wakeup, bodies }
+    pub const fn new(store: Arc<Store>, changes: AuditedStore, clock: Clock, bodies: InnerBodies) -> Self {
+        Self { store, changes, clock, bodies }
     }
 
     /// Why a letter is not retried, whoever asks.
@@ -46,18 +47,14 @@ impl Triage {
 
     /// Carries out a command on each of `ids` that takes it.
     pub async fn act(&self, ids: &[LetterId], command: &Command, by: &Actor) -> Result<CommandReport, StoreError> {
-        let order = self.order(ids, command, by, self.clock.now());
-        let report = self.store.act(&order).await?;
-        self.announce(command, by, &report);
-        Ok(report)
+        self.changes.act(&self.order(ids, command, by, self.clock.now())).await
     }
 
     /// The same, leaving a job behind that tells what came of it.
     pub async fn act_as_job(&self, ids: &[LetterId], command: &Command, by: &Actor) -> Result<Uuid, StoreError> {
         let at = self.clock.now();
         let job = ids::uuid(at);
-        let report = self.store.act_as_job(job, &self.order(ids, command, by, at)).await?;
-        self.announce(command, by, &report);
+        self.changes.act_as_job(job, &self.order(ids, command, by, at)).await?;
         Ok(job)
     }
 
@@ -86,45 +83,20 @@ impl Triage {
             by,
             at,
         };
-        let edited = self.store.retry_edited(&order).await?;
-        if edited.is_ok() {
-            tracing::info!(letter = %id, copy = %copy, by = %by, "a person edited a letter");
-            self.feed.changed(2);
-            self.wakeup.ring();
-        }
-        Ok(edited)
+        self.changes.retry_edited(&order).await
     }
 
     /// Writes down that somebody sees what is hidden in a letter, before it is shown; says whether there is such a letter.
     pub async fn reveal(&self, id: LetterId, by: &Actor) -> Result<bool, StoreError> {
-        let is_there = self.store.reveal(id, by, self.clock.now()).await?;
-        tracing::info!(letter = %id, by = %by, "a person looks at hidden values");
-        Ok(is_there)
+        self.changes.reveal(id, by).await
     }
 
-    pub(crate) const fn order<'a>(
-        &'a self,
-        ids: &'a [LetterId],
-        command: &'a Command,
-        by: &'a Actor,
-        at: Timestamp,
-    ) -> Order<'a> {
+    /// Sets the note of a group, or with an empty text removes it; says whether there is such a group.
+    pub async fn set_group_note(&self, id: GroupId, text: &str, by: &Actor) -> Result<bool, StoreError> {
+        self.changes.set_group_note(id, text, by).await
+    }
+
+    const fn order<'a>(&'a self, ids: &'a [LetterId], command: &'a Command, by: &'a Actor, at: Timestamp) -> Order<'a> {
         Order { ids, command, by, at, bodies: &self.bodies }
     }
-
-    fn announce(&self, command: &Command, by: &Actor, report: &CommandReport) {
-        log(command, by, report.done.len() as u64, report.refused.len() as u64);
-        self.spread(command, report);
-    }
-
-    pub(crate) fn spread(&self, command: &Command, report: &CommandReport) {
-        self.feed.changed(report.done.len() as u64);
-        if matches!(command, Command::Retry { .. }) {
-            self.wakeup.ring();
-        }
-    }
-}
-
-fn log(command: &Command, by: &Actor, letters: u64, refused: u64) {
-    tracing::info!(command = command.name(), by = %by, letters, refused, "a person acted on letters");
 }

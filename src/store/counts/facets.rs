@@ -16,7 +16,7 @@ use crate::{
         letter::{Importance, Status},
     },
     store::{
-        Store, StoreError,
+        Store, StoreError, StoreReader,
         db::{Tx, on},
         letters::rows::parse,
     },
@@ -209,17 +209,21 @@ impl Matching {
     }
 }
 
-impl Store {
+impl StoreReader {
     /// How many letters each facet has; facets without letters are left out.
     pub async fn facets(&self) -> Result<Vec<FacetCount>, StoreError> {
         let matching = self.matching(&LetterFilter::default()).await?;
         Ok(matching.facets.into_iter().map(|(_, key, count)| facet_count(key, count)).collect())
     }
+}
 
+impl Store {
     pub(crate) fn facet_scope(&self) -> FacetScope<'_> {
         FacetScope { known: &self.facets, made: HashMap::new() }
     }
+}
 
+impl StoreReader {
     /// Which facets `filter` lets through; its times are not looked at.
     pub(crate) async fn matching(&self, filter: &LetterFilter) -> Result<Matching, StoreError> {
         let rows: Vec<FacetRow> = on!(self.db.reader(), |pool| sqlx::query_as(ALL).fetch_all(pool).await?);
@@ -245,7 +249,7 @@ impl Store {
     }
 }
 
-impl Store {
+impl StoreReader {
     /// The groups that hold the letters of `filter`, where it names groups or types; `None`: all of them.
     async fn groups_of(&self, filter: &LetterFilter) -> Result<Option<Vec<GroupHome>>, StoreError> {
         if !filter.is_of_groups() {

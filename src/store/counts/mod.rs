@@ -13,7 +13,7 @@ use amqp_message::time::Timestamp;
 use sqlx::{Encode, QueryBuilder, Type};
 
 use super::{
-    Store, StoreError,
+    StoreError, StoreReader,
     counts::{
         facets::{FacetId, FacetKey, GroupHome, Matching, facet_count},
         slices::{SLICE, Scope, Span, WIDTHS},
@@ -30,7 +30,7 @@ use crate::domain::{
     letter::{Importance, Status},
 };
 
-impl Store {
+impl StoreReader {
     /// How many letters `filter` lets through, exactly.
     pub async fn count(&self, filter: &LetterFilter) -> Result<u64, StoreError> {
         let matching = self.matching(filter).await?;

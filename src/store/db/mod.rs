@@ -34,6 +34,7 @@ macro_rules! on {
 }
 pub(crate) use on;
 
+#[derive(Clone)]
 pub(crate) enum Either<S, P> {
     Sqlite(S),
     Postgres(P),
@@ -64,6 +65,7 @@ impl Sql {
     }
 }
 
+#[derive(Clone)]
 pub(crate) struct Db {
     /// Any number of readers.
     read: Either<SqlitePool, PgPool>,

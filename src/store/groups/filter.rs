@@ -10,7 +10,7 @@ use crate::{
         letter::Importance,
     },
     store::{
-        Store, StoreError,
+        StoreError, StoreReader,
         counts::facets::GroupHome,
         db::{
             id_list::{TextList, Unnest, push_texts, push_uuids},
@@ -76,7 +76,7 @@ impl TryFrom<HomeRow> for GroupHome {
 
 const HOMES: &str = "SELECT id, broker, queue, reason FROM groups";
 
-impl Store {
+impl StoreReader {
     pub(crate) async fn conditions(&self, filter: &GroupFilter) -> Result<Conditions, StoreError> {
         let reasons = filter.reasons.iter().map(|reason| reason.as_str().to_owned()).collect();
         let lists = [

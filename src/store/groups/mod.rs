@@ -9,7 +9,7 @@ use sqlx::{Database, Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
 use super::{
-    Store, StoreError, audit,
+    Store, StoreError, StoreReader, audit,
     db::{Sql, id_list::push_uuids, on},
     letters::rows::{bigint, parse},
 };
@@ -77,7 +77,7 @@ impl TryFrom<Row> for Group {
     }
 }
 
-impl Store {
+impl StoreReader {
     /// Groups that `filter` lets through, `limit` of them from behind `after` on. What was sent back since
     /// `unknown_since` and has not failed again counts as unknown.
     pub async fn groups(
@@ -178,7 +178,9 @@ impl Store {
         }
         Ok(counts)
     }
+}
 
+impl Store {
     /// Sets the note of a group, or with an empty text removes it; says whether there is such a group. A note that it has
     /// already stays, with who wrote it.
     pub async fn set_group_note(&self, id: GroupId, text: &str, by: &Actor, at: Timestamp) -> Result<bool, StoreError> {

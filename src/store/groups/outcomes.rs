@@ -14,7 +14,7 @@ use crate::{
         letter::Status,
     },
     store::{
-        Store, StoreError,
+        StoreError, StoreReader,
         db::{
             Sql,
             id_list::{numbers, push_uuids},
@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-impl Store {
+impl StoreReader {
     /// What happened in each of `groups` since then, by hours that something happened in.
     pub async fn group_hours(
         &self,

@@ -9,7 +9,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::{
-    Store, StoreError, audit,
+    Store, StoreError, StoreReader, audit,
     db::{Either, Sql, Tx, on},
     letters::{
         commands::Order,
@@ -31,7 +31,7 @@ struct ClaimedRow {
     position: Option<Uuid>,
 }
 
-impl Store {
+impl StoreReader {
     pub async fn job(&self, id: Uuid) -> Result<Option<Job>, StoreError> {
         const SELECT: &str = "SELECT id, action, state, total, done, failed, errors FROM jobs WHERE id = $1";
         let row: Option<JobRow> =
@@ -48,6 +48,21 @@ impl Store {
         row.map(Job::try_from).transpose()
     }
 
+    /// Open and waiting letters older than `before`, the newest first: what a job goes through.
+    pub async fn undecided(&self, before: Option<LetterId>, limit: u32) -> Result<Vec<LetterId>, StoreError> {
+        const SELECT: &str = "SELECT l.id FROM letters l JOIN facets f ON f.id = l.facet_id
+            WHERE l.id < $1 AND f.status IN ('open', 'scheduled') ORDER BY l.id DESC LIMIT $2";
+        let before = before.map_or(Uuid::max(), LetterId::as_uuid);
+        let ids: Vec<Uuid> = on!(self.db.reader(), |pool| sqlx::query_scalar(SELECT)
+            .bind(before)
+            .bind(i64::from(limit))
+            .fetch_all(pool)
+            .await?);
+        Ok(ids.into_iter().map(LetterId::from_uuid).collect())
+    }
+}
+
+impl Store {
     /// Claims a job of this name that is to be worked at, for `lease`; with the letter it has come to.
     pub async fn claim_job(
         &self,
@@ -133,19 +148,6 @@ impl Store {
             sqlx::query(RELEASE).execute(pool).await?;
         }
         Ok(())
-    }
-
-    /// Open and waiting letters older than `before`, the newest first: what a job goes through.
-    pub async fn undecided(&self, before: Option<LetterId>, limit: u32) -> Result<Vec<LetterId>, StoreError> {
-        const SELECT: &str = "SELECT l.id FROM letters l JOIN facets f ON f.id = l.facet_id
-            WHERE l.id < $1 AND f.status IN ('open', 'scheduled') ORDER BY l.id DESC LIMIT $2";
-        let before = before.map_or(Uuid::max(), LetterId::as_uuid);
-        let ids: Vec<Uuid> = on!(self.db.reader(), |pool| sqlx::query_scalar(SELECT)
-            .bind(before)
-            .bind(i64::from(limit))
-            .fetch_all(pool)
-            .await?);
-        Ok(ids.into_iter().map(LetterId::from_uuid).collect())
     }
 
     /// Writes down how far a job is.

@@ -24,7 +24,7 @@ use crate::{
         letter::{LetterId, Status},
     },
     store::{
-        Store, StoreError, audit,
+        Store, StoreError, StoreReader, audit,
         counts::{
             facets::{FacetId, FacetKey, FacetScope},
             tally::{Place, Tally},
@@ -107,7 +107,9 @@ impl Store {
         scope.committed();
         Ok(Ok(order.copy))
     }
+}
 
+impl StoreReader {
     /// The letter that stands in the place of this one, which must not be sent as long as there is such.
     pub async fn in_place_of(&self, id: LetterId) -> Result<Option<LetterId>, StoreError> {
         const SELECT: &str = "SELECT o.id FROM letters l JOIN letters o ON o.family = l.family AND o.id <> l.id

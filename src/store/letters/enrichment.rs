@@ -19,7 +19,7 @@ use crate::{
         letter::{Importance, LetterId, Status, TypeSource},
     },
     store::{
-        Store, StoreError,
+        Store, StoreError, StoreReader,
         counts::{
             facets::{FacetId, FacetKey, FacetScope},
             tally::{Place, Tally},
@@ -66,7 +66,7 @@ pub struct Exhausted {
 /// `importance_by` of what a person has chosen.
 const BY_HAND: &str = "manual";
 
-impl Store {
+impl StoreReader {
     /// Letters that nobody has looked at yet, the newest first.
     pub async fn unnamed(&self, limit: u32) -> Result<Vec<LetterId>, StoreError> {
         const UNNAMED: &str = "SELECT id FROM letters WHERE named_with IS NULL ORDER BY id DESC LIMIT $1";
@@ -99,7 +99,9 @@ impl Store {
         let count: i64 = on!(self.db.reader(), |pool| sqlx::query_scalar(COUNT).bind(edition).fetch_one(pool).await?);
         Ok(count.unsigned_abs())
     }
+}
 
+impl Store {
     /// Writes down what letters were found to be. What a person has said of one stays.
     pub async fn sort(&self, sorted: &[Enriched], edition: i64, at: Timestamp) -> Result<Vec<Exhausted>, StoreError> {
         let mut exhausted = Vec::new();
@@ -112,7 +114,9 @@ impl Store {
         }
         Ok(exhausted)
     }
+}
 
+impl StoreReader {
     /// The types that people have given to letters of a queue, and to how many.
     pub async fn confirmed_types(&self, broker: &str, queue: &str) -> Result<Vec<(String, u64)>, StoreError> {
         const CONFIRMED: &str = "SELECT l.message_type, COUNT(*) FROM letters l JOIN facets f ON f.id = l.facet_id

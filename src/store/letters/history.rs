@@ -14,7 +14,7 @@ use crate::{
         letter::LetterId,
     },
     store::{
-        Store, StoreError, audit,
+        Store, StoreError, StoreReader, audit,
         db::{
             Tx,
             columns::{self, Column},
@@ -95,7 +95,9 @@ impl Store {
         tx.commit().await?;
         Ok(written > 0)
     }
+}
 
+impl StoreReader {
     /// What happened to a letter, oldest first.
     ///
     /// That it came in is not written for each letter, it follows from the letter itself.

@@ -22,7 +22,7 @@ use sqlx::{Database, Encode, QueryBuilder, Type};
 use uuid::Uuid;
 
 use super::{
-    Store, StoreError,
+    StoreError, StoreReader,
     counts::facets::{Matching, Range},
     db::{
         Sql,
@@ -46,7 +46,7 @@ const CONTENTS: &str = "SELECT letter_id, exchange, routing_key, properties, hea
 const ALL_CONTENTS: &str = "SELECT letter_id, exchange, routing_key, properties, headers, earlier_deaths, remarks, body
     FROM contents WHERE letter_id IN ";
 
-impl Store {
+impl StoreReader {
     /// One page of the letters that `filter` lets through.
     pub async fn letters(&self, filter: &LetterFilter, page: &PageRequest) -> Result<LetterPage, StoreError> {
         let matching = self.matching(filter).await?;

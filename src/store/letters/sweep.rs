@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::rows::bigint;
 use crate::{
     domain::{filter::LetterFilter, letter::LetterId},
-    store::{Store, StoreError, counts::facets::Range, db::on},
+    store::{StoreError, StoreReader, counts::facets::Range, db::on},
 };
 
 /// A walk over letters, in batches, each letter once, however it is moved meanwhile.
@@ -23,7 +23,7 @@ pub struct Sweep {
     until: Timestamp,
 }
 
-impl Store {
+impl StoreReader {
     /// Begins a walk over the letters that `filter` lets through and that were received until then.
     pub async fn sweep(&self, filter: &LetterFilter, until: Timestamp) -> Result<Sweep, StoreError> {
         // The end of a filter is no part of it, this one is.

@@ -13,7 +13,7 @@ use crate::{
         letter::Importance,
     },
     store::{
-        Store, StoreError,
+        StoreError, StoreReader,
         db::{Tx, id_list::numbers, on},
         groups::{COLUMNS, Row},
         letters::rows::parse,
@@ -33,7 +33,7 @@ pub struct DigestScope<'a> {
     pub unknown_since: Timestamp,
 }
 
-impl Store {
+impl StoreReader {
     /// All figures of a digest, as they are at one moment.
     ///
     /// The last digest is the one of the last slot that was made until now. One that Slack has refused counts for nothing:

@@ -14,7 +14,7 @@ use crate::{
         notification::{NewNotification, NotificationState},
     },
     store::{
-        Store, StoreError, audit,
+        Store, StoreError, StoreReader, audit,
         db::{Tx, on},
         letters::rows::{bigint, parse},
         notifications,
@@ -130,24 +130,7 @@ impl TryFrom<Row> for DigestRecord {
 const SELECT: &str = "SELECT d.id, d.name, d.slot, d.made_at, d.made_by, d.since, d.notification_id, n.state,
     n.attempts, n.due_at, n.ended_at, n.problem FROM digests d LEFT JOIN notifications n ON n.id = d.notification_id";
 
-impl Store {
-    /// Notes that a digest has this schedule from now on, unless it has had it before. What is due by it is due from then
-    /// on only.
-    pub async fn keep_digest_schedule(&self, name: &str, schedule: &str, now: Timestamp) -> Result<(), StoreError> {
-        // A clock that was put back must not hold it up until it has caught up.
-        const KEEP: &str = "INSERT INTO digest_schedules (name, schedule, begun_at) VALUES ($1, $2, $3)
-            ON CONFLICT (name) DO UPDATE SET schedule = excluded.schedule, begun_at = excluded.begun_at
-            WHERE digest_schedules.schedule <> excluded.schedule OR digest_schedules.begun_at > excluded.begun_at";
-        on!(self.db.writer(), |pool| sqlx::query(KEEP)
-            .bind(name)
-            .bind(schedule)
-            .bind(now.as_micros())
-            .execute(pool)
-            .await
-            .map(drop)?);
-        Ok(())
-    }
-
+impl StoreReader {
     /// Whether the digest of that name is still to be made for `slot`.
     pub async fn digest_slot(&self, name: &str, slot: Timestamp) -> Result<SlotState, StoreError> {
         const LOOK: &str = "SELECT EXISTS (SELECT 1 FROM digests WHERE name = $1 AND slot = $2),
@@ -162,26 +145,6 @@ impl Store {
             (false, true) => SlotState::Due,
             (false, false) => SlotState::Before,
         })
-    }
-
-    /// Writes down a digest together with what is to be sent. The answer is whether that was done: a slot is taken once,
-    /// by whichever process comes first.
-    pub async fn add_digest(&self, new: &NewDigest<'_>) -> Result<bool, StoreError> {
-        let mut tx = self.db.begin().await?;
-        if !insert(&mut tx, new).await? {
-            return Ok(false);
-        }
-        if let Some(notification) = new.notification {
-            notifications::append(&mut tx, std::slice::from_ref(notification), new.made_at).await?;
-        }
-        match new.slot {
-            Some(_) => forget_snapshots(&mut tx, new).await?,
-            None => {
-                audit::append(&mut tx, &AuditEntry::new(new.made_at, new.by, Area::Digests, "send", new.name)).await?
-            }
-        }
-        tx.commit().await?;
-        Ok(true)
     }
 
     /// The digests of that name, or where none is given of all, the newest first.
@@ -218,6 +181,45 @@ impl Store {
             WHERE n.state = 'delivered' AND n.ended_at IS NOT NULL GROUP BY d.name ORDER BY d.name";
         let rows: Vec<(String, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(SENT).fetch_all(pool).await?);
         Ok(rows.into_iter().map(|(name, at)| (name, Timestamp::from_micros(at))).collect())
+    }
+}
+
+impl Store {
+    /// Notes that a digest has this schedule from now on, unless it has had it before. What is due by it is due from then
+    /// on only.
+    pub async fn keep_digest_schedule(&self, name: &str, schedule: &str, now: Timestamp) -> Result<(), StoreError> {
+        // A clock that was put back must not hold it up until it has caught up.
+        const KEEP: &str = "INSERT INTO digest_schedules (name, schedule, begun_at) VALUES ($1, $2, $3)
+            ON CONFLICT (name) DO UPDATE SET schedule = excluded.schedule, begun_at = excluded.begun_at
+            WHERE digest_schedules.schedule <> excluded.schedule OR digest_schedules.begun_at > excluded.begun_at";
+        on!(self.db.writer(), |pool| sqlx::query(KEEP)
+            .bind(name)
+            .bind(schedule)
+            .bind(now.as_micros())
+            .execute(pool)
+            .await
+            .map(drop)?);
+        Ok(())
+    }
+
+    /// Writes down a digest together with what is to be sent. The answer is whether that was done: a slot is taken once,
+    /// by whichever process comes first.
+    pub async fn add_digest(&self, new: &NewDigest<'_>) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        if !insert(&mut tx, new).await? {
+            return Ok(false);
+        }
+        if let Some(notification) = new.notification {
+            notifications::append(&mut tx, std::slice::from_ref(notification), new.made_at).await?;
+        }
+        match new.slot {
+            Some(_) => forget_snapshots(&mut tx, new).await?,
+            None => {
+                audit::append(&mut tx, &AuditEntry::new(new.made_at, new.by, Area::Digests, "send", new.name)).await?
+            }
+        }
+        tx.commit().await?;
+        Ok(true)
     }
 
     /// Removes digests made longer than `keep` ago, but for the last that each name has: the next one begins where that

@@ -13,7 +13,7 @@ use crate::{
         notification::{Channel, NewNotification},
     },
     store::{
-        Store, StoreError,
+        Store, StoreError, StoreReader,
         db::{Tx, on},
         letters::rows::parse,
         notifications,
@@ -188,7 +188,9 @@ impl Store {
             .rows_affected());
         finish(tx, rows, Some(telling)).await
     }
+}
 
+impl StoreReader {
     /// Those that are open, the oldest first.
     pub async fn open_incidents(&self) -> Result<Vec<IncidentRecord>, StoreError> {
         const SELECT: &str = "SELECT id, key, importance, detail, opened_at, told_at, resolved_at FROM incidents
@@ -205,7 +207,9 @@ impl Store {
             |(importance, count): (String, i64)| Ok((parse("an importance", &importance)?, count.unsigned_abs()));
         rows.into_iter().map(count).collect()
     }
+}
 
+impl Store {
     /// Removes incidents that are over since before then, and what was told before then and is not waiting.
     pub async fn forget_told(&self, before: Timestamp) -> Result<(), StoreError> {
         const INCIDENTS: &str = "DELETE FROM incidents WHERE resolved_at < $1";

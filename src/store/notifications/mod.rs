@@ -15,7 +15,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::{
-    Store, StoreError,
+    Store, StoreError, StoreReader,
     db::{Either, Sql, Tx, on},
     letters::rows::{bigint, parse},
 };
@@ -165,7 +165,9 @@ impl Store {
         }
         Ok(())
     }
+}
 
+impl StoreReader {
     /// When the next notification that nobody is sending at the moment is due.
     pub async fn next_notification_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         const NEXT: &str = "SELECT min(CASE WHEN due_at > $2 THEN $1 ELSE due_at END) FROM notifications

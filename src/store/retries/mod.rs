@@ -15,7 +15,7 @@ use sqlx::{FromRow, QueryBuilder};
 use uuid::Uuid;
 
 use super::{
-    Store, StoreError,
+    Store, StoreError, StoreReader,
     db::{Either, Sql, Tx, id_list::push_ids, on},
     letters::rows::{ContentsRow, bigint, parse},
 };
@@ -68,6 +68,35 @@ impl TryFrom<ClaimRow> for ClaimedRetry {
     }
 }
 
+impl StoreReader {
+    /// When the next retry that nobody has claimed is due.
+    pub async fn next_retry_due(&self, broker: &str) -> Result<Option<Timestamp>, StoreError> {
+        const NEXT: &str = "SELECT due_at FROM retries WHERE broker = $1 AND claimed_until IS NULL
+            ORDER BY due_at LIMIT 1";
+        let due: Option<i64> =
+            on!(self.db.reader(), |pool| sqlx::query_scalar(NEXT).bind(broker).fetch_optional(pool).await?);
+        Ok(due.map(Timestamp::from_micros))
+    }
+
+    /// The messages of letters that are about to be published.
+    pub async fn messages(&self, ids: &[LetterId]) -> Result<HashMap<LetterId, Message>, StoreError> {
+        const SELECT: &str = "SELECT letter_id, exchange, routing_key, properties, headers, earlier_deaths, remarks,
+            body FROM contents WHERE letter_id IN ";
+        let mut messages = HashMap::with_capacity(ids.len());
+        for chunk in ids.chunks(CHUNK) {
+            let rows: Vec<ContentsRow> = on!(self.db.reader(), |pool| {
+                let mut query = QueryBuilder::new(SELECT);
+                push_ids(&mut query, chunk);
+                query.build_query_as().fetch_all(pool).await?
+            });
+            for row in rows {
+                messages.insert(LetterId::from_uuid(row.letter_id), row.into_message()?);
+            }
+        }
+        Ok(messages)
+    }
+}
+
 impl Store {
     /// Claims retries that are due, oldest first, for `lease`; until then no other process publishes them.
     ///
@@ -93,15 +122,6 @@ impl Store {
         tx.commit().await?;
         claimed.sort_by_key(|retry| (retry.due_at, retry.id));
         Ok(claimed)
-    }
-
-    /// When the next retry that nobody has claimed is due.
-    pub async fn next_retry_due(&self, broker: &str) -> Result<Option<Timestamp>, StoreError> {
-        const NEXT: &str = "SELECT due_at FROM retries WHERE broker = $1 AND claimed_until IS NULL
-            ORDER BY due_at LIMIT 1";
-        let due: Option<i64> =
-            on!(self.db.reader(), |pool| sqlx::query_scalar(NEXT).bind(broker).fetch_optional(pool).await?);
-        Ok(due.map(Timestamp::from_micros))
     }
 
     /// Ends the leases that a process which died has left behind, where nobody else can hold one: a SQLite database has
@@ -148,24 +168,6 @@ impl Store {
             });
         }
         Ok(())
-    }
-
-    /// The messages of letters that are about to be published.
-    pub async fn messages(&self, ids: &[LetterId]) -> Result<HashMap<LetterId, Message>, StoreError> {
-        const SELECT: &str = "SELECT letter_id, exchange, routing_key, properties, headers, earlier_deaths, remarks,
-            body FROM contents WHERE letter_id IN ";
-        let mut messages = HashMap::with_capacity(ids.len());
-        for chunk in ids.chunks(CHUNK) {
-            let rows: Vec<ContentsRow> = on!(self.db.reader(), |pool| {
-                let mut query = QueryBuilder::new(SELECT);
-                push_ids(&mut query, chunk);
-                query.build_query_as().fetch_all(pool).await?
-            });
-            for row in rows {
-                messages.insert(LetterId::from_uuid(row.letter_id), row.into_message()?);
-            }
-        }
-        Ok(messages)
     }
 }
 

@@ -8,7 +8,7 @@ use sqlx::{FromRow, QueryBuilder};
 use crate::{
     domain::policy::RetryCounts,
     store::{
-        Store, StoreError,
+        Store, StoreError, StoreReader,
         db::{Tx, on},
         letters::rows::bigint,
     },
@@ -108,7 +108,9 @@ impl Store {
         tally.apply(&mut tx).await?;
         tx.commit().await
     }
+}
 
+impl StoreReader {
     /// What became of automatic retries since the day of `since`, by broker, queue and number of failures.
     pub async fn retry_counts(&self, since: Timestamp) -> Result<Vec<RetryCounts>, StoreError> {
         const SELECT: &str = "SELECT broker, queue, failures, CAST(sum(failed) AS BIGINT) AS failed,

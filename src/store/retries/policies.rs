@@ -14,7 +14,7 @@ use crate::{
         policy_meaning::in_full,
     },
     store::{
-        Store, StoreError, audit,
+        Store, StoreError, StoreReader, audit,
         db::{Tx, on},
         letters::rows::parse,
     },
@@ -57,7 +57,7 @@ impl TryFrom<Row> for ActivePolicy {
     }
 }
 
-impl Store {
+impl StoreReader {
     /// What people have set.
     pub async fn policies(&self) -> Result<Vec<ActivePolicy>, StoreError> {
         const SELECT: &str = "SELECT queues, reason, delays, jitter, via, keep_routing_key, set_by, set_at
@@ -65,7 +65,9 @@ impl Store {
         let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
         rows.into_iter().map(ActivePolicy::try_from).collect()
     }
+}
 
+impl Store {
     /// Sets the policy of these queues and this reason, in place of what was set before. What is set already stays as it
     /// is, with who set it.
     pub async fn set_policy(&self, policy: &Policy, by: &Actor, at: Timestamp) -> Result<(), StoreError> {

@@ -12,7 +12,7 @@ use crate::{
         waiting::{Waiting, WaitingCursor, WaitingPage, WaitingRetry},
     },
     store::{
-        Store, StoreError,
+        StoreError, StoreReader,
         counts::facets::Matching,
         db::{id_list::numbers, on},
         letters::rows::{SUMMARY_COLUMNS, SummaryRow},
@@ -51,7 +51,7 @@ struct Range {
     limit: usize,
 }
 
-impl Store {
+impl StoreReader {
     /// One page of the waiting letters that `filter` lets through, whatever statuses it names.
     pub async fn waiting(
         &self,

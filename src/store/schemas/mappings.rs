@@ -9,7 +9,7 @@ use crate::{
         actor::Actor,
         mapping::{ActiveMapping, Carrier, Mapping},
     },
-    store::{Store, StoreError, audit, db::on, letters::rows::parse},
+    store::{Store, StoreError, StoreReader, audit, db::on, letters::rows::parse},
 };
 
 #[derive(FromRow)]
@@ -36,14 +36,16 @@ impl TryFrom<Row> for ActiveMapping {
     }
 }
 
-impl Store {
+impl StoreReader {
     pub async fn mappings(&self) -> Result<Vec<ActiveMapping>, StoreError> {
         const SELECT: &str = "SELECT broker, carrier, pattern, message_type, set_by, set_at
             FROM mappings ORDER BY carrier, pattern, broker";
         let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
         rows.into_iter().map(ActiveMapping::try_from).collect()
     }
+}
 
+impl Store {
     /// Sets what messages carry, in place of what was said of the same ones before. What is said already stays as it is,
     /// with who said it.
     pub async fn set_mapping(&self, mapping: &Mapping, by: &Actor, at: Timestamp) -> Result<(), StoreError> {

@@ -8,7 +8,7 @@ use amqp_message::time::Timestamp;
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::{Store, StoreError, audit, db::on, letters::rows::parse};
+use super::{Store, StoreError, StoreReader, audit, db::on, letters::rows::parse};
 use crate::domain::{
     activity::{Area, AuditEntry},
     actor::Actor,
@@ -47,7 +47,7 @@ impl TryFrom<Row> for SchemaRecord {
     }
 }
 
-impl Store {
+impl StoreReader {
     /// Which versions there are, each with when it was uploaded last. What changes, changes this; it is cheap to ask.
     pub async fn schema_versions(&self) -> Result<BTreeSet<(SchemaId, Timestamp)>, StoreError> {
         const SELECT: &str = "SELECT id, uploaded_at FROM schemas";
@@ -68,7 +68,9 @@ impl Store {
         const SELECT: &str = "SELECT descriptors FROM schemas WHERE id = $1";
         Ok(on!(self.db.reader(), |pool| sqlx::query_scalar(SELECT).bind(id.as_uuid()).fetch_optional(pool).await?))
     }
+}
 
+impl Store {
     /// Adds a version. The same descriptors are kept once: where they are there already, that version becomes the
     /// newest under this name. The answer is the id it has.
     pub async fn add_schema(&self, record: &SchemaRecord, descriptors: &[u8]) -> Result<SchemaId, StoreError> {

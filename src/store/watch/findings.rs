@@ -11,7 +11,7 @@ use crate::{
         queue_level::QueueLevel,
         watch::{BrokerWatch, Concern, Watched},
     },
-    store::{Store, StoreError, db::on, letters::rows::bigint},
+    store::{StoreError, StoreReader, db::on, letters::rows::bigint},
 };
 
 /// A broker that is watched, or was.
@@ -44,7 +44,7 @@ struct BrokerRow {
     state: String,
 }
 
-impl Store {
+impl StoreReader {
     /// Brokers that are watched, by name.
     pub async fn watched_brokers(&self) -> Result<Vec<WatchedBroker>, StoreError> {
         let broker = |row: BrokerRow| WatchedBroker {

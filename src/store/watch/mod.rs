@@ -14,7 +14,7 @@ use sqlx::QueryBuilder;
 use uuid::Uuid;
 
 use super::{
-    Store, StoreError,
+    Store, StoreError, StoreReader,
     db::{Either, Tx, columns, on},
     watch::rows::{COLUMNS, NewRow, QueueRow, read_state, write_state},
 };
@@ -104,7 +104,9 @@ impl Store {
         }
         Ok(())
     }
+}
 
+impl StoreReader {
     /// What is kept of a broker; nothing of one that was never watched.
     pub async fn watch_kept(&self, broker: &str) -> Result<WatchKept, StoreError> {
         const STATE: &str = "SELECT state, polled_at, looked_at FROM watched_brokers WHERE broker = $1";
@@ -131,7 +133,9 @@ impl Store {
         }
         Ok(WatchKept { watch, levels })
     }
+}
 
+impl Store {
     /// Writes down what a look has changed. The answer is whether the claim was still ours; if not, nothing is written.
     pub async fn keep_watch(&self, update: &WatchUpdate<'_>) -> Result<bool, StoreError> {
         const KEEP: &str =

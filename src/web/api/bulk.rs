@@ -26,6 +26,7 @@ use crate::{
         error::{Problem, WebError},
         input::JsonBody,
         query::When,
+        security::CurrentUser,
     },
 };
 
@@ -71,13 +72,14 @@ pub struct Started {
 ))]
 pub async fn start(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     JsonBody(action): JsonBody<BulkAction>,
 ) -> Result<Response, WebError> {
     action.refuse_what_is_to_come()?;
     let command = action.command(&app)?;
     let job = match &action.filter {
-        None => app.triage.act_as_job(&action.letters()?, &command, &Actor::local()).await?,
-        Some(filter) => start_on_all(&app, action.bulk(filter, command, app.clock.now())?).await?,
+        None => app.triage.act_as_job(&action.letters()?, &command, &user).await?,
+        Some(filter) => start_on_all(&app, action.bulk(filter, command, &user, app.clock.now())?).await?,
     };
     let place = [(header::LOCATION, format!("/api/v1/jobs/{job}"))];
     Ok((StatusCode::ACCEPTED, place, Json(Started { job })).into_response())
@@ -105,14 +107,14 @@ impl BulkAction {
     }
 
     /// What is to be done with all that the filter lets through.
-    fn bulk(&self, filter: &BulkFilter, command: Command, now: Timestamp) -> Result<Bulk, WebError> {
+    fn bulk(&self, filter: &BulkFilter, command: Command, by: &Actor, now: Timestamp) -> Result<Bulk, WebError> {
         if self.ids.is_some() {
             return Err(WebError::unprocessable("ids, filter: it takes one of them"));
         }
         let until = self.until.as_deref().map(str::parse::<When>).transpose();
         let until = until.map_err(|why| WebError::unprocessable(format!("until: {why}")))?;
         let until = until.map_or(now, |until| until.resolve(now).min(now));
-        Ok(Bulk { filter: filter.read(&command, now)?, until, command, by: Actor::local() })
+        Ok(Bulk { filter: filter.read(&command, now)?, until, command, by: by.clone() })
     }
 
     /// Each letter once, however often it is named.

@@ -24,6 +24,7 @@ use crate::{
         AppState,
         error::{Problem, WebError},
         input::{JsonBody, LetterPath, parse_delay, read_type},
+        security::CurrentUser,
     },
 };
 
@@ -73,14 +74,15 @@ impl Retry {
 ))]
 pub async fn retry(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     LetterPath(id): LetterPath,
     JsonBody(retry): JsonBody<Retry>,
 ) -> Result<Json<LetterItem>, WebError> {
     let edit = retry.edit(&app, id).await?;
     let delay = read_delay(&app, retry.delay.as_deref())?;
     let queue = read_queue(retry.queue)?;
-    let Some(edit) = edit else { return carry_out(&app, id, &[Command::Retry { delay, queue }]).await };
-    let edited = app.triage.retry_edited(id, &edit, delay, queue.as_deref(), &Actor::local()).await?;
+    let Some(edit) = edit else { return carry_out(&app, &user, id, &[Command::Retry { delay, queue }]).await };
+    let edited = app.triage.retry_edited(id, &edit, delay, queue.as_deref(), &user).await?;
     let copy = edited.map_err(|refusal| reply::refused(&refusal))?;
     show(&app, copy).await
 }
@@ -101,10 +103,11 @@ pub struct Discard {
 ))]
 pub async fn discard(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     LetterPath(id): LetterPath,
     JsonBody(discard): JsonBody<Discard>,
 ) -> Result<Json<LetterItem>, WebError> {
-    carry_out(&app, id, &[Command::Discard { note: discard.note }]).await
+    carry_out(&app, &user, id, &[Command::Discard { note: discard.note }]).await
 }
 
 /// Takes nothing.
@@ -120,10 +123,11 @@ pub struct Reopen {}
 ))]
 pub async fn reopen(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     LetterPath(id): LetterPath,
     JsonBody(Reopen {}): JsonBody<Reopen>,
 ) -> Result<Json<LetterItem>, WebError> {
-    carry_out(&app, id, &[Command::Reopen]).await
+    carry_out(&app, &user, id, &[Command::Reopen]).await
 }
 
 /// What to set by hand; what is left out stays as it is.
@@ -147,6 +151,7 @@ pub struct Change {
 ))]
 pub async fn change(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     LetterPath(id): LetterPath,
     JsonBody(change): JsonBody<Change>,
 ) -> Result<Json<LetterItem>, WebError> {
@@ -156,7 +161,7 @@ pub async fn change(
         .chain(change.note.map(Command::SetNote))
         .chain(message_type.map(Command::SetType))
         .collect();
-    carry_out(&app, id, &commands).await
+    carry_out(&app, &user, id, &commands).await
 }
 
 pub fn read_delay(app: &AppState, delay: Option<&str>) -> Result<Duration, WebError> {
@@ -176,9 +181,14 @@ pub fn read_queue(queue: Option<String>) -> Result<Option<String>, WebError> {
 }
 
 /// One command after the other; the answer is the letter as it then stands.
-async fn carry_out(app: &AppState, id: LetterId, commands: &[Command]) -> Result<Json<LetterItem>, WebError> {
+async fn carry_out(
+    app: &AppState,
+    by: &Actor,
+    id: LetterId,
+    commands: &[Command],
+) -> Result<Json<LetterItem>, WebError> {
     for command in commands {
-        let report = app.triage.act(&[id], command, &Actor::local()).await?;
+        let report = app.triage.act(&[id], command, by).await?;
         reply::done_or_refused(&report)?;
     }
     show(app, id).await

@@ -11,13 +11,14 @@ use uuid::Uuid;
 
 use super::digest_report::Report;
 use crate::{
-    domain::{actor::Actor, notification::NotificationState},
+    domain::notification::NotificationState,
     services::digests::{DigestError, Plan},
     store::DigestRecord,
     web::{
         AppState,
         error::{Problem, WebError},
         input::JsonBody,
+        security::CurrentUser,
         view::{policy::typed_duration, time::rfc3339},
     },
 };
@@ -188,10 +189,11 @@ pub struct DigestSent {
 ))]
 pub async fn send(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     JsonBody(which): JsonBody<WhichDigest>,
 ) -> Result<(StatusCode, Json<DigestSent>), WebError> {
     let plan = which.plan(&app)?;
-    match app.digests.send_now(plan, &Actor::local()).await {
+    match app.digests.send_now(plan, &user).await {
         Ok(id) => Ok((StatusCode::ACCEPTED, Json(DigestSent { id }))),
         Err(DigestError::Store(error)) => Err(error.into()),
         Err(no_slack @ DigestError::NoSlack) => Err(WebError::conflict(format!("Nothing was sent: {no_slack}."))),

@@ -9,16 +9,14 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::{
-    domain::{
-        actor::Actor,
-        group::{Group, GroupId, Hour, Outcome},
-    },
+    domain::group::{Group, GroupId, Hour, Outcome},
     web::{
         AppState,
         error::{Problem, WebError},
         input::{GroupPath, JsonBody, QueryPairs},
         pages::group::{check_note, gone},
         query::{GROUP_WORDS, GroupQuery, encode_cursor},
+        security::CurrentUser,
         view::time::rfc3339,
     },
 };
@@ -218,11 +216,12 @@ pub struct GroupChange {
 ))]
 pub async fn change(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     GroupPath(id): GroupPath,
     JsonBody(change): JsonBody<GroupChange>,
 ) -> Result<Json<FullGroup>, WebError> {
     if let Some(note) = &change.note {
-        app.store.set_group_note(id, check_note(note)?, &Actor::local(), app.clock.now()).await?;
+        app.triage.set_group_note(id, check_note(note)?, &user).await?;
     }
     load(&app, id).await
 }

@@ -11,10 +11,11 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::{
-    domain::{actor::Actor, job::Job},
+    domain::job::Job,
     web::{
         AppState,
         error::{Problem, WebError},
+        security::CurrentUser,
     },
 };
 
@@ -66,9 +67,13 @@ pub async fn job(State(app): State<Arc<AppState>>, Path(id): Path<String>) -> Re
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "It has ended"),
 ))]
-pub async fn cancel(State(app): State<Arc<AppState>>, Path(id): Path<String>) -> Result<Json<JobStatus>, WebError> {
+pub async fn cancel(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+) -> Result<Json<JobStatus>, WebError> {
     let job = job(State(Arc::clone(&app)), Path(id)).await?;
-    if !app.triage.cancel(job.id, &Actor::local()).await? {
+    if !app.triage.cancel(job.id, &user).await? {
         return Err(WebError::conflict(format!("The job has ended: it is {}.", job.state)));
     }
     self::job(State(app), Path(job.id.to_string())).await

@@ -11,14 +11,12 @@ use axum::{
 use utoipa::IntoParams;
 
 use super::{model::FullLetter, reply::OneLetter};
-use crate::{
-    domain::actor::Actor,
-    web::{
-        AppState,
-        error::{Problem, WebError},
-        input::{LetterPath, QueryPairs},
-        payload::{self, PayloadQuery},
-    },
+use crate::web::{
+    AppState,
+    error::{Problem, WebError},
+    input::{LetterPath, QueryPairs},
+    payload::{self, PayloadQuery},
+    security::CurrentUser,
 };
 
 /// How to read its body.
@@ -41,6 +39,7 @@ struct Sight {
 ))]
 pub async fn letter(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     LetterPath(id): LetterPath,
     QueryPairs(mut pairs): QueryPairs,
 ) -> Result<Json<FullLetter>, WebError> {
@@ -48,7 +47,7 @@ pub async fn letter(
     let reveal: bool = pairs.take_parsed("reveal")?.unwrap_or_default();
     pairs.finish("wrapping, reveal")?;
     let letter = Arc::new(app.store.letter(id).await?.ok_or_else(unknown)?);
-    let reading = payload::read(&app, &letter, &query, Some(&Actor::local()).filter(|_| reveal)).await?;
+    let reading = payload::read(&app, &letter, &query, reveal.then_some(&*user)).await?;
     // Afterwards, so that it tells of who sees this.
     let history = app.store.history(id).await?;
     let danger = app.triage.danger(&letter.summary);
@@ -62,9 +61,13 @@ pub async fn letter(
     (status = OK, body = Vec<u8>, content_type = "application/octet-stream"),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
-pub async fn body(State(app): State<Arc<AppState>>, LetterPath(id): LetterPath) -> Result<Response, WebError> {
+pub async fn body(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    LetterPath(id): LetterPath,
+) -> Result<Response, WebError> {
     let letter = Arc::new(app.store.letter(id).await?.ok_or_else(unknown)?);
-    payload::read(&app, &letter, &PayloadQuery::default(), Some(&Actor::local())).await?;
+    payload::read(&app, &letter, &PayloadQuery::default(), Some(&*user)).await?;
     let mut response = Arc::unwrap_or_clone(letter).message.body.into_response();
     let headers = response.headers_mut();
     // Always a download of no particular type: a body that is HTML must never run here.

@@ -7,10 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
-    domain::{
-        actor::Actor,
-        mapping::{ActiveMapping, Carrier},
-    },
+    domain::mapping::{ActiveMapping, Carrier},
     services::{decoding::catalogue::Catalogue, schemas::MappingError},
     web::{
         AppState,
@@ -18,6 +15,7 @@ use crate::{
         error::{Problem, WebError},
         input::{JsonBody, QueryPairs},
         mapping_draft::Target,
+        security::CurrentUser,
         view::time::rfc3339,
     },
 };
@@ -92,11 +90,12 @@ pub struct NewMapping {
 ))]
 pub async fn set(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     JsonBody(new): JsonBody<NewMapping>,
 ) -> Result<Json<MappingItem>, WebError> {
     let target = Target::new(new.broker, new.queue, new.exchange, new.routing_key)?;
     let mapping = target.mapping(new.r#type);
-    app.schemas.map(&mapping, &Actor::local()).await.map_err(|error| match error {
+    app.schemas.map(&mapping, &user).await.map_err(|error| match error {
         MappingError::Invalid(field, why) => Wrong::new(field, why).into(),
         MappingError::Store(error) => WebError::from(error),
     })?;
@@ -126,11 +125,12 @@ struct Written {
 ))]
 pub async fn unset(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     QueryPairs(mut pairs): QueryPairs,
 ) -> Result<StatusCode, WebError> {
     let Target { broker, carrier, pattern } = Target::take(&mut pairs)?;
     pairs.finish("broker, queue, exchange, routing_key")?;
-    if app.schemas.unmap(broker.as_deref(), carrier, &pattern, &Actor::local()).await? {
+    if app.schemas.unmap(broker.as_deref(), carrier, &pattern, &user).await? {
         return Ok(StatusCode::NO_CONTENT);
     }
     Err(WebError::not_found("Nobody has set such a mapping."))

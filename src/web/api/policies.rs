@@ -7,10 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
-    domain::{
-        actor::Actor,
-        policy::{ActivePolicy, Delays, Origin, Policy},
-    },
+    domain::policy::{ActivePolicy, Delays, Origin, Policy},
     services::policies::PolicyError,
     web::{
         AppState,
@@ -18,6 +15,7 @@ use crate::{
         error::{Problem, WebError},
         input::{JsonBody, QueryPairs},
         policy_effect,
+        security::CurrentUser,
         view::{
             policy::{in_full, typed_duration},
             time::rfc3339,
@@ -158,10 +156,11 @@ impl From<NewPolicy> for Draft {
 ))]
 pub async fn set(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     JsonBody(new): JsonBody<NewPolicy>,
 ) -> Result<Json<PolicyItem>, WebError> {
     let policy = Draft::from(new).policy()?;
-    app.policies.set(&policy, &Actor::local()).await.map_err(|error| match error {
+    app.policies.set(&policy, &user).await.map_err(|error| match error {
         PolicyError::Invalid(why) => Wrong::new("queues", why).into(),
         PolicyError::Store(error) => WebError::from(error),
     })?;
@@ -195,12 +194,13 @@ pub struct InForce {
 ))]
 pub async fn unset(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     QueryPairs(mut pairs): QueryPairs,
 ) -> Result<Json<InForce>, WebError> {
     let queues = pairs.take("queues")?.ok_or_else(|| WebError::bad_request("queues: it is needed"))?;
     let reason = pairs.take_parsed("reason")?;
     pairs.finish("queues, reason")?;
-    if !app.policies.unset(&queues, reason, &Actor::local()).await? {
+    if !app.policies.unset(&queues, reason, &user).await? {
         return Err(WebError::not_found("Nobody has set such a policy; those of the configuration stay."));
     }
     let book = app.policies.book();

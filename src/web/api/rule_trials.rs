@@ -13,7 +13,6 @@ use super::{
 };
 use crate::{
     domain::{
-        actor::Actor,
         letter::Importance,
         rule::{Rule, RuleId},
     },
@@ -22,6 +21,7 @@ use crate::{
         AppState,
         error::{MistakeItem, Problem, WebError},
         input::JsonBody,
+        security::CurrentUser,
     },
 };
 
@@ -143,7 +143,10 @@ pub async fn test(
 
 /// Apply the rules to all letters that are open or wait for a retry, as a job; what a person has chosen stays
 #[utoipa::path(post, path = "/rules/apply", tag = "rules", responses((status = ACCEPTED, body = Started)))]
-pub async fn apply(State(app): State<Arc<AppState>>) -> Result<(StatusCode, Json<Started>), WebError> {
-    let job = app.rules.apply(&Actor::local()).await?;
+pub async fn apply(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+) -> Result<(StatusCode, Json<Started>), WebError> {
+    let job = app.rules.apply(&user).await?;
     Ok((StatusCode::ACCEPTED, Json(Started { job })))
 }

@@ -13,7 +13,6 @@ use uuid::Uuid;
 
 use crate::{
     domain::{
-        actor::Actor,
         letter::Importance,
         rule::{ActiveRule, Rule, RuleFailures, RuleId},
     },
@@ -22,6 +21,7 @@ use crate::{
         AppState,
         error::{MistakeItem, Problem, WebError},
         input::JsonBody,
+        security::CurrentUser,
         view::time::rfc3339,
     },
 };
@@ -170,10 +170,11 @@ pub async fn rule(State(app): State<Arc<AppState>>, Path(id): Path<String>) -> R
 ))]
 pub async fn add(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     JsonBody(new): JsonBody<NewRule>,
 ) -> Result<(StatusCode, Json<RuleItem>), WebError> {
     let (rule, place) = new.read()?;
-    let id = app.rules.set(None, &rule, place, &Actor::local()).await?;
+    let id = app.rules.set(None, &rule, place, &user).await?;
     Ok((StatusCode::CREATED, Json(one(&app, id).await?)))
 }
 
@@ -187,11 +188,12 @@ pub async fn add(
 ))]
 pub async fn set(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     Path(id): Path<String>,
     JsonBody(new): JsonBody<NewRule>,
 ) -> Result<Json<RuleItem>, WebError> {
     let ((rule, place), id) = (new.read()?, read_id(&id)?);
-    app.rules.set(Some(id), &rule, place, &Actor::local()).await?;
+    app.rules.set(Some(id), &rule, place, &user).await?;
     Ok(Json(one(&app, id).await?))
 }
 
@@ -202,8 +204,12 @@ pub async fn set(
     (status = CONFLICT, description = "The rules stand in a file", body = Problem,
         content_type = "application/problem+json"),
 ))]
-pub async fn remove(State(app): State<Arc<AppState>>, Path(id): Path<String>) -> Result<StatusCode, WebError> {
-    app.rules.remove(read_id(&id)?, &Actor::local()).await?;
+pub async fn remove(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+) -> Result<StatusCode, WebError> {
+    app.rules.remove(read_id(&id)?, &user).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -224,6 +230,7 @@ pub struct NewOrder {
 ))]
 pub async fn order(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     JsonBody(order): JsonBody<NewOrder>,
 ) -> Result<Json<RuleList>, WebError> {
     let ids: Vec<RuleId> = order.ids.into_iter().map(RuleId::from_uuid).collect();
@@ -231,6 +238,6 @@ pub async fn order(
     if let Some(unknown) = ids.iter().find(|id| book.find(**id).is_none()) {
         return Err(WebError::unprocessable(format!("ids: there is no rule {unknown}")));
     }
-    app.rules.order(&ids, &Actor::local()).await?;
+    app.rules.order(&ids, &user).await?;
     rules(State(app)).await
 }

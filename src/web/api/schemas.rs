@@ -13,10 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::{
-    domain::{
-        actor::Actor,
-        schema::{SchemaId, SchemaSource},
-    },
+    domain::schema::{SchemaId, SchemaSource},
     services::{
         decoding::catalogue::{Catalogue, SchemaVersion, TypeEntry},
         schemas::{Delivery, SchemaError},
@@ -25,6 +22,7 @@ use crate::{
         AppState,
         error::{Problem, WebError},
         input::QueryPairs,
+        security::CurrentUser,
         upload::Files,
         view::time::rfc3339,
     },
@@ -145,12 +143,13 @@ struct Naming {
     ))]
 pub async fn add(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     QueryPairs(mut pairs): QueryPairs,
     Files { files, name }: Files,
 ) -> Result<(StatusCode, Json<SchemaItem>), WebError> {
     let name = pairs.take("name")?.or(name);
     pairs.finish("name")?;
-    let delivery = Delivery { files, name, source: SchemaSource::Upload, by: Actor::local() };
+    let delivery = Delivery { files, name, source: SchemaSource::Upload, by: user.clone() };
     let uploaded = app.schemas.upload(delivery).await.map_err(refusal)?;
     let catalogue = app.schemas.catalogue();
     let version = catalogue.version(uploaded.id);
@@ -188,9 +187,13 @@ struct OneSchema {
     (status = NO_CONTENT),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
-pub async fn remove(State(app): State<Arc<AppState>>, Path(id): Path<String>) -> Result<StatusCode, WebError> {
+pub async fn remove(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+) -> Result<StatusCode, WebError> {
     let removed = match id.parse() {
-        Ok(id) => app.schemas.remove(id, &Actor::local()).await?,
+        Ok(id) => app.schemas.remove(id, &user).await?,
         Err(_) => false,
     };
     if removed {

@@ -15,7 +15,6 @@ use axum::{
 use super::toast::Toast;
 use crate::{
     domain::{
-        actor::Actor,
         command::{Command, CommandReport},
         letter::{Importance, LetterId},
     },
@@ -24,6 +23,7 @@ use crate::{
         error::WebError,
         input::{self, FormPairs},
         query::Pairs,
+        security::CurrentUser,
         view::{number, text, time},
     },
 };
@@ -36,6 +36,7 @@ struct Order {
 
 pub async fn act(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
@@ -43,7 +44,7 @@ pub async fn act(
     let toast = match take_order(pairs, app.clock.now())? {
         order if order.ids.is_empty() => Toast::failed("No letter is selected.".to_owned()),
         order => {
-            let report = app.triage.act(&order.ids, &order.command, &Actor::local()).await?;
+            let report = app.triage.act(&order.ids, &order.command, &user).await?;
             tell(&order.command, &report)
         }
     };

@@ -17,7 +17,6 @@ use super::{
 };
 use crate::{
     domain::{
-        actor::Actor,
         filter::{FacetCount, LetterFilter},
         job::Bulk,
         letter::Status,
@@ -27,6 +26,7 @@ use crate::{
         error::WebError,
         input::{FormPairs, QueryPairs},
         query::{Pairs, WAITING_WORDS, WaitingQuery},
+        security::CurrentUser,
         view::{number, tally::Tally, text, waiting::WaitingRow},
     },
 };
@@ -132,6 +132,7 @@ async fn load(app: &AppState, asked: &Asked, headers: &HeaderMap) -> Result<Back
 /// Does one thing with all that waits and that came in before the question was asked.
 pub async fn act(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
@@ -144,7 +145,7 @@ pub async fn act(
         filter: LetterFilter { statuses: vec![Status::Scheduled], ..query.filter() },
         until: Timestamp::from_micros(until),
         command: all.take_command(&app, &mut pairs)?,
-        by: Actor::local(),
+        by: user.clone(),
     };
     let toast = bulk_action::carry_out(&app, bulk).await?;
     Ok(redirect(&query.first_page().href(), &toast, &headers))

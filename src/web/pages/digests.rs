@@ -18,13 +18,13 @@ use super::{
     toast::Toast,
 };
 use crate::{
-    domain::actor::Actor,
     services::digests::{DigestError, Digests, Plan},
-    store::{DigestRecord, Store},
+    store::{DigestRecord, StoreReader},
     web::{
         AppState,
         error::WebError,
         input::{FormPairs, QueryPairs},
+        security::CurrentUser,
         view::{
             digest::{PlanView, ReportView, SentView},
             text,
@@ -92,7 +92,7 @@ pub async fn show(
 }
 
 /// Each digest of the configuration with the last one that was made of it.
-pub(super) async fn plans(store: &Store, digests: &Digests, now: Timestamp) -> Result<Vec<PlanView>, WebError> {
+pub(super) async fn plans(store: &StoreReader, digests: &Digests, now: Timestamp) -> Result<Vec<PlanView>, WebError> {
     let mut plans = Vec::new();
     for plan in digests.plans() {
         let last: Vec<DigestRecord> = store.digests(Some(&plan.name), 1).await?;
@@ -123,13 +123,14 @@ fn destination(plan: &Plan) -> String {
 
 pub async fn send(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let name = pairs.take("name")?.ok_or_else(|| WebError::bad_request("name: it is needed"))?;
     pairs.finish("name")?;
     let plan = plan(&app, &name)?;
-    match app.digests.send_now(plan, &Actor::local()).await {
+    match app.digests.send_now(plan, &user).await {
         Ok(id) => {
             let toast = Toast::done(format!("On its way to {}.", destination(plan)), Vec::new());
             Ok(redirect(&format!("/digests/{id}"), &toast, &headers))

@@ -38,6 +38,7 @@ use crate::{
         AppState,
         error::WebError,
         input::{self, FormPairs, LetterPath, QueryPairs},
+        security::CurrentUser,
         view::{payload::label, text},
     },
 };
@@ -106,6 +107,7 @@ pub async fn show(
 pub async fn act(
     State(app): State<Arc<AppState>>,
     LetterPath(id): LetterPath,
+    user: CurrentUser,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
@@ -120,7 +122,7 @@ pub async fn act(
     if let (Some(seen), Ok(edit)) = (&seen, &edit)
         && *seen == desk.fingerprint(&form, edit)
     {
-        let refusal = match desk.send(&app, &form, edit).await? {
+        let refusal = match desk.send(&app, &form, edit, &user).await? {
             Ok(copy) => return Ok(sent(copy, &headers)),
             Err(refusal) => refusal,
         };
@@ -235,10 +237,16 @@ impl Desk {
     }
 
     /// The copy, or why there is none.
-    async fn send(&self, app: &AppState, form: &EditForm, edit: &Edit) -> Result<Result<LetterId, Refusal>, WebError> {
+    async fn send(
+        &self,
+        app: &AppState,
+        form: &EditForm,
+        edit: &Edit,
+        by: &Actor,
+    ) -> Result<Result<LetterId, Refusal>, WebError> {
         let delay = input::parse_delay(&form.delay, app.clock.now()).map_err(WebError::unprocessable)?;
         let queue = Some(form.queue.as_str()).filter(|queue| !queue.is_empty());
-        Ok(app.triage.retry_edited(self.letter.summary.id, edit, delay, queue, &Actor::local()).await?)
+        Ok(app.triage.retry_edited(self.letter.summary.id, edit, delay, queue, by).await?)
     }
 
     async fn page(&self, app: &AppState, form: EditForm, check: Check) -> Result<EditPage, WebError> {

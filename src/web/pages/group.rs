@@ -17,7 +17,6 @@ use super::{
 };
 use crate::{
     domain::{
-        actor::Actor,
         command::Command,
         filter::{FacetCount, HistogramBar, LetterFilter, PageRequest, Sort},
         group::{Group, GroupId, Hour},
@@ -29,6 +28,7 @@ use crate::{
         error::WebError,
         input::{FormPairs, GroupPath, QueryPairs},
         query::{LetterQuery, Pairs},
+        security::CurrentUser,
         view::{
             chart::{Chart, Window},
             group::{GroupView, href},
@@ -100,6 +100,7 @@ pub async fn show(
 /// Does one thing with all letters of a group that have the status which that takes, and that came in before it was asked.
 pub async fn act(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     GroupPath(id): GroupPath,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
@@ -111,7 +112,7 @@ pub async fn act(
         filter: LetterFilter { statuses: vec![status], groups: vec![id], ..LetterFilter::default() },
         until: Timestamp::from_micros(until),
         command,
-        by: Actor::local(),
+        by: user.clone(),
     };
     let toast = bulk_action::carry_out(&app, bulk).await?;
     Ok(redirect(&href(id), &toast, &headers))
@@ -132,13 +133,14 @@ fn take_command(app: &AppState, pairs: &mut Pairs) -> Result<(Command, Status), 
 /// Sets the note of a group; an empty one removes it.
 pub async fn note(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     GroupPath(id): GroupPath,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let text = pairs.take("note")?.unwrap_or_default();
     let text = check_note(&text)?;
-    if !app.store.set_group_note(id, text, &Actor::local(), app.clock.now()).await? {
+    if !app.triage.set_group_note(id, text, &user).await? {
         return Err(gone());
     }
     let said = if text.is_empty() { "Note removed." } else { "Note saved." };

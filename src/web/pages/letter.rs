@@ -24,6 +24,7 @@ use crate::{
         error::WebError,
         input::{FormPairs, LetterPath, QueryPairs},
         payload::{self, PayloadQuery},
+        security::CurrentUser,
         view::{
             edits::Linked,
             letter::{Alike, LetterView, Links, RetryView, ViewOptions},
@@ -75,6 +76,7 @@ pub async fn show(
 /// Shows hidden values. It is no page that an address leads to: whoever comes back finds them hidden again.
 pub async fn reveal(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     LetterPath(id): LetterPath,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
@@ -83,7 +85,7 @@ pub async fn reveal(
     let back = take_back(&mut pairs)?;
     pairs.finish(&format!("{}, back, part", PayloadQuery::WORDS))?;
     let links = Links { view_base: back.clone(), back: back.clone(), close: None };
-    let sight = Sight { query, reveal_to: Some(Actor::local()) };
+    let sight = Sight { query, reveal_to: Some(user.clone()) };
     let page = load(&app, id, &sight, links, back).await?;
     match part {
         None => Ok(fragment::whole(page.render()?, &page.shell)),

@@ -20,10 +20,7 @@ use super::{
     toast::Toast,
 };
 use crate::{
-    domain::{
-        actor::Actor,
-        policy::{ActivePolicy, Origin, Policy, PolicyBook},
-    },
+    domain::policy::{ActivePolicy, Origin, Policy, PolicyBook},
     services::policies::PolicyError,
     web::{
         AppState,
@@ -32,6 +29,7 @@ use crate::{
         input::{FormPairs, QueryPairs},
         policy_effect::{self, Force, known_queues},
         query::Pairs,
+        security::CurrentUser,
         view::{
             policy::{OriginView, in_full, meaning, reason_words, remarks, target},
             queue::set_href,
@@ -104,6 +102,7 @@ pub async fn show(
 
 pub async fn set(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
@@ -111,7 +110,7 @@ pub async fn set(
     let form = form.ok_or_else(|| WebError::bad_request("kind: it takes listed or growing"))?;
     let set = async {
         let policy = form.policy()?;
-        app.policies.set(&policy, &Actor::local()).await.map(|()| policy).map_err(Refused::from)
+        app.policies.set(&policy, &user).await.map(|()| policy).map_err(Refused::from)
     };
     match set.await {
         Ok(policy) => {
@@ -149,11 +148,12 @@ impl From<PolicyError> for Refused {
 
 pub async fn unset(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let (queues, reason) = take_target(&mut pairs)?;
-    let was_there = app.policies.unset(&queues, reason, &Actor::local()).await?;
+    let was_there = app.policies.unset(&queues, reason, &user).await?;
     let shown = text::shortened(&text::one_line(&queues), 60);
     let toast = if was_there {
         let book = app.policies.book();
@@ -191,7 +191,7 @@ async fn load(app: &AppState, form: PolicyForm) -> Result<PoliciesPage, WebError
     let rows = book.all().iter().zip(forces).map(|(active, force)| PolicyRow::new(active, force, now));
     Ok(PoliciesPage {
         policies: rows.collect(),
-        preview: Preview::new(&form, &book, &known, now),
+        preview: Preview::new(&form, &book, &known),
         queues: queue_names(&facets),
         form,
         shell: Shell::new(app, Page::Policies, &facets).await?,
@@ -217,22 +217,23 @@ impl PolicyRow {
 }
 
 impl Preview {
-    fn new(form: &PolicyForm, book: &PolicyBook, known: &[String], now: Timestamp) -> Self {
+    fn new(form: &PolicyForm, book: &PolicyBook, known: &[String]) -> Self {
         if form.queues.is_empty() && form.wrong.is_none() {
             return Self::Empty;
         }
         match form.policy() {
             Err(wrong) => Self::Wrong(wrong),
-            Ok(policy) => Self::means(policy, book, known, now),
+            Ok(policy) => Self::means(policy, book, known),
         }
     }
 
-    fn means(policy: Policy, book: &PolicyBook, known: &[String], now: Timestamp) -> Self {
+    fn means(policy: Policy, book: &PolicyBook, known: &[String]) -> Self {
         let is_same = |other: &Policy| other.queues == policy.queues && other.reason == policy.reason;
         let replaced = book.all().iter().find(|active| is_same(&active.policy));
         let replaces = replaced.filter(|active| active.policy != policy);
         let others = book.all().iter().filter(|active| !is_same(&active.policy)).map(|active| (**active).clone());
-        let draft = ActivePolicy { policy: policy.clone(), origin: Origin::Person { by: Actor::local(), at: now } };
+        // Whose it is makes no difference to where it applies.
+        let draft = ActivePolicy { policy: policy.clone(), origin: Origin::Configuration };
         let with_it = PolicyBook::new(&[], others.chain([draft]).collect());
         let place = with_it.all().iter().position(|active| is_same(&active.policy));
         Self::Means {

@@ -24,12 +24,14 @@ use crate::{
         error::WebError,
         input::FormPairs,
         query::Pairs,
+        security::CurrentUser,
         view::{number, rule::RULES, text},
     },
 };
 
 pub async fn set(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
@@ -39,11 +41,11 @@ pub async fn set(
         Ok(draft) => draft,
         Err(wrong) => return refuse(&app, RuleForm { wrong: Some(wrong), ..form }).await,
     };
-    if let Err(error) = app.rules.set(id, &rule, place, &Actor::local()).await {
+    if let Err(error) = app.rules.set(id, &rule, place, &user).await {
         return refuse(&app, form.refused(error)?).await;
     }
     let name = text::shortened(&text::one_line(rule.name.trim()), 60);
-    let then = if applies { begin(&app).await? } else { "It counts for what comes in from now on.".to_owned() };
+    let then = if applies { begin(&app, &user).await? } else { "It counts for what comes in from now on.".to_owned() };
     let toast = Toast::done(format!("Saved the rule {name}. {then}"), Vec::new());
     Ok(redirect(RULES, &toast, &headers))
 }
@@ -57,11 +59,12 @@ async fn refuse(app: &AppState, form: RuleForm) -> Result<Response, WebError> {
 
 pub async fn remove(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let id = take_id(&mut pairs)?;
-    let toast = match app.rules.remove(id, &Actor::local()).await {
+    let toast = match app.rules.remove(id, &user).await {
         Ok(rule) => {
             let name = text::shortened(&text::one_line(&rule.name), 60);
             Toast::done(
@@ -77,6 +80,7 @@ pub async fn remove(
 
 pub async fn step(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
@@ -86,7 +90,7 @@ pub async fn step(
         Some("later") => false,
         _ => return Err(WebError::bad_request("to: it takes earlier or later")),
     };
-    let toast = match app.rules.step(id, earlier, &Actor::local()).await {
+    let toast = match app.rules.step(id, earlier, &user).await {
         Ok(()) => Toast::done("The rules are tried in another order now.".to_owned(), Vec::new()),
         Err(RuleError::Gone) => Toast::failed("There is no such rule any more.".to_owned()),
         Err(error) => return Err(error.into()),
@@ -98,24 +102,29 @@ fn take_id(pairs: &mut Pairs) -> Result<RuleId, WebError> {
     pairs.take_parsed("id")?.ok_or_else(|| WebError::bad_request("id: it is needed"))
 }
 
-pub async fn apply(State(app): State<Arc<AppState>>, headers: HeaderMap) -> Result<Response, WebError> {
-    let toast = Toast::done(begin(&app).await?, Vec::new());
+pub async fn apply(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    headers: HeaderMap,
+) -> Result<Response, WebError> {
+    let toast = Toast::done(begin(&app, &user).await?, Vec::new());
     Ok(redirect(RULES, &toast, &headers))
 }
 
-async fn begin(app: &AppState) -> Result<String, WebError> {
-    let job = app.rules.apply(&Actor::local()).await?;
+async fn begin(app: &AppState, by: &Actor) -> Result<String, WebError> {
+    let job = app.rules.apply(by).await?;
     let total = app.store.job(job).await?.map_or(0, |job| job.total);
     Ok(format!("The rules are being applied to {}.", number::plural(total, "letter")))
 }
 
 pub async fn cancel(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let job: Uuid = pairs.take_parsed("job")?.ok_or_else(|| WebError::bad_request("job: it is needed"))?;
-    let toast = if app.triage.cancel(job, &Actor::local()).await? {
+    let toast = if app.triage.cancel(job, &user).await? {
         Toast::done("Stopped. Letters that the rules were applied to stay as they are now.".to_owned(), Vec::new())
     } else {
         Toast::failed("That had ended already.".to_owned())

@@ -21,7 +21,6 @@ use super::{
 };
 use crate::{
     domain::{
-        actor::Actor,
         job::{Job, JobState},
         mapping::Carrier,
         schema::{SchemaId, SchemaSource},
@@ -36,6 +35,7 @@ use crate::{
         draft::Wrong,
         error::WebError,
         input::{FormPairs, QueryPairs},
+        security::CurrentUser,
         upload::Files,
         view::{
             number,
@@ -127,11 +127,12 @@ pub async fn show(
 
 pub async fn upload(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     headers: HeaderMap,
     Files { files, name }: Files,
 ) -> Result<Response, WebError> {
     let typed = name.clone().unwrap_or_default();
-    let delivery = Delivery { files, name, source: SchemaSource::Upload, by: Actor::local() };
+    let delivery = Delivery { files, name, source: SchemaSource::Upload, by: user.clone() };
     match app.schemas.upload(delivery).await {
         Ok(uploaded) => {
             let types = number::plural(uploaded.schema.types().len() as u64, "type");
@@ -161,13 +162,14 @@ async fn refuse(app: &AppState, name: String, problems: &[SchemaProblem]) -> Res
 
 pub async fn remove(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let id: SchemaId = pairs.take_parsed("id")?.ok_or_else(|| WebError::bad_request("id: it is needed"))?;
     let name = app.schemas.catalogue().version(id).map(|version| version.record.name.clone());
     let shown = text::shortened(&text::one_line(&name.unwrap_or_default()), 60);
-    let toast = if app.schemas.remove(id, &Actor::local()).await? {
+    let toast = if app.schemas.remove(id, &user).await? {
         Toast::done(format!("Removed the schema {shown}. One whose place it took counts again."), Vec::new())
     } else {
         Toast::failed("There is no such schema any more.".to_owned())
@@ -177,6 +179,7 @@ pub async fn remove(
 
 pub async fn map(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
@@ -184,7 +187,7 @@ pub async fn map(
     let back = if pairs.has("back") { take_back(&mut pairs)? } else { "/schemas".to_owned() };
     let set = async {
         let mapping = form.mapping()?;
-        app.schemas.map(&mapping, &Actor::local()).await.map(|()| mapping).map_err(Refused::from)
+        app.schemas.map(&mapping, &user).await.map(|()| mapping).map_err(Refused::from)
     };
     match set.await {
         Ok(mapping) => {
@@ -224,6 +227,7 @@ impl From<MappingError> for Refused {
 
 pub async fn unmap(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
@@ -231,7 +235,7 @@ pub async fn unmap(
     let carrier: Carrier = pairs.take_parsed("carrier")?.ok_or_else(|| needed("carrier"))?;
     let pattern = pairs.take("pattern")?.ok_or_else(|| needed("pattern"))?;
     let broker = pairs.take("broker")?;
-    let was_there = app.schemas.unmap(broker.as_deref(), carrier, &pattern, &Actor::local()).await?;
+    let was_there = app.schemas.unmap(broker.as_deref(), carrier, &pattern, &user).await?;
     let shown = text::shortened(&text::one_line(&pattern), 60);
     let toast = if was_there {
         Toast::done(format!("Took back what was said of {} {shown}.", carrier_words(carrier)), Vec::new())

@@ -11,6 +11,8 @@ use dead_letter_office::{
     metrics::Metrics,
     notify::{Patience, Sender},
     services::{
+        audited_store::AuditedStore,
+        change_feed::ChangeFeed,
         digests::{Digests, Settled},
         notifications::{channels::Channels, deliveries::Deliveries},
         wakeup::Wakeup,
@@ -76,8 +78,10 @@ impl Newsroom {
         store.release_abandoned_notifications().await.unwrap();
         let (clock, outbox) = (clock.clone(), Wakeup::default());
         let public_url = "http://dlo.example".parse().unwrap();
+        let changes = AuditedStore::new(Arc::clone(&store), clock.clone(), ChangeFeed::default(), Wakeup::default());
         let digests =
-            Digests::new(config, public_url, HEALED_AFTER, Arc::clone(&store), clock.clone(), outbox.clone()).unwrap();
+            Digests::new(config, public_url, HEALED_AFTER, Arc::clone(&store), changes, clock.clone(), outbox.clone())
+                .unwrap();
         let patience = Patience { connect: Duration::from_secs(20), total };
         let deliveries = Deliveries {
             store: Arc::clone(&store),

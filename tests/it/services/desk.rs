@@ -18,6 +18,7 @@ use dead_letter_office::{
     metrics::Metrics,
     rabbitmq::health::BrokerBoard,
     services::{
+        audited_store::AuditedStore,
         change_feed::ChangeFeed,
         intake::{Intake, IntakeSource},
         policies::Policies,
@@ -139,17 +140,12 @@ impl AppState {
         policies: Vec<Policy>,
     ) -> Self {
         let (metrics, feed, wakeup) = (Metrics::default(), ChangeFeed::default(), Wakeup::default());
+        let changes = AuditedStore::new(Arc::clone(&store), clock.clone(), feed.clone(), wakeup.clone());
         let addresses = brokers.iter().map(|(name, broker)| ((*name).to_owned(), broker.address()));
         let office = Self {
             board: BrokerBoard::new(addresses),
-            triage: Triage::new(
-                Arc::clone(&store),
-                clock.clone(),
-                feed.clone(),
-                wakeup.clone(),
-                InnerBodies::default(),
-            ),
-            policies: Policies::new(policies, Arc::clone(&store), clock.clone()),
+            triage: Triage::new(Arc::clone(&store), changes.clone(), clock.clone(), InnerBodies::default()),
+            policies: Policies::new(policies, changes),
             store,
             clock,
             metrics,

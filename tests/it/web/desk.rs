@@ -21,8 +21,8 @@ use dead_letter_office::{
     metrics::Metrics,
     rabbitmq::health::BrokerBoard,
     services::{
-        change_feed::ChangeFeed, decoding::reader::Reader, digests::Digests, policies::Policies, rules::Rules,
-        schemas::Schemas, triage::Triage, wakeup::Wakeup,
+        audited_store::AuditedStore, change_feed::ChangeFeed, decoding::reader::Reader, digests::Digests,
+        policies::Policies, rules::Rules, schemas::Schemas, triage::Triage, wakeup::Wakeup,
     },
     store::{AckState, IntakeBatch, Recorded, Store},
     web::{AppState, WebSettings, router},
@@ -53,6 +53,7 @@ pub const HEALED_AFTER: Duration = Duration::from_secs(60 * 60);
 
 pub struct Desk {
     pub store: Arc<Store>,
+    pub changes: AuditedStore,
     pub board: BrokerBoard,
     pub clock: Clock,
     pub feed: ChangeFeed,
@@ -107,27 +108,23 @@ impl Desk {
     fn on(store: Arc<Store>, board: BrokerBoard, directory: TempDir, watched: &[&str], notify: &NotifyConfig) -> Self {
         let (clock, feed, metrics) = (Clock::manual(NOON), ChangeFeed::default(), Metrics::default());
         let closing = CancellationToken::new();
-        let policies = Policies::new(vec![every_queue()], Arc::clone(&store), clock.clone());
-        let rules = Rules::new(None, Arc::clone(&store), clock.clone());
-        let schemas = Schemas::new(Arc::clone(&store), clock.clone());
+        let changes = AuditedStore::new(Arc::clone(&store), clock.clone(), feed.clone(), Wakeup::default());
+        let policies = Policies::new(vec![every_queue()], changes.clone());
+        let rules = Rules::new(None, changes.clone(), clock.clone());
+        let schemas = Schemas::new(changes.clone(), clock.clone());
         let digests = Digests::new(
             notify,
             "http://dlo.example.com".parse().unwrap(),
             HEALED_AFTER,
             Arc::clone(&store),
+            changes.clone(),
             clock.clone(),
             Wakeup::default(),
         )
         .unwrap();
         let office = AppState {
-            triage: Triage::new(
-                Arc::clone(&store),
-                clock.clone(),
-                feed.clone(),
-                Wakeup::default(),
-                InnerBodies::default(),
-            ),
-            store: Arc::clone(&store),
+            triage: Triage::new(Arc::clone(&store), changes.clone(), clock.clone(), InnerBodies::default()),
+            store: store.reader(),
             policies: policies.clone(),
             rules: rules.clone(),
             reader: Reader::new(
@@ -152,6 +149,7 @@ impl Desk {
         };
         Self {
             store,
+            changes,
             board,
             clock,
             feed,

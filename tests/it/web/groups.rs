@@ -15,7 +15,7 @@ use dead_letter_office::{
         retry::RetryOutcome,
     },
     metrics::Metrics,
-    services::{decoding::reader::Reader, enrichment::Sorting, triage::Triage, wakeup::Wakeup},
+    services::{decoding::reader::Reader, enrichment::Sorting, triage::Triage},
 };
 use failure_conventions::inner_body::InnerBodies;
 use scraper::Html;
@@ -493,10 +493,7 @@ async fn parts_are_what_the_whole_page_has_there() {
 async fn work_on_a_group_goes_on_after_a_restart() {
     let desk = Desk::open().await;
     let ids = alike(&desk, "orders", "x", 3).await;
-    let triage = || {
-        let (store, clock, feed) = (desk.store.clone(), desk.clock.clone(), desk.feed.clone());
-        Triage::new(store, clock, feed, Wakeup::default(), InnerBodies::default())
-    };
+    let triage = || Triage::new(desk.store.clone(), desk.changes.clone(), desk.clock.clone(), InnerBodies::default());
     let filter = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
     let bulk = |command| Bulk { filter: filter.clone(), until: NOON, command, by: Actor::named("Ann") };
     let claimed = triage().begin(bulk(Command::SetImportance(Importance::Low))).await.unwrap();

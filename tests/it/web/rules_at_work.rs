@@ -1,6 +1,6 @@
 //! Rules of importance at work: on letters that come in, on those that are here, from a file, in several processes.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use axum::http::Method;
 use dead_letter_office::{
@@ -251,7 +251,7 @@ async fn a_job_that_is_cancelled_does_nothing_more() {
 async fn another_process_applies_the_rules_as_they_are_now() {
     let desk = Desk::open().await;
     let letter = desk.receive(dead_in("orders")).await;
-    let elsewhere = Rules::new(None, Arc::clone(&desk.store), desk.clock.clone());
+    let elsewhere = Rules::new(None, desk.changes.clone(), desk.clock.clone());
     elsewhere.reload().await.unwrap();
     work_with(&desk, elsewhere.clone()).await;
     add(&desk, "all", "true", Importance::Critical).await;
@@ -275,7 +275,7 @@ async fn a_file_counts_as_long_as_it_is_right() {
     let write = |text: &str| std::fs::write(&file, text).unwrap();
     let table =
         |name: &str, when: &str| format!("[[rule]]\nname = \"{name}\"\nwhen = '{when}'\nimportance = \"high\"\n");
-    let rules = Rules::new(Some(file.clone()), Arc::clone(&desk.store), desk.clock.clone());
+    let rules = Rules::new(Some(file.clone()), desk.changes.clone(), desk.clock.clone());
     let names =
         || -> Vec<String> { rules.in_force().active().iter().map(|standing| standing.rule.name.clone()).collect() };
     let check = async |text: &str, expected: &[&str], problem: Option<&str>| {
@@ -315,7 +315,7 @@ async fn failures_of_a_rule_in_a_file_are_forgotten_when_it_changes() {
         let text = format!("[[rule]]\nname = \"a\"\nwhen = '{when}'\nimportance = \"{importance}\"\n");
         std::fs::write(&file, text).unwrap();
     };
-    let rules = Rules::new(Some(file.clone()), Arc::clone(&desk.store), desk.clock.clone());
+    let rules = Rules::new(Some(file.clone()), desk.changes.clone(), desk.clock.clone());
     write("1 / payload.n == 1", "high");
     rules.reload().await.unwrap();
     desk.receive(dead_in("orders").body("{\"n\": 0}")).await;

@@ -302,7 +302,7 @@ async fn what_is_refused_is_told_beside_the_form() {
 #[tokio::test]
 async fn another_process_notices() {
     let desk = Desk::open().await;
-    let other = Schemas::new(std::sync::Arc::clone(&desk.store), desk.clock.clone());
+    let other = Schemas::new(desk.changes.clone(), desk.clock.clone());
     let mut told = other.subscribe();
     let item = put_set(&desk, "acme", fixture("small.binpb")).await.json();
     desk.call(Method::PUT, "/api/v1/mappings", &json!({"queue": "a", "type": "acme.texts.v1.TextSent"}))

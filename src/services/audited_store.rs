@@ -1,0 +1,260 @@
+//! The one door for every change that somebody makes.
+//!
+//! Each method takes who makes the change. It writes it and its line of activity in one transaction, says in the log
+//! that it was made, and tells pages and workers. Pages and API are given a [`StoreReader`] and the services that check
+//! what is asked; those have nothing but this to change it with.
+
+use std::{sync::Arc, time::Duration};
+
+use amqp_message::death::Reason;
+use uuid::Uuid;
+
+use super::{change_feed::ChangeFeed, wakeup::Wakeup};
+use crate::{
+    clock::Clock,
+    domain::{
+        activity::{Area, AuditEntry},
+        actor::Actor,
+        command::{Command, CommandReport, Refusal},
+        group::GroupId,
+        job::{Bulk, Job},
+        letter::LetterId,
+        mapping::{Carrier, Mapping},
+        policy::Policy,
+        rule::{Rule, RuleId},
+        schema::{SchemaId, SchemaRecord},
+    },
+    store::{BulkAudit, ClaimedBulk, EditOrder, NewDigest, Order, RuleChange, Store, StoreError, StoreReader},
+};
+
+/// Changes the database in somebody's name. Cheap to clone.
+#[derive(Clone)]
+pub struct AuditedStore {
+    store: Arc<Store>,
+    clock: Clock,
+    feed: ChangeFeed,
+    wakeup: Wakeup,
+}
+
+impl AuditedStore {
+    /// `feed` hears of letters and groups that were changed, `wakeup` of retries that are due.
+    pub const fn new(store: Arc<Store>, clock: Clock, feed: ChangeFeed, wakeup: Wakeup) -> Self {
+        Self { store, clock, feed, wakeup }
+    }
+
+    /// What can be asked of it.
+    pub fn reader(&self) -> StoreReader {
+        self.store.reader()
+    }
+
+    /// Carries out a command on each letter that takes it.
+    pub(crate) async fn act(&self, order: &Order<'_>) -> Result<CommandReport, StoreError> {
+        let report = self.store.act(order).await?;
+        self.acted(order, &report);
+        Ok(report)
+    }
+
+    /// The same, leaving a job behind that tells what came of it.
+    pub(crate) async fn act_as_job(&self, job: Uuid, order: &Order<'_>) -> Result<CommandReport, StoreError> {
+        let report = self.store.act_as_job(job, order).await?;
+        self.acted(order, &report);
+        Ok(report)
+    }
+
+    /// The same for one of several orders that together are one change; its line in the log is [`ended`](Self::ended).
+    pub(crate) async fn act_on_portion(
+        &self,
+        order: &Order<'_>,
+        whole: &mut BulkAudit,
+    ) -> Result<CommandReport, StoreError> {
+        let report = self.store.act_on_portion(order, whole).await?;
+        self.announce(order.command, &report);
+        Ok(report)
+    }
+
+    /// Writes down a job on all letters of a filter. Its line of activity is written with the first of them.
+    pub(crate) async fn begin_bulk(&self, job: Job, bulk: Bulk, lease: Duration) -> Result<ClaimedBulk, StoreError> {
+        let begun = self.clock.now();
+        self.store.add_bulk(&job, &bulk, begun, lease).await?;
+        Ok(ClaimedBulk { job, bulk, begun })
+    }
+
+    /// Says what came of such a job.
+    pub(crate) fn ended(job: &Job, bulk: &Bulk) {
+        log_letters(&bulk.command, &bulk.by, job.done, job.failed);
+    }
+
+    pub(crate) async fn cancel_job(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
+        let entry = AuditEntry::new(self.clock.now(), by, Area::Letters, "cancel", format!("job {job}"));
+        let cancelled = self.store.cancel_job(job, &entry).await?;
+        if cancelled {
+            log(&entry);
+        }
+        Ok(cancelled)
+    }
+
+    pub(crate) async fn retry_edited(&self, order: &EditOrder<'_>) -> Result<Result<LetterId, Refusal>, StoreError> {
+        let edited = self.store.retry_edited(order).await?;
+        if edited.is_ok() {
+            tracing::info!(letter = %order.letter, copy = %order.copy, by = %order.by, "a letter was edited");
+            self.feed.changed(2);
+            self.wakeup.ring();
+        }
+        Ok(edited)
+    }
+
+    /// Nobody else has to know of it: pages that are open show what they showed.
+    pub(crate) async fn reveal(&self, id: LetterId, by: &Actor) -> Result<bool, StoreError> {
+        let at = self.clock.now();
+        let is_there = self.store.reveal(id, by, at).await?;
+        log(&AuditEntry::new(at, by, Area::Letters, "reveal", id.to_string()));
+        Ok(is_there)
+    }
+
+    pub(crate) async fn set_group_note(&self, id: GroupId, text: &str, by: &Actor) -> Result<bool, StoreError> {
+        let at = self.clock.now();
+        let is_there = self.store.set_group_note(id, text, by, at).await?;
+        if is_there {
+            log(&AuditEntry::new(at, by, Area::Groups, "note", id.to_string()));
+            self.feed.changed(1);
+        }
+        Ok(is_there)
+    }
+
+    pub(crate) async fn set_policy(&self, policy: &Policy, by: &Actor) -> Result<(), StoreError> {
+        let at = self.clock.now();
+        self.store.set_policy(policy, by, at).await?;
+        log(&AuditEntry::new(at, by, Area::Policies, "set", &*policy.queues));
+        Ok(())
+    }
+
+    pub(crate) async fn unset_policy(
+        &self,
+        queues: &str,
+        reason: Option<Reason>,
+        by: &Actor,
+    ) -> Result<bool, StoreError> {
+        let at = self.clock.now();
+        let unset = self.store.unset_policy(queues, reason, by, at).await?;
+        if unset {
+            log(&AuditEntry::new(at, by, Area::Policies, "remove", queues));
+        }
+        Ok(unset)
+    }
+
+    /// The answer is whether the rule's name was free; `detail` says what there is to say of the change.
+    pub(crate) async fn set_rule(
+        &self,
+        id: RuleId,
+        rule: &Rule,
+        place: Option<usize>,
+        detail: &str,
+        by: &Actor,
+    ) -> Result<bool, StoreError> {
+        let at = self.clock.now();
+        let set = self.store.set_rule(id, rule, place, &RuleChange { by, at, detail }).await?;
+        if set {
+            log(&AuditEntry::new(at, by, Area::Rules, "set", &*rule.name));
+        }
+        Ok(set)
+    }
+
+    /// The answer is the rule's name, if there was such a rule.
+    pub(crate) async fn remove_rule(&self, id: RuleId, detail: &str, by: &Actor) -> Result<Option<String>, StoreError> {
+        let at = self.clock.now();
+        let removed = self.store.remove_rule(id, &RuleChange { by, at, detail }).await?;
+        if let Some(name) = &removed {
+            log(&AuditEntry::new(at, by, Area::Rules, "remove", &**name));
+        }
+        Ok(removed)
+    }
+
+    pub(crate) async fn order_rules(&self, order: &[RuleId], detail: &str, by: &Actor) -> Result<(), StoreError> {
+        let at = self.clock.now();
+        self.store.order_rules(order, &RuleChange { by, at, detail }).await?;
+        log(&AuditEntry::new(at, by, Area::Rules, "order", ""));
+        Ok(())
+    }
+
+    /// Begins a job that tries the rules on all its letters.
+    pub(crate) async fn apply_rules(&self, job: &Job, by: &Actor) -> Result<(), StoreError> {
+        let entry = AuditEntry::new(self.clock.now(), by, Area::Rules, "apply", "");
+        let entry = AuditEntry { letters: job.total, ..entry };
+        self.store.begin_job(job, &entry).await?;
+        log(&entry);
+        Ok(())
+    }
+
+    /// For rules that were changed in a file, whose owner is not known.
+    pub(crate) async fn forget_rule_failures(&self, rules: &[String]) -> Result<(), StoreError> {
+        self.store.forget_rule_failures(rules).await
+    }
+
+    /// The answer is the id under which these descriptors are kept. Who adds them stands in the record.
+    pub(crate) async fn add_schema(&self, record: &SchemaRecord, bytes: &[u8]) -> Result<SchemaId, StoreError> {
+        let id = self.store.add_schema(record, bytes).await?;
+        log(&AuditEntry::new(record.uploaded_at, &record.uploaded_by, Area::Schemas, "upload", &*record.name));
+        Ok(id)
+    }
+
+    pub(crate) async fn remove_schema(&self, id: SchemaId, by: &Actor) -> Result<bool, StoreError> {
+        let at = self.clock.now();
+        let removed = self.store.remove_schema(id, by, at).await?;
+        if removed {
+            log(&AuditEntry::new(at, by, Area::Schemas, "remove", id.to_string()));
+        }
+        Ok(removed)
+    }
+
+    pub(crate) async fn set_mapping(&self, mapping: &Mapping, by: &Actor) -> Result<(), StoreError> {
+        let at = self.clock.now();
+        self.store.set_mapping(mapping, by, at).await?;
+        log(&AuditEntry::new(at, by, Area::Mappings, "set", &*mapping.pattern));
+        Ok(())
+    }
+
+    pub(crate) async fn unset_mapping(
+        &self,
+        broker: Option<&str>,
+        carrier: Carrier,
+        pattern: &str,
+        by: &Actor,
+    ) -> Result<bool, StoreError> {
+        let at = self.clock.now();
+        let unset = self.store.unset_mapping(broker, carrier, pattern, by, at).await?;
+        if unset {
+            log(&AuditEntry::new(at, by, Area::Mappings, "remove", pattern));
+        }
+        Ok(unset)
+    }
+
+    /// The answer is whether the digest is made by this: another process may have made that of the same slot.
+    pub(crate) async fn add_digest(&self, new: &NewDigest<'_>) -> Result<bool, StoreError> {
+        let is_ours = self.store.add_digest(new).await?;
+        if is_ours {
+            log(&AuditEntry::new(new.made_at, new.by, Area::Digests, "send", new.name));
+        }
+        Ok(is_ours)
+    }
+
+    fn acted(&self, order: &Order<'_>, report: &CommandReport) {
+        log_letters(order.command, order.by, report.done.len() as u64, report.refused.len() as u64);
+        self.announce(order.command, report);
+    }
+
+    fn announce(&self, command: &Command, report: &CommandReport) {
+        self.feed.changed(report.done.len() as u64);
+        if matches!(command, Command::Retry { .. }) {
+            self.wakeup.ring();
+        }
+    }
+}
+
+/// What there is to say of it stands in the activity, not here: it may hold what is secret.
+fn log(AuditEntry { by, area, action, subject, letters, .. }: &AuditEntry) {
+    tracing::info!(%area, action, subject, letters, %by, "a change was made");
+}
+
+fn log_letters(command: &Command, by: &Actor, letters: u64, refused: u64) {
+    tracing::info!(area = %Area::Letters, action = command.name(), letters, refused, %by, "a change was made");
+}
