@@ -91,9 +91,10 @@ pub async fn sorting(ledger: &Ledger, rules: &[Rule], feed: ChangeFeed) -> Sorti
         let change = RuleChange { by: &by, at: clock.now(), detail: "" };
         ledger.store.set_rule(RuleId::from_uuid(Uuid::now_v7()), rule, None, &change).await.expect("a rule");
     }
-    let in_force = Rules::new(None, Arc::clone(&ledger.store), clock.clone());
+    let changes = AuditedStore::new(Arc::clone(&ledger.store), clock.clone(), feed.clone(), Wakeup::default());
+    let in_force = Rules::new(None, changes.clone(), clock.clone());
     in_force.reload().await.expect("rules");
-    let schemas = Schemas::new(Arc::clone(&ledger.store), clock.clone());
+    let schemas = Schemas::new(changes, clock.clone());
     Sorting {
         store: Arc::clone(&ledger.store),
         reader: Reader::new(schemas.clone(), DecodeConfig::default()),
