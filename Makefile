@@ -6,10 +6,10 @@ export DLO_TEST_RABBITMQ = $(RABBITMQ)
 endif
 
 # Tests mostly wait for servers, so more of them run at once than there are processors.
-export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
+export RUST_TEST_THREADS ?= $(shell echo $$((4 * $$(nproc))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test docs bench lint clean
+.PHONY: help setup demo check test soak docs bench lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,8 +21,17 @@ demo: ## dlo and three failing services on a private RabbitMQ, at http://127.0.0
 	@tests/rig/setup.sh rabbitmq
 	@tests/rig/demo.sh
 
+# The feature is the tests', so that nothing is compiled twice. The templates are compiled with the code.
+check: ## format, clippy, unit tests and templates, without any server; below a minute once the dependencies are built
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --features crash-points -- -D warnings
+	cargo test --workspace --features crash-points --lib --bins --quiet
+
 test: setup ## runs every test; nothing is skipped. With RABBITMQ=4.0 or 4.3 on that version, as demo and bench too
 	DLO_TEST_REQUIRE=all cargo test --features crash-points
+
+soak: setup ## as test with larger numbers: more kills, more messages, longer lives; takes several times as long
+	DLO_TEST_SOAK=1 DLO_TEST_REQUIRE=all cargo test --features crash-points
 
 docs: ## writes the pages of docs/reference that are made from the program
 	DLO_WRITE_DOCS=1 cargo test --features crash-points --test it -- docs::

@@ -1,7 +1,16 @@
 //! Places where a test lets the process die, as if killed, to show that nothing is lost there.
 //!
 //! Compiled in only with the feature `crash-points`, which no release has. `DLO_TEST_CRASH_AT=NAME:N` ends the process
-//! without any cleaning up when it comes to the place of that name for the Nth time.
+//! without any cleaning up when it comes to the place of that name for the Nth time. With the same feature pages wait
+//! longer for what they ask for, so that no test depends on how fast the machine is.
+
+use std::time::Duration;
+
+/// How long a page waits for something that usually takes a moment and goes on without it: `usual`, but in tests as long
+/// as these wait for anything.
+pub const fn patience(usual: Duration) -> Duration {
+    if cfg!(feature = "crash-points") { Duration::from_secs(180) } else { usual }
+}
 
 /// Dies here if a test says so.
 #[cfg(not(feature = "crash-points"))]

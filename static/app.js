@@ -104,7 +104,7 @@
 
   // ---- keys ----
   const isTyping = (element) => element.matches("textarea, select, input:not([type=checkbox], [type=radio])");
-  let went = 0; // when g was pressed
+  let went = -Infinity; // when g was pressed, by the keyboard's time: a page that is slow to hear of it forgets nothing
   const keys = {
     "/": () => one('[data-key="/"]')?.select(),
     j: () => walk(1),
@@ -117,7 +117,7 @@
     e: () => one('.letter [data-key="e"]')?.click(),
     u: () => one('.toast [data-key="u"]')?.click(),
     "?": () => one("#help").showModal(),
-    g: () => (went = Date.now()),
+    g: ({ timeStamp }) => (went = timeStamp),
     Escape: () => (closeMenus(null) ? null : one("[data-close]")?.click()),
   };
   document.addEventListener("keydown", (event) => {
@@ -126,10 +126,10 @@
       if (event.key === "Escape" && !closeMenus(null)) event.target.blur();
       return;
     }
-    const target = Date.now() - went < 1500 && one(`[data-go="${CSS.escape(event.key)}"]`);
-    went = 0;
+    const target = event.timeStamp - went < 1500 && one(`[data-go="${CSS.escape(event.key)}"]`);
+    went = -Infinity;
     if (target) target.click();
-    else if (Object.hasOwn(keys, event.key)) keys[event.key]();
+    else if (Object.hasOwn(keys, event.key)) keys[event.key](event);
     else return;
     event.preventDefault();
   });

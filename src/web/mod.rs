@@ -47,6 +47,7 @@ use url::Url;
 
 use crate::{
     clock::Clock,
+    crash_point,
     metrics::Metrics,
     rabbitmq::health::BrokerBoard,
     services::{
@@ -57,7 +58,7 @@ use crate::{
 };
 
 /// How long a page or call may take until it is given up; opening a long list on a cold disk takes a fraction of it.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = crash_point::patience(Duration::from_secs(30));
 
 /// BulkAction that pages and API need of the lower floors.
 pub struct AppState {

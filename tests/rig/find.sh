@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints where a program the rig needs is, or exits 1 with nothing printed. The one place that knows the usual places.
-#   find.sh rabbitmq-server|mmdebstrap|postgres|chromium|chromedriver|pika|node|npm|amqplib|promtool
+#   find.sh rabbitmq-server|mmdebstrap|postgres|chromium|pika|node|npm|amqplib|promtool
 set -euo pipefail
 rig=$(dirname "$(readlink -f "$0")")
 shopt -s nullglob
@@ -31,9 +31,6 @@ case ${1:-} in
   chromium)
     first_executable "$(on_path chromium)" "$(on_path google-chrome)" "$(on_path google-chrome-stable)" \
       "$(on_path chromium-browser)" /snap/bin/chromium ;;
-  chromedriver)
-    first_executable "$(on_path chromedriver)" "${CHROMEWEBDRIVER:-/usr/bin}/chromedriver" \
-      /usr/lib/chromium-browser/chromedriver /snap/bin/chromium.chromedriver ;;
   # A Python that has it. Debian's is for Debian's Python, which need not be the first on PATH.
   pika)
     for python in /usr/bin/python3 "$(on_path python3)"; do
@@ -48,6 +45,6 @@ case ${1:-} in
     modules=$("$rig/amqplib.sh" path)
     if [ -e "$modules/amqplib" ]; then echo "$modules"; else exit 1; fi ;;
   *)
-    echo "usage: $0 rabbitmq-server|mmdebstrap|postgres|chromium|chromedriver|pika|node|npm|amqplib|promtool" >&2
+    echo "usage: $0 rabbitmq-server|mmdebstrap|postgres|chromium|pika|node|npm|amqplib|promtool" >&2
     exit 2 ;;
 esac

@@ -61,5 +61,11 @@ done
 kill "$watcher"
 wait "$command"
 status=$?
-if [ -n "$remove" ]; then rm -rf -- "$remove"; fi
+# What others have begun in the directory, which may die at this moment too, is not always seen at once.
+if [ -n "$remove" ]; then
+  for ((tick = 0; tick < 100; tick++)); do
+    rm -rf -- "$remove" && break
+    sleep 0.05
+  done
+fi
 exit "$status"

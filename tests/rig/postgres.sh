@@ -2,15 +2,16 @@
 # Runs a private PostgreSQL in the foreground, on a free port of loopback only; anyone on this machine may log in.
 #   postgres.sh DIR [--durable]      meant to be run by leash.sh, with a --grace of some seconds
 # When it is ready, prints how to reach it as KEY=value lines and then READY.
-# Data is not synced to disk, which tests do not need; --durable syncs as a real server does, for benchmarks.
+# Data is not synced to disk, which tests do not need, nor are queries compiled, which takes longer than to run them on
+# what tests have; --durable does as a real server does, for benchmarks.
 set -euo pipefail
 rig=$(dirname "$(readlink -f "$0")")
 # shellcheck source=SCRIPTDIR/ports.sh
 . "$rig/ports.sh"
 
 mkdir -p "$1"
-dir=$(readlink -f "$1") sync=off
-if [ "${2:-}" = --durable ]; then sync=on; fi
+dir=$(readlink -f "$1") sync=off jit=off
+if [ "${2:-}" = --durable ]; then sync=on jit=on; fi
 bin=$(dirname "$("$rig/find.sh" postgres)")
 port=$(free_ports 1)
 
@@ -34,7 +35,7 @@ if ! [ -e "$dir/data/PG_VERSION" ]; then
 fi
 "${as_other_user[@]}" "$bin/postgres" -D "$dir/data" -p "$port" -c listen_addresses=127.0.0.1 \
   -c unix_socket_directories= -c fsync="$sync" -c full_page_writes="$sync" -c max_connections=300 \
-  -c shared_buffers=128MB >"$dir/postgres.log" 2>&1 &
+  -c shared_buffers=128MB -c jit="$jit" >"$dir/postgres.log" 2>&1 &
 server=$!
 # Not SIGKILL: the server must give back its System V shared memory, but it need not write a checkpoint.
 trap 'kill -QUIT "$server" 2>/dev/null' TERM

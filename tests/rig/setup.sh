@@ -7,12 +7,12 @@ set -euo pipefail
 rig=$(dirname "$(readlink -f "$0")")
 export DEBIAN_FRONTEND=noninteractive
 
-declare -A programs=([rabbitmq]="rabbitmq-server" [postgres]="postgres" [chromium]="chromium chromedriver"
+declare -A programs=([rabbitmq]="rabbitmq-server" [postgres]="postgres" [chromium]="chromium"
   [pika]="pika" [amqplib]="node npm" [promtool]="promtool")
-declare -A packages=([rabbitmq]="rabbitmq-server" [postgres]="postgresql" [chromium]="chromium chromium-driver"
+declare -A packages=([rabbitmq]="rabbitmq-server" [postgres]="postgresql" [chromium]="chromium"
   [pika]="python3-pika" [amqplib]="nodejs npm" [promtool]="prometheus")
 # Ubuntu's names; there it comes as a snap.
-if grep -qs '^ID=ubuntu' /etc/os-release; then packages[chromium]="chromium-browser chromium-chromedriver"; fi
+if grep -qs '^ID=ubuntu' /etc/os-release; then packages[chromium]="chromium-browser"; fi
 
 if [ -n "${DLO_TEST_RABBITMQ:-}" ]; then
   programs[rabbitmq]=mmdebstrap
@@ -32,7 +32,7 @@ give_up() {
   echo "setup: missing here: $*" >&2
   echo "setup: please install them, on Debian or Ubuntu as root with: apt-get install ${wanted[*]}" >&2
   if [[ " $* " == *" chromium "* ]]; then
-    echo "setup: where there is no such Chromium package, Google Chrome and its chromedriver on PATH will do" >&2
+    echo "setup: where there is no such Chromium package, Google Chrome on PATH will do" >&2
   fi
   exit 1
 }

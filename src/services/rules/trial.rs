@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::{RuleBook, RuleError, Ruled, Rules, compile, facts, wording::tidy};
 use crate::{
+    crash_point,
     domain::{
         filter::{LetterFilter, PageRequest, Sort},
         letter::{Importance, Letter, LetterSummary, Status},
@@ -28,7 +29,7 @@ pub const MOST_TRIED: usize = 500;
 /// Letters that are told one by one, at most, of those that would change and of the others that it takes.
 const MOST_TOLD: usize = 20;
 /// After this no more letters are looked at: somebody waits who types.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = crash_point::patience(Duration::from_secs(2));
 /// `importance_by` of what a person has chosen.
 const BY_HAND: &str = "manual";
 

@@ -6,6 +6,7 @@ use tokio::sync::oneshot;
 
 use super::toast::Toast;
 use crate::{
+    crash_point,
     domain::{
         command::Command,
         job::{Bulk, Job, JobState},
@@ -142,7 +143,7 @@ impl Confirmation {
 }
 
 /// How long a page waits for the end; a hundred thousand letters take longer.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = crash_point::patience(Duration::from_secs(3));
 
 /// Does it in the background, and says what came of it so far.
 pub async fn carry_out(app: &Arc<AppState>, bulk: Bulk) -> Result<Toast, WebError> {

@@ -21,9 +21,12 @@ use failure_conventions::inner_body::InnerBodies;
 use fastrand::Rng;
 
 use super::newsroom::{HEALED_AFTER, HOUR, MINUTE, Newsroom, at, config, slack};
-use crate::store::{
-    ledger::{Ledger, record},
-    make::{InGroup, Make, an_arrival, sorted},
+use crate::{
+    store::{
+        ledger::{Ledger, record},
+        make::{InGroup, Make, an_arrival, sorted},
+    },
+    support::soak,
 };
 
 const QUEUES: [&str; 4] = ["orders", "orders.eu", "mail", ""];
@@ -226,7 +229,7 @@ async fn live(ledger: &Ledger, seed: u64, steps: usize) -> BTreeMap<SectionKind,
 #[tokio::test]
 async fn in_random_lives_on_sqlite() {
     let mut seen = BTreeMap::new();
-    for seed in 0..4 {
+    for seed in 0..soak(2, 4) {
         let ledger = Ledger::sqlite().await;
         seen.extend(live(&ledger, seed, 150).await);
         ledger.audit().await;
@@ -236,7 +239,7 @@ async fn in_random_lives_on_sqlite() {
 
 #[tokio::test]
 async fn in_random_lives_on_postgres() {
-    for seed in 10..12 {
+    for seed in 10..soak(11, 12) {
         let Some(ledger) = Ledger::postgres().await else { return };
         live(&ledger, seed, 100).await;
         ledger.audit().await;

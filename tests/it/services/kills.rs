@@ -19,6 +19,7 @@ use super::{
 use crate::support::{
     process::wait_until,
     rabbit::{Rabbit, Vhost},
+    soak,
 };
 
 /// Looks into a database that others write to.
@@ -35,17 +36,18 @@ async fn flooded(rabbit: &Rabbit, ledger: &Ledger, queue_type: QueueType, messag
 }
 
 async fn check_intake_dies_at(place: &str) {
-    const FLOOD: usize = 2_000;
     let Some(rabbit) = Rabbit::shared() else { return };
+    // More than two batches.
+    let flood = soak(1_200, 2_000);
     for queue_type in [QueueType::Quorum, QueueType::Classic] {
         let ledger = Ledger::sqlite();
-        let vhost = flooded(rabbit, &ledger, queue_type, FLOOD).await;
+        let vhost = flooded(rabbit, &ledger, queue_type, flood).await;
         let program = Program::new(&ledger, &vhost, queue_type);
         program.die_at(place, 2).await;
         let office = look_into(&ledger).await;
-        assert!(office.count().await < FLOOD as u64, "it died too late to tell anything");
-        program.finish("all letters", async || office.count().await >= FLOOD as u64).await;
-        assert_eq!(office.bodies().await, texts(0..FLOOD), "{place}, {queue_type:?}");
+        assert!(office.count().await < flood as u64, "it died too late to tell anything");
+        program.finish("all letters", async || office.count().await >= flood as u64).await;
+        assert_eq!(office.bodies().await, texts(0..flood), "{place}, {queue_type:?}");
         assert_eq!(vhost.depth(DEAD_LETTERS).await, 0);
     }
 }
@@ -72,32 +74,29 @@ struct CutShort {
 }
 
 async fn check_retry_dies_at(cut: CutShort) {
-    const LETTERS: usize = 1_500;
     let Some(rabbit) = Rabbit::shared() else { return };
+    let n_letters = soak(400, 1_500);
     for ledger in Ledger::both() {
         let queue_type = QueueType::Quorum;
-        let vhost = flooded(rabbit, &ledger, queue_type, LETTERS).await;
+        let vhost = flooded(rabbit, &ledger, queue_type, n_letters).await;
         let orders = Service::start(&vhost, "orders").await;
         let program = Program::new(&ledger, &vhost, queue_type);
         let office = look_into(&ledger).await;
-        program.finish("all letters", async || office.count().await == LETTERS as u64).await;
+        program.finish("all letters", async || office.count().await == n_letters as u64).await;
         let ids: Vec<LetterId> = office.letters().await.iter().map(|letter| letter.id).collect();
         office.retry_to("orders", &ids).await;
 
         program.die_at(cut.place, 1).await;
         ledger.let_leases_end().await;
-        let are_retried = async || {
-            let summaries = office.store.summaries(&ids).await.unwrap();
-            summaries.iter().all(|letter| letter.status == Status::Retried)
-        };
+        let are_retried = async || office.count_of(Status::Retried).await == ids.len() as u64;
         program.finish("all retries", are_retried).await;
 
         let mut arrived = orders.work_on(vhost.depth("orders").await as usize).await;
         arrived.sort();
-        let twice = arrived.len() - LETTERS;
+        let twice = arrived.len() - n_letters;
         assert!(cut.may_go_twice || twice == 0, "{twice} went twice");
         arrived.dedup();
-        assert_eq!(arrived, texts(0..LETTERS));
+        assert_eq!(arrived, texts(0..n_letters));
         let mut told_so = 0;
         for id in ids {
             let history = office.history(id).await;
@@ -131,21 +130,21 @@ async fn a_retry_cut_short_after_its_mark_is_over() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_kills_lose_and_double_nothing() {
-    const FLOOD: usize = 6_000;
     let Some(rabbit) = Rabbit::shared() else { return };
+    let (flood, kills) = soak((2_000, 3), (6_000, 8));
     for queue_type in [QueueType::Quorum, QueueType::Classic] {
         let ledger = Ledger::sqlite();
-        let vhost = flooded(rabbit, &ledger, queue_type, FLOOD).await;
+        let vhost = flooded(rabbit, &ledger, queue_type, flood).await;
         let program = Program::new(&ledger, &vhost, queue_type);
         let office = look_into(&ledger).await;
-        for kill in 1..=8 {
+        for kill in 1..=kills {
             let mut running = program.run();
-            let enough = kill * FLOOD as u64 / 12;
+            let enough = kill * flood as u64 / (kills + 4);
             wait_until("some more letters", PATIENCE, async || office.count().await >= enough).await;
             running.kill();
         }
-        program.finish("all letters", async || office.count().await >= FLOOD as u64).await;
-        assert_eq!(office.bodies().await, texts(0..FLOOD));
+        program.finish("all letters", async || office.count().await >= flood as u64).await;
+        assert_eq!(office.bodies().await, texts(0..flood));
         assert_eq!(vhost.depth(DEAD_LETTERS).await, 0);
     }
 }

@@ -12,7 +12,7 @@ use super::{
     line::{GARBLED, Line},
     service::{OBITUARIES, Service, confirming_channel, publish, publish_to},
 };
-use crate::support::rabbit::{Options, Rabbit};
+use crate::support::rabbit::Rabbit;
 
 fn every_type() -> FieldTable {
     let values = [
@@ -103,9 +103,7 @@ async fn a_nul_in_names_and_texts_holds_nothing_up() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_large_body_is_kept_whole_and_goes_back_whole() {
-    // RabbitMQ 3 takes 128 MiB unless told otherwise, RabbitMQ 4 an eighth of that.
-    let roomy = Options::default().set("max_message_size = 134217728");
-    let Some(rabbit) = Rabbit::private(roomy) else { return };
+    let Some(rabbit) = Rabbit::shared() else { return };
     let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
     let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
     let orders = Service::start(&vhost, "orders").await;

@@ -84,7 +84,8 @@ impl<'a> Service<'a> {
         tokio::time::timeout(PATIENCE, bodies).await.expect("as many messages as asked for")
     }
 
-    async fn next(&self) -> BasicGetMessage {
+    /// Takes the next message and leaves open what becomes of it.
+    pub async fn next(&self) -> BasicGetMessage {
         let what = format!("a message in {}", self.queue);
         wait_for(&what, PATIENCE, async || {
             self.channel.basic_get(self.queue.into(), BasicGetOptions::default()).await.unwrap()

@@ -112,7 +112,9 @@ async fn rejecting(rabbit: &Rabbit, queue_type: QueueType) -> Cost {
     let judge = |body: &str, _| if is_poison(body) { Answer::Reject } else { Answer::Done };
     let worker = Worker::start(&vhost, "orders", PREFETCH, judge).await;
     office.await_count(Status::Open, POISON as u64).await;
-    assert_eq!(worker.count(), GOOD + POISON * (1 + RETRIES));
+    let all = GOOD + POISON * (1 + RETRIES);
+    wait_until("the good ones to be through", PATIENCE, async || worker.count() >= all).await;
+    assert_eq!(worker.count(), all);
     for letter in office.letters().await {
         assert_eq!((letter.status, letter.attempts), (Status::Open, 1 + RETRIES as u64));
     }

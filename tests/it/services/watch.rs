@@ -22,12 +22,10 @@ use reqwest::{Client, Method, redirect::Policy};
 use serde_json::json;
 
 use crate::support::{
-    http,
+    PATIENCE, http,
     process::wait_for,
-    rabbit::{Options, Rabbit, Vhost},
+    rabbit::{Rabbit, Vhost},
 };
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 fn client() -> Client {
     http().redirect(Policy::none()).build().unwrap()
@@ -149,7 +147,7 @@ async fn a_user_who_may_not_is_told_what_it_needs() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_statistics_consumers_are_not_told_and_not_none() {
-    let Some(rabbit) = Rabbit::private(Options::default().set("management.disable_stats = true")) else { return };
+    let Some(rabbit) = Rabbit::strict() else { return };
     let vhost = rabbit.vhost();
     vhost.declare_queue("orders", json!({"x-queue-type": "classic"})).await;
     publish(&vhost, "orders").await;
@@ -261,7 +259,7 @@ async fn a_deleted_queue_is_over_and_one_declared_anew_is_another() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_broker_that_goes_down_is_told_and_its_queues_are_not() {
-    let Some(mut rabbit) = Rabbit::private(Options::default()) else { return };
+    let Some(mut rabbit) = Rabbit::doomed().await else { return };
     let vhost = rabbit.vhost();
     vhost.declare_queue("orders", json!({})).await;
     let mut watch = Watch::of(&vhost);

@@ -2,14 +2,21 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use dead_letter_office::domain::letter::{LetterId, Status};
+use amqp_message::time::Timestamp;
+use dead_letter_office::{
+    clock::Clock,
+    domain::letter::{LetterId, Status},
+};
 use lapin::BasicProperties;
 
 use super::{
-    desk::{AppState, Ledger, broker},
+    desk::{AppState, Ledger, MAIN, broker},
     service::{OBITUARIES, Service, confirming_channel, flood, publish, text, texts},
 };
-use crate::support::rabbit::{Options, Rabbit};
+use crate::support::{
+    rabbit::{Rabbit, STRICT_LIMIT},
+    soak,
+};
 
 /// A returned message may ride on another one's confirm.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -17,7 +24,9 @@ async fn unroutable_ones_among_a_thousand_are_told_apart() {
     let Some(rabbit) = Rabbit::shared() else { return };
     for ledger in Ledger::both() {
         let vhost = rabbit.vhost();
-        let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
+        let clock = Clock::manual(Timestamp::from_seconds(1_900_000_000));
+        let office = AppState::begin(&ledger.url, clock, [(MAIN, broker(vhost.amqp_url()))]).await;
+        office.await_work().await;
         let orders = Service::start(&vhost, "orders").await;
         let channel = confirming_channel(&vhost).await;
         flood(&channel, OBITUARIES, 0..1_000).await;
@@ -34,6 +43,7 @@ async fn unroutable_ones_among_a_thousand_are_told_apart() {
         // Due together, so that they go in one window.
         office.schedule("no-such-queue", &lost, due).await;
         office.schedule("orders", &fine, due).await;
+        office.advance(due);
 
         office.await_count(Status::Scheduled, 0).await;
         for letter in office.letters().await {
@@ -56,19 +66,17 @@ async fn bodies(office: &AppState) -> HashMap<Vec<u8>, LetterId> {
 /// What is larger than the broker allows closes the channel, and nobody knows what became of the rest of its window.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_body_that_is_too_large_fails_alone() {
-    const LIMIT: usize = 64 * 1024;
-    const OTHERS: usize = 5_000;
-    let Some(strict) = Rabbit::private(Options::default().set(&format!("max_message_size = {LIMIT}"))) else { return };
+    let Some(strict) = Rabbit::strict() else { return };
     let Some(rabbit) = Rabbit::shared() else { return };
-    let ledger = Ledger::sqlite();
+    let (ledger, others) = (Ledger::sqlite(), soak(1_500, 5_000));
     // It came in when the broker took more.
     let lenient = rabbit.vhost();
     let office = AppState::open(&ledger, broker(lenient.amqp_url())).await;
     let channel = confirming_channel(&lenient).await;
-    publish(&channel, OBITUARIES, BasicProperties::default(), "x".repeat(LIMIT + 1).as_bytes()).await;
+    publish(&channel, OBITUARIES, BasicProperties::default(), "x".repeat(STRICT_LIMIT + 1).as_bytes()).await;
     let too_large = office.await_letter().await.summary.id;
-    flood(&channel, OBITUARIES, 0..OTHERS).await;
-    let letters = office.await_letters(OTHERS as u64 + 1).await;
+    flood(&channel, OBITUARIES, 0..others).await;
+    let letters = office.await_letters(others as u64 + 1).await;
     office.close().await;
 
     let vhost = strict.vhost();
@@ -77,7 +85,7 @@ async fn a_body_that_is_too_large_fails_alone() {
     let ids: Vec<LetterId> = letters.iter().map(|letter| letter.id).collect();
     office.retry_to("orders", &ids).await;
     office.await_count(Status::Scheduled, 0).await;
-    office.await_count(Status::Retried, OTHERS as u64).await;
+    office.await_count(Status::Retried, others as u64).await;
     let letter = office.await_status(too_large, Status::Open).await;
     assert!(letter.problem.as_deref().is_some_and(|why| why.contains("larger than")), "{:?}", letter.problem);
 
@@ -90,7 +98,7 @@ async fn a_body_that_is_too_large_fails_alone() {
     }
     // Those whose confirm went down with the channel are sent once more, and only these.
     assert!(times.values().all(|times| *times <= 2), "some were sent more than twice");
-    assert!(arrived.len() <= OTHERS + 1_000, "{} arrived", arrived.len());
+    assert!(arrived.len() <= others + 1_000, "{} arrived", arrived.len());
     arrived.dedup();
-    assert_eq!(arrived, texts(0..OTHERS));
+    assert_eq!(arrived, texts(0..others));
 }

@@ -1,6 +1,6 @@
 //! Several processes at one database, at the same moment.
 
-use std::{collections::HashSet, time::Duration};
+use std::collections::HashSet;
 
 use dead_letter_office::{
     domain::{
@@ -16,13 +16,14 @@ use super::{
     ledger::{DISCARD, LEASE, Ledger, RETRY_LATER, RETRY_NOW, batch, order, record},
     make::{Make, NOON, an_arrival, later},
 };
+use crate::support::PATIENCE;
 
 /// Returns once `n` connections of this database wait for a lock.
 pub async fn waiting(server: &PgPool, n: i64) {
     const WAITING: &str =
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
     let wait = async { while sqlx::query_scalar::<_, i64>(WAITING).fetch_one(server).await.unwrap() < n {} };
-    tokio::time::timeout(Duration::from_secs(30), wait).await.unwrap();
+    tokio::time::timeout(PATIENCE, wait).await.unwrap();
 }
 
 /// Lets both work on the same letters at the same moment, `first` a little ahead: on Postgres both wait for the rows

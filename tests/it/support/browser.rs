@@ -1,66 +1,88 @@
-//! A headless Chromium for the tests of pages.
+//! A headless Chromium that all tests share, and in it a page of its own for each test, with its own storage.
+//!
+//! It is spoken to in the DevTools protocol (<https://chromedevtools.github.io/devtools-protocol/>) over a pipe. Its
+//! answers and events come in one order, so whoever has an answer knows of all that the page did before it.
 
-use std::{path::Path, process::Command, time::Duration};
-
-use fantoccini::{Client, ClientBuilder, wd::Capabilities};
-use hyper_util::client::legacy::connect::HttpConnector;
-use serde_json::{Value, json};
-
-use super::{
-    find_or_skip,
-    process::{Leash, Leashed, wait_for},
-    scratch_dir,
+use std::{
+    collections::{HashMap, HashSet},
+    fs::{File, OpenOptions},
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::Command,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    thread,
 };
 
-/// How long Chromium may take to start, also when all tests do so at once on two cores.
-const START_TIMEOUT: Duration = Duration::from_secs(60);
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
-/// Window size unless a test sets another.
+use super::{
+    PATIENCE, ServerFacts, find_or_skip,
+    process::{Leash, Leashed},
+    rig_script, scratch_dir,
+};
+
+/// Size of the page unless a test sets another.
 const DESKTOP: (u32, u32) = (1280, 900);
 
-/// A browser of its own for one test, with a fresh profile. It is killed when dropped or when this process ends.
+/// A page for one test. Storage, cookies and cache are its own; they go with it when it is dropped.
 pub struct Browser {
-    client: Client,
-    /// URL of ChromeDriver's own calls for this session.
-    session_url: String,
-    /// Only held: its end is the browser's end.
-    _driver: Leashed,
+    chromium: &'static Chromium,
+    context: String,
+    session: String,
 }
 
 impl Browser {
     /// `None` where tests for it may be skipped.
     pub async fn start() -> Option<Self> {
-        let chromium = find_or_skip("chromium")?;
-        let chromedriver = find_or_skip("chromedriver")?;
-        let profile = scratch_dir("chromium-").keep();
-        let mut command = Command::new(chromedriver);
-        // Whatever Chromium wants to keep anywhere goes to the profile too, which the leash deletes.
-        command.arg("--port=0").env("HOME", &profile).env("TMPDIR", &profile);
-        let driver = Leash::on(command).then_remove(&profile).spawn();
-        let port = driver_port(&driver).await;
-        let driver_url = format!("http://127.0.0.1:{port}");
-        let client = ClientBuilder::new(HttpConnector::new())
-            .capabilities(capabilities(&chromium, &profile))
-            .connect(&driver_url)
-            .await
-            .expect("ChromeDriver starts Chromium");
-        let session = client.session_id().await.ok().flatten();
-        let session = session.expect("a browser has a session");
-        let browser = Self { client, session_url: format!("{driver_url}/session/{session}"), _driver: driver };
+        let chromium = Chromium::shared()?;
+        let context = chromium.ask("", "Target.createBrowserContext", json!({})).await;
+        let context = text(&context["browserContextId"]);
+        let target = json!({"url": "about:blank", "browserContextId": context, "newWindow": true});
+        let target = chromium.ask("", "Target.createTarget", target).await;
+        let session = json!({"targetId": target["targetId"], "flatten": true});
+        let session = text(&chromium.ask("", "Target.attachToTarget", session).await["sessionId"]);
+        let browser = Self { chromium, context, session };
+        browser.devtools("Page.enable", json!({})).await;
+        // Each page behaves as the one that somebody is at.
+        browser.devtools("Emulation.setFocusEmulationEnabled", json!({"enabled": true})).await;
         browser.set_viewport(DESKTOP.0, DESKTOP.1).await;
         Some(browser)
     }
 
-    /// For everything that WebDriver can do.
-    pub fn client(&self) -> &Client {
-        &self.client
-    }
-
+    /// Begins to open a page.
     pub async fn open(&self, url: &str) {
-        self.client.goto(url).await.expect("the page opens");
+        let opened = self.devtools("Page.navigate", json!({"url": url})).await;
+        assert!(opened.get("errorText").is_none(), "{url}: {opened}");
     }
 
-    /// Sets the size of the page's area in CSS pixels. Unlike a window's, it can be as narrow as a phone's.
+    /// Begins to go back to the page before.
+    pub async fn back(&self) {
+        let history = self.devtools("Page.getNavigationHistory", json!({})).await;
+        let before = history["currentIndex"].as_u64().expect("a number") as usize - 1;
+        let id = &history["entries"][before]["id"];
+        self.devtools("Page.navigateToHistoryEntry", json!({"entryId": id})).await;
+    }
+
+    /// Whether the page is about to become another one, by all that was known at the last answer.
+    pub fn is_leaving(&self) -> bool {
+        self.chromium.inbox().leaving.contains(&self.session)
+    }
+
+    /// Evaluates an expression in the page; else says what was thrown, or that the page went meanwhile.
+    pub async fn evaluate(&self, expression: &str) -> Result<Value, String> {
+        let parameters = json!({
+            "expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true
+        });
+        let mut answer = self.chromium.call(&self.session, "Runtime.evaluate", parameters).await?;
+        match answer.get("exceptionDetails") {
+            Some(thrown) => Err(thrown.to_string()),
+            None => Ok(answer["result"]["value"].take()),
+        }
+    }
+
+    /// Sets the size of the page in CSS pixels. Unlike a window's, it can be as narrow as a phone's.
     pub async fn set_viewport(&self, width: u32, height: u32) {
         let metrics = json!({
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false
@@ -76,57 +98,134 @@ impl Browser {
 
     /// Writes what is in the viewport to a PNG file.
     pub async fn screenshot(&self, file: &Path) {
-        let image = self.client.screenshot().await.expect("a screenshot");
+        let image = self.devtools("Page.captureScreenshot", json!({})).await;
+        let image = BASE64_STANDARD.decode(text(&image["data"])).expect("base64");
         std::fs::write(file, image).expect("the screenshot can be written");
     }
 
-    /// Runs a command of the Chrome DevTools protocol and returns its result.
+    /// Runs a command of the protocol on the page and returns its result.
     pub async fn devtools(&self, command: &str, parameters: Value) -> Value {
-        let url = format!("{}/goog/cdp/execute", self.session_url);
-        let http = super::http().build().expect("an HTTP client");
-        let call = http.post(url).json(&json!({"cmd": command, "params": parameters}));
-        let response = call.send().await.expect("ChromeDriver answers");
-        let mut answer: Value = response.json().await.expect("ChromeDriver answers in JSON");
-        let result = answer["value"].take();
-        assert!(result.get("error").is_none(), "{command}: {result}");
-        result
+        self.chromium.ask(&self.session, command, parameters).await
     }
 }
 
-/// ChromeDriver chooses a free port and tells it: "ChromeDriver was started successfully on port 41234."
-async fn driver_port(driver: &Leashed) -> u16 {
-    wait_for("ChromeDriver to start", START_TIMEOUT, async || {
-        let lines = driver.lines();
-        let told = lines.iter().find_map(|line| line.split_once("successfully on port "));
-        told?.1.trim_end_matches('.').parse().ok()
-    })
-    .await
-}
-
-fn capabilities(chromium: &Path, profile: &Path) -> Capabilities {
-    let mut arguments = vec![
-        "--headless=new".to_owned(),
-        "--disable-gpu".to_owned(),
-        // In containers /dev/shm is too small for it.
-        "--disable-dev-shm-usage".to_owned(),
-        // It must not call home: tests run on closed networks too.
-        "--disable-quic".to_owned(),
-        "--no-first-run".to_owned(),
-        "--disable-background-networking".to_owned(),
-        "--disable-component-update".to_owned(),
-        "--disable-sync".to_owned(),
-        format!("--user-data-dir={}", profile.display()),
-        format!("--window-size={},{}", DESKTOP.0, DESKTOP.1),
-    ];
-    if is_root() {
-        // Chromium refuses to run its sandbox as root.
-        arguments.push("--no-sandbox".to_owned());
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // Nobody waits for the answer.
+        self.chromium.send("", "Target.disposeBrowserContext", json!({"browserContextId": self.context}));
+        self.chromium.inbox().leaving.remove(&self.session);
     }
-    Capabilities::from_iter([("goog:chromeOptions".to_owned(), json!({"binary": chromium, "args": arguments}))])
 }
 
-/// Whose process this is, read from the owner of its own entry in `/proc`: the standard library does not tell.
-fn is_root() -> bool {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
+/// The browser itself. It is killed when this process ends.
+struct Chromium {
+    requests: Mutex<Requests>,
+    inbox: Arc<Mutex<Inbox>>,
+    process: Leashed,
+}
+
+struct Requests {
+    pipe: File,
+    sent: u64,
+}
+
+#[derive(Default)]
+struct Inbox {
+    /// Who waits for the answer to which request.
+    waiting: HashMap<u64, oneshot::Sender<Value>>,
+    /// Sessions whose page has begun to go to another one.
+    leaving: HashSet<String>,
+}
+
+impl Chromium {
+    fn shared() -> Option<&'static Self> {
+        static SHARED: OnceLock<Option<Chromium>> = OnceLock::new();
+        SHARED.get_or_init(Self::start).as_ref()
+    }
+
+    fn start() -> Option<Self> {
+        find_or_skip("chromium")?;
+        let dir = scratch_dir("chromium-").keep();
+        let mut script = Command::new(rig_script("chromium.sh"));
+        script.arg(&dir);
+        let process = Leash::on(script).then_remove(&dir).spawn();
+        ServerFacts::await_from(&process);
+        // Both ways, which does not wait for the other end.
+        let open = |name: &str| {
+            let pipe = OpenOptions::new().read(true).write(true).open(dir.join(name));
+            pipe.expect("a pipe of Chromium can be opened")
+        };
+        let inbox = Arc::<Mutex<Inbox>>::default();
+        let (answers, for_reader) = (open("answers"), Arc::clone(&inbox));
+        thread::spawn(move || read_on(answers, &for_reader));
+        Some(Self { requests: Mutex::new(Requests { pipe: open("requests"), sent: 0 }), inbox, process })
+    }
+
+    fn inbox(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a request to that session, or to the browser itself where the name is empty.
+    fn send(&self, session: &str, method: &str, parameters: Value) -> oneshot::Receiver<Value> {
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        requests.sent += 1;
+        let mut request = json!({"id": requests.sent, "method": method, "params": parameters});
+        if !session.is_empty() {
+            request["sessionId"] = json!(session);
+        }
+        let (answered, answer) = oneshot::channel();
+        self.inbox().waiting.insert(requests.sent, answered);
+        let bytes = [request.to_string().as_bytes(), b"\0"].concat();
+        requests.pipe.write_all(&bytes).expect("Chromium takes requests");
+        answer
+    }
+
+    async fn call(&self, session: &str, method: &str, parameters: Value) -> Result<Value, String> {
+        let answer = tokio::time::timeout(PATIENCE, self.send(session, method, parameters)).await;
+        let Ok(Ok(mut answer)) = answer else {
+            panic!("no answer to {method} within {PATIENCE:?}\n{}", self.process.lines().join("\n"));
+        };
+        match answer.get("error") {
+            Some(error) => Err(error.to_string()),
+            None => Ok(answer["result"].take()),
+        }
+    }
+
+    async fn ask(&self, session: &str, method: &str, parameters: Value) -> Value {
+        let answer = self.call(session, method, parameters).await;
+        answer.unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+}
+
+fn read_on(answers: File, inbox: &Mutex<Inbox>) {
+    for message in BufReader::new(answers).split(0).map_while(Result::ok) {
+        let message: Value = serde_json::from_slice(&message).expect("Chromium writes JSON");
+        inbox.lock().unwrap_or_else(PoisonError::into_inner).take(message);
+    }
+}
+
+impl Inbox {
+    fn take(&mut self, message: Value) {
+        if let Some(id) = message["id"].as_u64() {
+            // Whoever asked may be gone.
+            drop(self.waiting.remove(&id).map(|waiting| waiting.send(message)));
+            return;
+        }
+        let session = || message["sessionId"].as_str().unwrap_or_default().to_owned();
+        match message["method"].as_str() {
+            // The first comes from the page itself, before the answer to what made it go.
+            Some("Page.frameRequestedNavigation" | "Page.frameStartedNavigating") => {
+                self.leaving.insert(session());
+            }
+            // The second where only a part of the page after a # was asked for.
+            Some("Page.frameStoppedLoading" | "Page.navigatedWithinDocument") => {
+                self.leaving.remove(&session());
+            }
+            _ => {}
+        }
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().expect("a text").to_owned()
 }

@@ -39,7 +39,8 @@ fn rig_script(name: &str) -> PathBuf {
 pub fn http() -> reqwest::ClientBuilder {
     // None of them speaks TLS, but without a provider there is no client. An error says that there is one already.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::builder().no_proxy()
+    // And to read the certificates of this machine takes longer than most calls.
+    reqwest::Client::builder().no_proxy().tls_certs_only([])
 }
 
 /// A new directory under `target/` for the data of one server, deleted when dropped.
@@ -47,8 +48,9 @@ fn scratch_dir(prefix: &str) -> tempfile::TempDir {
     tempfile::Builder::new().prefix(prefix).tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("target/tmp can be written")
 }
 
-/// How long a server may take to come up before a test fails; generous, since all tests may be waiting for two cores.
-const START_TIMEOUT: Duration = Duration::from_secs(100);
+/// How long a test waits for anything, a server's start too, before it fails. Nothing usually takes a tenth of it, but
+/// all tests may compete for two cores, and with a compiler.
+pub const PATIENCE: Duration = Duration::from_secs(180);
 
 /// What a server script of `tests/rig` told about itself before it said `READY`.
 struct ServerFacts(HashMap<String, String>);
@@ -56,7 +58,7 @@ struct ServerFacts(HashMap<String, String>);
 impl ServerFacts {
     /// Blocks until the server is ready.
     fn await_from(server: &Leashed) -> Self {
-        server.line_with("READY", START_TIMEOUT);
+        server.line_with("READY", PATIENCE);
         let lines = server.lines();
         let facts = lines.iter().filter_map(|line| line.split_once('='));
         Self(facts.map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
@@ -69,6 +71,12 @@ impl ServerFacts {
     fn require(&self, key: &str) -> &str {
         self.get(key).unwrap_or_else(|| panic!("the server's script says nothing of {key}"))
     }
+}
+
+/// How much of something that a test does again and again: `few` in `make test`, enough for the point to be proven each
+/// time, and `many` in `make soak`, for what comes up seldom.
+pub fn soak<T>(few: T, many: T) -> T {
+    if env::var_os("DLO_TEST_SOAK").is_some_and(|soak| soak == "1") { many } else { few }
 }
 
 /// The path of a program that tests need, or `None` if it is not installed and tests may be skipped for it.

@@ -31,6 +31,13 @@ impl Leash {
         Self { command, options }
     }
 
+    /// A command that does nothing, for [`Leash::then_remove`] to delete a directory that several others use.
+    pub fn keeping(dir: &Path) -> Self {
+        let mut command = Command::new("sleep");
+        command.arg("infinity");
+        Self::on(command).then_remove(dir)
+    }
+
     /// Lets the command tidy up after a SIGTERM before it is killed; without this there is only the SIGKILL.
     pub fn grace(mut self, grace: Duration) -> Self {
         let seconds = grace.as_secs().to_string();
@@ -210,11 +217,12 @@ impl Output {
 }
 
 /// How long a command may take to die, with the grace it is given.
-const DEATH_TIMEOUT: Duration = Duration::from_secs(60);
+const DEATH_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// How often [`wait_for`] looks: often enough not to slow a test down, seldom enough to leave the CPU to what it is
-/// waiting for.
-const POLL_INTERVAL: Duration = Duration::from_millis(15);
+/// How often something is looked at that is waited for: at first often enough not to slow a test down, then seldom
+/// enough to leave the CPU to what it is waiting for.
+const POLL_INTERVAL: Duration = Duration::from_millis(4);
+const LONGEST_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Waits until `check` says yes. This, [`wait_for`] and [`Leashed::kill`] are the only places where tests sleep.
 ///
@@ -238,11 +246,13 @@ pub fn wait_for<T>(
     let caller = Location::caller();
     async move {
         let polling = async {
+            let mut pause = POLL_INTERVAL;
             loop {
                 if let Some(value) = check().await {
                     return value;
                 }
-                tokio::time::sleep(POLL_INTERVAL).await;
+                tokio::time::sleep(pause).await;
+                pause = LONGEST_POLL_INTERVAL.min(pause * 5 / 4);
             }
         };
         // Around the whole, so that a check that hangs is found out too.

@@ -1,86 +1,90 @@
-//! A private RabbitMQ node, and a virtual host of its own for each test.
+//! Private RabbitMQ nodes that tests share, and a virtual host of its own for each test.
+//!
+//! There are three, each started by the first test to ask: [`Rabbit::shared`] for nearly all, [`Rabbit::doomed`] for
+//! tests that kill, stop or block it, one after the other, and [`Rabbit::strict`] for those that need other settings.
 
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
     sync::OnceLock,
-    time::Duration,
 };
 
 use lapin::{Channel, Connection, ConnectionProperties, options::QueueDeclareOptions, types::FieldTable};
 use reqwest::{Method, Url};
 use serde_json::{Value, json};
-use tokio::sync::Mutex;
+use tokio::sync::{MappedMutexGuard, Mutex, MutexGuard};
 
 use super::{
-    START_TIMEOUT, ServerFacts, find_or_skip,
+    PATIENCE, ServerFacts, find_or_skip,
     process::{Leash, Leashed, block_on, wait_until},
     rig_script, scratch_dir, unique_name,
 };
 
-/// How long the node may take to stop in order or to answer a call.
-const CALL_TIMEOUT: Duration = Duration::from_secs(30);
-
 /// Ten times as often as usual, so that tests of what the management API tells need not wait long for it.
 const STATISTICS_INTERVAL: &str = "collect_statistics_interval = 500";
 
-/// What a private node should have beyond the usual.
-#[derive(Clone, Default)]
-pub struct Options {
-    arguments: Vec<String>,
-}
+/// RabbitMQ 3 takes messages of 128 MiB unless told otherwise, RabbitMQ 4 of an eighth of that.
+const ROOMY: &str = "max_message_size = 134217728";
 
-impl Options {
-    /// A line of `rabbitmq.conf`, such as `max_message_size = 1048576`.
-    pub fn set(mut self, line: &str) -> Self {
-        self.arguments.extend(["--set".to_owned(), line.to_owned()]);
-        self
-    }
+/// The largest message that [`Rabbit::strict`] takes.
+pub const STRICT_LIMIT: usize = 64 * 1024;
 
-    /// A listener for `amqps` beside the plain one, with a certificate for `localhost`.
-    pub fn tls(mut self) -> Self {
-        self.arguments.push("--tls".to_owned());
-        self
-    }
-}
+/// What a node is given beyond the usual, as arguments of `rabbitmq.sh`.
+type Options = &'static [&'static str];
 
-/// A private RabbitMQ node. It is killed when dropped or when this process ends.
+/// A private RabbitMQ node. It is killed when this process ends.
 ///
-/// What disturbs all users of a node takes `&mut self`, which nobody gets of the shared one.
+/// What disturbs all users of a node takes `&mut self`, which only [`Rabbit::doomed`] grants.
 pub struct Rabbit {
     endpoint: Endpoint,
     options: Options,
     node: Leashed,
-    /// `None` for the shared node, whose leash deletes the data: what is in a `static` is never dropped.
-    _data: Option<tempfile::TempDir>,
+    /// Whether it is down or in alarm at this moment.
+    is_disturbed: bool,
+    /// Only held, after the node: the data outlive its deaths.
+    _data: Leashed,
 }
 
+/// The doomed node, in the hands of one test; the next has to wait for it.
+pub type Doomed = MappedMutexGuard<'static, Rabbit>;
+
 impl Rabbit {
-    /// The node that all tests share, started by the first to ask; `None` where tests for it may be skipped.
+    /// The node that nearly all tests share; `None` where tests for it may be skipped. It listens for `amqps` beside
+    /// the plain protocol, with a certificate for `localhost`.
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Option<Rabbit>> = OnceLock::new();
-        let start = || {
-            find_or_skip("rabbitmq-server")?;
-            let dir = scratch_dir("rabbitmq-").keep();
-            let options = Options::default();
-            let node = leash(&dir, &options).then_remove(&dir).spawn();
-            Some(Self::once_ready(node, &dir, options, None))
-        };
-        SHARED.get_or_init(start).as_ref()
+        SHARED.get_or_init(|| Self::start_new(&["--tls", "--set", ROOMY])).as_ref()
     }
 
-    /// A node of one's own, to be killed, stopped, started and blocked at will.
-    pub fn private(options: Options) -> Option<Self> {
+    /// A node that takes nothing above [`STRICT_LIMIT`] and keeps no statistics; `None` where tests for it may be
+    /// skipped.
+    pub fn strict() -> Option<&'static Self> {
+        static STRICT: OnceLock<Option<Rabbit>> = OnceLock::new();
+        const OPTIONS: Options = &["--set", "max_message_size = 65536", "--set", "management.disable_stats = true"];
+        STRICT.get_or_init(|| Self::start_new(OPTIONS)).as_ref()
+    }
+
+    /// A node for one test at a time, to be killed, stopped, started and blocked at will; `None` where tests for it may
+    /// be skipped.
+    pub async fn doomed() -> Option<Doomed> {
+        static DOOMED: Mutex<Option<Rabbit>> = Mutex::const_new(None);
+        let mut node = DOOMED.lock().await;
+        // What a failed test has left behind is not for the next one.
+        if node.as_ref().is_none_or(|node| node.is_disturbed) {
+            *node = None;
+            *node = Self::start_new(&[]);
+        }
+        MutexGuard::try_map(node, Option::as_mut).ok()
+    }
+
+    fn start_new(options: Options) -> Option<Self> {
         find_or_skip("rabbitmq-server")?;
-        let data = scratch_dir("rabbitmq-");
-        let dir = data.path().to_owned();
-        let node = leash(&dir, &options).spawn();
-        Some(Self::once_ready(node, &dir, options, Some(data)))
-    }
-
-    fn once_ready(node: Leashed, dir: &Path, options: Options, data: Option<tempfile::TempDir>) -> Self {
+        let dir = scratch_dir("rabbitmq-").keep();
+        let data = Leash::keeping(&dir).spawn();
+        let node = leash(&dir, options).spawn();
         let facts = ServerFacts::await_from(&node);
-        Self { endpoint: Endpoint::from_facts(&facts, dir), options, node, _data: data }
+        let endpoint = Endpoint::from_facts(&facts, &dir);
+        Some(Self { endpoint, options, node, is_disturbed: false, _data: data })
     }
 
     /// A new virtual host.
@@ -96,7 +100,7 @@ impl Rabbit {
     /// The certificate of the authority that signed the one of the `amqps` listener.
     ///
     /// # Panics
-    /// Without [`Options::tls`].
+    /// Without such a listener.
     pub fn ca_file(&self) -> &Path {
         let tls = self.endpoint.tls.as_ref();
         &tls.expect("the node was started with TLS").ca_file
@@ -104,32 +108,37 @@ impl Rabbit {
 
     /// Kills the node as a crash would: no goodbye to clients, no orderly end for its files.
     pub fn kill(&mut self) {
+        self.is_disturbed = true;
         self.node.kill();
     }
 
     /// Stops the node in order.
     pub async fn stop(&mut self) {
+        self.is_disturbed = true;
         self.node.terminate();
-        self.node.exited(CALL_TIMEOUT).await;
+        self.node.exited(PATIENCE).await;
     }
 
     /// Starts the killed or stopped node again, on the same ports and with the data it had.
     pub async fn start(&mut self) {
-        self.node = leash(&self.endpoint.dir, &self.options).spawn();
+        self.node = leash(&self.endpoint.dir, self.options).spawn();
         let is_ready = async || self.node.lines().iter().any(|line| line == "READY");
-        wait_until("RabbitMQ to come up again", START_TIMEOUT, is_ready).await;
+        wait_until("RabbitMQ to come up again", PATIENCE, is_ready).await;
+        self.is_disturbed = false;
     }
 
     /// Raises a real memory alarm, which blocks all that publish, or clears it.
     pub fn memory_alarm(&mut self, raised: bool) {
         let watermark = if raised { "0.0000001" } else { "0.4" };
+        self.is_disturbed = true;
         self.endpoint.control(&["set_vm_memory_high_watermark", watermark]);
+        self.is_disturbed = raised;
     }
 }
 
-fn leash(dir: &Path, options: &Options) -> Leash {
+fn leash(dir: &Path, options: Options) -> Leash {
     let mut script = Command::new(rig_script("rabbitmq.sh"));
-    script.arg(dir).args(["--set", STATISTICS_INTERVAL]).args(&options.arguments);
+    script.arg(dir).args(["--set", STATISTICS_INTERVAL]).args(options);
     Leash::on(script)
 }
 
@@ -188,7 +197,7 @@ impl Endpoint {
         let mut url = Url::parse(&self.management_url)?;
         url.path_segments_mut().map_err(|()| anyhow::anyhow!("a URL that can have no path"))?.push("api").extend(path);
         // A client for each call, since the connections of a kept one belong to the runtime of one test.
-        let client = super::http().timeout(CALL_TIMEOUT).build()?;
+        let client = super::http().timeout(PATIENCE).build()?;
         let mut request = client.request(method, url.clone());
         if let Some(body) = body {
             request = request.json(body);
@@ -244,7 +253,7 @@ impl Vhost {
     /// The same over TLS.
     ///
     /// # Panics
-    /// Without [`Options::tls`].
+    /// Without a listener for TLS.
     pub fn amqps_url(&self) -> String {
         let tls = self.endpoint.tls.as_ref();
         let base = &tls.expect("the node was started with TLS").amqps_url;
@@ -300,7 +309,7 @@ impl Vhost {
     pub async fn await_depth(&self, queue: &str, expected: u32) {
         let what = format!("{expected} messages in {queue}");
         let reached = async || self.depth(queue).await == expected;
-        wait_until(&what, CALL_TIMEOUT, reached).await;
+        wait_until(&what, PATIENCE, reached).await;
     }
 
     /// Makes the broker close all connections to this virtual host, as an operator would. Not by the management API,
@@ -370,7 +379,7 @@ impl KeptConnection {
 
 async fn connect(url: &str) -> Connection {
     let connecting = Connection::connect(url, ConnectionProperties::default());
-    tokio::time::timeout(CALL_TIMEOUT, connecting)
+    tokio::time::timeout(PATIENCE, connecting)
         .await
         .expect("RabbitMQ answers in time")
         .expect("RabbitMQ accepts the connection")

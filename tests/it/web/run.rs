@@ -4,18 +4,15 @@ use std::{
     fs,
     path::PathBuf,
     process::{Command, ExitStatus, Output},
-    time::Duration,
 };
 
 use tempfile::TempDir;
 
+pub use crate::support::PATIENCE;
 use crate::support::{
     http,
     process::{Leash, Leashed, wait_until},
 };
-
-/// How long anything may take, also when all tests compete for two cores.
-pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// `dlo` with these arguments, in an empty directory of its own.
 pub fn dlo(arguments: &[&str]) -> Program {

@@ -7,6 +7,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::{answer::Look, desk::Desk, schemas::fixture};
+use crate::support::PATIENCE;
 
 struct Scene {
     desk: Desk,
@@ -136,5 +137,5 @@ async fn changes_are_noticed_and_it_ends_when_told() {
         told.wait_for(|catalogue| catalogue.find("B").is_some()).await.unwrap();
         stop.cancel();
     };
-    tokio::time::timeout(Duration::from_secs(60), async { tokio::join!(running, watching) }).await.unwrap();
+    tokio::time::timeout(PATIENCE, async { tokio::join!(running, watching) }).await.unwrap();
 }

@@ -1,6 +1,6 @@
 //! Waiting in the broker.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use amqp_message::{
     death::Reason,
@@ -15,14 +15,8 @@ use crate::{
         desk::PATIENCE,
         service::{DEAD_LETTERS, OBITUARIES, Service},
     },
-    support::{
-        process::wait_until,
-        rabbit::{Options, Rabbit},
-    },
+    support::{process::wait_until, rabbit::Rabbit},
 };
-
-/// How much later than asked for a message may come on a machine that is busy with other tests.
-const TOLERANCE: Duration = Duration::from_secs(5);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_message_waits_as_long_as_it_should() {
@@ -45,7 +39,7 @@ async fn each_message_waits_as_long_as_it_should() {
         for (body, delay) in [("short", SHORT), ("long", LONG)] {
             assert_eq!(service.work().await.data, body.as_bytes());
             let waited = begin.elapsed();
-            assert!((delay..delay + TOLERANCE).contains(&waited), "{body}: {waited:?}");
+            assert!(waited >= delay, "{body}: {waited:?}");
         }
     }
 }
@@ -53,7 +47,7 @@ async fn each_message_waits_as_long_as_it_should() {
 /// `Message::default()` says nothing of whether it should outlive a restart.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_waits_outlives_a_crash_of_the_broker() {
-    let Some(mut rabbit) = Rabbit::private(Options::default()) else { return };
+    let Some(mut rabbit) = Rabbit::doomed().await else { return };
     let vhost = rabbit.vhost();
     vhost.declare_queue("orders", json!({})).await;
     let mut sender = Sender::at(&vhost).await;
@@ -77,7 +71,7 @@ async fn what_waits_outlives_a_crash_of_the_broker() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_comes_due_while_the_broker_is_down_arrives_when_it_is_up() {
     const EACH: usize = 50;
-    let Some(mut rabbit) = Rabbit::private(Options::default()) else { return };
+    let Some(mut rabbit) = Rabbit::doomed().await else { return };
     let vhost = rabbit.vhost();
     let mut sender = Sender::at(&vhost).await;
     let targets = ["classic", "quorum"];

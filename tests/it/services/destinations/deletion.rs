@@ -19,6 +19,7 @@ use crate::{
     support::{
         process::wait_until,
         rabbit::{Rabbit, Vhost},
+        soak,
     },
 };
 
@@ -57,8 +58,8 @@ async fn only_what_is_empty_and_out_of_use_is_deleted() {
 /// RabbitMQ confirms what it routes to a queue that it is about to delete, and loses it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deleting_beside_a_publisher_loses_nothing() {
-    const TERMS: u32 = 12;
     const IN_EACH: usize = 25;
+    let terms = soak(4, 12);
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
     let service = Service::start(&vhost, "orders").await;
@@ -67,7 +68,7 @@ async fn deleting_beside_a_publisher_loses_nothing() {
     let deleting = delete_at_once(&vhost, time.subscribe(), sent.clone());
     let mut arrived = Vec::new();
     let sending = async {
-        for term in 0..TERMS {
+        for term in 0..terms {
             let now = now().plus(TERM * term);
             time.send_replace(now);
             // Both queues at once: each time that one is new, messages wait for it to settle.
@@ -86,10 +87,10 @@ async fn deleting_beside_a_publisher_loses_nothing() {
     };
     tokio::join!(deleting, sending);
     arrived.sort();
-    assert_eq!(arrived, texts(0..TERMS as usize * IN_EACH));
+    assert_eq!(arrived, texts(0..terms as usize * IN_EACH));
     let oldest = names::delay_queue(&waiting(0, now())).unwrap();
     wait_until("the oldest to be deleted", PATIENCE, async || {
-        let last = now().plus(TERM * TERMS);
+        let last = now().plus(TERM * terms);
         sender.session.delete_delay_queue(&oldest, last).await == Deletion::Gone
     })
     .await;

@@ -19,7 +19,7 @@ use crate::{
     },
     support::{
         process::wait_until,
-        rabbit::{Options, Rabbit, Vhost},
+        rabbit::{Rabbit, Vhost},
     },
 };
 
@@ -212,7 +212,7 @@ async fn a_queue_of_somebody_else_with_our_name_fails_alone() {
 /// The broker reads nothing of a connection that has published during an alarm, declarations included.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_alarm_only_delays() {
-    let Some(mut rabbit) = Rabbit::private(Options::default()) else { return };
+    let Some(mut rabbit) = Rabbit::doomed().await else { return };
     let vhost = rabbit.vhost();
     let service = Service::start(&vhost, "orders").await;
     let mut sender = Sender::at(&vhost).await;

@@ -1,18 +1,16 @@
 //! Automatic retries, in the hands of a person.
 
-use std::time::Duration;
-
 use dead_letter_office::domain::{
     actor::Actor,
     letter::{LetterId, Status},
 };
-use fantoccini::key::Key;
-use serde_json::json;
 
 use super::{
-    super::desk::Desk,
+    super::{desk::Desk, run::PATIENCE},
     scene::{Scene, fresh},
+    typing::Key,
 };
+use crate::support::process::wait_until;
 
 #[tokio::test]
 async fn retries_are_tuned_seen_and_hurried() {
@@ -44,9 +42,7 @@ async fn a_policy_is_previewed_set_and_in_force(scene: &Scene, desk: &Desk) {
     scene.reads("table.tuning", "after 10 s, 1 min 40 s, 16 min 40 s; then a person").await;
     scene.click("table.tuning td:nth-child(4) a").await;
     scene.reads("h1", "Policies").await;
-    let delays = scene.find("#policy [name=delays]").await;
-    delays.clear().await.unwrap();
-    delays.send_keys("7s, 2m").await.unwrap();
+    scene.types("#policy [name=delays]", "7s, 2m").await;
     scene.reads("#preview", "after 7 s, 2 min; then a person").await;
     scene.reads("#preview", "Rules then for tuned").await;
     scene.click("#policy .primary").await;
@@ -71,12 +67,12 @@ async fn what_waits_is_walked_and_hurried_by_keys(scene: &Scene, desk: &Desk) {
     assert_eq!(scene.ask("document.querySelector('.row input').value").await, ids[1].to_string(), "it is the next now");
     scene.press("jxh").await;
     scene.reads(".toast", "Reopened 1 letter").await;
-    scene.sees("document.querySelectorAll('.row').length === 2").await;
+    scene.counts(".row", 2).await;
     scene.press("jkk").await;
     scene.press_key(Key::Enter).await;
     scene.reads("#main .state", "scheduled").await;
     scene.reads(".actions", "Retry now").await;
-    scene.browser.client().back().await.unwrap();
+    scene.back().await;
     scene.reads("h1", "In backoff").await;
 }
 
@@ -84,10 +80,15 @@ async fn the_count_follows_and_time_runs(scene: &Scene, desk: &Desk) {
     waiting::<1>(desk, "count").await;
     scene.open("/backoff?queue=count").await;
     scene.reads("#count", "1 letter waits").await;
-    // The server looks at what others do to its database from the moment on that somebody watches.
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    waiting::<1>(desk, "count").await;
-    scene.reads("#count", "2 letters wait").await;
+    // The server looks at what others do to its database from some moment on after somebody began to watch.
+    let mut letters = 1;
+    wait_until("the page to count again", PATIENCE, async || {
+        waiting::<1>(desk, "count").await;
+        letters += 1;
+        scene.ask("document.querySelector('#count').innerText").await != "1 letter waits"
+    })
+    .await;
+    scene.reads("#count", &format!("{letters} letters wait")).await;
     scene.sees("Number(document.querySelector('.row time').dataset.due) > 900").await;
     scene.reads(".row time", "in 16 min").await;
     let soon = "Object.assign(document.createElement('time'), {className: 'soon'})";
@@ -112,7 +113,7 @@ async fn all_of_a_queue_are_handed_over(scene: &Scene, desk: &Desk) {
 
 async fn it_works_without_scripts(scene: &Scene, desk: &Desk) {
     let [id] = waiting::<1>(desk, "plain").await;
-    scene.browser.devtools("Emulation.setScriptExecutionDisabled", json!({"value": true})).await;
+    scene.disable_scripts().await;
     scene.open("/backoff?queue=plain").await;
     scene.click(".row input").await;
     scene.click("#bulk [value=discard]").await;

@@ -6,13 +6,16 @@
   };
   const over = ([r, g, b, a = 1], [x, y, z]) => [r * a + x * (1 - a), g * a + y * (1 - a), b * a + z * (1 - a)];
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  // Whatever way a colour is written, a canvas knows it in RGB.
+  // Whatever way a colour is written, a canvas knows it in RGB. It takes its time for that, and the colours are few.
+  const known = new Map();
   const rgb = (color) => {
+    if (known.has(color)) return known.get(color);
     canvas.clearRect(0, 0, 1, 1);
     canvas.fillStyle = color;
     canvas.fillRect(0, 0, 1, 1);
     const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
-    return [r, g, b, a / 255];
+    known.set(color, [r, g, b, a / 255]);
+    return known.get(color);
   };
   const behind = (element) => {
     const layers = [];

@@ -1,7 +1,5 @@
 //! A digest is looked at, sent, and read in Slack.
 
-use std::time::Duration;
-
 use dead_letter_office::{
     clock::Clock,
     demo::stand_ins::{Misbehaviour, SlackStandIn},
@@ -14,10 +12,8 @@ use super::{
 };
 use crate::{
     store::make::{InGroup, sorted},
-    support::{browser::Browser, process::wait_until, slack_rules::check_slack_message},
+    support::{PATIENCE, browser::Browser, process::wait_until, slack_rules::check_slack_message},
 };
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test]
 async fn a_digest_is_previewed_sent_and_read_in_slack() {

@@ -1,7 +1,6 @@
 //! A message that is mended and sent back.
 
 use dead_letter_office::domain::letter::{LetterId, Status};
-use fantoccini::key::Key;
 use serde_json::json;
 
 use super::{
@@ -29,26 +28,18 @@ async fn it_is_opened_by_a_key(scene: &Scene, id: LetterId) {
     scene.reads("#check", "Nothing is changed yet").await;
 }
 
-/// Puts another text in place of what was typed, as a hand does.
-async fn type_instead(scene: &Scene, text: &str) {
-    scene.click("#text").await;
-    let all = format!("{}a{}", char::from(Key::Control), char::from(Key::Null));
-    scene.press(&all).await;
-    scene.press(text).await;
-}
-
 async fn changes_and_mistakes_are_seen_by_themselves(scene: &Scene) {
-    type_instead(scene, "{\n  \"state\": \"paid\",\n  \"n\": 1\n}").await;
+    scene.types("#text", "{\n  \"state\": \"paid\",\n  \"n\": 1\n}").await;
     scene.reads("#check del", "- \"state\": \"payed\",").await;
     scene.reads("#check ins", "+ \"state\": \"paid\",").await;
     scene.reads("#check .primary", "Send the edited copy").await;
     assert_eq!(scene.ask(include_str!("contrast.js")).await, json!([]), "a difference");
-    type_instead(scene, "{\n  \"state\": \"paid\",\n  \"n\": \n}").await;
+    scene.types("#text", "{\n  \"state\": \"paid\",\n  \"n\": \n}").await;
     scene.reads("#check .wrong-places", "line 4, column 1").await;
-    assert_eq!(scene.count("#check button").await, 0);
+    scene.counts("#check button", 0).await;
     assert_eq!(scene.ask(include_str!("contrast.js")).await, json!([]), "a mistake");
     assert_eq!(scene.ask("document.activeElement.id").await, "text", "whoever types goes on typing");
-    type_instead(scene, "{\n  \"state\": \"paid\",\n  \"n\": 2\n}").await;
+    scene.types("#text", "{\n  \"state\": \"paid\",\n  \"n\": 2\n}").await;
     scene.reads("#check .diff", "+ \"n\": 2").await;
 }
 
@@ -64,11 +55,11 @@ async fn the_copy_is_sent(scene: &Scene, desk: &Desk, id: LetterId) {
 }
 
 async fn it_works_without_scripts(scene: &Scene, desk: &Desk, id: LetterId) {
-    scene.browser.devtools("Emulation.setScriptExecutionDisabled", json!({"value": true})).await;
+    scene.disable_scripts().await;
     scene.open(&format!("/letters/{id}/edit")).await;
-    scene.find("#text").await.send_keys(", mended").await.unwrap();
+    scene.types("#text", "mended by hand").await;
     scene.click("#edit .no-js").await;
-    scene.reads("#check ins", "mended").await;
+    scene.reads("#check ins", "mended by hand").await;
     scene.click("#check .primary").await;
     scene.reads(".toast", "The edited copy is on its way").await;
     assert_eq!(desk.status(id).await, Status::Discarded);

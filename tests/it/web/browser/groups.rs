@@ -1,8 +1,6 @@
 //! A group in the hands of a person, with a real RabbitMQ behind dlo.
 
 use dead_letter_office::domain::letter::Status;
-use fantoccini::key::Key;
-use serde_json::json;
 
 use super::{
     super::{
@@ -12,6 +10,7 @@ use super::{
         service::Service,
     },
     scene::Scene,
+    typing::Key,
 };
 use crate::support::{browser::Browser, process::wait_until, rabbit::Rabbit};
 
@@ -37,12 +36,12 @@ async fn what_failed_alike_is_retried_together_and_heals() {
     scene.reads("#side", "Groups 1").await;
     scene.click(".row > a").await;
     scene.reads("h1", "group").await;
-    assert_eq!(scene.address().await, path);
+    scene.is_at(&path).await;
     scene.press("r").await;
     scene.reads("#asking-title", "Send 3 of group back to their queue?").await;
     scene.click(".asking .primary").await;
     scene.reads(".toast", "Sending 3 letters back.").await;
-    assert_eq!(scene.address().await, path);
+    scene.is_at(&path).await;
     let mut bodies = [service.work().await, service.work().await, service.work().await];
     bodies.sort();
     assert_eq!(bodies, [0, 1, 2].map(|n| format!("{{\"n\": {n}}}")));
@@ -71,9 +70,9 @@ async fn groups_are_walked_noted_and_discarded_by_keys() {
     scene.press("r").await;
     scene.press_key(Key::Enter).await;
     scene.reads("h1", "second").await;
-    assert_eq!(scene.address().await, group_of(&desk, ids[0]).await);
+    scene.is_at(&group_of(&desk, ids[0]).await).await;
     scene.click(".note-form summary").await;
-    scene.find("textarea[name=note]").await.send_keys("with the vendor").await.unwrap();
+    scene.types("textarea[name=note]", "with the vendor").await;
     scene.click(".note-form .primary").await;
     scene.reads(".note-text", "with the vendor").await;
     scene.press("d").await;
@@ -86,13 +85,13 @@ async fn groups_are_walked_noted_and_discarded_by_keys() {
     scene.reads(".toast", "Discarded 1 letter.").await;
     assert_eq!(desk.status(ids[0]).await, Status::Discarded);
     scene.open("/groups").await;
-    scene.find("form[role=search] [name=queue]").await.send_keys("fir*\n").await.unwrap();
+    scene.types("form[role=search] [name=queue]", "fir*\n").await;
     scene.sees("location.search.includes('queue=fir')").await;
     scene.click(".chips li:nth-child(2) .chip").await;
     scene.sees("location.search.includes('status=all')").await;
     scene.reads("#count", "1 group").await;
     scene.check_quiet().await;
-    scene.browser.devtools("Emulation.setScriptExecutionDisabled", json!({"value": true})).await;
+    scene.disable_scripts().await;
     scene.open(&format!("{}?all=reopen", group_of(&desk, ids[0]).await)).await;
     scene.click(".asking .primary").await;
     scene.reads(".toast", "Reopened 1 letter.").await;

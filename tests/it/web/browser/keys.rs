@@ -1,14 +1,12 @@
 //! By keyboard alone, and with the brush.
 
 use dead_letter_office::domain::letter::Status;
-use fantoccini::{
-    actions::{InputSource, MOUSE_BUTTON_LEFT, MouseActions, PointerAction},
-    key::Key,
-};
+use serde_json::json;
 
 use super::{
     super::desk::Desk,
     scene::{Scene, letters},
+    typing::Key,
 };
 
 #[tokio::test]
@@ -34,15 +32,15 @@ async fn rows_are_walked_and_opened(scene: &Scene, desk: &Desk) {
     scene.open("/letters?queue=walk").await;
     for (keys, row) in [("j", 0), ("j", 1), ("jj", 2), ("k", 1)] {
         scene.press(keys).await;
-        assert_eq!(scene.ask(FOCUSED).await, row, "after {keys}");
+        scene.sees(&format!("{FOCUSED} === {row}")).await;
     }
     scene.check_focus().await;
     scene.press_key(Key::Enter).await;
     scene.sees(&format!("document.querySelector('#pane .letter')?.dataset.letter === '{}'", ids[1])).await;
-    assert_eq!(scene.address().await, format!("/letters?queue=walk&letter={}", ids[1]));
+    scene.is_at(&format!("/letters?queue=walk&letter={}", ids[1])).await;
     scene.press_key(Key::Escape).await;
     scene.sees("!document.querySelector('#pane .letter')").await;
-    scene.browser.client().back().await.unwrap();
+    scene.back().await;
     scene.sees("document.querySelector('#pane .letter')").await;
 }
 
@@ -54,11 +52,11 @@ async fn selected_letters_are_discarded_and_taken_back(scene: &Scene, desk: &Des
     scene.reads("#bulk .danger", "Discard 2").await;
     scene.press("d").await;
     scene.reads(".toast", "Discarded 2 letters").await;
-    scene.sees("document.querySelectorAll('.row').length === 1").await;
+    scene.counts(".row", 1).await;
     assert_eq!(desk.status(ids[0]).await, Status::Discarded);
     assert_eq!(desk.status(ids[2]).await, Status::Open);
     scene.press("u").await;
-    scene.sees("document.querySelectorAll('.row').length === 3").await;
+    scene.counts(".row", 3).await;
     assert_eq!(desk.status(ids[0]).await, Status::Open);
 }
 
@@ -95,7 +93,7 @@ async fn the_search_is_reached_and_left(scene: &Scene, desk: &Desk) {
     scene.press("search.*").await;
     scene.press_key(Key::Enter).await;
     scene.reads(".row", "search.me").await;
-    assert_eq!(scene.address().await, "/letters?queue=search.*");
+    scene.is_at("/letters?queue=search.*").await;
     scene.press("jd").await;
     assert_eq!(scene.count(".toast").await, 0, "letters that are typed do nothing");
 }
@@ -125,15 +123,11 @@ async fn drag(scene: &Scene, from: f64, to: f64) {
     scene.sees("document.querySelector('.chart')").await;
     let edges = scene.ask("(({left, width, top, height}) => [left, width, top + height / 2])(document.querySelector('.chart').getBoundingClientRect())").await;
     let edge = |n: usize| edges[n].as_f64().unwrap();
-    let to_place = |share: f64| PointerAction::MoveTo {
-        duration: None,
-        x: (edge(0) + edge(1) * share).round(),
-        y: edge(2).round(),
-    };
-    let (down, up) =
-        (PointerAction::Down { button: MOUSE_BUTTON_LEFT }, PointerAction::Up { button: MOUSE_BUTTON_LEFT });
-    let drag = MouseActions::new("mouse".to_owned()).then(to_place(from)).then(down).then(to_place(to)).then(up);
-    scene.browser.client().perform_actions(drag).await.unwrap();
+    for (kind, share) in [("mousePressed", from), ("mouseMoved", to), ("mouseReleased", to)] {
+        let (x, y) = ((edge(0) + edge(1) * share).round(), edge(2).round());
+        let event = json!({"type": kind, "x": x, "y": y, "button": "left", "buttons": 1, "clickCount": 1});
+        scene.browser.devtools("Input.dispatchMouseEvent", event).await;
+    }
 }
 
 async fn the_brush_sets_the_time(scene: &Scene, desk: &Desk) {
@@ -144,7 +138,7 @@ async fn the_brush_sets_the_time(scene: &Scene, desk: &Desk) {
     let address = scene.address().await;
     assert!(address.starts_with("/letters?queue=brush&since=2"), "{address}");
     scene.sees("document.querySelector('.chart-panel summary[aria-current]')").await;
-    assert_eq!(scene.count(".row").await, 2);
+    scene.counts(".row", 2).await;
     scene.open("/letters?queue=brush").await;
     drag(scene, 0.1, 0.3).await;
     scene.reads("main", "No letter matches this filter.").await;
@@ -156,8 +150,9 @@ async fn the_brush_is_moved_by_keys_too(scene: &Scene) {
     scene.press_key(Key::Left).await;
     scene.reads("[data-chart-said]", "UTC").await;
     // The letters may have come just before the last bar began.
-    scene.press(&format!("{}{}", char::from(Key::Shift), char::from(Key::Left))).await;
+    scene.press_key(Key::ShiftLeft).await;
     scene.press_key(Key::Enter).await;
     scene.sees("document.querySelector('.chart-panel summary[aria-current]')").await;
-    assert_eq!(scene.count(".row").await, 2, "the last two bars end now");
+    // The last two bars end now.
+    scene.counts(".row", 2).await;
 }

@@ -3,7 +3,6 @@
 use amqp_message::field::FieldValue;
 use axum::http::Method;
 use dead_letter_office::domain::{letter::Importance, retry::RetryOutcome};
-use fantoccini::key::Key;
 use serde_json::json;
 
 use super::{
@@ -14,6 +13,7 @@ use super::{
         watch::{looks, lost_for},
     },
     scene::{Scene, fresh, letters},
+    typing::Key,
 };
 
 #[tokio::test]
@@ -21,15 +21,17 @@ async fn every_page_fits_is_readable_and_light() {
     let desk = Desk::watching().await;
     let paths = furnish(&desk).await;
     let Some(scene) = Scene::over(&desk).await else { return };
+    scene.browser.devtools("Network.enable", json!({})).await;
     trouble_would_be_heard_of(&scene).await;
     for path in &paths {
         weighs_little_and_comes_from_here(&scene, path).await;
     }
-    for theme in ["light", "dark"] {
-        scene.browser.set_media_feature("prefers-color-scheme", theme).await;
-        for (width, height) in [(390, 844), (768, 1024), (1280, 900)] {
-            scene.browser.set_viewport(width, height).await;
-            for path in &paths {
+    for path in &paths {
+        scene.open(path).await;
+        for theme in ["light", "dark"] {
+            scene.browser.set_media_feature("prefers-color-scheme", theme).await;
+            for (width, height) in [(390, 844), (768, 1024), (1280, 900)] {
+                scene.browser.set_viewport(width, height).await;
                 fits(&scene, path, width).await;
                 is_readable(&scene, path, theme).await;
             }
@@ -105,7 +107,7 @@ async fn furnish(desk: &Desk) -> Vec<String> {
 
 async fn weighs_little_and_comes_from_here(scene: &Scene, path: &str) {
     // Before the last page's entries are gone and with nothing kept from it.
-    scene.browser.devtools("Network.setCacheDisabled", serde_json::json!({"cacheDisabled": true})).await;
+    scene.browser.devtools("Network.setCacheDisabled", json!({"cacheDisabled": true})).await;
     scene.open(path).await;
     let page = "performance.getEntriesByType('navigation').concat(performance.getEntriesByType('resource'))";
     let foreign =
@@ -117,7 +119,7 @@ async fn weighs_little_and_comes_from_here(scene: &Scene, path: &str) {
 }
 
 async fn fits(scene: &Scene, path: &str, width: u32) {
-    scene.open(path).await;
+    assert_eq!(scene.ask("innerWidth").await, width);
     let wide = scene.ask("document.scrollingElement.scrollWidth").await.as_u64().unwrap();
     assert!(wide <= u64::from(width), "{path} is {wide} wide at {width}");
 }

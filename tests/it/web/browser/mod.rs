@@ -1,6 +1,6 @@
 //! The pages in a real browser.
 //!
-//! Each file has one browser, in which its scenes are played one after the other. Where no broker is needed, dlo
+//! Each file has one page, in which its scenes are played one after the other. Where no broker is needed, dlo
 //! serves the database of a [`Desk`], which lets a test put letters in.
 
 mod backoff;
@@ -12,5 +12,6 @@ mod looks;
 mod rules;
 mod scene;
 mod types;
+mod typing;
 mod unscripted;
 mod work;

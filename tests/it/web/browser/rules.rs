@@ -48,8 +48,8 @@ async fn is_judged(desk: &Desk, letter: LetterId, expected: Judged<'_>) {
 }
 
 async fn a_mistake_is_told_while_typing(scene: &Scene) {
-    scene.find("#rule [name=name]").await.send_keys("the EU").await.unwrap();
-    scene.find("#rule textarea").await.send_keys("letter.quue == \"campaigns\"").await.unwrap();
+    scene.types("#rule [name=name]", "the EU").await;
+    scene.types("#rule textarea", "letter.quue == \"campaigns\"").await;
     scene.reads("#preview", "line 1, column 8").await;
     scene.reads("#preview mark", "quue").await;
     scene.reads("#preview pre", "^^^^").await;
@@ -57,10 +57,7 @@ async fn a_mistake_is_told_while_typing(scene: &Scene) {
 }
 
 async fn what_it_would_take_is_seen(scene: &Scene) {
-    let text = scene.find("#rule textarea").await;
-    text.clear().await.unwrap();
-    scene.click("#rule textarea").await;
-    scene.press("letter.queue == \"campaigns\" && payload.region == \"eu\"").await;
+    scene.types("#rule textarea", "letter.queue == \"campaigns\" && payload.region == \"eu\"").await;
     // It comes after the rule that takes everything.
     scene.reads("#preview", "1 more matches it, but a rule before it takes them.").await;
     scene.click("#rule select[name=place] option[value='1']").await;

@@ -1,20 +1,29 @@
 //! A browser at a server.
+//!
+//! Nothing here depends on how fast anything is. Whatever acts on a page waits until it is at rest: loaded, with
+//! nothing on its way into it, and not on its way to another page. Whatever looks at a page waits until it sees what it
+//! should, or, where there is nothing to wait for, until the page is at rest.
 
 use std::time::Duration;
 
 use dead_letter_office::{clock::Clock, domain::letter::LetterId};
-use fantoccini::{Locator, elements::Element, key::Key};
 use serde_json::{Value, json};
 
-use super::super::{
-    dead::{Dead, dead_in},
-    desk::Desk,
-    run::{PATIENCE, Running, serve},
+use super::{
+    super::{
+        dead::{Dead, dead_in},
+        desk::Desk,
+        run::{PATIENCE, Running, serve},
+    },
+    typing::{self, Key},
 };
-use crate::support::{browser::Browser, process::wait_until};
+use crate::support::{
+    browser::Browser,
+    process::{wait_for, wait_until},
+};
 
 /// Collects what goes wrong on any page, over all pages of a session. That a request is cut off because the page is
-/// being left is no trouble.
+/// being left is no trouble, nor that the next one has taken its place.
 const WATCH: &str = "
     let left = false;
     addEventListener('beforeunload', () => (left = true));
@@ -23,11 +32,42 @@ const WATCH: &str = "
     addEventListener('error', (event) => note(`error: ${event.message}`), true);
     addEventListener('unhandledrejection', (event) => note(`rejection: ${event.reason}`));
     const error = console.error;
-    console.error = (...words) => (note(`console: ${words.join(' ')}`), error(...words));
+    console.error = (...words) => {
+        error(...words);
+        if (!/^htmx:(afterRequest|sendAbort)/.test(words[0])) note(`console: ${words.join(' ')}`);
+    };
 ";
 
-/// Whether the page is there with its scripts.
-const READY: &str = "document.readyState === 'complete'";
+/// Whether the page is there with its scripts, and nothing of it is just being fetched or put in. htmx marks what is, and
+/// what it has put in listens to nothing before that mark is gone.
+const AT_REST: &str = "document.readyState === 'complete'
+    && !document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling, .htmx-added')";
+
+const IS_SHOWN: &str = "(at) => Boolean(at?.checkVisibility({ visibilityProperty: true }))";
+
+/// Clicks on an element if somebody with a mouse could: it is shown, and nothing lies over its middle. Returns whether.
+const CLICK: &str = "(at) => {
+    if (!isShown(at?.closest('select') ?? at)) return false;
+    if (at.matches('option')) {
+        at.selected = true;
+        return at.closest('select').dispatchEvent(new Event('change', { bubbles: true }));
+    }
+    at.scrollIntoView({ block: 'center', inline: 'nearest', behavior: 'instant' });
+    const box = at.getClientRects()[0];
+    const hit = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+    if (!at.contains(hit)) return false;
+    hit.closest('a, button, input, label, select, summary, textarea, [tabindex]')?.focus();
+    hit.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, composed: true, view: window }));
+    return true;
+}";
+
+/// Puts the focus into a field whose whole text is to be replaced.
+const SELECT_TEXT: &str = "(at) => {
+    if (!isShown(at)) return false;
+    at.focus();
+    at.select();
+    return document.activeElement === at;
+}";
 
 /// Whether one can see what has the focus: it, or what it is a part of, has an outline.
 const SHOWS_FOCUS: &str = "((at) => {
@@ -53,28 +93,41 @@ impl Scene {
         Self { browser, office }
     }
 
-    /// Opens a page and waits until its scripts are there.
+    /// Opens a page, once all is done that was begun on the page before.
     pub async fn open(&self, path: &str) {
+        self.rests().await;
         self.browser.open(&format!("{}{path}", self.office.url)).await;
-        self.sees(READY).await;
+        self.rests().await;
     }
 
-    /// Evaluates an expression in the page.
+    /// Opens the page before.
+    pub async fn back(&self) {
+        self.rests().await;
+        self.browser.back().await;
+    }
+
+    /// From now on, or again, pages do without scripts.
+    pub async fn disable_scripts(&self) {
+        self.browser.devtools("Emulation.setScriptExecutionDisabled", json!({"value": true})).await;
+    }
+
+    /// Evaluates an expression in the page at rest.
     pub async fn ask(&self, expression: &str) -> Value {
-        let answer = self.browser.client().execute(&format!("return ({expression})"), vec![]).await;
+        self.rests().await;
+        let answer = self.browser.evaluate(expression).await;
         answer.unwrap_or_else(|error| panic!("{expression}: {error}"))
     }
 
     /// Waits until an expression holds in the page, which may be about to be replaced.
     #[track_caller]
     pub fn sees<'a>(&'a self, expression: &str) -> impl Future<Output = ()> + use<'a> {
-        let script = format!("return Boolean({expression})");
+        let script = format!("Boolean({expression})");
         let expression = expression.to_owned();
         let at = std::panic::Location::caller();
         async move {
-            let holds =
-                async || self.browser.client().execute(&script, vec![]).await.is_ok_and(|answer| answer == true);
-            wait_until(&format!("{expression} ({at})"), PATIENCE, holds).await;
+            let what = format!("{expression} ({at})");
+            let holds = async || self.browser.evaluate(&script).await.is_ok_and(|answer| answer == true);
+            wait_until(&what, PATIENCE, holds).await;
         }
     }
 
@@ -87,44 +140,52 @@ impl Scene {
         self.sees(&expression)
     }
 
+    /// Waits until so many elements match.
+    #[track_caller]
+    pub fn counts<'a>(&'a self, selector: &str, expected: usize) -> impl Future<Output = ()> + use<'a> {
+        self.sees(&format!("document.querySelectorAll({}).length === {expected}", json!(selector)))
+    }
+
+    /// Waits until the page has that path and query.
+    #[track_caller]
+    pub fn is_at<'a>(&'a self, address: &str) -> impl Future<Output = ()> + use<'a> {
+        self.sees(&format!("decodeURIComponent(location.pathname + location.search) === {}", json!(address)))
+    }
+
+    /// How many elements match in the page at rest.
     pub async fn count(&self, selector: &str) -> u64 {
         self.ask(&format!("document.querySelectorAll({}).length", json!(selector))).await.as_u64().unwrap()
     }
 
-    /// The element, once the page's scripts listen to it.
-    pub async fn find(&self, selector: &str) -> Element {
-        self.sees(READY).await;
-        let found = self.browser.client().wait().at_most(PATIENCE).for_element(Locator::Css(selector)).await;
-        found.unwrap_or_else(|error| panic!("{selector}: {error}"))
+    /// Clicks on the element, once somebody with a mouse could.
+    #[track_caller]
+    pub fn click<'a>(&'a self, selector: &str) -> impl Future<Output = ()> + use<'a> {
+        self.does(CLICK, selector)
     }
 
-    pub async fn click(&self, selector: &str) {
-        let clicked = self.find(selector).await.click().await;
-        clicked.unwrap_or_else(|error| panic!("{selector}: {error}"));
+    /// Types into the field, in place of what was in it.
+    pub async fn types(&self, selector: &str, text: &str) {
+        self.does(SELECT_TEXT, selector).await;
+        self.press(text).await;
     }
 
     /// Types into whatever has the focus, once the page's scripts listen.
-    pub async fn press(&self, keys: &str) {
-        self.sees(READY).await;
-        // What had the focus a moment ago may be gone with the page before, or hidden; then nothing has been typed.
-        wait_until("what has the focus to take keys", PATIENCE, async || {
-            let focused = self.browser.client().active_element().await.unwrap();
-            match focused.send_keys(keys).await {
-                Err(error) if error.is_element_not_interactable() || error.is_stale_element_reference() => false,
-                typed => {
-                    typed.unwrap();
-                    true
-                }
-            }
-        })
-        .await;
+    pub async fn press(&self, text: &str) {
+        self.press_all(text.chars().map(Key::from)).await;
     }
 
     pub async fn press_key(&self, key: Key) {
-        self.press(&char::from(key).to_string()).await;
+        self.press_all([key]).await;
     }
 
-    /// The path and query of the page.
+    async fn press_all(&self, all: impl IntoIterator<Item = Key>) {
+        self.rests().await;
+        for event in typing::events(all, Clock::system().now()) {
+            self.browser.devtools("Input.dispatchKeyEvent", event).await;
+        }
+    }
+
+    /// The path and query of the page at rest.
     pub async fn address(&self) -> String {
         self.ask("decodeURIComponent(location.pathname + location.search)").await.as_str().unwrap().to_owned()
     }
@@ -142,6 +203,35 @@ impl Scene {
     /// Nothing went wrong on any page so far.
     pub async fn check_quiet(&self) {
         assert_eq!(self.ask("sessionStorage.trouble ?? ''").await, "");
+    }
+
+    /// Waits until the page is at rest.
+    #[track_caller]
+    fn rests(&self) -> impl Future<Output = ()> {
+        wait_until("the page to be at rest", PATIENCE, async || self.is_at_rest().await)
+    }
+
+    async fn is_at_rest(&self) -> bool {
+        // In this order: with the answer all is known that led away from the page before.
+        self.browser.evaluate(AT_REST).await.is_ok_and(|answer| answer == true) && !self.browser.is_leaving()
+    }
+
+    /// Has a function act on an element, at one stroke with the look at whether it can, and waits until it could.
+    #[track_caller]
+    fn does<'a>(&'a self, function: &str, selector: &str) -> impl Future<Output = ()> + use<'a> {
+        let selected = format!("document.querySelector({})", json!(selector));
+        let act = format!("{AT_REST} && ((isShown) => ({function})({selected}))({IS_SHOWN})");
+        let what = format!("{selector} ({})", std::panic::Location::caller());
+        async move {
+            let acted = async || {
+                if !self.is_at_rest().await {
+                    return None;
+                }
+                let acted = self.browser.evaluate(&act).await.unwrap_or_else(|error| panic!("{act}: {error}"));
+                (acted == true).then_some(())
+            };
+            wait_for(&what, PATIENCE, acted).await;
+        }
     }
 }
 

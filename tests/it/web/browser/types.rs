@@ -48,7 +48,7 @@ async fn hidden_values_are_revealed_in_place(scene: &Scene) {
     assert_eq!(scene.ask(&format!("document.body.innerText.includes('{SECRET}')")).await, false);
     scene.click("#pane .reveal button").await;
     scene.reads("#pane #payload", SECRET).await;
-    assert_eq!(scene.address().await, address, "what is revealed has no address");
+    scene.is_at(&address).await;
     scene.click("#pane .reveal a").await;
     scene.reads("#pane .reveal", "Reveal").await;
     scene.reads("#pane", "Hidden values seen").await;

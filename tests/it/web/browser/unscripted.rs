@@ -1,7 +1,6 @@
 //! With JavaScript disabled.
 
 use dead_letter_office::domain::letter::Status;
-use serde_json::json;
 
 use super::{
     super::desk::Desk,
@@ -12,7 +11,7 @@ use super::{
 async fn what_matters_works() {
     let desk = Desk::open().await;
     let Some(scene) = Scene::over(&desk).await else { return };
-    scene.browser.devtools("Emulation.setScriptExecutionDisabled", json!({"value": true})).await;
+    scene.disable_scripts().await;
     letters_are_read(&scene, &desk).await;
     a_letter_is_retried(&scene, &desk).await;
     letters_are_discarded_together_and_taken_back(&scene, &desk).await;
@@ -25,7 +24,7 @@ async fn letters_are_read(scene: &Scene, desk: &Desk) {
     assert_eq!(scene.ask("document.documentElement.className").await, "", "scripts are off");
     scene.click(".row > a").await;
     scene.reads("#payload", "\"n\"").await;
-    assert_eq!(scene.address().await, format!("/letters?queue=read&letter={id}"));
+    scene.is_at(&format!("/letters?queue=read&letter={id}")).await;
     for useless in [".js-only", "#news a"] {
         let shown = format!("[...document.querySelectorAll('{useless}')].filter((it) => it.checkVisibility()).length");
         assert_eq!(scene.ask(&shown).await, 0, "{useless}");
@@ -47,7 +46,7 @@ async fn letters_are_discarded_together_and_taken_back(scene: &Scene, desk: &Des
     scene.click(".row:nth-child(2) > input").await;
     scene.click("#bulk .danger").await;
     scene.reads(".toast", "Discarded 2 letters").await;
-    assert_eq!(scene.count(".row").await, 1);
+    scene.counts(".row", 1).await;
     assert_eq!(desk.status(ids[1]).await, Status::Discarded);
     scene.click(".toast button[value=reopen]").await;
     scene.reads("[data-selected]", "3 letters").await;
@@ -56,8 +55,8 @@ async fn letters_are_discarded_together_and_taken_back(scene: &Scene, desk: &Des
 async fn the_filter_is_set_by_its_button(scene: &Scene, desk: &Desk) {
     letters(desk, "filter.me", 1).await;
     scene.open("/letters").await;
-    scene.find("input[name=queue]").await.send_keys("filter.*").await.unwrap();
+    scene.types("input[name=queue]", "filter.*").await;
     scene.click("form[role=search] .no-js").await;
-    scene.sees("document.querySelectorAll('.row').length === 1").await;
+    scene.counts(".row", 1).await;
     scene.reads(".row", "filter.me").await;
 }

@@ -48,8 +48,8 @@ async fn news_are_announced_and_move_no_row_until_asked(scene: &Scene, vhost: &V
     scene.reads("#news", "2 new letters").await;
     assert_eq!(scene.count(".row").await, 1, "no row has moved");
     scene.click("#news a").await;
-    scene.sees("document.querySelectorAll('.row').length === 3").await;
-    assert_eq!(scene.address().await, "/letters?queue=news");
+    scene.counts(".row", 3).await;
+    scene.is_at("/letters?queue=news").await;
     scene.sees("!document.querySelector('#news a')").await;
 }
 

@@ -94,9 +94,7 @@ async fn sigterm_ends_it_in_order_while_pages_are_open() {
     let mut office = serve().set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url()).open().await;
     office.await_ready().await;
     let listening = office.get("/events").await;
-    let begun = std::time::Instant::now();
     assert_eq!(office.stop().await.code(), Some(0));
-    assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
     assert!(office.lines().iter().any(|line| line.contains("closed")), "{:?}", office.lines());
     assert!(listening.text().await.unwrap().contains("event: tidings"));
 }

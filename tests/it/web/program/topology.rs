@@ -176,8 +176,8 @@ async fn a_queue_that_waits_by_itself() {
     send(&channel, "orders").await;
     let mut message = next(&channel, "orders").await;
     for delay in [400, 700] {
-        reject(&message, true).await;
         let rejected = Instant::now();
+        reject(&message, true).await;
         message = next(&channel, "orders").await;
         let waited = rejected.elapsed();
         assert!(waited > Duration::from_millis(delay - 20), "{waited:?}, not {delay} ms");
