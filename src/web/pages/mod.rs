@@ -1,7 +1,7 @@
 //! The pages, one file a screen.
 //!
 //! A handler reads the address, loads once, makes one struct and renders it: the whole page, or the block that
-//! `?part=` names. What is shown is decided here and in `view`, how it looks in `templates` and `static/style.css`.
+//! `?part=` names. What is shown is decided here and in `view`, how it looks in `templates` and `static/css`.
 
 mod actions;
 mod activity;

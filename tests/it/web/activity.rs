@@ -29,7 +29,7 @@ fn lines(page: &Html) -> Vec<[String; 2]> {
         let cells: Vec<String> = row.all("td").into_iter().map(words).collect();
         [cells[1].clone(), cells[2].clone()]
     };
-    page.all("table.activity tbody tr").iter().map(cells).collect()
+    page.all("table.table-activity tbody tr").iter().map(cells).collect()
 }
 
 fn line(by: &str, what: &str) -> [String; 2] {
@@ -66,11 +66,11 @@ async fn everything_people_do_here_is_told_in_sentences() {
         line(me, "wrote a note on a letter of orders ask Bob"),
     ];
     assert_eq!(lines(&page), expected);
-    let links = page.values("table.activity td a", "href");
+    let links = page.values("table.table-activity td a", "href");
     let [letter, other] = [first, second].map(|id| format!("/letters/{id}"));
     assert_eq!(links, ["/schemas#mappings", "/policies?queues=texts.*#set", &*other, &*letter]);
     assert_eq!(page.all("time")[0].attr("datetime"), Some("2026-11-21T12:00:00Z"));
-    assert_eq!(words(page.all("table.activity time")[0]), "21 Nov 2026, 12:00:00 UTC");
+    assert_eq!(words(page.all("table.table-activity time")[0]), "21 Nov 2026, 12:00:00 UTC");
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn an_action_on_all_that_waits_says_which_and_how_many() {
     let told = "discarded 2 letters of all scheduled letters, of the queue texts.*";
     assert_eq!(lines(&desk.page("/activity").await), [line("local user", told)]);
     submit(&desk, "/backoff/all", &fields).await.expect(303);
-    assert_eq!(desk.page("/activity").await.count("table.activity tbody tr"), 1, "nothing was left");
+    assert_eq!(desk.page("/activity").await.count("table.table-activity tbody tr"), 1, "nothing was left");
 }
 
 #[tokio::test]
@@ -150,7 +150,7 @@ async fn older_lines_stand_on_further_pages() {
     }
     assert_eq!(seen, [4, 3, 2, 1, 0].map(|n| format!("wrote a note on a letter of orders note {n}")));
     let last = desk.page(&path).await;
-    assert_eq!(words(last.one(".pager a")), "Newest");
+    assert_eq!(words(last.one(".pager-nav a")), "Newest");
     let part = desk.get(&format!("{path}&part=results")).await.expect(200);
     assert_eq!(part.header("hx-push-url"), path);
     assert_eq!((part.page().count("#results"), part.page().count("main")), (1, 0));
@@ -207,7 +207,7 @@ async fn what_is_gone_is_told_without_a_link() {
     did(&desk, "Ann", MINUTE, Area::Groups, "note", &gone.to_string()).await;
     let page = desk.page("/activity").await;
     assert_eq!(lines(&page)[0], line("Ann", "removed the note of a group that is gone"));
-    assert_eq!(page.count("table.activity a"), 0);
+    assert_eq!(page.count("table.table-activity a"), 0);
     let filter = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
     assert_eq!(desk.store.count(&filter).await.unwrap(), 0);
 }

@@ -31,7 +31,7 @@ async fn scheduled(desk: &Desk, queue: &str, n: usize) -> Vec<LetterId> {
 }
 
 fn titles(page: &Html) -> Vec<String> {
-    page.all(".row .name").into_iter().map(words).collect()
+    page.all(".list-row .row-name").into_iter().map(words).collect()
 }
 
 #[tokio::test]
@@ -46,7 +46,7 @@ async fn what_waits_is_listed_soonest_first() {
         .await;
     let page = desk.page("/backoff").await;
     assert_eq!(titles(&page), ["texts", "mail", "orders", "orders"]);
-    let rows: Vec<String> = page.all(".row").into_iter().map(words).collect();
+    let rows: Vec<String> = page.all(".list-row").into_iter().map(words).collect();
     for (row, parts) in rows.iter().zip([
         ["texts", "retry 1 of 3", "policy", "in 10 s"],
         ["mail", "retry 2 of 3", "policy", "in 1 min"],
@@ -55,9 +55,9 @@ async fn what_waits_is_listed_soonest_first() {
     ]) {
         assert!(parts.iter().all(|part| row.contains(part)), "{row} without some of {parts:?}");
     }
-    assert_eq!(page.values(".row > a", "href")[2], format!("/letters/{third}"));
+    assert_eq!(page.values(".list-row > a", "href")[2], format!("/letters/{third}"));
     assert_eq!(page.words("#count"), "4 letters wait");
-    assert_eq!(page.words("#side a[href='/backoff'] .n"), "4 waiting");
+    assert_eq!(page.words("#side a[href='/backoff'] .text-count"), "4 waiting");
 }
 
 #[tokio::test]
@@ -66,7 +66,10 @@ async fn what_is_due_is_due_now() {
     waiting(&desk, "orders", 1).await;
     desk.clock.advance(Duration::from_secs(3_600));
     let page = desk.page("/backoff").await;
-    assert_eq!((page.words(".row time"), page.one(".row time").attr("data-due")), ("now".to_owned(), Some("0")));
+    assert_eq!(
+        (page.words(".list-row time"), page.one(".list-row time").attr("data-due")),
+        ("now".to_owned(), Some("0"))
+    );
 }
 
 #[tokio::test]
@@ -74,10 +77,13 @@ async fn an_empty_page_says_why() {
     let desk = Desk::open().await;
     let page = desk.page("/backoff").await;
     assert!(page.words("main").contains("Nothing waits for a retry."), "{}", page.words("main"));
-    assert_eq!((page.words("#count"), page.count("#side a[href='/backoff'] .n")), ("nothing waits".to_owned(), 0));
+    assert_eq!(
+        (page.words("#count"), page.count("#side a[href='/backoff'] .text-count")),
+        ("nothing waits".to_owned(), 0)
+    );
     waiting(&desk, "orders", 1).await;
     let narrowed = desk.page("/backoff?queue=none").await;
-    assert_eq!(desk.page(narrowed.one(".empty a").attr("href").unwrap()).await.count(".row"), 1);
+    assert_eq!(desk.page(narrowed.one(".empty-state a").attr("href").unwrap()).await.count(".list-row"), 1);
 }
 
 #[tokio::test]
@@ -92,10 +98,10 @@ async fn the_filter_finds_queues_and_brokers() {
         [("", 4), ("queue=texts.*", 2), ("queue=orders", 2), ("queue=orders&broker=other", 1), ("broker=none", 0)]
     {
         let page = desk.page(&format!("/backoff?{query}")).await;
-        assert_eq!(page.count(".row"), expected, "{query}");
+        assert_eq!(page.count(".list-row"), expected, "{query}");
     }
-    assert_eq!(desk.page("/backoff?queue=orders").await.count(".row .broker-name"), 2);
-    assert_eq!(desk.page("/backoff?broker=other").await.count(".row .broker-name"), 0, "it is the same for all");
+    assert_eq!(desk.page("/backoff?queue=orders").await.count(".list-row .row-broker"), 2);
+    assert_eq!(desk.page("/backoff?broker=other").await.count(".list-row .row-broker"), 0, "it is the same for all");
     for bad in ["staus=open", "limit=0", "cursor=x", "all=burn", "part=rows"] {
         desk.get(&format!("/backoff?{bad}")).await.expect(400);
     }
@@ -109,7 +115,7 @@ async fn every_letter_is_on_exactly_one_page() {
         let (mut found, mut path) = (Vec::new(), format!("/backoff?queue=ord*&limit={limit}"));
         loop {
             let page = desk.page(&path).await;
-            found.extend(page.values(".row input", "value"));
+            found.extend(page.values(".list-row input", "value"));
             let Some(next) = page.values("a[rel=next]", "href").pop() else { break };
             assert!(next.starts_with("/backoff?queue=ord*"), "the filter stays");
             path = next;
@@ -125,10 +131,10 @@ async fn the_selected_ones_are_acted_on() {
     let desk = Desk::open().await;
     let ids = [waiting(&desk, "a", 1).await, waiting(&desk, "b", 1).await, waiting(&desk, "c", 1).await];
     let page = Form::of(&desk.page("/backoff").await, "Retry now").tick("id", ids[0]).press(&desk).await;
-    assert!(page.words(".toast p").contains("Sending 1 letter back"), "{}", page.words(".toast"));
+    assert!(page.words(".toast-box p").contains("Sending 1 letter back"), "{}", page.words(".toast-box"));
     assert_eq!(desk.letter(ids[0]).await["retry_at"], "2026-11-21T12:00:00Z");
     let page = Form::of(&page, "Hand over").tick("id", ids[1]).press(&desk).await;
-    assert_eq!((desk.status(ids[1]).await, page.count(".row")), (Status::Open, 2));
+    assert_eq!((desk.status(ids[1]).await, page.count(".list-row")), (Status::Open, 2));
     Form::of(&page, "Discard").tick("id", ids[2]).press(&desk).await;
     assert_eq!(desk.status(ids[2]).await, Status::Discarded);
 }
@@ -136,7 +142,7 @@ async fn the_selected_ones_are_acted_on() {
 /// Presses the link to what is done with all, and then the button that does it.
 async fn do_with_all(desk: &Desk, path: &str, link: &str, button: &str) -> Html {
     let page = desk.page(path).await;
-    let links = page.all(".bar .sheet a");
+    let links = page.all(".list-bar .menu-sheet a");
     let asking = links.iter().find(|found| words(**found).starts_with(link)).unwrap().attr("href").unwrap();
     Form::of(&desk.page(asking).await, button).press(desk).await
 }
@@ -149,11 +155,11 @@ async fn all_that_match_are_retried_after_one_more_question() {
     let other = scheduled(&desk, "orders", 1).await[0];
     let asked = desk.page("/backoff?queue=texts.*&all=retry").await;
     assert_eq!(asked.words("#asking-title"), "Send 3 back now, to texts.a (2), texts.b (1)?");
-    assert_eq!(asked.one(".asking a").attr("href"), Some("/backoff?queue=texts.*"));
+    assert_eq!(asked.one(".confirm-box a").attr("href"), Some("/backoff?queue=texts.*"));
     let page = do_with_all(&desk, "/backoff?queue=texts.*", "Retry all now", "Retry all 3 now").await;
-    assert!(page.words(".toast p").contains("Sending 3 letters back."), "{}", page.words(".toast"));
-    assert_eq!((page.count(".row"), page.count(".asking")), (3, 0));
-    assert!(page.all(".row time").into_iter().all(|time| words(time) == "now"));
+    assert!(page.words(".toast-box p").contains("Sending 3 letters back."), "{}", page.words(".toast-box"));
+    assert_eq!((page.count(".list-row"), page.count(".confirm-box")), (3, 0));
+    assert!(page.all(".list-row time").into_iter().all(|time| words(time) == "now"));
     assert_eq!(desk.letter(other).await["retry_at"], "2026-11-21T13:00:00Z");
 }
 
@@ -162,7 +168,7 @@ async fn all_can_be_handed_over_or_discarded() {
     let desk = Desk::open().await;
     let first = scheduled(&desk, "a", 3).await;
     let page = do_with_all(&desk, "/backoff", "Hand all over", "Hand all 3 over").await;
-    assert!(page.words(".toast p").contains("Handed 3 letters over"), "{}", page.words(".toast"));
+    assert!(page.words(".toast-box p").contains("Handed 3 letters over"), "{}", page.words(".toast-box"));
     assert_eq!(desk.status(first[2]).await, Status::Open);
     let second = scheduled(&desk, "b", 2).await;
     do_with_all(&desk, "/backoff", "Discard all", "Discard all 2").await;
@@ -190,7 +196,10 @@ async fn nothing_is_done_to_all_without_the_question() {
     assert_eq!(desk.status(id).await, Status::Scheduled);
     let gone = submit(&desk, "/backoff/all", &[("queue", "none"), ("action", "discard"), ("until", "1")]).await;
     assert!(
-        super::form::follow(&desk, gone.expect(303)).await.words(".toast.failed p").contains("Nothing waits there")
+        super::form::follow(&desk, gone.expect(303))
+            .await
+            .words(".toast-box.is-failed p")
+            .contains("Nothing waits there")
     );
 }
 
@@ -213,7 +222,7 @@ async fn the_policy_of_the_reason_counts() {
     let expired = json!({"queues": "*", "reason": "expired", "delays": ["1h"], "jitter": 0});
     desk.call(Method::PUT, "/api/v1/policies", &expired).await.expect(200);
     desk.fails(dead_in("orders").because(Reason::Expired), 1).await;
-    let row = desk.page("/backoff").await.words(".row");
+    let row = desk.page("/backoff").await.words(".list-row");
     assert!(row.contains("retry 1 of 1") && row.contains("in 1 h"), "{row}");
 }
 

@@ -133,7 +133,7 @@ async fn every_figure_is_what_the_letters_page_says() {
     assert!(words.contains("New: 1 group, 5 letters") && words.contains("Grew: 1 group, 3 letters"), "{words}");
     assert!(words.contains("<b>refused</b>"), "{words}");
     let links = page.values(".report-figures a", "href");
-    let seen = |html: &Html| html.words("#count, .count");
+    let seen = |html: &Html| html.words("#count, .list-count");
     assert!(seen(&desk.page(&links[0]).await).contains("12"), "{links:?}");
     assert!(seen(&desk.page(&links[1]).await).contains('8'), "{links:?}");
     let report = desk.post("/api/v1/digests/preview", &json!({})).await.expect(200).json()["report"].clone();
@@ -159,7 +159,7 @@ async fn what_would_be_sent_is_sent_after_one_was_asked_once_more() {
     let desk = Desk::that_tells(&with_slack()).await;
     fail(&desk, 2, Importance::Normal, "orders", "timeout").await;
     let page = desk.page("/digests?ask=digest").await;
-    assert!(page.words(".asking").contains("Send this to Slack, by a webhook now?"));
+    assert!(page.words(".confirm-box").contains("Send this to Slack, by a webhook now?"));
     assert_eq!(desk.store.digests(None, 9).await.unwrap().len(), 0, "asked first");
     let sent = send(&desk, "digest").await.expect(303);
     let place = sent.headers["location"].to_str().unwrap().to_owned();
@@ -202,7 +202,7 @@ async fn what_became_of_each_is_told() {
     desk.clock.advance(Duration::from_secs(180));
     end(Attempt::Refused("Slack answered 404: no_service".to_owned())).await;
     assert!(last().await.contains("refused after 2 tries Slack answered 404: no_service"), "{}", last().await);
-    assert!(desk.page("/digests").await.words(".trouble").contains("The last one is not sent"));
+    assert!(desk.page("/digests").await.words(".digest-trouble").contains("The last one is not sent"));
     let metrics = desk.get("/metrics").await.text();
     assert!(!metrics.contains("{digest=\"digest\"}"), "{metrics}");
 

@@ -36,7 +36,7 @@ async fn edit(desk: &Desk, id: LetterId, body: &Value) -> LetterId {
 
 /// What is said about edits on the page of a letter.
 async fn banners(desk: &Desk, id: LetterId) -> Vec<String> {
-    desk.page(&format!("/letters/{id}")).await.all(".edited").into_iter().map(words).collect()
+    desk.page(&format!("/letters/{id}")).await.all("[data-edit]").into_iter().map(words).collect()
 }
 
 #[tokio::test]
@@ -158,13 +158,13 @@ async fn the_description_tells_of_edits() {
 async fn original_and_copy_are_linked_and_tell_how_to_undo() {
     let (desk, id) = a_letter().await;
     let copy = edit(&desk, id, &mended()).await;
-    let link = |page: &scraper::Html| page.one(".edited a").attr("href").map(str::to_owned);
+    let link = |page: &scraper::Html| page.one("[data-edit] a").attr("href").map(str::to_owned);
     let (original_page, copy_page) =
         (desk.page(&format!("/letters/{id}")).await, desk.page(&format!("/letters/{copy}")).await);
     assert_eq!(link(&original_page), Some(format!("/letters/{copy}")));
     assert_eq!(link(&copy_page), Some(format!("/letters/{id}")));
-    assert!(original_page.words(".edited").contains("discard the copy, then reopen this one"));
-    assert!(copy_page.words(".edited").contains("discard this one, then reopen the original"));
+    assert!(original_page.words("[data-edit]").contains("discard the copy, then reopen this one"));
+    assert!(copy_page.words("[data-edit]").contains("discard this one, then reopen the original"));
     let offered = buttons(&original_page);
     assert!(!offered.iter().any(|label| label.starts_with("Retry") || label == "Reopen"), "{offered:?}");
     assert!(!original_page.words("article").contains("It went back to its queue"));
@@ -201,7 +201,7 @@ async fn a_hurried_retry_goes_where_it_went_and_the_page_says_where() {
     desk.command(id, elsewhere).await;
     let page = desk.page(&format!("/letters/{id}")).await;
     assert!(page.words("article header").contains("retry due in 10 min , 21 Nov 2026, 12:10:00 UTC, to orders.v2"));
-    assert_eq!(page.one(".sheet input[name=queue]").attr("placeholder"), Some("orders.v2"));
+    assert_eq!(page.one(".menu-sheet input[name=queue]").attr("placeholder"), Some("orders.v2"));
     Form::of(&page, "Retry now to orders.v2").press(&desk).await;
     let retry = desk.store.waiting_retry(id).await.unwrap().unwrap();
     assert_eq!((&*retry.queue, retry.due_at), ("orders.v2", super::dead::NOON));
@@ -214,7 +214,7 @@ async fn a_letter_of_no_known_queue_that_waits_need_not_name_one_again() {
     let elsewhere = Command::Retry { delay: std::time::Duration::from_secs(600), queue: Some("orders".to_owned()) };
     desk.command(id, elsewhere).await;
     let page = desk.page(&format!("/letters/{id}")).await;
-    assert_eq!(page.count(".queue-needed"), 0);
+    assert_eq!(page.count(".letter-queue"), 0);
     Form::of(&page, "Retry now to orders").press(&desk).await;
     assert_eq!(desk.store.waiting_retry(id).await.unwrap().unwrap().queue, "orders");
 }

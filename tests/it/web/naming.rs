@@ -100,15 +100,15 @@ async fn a_mapping_names_letters_until_it_is_taken_back_but_never_over_a_person(
     let rows: Vec<_> = desk
         .page("/letters")
         .await
-        .all(".row .type")
+        .all(".list-row .row-type")
         .into_iter()
         .map(|it| (words(it), it.attr("title").unwrap().to_owned()))
         .collect();
     let row = |last: &str| (last.to_owned(), format!("lab.v1.{last}"));
     assert_eq!(rows, [row("Said"), row("DoorOpened")]);
     let page = desk.page("/schemas/types/lab.v1.DoorOpened").await;
-    assert_eq!(page.words(".seen li"), "doors 1 open letter");
-    assert_eq!(page.all(".seen a")[0].attr("href"), Some("/letters?queue=doors"));
+    assert_eq!(page.words(".schema-seen li"), "doors 1 open letter");
+    assert_eq!(page.all(".schema-seen a")[0].attr("href"), Some("/letters?queue=doors"));
     assert!(desk.page("/schemas/types/lab.v1.Address").await.words("#seen").contains("No open letter is of it."));
 
     desk.call(Method::DELETE, "/api/v1/mappings?queue=doors", &json!({})).await.expect(204);

@@ -19,7 +19,7 @@ const API: &str = "/api/v1/policies";
 /// The cells of each row of the table.
 fn rows(page: &Html) -> Vec<Vec<String>> {
     let cells = |row: &scraper::ElementRef<'_>| row.all("th, td").into_iter().map(words).collect();
-    page.all("table.policies tbody tr").iter().map(cells).collect()
+    page.all("table.table-policies tbody tr").iter().map(cells).collect()
 }
 
 async fn put(desk: &Desk, policy: Value) -> Value {
@@ -54,7 +54,7 @@ async fn a_policy_is_set_in_the_form_and_in_force_at_once() {
     let desk = Desk::open().await;
     let form = Form::of(&desk.page("/policies?queues=orders").await, "Set the policy");
     let page = form.fill("delays", "1s, 1m 30s").fill("jitter", "25").fill("via", "broker").press(&desk).await;
-    let toast = page.words(".toast p");
+    let toast = page.words(".toast-box p");
     assert_eq!(toast, "In force for orders: after 1 s, 1 min 30 s; then a person.");
     assert_eq!(rows(&page)[0][..2], ["orders", "after 1 s, 1 min 30 s; then a person · ± 25 % · waits in RabbitMQ"]);
     let stored = &desk.store.policies().await.unwrap()[0];
@@ -66,7 +66,7 @@ async fn a_policy_that_is_there_is_changed_in_the_form() {
     let desk = Desk::open().await;
     put(&desk, json!({"queues": "a.*", "reason": "expired", "initial": "250ms", "factor": 1.5, "attempts": 7, "keep_routing_key": true})).await;
     let page = desk.page("/policies").await;
-    let change = page.values("table.policies a.btn", "href");
+    let change = page.values("table.table-policies a.btn-link", "href");
     assert_eq!(change[0], "/policies?queues=a.*&reason=expired#set");
     let page = desk.page(change[0].trim_end_matches("#set")).await;
     let values = page.values("#policy input:not([type])", "value");
@@ -106,17 +106,17 @@ async fn taking_back_says_what_is_in_force_then() {
     put(&desk, json!({"queues": "texts.sms", "delays": []})).await;
     let page = desk.page("/policies").await;
     let page = Form::of(&page, "Take back texts.sms").press(&desk).await;
-    let toast = page.words(".toast p");
+    let toast = page.words(".toast-box p");
     assert_eq!(toast, "Took back the policy of texts.sms. In force there now, from texts.*: after 5 s; then a person.");
     let page = Form::of(&page, "Take back texts.*").press(&desk).await;
-    assert!(page.words(".toast p").contains("from *: after 10 s"), "{}", page.words(".toast p"));
+    assert!(page.words(".toast-box p").contains("from *: after 10 s"), "{}", page.words(".toast-box p"));
     assert_eq!(
         (rows(&page).len(), page.count("[action='/policies/unset']")),
         (1, 0),
         "that of the configuration stays"
     );
     let again = submit(&desk, "/policies/unset", &[("queues", "texts.*")]).await.expect(303);
-    assert!(super::form::follow(&desk, again).await.words(".toast.failed").contains("Nobody has set"));
+    assert!(super::form::follow(&desk, again).await.words(".toast-box.is-failed").contains("Nobody has set"));
 }
 
 async fn preview(desk: &Desk, query: &str) -> String {

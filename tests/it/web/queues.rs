@@ -12,7 +12,7 @@ use super::{
 };
 
 fn cells(page: &Html, queue: &str) -> Vec<String> {
-    let rows = page.all("table.tuning tbody tr");
+    let rows = page.all("table.table-queues tbody tr");
     let row = rows.iter().find(|row| row.words("th bdi") == queue).unwrap_or_else(|| panic!("no row {queue}"));
     row.all("td").into_iter().map(words).collect()
 }
@@ -46,7 +46,7 @@ async fn each_queue_tells_what_became_of_it() {
     assert_eq!(orders[2], "after 10 s, 1 min 40 s, 16 min 40 s; then a person from *");
     assert_eq!(orders[3..6], ["4", "3", "1"]);
     assert_eq!(orders[6], "after retry 1: 2, 2: 1");
-    assert_eq!(page.count("svg.heal"), 1);
+    assert_eq!(page.count("svg.queue-trend"), 1);
     assert_eq!(cells(&page, "texts")[3..], ["0", "0", "0", ""]);
     assert!(cells(&page, "queue unknown")[2].contains("none"));
     assert!(page.words("main").contains("counts as healed until it fails again"));
@@ -66,9 +66,9 @@ async fn numbers_lead_to_their_letters_and_the_policy_to_its_form() {
     desk.fails(dead_in("orders, v2"), 1).await;
     let page = desk.page("/queues").await;
     assert_eq!(cells(&page, "orders, v2")[..2], ["1", "1"]);
-    let links = page.values("table.tuning a", "href");
+    let links = page.values("table.table-queues a", "href");
     for link in &links[..2] {
-        assert_eq!(desk.page(link).await.count(".row"), 1, "{link}");
+        assert_eq!(desk.page(link).await.count(".list-row"), 1, "{link}");
     }
     let form = desk.page(links[2].trim_end_matches("#set")).await;
     assert_eq!(form.one("#policy [name=queues]").attr("value"), Some("orders, v2"));
@@ -92,7 +92,7 @@ async fn the_filter_finds_queues() {
     for queue in ["texts.a", "texts.b", "orders"] {
         desk.receive(dead_in(queue)).await;
     }
-    assert_eq!(desk.page("/queues?queue=texts.*").await.count("table.tuning tbody tr"), 2);
+    assert_eq!(desk.page("/queues?queue=texts.*").await.count("table.table-queues tbody tr"), 2);
     let none = desk.page("/queues?queue=nothing").await;
     assert!(none.words("main").contains("No queue of that name."));
     desk.get("/queues?status=open").await.expect(400);
@@ -104,7 +104,7 @@ async fn an_office_with_a_thousand_queues_shows_a_light_page() {
     desk.receive_all(MAIN, (0..1_000).map(|n| dead_in(&format!("a.rather-long.name-of-a-queue.{n}"))).collect()).await;
     desk.letter_in(Status::Open).await;
     let page = desk.page("/queues").await;
-    assert_eq!(page.count("table.tuning tbody tr"), 300);
+    assert_eq!(page.count("table.table-queues tbody tr"), 300);
     assert!(page.words("header").contains("1,001 queues, 701 of them not shown"), "{}", page.words("header"));
     let request = builder(Method::GET, "/queues").header("accept-encoding", "br, gzip");
     let packed = desk.send(request.body(Body::empty()).unwrap()).await;

@@ -131,7 +131,7 @@ async fn is_readable(scene: &Scene, path: &str, theme: &str) {
 async fn the_first_tab_leads_past_the_navigation(scene: &Scene) {
     scene.open("/letters").await;
     scene.press_key(Key::Tab).await;
-    assert_eq!(scene.ask("document.activeElement.className").await, "skip");
+    assert_eq!(scene.ask("document.activeElement.className").await, "page-skip");
     scene.press_key(Key::Enter).await;
     scene.sees("document.activeElement.id === 'main'").await;
 }
