@@ -12,9 +12,9 @@ const listen = () => {
   clearTimeout(timer);
   if (source || document.hidden) return;
   source = new EventSource("/events");
-  source.addEventListener("tidings", ({ data }) => {
+  source.addEventListener("changes", ({ data }) => {
     pause = SHORTEST_PAUSE;
-    if (one("#side")?.dataset.tidings !== data) htmx.trigger(document.body, "dlo:tidings");
+    if (one("#side")?.dataset.changes !== data) htmx.trigger(document.body, "dlo:changes");
   });
   source.addEventListener("error", () => {
     stop();

@@ -16,7 +16,7 @@ use super::{
     schemas::{fixture, put_set},
 };
 
-const SEND: &str = "Send the edited copy";
+const SEND: &str = "Retry the edited copy";
 /// `string e164 = 1 [debug_redact = true]; string country_code = 2;`
 const PHONE: &str = "acme.common.v1.PhoneNumber";
 const NUMBER: &[u8] = b"\n\x0c+49301234567\x12\x02DE";
@@ -72,7 +72,7 @@ async fn a_message_is_shown_checked_and_sent_in_the_wrapping_it_came_in() {
     assert_eq!(page.words("h2 .text-mono"), format!("base64 → protobuf {PHONE}"));
     let shown = text(&page);
     assert_eq!(serde_json::from_str::<Value>(&shown).unwrap()["countryCode"], "DE");
-    assert!(page.words("#check").contains("Nothing is changed yet"));
+    assert!(page.words("#check").contains("No changes yet"));
     assert!(!buttons(&page).contains(&SEND.to_owned()));
 
     let page = checked(&desk, &page, &shown.replace("DE", "FR")).await;
@@ -81,7 +81,7 @@ async fn a_message_is_shown_checked_and_sent_in_the_wrapping_it_came_in() {
     assert_eq!(text(&page), shown.replace("DE", "FR"), "kept as typed");
 
     let followed = Form::of(&page, SEND).press(&desk).await;
-    assert_eq!(followed.words(".toast-box p"), "The edited copy is on its way; the letter was set aside.");
+    assert_eq!(followed.words(".toast-box p"), "The edited copy is being retried; the original is discarded.");
     let copy: LetterId = desk.letter(id).await["replaced_by"].as_str().unwrap().parse().unwrap();
     assert_eq!(body(&desk, copy).await, BASE64_STANDARD.encode(NUMBER_IN_FRANCE).as_bytes());
     assert_eq!(body(&desk, id).await, BASE64_STANDARD.encode(NUMBER).as_bytes());
@@ -115,7 +115,7 @@ async fn line_breaks_of_browsers_and_spaces_between_values_change_nothing() {
     let shown = text(&page);
     for same in [shown.replace('\n', "\r\n"), shown.replace("\": ", "\" :  ")] {
         let page = checked(&desk, &page, &same).await;
-        assert!(page.words("#check").contains("Nothing is changed yet"), "{same}: {}", page.words("#check"));
+        assert!(page.words("#check").contains("No changes yet"), "{same}: {}", page.words("#check"));
     }
     for text_as_it_came in ["a\r\nb\r\nc", "a\nb\r\nc", "\n\na", "a\rb\n"] {
         let id = desk.receive(dead_in("texts").body(text_as_it_came)).await;
@@ -123,7 +123,7 @@ async fn line_breaks_of_browsers_and_spaces_between_values_change_nothing() {
         // A parser makes all of them LF, and a browser sends all of them as CR LF.
         let typed = text(&page).replace("\r\n", "\n").replace(['\r', '\n'], "\r\n");
         let page = checked(&desk, &page, &typed).await;
-        assert!(page.words("#check").contains("Nothing is changed yet"), "{text_as_it_came:?}");
+        assert!(page.words("#check").contains("No changes yet"), "{text_as_it_came:?}");
     }
 }
 
@@ -142,7 +142,7 @@ async fn a_text_keeps_its_line_breaks() {
 async fn a_change_of_line_ends_alone_is_told() {
     let (desk, id) = a_letter(dead_in("texts").body("Dear all")).await;
     let page = checked(&desk, &edit_page(&desk, id).await, "Dear all\r\n").await;
-    assert!(page.words("#check").contains("Only how lines end"), "{}", page.words("#check"));
+    assert!(page.words("#check").contains("Only line endings"), "{}", page.words("#check"));
     assert_eq!(body(&desk, send(&desk, &page).await).await, b"Dear all\n");
 }
 

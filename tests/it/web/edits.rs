@@ -118,7 +118,7 @@ async fn never_are_both_sent() {
     let (desk, id) = a_letter().await;
     let copy = edit(&desk, id, &mended()).await;
     for (call, body, part) in [
-        ("reopen", json!({}), format!("{copy} stands in its place")),
+        ("reopen", json!({}), format!("{copy}, an edited copy, takes its place")),
         ("retry", json!({}), "the letter is discarded".to_owned()),
         ("retry", mended(), "the letter is discarded".to_owned()),
     ] {
@@ -128,7 +128,7 @@ async fn never_are_both_sent() {
     desk.command(copy, Command::Discard { note: None }).await;
     desk.post(&format!("/api/v1/letters/{id}/reopen"), &json!({})).await.expect(200);
     let detail = desk.post(&format!("/api/v1/letters/{copy}/reopen"), &json!({})).await.problem(409);
-    assert!(detail.contains(&format!("{id} stands in its place")), "{detail}");
+    assert!(detail.contains(&format!("{id}, an edited copy, takes its place")), "{detail}");
 }
 
 /// Other calls take 2 MiB.
@@ -167,7 +167,7 @@ async fn original_and_copy_are_linked_and_tell_how_to_undo() {
     assert!(copy_page.words("[data-edit]").contains("discard this one, then reopen the original"));
     let offered = buttons(&original_page);
     assert!(!offered.iter().any(|label| label.starts_with("Retry") || label == "Reopen"), "{offered:?}");
-    assert!(!original_page.words("article").contains("It went back to its queue"));
+    assert!(!original_page.words("article").contains("It was published to its queue again"));
 }
 
 #[tokio::test]
@@ -177,21 +177,24 @@ async fn the_banners_tell_how_it_went_on() {
     let copy = edit(&desk, id, &mended()).await;
     desk.command(copy, Command::Discard { note: None }).await;
     assert_eq!(banners(&desk, id).await, ["Its edited copy is discarded too; this one can be reopened."]);
-    assert_eq!(banners(&desk, copy).await, ["An edited copy of a letter that is discarded too."]);
+    assert_eq!(banners(&desk, copy).await, ["An edited copy of a dead letter that is discarded too."]);
     Form::of(&desk.page(&format!("/letters/{id}")).await, "Reopen").press(&desk).await;
-    assert_eq!(banners(&desk, id).await, ["It was edited, but its edited copy is discarded, and this one stands."]);
-    let aside = "An edited copy of a letter that stands again. This one is not sent as long as it does.";
+    assert_eq!(banners(&desk, id).await, ["It was edited, but its edited copy is discarded, and this one is active."]);
+    let aside = "An edited copy of a dead letter that is active again. This one is not retried as long as it is.";
     assert_eq!(banners(&desk, copy).await, [aside]);
     assert!(!buttons(&desk.page(&format!("/letters/{copy}")).await).contains(&"Reopen".to_owned()));
 
     desk.command(id, Command::Discard { note: None }).await;
     desk.command(copy, Command::Reopen).await;
     let again = edit(&desk, copy, &json!({"headers": {"remove": ["trace"]}})).await;
-    assert_eq!(banners(&desk, id).await, ["Set aside: another edit of the same message stands in its place."]);
+    assert_eq!(banners(&desk, id).await, ["Discarded: another edit of the same message replaces it."]);
     desk.command(again, Command::Reopen).await;
     desk.retry_ends(again, RetryOutcome::Confirmed).await;
-    assert_eq!(banners(&desk, copy).await[1], "Set aside: its edited copy was sent back in its place.");
-    assert_eq!(banners(&desk, again).await, ["An edited copy of the original , which was set aside and is not sent."]);
+    assert_eq!(banners(&desk, copy).await[1], "Discarded: its edited copy was retried in its place.");
+    assert_eq!(
+        banners(&desk, again).await,
+        ["An edited copy of the original , which is discarded and is not retried."]
+    );
 }
 
 #[tokio::test]

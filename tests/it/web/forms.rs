@@ -23,7 +23,7 @@ async fn retry_sends_it_back_at_once() {
     let (desk, id, path) = a_letter(Status::Open).await;
     let page = Form::of(&desk.page(&path).await, "Retry now").press(&desk).await;
     assert_eq!(desk.status(id).await, Status::Scheduled);
-    assert!(page.words(".toast-box p").contains("1 letter"), "{}", page.words(".toast-box"));
+    assert!(page.words(".toast-box p").contains("1 dead letter"), "{}", page.words(".toast-box"));
     assert_eq!(desk.letter(id).await["retry_at"], "2026-11-21T12:00:00Z");
 }
 
@@ -65,7 +65,7 @@ async fn discard_can_be_undone_from_what_it_says() {
     let (desk, id, path) = a_letter(Status::Open).await;
     let page = Form::of(&desk.page(&path).await, "Discard").press(&desk).await;
     assert_eq!(desk.status(id).await, Status::Discarded);
-    assert!(page.words(".toast-box p").contains("Discarded 1 letter"));
+    assert!(page.words(".toast-box p").contains("Discarded 1 dead letter"));
     Form::of(&page, "Undo u").press(&desk).await;
     assert_eq!(desk.status(id).await, Status::Open);
 }
@@ -164,7 +164,7 @@ async fn the_selected_letters_are_acted_on_together() {
     let [first, second, third] = desk.receive_from("main", [dead_in("a"), dead_in("b"), dead_in("c")]).await;
     let list = desk.page("/letters?sort=oldest").await;
     let page = Form::of(&list, "Discard").tick("id", first).tick("id", third).press(&desk).await;
-    assert!(page.words(".toast-box p").contains("Discarded 2 letters"));
+    assert!(page.words(".toast-box p").contains("Discarded 2 dead letters"));
     assert_eq!(page.values(".list-row input", "value"), [second.to_string()]);
     assert!(page.words("a.list-sort").contains("Oldest first"), "the order is kept");
     let page = Form::of(&page, "Undo u").press(&desk).await;
@@ -180,7 +180,7 @@ async fn the_selected_letters_are_marked_and_reopened_together() {
     let (one, other) = (desk.letter_in(Status::Discarded).await, desk.letter_in(Status::Scheduled).await);
     let list = desk.page("/letters?status=all").await;
     let marked = Form::of(&list, "Set").tick("id", one).tick("id", other).fill("importance", "low").press(&desk).await;
-    assert!(marked.words(".toast-box p").contains("2 letters set to low"), "{}", marked.words(".toast-box"));
+    assert!(marked.words(".toast-box p").contains("2 dead letters set to low"), "{}", marked.words(".toast-box"));
     Form::of(&list, "Reopen, or cancel retries").tick("id", one).tick("id", other).press(&desk).await;
     assert_eq!((desk.status(one).await, desk.status(other).await), (Status::Open, Status::Open));
     assert_eq!(desk.letter(one).await["importance"], "low");
@@ -193,7 +193,7 @@ async fn what_some_letters_refuse_is_told_beside_what_others_took() {
     let list = desk.page("/letters?status=all").await;
     let page = Form::of(&list, "Discard").tick("id", open).tick("id", retried).press(&desk).await;
     let toast = page.words(".toast-box p");
-    assert!(toast.contains("Discarded 1 letter") && toast.contains("1 not:"), "{toast}");
+    assert!(toast.contains("Discarded 1 dead letter") && toast.contains("1 not:"), "{toast}");
     assert_eq!(desk.status(open).await, Status::Discarded);
 }
 
@@ -201,7 +201,7 @@ async fn what_some_letters_refuse_is_told_beside_what_others_took() {
 async fn nothing_selected_is_said() {
     let (desk, id, _) = a_letter(Status::Open).await;
     let page = Form::of(&desk.page("/letters").await, "Retry").press(&desk).await;
-    assert!(page.words(".toast-box.is-failed p").contains("No letter is selected"));
+    assert!(page.words(".toast-box.is-failed p").contains("No dead letter is selected"));
     assert_eq!(desk.status(id).await, Status::Open);
 }
 

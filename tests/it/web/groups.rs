@@ -96,8 +96,8 @@ async fn groups_are_listed_with_the_weightiest_first() {
     let growth = "3 received in 24 h, most of them from 11:00 on";
     assert_eq!(page.values(".group-spark", "aria-label")[1], growth);
     assert_eq!(page.values(".list-row > a", "href")[0], group_of(&desk, critical[0]).await);
-    assert_eq!(page.words("#count"), "2 groups with open letters");
-    assert_eq!(page.words("#side a[href='/groups'] .text-count"), "2 with open letters");
+    assert_eq!(page.words("#count"), "2 groups with open dead letters");
+    assert_eq!(page.words("#side a[href='/groups'] .text-count"), "2 with open dead letters");
     let everything = desk.page("/groups?status=all&sort=newest").await;
     assert_eq!(titles(&everything).len(), 3);
     assert_eq!(everything.words("#count"), "3 groups");
@@ -190,7 +190,7 @@ async fn every_group_is_on_exactly_one_page() {
 async fn an_empty_page_says_why() {
     let desk = Desk::open().await;
     let page = desk.page("/groups").await;
-    assert!(page.words("main").contains("No letter has come yet."), "{}", page.words("main"));
+    assert!(page.words("main").contains("No dead letters yet."), "{}", page.words("main"));
     assert!(page.words(".empty-state pre").contains("the-dlx"));
     let ids = alike(&desk, "orders", "x", 1).await;
     let narrowed = desk.page("/groups?queue=none").await;
@@ -219,7 +219,7 @@ async fn a_group_shows_its_figures_and_its_letters() {
     let newest: Vec<_> = ids.iter().rev().map(|id| format!("/letters/{id}")).collect();
     assert_eq!(page.values(".list-plain .list-row > a", "href"), newest);
     let bars: Vec<_> = page.all(".chart-bars a").into_iter().filter_map(|bar| bar.attr("aria-label")).collect();
-    let expected = ["21 Nov 11:00 to 12:00 UTC: 4 letters", "21 Nov 06:00 to 12:00 UTC: 4 letters"];
+    let expected = ["21 Nov 11:00 to 12:00 UTC: 4 dead letters", "21 Nov 06:00 to 12:00 UTC: 4 dead letters"];
     assert_eq!(bars, expected);
     let bar = page.values(".chart-bars a", "href").swap_remove(0);
     assert_eq!(desk.page(&bar).await.count(".list-row"), 4, "{bar}");
@@ -240,7 +240,7 @@ async fn what_was_sent_back_heals_or_comes_back() {
     let desk = Desk::open().await;
     let ids = alike(&desk, "orders", "x", 4).await;
     let path = group_of(&desk, ids[0]).await;
-    assert!(desk.page(&path).await.words(".outcome-box").contains("Nothing was sent back."));
+    assert!(desk.page(&path).await.words(".outcome-box").contains("Nothing was retried."));
     for id in &ids[..3] {
         desk.retry_ends(*id, RetryOutcome::Confirmed).await;
     }
@@ -250,16 +250,16 @@ async fn what_was_sent_back_heals_or_comes_back() {
         let overview = desk.page("/").await;
         assert!(overview.words(".outcome-box ul").contains(expected), "{}", overview.words(".outcome-box"));
     };
-    shown("0 healed 0 came back 3 not known yet").await;
+    shown("0 succeeded 0 failed again 3 pending").await;
     desk.clock.advance(MINUTE);
     let back = failed_with(dead_in("orders"), "x").with(|arrival| arrival.returning = Some(ids[0]));
     desk.receive(back.received(NOON.plus(MINUTE))).await;
     sort(&desk).await;
-    shown("0 healed 1 came back 2 not known yet").await;
+    shown("0 succeeded 1 failed again 2 pending").await;
     desk.clock.advance(MINUTE * 60);
-    shown("2 healed 1 came back 0 not known yet").await;
+    shown("2 succeeded 1 failed again 0 pending").await;
     let row = desk.page("/groups").await.words(".list-row .row-outcome");
-    assert!(row.starts_with("66 % healed ; 3 sent back: 2 healed, 1 came back"), "{row}");
+    assert!(row.starts_with("66 % succeeded ; 3 retried: 2 succeeded, 1 failed again"), "{row}");
     assert!(desk.page(&path).await.words(".outcome-box").contains("Last retried 1 h ago ."));
 }
 
@@ -280,10 +280,10 @@ async fn all_open_letters_are_retried_after_one_more_question() {
     desk.bring(ids[2], Status::Discarded).await;
     let path = group_of(&desk, ids[0]).await;
     let asked = desk.page(&format!("{path}?all=retry")).await;
-    assert_eq!(asked.words("#asking-title"), "Send 2 of orders back to their queue?");
+    assert_eq!(asked.words("#asking-title"), "Retry 2 of orders?");
     assert_eq!(asked.one(".confirm-box a").attr("href"), Some(&*path));
     let page = do_with_all(&desk, &path, "Retry 2", "Retry 2").await;
-    assert!(page.words(".toast-box p").contains("Sending 2 letters back."), "{}", page.words(".toast-box"));
+    assert!(page.words(".toast-box p").contains("Retrying 2 dead letters."), "{}", page.words(".toast-box"));
     let statuses = [desk.status(ids[0]).await, desk.status(ids[1]).await, desk.status(ids[2]).await];
     assert_eq!(statuses, [Status::Scheduled, Status::Scheduled, Status::Discarded]);
     assert_eq!(desk.status(other[0]).await, Status::Open);
@@ -296,7 +296,11 @@ async fn a_retry_may_wait() {
     let ids = alike(&desk, "orders", "x", 1).await;
     let asked = desk.page(&format!("{}?all=retry", group_of(&desk, ids[0]).await)).await;
     let page = Form::of(&asked, "Retry 1").fill("delay", "1h").press(&desk).await;
-    assert!(page.words(".toast-box p").contains("1 letter will be sent back in 1 h."), "{}", page.words(".toast-box"));
+    assert!(
+        page.words(".toast-box p").contains("1 dead letter will be retried in 1 h."),
+        "{}",
+        page.words(".toast-box")
+    );
     assert_eq!(desk.letter(ids[0]).await["retry_at"], "2026-11-21T13:00:00Z");
 }
 
@@ -306,11 +310,11 @@ async fn they_are_discarded_and_reopened_together() {
     let ids = alike(&desk, "orders", "x", 3).await;
     let path = group_of(&desk, ids[0]).await;
     let page = do_with_all(&desk, &path, "Discard 3", "Discard 3").await;
-    assert!(page.words(".toast-box p").contains("Discarded 3 letters."), "{}", page.words(".toast-box"));
+    assert!(page.words(".toast-box p").contains("Discarded 3 dead letters."), "{}", page.words(".toast-box"));
     assert_eq!(desk.status(ids[2]).await, Status::Discarded);
     assert!(!page.words(".group-actions").contains("Retry"), "nothing is open");
     let page = do_with_all(&desk, &path, "Reopen 3 discarded", "Reopen 3").await;
-    assert!(page.words(".toast-box p").contains("Reopened 3 letters."), "{}", page.words(".toast-box"));
+    assert!(page.words(".toast-box p").contains("Reopened 3 dead letters."), "{}", page.words(".toast-box"));
     assert_eq!(desk.status(ids[2]).await, Status::Open);
 }
 
@@ -319,8 +323,9 @@ async fn the_importance_of_all_open_ones_is_set() {
     let desk = Desk::open().await;
     let ids = alike(&desk, "orders", "x", 2).await;
     let path = group_of(&desk, ids[0]).await;
-    let page = Form::of(&desk.page(&path).await, "Set 2 open").fill("importance", "critical").press(&desk).await;
-    assert!(page.words(".toast-box p").contains("2 letters set to critical."), "{}", page.words(".toast-box"));
+    let page =
+        Form::of(&desk.page(&path).await, "Set importance of 2 open").fill("importance", "critical").press(&desk).await;
+    assert!(page.words(".toast-box p").contains("2 dead letters set to critical."), "{}", page.words(".toast-box"));
     assert_eq!(desk.letter(ids[1]).await["importance"], "critical");
     assert_eq!(page.words("header.page-head .mark-tag"), "critical");
 }
@@ -353,7 +358,9 @@ async fn nothing_is_done_without_the_question() {
     submit(&desk, &path, &[("action", "importance"), ("until", &until)]).await.expect(422);
     assert_eq!(desk.status(ids[0]).await, Status::Open);
     let gone = submit(&desk, &path, &[("action", "reopen"), ("until", &until)]).await.expect(303);
-    assert!(follow(&desk, gone).await.words(".toast-box.is-failed p").contains("There is no such letter any more."));
+    assert!(
+        follow(&desk, gone).await.words(".toast-box.is-failed p").contains("There is no such dead letter any more.")
+    );
 }
 
 #[tokio::test]
@@ -405,9 +412,9 @@ async fn letters_are_narrowed_to_a_group() {
     let path = group_of(&desk, ids[0]).await;
     let group = path.strip_prefix("/groups/").unwrap();
     let page = desk.page(&format!("/letters?group={group}")).await;
-    assert_eq!((page.count(".list-row"), page.words(".list-count")), (4, "4 letters".to_owned()));
+    assert_eq!((page.count(".list-row"), page.words(".list-count")), (4, "4 dead letters".to_owned()));
     let chip = page.one(".chip-link.chip-narrowed");
-    assert_eq!(words(chip), "Group orders Show also others than orders");
+    assert_eq!(words(chip), "Group orders Remove this filter: orders");
     assert_eq!(chip.values("a", "href"), [path.clone(), "/letters".to_owned()]);
     let counts: Vec<_> = page.all("a.chip-link").into_iter().map(words).collect();
     let expected =
@@ -434,12 +441,12 @@ async fn a_letter_leads_to_those_that_failed_alike() {
     desk.bring(ids[2], Status::Discarded).await;
     let path = group_of(&desk, ids[0]).await;
     let page = desk.page(&format!("/letters/{}", ids[0])).await;
-    assert_eq!(page.words(&format!("a[href='{path}']")), "3 letters failed alike, 2 open");
+    assert_eq!(page.words(&format!("a[href='{path}']")), "3 similar, 2 open");
     assert_eq!(desk.letter(ids[0]).await["group"], path.strip_prefix("/groups/").unwrap());
     let alone = alike(&desk, "texts", "x", 1).await;
     let page = desk.page(&format!("/letters/{}", alone[0])).await;
     assert!(
-        page.words(".letter-head .facts-list").contains("no other letter failed alike"),
+        page.words(".letter-head .facts-list").contains("no similar dead letters"),
         "{}",
         page.words(".letter-head")
     );
@@ -484,7 +491,7 @@ async fn parts_are_what_the_whole_page_has_there() {
     alike(&desk, "orders", "y", 1).await;
     assert_eq!(
         ask_htmx(&desk, &format!("{count}&part=count")).await.page().words("#count"),
-        "2 groups with open letters"
+        "2 groups with open dead letters"
     );
     let path = format!("{}?all=retry", group_of(&desk, ids[0]).await);
     let main = ask_htmx(&desk, &format!("{path}&part=main")).await;

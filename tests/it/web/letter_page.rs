@@ -78,7 +78,7 @@ async fn the_view_that_fits_is_chosen_unless_asked_otherwise() {
 async fn what_is_not_what_it_claims_to_be_is_said() {
     let json = Properties { content_type: Some("application/json".to_owned()), ..Properties::default() };
     let (text, remarks) = payload(dead_in("orders").properties(json).body("{oops"), "text").await;
-    assert!(text == "{oops" && remarks.contains("said to be JSON"), "{remarks}");
+    assert!(text == "{oops" && remarks.contains("declared as JSON"), "{remarks}");
     let (_, remarks) = payload(dead_in("orders").body("words"), "json").await;
     assert!(remarks.contains("not JSON"), "{remarks}");
     let (_, remarks) = payload(dead_in("orders").body(*b"a\xff"), "text").await;
@@ -213,7 +213,7 @@ async fn a_letter_that_is_not_there_is_a_404_with_the_way_on() {
     let desk = Desk::open().await;
     for id in [uuid::Uuid::nil().to_string(), "nonsense".to_owned(), "a%20b".to_owned()] {
         let page = desk.get(&format!("/letters/{id}")).await.expect(404).page();
-        assert!(page.words("main").contains("no such letter"), "{id}");
+        assert!(page.words("main").contains("no such dead letter"), "{id}");
         assert!(page.count("main a[href='/letters']") > 0, "{id}");
     }
 }

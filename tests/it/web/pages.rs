@@ -49,9 +49,9 @@ pub async fn a_busy_office() -> (Desk, Vec<String>) {
     }
     paths.extend(
         [
-            "/backoff",
-            "/backoff?all=retry",
-            "/backoff?queue=none",
+            "/scheduled",
+            "/scheduled?all=retry",
+            "/scheduled?queue=none",
             "/queues",
             "/policies",
             "/policies?queues=texts",
@@ -145,7 +145,7 @@ async fn an_empty_office_tells_the_first_steps() {
     let desk = Desk::open().await;
     for path in ["/", "/letters"] {
         let page = desk.page(path).await;
-        assert!(page.words("main").contains("No letter has come yet."), "{path}");
+        assert!(page.words("main").contains("No dead letters yet."), "{path}");
         assert!(page.words("main pre").contains("\"dead-letter-exchange\":\"the-dlx\""), "{path}");
     }
 }
@@ -167,9 +167,9 @@ async fn an_empty_list_says_why() {
     let desk = Desk::open().await;
     desk.letter_in(Status::Discarded).await;
     let main = desk.page("/letters").await.words("main");
-    assert!(main.contains("Nothing is open.") && main.contains("1 letter"), "{main}");
+    assert!(main.contains("Nothing is open.") && main.contains("1 dead letter"), "{main}");
     let narrowed = desk.page("/letters?queue=none&status=all").await;
-    assert!(narrowed.words("main").contains("No letter matches this filter."));
+    assert!(narrowed.words("main").contains("No dead letter matches this filter."));
     let everything = narrowed.one(".empty-state a").attr("href").unwrap();
     assert_eq!(desk.page(everything).await.count(".list-row"), 1);
 }
@@ -210,7 +210,7 @@ async fn what_each_page_is_called_tells_them_apart() {
         "/",
         "/groups",
         "/letters",
-        "/backoff",
+        "/scheduled",
         "/queues",
         "/policies",
         "/schemas",

@@ -97,5 +97,5 @@ async fn a_page_is_small_however_many_letters_there_are() {
 async fn the_page_says_how_many_there_are() {
     let desk = a_full_office().await;
     desk.letter_in(Status::Retried).await;
-    assert_eq!(desk.page("/letters?limit=3").await.words("[data-selected]"), "23 letters");
+    assert_eq!(desk.page("/letters?limit=3").await.words("[data-selected]"), "23 dead letters");
 }

@@ -65,7 +65,7 @@ async fn the_navigation_is_kept_up_to_date_on_any_page() {
     assert_eq!(fresh.one("#side").attr("hx-swap-oob"), Some("true"));
     assert_eq!(fresh.words("#side"), desk.page("/letters").await.words("#side"));
     assert!(fresh.words("#side .text-count").starts_with('1'));
-    assert_ne!(fresh.one("#side").attr("data-tidings"), side.attr("data-tidings"));
+    assert_ne!(fresh.one("#side").attr("data-changes"), side.attr("data-changes"));
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn news_are_counted_and_lead_to_the_letters() {
         desk.receive(dead_in(queue).received(desk.clock.now().plus(std::time::Duration::from_micros(1)))).await;
     }
     let told = ask_htmx(&desk, &feed).await.page();
-    assert!(told.words("a.list-news").starts_with("2 new letters"), "those of this list");
+    assert!(told.words("a.list-news").starts_with("2 new dead letters"), "those of this list");
     assert_eq!(desk.page(told.one("a.list-news").attr("href").unwrap()).await.count(".list-row"), 3);
 }
 
@@ -90,7 +90,7 @@ async fn an_empty_list_hears_news_too() {
     let feed = asked_by(page.one("#news"));
     assert_eq!(ask_htmx(&desk, &feed).await.text(), "");
     desk.receive(dead_in("orders")).await;
-    assert!(ask_htmx(&desk, &feed).await.page().words("a.list-news").starts_with("1 new letter"));
+    assert!(ask_htmx(&desk, &feed).await.page().words("a.list-news").starts_with("1 new dead letter"));
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn a_letter_that_is_gone_is_missed_politely() {
     let desk = Desk::open().await;
     desk.receive(dead_in("orders")).await;
     let page = desk.page(&format!("/letters?queue=orders&letter={}", uuid::Uuid::nil())).await;
-    assert!(page.words("#pane").starts_with("There is no such letter."));
+    assert!(page.words("#pane").starts_with("There is no such dead letter."));
     assert_eq!(page.one("#pane a").attr("href"), Some("/letters?queue=orders"));
     assert_eq!(page.count(".list-row"), 1);
 }

@@ -133,7 +133,7 @@ async fn candidates_say_why_and_can_be_chosen() {
     for part in ["lab.v1.DoorOpened", "%", "no unknown fields", "Identical on the wire: lab.v1.DoorClosed"] {
         assert!(list.contains(part), "{part}: {list}");
     }
-    let page = Form::of(&page, "It is this : lab.v1.DoorClosed").press(&desk).await;
+    let page = Form::of(&page, "Use this type : lab.v1.DoorClosed").press(&desk).await;
     assert!(
         page.words(".payload-type").starts_with("lab.v1.DoorClosed set by local user"),
         "{}",
@@ -146,7 +146,7 @@ async fn candidates_say_why_and_can_be_chosen() {
     assert_eq!(desk.letter(first).await["type_source"], "manual");
 
     let page = desk.page(&format!("/letters/{second}?view=text")).await;
-    let page = Form::of(&page, "Queue doors carries this type : lab.v1.DoorClosed").press(&desk).await;
+    let page = Form::of(&page, "Use for all of queue doors : lab.v1.DoorClosed").press(&desk).await;
     assert!(
         page.words(".payload-type").starts_with("lab.v1.DoorClosed mapping by queue doors"),
         "{}",
@@ -204,7 +204,7 @@ async fn what_is_hidden_is_in_no_page_unless_revealed() {
         let text = Form::of(&shown.page(), "Text").send(&desk).await.expect(200).page();
         assert!(text.words("#payload").contains(SECRET));
         let history = shown.page().words("[aria-labelledby=history-title]");
-        assert!(history.contains("Hidden values seen by local user"), "{history}");
+        assert!(history.contains("Hidden values revealed by local user"), "{history}");
         assert_eq!(events(&desk.letter(id).await), ["received", "type_set", "revealed", "revealed"]);
     }
 }

@@ -43,18 +43,18 @@ async fn each_queue_tells_what_became_of_it() {
     let page = desk.page("/queues").await;
     let orders = cells(&page, "orders");
     assert_eq!(orders[..2], ["1", "0"]);
-    assert_eq!(orders[2], "after 10 s, 1 min 40 s, 16 min 40 s; then a person from *");
+    assert_eq!(orders[2], "after 10 s, 1 min 40 s, 16 min 40 s; then needs attention from *");
     assert_eq!(orders[3..6], ["4", "3", "1"]);
     assert_eq!(orders[6], "after retry 1: 2, 2: 1");
     assert_eq!(page.count("svg.queue-trend"), 1);
     assert_eq!(cells(&page, "texts")[3..], ["0", "0", "0", ""]);
     assert!(cells(&page, "queue unknown")[2].contains("none"));
-    assert!(page.words("main").contains("counts as healed until it fails again"));
+    assert!(page.words("main").contains("counts as succeeded until it fails again"));
     let api = desk.get("/api/v1/queues").await.expect(200).json();
     let item = api["items"].as_array().unwrap().iter().find(|item| item["queue"] == "orders").unwrap().clone();
     assert_eq!(item["last_7_days"], json!({"failed": 4, "healed": 3, "exhausted": 1, "healed_by_retry": [2, 1, 0]}));
-    assert_eq!((&item["open"], &item["in_backoff"]), (&json!(1), &json!(0)));
-    assert_eq!(item["policy"]["meaning"], "after 10 s, 1 min 40 s, 16 min 40 s; then a person");
+    assert_eq!((&item["open"], &item["scheduled"]), (&json!(1), &json!(0)));
+    assert_eq!(item["policy"]["meaning"], "after 10 s, 1 min 40 s, 16 min 40 s; then needs attention");
     let nameless = api["items"].as_array().unwrap().iter().find(|item| item["queue"].is_null()).unwrap();
     assert!(nameless["policy"].is_null());
 }
@@ -81,9 +81,9 @@ async fn a_policy_of_its_own_and_of_a_reason_shows() {
     desk.receive(dead_in("orders")).await;
     let put = async |policy| _ = desk.call(Method::PUT, "/api/v1/policies", &policy).await.expect(200);
     put(json!({"queues": "orders", "delays": []})).await;
-    assert_eq!(cells(&desk.page("/queues").await, "orders")[2], "at once a person");
+    assert_eq!(cells(&desk.page("/queues").await, "orders")[2], "no automatic retry");
     put(json!({"queues": "orders", "reason": "expired", "delays": ["1h"]})).await;
-    assert_eq!(cells(&desk.page("/queues").await, "orders")[2], "at once a person other for some reasons");
+    assert_eq!(cells(&desk.page("/queues").await, "orders")[2], "no automatic retry differs by reason");
 }
 
 #[tokio::test]
@@ -94,7 +94,7 @@ async fn the_filter_finds_queues() {
     }
     assert_eq!(desk.page("/queues?queue=texts.*").await.count("table.table-queues tbody tr"), 2);
     let none = desk.page("/queues?queue=nothing").await;
-    assert!(none.words("main").contains("No queue of that name."));
+    assert!(none.words("main").contains("No matching queue."));
     desk.get("/queues?status=open").await.expect(400);
 }
 
@@ -105,7 +105,7 @@ async fn an_office_with_a_thousand_queues_shows_a_light_page() {
     desk.letter_in(Status::Open).await;
     let page = desk.page("/queues").await;
     assert_eq!(page.count("table.table-queues tbody tr"), 300);
-    assert!(page.words("header").contains("1,001 queues, 701 of them not shown"), "{}", page.words("header"));
+    assert!(page.words("header").contains("1,001 queues, 701 not shown"), "{}", page.words("header"));
     let request = builder(Method::GET, "/queues").header("accept-encoding", "br, gzip");
     let packed = desk.send(request.body(Body::empty()).unwrap()).await;
     assert!(packed.body.len() < 40_000, "{} bytes over the wire", packed.body.len());

@@ -207,7 +207,7 @@ async fn sets_that_disagree_are_both_kept_and_it_is_told() {
     assert!(page.words(".schema-origin").contains("texts-v2"), "the newest counts");
     assert!(page.words("#versions").contains("acme") && page.count(".schema-differences li") > 0);
     let same = desk.page("/schemas/types/acme.texts.v1.TextSent").await;
-    assert!(same.words("#versions").contains("says the same"), "{}", same.words("#versions"));
+    assert!(same.words("#versions").contains("identical"), "{}", same.words("#versions"));
     assert_eq!(desk.get("/api/v1/types?q=OptOutReceived").await.json()["items"][0]["disagrees"], true);
 }
 
@@ -243,7 +243,7 @@ async fn a_type_shows_its_fields_and_where_it_is_seen() {
         page.values(".table-type-fields a", "href").contains(&"/schemas/types/google.protobuf.Timestamp".to_owned())
     );
     assert!(page.words(".schema-enum").contains("CHANNEL_"), "its enums: {}", page.words(".schema-enum"));
-    assert!(page.words("#seen").contains("Nobody has said"));
+    assert!(page.words("#seen").contains("No queue, exchange or routing key is mapped"));
     desk.page("/schemas/types/google.protobuf.Timestamp").await;
     let mapping = json!({"queue": "texts.*", "type": "acme.texts.v1.TextQueued"});
     desk.call(Method::PUT, "/api/v1/mappings", &mapping).await.expect(200);
@@ -279,7 +279,11 @@ async fn the_page_takes_files_and_says_what_came_of_it() {
     let odd = fixture("sets_odd/texts_no_imports.binpb");
     let answer = post_form(&desk, "/schemas/upload", Some(""), &[("proto/texts.binpb", &odd)]).await;
     let page = follow(&desk, answer.expect(303)).await;
-    assert!(page.words(".toast-box p").contains("It is not whole: 7 remarks below."), "{}", page.words(".toast-box p"));
+    assert!(
+        page.words(".toast-box p").contains("It is incomplete: see 7 remarks below."),
+        "{}",
+        page.words(".toast-box p")
+    );
     assert!(rows(&page).iter().any(|row| row[0] == "texts"), "named after its file");
     let page = Form::of(&page, &format!("Remove texts, uploaded {}", "21 Nov 2026, 12:00:00 UTC")).press(&desk).await;
     assert!(page.words(".toast-box p").starts_with("Removed the schema texts."));
@@ -364,21 +368,21 @@ async fn mappings_are_set_and_taken_back_on_the_page() {
     let desk = Desk::open().await;
     put_set(&desk, "acme", fixture("small.binpb")).await;
     let page = desk.page("/schemas?type=acme.texts.v1.TextSent").await;
-    let form = Form::of(&page, "Say so");
+    let form = Form::of(&page, "Add");
     let page = form.fill("carrier", "routing_key").fill("pattern", "text.*").press(&desk).await;
-    assert_eq!(page.words(".toast-box p"), "Messages of routing key text.* are acme.texts.v1.TextSent.");
+    assert_eq!(page.words(".toast-box p"), "Messages of routing key text.* have the type acme.texts.v1.TextSent.");
     assert_eq!(words(page.all("table.table-mappings tbody th")[0]), "routing key text.*");
     let wrong =
-        Form::of(&page, "Say so").fill("pattern", "a").fill("type", "no type").send(&desk).await.expect(422).page();
+        Form::of(&page, "Add").fill("pattern", "a").fill("type", "no type").send(&desk).await.expect(422).page();
     assert!(wrong.words("#type-wrong").contains("full name"));
     assert_eq!(wrong.one("input[name=type]").attr("value"), Some("no type"), "kept as typed");
-    let page = Form::of(&page, "Take back routing key text.*").press(&desk).await;
+    let page = Form::of(&page, "Remove routing key text.*").press(&desk).await;
     assert_eq!(
         (page.words(".toast-box p"), page.count("table.table-mappings")),
-        ("Took back what was said of routing key text.*.".to_owned(), 0)
+        ("Removed the mapping of routing key text.*.".to_owned(), 0)
     );
     let again = submit(&desk, "/schemas/unmap", &[("carrier", "queue"), ("pattern", "x")]).await.expect(303);
-    assert!(follow(&desk, again).await.words(".toast-box.is-failed").contains("Nothing was said"));
+    assert!(follow(&desk, again).await.words(".toast-box.is-failed").contains("There is no mapping"));
 }
 
 #[tokio::test]

@@ -102,11 +102,11 @@ async fn depth_and_consumers_stand_beside_letters_those_first_that_need_a_hand()
 }
 
 #[tokio::test]
-async fn the_overview_names_what_needs_a_hand() {
+async fn the_overview_names_what_unhealthy() {
     let desk = Desk::watching().await;
     looks(&desk, lost_for(3)).await;
     let page = desk.page("/").await;
-    assert!(page.words("main").contains("None: all queues have the consumers they had."), "{}", page.words("main"));
+    assert!(page.words("main").contains("None. All queues have their consumers."), "{}", page.words("main"));
     let desk = Desk::watching().await;
     looks(&desk, lost_for(22)).await;
     let page = desk.page("/").await;
@@ -134,7 +134,7 @@ async fn where_no_api_is_named_the_page_says_how_to() {
     let desk = Desk::with(&[MAIN, "far.away"], &[MAIN]).await;
     let page = desk.page("/queues").await;
     let said = page.words(".watch-panel");
-    assert!(said.contains("main has not been asked yet") && said.contains("far.away is not asked"), "{said}");
+    assert!(said.contains("main not asked yet") && said.contains("far.away is not watched"), "{said}");
     assert!(said.contains("[brokers.\"far.away\"] management_url = \"http://USER:PASSWORD@HOST:15672\""), "{said}");
     let nowhere = Desk::open().await;
     nowhere.receive(dead_in("orders")).await;
@@ -157,13 +157,10 @@ async fn the_api_and_the_numbers_tell_the_same() {
         (&orders["depth"], &orders["ready"], &orders["unacknowledged"]),
         (&json!(1204), &json!(1192), &json!(12))
     );
-    assert_eq!((&orders["consumers"], &orders["open"], &orders["needs_a_hand"]), (&json!(2), &json!(1), &json!(false)));
+    assert_eq!((&orders["consumers"], &orders["open"], &orders["unhealthy"]), (&json!(2), &json!(1), &json!(false)));
     let lost = item("texts.persist");
     assert_eq!((&lost["consumers"], &lost["had_consumers"], &lost["open"]), (&json!(0), &json!(3), &json!(0)));
-    assert_eq!(
-        (&lost["without_consumers_since"], &lost["needs_a_hand"]),
-        (&json!("2026-11-21T12:02:00Z"), &json!(true))
-    );
+    assert_eq!((&lost["without_consumers_since"], &lost["unhealthy"]), (&json!("2026-11-21T12:02:00Z"), &json!(true)));
     let metrics = desk.get("/metrics").await.expect(200).text();
     let lines: Vec<&str> = metrics.lines().filter(|line| line.starts_with("dlo_queue_without_consumers{")).collect();
     assert_eq!(lines, ["dlo_queue_without_consumers{broker=\"main\",queue=\"texts.persist\"} 1"]);

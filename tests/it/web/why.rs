@@ -49,7 +49,7 @@ async fn page_list_and_api_tell_what_each_framework_recorded() {
             assert!(
                 section.contains("recorded")
                     || section.contains("full")
-                    || section.contains("ran out")
+                    || section.contains("expired")
                     || section.contains("does not say"),
                 "{name}: {section}"
             );
@@ -97,7 +97,7 @@ async fn a_stack_trace_is_folded_under_its_first_line() {
     assert_eq!(page.one(".error-trace").attr("open"), None);
     let trace: String = page.one(".error-trace pre").text().collect();
     assert!(trace.contains("\n\tat com.acme.OrderListener.on(OrderListener.java:31)\n"), "{trace}");
-    assert!(page.words(SECTION).contains("as Spring AMQP tells it"));
+    assert!(page.words(SECTION).contains("as recorded by Spring AMQP"));
 }
 
 #[tokio::test]

@@ -41,31 +41,31 @@ async fn waiting<const N: usize>(desk: &Desk, queue: &str) -> [LetterId; N] {
 async fn a_policy_is_previewed_set_and_in_force(scene: &Scene, desk: &Desk) {
     waiting::<1>(desk, "tuned").await;
     scene.open("/queues").await;
-    scene.reads("table.table-queues", "after 10 s, 1 min 40 s, 16 min 40 s; then a person").await;
+    scene.reads("table.table-queues", "after 10 s, 1 min 40 s, 16 min 40 s; then needs attention").await;
     scene.click("table.table-queues td:nth-child(4) a").await;
     scene.reads("h1", "Policies").await;
     let delays = scene.find("#policy [name=delays]").await;
     delays.clear().await.unwrap();
     delays.send_keys("7s, 2m").await.unwrap();
-    scene.reads("#preview", "after 7 s, 2 min; then a person").await;
-    scene.reads("#preview", "Rules then for tuned").await;
+    scene.reads("#preview", "after 7 s, 2 min; then needs attention").await;
+    scene.reads("#preview", "Applies to tuned").await;
     scene.click("#policy .btn-primary").await;
-    scene.reads(".toast-box", "In force for tuned: after 7 s, 2 min; then a person.").await;
+    scene.reads(".toast-box", "In force for tuned: after 7 s, 2 min; then needs attention.").await;
     scene.reads("table.table-policies", "local user").await;
     scene.open("/queues").await;
-    scene.reads("table.table-queues", "after 7 s, 2 min; then a person").await;
+    scene.reads("table.table-queues", "after 7 s, 2 min; then needs attention").await;
 }
 
 async fn what_waits_is_walked_and_hurried_by_keys(scene: &Scene, desk: &Desk) {
     let ids = waiting::<3>(desk, "walk").await;
     scene.open("/letters").await;
     scene.press("gb").await;
-    scene.reads("h1", "In backoff").await;
-    scene.open("/backoff?queue=walk").await;
+    scene.reads("h1", "Scheduled retries").await;
+    scene.open("/scheduled?queue=walk").await;
     scene.press("jj").await;
     scene.check_focus().await;
     scene.press("r").await;
-    scene.reads(".toast-box", "Sending 1 letter back").await;
+    scene.reads(".toast-box", "Retrying 1 dead letter").await;
     let now = "[...document.querySelectorAll('.list-row')].map((row) => row.innerText.includes('now'))";
     scene.sees(&format!("{now}.join() === 'true,false,false'")).await;
     assert_eq!(
@@ -74,24 +74,24 @@ async fn what_waits_is_walked_and_hurried_by_keys(scene: &Scene, desk: &Desk) {
         "it is the next now"
     );
     scene.press("jxh").await;
-    scene.reads(".toast-box", "Reopened 1 letter").await;
+    scene.reads(".toast-box", "Reopened 1 dead letter").await;
     scene.sees("document.querySelectorAll('.list-row').length === 2").await;
     scene.press("jkk").await;
     scene.press_key(Key::Enter).await;
     scene.reads("#main .mark-state", "scheduled").await;
     scene.reads(".letter-actions", "Retry now").await;
     scene.browser.client().back().await.unwrap();
-    scene.reads("h1", "In backoff").await;
+    scene.reads("h1", "Scheduled retries").await;
 }
 
 async fn the_count_follows_and_time_runs(scene: &Scene, desk: &Desk) {
     waiting::<1>(desk, "count").await;
-    scene.open("/backoff?queue=count").await;
-    scene.reads("#count", "1 letter waits").await;
+    scene.open("/scheduled?queue=count").await;
+    scene.reads("#count", "1 scheduled retry").await;
     // The server looks at what others do to its database from the moment on that somebody watches.
     tokio::time::sleep(Duration::from_secs(2)).await;
     waiting::<1>(desk, "count").await;
-    scene.reads("#count", "2 letters wait").await;
+    scene.reads("#count", "2 scheduled retries").await;
     scene.sees("Number(document.querySelector('.list-row time').dataset.due) > 900").await;
     scene.reads(".list-row time", "in 16 min").await;
     let soon = "Object.assign(document.createElement('time'), {className: 'soon'})";
@@ -103,28 +103,28 @@ async fn the_count_follows_and_time_runs(scene: &Scene, desk: &Desk) {
 
 async fn all_of_a_queue_are_handed_over(scene: &Scene, desk: &Desk) {
     let ids = waiting::<3>(desk, "all").await;
-    scene.open("/backoff?queue=all").await;
+    scene.open("/scheduled?queue=all").await;
     scene.click(".list-bar > .menu-box summary").await;
     scene.click(".list-bar .menu-sheet li:nth-child(2) a").await;
-    scene.reads("#asking-title", "Hand 3 of all (3) over to a person?").await;
+    scene.reads("#asking-title", "Stop retrying 3 of all (3)?").await;
     assert_eq!(desk.status(ids[0]).await, Status::Scheduled, "asked first");
     scene.click(".confirm-box button").await;
-    scene.reads(".toast-box", "Handed 3 letters over").await;
-    scene.reads("main", "Nothing waits there.").await;
+    scene.reads(".toast-box", "Stopped retrying 3 dead letters").await;
+    scene.reads("main", "No scheduled retries there.").await;
     assert_eq!(desk.status(ids[2]).await, Status::Open);
 }
 
 async fn it_works_without_scripts(scene: &Scene, desk: &Desk) {
     let [id] = waiting::<1>(desk, "plain").await;
     scene.browser.devtools("Emulation.setScriptExecutionDisabled", json!({"value": true})).await;
-    scene.open("/backoff?queue=plain").await;
+    scene.open("/scheduled?queue=plain").await;
     scene.click(".list-row input").await;
     scene.click("#bulk [value=discard]").await;
-    scene.reads(".toast-box", "Discarded 1 letter").await;
+    scene.reads(".toast-box", "Discarded 1 dead letter").await;
     assert_eq!(desk.status(id).await, Status::Discarded);
     scene.open("/policies?queues=plain").await;
     scene.click("#policy [formmethod=get]").await;
-    scene.reads("#preview", "Rules then for").await;
+    scene.reads("#preview", "Applies to").await;
     scene.click("#policy .btn-primary").await;
     scene.reads(".toast-box", "In force for plain").await;
 }

@@ -43,19 +43,19 @@ async fn one_is_looked_at_and_sent(scene: &Scene, slack: &SlackStandIn) {
     scene.press("gd").await;
     scene.reads("h1", "Digests").await;
     scene.click(".digest-plan h2 a").await;
-    scene.reads(".report-figures", "3 letters open in 1 group").await;
+    scene.reads(".report-figures", "3 dead letters open in 1 group").await;
     scene.reads(".report-box", "<img src=x onerror=alert(1)> timeout").await;
     scene.click(".digest-preview .form-steps a").await;
     scene.reads("#asking-title", "Send this to Slack, by a webhook now?").await;
     assert_eq!(slack.messages().len(), 0, "asked first");
     scene.click(".confirm-box button").await;
     scene.reads(".toast-box", "On its way to Slack, by a webhook.").await;
-    scene.reads(".report-figures", "3 letters open in 1 group").await;
+    scene.reads(".report-figures", "3 dead letters open in 1 group").await;
     wait_until("Slack to hear of it", PATIENCE, async || slack.messages().len() == 1).await;
     let message = slack.messages().remove(0).to_string();
     assert!(message.contains(&format!("http://127.0.0.1:8420{}", scene.address().await)), "{message}");
     scene.open("/digests").await;
-    scene.reads("table", "sent at the first try").await;
+    scene.reads("table", "sent first attempt").await;
 }
 
 async fn a_refusal_shows_where_people_look(scene: &Scene, slack: &SlackStandIn) {

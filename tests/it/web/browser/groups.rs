@@ -41,7 +41,7 @@ async fn what_failed_alike_is_retried_together_and_heals() {
     scene.press("r").await;
     scene.reads("#asking-title", "Send 3 of group back to their queue?").await;
     scene.click(".confirm-box .btn-primary").await;
-    scene.reads(".toast-box", "Sending 3 letters back.").await;
+    scene.reads(".toast-box", "Retrying 3 dead letters.").await;
     assert_eq!(scene.address().await, path);
     let mut bodies = [service.work().await, service.work().await, service.work().await];
     bodies.sort();
@@ -50,8 +50,8 @@ async fn what_failed_alike_is_retried_together_and_heals() {
     let healed = async || scene.office.json(&api).await["outcome"]["healed"] == 3;
     wait_until("three letters to have healed", PATIENCE, healed).await;
     scene.open(&path).await;
-    scene.reads(".outcome-box", "3 healed").await;
-    scene.reads(".outcome-box", "0 came back").await;
+    scene.reads(".outcome-box", "3 succeeded").await;
+    scene.reads(".outcome-box", "0 failed again").await;
     scene.open("/groups").await;
     scene.reads("main", "Nothing is open.").await;
     scene.check_quiet().await;
@@ -83,7 +83,7 @@ async fn groups_are_walked_noted_and_discarded_by_keys() {
     assert_eq!(desk.status(ids[0]).await, Status::Open);
     scene.press("d").await;
     scene.click(".confirm-box .btn-danger").await;
-    scene.reads(".toast-box", "Discarded 1 letter.").await;
+    scene.reads(".toast-box", "Discarded 1 dead letter.").await;
     assert_eq!(desk.status(ids[0]).await, Status::Discarded);
     scene.open("/groups").await;
     scene.find("form[role=search] [name=queue]").await.send_keys("fir*\n").await.unwrap();
@@ -95,6 +95,6 @@ async fn groups_are_walked_noted_and_discarded_by_keys() {
     scene.browser.devtools("Emulation.setScriptExecutionDisabled", json!({"value": true})).await;
     scene.open(&format!("{}?all=reopen", group_of(&desk, ids[0]).await)).await;
     scene.click(".confirm-box .btn-primary").await;
-    scene.reads(".toast-box", "Reopened 1 letter.").await;
+    scene.reads(".toast-box", "Reopened 1 dead letter.").await;
     assert_eq!(desk.status(ids[0]).await, Status::Open);
 }

@@ -54,7 +54,7 @@ async fn selected_letters_are_discarded_and_taken_back(scene: &Scene, desk: &Des
     scene.reads("[data-selected]", "2 selected").await;
     scene.reads("#bulk .btn-danger", "Discard 2").await;
     scene.press("d").await;
-    scene.reads(".toast-box", "Discarded 2 letters").await;
+    scene.reads(".toast-box", "Discarded 2 dead letters").await;
     scene.sees("document.querySelectorAll('.list-row').length === 1").await;
     assert_eq!(desk.status(ids[0]).await, Status::Discarded);
     assert_eq!(desk.status(ids[2]).await, Status::Open);
@@ -72,8 +72,8 @@ async fn checkboxes_select_too(scene: &Scene, desk: &Desk) {
     scene.click("[data-selects-all]").await;
     scene.reads("[data-selected]", "3 selected").await;
     scene.click("#bulk .btn-danger").await;
-    scene.reads(".toast-box", "Discarded 3 letters").await;
-    scene.reads("main", "No letter matches this filter.").await;
+    scene.reads(".toast-box", "Discarded 3 dead letters").await;
+    scene.reads("main", "No dead letter matches this filter.").await;
 }
 
 async fn the_open_letter_is_acted_on(scene: &Scene, desk: &Desk) {
@@ -98,7 +98,7 @@ async fn the_search_is_reached_and_left(scene: &Scene, desk: &Desk) {
     scene.reads(".list-row", "search.me").await;
     assert_eq!(scene.address().await, "/letters?queue=search.*");
     scene.press("jd").await;
-    assert_eq!(scene.count(".toast-box").await, 0, "letters that are typed do nothing");
+    assert_eq!(scene.count(".toast-box").await, 0, "dead letters that are typed do nothing");
 }
 
 async fn help_and_pages_are_a_key_away(scene: &Scene) {
@@ -109,9 +109,9 @@ async fn help_and_pages_are_a_key_away(scene: &Scene) {
     scene.sees("!document.querySelector('#help').open").await;
     for (keys, heading) in [
         ("go", "Overview"),
-        ("gu", "Groups"),
-        ("gl", "Letters"),
-        ("gb", "In backoff"),
+        ("gu", "Error groups"),
+        ("gl", "Dead letters"),
+        ("gb", "Scheduled retries"),
         ("gq", "Queues"),
         ("gp", "Policies"),
         ("ga", "API"),
@@ -148,7 +148,7 @@ async fn the_brush_sets_the_time(scene: &Scene, desk: &Desk) {
     assert_eq!(scene.count(".list-row").await, 2);
     scene.open("/letters?queue=brush").await;
     drag(scene, 0.1, 0.3).await;
-    scene.reads("main", "No letter matches this filter.").await;
+    scene.reads("main", "No dead letter matches this filter.").await;
 }
 
 async fn the_brush_is_moved_by_keys_too(scene: &Scene) {

@@ -74,8 +74,8 @@ async fn furnish(desk: &Desk) -> Vec<String> {
     ];
     let pages = ["/", "/letters", "/letters?queue=none", "/api/docs", "/nowhere"].map(str::to_owned);
     let waits = [
-        "/backoff",
-        "/backoff?all=discard",
+        "/scheduled",
+        "/scheduled?all=discard",
         "/queues",
         "/policies",
         "/activity",

@@ -33,7 +33,7 @@ async fn a_queue_gets_its_type_beside_the_list(scene: &Scene) {
     scene.reads("#pane #payload", "\"badge\": \"4711\"").await;
     assert_eq!(scene.ask(include_str!("contrast.js")).await, serde_json::json!([]), "candidates");
     scene.click("#pane .type-candidates > ol > li > .type-choose button[formaction]").await;
-    scene.reads(".toast-box", "Messages of queue doors are lab.v1.DoorOpened").await;
+    scene.reads(".toast-box", "Messages of queue doors have the type lab.v1.DoorOpened").await;
     scene.reads("#pane .payload-type", "mapping by queue doors").await;
     scene.reads("#pane #payload", "\"badge\": \"4711\"").await;
     assert_eq!(scene.count(".type-candidates").await, 0);
@@ -51,5 +51,5 @@ async fn hidden_values_are_revealed_in_place(scene: &Scene) {
     assert_eq!(scene.address().await, address, "what is revealed has no address");
     scene.click("#pane .payload-reveal a").await;
     scene.reads("#pane .payload-reveal", "Reveal").await;
-    scene.reads("#pane", "Hidden values seen").await;
+    scene.reads("#pane", "Hidden values revealed").await;
 }

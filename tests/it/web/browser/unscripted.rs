@@ -36,7 +36,7 @@ async fn a_letter_is_retried(scene: &Scene, desk: &Desk) {
     let id = letters(desk, "retry", 1).await[0];
     scene.open(&format!("/letters/{id}")).await;
     scene.click("button[data-key=r]").await;
-    scene.reads(".toast-box", "1 letter").await;
+    scene.reads(".toast-box", "1 dead letter").await;
     assert_eq!(desk.status(id).await, Status::Scheduled);
 }
 
@@ -46,11 +46,11 @@ async fn letters_are_discarded_together_and_taken_back(scene: &Scene, desk: &Des
     scene.click(".list-row:nth-child(1) > input").await;
     scene.click(".list-row:nth-child(2) > input").await;
     scene.click("#bulk .btn-danger").await;
-    scene.reads(".toast-box", "Discarded 2 letters").await;
+    scene.reads(".toast-box", "Discarded 2 dead letters").await;
     assert_eq!(scene.count(".list-row").await, 1);
     assert_eq!(desk.status(ids[1]).await, Status::Discarded);
     scene.click(".toast-box button[value=reopen]").await;
-    scene.reads("[data-selected]", "3 letters").await;
+    scene.reads("[data-selected]", "3 dead letters").await;
 }
 
 async fn the_filter_is_set_by_its_button(scene: &Scene, desk: &Desk) {

@@ -30,9 +30,9 @@ async fn status(scene: &Scene, queue: &str, status: Status) {
 
 async fn the_first_letter_shows_where_there_was_none(scene: &Scene, vhost: &Vhost) {
     scene.open("/letters").await;
-    scene.reads("main", "No letter has come yet.").await;
+    scene.reads("main", "No dead letters yet.").await;
     Service::start(vhost, "first").await.fail("{}").await;
-    scene.reads("#news", "1 new letter").await;
+    scene.reads("#news", "1 new dead letter").await;
     scene.reads("#side .text-count", "1").await;
     scene.click("#news a").await;
     scene.reads(".list-row", "first").await;
@@ -45,7 +45,7 @@ async fn news_are_announced_and_move_no_row_until_asked(scene: &Scene, vhost: &V
     scene.open("/letters?queue=news").await;
     service.fail("{\"n\": 2}").await;
     service.fail("{\"n\": 3}").await;
-    scene.reads("#news", "2 new letters").await;
+    scene.reads("#news", "2 new dead letters").await;
     assert_eq!(scene.count(".list-row").await, 1, "no row has moved");
     scene.click("#news a").await;
     scene.sees("document.querySelectorAll('.list-row').length === 3").await;
@@ -61,12 +61,12 @@ async fn retry_sends_it_back_to_its_queue(scene: &Scene, vhost: &Vhost) {
     scene.click(".list-row > a").await;
     scene.reads("#payload", "42").await;
     scene.click("#pane button[data-key=r]").await;
-    scene.reads(".toast-box", "1 letter").await;
+    scene.reads(".toast-box", "1 dead letter").await;
     assert_eq!(service.work().await, "{\"order\": 42}");
     status(scene, "again", Status::Retried).await;
     scene.open("/letters?queue=again&status=retried").await;
     scene.click(".list-row > a").await;
-    scene.reads("#pane", "Sent back").await;
+    scene.reads("#pane", "Retried").await;
 }
 
 async fn a_retry_waits_as_chosen_and_can_be_cancelled(scene: &Scene, vhost: &Vhost) {
@@ -92,7 +92,7 @@ async fn a_retry_that_fails_says_why(scene: &Scene, vhost: &Vhost) {
     scene.open("/letters?queue=gone").await;
     scene.click(".list-row > a").await;
     scene.click("#pane button[data-key=r]").await;
-    scene.reads(".toast-box", "1 letter").await;
+    scene.reads(".toast-box", "1 dead letter").await;
     scene.office.await_problem("queue=gone").await;
     scene.open("/letters?queue=gone").await;
     scene.reads(".list-row .row-why", "last retry").await;

@@ -98,7 +98,7 @@ async fn sigterm_ends_it_in_order_while_pages_are_open() {
     assert_eq!(office.stop().await.code(), Some(0));
     assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
     assert!(office.lines().iter().any(|line| line.contains("closed")), "{:?}", office.lines());
-    assert!(listening.text().await.unwrap().contains("event: tidings"));
+    assert!(listening.text().await.unwrap().contains("event: changes"));
 }
 
 #[tokio::test]
