@@ -80,7 +80,7 @@ async fn intake(rabbit: &Rabbit, queue_type: &str, ledger: &Ledger) -> f64 {
 async fn until_stored(intake: Intake, ledger: &Ledger, stop: &CancellationToken) -> f64 {
     let begun = Instant::now();
     let worker = intake.run(stop.clone());
-    let filled = wait_until("all letters are stored", Duration::from_secs(300), async || {
+    let filled = wait_until("all dead letters are stored", Duration::from_secs(300), async || {
         ledger.store.count(&LetterFilter::default()).await.expect("a count") >= u64::from(MESSAGES)
     });
     let measured = async {

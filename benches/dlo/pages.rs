@@ -115,7 +115,7 @@ impl Server {
             .env("DLO_RETRY__DELAYS", "")
             .stdin(Stdio::null());
         let process = Leash::on(command).spawn();
-        let line = process.line_with("the office is open on ", Duration::from_secs(60));
+        let line = process.line_with("listening on ", Duration::from_secs(60));
         let url = line.split_whitespace().find(|word| word.starts_with("http://")).expect("an address").to_owned();
         let client = http().build().expect("a client for loopback");
         let server = Self { process, url, client };

@@ -42,7 +42,7 @@ pub async fn serve(config: Config, roles: Roles) -> anyhow::Result<ExitCode> {
 pub async fn migrate(config: &Config) -> anyhow::Result<ExitCode> {
     let store = Store::open(config.database.url.reveal()).await?;
     store.migrate().await?;
-    tracing::info!("the ledger is at this version");
+    tracing::info!("the database is at this version");
     Ok(ExitCode::SUCCESS)
 }
 

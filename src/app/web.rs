@@ -67,6 +67,6 @@ pub(super) fn start(
             tracing::error!(error = %error, "the web server failed");
         }
     });
-    tracing::info!("the office is open on http://{listen}");
+    tracing::info!("listening on http://{listen}");
     Ok(())
 }

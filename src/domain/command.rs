@@ -97,19 +97,21 @@ pub enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotFound => f.write_str("there is no such letter"),
+            Self::NotFound => f.write_str("there is no such dead letter"),
             Self::WrongStatus { command, status } => write!(f, "{command} is not possible: the letter is {status}"),
             Self::QueueUnknown => {
                 f.write_str("nothing in the message says which queue it failed in; name one to retry")
             }
-            Self::InFlight => f.write_str("it is being sent back at this very moment"),
+            Self::InFlight => f.write_str("it is being retried at this very moment"),
             Self::Dangerous(danger) => f.write_str(danger.clause()),
             Self::Replaced { by } => {
-                write!(f, "letter {by} stands in its place, edited, and never are both sent; discard that one first")
+                write!(
+                    f,
+                    "dead letter {by}, an edited copy, takes its place, and only one of them is ever sent; discard that one first"
+                )
             }
             Self::PerhapsSent => f.write_str(
-                "an earlier try to send it back was cut short and may have arrived; wait for its retry, or cancel it \
-                 first",
+                "an earlier retry was interrupted and may have arrived; wait for its next attempt, or cancel it first",
             ),
             Self::Unfit(why) => f.write_str(why),
         }

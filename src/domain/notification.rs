@@ -13,6 +13,18 @@ word_enum! {
     }
 }
 
+impl Channel {
+    /// What people call it.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Slack => "Slack",
+            Self::PagerDuty => "PagerDuty",
+            Self::Alertmanager => "Alertmanager",
+            Self::Webhook => "webhook",
+        }
+    }
+}
+
 word_enum! {
     NotificationKind, "kind of notification" {
         Digest = "digest",

@@ -12,7 +12,7 @@ word_enum! {
     Via, "place to wait" {
         /// In the database, where it can be seen, hurried and stopped.
         #[default]
-        Ledger = "ledger",
+        Ledger = "database",
         /// In RabbitMQ, in a queue for each delay and target.
         Broker = "broker",
     }

@@ -13,12 +13,12 @@ pub fn meaning(policy: &Policy) -> String {
     let delays: Vec<String> = (1..).map_while(|failures| policy.delays.after(failures)).map(exact).collect();
     let shortened = delays.len() > TOLD;
     match delays.last() {
-        None => "at once a person".to_owned(),
+        None => "no automatic retry".to_owned(),
         Some(last) if shortened => {
             let first = delays[..FIRST].join(", ");
-            format!("after {first} … {last} ({}); then a person", retries(delays.len()))
+            format!("after {first} … {last} ({}); then needs attention", retries(delays.len()))
         }
-        Some(_) => format!("after {}; then a person", delays.join(", ")),
+        Some(_) => format!("after {}; then needs attention", delays.join(", ")),
     }
 }
 
@@ -67,25 +67,28 @@ mod tests {
     #[test]
     fn says_what_a_policy_means() {
         let check = |delays, expected: &str| assert_eq!(meaning(&policy(delays)), expected);
-        check(listed(&[]), "at once a person");
-        check(listed(&[10]), "after 10 s; then a person");
-        check(listed(&[10, 100, 1_000]), "after 10 s, 1 min 40 s, 16 min 40 s; then a person");
+        check(listed(&[]), "no automatic retry");
+        check(listed(&[10]), "after 10 s; then needs attention");
+        check(listed(&[10, 100, 1_000]), "after 10 s, 1 min 40 s, 16 min 40 s; then needs attention");
         let growing = |attempts| Delays::Growing {
             initial: Duration::from_secs(1),
             factor: 2.0,
             max: Duration::from_secs(3_600),
             attempts,
         };
-        check(growing(3), "after 1 s, 2 s, 4 s; then a person");
-        check(growing(13), "after 1 s, 2 s, 4 s … 1 h (13 retries); then a person");
-        check(listed(&[60; 7]), "after 1 min, 1 min, 1 min … 1 min (7 retries); then a person");
+        check(growing(3), "after 1 s, 2 s, 4 s; then needs attention");
+        check(growing(13), "after 1 s, 2 s, 4 s … 1 h (13 retries); then needs attention");
+        check(listed(&[60; 7]), "after 1 min, 1 min, 1 min … 1 min (7 retries); then needs attention");
     }
 
     #[test]
     fn says_what_else_there_is() {
         let full = Policy { jitter: 0.1, via: Via::Broker, keep_routing_key: true, ..policy(listed(&[1])) };
-        assert_eq!(in_full(&full), "after 1 s; then a person · ± 10 % · waits in RabbitMQ · keeps the routing key");
-        assert_eq!(remarks(&Policy { delays: listed(&[]), ..full }), [""; 0], "nothing waits");
+        assert_eq!(
+            in_full(&full),
+            "after 1 s; then needs attention · ± 10 % · waits in RabbitMQ · keeps the routing key"
+        );
+        assert_eq!(remarks(&Policy { delays: listed(&[]), ..full }), [""; 0], "no scheduled retries");
         assert_eq!(percent(0.025), "2.5");
     }
 }

@@ -47,7 +47,7 @@ impl Families {
     }
 
     fn register_events(&self, c: &mut Catalogue) {
-        c.counter("dlo_letters_received", "Letters received, by the queue they failed in", &self.received);
+        c.counter("dlo_letters_received", "Dead letters received, by the queue they failed in", &self.received);
         c.counter("dlo_redelivered", "Messages delivered again that were in the database already", &self.redelivered);
         c.counter("dlo_exhausted", "Messages whose automatic retries were used up, or that had none", &self.exhausted);
         c.counter("dlo_retries", "Messages sent back and confirmed, by target queue", &self.retries);
@@ -57,14 +57,14 @@ impl Families {
             &self.retry_failures,
         );
         c.counter("dlo_notifications", "Attempts to deliver a notification, by outcome", &self.notifications);
-        c.counter("dlo_rule_failures", "Letters a rule failed on instead of deciding", &self.rule_failures);
+        c.counter("dlo_rule_failures", "Dead letters on which a rule failed", &self.rule_failures);
     }
 
     fn register_states(&self, c: &mut Catalogue) {
         c.gauge("dlo_broker_connected", "1 while messages can be consumed and sent back", &self.connected);
         c.gauge("dlo_letters", "Letters in the database", &self.letters);
-        c.gauge("dlo_oldest_open_seconds", "Age of the oldest open letter, 0 without one", &self.oldest_open);
-        c.gauge("dlo_groups_open", "Error groups with open letters", &self.groups_open);
+        c.gauge("dlo_oldest_open_seconds", "Age of the oldest open dead letter, 0 without one", &self.oldest_open);
+        c.gauge("dlo_groups_open", "Error groups with open dead letters", &self.groups_open);
         c.gauge("dlo_open_incidents", "Incidents that were notified and are not over", &self.open_incidents);
         c.gauge(
             "dlo_retries_overdue_seconds",

@@ -71,8 +71,8 @@ fn labels(incident: &Incident) -> BTreeMap<&'static str, String> {
 
 fn annotations(incident: &Incident) -> BTreeMap<&'static str, String> {
     let open = match incident.open {
-        1 => "1 letter is open".to_owned(),
-        open => format!("{open} letters are open"),
+        1 => "1 dead letter is open".to_owned(),
+        open => format!("{open} dead letters are open"),
     };
     let error = incident.error.as_deref().or(incident.reason.map(|reason| reason.sentence()));
     let description = error.map_or_else(|| open.clone(), |error| format!("{open}: {error}"));
@@ -116,9 +116,9 @@ mod tests {
                 "severity": "critical"
             },
             "annotations": {
-                "description": "12 letters are open: TimeoutError: no answer from the bank",
+                "description": "12 dead letters are open: TimeoutError: no answer from the bank",
                 "link": "http://127.0.0.1:8420/groups/7f3a",
-                "summary": "orders: 12 letters, TimeoutError"
+                "summary": "orders: 12 dead letters, TimeoutError"
             },
             "startsAt": "2026-11-21T10:04:00Z",
             "endsAt": "2026-11-21T10:09:00Z",

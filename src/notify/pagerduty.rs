@@ -157,7 +157,7 @@ mod tests {
             "event_action": "trigger",
             "dedup_key": "group:7f3a",
             "payload": {
-                "summary": "orders: 12 letters, TimeoutError",
+                "summary": "orders: 12 dead letters, TimeoutError",
                 "source": "main/orders",
                 "severity": "critical",
                 "timestamp": "2026-11-21T10:04:00Z",

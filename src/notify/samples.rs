@@ -16,7 +16,7 @@ pub(super) fn incident() -> Incident {
     Incident {
         key: "group:7f3a".to_owned(),
         kind: IncidentKind::Group,
-        title: "orders: 12 letters, TimeoutError".to_owned(),
+        title: "orders: 12 dead letters, TimeoutError".to_owned(),
         importance: Importance::Critical,
         broker: "main".to_owned(),
         queue: Some("orders".to_owned()),

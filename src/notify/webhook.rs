@@ -90,7 +90,7 @@ mod tests {
             "data": {
                 "key": "group:7f3a",
                 "kind": "group",
-                "title": "orders: 12 letters, TimeoutError",
+                "title": "orders: 12 dead letters, TimeoutError",
                 "importance": "critical",
                 "broker": "main",
                 "queue": "orders",

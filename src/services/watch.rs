@@ -152,9 +152,9 @@ impl Watcher {
         }
         let broker = &self.watch.broker;
         if problem.is_empty() {
-            tracing::info!(broker, "the management API tells all that is watched");
+            tracing::info!(broker, "the management API has all that is watched");
         } else {
-            tracing::warn!(broker, problem, "the management API does not tell all that is watched");
+            tracing::warn!(broker, problem, "the management API lacks some of what is watched");
         }
         self.problem = problem;
     }
@@ -255,7 +255,7 @@ fn remark(levels: &[QueueLevel]) -> String {
     if levels.is_empty() || levels.iter().any(|level| level.consumers.is_some()) {
         return String::new();
     }
-    "it answers, but tells nothing of consumers: its statistics are off, or not there yet".to_owned()
+    "it answers, but without consumers: its statistics are off, or not there yet".to_owned()
 }
 
 fn log(broker: &str, change: &Change) {

@@ -1,9 +1,15 @@
 //! Stylesheet, scripts and icon, carried inside the program.
+//!
+//! All of them are served under one version, a hash of everything in `static/`, so that files find each other by
+//! relative paths (`import "./dom.js"`), which a hash in each file's own name would not allow.
 
-use std::fmt::Write;
+use std::{
+    borrow::Cow,
+    hash::{DefaultHasher, Hasher},
+    sync::LazyLock,
+};
 
 use axum::{
-    body::Body,
     extract::Path,
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
@@ -12,42 +18,74 @@ use rust_embed::{EmbeddedFile, RustEmbed};
 
 use super::error::WebError;
 
-/// Read from disk in a debug build, so that a change shows at the next request.
+/// Read from disk in a debug build. The version is that of the start; reload without the cache to see a change.
 #[derive(RustEmbed)]
 #[folder = "static/"]
 struct Files;
 
+/// The stylesheet that imports all others.
+const STYLESHEET: &str = "css/app.css";
+
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let mut hasher = DefaultHasher::new();
+    for file in Files::iter().filter_map(|name| Files::get(&name)) {
+        hasher.write(&file.metadata.sha256_hash());
+    }
+    format!("{:016x}", hasher.finish())
+});
+
 /// Where `name` is found. The address changes with the contents, so it may be cached for good.
 pub fn url(name: &str) -> String {
-    let hash = Files::get(name).map_or_else(String::new, |file| short_hash(&file));
-    format!("/assets/{hash}/{name}")
+    format!("/assets/{}/{name}", *VERSION)
 }
 
-pub async fn serve(Path((hash, name)): Path<(String, String)>, headers: HeaderMap) -> Result<Response, WebError> {
+pub async fn serve(Path((version, name)): Path<(String, String)>, headers: HeaderMap) -> Result<Response, WebError> {
     let file = Files::get(&name).ok_or_else(|| WebError::not_found("There is no such file."))?;
-    let etag = format!("\"{}\"", short_hash(&file));
+    let etag = format!("\"{}\"", *VERSION);
     // A page of an earlier version may ask for contents that are gone: it gets the new ones, but must not keep them.
-    let caching =
-        if etag.contains(&hash) && !hash.is_empty() { "public, max-age=31536000, immutable" } else { "no-cache" };
+    let caching = if version == *VERSION { "public, max-age=31536000, immutable" } else { "no-cache" };
     let fresh = headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == etag.as_bytes());
-    let mut response = if fresh { StatusCode::NOT_MODIFIED.into_response() } else { contents(file) };
+    let mut response = if fresh { StatusCode::NOT_MODIFIED.into_response() } else { contents(&name, file) };
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(caching));
     headers.insert(header::ETAG, HeaderValue::from_str(&etag).unwrap_or(HeaderValue::from_static("\"\"")));
     Ok(response)
 }
 
-fn contents(file: EmbeddedFile) -> Response {
+fn contents(name: &str, file: EmbeddedFile) -> Response {
     let media_type = file.metadata.mimetype().to_owned();
     let charset = if media_type.starts_with("text/") { "; charset=utf-8" } else { "" };
-    ([(header::CONTENT_TYPE, media_type + charset)], Body::from(file.data)).into_response()
+    let data = if name == STYLESHEET { Cow::Owned(with_imports(&text_of(&file)).into_bytes()) } else { file.data };
+    ([(header::CONTENT_TYPE, media_type + charset)], data).into_response()
 }
 
-/// Enough of the hash to tell the versions of a file apart.
-fn short_hash(file: &EmbeddedFile) -> String {
-    file.metadata.sha256_hash()[..6].iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+/// The stylesheet with what it imports in place: one answer instead of one for each file.
+fn with_imports(stylesheet: &str) -> String {
+    stylesheet.lines().map(|line| imported(line).unwrap_or_else(|| format!("{line}\n"))).collect()
+}
+
+/// For `@import "parts/menu.css" layer(parts);` that file, in that layer.
+fn imported(line: &str) -> Option<String> {
+    let (name, layer) = line.strip_prefix("@import \"")?.strip_suffix(");")?.split_once("\" layer(")?;
+    let file = Files::get(&format!("css/{name}"))?;
+    Some(format!("@layer {layer} {{\n{}}}\n", text_of(&file)))
+}
+
+fn text_of(file: &EmbeddedFile) -> Cow<'_, str> {
+    String::from_utf8_lossy(&file.data)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_stylesheet_is_in_it() {
+        let whole = with_imports(&text_of(&Files::get(STYLESHEET).expect("a stylesheet")));
+        assert!(!whole.contains("@import"), "a file that is not there");
+        for name in Files::iter().filter(|name| name.starts_with("css/") && name != STYLESHEET) {
+            let file = Files::get(&name).expect("a file of the list");
+            assert!(whole.contains(&*text_of(&file)), "{name} is not imported");
+        }
+    }
 }

@@ -56,7 +56,7 @@ impl WebError {
     }
 
     fn internal(cause: impl Error + Send + Sync + 'static) -> Self {
-        let error = Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Something in the office broke. The log knows more.");
+        let error = Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal error. See the log for details.");
         Self { cause: Some(Arc::new(cause)), ..error }
     }
 }
@@ -66,7 +66,7 @@ impl From<StoreError> for WebError {
         if !error.is_outage() {
             return Self::internal(error);
         }
-        let detail = "The ledger does not answer at the moment. Nothing is lost; the office keeps trying.";
+        let detail = "The database does not answer at the moment. Nothing is lost; dlo keeps trying.";
         Self { cause: Some(Arc::new(error)), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
     }
 }
@@ -129,7 +129,7 @@ fn failure_in(response: &Response) -> Option<WebError> {
             "There is nothing at this address."
         }
         StatusCode::METHOD_NOT_ALLOWED => "This address does not take that method.",
-        StatusCode::PAYLOAD_TOO_LARGE => "That is more than the office takes in one request.",
+        StatusCode::PAYLOAD_TOO_LARGE => "The request is too large.",
         StatusCode::SERVICE_UNAVAILABLE if !response.headers().contains_key(header::CONTENT_TYPE) => {
             "It took too long and was given up."
         }

@@ -65,6 +65,6 @@ impl Watcher {
             };
         }
         let (feed, brokers) = (*self.changes.borrow_and_update(), *self.brokers.borrow_and_update());
-        Event::default().event("tidings").data(text(feed, brokers))
+        Event::default().event("changes").data(text(feed, brokers))
     }
 }

@@ -34,7 +34,7 @@ async fn ready(State(app): State<Arc<AppState>>) -> Response {
         Err(error) => Some(error.to_string()),
     };
     let brokers = app.brokers.all();
-    let checks: Vec<_> = std::iter::once(("ledger".to_owned(), ledger)).chain(brokers.iter().map(check)).collect();
+    let checks: Vec<_> = std::iter::once(("database".to_owned(), ledger)).chain(brokers.iter().map(check)).collect();
     let status = if checks.iter().all(|(_, trouble)| trouble.is_none()) {
         StatusCode::OK
     } else {

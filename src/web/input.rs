@@ -40,7 +40,7 @@ impl<S: Send + Sync> FromRequestParts<S> for LetterPath {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, WebError> {
         let path = axum::extract::Path::<String>::from_request_parts(parts, state).await;
         let id = path.ok().and_then(|path| path.parse().ok());
-        id.map(Self).ok_or_else(|| WebError::not_found("There is no such letter; an id is a UUID."))
+        id.map(Self).ok_or_else(|| WebError::not_found("There is no such dead letter; an id is a UUID."))
     }
 }
 
@@ -163,7 +163,7 @@ async fn read_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes,
     Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => WebError::new(
             StatusCode::PAYLOAD_TOO_LARGE,
-            "That is more than the office takes in one request: 2 MiB, or 32 MiB with an edited body.",
+            "The request is too large: it takes 2 MiB, or 32 MiB with an edited body.",
         ),
         _ => WebError::bad_request("The body did not arrive whole."),
     })

@@ -120,7 +120,7 @@ pub fn router(app: Arc<AppState>) -> Router {
         .merge(api::routes())
         .merge(health::routes())
         .route("/events", get(events::stream))
-        .route("/assets/{hash}/{name}", get(assets::serve))
+        .route("/assets/{version}/{*name}", get(assets::serve))
         .with_state(app)
         .layer(layers)
 }

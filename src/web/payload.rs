@@ -79,7 +79,7 @@ impl FromStr for Chain {
             })
             .collect::<Result<_, String>>()?;
         if kinds.len() > Self::LONGEST {
-            return Err(format!("it takes no more than {} wrappings", Self::LONGEST));
+            return Err(format!("it takes no more than {} encodings", Self::LONGEST));
         }
         Ok(Self(kinds))
     }
@@ -150,7 +150,7 @@ pub async fn read(
     let reading = app.reader.read(letter, confirmed.clone(), query.mode(), false).await;
     let Some(by) = reveal_to.filter(|_| reading.hides) else { return Ok(reading) };
     if !app.triage.reveal(summary.id, by).await? {
-        return Err(WebError::not_found("There is no such letter."));
+        return Err(WebError::not_found("There is no such dead letter."));
     }
     Ok(app.reader.read(letter, confirmed, query.mode(), true).await)
 }

@@ -298,3 +298,90 @@ fn told(file: &Path, what: &str) -> String {
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
+
+/// Columns of one line of a template.
+const WIDEST_TEMPLATE: usize = 140;
+
+#[test]
+fn no_line_of_a_template_is_long() {
+    let long: Vec<String> = files_in(&root().join("templates"))
+        .iter()
+        .flat_map(|file| {
+            let source = read(file);
+            let widths: Vec<usize> = source.lines().map(|line| line.chars().count()).collect();
+            let long = (1..).zip(widths).filter(|(_, width)| *width > WIDEST_TEMPLATE);
+            long.map(|(line, width)| told(file, &format!("line {line} has {width} columns"))).collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(long.is_empty(), "more than {WIDEST_TEMPLATE} columns:\n{}", long.join("\n"));
+}
+
+#[test]
+fn every_class_has_a_part_in_its_name_a_style_and_a_use() {
+    let styled: BTreeSet<String> =
+        files_in(&root().join("static/css")).iter().flat_map(|file| classes_styled(&read(file))).collect();
+    let used: BTreeSet<String> =
+        files_in(&root().join("templates")).iter().flat_map(|file| classes_used(&read(file))).collect();
+    let scripts: String = files_in(&root().join("static/js")).iter().map(|file| read(file)).collect();
+    let is_styled = |name: &String| styled.iter().any(|styled| matches(name, styled));
+    let is_used =
+        |name: &String| used.iter().any(|used| matches(used, name)) || scripts.contains(&format!("\"{name}\""));
+    let one_word: Vec<_> = styled.iter().filter(|name| !name.contains('-')).collect();
+    assert!(one_word.is_empty(), "classes without the part that they belong to: {one_word:?}");
+    let without_style: Vec<_> = used.iter().filter(|name| !is_styled(name)).collect();
+    assert!(without_style.is_empty(), "used in templates, without a style: {without_style:?}");
+    let unused: Vec<_> = styled.iter().filter(|name| !is_used(name)).collect();
+    assert!(unused.is_empty(), "styled, and used by no template and no script: {unused:?}");
+}
+
+#[test]
+fn classes_are_found_however_they_are_written() {
+    let template = r#"<p class="a-b{% if x == "y" %} c-d{% endif %} is-{{ z }} t-{% if u %}one{% else %}two{% endif %}">{{ class }}"#;
+    assert_eq!(classes_used(template), ["a-b", "c-d", "is-", "t-"].map(str::to_owned).into());
+    let style =
+        "/* .no */\n@import \"x.css\";\n.a-b, .c-d:has(.e-f) {\n  margin: .5em;\n  &.g-h > p {\n    top: 0;\n  }\n}";
+    assert_eq!(classes_styled(style), ["a-b", "c-d", "e-f", "g-h"].map(str::to_owned).into());
+}
+
+/// Whether a class as a template names it, of which the end may come from the page's data, is this one.
+fn matches(used: &str, styled: &str) -> bool {
+    if used.ends_with('-') { styled.starts_with(used) } else { used == styled }
+}
+
+/// The classes in a template; of those that it puts together, the part that is always the same.
+fn classes_used(template: &str) -> BTreeSet<String> {
+    let values = template.split("class=\"").skip(1).map(attribute_value);
+    values
+        .flat_map(|value| value.split_whitespace().map(constant_part).collect::<Vec<_>>())
+        .filter(|name| !name.is_empty())
+        .collect()
+}
+
+/// An attribute's value up to its quote, with `\0` for each tag of the template language.
+fn attribute_value(rest: &str) -> String {
+    let mut value = String::new();
+    let mut rest = rest;
+    while let Some(at) = rest.find(['"', '{']) {
+        value.push_str(&rest[..at]);
+        let end = if rest[at..].starts_with("{%") { "%}" } else { "}}" };
+        let Some((_, after)) = rest[at..].strip_prefix('{').and_then(|tag| tag.split_once(end)) else { break };
+        value.push('\0');
+        rest = after;
+    }
+    value
+}
+
+fn constant_part(name: &str) -> String {
+    let name = name.trim_start_matches('\0');
+    name.split('\0').next().unwrap_or_default().to_owned()
+}
+
+/// The classes that the selectors of a stylesheet name.
+fn classes_styled(stylesheet: &str) -> BTreeSet<String> {
+    let is_selector = |line: &&str| line.ends_with(['{', ',']) && !line.trim_start().starts_with('@');
+    let selectors = stylesheet.lines().filter(is_selector);
+    let names = selectors.flat_map(|line| line.split('.').skip(1));
+    let names =
+        names.map(|name| name.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).next().unwrap_or_default());
+    names.filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase())).map(str::to_owned).collect()
+}

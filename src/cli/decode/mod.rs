@@ -89,7 +89,7 @@ pub(super) fn run(asked: &DecodeArgs, config: &Config) -> anyhow::Result<ExitCod
     };
     let reading = inquiry.ask(&config.decode.type_headers, |question| library.read(question, asked.reveal));
     if let Some(why) = reading.refusal() {
-        return Ok(fail(&format_args!("it cannot be read as asked: {why}"), 1));
+        return Ok(fail(&format_args!("it cannot be decoded as requested: {why}"), 1));
     }
     Ok(print(&answer(asked, &reading)?)?)
 }

@@ -18,7 +18,7 @@ const BYTES_IN_A_ROW: usize = 16;
 /// Types that cannot be told apart, as many as are named.
 const SHOWN_TWINS: usize = 5;
 
-const HIDES: &str = "# Values that are not for everybody's eyes are hidden; --reveal shows them.\n";
+const HIDES: &str = "# Redacted values are hidden; --reveal shows them.\n";
 
 /// What is around the payload, its format, its type or those it could be, what there is to say, and what it says.
 pub(super) fn text(reading: &Reading) -> String {
@@ -62,9 +62,9 @@ fn heading(reading: &Reading) -> String {
 
 fn how_sure(named: &Named) -> String {
     match (named.source, named.confidence) {
-        (TypeSource::Manual, _) => "as you say".to_owned(),
-        (TypeSource::Header, _) => "as the message says".to_owned(),
-        (TypeSource::Mapping, _) => "as a mapping says".to_owned(),
+        (TypeSource::Manual, _) => "as given".to_owned(),
+        (TypeSource::Header, _) => "from the message".to_owned(),
+        (TypeSource::Mapping, _) => "by a mapping".to_owned(),
         (TypeSource::Detected, Some(confidence)) => format!("a guess, {} likely", percent(confidence)),
         (TypeSource::Detected, None) => "a guess".to_owned(),
     }
@@ -203,9 +203,9 @@ mod tests {
         let expected = "\
 wrapping  gzip, zstd
 format    protobuf, 2 bytes
-type      a.Order, as the message says
+type      a.Order, from the message
 # There is more.
-# Values that are not for everybody's eyes are hidden; --reveal shows them.
+# Redacted values are hidden; --reveal shows them.
 
 {
   \"id\": 1
@@ -256,8 +256,8 @@ type      not certain; shown as the likeliest, a.Order
         fn check(source: TypeSource, confidence: Option<f64>, expected: &str) {
             assert_eq!(how_sure(&named("x", source, confidence).unwrap()), expected);
         }
-        check(TypeSource::Manual, None, "as you say");
-        check(TypeSource::Mapping, None, "as a mapping says");
+        check(TypeSource::Manual, None, "as given");
+        check(TypeSource::Mapping, None, "by a mapping");
         check(TypeSource::Detected, Some(0.995), "a guess, 99.5 % likely");
     }
 

@@ -17,17 +17,17 @@ impl SectionKind {
             Self::New => "New",
             Self::Grew => "Grew",
             Self::Stuck => "Stuck",
-            Self::Healed => "Healed",
+            Self::Healed => "Succeeded",
         }
     }
 
     /// What its groups have in common.
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::New => "failures seen for the first time",
-            Self::Grew => "known failures of which there are more",
-            Self::Stuck => "failures that nobody has dealt with",
-            Self::Healed => "failures that are over, or on their way",
+            Self::New => "error groups seen for the first time",
+            Self::Grew => "known error groups with more failures",
+            Self::Stuck => "error groups open for long",
+            Self::Healed => "error groups where all retries succeeded, or are pending",
         }
     }
 }
@@ -36,7 +36,7 @@ impl DigestSection {
     /// `12 groups, 345 letters`; without the letters where there are none, as when people dealt with all of them.
     pub fn size(&self) -> String {
         let groups = plural(self.n_groups, "group");
-        if self.letters == 0 { groups } else { format!("{groups}, {}", plural(self.letters, "letter")) }
+        if self.letters == 0 { groups } else { format!("{groups}, {}", plural(self.letters, "dead letter")) }
     }
 }
 
@@ -44,17 +44,17 @@ impl DigestReport {
     /// Its figures, each in words: `1,234 letters open in 56 groups`, `78 new`.
     pub fn figures(&self) -> [String; 4] {
         [
-            format!("{} open in {}", plural(self.open, "letter"), plural(self.open_groups, "group")),
+            format!("{} open in {}", plural(self.open, "dead letter"), plural(self.open_groups, "group")),
             format!("{} new", thousands(self.new_letters)),
-            format!("{} healed", thousands(self.healed)),
-            format!("{} came back", thousands(self.came_back)),
+            format!("{} succeeded", thousands(self.healed)),
+            format!("{} failed again", thousands(self.came_back)),
         ]
     }
 
     /// What a quiet digest says.
     pub fn quiet_words(&self) -> String {
         if self.open == 0 {
-            return "All quiet. Nothing that this digest is about is open.".to_owned();
+            return "All quiet. Nothing in the scope of this digest is open.".to_owned();
         }
         let patience = span(self.options.stuck_after);
         format!("All quiet. Nothing is new, and none of the {} is older than {patience}.", self.open_words())
@@ -62,12 +62,12 @@ impl DigestReport {
 
     /// The time it is about, as its readers' clock shows it.
     pub fn period_words(&self) -> String {
-        let first = if self.is_first() { "The first digest, about all there is: " } else { "" };
+        let first = if self.is_first() { "The first digest, about everything so far: " } else { "" };
         format!("{first}{}", self.period.label)
     }
 
     fn open_words(&self) -> String {
-        let letters = if self.open == 1 { "letter that is" } else { "letters that are" };
+        let letters = if self.open == 1 { "dead letter that is" } else { "dead letters that are" };
         format!("{} {letters} open", thousands(self.open))
     }
 }
@@ -76,7 +76,8 @@ impl DigestGroup {
     /// Its figures, those that are not zero: `critical`, `12 open`, `3 new`, `oldest 3 d`. None of it comes from a message.
     pub fn figures(&self, until: Timestamp) -> Vec<String> {
         let weighty = matches!(self.importance, Importance::Critical | Importance::High);
-        let counts = [(self.open, "open"), (self.new, "new"), (self.healed, "healed"), (self.came_back, "came back")];
+        let counts =
+            [(self.open, "open"), (self.new, "new"), (self.healed, "succeeded"), (self.came_back, "failed again")];
         let counts = counts.into_iter().filter(|(n, word)| *n > 0 || *word == "open");
         let oldest = self.oldest_open.map(|oldest| format!("oldest {}", span(until.since(oldest))));
         (weighty.then(|| self.importance.to_string()).into_iter())
@@ -102,7 +103,7 @@ impl DigestGroup {
 pub fn rest_words(groups: u64, letters: u64, shown: usize) -> [String; 3] {
     let (and, more) = if shown > 0 { ("and ", "more ") } else { ("", "") };
     let noun = if groups == 1 { "group" } else { "groups" };
-    let with = if letters == 0 { String::new() } else { format!(" with {}", plural(letters, "letter")) };
+    let with = if letters == 0 { String::new() } else { format!(" with {}", plural(letters, "dead letter")) };
     [and.to_owned(), format!("{} {more}{noun}", thousands(groups)), with]
 }
 

@@ -98,8 +98,8 @@ impl Concern {
         match self {
             Self::NoConsumers { queue, .. } => format!("{} has no consumers", shown(queue)),
             Self::Growing { queue, .. } => format!("{} grows", shown(queue)),
-            Self::IntakeLags { .. } => "Letters are not taken in as fast as they come".to_owned(),
-            Self::RetrierLags { .. } => "Dead letters are not dealt with as fast as they come".to_owned(),
+            Self::IntakeLags { .. } => "Dead letters are not stored as fast as they arrive".to_owned(),
+            Self::RetrierLags { .. } => "Dead letters are not processed as fast as they arrive".to_owned(),
             Self::RetriesOverdue { .. } => "Retries are overdue".to_owned(),
             Self::Unreachable { .. } => "The management API does not answer".to_owned(),
         }
@@ -137,7 +137,7 @@ impl Concern {
             }
             Self::RetriesOverdue { by, .. } => format!("The oldest retry should have been sent {} ago.", span(*by)),
             Self::Unreachable { .. } => {
-                format!("For {long} nobody has told how the queues stand, so that none of them is watched.")
+                format!("There has been no answer for {long}, so no queue is watched.")
             }
         }
     }

@@ -30,7 +30,7 @@ pub fn incident(incident: &Incident, event: IncidentEvent, since: &str) -> Value
         (incident.error.as_deref().unwrap_or_default(), LONGEST_ERROR),
     ]);
     let open = match incident.kind {
-        IncidentKind::Group => format!(", {} open", plural(incident.open, "letter")),
+        IncidentKind::Group => format!(", {} open", plural(incident.open, "dead letter")),
         IncidentKind::Watch => String::new(),
     };
     let fields = vec![

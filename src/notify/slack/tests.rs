@@ -135,28 +135,31 @@ fn a_digest_reads_from_top_to_bottom() {
         "Fri 20 Nov 2026, 09:00 GMT to Sat 21 Nov 2026, 09:00 GMT",
         "*1,210* letters open in 4 groups",
         "*1,305* new",
-        "*140* healed",
-        "*0* came back",
-        "*New:* 1 group, 1,200 letters\n_failures seen for the first time_",
+        "*140* succeeded",
+        "*0* failed again",
+        "*New:* 1 group, 1,200 dead letters\n_error groups seen for the first time_",
         "orders.1 · OrderPlaced\nTimeout: no answer within 30 s",
-        "*1,200* open, *1,300* new, *100* healed, oldest 1 h",
+        "*1,200* open, *1,300* new, *100* succeeded, oldest 1 h",
         "<https://dlo.example/groups/00000000-0000-0000-0000-000000000001|Open the group>",
-        "*Grew:* 1 group, 5 letters\n_known failures of which there are more_",
+        "*Grew:* 1 group, 5 dead letters\n_known error groups with more failures_",
         "orders.2 · OrderPlaced\nTimeout: no answer within 30 s\nNote: known",
         "high, *7* open, *5* new, oldest 1 h",
         "<https://dlo.example/groups/00000000-0000-0000-0000-000000000002|Open the group>",
-        "*Stuck:* 1 group, 2 letters\n_failures that nobody has dealt with_",
+        "*Stuck:* 1 group, 2 dead letters\n_error groups open for long_",
         "orders.3 · OrderPlaced\nTimeout: no answer within 30 s",
         "*2* open, oldest 3 d",
         "<https://dlo.example/groups/00000000-0000-0000-0000-000000000003|Open the group>",
-        "*Healed:* 1 group, 40 letters\n_failures that are over, or on their way_",
+        "*Succeeded:* 1 group, 40 dead letters\n_error groups where all retries succeeded, or are pending_",
         "orders.4 · OrderPlaced\nrejected by its consumer, no reason recorded",
-        "*0* open, *40* healed",
+        "*0* open, *40* succeeded",
         "<https://dlo.example/groups/00000000-0000-0000-0000-000000000004|Open the group>",
         "<https://dlo.example/digests/1|Open the digest>",
     ];
     assert_eq!(texts(&message), expected);
-    assert_eq!(message["text"], "Morning digest: 1,210 letters open in 4 groups, 1,305 new, 140 healed, 0 came back");
+    assert_eq!(
+        message["text"],
+        "Morning digest: 1,210 dead letters open in 4 groups, 1,305 new, 140 succeeded, 0 failed again"
+    );
 }
 
 #[test]
@@ -170,9 +173,7 @@ fn the_biggest_of_thousands_are_shown_and_the_rest_is_counted() {
     assert_eq!((report.open, report.open_groups, report.sections[0].letters), (100_000, 3_000, 100_000));
     let texts = texts(&render(&report));
     assert!(texts.contains(&"*100,000* letters open in 3,000 groups".to_owned()));
-    assert!(
-        texts.contains(&"*Stuck:* 3,000 groups, 100,000 letters\n_failures that nobody has dealt with_".to_owned())
-    );
+    assert!(texts.contains(&"*Stuck:* 3,000 groups, 100,000 dead letters\n_error groups open for long_".to_owned()));
     assert_eq!(texts.iter().filter(|text| text.starts_with("orders.")).count(), 10);
     assert_eq!(texts.iter().filter(|text| *text == "*1,000* open, oldest 3 d").count(), 10);
     let rest = "and <https://dlo.example/groups?section=stuck&amp;since=1|2,990 more groups> with 90,000 letters";
@@ -228,14 +229,14 @@ fn a_quiet_digest_says_so() {
     let texts_of = |report: &DigestReport| texts(&render(report));
     let nothing = report(Vec::new());
     assert!(nothing.is_quiet());
-    assert_eq!(texts_of(&nothing)[2], "All quiet. Nothing that this digest is about is open.");
+    assert_eq!(texts_of(&nothing)[2], "All quiet. Nothing in the scope of this digest is open.");
     let waiting = report(vec![group(1), group(2)]);
     assert!(waiting.is_quiet());
     assert_eq!(
         texts_of(&waiting)[2],
-        "All quiet. Nothing is new, and none of the 2 letters that are open is older than 1 d."
+        "All quiet. Nothing is new, and none of the 2 dead letters that are open is older than 1 d."
     );
-    assert_eq!(render(&nothing)["text"], "Morning digest: All quiet. Nothing that this digest is about is open.");
+    assert_eq!(render(&nothing)["text"], "Morning digest: All quiet. Nothing in the scope of this digest is open.");
 }
 
 #[test]
@@ -243,7 +244,7 @@ fn the_first_digest_is_about_all_there_is() {
     let groups = vec![stuck(1, 3), group(2)];
     let report = DigestReport::new("Morning digest".to_owned(), period(None), groups, DigestOptions::default());
     let texts = texts(&render(&report));
-    assert!(texts[1].starts_with("The first digest, about all there is: Fri 20 Nov"), "{texts:?}");
+    assert!(texts[1].starts_with("The first digest, about everything so far: Fri 20 Nov"), "{texts:?}");
     assert!(texts.iter().any(|text| text.starts_with("*New:* 2 groups, 4 letters")));
 }
 
@@ -391,13 +392,13 @@ fn a_page_says_what_where_and_how_much() {
     let expected = [
         "Opened: Letters in orders.eu",
         "orders.eu · OrderPlaced\nTimeout: &lt;none&gt;",
-        "*critical*, 1,234 letters open",
+        "*critical*, 1,234 dead letters open",
         "since Sat 21 Nov 2026, 09:00 GMT",
         "<https://dlo.example/incidents/1|Open the incident>",
     ];
     let page = incident(&an_incident(), IncidentEvent::Opened, "Sat 21 Nov 2026, 09:00 GMT");
     assert_eq!((check_slack_message(&page), texts(&page)), (Ok(()), expected.map(str::to_owned).to_vec()));
-    assert_eq!(page["text"], "Opened: Letters in orders.eu (critical, 1,234 letters open)");
+    assert_eq!(page["text"], "Opened: Letters in orders.eu (critical, 1,234 dead letters open)");
     let bare = Incident { kind: IncidentKind::Watch, queue: None, message_type: None, error: None, ..an_incident() };
     let page = incident(&bare, IncidentEvent::Reminded, "noon");
     assert_eq!(check_slack_message(&page), Ok(()));

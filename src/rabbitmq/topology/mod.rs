@@ -164,7 +164,7 @@ fn check(office: &BrokerConfig, queue: &str) -> Result<(), String> {
         return Err(format!("{queue:?} is no name of a queue; it takes 1 to {LONGEST} bytes on one line"));
     }
     if [&office.dead_letter_queue, &office.obituary_queue].contains(&&queue.to_owned()) {
-        return Err(format!("{queue:?} is the office's own; it does not dead-letter to itself"));
+        return Err(format!("{queue:?} is one of dlo's own queues, which cannot dead-letter to itself"));
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ const NATIVE: &str = "\
 #   After basic.nack with requeue it waits for the first delay each time and never counts: there is no end to that.
 #   Of delivery-limit and an x-delivery-limit of the queue's own the lower one counts.
 # - What is rejected without requeue is not retried; it comes here at once, as does what expires.
-# - What comes here goes to the obituary queue: from then on it is a person's turn, dlo does not retry it anew.
+# - What comes here goes to the obituary queue: from then on it needs attention, and dlo does not retry it again.
 #   By way of an x-dead-letter-exchange of the queue's own it comes to the other queue, and dlo would. To forbid that:
 #   [retry.queues.\"QUEUE\".reasons.delivery_limit] delays = []
 # - A message that waits stays in its queue. dlo does not show it, and can neither hurry nor stop it.

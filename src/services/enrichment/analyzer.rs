@@ -60,7 +60,7 @@ impl Analyzer {
             })
         };
         catch_unwind(AssertUnwindSafe(judge)).unwrap_or_else(|_| {
-            tracing::error!(letter = %letter.summary.id, "a letter could not be read; please report this");
+            tracing::error!(letter = %letter.summary.id, "a dead letter could not be decoded; please report this");
             (None, self.rules.judge(&facts(letter, None, &|| None)))
         })
     }

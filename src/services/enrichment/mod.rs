@@ -74,7 +74,7 @@ impl Sorting {
         let mut done_with = None;
         while stop.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
             if let Err(error) = self.work(&mut done_with, &stop).await {
-                tracing::warn!(error = %error, "letters cannot be sorted yet");
+                tracing::warn!(error = %error, "dead letters cannot be enriched yet");
             }
         }
     }
@@ -155,7 +155,7 @@ impl Sorting {
         let begun = self.clock.now();
         let mut job = Job { total, ..Job::begun(ids::uuid(begun), NAME_TYPES) };
         self.store.add_job(&job, &Actor::system(), begun).await?;
-        tracing::info!(letters = total, "schemas or mappings have changed; letters are named anew");
+        tracing::info!(letters = total, "schemas or mappings have changed; types are detected again");
         let mut before = None;
         while !stop.is_cancelled() && self.edition() == edition {
             // Newcomers first: somebody may be waiting for them.
@@ -209,7 +209,7 @@ impl Sorting {
             letters.iter().map(|(letter, confirmed)| glasses.look_at(letter, confirmed)).collect::<Vec<_>>()
         });
         let looked_at = reading.await.unwrap_or_else(|fault| {
-            tracing::error!(error = %fault, "letters could not be read; they stay not_enriched");
+            tracing::error!(error = %fault, "dead letters could not be decoded and are not enriched");
             Vec::new()
         });
         let (sorted, failures): (Vec<Enriched>, Vec<Vec<RuleFailure>>) = looked_at.into_iter().unzip();

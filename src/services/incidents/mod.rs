@@ -230,7 +230,7 @@ impl Incidents {
         let notifications: Vec<_> = self.wanted(incident.importance).filter_map(told).collect();
         let telling = Telling { notifications: &notifications, at: now };
         if self.store.tell_incident(was, incident, &telling).await? {
-            tracing::info!(incident = incident.key, reminds, "an incident is told");
+            tracing::info!(incident = incident.key, reminds, "incident notified");
             self.outbox.ring();
         }
         Ok(())

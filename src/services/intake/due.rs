@@ -178,7 +178,7 @@ impl Due<'_> {
             tracing::error!(letter.id = %id, queue.name = queue, why, obstacle, "a retry failed and can be no obituary");
             return self.later(retry);
         }
-        tracing::warn!(letter.id = %id, queue.name = queue, why, "a retry failed; it becomes a letter");
+        tracing::warn!(letter.id = %id, queue.name = queue, why, "a retry failed; the message is stored as open");
         self.intake.metrics.retry_failed(&self.intake.broker, queue, RetryKind::Automatic);
         self.obituary(*id, obituary)
     }

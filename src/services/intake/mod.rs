@@ -132,13 +132,13 @@ impl Intake {
     }
 
     fn hold(&self, why: &dyn Display) {
-        tracing::error!(broker.name = self.broker, error = %why, "the ledger cannot be written; deliveries are held");
+        tracing::error!(broker.name = self.broker, error = %why, "the database cannot be written; deliveries are held");
         self.board.set_holding(&self.broker, Some(why.to_string()));
     }
 
     fn hold_no_longer(&self) {
         if self.board.set_holding(&self.broker, None) {
-            tracing::info!(broker.name = self.broker, "the ledger can be written again");
+            tracing::info!(broker.name = self.broker, "the database can be written again");
         }
     }
 }

@@ -105,7 +105,7 @@ impl Deliveries {
             Outcome::TryAgain { why, after } => {
                 let now = self.clock.now();
                 if now.since(claimed.created_at) > PATIENCE {
-                    return Attempt::Refused(format!("given up after {} tries: {why}", claimed.attempts + 1));
+                    return Attempt::Refused(format!("given up after {} attempts: {why}", claimed.attempts + 1));
                 }
                 let delay = backoff::delay(claimed.attempts + 1, fastrand::f64()).max(after.unwrap_or_default());
                 Attempt::Later(now.plus(delay), why)

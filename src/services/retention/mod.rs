@@ -52,7 +52,7 @@ impl Retention {
             if healed + settled == 0 {
                 break;
             }
-            tracing::debug!(healed, settled, "letters forgotten");
+            tracing::debug!(healed, settled, "old dead letters removed");
         }
         let now = self.clock.now();
         while !stop.is_cancelled() && self.store.forget_activity(now.minus(self.keep.activity), AT_ONCE).await? > 0 {}

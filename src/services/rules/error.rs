@@ -17,7 +17,7 @@ pub enum RuleError {
     Expression(Vec<Mistake>),
     #[error("there are {max} rules already; remove one first", max = super::MAX_RULES)]
     TooMany,
-    #[error("the rules stand in the file {}; change them there", .0.display())]
+    #[error("the rules are in the file {}; change them there", .0.display())]
     InFile(PathBuf),
     #[error("there is no such rule any more")]
     Gone,

@@ -187,7 +187,7 @@ impl Scheduler {
                 broker.name = self.broker,
                 letters = failed,
                 why,
-                "retries failed; their letters are open again"
+                "retries failed; their dead letters are open again"
             );
         }
         self.feed.changed(ended.len() as u64);

@@ -153,7 +153,7 @@ async fn publish_window(
 }
 
 fn prepare(scheduler: &Scheduler, claimed: &ClaimedRetry, message: Option<Message>) -> Result<OutgoingRetry, String> {
-    let message = message.ok_or("its contents are gone from the ledger")?;
+    let message = message.ok_or("its contents are gone from the database")?;
     // It stands in the database as it came in; only what leaves is clean.
     let message =
         failure_conventions::clean(message, &scheduler.bodies).map_err(|danger| danger.clause().to_owned())?;

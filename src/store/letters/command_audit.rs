@@ -48,7 +48,8 @@ fn describe(command: &Command, state: &LetterState) -> (Event, String) {
         }
         Command::Discard { note } => (Event::Discarded, note.clone().unwrap_or_default()),
         Command::Reopen if state.key.status == Status::Scheduled && !state.waits => {
-            let detail = "the scheduled retry was cancelled; an earlier try was cut short, so it may have arrived";
+            let detail =
+                "the scheduled retry was cancelled; an earlier attempt was interrupted, so it may have arrived";
             (Event::Reopened, detail.to_owned())
         }
         Command::Reopen if state.key.status == Status::Scheduled => {

@@ -120,9 +120,10 @@ async fn write_history(
 
 fn describe(retry: &ClaimedRetry, outcome: &RetryOutcome) -> (Event, String) {
     match outcome {
-        RetryOutcome::Confirmed if retry.claimed_before => {
-            (Event::Retried, format!("to {}; an earlier try was cut short, so it may have gone twice", retry.queue))
-        }
+        RetryOutcome::Confirmed if retry.claimed_before => (
+            Event::Retried,
+            format!("to {}; an earlier attempt was interrupted, so it may have been sent twice", retry.queue),
+        ),
         RetryOutcome::Confirmed => (Event::Retried, format!("to {}", retry.queue)),
         RetryOutcome::Failed(why) => (Event::RetryFailed, why.clone()),
     }

@@ -91,7 +91,7 @@ async fn start_on_all(app: &Arc<AppState>, bulk: Bulk) -> Result<Uuid, WebError>
     let (job, worker) = (claimed.job.id, Arc::clone(app));
     app.tasks.spawn(async move {
         if let Err(error) = worker.triage.work_at(claimed, &worker.settings.closing).await {
-            tracing::error!(error = %error, "an action on many letters was cut short; it is taken up again");
+            tracing::error!(error = %error, "a bulk action was interrupted; it continues");
         }
     });
     Ok(job)

@@ -34,7 +34,7 @@ use crate::{
 pub struct Retry {
     /// `30s`, `10m`, `2h`; at once if left out.
     delay: Option<String>,
-    /// Where to; if left out, where its retry goes that waits already, or else the queue it failed in.
+    /// Where to; if left out, where its scheduled retry goes, or else the queue it failed in.
     queue: Option<String>,
     /// Edit and retry: the whole body to send instead, in base64, with all the wrapping it came in.
     body_base64: Option<String>,
@@ -138,7 +138,7 @@ pub struct Change {
     importance: Option<String>,
     /// An empty one removes it.
     note: Option<String>,
-    /// Full name of a message type; an empty one takes back what a person has said.
+    /// Full name of a message type; an empty one removes the one that was set by hand.
     message_type: Option<String>,
 }
 

@@ -72,7 +72,7 @@ impl Decoded {
 #[utoipa::path(post, path = "/decode", tag = "schemas", request_body = Body, responses(
     (status = OK, body = Decoded),
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json",
-        description = "It cannot be read as asked"),
+        description = "It cannot be decoded as requested"),
 ))]
 pub async fn decode(
     State(app): State<Arc<AppState>>,
@@ -80,7 +80,7 @@ pub async fn decode(
 ) -> Result<Json<Decoded>, WebError> {
     let reading = app.reader.look(body.inquiry()?).await;
     match reading.refusal() {
-        Some(why) => Err(WebError::unprocessable(format!("It cannot be read as asked: {why}."))),
+        Some(why) => Err(WebError::unprocessable(format!("It cannot be decoded as requested: {why}."))),
         None => Ok(Json(Decoded::new(&reading))),
     }
 }

@@ -70,7 +70,7 @@ pub struct Groups {
     total: u64,
 }
 
-/// Letters that failed alike.
+/// Dead letters with the same cause.
 #[derive(Serialize, ToSchema)]
 pub struct GroupItem {
     id: Uuid,
@@ -171,7 +171,7 @@ impl From<Hour> for HourItem {
     }
 }
 
-/// Groups of letters that failed alike, those with the weightiest open letters first
+/// Error groups, those with the most important open dead letters first
 #[utoipa::path(get, path = "/groups", tag = "groups", params(Parameters), responses(
     (status = OK, body = Groups),
     (status = BAD_REQUEST, body = Problem, content_type = "application/problem+json"),

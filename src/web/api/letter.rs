@@ -79,5 +79,5 @@ pub async fn body(
 }
 
 pub fn unknown() -> WebError {
-    WebError::not_found("There is no such letter.")
+    WebError::not_found("There is no such dead letter.")
 }

@@ -133,5 +133,5 @@ pub async fn unset(
     if app.schemas.unmap(broker.as_deref(), carrier, &pattern, &user).await? {
         return Ok(StatusCode::NO_CONTENT);
     }
-    Err(WebError::not_found("Nobody has set such a mapping."))
+    Err(WebError::not_found("There is no such mapping."))
 }

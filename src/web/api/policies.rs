@@ -36,7 +36,7 @@ pub struct PolicyItem {
     queues: String,
     /// Only for messages that died of this; null for any reason.
     reason: Option<&'static str>,
-    /// `after 10 s, 1 min 40 s; then a person`
+    /// `after 10 s, 1 min 40 s; then needs attention`
     meaning: String,
     /// How long a message waits before each retry; null where the delays grow.
     delays: Option<Vec<String>>,
@@ -187,7 +187,7 @@ pub struct InForce {
     in_force: Option<PolicyItem>,
 }
 
-/// Take back a policy that a person has set
+/// Remove a policy that was set here
 #[utoipa::path(delete, path = "/policies", tag = "policies", params(Target), responses(
     (status = OK, body = InForce),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
@@ -201,7 +201,7 @@ pub async fn unset(
     let reason = pairs.take_parsed("reason")?;
     pairs.finish("queues, reason")?;
     if !app.policies.unset(&queues, reason, &user).await? {
-        return Err(WebError::not_found("Nobody has set such a policy; those of the configuration stay."));
+        return Err(WebError::not_found("There is no such policy; those of the configuration cannot be removed here."));
     }
     let book = app.policies.book();
     Ok(Json(InForce { in_force: policy_effect::next(&book, &queues, reason).map(PolicyItem::from) }))

@@ -37,9 +37,8 @@ struct Queue {
     /// Null for letters that do not say where they failed.
     queue: Option<String>,
     open: u64,
+    /// Those with a retry that is due later.
     scheduled: u64,
-    /// Letters that wait for a retry.
-    in_backoff: u64,
     retried: u64,
     discarded: u64,
     /// Messages in it; null where its broker's management API is not asked, or does not tell.
@@ -51,8 +50,8 @@ struct Queue {
     /// How many consumers it had, where it has lost them, and since when.
     had_consumers: Option<u64>,
     without_consumers_since: Option<String>,
-    /// Whether it has been without consumers for so long that people were told.
-    needs_a_hand: bool,
+    /// Whether it has been without consumers for so long that it was notified.
+    unhealthy: bool,
     /// The policy in force for what is rejected there; null where nothing is retried by itself.
     policy: Option<PolicyItem>,
     last_7_days: Retries,
@@ -65,7 +64,7 @@ struct Retries {
     failed: u64,
     /// Went back by themselves and have not failed again so far.
     healed: u64,
-    /// Became a person's matter because their retries were used up.
+    /// Retries were used up, so that they need attention.
     exhausted: u64,
     /// How many succeeded after the first, second, … retry.
     healed_by_retry: Vec<u64>,
@@ -83,7 +82,7 @@ impl Queue {
             consumers: level.known_consumers(),
             had_consumers: lost.map(|watched| watched.had),
             without_consumers_since: lost.and_then(|watched| watched.without_since).map(rfc3339),
-            needs_a_hand: watched.as_ref().is_some_and(|watched| watched.told),
+            unhealthy: watched.as_ref().is_some_and(|watched| watched.told),
             ..Self::default()
         }
     }
@@ -113,7 +112,6 @@ pub async fn queues(State(app): State<Arc<AppState>>) -> Result<Json<Queues>, We
         queue: key.1.map(str::to_owned),
         open: counts.of(Status::Open),
         scheduled: counts.of(Status::Scheduled),
-        in_backoff: counts.of(Status::Scheduled),
         retried: counts.of(Status::Retried),
         discarded: counts.of(Status::Discarded),
         policy: key.1.and_then(|queue| book.find(queue, Reason::Rejected)).map(|active| (&**active).into()),

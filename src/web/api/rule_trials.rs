@@ -141,7 +141,7 @@ pub async fn test(
     }
 }
 
-/// Apply the rules to all letters that are open or wait for a retry, as a job; what a person has chosen stays
+/// Apply the rules to all letters that are open or wait for a retry, as a job; what was set by hand stays
 #[utoipa::path(post, path = "/rules/apply", tag = "rules", responses((status = ACCEPTED, body = Started)))]
 pub async fn apply(
     State(app): State<Arc<AppState>>,

@@ -164,7 +164,7 @@ pub async fn rule(State(app): State<Arc<AppState>>, Path(id): Path<String>) -> R
 /// Write a new rule; it is in force for what comes in from then on
 #[utoipa::path(post, path = "/rules", tag = "rules", request_body = NewRule, responses(
     (status = CREATED, body = RuleItem),
-    (status = CONFLICT, description = "The rules stand in a file", body = Problem,
+    (status = CONFLICT, description = "The rules are in a file", body = Problem,
         content_type = "application/problem+json"),
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
@@ -182,7 +182,7 @@ pub async fn add(
 #[utoipa::path(put, path = "/rules/{id}", tag = "rules", params(OneRule), request_body = NewRule, responses(
     (status = OK, body = RuleItem),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
-    (status = CONFLICT, description = "The rules stand in a file", body = Problem,
+    (status = CONFLICT, description = "The rules are in a file", body = Problem,
         content_type = "application/problem+json"),
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
@@ -201,7 +201,7 @@ pub async fn set(
 #[utoipa::path(delete, path = "/rules/{id}", tag = "rules", params(OneRule), responses(
     (status = NO_CONTENT),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
-    (status = CONFLICT, description = "The rules stand in a file", body = Problem,
+    (status = CONFLICT, description = "The rules are in a file", body = Problem,
         content_type = "application/problem+json"),
 ))]
 pub async fn remove(
@@ -224,7 +224,7 @@ pub struct NewOrder {
 /// Put the rules into another order
 #[utoipa::path(put, path = "/rules/order", tag = "rules", request_body = NewOrder, responses(
     (status = OK, body = RuleList),
-    (status = CONFLICT, description = "The rules stand in a file", body = Problem,
+    (status = CONFLICT, description = "The rules are in a file", body = Problem,
         content_type = "application/problem+json"),
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]

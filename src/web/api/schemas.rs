@@ -137,7 +137,7 @@ struct Naming {
         content((Vec<u8> = "application/octet-stream"), (Vec<u8> = "application/zip"), (Vec<u8> = "multipart/form-data"))),
     responses(
         (status = CREATED, body = SchemaItem),
-        (status = OK, description = "It was here already", body = SchemaItem),
+        (status = OK, description = "It was uploaded before", body = SchemaItem),
         (status = PAYLOAD_TOO_LARGE, body = Problem, content_type = "application/problem+json"),
         (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
     ))]

@@ -42,7 +42,7 @@ pub async fn act(
 ) -> Result<Response, WebError> {
     let back = take_back(&mut pairs)?;
     let toast = match take_order(pairs, app.clock.now())? {
-        order if order.ids.is_empty() => Toast::failed("No letter is selected.".to_owned()),
+        order if order.ids.is_empty() => Toast::failed("No dead letter is selected.".to_owned()),
         order => {
             let report = app.triage.act(&order.ids, &order.command, &user).await?;
             tell(&order.command, &report)
@@ -62,7 +62,7 @@ fn take_order(mut pairs: Pairs, now: Timestamp) -> Result<Order, WebError> {
 pub fn take_back(pairs: &mut Pairs) -> Result<String, WebError> {
     let back = pairs.take("back")?.unwrap_or_else(|| "/letters".to_owned());
     let is_list = |list: &str| back.strip_prefix(list).is_some_and(|rest| rest.is_empty() || rest.starts_with('?'));
-    if is_list("/letters") || is_list("/backoff") || back.starts_with("/letters/") {
+    if is_list("/letters") || is_list("/scheduled") || back.starts_with("/letters/") {
         return Ok(back);
     }
     Err(WebError::bad_request("back: it takes the address of a list or of a letter"))
@@ -127,15 +127,15 @@ fn tell(command: &Command, report: &CommandReport) -> Toast {
 }
 
 fn done(command: &Command, n: u64) -> String {
-    let letters = number::plural(n, "letter");
+    let letters = number::plural(n, "dead letter");
     match command {
         Command::Retry { delay, queue } => {
             let queue = queue.as_ref().map(|queue| format!(" to {}", text::shortened(&text::one_line(queue), 60)));
             let queue = queue.unwrap_or_default();
             if delay.is_zero() {
-                format!("Sending {letters} back{queue}.")
+                format!("Retrying {letters}{queue}.")
             } else {
-                format!("{letters} will be sent back{queue} in {}.", time::span(*delay))
+                format!("{letters} will be retried{queue} in {}.", time::span(*delay))
             }
         }
         Command::Discard { .. } => format!("Discarded {letters}."),
@@ -144,7 +144,7 @@ fn done(command: &Command, n: u64) -> String {
         Command::SetNote(note) if note.is_empty() => "Note removed.".to_owned(),
         Command::SetNote(_) => "Note saved.".to_owned(),
         Command::SetType(Some(name)) => format!("{letters} set to the type {}.", text::shortened(name, 80)),
-        Command::SetType(None) => "The type is found out again.".to_owned(),
+        Command::SetType(None) => "The type is detected again.".to_owned(),
     }
 }
 

@@ -115,7 +115,7 @@ fn area_choices(chosen: &[Area]) -> Vec<Choice> {
 /// Several by the address stay as they are only as long as the form is not sent: a field takes one.
 fn people_choices(chosen: &[String], people: &[Actor]) -> Vec<Choice> {
     let label = |actor: &Actor| match actor.as_str() {
-        Actor::SYSTEM => "The office itself".to_owned(),
+        Actor::SYSTEM => "dlo itself".to_owned(),
         name => name.to_owned(),
     };
     let offered = people.iter().map(|actor| (actor.as_str().to_owned(), label(actor))).collect();

@@ -55,7 +55,7 @@ impl Asked {
 }
 
 #[derive(Template)]
-#[template(path = "backoff/page.html", blocks = ["title", "main", "results", "nav", "count"])]
+#[template(path = "scheduled/page.html", blocks = ["title", "main", "results", "nav", "count"])]
 struct BackoffPage {
     shell: Shell,
     /// `1,234 letters wait`
@@ -154,7 +154,7 @@ pub async fn act(
 const fn label(all: BulkAction) -> &'static str {
     match all {
         BulkAction::Retry => "Retry all now",
-        BulkAction::Reopen => "Hand all over to a person",
+        BulkAction::Reopen => "Stop retrying all",
         BulkAction::Discard => "Discard all",
     }
 }
@@ -167,7 +167,7 @@ fn confirmation(all: BulkAction, query: &WaitingQuery, facets: &[FacetCount], no
         count: waiting.total(),
         of: told_queues(&waiting),
         needs_queue: false,
-        post: "/backoff/all".to_owned(),
+        post: "/scheduled/all".to_owned(),
         fields: query.pairs(),
         until: now,
         cancel: query.href(),
@@ -193,8 +193,8 @@ fn told_queues(waiting: &Tally<'_>) -> String {
 
 fn count(total: u64) -> String {
     match total {
-        0 => "nothing waits".to_owned(),
-        1 => "1 letter waits".to_owned(),
-        _ => format!("{} wait", number::plural(total, "letter")),
+        0 => "no scheduled retries".to_owned(),
+        1 => "1 scheduled retry".to_owned(),
+        _ => format!("{} scheduled retries", number::thousands(total)),
     }
 }

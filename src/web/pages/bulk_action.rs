@@ -106,28 +106,26 @@ impl Confirmation {
         let (button, question, consequence) = match (all, whole.status) {
             (BulkAction::Retry, Status::Scheduled) => (
                 format!("Retry all {n} now"),
-                format!("Send {n} back now, to {of}?"),
-                "They go out as fast as the broker takes them, whatever their policy says.",
+                format!("Retry {n} of {of} now?"),
+                "They are published to their queue as fast as the broker accepts them, whatever their policy says.",
             ),
             (BulkAction::Retry, _) => (
                 format!("Retry {n}"),
-                format!("Send {n} of {of} back to their queue?"),
-                "They go out as fast as the broker takes them.",
+                format!("Retry {n} of {of}?"),
+                "They are published to their queue as fast as the broker accepts them.",
             ),
             (BulkAction::Reopen, Status::Scheduled) => (
-                format!("Hand all {n} over"),
-                format!("Hand {n} of {of} over to a person?"),
-                "No policy retries them any more; they stand among the open letters.",
+                format!("Stop retrying {n}"),
+                format!("Stop retrying {n} of {of}?"),
+                "They become open and need attention.",
             ),
-            (BulkAction::Reopen, _) => (
-                format!("Reopen {n}"),
-                format!("Reopen {n} discarded of {of}?"),
-                "They stand among the open letters again.",
-            ),
+            (BulkAction::Reopen, _) => {
+                (format!("Reopen {n}"), format!("Reopen {n} discarded of {of}?"), "They become open again.")
+            }
             (BulkAction::Discard, status) => (
                 format!("Discard {}{n}", if status == Status::Scheduled { "all " } else { "" }),
                 format!("Discard {n} of {of}?"),
-                "They are kept among the discarded letters and can be reopened there.",
+                "Discarded dead letters can be reopened until retention removes them.",
             ),
         };
         Self {
@@ -155,22 +153,23 @@ pub async fn carry_out(app: &Arc<AppState>, bulk: Bulk) -> Result<Toast, WebErro
         let job = worker.triage.work_at(claimed, &worker.settings.closing).await;
         // Nobody waits for it any more.
         if let Err(Err(error)) = tell.send(job) {
-            tracing::error!(error = %error, "an action on many letters was cut short; it is taken up again");
+            tracing::error!(error = %error, "a bulk action was interrupted; it continues");
         }
     });
     let ended: Option<Result<Job, StoreError>> = tokio::time::timeout(PATIENCE, ended).await.ok().and_then(Result::ok);
     match ended.transpose()? {
         Some(job) if job.state != JobState::Running => Ok(told(&command, status, &job)),
-        _ => Ok(Toast::done(
-            "It takes a while and goes on by itself; the counts here tell how far it is.".to_owned(),
-            Vec::new(),
-        )),
+        _ => Ok(Toast::done("This takes a while; the counts on this page show the progress.".to_owned(), Vec::new())),
     }
 }
 
 fn told(command: &Command, status: Option<Status>, job: &Job) -> Toast {
     if (job.done, job.failed) == (0, 0) {
-        let none = if status == Some(Status::Scheduled) { "Nothing waits there" } else { "There is no such letter" };
+        let none = if status == Some(Status::Scheduled) {
+            "No scheduled retries there"
+        } else {
+            "There is no such dead letter"
+        };
         return Toast::failed(format!("{none} any more."));
     }
     let refused = match job.failed {
@@ -184,12 +183,12 @@ fn told(command: &Command, status: Option<Status>, job: &Job) -> Toast {
 }
 
 fn done(command: &Command, status: Option<Status>, n: u64) -> String {
-    let letters = number::plural(n, "letter");
+    let letters = number::plural(n, "dead letter");
     match command {
-        Command::Retry { delay, .. } if delay.is_zero() => format!("Sending {letters} back."),
-        Command::Retry { delay, .. } => format!("{letters} will be sent back in {}.", number::span(*delay)),
+        Command::Retry { delay, .. } if delay.is_zero() => format!("Retrying {letters}."),
+        Command::Retry { delay, .. } => format!("{letters} will be retried in {}.", number::span(*delay)),
         Command::Reopen if status == Some(Status::Scheduled) => {
-            format!("Handed {letters} over; they are open now.")
+            format!("Stopped retrying {letters}; they are open now.")
         }
         Command::Reopen => format!("Reopened {letters}."),
         Command::Discard { .. } => format!("Discarded {letters}."),

@@ -141,7 +141,7 @@ pub async fn act(
 }
 
 fn sent(copy: LetterId, headers: &HeaderMap) -> Response {
-    let toast = Toast::done("The edited copy is on its way; the letter was set aside.".to_owned(), Vec::new());
+    let toast = Toast::done("The edited copy is being retried; the original is discarded.".to_owned(), Vec::new());
     redirect(&format!("/letters/{copy}"), &toast, headers)
 }
 
@@ -153,7 +153,7 @@ struct Desk {
 
 impl Desk {
     async fn lay(app: &AppState, id: LetterId) -> Result<Self, WebError> {
-        let letter = app.store.letter(id).await?.ok_or_else(|| WebError::not_found("There is no such letter."))?;
+        let letter = app.store.letter(id).await?.ok_or_else(|| WebError::not_found("There is no such dead letter."))?;
         let letter = Arc::new(letter);
         let reading = app.reader.read(&letter, Vec::new(), UnwrapMode::Automatic, false).await;
         Ok(Self { letter, reading })
@@ -173,7 +173,7 @@ impl Desk {
             Content::Hidden(why) => Some(why.clone()),
             Content::Binary => Some("Only the bytes of its contents can be shown.".to_owned()),
             Content::Json(_) if self.reading.decoded_as.is_some() && is_guessed => {
-                Some("Its type is only guessed. Say on its page of which type it is to edit its contents.".to_owned())
+                Some("Its type is only guessed. Choose its type on its page to edit its contents.".to_owned())
             }
             Content::Text(text) if text.contains('\0') => {
                 Some("It has NUL characters, which no text field can hold.".to_owned())

@@ -171,8 +171,8 @@ async fn rows(app: &AppState, groups: &[Group], now: Timestamp) -> Result<Vec<Gr
 
 fn count(total: u64, only_open: bool) -> String {
     match (total, only_open) {
-        (0, true) => "no group has open letters".to_owned(),
-        (_, true) => format!("{} with open letters", number::plural(total, "group")),
+        (0, true) => "no group has open dead letters".to_owned(),
+        (_, true) => format!("{} with open dead letters", number::plural(total, "group")),
         (_, false) => number::plural(total, "group"),
     }
 }
@@ -226,7 +226,7 @@ fn status_chips(query: &GroupQuery, filter: &GroupFilter, counts: &GroupCounts) 
     };
     let is_any = query.importances.is_empty();
     vec![
-        chip("With open letters", counts.open, None, filter.only_open && is_any),
+        chip("With open dead letters", counts.open, None, filter.only_open && is_any),
         chip("All groups", counts.all, Some(true), !filter.only_open),
     ]
 }
@@ -254,7 +254,7 @@ fn sort_choices(chosen: GroupSort) -> Vec<Choice> {
     let choice = |&sort: &GroupSort| Choice {
         value: if sort == GroupSort::default() { String::new() } else { sort.to_string() },
         label: match sort {
-            GroupSort::Importance => "Weightiest first",
+            GroupSort::Importance => "Most important first",
             GroupSort::Biggest => "Most open first",
             GroupSort::Newest => "Latest first",
         }

@@ -97,7 +97,7 @@ async fn load(app: &AppState, id: LetterId, sight: &Sight, links: Links, here: S
     let facets = async { Ok(app.store.facets().await?) };
     let (letter, shell, facets) =
         tokio::try_join!(view(app, id, sight, links), Shell::load(app, Page::Letters), facets)?;
-    let letter = letter.ok_or_else(|| WebError::not_found("There is no such letter."))?;
+    let letter = letter.ok_or_else(|| WebError::not_found("There is no such dead letter."))?;
     Ok(LetterPage { shell: Shell { here, ..shell }, letter, queues: queue_names(&facets) })
 }
 

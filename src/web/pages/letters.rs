@@ -164,6 +164,6 @@ async fn feed(app: &AppState, asked: &Asked) -> Result<String, WebError> {
     if count == 0 {
         return Ok(String::new());
     }
-    let letters = number::plural(count, "new letter");
+    let letters = number::plural(count, "new dead letter");
     Ok(ChangeFeed { letters, href: asked.query.with(|_| ()).href() }.render()?)
 }

@@ -147,7 +147,7 @@ fn make(
     List {
         rows: rows.collect(),
         chart: Some(Chart::new(loaded.window, &loaded.bars, now, query)),
-        total: number::plural(loaded.total, "letter"),
+        total: number::plural(loaded.total, "dead letter"),
         subtitle: subtitle(&loaded, now),
         next: loaded.page.next.map(|cursor| query.with(|query| query.cursor = Some(cursor)).href()),
         first: query.cursor.map(|_| query.with(|_| ()).href()),
@@ -201,7 +201,7 @@ fn why_empty(app: &AppState, query: &LetterQuery, loaded: &Loaded, brokers: &[Br
     }
     if *query == LetterQuery::default() {
         let decided = Tally::new(loaded.facets, &LetterFilter::default()).total();
-        return Empty::AllDone { decided: number::plural(decided, "letter") };
+        return Empty::AllDone { decided: number::plural(decided, "dead letter") };
     }
     let everything = LetterQuery { statuses: Some(Vec::new()), ..LetterQuery::default() };
     Empty::FilterTooNarrow { everything: everything.href() }

@@ -1,7 +1,7 @@
 //! The pages, one file a screen.
 //!
 //! A handler reads the address, loads once, makes one struct and renders it: the whole page, or the block that
-//! `?part=` names. What is shown is decided here and in `view`, how it looks in `templates` and `static/style.css`.
+//! `?part=` names. What is shown is decided here and in `view`, how it looks in `templates` and `static/css`.
 
 mod actions;
 mod activity;
@@ -52,8 +52,8 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/letters/{id}/reveal", post(letter::reveal))
         .route("/letters/{id}/edit", get(edit::show).post(edit::act).layer(edit::limit()))
         .route("/letters/actions", post(actions::act))
-        .route("/backoff", get(backoff::show))
-        .route("/backoff/all", post(backoff::act))
+        .route("/scheduled", get(backoff::show))
+        .route("/scheduled/all", post(backoff::act))
         .route("/queues", get(queues::show))
         .route("/policies", get(policies::show))
         .route("/policies/set", post(policies::set))

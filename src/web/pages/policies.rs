@@ -107,7 +107,7 @@ pub async fn set(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let (_, _, form) = PolicyForm::take(&mut pairs)?;
-    let form = form.ok_or_else(|| WebError::bad_request("kind: it takes listed or growing"))?;
+    let form = form.ok_or_else(|| WebError::bad_request("kind: it takes listed or exponential"))?;
     let set = async {
         let policy = form.policy()?;
         app.policies.set(&policy, &user).await.map(|()| policy).map_err(Refused::from)
@@ -158,12 +158,12 @@ pub async fn unset(
     let toast = if was_there {
         let book = app.policies.book();
         let now = policy_effect::next(&book, &queues, reason).map_or_else(
-            || "Nothing is retried there by itself now.".to_owned(),
+            || "There is no automatic retry there now.".to_owned(),
             |next| format!("In force there now, from {}: {}.", target(&next.policy), meaning(&next.policy)),
         );
-        Toast::done(format!("Took back the policy of {shown}. {now}"), Vec::new())
+        Toast::done(format!("Removed the policy of {shown}. {now}"), Vec::new())
     } else {
-        Toast::failed(format!("Nobody has set a policy of {shown}."))
+        Toast::failed(format!("There is no policy of {shown}."))
     };
     Ok(redirect("/policies", &toast, &headers))
 }

@@ -45,7 +45,7 @@ impl PolicyForm {
         let form = Self {
             queues: text("queues")?.trim().to_owned(),
             reason: text("reason")?,
-            is_growing: kind == "growing",
+            is_growing: kind == "exponential",
             delays: text("delays")?,
             initial: text("initial")?,
             factor: text("factor")?,
@@ -148,7 +148,7 @@ mod tests {
     fn a_policy_crosses_the_form() {
         for text in [
             "queues=a.*&kind=listed&delays=10s,+1m+40s,1000s&jitter=12.5&via=broker&keep_routing_key=1",
-            "queues=a&reason=expired&kind=growing&initial=250ms&factor=1.5&max=1h&attempts=9&jitter=0&via=ledger",
+            "queues=a&reason=expired&kind=exponential&initial=250ms&factor=1.5&max=1h&attempts=9&jitter=0&via=database",
             "queues=a&kind=listed",
         ] {
             let policy = filled(text).policy().unwrap();
@@ -161,9 +161,9 @@ mod tests {
         let check = |text: &str, field| assert_eq!(filled(text).policy().unwrap_err().field, field, "{text}");
         check("kind=listed&delays=1s", "queues");
         check("queues=a&kind=listed&delays=10", "delays");
-        check("queues=a&kind=growing", "initial");
-        check("queues=a&kind=growing&initial=1s&factor=x", "factor");
-        check("queues=a&kind=growing&initial=1s&attempts=-1", "attempts");
+        check("queues=a&kind=exponential", "initial");
+        check("queues=a&kind=exponential&initial=1s&factor=x", "factor");
+        check("queues=a&kind=exponential&initial=1s&attempts=-1", "attempts");
         check("queues=a&kind=listed&jitter=101", "jitter");
         check("queues=a&kind=listed&jitter=much", "jitter");
         check("queues=a&kind=listed&reason=bored", "reason");

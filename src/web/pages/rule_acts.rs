@@ -45,7 +45,7 @@ pub async fn set(
         return refuse(&app, form.refused(error)?).await;
     }
     let name = text::shortened(&text::one_line(rule.name.trim()), 60);
-    let then = if applies { begin(&app, &user).await? } else { "It counts for what comes in from now on.".to_owned() };
+    let then = if applies { begin(&app, &user).await? } else { "It applies to new dead letters.".to_owned() };
     let toast = Toast::done(format!("Saved the rule {name}. {then}"), Vec::new());
     Ok(redirect(RULES, &toast, &headers))
 }
@@ -68,7 +68,7 @@ pub async fn remove(
         Ok(rule) => {
             let name = text::shortened(&text::one_line(&rule.name), 60);
             Toast::done(
-                format!("Removed the rule {name}. What it took stays as it is until rules are applied."),
+                format!("Removed the rule {name}. What it matched stays as it is until rules are applied."),
                 Vec::new(),
             )
         }
@@ -114,7 +114,7 @@ pub async fn apply(
 async fn begin(app: &AppState, by: &Actor) -> Result<String, WebError> {
     let job = app.rules.apply(by).await?;
     let total = app.store.job(job).await?.map_or(0, |job| job.total);
-    Ok(format!("The rules are being applied to {}.", number::plural(total, "letter")))
+    Ok(format!("The rules are being applied to {}.", number::plural(total, "dead letter")))
 }
 
 pub async fn cancel(
@@ -125,7 +125,7 @@ pub async fn cancel(
 ) -> Result<Response, WebError> {
     let job: Uuid = pairs.take_parsed("job")?.ok_or_else(|| WebError::bad_request("job: it is needed"))?;
     let toast = if app.triage.cancel(job, &user).await? {
-        Toast::done("Stopped. Letters that the rules were applied to stay as they are now.".to_owned(), Vec::new())
+        Toast::done("Stopped. Changes made so far stay.".to_owned(), Vec::new())
     } else {
         Toast::failed("That had ended already.".to_owned())
     };

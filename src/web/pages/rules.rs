@@ -172,7 +172,11 @@ pub(super) async fn load(app: &AppState, form: RuleForm) -> Result<RulesPage, We
         gone: String::new(),
         removing: None,
         applying: applying(app, None).await?,
-        undecided: if undecided > 0 { number::plural(undecided, "open or waiting letter") } else { String::new() },
+        undecided: if undecided > 0 {
+            number::plural(undecided, "open or scheduled dead letter")
+        } else {
+            String::new()
+        },
         places: form.places(&book),
         preview: preview_of(&form),
         changed: changed.unwrap_or_default(),
@@ -200,7 +204,7 @@ async fn applying(app: &AppState, watched: Option<Uuid>) -> Result<Option<Applyi
 
 impl Applying {
     fn new(job: &Job) -> Self {
-        let (done, total) = (number::thousands(job.done), number::plural(job.total, "letter"));
+        let (done, total) = (number::thousands(job.done), number::plural(job.total, "dead letter"));
         Self {
             id: job.id,
             done: job.done,
@@ -210,7 +214,7 @@ impl Applying {
                 JobState::Queued | JobState::Running => String::new(),
                 JobState::Cancelled => format!("Applying the rules was stopped after {done} of {total}."),
                 JobState::Done | JobState::Failed => {
-                    format!("The rules were applied to {}.", number::plural(job.done, "letter"))
+                    format!("The rules were applied to {}.", number::plural(job.done, "dead letter"))
                 }
             },
         }

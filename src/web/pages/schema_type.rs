@@ -201,7 +201,7 @@ impl SeenIn {
                 .map_or_else(|| "queue unknown".to_owned(), |queue| text::shortened(&text::one_line(queue), 120)),
             is_queue_known: known.is_some(),
             broker: brokers.first().map(|broker| text::one_line(broker)).unwrap_or_default(),
-            letters: number::plural(letters, "open letter"),
+            letters: number::plural(letters, "open dead letter"),
             href: query.href(),
         }
     }

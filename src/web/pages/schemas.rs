@@ -136,10 +136,10 @@ pub async fn upload(
     match app.schemas.upload(delivery).await {
         Ok(uploaded) => {
             let types = number::plural(uploaded.schema.types().len() as u64, "type");
-            let known = if uploaded.was_known { " It was here already, and counts again." } else { "" };
+            let known = if uploaded.was_known { " It was uploaded before, and is current again." } else { "" };
             let problems = uploaded.schema.problems().len() as u64;
             let problems = if problems > 0 {
-                format!(" It is not whole: {} below.", number::plural(problems, "remark"))
+                format!(" It is incomplete: see {} below.", number::plural(problems, "remark"))
             } else {
                 String::new()
             };
@@ -170,7 +170,7 @@ pub async fn remove(
     let name = app.schemas.catalogue().version(id).map(|version| version.record.name.clone());
     let shown = text::shortened(&text::one_line(&name.unwrap_or_default()), 60);
     let toast = if app.schemas.remove(id, &user).await? {
-        Toast::done(format!("Removed the schema {shown}. One whose place it took counts again."), Vec::new())
+        Toast::done(format!("Removed the schema {shown}. An older version may be current again."), Vec::new())
     } else {
         Toast::failed("There is no such schema any more.".to_owned())
     };
@@ -192,8 +192,10 @@ pub async fn map(
     match set.await {
         Ok(mapping) => {
             let (carrier, pattern) = (carrier_words(mapping.carrier), text::one_line(&mapping.pattern));
-            let toast =
-                Toast::done(format!("Messages of {carrier} {pattern} are {}.", mapping.message_type), Vec::new());
+            let toast = Toast::done(
+                format!("Messages of {carrier} {pattern} have the type {}.", mapping.message_type),
+                Vec::new(),
+            );
             Ok(redirect(&back, &toast, &headers))
         }
         Err(Refused::Wrong(wrong)) => {
@@ -238,9 +240,9 @@ pub async fn unmap(
     let was_there = app.schemas.unmap(broker.as_deref(), carrier, &pattern, &user).await?;
     let shown = text::shortened(&text::one_line(&pattern), 60);
     let toast = if was_there {
-        Toast::done(format!("Took back what was said of {} {shown}.", carrier_words(carrier)), Vec::new())
+        Toast::done(format!("Removed the mapping of {} {shown}.", carrier_words(carrier)), Vec::new())
     } else {
-        Toast::failed(format!("Nothing was said of {} {shown}.", carrier_words(carrier)))
+        Toast::failed(format!("There is no mapping of {} {shown}.", carrier_words(carrier)))
     };
     Ok(redirect("/schemas", &toast, &headers))
 }
@@ -276,7 +278,7 @@ async fn load(app: &AppState, q: String, form: MappingForm) -> Result<SchemasPag
 
 impl NamingView {
     fn new(job: Job) -> Self {
-        let (done, total) = (number::thousands(job.done), number::plural(job.total, "letter"));
+        let (done, total) = (number::thousands(job.done), number::plural(job.total, "dead letter"));
         Self { done: job.done, total: job.total, words: format!("{done} of {total}") }
     }
 }

@@ -54,7 +54,7 @@ impl Page {
             Self::Overview => "overview",
             Self::Groups => "groups",
             Self::Letters => "letters",
-            Self::Backoff => "backoff",
+            Self::Backoff => "scheduled",
             Self::Queues => "queues",
             Self::Policies => "policies",
             Self::Rules => "rules",
@@ -173,9 +173,9 @@ fn nav(current: Option<Page>, counts: NavCounts) -> Vec<NavItem> {
     };
     vec![
         item(Page::Overview, "/", "Overview", "o"),
-        NavItem { count: groups, unit: "with open letters", ..item(Page::Groups, "/groups", "Groups", "u") },
-        NavItem { count: open, unit: "open", ..item(Page::Letters, "/letters", "Letters", "l") },
-        NavItem { count: waiting, unit: "waiting", ..item(Page::Backoff, "/backoff", "In backoff", "b") },
+        NavItem { count: groups, unit: "with open dead letters", ..item(Page::Groups, "/groups", "Error groups", "u") },
+        NavItem { count: open, unit: "open", ..item(Page::Letters, "/letters", "Dead letters", "l") },
+        NavItem { count: waiting, unit: "scheduled", ..item(Page::Backoff, "/scheduled", "Scheduled retries", "b") },
         item(Page::Queues, "/queues", "Queues", "q"),
         item(Page::Policies, "/policies", "Policies", "p"),
         item(Page::Rules, "/rules", "Rules", "r"),

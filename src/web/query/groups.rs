@@ -100,7 +100,7 @@ fn take_all(pairs: &mut Pairs) -> Result<Option<bool>, WebError> {
         Some(GroupQuery::OPEN) => Ok(Some(false)),
         Some(GroupQuery::ALL) => Ok(Some(true)),
         Some(word) => Err(WebError::bad_request(format!(
-            "status: {word:?} is no status of groups; it takes open (with open letters) or all"
+            "status: {word:?} is no status of groups; it takes open (with open dead letters) or all"
         ))),
     }
 }
@@ -132,7 +132,7 @@ mod tests {
             assert_eq!(error.status.as_u16(), 400);
             assert!(error.detail.contains(part), "{text}: {}", error.detail);
         };
-        check("status=retried", "open (with open letters) or all");
+        check("status=retried", "open (with open dead letters) or all");
         check("sort=up", "importance, biggest, newest");
         check("cursor=xyz", "next_cursor");
         check("group=x", GROUP_WORDS);

@@ -53,7 +53,7 @@ impl WaitingQuery {
 
     /// The address of the page, with further words behind it.
     pub fn href_with(&self, further: &[(&'static str, &str)]) -> String {
-        address("/backoff", borrowed(&self.pairs()).chain(further.iter().copied()))
+        address("/scheduled", borrowed(&self.pairs()).chain(further.iter().copied()))
     }
 
     pub fn href(&self) -> String {
@@ -82,8 +82,8 @@ mod tests {
             assert!(pairs.finish(WAITING_WORDS).is_ok());
             assert_eq!(query.ok().as_deref(), Some(canonical));
         };
-        check("", "/backoff");
-        check("queue=&broker=", "/backoff");
-        check("queue=texts.*&broker=main&limit=7", "/backoff?broker=main&queue=texts.*&limit=7");
+        check("", "/scheduled");
+        check("queue=&broker=", "/scheduled");
+        check("queue=texts.*&broker=main&limit=7", "/scheduled?broker=main&queue=texts.*&limit=7");
     }
 }

@@ -17,7 +17,7 @@ pub async fn refuse_other_sites(request: Request, next: Next) -> Result<Response
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     let host = request.uri().authority().map(|authority| authority.as_str());
     if changes && is_from_elsewhere(request.headers(), host) {
-        let detail = "This came from another site. Only pages of this office may change its letters.";
+        let detail = "This came from another site. Only pages of this dlo server may change anything.";
         return Err(WebError::new(StatusCode::FORBIDDEN, detail));
     }
     Ok(next.run(request).await)

@@ -72,7 +72,7 @@ pub async fn refuse_foreign_hosts(
         Some(host) => Err(WebError::new(
             StatusCode::MISDIRECTED_REQUEST,
             format!(
-                "This office does not answer to {host:?}. Where people reach it by that name, set web.public_url to it."
+                "dlo does not answer to the host {host:?}. If it is reached by that name, set web.public_url to it."
             ),
         )),
         None => Err(WebError::bad_request("A request has to name its host.")),

@@ -68,8 +68,8 @@ impl Subjects {
 
 fn name_of_letter(letter: &LetterSummary) -> String {
     match letter.queue.as_deref() {
-        Some(queue) => format!("a letter of {}", name(queue)),
-        None => "a letter of an unknown queue".to_owned(),
+        Some(queue) => format!("a dead letter of {}", name(queue)),
+        None => "a dead letter of an unknown queue".to_owned(),
     }
 }
 
@@ -89,18 +89,18 @@ impl Sentence {
         match (entry.area, entry.action.as_str()) {
             (Area::Letters, action) => of_letters(entry, verb(action, has_detail), subjects),
             (Area::Groups, action) => of_group(entry, verb(action, has_detail), subjects),
-            (Area::Rules, "set") => named("wrote the rule", entry, "/rules".to_owned()),
+            (Area::Rules, "set") => named("saved the rule", entry, "/rules".to_owned()),
             (Area::Rules, "remove") => named("removed the rule", entry, "/rules".to_owned()),
-            (Area::Rules, "order") => plain("put the rules into another order"),
+            (Area::Rules, "order") => plain("reordered the rules"),
             (Area::Rules, "apply") => {
-                plain(&format!("applied the rules to {}", number::plural(entry.letters, "letter")))
+                plain(&format!("applied the rules to {}", number::plural(entry.letters, "dead letter")))
             }
             (Area::Policies, "set") => named("set the retry policy of", entry, policy_href(entry)),
-            (Area::Policies, "remove") => named("took back the retry policy of", entry, policy_href(entry)),
+            (Area::Policies, "remove") => named("removed the retry policy of", entry, policy_href(entry)),
             (Area::Schemas, "upload") => named("added the schema", entry, "/schemas".to_owned()),
             (Area::Schemas, "remove") => named("removed the schema", entry, "/schemas".to_owned()),
-            (Area::Mappings, "set") => named("said which type goes by", entry, "/schemas#mappings".to_owned()),
-            (Area::Mappings, "remove") => named("took back which type goes by", entry, "/schemas#mappings".to_owned()),
+            (Area::Mappings, "set") => named("mapped a type to", entry, "/schemas#mappings".to_owned()),
+            (Area::Mappings, "remove") => named("removed the type mapping of", entry, "/schemas#mappings".to_owned()),
             (Area::Digests, "send") => named("sent the digest", entry, "/digests".to_owned()),
             // Of a newer version, say.
             (area, action) => named(&format!("{area}: {}", name(action)), entry, String::new()),
@@ -135,16 +135,16 @@ fn verb(action: &str, has_detail: bool) -> String {
         ("note", true) => "wrote a note on",
         ("note", false) => "removed the note of",
         ("type", true) => "set the type of",
-        ("type", false) => "took back the type of",
-        ("edit", _) => "edited and sent back",
-        ("reveal", _) => "looked at hidden values of",
+        ("type", false) => "removed the type of",
+        ("edit", _) => "edited and retried",
+        ("reveal", _) => "revealed hidden values of",
         (other, _) => return name(other),
     };
     known.to_owned()
 }
 
 fn of_letters(entry: &AuditEntry, verb: String, subjects: &Subjects) -> Sentence {
-    let letters = number::plural(entry.letters, "letter");
+    let letters = number::plural(entry.letters, "dead letter");
     let sentence = Sentence { verb, object: letters.clone(), href: None, is_name: false };
     let Ok(id) = Uuid::try_parse(&entry.subject) else { return sentence };
     if let Some(group) = subjects.groups.get(&GroupId::from_uuid(id)) {
@@ -154,7 +154,7 @@ fn of_letters(entry: &AuditEntry, verb: String, subjects: &Subjects) -> Sentence
     if let Some(letter) = subjects.letters.get(&LetterId::from_uuid(id)) {
         return Sentence { object: letter.clone(), href: Some(format!("/letters/{id}")), ..sentence };
     }
-    let object = if entry.letters == 1 { "a letter that is gone".to_owned() } else { letters };
+    let object = if entry.letters == 1 { "a dead letter that is gone".to_owned() } else { letters };
     Sentence { object, ..sentence }
 }
 
@@ -181,7 +181,7 @@ mod tests {
 
     fn check(area: Area, action: &str, subject: &str, letters: u64, expected: (&str, Option<&str>)) {
         let subjects = Subjects {
-            letters: [(LetterId::from_uuid(LETTER), "a letter of orders".to_owned())].into(),
+            letters: [(LetterId::from_uuid(LETTER), "a dead letter of orders".to_owned())].into(),
             groups: [(GroupId::from_uuid(GROUP), "orders: timeout".to_owned())].into(),
         };
         let entry = AuditEntry::new(Timestamp::default(), &Actor::local(), area, action, subject);
@@ -193,19 +193,25 @@ mod tests {
     fn letters_are_told_one_or_many() {
         let one = LETTER.to_string();
         let href = format!("/letters/{one}");
-        check(Area::Letters, "discard", &one, 1, ("discarded a letter of orders", Some(&href)));
-        check(Area::Letters, "reveal", &one, 1, ("looked at hidden values of a letter of orders", Some(&href)));
-        check(Area::Letters, "note", &one, 1, ("removed the note of a letter of orders", Some(&href)));
+        check(Area::Letters, "discard", &one, 1, ("discarded a dead letter of orders", Some(&href)));
+        check(Area::Letters, "reveal", &one, 1, ("revealed hidden values of a dead letter of orders", Some(&href)));
+        check(Area::Letters, "note", &one, 1, ("removed the note of a dead letter of orders", Some(&href)));
         check(Area::Letters, "retry", "", 1_234, ("retried 1,234 letters", None));
         let gone = Uuid::from_u128(3).to_string();
-        check(Area::Letters, "retry", &gone, 1, ("retried a letter that is gone", None));
+        check(Area::Letters, "retry", &gone, 1, ("retried a dead letter that is gone", None));
         check(Area::Letters, "retry", &gone, 7, ("retried 7 letters", None));
     }
 
     #[test]
     fn groups_are_told_by_what_failed() {
         let (group, href) = (GROUP.to_string(), format!("/groups/{GROUP}"));
-        check(Area::Letters, "retry", &group, 71, ("retried 71 letters of the group orders: timeout", Some(&href)));
+        check(
+            Area::Letters,
+            "retry",
+            &group,
+            71,
+            ("retried 71 dead letters of the group orders: timeout", Some(&href)),
+        );
         check(Area::Groups, "note", &group, 0, ("removed the note of the group orders: timeout", Some(&href)));
         check(Area::Groups, "note", "", 0, ("removed the note of a group that is gone", None));
     }
@@ -214,8 +220,8 @@ mod tests {
     fn names_are_shown_without_tricks_and_lead_to_their_page() {
         let set = "/policies?queues=texts.*#set";
         check(Area::Policies, "set", "texts.*", 0, ("set the retry policy of texts.*", Some(set)));
-        check(Area::Rules, "set", "a\nb", 0, ("wrote the rule a␊b", Some("/rules")));
-        check(Area::Rules, "order", "", 0, ("put the rules into another order", None));
+        check(Area::Rules, "set", "a\nb", 0, ("saved the rule a␊b", Some("/rules")));
+        check(Area::Rules, "order", "", 0, ("reordered the rules", None));
         check(Area::Rules, "apply", "", 1, ("applied the rules to 1 letter", None));
         check(Area::Digests, "post", "daily", 0, ("digests: post daily", None));
     }

@@ -38,7 +38,7 @@ impl BrokerView {
                 class: "warn",
                 state: "holding deliveries",
                 why: text::one_line(why),
-                advice: "RabbitMQ keeps them until the ledger can be written; nothing is lost. See to the database."
+                advice: "RabbitMQ keeps them until the database can be written; nothing is lost. Check the database."
                     .to_owned(),
                 ..base
             },
@@ -68,7 +68,7 @@ impl BrokerView {
 
 fn lost_advice(broker: &BrokerHealth) -> String {
     format!(
-        "The office keeps trying. See that RabbitMQ runs at {} and that brokers.{}.url has the right user and vhost.",
+        "dlo keeps trying. Check that RabbitMQ runs at {} and that brokers.{}.url has the right user and vhost.",
         text::one_line(&broker.address),
         text::one_line(&broker.name)
     )

@@ -202,7 +202,7 @@ fn label(window: Window, bar: &HistogramBar, tells: Tells) -> String {
     let counts = Importance::ALL.iter().zip(&bar.counts).filter(|(_, count)| **count > 0);
     let counts: Vec<_> =
         counts.map(|(importance, count)| format!("{} {importance}", number::thousands(*count))).collect();
-    let letters = number::plural(total(bar), "letter");
+    let letters = number::plural(total(bar), "dead letter");
     let of_what = if tells == Tells::Importances { format!(" ({})", counts.join(", ")) } else { String::new() };
     format!("{from} to {} UTC: {letters}{of_what}", time::format(end, pattern))
 }
@@ -228,7 +228,7 @@ fn tick_label(at: Timestamp) -> String {
 }
 
 fn summary(window: Window, bars: &[HistogramBar], tells: Tells) -> String {
-    let letters = number::plural(bars.iter().map(total).sum(), "letter");
+    let letters = number::plural(bars.iter().map(total).sum(), "dead letter");
     let length = time::span(window.to.since(window.from));
     let text = format!("{letters} received in {length}, by bars of {}", time::span(window.step));
     match bars.iter().max_by_key(|bar| total(bar)) {

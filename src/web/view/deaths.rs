@@ -49,8 +49,8 @@ fn reason(word: &str) -> String {
         Ok(Reason::Rejected) => "Rejected",
         Ok(Reason::Expired) => "Expired",
         Ok(Reason::MaxLen) => "Queue was full",
-        Ok(Reason::DeliveryLimit) => "Delivered too often",
-        Ok(Reason::Unknown) => "Died",
+        Ok(Reason::DeliveryLimit) => "Delivery limit reached",
+        Ok(Reason::Unknown) => "Dead-lettered",
         Err(_) => return text::one_line(word),
     };
     label.to_owned()

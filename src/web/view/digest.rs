@@ -146,7 +146,7 @@ impl PlanView {
             next_at: next.map(|next| Moment::new(next, now)).unwrap_or_default(),
             destination: plan.destination.as_ref().map(|to| one_line(&to.to_string())).unwrap_or_default(),
             about: about(plan),
-            silence: if plan.options.all_quiet { "says so" } else { "is not sent" },
+            silence: if plan.options.all_quiet { "is sent anyway" } else { "is not sent" },
             stuck_after: super::time::span(plan.options.stuck_after),
             last: last.map(|last| SentView::new(last, now)),
         }
@@ -163,7 +163,7 @@ fn about(plan: &Plan) -> String {
         Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
     };
     let queues = if plan.queues.is_empty() { "all queues".to_owned() } else { one_line(&plan.queues.join(", ")) };
-    format!("{words} letters of {queues}")
+    format!("{words} dead letters of {queues}")
 }
 
 /// A digest that was made, and what became of it.
@@ -192,7 +192,7 @@ impl SentView {
             made: Moment::new(record.made_at, now),
             by: match record.slot {
                 Some(_) => "by its schedule".to_owned(),
-                None => format!("asked for by {}", one_line(record.made_by.as_str())),
+                None => format!("requested by {}", one_line(record.made_by.as_str())),
             },
             state,
             tone,
@@ -209,15 +209,15 @@ impl SentView {
 fn state(record: &DigestRecord, now: Timestamp) -> (&'static str, &'static str, String) {
     let Some(sending) = &record.sending else {
         return if record.is_quiet {
-            ("quiet", "", "nothing to tell".to_owned())
+            ("quiet", "", "nothing to report".to_owned())
         } else {
             ("sent", "ok", String::new())
         };
     };
     let attempts = match sending.attempts {
         0 => String::new(),
-        1 => "at the first try".to_owned(),
-        n => format!("after {} tries", thousands(n.into())),
+        1 => "first attempt".to_owned(),
+        n => format!("after {} attempts", thousands(n.into())),
     };
     match sending.state {
         NotificationState::Delivered => ("sent", "ok", attempts),

@@ -37,12 +37,12 @@ impl Banner {
 
 fn as_copy(status: Status, (original, its_status): (LetterId, Status)) -> Banner {
     let (link, after) = match (status, its_status) {
-        (Status::Discarded, Status::Discarded) => ("a letter", " that is discarded too."),
-        (Status::Discarded, _) => ("a letter", " that stands again. This one is not sent as long as it does."),
-        (Status::Retried, _) => ("the original", ", which was set aside and is not sent."),
+        (Status::Discarded, Status::Discarded) => ("a dead letter", " that is discarded too."),
+        (Status::Discarded, _) => ("a dead letter", " that is active again. This one is not retried as long as it is."),
+        (Status::Retried, _) => ("the original", ", which is discarded and is not retried."),
         (Status::Open | Status::Scheduled, _) => (
             "the original",
-            ", which was set aside and is not sent. To undo the edit, discard this one, then reopen the original.",
+            ", which is discarded and is not retried. To undo the edit, discard this one, then reopen the original.",
         ),
     };
     Banner::new("An edited copy of ", original, link, after)
@@ -53,19 +53,19 @@ fn as_original(status: Status, (copy, its_status): (LetterId, Status), in_place:
     match (status, in_place) {
         (Status::Discarded, None) => Banner::new("Its ", copy, COPY, " is discarded too; this one can be reopened."),
         (Status::Discarded, Some(other)) if other != copy => {
-            Banner::new("Set aside: ", other, "another edit", " of the same message stands in its place.")
+            Banner::new("Discarded: ", other, "another edit", " of the same message replaces it.")
         }
         (Status::Discarded, Some(_)) if its_status == Status::Retried => {
-            Banner::new("Set aside: its ", copy, COPY, " was sent back in its place.")
+            Banner::new("Discarded: its ", copy, COPY, " was retried in its place.")
         }
         (Status::Discarded, Some(_)) => Banner::new(
-            "Set aside: its ",
+            "Discarded: its ",
             copy,
             COPY,
-            " is sent in its place. To undo the edit, discard the copy, then reopen this one.",
+            " is retried in its place. To undo the edit, discard the copy, then reopen this one.",
         ),
         (Status::Open | Status::Scheduled | Status::Retried, _) => {
-            Banner::new("It was edited, but its ", copy, COPY, " is discarded, and this one stands.")
+            Banner::new("It was edited, but its ", copy, COPY, " is discarded, and this one is active.")
         }
     }
 }

@@ -47,7 +47,7 @@ impl Healing {
     pub fn told(&self) -> String {
         let parts = (1..).zip(&self.by_retry).filter(|(_, healed)| **healed > 0);
         let parts: Vec<_> = parts.map(|(n, healed)| format!("{n}:\u{a0}{}", number::thousands(*healed))).collect();
-        if parts.is_empty() { "none healed".to_owned() } else { format!("after retry {}", parts.join(", ")) }
+        if parts.is_empty() { "none succeeded".to_owned() } else { format!("after retry {}", parts.join(", ")) }
     }
 
     /// Heights from 0 to 100 of one bar for each retry; what is there at all is seen.
@@ -85,6 +85,6 @@ mod tests {
         assert_eq!((of("c").healed, &*of("c").by_retry), (0, &[0][..]), "never below nothing");
         assert_eq!(of("a").told(), "after retry 1:\u{a0}60, 2:\u{a0}30");
         assert_eq!((of("a").heights(), of("c").heights()), (vec![100, 54], vec![0]));
-        assert_eq!(of("b").told(), "none healed");
+        assert_eq!(of("b").told(), "none succeeded");
     }
 }

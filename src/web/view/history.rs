@@ -30,10 +30,10 @@ impl HistoryLine {
 const fn label(event: Event) -> &'static str {
     match event {
         Event::Received => "Received",
-        Event::CameBack => "Failed again and came back",
+        Event::CameBack => "Failed again",
         Event::Redelivered => "Delivered once more",
         Event::RetryScheduled => "Retry scheduled",
-        Event::Retried => "Sent back",
+        Event::Retried => "Retried",
         Event::RetryFailed => "Retry failed",
         Event::Discarded => "Discarded",
         Event::Reopened => "Reopened",
@@ -41,7 +41,7 @@ const fn label(event: Event) -> &'static str {
         Event::ImportanceSet => "Importance set",
         Event::NoteSet => "Note set",
         Event::TypeSet => "Type set",
-        Event::Revealed => "Hidden values seen",
+        Event::Revealed => "Hidden values revealed",
     }
 }
 

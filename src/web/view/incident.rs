@@ -30,7 +30,7 @@ impl IncidentLine {
         let mut problems = Vec::new();
         for notification in notifications.iter().filter(of_this) {
             match (notification.state, &notification.problem) {
-                (NotificationState::Delivered, _) => told.push(notification.channel.as_str()),
+                (NotificationState::Delivered, _) => told.push(notification.channel.label()),
                 (_, Some(problem)) => problems.push(text::one_line(problem)),
                 (_, None) => {}
             }

@@ -97,8 +97,8 @@ pub struct Alike {
 impl Alike {
     pub fn new(group: &Group) -> Self {
         let told = match group.n_letters() {
-            0 | 1 => "no other letter failed alike".to_owned(),
-            n => format!("{} failed alike, {} open", number::plural(n, "letter"), number::thousands(group.n_open())),
+            0 | 1 => "no similar dead letters".to_owned(),
+            n => format!("{} similar, {} open", number::thousands(n), number::thousands(group.n_open())),
         };
         Self { href: group::href(group.id), told }
     }
@@ -237,7 +237,7 @@ impl Actions {
         let is_replaced = view.linked.in_place.is_some();
         let allowed = |command: Command| command.allowed_in().contains(&letter.status);
         let reopen = match letter.status {
-            Status::Scheduled if is_by_policy => "Hand over to a person",
+            Status::Scheduled if is_by_policy => "Stop retrying",
             Status::Scheduled => "Cancel the retry",
             _ => "Reopen",
         };

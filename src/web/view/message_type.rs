@@ -67,7 +67,7 @@ impl TypeView {
     pub fn new(named: &Named, mapping: Option<&Mapping>, history: &[HistoryEntry]) -> Self {
         let how = match named.source {
             TypeSource::Manual => set_by(history),
-            TypeSource::Header => "the message says so".to_owned(),
+            TypeSource::Header => "from the message's type property".to_owned(),
             TypeSource::Mapping => mapping.map_or_else(|| "mapping".to_owned(), by_mapping),
             TypeSource::Detected => format!("guess, {}", percent(named.confidence.unwrap_or_default())),
         };
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn says_who_says_it() {
         assert_eq!(how(TypeSource::Manual, None), "set by ann");
-        assert_eq!(how(TypeSource::Header, None), "the message says so");
+        assert_eq!(how(TypeSource::Header, None), "from the message's type property");
         assert_eq!(how(TypeSource::Mapping, None), "mapping by routing key texts.*");
         assert_eq!(how(TypeSource::Detected, Some(0.971)), "guess, 97 %");
     }

@@ -31,9 +31,9 @@ impl OutcomeView {
     pub fn new(outcome: &Outcome) -> Self {
         let sent = outcome.sent;
         let counts = [
-            ("healed", "ok", outcome.healed()),
-            ("came back", "warn", outcome.came_back),
-            ("not known yet", "open-end", outcome.unknown),
+            ("succeeded", "ok", outcome.healed()),
+            ("failed again", "warn", outcome.came_back),
+            ("pending", "open-end", outcome.unknown),
         ];
         let mut x = 0;
         let shares = counts.map(|(name, class, count)| {
@@ -43,12 +43,12 @@ impl OutcomeView {
             share
         });
         let told: Vec<_> = shares.iter().map(|share| format!("{} {}", share.count, share.name)).collect();
-        let told = format!("{} sent back: {}", number::thousands(sent), told.join(", "));
+        let told = format!("{} retried: {}", number::thousands(sent), told.join(", "));
         let healed = u128::from(outcome.healed()) * 100 / u128::from(sent.max(1));
         Self {
             is_any: sent > 0,
             percent: format!("{healed} %"),
-            told: if sent > 0 { told } else { "none sent back".to_owned() },
+            told: if sent > 0 { told } else { "none retried".to_owned() },
             shares,
         }
     }
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn it_is_told_in_words() {
         let told = |sent, came_back, unknown| OutcomeView::new(&Outcome { sent, came_back, unknown }).told;
-        assert_eq!(told(1_041, 24, 12), "1,041 sent back: 1,005 healed, 24 came back, 12 not known yet");
-        assert_eq!(told(0, 0, 0), "none sent back");
+        assert_eq!(told(1_041, 24, 12), "1,041 retried: 1,005 succeeded, 24 failed again, 12 pending");
+        assert_eq!(told(0, 0, 0), "none retried");
     }
 }

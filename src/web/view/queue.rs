@@ -111,7 +111,7 @@ impl PolicyCell {
         let policy = |reason| book.find(queue, reason).map(|active| &active.policy);
         let rejected = policy(Reason::Rejected);
         let says = |policy: Option<&Policy>, say: fn(&Policy) -> String| {
-            policy.map_or_else(|| "at once a person".to_owned(), say)
+            policy.map_or_else(|| "no automatic retry".to_owned(), say)
         };
         let is_same = |reason: &Reason| policy(*reason).map(in_full) == rejected.map(in_full);
         Self {

@@ -47,7 +47,7 @@ impl Row {
             id: letter.id.to_string(),
             href,
             is_selected,
-            label: format!("Select the letter from {title}, {}", received.relative),
+            label: format!("Select the dead letter from {title}, {}", received.relative),
             title,
             is_queue_known: letter.queue.is_some(),
             broker: text::one_line(&letter.broker),

@@ -71,7 +71,7 @@ impl RuleRow {
                 .as_ref()
                 .map(|(by, at)| SetView { by: text::one_line(by.as_str()), at: Moment::new(*at, now) }),
             failures: failures.map(|failures| FailuresView {
-                letters: number::plural(failures.count, "letter"),
+                letters: number::plural(failures.count, "dead letter"),
                 last_at: Moment::new(failures.last_at, now),
                 last_error: text::one_line(&failures.last_error),
                 last_letter: failures.last_letter.to_string(),
@@ -157,7 +157,7 @@ impl ChangeRow {
             "apply" => "applied the rules",
             _ => "changed",
         };
-        let letters = (*letters > 0).then(|| format!("to {}", number::plural(*letters, "letter")));
+        let letters = (*letters > 0).then(|| format!("to {}", number::plural(*letters, "dead letter")));
         let detail = Some(text::visible(detail).into_owned()).filter(|detail| !detail.is_empty());
         let detail = [letters, detail].into_iter().flatten().collect::<Vec<_>>().join("; ");
         Self {
@@ -185,7 +185,7 @@ impl ImportanceBy {
                 let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("rule", name).finish();
                 Self { text: format!("rule {}", text::one_line(name)), href: Some(format!("{RULES}?{query}#meant")) }
             }
-            None if word == DEFAULT => Self { text: "no rule takes it".to_owned(), href: Some(RULES.to_owned()) },
+            None if word == DEFAULT => Self { text: "no rule matches".to_owned(), href: Some(RULES.to_owned()) },
             None => Self { text: "set by hand".to_owned(), href: None },
         }
     }
@@ -244,7 +244,7 @@ mod tests {
             let expected = ImportanceBy { text: text.to_owned(), href: href.map(str::to_owned) };
             assert_eq!(ImportanceBy::new(word), expected);
         };
-        check("default", "no rule takes it", Some("/rules"));
+        check("default", "no rule matches", Some("/rules"));
         check("manual", "set by hand", None);
         check("rule:a & b", "rule a & b", Some("/rules?rule=a+%26+b#meant"));
     }

@@ -42,17 +42,17 @@ pub struct TriedRow {
 impl TrialView {
     pub fn new(trial: &Trial) -> Self {
         let takes = match (trial.looked_at, trial.takes) {
-            (0, _) => "There are no letters yet to try it on.".to_owned(),
-            (1, 0) => "It does not take the one letter that is here.".to_owned(),
-            (1, _) => "It takes the one letter that is here.".to_owned(),
-            (n, 0) => format!("It takes none of the latest {n} letters."),
-            (n, takes) => format!("It takes {takes} of the latest {n} letters."),
+            (0, _) => "There are no dead letters yet to test it on.".to_owned(),
+            (1, 0) => "It does not match the only dead letter.".to_owned(),
+            (1, _) => "It matches the only dead letter.".to_owned(),
+            (n, 0) => format!("It matches none of the latest {n} dead letters."),
+            (n, takes) => format!("It matches {takes} of the latest {n} dead letters."),
         };
         let n_changes = trial.n_changes();
         let changes = match n_changes {
             0 if trial.looked_at == 0 => String::new(),
             0 => "Applying the rules with it would change none of these.".to_owned(),
-            n => format!("Applying the rules with it would change {}:", number::plural(n, "letter")),
+            n => format!("Applying the rules with it would change {}:", number::plural(n, "dead letter")),
         };
         let moves = trial.changes.iter().map(|((from, to), count)| MoveView {
             count: number::thousands(*count),
@@ -78,17 +78,17 @@ fn remarks(trial: &Trial) -> Vec<String> {
     let mut remarks = Vec::new();
     if trial.comes_too_late > 0 {
         let (n, verb) = (number::thousands(trial.comes_too_late), if trial.comes_too_late == 1 { "es" } else { "" });
-        remarks.push(format!("{n} more match{verb} it, but a rule before it takes them."));
+        remarks.push(format!("{n} more match{verb} it, but an earlier rule applies."));
     }
     if trial.is_cut {
-        remarks.push("Looking took so long that it ended before all were looked at.".to_owned());
+        remarks.push("The test took too long and stopped before the end.".to_owned());
     }
     remarks
 }
 
 fn trouble(trial: &Trial) -> String {
     let Some(failure) = &trial.first_failure else { return String::new() };
-    format!("On {} it could not be tried: {}", number::plural(trial.failures, "letter"), text::one_line(failure))
+    format!("On {} evaluation failed: {}", number::plural(trial.failures, "dead letter"), text::one_line(failure))
 }
 
 impl TriedRow {
@@ -124,27 +124,25 @@ mod tests {
             let view = TrialView::new(&trial);
             assert_eq!((&*view.takes, &*view.changes), (takes, changes));
         };
-        check(Trial::default(), "There are no letters yet to try it on.", "");
+        check(Trial::default(), "There are no dead letters yet to test it on.", "");
         let one = Trial { looked_at: 1, ..Trial::default() };
         let nothing = "Applying the rules with it would change none of these.";
-        check(one.clone(), "It does not take the one letter that is here.", nothing);
-        check(Trial { takes: 1, ..one }, "It takes the one letter that is here.", nothing);
-        check(Trial { looked_at: 2, ..Trial::default() }, "It takes none of the latest 2 letters.", nothing);
+        check(one.clone(), "It does not match the only dead letter.", nothing);
+        check(Trial { takes: 1, ..one }, "It matches the only dead letter.", nothing);
+        check(Trial { looked_at: 2, ..Trial::default() }, "It matches none of the latest 2 dead letters.", nothing);
         let changes = [((Importance::Normal, Importance::Critical), 2)].into();
         let many = Trial { looked_at: 500, takes: 42, changes, ..Trial::default() };
-        let changed = "Applying the rules with it would change 2 letters:";
-        check(many, "It takes 42 of the latest 500 letters.", changed);
+        let changed = "Applying the rules with it would change 2 dead letters:";
+        check(many, "It matches 42 of the latest 500 dead letters.", changed);
     }
 
     #[test]
     fn what_keeps_it_from_matching_is_told() {
         let trial = Trial { comes_too_late: 1, is_cut: true, ..Trial::default() };
-        let expected = [
-            "1 more matches it, but a rule before it takes them.",
-            "Looking took so long that it ended before all were looked at.",
-        ];
+        let expected =
+            ["1 more matches it, but an earlier rule applies.", "The test took too long and stopped before the end."];
         assert_eq!(TrialView::new(&trial).remarks, expected);
         let failed = Trial { failures: 3, first_failure: Some("this divides by zero".to_owned()), ..Trial::default() };
-        assert_eq!(TrialView::new(&failed).trouble, "On 3 letters it could not be tried: this divides by zero");
+        assert_eq!(TrialView::new(&failed).trouble, "On 3 dead letters evaluation failed: this divides by zero");
     }
 }

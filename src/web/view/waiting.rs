@@ -44,7 +44,7 @@ impl WaitingRow {
         Self {
             id: letter.id.to_string(),
             href: format!("/letters/{}", letter.id),
-            label: format!("Select the letter from {title}, due {}", due.text),
+            label: format!("Select the dead letter from {title}, due {}", due.text),
             title,
             is_queue_known: letter.queue.is_some(),
             goes_to,

@@ -69,7 +69,7 @@ impl Why {
     }
 }
 
-const ANY_SERVICE: &str = "A reject takes no reason along. A service can publish a copy of the message instead, with \
+const ANY_SERVICE: &str = "A reject carries no reason. A service can publish a copy of the message instead, with \
     headers that say what went wrong, and then acknowledge it. Libraries that do so: Spring's \
     RepublishMessageRecoverer, Sneakers' Maxretry, Wolverine's EnableEnhancedDeadLettering, the error queues of \
     MassTransit, NServiceBus and Rebus.";
@@ -77,8 +77,8 @@ const ANY_SERVICE: &str = "A reject takes no reason along. A service can publish
 const fn unrecorded(reason: Reason) -> &'static str {
     match reason {
         Reason::Rejected => "It was rejected by the consumer; no reason is recorded.",
-        Reason::Expired => "Its time ran out before a consumer took it. Nothing went wrong in a service.",
-        Reason::MaxLen => "Its queue was full. No consumer has seen it.",
+        Reason::Expired => "It expired (TTL) before a consumer received it. No service failed.",
+        Reason::MaxLen => "Its queue was full. No consumer received it.",
         Reason::DeliveryLimit => {
             "It was delivered too often without success; what went wrong each time is not recorded."
         }

@@ -133,8 +133,8 @@ async fn what_nobody_could_read_is_told_by_the_next() {
     let since: Vec<_> = morning.newsroom.made().await.iter().map(|digest| digest.since).collect();
     assert_eq!(since[..2], [None, None], "the first one that is read is about all there is");
     assert!(since[2].is_some());
-    assert!(text(&told[0]).contains("3 letters open in 1 group, 3 new"), "{told:?}");
-    assert!(text(&told[1]).contains("4 letters open in 1 group, 1 new"), "{told:?}");
+    assert!(text(&told[0]).contains("3 dead letters open in 1 group, 3 new"), "{told:?}");
+    assert!(text(&told[1]).contains("4 dead letters open in 1 group, 1 new"), "{told:?}");
 }
 
 #[tokio::test]
@@ -145,6 +145,6 @@ async fn two_that_waited_come_in_their_order() {
     morning.newsroom.clock.advance(DAY);
     morning.newsroom.works().await;
     let told = morning.slack.messages();
-    assert!(text(&told[0]).contains("3 letters open"), "{told:?}");
-    assert!(text(&told[1]).contains("4 letters open in 1 group, 1 new"), "{told:?}");
+    assert!(text(&told[0]).contains("3 dead letters open"), "{told:?}");
+    assert!(text(&told[1]).contains("4 dead letters open in 1 group, 1 new"), "{told:?}");
 }

@@ -200,7 +200,7 @@ async fn a_quiet_digest_is_sent_where_it_is_wanted() {
     config.digest.importance = vec![Importance::Critical];
     let mut newsroom = Newsroom::open(&ledger, &clock, &config).await;
     newsroom.lives_until(at("2026-06-03T10:00:00Z"), HOUR).await;
-    assert_eq!(text(&slack.messages()[1]), "Dead letters: All quiet. Nothing that this digest is about is open.");
+    assert_eq!(text(&slack.messages()[1]), "Dead letters: All quiet. Nothing in the scope of this digest is open.");
 }
 
 #[tokio::test]
@@ -222,8 +222,14 @@ async fn several_digests_each_tell_their_own() {
     fail(&ledger, &clock, 5, "orders", "timeout").await;
     newsroom.lives_until(at("2026-06-01T12:30:00Z"), Duration::from_secs(10 * 60)).await;
     let told = |messages: Vec<serde_json::Value>| messages.iter().map(|one| text(one).to_owned()).collect::<Vec<_>>();
-    assert_eq!(told(one.messages()), ["Dead letters: orders: 5 letters open in 1 group, 5 new, 0 healed, 0 came back"]);
-    assert_eq!(told(other.messages()), ["Dead letters: mail: 2 letters open in 1 group, 2 new, 0 healed, 0 came back"]);
+    assert_eq!(
+        told(one.messages()),
+        ["Dead letters: orders: 5 dead letters open in 1 group, 5 new, 0 succeeded, 0 failed again"]
+    );
+    assert_eq!(
+        told(other.messages()),
+        ["Dead letters: mail: 2 dead letters open in 1 group, 2 new, 0 succeeded, 0 failed again"]
+    );
 }
 
 #[tokio::test]
@@ -239,7 +245,7 @@ async fn letters_that_came_before_are_waited_for_a_little() {
     assert_eq!(slack.messages().len(), 0);
     sort(&ledger, &[unsorted], "orders", "timeout").await;
     newsroom.works().await;
-    assert!(text(&slack.messages()[0]).contains("1 letter open"), "{:?}", slack.messages());
+    assert!(text(&slack.messages()[0]).contains("1 dead letter open"), "{:?}", slack.messages());
     clock.set(at("2026-06-01T09:59:58Z"));
     ledger.take_in_new(an_arrival().received(clock.now())).await;
     newsroom.lives_until(at("2026-06-01T10:01:00Z"), Duration::from_secs(1)).await;

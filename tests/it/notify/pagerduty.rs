@@ -29,7 +29,7 @@ async fn an_incident_pages_once_and_is_resolved() {
         let incidents = stand_in.incidents();
         let incident = &incidents["group:7f3a"];
         assert_eq!((incident.is_open, incident.pages), (is_open, pages), "{action:?}");
-        assert_eq!(incident.payload["summary"], "orders: 12 letters, TimeoutError");
+        assert_eq!(incident.payload["summary"], "orders: 12 dead letters, TimeoutError");
     }
 }
 

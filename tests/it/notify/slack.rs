@@ -16,7 +16,7 @@ fn no_blocks(message: &Value) -> Result<(), String> {
 #[tokio::test]
 async fn a_webhook_posts_what_it_is_given() {
     let slack = SlackStandIn::open(anything).await.unwrap();
-    let message = json!({ "text": "12 letters", "blocks": [] });
+    let message = json!({ "text": "12 dead letters", "blocks": [] });
     assert_eq!(sender().send(&slack_webhook(&slack), &delivery(&message)).await, delivered(None));
     assert_eq!(slack.messages(), [message]);
     let requests = slack.requests();
@@ -26,9 +26,9 @@ async fn a_webhook_posts_what_it_is_given() {
 #[tokio::test]
 async fn a_bot_posts_to_its_channel_and_learns_where_the_message_is() {
     let slack = SlackStandIn::open(anything).await.unwrap();
-    let outcome = sender().send(&slack_bot(&slack), &delivery(&json!({ "text": "12 letters" }))).await;
+    let outcome = sender().send(&slack_bot(&slack), &delivery(&json!({ "text": "12 dead letters" }))).await;
     assert_eq!(outcome, delivered(Some("C0DEADLETTERS/1795255440.000001")));
-    assert_eq!(slack.messages(), [json!({ "text": "12 letters", "channel": slack.channel() })]);
+    assert_eq!(slack.messages(), [json!({ "text": "12 dead letters", "channel": slack.channel() })]);
 }
 
 #[tokio::test]

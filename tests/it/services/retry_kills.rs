@@ -97,7 +97,7 @@ impl<'a> World<'a> {
             Via::Broker => self.kills * 2 * BATCH * HEALS as usize,
         };
         // Two copies that fail use up two retries, so that a message may be a letter before it could heal.
-        assert!((lost..=lost + extra).contains(&open), "{open} open letters with {extra} in excess at most");
+        assert!((lost..=lost + extra).contains(&open), "{open} open dead letters with {extra} in excess at most");
         self.check_deliveries(extra);
     }
 

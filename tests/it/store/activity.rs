@@ -130,7 +130,7 @@ async fn what_is_refused_or_changes_nothing_has_no_line(ledger: &Ledger) {
 async fn a_deed_in_portions_has_one_line_that_grows(ledger: &Ledger) {
     let ids = ledger.take_in_many(5).await;
     let entry = AuditEntry::new(NOON, &ann(), Area::Letters, "discard", "");
-    let mut whole = BulkAudit::new(AuditEntry { detail: "of all letters".to_owned(), ..entry });
+    let mut whole = BulkAudit::new(AuditEntry { detail: "of all dead letters".to_owned(), ..entry });
     let batch = async |ids: &[LetterId], whole: &mut BulkAudit| {
         let order = Order { ids, command: &DISCARD, by: &ann(), at: NOON, bodies: &InnerBodies::default() };
         ledger.act_on_portion(&order, whole).await.unwrap().done.len()
@@ -138,7 +138,7 @@ async fn a_deed_in_portions_has_one_line_that_grows(ledger: &Ledger) {
     assert_eq!(batch(&[LetterId::from_uuid(id())], &mut whole).await, 0);
     assert_eq!(lines(ledger).await, [], "nothing is done yet");
     assert_eq!(batch(&ids[..2], &mut whole).await, 2);
-    let expected = |n| line(Area::Letters, "discard", "", n, "of all letters");
+    let expected = |n| line(Area::Letters, "discard", "", n, "of all dead letters");
     assert_eq!(only_line_after(ledger, 0).await, expected(2), "whatever comes then");
     assert_eq!(batch(&ids[1..], &mut whole).await, 3);
     assert_eq!(batch(&ids, &mut whole).await, 0);
@@ -153,16 +153,17 @@ fn policy(queues: &str, seconds: &[u64]) -> Policy {
 async fn policies_have_a_line_for_each_change(ledger: &Ledger) {
     let (first, second) = (policy("texts.*", &[10]), policy("texts.*", &[10, 90]));
     ledger.set_policy(&first, &ann(), NOON).await.unwrap();
-    let set = "after 10 s; then a person · ± 10 %";
+    let set = "after 10 s; then needs attention · ± 10 %";
     assert_eq!(only_line_after(ledger, 0).await, line(Area::Policies, "set", "texts.*", 0, set));
     ledger.set_policy(&first, &Actor::named("Bob"), later(1)).await.unwrap();
     assert_eq!(lines(ledger).await.len(), 1);
     ledger.set_policy(&second, &ann(), later(2)).await.unwrap();
-    let changed = "after 10 s, 1 min 30 s; then a person · ± 10 %, instead of after 10 s; then a person · ± 10 %";
+    let changed =
+        "after 10 s, 1 min 30 s; then needs attention · ± 10 %, instead of after 10 s; then needs attention · ± 10 %";
     assert_eq!(only_line_after(ledger, 1).await, line(Area::Policies, "set", "texts.*", 0, changed));
     let expired = Policy { reason: Some(Reason::Expired), ..policy("texts.*", &[]) };
     ledger.set_policy(&expired, &ann(), later(3)).await.unwrap();
-    let told = "for what is expired: at once a person";
+    let told = "for what is expired: no automatic retry";
     assert_eq!(only_line_after(ledger, 2).await, line(Area::Policies, "set", "texts.*", 0, told));
     assert!(ledger.unset_policy("texts.*", Some(Reason::Expired), &ann(), later(4)).await.unwrap());
     assert_eq!(only_line_after(ledger, 3).await, line(Area::Policies, "remove", "texts.*", 0, told));

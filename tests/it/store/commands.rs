@@ -242,7 +242,7 @@ async fn a_job_tells_why_letters_refused(ledger: &Ledger) {
     ledger.act_as_job(job, &order).await.unwrap();
     let job = ledger.job(job).await.unwrap().unwrap();
     assert_eq!((job.state, job.total, job.done, job.failed), (JobState::Failed, 2, 1, 1));
-    assert_eq!(job.errors, [format!("{nobody}: there is no such letter")]);
+    assert_eq!(job.errors, [format!("{nobody}: there is no such dead letter")]);
 }
 
 async fn a_job_tells_the_first_hundred_refusals(ledger: &Ledger) {

@@ -344,7 +344,7 @@ const AUDIT: [(&str, &str); 14] = [
             JOIN facets g ON g.id = b.facet_id WHERE f.status <> 'discarded' AND g.status <> 'discarded'",
     ),
     (
-        "an edit is linked with a letter that is not there, or not with one of its family",
+        "an edit is linked with a dead letter that is not there, or not with one of its family",
         "letters l WHERE (l.edited_from IS NOT NULL OR l.replaced_by IS NOT NULL) AND (l.family IS NULL
             OR NOT EXISTS (SELECT 1 FROM letters o WHERE o.id = coalesce(l.edited_from, l.replaced_by) AND o.family = l.family)
             OR NOT EXISTS (SELECT 1 FROM letters o WHERE o.id = coalesce(l.replaced_by, l.edited_from) AND o.family = l.family))",
@@ -375,7 +375,7 @@ const AUDIT: [(&str, &str); 14] = [
             OR g.came_back <> (SELECT coalesce(sum(h.came_back), 0) FROM group_hours h WHERE h.group_id = g.id)
             OR g.came_back > g.sent",
     ),
-    ("something is kept of a letter that is gone", "history h WHERE h.letter_id NOT IN (SELECT id FROM letters)"),
+    ("something is kept of a dead letter that is gone", "history h WHERE h.letter_id NOT IN (SELECT id FROM letters)"),
 ];
 
 /// An order of the local user at noon.

@@ -161,7 +161,7 @@ async fn what_may_have_gone_twice_says_so(ledger: &Ledger) {
     let claimed = ledger.claim(later(60)).await;
     ledger.finish(&claimed, RetryOutcome::Confirmed).await;
     let (_, _, detail) = ledger.events(id).await.pop().unwrap();
-    assert_eq!(detail, "to orders; an earlier try was cut short, so it may have gone twice");
+    assert_eq!(detail, "to orders; an earlier attempt was interrupted, so it may have been sent twice");
 }
 
 async fn an_outcome_changes_only_what_still_waits_for_it(ledger: &Ledger) {

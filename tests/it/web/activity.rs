@@ -29,7 +29,7 @@ fn lines(page: &Html) -> Vec<[String; 2]> {
         let cells: Vec<String> = row.all("td").into_iter().map(words).collect();
         [cells[1].clone(), cells[2].clone()]
     };
-    page.all("table.activity tbody tr").iter().map(cells).collect()
+    page.all("table.table-activity tbody tr").iter().map(cells).collect()
 }
 
 fn line(by: &str, what: &str) -> [String; 2] {
@@ -59,18 +59,18 @@ async fn everything_people_do_here_is_told_in_sentences() {
     let page = desk.page("/activity").await;
     let me = "local user";
     let expected = [
-        line(me, "said which type goes by orders the queue carries acme.Order"),
-        line(me, "set the retry policy of texts.* after 1 min 30 s; then a person · ± 10 %"),
-        line(me, "reopened a letter of texts.persist the discard was undone"),
-        line(me, "discarded 2 letters of orders, texts.persist"),
-        line(me, "wrote a note on a letter of orders ask Bob"),
+        line(me, "mapped a type to orders the queue carries acme.Order"),
+        line(me, "set the retry policy of texts.* after 1 min 30 s; then needs attention · ± 10 %"),
+        line(me, "reopened a dead letter of texts.persist the discard was undone"),
+        line(me, "discarded 2 dead letters of orders, texts.persist"),
+        line(me, "wrote a note on a dead letter of orders ask Bob"),
     ];
     assert_eq!(lines(&page), expected);
-    let links = page.values("table.activity td a", "href");
+    let links = page.values("table.table-activity td a", "href");
     let [letter, other] = [first, second].map(|id| format!("/letters/{id}"));
     assert_eq!(links, ["/schemas#mappings", "/policies?queues=texts.*#set", &*other, &*letter]);
     assert_eq!(page.all("time")[0].attr("datetime"), Some("2026-11-21T12:00:00Z"));
-    assert_eq!(words(page.all("table.activity time")[0]), "21 Nov 2026, 12:00:00 UTC");
+    assert_eq!(words(page.all("table.table-activity time")[0]), "21 Nov 2026, 12:00:00 UTC");
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn what_is_refused_or_left_as_it_is_is_not_told() {
     desk.call(Method::DELETE, "/api/v1/mappings?queue=a", &json!({})).await.expect(404);
     desk.call(Method::PATCH, &format!("/api/v1/letters/{id}"), &json!({"note": ""})).await.expect(200);
     let page = desk.page("/activity").await;
-    assert!(page.words("main").contains("Nobody has done anything yet."), "{}", page.words("main"));
+    assert!(page.words("main").contains("No activity yet."), "{}", page.words("main"));
 }
 
 #[tokio::test]
@@ -94,11 +94,11 @@ async fn an_action_on_all_that_waits_says_which_and_how_many() {
     }
     let until = NOON.as_micros().to_string();
     let fields = [("action", "discard"), ("queue", "texts.*"), ("until", &*until)];
-    submit(&desk, "/backoff/all", &fields).await.expect(303);
-    let told = "discarded 2 letters of all scheduled letters, of the queue texts.*";
+    submit(&desk, "/scheduled/all", &fields).await.expect(303);
+    let told = "discarded 2 dead letters of all scheduled dead letters, of the queue texts.*";
     assert_eq!(lines(&desk.page("/activity").await), [line("local user", told)]);
-    submit(&desk, "/backoff/all", &fields).await.expect(303);
-    assert_eq!(desk.page("/activity").await.count("table.activity tbody tr"), 1, "nothing was left");
+    submit(&desk, "/scheduled/all", &fields).await.expect(303);
+    assert_eq!(desk.page("/activity").await.count("table.table-activity tbody tr"), 1, "nothing was left");
 }
 
 #[tokio::test]
@@ -123,9 +123,9 @@ async fn the_page_is_filtered_by_kind_person_time_and_subject() {
     let chosen: Vec<String> = page.all("select option[selected]").into_iter().map(words).collect();
     assert_eq!(chosen, ["Schemas", "Doe, Jane", "Last 24 h"]);
     let people: Vec<String> = page.all("select[name=by] option").into_iter().map(words).collect();
-    assert_eq!(people, ["Anybody", "Ann", "Doe, Jane", "The office itself", "local user"]);
+    assert_eq!(people, ["Anybody", "Ann", "Doe, Jane", "dlo itself", "local user"]);
     let none = desk.page("/activity?by=Nobody").await;
-    assert!(none.words("main").contains("Nobody has done anything like that."));
+    assert!(none.words("main").contains("No matching activity."));
     assert_eq!(words(none.one("select[name=by] option[selected]")), "Nobody");
     for wrong in ["?area=letter", "?who=Ann", "?since=soon", "?before=x", "?part=main"] {
         desk.get(&format!("/activity{wrong}")).await.expect(400);
@@ -148,9 +148,9 @@ async fn older_lines_stand_on_further_pages() {
             None => break,
         }
     }
-    assert_eq!(seen, [4, 3, 2, 1, 0].map(|n| format!("wrote a note on a letter of orders note {n}")));
+    assert_eq!(seen, [4, 3, 2, 1, 0].map(|n| format!("wrote a note on a dead letter of orders note {n}")));
     let last = desk.page(&path).await;
-    assert_eq!(words(last.one(".pager a")), "Newest");
+    assert_eq!(words(last.one(".pager-nav a")), "Newest");
     let part = desk.get(&format!("{path}&part=results")).await.expect(200);
     assert_eq!(part.header("hx-push-url"), path);
     assert_eq!((part.page().count("#results"), part.page().count("main")), (1, 0));
@@ -171,7 +171,8 @@ async fn the_api_tells_the_same_page_by_page() {
     let next = first["next_cursor"].as_str().unwrap();
     let second = desk.get(&format!("{API}?limit=1&cursor={next}")).await.expect(200).json();
     let item = &second["items"][0];
-    let expected = (json!(id.to_string()), json!(1), json!("ask Bob"), json!("wrote a note on a letter of orders"));
+    let expected =
+        (json!(id.to_string()), json!(1), json!("ask Bob"), json!("wrote a note on a dead letter of orders"));
     assert_eq!(
         (&item["subject"], &item["letters"], &item["detail"], &item["text"]),
         (&expected.0, &expected.1, &expected.2, &expected.3)
@@ -207,7 +208,7 @@ async fn what_is_gone_is_told_without_a_link() {
     did(&desk, "Ann", MINUTE, Area::Groups, "note", &gone.to_string()).await;
     let page = desk.page("/activity").await;
     assert_eq!(lines(&page)[0], line("Ann", "removed the note of a group that is gone"));
-    assert_eq!(page.count("table.activity a"), 0);
+    assert_eq!(page.count("table.table-activity a"), 0);
     let filter = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
     assert_eq!(desk.store.count(&filter).await.unwrap(), 0);
 }

@@ -113,7 +113,7 @@ async fn a_job_tells_what_could_not_be_done() {
     assert_eq!(numbers, [&json!(3), &json!(1), &json!(2)], "each letter once");
     assert_eq!(job["state"], "failed");
     let errors = job["errors"].to_string();
-    assert!(errors.contains("retried") && errors.contains("no such letter"), "{errors}");
+    assert!(errors.contains("retried") && errors.contains("no such dead letter"), "{errors}");
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ async fn scheduled(desk: &Desk, queue: &str, n: usize) -> Vec<LetterId> {
 }
 
 fn titles(page: &Html) -> Vec<String> {
-    page.all(".row .name").into_iter().map(words).collect()
+    page.all(".list-row .row-name").into_iter().map(words).collect()
 }
 
 #[tokio::test]
@@ -44,9 +44,9 @@ async fn what_waits_is_listed_soonest_first() {
     let by_hand = desk.receive(dead_in("orders")).await;
     desk.command(by_hand, Command::Retry { delay: Duration::from_secs(7_200), queue: Some("orders.v2".to_owned()) })
         .await;
-    let page = desk.page("/backoff").await;
+    let page = desk.page("/scheduled").await;
     assert_eq!(titles(&page), ["texts", "mail", "orders", "orders"]);
-    let rows: Vec<String> = page.all(".row").into_iter().map(words).collect();
+    let rows: Vec<String> = page.all(".list-row").into_iter().map(words).collect();
     for (row, parts) in rows.iter().zip([
         ["texts", "retry 1 of 3", "policy", "in 10 s"],
         ["mail", "retry 2 of 3", "policy", "in 1 min"],
@@ -55,9 +55,9 @@ async fn what_waits_is_listed_soonest_first() {
     ]) {
         assert!(parts.iter().all(|part| row.contains(part)), "{row} without some of {parts:?}");
     }
-    assert_eq!(page.values(".row > a", "href")[2], format!("/letters/{third}"));
-    assert_eq!(page.words("#count"), "4 letters wait");
-    assert_eq!(page.words("#side a[href='/backoff'] .n"), "4 waiting");
+    assert_eq!(page.values(".list-row > a", "href")[2], format!("/letters/{third}"));
+    assert_eq!(page.words("#count"), "4 scheduled retries");
+    assert_eq!(page.words("#side a[href='/scheduled'] .text-count"), "4 scheduled");
 }
 
 #[tokio::test]
@@ -65,19 +65,25 @@ async fn what_is_due_is_due_now() {
     let desk = Desk::open().await;
     waiting(&desk, "orders", 1).await;
     desk.clock.advance(Duration::from_secs(3_600));
-    let page = desk.page("/backoff").await;
-    assert_eq!((page.words(".row time"), page.one(".row time").attr("data-due")), ("now".to_owned(), Some("0")));
+    let page = desk.page("/scheduled").await;
+    assert_eq!(
+        (page.words(".list-row time"), page.one(".list-row time").attr("data-due")),
+        ("now".to_owned(), Some("0"))
+    );
 }
 
 #[tokio::test]
 async fn an_empty_page_says_why() {
     let desk = Desk::open().await;
-    let page = desk.page("/backoff").await;
-    assert!(page.words("main").contains("Nothing waits for a retry."), "{}", page.words("main"));
-    assert_eq!((page.words("#count"), page.count("#side a[href='/backoff'] .n")), ("nothing waits".to_owned(), 0));
+    let page = desk.page("/scheduled").await;
+    assert!(page.words("main").contains("No scheduled retries."), "{}", page.words("main"));
+    assert_eq!(
+        (page.words("#count"), page.count("#side a[href='/scheduled'] .text-count")),
+        ("no scheduled retries".to_owned(), 0)
+    );
     waiting(&desk, "orders", 1).await;
-    let narrowed = desk.page("/backoff?queue=none").await;
-    assert_eq!(desk.page(narrowed.one(".empty a").attr("href").unwrap()).await.count(".row"), 1);
+    let narrowed = desk.page("/scheduled?queue=none").await;
+    assert_eq!(desk.page(narrowed.one(".empty-state a").attr("href").unwrap()).await.count(".list-row"), 1);
 }
 
 #[tokio::test]
@@ -91,13 +97,13 @@ async fn the_filter_finds_queues_and_brokers() {
     for (query, expected) in
         [("", 4), ("queue=texts.*", 2), ("queue=orders", 2), ("queue=orders&broker=other", 1), ("broker=none", 0)]
     {
-        let page = desk.page(&format!("/backoff?{query}")).await;
-        assert_eq!(page.count(".row"), expected, "{query}");
+        let page = desk.page(&format!("/scheduled?{query}")).await;
+        assert_eq!(page.count(".list-row"), expected, "{query}");
     }
-    assert_eq!(desk.page("/backoff?queue=orders").await.count(".row .broker-name"), 2);
-    assert_eq!(desk.page("/backoff?broker=other").await.count(".row .broker-name"), 0, "it is the same for all");
+    assert_eq!(desk.page("/scheduled?queue=orders").await.count(".list-row .row-broker"), 2);
+    assert_eq!(desk.page("/scheduled?broker=other").await.count(".list-row .row-broker"), 0, "it is the same for all");
     for bad in ["staus=open", "limit=0", "cursor=x", "all=burn", "part=rows"] {
-        desk.get(&format!("/backoff?{bad}")).await.expect(400);
+        desk.get(&format!("/scheduled?{bad}")).await.expect(400);
     }
 }
 
@@ -106,12 +112,12 @@ async fn every_letter_is_on_exactly_one_page() {
     let desk = Desk::open().await;
     let mut expected: Vec<String> = scheduled(&desk, "orders", 11).await.iter().map(ToString::to_string).collect();
     for limit in [1, 4, 10, 11, 12] {
-        let (mut found, mut path) = (Vec::new(), format!("/backoff?queue=ord*&limit={limit}"));
+        let (mut found, mut path) = (Vec::new(), format!("/scheduled?queue=ord*&limit={limit}"));
         loop {
             let page = desk.page(&path).await;
-            found.extend(page.values(".row input", "value"));
+            found.extend(page.values(".list-row input", "value"));
             let Some(next) = page.values("a[rel=next]", "href").pop() else { break };
-            assert!(next.starts_with("/backoff?queue=ord*"), "the filter stays");
+            assert!(next.starts_with("/scheduled?queue=ord*"), "the filter stays");
             path = next;
         }
         found.sort();
@@ -124,11 +130,11 @@ async fn every_letter_is_on_exactly_one_page() {
 async fn the_selected_ones_are_acted_on() {
     let desk = Desk::open().await;
     let ids = [waiting(&desk, "a", 1).await, waiting(&desk, "b", 1).await, waiting(&desk, "c", 1).await];
-    let page = Form::of(&desk.page("/backoff").await, "Retry now").tick("id", ids[0]).press(&desk).await;
-    assert!(page.words(".toast p").contains("Sending 1 letter back"), "{}", page.words(".toast"));
+    let page = Form::of(&desk.page("/scheduled").await, "Retry now").tick("id", ids[0]).press(&desk).await;
+    assert!(page.words(".toast-box p").contains("Retrying 1 dead letter"), "{}", page.words(".toast-box"));
     assert_eq!(desk.letter(ids[0]).await["retry_at"], "2026-11-21T12:00:00Z");
-    let page = Form::of(&page, "Hand over").tick("id", ids[1]).press(&desk).await;
-    assert_eq!((desk.status(ids[1]).await, page.count(".row")), (Status::Open, 2));
+    let page = Form::of(&page, "Stop retrying").tick("id", ids[1]).press(&desk).await;
+    assert_eq!((desk.status(ids[1]).await, page.count(".list-row")), (Status::Open, 2));
     Form::of(&page, "Discard").tick("id", ids[2]).press(&desk).await;
     assert_eq!(desk.status(ids[2]).await, Status::Discarded);
 }
@@ -136,7 +142,7 @@ async fn the_selected_ones_are_acted_on() {
 /// Presses the link to what is done with all, and then the button that does it.
 async fn do_with_all(desk: &Desk, path: &str, link: &str, button: &str) -> Html {
     let page = desk.page(path).await;
-    let links = page.all(".bar .sheet a");
+    let links = page.all(".list-bar .menu-sheet a");
     let asking = links.iter().find(|found| words(**found).starts_with(link)).unwrap().attr("href").unwrap();
     Form::of(&desk.page(asking).await, button).press(desk).await
 }
@@ -147,13 +153,13 @@ async fn all_that_match_are_retried_after_one_more_question() {
     scheduled(&desk, "texts.a", 2).await;
     scheduled(&desk, "texts.b", 1).await;
     let other = scheduled(&desk, "orders", 1).await[0];
-    let asked = desk.page("/backoff?queue=texts.*&all=retry").await;
-    assert_eq!(asked.words("#asking-title"), "Send 3 back now, to texts.a (2), texts.b (1)?");
-    assert_eq!(asked.one(".asking a").attr("href"), Some("/backoff?queue=texts.*"));
-    let page = do_with_all(&desk, "/backoff?queue=texts.*", "Retry all now", "Retry all 3 now").await;
-    assert!(page.words(".toast p").contains("Sending 3 letters back."), "{}", page.words(".toast"));
-    assert_eq!((page.count(".row"), page.count(".asking")), (3, 0));
-    assert!(page.all(".row time").into_iter().all(|time| words(time) == "now"));
+    let asked = desk.page("/scheduled?queue=texts.*&all=retry").await;
+    assert_eq!(asked.words("#asking-title"), "Retry 3 of texts.a (2), texts.b (1) now?");
+    assert_eq!(asked.one(".confirm-box a").attr("href"), Some("/scheduled?queue=texts.*"));
+    let page = do_with_all(&desk, "/scheduled?queue=texts.*", "Retry all now", "Retry all 3 now").await;
+    assert!(page.words(".toast-box p").contains("Retrying 3 dead letters."), "{}", page.words(".toast-box"));
+    assert_eq!((page.count(".list-row"), page.count(".confirm-box")), (3, 0));
+    assert!(page.all(".list-row time").into_iter().all(|time| words(time) == "now"));
     assert_eq!(desk.letter(other).await["retry_at"], "2026-11-21T13:00:00Z");
 }
 
@@ -161,11 +167,11 @@ async fn all_that_match_are_retried_after_one_more_question() {
 async fn all_can_be_handed_over_or_discarded() {
     let desk = Desk::open().await;
     let first = scheduled(&desk, "a", 3).await;
-    let page = do_with_all(&desk, "/backoff", "Hand all over", "Hand all 3 over").await;
-    assert!(page.words(".toast p").contains("Handed 3 letters over"), "{}", page.words(".toast"));
+    let page = do_with_all(&desk, "/scheduled", "Stop retrying all", "Stop retrying 3").await;
+    assert!(page.words(".toast-box p").contains("Stopped retrying 3 dead letters"), "{}", page.words(".toast-box"));
     assert_eq!(desk.status(first[2]).await, Status::Open);
     let second = scheduled(&desk, "b", 2).await;
-    do_with_all(&desk, "/backoff", "Discard all", "Discard all 2").await;
+    do_with_all(&desk, "/scheduled", "Discard all", "Discard all 2").await;
     assert_eq!((desk.status(second[0]).await, desk.status(first[0]).await), (Status::Discarded, Status::Open));
 }
 
@@ -173,7 +179,7 @@ async fn all_can_be_handed_over_or_discarded() {
 async fn what_came_after_the_question_is_left_alone() {
     let desk = Desk::open().await;
     let asked_for = waiting(&desk, "orders", 1).await;
-    let asked = Form::of(&desk.page("/backoff?all=discard").await, "Discard all 1");
+    let asked = Form::of(&desk.page("/scheduled?all=discard").await, "Discard all 1");
     let later = desk.clock.now().plus(Duration::from_secs(1));
     let late = desk.fails(dead_in("orders").received(later), 1).await;
     asked.press(&desk).await;
@@ -185,12 +191,15 @@ async fn nothing_is_done_to_all_without_the_question() {
     let desk = Desk::open().await;
     let id = waiting(&desk, "orders", 1).await;
     for pairs in [vec![("action", "discard")], vec![("until", "1")], vec![("action", "burn"), ("until", "1")]] {
-        submit(&desk, "/backoff/all", &pairs).await.expect(400);
+        submit(&desk, "/scheduled/all", &pairs).await.expect(400);
     }
     assert_eq!(desk.status(id).await, Status::Scheduled);
-    let gone = submit(&desk, "/backoff/all", &[("queue", "none"), ("action", "discard"), ("until", "1")]).await;
+    let gone = submit(&desk, "/scheduled/all", &[("queue", "none"), ("action", "discard"), ("until", "1")]).await;
     assert!(
-        super::form::follow(&desk, gone.expect(303)).await.words(".toast.failed p").contains("Nothing waits there")
+        super::form::follow(&desk, gone.expect(303))
+            .await
+            .words(".toast-box.is-failed p")
+            .contains("No scheduled retries there")
     );
 }
 
@@ -200,10 +209,10 @@ async fn a_letter_that_waits_says_so_and_can_be_hurried() {
     let id = waiting(&desk, "orders", 2).await;
     let page = desk.page(&format!("/letters/{id}")).await;
     let head = page.words("article header");
-    assert!(head.contains("retry 2 of 3, goes back in 1 min"), "{head}");
-    assert_eq!(buttons(&page)[..3], ["Retry now", "Schedule", "Hand over to a person"]);
+    assert!(head.contains("retry 2 of 3, due in 1 min"), "{head}");
+    assert_eq!(buttons(&page)[..3], ["Retry now", "Schedule", "Stop retrying"]);
     assert!(buttons(&page).contains(&"Discard".to_owned()));
-    Form::of(&page, "Hand over to a person").press(&desk).await;
+    Form::of(&page, "Stop retrying").press(&desk).await;
     assert_eq!(desk.status(id).await, Status::Open);
 }
 
@@ -213,7 +222,7 @@ async fn the_policy_of_the_reason_counts() {
     let expired = json!({"queues": "*", "reason": "expired", "delays": ["1h"], "jitter": 0});
     desk.call(Method::PUT, "/api/v1/policies", &expired).await.expect(200);
     desk.fails(dead_in("orders").because(Reason::Expired), 1).await;
-    let row = desk.page("/backoff").await.words(".row");
+    let row = desk.page("/scheduled").await.words(".list-row");
     assert!(row.contains("retry 1 of 1") && row.contains("in 1 h"), "{row}");
 }
 
@@ -225,17 +234,17 @@ async fn ask_htmx(desk: &Desk, path: &str) -> Answer {
 async fn parts_are_what_the_whole_page_has_there() {
     let desk = Desk::open().await;
     waiting(&desk, "orders", 1).await;
-    let whole = desk.page("/backoff?queue=orders").await;
-    let main = ask_htmx(&desk, "/backoff?queue=orders&part=main").await;
-    assert_eq!(main.header("hx-push-url"), "/backoff?queue=orders");
+    let whole = desk.page("/scheduled?queue=orders").await;
+    let main = ask_htmx(&desk, "/scheduled?queue=orders&part=main").await;
+    assert_eq!(main.header("hx-push-url"), "/scheduled?queue=orders");
     assert_eq!(main.page().one("#main").html(), whole.one("#main").html());
-    let results = ask_htmx(&desk, "/backoff?queue=orders&part=results").await.page();
+    let results = ask_htmx(&desk, "/scheduled?queue=orders&part=results").await.page();
     assert_eq!(results.one("#results").html(), whole.one("#results").html());
     let count = whole.one("#count");
-    assert_eq!(count.attr("hx-trigger"), Some("dlo:tidings from:body"));
+    assert_eq!(count.attr("hx-trigger"), Some("dlo:changes from:body"));
     waiting(&desk, "orders", 1).await;
     let fresh = ask_htmx(&desk, &format!("{}&part=count", count.attr("hx-get").unwrap())).await.page();
-    assert_eq!(fresh.words("#count"), "2 letters wait");
+    assert_eq!(fresh.words("#count"), "2 scheduled retries");
 }
 
 #[tokio::test]
@@ -245,7 +254,7 @@ async fn a_page_is_small_however_much_waits() {
     for id in desk.receive_all(MAIN, (0..60).map(long).collect()).await {
         desk.bring(id, Status::Scheduled).await;
     }
-    let request = builder(Method::GET, "/backoff").header("accept-encoding", "br, gzip");
+    let request = builder(Method::GET, "/scheduled").header("accept-encoding", "br, gzip");
     let packed = desk.send(request.body(Body::empty()).unwrap()).await;
     assert!(packed.body.len() < 60_000, "{} bytes over the wire", packed.body.len());
 }

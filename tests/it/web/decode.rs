@@ -95,8 +95,8 @@ async fn what_cannot_be_read_as_asked_is_refused() {
     let desk = desk().await;
     for (more, why) in [
         (json!({"type": "acme.Nope"}), "no schema describes acme.Nope"),
-        (json!({"wrapping": ["gzip"]}), "not wrapped as gzip"),
-        (json!({"wrapping": ["rot13"]}), "wrapping: there is no wrapping called \"rot13\"; there are gzip"),
+        (json!({"wrapping": ["gzip"]}), "not encoded as gzip"),
+        (json!({"wrapping": ["rot13"]}), "wrapping: there is no encoding called \"rot13\"; there are gzip"),
         (json!({"body_base64": "?"}), "body_base64: "),
         (json!({"headers": {"n": 1}}), "headers: \"n\": numbers"),
         (json!({"colour": "red"}), "colour"),

@@ -69,15 +69,18 @@ async fn an_office_without_slack_says_what_to_do() {
     let desk = Desk::open().await;
     fail(&desk, 2, Importance::Normal, "orders", "timeout").await;
     let page = desk.page("/digests").await;
-    assert!(page.words("main").contains("There is no Slack to send digests to yet."));
+    assert!(page.words("main").contains("Slack is not configured."));
     assert!(page.words("main").contains("[notify.slack]"));
-    assert!(page.words("main").contains("No digest has been made yet."));
+    assert!(page.words("main").contains("No digest yet."));
     assert_eq!(page.count("a[href^='/digests?ask']"), 0);
-    assert!(preview(&desk.page("/digests?ask=digest").await).contains("2 letters open in 1 group"), "it can be seen");
+    assert!(
+        preview(&desk.page("/digests?ask=digest").await).contains("2 dead letters open in 1 group"),
+        "it can be seen"
+    );
     let refused = send(&desk, "digest").await.expect(409);
     assert!(refused.text().contains("notify.slack.webhook_url"), "{}", refused.text());
     desk.post("/api/v1/digests/send", &json!({})).await.expect(409);
-    assert!(desk.page("/").await.words("main").contains("There is no Slack to send digests to."));
+    assert!(desk.page("/").await.words("main").contains("Slack is not configured."));
 }
 
 #[tokio::test]
@@ -89,8 +92,8 @@ async fn each_digest_tells_when_to_where_and_about_what() {
     let desk = Desk::that_tells(&config).await;
     let page = desk.page("/digests").await;
     let plans: Vec<String> = page.all(".digest-plan").iter().map(|plan| plan.words("dl")).collect();
-    assert!(plans[0].contains("About normal and low letters of mail.*"), "{plans:?}");
-    assert!(plans[0].contains("If quiet it says so"), "{plans:?}");
+    assert!(plans[0].contains("About normal and low dead letters of mail.*"), "{plans:?}");
+    assert!(plans[0].contains("If quiet it is sent anyway"), "{plans:?}");
     // NOON of the tests is a Saturday in November.
     assert!(plans[1].contains("Europe/London Next Mon 23 Nov 2026, 09:00 GMT, in 1 d"), "{plans:?}");
     assert!(plans[1].contains("To Slack, by a webhook"), "{plans:?}");
@@ -129,11 +132,14 @@ async fn every_figure_is_what_the_letters_page_says() {
     fail(&desk, 5, Importance::Low, "mail", "<b>refused</b>").await;
     let page = desk.page("/digests?preview=digest").await;
     let words = preview(&page);
-    assert!(words.contains("12 letters open in 2 groups 8 new 0 healed 0 came back"), "{words}");
-    assert!(words.contains("New: 1 group, 5 letters") && words.contains("Grew: 1 group, 3 letters"), "{words}");
+    assert!(words.contains("12 dead letters open in 2 groups 8 new 0 succeeded 0 failed again"), "{words}");
+    assert!(
+        words.contains("New: 1 group, 5 dead letters") && words.contains("Grew: 1 group, 3 dead letters"),
+        "{words}"
+    );
     assert!(words.contains("<b>refused</b>"), "{words}");
     let links = page.values(".report-figures a", "href");
-    let seen = |html: &Html| html.words("#count, .count");
+    let seen = |html: &Html| html.words("#count, .list-count");
     assert!(seen(&desk.page(&links[0]).await).contains("12"), "{links:?}");
     assert!(seen(&desk.page(&links[1]).await).contains('8'), "{links:?}");
     let report = desk.post("/api/v1/digests/preview", &json!({})).await.expect(200).json()["report"].clone();
@@ -159,13 +165,13 @@ async fn what_would_be_sent_is_sent_after_one_was_asked_once_more() {
     let desk = Desk::that_tells(&with_slack()).await;
     fail(&desk, 2, Importance::Normal, "orders", "timeout").await;
     let page = desk.page("/digests?ask=digest").await;
-    assert!(page.words(".asking").contains("Send this to Slack, by a webhook now?"));
+    assert!(page.words(".confirm-box").contains("Send this to Slack, by a webhook now?"));
     assert_eq!(desk.store.digests(None, 9).await.unwrap().len(), 0, "asked first");
     let sent = send(&desk, "digest").await.expect(303);
     let place = sent.headers["location"].to_str().unwrap().to_owned();
     let page = desk.page(&place).await;
-    assert!(page.words("header").contains("asked for by local user"), "{}", page.words("header"));
-    assert!(preview(&page).contains("2 letters open in 1 group"), "as it was sent");
+    assert!(page.words("header").contains("requested by local user"), "{}", page.words("header"));
+    assert!(preview(&page).contains("2 dead letters open in 1 group"), "as it was sent");
     let claimed = desk.store.claim_notification(desk.clock.now(), Duration::from_secs(60)).await.unwrap().unwrap();
     let body: Value = serde_json::from_str(&claimed.notification.body).unwrap();
     check_slack_message(&body).unwrap();
@@ -198,18 +204,18 @@ async fn what_became_of_each_is_told() {
     end(Attempt::Later(soon, "Slack answered 503".to_owned())).await;
     assert!(last().await.contains("waiting tried once, next in 3 min Slack answered 503"), "{}", last().await);
     let overview = desk.page("/").await;
-    assert!(overview.words("main").contains("The last one is not sent: Slack answered 503"));
+    assert!(overview.words("main").contains("The last digest was not sent: Slack answered 503"));
     desk.clock.advance(Duration::from_secs(180));
     end(Attempt::Refused("Slack answered 404: no_service".to_owned())).await;
-    assert!(last().await.contains("refused after 2 tries Slack answered 404: no_service"), "{}", last().await);
-    assert!(desk.page("/digests").await.words(".trouble").contains("The last one is not sent"));
+    assert!(last().await.contains("refused after 2 attempts Slack answered 404: no_service"), "{}", last().await);
+    assert!(desk.page("/digests").await.words(".digest-trouble").contains("The last digest was not sent"));
     let metrics = desk.get("/metrics").await.text();
     assert!(!metrics.contains("{digest=\"digest\"}"), "{metrics}");
 
     desk.clock.advance(Duration::from_secs(1));
     send(&desk, "digest").await.expect(303);
     end(Attempt::Delivered).await;
-    assert!(last().await.contains("sent at the first try"), "{}", last().await);
+    assert!(last().await.contains("sent first attempt"), "{}", last().await);
     assert!(!desk.page("/").await.words("main").contains("not sent"));
     let metrics = desk.get("/metrics").await.text();
     let sent = desk.clock.now().as_micros() / 1_000_000;

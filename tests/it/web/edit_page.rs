@@ -16,7 +16,7 @@ use super::{
     schemas::{fixture, put_set},
 };
 
-const SEND: &str = "Send the edited copy";
+const SEND: &str = "Retry the edited copy";
 /// `string e164 = 1 [debug_redact = true]; string country_code = 2;`
 const PHONE: &str = "acme.common.v1.PhoneNumber";
 const NUMBER: &[u8] = b"\n\x0c+49301234567\x12\x02DE";
@@ -69,19 +69,19 @@ fn lines(page: &Html, selector: &str) -> Vec<String> {
 async fn a_message_is_shown_checked_and_sent_in_the_wrapping_it_came_in() {
     let (desk, id) = a_letter(a_number()).await;
     let page = edit_page(&desk, id).await;
-    assert_eq!(page.words("h2 .mono"), format!("base64 → protobuf {PHONE}"));
+    assert_eq!(page.words("h2 .text-mono"), format!("base64 → protobuf {PHONE}"));
     let shown = text(&page);
     assert_eq!(serde_json::from_str::<Value>(&shown).unwrap()["countryCode"], "DE");
-    assert!(page.words("#check").contains("Nothing is changed yet"));
+    assert!(page.words("#check").contains("No changes yet"));
     assert!(!buttons(&page).contains(&SEND.to_owned()));
 
     let page = checked(&desk, &page, &shown.replace("DE", "FR")).await;
-    assert_eq!(lines(&page, ".diff del"), ["- \"countryCode\": \"DE\""]);
-    assert_eq!(lines(&page, ".diff ins"), ["+ \"countryCode\": \"FR\""]);
+    assert_eq!(lines(&page, ".diff-block del"), ["- \"countryCode\": \"DE\""]);
+    assert_eq!(lines(&page, ".diff-block ins"), ["+ \"countryCode\": \"FR\""]);
     assert_eq!(text(&page), shown.replace("DE", "FR"), "kept as typed");
 
     let followed = Form::of(&page, SEND).press(&desk).await;
-    assert_eq!(followed.words(".toast p"), "The edited copy is on its way; the letter was set aside.");
+    assert_eq!(followed.words(".toast-box p"), "The edited copy is being retried; the original is discarded.");
     let copy: LetterId = desk.letter(id).await["replaced_by"].as_str().unwrap().parse().unwrap();
     assert_eq!(body(&desk, copy).await, BASE64_STANDARD.encode(NUMBER_IN_FRANCE).as_bytes());
     assert_eq!(body(&desk, id).await, BASE64_STANDARD.encode(NUMBER).as_bytes());
@@ -100,7 +100,7 @@ async fn what_is_wrong_is_told_by_line_and_cannot_be_sent() {
         (String::new(), "line 1, column 1", ""),
     ] {
         let page = checked(&desk, &page, &wrong).await;
-        let told = page.words(".wrong-places");
+        let told = page.words(".edit-mistakes");
         assert!(told.starts_with(place) && told.contains(reason), "{wrong}: {told}");
         assert!(!buttons(&page).contains(&SEND.to_owned()), "{wrong}");
         assert_eq!(text(&page), wrong, "kept as typed");
@@ -115,7 +115,7 @@ async fn line_breaks_of_browsers_and_spaces_between_values_change_nothing() {
     let shown = text(&page);
     for same in [shown.replace('\n', "\r\n"), shown.replace("\": ", "\" :  ")] {
         let page = checked(&desk, &page, &same).await;
-        assert!(page.words("#check").contains("Nothing is changed yet"), "{same}: {}", page.words("#check"));
+        assert!(page.words("#check").contains("No changes yet"), "{same}: {}", page.words("#check"));
     }
     for text_as_it_came in ["a\r\nb\r\nc", "a\nb\r\nc", "\n\na", "a\rb\n"] {
         let id = desk.receive(dead_in("texts").body(text_as_it_came)).await;
@@ -123,7 +123,7 @@ async fn line_breaks_of_browsers_and_spaces_between_values_change_nothing() {
         // A parser makes all of them LF, and a browser sends all of them as CR LF.
         let typed = text(&page).replace("\r\n", "\n").replace(['\r', '\n'], "\r\n");
         let page = checked(&desk, &page, &typed).await;
-        assert!(page.words("#check").contains("Nothing is changed yet"), "{text_as_it_came:?}");
+        assert!(page.words("#check").contains("No changes yet"), "{text_as_it_came:?}");
     }
 }
 
@@ -133,7 +133,7 @@ async fn a_text_keeps_its_line_breaks() {
     let page = edit_page(&desk, id).await;
     // As scripts send it.
     let page = checked(&desk, &page, "Dear all,\nthe shop is open.\n").await;
-    assert_eq!(lines(&page, ".diff ins"), ["+ the shop is open."]);
+    assert_eq!(lines(&page, ".diff-block ins"), ["+ the shop is open."]);
     let copy = send(&desk, &page).await;
     assert_eq!(body(&desk, copy).await, b"Dear all,\r\nthe shop is open.\r\n");
 }
@@ -142,7 +142,7 @@ async fn a_text_keeps_its_line_breaks() {
 async fn a_change_of_line_ends_alone_is_told() {
     let (desk, id) = a_letter(dead_in("texts").body("Dear all")).await;
     let page = checked(&desk, &edit_page(&desk, id).await, "Dear all\r\n").await;
-    assert!(page.words("#check").contains("Only how lines end"), "{}", page.words("#check"));
+    assert!(page.words("#check").contains("Only line endings"), "{}", page.words("#check"));
     assert_eq!(body(&desk, send(&desk, &page).await).await, b"Dear all\n");
 }
 
@@ -158,7 +158,7 @@ async fn hidden_values_are_not_shown_and_stay_what_they_are() {
     for html in [shown, page.html()] {
         assert!(!html.contains(SECRET) && !html.contains(&BASE64_STANDARD.encode(ACCOUNT)[..40]), "{html}");
     }
-    assert_eq!(page.count(".diff del"), 1);
+    assert_eq!(page.count(".diff-block del"), 1);
     let copy = send(&desk, &page).await;
     let expected = String::from_utf8_lossy(ACCOUNT).replace("Square", "Street");
     assert_eq!(body(&desk, copy).await, BASE64_STANDARD.encode(expected).as_bytes());
@@ -226,7 +226,7 @@ async fn what_else_is_wrong_is_told_before_it_is_sent() {
     ] {
         let form = Form::of(&page, "Check").fill("text", "other").fill(field, value);
         let page = form.send(&desk).await.expect(200).page();
-        assert!(page.words(".wrong-places").starts_with(told), "{}", page.words(".wrong-places"));
+        assert!(page.words(".edit-mistakes").starts_with(told), "{}", page.words(".edit-mistakes"));
         assert!(!buttons(&page).contains(&SEND.to_owned()));
         assert_eq!(page.one(&format!("[name='{field}']")).attr("value"), Some(value), "kept as typed");
     }
@@ -247,7 +247,7 @@ async fn only_what_was_shown_is_sent() {
     let (desk, id) = a_letter(dead_in("orders").body("text")).await;
     let page = checked(&desk, &edit_page(&desk, id).await, "other").await;
     let page = Form::of(&page, SEND).fill("text", "typed since").send(&desk).await.expect(200).page();
-    assert_eq!(lines(&page, ".diff ins"), ["+ typed since"]);
+    assert_eq!(lines(&page, ".diff-block ins"), ["+ typed since"]);
     assert_eq!(desk.status(id).await, Status::Open);
     let copy = send(&desk, &page).await;
     assert_eq!(body(&desk, copy).await, b"typed since");
@@ -258,7 +258,7 @@ async fn what_is_refused_is_not_lost() {
     let (desk, id) = a_letter(dead_somewhere().body("text")).await;
     let page = checked(&desk, &edit_page(&desk, id).await, "other").await;
     let page = Form::of(&page, SEND).send(&desk).await.expect(422).page();
-    assert!(page.words(".toast.failed").contains("name one"), "{}", page.words(".toast"));
+    assert!(page.words(".toast-box.is-failed").contains("name one"), "{}", page.words(".toast-box"));
     assert_eq!(text(&page), "other");
     let copy = sent_to(&Form::of(&page, SEND).fill("queue", "orders").send(&desk).await.expect(303));
     assert_eq!(body(&desk, copy).await, b"other");
@@ -271,7 +271,7 @@ async fn scripts_are_told_what_came_of_checking() {
     let typed = [("text", "other"), ("part", "check"), ("back", &*address)];
     let part = submit(&desk, &address, &typed).await.expect(200);
     assert!(!part.text().contains("<main"), "{}", part.text());
-    assert_eq!(lines(&part.page(), ".diff ins"), ["+ other"]);
+    assert_eq!(lines(&part.page(), ".diff-block ins"), ["+ other"]);
     submit(&desk, &address, &[("text", "other"), ("step", "x")]).await.expect(400);
     desk.get(&format!("{address}?x=1")).await.expect(400);
     desk.get(&format!("/letters/{}/edit", uuid::Uuid::nil())).await.expect(404);

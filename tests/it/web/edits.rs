@@ -36,7 +36,7 @@ async fn edit(desk: &Desk, id: LetterId, body: &Value) -> LetterId {
 
 /// What is said about edits on the page of a letter.
 async fn banners(desk: &Desk, id: LetterId) -> Vec<String> {
-    desk.page(&format!("/letters/{id}")).await.all(".edited").into_iter().map(words).collect()
+    desk.page(&format!("/letters/{id}")).await.all("[data-edit]").into_iter().map(words).collect()
 }
 
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn never_are_both_sent() {
     let (desk, id) = a_letter().await;
     let copy = edit(&desk, id, &mended()).await;
     for (call, body, part) in [
-        ("reopen", json!({}), format!("{copy} stands in its place")),
+        ("reopen", json!({}), format!("{copy}, an edited copy, takes its place")),
         ("retry", json!({}), "the letter is discarded".to_owned()),
         ("retry", mended(), "the letter is discarded".to_owned()),
     ] {
@@ -128,7 +128,7 @@ async fn never_are_both_sent() {
     desk.command(copy, Command::Discard { note: None }).await;
     desk.post(&format!("/api/v1/letters/{id}/reopen"), &json!({})).await.expect(200);
     let detail = desk.post(&format!("/api/v1/letters/{copy}/reopen"), &json!({})).await.problem(409);
-    assert!(detail.contains(&format!("{id} stands in its place")), "{detail}");
+    assert!(detail.contains(&format!("{id}, an edited copy, takes its place")), "{detail}");
 }
 
 /// Other calls take 2 MiB.
@@ -158,16 +158,16 @@ async fn the_description_tells_of_edits() {
 async fn original_and_copy_are_linked_and_tell_how_to_undo() {
     let (desk, id) = a_letter().await;
     let copy = edit(&desk, id, &mended()).await;
-    let link = |page: &scraper::Html| page.one(".edited a").attr("href").map(str::to_owned);
+    let link = |page: &scraper::Html| page.one("[data-edit] a").attr("href").map(str::to_owned);
     let (original_page, copy_page) =
         (desk.page(&format!("/letters/{id}")).await, desk.page(&format!("/letters/{copy}")).await);
     assert_eq!(link(&original_page), Some(format!("/letters/{copy}")));
     assert_eq!(link(&copy_page), Some(format!("/letters/{id}")));
-    assert!(original_page.words(".edited").contains("discard the copy, then reopen this one"));
-    assert!(copy_page.words(".edited").contains("discard this one, then reopen the original"));
+    assert!(original_page.words("[data-edit]").contains("discard the copy, then reopen this one"));
+    assert!(copy_page.words("[data-edit]").contains("discard this one, then reopen the original"));
     let offered = buttons(&original_page);
     assert!(!offered.iter().any(|label| label.starts_with("Retry") || label == "Reopen"), "{offered:?}");
-    assert!(!original_page.words("article").contains("It went back to its queue"));
+    assert!(!original_page.words("article").contains("It was published to its queue again"));
 }
 
 #[tokio::test]
@@ -177,21 +177,24 @@ async fn the_banners_tell_how_it_went_on() {
     let copy = edit(&desk, id, &mended()).await;
     desk.command(copy, Command::Discard { note: None }).await;
     assert_eq!(banners(&desk, id).await, ["Its edited copy is discarded too; this one can be reopened."]);
-    assert_eq!(banners(&desk, copy).await, ["An edited copy of a letter that is discarded too."]);
+    assert_eq!(banners(&desk, copy).await, ["An edited copy of a dead letter that is discarded too."]);
     Form::of(&desk.page(&format!("/letters/{id}")).await, "Reopen").press(&desk).await;
-    assert_eq!(banners(&desk, id).await, ["It was edited, but its edited copy is discarded, and this one stands."]);
-    let aside = "An edited copy of a letter that stands again. This one is not sent as long as it does.";
+    assert_eq!(banners(&desk, id).await, ["It was edited, but its edited copy is discarded, and this one is active."]);
+    let aside = "An edited copy of a dead letter that is active again. This one is not retried as long as it is.";
     assert_eq!(banners(&desk, copy).await, [aside]);
     assert!(!buttons(&desk.page(&format!("/letters/{copy}")).await).contains(&"Reopen".to_owned()));
 
     desk.command(id, Command::Discard { note: None }).await;
     desk.command(copy, Command::Reopen).await;
     let again = edit(&desk, copy, &json!({"headers": {"remove": ["trace"]}})).await;
-    assert_eq!(banners(&desk, id).await, ["Set aside: another edit of the same message stands in its place."]);
+    assert_eq!(banners(&desk, id).await, ["Discarded: another edit of the same message replaces it."]);
     desk.command(again, Command::Reopen).await;
     desk.retry_ends(again, RetryOutcome::Confirmed).await;
-    assert_eq!(banners(&desk, copy).await[1], "Set aside: its edited copy was sent back in its place.");
-    assert_eq!(banners(&desk, again).await, ["An edited copy of the original , which was set aside and is not sent."]);
+    assert_eq!(banners(&desk, copy).await[1], "Discarded: its edited copy was retried in its place.");
+    assert_eq!(
+        banners(&desk, again).await,
+        ["An edited copy of the original , which is discarded and is not retried."]
+    );
 }
 
 #[tokio::test]
@@ -201,7 +204,7 @@ async fn a_hurried_retry_goes_where_it_went_and_the_page_says_where() {
     desk.command(id, elsewhere).await;
     let page = desk.page(&format!("/letters/{id}")).await;
     assert!(page.words("article header").contains("retry due in 10 min , 21 Nov 2026, 12:10:00 UTC, to orders.v2"));
-    assert_eq!(page.one(".sheet input[name=queue]").attr("placeholder"), Some("orders.v2"));
+    assert_eq!(page.one(".menu-sheet input[name=queue]").attr("placeholder"), Some("orders.v2"));
     Form::of(&page, "Retry now to orders.v2").press(&desk).await;
     let retry = desk.store.waiting_retry(id).await.unwrap().unwrap();
     assert_eq!((&*retry.queue, retry.due_at), ("orders.v2", super::dead::NOON));
@@ -214,7 +217,7 @@ async fn a_letter_of_no_known_queue_that_waits_need_not_name_one_again() {
     let elsewhere = Command::Retry { delay: std::time::Duration::from_secs(600), queue: Some("orders".to_owned()) };
     desk.command(id, elsewhere).await;
     let page = desk.page(&format!("/letters/{id}")).await;
-    assert_eq!(page.count(".queue-needed"), 0);
+    assert_eq!(page.count(".letter-queue"), 0);
     Form::of(&page, "Retry now to orders").press(&desk).await;
     assert_eq!(desk.store.waiting_retry(id).await.unwrap().unwrap().queue, "orders");
 }

@@ -22,9 +22,9 @@ async fn next(stream: &mut Body) -> Option<String> {
 async fn whoever_begins_to_listen_is_told_how_things_stand() {
     let desk = Desk::open().await;
     desk.receive(dead_in("orders")).await;
-    let known = desk.page("/letters").await.one("#side").attr("data-tidings").unwrap().to_owned();
+    let known = desk.page("/letters").await.one("#side").attr("data-changes").unwrap().to_owned();
     let mut stream = desk.stream("/events").await;
-    assert_eq!(next(&mut stream).await, Some(format!("tidings {known}")), "what a page made now knows already");
+    assert_eq!(next(&mut stream).await, Some(format!("changes {known}")), "what a page made now knows already");
 }
 
 #[tokio::test]
@@ -49,7 +49,7 @@ async fn what_comes_in_quickly_is_told_together() {
         desk.receive(dead_in("orders")).await;
     }
     let told = next(&mut stream).await.unwrap();
-    assert!(told.starts_with("tidings 20."), "{told}");
+    assert!(told.starts_with("changes 20."), "{told}");
 }
 
 #[tokio::test]

@@ -67,7 +67,7 @@ async fn a_failure_of_ours_is_a_toast_to_htmx() {
     let request = builder(Method::GET, "/letters?part=results").header("hx-request", "true");
     let answer = desk.send(request.body(Body::empty()).unwrap()).await.expect(500);
     check_discretion(&answer.text());
-    assert!(answer.page().words(".toast.failed").contains(answer.header("x-request-id")));
+    assert!(answer.page().words(".toast-box.is-failed").contains(answer.header("x-request-id")));
 }
 
 #[tokio::test]

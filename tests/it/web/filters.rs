@@ -59,7 +59,7 @@ impl Named {
     /// The letters that the page shows.
     async fn shown(&self, query: &str) -> String {
         let page = self.desk.page(&format!("/letters?{query}")).await;
-        let rows = page.values(".row input", "value");
+        let rows = page.values(".list-row input", "value");
         assert_eq!(page.count("#bulk"), usize::from(!rows.is_empty()), "{query}");
         self.sorted(&rows)
     }
@@ -146,11 +146,11 @@ async fn every_chip_counts_what_it_leads_to() {
     let office = Named::open().await;
     for query in ["", "status=all", "queue=orders", "importance=low,normal", "broker=other", "since=24h"] {
         let page = office.desk.page(&format!("/letters?{query}")).await;
-        for chip in page.all(".chips .chip") {
+        for chip in page.all(".chip-groups .chip-link") {
             let path = chip.attr("href").unwrap();
             let leads_to = office.desk.page(path).await;
             if chip.count("b") > 0 && !is_importance_beside_others(&page, chip) {
-                assert_eq!(leads_to.count(".row").to_string(), words(chip.one("b")), "{query}, {path}");
+                assert_eq!(leads_to.count(".list-row").to_string(), words(chip.one("b")), "{query}, {path}");
             }
         }
     }
@@ -158,17 +158,17 @@ async fn every_chip_counts_what_it_leads_to() {
 
 /// Such a chip counts its own, and leads to these beside those of the others chosen already.
 fn is_importance_beside_others(page: &Html, chip: scraper::ElementRef<'_>) -> bool {
-    chip.count(".swatch") > 0 && page.count(".chip[aria-current] .swatch") > 0
+    chip.count(".mark-swatch") > 0 && page.count(".chip-link[aria-current] .mark-swatch") > 0
 }
 
 #[tokio::test]
 async fn a_chip_says_whether_it_is_chosen() {
     let office = Named::open().await;
     let page = office.desk.page("/letters?status=discarded&importance=low,normal").await;
-    let chosen: Vec<_> = page.all(".chip[aria-current=true]").into_iter().map(words).collect();
+    let chosen: Vec<_> = page.all(".chip-link[aria-current=true]").into_iter().map(words).collect();
     assert_eq!(chosen.len(), 3, "{chosen:?}");
     assert!(chosen[0].starts_with("Discarded"), "{chosen:?}");
-    let clear = page.one("a.clear").attr("href").unwrap();
+    let clear = page.one("a.chip-clear").attr("href").unwrap();
     assert_eq!(clear, "/letters?status=discarded", "the status stays");
 }
 
@@ -188,11 +188,11 @@ async fn the_chart_leads_to_the_letters_of_each_bar() {
     let office = Named::open().await;
     office.desk.clock.advance(Duration::from_secs(60));
     let page = office.desk.page("/letters?status=all").await;
-    let bars = page.all(".chart a");
+    let bars = page.all(".chart-bars a");
     assert_eq!(bars.len(), 2, "one for the old letter, one for the others");
     for (bar, rows) in bars.iter().zip([1, 7]) {
         let path = bar.attr("href").unwrap();
         assert!(path.contains("since=") && path.contains("until="), "{path}");
-        assert_eq!(office.desk.page(path).await.count(".row"), rows, "{path}");
+        assert_eq!(office.desk.page(path).await.count(".list-row"), rows, "{path}");
     }
 }

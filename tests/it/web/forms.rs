@@ -23,7 +23,7 @@ async fn retry_sends_it_back_at_once() {
     let (desk, id, path) = a_letter(Status::Open).await;
     let page = Form::of(&desk.page(&path).await, "Retry now").press(&desk).await;
     assert_eq!(desk.status(id).await, Status::Scheduled);
-    assert!(page.words(".toast p").contains("1 letter"), "{}", page.words(".toast"));
+    assert!(page.words(".toast-box p").contains("1 dead letter"), "{}", page.words(".toast-box"));
     assert_eq!(desk.letter(id).await["retry_at"], "2026-11-21T12:00:00Z");
 }
 
@@ -32,7 +32,7 @@ async fn a_retry_can_wait_and_go_elsewhere() {
     let (desk, id, path) = a_letter(Status::Open).await;
     let form = Form::of(&desk.page(&path).await, "Schedule");
     let page = form.fill("delay", "10m").fill("queue", "orders.v2").press(&desk).await;
-    assert!(page.words(".toast p").contains("to orders.v2 in 10 min"), "{}", page.words(".toast"));
+    assert!(page.words(".toast-box p").contains("to orders.v2 in 10 min"), "{}", page.words(".toast-box"));
     assert_eq!(desk.letter(id).await["retry_at"], "2026-11-21T12:10:00Z");
     assert!(page.words("article header").contains("retry due in 10 min"));
 }
@@ -65,7 +65,7 @@ async fn discard_can_be_undone_from_what_it_says() {
     let (desk, id, path) = a_letter(Status::Open).await;
     let page = Form::of(&desk.page(&path).await, "Discard").press(&desk).await;
     assert_eq!(desk.status(id).await, Status::Discarded);
-    assert!(page.words(".toast p").contains("Discarded 1 letter"));
+    assert!(page.words(".toast-box p").contains("Discarded 1 dead letter"));
     Form::of(&page, "Undo u").press(&desk).await;
     assert_eq!(desk.status(id).await, Status::Open);
 }
@@ -116,7 +116,7 @@ async fn importance_and_note_are_set_by_hand() {
     assert_eq!((&letter["importance"], &letter["importance_by"]), (&"critical".into(), &"manual".into()));
     assert_eq!(letter["note"], "ask Ann\nat 5");
     let form = Form::of(&page, "Save the note").fill("note", "");
-    assert!(form.press(&desk).await.words(".toast p").contains("Note removed"));
+    assert!(form.press(&desk).await.words(".toast-box p").contains("Note removed"));
     assert_eq!(desk.note(id).await, None);
 }
 
@@ -142,7 +142,7 @@ async fn a_letter_of_unknown_queue_is_retried_only_to_a_named_one() {
     let page = desk.page(&format!("/letters/{id}")).await;
     assert_eq!(page.all("input[name=queue][required]").len(), 2, "the browser asks for it");
     let page = Form::of(&page, "Retry now").press(&desk).await;
-    assert!(page.words(".toast.failed p").contains("which queue it failed in"), "{}", page.words(".toast"));
+    assert!(page.words(".toast-box.is-failed p").contains("which queue it failed in"), "{}", page.words(".toast-box"));
     assert_eq!(desk.status(id).await, Status::Open);
     Form::of(&page, "Retry now").fill("queue", "orders").press(&desk).await;
     assert_eq!(desk.status(id).await, Status::Scheduled);
@@ -154,8 +154,8 @@ async fn what_came_too_late_is_said_and_done_to_nothing() {
     let stale = desk.page(&path).await;
     desk.bring(id, Status::Retried).await;
     let page = Form::of(&stale, "Discard").press(&desk).await;
-    assert!(page.words(".toast.failed p").contains("the letter is retried"), "{}", page.words(".toast"));
-    assert_eq!((desk.status(id).await, page.count(".toast form")), (Status::Retried, 0));
+    assert!(page.words(".toast-box.is-failed p").contains("the letter is retried"), "{}", page.words(".toast-box"));
+    assert_eq!((desk.status(id).await, page.count(".toast-box form")), (Status::Retried, 0));
 }
 
 #[tokio::test]
@@ -164,11 +164,11 @@ async fn the_selected_letters_are_acted_on_together() {
     let [first, second, third] = desk.receive_from("main", [dead_in("a"), dead_in("b"), dead_in("c")]).await;
     let list = desk.page("/letters?sort=oldest").await;
     let page = Form::of(&list, "Discard").tick("id", first).tick("id", third).press(&desk).await;
-    assert!(page.words(".toast p").contains("Discarded 2 letters"));
-    assert_eq!(page.values(".row input", "value"), [second.to_string()]);
-    assert!(page.words("a.sort").contains("Oldest first"), "the order is kept");
+    assert!(page.words(".toast-box p").contains("Discarded 2 dead letters"));
+    assert_eq!(page.values(".list-row input", "value"), [second.to_string()]);
+    assert!(page.words("a.list-sort").contains("Oldest first"), "the order is kept");
     let page = Form::of(&page, "Undo u").press(&desk).await;
-    assert_eq!(page.count(".row"), 3);
+    assert_eq!(page.count(".list-row"), 3);
     Form::of(&page, "Retry").tick("id", second).tick("id", third).fill("delay", "1h").press(&desk).await;
     assert_eq!(desk.status(first).await, Status::Open);
     assert_eq!(desk.status(third).await, Status::Scheduled);
@@ -180,7 +180,7 @@ async fn the_selected_letters_are_marked_and_reopened_together() {
     let (one, other) = (desk.letter_in(Status::Discarded).await, desk.letter_in(Status::Scheduled).await);
     let list = desk.page("/letters?status=all").await;
     let marked = Form::of(&list, "Set").tick("id", one).tick("id", other).fill("importance", "low").press(&desk).await;
-    assert!(marked.words(".toast p").contains("2 letters set to low"), "{}", marked.words(".toast"));
+    assert!(marked.words(".toast-box p").contains("2 dead letters set to low"), "{}", marked.words(".toast-box"));
     Form::of(&list, "Reopen, or cancel retries").tick("id", one).tick("id", other).press(&desk).await;
     assert_eq!((desk.status(one).await, desk.status(other).await), (Status::Open, Status::Open));
     assert_eq!(desk.letter(one).await["importance"], "low");
@@ -192,8 +192,8 @@ async fn what_some_letters_refuse_is_told_beside_what_others_took() {
     let (open, retried) = (desk.letter_in(Status::Open).await, desk.letter_in(Status::Retried).await);
     let list = desk.page("/letters?status=all").await;
     let page = Form::of(&list, "Discard").tick("id", open).tick("id", retried).press(&desk).await;
-    let toast = page.words(".toast p");
-    assert!(toast.contains("Discarded 1 letter") && toast.contains("1 not:"), "{toast}");
+    let toast = page.words(".toast-box p");
+    assert!(toast.contains("Discarded 1 dead letter") && toast.contains("1 not:"), "{toast}");
     assert_eq!(desk.status(open).await, Status::Discarded);
 }
 
@@ -201,7 +201,7 @@ async fn what_some_letters_refuse_is_told_beside_what_others_took() {
 async fn nothing_selected_is_said() {
     let (desk, id, _) = a_letter(Status::Open).await;
     let page = Form::of(&desk.page("/letters").await, "Retry").press(&desk).await;
-    assert!(page.words(".toast.failed p").contains("No letter is selected"));
+    assert!(page.words(".toast-box.is-failed p").contains("No dead letter is selected"));
     assert_eq!(desk.status(id).await, Status::Open);
 }
 
@@ -244,7 +244,7 @@ async fn a_form_sent_twice_does_it_once() {
     let page = desk.page(&path).await;
     Form::of(&page, "Discard").press(&desk).await;
     let again = Form::of(&page, "Discard").press(&desk).await;
-    assert!(again.words(".toast.failed p").contains("the letter is discarded"));
+    assert!(again.words(".toast-box.is-failed p").contains("the letter is discarded"));
     assert_eq!(desk.store.history(id).await.unwrap().len(), 2);
 }
 

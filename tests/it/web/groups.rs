@@ -73,7 +73,7 @@ async fn importance(desk: &Desk, ids: &[LetterId], importance: Importance) {
 }
 
 fn titles(page: &Html) -> Vec<String> {
-    page.all(".row .what").into_iter().map(words).collect()
+    page.all(".list-row .row-what").into_iter().map(words).collect()
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn groups_are_listed_with_the_weightiest_first() {
     desk.bring(over[0], Status::Discarded).await;
     let page = desk.page("/groups").await;
     assert_eq!(titles(&page), ["orders", "texts"]);
-    let rows: Vec<String> = page.all(".row").into_iter().map(words).collect();
+    let rows: Vec<String> = page.all(".list-row").into_iter().map(words).collect();
     for (row, parts) in rows.iter().zip([
         ["critical", "out of stock", "1 open", "last 1 min", "not retried"],
         ["normal", "too long", "3 open", "last 58 s", "not retried"],
@@ -94,10 +94,10 @@ async fn groups_are_listed_with_the_weightiest_first() {
         assert!(parts.iter().all(|part| row.contains(part)), "{row} without some of {parts:?}");
     }
     let growth = "3 received in 24 h, most of them from 11:00 on";
-    assert_eq!(page.values(".spark", "aria-label")[1], growth);
-    assert_eq!(page.values(".row > a", "href")[0], group_of(&desk, critical[0]).await);
-    assert_eq!(page.words("#count"), "2 groups with open letters");
-    assert_eq!(page.words("#side a[href='/groups'] .n"), "2 with open letters");
+    assert_eq!(page.values(".group-spark", "aria-label")[1], growth);
+    assert_eq!(page.values(".list-row > a", "href")[0], group_of(&desk, critical[0]).await);
+    assert_eq!(page.words("#count"), "2 groups with open dead letters");
+    assert_eq!(page.words("#side a[href='/groups'] .text-count"), "2 with open dead letters");
     let everything = desk.page("/groups?status=all&sort=newest").await;
     assert_eq!(titles(&everything).len(), 3);
     assert_eq!(everything.words("#count"), "3 groups");
@@ -114,7 +114,7 @@ async fn every_chip_counts_the_groups_it_leads_to() {
     desk.bring(over[0], Status::Discarded).await;
     for query in ["", "?status=all", "?queue=a", "?importance=low", "?reason=expired"] {
         let page = desk.page(&format!("/groups{query}")).await;
-        let chips = page.all(".chips .chip");
+        let chips = page.all(".chip-groups .chip-link");
         assert_eq!(chips.len(), 6);
         for chip in chips {
             // Beside importances that are chosen already, another one adds its groups to theirs.
@@ -123,11 +123,11 @@ async fn every_chip_counts_the_groups_it_leads_to() {
             }
             let leads_to = desk.page(chip.attr("href").unwrap()).await;
             let expected = if query == "?importance=low" && words(chip).starts_with("low") {
-                desk.page("/groups").await.count(".row")
+                desk.page("/groups").await.count(".list-row")
             } else {
                 words(chip.one("b")).parse().unwrap()
             };
-            assert_eq!(leads_to.count(".row"), expected, "{query}: {}", words(chip));
+            assert_eq!(leads_to.count(".list-row"), expected, "{query}: {}", words(chip));
         }
     }
 }
@@ -153,11 +153,11 @@ async fn the_filter_finds_what_groups_have_in_common() {
         ("importance=normal", 5),
         ("importance=critical", 0),
     ] {
-        assert_eq!(desk.page(&format!("/groups?{query}")).await.count(".row"), expected, "{query}");
+        assert_eq!(desk.page(&format!("/groups?{query}")).await.count(".list-row"), expected, "{query}");
         let api = desk.get(&format!("/api/v1/groups?{query}")).await.expect(200).json();
         assert_eq!(api["total"], expected, "{query}");
     }
-    assert_eq!(desk.page("/groups?queue=orders").await.count(".row .broker-name"), 2);
+    assert_eq!(desk.page("/groups?queue=orders").await.count(".list-row .row-broker"), 2);
     for bad in ["staus=open", "status=retried", "limit=0", "cursor=x", "sort=up", "part=rows", "group=x"] {
         desk.get(&format!("/groups?{bad}")).await.expect(400);
     }
@@ -190,15 +190,15 @@ async fn every_group_is_on_exactly_one_page() {
 async fn an_empty_page_says_why() {
     let desk = Desk::open().await;
     let page = desk.page("/groups").await;
-    assert!(page.words("main").contains("No letter has come yet."), "{}", page.words("main"));
-    assert!(page.words(".empty pre").contains("the-dlx"));
+    assert!(page.words("main").contains("No dead letters yet."), "{}", page.words("main"));
+    assert!(page.words(".empty-state pre").contains("the-dlx"));
     let ids = alike(&desk, "orders", "x", 1).await;
     let narrowed = desk.page("/groups?queue=none").await;
-    assert_eq!(desk.page(narrowed.values(".empty a", "href").first().unwrap()).await.count(".row"), 1);
+    assert_eq!(desk.page(narrowed.values(".empty-state a", "href").first().unwrap()).await.count(".list-row"), 1);
     desk.bring(ids[0], Status::Discarded).await;
     let done = desk.page("/groups").await;
     assert!(done.words("main").contains("Nothing is open."), "{}", done.words("main"));
-    assert_eq!(desk.page(done.one(".empty a").attr("href").unwrap()).await.count(".row"), 1);
+    assert_eq!(desk.page(done.one(".empty-state a").attr("href").unwrap()).await.count(".list-row"), 1);
 }
 
 #[tokio::test]
@@ -209,20 +209,20 @@ async fn a_group_shows_its_figures_and_its_letters() {
     desk.clock.advance(MINUTE);
     let page = desk.page(&group_of(&desk, ids[0]).await).await;
     assert_eq!(page.words("h1"), "orders");
-    assert!(page.words("header.page").contains("3 open · first 2 min ago , last 1 min ago"));
-    assert_eq!(page.words(".told-error"), "out of stock");
-    let counts: Vec<_> = page.all(".totals a").into_iter().map(words).collect();
+    assert!(page.words("header.page-head").contains("3 open · first 2 min ago , last 1 min ago"));
+    assert_eq!(page.words(".group-error"), "out of stock");
+    let counts: Vec<_> = page.all(".total-list a").into_iter().map(words).collect();
     assert_eq!(counts, ["3 open", "0 scheduled", "0 retried", "1 discarded"]);
-    for (link, rows) in page.values(".totals a", "href").iter().zip([3, 0, 0, 1]) {
-        assert_eq!(desk.page(link).await.count(".row"), rows, "{link}");
+    for (link, rows) in page.values(".total-list a", "href").iter().zip([3, 0, 0, 1]) {
+        assert_eq!(desk.page(link).await.count(".list-row"), rows, "{link}");
     }
     let newest: Vec<_> = ids.iter().rev().map(|id| format!("/letters/{id}")).collect();
-    assert_eq!(page.values(".plain .row > a", "href"), newest);
-    let bars: Vec<_> = page.all(".chart a").into_iter().filter_map(|bar| bar.attr("aria-label")).collect();
-    let expected = ["21 Nov 11:00 to 12:00 UTC: 4 letters", "21 Nov 06:00 to 12:00 UTC: 4 letters"];
+    assert_eq!(page.values(".list-plain .list-row > a", "href"), newest);
+    let bars: Vec<_> = page.all(".chart-bars a").into_iter().filter_map(|bar| bar.attr("aria-label")).collect();
+    let expected = ["21 Nov 11:00 to 12:00 UTC: 4 dead letters", "21 Nov 06:00 to 12:00 UTC: 4 dead letters"];
     assert_eq!(bars, expected);
-    let bar = page.values(".chart a", "href").swap_remove(0);
-    assert_eq!(desk.page(&bar).await.count(".row"), 4, "{bar}");
+    let bar = page.values(".chart-bars a", "href").swap_remove(0);
+    assert_eq!(desk.page(&bar).await.count(".list-row"), 4, "{bar}");
 }
 
 #[tokio::test]
@@ -240,27 +240,27 @@ async fn what_was_sent_back_heals_or_comes_back() {
     let desk = Desk::open().await;
     let ids = alike(&desk, "orders", "x", 4).await;
     let path = group_of(&desk, ids[0]).await;
-    assert!(desk.page(&path).await.words(".outcomes").contains("Nothing was sent back."));
+    assert!(desk.page(&path).await.words(".outcome-box").contains("Nothing was retried."));
     for id in &ids[..3] {
         desk.retry_ends(*id, RetryOutcome::Confirmed).await;
     }
     let shown = async |expected: &str| {
         let page = desk.page(&path).await;
-        assert!(page.words(".outcomes ul").contains(expected), "{}", page.words(".outcomes"));
+        assert!(page.words(".outcome-box ul").contains(expected), "{}", page.words(".outcome-box"));
         let overview = desk.page("/").await;
-        assert!(overview.words(".outcomes ul").contains(expected), "{}", overview.words(".outcomes"));
+        assert!(overview.words(".outcome-box ul").contains(expected), "{}", overview.words(".outcome-box"));
     };
-    shown("0 healed 0 came back 3 not known yet").await;
+    shown("0 succeeded 0 failed again 3 pending").await;
     desk.clock.advance(MINUTE);
     let back = failed_with(dead_in("orders"), "x").with(|arrival| arrival.returning = Some(ids[0]));
     desk.receive(back.received(NOON.plus(MINUTE))).await;
     sort(&desk).await;
-    shown("0 healed 1 came back 2 not known yet").await;
+    shown("0 succeeded 1 failed again 2 pending").await;
     desk.clock.advance(MINUTE * 60);
-    shown("2 healed 1 came back 0 not known yet").await;
-    let row = desk.page("/groups").await.words(".row .healed");
-    assert!(row.starts_with("66 % healed ; 3 sent back: 2 healed, 1 came back"), "{row}");
-    assert!(desk.page(&path).await.words(".outcomes").contains("Last retried 1 h ago ."));
+    shown("2 succeeded 1 failed again 0 pending").await;
+    let row = desk.page("/groups").await.words(".list-row .row-outcome");
+    assert!(row.starts_with("66 % succeeded ; 3 retried: 2 succeeded, 1 failed again"), "{row}");
+    assert!(desk.page(&path).await.words(".outcome-box").contains("Last retried 1 h ago ."));
 }
 
 /// Follows the link of that label, and presses the button of the question.
@@ -280,14 +280,14 @@ async fn all_open_letters_are_retried_after_one_more_question() {
     desk.bring(ids[2], Status::Discarded).await;
     let path = group_of(&desk, ids[0]).await;
     let asked = desk.page(&format!("{path}?all=retry")).await;
-    assert_eq!(asked.words("#asking-title"), "Send 2 of orders back to their queue?");
-    assert_eq!(asked.one(".asking a").attr("href"), Some(&*path));
+    assert_eq!(asked.words("#asking-title"), "Retry 2 of orders?");
+    assert_eq!(asked.one(".confirm-box a").attr("href"), Some(&*path));
     let page = do_with_all(&desk, &path, "Retry 2", "Retry 2").await;
-    assert!(page.words(".toast p").contains("Sending 2 letters back."), "{}", page.words(".toast"));
+    assert!(page.words(".toast-box p").contains("Retrying 2 dead letters."), "{}", page.words(".toast-box"));
     let statuses = [desk.status(ids[0]).await, desk.status(ids[1]).await, desk.status(ids[2]).await];
     assert_eq!(statuses, [Status::Scheduled, Status::Scheduled, Status::Discarded]);
     assert_eq!(desk.status(other[0]).await, Status::Open);
-    assert_eq!(page.count(".asking"), 0);
+    assert_eq!(page.count(".confirm-box"), 0);
 }
 
 #[tokio::test]
@@ -296,7 +296,11 @@ async fn a_retry_may_wait() {
     let ids = alike(&desk, "orders", "x", 1).await;
     let asked = desk.page(&format!("{}?all=retry", group_of(&desk, ids[0]).await)).await;
     let page = Form::of(&asked, "Retry 1").fill("delay", "1h").press(&desk).await;
-    assert!(page.words(".toast p").contains("1 letter will be sent back in 1 h."), "{}", page.words(".toast"));
+    assert!(
+        page.words(".toast-box p").contains("1 dead letter will be retried in 1 h."),
+        "{}",
+        page.words(".toast-box")
+    );
     assert_eq!(desk.letter(ids[0]).await["retry_at"], "2026-11-21T13:00:00Z");
 }
 
@@ -306,11 +310,11 @@ async fn they_are_discarded_and_reopened_together() {
     let ids = alike(&desk, "orders", "x", 3).await;
     let path = group_of(&desk, ids[0]).await;
     let page = do_with_all(&desk, &path, "Discard 3", "Discard 3").await;
-    assert!(page.words(".toast p").contains("Discarded 3 letters."), "{}", page.words(".toast"));
+    assert!(page.words(".toast-box p").contains("Discarded 3 dead letters."), "{}", page.words(".toast-box"));
     assert_eq!(desk.status(ids[2]).await, Status::Discarded);
     assert!(!page.words(".group-actions").contains("Retry"), "nothing is open");
     let page = do_with_all(&desk, &path, "Reopen 3 discarded", "Reopen 3").await;
-    assert!(page.words(".toast p").contains("Reopened 3 letters."), "{}", page.words(".toast"));
+    assert!(page.words(".toast-box p").contains("Reopened 3 dead letters."), "{}", page.words(".toast-box"));
     assert_eq!(desk.status(ids[2]).await, Status::Open);
 }
 
@@ -319,10 +323,11 @@ async fn the_importance_of_all_open_ones_is_set() {
     let desk = Desk::open().await;
     let ids = alike(&desk, "orders", "x", 2).await;
     let path = group_of(&desk, ids[0]).await;
-    let page = Form::of(&desk.page(&path).await, "Set 2 open").fill("importance", "critical").press(&desk).await;
-    assert!(page.words(".toast p").contains("2 letters set to critical."), "{}", page.words(".toast"));
+    let page =
+        Form::of(&desk.page(&path).await, "Set importance of 2 open").fill("importance", "critical").press(&desk).await;
+    assert!(page.words(".toast-box p").contains("2 dead letters set to critical."), "{}", page.words(".toast-box"));
     assert_eq!(desk.letter(ids[1]).await["importance"], "critical");
-    assert_eq!(page.words("header.page .tag"), "critical");
+    assert_eq!(page.words("header.page-head .mark-tag"), "critical");
 }
 
 #[tokio::test]
@@ -353,7 +358,9 @@ async fn nothing_is_done_without_the_question() {
     submit(&desk, &path, &[("action", "importance"), ("until", &until)]).await.expect(422);
     assert_eq!(desk.status(ids[0]).await, Status::Open);
     let gone = submit(&desk, &path, &[("action", "reopen"), ("until", &until)]).await.expect(303);
-    assert!(follow(&desk, gone).await.words(".toast.failed p").contains("There is no such letter any more."));
+    assert!(
+        follow(&desk, gone).await.words(".toast-box.is-failed p").contains("There is no such dead letter any more.")
+    );
 }
 
 #[tokio::test]
@@ -363,9 +370,9 @@ async fn a_retry_names_a_queue_where_nothing_else_does() {
     sort(&desk).await;
     let path = group_of(&desk, id).await;
     let asked = desk.page(&format!("{path}?all=retry")).await;
-    assert_eq!(asked.count(".asking input[name=queue][required]"), 1);
+    assert_eq!(asked.count(".confirm-box input[name=queue][required]"), 1);
     let refused = Form::of(&asked, "Retry 1").press(&desk).await;
-    let told = refused.words(".toast.failed p");
+    let told = refused.words(".toast-box.is-failed p");
     assert!(told.contains("Nothing done. 1 not: nothing in the message says which queue"), "{told}");
     Form::of(&asked, "Retry 1").fill("queue", "orders").press(&desk).await;
     assert_eq!(desk.status(id).await, Status::Scheduled);
@@ -378,7 +385,7 @@ async fn a_note_is_written_changed_and_removed() {
     let path = group_of(&desk, ids[0]).await;
     let write = async |text: &str| {
         let page = Form::of(&desk.page(&path).await, "Save the note").fill("note", text).press(&desk).await;
-        assert_eq!(page.words(".toast p"), "Note saved.");
+        assert_eq!(page.words(".toast-box p"), "Note saved.");
         page
     };
     write("with <b>the vendor</b>").await;
@@ -386,11 +393,11 @@ async fn a_note_is_written_changed_and_removed() {
     let page = desk.page(&path).await;
     assert_eq!(page.words(".note-text"), "with <b>the vendor</b>");
     assert!(page.words("main").contains("by local user , 1 min ago"), "{}", page.words("main"));
-    assert!(desk.page("/groups").await.words(".row .note").contains("with <b>the vendor</b>"));
+    assert!(desk.page("/groups").await.words(".list-row .row-note").contains("with <b>the vendor</b>"));
     let page = write("\nsecond\u{202e} thoughts").await;
     assert_eq!(page.words(".note-text"), "second\u{2066}‹U+202E›\u{2069} thoughts");
     let page = Form::of(&page, "Remove the note").press(&desk).await;
-    assert_eq!((page.words(".toast p"), page.count(".note-text")), ("Note removed.".to_owned(), 0));
+    assert_eq!((page.words(".toast-box p"), page.count(".note-text")), ("Note removed.".to_owned(), 0));
     let long = "x".repeat(8_001);
     submit(&desk, &format!("{path}/note"), &[("note", &long)]).await.expect(422);
 }
@@ -405,24 +412,24 @@ async fn letters_are_narrowed_to_a_group() {
     let path = group_of(&desk, ids[0]).await;
     let group = path.strip_prefix("/groups/").unwrap();
     let page = desk.page(&format!("/letters?group={group}")).await;
-    assert_eq!((page.count(".row"), page.words(".count")), (4, "4 letters".to_owned()));
-    let chip = page.one(".chip.narrowed");
-    assert_eq!(words(chip), "Group orders Show also others than orders");
+    assert_eq!((page.count(".list-row"), page.words(".list-count")), (4, "4 dead letters".to_owned()));
+    let chip = page.one(".chip-link.chip-narrowed");
+    assert_eq!(words(chip), "Group orders Remove this filter: orders");
     assert_eq!(chip.values("a", "href"), [path.clone(), "/letters".to_owned()]);
-    let counts: Vec<_> = page.all("a.chip").into_iter().map(words).collect();
+    let counts: Vec<_> = page.all("a.chip-link").into_iter().map(words).collect();
     let expected =
         ["Open 4", "Scheduled 0", "Retried 0", "Discarded 1", "All 5", "critical 2", "high 0", "normal 2", "low 0"];
     assert_eq!(counts, expected);
-    for chip in page.all("a.chip") {
+    for chip in page.all("a.chip-link") {
         let leads_to = desk.page(chip.attr("href").unwrap()).await;
-        assert_eq!(leads_to.count(".row").to_string(), words(chip.one("b")), "{}", words(chip));
+        assert_eq!(leads_to.count(".list-row").to_string(), words(chip.one("b")), "{}", words(chip));
     }
     let gone = desk.page(&format!("/letters?group={}", uuid::Uuid::max())).await;
-    assert!(gone.words(".chip.narrowed").contains("that is gone"));
+    assert!(gone.words(".chip-link.chip-narrowed").contains("that is gone"));
     let typed = desk.page("/letters?type=acme.*").await;
-    assert!(typed.words(".chip.narrowed").starts_with("Type acme.*"));
-    assert_eq!(typed.count(".row"), 0);
-    assert_eq!(desk.page("/letters?type=%22%22").await.count(".row"), 6);
+    assert!(typed.words(".chip-link.chip-narrowed").starts_with("Type acme.*"));
+    assert_eq!(typed.count(".list-row"), 0);
+    assert_eq!(desk.page("/letters?type=%22%22").await.count(".list-row"), 6);
     let listed = desk.get(&format!("/api/v1/letters?group={group}&status=all")).await.expect(200).json();
     assert_eq!((listed["total"].as_u64(), listed["items"].as_array().unwrap().len()), (Some(5), 5));
 }
@@ -434,13 +441,17 @@ async fn a_letter_leads_to_those_that_failed_alike() {
     desk.bring(ids[2], Status::Discarded).await;
     let path = group_of(&desk, ids[0]).await;
     let page = desk.page(&format!("/letters/{}", ids[0])).await;
-    assert_eq!(page.words(&format!("a[href='{path}']")), "3 letters failed alike, 2 open");
+    assert_eq!(page.words(&format!("a[href='{path}']")), "3 similar, 2 open");
     assert_eq!(desk.letter(ids[0]).await["group"], path.strip_prefix("/groups/").unwrap());
     let alone = alike(&desk, "texts", "x", 1).await;
     let page = desk.page(&format!("/letters/{}", alone[0])).await;
-    assert!(page.words(".head .facts").contains("no other letter failed alike"), "{}", page.words(".head"));
+    assert!(
+        page.words(".letter-head .facts-list").contains("no similar dead letters"),
+        "{}",
+        page.words(".letter-head")
+    );
     let unsorted = desk.receive(dead_in("orders")).await;
-    assert_eq!(desk.page(&format!("/letters/{unsorted}")).await.count(".facts a[href^='/groups']"), 0);
+    assert_eq!(desk.page(&format!("/letters/{unsorted}")).await.count(".facts-list a[href^='/groups']"), 0);
 }
 
 #[tokio::test]
@@ -454,11 +465,11 @@ async fn the_overview_names_groups_to_look_at_first() {
     let page = desk.page("/").await;
     let listed = titles(&page);
     assert_eq!((listed.len(), &*listed[0]), (6, "burning"));
-    let tiles: Vec<_> = page.all(".tile .sub").into_iter().map(words).collect();
+    let tiles: Vec<_> = page.all(".tile-box .text-sub").into_iter().map(words).collect();
     assert!(tiles[0].starts_with("1 group · oldest"), "{tiles:?}");
     assert!(tiles[2].starts_with("8 groups · oldest"), "{tiles:?}");
     assert_eq!(tiles[1], "none open");
-    assert_eq!(page.values(".tile.critical .sub a", "href")[0], "/groups?importance=critical");
+    assert_eq!(page.values(".tile-box.is-critical .text-sub a", "href")[0], "/groups?importance=critical");
     assert!(page.words("#groups-title").ends_with("All 9"));
 }
 
@@ -480,7 +491,7 @@ async fn parts_are_what_the_whole_page_has_there() {
     alike(&desk, "orders", "y", 1).await;
     assert_eq!(
         ask_htmx(&desk, &format!("{count}&part=count")).await.page().words("#count"),
-        "2 groups with open letters"
+        "2 groups with open dead letters"
     );
     let path = format!("{}?all=retry", group_of(&desk, ids[0]).await);
     let main = ask_htmx(&desk, &format!("{path}&part=main")).await;

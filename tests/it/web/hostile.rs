@@ -74,13 +74,13 @@ async fn nothing_in_a_message_becomes_markup() {
 async fn what_a_message_says_is_shown_as_it_is() {
     let (desk, id, _) = shown(SCRIPT).await;
     let page = desk.page(&format!("/letters/{id}")).await;
-    let places = ["#letter-title", ".facts", "#payload", ".remark", "#letter-title bdi", ".note-text"];
+    let places = ["#letter-title", ".facts-list", "#payload", ".remark-note", "#letter-title bdi", ".note-text"];
     for place in places {
         let text: String = page.all(place).iter().flat_map(|found| found.text()).collect();
         assert!(text.contains("<script>alert(1)</script>"), "{place}: {text}");
     }
     let list = desk.page("/letters").await;
-    assert!(list.words(".row .what").contains(SCRIPT), "{}", list.words(".row .what"));
+    assert!(list.words(".list-row .row-what").contains(SCRIPT), "{}", list.words(".list-row .row-what"));
 }
 
 #[tokio::test]
@@ -115,7 +115,7 @@ async fn names_of_any_length_are_cut_in_lists_and_whole_on_the_letter() {
     let long = "q".repeat(300);
     let (desk, id, _) = shown(&long).await;
     let list = desk.page("/letters").await;
-    let shown = list.words(".row .name");
+    let shown = list.words(".list-row .row-name");
     assert!(shown.ends_with('…') && shown.chars().count() < 200, "{shown}");
     assert_eq!(desk.page(&format!("/letters/{id}")).await.words("#letter-title"), long);
     let filtered = desk.get(&format!("/api/v1/letters?queue={long}")).await.expect(200).json();
@@ -128,8 +128,8 @@ async fn a_link_to_a_queue_of_any_name_finds_its_letters() {
         let desk = Desk::open().await;
         desk.receive(dead_in(name)).await;
         let overview = desk.page("/").await;
-        let link = overview.one(".queues tbody a").attr("href").unwrap().to_owned();
-        assert_eq!(desk.page(&link).await.count(".row"), 1, "{name:?}: {link}");
+        let link = overview.one(".table-data tbody a").attr("href").unwrap().to_owned();
+        assert_eq!(desk.page(&link).await.count(".list-row"), 1, "{name:?}: {link}");
     }
 }
 

@@ -32,7 +32,7 @@ async fn payload(dead: Dead, view: &str) -> (String, String) {
     let (desk, id, _) = shown(dead).await;
     let page = desk.page(&format!("/letters/{id}?view={view}")).await;
     let text = page.all("#payload").iter().flat_map(|payload| payload.text()).collect();
-    (text, page.all(".remark").into_iter().map(words).collect())
+    (text, page.all(".remark-note").into_iter().map(words).collect())
 }
 
 #[tokio::test]
@@ -70,7 +70,7 @@ async fn a_body_can_be_seen_as_text_and_as_hex() {
 async fn the_view_that_fits_is_chosen_unless_asked_otherwise() {
     for (body, label) in [(&b"[1]"[..], "JSON"), (b"words", "Text"), (b"\xff\x00", "Hex")] {
         let (_, _, page) = shown(dead_in("orders").body(body)).await;
-        assert_eq!(page.words(".seg a[aria-current]"), label);
+        assert_eq!(page.words(".seg-tabs a[aria-current]"), label);
     }
 }
 
@@ -78,7 +78,7 @@ async fn the_view_that_fits_is_chosen_unless_asked_otherwise() {
 async fn what_is_not_what_it_claims_to_be_is_said() {
     let json = Properties { content_type: Some("application/json".to_owned()), ..Properties::default() };
     let (text, remarks) = payload(dead_in("orders").properties(json).body("{oops"), "text").await;
-    assert!(text == "{oops" && remarks.contains("said to be JSON"), "{remarks}");
+    assert!(text == "{oops" && remarks.contains("declared as JSON"), "{remarks}");
     let (_, remarks) = payload(dead_in("orders").body("words"), "json").await;
     assert!(remarks.contains("not JSON"), "{remarks}");
     let (_, remarks) = payload(dead_in("orders").body(*b"a\xff"), "text").await;
@@ -88,14 +88,14 @@ async fn what_is_not_what_it_claims_to_be_is_said() {
 #[tokio::test]
 async fn an_empty_body_is_called_empty() {
     let (_, _, page) = shown(dead_in("orders")).await;
-    assert_eq!(page.words(".empty-body"), "The body is empty.");
+    assert_eq!(page.words(".payload-empty"), "The body is empty.");
 }
 
 #[tokio::test]
 async fn a_large_body_is_cut_and_its_page_stays_small() {
     let body = vec![b'x'; usize::try_from(DECODE_MAX_BYTES).unwrap() + 1];
     let (desk, id, page) = shown(dead_in("orders").body(body.clone())).await;
-    let remarks: Vec<_> = page.all(".remark").into_iter().map(words).collect();
+    let remarks: Vec<_> = page.all(".remark-note").into_iter().map(words).collect();
     assert!(remarks.concat().contains("decode.max_bytes"), "{remarks:?}");
     for view in ["json", "text", "hex"] {
         let size = desk.get(&format!("/letters/{id}?view={view}")).await.body.len();
@@ -191,21 +191,21 @@ async fn the_last_problem_is_an_alert() {
     desk.retry_ends(id, RetryOutcome::Failed("there is no queue orders".to_owned())).await;
     let page = desk.page(&format!("/letters/{id}")).await;
     assert!(page.words("[role=alert]").contains("there is no queue orders"));
-    assert!(desk.page("/letters").await.words(".row .why").contains("there is no queue orders"));
+    assert!(desk.page("/letters").await.words(".list-row .row-why").contains("there is no queue orders"));
 }
 
 #[tokio::test]
 async fn a_letter_of_no_known_queue_says_so() {
     let (desk, _, page) = shown(dead_somewhere()).await;
     assert_eq!(page.words("#letter-title"), "queue unknown");
-    assert!(page.words(".queue-needed").contains("Send to"));
-    assert!(desk.page("/letters").await.words(".row .what").contains("queue unknown"));
+    assert!(page.words(".letter-queue").contains("Send to"));
+    assert!(desk.page("/letters").await.words(".list-row .row-what").contains("queue unknown"));
 }
 
 #[tokio::test]
 async fn remarks_of_the_intake_are_shown() {
     let (_, _, page) = shown(dead_in("orders").remark("message_id was no UTF-8").body("x")).await;
-    assert!(page.all(".remark").into_iter().map(words).any(|remark| remark.contains("message_id was no UTF-8")));
+    assert!(page.all(".remark-note").into_iter().map(words).any(|remark| remark.contains("message_id was no UTF-8")));
 }
 
 #[tokio::test]
@@ -213,7 +213,7 @@ async fn a_letter_that_is_not_there_is_a_404_with_the_way_on() {
     let desk = Desk::open().await;
     for id in [uuid::Uuid::nil().to_string(), "nonsense".to_owned(), "a%20b".to_owned()] {
         let page = desk.get(&format!("/letters/{id}")).await.expect(404).page();
-        assert!(page.words("main").contains("no such letter"), "{id}");
+        assert!(page.words("main").contains("no such dead letter"), "{id}");
         assert!(page.count("main a[href='/letters']") > 0, "{id}");
     }
 }

@@ -30,7 +30,7 @@ async fn alive_is_alive_whatever_else_is_not() {
 async fn ready_is_told_thing_by_thing() {
     let desk = Desk::with_brokers(&[MAIN, "other"]).await;
     let answer = desk.get("/readyz").await.expect(200);
-    assert_eq!(answer.text(), "ledger: ok\nbroker main: ok\nbroker other: ok\n");
+    assert_eq!(answer.text(), "database: ok\nbroker main: ok\nbroker other: ok\n");
     assert_eq!(answer.header("content-type"), "text/plain; charset=utf-8");
 }
 
@@ -39,7 +39,7 @@ async fn one_broker_that_is_down_is_enough_not_to_be_ready() {
     let desk = Desk::with_brokers(&[MAIN, "other"]).await;
     desk.board.set_publishing("other", lost("connection refused"));
     let text = desk.get("/readyz").await.expect(503).text();
-    assert_eq!(text, "ledger: ok\nbroker main: ok\nbroker other: publishing: connection refused\n");
+    assert_eq!(text, "database: ok\nbroker main: ok\nbroker other: publishing: connection refused\n");
     desk.board_says("other", ConnectionState::Connected { since: NOON });
     desk.get("/readyz").await.expect(200);
 }

@@ -100,16 +100,16 @@ async fn a_mapping_names_letters_until_it_is_taken_back_but_never_over_a_person(
     let rows: Vec<_> = desk
         .page("/letters")
         .await
-        .all(".row .type")
+        .all(".list-row .row-type")
         .into_iter()
         .map(|it| (words(it), it.attr("title").unwrap().to_owned()))
         .collect();
     let row = |last: &str| (last.to_owned(), format!("lab.v1.{last}"));
     assert_eq!(rows, [row("Said"), row("DoorOpened")]);
     let page = desk.page("/schemas/types/lab.v1.DoorOpened").await;
-    assert_eq!(page.words(".seen li"), "doors 1 open letter");
-    assert_eq!(page.all(".seen a")[0].attr("href"), Some("/letters?queue=doors"));
-    assert!(desk.page("/schemas/types/lab.v1.Address").await.words("#seen").contains("No open letter is of it."));
+    assert_eq!(page.words(".schema-seen li"), "doors 1 open dead letter");
+    assert_eq!(page.all(".schema-seen a")[0].attr("href"), Some("/letters?queue=doors"));
+    assert!(desk.page("/schemas/types/lab.v1.Address").await.words("#seen").contains("No open dead letter has it."));
 
     desk.call(Method::DELETE, "/api/v1/mappings?queue=doors", &json!({})).await.expect(204);
     worker.work().await;
@@ -124,7 +124,7 @@ async fn a_running_job_shows_how_far_it_is() {
     let mut job = Job { total: 54_000, done: 1_200, ..Job::begun(Uuid::now_v7(), NAME_TYPES) };
     desk.store.add_job(&job, &Actor::system(), NOON).await.unwrap();
     let page = desk.page("/schemas").await;
-    assert!(page.words("#naming").ends_with("1,200 of 54,000 letters"));
+    assert!(page.words("#naming").ends_with("1,200 of 54,000 dead letters"));
     assert_eq!(page.all("#naming progress")[0].attr("value"), Some("1200"));
     let part = desk.get("/schemas?part=naming").await.expect(200).page();
     assert!(part.all("#naming")[0].attr("hx-get").is_some(), "it is asked for again");

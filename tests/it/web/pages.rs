@@ -49,9 +49,9 @@ pub async fn a_busy_office() -> (Desk, Vec<String>) {
     }
     paths.extend(
         [
-            "/backoff",
-            "/backoff?all=retry",
-            "/backoff?queue=none",
+            "/scheduled",
+            "/scheduled?all=retry",
+            "/scheduled?queue=none",
             "/queues",
             "/policies",
             "/policies?queues=texts",
@@ -145,7 +145,7 @@ async fn an_empty_office_tells_the_first_steps() {
     let desk = Desk::open().await;
     for path in ["/", "/letters"] {
         let page = desk.page(path).await;
-        assert!(page.words("main").contains("No letter has come yet."), "{path}");
+        assert!(page.words("main").contains("No dead letters yet."), "{path}");
         assert!(page.words("main pre").contains("\"dead-letter-exchange\":\"the-dlx\""), "{path}");
     }
 }
@@ -167,24 +167,24 @@ async fn an_empty_list_says_why() {
     let desk = Desk::open().await;
     desk.letter_in(Status::Discarded).await;
     let main = desk.page("/letters").await.words("main");
-    assert!(main.contains("Nothing is open.") && main.contains("1 letter"), "{main}");
+    assert!(main.contains("Nothing is open.") && main.contains("1 dead letter"), "{main}");
     let narrowed = desk.page("/letters?queue=none&status=all").await;
-    assert!(narrowed.words("main").contains("No letter matches this filter."));
-    let everything = narrowed.one(".empty a").attr("href").unwrap();
-    assert_eq!(desk.page(everything).await.count(".row"), 1);
+    assert!(narrowed.words("main").contains("No dead letter matches this filter."));
+    let everything = narrowed.one(".empty-state a").attr("href").unwrap();
+    assert_eq!(desk.page(everything).await.count(".list-row"), 1);
 }
 
 #[tokio::test]
 async fn the_overview_counts_what_its_links_lead_to() {
     let (desk, _) = a_busy_office().await;
     let overview = desk.page("/").await;
-    let tiles = overview.all(".tile > a").into_iter().map(|tile| (tile, words(tile.one("b"))));
-    let totals = overview.all(".totals a").into_iter().map(|total| (total, words(total.one("b"))));
-    let queues = overview.all(".queues tbody tr");
-    let queues = queues.iter().map(|row| (row.one("a"), words(row.all("td.num")[0])));
+    let tiles = overview.all(".tile-box > a").into_iter().map(|tile| (tile, words(tile.one("b"))));
+    let totals = overview.all(".total-list a").into_iter().map(|total| (total, words(total.one("b"))));
+    let queues = overview.all(".table-data tbody tr");
+    let queues = queues.iter().map(|row| (row.one("a"), words(row.all("td.table-number")[0])));
     for (link, count) in tiles.chain(totals).chain(queues) {
         let path = link.attr("href").unwrap();
-        assert_eq!(desk.page(path).await.count(".row").to_string(), count, "{path}");
+        assert_eq!(desk.page(path).await.count(".list-row").to_string(), count, "{path}");
     }
 }
 
@@ -195,9 +195,9 @@ async fn the_overview_leads_to_the_oldest() {
     let hours = Duration::from_secs(5 * 3_600);
     let oldest = desk.receive(dead_in("old").of(Importance::High).received(before_noon(hours))).await;
     let overview = desk.page("/").await;
-    let link = overview.one(".tile.high p a");
+    let link = overview.one(".tile-box.is-high p a");
     assert_eq!(words(link), "oldest 5 h ago");
-    let rows = desk.page(link.attr("href").unwrap()).await.values(".row input", "value");
+    let rows = desk.page(link.attr("href").unwrap()).await.values(".list-row input", "value");
     assert_eq!(rows[0], oldest.to_string());
 }
 
@@ -210,7 +210,7 @@ async fn what_each_page_is_called_tells_them_apart() {
         "/",
         "/groups",
         "/letters",
-        "/backoff",
+        "/scheduled",
         "/queues",
         "/policies",
         "/schemas",
@@ -227,8 +227,11 @@ async fn what_each_page_is_called_tells_them_apart() {
 async fn the_page_of_the_api_names_every_call() {
     let desk = Desk::open().await;
     let docs = desk.page("/api/docs").await;
-    let calls: Vec<String> =
-        docs.all(".call").iter().map(|call| format!("{} {}", call.words(".tag"), call.words("h2 code"))).collect();
+    let calls: Vec<String> = docs
+        .all(".api-call")
+        .iter()
+        .map(|call| format!("{} {}", call.words(".mark-tag"), call.words("h2 code")))
+        .collect();
     assert!(calls.contains(&"POST /api/v1/letters/{id}/retry".to_owned()), "{calls:?}");
     assert_eq!(calls.len(), super::openapi::calls(&desk).await.len());
 }

@@ -40,7 +40,7 @@ async fn walk_pages(desk: &Desk, query: &str) -> Vec<Value> {
     let mut path = format!("/letters?{query}");
     loop {
         let page = desk.page(&path).await;
-        ids.extend(page.values(".row input", "value").into_iter().map(Value::from));
+        ids.extend(page.values(".list-row input", "value").into_iter().map(Value::from));
         let Some(next) = page.values("a[rel=next]", "href").pop() else { return ids };
         path = next;
     }
@@ -74,9 +74,9 @@ async fn what_comes_in_meanwhile_shifts_nothing() {
 async fn a_later_page_leads_back_to_the_first_and_keeps_the_filter() {
     let desk = a_full_office().await;
     let first = desk.page("/letters?queue=ord*&limit=10&sort=oldest").await;
-    assert_eq!(first.count(".pager a"), 1);
+    assert_eq!(first.count(".pager-nav a"), 1);
     let second = desk.page(first.one("a[rel=next]").attr("href").unwrap()).await;
-    assert_eq!(second.values(".pager a", "href")[0], "/letters?queue=ord*&sort=oldest&limit=10");
+    assert_eq!(second.values(".pager-nav a", "href")[0], "/letters?queue=ord*&sort=oldest&limit=10");
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn a_page_is_small_however_many_letters_there_are() {
         |n: u64| dead_in(&format!("{}{n}", "long-queue-name.".repeat(15))).published_to("exchange", &"key.".repeat(60));
     desk.receive_all(MAIN, (0..200).map(long).collect()).await;
     let page = desk.get("/letters").await.expect(200);
-    assert_eq!(page.page().count(".row"), 50);
+    assert_eq!(page.page().count(".list-row"), 50);
     let request = super::desk::builder(axum::http::Method::GET, "/letters").header("accept-encoding", "br, gzip");
     let packed = desk.send(request.body(axum::body::Body::empty()).unwrap()).await;
     assert_eq!(packed.header("content-encoding"), "br");
@@ -97,5 +97,5 @@ async fn a_page_is_small_however_many_letters_there_are() {
 async fn the_page_says_how_many_there_are() {
     let desk = a_full_office().await;
     desk.letter_in(Status::Retried).await;
-    assert_eq!(desk.page("/letters?limit=3").await.words("[data-selected]"), "23 letters");
+    assert_eq!(desk.page("/letters?limit=3").await.words("[data-selected]"), "23 dead letters");
 }

@@ -64,8 +64,8 @@ async fn the_navigation_is_kept_up_to_date_on_any_page() {
     let fresh = ask_htmx(&desk, &asked_by(side)).await.page();
     assert_eq!(fresh.one("#side").attr("hx-swap-oob"), Some("true"));
     assert_eq!(fresh.words("#side"), desk.page("/letters").await.words("#side"));
-    assert!(fresh.words("#side .n").starts_with('1'));
-    assert_ne!(fresh.one("#side").attr("data-tidings"), side.attr("data-tidings"));
+    assert!(fresh.words("#side .text-count").starts_with('1'));
+    assert_ne!(fresh.one("#side").attr("data-changes"), side.attr("data-changes"));
 }
 
 #[tokio::test]
@@ -79,8 +79,8 @@ async fn news_are_counted_and_lead_to_the_letters() {
         desk.receive(dead_in(queue).received(desk.clock.now().plus(std::time::Duration::from_micros(1)))).await;
     }
     let told = ask_htmx(&desk, &feed).await.page();
-    assert!(told.words("a.news").starts_with("2 new letters"), "those of this list");
-    assert_eq!(desk.page(told.one("a.news").attr("href").unwrap()).await.count(".row"), 3);
+    assert!(told.words("a.list-news").starts_with("2 new dead letters"), "those of this list");
+    assert_eq!(desk.page(told.one("a.list-news").attr("href").unwrap()).await.count(".list-row"), 3);
 }
 
 #[tokio::test]
@@ -90,7 +90,7 @@ async fn an_empty_list_hears_news_too() {
     let feed = asked_by(page.one("#news"));
     assert_eq!(ask_htmx(&desk, &feed).await.text(), "");
     desk.receive(dead_in("orders")).await;
-    assert!(ask_htmx(&desk, &feed).await.page().words("a.news").starts_with("1 new letter"));
+    assert!(ask_htmx(&desk, &feed).await.page().words("a.list-news").starts_with("1 new dead letter"));
 }
 
 #[tokio::test]
@@ -98,12 +98,12 @@ async fn a_letter_stands_beside_its_list() {
     let desk = Desk::open().await;
     let [first, second] = desk.receive_from("main", [dead_in("a"), dead_in("b")]).await;
     let list = desk.page("/letters?sort=oldest").await;
-    let links = list.values(".row > a", "href");
+    let links = list.values(".list-row > a", "href");
     assert_eq!(links, [first, second].map(|id| format!("/letters?sort=oldest&letter={id}")));
     let split = desk.page(&links[1]).await;
-    assert_eq!(split.count(".row"), 2);
-    assert_eq!(split.one("#pane .letter").attr("data-letter"), Some(&*second.to_string()));
-    assert_eq!(split.values(".row > a[aria-current=true]", "href"), links[1..]);
+    assert_eq!(split.count(".list-row"), 2);
+    assert_eq!(split.one("#pane .letter-view").attr("data-letter"), Some(&*second.to_string()));
+    assert_eq!(split.values(".list-row > a[aria-current=true]", "href"), links[1..]);
     assert_eq!(split.one("[data-close]").attr("href"), Some("/letters?sort=oldest"));
 }
 
@@ -112,9 +112,9 @@ async fn a_letter_that_is_gone_is_missed_politely() {
     let desk = Desk::open().await;
     desk.receive(dead_in("orders")).await;
     let page = desk.page(&format!("/letters?queue=orders&letter={}", uuid::Uuid::nil())).await;
-    assert!(page.words("#pane").starts_with("There is no such letter."));
+    assert!(page.words("#pane").starts_with("There is no such dead letter."));
     assert_eq!(page.one("#pane a").attr("href"), Some("/letters?queue=orders"));
-    assert_eq!(page.count(".row"), 1);
+    assert_eq!(page.count(".list-row"), 1);
 }
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn a_letter_may_stand_beside_a_list_it_is_not_in() {
     let id = desk.receive(dead_in("orders")).await;
     desk.command(id, Command::SetImportance(Importance::Low)).await;
     let page = desk.page(&format!("/letters?importance=critical&letter={id}")).await;
-    assert_eq!((page.count(".row"), page.count("#pane .letter")), (0, 1));
+    assert_eq!((page.count(".list-row"), page.count("#pane .letter-view")), (0, 1));
 }
 
 #[tokio::test]
@@ -132,6 +132,6 @@ async fn an_error_reaches_htmx_as_a_toast() {
     let request = builder(Method::GET, "/letters?status=opne&part=results").header("hx-request", "true");
     let answer = desk.send(request.body(Body::empty()).unwrap()).await.expect(400);
     let toast = Html::parse_fragment(&answer.text());
-    assert!(toast.words(".toast.failed p").contains("open, scheduled, retried, discarded"));
+    assert!(toast.words(".toast-box.is-failed p").contains("open, scheduled, retried, discarded"));
     assert_eq!(toast.count("html main"), 0, "no whole page");
 }

@@ -80,22 +80,23 @@ async fn each_step_can_be_undone_by_a_link() {
     let id = desk.receive(dead_in("orders").body(body.clone())).await;
     for base in [format!("/letters/{id}"), format!("/letters?letter={id}")] {
         let page = desk.page(&base).await;
-        assert_eq!(page.words(".steps-of"), "base64 : show it before this step → JSON");
-        let links = hrefs(&page, ".steps-of a");
+        assert_eq!(page.words(".payload-steps"), "base64 : show it before this step → JSON");
+        let links = hrefs(&page, ".payload-steps a");
         let before = desk.page(&links[0]).await;
-        assert_eq!((before.words("#payload"), before.words(".steps-of")), (body.clone(), "text".to_owned()));
+        assert_eq!((before.words("#payload"), before.words(".payload-steps")), (body.clone(), "text".to_owned()));
         assert_eq!(
-            hrefs(&before, ".chain > p:not(.steps-of) a"),
+            hrefs(&before, ".payload-chain > p:not(.payload-steps) a"),
             std::slice::from_ref(&base),
             "back to what was found"
         );
-        let text = hrefs(&before, ".seg a").into_iter().find(|link| link.contains("view=hex")).unwrap();
+        let text = hrefs(&before, ".seg-tabs a").into_iter().find(|link| link.contains("view=hex")).unwrap();
         assert!(text.contains("wrapping=none"), "another view of the same: {text}");
     }
     let beside = desk.page(&format!("/letters?queue=orders&letter={id}")).await;
-    let kept: Vec<_> = beside.all(".chain form input[type=hidden]").iter().map(|it| it.attr("name").unwrap()).collect();
+    let kept: Vec<_> =
+        beside.all(".payload-chain form input[type=hidden]").iter().map(|it| it.attr("name").unwrap()).collect();
     assert_eq!(kept, ["queue", "letter"], "a form for another chain stays where it is");
-    assert_eq!(desk.page(&format!("/letters/{id}?wrapping=base64+→+hex")).await.count(".remark"), 1);
+    assert_eq!(desk.page(&format!("/letters/{id}?wrapping=base64+→+hex")).await.count(".remark-note"), 1);
 }
 
 #[tokio::test]
@@ -103,8 +104,8 @@ async fn fields_are_told_by_number_where_no_schema_is() {
     let desk = Desk::open().await;
     let id = desk.receive(dead_in("doors").body(OPENED)).await;
     let page = desk.page(&format!("/letters/{id}")).await;
-    assert_eq!(page.words(".seg a[aria-current]"), "Fields");
-    let lines: Vec<_> = page.all(".wire li").into_iter().map(words).collect();
+    assert_eq!(page.words(".seg-tabs a[aria-current]"), "Fields");
+    let lines: Vec<_> = page.all(".payload-wire li").into_iter().map(words).collect();
     assert_eq!(lines.len(), 2);
     assert!(lines[0].starts_with("1 length “front door of the lab” text"), "{lines:?}");
     assert!(lines[1].starts_with("2 varint 4711 number or"), "{lines:?}");
@@ -112,7 +113,7 @@ async fn fields_are_told_by_number_where_no_schema_is() {
     desk.call(Method::PATCH, &format!("/api/v1/letters/{told}"), &json!({"message_type": "lab.v1.DoorOpened"})).await;
     let page = desk.page(&format!("/letters/{told}")).await;
     assert!(page.words("#payload-part").contains("No schema describes lab.v1.DoorOpened"));
-    assert_eq!(hrefs(&page, ".typed a"), ["/schemas"], "where to bring one");
+    assert_eq!(hrefs(&page, ".payload-type a"), ["/schemas"], "where to bring one");
 }
 
 #[tokio::test]
@@ -128,29 +129,37 @@ async fn candidates_say_why_and_can_be_chosen() {
     assert_eq!((&told["payload"]["decoded_as"], &told["payload"]["json"]["badge"]), (&best["type"], &json!("4711")));
 
     let page = desk.page(&format!("/letters/{first}")).await;
-    let list = page.words(".candidates");
+    let list = page.words(".type-candidates");
     for part in ["lab.v1.DoorOpened", "%", "no unknown fields", "Identical on the wire: lab.v1.DoorClosed"] {
         assert!(list.contains(part), "{part}: {list}");
     }
-    let page = Form::of(&page, "It is this : lab.v1.DoorClosed").press(&desk).await;
-    assert!(page.words(".typed").starts_with("lab.v1.DoorClosed set by local user"), "{}", page.words(".typed"));
+    let page = Form::of(&page, "Use this type : lab.v1.DoorClosed").press(&desk).await;
+    assert!(
+        page.words(".payload-type").starts_with("lab.v1.DoorClosed set by local user"),
+        "{}",
+        page.words(".payload-type")
+    );
     assert_eq!(
-        (page.count(".candidates"), hrefs(&page, ".typed a")),
+        (page.count(".type-candidates"), hrefs(&page, ".payload-type a")),
         (0, vec!["/schemas/types/lab.v1.DoorClosed".to_owned()])
     );
     assert_eq!(desk.letter(first).await["type_source"], "manual");
 
     let page = desk.page(&format!("/letters/{second}?view=text")).await;
-    let page = Form::of(&page, "Queue doors carries this type : lab.v1.DoorClosed").press(&desk).await;
-    assert!(page.words(".typed").starts_with("lab.v1.DoorClosed mapping by queue doors"), "{}", page.words(".typed"));
-    assert_eq!(page.words(".seg a[aria-current]"), "Text", "back where one was");
+    let page = Form::of(&page, "Use for all of queue doors : lab.v1.DoorClosed").press(&desk).await;
+    assert!(
+        page.words(".payload-type").starts_with("lab.v1.DoorClosed mapping by queue doors"),
+        "{}",
+        page.words(".payload-type")
+    );
+    assert_eq!(page.words(".seg-tabs a[aria-current]"), "Text", "back where one was");
     let told = desk.letter(second).await;
     assert_eq!(
         (&told["type_source"], &told["payload"]["decoded_as"]),
         (&json!("mapping"), &json!("lab.v1.DoorClosed"))
     );
     let page = desk.page("/schemas").await;
-    assert!(page.words(".mappings").contains("queue doors on main lab.v1.DoorClosed"), "it can be taken back");
+    assert!(page.words(".table-mappings").contains("queue doors on main lab.v1.DoorClosed"), "it can be taken back");
     let refused = [("back", "//example.com"), ("carrier", "queue"), ("pattern", "a"), ("type", "a.B")];
     submit(&desk, "/schemas/map", &refused).await.expect(400);
 }
@@ -171,7 +180,7 @@ async fn what_is_hidden_is_in_no_page_unless_revealed() {
         let id = an_account(&desk, body).await;
         let page = desk.page(&format!("/letters/{id}")).await;
         assert!(page.words("#payload").contains("St James's Square"), "{}", page.words("#payload-part"));
-        assert_eq!(page.count(".hidden-value"), 1);
+        assert_eq!(page.count(".code-hidden-value"), 1);
         for query in
             ["", "view=json", "view=fields", "view=text", "view=hex", "wrapping=none", "wrapping=none&view=text"]
         {
@@ -190,12 +199,12 @@ async fn what_is_hidden_is_in_no_page_unless_revealed() {
         assert_eq!(events(&told), ["received", "type_set"], "to look at the rest leaves no line");
 
         let shown = Form::of(&page, "Reveal").send(&desk).await.expect(200);
-        assert!(shown.text().contains(SECRET) && shown.page().count(".hidden-value") == 0);
-        assert_eq!(shown.page().count(".seg a"), 0, "what is revealed has no address");
+        assert!(shown.text().contains(SECRET) && shown.page().count(".code-hidden-value") == 0);
+        assert_eq!(shown.page().count(".seg-tabs a"), 0, "what is revealed has no address");
         let text = Form::of(&shown.page(), "Text").send(&desk).await.expect(200).page();
         assert!(text.words("#payload").contains(SECRET));
         let history = shown.page().words("[aria-labelledby=history-title]");
-        assert!(history.contains("Hidden values seen by local user"), "{history}");
+        assert!(history.contains("Hidden values revealed by local user"), "{history}");
         assert_eq!(events(&desk.letter(id).await), ["received", "type_set", "revealed", "revealed"]);
     }
 }
@@ -208,7 +217,7 @@ async fn a_part_is_revealed_where_it_stands() {
     let pairs = [("back", &*base), ("part", "payload"), ("view", "text")];
     let part = submit(&desk, &format!("/letters/{id}/reveal"), &pairs).await.expect(200);
     assert!(part.text().trim_start().starts_with("<section") && part.text().contains(SECRET));
-    assert_eq!(hrefs(&part.page(), ".reveal a"), std::slice::from_ref(&base));
+    assert_eq!(hrefs(&part.page(), ".payload-reveal a"), std::slice::from_ref(&base));
     let elsewhere = [("back", "https://example.com/")];
     submit(&desk, &format!("/letters/{id}/reveal"), &elsewhere).await.expect(400);
     assert_eq!(events(&desk.letter(id).await), ["received", "type_set", "revealed"]);

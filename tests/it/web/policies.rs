@@ -19,7 +19,7 @@ const API: &str = "/api/v1/policies";
 /// The cells of each row of the table.
 fn rows(page: &Html) -> Vec<Vec<String>> {
     let cells = |row: &scraper::ElementRef<'_>| row.all("th, td").into_iter().map(words).collect();
-    page.all("table.policies tbody tr").iter().map(cells).collect()
+    page.all("table.table-policies tbody tr").iter().map(cells).collect()
 }
 
 async fn put(desk: &Desk, policy: Value) -> Value {
@@ -37,14 +37,14 @@ async fn what_is_in_force_is_listed_the_most_specific_first() {
     put(&desk, json!({"queues": "texts.sms", "delays": [], "reason": "expired"})).await;
     let rows = rows(&desk.page("/policies").await);
     let expected = [
-        ["texts.sms expired", "at once a person", "texts.sms", "local user now"],
+        ["texts.sms expired", "no automatic retry", "texts.sms", "local user now"],
         [
             "texts.*",
-            "after 1 s, 2 s, 4 s … 1 h (13 retries); then a person · ± 10 %",
+            "after 1 s, 2 s, 4 s … 1 h (13 retries); then needs attention · ± 10 %",
             "texts.mail , texts.sms",
             "local user now",
         ],
-        ["*", "after 10 s, 1 min 40 s, 16 min 40 s; then a person", "orders", "configuration"],
+        ["*", "after 10 s, 1 min 40 s, 16 min 40 s; then needs attention", "orders", "configuration"],
     ];
     assert_eq!(rows.iter().map(|row| &row[..4]).collect::<Vec<_>>(), expected);
 }
@@ -54,9 +54,12 @@ async fn a_policy_is_set_in_the_form_and_in_force_at_once() {
     let desk = Desk::open().await;
     let form = Form::of(&desk.page("/policies?queues=orders").await, "Set the policy");
     let page = form.fill("delays", "1s, 1m 30s").fill("jitter", "25").fill("via", "broker").press(&desk).await;
-    let toast = page.words(".toast p");
-    assert_eq!(toast, "In force for orders: after 1 s, 1 min 30 s; then a person.");
-    assert_eq!(rows(&page)[0][..2], ["orders", "after 1 s, 1 min 30 s; then a person · ± 25 % · waits in RabbitMQ"]);
+    let toast = page.words(".toast-box p");
+    assert_eq!(toast, "In force for orders: after 1 s, 1 min 30 s; then needs attention.");
+    assert_eq!(
+        rows(&page)[0][..2],
+        ["orders", "after 1 s, 1 min 30 s; then needs attention · ± 25 % · waits in RabbitMQ"]
+    );
     let stored = &desk.store.policies().await.unwrap()[0];
     assert_eq!((stored.policy.jitter, desk.policies.book().all().len()), (0.25, 2));
 }
@@ -66,12 +69,12 @@ async fn a_policy_that_is_there_is_changed_in_the_form() {
     let desk = Desk::open().await;
     put(&desk, json!({"queues": "a.*", "reason": "expired", "initial": "250ms", "factor": 1.5, "attempts": 7, "keep_routing_key": true})).await;
     let page = desk.page("/policies").await;
-    let change = page.values("table.policies a.btn", "href");
+    let change = page.values("table.table-policies a.btn-link", "href");
     assert_eq!(change[0], "/policies?queues=a.*&reason=expired#set");
     let page = desk.page(change[0].trim_end_matches("#set")).await;
     let values = page.values("#policy input:not([type])", "value");
     assert_eq!(values, ["a.*", "", "250ms", "1.5", "1h", "7", "10"]);
-    assert_eq!(page.one("#policy [checked][name=kind]").attr("value"), Some("growing"));
+    assert_eq!(page.one("#policy [checked][name=kind]").attr("value"), Some("exponential"));
     Form::of(&page, "Set the policy").fill("attempts", "8").press(&desk).await;
     let set = desk.store.policies().await.unwrap();
     assert_eq!((set.len(), set[0].policy.delays.retries(), set[0].policy.keep_routing_key), (1, 8, true));
@@ -105,18 +108,21 @@ async fn taking_back_says_what_is_in_force_then() {
     put(&desk, json!({"queues": "texts.*", "delays": ["5s"]})).await;
     put(&desk, json!({"queues": "texts.sms", "delays": []})).await;
     let page = desk.page("/policies").await;
-    let page = Form::of(&page, "Take back texts.sms").press(&desk).await;
-    let toast = page.words(".toast p");
-    assert_eq!(toast, "Took back the policy of texts.sms. In force there now, from texts.*: after 5 s; then a person.");
-    let page = Form::of(&page, "Take back texts.*").press(&desk).await;
-    assert!(page.words(".toast p").contains("from *: after 10 s"), "{}", page.words(".toast p"));
+    let page = Form::of(&page, "Remove texts.sms").press(&desk).await;
+    let toast = page.words(".toast-box p");
+    assert_eq!(
+        toast,
+        "Removed the policy of texts.sms. In force there now, from texts.*: after 5 s; then needs attention."
+    );
+    let page = Form::of(&page, "Remove texts.*").press(&desk).await;
+    assert!(page.words(".toast-box p").contains("from *: after 10 s"), "{}", page.words(".toast-box p"));
     assert_eq!(
         (rows(&page).len(), page.count("[action='/policies/unset']")),
         (1, 0),
         "that of the configuration stays"
     );
     let again = submit(&desk, "/policies/unset", &[("queues", "texts.*")]).await.expect(303);
-    assert!(super::form::follow(&desk, again).await.words(".toast.failed").contains("Nobody has set"));
+    assert!(super::form::follow(&desk, again).await.words(".toast-box.is-failed").contains("There is no policy"));
 }
 
 async fn preview(desk: &Desk, query: &str) -> String {
@@ -133,13 +139,13 @@ async fn the_form_says_what_it_would_mean() {
     }
     put(&desk, json!({"queues": "texts.b", "delays": []})).await;
     let said = preview(&desk, "kind=listed&queues=texts.*&delays=10s,100s&jitter=10").await;
-    assert_eq!(said, "Means: after 10 s, 1 min 40 s; then a person · ± 10 % Rules then for texts.a");
-    let said = preview(&desk, "kind=growing&queues=*&initial=1s&attempts=3").await;
-    assert!(said.contains("after 1 s, 2 s, 4 s;") && said.contains("Rules then for orders , texts.a"), "{said}");
-    assert!(said.contains("In place of: after 10 s"), "{said}");
+    assert_eq!(said, "Means: after 10 s, 1 min 40 s; then needs attention · ± 10 % Applies to texts.a");
+    let said = preview(&desk, "kind=exponential&queues=*&initial=1s&attempts=3").await;
+    assert!(said.contains("after 1 s, 2 s, 4 s;") && said.contains("Applies to orders , texts.a"), "{said}");
+    assert!(said.contains("Replaces: after 10 s"), "{said}");
     assert!(preview(&desk, "kind=listed&queues=nothing.*&delays=1s").await.contains("no queue seen so far"));
     assert_eq!(preview(&desk, "kind=listed&queues=a&delays=soon").await.split(' ').next(), Some("delays"));
-    assert!(preview(&desk, "kind=listed").await.contains("Name the queues"));
+    assert!(preview(&desk, "kind=listed").await.contains("Enter the queues"));
     let page = desk.page("/policies?kind=listed&queues=texts.*&delays=7s").await;
     assert!(page.words("#preview").contains("after 7 s"), "without scripts too");
     assert_eq!(desk.store.policies().await.unwrap().len(), 1, "nothing was set");
@@ -152,7 +158,7 @@ async fn what_the_broker_cannot_promise_is_said() {
     let desk = Desk::open().await;
     let page = desk.page("/policies").await;
     let said = page.words("#via-means");
-    assert!(said.contains("not visible") && said.contains("reject-publish"), "{said}");
+    assert!(said.contains("not listed") && said.contains("reject-publish"), "{said}");
     assert_eq!(page.one("select[name=via]").attr("aria-describedby"), Some("via-means"));
 }
 
@@ -166,7 +172,7 @@ async fn the_api_sets_lists_and_takes_back() {
     .await;
     let expected = json!({
         "queues": "a.*", "reason": null, "delays": ["10s", "1m 40s"], "jitter": 0.2, "via": "broker",
-        "meaning": "after 10 s, 1 min 40 s; then a person · ± 20 % · waits in RabbitMQ · keeps the routing key",
+        "meaning": "after 10 s, 1 min 40 s; then needs attention · ± 20 % · waits in RabbitMQ · keeps the routing key",
         "initial": null, "factor": null, "max": null, "attempts": null, "keep_routing_key": true,
         "set_by": "local user", "set_at": "2026-11-21T12:00:00Z",
     });
@@ -200,7 +206,7 @@ async fn the_api_refuses_by_field() {
         (json!({"queues": "a", "delays": [], "jitter": 2}), "jitter: "),
         (json!({"queues": "a", "delays": [], "via": "mail"}), "via: "),
         (json!({"queues": "a", "delays": [], "reason": "bored"}), "reason: "),
-        (json!({"queues": "a", "delays": [], "vai": "ledger"}), "vai"),
+        (json!({"queues": "a", "delays": [], "vai": "database"}), "vai"),
     ] {
         let detail = desk.call(Method::PUT, API, &policy).await.problem(StatusCode::UNPROCESSABLE_ENTITY.as_u16());
         assert!(detail.starts_with(field) || (field == "vai" && detail.contains(field)), "{policy}: {detail}");

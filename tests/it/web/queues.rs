@@ -12,7 +12,7 @@ use super::{
 };
 
 fn cells(page: &Html, queue: &str) -> Vec<String> {
-    let rows = page.all("table.tuning tbody tr");
+    let rows = page.all("table.table-queues tbody tr");
     let row = rows.iter().find(|row| row.words("th bdi") == queue).unwrap_or_else(|| panic!("no row {queue}"));
     row.all("td").into_iter().map(words).collect()
 }
@@ -43,18 +43,18 @@ async fn each_queue_tells_what_became_of_it() {
     let page = desk.page("/queues").await;
     let orders = cells(&page, "orders");
     assert_eq!(orders[..2], ["1", "0"]);
-    assert_eq!(orders[2], "after 10 s, 1 min 40 s, 16 min 40 s; then a person from *");
+    assert_eq!(orders[2], "after 10 s, 1 min 40 s, 16 min 40 s; then needs attention from *");
     assert_eq!(orders[3..6], ["4", "3", "1"]);
     assert_eq!(orders[6], "after retry 1: 2, 2: 1");
-    assert_eq!(page.count("svg.heal"), 1);
+    assert_eq!(page.count("svg.queue-trend"), 1);
     assert_eq!(cells(&page, "texts")[3..], ["0", "0", "0", ""]);
     assert!(cells(&page, "queue unknown")[2].contains("none"));
-    assert!(page.words("main").contains("counts as healed until it fails again"));
+    assert!(page.words("main").contains("counts as succeeded until it fails again"));
     let api = desk.get("/api/v1/queues").await.expect(200).json();
     let item = api["items"].as_array().unwrap().iter().find(|item| item["queue"] == "orders").unwrap().clone();
     assert_eq!(item["last_7_days"], json!({"failed": 4, "healed": 3, "exhausted": 1, "healed_by_retry": [2, 1, 0]}));
-    assert_eq!((&item["open"], &item["in_backoff"]), (&json!(1), &json!(0)));
-    assert_eq!(item["policy"]["meaning"], "after 10 s, 1 min 40 s, 16 min 40 s; then a person");
+    assert_eq!((&item["open"], &item["scheduled"]), (&json!(1), &json!(0)));
+    assert_eq!(item["policy"]["meaning"], "after 10 s, 1 min 40 s, 16 min 40 s; then needs attention");
     let nameless = api["items"].as_array().unwrap().iter().find(|item| item["queue"].is_null()).unwrap();
     assert!(nameless["policy"].is_null());
 }
@@ -66,9 +66,9 @@ async fn numbers_lead_to_their_letters_and_the_policy_to_its_form() {
     desk.fails(dead_in("orders, v2"), 1).await;
     let page = desk.page("/queues").await;
     assert_eq!(cells(&page, "orders, v2")[..2], ["1", "1"]);
-    let links = page.values("table.tuning a", "href");
+    let links = page.values("table.table-queues a", "href");
     for link in &links[..2] {
-        assert_eq!(desk.page(link).await.count(".row"), 1, "{link}");
+        assert_eq!(desk.page(link).await.count(".list-row"), 1, "{link}");
     }
     let form = desk.page(links[2].trim_end_matches("#set")).await;
     assert_eq!(form.one("#policy [name=queues]").attr("value"), Some("orders, v2"));
@@ -81,9 +81,9 @@ async fn a_policy_of_its_own_and_of_a_reason_shows() {
     desk.receive(dead_in("orders")).await;
     let put = async |policy| _ = desk.call(Method::PUT, "/api/v1/policies", &policy).await.expect(200);
     put(json!({"queues": "orders", "delays": []})).await;
-    assert_eq!(cells(&desk.page("/queues").await, "orders")[2], "at once a person");
+    assert_eq!(cells(&desk.page("/queues").await, "orders")[2], "no automatic retry");
     put(json!({"queues": "orders", "reason": "expired", "delays": ["1h"]})).await;
-    assert_eq!(cells(&desk.page("/queues").await, "orders")[2], "at once a person other for some reasons");
+    assert_eq!(cells(&desk.page("/queues").await, "orders")[2], "no automatic retry differs by reason");
 }
 
 #[tokio::test]
@@ -92,9 +92,9 @@ async fn the_filter_finds_queues() {
     for queue in ["texts.a", "texts.b", "orders"] {
         desk.receive(dead_in(queue)).await;
     }
-    assert_eq!(desk.page("/queues?queue=texts.*").await.count("table.tuning tbody tr"), 2);
+    assert_eq!(desk.page("/queues?queue=texts.*").await.count("table.table-queues tbody tr"), 2);
     let none = desk.page("/queues?queue=nothing").await;
-    assert!(none.words("main").contains("No queue of that name."));
+    assert!(none.words("main").contains("No matching queue."));
     desk.get("/queues?status=open").await.expect(400);
 }
 
@@ -104,8 +104,8 @@ async fn an_office_with_a_thousand_queues_shows_a_light_page() {
     desk.receive_all(MAIN, (0..1_000).map(|n| dead_in(&format!("a.rather-long.name-of-a-queue.{n}"))).collect()).await;
     desk.letter_in(Status::Open).await;
     let page = desk.page("/queues").await;
-    assert_eq!(page.count("table.tuning tbody tr"), 300);
-    assert!(page.words("header").contains("1,001 queues, 701 of them not shown"), "{}", page.words("header"));
+    assert_eq!(page.count("table.table-queues tbody tr"), 300);
+    assert!(page.words("header").contains("1,001 queues, 701 not shown"), "{}", page.words("header"));
     let request = builder(Method::GET, "/queues").header("accept-encoding", "br, gzip");
     let packed = desk.send(request.body(Body::empty()).unwrap()).await;
     assert!(packed.body.len() < 40_000, "{} bytes over the wire", packed.body.len());

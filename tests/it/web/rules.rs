@@ -30,7 +30,7 @@ async fn names(desk: &Desk) -> Vec<String> {
 
 fn rows(page: &Html) -> Vec<(String, String)> {
     let row = |row: &scraper::ElementRef<'_>| (row.words("th b"), row.words("th pre"));
-    page.all("table.rules tbody tr").iter().map(row).collect()
+    page.all("table.table-rules tbody tr").iter().map(row).collect()
 }
 
 fn rule(name: &str, expression: &str, importance: &str) -> Value {
@@ -140,13 +140,13 @@ async fn rules_are_applied_as_a_job() {
 async fn an_empty_page_says_what_rules_are_for_and_how_to_begin() {
     let desk = Desk::open().await;
     let page = desk.page("/rules").await;
-    assert!(page.words("#rules-title ~ .empty").contains("Every letter is of normal importance"));
-    assert!(page.words("#preview").starts_with("Write when it is to match"));
+    assert!(page.words("#rules-title ~ .empty-state").contains("All dead letters have normal importance"));
+    assert!(page.words("#preview").starts_with("Write an expression"));
     assert_eq!(page.count("#changes"), 0);
     assert_eq!(page.one("#side [data-go=r]").attr("aria-current"), Some("page"));
     // Nothing is there to apply rules to.
-    assert_eq!(buttons(&page), ["Save", "What would it take?"]);
-    for href in page.values(".examples a", "href") {
+    assert_eq!(buttons(&page), ["Save", "Test"]);
+    for href in page.values(".rule-examples a", "href") {
         let page = desk.page(href.split('#').next().unwrap()).await;
         assert_ne!(words(page.one("#rule textarea")), "");
         assert_ne!(page.one("#rule [name=name]").attr("value"), Some(""));
@@ -158,16 +158,16 @@ async fn a_rule_is_written_on_the_page_and_applied() {
     let desk = Desk::open().await;
     let letter = desk.receive(dead_in("orders").body("{\"region\": \"eu\"}")).await;
     work(&desk).await;
-    let form = || async { Form::of(&desk.page("/rules").await, "Save and apply to 1 open or waiting letter") };
+    let form = || async { Form::of(&desk.page("/rules").await, "Save and apply to 1 open or scheduled dead letter") };
     let wrong = form().await.fill("name", "EU").fill("expression", "payload.region = \"eu\"").send(&desk).await;
     let page = wrong.expect(422).page();
     assert!(page.words("#mistakes").starts_with("line 1, column 16 : "), "{}", page.words("#mistakes"));
     assert_eq!(words(page.one("#rule textarea")), "payload.region = \"eu\"", "kept as typed");
     assert_eq!(page.one("#rule textarea").attr("aria-invalid"), Some("true"));
     let page = form().await.fill("name", "EU").fill("expression", "payload.region ==\r\n  \"eu\"").press(&desk).await;
-    assert_eq!(page.words(".toast p"), "Saved the rule EU. The rules are being applied to 1 letter.");
+    assert_eq!(page.words(".toast-box p"), "Saved the rule EU. The rules are being applied to 1 dead letter.");
     assert_eq!(rows(&page), [("EU".to_owned(), "payload.region == \"eu\"".to_owned())]);
-    assert!(page.words("#applying").ends_with("0 of 1 letter Stop"), "{}", page.words("#applying"));
+    assert!(page.words("#applying").ends_with("0 of 1 dead letter Stop"), "{}", page.words("#applying"));
     assert_eq!(desk.rules.in_force().active()[0].rule.expression, "payload.region ==\n  \"eu\"");
     work(&desk).await;
     assert_eq!(judged(&desk, letter).await, (Importance::High, "rule:EU".to_owned()));
@@ -176,7 +176,7 @@ async fn a_rule_is_written_on_the_page_and_applied() {
     let changes: Vec<String> = desk.page("/rules").await.all("#changes li p").into_iter().map(words).collect();
     assert_eq!(
         changes,
-        ["local user applied the rules to 1 letter", "local user wrote EU high: payload.region == \"eu\""]
+        ["local user applied the rules to 1 dead letter", "local user wrote EU high: payload.region == \"eu\""]
     );
 }
 
@@ -187,10 +187,10 @@ async fn a_rule_is_tried_without_scripts_and_with_them() {
     work(&desk).await;
     let page = desk.page("/rules?expression=payload.total+%3E+1000&importance=critical&name=large").await;
     assert!(page.one("#preview").attr("hx-trigger").unwrap().starts_with("load, "));
-    let tried = Form::of(&page, "What would it take?").send(&desk).await.expect(200).page();
-    let said = "It takes the one letter that is here. Applying the rules with it would change 1 letter: 1 from normal to critical .";
-    assert_eq!(tried.words("#preview .preview"), said);
-    assert_eq!(words(tried.one("table.tried tbody tr")), "orders yes normal critical");
+    let tried = Form::of(&page, "Test").send(&desk).await.expect(200).page();
+    let said = "It matches the only dead letter. Applying the rules with it would change 1 dead letter: 1 from normal to critical .";
+    assert_eq!(tried.words("#preview .preview-box"), said);
+    assert_eq!(words(tried.one("table.table-trial tbody tr")), "orders yes normal critical");
     assert_eq!(tried.one("#rule [name=name]").attr("value"), Some("large"), "kept as typed");
     assert_eq!(desk.rules.in_force().active(), []);
 
@@ -204,15 +204,12 @@ async fn a_rule_is_tried_without_scripts_and_with_them() {
     };
     let page = part("payload.totl = 1").await;
     assert_eq!(page.count("main"), 0, "only the part");
-    assert_eq!(page.words(".mistake mark"), "=");
-    assert!(page.one(".mistake pre").text().collect::<String>().ends_with("\n             ^"));
+    assert_eq!(page.words(".rule-mistake mark"), "=");
+    assert!(page.one(".rule-mistake pre").text().collect::<String>().ends_with("\n             ^"));
     assert!(
-        part("payload.total > 9000")
-            .await
-            .words(".preview")
-            .starts_with("It does not take the one letter that is here.")
+        part("payload.total > 9000").await.words(".preview-box").starts_with("It does not match the only dead letter.")
     );
-    assert!(part(" ").await.words(".preview").starts_with("Write when it is to match"));
+    assert!(part(" ").await.words(".preview-box").starts_with("Write an expression"));
 }
 
 #[tokio::test]
@@ -223,10 +220,10 @@ async fn rules_are_moved_changed_and_removed_on_the_page() {
     }
     let order = |page: &Html| rows(page).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
     let page = desk.page("/rules").await;
-    assert_eq!(page.values("table.rules button[disabled]", "value"), ["earlier", "later"]);
-    let page = Form::of(&page, "Try c earlier").press(&desk).await;
+    assert_eq!(page.values("table.table-rules button[disabled]", "value"), ["earlier", "later"]);
+    let page = Form::of(&page, "Move c up").press(&desk).await;
     assert_eq!(order(&page), ["a", "c", "b"]);
-    let page = Form::of(&page, "Try a later").press(&desk).await;
+    let page = Form::of(&page, "Move a down").press(&desk).await;
     assert_eq!(order(&page), ["c", "a", "b"]);
     let c = desk.rules.in_force().active()[0].id;
     let page = desk.page(&format!("/rules?edit={c}")).await;
@@ -271,9 +268,9 @@ async fn a_rule_shows_that_it_fails_and_on_which_letter() {
     let letter = desk.receive(dead_in("orders").body("{\"n\": 0}")).await;
     work(&desk).await;
     let page = desk.page("/rules").await;
-    let said = page.words("table.rules .alarm");
-    assert!(said.starts_with("It could not be tried on 1 letter, last now on this one : line 1, column "), "{said}");
-    assert_eq!(page.one("table.rules .alarm a").attr("href").unwrap(), format!("/letters/{letter}"));
+    let said = page.words("table.table-rules .text-alarm");
+    assert!(said.starts_with("Evaluation failed on 1 dead letter, last now on this one : line 1, column "), "{said}");
+    assert_eq!(page.one("table.table-rules .text-alarm a").attr("href").unwrap(), format!("/letters/{letter}"));
     let failures = desk.get(API).await.json()["items"][0]["failures"].clone();
     assert_eq!((&failures["count"], &failures["last_letter"]), (&json!(1), &json!(letter.to_string())));
 }
@@ -283,7 +280,7 @@ async fn a_letter_leads_to_its_rule_and_to_a_new_one() {
     let desk = Desk::open().await;
     let letter = desk.receive(dead_in("a & b").body("{}")).await;
     work(&desk).await;
-    let links = async || desk.page(&format!("/letters/{letter}")).await.values(".facts a[href^='/rules']", "href");
+    let links = async || desk.page(&format!("/letters/{letter}")).await.values(".facts-list a[href^='/rules']", "href");
     assert_eq!(links().await, ["/rules", "/rules?queue=a+%26+b#rule"]);
     let page = desk.page("/rules?queue=a+%26+b").await;
     assert_eq!(words(page.one("#rule textarea")), "letter.queue == \"a & b\"");
@@ -295,7 +292,9 @@ async fn a_letter_leads_to_its_rule_and_to_a_new_one() {
     assert_eq!(link, "/rules?rule=a+%3Cb%3E#meant");
     let page = desk.page(link.split('#').next().unwrap()).await;
     assert_eq!(page.words("#meant th b"), "a <b>");
-    assert!(desk.page("/rules?rule=gone").await.words("main .said").starts_with("There is no rule gone any more."));
+    assert!(
+        desk.page("/rules?rule=gone").await.words("main .panel-note").starts_with("There is no rule gone any more.")
+    );
 }
 
 #[tokio::test]
@@ -303,19 +302,19 @@ async fn a_running_job_shows_how_far_it_is_and_can_be_stopped() {
     let desk = Desk::open().await;
     desk.letter_in(Status::Open).await;
     assert_eq!(desk.page("/rules").await.words("#applying"), "");
-    let page = Form::of(&desk.page("/rules").await, "Apply to 1 open or waiting letter").press(&desk).await;
+    let page = Form::of(&desk.page("/rules").await, "Apply to 1 open or scheduled dead letter").press(&desk).await;
     let id = page.one("#applying [name=job]").attr("value").unwrap().to_owned();
     let part = async || desk.get(&format!("/rules?part=applying&job={id}")).await.expect(200).page();
     let page = part().await;
     assert!(page.one("#applying").attr("hx-get").is_some(), "it is asked for again");
     let page = Form::of(&page, "Stop").press(&desk).await;
-    assert!(page.words(".toast p").starts_with("Stopped."));
+    assert!(page.words(".toast-box p").starts_with("Stopped."));
     assert_eq!(page.words("#applying"), "", "it is over");
     let page = part().await;
-    assert_eq!(page.words("#applying"), "Applying the rules was stopped after 0 of 1 letter.");
+    assert_eq!(page.words("#applying"), "Applying the rules was stopped after 0 of 1 dead letter.");
     assert_eq!(page.one("#applying").attr("hx-get"), None);
     let again = submit(&desk, "/rules/cancel", &[("job", &id)]).await.expect(303);
-    assert!(super::form::follow(&desk, again).await.words(".toast.failed").contains("ended already"));
+    assert!(super::form::follow(&desk, again).await.words(".toast-box.is-failed").contains("ended already"));
     let job = desk.store.job(id.parse().unwrap()).await.unwrap();
     assert!(matches!(job, Some(Job { state: JobState::Cancelled, .. })));
 }

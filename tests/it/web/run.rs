@@ -86,7 +86,7 @@ impl Program {
     /// Begins to serve, and waits until it does.
     pub async fn open(self) -> Running {
         let mut running = self.start();
-        const SAID: &str = "the office is open on http://";
+        const SAID: &str = "listening on http://";
         let said = async || running.process.lines().iter().any(|line| line.contains(SAID));
         wait_until("the office to open", PATIENCE, said).await;
         let line = running.process.line_with(SAID, PATIENCE);
@@ -166,7 +166,7 @@ impl Running {
     pub async fn await_letters(&self, query: &str, expected: u64) -> serde_json::Value {
         let path = format!("/api/v1/letters?{query}");
         let there = async || self.json(&path).await["total"] == expected;
-        wait_until(&format!("{expected} letters of {query}"), PATIENCE, there).await;
+        wait_until(&format!("{expected} dead letters of {query}"), PATIENCE, there).await;
         self.json(&path).await["items"][0].clone()
     }
 

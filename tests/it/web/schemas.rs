@@ -56,7 +56,7 @@ pub async fn post_form(desk: &Desk, path: &str, name: Option<&str>, files: &[(&s
 
 fn rows(page: &Html) -> Vec<Vec<String>> {
     let cells = |row: &scraper::ElementRef<'_>| row.all("th, td").into_iter().map(words).collect();
-    page.all("table.schemas tbody tr:not(.remarks)").iter().map(cells).collect()
+    page.all("table.table-schemas tbody tr:not(.table-remarks)").iter().map(cells).collect()
 }
 
 /// The names of listed versions, and whether each counts.
@@ -110,8 +110,8 @@ async fn a_newer_set_of_the_same_files_counts_until_it_is_removed() {
     let type_of =
         |item: &Value| format!("/schemas/types/acme.texts.v1.TextSent?schema={}", item["id"].as_str().unwrap());
     let page = desk.page(&type_of(&first)).await;
-    assert!(page.words(".origin").contains("one") && page.words(".origin").contains("older version"));
-    assert_eq!(page.count(".type-fields tbody tr"), 7, "the older one stays readable");
+    assert!(page.words(".schema-origin").contains("one") && page.words(".schema-origin").contains("older version"));
+    assert_eq!(page.count(".table-type-fields tbody tr"), 7, "the older one stays readable");
     tick();
     put_set(&desk, "one", fixture("small.binpb")).await.expect(200);
     assert_eq!(listed(&desk).await, of(&[("one", true), ("two", false)]), "brought again it counts again");
@@ -182,9 +182,12 @@ async fn types_are_found_by_words() {
     desk.get("/api/v1/types?query=a").await.problem(400);
     let request = builder(Method::GET, "/schemas?part=types&q=OPTOUT").header("hx-request", "true");
     let part = desk.send(request.body(Body::empty()).unwrap()).await.expect(200).page();
-    assert_eq!((part.count("ul.types li"), part.count("main")), (3, 0));
-    assert_eq!(part.all("ul.types li").len(), desk.page("/schemas?q=optout").await.count("#types ul.types li"));
-    assert_eq!(part.values("ul.types a", "href")[0], "/schemas/types/acme.next.v1.OptOutBatch");
+    assert_eq!((part.count("ul.schema-types li"), part.count("main")), (3, 0));
+    assert_eq!(
+        part.all("ul.schema-types li").len(),
+        desk.page("/schemas?q=optout").await.count("#types ul.schema-types li")
+    );
+    assert_eq!(part.values("ul.schema-types a", "href")[0], "/schemas/types/acme.next.v1.OptOutBatch");
     desk.get("/schemas?part=all").await.expect(400);
 }
 
@@ -198,13 +201,13 @@ async fn sets_that_disagree_are_both_kept_and_it_is_told() {
     assert_eq!(other["disagreements"], json!(disagreements));
     assert_eq!(listed(&desk).await, of(&[("texts-v2", true), ("acme", true)]));
     let page = desk.page("/schemas").await;
-    assert_eq!(page.count("p.disagree"), 2, "on both");
-    assert_eq!(page.values("p.disagree a", "href")[0], format!("/schemas/types/{}", disagreements[0]));
+    assert_eq!(page.count("p.schema-disagree"), 2, "on both");
+    assert_eq!(page.values("p.schema-disagree a", "href")[0], format!("/schemas/types/{}", disagreements[0]));
     let page = desk.page(&format!("/schemas/types/{}", disagreements[1])).await;
-    assert!(page.words(".origin").contains("texts-v2"), "the newest counts");
-    assert!(page.words("#versions").contains("acme") && page.count(".differences li") > 0);
+    assert!(page.words(".schema-origin").contains("texts-v2"), "the newest counts");
+    assert!(page.words("#versions").contains("acme") && page.count(".schema-differences li") > 0);
     let same = desk.page("/schemas/types/acme.texts.v1.TextSent").await;
-    assert!(same.words("#versions").contains("says the same"), "{}", same.words("#versions"));
+    assert!(same.words("#versions").contains("identical"), "{}", same.words("#versions"));
     assert_eq!(desk.get("/api/v1/types?q=OptOutReceived").await.json()["items"][0]["disagrees"], true);
 }
 
@@ -216,13 +219,13 @@ async fn what_is_missing_is_said() {
     assert_eq!(item["name"], "acme/texts/v1/texts.proto", "named after what it describes");
     assert_eq!(item["missing_imports"], json!(["acme/common/v1/common.proto", "acme/options/v1/options.proto"]));
     assert_eq!(item["missing_types"][0], "acme.common.v1.Channel");
-    let said = desk.page("/schemas").await.words("tr.remarks");
+    let said = desk.page("/schemas").await.words("tr.table-remarks");
     assert!(
         said.contains("It imports \"acme/common/v1/common.proto\"") && said.contains("--include_imports"),
         "{said}"
     );
     let page = desk.page("/schemas/types/acme.texts.v1.TextSent").await;
-    let header = words(page.all(".type-fields tbody tr")[0]);
+    let header = words(page.all(".table-type-fields tbody tr")[0]);
     assert_eq!(header, "1 header acme.common.v1.EventHeader not in the set");
     desk.get("/schemas/types/acme.common.v1.EventHeader").await.expect(404);
 }
@@ -232,13 +235,15 @@ async fn a_type_shows_its_fields_and_where_it_is_seen() {
     let desk = Desk::open().await;
     put_set(&desk, "acme", fixture("small.binpb")).await;
     let page = desk.page("/schemas/types/acme.texts.v1.TextQueued").await;
-    let fields: Vec<_> = page.all(".type-fields tbody tr").into_iter().map(words).collect();
+    let fields: Vec<_> = page.all(".table-type-fields tbody tr").into_iter().map(words).collect();
     assert_eq!(fields[0], "1 header acme.common.v1.EventHeader");
     assert_eq!(fields[4], "5 body string redacted");
     assert_eq!(fields[5], "6 media repeated acme.texts.v1.Media");
-    assert!(page.values(".type-fields a", "href").contains(&"/schemas/types/google.protobuf.Timestamp".to_owned()));
-    assert!(page.words(".enum").contains("CHANNEL_"), "its enums: {}", page.words(".enum"));
-    assert!(page.words("#seen").contains("Nobody has said"));
+    assert!(
+        page.values(".table-type-fields a", "href").contains(&"/schemas/types/google.protobuf.Timestamp".to_owned())
+    );
+    assert!(page.words(".schema-enum").contains("CHANNEL_"), "its enums: {}", page.words(".schema-enum"));
+    assert!(page.words("#seen").contains("No queue, exchange or routing key is mapped"));
     desk.page("/schemas/types/google.protobuf.Timestamp").await;
     let mapping = json!({"queue": "texts.*", "type": "acme.texts.v1.TextQueued"});
     desk.call(Method::PUT, "/api/v1/mappings", &mapping).await.expect(200);
@@ -255,8 +260,8 @@ async fn comments_of_sources_are_shown() {
     let source = b"syntax = \"proto3\";\n// A thing\n// of two lines.\nmessage A {\n  // Of <b>it</b>.\n  string name = 1; int32 n = 2; // how many\n}";
     post_form(&desk, API, None, &[("a.proto", source)]).await.expect(201);
     let page = desk.page("/schemas/types/A").await;
-    assert_eq!(page.words(".comment"), "A thing of two lines.");
-    let fields: Vec<_> = page.all(".type-fields tbody tr").into_iter().map(words).collect();
+    assert_eq!(page.words(".schema-comment"), "A thing of two lines.");
+    let fields: Vec<_> = page.all(".table-type-fields tbody tr").into_iter().map(words).collect();
     assert_eq!(fields, ["1 name string Of <b>it</b>.", "2 n int32 how many"]);
 }
 
@@ -265,24 +270,28 @@ async fn the_page_takes_files_and_says_what_came_of_it() {
     let desk = Desk::open().await;
     let empty = desk.page("/schemas").await;
     assert!(empty.words("#upload h2").contains("No schema yet"));
-    assert_eq!((empty.count("table.schemas"), empty.count("#types[hidden]")), (0, 1));
+    assert_eq!((empty.count("table.table-schemas"), empty.count("#types[hidden]")), (0, 1));
     assert_eq!(empty.one("#upload form").attr("enctype"), Some("multipart/form-data"));
     let answer = post_form(&desk, "/schemas/upload", Some("acme"), &[("small.binpb", &fixture("small.binpb"))]).await;
     let page = follow(&desk, answer.expect(303)).await;
-    assert_eq!(page.words(".toast p"), "The schema has 73 types.");
+    assert_eq!(page.words(".toast-box p"), "The schema has 73 types.");
     assert_eq!(rows(&page)[0][..4], ["acme", "73 types · 8 files · 32.1 KiB", "local user now", "current"]);
     let odd = fixture("sets_odd/texts_no_imports.binpb");
     let answer = post_form(&desk, "/schemas/upload", Some(""), &[("proto/texts.binpb", &odd)]).await;
     let page = follow(&desk, answer.expect(303)).await;
-    assert!(page.words(".toast p").contains("It is not whole: 7 remarks below."), "{}", page.words(".toast p"));
+    assert!(
+        page.words(".toast-box p").contains("It is incomplete: see 7 remarks below."),
+        "{}",
+        page.words(".toast-box p")
+    );
     assert!(rows(&page).iter().any(|row| row[0] == "texts"), "named after its file");
     let page = Form::of(&page, &format!("Remove texts, uploaded {}", "21 Nov 2026, 12:00:00 UTC")).press(&desk).await;
-    assert!(page.words(".toast p").starts_with("Removed the schema texts."));
+    assert!(page.words(".toast-box p").starts_with("Removed the schema texts."));
     assert_eq!(rows(&page).len(), 1);
     submit(&desk, "/schemas/remove", &[("id", "x")]).await.expect(400);
     submit(&desk, "/schemas/remove", &[]).await.expect(400);
     let gone = submit(&desk, "/schemas/remove", &[("id", &uuid::Uuid::nil().to_string())]).await.expect(303);
-    assert!(follow(&desk, gone).await.words(".toast.failed").contains("no such schema"));
+    assert!(follow(&desk, gone).await.words(".toast-box.is-failed").contains("no such schema"));
 }
 
 #[tokio::test]
@@ -359,21 +368,21 @@ async fn mappings_are_set_and_taken_back_on_the_page() {
     let desk = Desk::open().await;
     put_set(&desk, "acme", fixture("small.binpb")).await;
     let page = desk.page("/schemas?type=acme.texts.v1.TextSent").await;
-    let form = Form::of(&page, "Say so");
+    let form = Form::of(&page, "Add");
     let page = form.fill("carrier", "routing_key").fill("pattern", "text.*").press(&desk).await;
-    assert_eq!(page.words(".toast p"), "Messages of routing key text.* are acme.texts.v1.TextSent.");
-    assert_eq!(words(page.all("table.mappings tbody th")[0]), "routing key text.*");
+    assert_eq!(page.words(".toast-box p"), "Messages of routing key text.* have the type acme.texts.v1.TextSent.");
+    assert_eq!(words(page.all("table.table-mappings tbody th")[0]), "routing key text.*");
     let wrong =
-        Form::of(&page, "Say so").fill("pattern", "a").fill("type", "no type").send(&desk).await.expect(422).page();
+        Form::of(&page, "Add").fill("pattern", "a").fill("type", "no type").send(&desk).await.expect(422).page();
     assert!(wrong.words("#type-wrong").contains("full name"));
     assert_eq!(wrong.one("input[name=type]").attr("value"), Some("no type"), "kept as typed");
-    let page = Form::of(&page, "Take back routing key text.*").press(&desk).await;
+    let page = Form::of(&page, "Remove routing key text.*").press(&desk).await;
     assert_eq!(
-        (page.words(".toast p"), page.count("table.mappings")),
-        ("Took back what was said of routing key text.*.".to_owned(), 0)
+        (page.words(".toast-box p"), page.count("table.table-mappings")),
+        ("Removed the mapping of routing key text.*.".to_owned(), 0)
     );
     let again = submit(&desk, "/schemas/unmap", &[("carrier", "queue"), ("pattern", "x")]).await.expect(303);
-    assert!(follow(&desk, again).await.words(".toast.failed").contains("Nothing was said"));
+    assert!(follow(&desk, again).await.words(".toast-box.is-failed").contains("There is no mapping"));
 }
 
 #[tokio::test]

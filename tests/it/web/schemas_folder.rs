@@ -62,7 +62,7 @@ async fn sets_and_sources_are_taken_in() {
     assert_eq!(names, expected);
     assert!(scene.desk.schemas.catalogue().find("Two").is_some());
     let page = scene.desk.page("/schemas").await;
-    assert_eq!(page.all("table.schemas .state").len(), 2, "where they come from is said");
+    assert_eq!(page.all("table.table-schemas .mark-state").len(), 2, "where they come from is said");
 }
 
 #[tokio::test]

@@ -75,7 +75,7 @@ pub fn lost_for(minutes: usize) -> Vec<Option<Vec<QueueLevel>>> {
 
 fn rows(page: &scraper::Html) -> Vec<Vec<String>> {
     let cells = |row: &scraper::ElementRef<'_>| row.all("th bdi, td").into_iter().map(words).collect();
-    page.all("table.tuning tbody tr").iter().map(cells).collect()
+    page.all("table.table-queues tbody tr").iter().map(cells).collect()
 }
 
 #[tokio::test]
@@ -93,25 +93,25 @@ async fn depth_and_consumers_stand_beside_letters_those_first_that_need_a_hand()
         ["orders", "1,204 12 unacked", "2", "2", "0"],
     ];
     assert_eq!(found, expected.map(|row| row.map(str::to_owned).to_vec()));
-    assert_eq!((page.count(".consumers .alarm"), page.count(".consumers .warn")), (1, 1));
-    assert_eq!(page.words(".concerns"), "texts.persist texts.persist has had no consumer for 22 min; it had 3.");
-    assert!(page.words(".watch").contains("answered now"), "{}", page.words(".watch"));
-    let one = desk.page(page.values(".concerns a", "href")[0].as_str()).await;
+    assert_eq!((page.count(".queue-consumers .is-alarm"), page.count(".queue-consumers .is-warn")), (1, 1));
+    assert_eq!(page.words(".concern-list"), "texts.persist texts.persist has had no consumer for 22 min; it had 3.");
+    assert!(page.words(".watch-panel").contains("answered now"), "{}", page.words(".watch-panel"));
+    let one = desk.page(page.values(".concern-list a", "href")[0].as_str()).await;
     assert_eq!(rows(&one).len(), 1);
     assert_eq!(rows(&desk.page("/queues?queue=texts.*").await).len(), 2, "also where no letters came from");
 }
 
 #[tokio::test]
-async fn the_overview_names_what_needs_a_hand() {
+async fn the_overview_names_what_unhealthy() {
     let desk = Desk::watching().await;
     looks(&desk, lost_for(3)).await;
     let page = desk.page("/").await;
-    assert!(page.words("main").contains("None: all queues have the consumers they had."), "{}", page.words("main"));
+    assert!(page.words("main").contains("None. All queues have their consumers."), "{}", page.words("main"));
     let desk = Desk::watching().await;
     looks(&desk, lost_for(22)).await;
     let page = desk.page("/").await;
-    assert_eq!(page.words(".concerns"), "texts.persist texts.persist has had no consumer for 22 min; it had 3.");
-    assert_eq!(page.values(".concerns a", "href"), ["/queues?queue=texts.persist"]);
+    assert_eq!(page.words(".concern-list"), "texts.persist texts.persist has had no consumer for 22 min; it had 3.");
+    assert_eq!(page.values(".concern-list a", "href"), ["/queues?queue=texts.persist"]);
 }
 
 #[tokio::test]
@@ -119,9 +119,13 @@ async fn a_broker_that_does_not_answer_is_told_with_the_reason() {
     let desk = Desk::watching().await;
     looks(&desk, [vec![Some(vec![level("orders", 2, 7)])], vec![None; 5]].concat()).await;
     let page = desk.page("/queues").await;
-    let said = page.words(".watch");
+    let said = page.words(".watch-panel");
     assert!(said.contains("answered 5 min ago") && said.contains("did not answer within 10 s"), "{said}");
-    assert!(page.words(".concerns").starts_with("The management API does not answer"), "{}", page.words(".concerns"));
+    assert!(
+        page.words(".concern-list").starts_with("The management API does not answer"),
+        "{}",
+        page.words(".concern-list")
+    );
     assert_eq!(rows(&page)[0][..3], ["orders", "7", "2"], "as it stood then");
 }
 
@@ -129,13 +133,13 @@ async fn a_broker_that_does_not_answer_is_told_with_the_reason() {
 async fn where_no_api_is_named_the_page_says_how_to() {
     let desk = Desk::with(&[MAIN, "far.away"], &[MAIN]).await;
     let page = desk.page("/queues").await;
-    let said = page.words(".watch");
-    assert!(said.contains("main has not been asked yet") && said.contains("far.away is not asked"), "{said}");
+    let said = page.words(".watch-panel");
+    assert!(said.contains("main not asked yet") && said.contains("far.away is not watched"), "{said}");
     assert!(said.contains("[brokers.\"far.away\"] management_url = \"http://USER:PASSWORD@HOST:15672\""), "{said}");
     let nowhere = Desk::open().await;
     nowhere.receive(dead_in("orders")).await;
     let page = nowhere.page("/queues").await;
-    assert!(!page.words("table.tuning thead").contains("Depth"), "no columns without a number");
+    assert!(!page.words("table.table-queues thead").contains("Depth"), "no columns without a number");
     assert!(!nowhere.page("/").await.words("main").contains("need a hand"));
 }
 
@@ -153,13 +157,10 @@ async fn the_api_and_the_numbers_tell_the_same() {
         (&orders["depth"], &orders["ready"], &orders["unacknowledged"]),
         (&json!(1204), &json!(1192), &json!(12))
     );
-    assert_eq!((&orders["consumers"], &orders["open"], &orders["needs_a_hand"]), (&json!(2), &json!(1), &json!(false)));
+    assert_eq!((&orders["consumers"], &orders["open"], &orders["unhealthy"]), (&json!(2), &json!(1), &json!(false)));
     let lost = item("texts.persist");
     assert_eq!((&lost["consumers"], &lost["had_consumers"], &lost["open"]), (&json!(0), &json!(3), &json!(0)));
-    assert_eq!(
-        (&lost["without_consumers_since"], &lost["needs_a_hand"]),
-        (&json!("2026-11-21T12:02:00Z"), &json!(true))
-    );
+    assert_eq!((&lost["without_consumers_since"], &lost["unhealthy"]), (&json!("2026-11-21T12:02:00Z"), &json!(true)));
     let metrics = desk.get("/metrics").await.expect(200).text();
     let lines: Vec<&str> = metrics.lines().filter(|line| line.starts_with("dlo_queue_without_consumers{")).collect();
     assert_eq!(lines, ["dlo_queue_without_consumers{broker=\"main\",queue=\"texts.persist\"} 1"]);
@@ -176,7 +177,7 @@ async fn names_of_queues_do_no_harm() {
     let there = |n| Some(vec![level(odd, n, 0)]);
     looks(&desk, [vec![there(1)], vec![there(0); 16]].concat()).await;
     let page = desk.page("/queues").await;
-    assert_eq!(page.count("main table b, .concerns b"), 0);
-    assert!(page.words(".concerns").contains("‹U+202E›"), "{}", page.words(".concerns"));
-    assert_eq!(rows(&desk.page(page.values(".concerns a", "href")[0].as_str()).await).len(), 1);
+    assert_eq!(page.count("main table b, .concern-list b"), 0);
+    assert!(page.words(".concern-list").contains("‹U+202E›"), "{}", page.words(".concern-list"));
+    assert_eq!(rows(&desk.page(page.values(".concern-list a", "href")[0].as_str()).await).len(), 1);
 }

@@ -85,7 +85,7 @@ impl fmt::Display for Kind {
 
 /// No kind of wrapping has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no wrapping called {:?}; there are {}", .0, names())]
+#[error("there is no encoding called {:?}; there are {}", .0, names())]
 pub struct UnknownKind(String);
 
 fn names() -> String {

@@ -35,7 +35,7 @@ impl fmt::Display for Problem {
             Self::TooDeep => f.write_str("it is wrapped more often than is undone"),
             Self::NotAsTold(encoding) => write!(f, "it is said to be encoded as {encoding:?}, but is not"),
             Self::Unsupported(encoding) => write!(f, "it is encoded as {encoding:?}, which cannot be undone here"),
-            Self::NotWrappedSo(kind) => write!(f, "it is not wrapped as {kind}"),
+            Self::NotWrappedSo(kind) => write!(f, "it is not encoded as {kind}"),
             Self::Irregular(kind) => {
                 write!(f, "its {kind} is written irregularly: wrapped again it may look different")
             }

@@ -36,7 +36,7 @@ pub(super) fn scan(rule: &str) -> Result<Vec<Token>, Slip> {
         return Err(Slip::new(at, at + 1, format!("this {bracket} is never closed")));
     }
     if tokens.is_empty() {
-        return Err(Slip::new(0, rule.len(), "a rule can't be empty; `true` takes every letter"));
+        return Err(Slip::new(0, rule.len(), "a rule can't be empty; `true` matches every dead letter"));
     }
     Ok(tokens)
 }

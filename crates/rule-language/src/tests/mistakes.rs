@@ -27,8 +27,8 @@ fn names_have_to_exist() {
     check("'é😀' == letter.«routingkey»", "nothing is called `routingkey`; did you mean `routing_key`?");
     check("has(letter.«tipe»)", "nothing is called `tipe`; did you mean `type`?");
     check("«body».id == 1", "nothing is called `body`; a rule sees `letter` and `payload`");
-    check("«letter» == 1", "name what of the letter is meant, as in letter.queue");
-    check("letter«[»'queue'] == 'a'", "name what of the letter is meant, as in letter.queue");
+    check("«letter» == 1", "name a field, as in letter.queue");
+    check("letter«[»'queue'] == 'a'", "name a field, as in letter.queue");
     check(
         "letter.«colour» == 1",
         "a letter has no `colour`; it has queue, exchange, routing_key, broker, reason, attempts, type, headers, error, \
@@ -137,8 +137,8 @@ fn syntax_is_explained() {
     check("letter.queue == «'a»", "this text has no closing quote");
     check("letter.queue == «'a»\n'", "this text has no closing quote in its line");
     check("'é' == '«\\d»+'", "there is no such escape; write \\\\ for a backslash, or r before the quote of a pattern");
-    check("«»", "a rule can't be empty; `true` takes every letter");
-    check("«  // nothing»", "a rule can't be empty; `true` takes every letter");
+    check("«»", "a rule can't be empty; `true` matches every dead letter");
+    check("«  // nothing»", "a rule can't be empty; `true` matches every dead letter");
     check("letter.attempts >«»", "something is missing at the end");
     check("«(»letter.attempts > 1", "this ( is never closed");
     check("letter.attempts > 1«)»", "this ) closes nothing");

@@ -104,7 +104,7 @@ impl Reading {
         });
         let Some(hiding) = hiding else { return false };
         let name = hiding.full_name.clone();
-        self.hide(&format!("It may be a {name}, which has fields that are not for everybody's eyes."));
+        self.hide(&format!("It may be a {name}, which has redacted fields."));
         true
     }
 

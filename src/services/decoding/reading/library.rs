@@ -114,7 +114,7 @@ impl Library {
         if !reveal && *question.mode != UnwrapMode::Automatic {
             let found = self.read_as_wished(&Question { mode: &UnwrapMode::Automatic, ..*question }, false);
             if found.hides && found.unwrapped.steps != reading.unwrapped.steps {
-                reading.hide("Some values in it are hidden; with these wrappings undone they would show.");
+                reading.hide("Some values in it are hidden; with this decoding they would show.");
             }
         }
         reading
@@ -227,9 +227,9 @@ fn not_as_told(question: &Question<'_>, unwrapped: &Unwrapped) -> Option<String>
             let limits = Limits::default();
             let error = json::read(&text, limits.elements, limits.depth).err()?;
             let Position { line, column } = Position::of(&text, error.at);
-            Some(format!("It is said to be JSON, but in line {line}, column {column}: {}.", error.reason))
+            Some(format!("It is declared as JSON, but in line {line}, column {column}: {}.", error.reason))
         }
-        Format::Binary => Some("It is said to be JSON, but it is not text.".to_owned()),
+        Format::Binary => Some("It is declared as JSON, but it is not text.".to_owned()),
         _ => None,
     }
 }

@@ -212,7 +212,7 @@ fn what_was_not_read_as_asked_says_why() {
     check(&phone(), Some(PHONE), &UnwrapMode::Automatic, None);
     check(&phone(), Some("acme.Nope"), &UnwrapMode::Automatic, Some("no schema describes acme.Nope"));
     check(BASE64_STANDARD.encode(phone()).as_bytes(), Some(PHONE), &base64, None);
-    check(&phone(), Some(PHONE), &base64, Some("it is not wrapped as base64"));
+    check(&phone(), Some(PHONE), &base64, Some("it is not encoded as base64"));
     check(b"{\"e164\":\"+49\"}", Some(PHONE), &UnwrapMode::Automatic, None);
     let other = format!("it is msgpack, no message of {PHONE}");
     check(b"\x82\xa5email\xa3a@b\xa4name\xa3Zoe", Some(PHONE), &UnwrapMode::Automatic, Some(&other));

@@ -29,7 +29,7 @@
     const says = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
     if (!says || !element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
     const style = getComputedStyle(element);
-    if (element.closest(".unseen") || element.closest("[disabled]")) continue;
+    if (element.closest(".visually-hidden") || element.closest("[disabled]")) continue;
     looked += 1;
     const back = behind(element);
     const [one, other] = [luminance(over(rgb(style.color), back)), luminance(back)].sort((a, b) => b - a);

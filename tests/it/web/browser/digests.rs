@@ -39,30 +39,30 @@ async fn one_is_looked_at_and_sent(scene: &Scene, slack: &SlackStandIn) {
     scene.press("gd").await;
     scene.reads("h1", "Digests").await;
     scene.click(".digest-plan h2 a").await;
-    scene.reads(".report-figures", "3 letters open in 1 group").await;
-    scene.reads(".report", "<img src=x onerror=alert(1)> timeout").await;
-    scene.click(".digest-preview .steps a").await;
+    scene.reads(".report-figures", "3 dead letters open in 1 group").await;
+    scene.reads(".report-box", "<img src=x onerror=alert(1)> timeout").await;
+    scene.click(".digest-preview .form-steps a").await;
     scene.reads("#asking-title", "Send this to Slack, by a webhook now?").await;
     assert_eq!(slack.messages().len(), 0, "asked first");
-    scene.click(".asking button").await;
-    scene.reads(".toast", "On its way to Slack, by a webhook.").await;
-    scene.reads(".report-figures", "3 letters open in 1 group").await;
+    scene.click(".confirm-box button").await;
+    scene.reads(".toast-box", "On its way to Slack, by a webhook.").await;
+    scene.reads(".report-figures", "3 dead letters open in 1 group").await;
     wait_until("Slack to hear of it", PATIENCE, async || slack.messages().len() == 1).await;
     let message = slack.messages().remove(0).to_string();
     assert!(message.contains(&format!("http://127.0.0.1:8420{}", scene.address().await)), "{message}");
     scene.open("/digests").await;
-    scene.reads("table", "sent at the first try").await;
+    scene.reads("table", "sent first attempt").await;
 }
 
 async fn a_refusal_shows_where_people_look(scene: &Scene, slack: &SlackStandIn) {
     slack.misbehave(1, Misbehaviour::status(410));
     scene.open("/digests?ask=digest").await;
-    scene.click(".asking button").await;
+    scene.click(".confirm-box button").await;
     let overview = async || {
         scene.open("/").await;
         scene.ask("document.querySelector('main').innerText.includes('Slack answered 410')").await == true
     };
     wait_until("the refusal to show", PATIENCE, overview).await;
-    scene.click(".next-digests .alarm a").await;
-    scene.reads(".trouble", "refused").await;
+    scene.click(".panel-items .text-alarm a").await;
+    scene.reads(".digest-trouble", "refused").await;
 }

@@ -25,27 +25,27 @@ async fn it_is_opened_by_a_key(scene: &Scene, id: LetterId) {
     scene.open(&format!("/letters/{id}")).await;
     scene.press("e").await;
     scene.reads("h1", "Edit and retry").await;
-    scene.reads("#check", "Nothing is changed yet").await;
+    scene.reads("#check", "No changes yet").await;
 }
 
 async fn changes_and_mistakes_are_seen_by_themselves(scene: &Scene) {
     scene.types("#text", "{\n  \"state\": \"paid\",\n  \"n\": 1\n}").await;
     scene.reads("#check del", "- \"state\": \"payed\",").await;
     scene.reads("#check ins", "+ \"state\": \"paid\",").await;
-    scene.reads("#check .primary", "Send the edited copy").await;
+    scene.reads("#check .btn-primary", "Retry the edited copy").await;
     assert_eq!(scene.ask(include_str!("contrast.js")).await, json!([]), "a difference");
     scene.types("#text", "{\n  \"state\": \"paid\",\n  \"n\": \n}").await;
-    scene.reads("#check .wrong-places", "line 4, column 1").await;
+    scene.reads("#check .edit-mistakes", "line 4, column 1").await;
     scene.counts("#check button", 0).await;
     assert_eq!(scene.ask(include_str!("contrast.js")).await, json!([]), "a mistake");
     assert_eq!(scene.ask("document.activeElement.id").await, "text", "whoever types goes on typing");
     scene.types("#text", "{\n  \"state\": \"paid\",\n  \"n\": 2\n}").await;
-    scene.reads("#check .diff", "+ \"n\": 2").await;
+    scene.reads("#check .diff-block", "+ \"n\": 2").await;
 }
 
 async fn the_copy_is_sent(scene: &Scene, desk: &Desk, id: LetterId) {
-    scene.click("#check .primary").await;
-    scene.reads(".toast", "The edited copy is on its way").await;
+    scene.click("#check .btn-primary").await;
+    scene.reads(".toast-box", "The edited copy is being retried").await;
     scene.reads("#payload", "\"state\": \"paid\"").await;
     let copy = scene.address().await.strip_prefix("/letters/").unwrap().parse::<LetterId>().unwrap();
     assert_ne!(copy, id);
@@ -60,7 +60,7 @@ async fn it_works_without_scripts(scene: &Scene, desk: &Desk, id: LetterId) {
     scene.types("#text", "mended by hand").await;
     scene.click("#edit .no-js").await;
     scene.reads("#check ins", "mended by hand").await;
-    scene.click("#check .primary").await;
-    scene.reads(".toast", "The edited copy is on its way").await;
+    scene.click("#check .btn-primary").await;
+    scene.reads(".toast-box", "The edited copy is being retried").await;
     assert_eq!(desk.status(id).await, Status::Discarded);
 }

@@ -25,7 +25,8 @@ async fn everything_can_be_reached() {
 }
 
 /// The number of the row that has the focus, from 0.
-const FOCUSED: &str = "[...document.querySelectorAll('.row')].indexOf(document.activeElement.closest('.row'))";
+const FOCUSED: &str =
+    "[...document.querySelectorAll('.list-row')].indexOf(document.activeElement.closest('.list-row'))";
 
 async fn rows_are_walked_and_opened(scene: &Scene, desk: &Desk) {
     let ids = letters(desk, "walk", 3).await;
@@ -36,12 +37,12 @@ async fn rows_are_walked_and_opened(scene: &Scene, desk: &Desk) {
     }
     scene.check_focus().await;
     scene.press_key(Key::Enter).await;
-    scene.sees(&format!("document.querySelector('#pane .letter')?.dataset.letter === '{}'", ids[1])).await;
+    scene.sees(&format!("document.querySelector('#pane .letter-view')?.dataset.letter === '{}'", ids[1])).await;
     scene.is_at(&format!("/letters?queue=walk&letter={}", ids[1])).await;
     scene.press_key(Key::Escape).await;
-    scene.sees("!document.querySelector('#pane .letter')").await;
+    scene.sees("!document.querySelector('#pane .letter-view')").await;
     scene.back().await;
-    scene.sees("document.querySelector('#pane .letter')").await;
+    scene.sees("document.querySelector('#pane .letter-view')").await;
 }
 
 async fn selected_letters_are_discarded_and_taken_back(scene: &Scene, desk: &Desk) {
@@ -49,40 +50,40 @@ async fn selected_letters_are_discarded_and_taken_back(scene: &Scene, desk: &Des
     scene.open("/letters?queue=select").await;
     scene.press("jxjx").await;
     scene.reads("[data-selected]", "2 selected").await;
-    scene.reads("#bulk .danger", "Discard 2").await;
+    scene.reads("#bulk .btn-danger", "Discard 2").await;
     scene.press("d").await;
-    scene.reads(".toast", "Discarded 2 letters").await;
-    scene.counts(".row", 1).await;
+    scene.reads(".toast-box", "Discarded 2 dead letters").await;
+    scene.counts(".list-row", 1).await;
     assert_eq!(desk.status(ids[0]).await, Status::Discarded);
     assert_eq!(desk.status(ids[2]).await, Status::Open);
     scene.press("u").await;
-    scene.counts(".row", 3).await;
+    scene.counts(".list-row", 3).await;
     assert_eq!(desk.status(ids[0]).await, Status::Open);
 }
 
 async fn checkboxes_select_too(scene: &Scene, desk: &Desk) {
     letters(desk, "boxes", 3).await;
     scene.open("/letters?queue=boxes").await;
-    scene.click(".row:nth-child(1) > input").await;
-    scene.click(".row:nth-child(3) > input").await;
+    scene.click(".list-row:nth-child(1) > input").await;
+    scene.click(".list-row:nth-child(3) > input").await;
     scene.reads("[data-selected]", "2 selected").await;
     scene.click("[data-selects-all]").await;
     scene.reads("[data-selected]", "3 selected").await;
-    scene.click("#bulk .danger").await;
-    scene.reads(".toast", "Discarded 3 letters").await;
-    scene.reads("main", "No letter matches this filter.").await;
+    scene.click("#bulk .btn-danger").await;
+    scene.reads(".toast-box", "Discarded 3 dead letters").await;
+    scene.reads("main", "No dead letter matches this filter.").await;
 }
 
 async fn the_open_letter_is_acted_on(scene: &Scene, desk: &Desk) {
     let ids = letters(desk, "open", 2).await;
     scene.open(&format!("/letters?queue=open&letter={}", ids[0])).await;
     scene.press("d").await;
-    scene.reads("#pane .state", "discarded").await;
+    scene.reads("#pane .mark-state", "discarded").await;
     assert_eq!(desk.status(ids[0]).await, Status::Discarded);
     assert_eq!(desk.status(ids[1]).await, Status::Open);
     scene.open(&format!("/letters/{}", ids[1])).await;
     scene.press("r").await;
-    scene.reads("#main .state", "scheduled").await;
+    scene.reads("#main .mark-state", "scheduled").await;
 }
 
 async fn the_search_is_reached_and_left(scene: &Scene, desk: &Desk) {
@@ -92,10 +93,10 @@ async fn the_search_is_reached_and_left(scene: &Scene, desk: &Desk) {
     scene.sees("document.activeElement.name === 'queue'").await;
     scene.press("search.*").await;
     scene.press_key(Key::Enter).await;
-    scene.reads(".row", "search.me").await;
+    scene.reads(".list-row", "search.me").await;
     scene.is_at("/letters?queue=search.*").await;
     scene.press("jd").await;
-    assert_eq!(scene.count(".toast").await, 0, "letters that are typed do nothing");
+    assert_eq!(scene.count(".toast-box").await, 0, "dead letters that are typed do nothing");
 }
 
 async fn help_and_pages_are_a_key_away(scene: &Scene) {
@@ -106,9 +107,9 @@ async fn help_and_pages_are_a_key_away(scene: &Scene) {
     scene.sees("!document.querySelector('#help').open").await;
     for (keys, heading) in [
         ("go", "Overview"),
-        ("gu", "Groups"),
-        ("gl", "Letters"),
-        ("gb", "In backoff"),
+        ("gu", "Error groups"),
+        ("gl", "Dead letters"),
+        ("gb", "Scheduled retries"),
         ("gq", "Queues"),
         ("gp", "Policies"),
         ("ga", "API"),
@@ -120,8 +121,8 @@ async fn help_and_pages_are_a_key_away(scene: &Scene) {
 
 /// Drags over the chart from one share of its width to another.
 async fn drag(scene: &Scene, from: f64, to: f64) {
-    scene.sees("document.querySelector('.chart')").await;
-    let edges = scene.ask("(({left, width, top, height}) => [left, width, top + height / 2])(document.querySelector('.chart').getBoundingClientRect())").await;
+    scene.sees("document.querySelector('.chart-bars')").await;
+    let edges = scene.ask("(({left, width, top, height}) => [left, width, top + height / 2])(document.querySelector('.chart-bars').getBoundingClientRect())").await;
     let edge = |n: usize| edges[n].as_f64().unwrap();
     for (kind, share) in [("mousePressed", from), ("mouseMoved", to), ("mouseReleased", to)] {
         let (x, y) = ((edge(0) + edge(1) * share).round(), edge(2).round());
@@ -138,15 +139,15 @@ async fn the_brush_sets_the_time(scene: &Scene, desk: &Desk) {
     let address = scene.address().await;
     assert!(address.starts_with("/letters?queue=brush&since=2"), "{address}");
     scene.sees("document.querySelector('.chart-panel summary[aria-current]')").await;
-    scene.counts(".row", 2).await;
+    scene.counts(".list-row", 2).await;
     scene.open("/letters?queue=brush").await;
     drag(scene, 0.1, 0.3).await;
-    scene.reads("main", "No letter matches this filter.").await;
+    scene.reads("main", "No dead letter matches this filter.").await;
 }
 
 async fn the_brush_is_moved_by_keys_too(scene: &Scene) {
     scene.open("/letters?queue=brush").await;
-    scene.ask("document.querySelector('.chart').focus()").await;
+    scene.ask("document.querySelector('.chart-bars').focus()").await;
     scene.press_key(Key::Left).await;
     scene.reads("[data-chart-said]", "UTC").await;
     // The letters may have come just before the last bar began.
@@ -154,5 +155,5 @@ async fn the_brush_is_moved_by_keys_too(scene: &Scene) {
     scene.press_key(Key::Enter).await;
     scene.sees("document.querySelector('.chart-panel summary[aria-current]')").await;
     // The last two bars end now.
-    scene.counts(".row", 2).await;
+    scene.counts(".list-row", 2).await;
 }

@@ -76,8 +76,8 @@ async fn furnish(desk: &Desk) -> Vec<String> {
     ];
     let pages = ["/", "/letters", "/letters?queue=none", "/api/docs", "/nowhere"].map(str::to_owned);
     let waits = [
-        "/backoff",
-        "/backoff?all=discard",
+        "/scheduled",
+        "/scheduled?all=discard",
         "/queues",
         "/policies",
         "/activity",
@@ -133,7 +133,7 @@ async fn is_readable(scene: &Scene, path: &str, theme: &str) {
 async fn the_first_tab_leads_past_the_navigation(scene: &Scene) {
     scene.open("/letters").await;
     scene.press_key(Key::Tab).await;
-    assert_eq!(scene.ask("document.activeElement.className").await, "skip");
+    assert_eq!(scene.ask("document.activeElement.className").await, "page-skip");
     scene.press_key(Key::Enter).await;
     scene.sees("document.activeElement.id === 'main'").await;
 }

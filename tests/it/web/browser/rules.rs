@@ -59,10 +59,10 @@ async fn a_mistake_is_told_while_typing(scene: &Scene) {
 async fn what_it_would_take_is_seen(scene: &Scene) {
     scene.types("#rule textarea", "letter.queue == \"campaigns\" && payload.region == \"eu\"").await;
     // It comes after the rule that takes everything.
-    scene.reads("#preview", "1 more matches it, but a rule before it takes them.").await;
+    scene.reads("#preview", "1 more matches it, but an earlier rule applies.").await;
     scene.click("#rule select[name=place] option[value='1']").await;
     scene.click("#rule select[name=importance] option:first-child").await;
-    scene.reads("#preview", "It takes 1 of the latest 2 letters.").await;
+    scene.reads("#preview", "It takes 1 of the latest 2 dead letters.").await;
     scene.reads("#preview", "1 from low to critical").await;
     scene.reads("#preview table", "campaigns").await;
     assert_eq!(scene.ask(include_str!("contrast.js")).await, serde_json::json!([]), "a trial");
@@ -70,19 +70,19 @@ async fn what_it_would_take_is_seen(scene: &Scene) {
 
 async fn it_is_saved_and_letters_change(scene: &Scene, desk: &Desk, eu: LetterId, us: LetterId) {
     scene.click("#rule button[value=apply]").await;
-    scene.reads(".toast", "Saved the rule the EU. The rules are being applied to 2 letters.").await;
-    scene.reads("table.rules tbody tr:first-child", "the EU").await;
+    scene.reads(".toast-box", "Saved the rule the EU. The rules are being applied to 2 dead letters.").await;
+    scene.reads("table.table-rules tbody tr:first-child", "the EU").await;
     is_judged(desk, eu, (Importance::Critical, "rule:the EU")).await;
     is_judged(desk, us, (Importance::Low, "rule:everything")).await;
     scene.open(&format!("/letters/{eu}")).await;
-    scene.reads(".facts", "critical, rule the EU").await;
-    scene.click(".facts a[href^='/rules?rule=']").await;
+    scene.reads(".facts-list", "critical, rule the EU").await;
+    scene.click(".facts-list a[href^='/rules?rule=']").await;
     scene.reads("#meant", "the EU").await;
 }
 
 async fn an_example_is_taken_into_the_editor(scene: &Scene) {
     scene.open("/rules").await;
-    scene.click(".examples li:nth-child(2) a").await;
+    scene.click(".rule-examples li:nth-child(2) a").await;
     scene.sees("document.querySelector('#rule textarea').value.includes('payload.region')").await;
-    scene.reads("#preview", "It takes none of the latest 2 letters.").await;
+    scene.reads("#preview", "It matches none of the latest 2 dead letters.").await;
 }

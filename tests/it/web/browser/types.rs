@@ -28,28 +28,28 @@ async fn a_type_is_said_once_for_a_queue() {
 
 async fn a_queue_gets_its_type_beside_the_list(scene: &Scene) {
     scene.open("/letters?queue=doors").await;
-    scene.click(".row > a").await;
-    scene.reads("#pane .candidates", "Identical on the wire").await;
+    scene.click(".list-row > a").await;
+    scene.reads("#pane .type-candidates", "Identical on the wire").await;
     scene.reads("#pane #payload", "\"badge\": \"4711\"").await;
     assert_eq!(scene.ask(include_str!("contrast.js")).await, serde_json::json!([]), "candidates");
-    scene.click("#pane .candidates > ol > li > .choose button[formaction]").await;
-    scene.reads(".toast", "Messages of queue doors are lab.v1.DoorOpened").await;
-    scene.reads("#pane .typed", "mapping by queue doors").await;
+    scene.click("#pane .type-candidates > ol > li > .type-choose button[formaction]").await;
+    scene.reads(".toast-box", "Messages of queue doors have the type lab.v1.DoorOpened").await;
+    scene.reads("#pane .payload-type", "mapping by queue doors").await;
     scene.reads("#pane #payload", "\"badge\": \"4711\"").await;
-    assert_eq!(scene.count(".candidates").await, 0);
+    assert_eq!(scene.count(".type-candidates").await, 0);
     assert!(scene.address().await.starts_with("/letters?queue=doors&letter="));
 }
 
 async fn hidden_values_are_revealed_in_place(scene: &Scene) {
     scene.open("/letters?queue=accounts").await;
-    scene.click(".row > a").await;
-    scene.reads("#pane .reveal", "Reveal").await;
+    scene.click(".list-row > a").await;
+    scene.reads("#pane .payload-reveal", "Reveal").await;
     let address = scene.address().await;
     assert_eq!(scene.ask(&format!("document.body.innerText.includes('{SECRET}')")).await, false);
-    scene.click("#pane .reveal button").await;
+    scene.click("#pane .payload-reveal button").await;
     scene.reads("#pane #payload", SECRET).await;
     scene.is_at(&address).await;
-    scene.click("#pane .reveal a").await;
-    scene.reads("#pane .reveal", "Reveal").await;
-    scene.reads("#pane", "Hidden values seen").await;
+    scene.click("#pane .payload-reveal a").await;
+    scene.reads("#pane .payload-reveal", "Reveal").await;
+    scene.reads("#pane", "Hidden values revealed").await;
 }

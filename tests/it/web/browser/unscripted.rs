@@ -22,7 +22,7 @@ async fn letters_are_read(scene: &Scene, desk: &Desk) {
     let id = letters(desk, "read", 1).await[0];
     scene.open("/letters?queue=read").await;
     assert_eq!(scene.ask("document.documentElement.className").await, "", "scripts are off");
-    scene.click(".row > a").await;
+    scene.click(".list-row > a").await;
     scene.reads("#payload", "\"n\"").await;
     scene.is_at(&format!("/letters?queue=read&letter={id}")).await;
     for useless in [".js-only", "#news a"] {
@@ -35,21 +35,21 @@ async fn a_letter_is_retried(scene: &Scene, desk: &Desk) {
     let id = letters(desk, "retry", 1).await[0];
     scene.open(&format!("/letters/{id}")).await;
     scene.click("button[data-key=r]").await;
-    scene.reads(".toast", "1 letter").await;
+    scene.reads(".toast-box", "1 dead letter").await;
     assert_eq!(desk.status(id).await, Status::Scheduled);
 }
 
 async fn letters_are_discarded_together_and_taken_back(scene: &Scene, desk: &Desk) {
     let ids = letters(desk, "discard", 3).await;
     scene.open("/letters?queue=discard").await;
-    scene.click(".row:nth-child(1) > input").await;
-    scene.click(".row:nth-child(2) > input").await;
-    scene.click("#bulk .danger").await;
-    scene.reads(".toast", "Discarded 2 letters").await;
-    scene.counts(".row", 1).await;
+    scene.click(".list-row:nth-child(1) > input").await;
+    scene.click(".list-row:nth-child(2) > input").await;
+    scene.click("#bulk .btn-danger").await;
+    scene.reads(".toast-box", "Discarded 2 dead letters").await;
+    scene.counts(".list-row", 1).await;
     assert_eq!(desk.status(ids[1]).await, Status::Discarded);
-    scene.click(".toast button[value=reopen]").await;
-    scene.reads("[data-selected]", "3 letters").await;
+    scene.click(".toast-box button[value=reopen]").await;
+    scene.reads("[data-selected]", "3 dead letters").await;
 }
 
 async fn the_filter_is_set_by_its_button(scene: &Scene, desk: &Desk) {
@@ -57,6 +57,6 @@ async fn the_filter_is_set_by_its_button(scene: &Scene, desk: &Desk) {
     scene.open("/letters").await;
     scene.types("input[name=queue]", "filter.*").await;
     scene.click("form[role=search] .no-js").await;
-    scene.counts(".row", 1).await;
-    scene.reads(".row", "filter.me").await;
+    scene.counts(".list-row", 1).await;
+    scene.reads(".list-row", "filter.me").await;
 }

@@ -30,12 +30,12 @@ async fn status(scene: &Scene, queue: &str, status: Status) {
 
 async fn the_first_letter_shows_where_there_was_none(scene: &Scene, vhost: &Vhost) {
     scene.open("/letters").await;
-    scene.reads("main", "No letter has come yet.").await;
+    scene.reads("main", "No dead letters yet.").await;
     Service::start(vhost, "first").await.fail("{}").await;
-    scene.reads("#news", "1 new letter").await;
-    scene.reads("#side .n", "1").await;
+    scene.reads("#news", "1 new dead letter").await;
+    scene.reads("#side .text-count", "1").await;
     scene.click("#news a").await;
-    scene.reads(".row", "first").await;
+    scene.reads(".list-row", "first").await;
 }
 
 async fn news_are_announced_and_move_no_row_until_asked(scene: &Scene, vhost: &Vhost) {
@@ -45,10 +45,10 @@ async fn news_are_announced_and_move_no_row_until_asked(scene: &Scene, vhost: &V
     scene.open("/letters?queue=news").await;
     service.fail("{\"n\": 2}").await;
     service.fail("{\"n\": 3}").await;
-    scene.reads("#news", "2 new letters").await;
-    assert_eq!(scene.count(".row").await, 1, "no row has moved");
+    scene.reads("#news", "2 new dead letters").await;
+    assert_eq!(scene.count(".list-row").await, 1, "no row has moved");
     scene.click("#news a").await;
-    scene.counts(".row", 3).await;
+    scene.counts(".list-row", 3).await;
     scene.is_at("/letters?queue=news").await;
     scene.sees("!document.querySelector('#news a')").await;
 }
@@ -58,31 +58,31 @@ async fn retry_sends_it_back_to_its_queue(scene: &Scene, vhost: &Vhost) {
     service.fail("{\"order\": 42}").await;
     status(scene, "again", Status::Open).await;
     scene.open("/letters?queue=again").await;
-    scene.click(".row > a").await;
+    scene.click(".list-row > a").await;
     scene.reads("#payload", "42").await;
     scene.click("#pane button[data-key=r]").await;
-    scene.reads(".toast", "1 letter").await;
+    scene.reads(".toast-box", "1 dead letter").await;
     assert_eq!(service.work().await, "{\"order\": 42}");
     status(scene, "again", Status::Retried).await;
     scene.open("/letters?queue=again&status=retried").await;
-    scene.click(".row > a").await;
-    scene.reads("#pane", "Sent back").await;
+    scene.click(".list-row > a").await;
+    scene.reads("#pane", "Retried").await;
 }
 
 async fn a_retry_waits_as_chosen_and_can_be_cancelled(scene: &Scene, vhost: &Vhost) {
     Service::start(vhost, "later").await.fail("{}").await;
     status(scene, "later", Status::Open).await;
     scene.open("/letters?queue=later").await;
-    scene.click(".row > a").await;
-    scene.click("#pane .combo summary.primary").await;
-    scene.click("#pane .delays label:has([value='1h'])").await;
-    scene.click("#pane .menu[open] button[value=retry]").await;
-    scene.reads(".toast", "in 1 h").await;
+    scene.click(".list-row > a").await;
+    scene.click("#pane .btn-combo summary.btn-primary").await;
+    scene.click("#pane .delay-choice label:has([value='1h'])").await;
+    scene.click("#pane .menu-box[open] button[value=retry]").await;
+    scene.reads(".toast-box", "in 1 h").await;
     status(scene, "later", Status::Scheduled).await;
     scene.reads("#pane", "retry due in").await;
     scene.click("#pane button[value=reopen]").await;
     status(scene, "later", Status::Open).await;
-    scene.reads("#pane .state", "open").await;
+    scene.reads("#pane .mark-state", "open").await;
 }
 
 async fn a_retry_that_fails_says_why(scene: &Scene, vhost: &Vhost) {
@@ -90,10 +90,10 @@ async fn a_retry_that_fails_says_why(scene: &Scene, vhost: &Vhost) {
     status(scene, "gone", Status::Open).await;
     vhost.delete_queue("gone").await;
     scene.open("/letters?queue=gone").await;
-    scene.click(".row > a").await;
+    scene.click(".list-row > a").await;
     scene.click("#pane button[data-key=r]").await;
-    scene.reads(".toast", "1 letter").await;
+    scene.reads(".toast-box", "1 dead letter").await;
     scene.office.await_problem("queue=gone").await;
     scene.open("/letters?queue=gone").await;
-    scene.reads(".row .why", "last retry").await;
+    scene.reads(".list-row .row-why", "last retry").await;
 }

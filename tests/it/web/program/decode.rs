@@ -34,9 +34,9 @@ fn json_of(mut program: Program) -> Value {
 fn a_type_is_taken_from_whoever_names_it() {
     let schema = ["--schema", "acme.binpb"];
     for (arguments, how) in [
-        (&["--type", PHONE][..], "as you say"),
-        (&["--content-type", "application/x-protobuf; proto=acme.common.v1.PhoneNumber"], "as the message says"),
-        (&["--header", "cloudEvents:type=PhoneNumber"], "as the message says"),
+        (&["--type", PHONE][..], "as given"),
+        (&["--content-type", "application/x-protobuf; proto=acme.common.v1.PhoneNumber"], "from the message"),
+        (&["--header", "cloudEvents:type=PhoneNumber"], "from the message"),
     ] {
         let said = decode(&schema).with("phone").with_all(arguments).run().expect(0).stdout;
         let head =
@@ -47,7 +47,7 @@ fn a_type_is_taken_from_whoever_names_it() {
     let configured = "[decode]\ntype_headers = [\"kind\"]\nhidden_fields = [\"country*\"]";
     let said =
         decode(&schema).with("phone").with("--header=kind=PhoneNumber").config(configured).run().expect(0).stdout;
-    assert!(said.contains("as the message says") && !said.contains("DE"), "{said}");
+    assert!(said.contains("from the message") && !said.contains("DE"), "{said}");
 }
 
 #[test]
@@ -130,15 +130,15 @@ fn schemas_come_in_every_form() {
 #[test]
 fn without_a_schema_that_of_the_configuration_counts() {
     let mut program = decode(&["--type", PHONE, "phone"]).config("[schemas]\nfolder = \".\"");
-    assert!(program.run().expect(0).stdout.contains(&format!("type      {PHONE}, as you say")));
+    assert!(program.run().expect(0).stdout.contains(&format!("type      {PHONE}, as given")));
 }
 
 #[test]
 fn what_cannot_be_read_as_asked_is_1() {
     for (arguments, why) in [
         (&["--type", "acme.Nope"][..], "no schema describes acme.Nope"),
-        (&["--wrapping", "gzip"], "it is not wrapped as gzip"),
-        (&["--wrapping", "base64,zstd"], "it is not wrapped as zstd"),
+        (&["--wrapping", "gzip"], "it is not encoded as gzip"),
+        (&["--wrapping", "base64,zstd"], "it is not encoded as zstd"),
     ] {
         let ended = decode(&["--schema", "acme.binpb", "phone"]).with_all(arguments).run().expect(1);
         assert!(ended.stderr.contains(why) && ended.stdout.is_empty(), "{arguments:?}: {}", ended.stderr);

@@ -20,7 +20,7 @@ async fn its_letters_say_what_is_in_them() {
             let letters = demo.json(&format!("/api/v1/letters?queue={queue}")).await;
             letters["items"].as_array().unwrap().iter().find(|letter| named(letter)).cloned()
         };
-        wait_for(&format!("a letter of {queue} with its type"), PATIENCE, look).await;
+        wait_for(&format!("a dead letter of {queue} with its type"), PATIENCE, look).await;
     }
     assert!(demo.stop().await.success());
 }

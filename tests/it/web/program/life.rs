@@ -96,7 +96,7 @@ async fn sigterm_ends_it_in_order_while_pages_are_open() {
     let listening = office.get("/events").await;
     assert_eq!(office.stop().await.code(), Some(0));
     assert!(office.lines().iter().any(|line| line.contains("closed")), "{:?}", office.lines());
-    assert!(listening.text().await.unwrap().contains("event: tidings"));
+    assert!(listening.text().await.unwrap().contains("event: changes"));
 }
 
 #[tokio::test]

@@ -197,7 +197,7 @@ fn the_broker_is_named_where_there_are_several() {
         assert!(said.contains("--broker takes one of a, b"), "{said}");
     }
     let said = topology(&["dlo.obituaries"]).run().expect(2).stderr;
-    assert!(said.contains("the office's own"), "{said}");
+    assert!(said.contains("one of dlo's own queues"), "{said}");
 }
 
 #[test]

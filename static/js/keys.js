@@ -1,0 +1,41 @@
+// Keyboard shortcuts; templates/_help.html lists them.
+import { one } from "./dom.js";
+import { closeMenus } from "./menus.js";
+import { act, open, toggle, walk } from "./rows.js";
+
+const PATIENCE = 1500; // how long after g the key may come that says where to
+
+// When g was pressed, by the keyboard's time: a page that is slow to hear of it forgets nothing.
+let went = -Infinity;
+
+const keys = {
+  "/": () => one('[data-key="/"]')?.select(),
+  j: () => walk(1),
+  k: () => walk(-1),
+  o: open,
+  x: toggle,
+  r: () => act("r"),
+  d: () => act("d"),
+  h: () => act("h"),
+  e: () => one('.letter-view [data-key="e"]')?.click(),
+  u: () => one('.toast-box [data-key="u"]')?.click(),
+  "?": () => one("#help").showModal(),
+  g: ({ timeStamp }) => (went = timeStamp),
+  Escape: () => closeMenus() || one("[data-close]")?.click(),
+};
+
+const isTyping = (element) => element.matches("textarea, select, input:not([type=checkbox], [type=radio])");
+
+document.addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || one("dialog[open]")) return;
+  if (isTyping(event.target)) {
+    if (event.key === "Escape" && !closeMenus()) event.target.blur();
+    return;
+  }
+  const target = event.timeStamp - went < PATIENCE && one(`[data-go="${CSS.escape(event.key)}"]`);
+  went = -Infinity;
+  if (target) target.click();
+  else if (Object.hasOwn(keys, event.key)) keys[event.key](event);
+  else return;
+  event.preventDefault();
+});

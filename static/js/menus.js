@@ -1,0 +1,15 @@
+// Menus that close by themselves, the help, and fields that submit when they change.
+import { all, on, one } from "./dom.js";
+
+// Closes all menus but that one; says whether any was open.
+export const closeMenus = (except = null) => {
+  const open = all("details.menu-box[open]").filter((menu) => menu !== except);
+  open.forEach((menu) => (menu.open = false));
+  return open.length > 0;
+};
+
+document.addEventListener("click", (event) => closeMenus(event.target.closest?.("details.menu-box")));
+
+on("click", "[data-opens]", (button) => one(`#${button.dataset.opens}`).showModal());
+
+on("change", "[data-submits]", (select) => select.form.requestSubmit(one("button", select.form)));

@@ -1,0 +1,39 @@
+// What has to be put right when htmx has replaced a part of the page.
+import { all, one } from "./dom.js";
+import { countSelected, focusAgain, links, rowOf } from "./rows.js";
+
+const NARROW = "(width <= 1180px)"; // where a letter takes the place of the list, as in css/pages/letters.css
+
+let listAt = 0; // how far the list was scrolled before a letter took its place
+
+const settle = () => {
+  const letter = one("#pane .letter-view")?.dataset.letter;
+  links().forEach((link) => {
+    link.ariaCurrent = letter && one("input", rowOf(link)).value === letter ? "true" : null;
+  });
+  all(".chart-bars").forEach((chart) => (chart.tabIndex = 0));
+  countSelected();
+};
+
+// Whoever used what is gone now must not find themselves at the top of the page.
+const refocus = () => {
+  if (document.activeElement !== document.body) return;
+  if (!focusAgain()) one("#main").focus({ preventScroll: true });
+};
+
+document.addEventListener("htmx:configRequest", ({ detail }) => {
+  // The page may have moved on since the form was made, by opening a letter beside the list.
+  if (detail.verb === "post") detail.parameters.back = location.pathname + location.search;
+});
+
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.target.id === "pane" && one(".list-box")?.offsetParent) listAt = scrollY;
+});
+
+document.addEventListener("htmx:afterSettle", ({ detail }) => {
+  settle();
+  refocus();
+  if (detail.target.id === "pane" && matchMedia(NARROW).matches) scrollTo(0, one("#pane .letter-view") ? 0 : listAt);
+});
+
+settle();
