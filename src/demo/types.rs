@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, anyhow};
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 use payload_codec::{
-    limits::Limits,
+    Limits,
     message::encode,
     schema::{Schema, Source, compile},
 };

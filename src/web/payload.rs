@@ -7,7 +7,7 @@ use payload_codec::unwrap::{Kind, UnwrapMode};
 use super::{AppState, error::WebError, query::Pairs};
 use crate::{
     domain::{actor::Actor, letter::Letter},
-    services::decoding::{reader::Confirmed, reading::Reading},
+    services::decoding::{confirmed::Confirmed, reading::Reading},
 };
 
 /// How a payload is shown.

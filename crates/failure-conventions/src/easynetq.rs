@@ -2,6 +2,7 @@
 
 use amqp_message::{
     field::{FieldTable, FieldValue},
+    json::value_from_plain_json,
     message::{Message, Properties},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -9,13 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    assembly,
-    carried::{self, Carried},
-    evidence::Evidence,
-    exception,
-    framework::Framework,
-    moment,
-    report::FrameworkReport,
+    assembly, evidence::Evidence, exception, framework::Framework, moment, original::Original, report::FrameworkReport,
 };
 use crate::{
     danger::Danger,
@@ -53,6 +48,17 @@ pub(super) fn is_wrapper(kind: &str) -> bool {
     kind.starts_with(ERROR_TYPE)
 }
 
+/// What an error message says of the message inside; recognised by its body alone, as nothing else may be at hand.
+pub(super) fn original(body: &[u8]) -> Option<Original> {
+    if *body.trim_ascii_start().first()? != b'{' {
+        return None;
+    }
+    // Most JSON is told apart without parsing it.
+    let text = std::str::from_utf8(body).ok().filter(|text| text.contains("\"BasicProperties\""))?;
+    let error: Error = serde_json::from_str(text).ok()?;
+    (error.queue.is_some() && error.exception.is_some()).then(|| error.original())
+}
+
 fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     if !evidence.message.properties.kind.as_deref().is_some_and(is_wrapper) {
         return None;
@@ -60,13 +66,13 @@ fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let Some(error) = evidence.body::<Error>() else {
         return Some(FrameworkReport { danger: Some(Danger::EasynetqWrapper), ..FrameworkReport::published() });
     };
-    let carried = error.carried();
+    let original = error.original();
     Some(FrameworkReport {
         error: error.exception.as_deref().and_then(exception::dotnet),
         failed_at: error.date_time.as_deref().and_then(moment::iso),
-        message_type: carried.properties.kind.as_deref().map(assembly::without),
+        message_type: original.properties.kind.as_deref().map(assembly::without),
         danger: is_ambiguous(&error.message).then_some(Danger::EasynetqBody),
-        carried: Some(carried),
+        original: Some(original),
         queue: error.queue,
         exchange: error.exchange,
         routing_key: error.routing_key,
@@ -84,19 +90,19 @@ fn is_ambiguous(message: &str) -> bool {
 /// Puts the message inside in place of the error message, as EasyNetQ's own tool Hosepipe does.
 fn clean(message: &mut Message, bodies: &InnerBodies) -> Result<(), Danger> {
     let error: Error = serde_json::from_slice(&message.body).map_err(|_| Danger::EasynetqWrapper)?;
-    let carried = error.carried();
+    let original = error.original();
     message.body = match bodies.of(error.queue.as_deref().unwrap_or_default()) {
         Some(InnerBody::Base64) => BASE64_STANDARD.decode(&error.message).map_err(|_| Danger::EasynetqWrapper)?,
         None if is_ambiguous(&error.message) => return Err(Danger::EasynetqBody),
         Some(InnerBody::Text) | None => error.message.into_bytes(),
     };
-    carried.restore(message);
+    original.restore(message);
     Ok(())
 }
 
 impl Error {
-    fn carried(&self) -> Carried {
-        Carried { properties: self.properties(), headers: self.headers() }
+    fn original(&self) -> Original {
+        Original { properties: self.properties(), headers: self.headers() }
     }
 
     /// Up to version 8.0 each property has a flag beside it that says whether it was set; later only those stand here
@@ -139,7 +145,7 @@ fn header(value: &Value) -> FieldValue {
         let kind = fields.get("Type")?.as_u64()?;
         Some((kind, fields.get("Value").unwrap_or(&Value::Null)))
     });
-    typed.and_then(|(kind, value)| typed_header(kind, value)).unwrap_or_else(|| carried::field(value))
+    typed.and_then(|(kind, value)| typed_header(kind, value)).unwrap_or_else(|| value_from_plain_json(value))
 }
 
 fn typed_header(kind: u64, value: &Value) -> Option<FieldValue> {
@@ -158,7 +164,7 @@ fn typed_header(kind: u64, value: &Value) -> Option<FieldValue> {
         10 | 11 => FieldValue::Double(value.as_f64()?.to_bits()),
         12 => FieldValue::Timestamp(value.as_u64()?),
         13 => FieldValue::string(value.as_str()?),
-        14 => FieldValue::ByteArray(BASE64_STANDARD.decode(value.as_str()?).ok()?),
+        14 | 17 => FieldValue::ByteArray(BASE64_STANDARD.decode(value.as_str()?).ok()?),
         15 => FieldValue::Array(value.as_array()?.iter().map(header).collect()),
         16 => FieldValue::Table(value.as_object()?.iter().map(|(name, value)| (name.clone(), header(value))).collect()),
         _ => return None,
@@ -211,6 +217,70 @@ mod tests {
         }
     }
 
+    /// The original in an error message with these `BasicProperties`.
+    fn original_of(basic_properties: &Value) -> Option<Original> {
+        let error = json!({
+            "RoutingKey": "order.placed", "Exchange": "Acme.Order, Acme", "Queue": "billing", "Exception": "System.E: no",
+            "Message": "{}", "DateTime": "2026-03-14T09:26:53Z", "BasicProperties": basic_properties,
+        });
+        original(error.to_string().as_bytes())
+    }
+
+    fn table<const N: usize>(fields: [(&str, FieldValue); N]) -> FieldTable {
+        fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    #[test]
+    fn versions_7_and_8_0_flag_what_is_set() {
+        let json = json!({
+            "ContentType": null, "Headers": {"tenant": "acme", "n": 7, "big": 5_000_000_000_i64, "gone": null},
+            "DeliveryMode": 2, "Priority": 0, "CorrelationId": "4b1c", "Expiration": "00:00:30", "Timestamp": 0,
+            "Type": "Acme.Order, Acme", "ContentTypePresent": false, "HeadersPresent": true, "DeliveryModePresent": true,
+            "PriorityPresent": false, "CorrelationIdPresent": true, "TimestampPresent": false, "TypePresent": true,
+        });
+        let properties = Properties {
+            delivery_mode: Some(2),
+            correlation_id: Some("4b1c".into()),
+            kind: Some("Acme.Order, Acme".into()),
+            ..Properties::default()
+        };
+        let headers = table([
+            ("tenant", FieldValue::string("acme")),
+            ("n", FieldValue::LongInt(7)),
+            ("big", FieldValue::LongLongInt(5_000_000_000)),
+            ("gone", FieldValue::Void),
+        ]);
+        assert_eq!(original_of(&json), Some(Original { properties, headers }));
+    }
+
+    #[test]
+    fn version_8_1_types_its_headers() {
+        let json = json!({
+            "Timestamp": 1_773_480_413, "ContentEncoding": "gzip",
+            "Headers": {
+                "a": {"Type": 8, "Value": -1}, "b": {"Type": 10, "Value": 0.5}, "c": {"Type": 17, "Value": "AAE="},
+                "d": {"Type": 16, "Value": {"k": {"Type": 8, "Value": -1}}}, "e": "x",
+            },
+        });
+        let (timestamp, content_encoding) = (Some(1_773_480_413), Some("gzip".into()));
+        let properties = Properties { timestamp, content_encoding, ..Properties::default() };
+        let headers = table([
+            ("a", FieldValue::LongLongInt(-1)),
+            ("b", FieldValue::Double(0.5_f64.to_bits())),
+            ("c", FieldValue::ByteArray(vec![0, 1])),
+            ("d", FieldValue::Table(table([("k", FieldValue::LongLongInt(-1))]))),
+            ("e", FieldValue::string("x")),
+        ]);
+        assert_eq!(original_of(&json), Some(Original { properties, headers }));
+    }
+
+    #[test]
+    fn other_messages_are_their_own() {
+        for body in ["{}", "", "{\"Message\": 1}", "CAE=", "{\"BasicProperties\": {}, \"Message\": \"\"}"] {
+            assert_eq!(original(body.as_bytes()), None, "{body}");
+        }
+    }
+
     #[test]
     fn headers_get_their_types_back() {
         fn check(json: Value, expected: FieldValue) {
@@ -229,7 +299,7 @@ mod tests {
             json!({"Type": 15, "Value": [{"Type": 2, "Value": true}]}),
             FieldValue::Array(vec![FieldValue::Boolean(true)]),
         );
-        let table = |name: &str, value| FieldValue::Table([(name.to_owned(), value)].into_iter().collect());
+        let table = |name: &str, value| FieldValue::Table(table([(name, value)]));
         check(json!({"Type": 16, "Value": {"a": {"Type": 1}}}), table("a", FieldValue::Void));
         check(json!({"Kind": "own"}), table("Kind", FieldValue::string("own")));
     }

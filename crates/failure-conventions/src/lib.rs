@@ -11,7 +11,6 @@
 mod assembly;
 mod brighter;
 mod cap;
-mod carried;
 mod celery;
 pub mod danger;
 pub mod dlo_headers;
@@ -33,6 +32,7 @@ mod moment;
 mod nameko;
 mod nservicebus;
 mod obituary;
+mod original;
 mod rascal;
 mod raw_object;
 mod rebus;
@@ -50,6 +50,7 @@ mod wolverine;
 mod vectors;
 
 pub use failure::Failure;
+pub use original::Original;
 
 use amqp_message::{
     death::{Death, Reason},
@@ -128,14 +129,14 @@ pub struct FailureReport {
     /// What a person should know before retrying: whole sentences.
     pub cautions: Vec<&'static str>,
     /// The headers it had before its framework put them away in another place.
-    carried: Option<FieldTable>,
+    original_headers: Option<FieldTable>,
 }
 
 impl FailureReport {
     /// The headers that dlo wrote, if it sent the message back before: its own or, where a framework has wrapped
     /// it, those inside.
     pub fn headers<'a>(&'a self, message: &'a Message) -> &'a FieldTable {
-        self.carried.as_ref().unwrap_or(&message.headers)
+        self.original_headers.as_ref().unwrap_or(&message.headers)
     }
 }
 
@@ -147,9 +148,9 @@ pub fn read(message: &Message) -> FailureReport {
     let (framework, report) = recognise(&evidence).unzip();
     let mut report = obituary::over(report.unwrap_or_default(), &evidence);
     report.message_type = message_type::read(&evidence, report.message_type.take());
-    let carried = report.carried.take().map(|carried| carried.headers);
+    let original_headers = report.original.take().map(|original| original.headers);
     let (queue_candidates, caution) = (std::mem::take(&mut report.queue_candidates), report.caution);
-    let failure = failure(&evidence, carried.as_ref().unwrap_or(&message.headers), report);
+    let failure = failure(&evidence, original_headers.as_ref().unwrap_or(&message.headers), report);
     let dispute = failure.is_disputed.then_some(DISPUTE);
     FailureReport {
         framework: framework.map(|framework| framework.name),
@@ -157,8 +158,14 @@ pub fn read(message: &Message) -> FailureReport {
         queue_candidates,
         cautions: transit::cautions(message).into_iter().chain(caution).chain(dispute).collect(),
         failure,
-        carried,
+        original_headers,
     }
+}
+
+/// The properties and headers of the message that failed, where its framework keeps them in the body (EasyNetQ) or in a
+/// header (Sneakers) of the message that it published; `None` where the message has its own.
+pub fn original(message: &Message) -> Option<Original> {
+    sneakers::original(message).or_else(|| easynetq::original(&message.body))
 }
 
 /// The message as its consumer is to have it again: without what its framework, or an obituary, added when it was given

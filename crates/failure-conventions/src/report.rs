@@ -6,7 +6,7 @@ use amqp_message::{
     time::Timestamp,
 };
 
-use super::carried::Carried;
+use super::original::Original;
 use crate::danger::Danger;
 
 /// Every field is `None` where the framework does not say.
@@ -26,7 +26,7 @@ pub(super) struct FrameworkReport {
     pub failed_at: Option<Timestamp>,
     pub message_type: Option<String>,
     /// What the message had, where the framework has put that away.
-    pub carried: Option<Carried>,
+    pub original: Option<Original>,
     pub danger: Option<Danger>,
     /// What else a person should know before retrying: whole sentences.
     pub caution: Option<&'static str>,

@@ -2,18 +2,13 @@
 
 use amqp_message::{
     error_report::ErrorReport,
+    json::table_from_plain_json,
     message::{Message, Properties},
 };
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{
-    carried::{self, Carried},
-    evidence::Evidence,
-    framework::Framework,
-    moment,
-    report::FrameworkReport,
-};
+use super::{evidence::Evidence, framework::Framework, moment, original::Original, report::FrameworkReport};
 use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
@@ -41,13 +36,13 @@ struct TuckedDeath {
 fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let newest = retry_info(evidence.message)?;
     let attempts = newest["num_attempts"].as_u64();
-    let carried = carried(&newest);
+    let original = inside(&newest);
     let report = FrameworkReport {
         attempts,
         error: error(&newest),
         failed_at: newest["failed_at"].as_str().and_then(moment::iso),
-        message_type: carried.as_ref().and_then(|carried| carried.properties.kind.clone()),
-        carried,
+        message_type: original.as_ref().and_then(|original| original.properties.kind.clone()),
+        original,
         ..FrameworkReport::published()
     };
     let Some(death) = tucked_death(&newest) else {
@@ -91,12 +86,17 @@ fn tucked_death(retry_info: &Value) -> Option<TuckedDeath> {
     deaths.find(|death| death.reason == "rejected")
 }
 
-fn carried(retry_info: &Value) -> Option<Carried> {
+/// The properties and headers that Maxretry tucked away.
+pub(super) fn original(message: &Message) -> Option<Original> {
+    inside(&retry_info(message)?)
+}
+
+fn inside(retry_info: &Value) -> Option<Original> {
     let properties = retry_info["properties"].as_object()?;
     let text = |name: &str| properties.get(name).and_then(Value::as_str).map(str::to_owned);
     let number = |name: &str| properties.get(name).and_then(Value::as_u64);
     let small = |name: &str| number(name).and_then(|n| u8::try_from(n).ok());
-    Some(Carried {
+    Some(Original {
         properties: Properties {
             content_type: text("content_type"),
             content_encoding: text("content_encoding"),
@@ -112,7 +112,7 @@ fn carried(retry_info: &Value) -> Option<Carried> {
             app_id: text("app_id"),
             cluster_id: text("cluster_id"),
         },
-        headers: properties.get("headers").and_then(Value::as_object).map(carried::table).unwrap_or_default(),
+        headers: properties.get("headers").and_then(Value::as_object).map(table_from_plain_json).unwrap_or_default(),
     })
 }
 
@@ -124,10 +124,10 @@ fn ruby_time(text: &str) -> Option<u64> {
 
 /// What cannot be read leaves the message with what it has now; the body is the original in any case.
 fn clean(message: &mut Message, _: &InnerBodies) -> Result<(), Danger> {
-    let carried = retry_info(message).as_ref().and_then(carried);
+    let original = original(message);
     message.headers.remove_where(|name| name == "retry_info");
-    if let Some(carried) = carried {
-        carried.restore(message);
+    if let Some(original) = original {
+        original.restore(message);
     }
     Ok(())
 }
@@ -168,6 +168,26 @@ mod tests {
         check(r#"{"error":"reject"}"#, None);
         check(r#"{"error":"timeout"}"#, Some((Some("timeout"), None)));
         check(r#"{"error":"A","error_class":"A","error_message":"b"}"#, Some((Some("A"), Some("b"))));
+    }
+
+    #[test]
+    fn tucked_properties_are_the_originals() {
+        let info = r#"{"num_attempts":6,"properties":{"content_type":"application/json","priority":0,
+            "type":"order.placed","message_id":"m-1","timestamp":"2026-03-14 09:21:53 +0000","headers":{"tenant":"acme"}}}"#;
+        let properties = Properties {
+            content_type: Some("application/json".into()),
+            priority: Some(0),
+            kind: Some("order.placed".into()),
+            message_id: Some("m-1".into()),
+            timestamp: Some(1_773_480_113),
+            ..Properties::default()
+        };
+        let headers = [("tenant".to_owned(), FieldValue::string("acme"))].into_iter().collect();
+        let expected = Original { properties, headers };
+        for info in [info.to_owned(), format!(r#"[{info},["error","no"]]"#)] {
+            assert_eq!(original(&message(&info)).as_ref(), Some(&expected));
+        }
+        assert_eq!(original(&message("[[")), None);
     }
 
     #[test]

@@ -12,14 +12,18 @@ const MAX_LINES: usize = 20_000;
 /// Changes that lie together, with the lines around them.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Hunk {
+    /// In the order of the texts; of a change the removed ones first.
     pub lines: Vec<Line>,
 }
 
 /// A line without its end.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Line {
+    /// In both texts.
     Context(String),
+    /// Only in the text before.
     Removed(String),
+    /// Only in the text after.
     Added(String),
 }
 

@@ -83,11 +83,11 @@ pub(super) struct DecodeArgs {
 
 /// Decodes, prints and says how it went: 0 for as asked, 1 for not so, 2 where files or arguments cannot be used.
 pub(super) fn run(asked: &DecodeArgs, config: &Config) -> anyhow::Result<ExitCode> {
-    let (library, inquiry) = match prepare(asked, config) {
+    let (library, request) = match prepare(asked, config) {
         Ok(ready) => ready,
         Err(why) => return Ok(fail(&why, USAGE_ERROR)),
     };
-    let reading = inquiry.ask(&config.decode.type_headers, |question| library.read(question, asked.reveal));
+    let reading = request.ask(&config.decode.type_headers, |question| library.read(question, asked.reveal));
     if let Some(why) = reading.refusal() {
         return Ok(fail(&format_args!("it cannot be decoded as requested: {why}"), 1));
     }
@@ -100,7 +100,7 @@ fn prepare(asked: &DecodeArgs, config: &Config) -> Result<(Library, DecodeReques
     let (catalogue, remarks) = schemas::read(&paths)?;
     remarks.iter().for_each(tell);
     let library = Library::new(Arc::new(catalogue), &config.decode.hidden_fields, MAX_BYTES);
-    Ok((library, asked.inquiry()?))
+    Ok((library, asked.request()?))
 }
 
 fn answer(asked: &DecodeArgs, reading: &Reading) -> Result<Vec<u8>, serde_json::Error> {
@@ -120,7 +120,7 @@ fn json(reading: &Reading) -> Result<String, serde_json::Error> {
 }
 
 impl DecodeArgs {
-    fn inquiry(&self) -> Result<DecodeRequest, String> {
+    fn request(&self) -> Result<DecodeRequest, String> {
         let headers = self.headers.iter().map(|(name, value)| (name.clone(), FieldValue::string(value.as_str())));
         let message = Message {
             exchange: self.exchange.clone().unwrap_or_default(),

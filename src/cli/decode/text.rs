@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use payload_codec::{
-    format::Format,
+    Format,
     guess::{Candidate, Evidence},
 };
 

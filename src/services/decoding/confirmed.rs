@@ -1,12 +1,14 @@
-//! What people have said of the letters of queues, asked of the database once for each queue.
+//! Which types people have confirmed for the messages of a queue, asked of the database once for each queue.
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::reader::Confirmed;
 use crate::{
     domain::letter::LetterSummary,
     store::{StoreError, StoreReader},
 };
+
+/// How often people have confirmed which type for messages on some address.
+pub type Confirmed = Vec<(String, u64)>;
 
 /// For as many letters as are looked at together.
 pub(crate) struct ConfirmedTypes<'a> {

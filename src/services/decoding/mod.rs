@@ -1,11 +1,17 @@
-//! What a message says: of which type it is, and its payload as people read it.
+//! What a message says: of which type it is, and its payload as people read it and edit it.
 //!
-//! A message is looked at together with all that is known of it ([`request`]), by the schemas and mappings in force
-//! ([`catalogue`], [`reading`]).
+//! - [`reader`] is what the rest of dlo calls: it reads letters, and messages that are no letters, with the schemas and
+//!   mappings in force.
+//! - [`request`] puts together what is known of a message besides its bytes: its properties, what its framework keeps of
+//!   the message inside, the type that a header, a mapping or a person names.
+//! - [`reading`] does the work for one body: unwrap, find the type, decode, hide; and back after an edit. It needs no
+//!   database and no runtime.
+//! - [`catalogue`] is all schemas together, as the [`schemas`](super::schemas) service loads them.
+//! - [`confirmed`] looks up which types people have confirmed on a queue; that makes guesses better.
+//!
+//! Encodings, formats and protobuf themselves are the crate [`payload_codec`].
 
 pub mod catalogue;
-#[cfg(test)]
-mod catalogue_tests;
 pub mod confirmed;
 pub mod reader;
 pub mod reading;

@@ -6,7 +6,10 @@ use payload_codec::unwrap::UnwrapMode;
 use rule_language::Decode;
 use tokio::{sync::Mutex, task::spawn_blocking};
 
-use super::request::{DecodeRequest, Subject};
+use super::{
+    confirmed::Confirmed,
+    request::{DecodeRequest, MessageContext},
+};
 use crate::{
     config::DecodeConfig,
     domain::{
@@ -18,9 +21,6 @@ use crate::{
         schemas::Schemas,
     },
 };
-
-/// How often people have said of a message on some address that it is of which type.
-pub type Confirmed = Vec<(String, u64)>;
 
 /// Reads letters; cheap to clone.
 #[derive(Clone)]
@@ -58,11 +58,11 @@ impl Reader {
     }
 
     /// Reads a message that is no letter.
-    pub async fn look(&self, inquiry: DecodeRequest) -> Reading {
+    pub async fn read_message(&self, request: DecodeRequest) -> Reading {
         let (library, reader) = (self.library().await, self.clone());
         off_the_runtime(move || {
-            let (subject, mappings) = (inquiry.subject(), reader.schemas.mappings());
-            subject.ask(&reader.config.type_headers, &mappings, |question| library.read(question, false))
+            let (context, mappings) = (request.context(), reader.schemas.mappings());
+            context.ask(&reader.config.type_headers, &mappings, |question| library.read(question, false))
         })
         .await
     }
@@ -85,8 +85,8 @@ impl Reader {
         .await
     }
 
-    /// Of which type a letter is and what its payload says, for as many as are to be sorted; see [`Library::name`].
-    pub(crate) fn sort<T>(
+    /// Of which type a letter is and what its payload says, for those that enrich letters; see [`Library::name`].
+    pub(crate) fn analyze<T>(
         &self,
         library: &Library,
         letter: &Letter,
@@ -112,8 +112,8 @@ impl Reader {
             exchange: &summary.exchange,
             routing_key: &summary.routing_key,
         };
-        let subject = Subject { message: &letter.message, route, by_hand, confirmed, mode };
-        subject.ask(&self.config.type_headers, &self.schemas.mappings(), answer)
+        let context = MessageContext { message: &letter.message, route, by_hand, confirmed, mode };
+        context.ask(&self.config.type_headers, &self.schemas.mappings(), answer)
     }
 }
 

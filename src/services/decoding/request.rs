@@ -1,10 +1,10 @@
-//! What is asked about a message, put together from all that is known of it.
+//! What is known of a message besides its bytes, put together for reading it.
 //!
-//! Knows what frameworks and headers say of types. It must never know where a message is kept: letters are asked about
-//! like what somebody has in a file.
+//! It does not know where a message is kept: a letter is read like what somebody has in a file.
 
 use amqp_message::message::Message;
-use payload_codec::unwrap::{Original, UnwrapMode, original};
+use failure_conventions::Original;
+use payload_codec::unwrap::UnwrapMode;
 
 use crate::{
     domain::mapping::{MappingBook, Route},
@@ -24,7 +24,7 @@ pub struct DecodeRequest {
 }
 
 /// A message, the way it came, and what a person has said of it.
-pub(crate) struct Subject<'a> {
+pub(crate) struct MessageContext<'a> {
     pub message: &'a Message,
     pub route: Route<'a>,
     /// The type that a person gave to it.
@@ -37,12 +37,12 @@ pub(crate) struct Subject<'a> {
 impl DecodeRequest {
     /// Asks `answer` about it where there are no letters. `type_headers` are those that name types.
     pub fn ask<T>(&self, type_headers: &[String], answer: impl FnOnce(&Question<'_>) -> T) -> T {
-        self.subject().ask(type_headers, &MappingBook::default(), answer)
+        self.context().ask(type_headers, &MappingBook::default(), answer)
     }
 
-    pub(crate) fn subject(&self) -> Subject<'_> {
+    pub(crate) fn context(&self) -> MessageContext<'_> {
         let Message { exchange, routing_key, .. } = &self.message;
-        Subject {
+        MessageContext {
             message: &self.message,
             // Which broker it is from is not known, so what is said of a single one is not said of it.
             route: Route { broker: "", queue: self.queue.as_deref(), exchange, routing_key },
@@ -53,7 +53,7 @@ impl DecodeRequest {
     }
 }
 
-impl Subject<'_> {
+impl MessageContext<'_> {
     pub(crate) fn ask<T>(
         &self,
         type_headers: &[String],
@@ -61,22 +61,22 @@ impl Subject<'_> {
         answer: impl FnOnce(&Question<'_>) -> T,
     ) -> T {
         let (message, route) = (self.message, &self.route);
-        let inside = original(&message.body, &message.headers);
-        let (properties, headers) = match &inside {
-            Some(Original { properties, headers, .. }) => (properties, headers),
+        let original = failure_conventions::original(message);
+        let (properties, headers) = match &original {
+            Some(Original { properties, headers }) => (properties, headers),
             None => (&message.properties, &message.headers),
         };
         let names = route.queue.into_iter().chain([route.exchange, route.routing_key]);
         let address: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
         let confirmed: Vec<(&str, u64)> = self.confirmed.iter().map(|(name, times)| (name.as_str(), *times)).collect();
-        let told = told(message, type_headers);
+        let declared = declared_type(message, type_headers);
         answer(&Question {
             body: &message.body,
             properties,
             headers,
             address: &address,
             by_hand: self.by_hand,
-            told: told.as_deref(),
+            declared: declared.as_deref(),
             mapped: mappings.find(route).map(|active| active.mapping.message_type.as_str()),
             confirmed: &confirmed,
             mode: self.mode,
@@ -85,7 +85,7 @@ impl Subject<'_> {
 }
 
 /// The type that a message names: in a header that the configuration knows, else as its framework does.
-fn told(message: &Message, type_headers: &[String]) -> Option<String> {
+fn declared_type(message: &Message, type_headers: &[String]) -> Option<String> {
     let configured = type_headers.iter().find_map(|name| message.headers.get_str(name));
     configured.map(str::to_owned).or_else(|| failure_conventions::read(message).failure.message_type)
 }

@@ -13,7 +13,8 @@ use crate::{
     grouping,
     services::{
         decoding::{
-            reader::{Confirmed, Reader},
+            confirmed::Confirmed,
+            reader::Reader,
             reading::{Library, Named},
         },
         rules::{RuleBook, Ruled, RuledOut, facts},
@@ -53,7 +54,7 @@ impl Analyzer {
     /// Nothing in there panics, as far as we know. If it does, one letter is of no type and the others go on.
     fn judge(&self, letter: &Letter, confirmed: &Confirmed) -> (Option<Named>, Ruled) {
         let judge = || {
-            self.reader.sort(&self.library, letter, confirmed, |named, payload| {
+            self.reader.analyze(&self.library, letter, confirmed, |named, payload| {
                 let message_type = named.as_ref().map(|named| &*named.name);
                 let ruled = self.rules.judge(&facts(letter, message_type, payload));
                 (named, ruled)

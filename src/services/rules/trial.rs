@@ -15,8 +15,9 @@ use crate::{
     },
     services::{
         decoding::{
+            confirmed::Confirmed,
             confirmed::ConfirmedTypes,
-            reader::{Confirmed, Reader, off_the_runtime},
+            reader::{Reader, off_the_runtime},
             reading::Library,
         },
         triage::batches::batches,
@@ -187,7 +188,7 @@ impl Sample {
             if !goes_on() {
                 return Trial { is_cut: true, ..trial };
             }
-            let found = reader.sort(&self.library, letter, confirmed, |named, payload| {
+            let found = reader.analyze(&self.library, letter, confirmed, |named, payload| {
                 self.rules.find(letter, named.as_ref().map(|named| &*named.name), payload)
             });
             trial.add(&letter.summary, found);

@@ -12,7 +12,7 @@ use std::{
 
 use amqp_message::time::Timestamp;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
-use payload_codec::schema::{SchemaProblem, Upload, hash, is_set_name, limits, unpack};
+use payload_codec::schema::{MAX_FILES, MAX_SOURCE_BYTES, SchemaProblem, Upload, hash, is_set_name, unpack};
 use tokio::{sync::mpsc, task::spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
@@ -152,7 +152,7 @@ fn watch(path: &Path, hint: mpsc::Sender<()>) -> Option<RecommendedWatcher> {
 /// Why the folder cannot be read.
 pub fn collect(root: &Path) -> Result<BTreeMap<String, Vec<Upload>>, String> {
     let mut groups: BTreeMap<String, Vec<Upload>> = BTreeMap::new();
-    let mut left = limits::SOURCE_BYTES.saturating_mul(2);
+    let mut left = MAX_SOURCE_BYTES.saturating_mul(2);
     for path in files_below(root)? {
         let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
         let is_source = name.ends_with(".proto");
@@ -162,7 +162,7 @@ pub fn collect(root: &Path) -> Result<BTreeMap<String, Vec<Upload>>, String> {
         let told = |error: std::io::Error| format!("{name}: {error}");
         let size = std::fs::metadata(&path).map_err(told)?.len();
         left = usize::try_from(size).ok().and_then(|size| left.checked_sub(size)).ok_or_else(|| {
-            format!("it holds more than the {} bytes that are read", limits::SOURCE_BYTES.saturating_mul(2))
+            format!("it holds more than the {} bytes that are read", MAX_SOURCE_BYTES.saturating_mul(2))
         })?;
         let bytes = std::fs::read(&path).map_err(told)?;
         let group = if is_source { folder_name(root) } else { name.clone() };
@@ -191,8 +191,8 @@ fn files_below(root: &Path) -> Result<Vec<PathBuf>, String> {
             } else if entry.path().is_file() {
                 files.push(entry.path());
             }
-            if files.len() > limits::FILES {
-                return Err(format!("it holds more than {} files", limits::FILES));
+            if files.len() > MAX_FILES {
+                return Err(format!("it holds more than {} files", MAX_FILES));
             }
         }
     }

@@ -78,7 +78,7 @@ pub async fn decode(
     State(app): State<Arc<AppState>>,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Json<Decoded>, WebError> {
-    let reading = app.reader.look(body.inquiry()?).await;
+    let reading = app.reader.read_message(body.request()?).await;
     match reading.refusal() {
         Some(why) => Err(WebError::unprocessable(format!("It cannot be decoded as requested: {why}."))),
         None => Ok(Json(Decoded::new(&reading))),
@@ -86,7 +86,7 @@ pub async fn decode(
 }
 
 impl Body {
-    fn inquiry(self) -> Result<DecodeRequest, WebError> {
+    fn request(self) -> Result<DecodeRequest, WebError> {
         let body = BASE64_STANDARD.decode(&self.body_base64).map_err(|error| wrong("body_base64", &error))?;
         let headers = match &self.headers {
             Some(headers) => table_from_json(headers).map_err(|why| wrong("headers", &why))?,

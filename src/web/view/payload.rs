@@ -1,6 +1,6 @@
 //! What is inside the body of a letter: as JSON, by its fields, as text or as hex.
 
-use payload_codec::{format::Format, message::MASK};
+use payload_codec::{Format, message::MASK};
 
 use super::{
     hex,
@@ -255,7 +255,7 @@ mod tests {
             headers: &message.headers,
             address: &[],
             by_hand: None,
-            told: None,
+            declared: None,
             mapped: None,
             confirmed: &[],
             mode: &UnwrapMode::Automatic,

@@ -1,9 +1,9 @@
 //! A protobuf payload by the numbers of its fields, as far as it can be read without a schema.
 
 use payload_codec::{
-    limits::Limits,
+    Limits,
     tree::{self, Field, Reading, Unit},
-    wire::{WireType, packed::Width},
+    wire::{Width, WireType},
 };
 
 use super::{hex, number, text};

@@ -18,15 +18,19 @@
 //! A table is an object if its names are unique and in order, as the client library hands them in. Otherwise it is an
 //! array of `[name, value]`, because objects of JSON have neither duplicates nor an order to rely on.
 //!
+//! [`value_from_plain_json`] makes values of JSON that names no types.
+//!
 //! Reading reports what is wrong and never overflows the stack: serde_json itself ends at 128 levels.
 
 mod deaths;
 mod flat;
+mod plain;
 mod properties;
 mod read;
 mod write;
 
 pub use deaths::{deaths_from_json, deaths_to_json};
+pub use plain::{table_from_plain_json, value_from_plain_json};
 pub use properties::{properties_from_json, properties_to_json, properties_to_string};
 pub use read::table_from_json;
 pub use write::{table_to_json, table_to_string};

@@ -26,11 +26,17 @@ const LARGE: usize = 256 << 10;
 /// The format of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
+    /// A protobuf message; of which type is another question.
     Protobuf,
+    /// RFC 8259, UTF-8.
     Json,
+    /// UTF-8 of no other format.
     Text,
+    /// One value of MessagePack.
     MessagePack,
+    /// One item of RFC 8949.
     Cbor,
+    /// Bytes of no format that is known here.
     Binary,
 }
 

@@ -30,6 +30,7 @@ pub struct Guess {
 /// A type the body may be of.
 #[derive(Debug, Clone)]
 pub struct Candidate {
+    /// The type.
     pub name: TypeName,
     /// The types that no message can tell from it, and that are as likely.
     pub also: Vec<TypeName>,

@@ -9,7 +9,7 @@ use super::{
     bits::Bits,
     schema::{Field, Kind, Schema},
 };
-use crate::wire::{WireType, packed::Width};
+use crate::wire::{Width, WireType};
 
 /// The types that declare a number are listed as long as they are fewer than one of this many.
 const SPARSE: usize = 32;

@@ -6,13 +6,26 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Evidence {
     /// So many messages of the address were confirmed as this type.
-    Confirmed { times: u64 },
+    Confirmed {
+        /// How many.
+        times: u64,
+    },
     /// Words its name shares with the address.
     SharedWords(Vec<String>),
     /// The text of a field looks as its name suggests.
-    Expected { field: FieldName, look: &'static str },
+    Expected {
+        /// The field.
+        field: FieldName,
+        /// What its text looks like, as in "reads as {}".
+        look: &'static str,
+    },
     /// The text of a field looks as its name does not suggest.
-    Unexpected { field: FieldName, look: &'static str },
+    Unexpected {
+        /// The field.
+        field: FieldName,
+        /// What its text looks like, as in "reads as {}".
+        look: &'static str,
+    },
     /// All fields are declared, in the messages within it, too.
     NoUnknownFields,
     /// It does not declare these numbers.
@@ -20,19 +33,45 @@ pub enum Evidence {
     /// So many fields of the messages within it are not declared.
     UnknownWithin(usize),
     /// The enum of a field does not declare the number.
-    UndeclaredNumber { field: FieldName, number: i64 },
+    UndeclaredNumber {
+        /// The field.
+        field: FieldName,
+        /// Its value.
+        number: i64,
+    },
     /// A field that is there in nearly every message of the type is not.
-    Missing { field: FieldName, is_required: bool },
+    Missing {
+        /// The field.
+        field: FieldName,
+        /// Whether the schema requires it.
+        is_required: bool,
+    },
     /// So many of the declared fields are there.
-    Present { present: usize, declared: usize },
+    Present {
+        /// The declared fields that are there.
+        present: usize,
+        /// All declared fields.
+        declared: usize,
+    },
     /// Compared with the likeliest candidate a number fits better, or worse.
-    Apart { number: u32, here: Declaration, likeliest: Declaration, is_better: bool },
+    Apart {
+        /// The field number.
+        number: u32,
+        /// What the candidate declares it as.
+        here: Declaration,
+        /// What the likeliest candidate declares it as.
+        likeliest: Declaration,
+        /// Whether the value fits the candidate better than the likeliest.
+        is_better: bool,
+    },
 }
 
 /// A field by its number and name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldName {
+    /// The number in the schema.
     pub number: u32,
+    /// The name in the schema; of an extension the full name.
     pub name: String,
 }
 

@@ -1,7 +1,7 @@
 //! Finds the reasons for a candidate, once it is known to be one.
 
 use super::{
-    Hints,
+    answer::{Guess, Hints},
     evidence::{Declaration, Evidence, FieldName},
     index::TypeIndex,
     likelihood::unknown,
@@ -19,6 +19,22 @@ const MAX_OF_A_KIND: usize = 3;
 /// How deep unknown fields are looked for, and how many messages.
 const MAX_DEPTH: u32 = 8;
 const MAX_MESSAGES: usize = 64;
+
+impl TypeIndex {
+    /// What speaks for each candidate of a guess of this body and against it, the most telling first. None of types that
+    /// are no longer uploaded.
+    pub fn explain(&self, body: &[u8], hints: &Hints, guess: &Guess) -> Vec<Vec<Evidence>> {
+        let Ok(mut sheet) = Sheet::new(body) else { return Vec::new() };
+        let mut explainer = Explainer::new(self, &mut sheet);
+        let ids = guess.candidates.iter().map(|candidate| self.id(&candidate.name));
+        let ids: Vec<Option<u32>> = ids.collect();
+        let likeliest = ids.first().copied().flatten();
+        let explain = |(place, id): (usize, &Option<u32>)| {
+            id.map(|id| explainer.explain(id, likeliest.filter(|_| place > 0), hints)).unwrap_or_default()
+        };
+        ids.iter().enumerate().map(explain).collect()
+    }
+}
 
 /// Explains candidates of one body.
 pub(super) struct Explainer<'i, 's, 'b> {

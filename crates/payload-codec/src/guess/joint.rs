@@ -4,8 +4,9 @@
 //! which changes what is believed of them, and so on for some rounds.
 
 use super::{
-    Guess, Hints,
-    index::{SHOWN, TypeIndex, opaque},
+    alone::SHOWN,
+    answer::{Guess, Hints},
+    index::TypeIndex,
     posterior::Ranked,
     prior::{History, Prior},
     search::search,
@@ -13,13 +14,21 @@ use super::{
 };
 
 /// The most bodies that are evidence for each other.
-pub(super) const MAX_BODIES: usize = 32;
+const MAX_BODIES: usize = 32;
 /// By then next to nothing changes.
 const ROUNDS: usize = 6;
 /// What a body that is only believed to be of a type counts, next to one that was confirmed.
 const TRUST: f64 = 0.1;
 /// How many types a body is believed to be of, at most.
 const MAX_BELIEFS: usize = 64;
+
+impl TypeIndex {
+    /// The types several bodies of one address may be of: each is evidence for the others, as if it were confirmed as far
+    /// as it is believed. The guesses come in the order of the bodies.
+    pub fn guess_jointly(&self, bodies: &[&[u8]], hints: &Hints) -> Vec<Guess> {
+        bodies.chunks(MAX_BODIES).flat_map(|bodies| guess(self, bodies, hints)).collect()
+    }
+}
 
 /// A body that is well-formed.
 struct Reading<'b> {
@@ -31,7 +40,7 @@ struct Reading<'b> {
     beliefs: Vec<(u32, f64)>,
 }
 
-pub(super) fn guess(index: &TypeIndex, bodies: &[&[u8]], hints: &Hints) -> Vec<Guess> {
+fn guess(index: &TypeIndex, bodies: &[&[u8]], hints: &Hints) -> Vec<Guess> {
     let confirmed = History::confirmed(&index.schema, hints.confirmed);
     let alone = index.members.prior(&index.schema, hints.address, &confirmed);
     let mut readings: Vec<Option<Reading>> = bodies.iter().map(|body| Reading::new(index, body, &alone)).collect();
@@ -66,7 +75,7 @@ impl<'b> Reading<'b> {
     fn new(index: &TypeIndex, body: &'b [u8], prior: &Prior) -> Option<Self> {
         let mut sheet = Sheet::new(body).ok()?;
         let scored = search(&index.likelihood(), &index.columns, &mut sheet, &prior.classes());
-        let opaque = opaque(&mut sheet);
+        let opaque = sheet.opaque_whole();
         let mut reading = Self { sheet, scored, opaque, beliefs: Vec::new() };
         reading.believe(index, prior);
         Some(reading)

@@ -9,6 +9,7 @@
 //! It knows descriptors and the wire format. It knows nothing of envelopes, stores or the broker, and decides nothing: a
 //! guess is a guess, with its reasons.
 
+mod alone;
 mod answer;
 mod bits;
 mod columns;

@@ -143,6 +143,18 @@ impl<'a> Sheet<'a> {
         nats
     }
 
+    /// What the body costs without a descriptor; of a part of the body if only that was looked at.
+    pub fn opaque_whole(&mut self) -> f64 {
+        let mut previous = 0;
+        let mut nats = 1.0;
+        for at in self.span(WHOLE).tokens.clone() {
+            let token = *self.token(at);
+            nats += cost::tag(token.number, previous, matches!(token.value, Value::Group(_))) + self.opaque(at);
+            previous = token.number;
+        }
+        nats
+    }
+
     /// Takes note of a little work; false if there was too much already.
     pub fn step(&mut self) -> bool {
         self.is_partial |= self.steps_left == 0;

@@ -18,26 +18,35 @@ mod tests;
 pub struct Node<'a> {
     /// Offset in the text, in bytes; 0 in JSON that was made and not read.
     pub at: usize,
+    /// What it is.
     pub kind: Kind<'a>,
 }
 
+/// The kinds of JSON values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind<'a> {
+    /// `null`
     Null,
+    /// `true` or `false`
     Bool(bool),
     /// The digits as they are written.
     Number(Cow<'a, str>),
+    /// A string, without its escapes.
     Text(Cow<'a, str>),
+    /// Its elements.
     Array(Vec<Node<'a>>),
     /// In the order of the text, double keys included.
     Object(Vec<Member<'a>>),
 }
 
+/// A member of an object.
 #[derive(Clone, Debug)]
 pub struct Member<'a> {
     /// Where the key begins.
     pub at: usize,
+    /// The key, without its escapes.
     pub key: Cow<'a, str>,
+    /// The value.
     pub value: Node<'a>,
 }
 
@@ -55,10 +64,12 @@ impl PartialEq for Member<'_> {
 }
 
 impl<'a> Node<'a> {
+    /// `null`
     pub fn null() -> Self {
         Kind::Null.into()
     }
 
+    /// A string.
     pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
         Kind::Text(text.into()).into()
     }
@@ -68,10 +79,12 @@ impl<'a> Node<'a> {
         Kind::Number(Cow::Owned(number.to_string())).into()
     }
 
+    /// An array.
     pub fn array(nodes: Vec<Self>) -> Self {
         Kind::Array(nodes).into()
     }
 
+    /// An object.
     pub fn object(members: Vec<Member<'a>>) -> Self {
         Kind::Object(members).into()
     }
@@ -81,6 +94,7 @@ impl<'a> Node<'a> {
         Self::object(vec![Member::new(key, value)])
     }
 
+    /// The text of a string.
     pub fn as_text(&self) -> Option<&str> {
         match &self.kind {
             Kind::Text(text) => Some(text),
@@ -88,6 +102,7 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// The members of an object.
     pub fn as_object(&self) -> Option<&[Member<'a>]> {
         match &self.kind {
             Kind::Object(members) => Some(members),
@@ -117,6 +132,7 @@ impl<'a> Node<'a> {
 }
 
 impl<'a> Member<'a> {
+    /// A member that was made and not read.
     pub fn new(key: impl Into<Cow<'a, str>>, value: Node<'a>) -> Self {
         Self { at: 0, key: key.into(), value }
     }
@@ -131,6 +147,7 @@ impl<'a> From<Kind<'a>> for Node<'a> {
 /// A place in a text, for people: both count from 1.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Ord, PartialOrd)]
 pub struct Position {
+    /// From 1.
     pub line: usize,
     /// In characters, not bytes.
     pub column: usize,
@@ -152,6 +169,7 @@ pub struct Positions<'a> {
 }
 
 impl<'a> Positions<'a> {
+    /// From the beginning of `text`.
     pub fn new(text: &'a str) -> Self {
         Self { text, at: 0, position: Position { line: 1, column: 1 } }
     }
@@ -175,5 +193,6 @@ impl<'a> Positions<'a> {
 pub struct SyntaxError {
     /// Offset in the text, in bytes.
     pub at: usize,
+    /// A clause in plain words.
     pub reason: String,
 }

@@ -6,6 +6,9 @@ use super::{Kind, Member, Node, SyntaxError};
 
 /// Reads `text`, of no more than `max_nodes` values, by RFC 8259 and nothing more lenient. Arrays and objects may be
 /// within each other `max_depth` times, which should be no more than a few hundred: reading them recurses.
+///
+/// # Errors
+/// The first place where it is no JSON, or where a limit is exceeded.
 pub fn read(text: &str, max_nodes: usize, max_depth: usize) -> Result<Node<'_>, SyntaxError> {
     let mut reader = Reader { text, at: 0, nodes_left: max_nodes, max_depth };
     reader.skip_space();

@@ -6,7 +6,7 @@ use prost_reflect::{
     Cardinality, ExtensionDescriptor, FieldDescriptor, Kind, MessageDescriptor, OneofDescriptor, Syntax,
 };
 
-use crate::wire::{WireType, packed::Width};
+use crate::wire::{Width, WireType};
 
 /// A field of a message, or an extension of it that the pool knows.
 #[derive(Clone, Debug, PartialEq)]

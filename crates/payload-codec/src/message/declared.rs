@@ -8,7 +8,7 @@ use super::{
     read::{Occurrence, Reader, TooMany},
     scalar,
 };
-use crate::wire::{self, packed};
+use crate::wire::{self, Width, packed};
 
 type Outcome = Result<(), TooMany>;
 
@@ -193,10 +193,10 @@ fn key_and_value(pair: Message<'_>) -> Option<(Value<'_>, Value<'_>)> {
     (is_whole && !matches!(key, Value::Raw(_))).then_some((key, value))
 }
 
-fn unpacked<'a>(bits: u64, width: Option<packed::Width>) -> wire::Value<'a> {
+fn unpacked<'a>(bits: u64, width: Option<Width>) -> wire::Value<'a> {
     match width {
-        Some(packed::Width::Fixed32) => wire::Value::Fixed32(u32::try_from(bits).unwrap_or_default()),
-        Some(packed::Width::Fixed64) => wire::Value::Fixed64(bits),
+        Some(Width::Fixed32) => wire::Value::Fixed32(u32::try_from(bits).unwrap_or_default()),
+        Some(Width::Fixed64) => wire::Value::Fixed64(bits),
         _ => wire::Value::Varint(bits),
     }
 }

@@ -28,6 +28,7 @@
 mod declaration;
 mod declared;
 mod encode;
+mod encoded;
 mod mask;
 mod model;
 mod notes;
@@ -42,10 +43,9 @@ use prost_reflect::MessageDescriptor;
 
 use super::limits::Limits;
 
-pub use declaration::Declaration;
 pub use encode::{EncodeProblem, encode};
 pub use mask::{MASK, Masks};
-pub use model::{Content, Decoded, Entry, Form, Known, Message, Raw, Value};
+pub use model::Decoded;
 pub use notes::Problem;
 
 #[cfg(test)]
@@ -56,13 +56,18 @@ mod tests;
 /// It never fails: what is not as the schema says is kept as the wire tells it, and noted.
 pub fn decode<'a>(body: &'a [u8], descriptor: &MessageDescriptor, limits: &Limits) -> Decoded<'a> {
     let mut reader = read::Reader::new(limits);
-    let mut message = Message::new(descriptor.clone());
+    let mut message = model::Message::new(descriptor.clone());
     reader.whole(&mut message, body);
     settle::settle(&mut reader, &mut message, 0);
     Decoded { message, truncated: reader.truncated, problems: reader.notes.problems }
 }
 
 impl Decoded<'_> {
+    /// Whether all of it was read and is as the schema says: no problem, and no field that the schema does not describe.
+    pub fn fits_schema(&self) -> bool {
+        self.problems.is_empty() && !self.truncated && self.message.entries.iter().all(|entry| entry.is_known())
+    }
+
     /// The message as JSON for people. With `masks`, what they hide is replaced by marks.
     pub fn to_json(&self, masks: Option<&Masks>) -> String {
         render::render(&self.message, masks).node.to_string()

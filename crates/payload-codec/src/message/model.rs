@@ -9,7 +9,7 @@ use super::{declaration::Declaration, notes::Problem};
 /// What [`decode`](super::decode) found.
 #[derive(Debug)]
 pub struct Decoded<'a> {
-    pub message: Message<'a>,
+    pub(crate) message: Message<'a>,
     /// What is not as the schema says, in no particular order.
     pub problems: Vec<Problem>,
     /// Whether something was left out because there is too much. Such a message cannot be edited.

@@ -10,6 +10,7 @@ const MAX_PROBLEMS: usize = 200;
 pub struct Problem {
     /// Names as in the schema, such as `items[2].price`; empty for the message itself.
     pub path: String,
+    /// A clause in plain words.
     pub reason: String,
 }
 

@@ -2,7 +2,7 @@
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 
-use super::{encode::Encoded, model::Raw};
+use super::{encoded::Encoded, model::Raw};
 use crate::{
     escape,
     json::{Kind, Member, Node},

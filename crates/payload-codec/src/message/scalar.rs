@@ -4,7 +4,7 @@ use prost_reflect::Kind;
 
 use super::{
     declaration::{is_closed, kind_name},
-    model::{Raw, Value},
+    model::{Message, Raw, Value},
 };
 use crate::wire::{self, varint::unzigzag};
 
@@ -42,7 +42,7 @@ pub(super) fn default<'a>(kind: &Kind) -> Value<'a> {
         Kind::Double => Value::Double(0.0),
         Kind::Float => Value::Float(0.0),
         Kind::Uint32 | Kind::Uint64 | Kind::Fixed32 | Kind::Fixed64 => Value::Uint(0),
-        Kind::Message(descriptor) => Value::Message(Box::new(super::Message::new(descriptor.clone()))),
+        Kind::Message(descriptor) => Value::Message(Box::new(Message::new(descriptor.clone()))),
         _ => Value::Int(0),
     }
 }

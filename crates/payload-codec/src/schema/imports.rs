@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::sources::Source;
+use super::source::Source;
 
 /// The sources under the paths by which they are imported, as far as imports tell.
 pub fn rooted(sources: Vec<Source>) -> Vec<Source> {

@@ -12,6 +12,7 @@ use super::{
 pub const SET_BYTES: usize = 32 * 1024 * 1024;
 /// Of all sources of one upload together; bytes.
 pub const SOURCE_BYTES: usize = 32 * 1024 * 1024;
+/// Files of one schema, and of one upload.
 pub const FILES: usize = 10_000;
 /// Messages and enums.
 pub const TYPES: usize = 60_000;

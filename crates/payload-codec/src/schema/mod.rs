@@ -5,13 +5,14 @@
 //! is broken, or a type that is missing, is told and the rest stays usable.
 //!
 //! This knows descriptors and nothing of messages. It never trusts one: what is too large, too deep or in a circle is
-//! bounded before `prost-reflect` sees it, see [`limits`].
+//! bounded before `prost-reflect` sees it, see `limits.rs`.
 
+mod compile;
 mod complete;
 mod editions;
 mod features;
 mod imports;
-pub mod limits;
+mod limits;
 mod names;
 mod options;
 mod place;
@@ -20,11 +21,11 @@ mod problem;
 mod raw;
 mod sane_options;
 mod scan;
-pub mod shape;
-mod sources;
+mod shape;
+mod source;
 mod unpack;
 mod validate;
-pub mod well_known;
+mod well_known;
 
 #[cfg(test)]
 mod tests;
@@ -38,10 +39,13 @@ use xxhash_rust::xxh3::xxh3_128;
 use pool::{Built, build};
 use raw::RawSet;
 
+pub use compile::compile;
+pub use limits::{FILES as MAX_FILES, SOURCE_BYTES as MAX_SOURCE_BYTES};
 pub use problem::SchemaProblem;
-pub use shape::{differences, type_of};
-pub use sources::{Source, compile};
+pub use shape::{agree, differences, type_of};
+pub use source::Source;
 pub use unpack::{Upload, is_set_name, unpack};
+pub use well_known::well_known_message;
 
 /// One version of a schema.
 #[derive(Debug)]
@@ -159,8 +163,8 @@ pub fn hash(bytes: &[u8]) -> String {
 }
 
 fn no_set(error: &prost::DecodeError) -> SchemaProblem {
-    let told = error.to_string();
-    if told.contains("recursion limit") {
+    let reason = error.to_string();
+    if reason.contains("recursion limit") {
         let what = "Its messages are declared within each other more than 90 deep, which is more than is read.";
         return SchemaProblem::new(what, "Nest less.");
     }

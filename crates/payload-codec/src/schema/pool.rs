@@ -166,15 +166,16 @@ fn decode(file: Vec<RawFile>) -> Result<DescriptorPool, SchemaProblem> {
 
 /// What is wrong with a file, and what to do about it.
 pub fn of_descriptor(error: &prost_reflect::DescriptorError) -> SchemaProblem {
-    let told = error.to_string();
-    let remedy = if told.contains("is not defined") {
+    let reason = error.to_string();
+    let remedy = if reason.contains("is not defined") {
         "Mend the name, or import the file that declares it."
-    } else if told.contains("already defined") || told.contains("defined twice") || told.contains("already used") {
+    } else if reason.contains("already defined") || reason.contains("defined twice") || reason.contains("already used")
+    {
         "Rename or renumber one of the two."
     } else {
         "Mend it in the source and build it again."
     };
-    let problem = SchemaProblem::new(sentence(&told), remedy);
+    let problem = SchemaProblem::new(sentence(&reason), remedy);
     let problem = error.file().map(|file| problem.clone().in_file(file)).unwrap_or(problem);
     match (error.line(), error.column()) {
         (Some(line), Some(column)) => problem.at(line.saturating_add(1), column.saturating_add(1)),

@@ -18,15 +18,17 @@ pub struct SchemaProblem {
 }
 
 impl SchemaProblem {
+    /// A problem of no file in particular.
     pub fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { what: what.into(), remedy: remedy.into(), ..Self::default() }
     }
 
+    /// The same, in this file.
     pub fn in_file(self, file: impl Into<String>) -> Self {
         Self { file: Some(file.into()), ..self }
     }
 
-    /// Both counted from 1.
+    /// The same, at this place; both are counted from 1.
     pub fn at(self, line: usize, column: usize) -> Self {
         Self { line: Some(line), column: Some(column), ..self }
     }

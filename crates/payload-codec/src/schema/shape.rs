@@ -1,14 +1,12 @@
 //! What a type looks like on the wire and by name, to tell whether two sets mean the same by it.
 
 use prost_reflect::{Cardinality, FieldDescriptor, Kind, MessageDescriptor};
-use xxhash_rust::xxh3::xxh3_64;
 
-/// Types with the same fingerprint are read alike; names of types of fields count, not what is in those. Enums count as
-/// the numbers they are.
-pub fn fingerprint(message: &MessageDescriptor) -> u64 {
-    let lines: Vec<String> =
-        fields(message).into_iter().map(|field| format!("{} {}", field.number, field.shape)).collect();
-    xxh3_64(lines.join("\n").as_bytes())
+/// Whether all of these describe a type alike, so that either reads what the other has written: the names of the types of
+/// its fields count, not what is in those. Enums count as the numbers they are. None and one agree.
+pub fn agree(messages: impl IntoIterator<Item = MessageDescriptor>) -> bool {
+    let mut shapes = messages.into_iter().map(|message| fields(&message));
+    shapes.next().is_none_or(|first| shapes.all(|other| first == other))
 }
 
 /// In what `other` differs, one clause a field: `field 3 is int64 phone there, string phone here`.
@@ -19,10 +17,10 @@ pub fn differences(message: &MessageDescriptor, other: &MessageDescriptor) -> Ve
     numbers.dedup();
     let differs = |number| match (at(&here, number), at(&there, number)) {
         (Some(here), Some(there)) if here.shape != there.shape => {
-            Some(format!("field {number} is {} there, {} here", there.told, here.told))
+            Some(format!("field {number} is {} there, {} here", there.declared, here.declared))
         }
-        (Some(here), None) => Some(format!("field {number}, {} here, is not there", here.told)),
-        (None, Some(there)) => Some(format!("field {number}, {} there, is not here", there.told)),
+        (Some(here), None) => Some(format!("field {number}, {} here, is not there", here.declared)),
+        (None, Some(there)) => Some(format!("field {number}, {} there, is not here", there.declared)),
         _ => None,
     };
     numbers.into_iter().filter_map(differs).collect()
@@ -31,20 +29,26 @@ pub fn differences(message: &MessageDescriptor, other: &MessageDescriptor) -> Ve
 struct Shape {
     number: u32,
     /// `string phone`
-    told: String,
+    declared: String,
     /// The same in the terms of the wire.
     shape: String,
+}
+
+impl PartialEq for Shape {
+    fn eq(&self, other: &Self) -> bool {
+        (self.number, &self.shape) == (other.number, &other.shape)
+    }
 }
 
 /// By number.
 fn fields(message: &MessageDescriptor) -> Vec<Shape> {
     let shape = |field: FieldDescriptor| {
-        let told = format!("{} {}", type_of(&field), field.name());
+        let declared = format!("{} {}", type_of(&field), field.name());
         let shape = match field.kind() {
-            Kind::Enum(declared) => told.replacen(declared.full_name(), "int32", 1),
-            _ => told.clone(),
+            Kind::Enum(kind) => declared.replacen(kind.full_name(), "int32", 1),
+            _ => declared.clone(),
         };
-        Shape { number: field.number(), told, shape }
+        Shape { number: field.number(), declared, shape }
     };
     let mut fields: Vec<Shape> = message.fields().map(shape).collect();
     fields.sort_unstable_by_key(|field| field.number);

@@ -100,9 +100,9 @@ fn a_set_without_its_imports_is_read_as_far_as_it_goes() {
     assert!(is_redacted(&field(&schema, "acme.texts.v1.TextQueued", "body")));
     assert!(schema.message("acme.common.v1.EventHeader").is_none(), "it is not described");
     assert!(schema.message("google.protobuf.Timestamp").is_some(), "these are always there");
-    let told: Vec<String> = schema.problems().iter().map(ToString::to_string).collect();
-    assert!(told[0].starts_with("acme/texts/v1/texts.proto: It imports \"acme/common/v1/common.proto\""), "{told:?}");
-    assert!(told[0].contains("--include_imports"), "{told:?}");
+    let shown: Vec<String> = schema.problems().iter().map(ToString::to_string).collect();
+    assert!(shown[0].starts_with("acme/texts/v1/texts.proto: It imports \"acme/common/v1/common.proto\""), "{shown:?}");
+    assert!(shown[0].contains("--include_imports"), "{shown:?}");
 }
 
 #[test]
@@ -138,16 +138,16 @@ fn folders_that_an_upload_lost_or_added_are_made_up_for() {
 fn check_sources(sources: &[(&str, &str)], expected: &[&str]) {
     let source = |(path, text): &(&str, &str)| Source { path: (*path).to_owned(), text: (*text).to_owned() };
     let problems = compile(sources.iter().map(source).collect()).err().unwrap_or_default();
-    let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    assert_eq!(told.len(), expected.len(), "{told:?}");
-    for (told, expected) in told.iter().zip(expected) {
-        assert!(told.starts_with(expected), "{told}");
+    let shown: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(shown.len(), expected.len(), "{shown:?}");
+    for (shown, expected) in shown.iter().zip(expected) {
+        assert!(shown.starts_with(expected), "{shown}");
     }
-    assert!(problems.iter().all(|problem| !problem.remedy.is_empty()), "each says what to do: {told:?}");
+    assert!(problems.iter().all(|problem| !problem.remedy.is_empty()), "each says what to do: {shown:?}");
 }
 
 #[test]
-fn mistakes_in_sources_are_told_with_their_place() {
+fn mistakes_in_sources_are_reported_with_their_place() {
     check_sources(
         &[("a.proto", "syntax = \"proto3\";\nmessage A {\n  Foo foo = 1;\n}")],
         &["a.proto:3:3: Name 'Foo' is not defined."],
@@ -182,7 +182,7 @@ fn mistakes_in_sources_are_told_with_their_place() {
 }
 
 #[test]
-fn what_depends_on_a_mistake_is_not_told_again() {
+fn what_depends_on_a_mistake_is_not_reported_again() {
     let broken = ("a.proto", "syntax = \"proto3\"; message A { Foo foo = 1; }");
     let user = ("b.proto", "syntax = \"proto3\"; import \"a.proto\"; message B { A a = 1; }");
     check_sources(&[broken, user], &["a.proto:1:32: Name 'Foo' is not defined."]);
@@ -244,8 +244,8 @@ fn read(file: Vec<RawFile>) -> Result<Schema, Vec<SchemaProblem>> {
 fn check_left_out(file: RawFile, part: &str) {
     let schema = read(vec![a_file("good.proto", vec![a_message("Good", vec![])]), file]).unwrap();
     assert!(schema.message("p.Good").is_some());
-    let told: Vec<String> = schema.faults().iter().map(ToString::to_string).collect();
-    assert!(told.len() == 1 && told[0].contains(part), "{part}: {told:?}");
+    let shown: Vec<String> = schema.faults().iter().map(ToString::to_string).collect();
+    assert!(shown.len() == 1 && shown[0].contains(part), "{part}: {shown:?}");
 }
 
 #[test]

@@ -6,9 +6,10 @@ use flate2::read::GzDecoder;
 use zip::ZipArchive;
 
 use super::{
+    compile::compile,
     limits::{self, SET_BYTES, SOURCE_BYTES},
     problem::SchemaProblem,
-    sources::{Source, compile},
+    source::Source,
 };
 
 /// A file as it was uploaded.
@@ -16,6 +17,7 @@ use super::{
 pub struct Upload {
     /// Its path, as far as it is known.
     pub name: String,
+    /// All of it.
     pub bytes: Vec<u8>,
 }
 

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use prost::Message;
-use prost_reflect::DescriptorPool;
+use prost_reflect::{DescriptorPool, MessageDescriptor};
 
 use super::raw::RawFile;
 
@@ -13,6 +13,11 @@ pub const FOLDER: &str = "google/protobuf/";
 /// A pool of nothing else.
 pub fn pool() -> DescriptorPool {
     DescriptorPool::global()
+}
+
+/// The message of that full name, such as `google.protobuf.Timestamp`, if it comes with protobuf itself.
+pub fn well_known_message(name: &str) -> Option<MessageDescriptor> {
+    pool().get_message_by_name(name)
 }
 
 pub fn files() -> &'static [RawFile] {

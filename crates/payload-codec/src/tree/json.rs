@@ -7,7 +7,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use super::{Field, Reading, Tree, readings};
 use crate::{
     json::{Kind, Member, Node},
-    wire::packed::Width,
+    wire::Width,
 };
 
 /// Whole numbers up to this are exact for every reader of JSON.

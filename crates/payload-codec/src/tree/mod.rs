@@ -1,7 +1,7 @@
 //! Payloads of protobuf whose type is not known: what each field could mean.
 //!
 //! This knows the wire format and what values usually look like. It must never know a schema. The order of the
-//! readings is a guess and nothing else; see [`wire::cost`].
+//! readings is a guess and nothing else; see `wire::cost`.
 
 mod json;
 mod readings;
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::{
     limits::Limits,
-    wire::{self, WireType, packed::Width},
+    wire::{self, Width, WireType},
 };
 
 #[cfg(test)]
@@ -19,6 +19,7 @@ mod tests;
 /// A payload field by field.
 #[derive(Debug, PartialEq)]
 pub struct Tree<'a> {
+    /// In the order of the wire, each occurrence on its own.
     pub fields: Vec<Field<'a>>,
     /// The bytes behind the last field.
     pub rest: &'a [u8],
@@ -28,9 +29,12 @@ pub struct Tree<'a> {
     pub truncated: bool,
 }
 
+/// A field of a message whose type is not known.
 #[derive(Debug, PartialEq)]
 pub struct Field<'a> {
+    /// The field number.
     pub number: u32,
+    /// How it is laid out.
     pub wire_type: WireType,
     /// The most plausible first; there is at least one.
     pub readings: Vec<Reading<'a>>,
@@ -39,32 +43,47 @@ pub struct Field<'a> {
 /// What a value could be.
 #[derive(Debug, PartialEq)]
 pub enum Reading<'a> {
+    /// A number without a sign.
     Unsigned(u64),
+    /// As `int32` and `int64` are written.
     Signed(i64),
     /// As `sint32` and `sint64` are written.
     Zigzag(i64),
+    /// A boolean.
     Bool(bool),
     /// Counted since 1970 in this unit.
     Time(Unit, Timestamp),
+    /// Single precision.
     Float(f32),
+    /// Double precision.
     Double(f64),
+    /// A string.
     Text(&'a str),
     /// The fields of a message or a group.
     Message(Vec<Field<'a>>),
+    /// A packed list of numbers.
     Packed {
+        /// How wide its elements are.
         width: Width,
         /// The first of them, no more than [`MAX_PACKED`].
         elements: Vec<u64>,
+        /// How many there are in all.
         n_elements: usize,
     },
+    /// Bytes of no known meaning.
     Bytes(&'a [u8]),
 }
 
+/// What a time is counted in.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Unit {
+    /// 10⁰ s
     Seconds,
+    /// 10⁻³ s
     Milliseconds,
+    /// 10⁻⁶ s
     Microseconds,
+    /// 10⁻⁹ s
     Nanoseconds,
 }
 

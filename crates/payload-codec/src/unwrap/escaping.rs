@@ -41,8 +41,13 @@ impl Escaping {
         }
     }
 
+    /// `text` as a JSON string in this manner.
+    pub(super) fn write_string(&self, text: &str) -> String {
+        format!("\"{}\"", self.write(text))
+    }
+
     /// `text` in this manner, without quotes.
-    pub(super) fn write(&self, text: &str) -> String {
+    fn write(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         for c in text.chars() {
             self.write_char(c, &mut out);

@@ -5,7 +5,6 @@ use amqp_message::field::FieldTable;
 use super::{
     hints::{BodyHints, TypeHint},
     kind::Kind,
-    original,
 };
 use crate::format::Format;
 
@@ -26,20 +25,17 @@ pub(super) struct Expected {
     pub format: Option<Format>,
     /// Whether the content type is that of gRPC.
     pub grpc: bool,
-    /// The encodings told, in lower case.
+    /// The declared encodings, in lower case.
     pub encodings: Vec<String>,
     pub type_hints: Vec<TypeHint>,
 }
 
 impl Expected {
-    pub fn of(told: &BodyHints) -> Self {
-        let tucked = original::tucked(told.headers).unwrap_or_default();
-        let content_type = tucked.properties.content_type.as_deref().or(told.content_type);
-        let content_encoding = tucked.properties.content_encoding.as_deref().or(told.content_encoding);
-        let mut expected = Self::of_properties(content_type, content_encoding);
-        let from_headers = ENCODING_HEADERS.iter().filter_map(|name| told.headers.get_str(name));
+    pub fn of(hints: &BodyHints) -> Self {
+        let mut expected = Self::of_properties(hints.content_type, hints.content_encoding);
+        let from_headers = ENCODING_HEADERS.iter().filter_map(|name| hints.headers.get_str(name));
         expected.encodings.extend(from_headers.flat_map(codings));
-        expected.type_hints.extend(cloud_event(told.headers).or_else(|| cloud_event(&tucked.headers)));
+        expected.type_hints.extend(cloud_event(hints.headers));
         expected
     }
 
@@ -55,18 +51,18 @@ impl Expected {
         }
     }
 
-    /// Whether one of the encodings told is of this kind.
-    pub fn tells(&self, kind: Kind) -> bool {
+    /// Whether one of the declared encodings is of this kind.
+    pub fn declares(&self, kind: Kind) -> bool {
         self.encodings.iter().any(|coding| kinds_of(coding).contains(&kind))
     }
 
-    /// Encodings told that are known, but cannot be undone.
+    /// Declared encodings that are known, but cannot be undone.
     pub fn unsupported(&self) -> impl Iterator<Item = &String> {
         self.encodings.iter().filter(|coding| UNSUPPORTED.contains(&coding.as_str()))
     }
 
-    /// Encodings told of which none of the steps is one.
-    pub fn untrue<'a>(&'a self, undone: &'a [Kind]) -> impl Iterator<Item = &'a String> {
+    /// Declared encodings of which none of the steps is one.
+    pub fn not_among<'a>(&'a self, undone: &'a [Kind]) -> impl Iterator<Item = &'a String> {
         self.encodings.iter().filter(|coding| {
             let kinds = kinds_of(coding);
             !kinds.is_empty() && !kinds.iter().any(|kind| undone.contains(kind))

@@ -5,21 +5,37 @@ use std::{fmt, str::FromStr};
 /// A kind of wrapping, without what tells one wrapping of the kind from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
+    /// RFC 1952.
     Gzip,
+    /// RFC 1950; what HTTP calls deflate.
     Zlib,
+    /// RFC 1951, without a header or a checksum; what some senders call deflate.
     RawDeflate,
+    /// RFC 8878.
     Zstd,
+    /// RFC 4648, both alphabets.
     Base64,
+    /// Hexadecimal digits.
     Hex,
+    /// RFC 2397, in base64.
     DataUri,
+    /// The whole body is one JSON string.
     JsonString,
+    /// The payload is the text of one member of a JSON object.
     JsonMember,
+    /// A varint with its length before each message.
     LengthDelimited,
+    /// A big-endian length of 4 bytes before each message.
     LengthPrefix4,
+    /// gRPC's length-prefixed messages.
     Grpc,
+    /// The wire format of Confluent's serializers.
     Confluent,
+    /// `google.protobuf.Any`.
     Any,
+    /// A CloudEvent in structured mode.
     CloudEvent,
+    /// EasyNetQ's error message, which holds the message that failed.
     EasyNetQ,
 }
 

@@ -21,9 +21,9 @@ mod hints;
 mod kind;
 mod mode;
 mod node;
-mod original;
 mod problem;
 mod search;
+mod undo;
 mod wrap;
 mod wrapping;
 
@@ -45,7 +45,6 @@ pub use escaping::Escaping;
 pub use hints::{BodyHints, Known, TypeHint};
 pub use kind::{Kind, UnknownKind};
 pub use mode::UnwrapMode;
-pub use original::{Original, original};
 pub use problem::Problem;
 pub use search::unwrap;
 pub use wrap::{WrapError, wrap};
@@ -58,11 +57,13 @@ pub struct Unwrapped {
     pub steps: Vec<Wrapping>,
     /// What is inside. More than one only if the last step frames several messages in a row; never none.
     pub payloads: Vec<Vec<u8>>,
+    /// The format of every payload.
     pub format: Format,
     /// How likely these steps and this format are among all that were considered, from 0 to 1.
     pub sureness: f64,
     /// What names the payload's type, the most immediate first.
     pub type_hints: Vec<TypeHint>,
+    /// What went wrong or is doubtful.
     pub problems: Vec<Problem>,
 }
 

@@ -50,9 +50,9 @@ impl<'a> Node<'a> {
         self.payloads.iter().all(|payload| payload.is_empty())
     }
 
-    /// Nats for a format that is seldom met in the wrapping around it, unless that is told.
+    /// Nats for a format that is seldom met in the wrapping around it, unless that is declared.
     pub fn odd(&self, format: Format) -> f64 {
-        if self.last_kind().is_some_and(|kind| self.expected.tells(kind)) {
+        if self.last_kind().is_some_and(|kind| self.expected.declares(kind)) {
             return 0.0;
         }
         match (self.last_kind(), format) {

@@ -4,19 +4,28 @@ use std::fmt;
 
 use super::kind::Kind;
 
+/// A reason to look twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// It looks wrapped like this, but is damaged: cut off, or its checksum does not fit.
     Damaged(Kind),
     /// To undo this would take more than the bytes allowed.
-    TooLarge { kind: Kind, max_bytes: usize },
+    TooLarge {
+        /// What it is wrapped in.
+        kind: Kind,
+        /// The bytes allowed.
+        max_bytes: usize,
+    },
     /// It is larger than the bytes allowed, so that only compressions were looked for.
-    BodyTooLarge { max_bytes: usize },
+    BodyTooLarge {
+        /// The bytes allowed.
+        max_bytes: usize,
+    },
     /// There are more wrappings within each other, or more ways to see them, than are undone.
     TooDeep,
-    /// Properties or headers tell of this encoding, but the body is not encoded so.
-    NotAsTold(String),
-    /// Properties or headers tell of this encoding, which is not supported.
+    /// Properties or headers declare this encoding, but the body is not encoded so.
+    NotAsDeclared(String),
+    /// Properties or headers declare this encoding, which is not supported.
     Unsupported(String),
     /// A person said that the body is wrapped like this, but it is not.
     NotWrappedSo(Kind),
@@ -33,7 +42,7 @@ impl fmt::Display for Problem {
                 write!(f, "more than {max_bytes} bytes are not searched for wrappings other than compressions")
             }
             Self::TooDeep => f.write_str("it is wrapped more often than is undone"),
-            Self::NotAsTold(encoding) => write!(f, "it is said to be encoded as {encoding:?}, but is not"),
+            Self::NotAsDeclared(encoding) => write!(f, "it is said to be encoded as {encoding:?}, but is not"),
             Self::Unsupported(encoding) => write!(f, "it is encoded as {encoding:?}, which cannot be undone here"),
             Self::NotWrappedSo(kind) => write!(f, "it is not encoded as {kind}"),
             Self::Irregular(kind) => {

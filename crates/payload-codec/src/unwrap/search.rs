@@ -1,29 +1,30 @@
 //! The search for the likeliest wrappings.
 //!
 //! Partly unwrapped bodies are nodes of a tree. Each node can be read in some formats, which are hypotheses about the
-//! whole body, and peeled further, which makes more nodes.
+//! whole body, and unwrapped further, which makes more nodes.
 
 use std::borrow::Cow;
 
 use super::{
     Unwrapped,
     bounds::{Allowance, MAX_NODES, MAX_STEPS},
-    codecs::{self, Decoded},
+    codecs::Decoded,
     evidence::Expected,
     hints::{BodyHints, Known, TypeHint},
     kind::Kind,
     mode::UnwrapMode,
     node::Node,
     problem::Problem,
+    undo::undo,
     wrapping::Wrapping,
 };
 use crate::format::{Format, Reading, readings};
 
 /// Nats that a format is likelier if the content type names it.
-const TOLD_FORMAT: f64 = 8.0;
+const DECLARED_FORMAT: f64 = 8.0;
 
-/// Nats that a wrapping is likelier if an encoding told is of its kind.
-const TOLD_ENCODING: f64 = 8.0;
+/// Nats that a wrapping is likelier if a declared encoding is of its kind.
+const DECLARED_ENCODING: f64 = 8.0;
 
 /// How much less sure to be than the prices say: they come from estimates.
 const TEMPERATURE: f64 = 1.5;
@@ -31,8 +32,8 @@ const TEMPERATURE: f64 = 1.5;
 /// Undoes the wrappings of a message body and says what is inside.
 ///
 /// It never fails. A body that nothing is known about is its own payload, as binary.
-pub fn unwrap(body: &[u8], told: &BodyHints, mode: &UnwrapMode) -> Unwrapped {
-    let mut search = Search::new(body, told);
+pub fn unwrap(body: &[u8], hints: &BodyHints, mode: &UnwrapMode) -> Unwrapped {
+    let mut search = Search::new(body, hints);
     let best = match mode {
         UnwrapMode::Automatic => {
             search.expand_all();
@@ -64,15 +65,15 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(body: &'a [u8], told: &BodyHints<'a>) -> Self {
-        let root = Node::root(body, Expected::of(told));
-        Self { nodes: vec![root], hypotheses: Vec::new(), allowance: Allowance::new(), known: told.known }
+    fn new(body: &'a [u8], hints: &BodyHints<'a>) -> Self {
+        let root = Node::root(body, Expected::of(hints));
+        Self { nodes: vec![root], hypotheses: Vec::new(), allowance: Allowance::new(), known: hints.known }
     }
 
     fn expand_all(&mut self) {
         let mut next = 0;
         while next < self.nodes.len() {
-            if !self.codecs(next) {
+            if !self.unwrap_further(next) {
                 self.read(next);
             }
             next += 1;
@@ -80,32 +81,32 @@ impl<'a> Search<'a> {
     }
 
     /// Adds a node for each wrapping that can be undone; whether one of them leaves no doubt.
-    fn codecs(&mut self, at: usize) -> bool {
+    fn unwrap_further(&mut self, at: usize) -> bool {
         let node = &self.nodes[at];
         if node.is_empty() {
             return false;
         }
         let last = node.last_kind();
         for kind in Kind::ALL.into_iter().filter(|kind| may_follow(last, *kind)) {
-            let Some(peeled) = self.try_kind(at, kind) else { continue };
+            let Some(decoded) = self.try_kind(at, kind) else { continue };
             if self.nodes[at].n_steps >= MAX_STEPS || self.nodes.len() >= MAX_NODES {
                 self.nodes[at].problems.push(Problem::TooDeep);
                 return false;
             }
-            let certain = peeled.certain;
-            self.add(at, peeled);
-            if certain {
+            let is_certain = decoded.is_certain;
+            self.add(at, decoded);
+            if is_certain {
                 return true;
             }
         }
         false
     }
 
-    fn try_kind(&mut self, at: usize, kind: Kind) -> Option<Decoded> {
+    fn try_kind(&mut self, at: usize, kind: Kind) -> Option<Decoded<Wrapping>> {
         let node = self.nodes.get_mut(at)?;
         let [payload] = node.payloads.as_slice() else { return None };
-        match codecs::codecs(kind, payload, &node.expected, &self.allowance) {
-            Ok(peeled) => peeled,
+        match undo(kind, payload, &node.expected, &self.allowance) {
+            Ok(decoded) => decoded,
             Err(problem) => {
                 if !node.problems.contains(&problem) {
                     node.problems.push(problem);
@@ -115,23 +116,23 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn add(&mut self, from: usize, peeled: Decoded) -> usize {
+    fn add(&mut self, from: usize, decoded: Decoded<Wrapping>) -> usize {
         let parent = &self.nodes[from];
         let n_before: usize = parent.payloads.iter().map(|payload| payload.len()).sum();
-        let n_after: usize = peeled.payloads.iter().map(Vec::len).sum();
+        let n_after: usize = decoded.payloads.iter().map(Vec::len).sum();
         self.allowance.spend(n_after);
-        let kind = peeled.wrapping.kind();
+        let kind = decoded.manner.kind();
         let ratio = if kind.compresses() { n_before as f64 / n_after.max(1) as f64 } else { 1.0 };
-        let told = if parent.expected.tells(kind) { TOLD_ENCODING } else { 0.0 };
+        let declared = if parent.expected.declares(kind) { DECLARED_ENCODING } else { 0.0 };
         let node = Node {
             n_steps: parent.n_steps + 1,
-            payloads: peeled.payloads.into_iter().map(Cow::Owned).collect(),
-            nats: parent.nats + parent.scale * (peeled.nats - told),
+            payloads: decoded.payloads.into_iter().map(Cow::Owned).collect(),
+            nats: parent.nats + parent.scale * (decoded.nats - declared),
             scale: parent.scale * ratio.min(1.0),
-            formats: peeled.formats.or(parent.formats),
-            expected: peeled.expected.map_or_else(|| parent.expected.clone(), Cow::Owned),
-            problems: peeled.problem.into_iter().collect(),
-            origin: Some((from, peeled.wrapping)),
+            formats: decoded.formats.or(parent.formats),
+            expected: decoded.expected.map_or_else(|| parent.expected.clone(), Cow::Owned),
+            problems: decoded.is_irregular.then_some(Problem::Irregular(kind)).into_iter().collect(),
+            origin: Some((from, decoded.manner)),
         };
         self.nodes.push(node);
         self.nodes.len() - 1
@@ -151,8 +152,8 @@ impl<'a> Search<'a> {
         }
         let allowed = sums.into_iter().filter(|sum| node.formats.is_none_or(|formats| formats.contains(&sum.format)));
         let hypotheses = allowed.map(|Reading { format, nats }| {
-            let told = if expects == Some(format) { TOLD_FORMAT } else { 0.0 };
-            let nats = node.nats + node.scale * nats + node.odd(format) - told;
+            let declared = if expects == Some(format) { DECLARED_FORMAT } else { 0.0 };
+            let nats = node.nats + node.scale * nats + node.odd(format) - declared;
             Hypothesis { node: at, format, nats }
         });
         self.hypotheses.extend(hypotheses);
@@ -194,7 +195,7 @@ impl<'a> Search<'a> {
         let mut at = 0;
         for kind in kinds {
             match self.try_kind(at, *kind) {
-                Some(peeled) => at = self.add(at, peeled),
+                Some(decoded) => at = self.add(at, decoded),
                 None => {
                     self.nodes[at].problems.push(Problem::NotWrappedSo(*kind));
                     break;
@@ -232,7 +233,7 @@ impl<'a> Search<'a> {
             problems,
             steps,
         };
-        self.compare_with_told(&mut unwrapped);
+        self.compare_with_hints(&mut unwrapped);
         unwrapped
     }
 
@@ -242,11 +243,11 @@ impl<'a> Search<'a> {
         1.0 / total.max(1.0)
     }
 
-    fn compare_with_told(&self, unwrapped: &mut Unwrapped) {
+    fn compare_with_hints(&self, unwrapped: &mut Unwrapped) {
         let undone: Vec<Kind> = unwrapped.steps.iter().map(Wrapping::kind).collect();
         let expected = &self.nodes[0].expected;
         unwrapped.problems.extend(expected.unsupported().cloned().map(Problem::Unsupported));
-        unwrapped.problems.extend(expected.untrue(&undone).cloned().map(Problem::NotAsTold));
+        unwrapped.problems.extend(expected.not_among(&undone).cloned().map(Problem::NotAsDeclared));
     }
 }
 
@@ -259,7 +260,7 @@ fn may_follow(last: Option<Kind>, kind: Kind) -> bool {
     }
 }
 
-/// The most immediate first: what stands around the payload, then what is told about it.
+/// The most immediate first: what stands around the payload, then what the hints and envelopes say of it.
 fn type_hints(steps: &[Wrapping], expected: &Expected) -> Vec<TypeHint> {
     let around = steps.iter().rev().filter_map(|step| match step {
         Wrapping::Any(any) => Some(TypeHint::Any { type_name: any.type_name().to_owned() }),

@@ -9,15 +9,24 @@ use super::{
 /// A payload that the wrappings cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WrapError {
+    /// The wrapping holds text, and the payload is not UTF-8.
     #[error("{0} holds text, and this is none")]
     NotText(Kind),
+    /// The payload stands in JSON as a value of its own, and is no JSON.
     #[error("{0} holds JSON here, and this is none")]
     NotJson(Kind),
     /// Only framings hold several, and at least one is needed.
     #[error("{kind} holds one payload, not {n}")]
-    Count { kind: Kind, n: usize },
+    Count {
+        /// The innermost wrapping.
+        kind: Kind,
+        /// How many payloads there are.
+        n: usize,
+    },
+    /// The wrapping has 4 bytes for the length.
     #[error("{0} holds 4 GiB at most")]
     TooLarge(Kind),
+    /// The compression failed; why.
     #[error("{0} failed: {1}")]
     Compression(Kind, String),
 }
@@ -25,6 +34,9 @@ pub enum WrapError {
 /// Wraps payloads as `steps`, the outermost first, tell: exactly as the original was, but for what compressions write.
 ///
 /// Without steps the payloads follow one another.
+///
+/// # Errors
+/// When a wrapping cannot hold what is to go into it.
 pub fn wrap<P: AsRef<[u8]>>(payloads: &[P], steps: &[Wrapping]) -> Result<Vec<u8>, WrapError> {
     let payloads: Vec<&[u8]> = payloads.iter().map(AsRef::as_ref).collect();
     let Some((innermost, outer)) = steps.split_last() else { return Ok(payloads.concat()) };
@@ -51,33 +63,25 @@ fn wrap_one(payload: &[u8], step: &Wrapping) -> Result<Vec<u8>, WrapError> {
     }
     match step {
         Wrapping::Gzip | Wrapping::Zlib | Wrapping::RawDeflate | Wrapping::Zstd => {
-            compression::wrap(kind, payload).map_err(|error| WrapError::Compression(kind, error.to_string()))
+            compression::encode(kind, payload).map_err(|error| WrapError::Compression(kind, error.to_string()))
         }
-        Wrapping::Base64(base64) => Ok(base64.write(payload).into_bytes()),
-        Wrapping::Hex(hex) => Ok(hex.write(payload).into_bytes()),
-        Wrapping::DataUri(uri) => Ok(uri.write(payload).into_bytes()),
+        Wrapping::Base64(base64) => Ok(base64.encode(payload).into_bytes()),
+        Wrapping::Hex(hex) => Ok(hex.encode(payload).into_bytes()),
+        Wrapping::DataUri(uri) => Ok(uri.encode(payload).into_bytes()),
         Wrapping::JsonString(escaping) => {
             let text = std::str::from_utf8(payload).map_err(|_| WrapError::NotText(kind))?;
-            Ok(format!("\"{}\"", escaping.write(text)).into_bytes())
+            Ok(escaping.write_string(text).into_bytes())
         }
         Wrapping::JsonMember { hole, .. } | Wrapping::CloudEvent(hole) | Wrapping::EasyNetQ(hole) => {
-            let written = hole.write(payload).map_err(|unfit| match unfit {
+            let written = hole.encode(payload).map_err(|unfit| match unfit {
                 Unfit::NotText => WrapError::NotText(kind),
                 Unfit::NotJson => WrapError::NotJson(kind),
             })?;
             Ok(written.into_bytes())
         }
-        Wrapping::LengthDelimited | Wrapping::LengthPrefix4 => {
-            let mut out = Vec::with_capacity(payload.len() + 5);
-            length::write(kind, payload, &mut out);
-            Ok(out)
-        }
-        Wrapping::Grpc(grpc) => {
-            let mut out = Vec::with_capacity(payload.len() + 5);
-            grpc.write(payload, &mut out);
-            Ok(out)
-        }
-        Wrapping::Confluent(confluent) => Ok([&confluent.head, payload].concat()),
-        Wrapping::Any(any) => Ok(any.write(payload)),
+        Wrapping::LengthDelimited | Wrapping::LengthPrefix4 => Ok(length::encode(kind, payload)),
+        Wrapping::Grpc(grpc) => Ok(grpc.encode(payload)),
+        Wrapping::Confluent(confluent) => Ok(confluent.encode(payload)),
+        Wrapping::Any(any) => Ok(any.encode(payload)),
     }
 }

@@ -19,21 +19,28 @@ pub enum Wrapping {
     RawDeflate,
     /// RFC 8878.
     Zstd,
+    /// RFC 4648.
     Base64(Base64),
+    /// Hexadecimal digits.
     Hex(Hex),
+    /// RFC 2397, in base64.
     DataUri(DataUri),
     /// The whole body is one JSON string.
     JsonString(Escaping),
     /// The payload is the text of one member of a JSON object.
     JsonMember {
+        /// The member's name.
         name: String,
+        /// All that is around its value.
         hole: Hole,
     },
     /// A varint before each message.
     LengthDelimited,
     /// A big-endian number of 4 bytes before each message.
     LengthPrefix4,
+    /// gRPC's length-prefixed messages.
     Grpc(Grpc),
+    /// The wire format of Confluent's serializers.
     Confluent(Confluent),
     /// `google.protobuf.Any`.
     Any(Any),
@@ -44,6 +51,7 @@ pub enum Wrapping {
 }
 
 impl Wrapping {
+    /// Its kind.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Gzip => Kind::Gzip,

@@ -26,16 +26,21 @@ use super::{
 #[cfg(test)]
 mod tests;
 
+/// The formats whose values are shown as JSON.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Format {
+    /// <https://github.com/msgpack/msgpack/blob/master/spec.md>
     MessagePack,
+    /// RFC 8949.
     Cbor,
 }
 
 /// A payload as JSON.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Shown {
+    /// As the table above has it.
     pub json: String,
+    /// Whether it can be edited without loss.
     pub fidelity: Fidelity,
 }
 
@@ -53,8 +58,10 @@ pub enum Fidelity {
 /// Why a payload cannot be shown.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Unreadable {
+    /// It is beyond the limits.
     #[error("there is too much of it")]
     TooMuch,
+    /// It is not of this format; why.
     #[error("{0}")]
     Malformed(String),
 }
@@ -63,6 +70,7 @@ pub enum Unreadable {
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{}:{}: {reason}", position.line, position.column)]
 pub struct Unwritable {
+    /// Where in the JSON.
     pub position: Position,
     /// In plain words.
     pub reason: String,

@@ -3,46 +3,46 @@
 use super::{
     group,
     malformed::{Malformed, Why},
+    tag::{END_GROUP, FIXED32, FIXED64, LEN, START_GROUP, Tag, VARINT, skip},
     varint,
 };
-
-/// The largest field number, 2^29 - 1.
-pub const MAX_NUMBER: u32 = (1 << 29) - 1;
-
-pub(super) const VARINT: u8 = 0;
-pub(super) const FIXED64: u8 = 1;
-pub(super) const LEN: u8 = 2;
-pub(super) const START_GROUP: u8 = 3;
-pub(super) const END_GROUP: u8 = 4;
-pub(super) const FIXED32: u8 = 5;
 
 /// How a value is laid out; all that can be told without a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WireType {
+    /// Seven bits in each byte (wire type 0).
     Varint,
+    /// 8 bytes (wire type 1).
     Fixed64,
+    /// A length and so many bytes (wire type 2).
     Len,
+    /// Fields between two tags (wire types 3 and 4).
     Group,
+    /// 4 bytes (wire type 5).
     Fixed32,
 }
 
 /// A value as its wire type tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value<'a> {
+    /// The number, without a sign.
     Varint(u64),
+    /// The bits.
     Fixed64(u64),
     /// A string, bytes, a message, or a packed list.
     Len(&'a [u8]),
     /// The fields within a group, without the tags around them.
     Group(&'a [u8]),
+    /// The bits.
     Fixed32(u32),
 }
 
 /// A field, with its place. All offsets count from the start of the span that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field<'a> {
-    /// From 1 to [`MAX_NUMBER`].
+    /// From 1 to [`MAX_NUMBER`](super::MAX_NUMBER).
     pub number: u32,
+    /// The value as its wire type tells it.
     pub value: Value<'a>,
     /// Where its tag begins.
     pub start: usize,
@@ -69,6 +69,7 @@ pub struct Fields<'a> {
 }
 
 impl Value<'_> {
+    /// How it is laid out.
     pub fn wire_type(&self) -> WireType {
         match self {
             Self::Varint(_) => WireType::Varint,
@@ -94,29 +95,6 @@ impl<'a> Iterator for Fields<'a> {
 }
 
 impl std::iter::FusedIterator for Fields<'_> {}
-
-/// What stands before every value.
-#[derive(Clone, Copy)]
-pub(super) struct Tag {
-    pub number: u32,
-    pub wire: u8,
-    pub end: usize,
-    pub overlong: bool,
-}
-
-impl Tag {
-    pub fn read(bytes: &[u8], at: usize) -> Result<Self, Malformed> {
-        let varint::Varint { value, end, overlong } = varint::read(bytes, at)?;
-        let number = u32::try_from(value >> 3).ok().filter(|number| (1..=MAX_NUMBER).contains(number));
-        Ok(Self { number: number.ok_or(Why::FieldNumber.at(at))?, wire: (value & 7) as u8, end, overlong })
-    }
-}
-
-/// The offset `len` bytes on, if there are that many.
-pub(super) fn skip(bytes: &[u8], at: usize, len: u64) -> Result<usize, Malformed> {
-    let left = bytes.len().saturating_sub(at);
-    usize::try_from(len).ok().filter(|&len| len <= left).map(|len| at + len).ok_or(Why::Truncated.at(at))
-}
 
 fn read(bytes: &[u8], start: usize) -> Result<Field<'_>, Malformed> {
     let tag = Tag::read(bytes, start)?;

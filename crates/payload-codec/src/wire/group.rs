@@ -1,8 +1,8 @@
 //! Finds where a group ends, without recursion.
 
 use super::{
-    field::{self, Tag},
     malformed::{Malformed, Why},
+    tag::{self, Tag},
     varint,
 };
 
@@ -21,8 +21,8 @@ pub(super) fn end(bytes: &[u8], number: u32, mut at: usize) -> Result<GroupEnd, 
     loop {
         let tag = Tag::read(bytes, at)?;
         match tag.wire {
-            field::START_GROUP => open.push(tag.number),
-            field::END_GROUP if open.pop() != Some(tag.number) => return Err(Why::GroupEnd.at(at)),
+            tag::START_GROUP => open.push(tag.number),
+            tag::END_GROUP if open.pop() != Some(tag.number) => return Err(Why::GroupEnd.at(at)),
             _ => {}
         }
         if open.is_empty() {
@@ -38,12 +38,12 @@ pub(super) fn end(bytes: &[u8], number: u32, mut at: usize) -> Result<GroupEnd, 
 /// The offset behind a field's value. A group's tags stand for themselves.
 fn after_value(bytes: &[u8], tag: Tag) -> Result<usize, Malformed> {
     match tag.wire {
-        field::VARINT => varint::read(bytes, tag.end).map(|varint| varint.end),
-        field::FIXED64 => field::skip(bytes, tag.end, 8),
-        field::FIXED32 => field::skip(bytes, tag.end, 4),
-        field::LEN => {
+        tag::VARINT => varint::read(bytes, tag.end).map(|varint| varint.end),
+        tag::FIXED64 => tag::skip(bytes, tag.end, 8),
+        tag::FIXED32 => tag::skip(bytes, tag.end, 4),
+        tag::LEN => {
             let len = varint::read(bytes, tag.end)?;
-            field::skip(bytes, len.end, len.value)
+            tag::skip(bytes, len.end, len.value)
         }
         _ => Ok(tag.end),
     }

@@ -3,22 +3,26 @@
 //! It knows <https://protobuf.dev/programming-guides/encoding/> and nothing else: no names, no types, no envelopes.
 //! It never copies a payload, never recurses by what the input says, and reads no further than the first error.
 
-pub mod cost;
+pub(crate) mod cost;
 mod field;
 mod group;
 mod malformed;
 mod number;
-pub mod packed;
+pub(crate) mod packed;
+mod tag;
 pub mod varint;
 
-pub use field::{Field, Fields, MAX_NUMBER, Value, WireType, fields};
+pub use field::{Field, Fields, Value, WireType, fields};
 pub use group::MAX_GROUP_DEPTH;
 pub use malformed::{Malformed, Why};
+pub use packed::Width;
+pub use tag::MAX_NUMBER;
 
 /// Whether the whole span reads as fields, one after the other, to its very end. The empty span does: as no fields.
 ///
 /// ```
 /// use payload_codec::wire::is_message;
+///
 /// assert!(is_message(&[0x08, 0x01]));
 /// assert!(!is_message(&[0x08]));
 /// ```

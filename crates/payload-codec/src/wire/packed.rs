@@ -5,8 +5,11 @@ use super::{malformed::Malformed, varint};
 /// How wide the elements of a packed list are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Width {
+    /// From 1 to 10 bytes each.
     Varint,
+    /// 4 bytes each.
     Fixed32,
+    /// 8 bytes each.
     Fixed64,
 }
 

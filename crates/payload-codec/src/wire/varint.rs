@@ -8,6 +8,7 @@ pub const MAX_LEN: usize = 10;
 /// A varint as it stands in the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Varint {
+    /// The number, without a sign.
     pub value: u64,
     /// Offset of the byte after it.
     pub end: usize,
@@ -16,6 +17,9 @@ pub struct Varint {
 }
 
 /// Reads the varint that begins at `at`.
+///
+/// # Errors
+/// When the bytes end within it, or it has more than 64 bits.
 pub fn read(bytes: &[u8], at: usize) -> Result<Varint, Malformed> {
     let mut value = 0_u64;
     let rest = bytes.get(at..).unwrap_or_default();

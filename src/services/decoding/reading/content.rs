@@ -1,7 +1,7 @@
 //! A payload in a form for people.
 
 use payload_codec::{
-    format::Format,
+    Format,
     guess::Guess,
     json,
     message::{self, MASK},

@@ -1,7 +1,7 @@
 //! Bringing an edited payload back into the form of the body it came in.
 
 use payload_codec::{
-    format::Format,
+    Format,
     json::{self, Position},
     message,
     unwrap::{self, Unwrapped},

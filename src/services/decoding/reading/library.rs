@@ -3,10 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use payload_codec::{
-    format::Format,
+    Format, Limits,
     guess::{Candidate, Evidence, Guess, Hints, TypeIndex},
     json::{self, Position},
-    limits::Limits,
     message::{self, Masks},
     unwrap::{BodyHints, UnwrapMode, Unwrapped, unwrap},
 };
@@ -70,7 +69,7 @@ impl Library {
         of_that_name.next().is_none().then(|| self.catalogue.find(&found.name)).flatten().map(|found| found.message)
     }
 
-    /// Finds out what a message is, for whoever sorts letters, and shows no contents. What `use_it` is given besides
+    /// Finds out what a message is, for those that enrich letters, and shows no contents. What `use_it` is given besides
     /// tells what the message says as JSON, with nothing hidden: to be called once at most, and only where that matters,
     /// for it is most of the work. What is read only as one of the types it may be says nothing.
     pub fn name<T>(
@@ -110,9 +109,9 @@ impl Library {
 
     /// Reads a body. With `reveal` nothing is hidden.
     pub fn read(&self, question: &Question<'_>, reveal: bool) -> Reading {
-        let mut reading = self.read_as_wished(question, reveal);
+        let mut reading = self.read_as_asked(question, reveal);
         if !reveal && *question.mode != UnwrapMode::Automatic {
-            let found = self.read_as_wished(&Question { mode: &UnwrapMode::Automatic, ..*question }, false);
+            let found = self.read_as_asked(&Question { mode: &UnwrapMode::Automatic, ..*question }, false);
             if found.hides && found.unwrapped.steps != reading.unwrapped.steps {
                 reading.hide("Some values in it are hidden; with this decoding they would show.");
             }
@@ -120,7 +119,7 @@ impl Library {
         reading
     }
 
-    fn read_as_wished(&self, question: &Question<'_>, reveal: bool) -> Reading {
+    fn read_as_asked(&self, question: &Question<'_>, reveal: bool) -> Reading {
         if self.is_too_large(question.body) {
             return self.unread(question.body);
         }
@@ -136,9 +135,9 @@ impl Library {
             guess = self.guess(question, &unwrapped);
         }
         let evidence = self.index.explain(unwrapped.payload(), &hints(question), &guess);
-        let not_as_told = not_as_told(question, &unwrapped);
+        let not_as_declared = not_as_declared(question, &unwrapped);
         let mut reading = content::read(self, unwrapped, named, described, guess, reveal);
-        reading.remarks.extend(not_as_told);
+        reading.remarks.extend(not_as_declared);
         Reading { evidence, ..reading }
     }
 
@@ -184,27 +183,24 @@ impl Library {
     }
 
     pub(crate) fn unwrap(&self, question: &Question<'_>) -> Unwrapped {
-        let named = [question.by_hand, question.told, question.mapped];
+        let named = [question.by_hand, question.declared, question.mapped];
         let descriptor = named.into_iter().flatten().find_map(|name| self.find(name));
         let fits = |payload: &[u8]| {
             let descriptor = descriptor.as_ref()?;
             self.fits(payload, descriptor).then_some(FITS)
         };
-        let told = BodyHints {
+        let hints = BodyHints {
             content_type: question.properties.content_type.as_deref(),
             content_encoding: question.properties.content_encoding.as_deref(),
             headers: question.headers,
             known: descriptor.is_some().then_some(&fits),
         };
-        unwrap(question.body, &told, question.mode)
+        unwrap(question.body, &hints, question.mode)
     }
 
     /// Whether that type can have written the payload, and nothing in it is unknown.
     fn fits(&self, payload: &[u8], descriptor: &MessageDescriptor) -> bool {
-        let decoded = message::decode(payload, descriptor, &self.limits);
-        decoded.problems.is_empty()
-            && !decoded.truncated
-            && decoded.message.entries.iter().all(|entry| entry.is_known())
+        message::decode(payload, descriptor, &self.limits).fits_schema()
     }
 
     /// Whether a payload that looks like text or like nothing is a message of the type that is named for it: a short
@@ -216,7 +212,7 @@ impl Library {
 }
 
 /// What is wrong with a payload that is said to be JSON and is none.
-fn not_as_told(question: &Question<'_>, unwrapped: &Unwrapped) -> Option<String> {
+fn not_as_declared(question: &Question<'_>, unwrapped: &Unwrapped) -> Option<String> {
     let content_type = question.properties.content_type.as_deref().unwrap_or_default();
     if !content_type.contains("json") || unwrapped.payload().is_empty() {
         return None;

@@ -38,8 +38,8 @@ pub struct Question<'a> {
     pub address: &'a [&'a str],
     /// The type that a person gave to this message.
     pub by_hand: Option<&'a str>,
-    /// The type that the message itself names.
-    pub told: Option<&'a str>,
+    /// The type that the message itself names, in a header or as its framework does.
+    pub declared: Option<&'a str>,
     /// The type that a mapping gives to all messages of its kind.
     pub mapped: Option<&'a str>,
     /// How often people confirmed which types on this address.

@@ -1,7 +1,7 @@
 //! Which type a message is of, and who says so.
 
 use payload_codec::{
-    format::Format,
+    Format,
     guess::Guess,
     unwrap::{TypeHint, Unwrapped},
 };
@@ -49,7 +49,7 @@ fn said<'a>(question: &Question<'a>, unwrapped: &'a Unwrapped) -> Vec<(&'a str, 
     let hints: Vec<(&str, bool)> = unwrapped.type_hints.iter().filter_map(hint).collect();
     let exact = hints.iter().filter(|(_, names_message)| *names_message).map(|(name, _)| *name);
     let loose = hints.iter().filter(|(_, names_message)| !*names_message).map(|(name, _)| *name);
-    let headers = exact.chain(question.told).chain(loose).map(|name| (name, TypeSource::Header));
+    let headers = exact.chain(question.declared).chain(loose).map(|name| (name, TypeSource::Header));
     let by_hand = question.by_hand.map(|name| (name, TypeSource::Manual));
     by_hand.into_iter().chain(headers).chain(question.mapped.map(|name| (name, TypeSource::Mapping))).collect()
 }

@@ -1,6 +1,6 @@
 //! Whether a body could be read as a person asked.
 
-use payload_codec::{format::Format, unwrap::Problem};
+use payload_codec::{Format, unwrap::Problem};
 
 use super::Reading;
 use crate::domain::letter::TypeSource;

@@ -63,7 +63,7 @@ impl Letter {
             headers: &self.headers,
             address: &[],
             by_hand: None,
-            told: None,
+            declared: None,
             mapped: None,
             confirmed: &[],
             mode: &UnwrapMode::Automatic,
@@ -85,24 +85,24 @@ fn check_name(question: &Question<'_>, name: Option<&str>, source: Option<TypeSo
 #[test]
 fn who_names_a_type_counts_in_that_order() {
     let letter = Letter::new(phone());
-    let unknown = Question { told: Some("order.placed.v1"), ..letter.question() };
+    let unknown = Question { declared: Some("order.placed.v1"), ..letter.question() };
     check_name(&letter.question(), None, None);
     check_name(&unknown, Some("order.placed.v1"), Some(TypeSource::Header));
     // What no schema describes gives way to what one does.
     let mapped = Question { mapped: Some("acme.common.v1.Money"), ..unknown };
     check_name(&mapped, Some("acme.common.v1.Money"), Some(TypeSource::Mapping));
-    let told = Question { told: Some(".acme.common.v1.PhoneNumber"), ..mapped };
-    check_name(&told, Some(PHONE), Some(TypeSource::Header));
-    let short = Question { told: Some("PhoneNumber"), ..mapped };
+    let declared = Question { declared: Some(".acme.common.v1.PhoneNumber"), ..mapped };
+    check_name(&declared, Some(PHONE), Some(TypeSource::Header));
+    let short = Question { declared: Some("PhoneNumber"), ..mapped };
     check_name(&short, Some(PHONE), Some(TypeSource::Header));
-    let by_hand = Question { by_hand: Some("acme.texts.v1.Yet"), ..told };
+    let by_hand = Question { by_hand: Some("acme.texts.v1.Yet"), ..declared };
     check_name(&by_hand, Some("acme.texts.v1.Yet"), Some(TypeSource::Manual));
 }
 
 #[test]
 fn json_may_be_of_a_type_that_no_schema_describes() {
     let letter = Letter::new(*b"{\"order\":1}");
-    let question = Question { told: Some("order.placed.v1"), mapped: Some(PHONE), ..letter.question() };
+    let question = Question { declared: Some("order.placed.v1"), mapped: Some(PHONE), ..letter.question() };
     check_name(&question, Some("order.placed.v1"), Some(TypeSource::Header));
     assert_eq!(library(&[]).read(&question, false).json(), Some("{\"order\":1}"));
 }
@@ -110,7 +110,7 @@ fn json_may_be_of_a_type_that_no_schema_describes() {
 #[test]
 fn what_a_schema_hides_is_hidden() {
     let letter = Letter::new(BASE64_STANDARD.encode(phone()));
-    let question = Question { told: Some(PHONE), ..letter.question() };
+    let question = Question { declared: Some(PHONE), ..letter.question() };
     let library = library(&[]);
     let reading = library.read(&question, false);
     assert_eq!(reading.unwrapped.steps.iter().map(unwrap_kind).collect::<Vec<_>>(), [Kind::Base64]);
@@ -157,7 +157,7 @@ fn what_is_not_edited_goes_back_byte_for_byte() {
     for line in MESSAGES.lines() {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
         let letter = Letter::new(BASE64_STANDARD.decode(line["base64"].as_str().unwrap()).unwrap());
-        let question = Question { told: line["type"].as_str(), ..letter.question() };
+        let question = Question { declared: line["type"].as_str(), ..letter.question() };
         let reading = library.read(&question, false);
         let Some(json) = reading.json() else { continue };
         assert_eq!(library.write(&question, json, false).as_deref(), Ok(&*letter.body), "{line}");
@@ -169,7 +169,7 @@ fn what_is_not_edited_goes_back_byte_for_byte() {
 #[test]
 fn an_edit_is_wrapped_as_the_body_was() {
     let letter = Letter::new(BASE64_STANDARD.encode(phone()));
-    let question = Question { told: Some(PHONE), ..letter.question() };
+    let question = Question { declared: Some(PHONE), ..letter.question() };
     let library = library(&[]);
     let shown = library.read(&question, false).json().unwrap().replace("DE", "AT");
     let body = library.write(&question, &shown, false).unwrap();
@@ -224,7 +224,7 @@ fn other_wrappings_show_nothing_that_is_hidden() {
     let library = library(&[]);
     let read = |kinds: &[Kind], reveal| {
         let mode = UnwrapMode::Exactly(kinds.to_vec());
-        let reading = library.read(&Question { told: Some(PHONE), mode: &mode, ..letter.question() }, reveal);
+        let reading = library.read(&Question { declared: Some(PHONE), mode: &mode, ..letter.question() }, reveal);
         (reading.hides, reading.content)
     };
     let (hides, content) = read(&[], false);
@@ -238,7 +238,7 @@ fn other_wrappings_show_nothing_that_is_hidden() {
 }
 
 #[test]
-fn what_is_said_to_be_json_and_is_not_is_told() {
+fn what_is_declared_as_json_and_is_not_has_a_remark() {
     fn check(body: &[u8], content_type: &str, remark: Option<&str>) {
         let mut letter = Letter::new(body);
         letter.properties.content_type = Some(content_type.to_owned());
@@ -277,10 +277,10 @@ fn any_schema_and_any_body() {
             }
         };
         n_read += 1;
-        let told = u.choose(schema.types()).ok().cloned();
+        let declared = u.choose(schema.types()).ok().cloned();
         let library = library_of(schema, &["*id".to_owned()]);
         let letter = Letter::new(u.arbitrary::<Vec<u8>>()?);
-        let question = Question { told: told.as_deref(), ..letter.question() };
+        let question = Question { declared: declared.as_deref(), ..letter.question() };
         let reading = library.read(&question, false);
         assert!(reading.guess.candidates.iter().all(|candidate| (0.0..=1.0).contains(&candidate.confidence)));
         if let Some(json) = reading.json() {

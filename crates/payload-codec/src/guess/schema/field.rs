@@ -6,7 +6,7 @@ use super::{
     super::names::{NumberMeaning, TextMeaning, words},
     Places,
 };
-use crate::wire::{WireType, packed::Width};
+use crate::wire::{Width, WireType};
 
 /// A declared field or a known extension.
 #[derive(Debug, Clone)]

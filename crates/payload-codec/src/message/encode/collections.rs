@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use prost_reflect::MessageDescriptor;
 
 use super::{
-    Encoded, Encoder,
+    Encoder,
     fields::{Type, holds_null},
     message::shown,
     scalar,
@@ -13,7 +13,10 @@ use super::{
 };
 use crate::{
     json::{Kind, Member, Node},
-    message::declaration::{Declaration, packed_width},
+    message::{
+        declaration::{Declaration, packed_width},
+        encoded::Encoded,
+    },
 };
 
 impl Encoder<'_> {

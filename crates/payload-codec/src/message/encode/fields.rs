@@ -3,13 +3,14 @@
 use prost_reflect::Kind;
 
 use super::{
-    Encoded, Encoder, scalar,
+    Encoder, scalar,
     twin::{FieldTwin, Twin},
 };
 use crate::{
     json::{self, Node},
     message::{
         declaration::{Declaration, kind_name, wire_type},
+        encoded::Encoded,
         raw_json,
         well_known::WellKnown,
     },

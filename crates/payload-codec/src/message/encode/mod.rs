@@ -1,7 +1,6 @@
 //! Edited JSON back to bytes, checked strictly: whoever edits a payload is told all that is wrong with it at once.
 
 mod collections;
-mod encoded;
 mod fields;
 mod hidden;
 mod message;
@@ -25,8 +24,6 @@ use crate::{
     limits::Limits,
 };
 
-pub(super) use encoded::Encoded;
-
 /// So many values of JSON stand for one element at most: a field of a group that is unknown.
 const NODES_PER_ELEMENT: usize = 8;
 
@@ -39,6 +36,7 @@ const MAX_PROBLEMS: usize = 500;
 /// Something in the JSON that cannot be written as a message of the type.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct EncodeProblem {
+    /// Where in the JSON it stands.
     pub position: Position,
     /// Names as in the schema, such as `items[2].price`; empty for the message itself.
     pub path: String,

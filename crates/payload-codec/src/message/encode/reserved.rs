@@ -1,9 +1,9 @@
 //! Members whose key begins with `#`: unknown fields and what is behind the last field.
 
-use super::{Encoded, Encoder, message::Parts, twin::FieldTwin};
+use super::{Encoder, message::Parts, twin::FieldTwin};
 use crate::{
     json::{Kind, Member, Node},
-    message::raw_json,
+    message::{encoded::Encoded, raw_json},
     wire::MAX_NUMBER,
 };
 

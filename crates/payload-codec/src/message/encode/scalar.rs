@@ -2,11 +2,12 @@
 
 use prost_reflect::{EnumDescriptor, Kind};
 
-use super::{Encoded, message::shown, suggest::suggestion};
+use super::{message::shown, suggest::suggestion};
 use crate::{
     json::{self, Node},
     message::{
         declaration::{is_closed, kind_name},
+        encoded::Encoded,
         raw_json,
         scalar::{NAN_32, NAN_64},
     },

@@ -2,8 +2,10 @@
 
 use jiff::{SignedDuration, civil::DateTime};
 
-use super::Encoded;
-use crate::message::well_known::{EPOCH, MAX_DURATION, NANOS, TIMESTAMPS, snake_case};
+use crate::message::{
+    encoded::Encoded,
+    well_known::{EPOCH, MAX_DURATION, NANOS, TIMESTAMPS, snake_case},
+};
 
 /// RFC 3339, such as `2026-11-21T16:05:00.25Z`.
 pub(super) fn timestamp(text: &str) -> Result<Vec<u8>, String> {

@@ -2,11 +2,12 @@
 
 use prost_reflect::MessageDescriptor;
 
-use super::{Encoded, Encoder, fields::Type, message::shown, text_forms};
+use super::{Encoder, fields::Type, message::shown, text_forms};
 use crate::{
     json::{self, Member, Node},
     message::{
         declaration::Declaration,
+        encoded::Encoded,
         well_known::{WellKnown, type_name},
     },
 };

@@ -4,7 +4,7 @@
 //! It is undone as a wrapping, because the payload is what the URL names. Only a serializer's own way of writing it
 //! counts, type before value and nothing else: another is left to be shown as a message of type `Any`.
 
-use super::{super::wrapping::Wrapping, Decoded};
+use super::Decoded;
 use crate::{
     format::{Format, text},
     wire::{self, Value, varint},
@@ -20,6 +20,7 @@ const USUAL_PREFIX: &str = "type.googleapis.com/";
 /// An `Any` around a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Any {
+    /// `type.googleapis.com/acme.Order`
     pub type_url: String,
 }
 
@@ -29,7 +30,7 @@ impl Any {
         self.type_url.rsplit('/').next().unwrap_or_default()
     }
 
-    pub(in super::super) fn write(&self, payload: &[u8]) -> Vec<u8> {
+    pub(in super::super) fn encode(&self, payload: &[u8]) -> Vec<u8> {
         let mut out = vec![0x0a];
         varint::write(&mut out, self.type_url.len() as u64);
         out.extend_from_slice(self.type_url.as_bytes());
@@ -43,7 +44,7 @@ impl Any {
     }
 }
 
-pub(in super::super) fn codecs(body: &[u8]) -> Option<Decoded> {
+pub(in super::super) fn decode(body: &[u8]) -> Option<Decoded<Any>> {
     if *body.first()? != 0x0a {
         return None;
     }
@@ -58,12 +59,12 @@ pub(in super::super) fn codecs(body: &[u8]) -> Option<Decoded> {
     };
     let type_url = std::str::from_utf8(url).ok().filter(|url| names_a_type(url))?;
     let any = Any { type_url: type_url.to_owned() };
-    if any.write(payload) != body || !wire::is_message(payload) {
+    if any.encode(payload) != body || !wire::is_message(payload) {
         return None;
     }
     let prefix = if type_url.starts_with(USUAL_PREFIX) { USUAL } else { OWN };
     let nats = prefix + text::nats(any.type_name().as_bytes())?;
-    Some(Decoded::new(Wrapping::Any(any), payload.to_vec(), nats).holding(&[Format::Protobuf]))
+    Some(Decoded::new(any, payload.to_vec(), nats).holding(&[Format::Protobuf]))
 }
 
 /// Whether it ends in a slash and a full name. What stands before the slash is free, even nothing; but without the

@@ -5,10 +5,7 @@ use ::base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 
-use super::{
-    super::{problem::Problem, wrapping::Wrapping},
-    Decoded, Kind,
-};
+use super::Decoded;
 
 /// Nats of the likelier ways of writing it.
 const COMMON: f64 = 0.8;
@@ -17,24 +14,30 @@ const UNCOMMON: f64 = 2.2;
 /// How base64 is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Base64 {
+    /// With `-` and `_` (RFC 4648 §5) instead of `+` and `/`.
     pub url_safe: bool,
+    /// Whether `=` fills it up to a multiple of four characters.
     pub padded: bool,
+    /// How it is broken into lines, if it is.
     pub lines: Option<Lines>,
-    /// White space before and after it.
+    /// White space before it.
     pub before: String,
+    /// White space after it.
     pub after: String,
 }
 
 /// Base64 broken into lines of equal length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lines {
+    /// Characters of each line but the last.
     pub width: usize,
+    /// What ends a line.
     pub separator: &'static str,
 }
 
 impl Base64 {
     /// How `text` is written, and what it says; `None` if it is not base64.
-    pub(in super::super) fn read(text: &str) -> Option<(Self, Vec<u8>)> {
+    pub(in super::super) fn decode(text: &str) -> Option<(Self, Vec<u8>)> {
         let trimmed = text.trim_ascii();
         if trimmed.len() < 2 {
             return None;
@@ -58,7 +61,7 @@ impl Base64 {
         Some((base64, bytes))
     }
 
-    pub(in super::super) fn write(&self, bytes: &[u8]) -> String {
+    pub(in super::super) fn encode(&self, bytes: &[u8]) -> String {
         let digits = self.engine().encode(bytes);
         let digits = match &self.lines {
             Some(lines) => lines.break_up(&digits),
@@ -98,15 +101,13 @@ impl Lines {
     }
 }
 
-pub(in super::super) fn codecs(body: &[u8]) -> Option<Decoded> {
+pub(in super::super) fn decode(body: &[u8]) -> Option<Decoded<Base64>> {
     if !body.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/-_= \r\n\t".contains(byte)) {
         return None;
     }
     let text = std::str::from_utf8(body).ok()?;
-    let (base64, payload) = Base64::read(text)?;
+    let (base64, payload) = Base64::decode(text)?;
     let nats = if base64.lines.is_none() && base64.padded && !base64.url_safe { COMMON } else { UNCOMMON };
-    let irregular = base64.write(&payload) != text;
-    let mut peeled = Decoded::new(Wrapping::Base64(base64), payload, nats);
-    peeled.problem = irregular.then_some(Problem::Irregular(Kind::Base64));
-    Some(peeled)
+    let is_irregular = base64.encode(&payload) != text;
+    Some(Decoded { is_irregular, ..Decoded::new(base64, payload, nats) })
 }

@@ -2,8 +2,8 @@
 //! (<https://github.com/cloudevents/spec/blob/main/cloudevents/formats/json-format.md>).
 
 use super::{
-    super::{escaping, evidence::Expected, hints::TypeHint, problem::Problem, wrapping::Wrapping},
-    Decoded, Kind,
+    super::{escaping, evidence::Expected, hints::TypeHint},
+    Decoded,
     base64::Base64,
     hole::{Filling, Hole},
     json_object::JsonObject,
@@ -12,28 +12,25 @@ use super::{
 /// The attributes every event has (CloudEvents 1.0 §3.1).
 const REQUIRED: [&str; 4] = ["specversion", "id", "source", "type"];
 
-pub(in super::super) fn codecs(body: &[u8]) -> Option<Decoded> {
+pub(in super::super) fn decode(body: &[u8]) -> Option<Decoded<Hole>> {
     let object = JsonObject::read(body, "specversion")?;
     if !REQUIRED.iter().all(|name| object.get(name).is_some_and(|value| value.starts_with('"'))) {
         return None;
     }
     let attribute = |name| object.string(name).map(|(text, _)| text);
     let (hole, payload) = data(&object)?;
-    let irregular = hole.write(&payload).is_ok_and(|written| written.as_bytes() != body);
+    let is_irregular = hole.is_irregular(&payload, body);
     let mut expected = Expected::of_properties(attribute("datacontenttype").as_deref(), None);
     expected
         .type_hints
         .insert(0, TypeHint::CloudEvent { event_type: attribute("type")?, data_schema: attribute("dataschema") });
-    let mut peeled = Decoded::new(Wrapping::CloudEvent(hole), payload, 0.0).certain();
-    peeled.expected = Some(expected);
-    peeled.problem = irregular.then_some(Problem::Irregular(Kind::CloudEvent));
-    Some(peeled)
+    Some(Decoded { is_irregular, expected: Some(expected), ..Decoded::new(hole, payload, 0.0).certain() })
 }
 
 fn data(object: &JsonObject) -> Option<(Hole, Vec<u8>)> {
     if let Some(value) = object.get("data_base64") {
         let (text, escaping) = escaping::read(value)?;
-        let (base64, payload) = if text.is_empty() { Default::default() } else { Base64::read(&text)? };
+        let (base64, payload) = if text.is_empty() { Default::default() } else { Base64::decode(&text)? };
         return Some((object.hole(value, Filling::Base64(base64, escaping))?, payload));
     }
     let value = object.get("data")?;

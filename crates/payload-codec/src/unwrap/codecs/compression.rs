@@ -8,7 +8,10 @@ use flate2::{
     write::{DeflateEncoder, GzEncoder, ZlibEncoder},
 };
 
-use super::{super::wrapping::Wrapping, Decoded, Kind, Problem};
+use super::{
+    super::{kind::Kind, problem::Problem},
+    Decoded,
+};
 
 /// A window larger than this many bits is refused: zstd allocates it whole, as soon as a frame asks for it.
 const MAX_WINDOW_LOG: u32 = 24;
@@ -22,7 +25,8 @@ const MIN_RAW_DEFLATE: usize = 8;
 /// The chance that a checksum of 32 bits fits by accident, the other way round.
 const CHECKED_NATS: f64 = -20.0;
 
-pub(in super::super) fn codecs(kind: Kind, body: &[u8], max_bytes: usize) -> Result<Option<Decoded>, Problem> {
+/// Inflates `body`, to `max_bytes` at most.
+pub(in super::super) fn decode(kind: Kind, body: &[u8], max_bytes: usize) -> Result<Option<Decoded<()>>, Problem> {
     let looks_so = match kind {
         Kind::Gzip => body.starts_with(&[0x1f, 0x8b, 8]),
         Kind::Zlib => is_zlib_header(body),
@@ -42,18 +46,16 @@ pub(in super::super) fn codecs(kind: Kind, body: &[u8], max_bytes: usize) -> Res
         return if kind == Kind::RawDeflate { Ok(None) } else { Err(too_large) };
     }
     match (kind, read) {
-        (Kind::RawDeflate, Ok(true)) if !out.is_empty() => {
-            Ok(Some(Decoded::new(Wrapping::RawDeflate, out, RAW_DEFLATE_NATS)))
-        }
+        (Kind::RawDeflate, Ok(true)) if !out.is_empty() => Ok(Some(Decoded::new((), out, RAW_DEFLATE_NATS))),
         (Kind::RawDeflate, _) => Ok(None),
-        (_, Ok(true)) => Ok(Some(Decoded::new(wrapping(kind), out, CHECKED_NATS).certain())),
+        (_, Ok(true)) => Ok(Some(Decoded::new((), out, CHECKED_NATS).certain())),
         // Two bytes are no proof, so that nothing is said of it.
         (Kind::Zlib, _) => Ok(None),
         (_, Ok(false) | Err(_)) => Err(Problem::Damaged(kind)),
     }
 }
 
-pub(in super::super) fn wrap(kind: Kind, payload: &[u8]) -> io::Result<Vec<u8>> {
+pub(in super::super) fn encode(kind: Kind, payload: &[u8]) -> io::Result<Vec<u8>> {
     let level = Compression::default();
     match kind {
         Kind::Gzip => {
@@ -100,15 +102,6 @@ fn inflate(kind: Kind, body: &[u8], max_bytes: usize, out: &mut Vec<u8>) -> io::
             decoder.by_ref().take(max).read_to_end(out)?;
             Ok(decoder.get_ref().is_empty())
         }
-    }
-}
-
-fn wrapping(kind: Kind) -> Wrapping {
-    match kind {
-        Kind::Gzip => Wrapping::Gzip,
-        Kind::Zlib => Wrapping::Zlib,
-        Kind::Zstd => Wrapping::Zstd,
-        _ => Wrapping::RawDeflate,
     }
 }
 

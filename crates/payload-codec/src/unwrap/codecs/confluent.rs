@@ -1,7 +1,7 @@
 //! Confluent's wire format: a zero, a schema's id of 4 bytes and, for protobuf, which message of the schema it is
 //! (<https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-develop/index.html#wire-format>).
 
-use super::{super::wrapping::Wrapping, Decoded};
+use super::Decoded;
 use crate::{
     format::Format,
     wire::{cost, varint},
@@ -22,14 +22,21 @@ const RARE: f64 = 5.0;
 /// Confluent's framing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confluent {
+    /// The schema's number in the registry.
     pub schema_id: u32,
-    /// Empty if the payload is JSON, which needs none.
+    /// The way to the message in the schema; empty if the payload is JSON, which needs none.
     pub indexes: Vec<u32>,
     /// All before the payload: the first message can be written in two ways.
     pub head: Vec<u8>,
 }
 
-pub(in super::super) fn codecs(body: &[u8]) -> Option<Decoded> {
+impl Confluent {
+    pub(in super::super) fn encode(&self, payload: &[u8]) -> Vec<u8> {
+        [&self.head, payload].concat()
+    }
+}
+
+pub(in super::super) fn decode(body: &[u8]) -> Option<Decoded<Confluent>> {
     let (&[0, id @ ..], rest) = body.split_first_chunk::<5>()? else { return None };
     let schema_id = u32::from_be_bytes(id);
     if schema_id >= MAX_SCHEMA_ID {
@@ -41,8 +48,8 @@ pub(in super::super) fn codecs(body: &[u8]) -> Option<Decoded> {
     let (head, payload) = body.split_at_checked(5 + n_bytes)?;
     let formats: &[Format] = if json { &[Format::Json] } else { &[Format::Protobuf] };
     let nats = nats + indexes.iter().map(|index| 1.0 + cost::magnitude((*index).into(), 4.0)).sum::<f64>();
-    let wrapping = Wrapping::Confluent(Confluent { schema_id, indexes, head: head.to_vec() });
-    Some(Decoded::new(wrapping, payload.to_vec(), nats).holding(formats))
+    let confluent = Confluent { schema_id, indexes, head: head.to_vec() };
+    Some(Decoded::new(confluent, payload.to_vec(), nats).holding(formats))
 }
 
 /// The way to the message, and how many bytes say it. A single zero is short for the first message.

@@ -2,7 +2,7 @@
 //! (<https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md>).
 
 use super::{
-    super::{bounds::MAX_PAYLOADS, evidence::Expected, wrapping::Wrapping},
+    super::{bounds::MAX_PAYLOADS, evidence::Expected},
     Decoded,
 };
 use crate::format::Format;
@@ -12,7 +12,7 @@ const FITS: f64 = 4.0;
 const ANOTHER: f64 = 5.0;
 
 /// Nats that it is likelier if the content type says so.
-const TOLD: f64 = 6.0;
+const DECLARED: f64 = 6.0;
 
 /// gRPC's framing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,14 +22,12 @@ pub struct Grpc {
 }
 
 impl Grpc {
-    pub(in super::super) fn write(&self, payload: &[u8], out: &mut Vec<u8>) {
-        out.push(self.compressed.into());
-        out.extend_from_slice(&(payload.len() as u32).to_be_bytes());
-        out.extend_from_slice(payload);
+    pub(in super::super) fn encode(&self, payload: &[u8]) -> Vec<u8> {
+        [&[self.compressed.into()], &(payload.len() as u32).to_be_bytes()[..], payload].concat()
     }
 }
 
-pub(in super::super) fn codecs(body: &[u8], expected: &Expected) -> Option<Decoded> {
+pub(in super::super) fn decode(body: &[u8], expected: &Expected) -> Option<Decoded<Grpc>> {
     let flag = *body.first().filter(|flag| **flag <= 1)?;
     let mut payloads = Vec::new();
     let mut rest = body;
@@ -47,9 +45,7 @@ pub(in super::super) fn codecs(body: &[u8], expected: &Expected) -> Option<Decod
     if !rest.is_empty() || payloads.is_empty() || flag == 1 && payloads.len() > 1 {
         return None;
     }
-    let nats = FITS + ANOTHER * (payloads.len() - 1) as f64 - if expected.grpc { TOLD } else { 0.0 };
-    let wrapping = Wrapping::Grpc(Grpc { compressed: flag == 1 });
-    let mut peeled = Decoded::new(wrapping, Vec::new(), nats).holding(&[Format::Protobuf, Format::Json]);
-    peeled.payloads = payloads.into_iter().map(<[u8]>::to_vec).collect();
-    Some(peeled)
+    let nats = FITS + ANOTHER * (payloads.len() - 1) as f64 - if expected.grpc { DECLARED } else { 0.0 };
+    let grpc = Grpc { compressed: flag == 1 };
+    Some(Decoded::several(grpc, &payloads, nats).holding(&[Format::Protobuf, Format::Json]))
 }

@@ -1,6 +1,6 @@
 //! Bytes as hexadecimal digits.
 
-use super::{super::wrapping::Wrapping, Decoded};
+use super::Decoded;
 
 /// Fewer digits are taken for a number or a word.
 const MIN_DIGITS: usize = 8;
@@ -17,14 +17,16 @@ const NUMBER: f64 = 3.0;
 /// How hexadecimal digits are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hex {
+    /// Whether the digits above 9 are capital letters.
     pub capitals: bool,
+    /// What stands before the digits: `0x`, `\x` or nothing.
     pub prefix: &'static str,
     /// White space after it.
     pub after: String,
 }
 
 impl Hex {
-    pub(in super::super) fn write(&self, bytes: &[u8]) -> String {
+    pub(in super::super) fn encode(&self, bytes: &[u8]) -> String {
         let mut out = String::with_capacity(bytes.len() * 2 + 2);
         out.push_str(self.prefix);
         let digits: &[u8; 16] = if self.capitals { b"0123456789ABCDEF" } else { b"0123456789abcdef" };
@@ -38,7 +40,7 @@ impl Hex {
     }
 }
 
-pub(in super::super) fn codecs(body: &[u8]) -> Option<Decoded> {
+pub(in super::super) fn decode(body: &[u8]) -> Option<Decoded<Hex>> {
     // Before anything is copied: most bodies are told apart by their first bytes.
     if !body.iter().take(MIN_DIGITS).skip(2).all(u8::is_ascii_hexdigit) {
         return None;
@@ -57,7 +59,7 @@ pub(in super::super) fn codecs(body: &[u8]) -> Option<Decoded> {
     let payload = bytes(digits)?;
     let is_number = digits.bytes().all(|digit| digit.is_ascii_digit());
     let nats = RARE + if is_number { NUMBER } else { 0.0 };
-    Some(Decoded::new(Wrapping::Hex(Hex { capitals, prefix, after }), payload, nats))
+    Some(Decoded::new(Hex { capitals, prefix, after }, payload, nats))
 }
 
 fn bytes(digits: &str) -> Option<Vec<u8>> {

@@ -5,8 +5,11 @@ use super::{super::escaping::Escaping, base64::Base64};
 /// What was around the payload, byte for byte, and how the payload itself is written there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hole {
+    /// The JSON text before the value.
     pub before: String,
+    /// The JSON text after the value.
     pub after: String,
+    /// How the payload is written as the value.
     pub filling: Filling,
 }
 
@@ -29,7 +32,7 @@ pub(in super::super) enum Unfit {
 }
 
 impl Hole {
-    pub(in super::super) fn write(&self, payload: &[u8]) -> Result<String, Unfit> {
+    pub(in super::super) fn encode(&self, payload: &[u8]) -> Result<String, Unfit> {
         let text = std::str::from_utf8(payload).map_err(|_| Unfit::NotText);
         let filled = match &self.filling {
             Filling::Value => {
@@ -37,9 +40,14 @@ impl Hole {
                 serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|_| Unfit::NotJson)?;
                 text.to_owned()
             }
-            Filling::Text(escaping) => format!("\"{}\"", escaping.write(text?)),
-            Filling::Base64(base64, escaping) => format!("\"{}\"", escaping.write(&base64.write(payload))),
+            Filling::Text(escaping) => escaping.write_string(text?),
+            Filling::Base64(base64, escaping) => escaping.write_string(&base64.encode(payload)),
         };
         Ok(format!("{}{filled}{}", self.before, self.after))
+    }
+
+    /// Whether `payload`, which was read out of `body`, would be written in another manner than it is there.
+    pub(super) fn is_irregular(&self, payload: &[u8], body: &[u8]) -> bool {
+        self.encode(payload).is_ok_and(|written| written.as_bytes() != body)
     }
 }

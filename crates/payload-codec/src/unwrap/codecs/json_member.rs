@@ -4,9 +4,8 @@
 //! something as well, and there the object itself is the message.
 
 use super::{
-    super::{problem::Problem, wrapping::Wrapping},
-    Decoded, Kind,
-    hole::Filling,
+    Decoded,
+    hole::{Filling, Hole},
     json_object::JsonObject,
 };
 use crate::format::{Format, text};
@@ -23,22 +22,21 @@ const MIN_CHARS: usize = 8;
 /// Nats of a message being there.
 const RARE: f64 = 4.0;
 
-pub(in super::super) fn codecs(body: &[u8]) -> Option<Decoded> {
+/// Undoes it, and says in which member it was.
+pub(in super::super) fn decode(body: &[u8]) -> Option<Decoded<(String, Hole)>> {
     let object = JsonObject::read(body, "")?;
     let named = |name: &&str| NAMES.iter().any(|known| name.eq_ignore_ascii_case(known));
     object.names().filter(named).find_map(|name| member(&object, name, body))
 }
 
-fn member(object: &JsonObject, name: &str, body: &[u8]) -> Option<Decoded> {
+fn member(object: &JsonObject, name: &str, body: &[u8]) -> Option<Decoded<(String, Hole)>> {
     let (text, escaping) = object.string(name)?;
     if text.len() < MIN_CHARS || text.contains(char::is_whitespace) {
         return None;
     }
     let hole = object.hole(object.get(name)?, Filling::Text(escaping))?;
     let around = text::nats(hole.before.as_bytes())? + text::nats(hole.after.as_bytes())?;
-    let irregular = hole.write(text.as_bytes()).is_ok_and(|written| written.as_bytes() != body);
-    let wrapping = Wrapping::JsonMember { name: name.to_owned(), hole };
-    let mut peeled = Decoded::new(wrapping, text.into_bytes(), around + RARE).holding(&[Format::Protobuf]);
-    peeled.problem = irregular.then_some(Problem::Irregular(Kind::JsonMember));
-    Some(peeled)
+    let is_irregular = hole.is_irregular(text.as_bytes(), body);
+    let decoded = Decoded::new((name.to_owned(), hole), text.into_bytes(), around + RARE);
+    Some(Decoded { is_irregular, ..decoded.holding(&[Format::Protobuf]) })
 }

@@ -2,7 +2,7 @@
 //! or as 4 big-endian bytes.
 
 use super::{
-    super::{bounds::MAX_PAYLOADS, kind::Kind, wrapping::Wrapping},
+    super::{bounds::MAX_PAYLOADS, kind::Kind},
     Decoded,
 };
 use crate::{format::Format, wire::varint};
@@ -12,7 +12,8 @@ const ONE: f64 = 2.3;
 const ONE_OF_4_BYTES: f64 = 3.0;
 const ANOTHER: f64 = 4.0;
 
-pub(in super::super) fn codecs(kind: Kind, body: &[u8]) -> Option<Decoded> {
+/// Undoes [`Kind::LengthDelimited`], or else [`Kind::LengthPrefix4`].
+pub(in super::super) fn decode(kind: Kind, body: &[u8]) -> Option<Decoded<()>> {
     let mut payloads = Vec::new();
     let mut rest = body;
     while !rest.is_empty() {
@@ -28,23 +29,20 @@ pub(in super::super) fn codecs(kind: Kind, body: &[u8]) -> Option<Decoded> {
     if payloads.is_empty() || payloads.len() > 1 && payloads.iter().any(|payload| payload.is_empty()) {
         return None;
     }
-    let (wrapping, one) = match kind {
-        Kind::LengthDelimited => (Wrapping::LengthDelimited, ONE),
-        _ => (Wrapping::LengthPrefix4, ONE_OF_4_BYTES),
-    };
+    let one = if kind == Kind::LengthDelimited { ONE } else { ONE_OF_4_BYTES };
     let nats = one + ANOTHER * (payloads.len() - 1) as f64;
-    let mut peeled = Decoded::new(wrapping, Vec::new(), nats).holding(&[Format::Protobuf]);
-    peeled.payloads = payloads.into_iter().map(<[u8]>::to_vec).collect();
-    Some(peeled)
+    Some(Decoded::several((), &payloads, nats).holding(&[Format::Protobuf]))
 }
 
-pub(in super::super) fn write(kind: Kind, payload: &[u8], out: &mut Vec<u8>) {
+pub(in super::super) fn encode(kind: Kind, payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(payload.len() + 5);
     if kind == Kind::LengthDelimited {
-        varint::write(out, payload.len() as u64);
+        varint::write(&mut out, payload.len() as u64);
     } else {
         out.extend_from_slice(&(payload.len() as u32).to_be_bytes());
     }
     out.extend_from_slice(payload);
+    out
 }
 
 /// The length at the start of `rest`, which is moved behind it. A longer form than needed could not be written again.

@@ -1,4 +1,7 @@
 //! The single wrappings: one file knows how one is undone and put on again, and what it costs to say.
+//!
+//! A codec reads a body to a [`Decoded`], with its own type for the manner in which the body was written, and writes a
+//! payload in such a manner. It knows of no other codec than those it is made of.
 
 pub mod any;
 pub mod base64;
@@ -15,67 +18,49 @@ pub mod json_object;
 pub mod json_string;
 pub mod length;
 
-use super::{bounds::Allowance, evidence::Expected, kind::Kind, problem::Problem, wrapping::Wrapping};
+use super::evidence::Expected;
 use crate::format::Format;
 
 /// A body with one wrapping undone.
-pub(super) struct Decoded {
-    pub wrapping: Wrapping,
+pub(super) struct Decoded<M> {
+    /// How the wrapping was written: what it takes to write it again.
+    pub manner: M,
     /// One payload, or several in a row.
     pub payloads: Vec<Vec<u8>>,
     /// The code length of the wrapping itself.
     pub nats: f64,
     /// Nothing else can be meant: a checksum fits, or the envelope names itself.
-    pub certain: bool,
+    pub is_certain: bool,
+    /// Its manner cannot be repeated exactly.
+    pub is_irregular: bool,
     /// The only formats a payload may have in this wrapping, if it does not take any.
     pub formats: Option<&'static [Format]>,
-    /// What is told about the payload from within.
+    /// What the wrapping says about the payload.
     pub expected: Option<Expected>,
-    pub problem: Option<Problem>,
 }
 
-impl Decoded {
-    pub fn new(wrapping: Wrapping, payload: Vec<u8>, nats: f64) -> Self {
-        Self { wrapping, payloads: vec![payload], nats, certain: false, formats: None, expected: None, problem: None }
+impl<M> Decoded<M> {
+    fn new(manner: M, payload: Vec<u8>, nats: f64) -> Self {
+        let payloads = vec![payload];
+        Self { manner, payloads, nats, is_certain: false, is_irregular: false, formats: None, expected: None }
+    }
+
+    fn several(manner: M, payloads: &[&[u8]], nats: f64) -> Self {
+        let payloads = payloads.iter().map(|payload| payload.to_vec()).collect();
+        Self { payloads, ..Self::new(manner, Vec::new(), nats) }
     }
 
     fn certain(self) -> Self {
-        Self { certain: true, ..self }
+        Self { is_certain: true, ..self }
     }
 
     fn holding(self, formats: &'static [Format]) -> Self {
         Self { formats: Some(formats), ..self }
     }
-}
 
-/// Undoes one wrapping of this kind. `Ok(None)`: it is not wrapped so.
-pub(super) fn codecs(
-    kind: Kind,
-    body: &[u8],
-    expected: &Expected,
-    allowance: &Allowance,
-) -> Result<Option<Decoded>, Problem> {
-    let max_bytes = allowance.next();
-    if kind.compresses() {
-        return compression::codecs(kind, body, max_bytes);
+    /// The same, with the manner in another form.
+    pub fn map<N>(self, form: impl FnOnce(M) -> N) -> Decoded<N> {
+        let Self { manner, payloads, nats, is_certain, is_irregular, formats, expected } = self;
+        Decoded { manner: form(manner), payloads, nats, is_certain, is_irregular, formats, expected }
     }
-    // No other wrapping holds more than it is long itself.
-    if body.len() > max_bytes {
-        return Err(Problem::BodyTooLarge { max_bytes });
-    }
-    let peeled = match kind {
-        Kind::Base64 => base64::codecs(body),
-        Kind::Hex => hex::codecs(body),
-        Kind::DataUri => data_uri::codecs(body),
-        Kind::JsonString => json_string::codecs(body),
-        Kind::JsonMember => json_member::codecs(body),
-        Kind::LengthDelimited | Kind::LengthPrefix4 => length::codecs(kind, body),
-        Kind::Grpc => grpc::codecs(body, expected),
-        Kind::Confluent => confluent::codecs(body),
-        Kind::Any => any::codecs(body),
-        Kind::CloudEvent => cloud_event::codecs(body),
-        Kind::EasyNetQ => easynetq::codecs(body),
-        Kind::Gzip | Kind::Zlib | Kind::RawDeflate | Kind::Zstd => None,
-    };
-    Ok(peeled)
 }

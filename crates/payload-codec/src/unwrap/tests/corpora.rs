@@ -70,8 +70,8 @@ fn check_recognised(samples: &[Sample], n_right: usize) {
         |sample: &&Sample| summary(&automatic(&sample.body)) != format!("{}: protobuf", meant(&sample.variant));
     let wrong: Vec<&Sample> = samples.iter().filter(is_wrong).collect();
     let n = samples.len() - wrong.len();
-    let told: Vec<String> = wrong.iter().map(|sample| format!("{} {:?}", sample.variant, sample.body)).collect();
-    assert!(n >= n_right, "only {n} of {} are recognised; not so:\n{}", samples.len(), told.join("\n"));
+    let shown: Vec<String> = wrong.iter().map(|sample| format!("{} {:?}", sample.variant, sample.body)).collect();
+    assert!(n >= n_right, "only {n} of {} are recognised; not so:\n{}", samples.len(), shown.join("\n"));
 }
 
 /// What was unwrapped can be wrapped again into the same bytes, or, where it is compressed, into the same content.

@@ -1,26 +1,26 @@
-//! What properties and headers tell.
+//! What properties and headers say.
 
 use amqp_message::field::{FieldTable, FieldValue};
 
 use super::summary;
 use crate::unwrap::{BodyHints, Grpc, Problem, TypeHint, UnwrapMode, Unwrapped, Wrapping, unwrap, wrap};
 
-fn told(body: &[u8], content_type: &str, content_encoding: &str, headers: &[(&str, &str)]) -> Unwrapped {
+fn with_hints(body: &[u8], content_type: &str, content_encoding: &str, headers: &[(&str, &str)]) -> Unwrapped {
     let headers: FieldTable =
         headers.iter().map(|(name, value)| ((*name).to_owned(), FieldValue::string(*value))).collect();
-    let told = BodyHints {
+    let hints = BodyHints {
         content_type: Some(content_type).filter(|text| !text.is_empty()),
         content_encoding: Some(content_encoding).filter(|text| !text.is_empty()),
         headers: &headers,
         known: None,
     };
-    unwrap(body, &told, &UnwrapMode::Automatic)
+    unwrap(body, &hints, &UnwrapMode::Automatic)
 }
 
 #[test]
 fn a_content_type_decides_what_bytes_leave_open() {
     let check = |body: &[u8], content_type: &str, expected: &str| {
-        assert_eq!(summary(&told(body, content_type, "", &[])), expected, "{body:?} as {content_type}");
+        assert_eq!(summary(&with_hints(body, content_type, "", &[])), expected, "{body:?} as {content_type}");
     };
     check(b"", "", ": text");
     check(b"", "application/x-protobuf", ": protobuf");
@@ -38,7 +38,7 @@ fn a_content_type_decides_what_bytes_leave_open() {
 #[test]
 fn a_content_type_is_not_blindly_believed() {
     let check = |body: &[u8], content_type: &str, expected: &str| {
-        assert_eq!(summary(&told(body, content_type, "", &[])), expected, "{body:?} as {content_type}");
+        assert_eq!(summary(&with_hints(body, content_type, "", &[])), expected, "{body:?} as {content_type}");
     };
     let message = b"\n\x08ord-1042\x10\x03\x1a\x05amber";
     check(message, "application/json", ": protobuf");
@@ -50,18 +50,18 @@ fn a_content_type_is_not_blindly_believed() {
 }
 
 #[test]
-fn encodings_are_told_in_many_places() {
+fn encodings_are_declared_in_many_places() {
     let check = |encoding: &str, headers: &[(&str, &str)], expected: &[Problem]| {
-        assert_eq!(told(b"hello", "", encoding, headers).problems, expected, "{encoding} {headers:?}");
+        assert_eq!(with_hints(b"hello", "", encoding, headers).problems, expected, "{encoding} {headers:?}");
     };
     check("utf-8", &[], &[]);
     check("identity", &[], &[]);
-    check("gzip", &[], &[Problem::NotAsTold("gzip".into())]);
-    check("GZIP", &[], &[Problem::NotAsTold("gzip".into())]);
+    check("gzip", &[], &[Problem::NotAsDeclared("gzip".into())]);
+    check("GZIP", &[], &[Problem::NotAsDeclared("gzip".into())]);
     check("br", &[], &[Problem::Unsupported("br".into())]);
-    check("", &[("grpc-encoding", "deflate")], &[Problem::NotAsTold("deflate".into())]);
-    check("", &[("rbs2-content-encoding", "gzip")], &[Problem::NotAsTold("gzip".into())]);
-    check("", &[("compression", "application/x-gzip")], &[Problem::NotAsTold("application/x-gzip".into())]);
+    check("", &[("grpc-encoding", "deflate")], &[Problem::NotAsDeclared("deflate".into())]);
+    check("", &[("rbs2-content-encoding", "gzip")], &[Problem::NotAsDeclared("gzip".into())]);
+    check("", &[("compression", "application/x-gzip")], &[Problem::NotAsDeclared("application/x-gzip".into())]);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_compressed_frame_is_undone_with_its_compression() {
     for (encoding, compression) in [("gzip", Wrapping::Gzip), ("deflate", Wrapping::Zlib)] {
         let steps = [Wrapping::Grpc(Grpc { compressed: true }), compression];
         let unwrapped =
-            told(&wrap(&[message], &steps).unwrap(), "application/grpc", "", &[("grpc-encoding", encoding)]);
+            with_hints(&wrap(&[message], &steps).unwrap(), "application/grpc", "", &[("grpc-encoding", encoding)]);
         assert_eq!(summary(&unwrapped), format!("grpc {encoding}: protobuf"));
         assert_eq!((unwrapped.steps.as_slice(), unwrapped.payload()), (steps.as_slice(), message.as_slice()));
         assert_eq!(unwrapped.problems, []);
@@ -78,16 +78,20 @@ fn a_compressed_frame_is_undone_with_its_compression() {
 }
 
 #[test]
-fn a_told_encoding_tips_the_balance() {
-    assert_eq!(summary(&told(b"QUJD", "", "", &[])), ": text");
-    assert_eq!(summary(&told(b"QUJD", "", "base64", &[])), "base64: text");
-    assert_eq!(summary(&told(b"/+7dzA==", "", "base64", &[])), "base64: binary");
+fn a_declared_encoding_tips_the_balance() {
+    assert_eq!(summary(&with_hints(b"QUJD", "", "", &[])), ": text");
+    assert_eq!(summary(&with_hints(b"QUJD", "", "base64", &[])), "base64: text");
+    assert_eq!(summary(&with_hints(b"/+7dzA==", "", "base64", &[])), "base64: binary");
 }
 
 #[test]
-fn types_are_told_in_many_places() {
+fn types_are_named_in_many_places() {
     let check = |content_type: &str, headers: &[(&str, &str)], expected: TypeHint| {
-        assert_eq!(told(b"\x08\x01", content_type, "", headers).type_hints, [expected], "{content_type} {headers:?}");
+        assert_eq!(
+            with_hints(b"\x08\x01", content_type, "", headers).type_hints,
+            [expected],
+            "{content_type} {headers:?}"
+        );
     };
     let named = |name: &str| TypeHint::ContentType { type_name: name.into() };
     check("application/x-protobuf; messageType=\"acme.Order\"", &[], named("acme.Order"));
@@ -101,19 +105,11 @@ fn types_are_told_in_many_places() {
 }
 
 #[test]
-fn properties_that_were_tucked_away_are_told_too() {
-    let retry_info = "{\"properties\":{\"content_type\":\"application/x-protobuf; proto=acme.Order\"}}";
-    let unwrapped = told(b"", "application/octet-stream", "", &[("retry_info", retry_info)]);
-    assert_eq!(summary(&unwrapped), ": protobuf");
-    assert_eq!(unwrapped.type_hints, [TypeHint::ContentType { type_name: "acme.Order".into() }]);
-}
-
-#[test]
 fn a_judge_who_knows_types_is_heard() {
     let headers = FieldTable::default();
     let judge = |payload: &[u8]| (payload == b"\x20\xe2\x2d").then_some(9.0);
-    let told = BodyHints { content_type: None, content_encoding: None, headers: &headers, known: Some(&judge) };
-    assert_eq!(summary(&unwrap(b"IOIt", &told, &UnwrapMode::Automatic)), "base64: protobuf");
-    let told = BodyHints { known: None, ..told };
-    assert_eq!(summary(&unwrap(b"IOIt", &told, &UnwrapMode::Automatic)), ": text");
+    let hints = BodyHints { known: Some(&judge), ..BodyHints::new(&headers) };
+    assert_eq!(summary(&unwrap(b"IOIt", &hints, &UnwrapMode::Automatic)), "base64: protobuf");
+    let hints = BodyHints { known: None, ..hints };
+    assert_eq!(summary(&unwrap(b"IOIt", &hints, &UnwrapMode::Automatic)), ": text");
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use arbtest::{arbitrary::Unstructured, arbtest};
 use base64::{Engine, prelude::BASE64_STANDARD};
 
-use super::{automatic, corpora::fixture, summary, wished};
+use super::{automatic, corpora::fixture, summary, with_mode};
 use crate::{
     format::Format,
     unwrap::{Kind, Problem, UnwrapMode, Unwrapped, bounds::MAX_STEP_BYTES, wrap},
@@ -55,7 +55,7 @@ fn wrappings_without_end_are_undone_to_a_depth() {
     }
     let unwrapped = automatic(&body);
     assert!(unwrapped.steps.len() <= 6, "{}", summary(&unwrapped));
-    assert!(wished(&body, &UnwrapMode::Exactly(vec![Kind::Base64; 6])).problems.is_empty());
+    assert!(with_mode(&body, &UnwrapMode::Exactly(vec![Kind::Base64; 6])).problems.is_empty());
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn any_bytes_at_all() {
         check_identity(&body, &automatic(&body));
         let kinds: Vec<Kind> =
             (0..u.int_in_range(0..=3)?).map(|_| u.choose(&Kind::ALL).copied()).collect::<Result<_, _>>()?;
-        check_identity(&body, &wished(&body, &UnwrapMode::Exactly(kinds)));
+        check_identity(&body, &with_mode(&body, &UnwrapMode::Exactly(kinds)));
         Ok(())
     })
     .budget_ms(1000);
@@ -162,7 +162,7 @@ fn wrapped(kind: Kind, payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_chain_that_is_told_is_undone_exactly() {
+fn a_chain_that_is_asked_for_is_undone_exactly() {
     let kinds = [Kind::Base64, Kind::Hex, Kind::Grpc, Kind::LengthPrefix4, Kind::Zstd, Kind::Gzip];
     arbtest(|u| {
         let payload: Vec<u8> = u.arbitrary()?;
@@ -173,7 +173,7 @@ fn a_chain_that_is_told_is_undone_exactly() {
             return Ok(());
         }
         let body = chain.iter().rev().fold(payload.clone(), |inner, kind| wrapped(*kind, &inner));
-        let unwrapped = wished(&body, &UnwrapMode::Exactly(chain.clone()));
+        let unwrapped = with_mode(&body, &UnwrapMode::Exactly(chain.clone()));
         assert_eq!(unwrapped.payload(), payload, "{chain:?}");
         check_identity(&body, &unwrapped);
         Ok(())

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 
-use super::{automatic, summary, wished};
+use super::{automatic, summary, with_mode};
 use crate::unwrap::{Kind, Problem, TypeHint, UnwrapMode, WrapError, wrap};
 
 const MESSAGE: &[u8] = b"\n\x08ord-1042\x10\x03\x1a\x05amber";
@@ -13,11 +13,11 @@ const MESSAGE: &[u8] = b"\n\x08ord-1042\x10\x03\x1a\x05amber";
 fn check(body: impl AsRef<[u8]>, expected: &str, payload: impl AsRef<[u8]>) {
     let body = body.as_ref();
     let unwrapped = automatic(body);
-    let told = || String::from_utf8_lossy(body).into_owned();
-    assert_eq!(summary(&unwrapped), expected, "{}", told());
-    assert_eq!(unwrapped.payload(), payload.as_ref(), "{}", told());
+    let text = || String::from_utf8_lossy(body).into_owned();
+    assert_eq!(summary(&unwrapped), expected, "{}", text());
+    assert_eq!(unwrapped.payload(), payload.as_ref(), "{}", text());
     if !unwrapped.steps.iter().any(|step| step.kind().compresses()) {
-        assert_eq!(wrap(&unwrapped.payloads, &unwrapped.steps).unwrap(), body, "{}", told());
+        assert_eq!(wrap(&unwrapped.payloads, &unwrapped.steps).unwrap(), body, "{}", text());
     }
 }
 
@@ -269,8 +269,9 @@ fn an_any_in_an_odd_form_stays_a_message() {
 #[test]
 fn a_person_may_say_otherwise() {
     let body = BASE64_STANDARD.encode(gzip(MESSAGE));
-    let check =
-        |mode: UnwrapMode, expected: &str| assert_eq!(summary(&wished(body.as_bytes(), &mode)), expected, "{mode:?}");
+    let check = |mode: UnwrapMode, expected: &str| {
+        assert_eq!(summary(&with_mode(body.as_bytes(), &mode)), expected, "{mode:?}")
+    };
     check(UnwrapMode::Automatic, "base64 gzip: protobuf");
     check(UnwrapMode::AtMost(9), "base64 gzip: protobuf");
     check(UnwrapMode::AtMost(1), "base64: binary");
@@ -282,7 +283,7 @@ fn a_person_may_say_otherwise() {
 
 #[test]
 fn a_person_may_be_wrong() {
-    let unwrapped = wished(base64().as_bytes(), &UnwrapMode::Exactly(vec![Kind::Base64, Kind::Hex, Kind::Gzip]));
+    let unwrapped = with_mode(base64().as_bytes(), &UnwrapMode::Exactly(vec![Kind::Base64, Kind::Hex, Kind::Gzip]));
     assert_eq!(summary(&unwrapped), "base64: protobuf");
     assert_eq!(unwrapped.problems, [Problem::NotWrappedSo(Kind::Hex)]);
 }

@@ -1,11 +1,11 @@
 //! All schemas together: which type is found where, and where they disagree.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Arc, LazyLock},
-};
+#[cfg(test)]
+mod tests;
 
-use payload_codec::schema::{Schema, SchemaProblem, shape, well_known};
+use std::{collections::BTreeMap, sync::Arc};
+
+use payload_codec::schema::{Schema, SchemaProblem, agree, well_known_message};
 use prost_reflect::{DescriptorPool, MessageDescriptor};
 
 use crate::domain::schema::{SchemaId, SchemaRecord};
@@ -89,7 +89,7 @@ impl Catalogue {
     /// else the one that comes with protobuf.
     pub fn find(&self, name: &str) -> Option<FoundType<'_>> {
         self.descriptions(name).into_iter().next().or_else(|| {
-            let message = WELL_KNOWN.get_message_by_name(name)?;
+            let message = well_known_message(name)?;
             Some(FoundType { message, version: None })
         })
     }
@@ -131,8 +131,6 @@ impl Catalogue {
     }
 }
 
-static WELL_KNOWN: LazyLock<DescriptorPool> = LazyLock::new(well_known::pool);
-
 fn rank(entry: &TypeEntry, word: &str) -> u8 {
     let last = entry.lower.rsplit('.').next().unwrap_or_default();
     match () {
@@ -160,11 +158,5 @@ fn types_of(versions: &[SchemaVersion]) -> Vec<TypeEntry> {
 }
 
 fn disagree(name: &str, holders: &[&SchemaVersion]) -> bool {
-    if holders.len() < 2 {
-        return false;
-    }
-    let message = |version: &&SchemaVersion| version.schema.as_ref()?.message(name);
-    let shapes: BTreeSet<u64> =
-        holders.iter().filter_map(message).map(|message| shape::fingerprint(&message)).collect();
-    shapes.len() > 1
+    holders.len() > 1 && !agree(holders.iter().filter_map(|version| version.schema.as_ref()?.message(name)))
 }

@@ -1,11 +1,11 @@
-//! Sets side by side.
+//! Schema sets side by side.
 
 use std::path::Path;
 
 use amqp_message::time::Timestamp;
 use payload_codec::schema::{Schema, differences};
 
-use super::catalogue::{Catalogue, SchemaVersion};
+use super::{Catalogue, SchemaVersion};
 use crate::domain::{
     actor::Actor,
     schema::{SchemaId, SchemaRecord, SchemaSource},
@@ -37,7 +37,7 @@ fn version(n: u128, schema: Schema, superseded_by: Option<u128>) -> SchemaVersio
 }
 
 #[test]
-fn sets_that_disagree_are_both_kept_and_told() {
+fn sets_that_disagree_are_both_kept_and_reported() {
     let small = version(1, schema("small.binpb"), None);
     let conflict = version(2, schema("sets_odd/texts_v2_conflict.binpb"), None);
     let ids = [small.record.id, conflict.record.id];

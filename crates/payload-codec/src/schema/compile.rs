@@ -17,15 +17,9 @@ use super::{
     imports, limits, place,
     pool::{of_descriptor, sentence},
     problem::SchemaProblem,
+    source::Source,
     well_known,
 };
-
-/// A source under the path by which others import it, as far as that is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
-    pub path: String,
-    pub text: String,
-}
 
 /// Compiles sources that belong together to the bytes of a `FileDescriptorSet`, without the well-known files.
 ///
@@ -109,10 +103,10 @@ fn parse(source: &Source) -> Result<FileDescriptorProto, SchemaProblem> {
 
 /// The parser tells its place only in the debug form, as `file:line:column: message`.
 fn of_parser(source: &Source, error: &protox::Error) -> SchemaProblem {
-    let told = format!("{error:?}");
+    let shown = format!("{error:?}");
     let problem = SchemaProblem::new(sentence(&error.to_string()), "Mend the source there and upload it again.");
     let problem = problem.in_file(&source.path);
-    let place = told.strip_prefix(&source.path).and_then(|rest| rest.strip_prefix(':'));
+    let place = shown.strip_prefix(&source.path).and_then(|rest| rest.strip_prefix(':'));
     let mut numbers = place.unwrap_or_default().splitn(3, ':').map(str::parse::<usize>);
     match (numbers.next(), numbers.next()) {
         (Some(Ok(line)), Some(Ok(column))) => problem.at(line, column),

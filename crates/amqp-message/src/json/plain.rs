@@ -1,38 +1,22 @@
-//! Properties and headers that a framework has put away inside a message, as JSON.
+//! Header tables from JSON that names no types, as frameworks keep them: each value gets the type that most clients write.
 
-use amqp_message::{
-    field::{FieldTable, FieldValue},
-    message::{Message, Properties},
-};
 use serde_json::{Map, Value};
 
-/// What a message had before a framework wrapped it.
-#[derive(Debug, Default)]
-pub(super) struct Carried {
-    pub properties: Properties,
-    pub headers: FieldTable,
+use crate::field::{FieldTable, FieldValue};
+
+/// A table of the members of a JSON object.
+pub fn table_from_plain_json(json: &Map<String, Value>) -> FieldTable {
+    json.iter().map(|(name, value)| (name.clone(), value_from_plain_json(value))).collect()
 }
 
-impl Carried {
-    /// Gives a message back what it had, in place of what its wrapper has.
-    pub fn restore(self, message: &mut Message) {
-        message.properties = self.properties;
-        message.headers = self.headers;
-    }
-}
-
-/// Header values without types: each gets the one that most clients write.
-pub(super) fn table(json: &Map<String, Value>) -> FieldTable {
-    json.iter().map(|(name, value)| (name.clone(), field(value))).collect()
-}
-
-pub(super) fn field(value: &Value) -> FieldValue {
-    match value {
+/// Whole numbers become the narrowest of AMQP's two usual integers, all others doubles.
+pub fn value_from_plain_json(json: &Value) -> FieldValue {
+    match json {
         Value::Null => FieldValue::Void,
         Value::Bool(value) => FieldValue::Boolean(*value),
         Value::String(text) => FieldValue::string(text.as_str()),
-        Value::Array(values) => FieldValue::Array(values.iter().map(field).collect()),
-        Value::Object(fields) => FieldValue::Table(table(fields)),
+        Value::Array(values) => FieldValue::Array(values.iter().map(value_from_plain_json).collect()),
+        Value::Object(fields) => FieldValue::Table(table_from_plain_json(fields)),
         Value::Number(number) => match number.as_i64() {
             Some(whole) => i32::try_from(whole).map_or(FieldValue::LongLongInt(whole), FieldValue::LongInt),
             None => FieldValue::Double(number.as_f64().unwrap_or_default().to_bits()),
@@ -49,7 +33,7 @@ mod tests {
     #[test]
     fn values_get_the_types_that_clients_write() {
         fn check(json: Value, expected: FieldValue) {
-            assert_eq!(field(&json), expected);
+            assert_eq!(value_from_plain_json(&json), expected);
         }
         check(json!("a"), FieldValue::string("a"));
         check(json!(7), FieldValue::LongInt(7));

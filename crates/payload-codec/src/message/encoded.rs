@@ -4,7 +4,7 @@ use crate::wire::{WireType, varint};
 
 /// A value without its tag.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::message) enum Encoded {
+pub(super) enum Encoded {
     Varint(u64),
     Fixed32(u32),
     Fixed64(u64),
