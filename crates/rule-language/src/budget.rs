@@ -1,6 +1,9 @@
 //! How much work a rule may be.
 
-use super::{MAX_STEPS, MAX_STEPS_OF_A_LETTER, MIN_STEPS, failure::Fault};
+use super::{
+    failure::Fault,
+    limits::{MAX_STEPS, MAX_STEPS_OF_A_LETTER, MIN_STEPS},
+};
 
 /// The steps that are left. A step is one node of a rule, one element of a list, or a few dozen bytes of a text: some
 /// forty nanoseconds.

@@ -7,12 +7,12 @@ use std::{
 
 use super::{
     budget::Budget,
+    check,
     evaluate::Evaluation,
     facts::Facts,
     failure::{Failure, Fault, Stop},
     mistake::Mistake,
     node::Plan,
-    scan::scan,
     syntax,
 };
 
@@ -23,14 +23,13 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Reads and checks the text of a rule. It takes up to some milliseconds, on a thread of its own, and
-    /// waits for it.
+    /// Reads and checks the text of a rule.
     ///
     /// # Errors
     /// What is wrong with it: the first error of syntax, or else all that cannot be right, in the order of the text.
     pub fn compile(text: &str) -> Result<Self, Vec<Mistake>> {
-        let tokens = scan(text).map_err(|slip| vec![slip.in_text(text)])?;
-        match syntax::read(text, &tokens) {
+        let plan = syntax::read(text).map_err(|slip| vec![slip]).and_then(|tree| check::check(text, &tree));
+        match plan {
             Ok(plan) => Ok(Self { plan: Arc::new(plan) }),
             Err(mut slips) => {
                 slips.sort_by_key(|slip| slip.at);

@@ -6,8 +6,8 @@ use amqp_message::{death::Reason, error_report, field::FieldTable, time::Timesta
 use serde_json::Value as Json;
 
 use super::{
-    MAX_PAYLOAD, MAX_PAYLOAD_VALUES,
     failure::Fault,
+    limits::{MAX_PAYLOAD, MAX_PAYLOAD_VALUES},
     node::LetterField,
     value::{Map, Value},
 };

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use super::{MAX_PAYLOAD, MAX_TEXT, mistake::Place};
+use super::{
+    limits::{MAX_PAYLOAD, MAX_TEXT},
+    mistake::Place,
+};
 
 /// A fault and where in the rule it came up. Its text holds nothing of the letter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,4 +66,14 @@ pub(super) enum Stop {
     /// The letter does not have what the rule asks for.
     Missing,
     Failed(Failure),
+}
+
+/// The value of a step.
+pub(super) type Step<T> = Result<T, Stop>;
+
+/// What concerns the whole rule.
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        Self::Failed(Failure { at: None, fault })
+    }
 }

@@ -45,13 +45,13 @@ mod expression;
 mod facts;
 mod failure;
 mod help;
+mod limits;
 mod mistake;
 mod moment;
 mod node;
 mod number;
 mod pattern;
 mod ruleset;
-mod scan;
 mod syntax;
 mod value;
 
@@ -62,33 +62,9 @@ pub use expression::Expression;
 pub use facts::{Decode, Facts, LetterFacts};
 pub use failure::{Failure, Fault};
 pub use help::{FIELDS, FunctionHelp, functions};
+pub use limits::{
+    MAX_BRACKETS, MAX_CHARACTERS, MAX_DEPTH, MAX_PATTERN, MAX_PAYLOAD, MAX_PAYLOAD_VALUES, MAX_STEPS,
+    MAX_STEPS_OF_A_LETTER, MAX_TEXT, MAX_TOKENS, MIN_STEPS,
+};
 pub use mistake::{Mistake, Place};
 pub use ruleset::{Outcome, Rule, Ruleset};
-
-/// Characters of a rule.
-pub const MAX_CHARACTERS: usize = 4_000;
-/// Words, numbers, texts and signs of a rule.
-pub const MAX_TOKENS: usize = 1_000;
-/// Brackets of any kind within each other.
-pub const MAX_BRACKETS: usize = 16;
-/// Steps of a rule that build on each other.
-pub const MAX_DEPTH: usize = 64;
-/// Bytes that a pattern may take once it is compiled.
-pub const MAX_PATTERN: usize = 256 << 10;
-/// Steps for one rule and letter. A step takes some forty nanoseconds, so this is about two milliseconds.
-pub const MAX_STEPS: usize = 50_000;
-/// Steps for all rules and one letter.
-pub const MAX_STEPS_OF_A_LETTER: usize = 500_000;
-/// Steps that a rule has in any case.
-pub const MIN_STEPS: usize = 500;
-/// Bytes of a text that a rule makes.
-pub const MAX_TEXT: usize = 64 << 10;
-/// Bytes of a payload's JSON that rules can read.
-pub const MAX_PAYLOAD: usize = 1 << 20;
-/// Values of a payload that rules can read.
-pub const MAX_PAYLOAD_VALUES: usize = 50_000;
-
-/// Has the example in the README tried.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -11,12 +11,21 @@ pub struct Place {
 }
 
 impl Place {
+    pub(super) const START: Self = Self { line: 1, column: 1 };
+
     /// Where the byte `at` of `text` stands; the end of the text for any later one.
-    pub(super) fn of(text: &str, at: usize) -> Self {
-        let before = text.get(..text.floor_char_boundary(at)).unwrap_or(text);
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let column = before.get(line_start..).unwrap_or_default().chars().count() + 1;
-        Self { line: before.matches('\n').count() + 1, column }
+    fn of(text: &str, at: usize) -> Self {
+        Self::START.behind(text.get(..text.floor_char_boundary(at)).unwrap_or(text))
+    }
+
+    /// Where a `text` ends that begins here.
+    pub(super) fn behind(self, text: &str) -> Self {
+        match text.rsplit_once('\n') {
+            Some((lines, last)) => {
+                Self { line: self.line + lines.matches('\n').count() + 1, column: last.chars().count() + 1 }
+            }
+            None => Self { column: self.column + text.chars().count(), ..self },
+        }
     }
 }
 

@@ -87,6 +87,19 @@ pub(super) enum Literal {
     Duration(i64),
 }
 
+impl Literal {
+    pub(super) const fn kind(&self) -> Kind {
+        match self {
+            Self::Null => Kind::Null,
+            Self::Bool(_) => Kind::Bool,
+            Self::Int(_) | Self::Double(_) => Kind::Number,
+            Self::Text(_) => Kind::Text,
+            Self::Timestamp(_) => Kind::Timestamp,
+            Self::Duration(_) => Kind::Duration,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LetterField {
     Queue,

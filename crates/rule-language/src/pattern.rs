@@ -14,7 +14,7 @@ use regex_automata::{
     util::{pool::Pool, syntax},
 };
 
-use super::{MAX_PATTERN, budget::Budget, failure::Fault};
+use super::{budget::Budget, failure::Fault, limits::MAX_PATTERN};
 
 /// Bytes of memory that the automaton of one pattern may take, for each thread.
 const MAX_AUTOMATON: usize = 128 << 10;
@@ -87,7 +87,7 @@ impl Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MAX_STEPS;
+    use crate::limits::MAX_STEPS;
 
     #[test]
     fn finds_what_it_should() {

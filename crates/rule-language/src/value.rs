@@ -5,7 +5,10 @@ use std::{borrow::Cow, rc::Rc};
 use amqp_message::field::{FieldTable, FieldValue};
 use serde_json::Value as Json;
 
-use super::node::{Kind, Literal};
+use super::{
+    failure::Fault,
+    node::{Kind, Literal},
+};
 
 #[derive(Clone, Debug)]
 pub(super) enum Value<'a> {
@@ -62,6 +65,16 @@ impl<'a> Value<'a> {
             Self::Text(text) | Self::Told(text) => Some(text),
             _ => None,
         }
+    }
+
+    /// That an operation can't be applied to it.
+    pub(super) fn unfit(&self, operation: &'static str) -> Fault {
+        Fault::Operand { operation, operand: self.kind().describe() }
+    }
+
+    /// That an operation can't be applied to it and another.
+    pub(super) fn unfit_with(&self, operation: &'static str, right: &Self) -> Fault {
+        Fault::Operands { operation, left: self.kind().describe(), right: right.kind().describe() }
     }
 
     /// The member of a map. Nothing else has members.

@@ -19,8 +19,16 @@ pub(crate) const LETTER_FIELDS: [(&str, LetterField); 14] = [
     ("last_failed_at", LetterField::LastFailedAt),
 ];
 
-pub(super) fn letter_field(name: &str) -> Option<LetterField> {
-    LETTER_FIELDS.iter().find(|(known, _)| *known == name).map(|(_, field)| *field)
+/// A field of `letter`, and its kind.
+pub(super) fn letter_field(name: &str) -> Option<(LetterField, Kind)> {
+    let (_, field) = LETTER_FIELDS.into_iter().find(|(known, _)| *known == name)?;
+    let kind = match field {
+        LetterField::Attempts | LetterField::Size => Kind::Number,
+        LetterField::Headers => Kind::Map,
+        LetterField::FirstFailedAt | LetterField::LastFailedAt => Kind::Timestamp,
+        _ => Kind::Text,
+    };
+    Some((field, kind))
 }
 
 /// A function and how it is called.
@@ -33,6 +41,17 @@ pub(crate) struct Signature {
     pub has_part: bool,
     pub form: Form,
     pub gives: Kind,
+}
+
+impl Signature {
+    /// As an example of a call.
+    pub(super) fn usage(&self) -> String {
+        let part = if self.has_part { "text" } else { "" };
+        match self.form {
+            Form::Global => format!("{}(…)", self.name),
+            Form::Member | Form::Both => format!("….{}({part})", self.name),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,26 +110,39 @@ pub(super) fn function(name: &str) -> Option<&'static Signature> {
     FUNCTIONS.iter().find(|signature| signature.name == name)
 }
 
-/// The comprehensions, with what they come to.
-pub(super) fn comprehension(name: &str) -> Option<(What, Kind)> {
+pub(super) fn comprehension(name: &str) -> Option<What> {
     Some(match name {
-        "all" => (What::All, Kind::Bool),
-        "exists" => (What::Exists, Kind::Bool),
-        "exists_one" | "existsOne" => (What::ExistsOne, Kind::Bool),
-        "filter" => (What::Filter, Kind::List),
-        "map" => (What::Map, Kind::List),
+        "all" => What::All,
+        "exists" => What::Exists,
+        "exists_one" | "existsOne" => What::ExistsOne,
+        "filter" => What::Filter,
+        "map" => What::Map,
         _ => return None,
     })
 }
 
-/// All that can stand before a bracket.
-pub(super) fn callable() -> impl Iterator<Item = &'static str> {
+/// That nothing is called so, with the name that was probably meant.
+pub(super) fn unknown_variable(name: &str, variables: &[&str]) -> String {
+    let known = variables.iter().copied().chain(["letter", "payload"]);
+    let else_known = || format!("nothing is called `{name}`; a rule sees `letter` and `payload`");
+    similar(name, known).unwrap_or_else(else_known)
+}
+
+pub(super) fn unknown_field(name: &str) -> String {
+    let known: Vec<&str> = LETTER_FIELDS.iter().map(|(name, _)| *name).collect();
+    let else_known = || format!("a letter has no `{name}`; it has {}", known.join(", "));
+    similar(name, known.iter().copied()).unwrap_or_else(else_known)
+}
+
+pub(super) fn unknown_function(name: &str) -> String {
     let others = ["matches", "has", "all", "exists", "exists_one", "filter", "map"];
-    FUNCTIONS.iter().map(|signature| signature.name).chain(others)
+    let known: Vec<&str> = FUNCTIONS.iter().map(|signature| signature.name).chain(others).collect();
+    let else_known = || format!("there is no function `{name}`; there are {}", known.join(", "));
+    similar(name, known.iter().copied()).unwrap_or_else(else_known)
 }
 
 /// Asks whether a name that is known was meant.
-pub(super) fn unknown<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<String> {
+fn similar<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<String> {
     // Names are ASCII, and a longer one is nobody's slip.
     let short: String = name.chars().take(40).collect();
     let distance = |known: &str| strsim::osa_distance(&known.to_ascii_lowercase(), &short.to_ascii_lowercase());

@@ -1,182 +1,134 @@
 //! Operators.
 
 use amqp_message::death::Reason;
-use cel::common::ast::{CallExpr, IdedExpr, operators as signs};
 
-use super::{Check, Checked};
-use crate::node::{Arithmetic, Kind, LetterField, Literal, Logic, Node, Order};
+use super::checked::{Checked, Slips};
+use crate::{
+    node::{Arithmetic, Kind, LetterField, Literal, Logic, Node, Order},
+    syntax::{Operator, Token},
+};
 
-impl Check<'_> {
-    /// `None` for what is no operator.
-    pub(super) fn operator(&mut self, expression: &IdedExpr, call: &CallExpr) -> Option<Option<Checked>> {
-        let arguments = call.args.as_slice();
-        Some(match (call.func_name.as_str(), arguments) {
-            (signs::LOGICAL_AND, [left, right]) => self.logic(expression, Logic::And, left, right),
-            (signs::LOGICAL_OR, [left, right]) => self.logic(expression, Logic::Or, left, right),
-            (signs::LOGICAL_NOT, [of]) => self.not(expression, of),
-            (signs::NEGATE, [of]) => self.negate(expression, of),
-            (signs::CONDITIONAL, [condition, yes, no]) => self.choice(expression, condition, yes, no),
-            (signs::EQUALS, [left, right]) => self.equal(expression, left, right, false),
-            (signs::NOT_EQUALS, [left, right]) => self.equal(expression, left, right, true),
-            (signs::LESS, [left, right]) => self.order(expression, Order::Less, left, right),
-            (signs::LESS_EQUALS, [left, right]) => self.order(expression, Order::LessOrEqual, left, right),
-            (signs::GREATER, [left, right]) => self.order(expression, Order::Greater, left, right),
-            (signs::GREATER_EQUALS, [left, right]) => self.order(expression, Order::GreaterOrEqual, left, right),
-            (signs::IN, [value, within]) => self.contained(expression, value, within),
-            (signs::INDEX, [of, index]) => self.item(expression, of, index),
-            (signs::ADD, [left, right]) => self.arithmetic(expression, Arithmetic::Add, left, right),
-            (signs::SUBSTRACT, [left, right]) => self.arithmetic(expression, Arithmetic::Subtract, left, right),
-            (signs::MULTIPLY, [left, right]) => self.arithmetic(expression, Arithmetic::Multiply, left, right),
-            (signs::DIVIDE, [left, right]) => self.arithmetic(expression, Arithmetic::Divide, left, right),
-            (signs::MODULO, [left, right]) => self.arithmetic(expression, Arithmetic::Remainder, left, right),
-            _ => return None,
-        })
+pub(super) fn binary(slips: &mut Slips, token: Token, operator: Operator, sides: [Checked; 2]) -> Option<Checked> {
+    match operator {
+        Operator::Logic(by) => logic(slips, token, by, sides),
+        Operator::Equal => equal(slips, token, sides, false),
+        Operator::NotEqual => equal(slips, token, sides, true),
+        Operator::Order(by) => order(slips, token, by, sides),
+        Operator::In => contained(slips, token, sides),
+        Operator::Arithmetic(operation) => arithmetic(slips, token, operation, sides),
     }
+}
 
-    fn both(&mut self, left: &IdedExpr, right: &IdedExpr) -> Option<(Checked, Checked)> {
-        let (left, right) = (self.node(left), self.node(right));
-        left.zip(right)
+/// A mistake unless it can be yes or no.
+fn need_bool(slips: &mut Slips, operand: &Checked, sign: &str) -> Option<()> {
+    if operand.kind.may_be(Kind::Bool) {
+        return Some(());
     }
+    slips.note(operand.token, format!("{sign} takes yes or no, but this is {}", operand.kind.describe()))
+}
 
-    /// A mistake unless it can be yes or no.
-    fn need_bool(&mut self, expression: &IdedExpr, kind: Kind, sign: &str) -> Option<()> {
-        if kind.may_be(Kind::Bool) {
-            return Some(());
+fn logic(slips: &mut Slips, token: Token, logic: Logic, [left, right]: [Checked; 2]) -> Option<Checked> {
+    let both = (need_bool(slips, &left, logic.sign()), need_bool(slips, &right, logic.sign()));
+    both.0.and(both.1)?;
+    Checked::new(Node::Logic(logic, [left.node, right.node].into(), token.place), Kind::Bool, token)
+}
+
+pub(super) fn not(slips: &mut Slips, token: Token, of: Checked) -> Option<Checked> {
+    need_bool(slips, &of, "!")?;
+    Checked::new(Node::Not(of.node.into(), token.place), Kind::Bool, token)
+}
+
+pub(super) fn negate(slips: &mut Slips, token: Token, of: Checked) -> Option<Checked> {
+    if !matches!(of.kind, Kind::Any | Kind::Number | Kind::Duration) {
+        return slips.note(token, format!("{} has no negative", of.kind.describe()));
+    }
+    Checked::new(Node::Negate(of.node.into(), token.place), of.kind, token)
+}
+
+pub(super) fn choice(slips: &mut Slips, token: Token, [condition, yes, no]: [Checked; 3]) -> Option<Checked> {
+    need_bool(slips, &condition, "?")?;
+    let kind = if yes.kind == no.kind { yes.kind } else { Kind::Any };
+    Checked::new(Node::Choice([condition.node, yes.node, no.node].into(), token.place), kind, token)
+}
+
+fn equal(slips: &mut Slips, token: Token, [left, right]: [Checked; 2], is_negated: bool) -> Option<Checked> {
+    if !left.kind.may_be(right.kind) {
+        return slips.note(token, never_equal(&left, &right));
+    }
+    known_reason(slips, &left, &right)?;
+    known_reason(slips, &right, &left)?;
+    let node = Node::Equal([left.node, right.node].into(), token.place);
+    let node = if is_negated { Node::Not(node.into(), token.place) } else { node };
+    Checked::new(node, Kind::Bool, token)
+}
+
+fn never_equal(left: &Checked, right: &Checked) -> String {
+    let is_null = |of: &Checked, null: &Checked| null.kind == Kind::Null && matches!(of.node, Node::Letter(_));
+    if is_null(left, right) || is_null(right, left) {
+        return "nothing of a letter is null; ask whether it is there, as in has(letter.type)".to_owned();
+    }
+    format!("{} is never equal to {}", left.kind.describe(), right.kind.describe())
+}
+
+/// A reason that RabbitMQ does not have would never match.
+fn known_reason(slips: &mut Slips, text: &Checked, other: &Checked) -> Option<()> {
+    let (Node::Literal(Literal::Text(reason)), Node::Letter(LetterField::Reason)) = (&text.node, &other.node) else {
+        return Some(());
+    };
+    if reason.parse::<Reason>().is_ok() {
+        return Some(());
+    }
+    let known: Vec<&str> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
+    slips.note(text.token, format!("letter.reason is one of {}", known.join(", ")))
+}
+
+fn order(slips: &mut Slips, token: Token, order: Order, [left, right]: [Checked; 2]) -> Option<Checked> {
+    let is_ordered = |kind: Kind| {
+        matches!(kind, Kind::Any | Kind::Bool | Kind::Number | Kind::Text | Kind::Timestamp | Kind::Duration)
+    };
+    if !left.kind.may_be(right.kind) || !is_ordered(left.kind) || !is_ordered(right.kind) {
+        let (sign, left, right) = (order.sign(), left.kind.describe(), right.kind.describe());
+        return slips.note(token, format!("{sign} can't compare {left} with {right}"));
+    }
+    Checked::new(Node::Order(order, [left.node, right.node].into(), token.place), Kind::Bool, token)
+}
+
+fn contained(slips: &mut Slips, token: Token, [value, within]: [Checked; 2]) -> Option<Checked> {
+    match within.kind {
+        Kind::Any | Kind::List | Kind::Map => {
+            Checked::new(Node::In([value.node, within.node].into(), token.place), Kind::Bool, token)
         }
-        let message = format!("{sign} takes yes or no, but this is {}", kind.describe());
-        self.slip(self.token(expression), message)
-    }
-
-    fn logic(&mut self, expression: &IdedExpr, logic: Logic, left: &IdedExpr, right: &IdedExpr) -> Option<Checked> {
-        let (a, b) = self.both(left, right)?;
-        let (left, right) = (self.need_bool(left, a.kind, logic.sign()), self.need_bool(right, b.kind, logic.sign()));
-        left.and(right)?;
-        Checked::new(Node::Logic(logic, [a.node, b.node].into(), self.place(expression)), Kind::Bool)
-    }
-
-    fn not(&mut self, expression: &IdedExpr, of: &IdedExpr) -> Option<Checked> {
-        let checked = self.node(of)?;
-        self.need_bool(of, checked.kind, "!")?;
-        Checked::new(Node::Not(checked.node.into(), self.place(expression)), Kind::Bool)
-    }
-
-    fn negate(&mut self, expression: &IdedExpr, of: &IdedExpr) -> Option<Checked> {
-        let Checked { node, kind } = self.node(of)?;
-        if !matches!(kind, Kind::Any | Kind::Number | Kind::Duration) {
-            return self.slip(self.token(expression), format!("{} has no negative", kind.describe()));
+        Kind::Text => slips.note(token, "write .contains(\"…\") to search a text"),
+        kind => {
+            slips.note(token, format!("`in` searches a list or the keys of a map, but this is {}", kind.describe()))
         }
-        Checked::new(Node::Negate(node.into(), self.place(expression)), kind)
     }
+}
 
-    fn choice(
-        &mut self,
-        expression: &IdedExpr,
-        condition: &IdedExpr,
-        yes: &IdedExpr,
-        no: &IdedExpr,
-    ) -> Option<Checked> {
-        let checked = self.node(condition);
-        let (yes, no) = self.both(yes, no)?;
-        let checked = checked?;
-        self.need_bool(condition, checked.kind, "?")?;
-        let kind = if yes.kind == no.kind { yes.kind } else { Kind::Any };
-        Checked::new(Node::Choice([checked.node, yes.node, no.node].into(), self.place(expression)), kind)
+pub(super) fn item(slips: &mut Slips, token: Token, [of, index]: [Checked; 2]) -> Option<Checked> {
+    let is_key = matches!(index.kind, Kind::Any | Kind::Number | Kind::Text | Kind::Bool);
+    let is_right = match of.kind {
+        Kind::Any | Kind::Map => is_key,
+        Kind::List => index.kind.may_be(Kind::Number),
+        _ => false,
+    };
+    if !is_right {
+        let message = format!("{} can't be taken out of {}", index.kind.describe(), of.kind.describe());
+        return slips.note(token, message);
     }
+    Checked::new(Node::Item([of.node, index.node].into(), token.place), Kind::Any, token)
+}
 
-    fn equal(&mut self, expression: &IdedExpr, left: &IdedExpr, right: &IdedExpr, is_negated: bool) -> Option<Checked> {
-        let (a, b) = self.both(left, right)?;
-        if !a.kind.may_be(b.kind) {
-            let missing = [(&a, &b), (&b, &a)]
-                .into_iter()
-                .any(|(of, null)| null.kind == Kind::Null && matches!(of.node, Node::Letter(_)));
-            let message = if missing {
-                "nothing of a letter is null; ask whether it is there, as in has(letter.type)".to_owned()
-            } else {
-                format!("{} is never equal to {}", a.kind.describe(), b.kind.describe())
-            };
-            return self.slip(self.token(expression), message);
-        }
-        self.known_reason(left, &a, &b)?;
-        self.known_reason(right, &b, &a)?;
-        let place = self.place(expression);
-        let node = Node::Equal([a.node, b.node].into(), place);
-        Checked::new(if is_negated { Node::Not(node.into(), place) } else { node }, Kind::Bool)
+fn arithmetic(slips: &mut Slips, token: Token, operation: Arithmetic, [left, right]: [Checked; 2]) -> Option<Checked> {
+    let Some(kind) = result(operation, left.kind, right.kind) else {
+        let (sign, left, right) = (operation.sign(), left.kind.describe(), right.kind.describe());
+        return slips.note(token, format!("{sign} can't be applied to {left} and {right}"));
+    };
+    let is_zero = matches!(right.node, Node::Literal(Literal::Int(0)));
+    if is_zero && matches!(operation, Arithmetic::Divide | Arithmetic::Remainder) {
+        return slips.note(token, "this divides by zero");
     }
-
-    /// A reason that RabbitMQ does not have would never match.
-    fn known_reason(&mut self, stands: &IdedExpr, text: &Checked, other: &Checked) -> Option<()> {
-        let (Node::Literal(Literal::Text(text)), Node::Letter(LetterField::Reason)) = (&text.node, &other.node) else {
-            return Some(());
-        };
-        if text.parse::<Reason>().is_ok() {
-            return Some(());
-        }
-        let known: Vec<&str> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
-        self.slip(self.token(stands), format!("letter.reason is one of {}", known.join(", ")))
-    }
-
-    fn order(&mut self, expression: &IdedExpr, order: Order, left: &IdedExpr, right: &IdedExpr) -> Option<Checked> {
-        let (a, b) = self.both(left, right)?;
-        let is_ordered = |kind: Kind| {
-            matches!(kind, Kind::Any | Kind::Bool | Kind::Number | Kind::Text | Kind::Timestamp | Kind::Duration)
-        };
-        if !a.kind.may_be(b.kind) || !is_ordered(a.kind) || !is_ordered(b.kind) {
-            let message = format!("{} can't compare {} with {}", order.sign(), a.kind.describe(), b.kind.describe());
-            return self.slip(self.token(expression), message);
-        }
-        Checked::new(Node::Order(order, [a.node, b.node].into(), self.place(expression)), Kind::Bool)
-    }
-
-    fn contained(&mut self, expression: &IdedExpr, value: &IdedExpr, within: &IdedExpr) -> Option<Checked> {
-        let (a, b) = self.both(value, within)?;
-        match b.kind {
-            Kind::Any | Kind::List | Kind::Map => {}
-            Kind::Text => return self.slip(self.token(expression), "write .contains(\"…\") to search a text"),
-            kind => {
-                let message = format!("`in` searches a list or the keys of a map, but this is {}", kind.describe());
-                return self.slip(self.token(expression), message);
-            }
-        }
-        Checked::new(Node::In([a.node, b.node].into(), self.place(expression)), Kind::Bool)
-    }
-
-    pub(super) fn item(&mut self, expression: &IdedExpr, of: &IdedExpr, index: &IdedExpr) -> Option<Checked> {
-        if self.is_letter(of) {
-            return self.slip(self.token(expression), "name what of the letter is meant, as in letter.queue");
-        }
-        let (a, b) = self.both(of, index)?;
-        let is_right = match a.kind {
-            Kind::Any => matches!(b.kind, Kind::Any | Kind::Number | Kind::Text | Kind::Bool),
-            Kind::List => b.kind.may_be(Kind::Number),
-            Kind::Map => matches!(b.kind, Kind::Any | Kind::Number | Kind::Text | Kind::Bool),
-            _ => false,
-        };
-        if !is_right {
-            let message = format!("{} can't be taken out of {}", b.kind.describe(), a.kind.describe());
-            return self.slip(self.token(expression), message);
-        }
-        Checked::new(Node::Item([a.node, b.node].into(), self.place(expression)), Kind::Any)
-    }
-
-    fn arithmetic(
-        &mut self,
-        expression: &IdedExpr,
-        operation: Arithmetic,
-        left: &IdedExpr,
-        right: &IdedExpr,
-    ) -> Option<Checked> {
-        let (a, b) = self.both(left, right)?;
-        let Some(kind) = result(operation, a.kind, b.kind) else {
-            let sign = operation.sign();
-            let message = format!("{sign} can't be applied to {} and {}", a.kind.describe(), b.kind.describe());
-            return self.slip(self.token(expression), message);
-        };
-        let is_zero = matches!(b.node, Node::Literal(Literal::Int(0)));
-        if is_zero && matches!(operation, Arithmetic::Divide | Arithmetic::Remainder) {
-            return self.slip(self.token(expression), "this divides by zero");
-        }
-        Checked::new(Node::Arithmetic(operation, [a.node, b.node].into(), self.place(expression)), kind)
-    }
+    Checked::new(Node::Arithmetic(operation, [left.node, right.node].into(), token.place), kind, token)
 }
 
 /// The kind of the result; `None` where there can be none.

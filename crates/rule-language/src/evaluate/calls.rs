@@ -2,78 +2,80 @@
 
 use std::borrow::Cow;
 
-use super::{Evaluation, Step, operand};
 use crate::{
-    MAX_TEXT,
-    failure::{Fault, Stop},
+    budget::Budget,
+    failure::{Fault, Step, Stop},
+    limits::MAX_TEXT,
     mistake::Place,
     moment,
-    node::{Function, Node},
+    node::Function,
     number,
     pattern::Pattern,
     value::Value,
 };
 
-impl<'a> Evaluation<'a, '_> {
-    pub(super) fn call(&mut self, function: Function, arguments: &'a [Node], place: Place) -> Step<Value<'a>> {
-        let mut values = arguments.iter().map(|argument| self.value(argument));
-        let first = values.next().unwrap_or(Err(Stop::Missing))?;
-        let second = values.next().transpose()?;
-        if matches!(first, Value::Null) {
-            return Err(Stop::Missing);
-        }
-        let result = match (first.as_text(), second) {
-            (Some(text), Some(part)) => self.search(function, text, &part),
-            (Some(text), None) => self.of_text(function, text),
-            (None, _) => of_value(function, first),
-        };
-        result.map_err(|fault| fault.at(place))
-    }
+/// What a function makes of its arguments.
+pub(super) fn call<'a>(
+    budget: &mut Budget,
+    function: Function,
+    [first, second]: [Option<Value<'a>>; 2],
+    place: Place,
+) -> Step<Value<'a>> {
+    let first = first.filter(|first| !matches!(first, Value::Null)).ok_or(Stop::Missing)?;
+    let result = match (first.as_text(), second) {
+        (Some(text), Some(part)) => search(budget, function, text, &part),
+        (Some(text), None) => of_text(budget, function, text),
+        (None, _) => of_value(function, first),
+    };
+    result.map_err(|fault| fault.at(place))
+}
 
-    fn search(&mut self, function: Function, text: &str, part: &Value<'a>) -> Result<Value<'a>, Fault> {
-        let Some(part) = part.as_text() else { return Err(operand(name(function), part)) };
-        let is_found = match function {
-            Function::StartsWith => text.starts_with(part),
-            Function::EndsWith => text.ends_with(part),
-            _ => {
-                self.budget.charge_text(text.len().saturating_add(part.len()))?;
-                text.contains(part)
-            }
-        };
-        self.budget.charge_text(part.len())?;
-        Ok(Value::Bool(is_found))
-    }
-
-    fn of_text(&mut self, function: Function, text: &str) -> Result<Value<'a>, Fault> {
-        self.budget.charge_text(text.len())?;
-        let unreadable = |what: &'static str| Fault::Unreadable(what);
-        match function {
-            Function::Size => Ok(Value::Int(i128::try_from(text.chars().count()).unwrap_or(i128::MAX))),
-            Function::LowerAscii => bounded(text).map(|text| Value::Text(Cow::Owned(text.to_ascii_lowercase()))),
-            Function::UpperAscii => bounded(text).map(|text| Value::Text(Cow::Owned(text.to_ascii_uppercase()))),
-            Function::String => bounded(text).map(|text| Value::Text(Cow::Owned(text.to_owned()))),
-            Function::Int | Function::Uint => {
-                let number = text.parse().ok().and_then(number::whole).ok_or(unreadable("a whole number"))?;
-                of_value(function, number)
-            }
-            Function::Double => text.parse().map(Value::Double).map_err(|_| unreadable("a number")),
-            Function::Bool => text.parse().map(Value::Bool).map_err(|_| unreadable("true or false")),
-            Function::Timestamp => moment::timestamp(text)
-                .map(Value::Timestamp)
-                .ok_or(unreadable("a point in time, as 2026-01-31T09:00:00Z")),
-            Function::Duration => moment::duration(text).map(Value::Duration).ok_or(unreadable("a duration, as 1h30m")),
-            _ => Err(Fault::Operand { operation: name(function), operand: "a text" }),
+fn search<'a>(budget: &mut Budget, function: Function, text: &str, part: &Value<'a>) -> Result<Value<'a>, Fault> {
+    let Some(part) = part.as_text() else { return Err(part.unfit(name(function))) };
+    let is_found = match function {
+        Function::StartsWith => text.starts_with(part),
+        Function::EndsWith => text.ends_with(part),
+        _ => {
+            budget.charge_text(text.len().saturating_add(part.len()))?;
+            text.contains(part)
         }
-    }
+    };
+    budget.charge_text(part.len())?;
+    Ok(Value::Bool(is_found))
+}
 
-    pub(super) fn matches(&mut self, node: &'a Node, pattern: &Pattern, place: Place) -> Step<Value<'a>> {
-        let text = self.value(node)?;
-        if matches!(text, Value::Null) {
-            return Err(Stop::Missing);
+fn of_text<'a>(budget: &mut Budget, function: Function, text: &str) -> Result<Value<'a>, Fault> {
+    budget.charge_text(text.len())?;
+    let unreadable = |what: &'static str| Fault::Unreadable(what);
+    match function {
+        Function::Size => Ok(Value::Int(i128::try_from(text.chars().count()).unwrap_or(i128::MAX))),
+        Function::LowerAscii => bounded(text).map(|text| Value::Text(Cow::Owned(text.to_ascii_lowercase()))),
+        Function::UpperAscii => bounded(text).map(|text| Value::Text(Cow::Owned(text.to_ascii_uppercase()))),
+        Function::String => bounded(text).map(|text| Value::Text(Cow::Owned(text.to_owned()))),
+        Function::Int | Function::Uint => {
+            let number = text.parse().ok().and_then(number::whole).ok_or(unreadable("a whole number"))?;
+            of_value(function, number)
         }
-        let Some(text) = text.as_text() else { return Err(operand("matches", &text).at(place)) };
-        pattern.is_match(text, self.budget).map(Value::Bool).map_err(|fault| fault.at(place))
+        Function::Double => text.parse().map(Value::Double).map_err(|_| unreadable("a number")),
+        Function::Bool => text.parse().map(Value::Bool).map_err(|_| unreadable("true or false")),
+        Function::Timestamp => {
+            let micros = moment::timestamp(text).ok_or(unreadable("a point in time, as 2026-01-31T09:00:00Z"))?;
+            Ok(Value::Timestamp(micros))
+        }
+        Function::Duration => moment::duration(text).map(Value::Duration).ok_or(unreadable("a duration, as 1h30m")),
+        _ => Err(Fault::Operand { operation: name(function), operand: "a text" }),
     }
+}
+
+pub(super) fn matches<'a>(budget: &mut Budget, text: &Value<'a>, pattern: &Pattern, place: Place) -> Step<Value<'a>> {
+    if matches!(text, Value::Null) {
+        return Err(Stop::Missing);
+    }
+    let matched = match text.as_text() {
+        Some(text) => pattern.is_match(text, budget),
+        None => Err(text.unfit("matches")),
+    };
+    matched.map(Value::Bool).map_err(|fault| fault.at(place))
 }
 
 fn of_value<'a>(function: Function, value: Value<'a>) -> Result<Value<'a>, Fault> {
@@ -102,7 +104,7 @@ fn of_value<'a>(function: Function, value: Value<'a>) -> Result<Value<'a>, Fault
         (Function::GetDayOfWeek, Value::Timestamp(micros)) => Ok(Value::Int(moment::day_of_week(*micros).into())),
         (Function::GetHours, Value::Timestamp(micros)) => Ok(Value::Int(moment::hour(*micros).into())),
         (Function::GetMinutes, Value::Timestamp(micros)) => Ok(Value::Int(moment::minute(*micros).into())),
-        _ => Err(operand(name(function), &value)),
+        _ => Err(value.unfit(name(function))),
     }
 }
 

@@ -1,28 +1,23 @@
-//! Deciding a rule for a letter.
+//! Deciding a rule for a message.
 //!
 //! Each node of a rule costs a step and so does everything that is gone through on the way, so that no rule outruns its
 //! budget. How deep this recurses is bounded by how deep the rule is.
 
+mod arithmetic;
 mod calls;
 mod compare;
-mod each;
-
-use std::{borrow::Cow, rc::Rc};
+mod lookup;
 
 use super::{
-    MAX_TEXT,
     budget::Budget,
     facts::Facts,
-    failure::{Failure, Fault, Stop},
+    failure::{Failure, Fault, Step, Stop},
     mistake::Place,
-    node::{Arithmetic, Logic, Node},
-    number,
+    node::{Each, Function, Logic, Node, What},
     value::{List, Map, Value},
 };
 
-pub(super) type Step<T> = Result<T, Stop>;
-
-/// One rule at work on one letter.
+/// One rule at work on one message.
 pub(super) struct Evaluation<'a, 'b> {
     facts: &'a Facts<'a>,
     budget: &'b mut Budget,
@@ -44,17 +39,19 @@ impl<'a, 'b> Evaluation<'a, 'b> {
     }
 
     fn value(&mut self, node: &'a Node) -> Step<Value<'a>> {
-        self.charge(1)?;
+        self.budget.charge(1)?;
         match node {
             Node::Literal(literal) => Ok(literal.into()),
             Node::Letter(field) => self.facts.letter(*field).ok_or(Stop::Missing),
-            Node::Payload => self.payload(),
+            Node::Payload => Ok(self.facts.payload()?.ok_or(Stop::Missing)?.into()),
             Node::Variable(depth) => {
                 let variable = self.variables.get(*depth).cloned().ok_or(Stop::Missing)?;
-                self.charge_copy(variable)
+                lookup::copied(self.budget, variable)
             }
-            Node::Member(of, name) => self.member(of, name),
-            Node::Item(sides, place) => self.item(sides, *place),
+            Node::Member(of, name) => {
+                let of = self.value(of)?;
+                lookup::member(self.budget, &of, name)
+            }
             Node::Has(node) => self.has(node),
             Node::List(nodes) => {
                 let items = nodes.iter().map(|node| self.value(node)).collect::<Step<Vec<_>>>()?;
@@ -62,62 +59,46 @@ impl<'a, 'b> Evaluation<'a, 'b> {
             }
             Node::Map(entries, place) => self.map(entries, *place),
             Node::Not(node, place) => Ok(Value::Bool(!self.condition(node, "!", *place)?)),
-            Node::Negate(node, place) => self.negate(node, *place),
+            Node::Negate(node, place) => arithmetic::negate(self.value(node)?, *place),
             Node::Logic(logic, sides, place) => self.logic(*logic, sides, *place).map(Value::Bool),
             Node::Choice(parts, place) => self.choice(parts, *place),
-            Node::Equal(sides, place) => self.equal_sides(sides, *place).map(Value::Bool),
-            Node::Order(order, sides, place) => self.order(*order, sides, *place).map(Value::Bool),
-            Node::In(sides, place) => self.contained(sides, *place).map(Value::Bool),
-            Node::Arithmetic(operation, sides, place) => self.arithmetic(*operation, sides, *place),
             Node::Call(function, arguments, place) => self.call(*function, arguments, *place),
-            Node::Matches(node, pattern, place) => self.matches(node, pattern, *place),
             Node::Each(each, place) => self.each(each, *place),
+            Node::Matches(node, pattern, place) => {
+                let text = self.value(node)?;
+                calls::matches(self.budget, &text, pattern, *place)
+            }
+            Node::Item(sides, place) => {
+                let sides = self.both(sides)?;
+                lookup::item(self.budget, sides, *place)
+            }
+            Node::Equal(sides, place) => {
+                let [left, right] = self.both(sides)?;
+                compare::equal(self.budget, &left, &right).map(Value::Bool).map_err(|fault| fault.at(*place))
+            }
+            Node::Order(order, sides, place) => {
+                let sides = self.both(sides)?;
+                compare::order(self.budget, *order, sides, *place).map(Value::Bool)
+            }
+            Node::In(sides, place) => {
+                let sides = self.both(sides)?;
+                compare::contained(self.budget, sides, *place).map(Value::Bool)
+            }
+            Node::Arithmetic(operation, sides, place) => {
+                let sides = self.both(sides)?;
+                arithmetic::calculate(self.budget, *operation, sides, *place)
+            }
         }
     }
 
-    fn payload(&self) -> Step<Value<'a>> {
-        match self.facts.payload() {
-            Ok(Some(payload)) => Ok(payload.into()),
-            Ok(None) => Err(Stop::Missing),
-            Err(fault) => Err(Stop::Failed(Failure { at: None, fault })),
-        }
+    fn both(&mut self, [left, right]: &'a [Node; 2]) -> Step<[Value<'a>; 2]> {
+        Ok([self.value(left)?, self.value(right)?])
     }
 
-    /// What has no members lacks this one as well: a message may hold anything.
-    fn member(&mut self, of: &'a Node, name: &str) -> Step<Value<'a>> {
-        let of = self.value(of)?;
-        self.charge_lookup(&of)?;
-        let member = of.member(name).ok_or(Stop::Missing)?;
-        self.charge_taken(matches!(of, Value::Map(Map::Fields(_))), member)
-    }
-
-    fn item(&mut self, [of, index]: &'a [Node; 2], place: Place) -> Step<Value<'a>> {
-        let of = self.value(of)?;
-        let index = self.value(index)?;
-        match (&of, &index) {
-            (Value::List(list), Value::Int(index)) => {
-                let item = usize::try_from(*index).ok().and_then(|index| list.get(index)).ok_or(Stop::Missing)?;
-                self.charge_taken(matches!(list, List::Fields(_)), item)
-            }
-            (Value::Map(Map::Made(entries)), _) => {
-                let entries = Rc::clone(entries);
-                for (key, value) in entries.iter() {
-                    self.charge(1)?;
-                    if self.equal(key, &index, 0).map_err(|fault| fault.at(place))? {
-                        return self.charge_copy(value.clone());
-                    }
-                }
-                Err(Stop::Missing)
-            }
-            (Value::Map(map), _) => {
-                let name = index.as_text().ok_or(Stop::Missing)?;
-                self.charge_lookup(&of)?;
-                let member = of.member(name).ok_or(Stop::Missing)?;
-                self.charge_taken(matches!(map, Map::Fields(_)), member)
-            }
-            (Value::List(_), _) => Err(operands("[…]", &of, &index).at(place)),
-            _ => Err(Stop::Missing),
-        }
+    fn call(&mut self, function: Function, arguments: &'a [Node], place: Place) -> Step<Value<'a>> {
+        let first = arguments.first().map(|argument| self.value(argument)).transpose()?;
+        let second = arguments.get(1).map(|argument| self.value(argument)).transpose()?;
+        calls::call(self.budget, function, [first, second], place)
     }
 
     /// Never missing itself: where something on the way to it is missing, it is not there.
@@ -138,8 +119,8 @@ impl<'a, 'b> Evaluation<'a, 'b> {
                 return Err(fault.at(place));
             }
             for (other, _) in &entries {
-                self.charge(1)?;
-                if self.equal(other, &key, 0).map_err(|fault| fault.at(place))? {
+                self.budget.charge(1)?;
+                if compare::equal(self.budget, other, &key).map_err(|fault| fault.at(place))? {
                     return Err(Fault::DoubleKey.at(place));
                 }
             }
@@ -153,7 +134,7 @@ impl<'a, 'b> Evaluation<'a, 'b> {
         match self.value(node)? {
             Value::Bool(yes) => Ok(yes),
             Value::Null => Err(Stop::Missing),
-            other => Err(operand(operation, &other).at(place)),
+            other => Err(other.unfit(operation).at(place)),
         }
     }
 
@@ -176,104 +157,80 @@ impl<'a, 'b> Evaluation<'a, 'b> {
         self.value(chosen)
     }
 
-    fn negate(&mut self, node: &'a Node, place: Place) -> Step<Value<'a>> {
-        match self.value(node)? {
-            Value::Int(number) => number::whole(-number).ok_or_else(|| Fault::Overflow.at(place)),
-            Value::Double(number) => Ok(Value::Double(-number)),
-            Value::Duration(micros) => Ok(Value::Duration(micros.saturating_neg())),
-            Value::Null => Err(Stop::Missing),
-            other => Err(operand("-", &other).at(place)),
-        }
-    }
-
-    fn arithmetic(&mut self, operation: Arithmetic, sides: &'a [Node; 2], place: Place) -> Step<Value<'a>> {
-        let [left, right] = sides;
-        let (left, right) = (self.value(left)?, self.value(right)?);
-        if let Some(result) = number::calculate(operation, &left, &right) {
-            return result.map_err(|fault| fault.at(place));
-        }
-        if operation == Arithmetic::Add {
-            if let (Some(start), Some(end)) = (left.as_text(), right.as_text()) {
-                return self.joined(start, end).map_err(|fault| fault.at(place));
-            }
-            if let (Value::List(start), Value::List(end)) = (&left, &right) {
-                return self.joined_lists(start, end).map_err(|fault| fault.at(place));
-            }
-        }
-        let micros = match (operation, &left, &right) {
-            (_, Value::Null, _) | (_, _, Value::Null) => return Err(Stop::Missing),
-            (Arithmetic::Subtract, Value::Timestamp(left), Value::Timestamp(right)) => {
-                return Ok(Value::Duration(left.saturating_sub(*right)));
-            }
-            (Arithmetic::Add, Value::Duration(left), Value::Timestamp(right)) => {
-                return Ok(Value::Timestamp(left.saturating_add(*right)));
-            }
-            (Arithmetic::Add, Value::Timestamp(left) | Value::Duration(left), Value::Duration(right)) => {
-                left.saturating_add(*right)
-            }
-            (Arithmetic::Subtract, Value::Timestamp(left) | Value::Duration(left), Value::Duration(right)) => {
-                left.saturating_sub(*right)
-            }
-            _ => return Err(operands(operation.sign(), &left, &right).at(place)),
+    /// Of a map it goes through the keys.
+    fn each(&mut self, each: &'a Each, place: Place) -> Step<Value<'a>> {
+        let list = match self.value(&each.over)? {
+            Value::List(list) => list,
+            Value::Map(map) => self.keys(&map)?,
+            Value::Null => return Err(Stop::Missing),
+            other => return Err(other.unfit(each.what.name()).at(place)),
         };
-        Ok(if matches!(left, Value::Timestamp(_)) { Value::Timestamp(micros) } else { Value::Duration(micros) })
-    }
-
-    fn joined(&mut self, start: &str, end: &str) -> Result<Value<'a>, Fault> {
-        let n_bytes = start.len().saturating_add(end.len());
-        if n_bytes > MAX_TEXT {
-            return Err(Fault::TextTooLong);
-        }
-        self.budget.charge_text(n_bytes)?;
-        Ok(Value::Text(Cow::Owned([start, end].concat())))
-    }
-
-    fn joined_lists(&mut self, start: &List<'a>, end: &List<'a>) -> Result<Value<'a>, Fault> {
-        let mut items = Vec::new();
-        for list in [start, end] {
-            for index in 0..list.len() {
-                let item = list.get(index).unwrap_or(Value::Null);
-                self.budget.charge(1)?;
-                self.budget.charge_text(item.as_text().map_or(0, str::len))?;
-                items.push(item);
+        match each.what {
+            What::All => self.decide(each, &list, false, place),
+            What::Exists => self.decide(each, &list, true, place),
+            What::ExistsOne => {
+                let mut n_found = 0_usize;
+                for index in 0..list.len() {
+                    n_found += usize::from(self.holds(&each.body, each, &list, index, place)?);
+                }
+                Ok(Value::Bool(n_found == 1))
             }
+            What::Filter | What::Map => self.collect(each, &list, place),
+        }
+    }
+
+    fn keys(&mut self, map: &Map<'a>) -> Step<List<'a>> {
+        self.budget.charge(map.len())?;
+        Ok(List::Made(map.entries().map(|(key, _)| key).collect()))
+    }
+
+    /// One element that comes to `deciding` decides. As in CEL, that counts more than an element that can't be told.
+    fn decide(&mut self, each: &'a Each, list: &List<'a>, deciding: bool, place: Place) -> Step<Value<'a>> {
+        let mut answer = Ok(Value::Bool(!deciding));
+        for index in 0..list.len() {
+            match self.holds(&each.body, each, list, index, place) {
+                Ok(holds) if holds == deciding => return Ok(Value::Bool(deciding)),
+                Ok(_) => {}
+                Err(stop) if answer.is_ok() => answer = Err(stop),
+                Err(_) => {}
+            }
+            // Once the budget is used up, the elements that are left need not be asked.
+            self.budget.charge(1)?;
+        }
+        answer
+    }
+
+    fn collect(&mut self, each: &'a Each, list: &List<'a>, place: Place) -> Step<Value<'a>> {
+        let condition = if each.what == What::Filter { Some(&each.body) } else { each.condition.as_ref() };
+        let mut items = Vec::new();
+        for index in 0..list.len() {
+            self.budget.charge(1)?;
+            if let Some(condition) = condition
+                && !self.holds(condition, each, list, index, place)?
+            {
+                continue;
+            }
+            let item = lookup::element(self.budget, list, index)?;
+            let made = if each.what == What::Filter { item } else { self.with(item, &each.body)? };
+            items.push(made);
         }
         Ok(Value::List(List::Made(items.into())))
     }
 
-    fn charge(&mut self, n_steps: usize) -> Step<()> {
-        self.budget.charge(n_steps).map_err(|fault| Stop::Failed(Failure { at: None, fault }))
-    }
-
-    /// A header table and a map that the rule made are searched from the start.
-    fn charge_lookup(&mut self, of: &Value<'a>) -> Step<()> {
-        match of {
-            Value::Map(map @ (Map::Fields(_) | Map::Made(_))) => self.charge(map.len() / 8),
-            _ => Ok(()),
+    fn holds(&mut self, node: &'a Node, each: &Each, list: &List<'a>, index: usize, place: Place) -> Step<bool> {
+        let item = lookup::element(self.budget, list, index)?;
+        match self.with(item, node)? {
+            Value::Bool(yes) => Ok(yes),
+            Value::Null => Err(Stop::Missing),
+            other => Err(other.unfit(each.what.name()).at(place)),
         }
     }
 
-    /// The text of a header is checked each time it is taken, and a text that the rule made is copied.
-    fn charge_taken(&mut self, is_field: bool, value: Value<'a>) -> Step<Value<'a>> {
-        if is_field {
-            self.charge(value.as_text().map_or(0, str::len) / 64)?;
-            return Ok(value);
-        }
-        self.charge_copy(value)
+    /// A node in whose scope the variable is an element.
+    fn with(&mut self, element: Value<'a>, node: &'a Node) -> Step<Value<'a>> {
+        self.variables.push(element);
+        let value = self.value(node);
+        self.variables.pop();
+        value
     }
-
-    fn charge_copy(&mut self, value: Value<'a>) -> Step<Value<'a>> {
-        if let Value::Text(Cow::Owned(text)) | Value::Told(Cow::Owned(text)) = &value {
-            self.charge(text.len() / 64)?;
-        }
-        Ok(value)
-    }
-}
-
-fn operand(operation: &'static str, value: &Value<'_>) -> Fault {
-    Fault::Operand { operation, operand: value.kind().describe() }
-}
-
-fn operands(operation: &'static str, left: &Value<'_>, right: &Value<'_>) -> Fault {
-    Fault::Operands { operation, left: left.kind().describe(), right: right.kind().describe() }
 }

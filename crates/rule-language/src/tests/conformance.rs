@@ -71,10 +71,11 @@ fn any_expressions_come_to_the_same() {
     arbtest(|u| {
         let rule = boolean(u, 4)?;
         let Some((ours, theirs)) = both(&rule) else { return Ok(()) };
-        // Where theirs fails, ours may have the greater numbers, and else fails too or finds something missing.
+        // Where theirs fails, ours may have the greater numbers, and else fails too or finds something missing. Their
+        // error need not tell, as it can be another side's.
         if theirs == "true" || theirs == "false" {
             assert_eq!(ours, theirs, "{rule}");
-        } else if !theirs.contains("verflow") {
+        } else if !rule.contains("922337203685477580") {
             assert_ne!(ours, "true", "{rule}: {theirs}");
         }
         n_compared += 1;

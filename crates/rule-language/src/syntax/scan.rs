@@ -1,45 +1,34 @@
-//! The words and signs of a rule, found before the parser sees it.
+//! The words and signs of a rule. Brackets are matched and counted here, so that the parser need not bound how deep it
+//! recurses.
 //!
-//! The parser recurses, and a few dozen brackets within each other overflow the stack of a usual thread, which ends the
-//! process. So it is only handed a text whose brackets are counted, and they can only be counted by whoever knows which
-//! of them stand inside a quoted text. Where this and the grammar of CEL
-//! (<https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax>) could disagree on where a quoted text
-//! begins, the rule is refused here.
+//! This follows the grammar of CEL (<https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax>), but
+//! refuses what is hard to read, such as a word right behind a number.
 
-use super::{MAX_BRACKETS, MAX_CHARACTERS, MAX_TOKENS, mistake::Slip};
+use super::{
+    literal,
+    token::{Token, TokenKind},
+};
+use crate::{
+    limits::{MAX_BRACKETS, MAX_CHARACTERS, MAX_TOKENS},
+    mistake::{Place, Slip},
+};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TokenKind {
-    Word,
-    Number,
-    Text,
-    Sign,
-}
-
-/// A word, number, quoted text or sign: the bytes `at..end`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Token {
-    pub kind: TokenKind,
-    pub at: usize,
-    pub end: usize,
-}
-
-impl Token {
-    pub(super) fn text(self, rule: &str) -> &str {
-        rule.get(self.at..self.end).unwrap_or_default()
-    }
-}
-
-/// Takes the text apart, or says what keeps it from being a rule.
+/// Takes a rule apart.
+///
+/// # Errors
+/// What keeps it from being a rule.
 pub(super) fn scan(rule: &str) -> Result<Vec<Token>, Slip> {
     if let Some((at, _)) = rule.char_indices().nth(MAX_CHARACTERS) {
         return Err(Slip::new(at, rule.len(), format!("a rule has at most {MAX_CHARACTERS} characters")));
     }
     let mut scanner = Scanner { rule, at: 0, open: Vec::new() };
-    let mut tokens = Vec::new();
-    while let Some(token) = scanner.token()? {
+    let mut tokens: Vec<Token> = Vec::new();
+    while let Some((kind, at)) = scanner.token()? {
+        let (last, place) = tokens.last().map_or((0, Place::START), |last| (last.at, last.place));
+        let place = place.behind(rule.get(last..at).unwrap_or_default());
+        let token = Token { kind, at, end: scanner.at, place };
         if tokens.len() == MAX_TOKENS {
-            return Err(Slip::new(token.at, token.end, format!("a rule has at most {MAX_TOKENS} words and signs")));
+            return Err(token.slip(format!("a rule has at most {MAX_TOKENS} words and signs")));
         }
         tokens.push(token);
     }
@@ -60,7 +49,8 @@ struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    fn token(&mut self) -> Result<Option<Token>, Slip> {
+    /// The kind of the next token, and where it begins.
+    fn token(&mut self) -> Result<Option<(TokenKind, usize)>, Slip> {
         self.skip_space();
         let at = self.at;
         let Some(first) = self.rest().chars().next() else { return Ok(None) };
@@ -72,7 +62,7 @@ impl<'a> Scanner<'a> {
             '`' => self.escaped_word()?,
             _ => self.sign(first)?,
         };
-        Ok(Some(Token { kind, at, end: self.at }))
+        Ok(Some((kind, at)))
     }
 
     /// White space, and comments from `//` to the end of the line.
@@ -103,27 +93,37 @@ impl<'a> Scanner<'a> {
 
     fn number(&mut self) -> Result<TokenKind, Slip> {
         let at = self.at;
-        if self.rest().starts_with("0x") {
-            self.at += 2;
-            self.take_while(|c| c.is_ascii_hexdigit());
-        } else {
-            self.take_while(|c| c.is_ascii_digit());
-            let fraction = self.rest().strip_prefix('.');
-            if fraction.is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_digit())) {
-                self.at += 1;
-                self.take_while(|c| c.is_ascii_digit());
-            }
-            self.exponent();
-        }
-        if self.rest().starts_with(['u', 'U']) {
+        let is_hex = self.rest().starts_with("0x");
+        let is_whole = is_hex || self.decimal();
+        let has_digits = !is_hex || self.hexadecimal();
+        if is_whole && self.rest().starts_with(['u', 'U']) {
             self.at += 1;
         }
-        if self.rest().starts_with(|c: char| is_word(c) || c == '\'' || c == '"') {
+        if !has_digits || self.rest().starts_with(|c: char| is_word(c) || c == '\'' || c == '"') {
             self.take_while(is_word);
             let number = self.rule.get(at..self.at).unwrap_or_default();
             return Err(Slip::new(at, self.at, format!("`{number}` is no number")));
         }
         Ok(TokenKind::Number)
+    }
+
+    /// Whether there are digits.
+    fn hexadecimal(&mut self) -> bool {
+        self.at += 2;
+        !self.take_while(|c| c.is_ascii_hexdigit()).is_empty()
+    }
+
+    /// Whether there is neither a fraction nor an exponent.
+    fn decimal(&mut self) -> bool {
+        self.take_while(|c| c.is_ascii_digit());
+        let whole = self.at;
+        let fraction = self.rest().strip_prefix('.');
+        if fraction.is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_digit())) {
+            self.at += 1;
+            self.take_while(|c| c.is_ascii_digit());
+        }
+        self.exponent();
+        self.at == whole
     }
 
     fn exponent(&mut self) {
@@ -160,25 +160,14 @@ impl<'a> Scanner<'a> {
     }
 
     fn escape(&mut self) -> Result<(), Slip> {
-        let at = self.at;
-        self.at += 1;
-        let letter = self.rest().chars().next();
-        let (n_digits, radix) = match letter {
-            Some('a' | 'b' | 'f' | 'n' | 'r' | 't' | 'v' | '"' | '\'' | '`' | '\\' | '?') => (0, 16),
-            Some('x' | 'X') => (2, 16),
-            Some('u') => (4, 16),
-            Some('U') => (8, 16),
-            Some('0'..='3') => (2, 8),
-            _ => (usize::MAX, 16),
-        };
-        self.at += letter.map_or(0, char::len_utf8);
-        let digits = self.rest().chars().take_while(|c| c.is_digit(radix)).take(n_digits).count();
-        if digits < n_digits {
-            let message = "there is no such escape; write \\\\ for a backslash, or r before the quote of a pattern";
-            return Err(Slip::new(at, self.at, message));
+        let behind = self.rest().strip_prefix('\\').unwrap_or_default();
+        if let Some((_, n_bytes)) = literal::escape(behind) {
+            self.at += 1 + n_bytes;
+            return Ok(());
         }
-        self.at += n_digits;
-        Ok(())
+        let end = self.at + 1 + behind.chars().next().map_or(0, char::len_utf8);
+        let message = "there is no such escape; write \\\\ for a backslash, or r before the quote of a pattern";
+        Err(Slip::new(self.at, end, message))
     }
 
     /// A name in backquotes, for what is no word: ``letter.headers.`x-tenant` ``.
