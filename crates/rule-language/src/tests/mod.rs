@@ -3,6 +3,7 @@ mod failures;
 mod hostile;
 mod language;
 mod mistakes;
+mod syntax;
 
 use amqp_message::{
     death::Reason,
