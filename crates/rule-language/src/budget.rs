@@ -2,7 +2,7 @@
 
 use super::{
     failure::Fault,
-    limits::{MAX_STEPS, MAX_STEPS_OF_A_LETTER, MIN_STEPS},
+    limits::{MAX_STEPS, MAX_STEPS_PER_MESSAGE, MIN_STEPS},
 };
 
 /// The steps that are left. A step is one node of a rule, one element of a list, or a few dozen bytes of a text: some
@@ -10,16 +10,16 @@ use super::{
 #[derive(Debug)]
 pub(super) struct Budget {
     left: usize,
-    /// For all the rules that are still to be tried on the letter.
+    /// For all the rules that are still to be tried on the message.
     all_left: usize,
 }
 
 impl Budget {
     pub(super) const fn new() -> Self {
-        Self { left: MAX_STEPS, all_left: MAX_STEPS_OF_A_LETTER }
+        Self { left: MAX_STEPS, all_left: MAX_STEPS_PER_MESSAGE }
     }
 
-    /// Begins the next rule. Even where costly rules have used up what a letter may cost, it can do a little: most
+    /// Begins the next rule. Even where costly rules have used up what a message may cost, it can do a little: most
     /// rules do not need more.
     pub(super) fn begin(&mut self) {
         self.left = self.all_left.clamp(MIN_STEPS, MAX_STEPS);
@@ -41,7 +41,7 @@ impl Budget {
     /// For tests and figures: the steps that all rules have taken so far.
     #[cfg(test)]
     pub(super) const fn used(&self) -> usize {
-        MAX_STEPS_OF_A_LETTER - self.all_left
+        MAX_STEPS_PER_MESSAGE - self.all_left
     }
 }
 
@@ -60,13 +60,13 @@ mod tests {
     #[test]
     fn the_last_rule_of_a_costly_letter_still_has_a_little() {
         let mut budget = Budget::new();
-        for _ in 0..MAX_STEPS_OF_A_LETTER / MAX_STEPS {
+        for _ in 0..MAX_STEPS_PER_MESSAGE / MAX_STEPS {
             budget.begin();
             assert_eq!(budget.charge(MAX_STEPS), Ok(()));
         }
         budget.begin();
         assert_eq!(budget.charge(MIN_STEPS), Ok(()));
         assert_eq!(budget.charge(1), Err(Fault::TooCostly));
-        assert_eq!(budget.used(), MAX_STEPS_OF_A_LETTER);
+        assert_eq!(budget.used(), MAX_STEPS_PER_MESSAGE);
     }
 }

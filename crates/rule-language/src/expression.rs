@@ -16,7 +16,7 @@ use super::{
     syntax,
 };
 
-/// An expression that says of a letter whether a rule takes it.
+/// An expression that says of a message whether a rule takes it. Cloning it is cheap.
 #[derive(Clone, Debug)]
 pub struct Expression {
     plan: Arc<Plan>,
@@ -43,17 +43,17 @@ impl Expression {
         self.plan.asks_for_payload
     }
 
-    /// Whether it takes the letter. What a letter does not have makes this `false`.
+    /// Whether it takes the message. What the message does not have makes this `false`.
     ///
     /// # Errors
-    /// Why it can't be decided.
+    /// Why it can't be decided: values do not fit, or it takes too many steps.
     pub fn matches(&self, facts: &Facts<'_>) -> Result<bool, Failure> {
         self.matches_within(facts, &mut Budget::new())
     }
 
     pub(super) fn matches_within(&self, facts: &Facts<'_>, budget: &mut Budget) -> Result<bool, Failure> {
         budget.begin();
-        // Nothing in there panics, as far as we know. If it does, a rule fails and not the intake of all letters.
+        // Nothing in there panics, as far as we know. If it does, this rule fails and not the intake of all messages.
         let answer = catch_unwind(AssertUnwindSafe(|| Evaluation::new(facts, budget).answer(&self.plan.root)));
         match answer {
             Ok(Ok(is_match)) => Ok(is_match),

@@ -1,4 +1,4 @@
-//! What rules see of a letter.
+//! What rules see of a message.
 
 use std::{fmt, sync::OnceLock};
 
@@ -12,26 +12,39 @@ use super::{
     value::{Map, Value},
 };
 
-/// A letter as its rules know it. What is `None` is missing, and makes a rule that asks for it not match.
+/// What a rule sees as `letter`: what is known of a message and its failure. What is `None` is missing, and makes a rule
+/// that asks for it not match.
 #[derive(Clone, Copy, Debug)]
 pub struct LetterFacts<'a> {
+    /// The name of the RabbitMQ broker that it came from.
     pub broker: &'a str,
+    /// The queue in which it failed.
     pub queue: Option<&'a str>,
+    /// The exchange to which it was published, empty for the default one.
     pub exchange: &'a str,
+    /// The routing key with which it was published.
     pub routing_key: &'a str,
+    /// Why RabbitMQ dead-lettered it.
     pub reason: Reason,
+    /// How often it failed.
     pub attempts: u64,
+    /// `letter.type`: what kind of message it is.
     pub message_type: Option<&'a str>,
+    /// The message's headers, each under its name.
     pub headers: &'a FieldTable,
+    /// The class or kind of the error.
     pub error_type: Option<&'a str>,
+    /// What the error says. `letter.error` is its first line behind the type.
     pub error_message: Option<&'a str>,
     /// Bytes of the body.
     pub size: u64,
+    /// When it failed for the first time.
     pub first_failed_at: Option<Timestamp>,
+    /// When it failed for the last time.
     pub last_failed_at: Timestamp,
 }
 
-/// All that the rules see of one letter. Making it costs nothing; what rules ask for is read once, when the first asks.
+/// All that rules see of one message. Making it costs nothing; what rules ask for is read once, when the first asks.
 pub struct Facts<'a> {
     letter: LetterFacts<'a>,
     payload: Payload<'a>,
@@ -94,7 +107,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Without the payload, which is nobody's business but the rules'.
+/// Without the payload, which has no place in a log.
 impl fmt::Debug for Facts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Facts").field("queue", &self.letter.queue).finish_non_exhaustive()

@@ -13,7 +13,7 @@ pub const MAX_PATTERN: usize = 256 << 10;
 /// Steps for one rule and message. A step takes some forty nanoseconds, so this is about two milliseconds.
 pub const MAX_STEPS: usize = 50_000;
 /// Steps for all rules and one message.
-pub const MAX_STEPS_OF_A_LETTER: usize = 500_000;
+pub const MAX_STEPS_PER_MESSAGE: usize = 500_000;
 /// Steps that a rule has in any case.
 pub const MIN_STEPS: usize = 500;
 /// Bytes of a text that a rule makes.

@@ -5,6 +5,7 @@ use std::fmt;
 /// A place in the text of a rule. Both count from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
+    /// Of the lines of the text.
     pub line: usize,
     /// In characters, not bytes.
     pub column: usize,
@@ -38,10 +39,11 @@ impl fmt::Display for Place {
 /// Why a text is no rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
+    /// The first character that it is about.
     pub start: Place,
     /// Just behind the last character that it is about; equal to `start` where something is missing.
     pub end: Place,
-    /// For the person who writes the rule: a clause that begins with a small letter and has no full stop.
+    /// For whoever writes the rule: a clause that begins with a small letter and has no full stop.
     pub message: String,
 }
 

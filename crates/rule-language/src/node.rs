@@ -1,4 +1,4 @@
-//! A rule that was checked: what is left to do when a letter comes.
+//! A rule that was checked: what is left to do when a message comes.
 
 use super::{mistake::Place, pattern::Pattern};
 
@@ -13,7 +13,7 @@ pub(super) struct Plan {
 /// What kind of value something is, as far as the text of the rule tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Only the letter will tell.
+    /// Only the message will tell.
     Any,
     Null,
     Bool,

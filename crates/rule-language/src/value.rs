@@ -1,4 +1,4 @@
-//! What a step of a rule comes to. Values of the letter are looked at where they are, none is copied.
+//! What a step of a rule comes to. Values of the message are looked at where they are, none is copied.
 
 use std::{borrow::Cow, rc::Rc};
 

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use rule_language::{self, Decode, Expression, Facts, LetterFacts, Mistake, Ruleset};
+use rule_language::{Decode, Expression, Facts, Failure, LetterFacts, Mistake, Ruleset};
 
 use crate::domain::{
     letter::{Importance, Letter},
-    rule::{ActiveRule, Rule, RuleId},
+    rule::{ActiveRule, RuleId},
 };
 
 /// `importance_by` of a letter that no rule takes.
@@ -20,9 +20,8 @@ pub struct RuleBook {
     active: Vec<ActiveRule>,
     /// Of each of them what it says, or why it cannot be tried.
     compiled: Vec<Result<Expression, Vec<Mistake>>>,
-    ruleset: Ruleset<Importance>,
-    /// Which rule each of the ruleset is.
-    ids: Vec<RuleId>,
+    /// Those that can be tried, with their places in `active`.
+    ruleset: Ruleset<usize>,
 }
 
 /// What the rules say of a letter.
@@ -46,8 +45,7 @@ pub struct RuledOut {
 }
 
 impl RuleBook {
-    /// Reads all that are not written as in `before`. It takes about a millisecond for each, during which the thread
-    /// waits.
+    /// Reads all that are not written as in `before`. It can take milliseconds for each, as patterns are compiled.
     pub(crate) fn new(active: Vec<ActiveRule>, before: &Self) -> Self {
         let known: HashMap<&str, &Result<Expression, Vec<Mistake>>> =
             before.active.iter().map(|active| &*active.rule.expression).zip(&before.compiled).collect();
@@ -56,18 +54,10 @@ impl RuleBook {
             known.get(expression).map_or_else(|| Expression::compile(expression), |known| (*known).clone())
         };
         let compiled: Vec<_> = active.iter().map(compile).collect();
-        let (mut rules, mut ids) = (Vec::new(), Vec::new());
-        for (ActiveRule { id, rule: Rule { name, importance, .. }, .. }, expression) in active.iter().zip(&compiled) {
-            // What was saved was right then; a later version may think otherwise, and says so on the page.
-            let Ok(expression) = expression else { continue };
-            rules.push(rule_language::Rule {
-                name: name.clone(),
-                outcome: *importance,
-                expression: expression.clone(),
-            });
-            ids.push(*id);
-        }
-        Self { active, compiled, ruleset: Ruleset::new(rules), ids }
+        // What was saved was right then; a later version may think otherwise, and says so on the page.
+        let readable = |(place, expression): (usize, &Result<Expression, _>)| Some((expression.clone().ok()?, place));
+        let ruleset = Ruleset::new(compiled.iter().enumerate().filter_map(readable).collect());
+        Self { active, compiled, ruleset }
     }
 
     pub fn active(&self) -> &[ActiveRule] {
@@ -80,30 +70,30 @@ impl RuleBook {
 
     /// Why a rule cannot be tried; empty for one that can.
     pub fn mistakes(&self, id: RuleId) -> &[Mistake] {
-        let place = self.active.iter().position(|active| active.id == id);
-        let compiled = place.and_then(|place| self.compiled.get(place));
-        compiled.and_then(|compiled| compiled.as_ref().err()).map_or(&[], Vec::as_slice)
+        self.compiled(id).and_then(|compiled| compiled.as_ref().err()).map_or(&[], Vec::as_slice)
     }
 
     /// What a rule says, if it can be tried.
     pub(crate) fn expression(&self, id: RuleId) -> Option<&Expression> {
-        let place = self.ids.iter().position(|other| *other == id)?;
-        self.ruleset.rules().get(place).map(|rule| &rule.expression)
+        self.compiled(id)?.as_ref().ok()
+    }
+
+    fn compiled(&self, id: RuleId) -> Option<&Result<Expression, Vec<Mistake>>> {
+        self.compiled.get(self.active.iter().position(|active| active.id == id)?)
     }
 
     /// Tries the rules on a letter.
     pub fn judge(&self, facts: &Facts<'_>) -> Ruled {
-        let outcome = self.ruleset.first(facts);
-        let rule_at = |place: usize| self.ruleset.rules().get(place).zip(self.ids.get(place));
-        let ruled_out = |(place, why): &(usize, rule_language::Failure)| {
-            let (rule, id) = rule_at(*place)?;
+        let decision = self.ruleset.first(facts);
+        let ruled_out = |(place, why): &(&usize, Failure)| {
+            let ActiveRule { id, rule, .. } = self.active.get(**place)?;
             Some(RuledOut { rule: *id, name: rule.name.clone(), why: why.to_string() })
         };
-        let failures = outcome.failures.iter().filter_map(ruled_out).collect();
-        match outcome.rule.and_then(rule_at) {
-            Some((rule, id)) => {
+        let failures = decision.failures.iter().filter_map(ruled_out).collect();
+        match decision.outcome.and_then(|place| self.active.get(*place)) {
+            Some(ActiveRule { id, rule, .. }) => {
                 let by = format!("{BY_RULE}{}", rule.name);
-                Ruled { rule: Some(*id), importance: rule.outcome, by, failures }
+                Ruled { rule: Some(*id), importance: rule.importance, by, failures }
             }
             None => Ruled { rule: None, importance: Importance::Normal, by: DEFAULT.to_owned(), failures },
         }
@@ -136,6 +126,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::domain::rule::Rule;
 
     fn active(n: u128, expression: &str) -> ActiveRule {
         let rule = Rule { name: format!("rule {n}"), expression: expression.to_owned(), importance: Importance::High };

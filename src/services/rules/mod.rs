@@ -259,7 +259,7 @@ impl Rules {
     }
 }
 
-/// Reading rules keeps a thread waiting.
+/// Reading rules compiles their patterns, which can take milliseconds.
 async fn compile(active: Vec<ActiveRule>, before: &Arc<RuleBook>) -> RuleBook {
     let before = Arc::clone(before);
     off_the_runtime(move || RuleBook::new(active, &before)).await

@@ -11,7 +11,7 @@ use crate::{
     limits::MAX_DEPTH,
     mistake::Slip,
     node::{Kind, Node, Plan, What},
-    syntax::{Expr, Form, Token},
+    syntax::{Expr, Form, Operator, Token},
 };
 use checked::{Checked, Slips};
 
@@ -63,32 +63,37 @@ impl<'r> Check<'r> {
             Form::Select(of, name) => self.select(token, of, name),
             Form::Item(sides) => self.item(token, sides),
             Form::Call { name, target, arguments } => self.call(token, name, target.as_deref(), arguments),
-            Form::List(items) => {
-                let items = self.all(items)?.into_iter().map(|item| item.node).collect();
-                Checked::new(Node::List(items), Kind::List, token)
-            }
+            Form::List(items) => self.list(token, items),
             Form::Map(entries) => self.map(token, entries),
-            Form::Not(of) => {
-                let of = self.node(of)?;
-                operators::not(&mut self.slips, token, of)
-            }
-            Form::Negate(of) => {
-                let of = self.node(of)?;
-                operators::negate(&mut self.slips, token, of)
-            }
-            Form::Binary(operator, sides) => {
-                let sides = self.both(sides)?;
-                operators::binary(&mut self.slips, token, *operator, sides)
-            }
-            Form::Choice(parts) => {
-                let [condition, yes, no] = parts.each_ref().map(|part| self.node(part));
-                operators::choice(&mut self.slips, token, [condition?, yes?, no?])
-            }
+            Form::Not(of) => self.not(token, of),
+            Form::Negate(of) => self.negate(token, of),
+            Form::Binary(operator, sides) => self.binary(token, *operator, sides),
+            Form::Choice(parts) => self.choice(token, parts),
         }
     }
 
-    fn both(&mut self, sides: &[Expr<'r>; 2]) -> Option<[Checked; 2]> {
-        let [left, right] = sides.each_ref().map(|side| self.node(side));
+    fn not(&mut self, token: Token, of: &Expr<'r>) -> Option<Checked> {
+        let of = self.node(of)?;
+        operators::not(&mut self.slips, token, of)
+    }
+
+    fn negate(&mut self, token: Token, of: &Expr<'r>) -> Option<Checked> {
+        let of = self.node(of)?;
+        operators::negate(&mut self.slips, token, of)
+    }
+
+    fn binary(&mut self, token: Token, operator: Operator, sides: &[Expr<'r>; 2]) -> Option<Checked> {
+        let sides = self.both(sides)?;
+        operators::binary(&mut self.slips, token, operator, sides)
+    }
+
+    fn choice(&mut self, token: Token, [condition, yes, no]: &[Expr<'r>; 3]) -> Option<Checked> {
+        let (condition, yes, no) = (self.node(condition), self.node(yes), self.node(no));
+        operators::choice(&mut self.slips, token, [condition?, yes?, no?])
+    }
+
+    fn both(&mut self, [left, right]: &[Expr<'r>; 2]) -> Option<[Checked; 2]> {
+        let (left, right) = (self.node(left), self.node(right));
         Some([left?, right?])
     }
 
@@ -141,6 +146,11 @@ impl<'r> Check<'r> {
         }
         let sides = self.both(sides)?;
         operators::item(&mut self.slips, token, sides)
+    }
+
+    fn list(&mut self, token: Token, items: &[Expr<'r>]) -> Option<Checked> {
+        let items = self.all(items)?.into_iter().map(|item| item.node).collect();
+        Checked::new(Node::List(items), Kind::List, token)
     }
 
     fn map(&mut self, token: Token, entries: &[(Expr<'r>, Expr<'r>)]) -> Option<Checked> {

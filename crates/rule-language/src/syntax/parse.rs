@@ -3,6 +3,8 @@
 //! It recurses where a bracket opens, and by the strengths of operators. The scanner lets no more than
 //! [`MAX_BRACKETS`](crate::limits::MAX_BRACKETS) stand within each other, so that any thread's stack is enough.
 
+use std::mem;
+
 use super::{
     cursor::{Cursor, is_keyword, is_reserved},
     literal,
@@ -25,19 +27,21 @@ pub(super) fn parse<'r>(rule: &'r str, tokens: &[Token]) -> Result<Expr<'r>, Sli
 }
 
 /// How strongly operators bind; those of the same strength go from left to right.
-const OPERATORS: [(&str, usize, Operator); 12] = [
-    ("==", 1, Operator::Equal),
-    ("!=", 1, Operator::NotEqual),
-    ("<", 1, Operator::Order(Order::Less)),
-    ("<=", 1, Operator::Order(Order::LessOrEqual)),
-    (">", 1, Operator::Order(Order::Greater)),
-    (">=", 1, Operator::Order(Order::GreaterOrEqual)),
-    ("in", 1, Operator::In),
-    ("+", 2, Operator::Arithmetic(Arithmetic::Add)),
-    ("-", 2, Operator::Arithmetic(Arithmetic::Subtract)),
-    ("*", 3, Operator::Arithmetic(Arithmetic::Multiply)),
-    ("/", 3, Operator::Arithmetic(Arithmetic::Divide)),
-    ("%", 3, Operator::Arithmetic(Arithmetic::Remainder)),
+const OPERATORS: [(&str, u8, Operator); 14] = [
+    ("||", 1, Operator::Logic(Logic::Or)),
+    ("&&", 2, Operator::Logic(Logic::And)),
+    ("==", 3, Operator::Equal),
+    ("!=", 3, Operator::NotEqual),
+    ("<", 3, Operator::Order(Order::Less)),
+    ("<=", 3, Operator::Order(Order::LessOrEqual)),
+    (">", 3, Operator::Order(Order::Greater)),
+    (">=", 3, Operator::Order(Order::GreaterOrEqual)),
+    ("in", 3, Operator::In),
+    ("+", 4, Operator::Arithmetic(Arithmetic::Add)),
+    ("-", 4, Operator::Arithmetic(Arithmetic::Subtract)),
+    ("*", 5, Operator::Arithmetic(Arithmetic::Multiply)),
+    ("/", 5, Operator::Arithmetic(Arithmetic::Divide)),
+    ("%", 5, Operator::Arithmetic(Arithmetic::Remainder)),
 ];
 
 type Parsed<'r> = Result<Expr<'r>, Slip>;
@@ -49,48 +53,43 @@ struct Parser<'t, 'r> {
 impl<'r> Parser<'_, 'r> {
     fn expression(&mut self) -> Parsed<'r> {
         let mut choices = Vec::new();
-        let mut last = self.terms(Logic::Or)?;
+        let mut last = self.operation(0)?;
         while let Some(sign) = self.tokens.take("?") {
-            let yes = self.terms(Logic::Or)?;
+            let yes = self.operation(0)?;
             self.tokens.expect(":")?;
-            let condition = std::mem::replace(&mut last, self.terms(Logic::Or)?);
+            let condition = mem::replace(&mut last, self.operation(0)?);
             choices.push((sign, condition, yes));
         }
         let choice = |no, (sign, condition, yes)| Expr::new(sign, Form::Choice([condition, yes, no].into()));
         Ok(choices.into_iter().rev().fold(last, choice))
     }
 
-    /// Terms with `||` or `&&` between them.
-    fn terms(&mut self, logic: Logic) -> Parsed<'r> {
-        let first = self.term(logic)?;
-        let mut others = Vec::new();
-        while let Some(sign) = self.tokens.take(logic.sign()) {
-            others.push((sign, self.term(logic)?));
-        }
-        Ok(balanced(logic, first, others))
-    }
-
-    fn term(&mut self, logic: Logic) -> Parsed<'r> {
-        match logic {
-            Logic::Or => self.terms(Logic::And),
-            Logic::And => self.operation(0),
-        }
-    }
-
     /// Operators that bind more strongly than `strength`, and what stands between them.
-    fn operation(&mut self, strength: usize) -> Parsed<'r> {
+    fn operation(&mut self, strength: u8) -> Parsed<'r> {
         let mut left = self.unary()?;
-        while let Some((sign, (_, strength, operator))) = self.operator(strength) {
-            let right = self.operation(*strength)?;
-            left = Expr::new(sign, Form::Binary(*operator, [left, right].into()));
+        while let Some((sign, strength, operator)) = self.operator(strength) {
+            let right = self.operation(strength)?;
+            left = match operator {
+                Operator::Logic(logic) => self.terms(logic, strength, left, (sign, right))?,
+                _ => Expr::new(sign, Form::Binary(operator, [left, right].into())),
+            };
         }
         Ok(left)
     }
 
-    fn operator(&mut self, strength: usize) -> Option<(Token, &'static (&'static str, usize, Operator))> {
-        let found =
-            OPERATORS.iter().find(|(sign, ..)| *sign == self.tokens.text(0)).filter(|found| found.1 > strength)?;
-        self.tokens.next().map(|sign| (sign, found))
+    fn operator(&mut self, strength: u8) -> Option<(Token, u8, Operator)> {
+        let text = self.tokens.text(0);
+        let (_, found, operator) = OPERATORS.into_iter().find(|(sign, found, _)| *sign == text && *found > strength)?;
+        self.tokens.next().map(|sign| (sign, found, operator))
+    }
+
+    /// The terms behind the first two.
+    fn terms(&mut self, logic: Logic, strength: u8, first: Expr<'r>, second: (Token, Expr<'r>)) -> Parsed<'r> {
+        let mut others = vec![second];
+        while let Some(sign) = self.tokens.take(logic.sign()) {
+            others.push((sign, self.operation(strength)?));
+        }
+        Ok(balanced(logic, first, others))
     }
 
     /// Two signs of a kind before an operand cancel each other.

@@ -1,12 +1,12 @@
 //! Rules and messages that want to be costly.
 
-use std::fmt::Write;
+use std::{fmt::Write, thread};
 
 use amqp_message::field::{FieldTable, FieldValue};
 
 use super::{Expression, Facts, headers, letter};
 use crate::{
-    Fault, MAX_BRACKETS, MAX_PAYLOAD, MAX_PAYLOAD_VALUES, MAX_STEPS, MAX_STEPS_OF_A_LETTER, Rule, Ruleset,
+    Fault, MAX_BRACKETS, MAX_DEPTH, MAX_PAYLOAD, MAX_PAYLOAD_VALUES, MAX_STEPS, MAX_STEPS_PER_MESSAGE, Ruleset,
     budget::Budget,
 };
 
@@ -123,10 +123,7 @@ fn with_fields(word: &str) -> String {
 
 #[test]
 fn no_rule_and_message_take_more_steps_than_there_are() {
-    let rules: Vec<Rule<&str>> = rules()
-        .into_iter()
-        .map(|rule| Rule { name: String::new(), outcome: "low", expression: super::compile(&rule) })
-        .collect();
+    let rules: Vec<Expression> = rules().iter().map(|rule| super::compile(rule)).collect();
     assert!(rules.len() > 200);
     let headers = large_headers();
     let mut n_costly = 0;
@@ -135,7 +132,7 @@ fn no_rule_and_message_take_more_steps_than_there_are() {
         // Each nasty rule stands here in five forms, and one or two of them meet each payload.
         for rule in rules.iter().skip(p % 3).step_by(3) {
             let mut budget = Budget::new();
-            let answer = rule.expression.matches_within(&facts, &mut budget);
+            let answer = rule.matches_within(&facts, &mut budget);
             assert!(budget.used() <= MAX_STEPS, "{}", budget.used());
             let fault = answer.err().map(|failure| failure.fault);
             assert_ne!(fault, Some(Fault::Broken));
@@ -148,16 +145,15 @@ fn no_rule_and_message_take_more_steps_than_there_are() {
 #[test]
 fn many_costly_rules_leave_a_little_for_the_last() {
     let costly = "payload.a.all(a, payload.a.all(b, true))";
-    let n_rules = 2 * MAX_STEPS_OF_A_LETTER / MAX_STEPS;
+    let n_rules = 2 * MAX_STEPS_PER_MESSAGE / MAX_STEPS;
     let mut rules = vec![costly; n_rules];
     rules.push("letter.queue.startsWith('campaigns.') && payload.n == 1");
-    let rules =
-        rules.into_iter().map(|rule| Rule { name: String::new(), outcome: "low", expression: super::compile(rule) });
+    let rules = Ruleset::new(rules.into_iter().map(super::compile).zip(0..).collect());
     let payload = format!("{{\"n\": 1, \"a\": [1{}]}}", ",1".repeat(1_000));
     let headers = headers();
-    let outcome = Ruleset::new(rules.collect()).first(&Facts::new(letter(&headers), Some(&payload)));
-    assert_eq!((outcome.rule, outcome.failures.len()), (Some(n_rules), n_rules));
-    assert!(outcome.failures.iter().all(|(_, failure)| failure.fault == Fault::TooCostly));
+    let decision = rules.first(&Facts::new(letter(&headers), Some(&payload)));
+    assert_eq!((decision.outcome, decision.failures.len()), (Some(&n_rules), n_rules));
+    assert!(decision.failures.iter().all(|(_, failure)| failure.fault == Fault::TooCostly));
 }
 
 #[test]
@@ -209,13 +205,49 @@ fn no_text_stops_the_parser() {
         format!("{}{}{}", "[".repeat(MAX_BRACKETS), "'", "]".repeat(n)),
         "]'".repeat(n / 2),
     ];
-    for text in texts {
-        let shown: String = text.chars().take(30).collect();
-        // That this returns at all is the point: an overflow of the stack would end the process.
-        if let Err(mistakes) = Expression::compile(&text) {
-            assert!(!mistakes.is_empty() && mistakes.iter().all(|mistake| !mistake.message.is_empty()), "{shown}");
+    with_small_stack(move || {
+        for text in texts {
+            let shown: String = text.chars().take(30).collect();
+            // That this returns at all is the point: an overflow of the stack would end the process.
+            if let Err(mistakes) = Expression::compile(&text) {
+                assert!(!mistakes.is_empty() && mistakes.iter().all(|mistake| !mistake.message.is_empty()), "{shown}");
+            }
         }
-    }
+    });
+}
+
+/// A quarter of what a thread usually has, also in a build that is not optimised.
+fn with_small_stack(test: impl FnOnce() + Send + 'static) {
+    thread::Builder::new().stack_size(512 << 10).spawn(test).unwrap().join().unwrap();
+}
+
+/// Of each shape the deepest rule that is one.
+#[test]
+fn the_deepest_rules_are_read_and_evaluated() {
+    // Begins, opens, is, closes and ends.
+    const SHAPES: [[&str; 5]; 12] = [
+        ["", "!(true && true == ", "true", ")", ""],
+        ["", "(1 + 1 * -", "1", ")", " < 100"],
+        ["", "[1, ", "1", "]", " != []"],
+        ["", "{1: ", "1", "}", " != {}"],
+        ["", "int(", "1", ")", " == 1"],
+        ["", "payload[", "1", "]", " == 1"],
+        ["", "[1].all(x, true && ", "true", ")", ""],
+        ["", "[1].map(x, true, ", "true", ")[0]", ""],
+        ["", "(true ? true : ", "true", ")", ""],
+        ["", "true ? true : ", "true", "", ""],
+        ["", "", "1", " - 1", " < 0"],
+        ["!has(", "", "payload", ".a", ")"],
+    ];
+    with_small_stack(|| {
+        for [start, open, inside, close, end] in SHAPES {
+            let of_depth = |n: usize| format!("{start}{}{inside}{}{end}", open.repeat(n), close.repeat(n));
+            let deepest = (0..2 * MAX_DEPTH).rev().find_map(|n| Expression::compile(&of_depth(n)).ok()).unwrap();
+            let headers = headers();
+            let answer = deepest.matches(&Facts::new(letter(&headers), Some("{}")));
+            assert!(answer.is_ok(), "{open}{close}: {answer:?}");
+        }
+    });
 }
 
 /// The brackets of a rule may not be miscounted, wherever they stand.

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use amqp_message::field::FieldTable;
 
 use super::{HOUR, PAYLOAD, bare, compile, headers, letter, outcome};
-use crate::{Facts, Outcome, Rule, Ruleset};
+use crate::{Decision, Facts, Ruleset};
 
 #[track_caller]
 fn check(expected: bool, rules: &[&str]) {
@@ -208,13 +208,11 @@ fn times_can_be_calculated_with() {
 #[test]
 fn the_first_rule_that_matches_takes_the_letter() {
     fn check(rules: &[&str], expected: Option<usize>, failed: &[usize]) {
-        let rules =
-            rules.iter().map(|rule| Rule { name: (*rule).to_owned(), outcome: "high", expression: compile(rule) });
+        let rules = Ruleset::new(rules.iter().map(|rule| compile(rule)).zip(0..).collect());
         let headers = headers();
-        let Outcome { rule, failures } =
-            Ruleset::new(rules.collect()).first(&Facts::new(letter(&headers), Some(PAYLOAD)));
-        let failures: Vec<usize> = failures.into_iter().map(|(place, _)| place).collect();
-        assert_eq!((rule, failures.as_slice()), (expected, failed));
+        let Decision { outcome, failures } = rules.first(&Facts::new(letter(&headers), Some(PAYLOAD)));
+        let failures: Vec<usize> = failures.into_iter().map(|(place, _)| *place).collect();
+        assert_eq!((outcome.copied(), failures.as_slice()), (expected, failed));
     }
     check(&[], None, &[]);
     check(&["false", "payload.nothing"], None, &[]);
@@ -231,11 +229,10 @@ fn a_body_is_decoded_once_and_only_if_a_rule_asks() {
             n_decoded.fetch_add(1, Ordering::Relaxed);
             Some("{\"a\": 1}".to_owned())
         };
-        let rules =
-            rules.iter().map(|rule| Rule { name: (*rule).to_owned(), outcome: "high", expression: compile(rule) });
-        let (rules, headers) = (Ruleset::new(rules.collect()), headers());
-        let outcome = rules.first(&Facts::decoding(letter(&headers), &decode));
-        assert_eq!(outcome.failures, []);
+        let rules = Ruleset::new(rules.iter().map(|rule| (compile(rule), "high")).collect());
+        let headers = headers();
+        let decision = rules.first(&Facts::decoding(letter(&headers), &decode));
+        assert_eq!(decision.failures, []);
         assert_eq!((rules.asks_for_payload(), n_decoded.into_inner()), (asks, expected));
     }
     check(&["letter.attempts == 4"], false, 0);

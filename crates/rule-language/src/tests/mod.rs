@@ -29,7 +29,7 @@ fn headers() -> FieldTable {
     ])
 }
 
-/// A letter of which all is known.
+/// A message of which all is known.
 fn letter(headers: &FieldTable) -> LetterFacts<'_> {
     LetterFacts {
         broker: "main",
@@ -48,7 +48,7 @@ fn letter(headers: &FieldTable) -> LetterFacts<'_> {
     }
 }
 
-/// A letter of which nothing is known that need not be.
+/// A message of which nothing is known that need not be.
 fn bare(headers: &FieldTable) -> LetterFacts<'_> {
     LetterFacts {
         queue: None,
@@ -72,7 +72,7 @@ fn compile(rule: &str) -> Expression {
     Expression::compile(rule).unwrap_or_else(|mistakes| panic!("{rule}: {mistakes:?}"))
 }
 
-/// The outcome for the letter of which all is known.
+/// The outcome for the message of which all is known.
 fn outcome(rule: &str) -> String {
     outcome_with(rule, Some(PAYLOAD))
 }
