@@ -1,4 +1,4 @@
-//! Why and where a message died.
+//! Why and where a message was dead-lettered.
 
 use crate::{time::Timestamp, word_enum};
 
@@ -21,7 +21,7 @@ word_enum! {
 }
 
 impl Reason {
-    /// What happened, for a person.
+    /// What happened, as a clause for people.
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Rejected => "rejected by its consumer, no reason recorded",
@@ -36,6 +36,7 @@ impl Reason {
 /// One entry of `x-death`: the deaths of a message in one queue for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Death {
+    /// The queue that it was dead-lettered from.
     pub queue: String,
     /// As RabbitMQ sent it; a later version may know more of them than [`Reason`].
     pub reason: String,
@@ -43,7 +44,9 @@ pub struct Death {
     pub count: u64,
     /// The first of these deaths, in whole seconds: RabbitMQ does not tell the latest.
     pub first_at: Option<Timestamp>,
+    /// The exchange to which it was published before; empty for the default exchange.
     pub exchange: String,
+    /// The routing keys with which it was published before, those of `CC` as well, but not of `BCC`.
     pub routing_keys: Vec<String>,
     /// The time to live it had, in milliseconds; RabbitMQ removes the property.
     pub original_expiration: Option<String>,

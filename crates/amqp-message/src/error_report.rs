@@ -5,7 +5,9 @@
 pub struct ErrorReport {
     /// The class of an exception, or whatever its language has for that.
     pub kind: Option<String>,
+    /// What it says.
     pub message: Option<String>,
+    /// Where it came from, as its language writes it.
     pub stacktrace: Option<String>,
 }
 

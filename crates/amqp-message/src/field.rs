@@ -7,13 +7,21 @@
 /// NaN has to come back as the same NaN.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum FieldValue {
+    /// True or false.
     Boolean(bool),
+    /// 8 bits with a sign.
     ShortShortInt(i8),
+    /// 8 bits.
     ShortShortUInt(u8),
+    /// 16 bits with a sign.
     ShortInt(i16),
+    /// 16 bits.
     ShortUInt(u16),
+    /// 32 bits with a sign.
     LongInt(i32),
+    /// 32 bits.
     LongUInt(u32),
+    /// 64 bits with a sign.
     LongLongInt(i64),
     /// The bits of an IEEE 754 single.
     Float(u32),
@@ -21,20 +29,27 @@ pub enum FieldValue {
     Double(u64),
     /// `value` divided by ten to the power of `scale`.
     Decimal {
+        /// How many digits stand behind the point.
         scale: u8,
+        /// All digits.
         value: u32,
     },
     /// Bytes that are meant to be text, but need not be UTF-8.
     LongString(Vec<u8>),
+    /// Values of any types, in order.
     Array(Vec<FieldValue>),
     /// Seconds since the Unix epoch.
     Timestamp(u64),
+    /// A table within a table.
     Table(FieldTable),
+    /// Bytes that are not meant to be text.
     ByteArray(Vec<u8>),
+    /// No value.
     Void,
 }
 
 impl FieldValue {
+    /// A string value.
     pub fn string(text: impl Into<String>) -> Self {
         Self::LongString(text.into().into_bytes())
     }
@@ -61,6 +76,7 @@ impl FieldValue {
         }
     }
 
+    /// The table of a table value.
     pub fn as_table(&self) -> Option<&FieldTable> {
         match self {
             Self::Table(table) => Some(table),
@@ -68,6 +84,7 @@ impl FieldValue {
         }
     }
 
+    /// The values of an array.
     pub fn as_array(&self) -> Option<&[FieldValue]> {
         match self {
             Self::Array(values) => Some(values),
@@ -81,10 +98,12 @@ impl FieldValue {
 pub struct FieldTable(Vec<(String, FieldValue)>);
 
 impl FieldTable {
+    /// The value of a name; the first one where a name stands twice.
     pub fn get(&self, name: &str) -> Option<&FieldValue> {
         self.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
     }
 
+    /// The text of a name's value, if it is one.
     pub fn get_str(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(FieldValue::as_str)
     }
@@ -112,18 +131,22 @@ impl FieldTable {
         }
     }
 
+    /// Removes each name that is `unwanted`.
     pub fn remove_where(&mut self, unwanted: impl Fn(&str) -> bool) {
         self.0.retain(|(key, _)| !unwanted(key));
     }
 
+    /// Names and values, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &FieldValue)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value))
     }
 
+    /// How many names there are.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

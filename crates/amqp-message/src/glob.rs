@@ -9,6 +9,7 @@ use wildmatch::WildMatch;
 pub struct Globs(Vec<WildMatch>);
 
 impl Globs {
+    /// Patterns of which one has to match.
     pub fn new(patterns: &[String]) -> Self {
         Self(patterns.iter().map(|pattern| WildMatch::new(pattern)).collect())
     }

@@ -10,6 +10,7 @@ impl Timestamp {
     /// The latest time there is; a filter without an end uses it.
     pub const MAX: Self = Self(i64::MAX);
 
+    /// Microseconds since the Unix epoch.
     pub const fn from_micros(micros: i64) -> Self {
         Self(micros)
     }
@@ -20,14 +21,17 @@ impl Timestamp {
         Self(seconds.saturating_mul(1_000_000))
     }
 
+    /// Microseconds since the Unix epoch.
     pub const fn as_micros(self) -> i64 {
         self.0
     }
 
+    /// So much later; [`MAX`](Self::MAX) where there is no such time.
     pub fn plus(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(micros(duration)))
     }
 
+    /// So much earlier; the earliest time where there is no such time.
     pub fn minus(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(micros(duration)))
     }

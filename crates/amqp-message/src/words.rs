@@ -9,8 +9,10 @@ macro_rules! word_enum {
         pub enum $name { $($(#[$variant_doc])* $variant),+ }
 
         impl $name {
+            /// Each of them, in the order in which they are declared.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
+            /// Its word.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }

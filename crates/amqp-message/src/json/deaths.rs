@@ -29,6 +29,9 @@ pub fn deaths_to_json(deaths: &[Death]) -> Value {
 }
 
 /// Reads what [`deaths_to_json`] made.
+///
+/// # Errors
+/// What is wrong with it.
 pub fn deaths_from_json(json: &Value) -> Result<Vec<Death>, String> {
     let deaths = json.as_array().ok_or("deaths are a JSON array")?;
     deaths.iter().map(|death| DeathForm::deserialize(death).map_err(|e| e.to_string())).collect()

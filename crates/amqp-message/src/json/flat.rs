@@ -1,12 +1,11 @@
 //! Values nested deeper than JSON readers go, written without nesting: prefix notation.
 //!
 //! An array is `{"t": "array", "v": n}` followed by its n values, a table `{"t": "table", "v": n}` followed by n times
-//! name and value; all other values are written as ever. No application does this, but a hostile one can, and it gets
-//! its letter like any other.
+//! name and value; all other values are written as ever. No application does this, but a hostile one can, and its
+//! messages are kept like any others.
 
 use serde_json::{Value, json};
 
-use super::{read::value_from_json, write::leaf_to_json};
 use crate::field::{FieldTable, FieldValue};
 
 /// Deeper ones are refused: to merely drop such a value takes as many stack frames.
@@ -20,8 +19,8 @@ enum Part<'a> {
     Value(&'a FieldValue),
 }
 
-/// Writes a value, without recursion.
-pub(super) fn to_json(value: &FieldValue) -> Value {
+/// Writes a value, without recursion. `leaf` writes what is no array and no table.
+pub(super) fn to_json(value: &FieldValue, leaf: fn(&FieldValue) -> Value) -> Value {
     let mut tokens = Vec::new();
     let mut parts = vec![Part::Value(value)];
     while let Some(part) = parts.pop() {
@@ -36,21 +35,22 @@ pub(super) fn to_json(value: &FieldValue) -> Value {
                 let entries: Vec<_> = table.iter().collect();
                 parts.extend(entries.iter().rev().flat_map(|(name, value)| [Part::Value(value), Part::Name(name)]));
             }
-            Part::Value(leaf) => tokens.push(leaf_to_json(leaf)),
+            Part::Value(other) => tokens.push(leaf(other)),
         }
     }
     Value::Array(tokens)
 }
 
 /// Reads a value, without recursion: from the back, where the parts of a whole are complete before it is met.
-pub(super) fn from_json(json: &Value) -> Result<FieldValue, String> {
+/// `leaf` reads what is no array and no table.
+pub(super) fn from_json(json: &Value, leaf: fn(&Value) -> Result<FieldValue, String>) -> Result<FieldValue, String> {
     let tokens = json.as_array().ok_or(MALFORMED)?;
     let mut done = Vec::new();
     for token in tokens.iter().rev() {
         let item = match count_of(token) {
             Some(("array", n)) => array(last(&mut done, n)?),
             Some((_, n)) => table(last(&mut done, n.saturating_mul(2))?)?,
-            None => Built { value: value_from_json(token)?, nesting: 0 },
+            None => Built { value: leaf(token)?, nesting: 0 },
         };
         if item.nesting > MAX_NESTING {
             return Err(format!("it is nested more than {MAX_NESTING} levels deep"));

@@ -51,7 +51,10 @@ pub fn properties_to_json(properties: &Properties) -> Value {
     PropertiesForm::serialize(properties, serde_json::value::Serializer).unwrap_or_default()
 }
 
-/// Reads what [`properties_to_json`] made, or a person.
+/// Reads what [`properties_to_json`] made, or what somebody wrote by hand.
+///
+/// # Errors
+/// What is wrong with it; also a name that is no property.
 pub fn properties_from_json(json: &Value) -> Result<Properties, String> {
     PropertiesForm::deserialize(json).map_err(|e| e.to_string())
 }

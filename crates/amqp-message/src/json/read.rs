@@ -7,7 +7,10 @@ use serde_json::{Map, Value};
 use super::flat;
 use crate::field::{FieldTable, FieldValue};
 
-/// Reads what [`table_to_json`](super::table_to_json) made, or a person.
+/// Reads what [`table_to_json`](super::table_to_json) made, or what somebody wrote by hand.
+///
+/// # Errors
+/// What is wrong with it, and in which field.
 pub fn table_from_json(json: &Value) -> Result<FieldTable, String> {
     match json {
         Value::Object(fields) => fields.iter().map(|(name, value)| field(name, value)).collect(),
@@ -28,7 +31,7 @@ fn field(name: &str, json: &Value) -> Result<(String, FieldValue), String> {
     Ok((name.to_owned(), value))
 }
 
-pub(super) fn value_from_json(json: &Value) -> Result<FieldValue, String> {
+fn value_from_json(json: &Value) -> Result<FieldValue, String> {
     match json {
         Value::Null => Ok(FieldValue::Void),
         Value::Bool(b) => Ok(FieldValue::Boolean(*b)),
@@ -59,7 +62,7 @@ fn tagged(fields: &Map<String, Value>) -> Result<FieldValue, String> {
         "longstr" => long_string(fields),
         "array" => array(value),
         "table" => table_from_json(value).map(FieldValue::Table),
-        "flat" => flat::from_json(value),
+        "flat" => flat::from_json(value, value_from_json),
         "void" => Ok(FieldValue::Void),
         other => Err(format!("{other:?} is no type of AMQP")),
     }

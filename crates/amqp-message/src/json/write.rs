@@ -23,7 +23,7 @@ pub fn table_to_json(table: &FieldTable) -> Value {
 }
 
 /// A value that is no array and no table.
-pub(super) fn leaf_to_json(leaf: &FieldValue) -> Value {
+fn leaf_to_json(leaf: &FieldValue) -> Value {
     to_json(&Typed::new(leaf))
 }
 
@@ -84,7 +84,7 @@ impl Serialize for Typed<'_, FieldValue> {
             FieldValue::Timestamp(seconds) => tagged(serializer, "timestamp", seconds),
             FieldValue::ByteArray(bytes) => tagged(serializer, "bytes", &BASE64_STANDARD.encode(bytes)),
             FieldValue::Array(_) | FieldValue::Table(_) if self.nesting > MAX_NESTING => {
-                tagged(serializer, "flat", &flat::to_json(self.value))
+                tagged(serializer, "flat", &flat::to_json(self.value, leaf_to_json))
             }
             FieldValue::Array(values) => tagged(serializer, "array", &self.inner(values.as_slice())),
             FieldValue::Table(table) => tagged(serializer, "table", &self.inner(table)),
