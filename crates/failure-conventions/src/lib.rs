@@ -88,12 +88,13 @@ const DISPUTE: &str = "RabbitMQ says that it was rejected in another queue than 
 /// What is known of a framework, for people.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameworkInfo {
+    /// As its authors write it.
     pub name: &'static str,
     /// What its messages say of a failure, in a few words.
     pub records: &'static str,
     /// What becomes of a message when it is retried, in a few words.
     pub retried: &'static str,
-    /// How a service could say next time what went wrong: whole sentences.
+    /// How a service can record the error next time: whole sentences.
     pub advice: &'static str,
 }
 
