@@ -10,8 +10,3 @@ pub mod message;
 pub mod time;
 pub mod words;
 pub mod xdeath;
-
-/// Has the example in the README tried.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -1,4 +1,4 @@
-//! Why a message must not be retried, whoever asks.
+//! Why a message must not be retried at all.
 
 use amqp_message::word_enum;
 
@@ -18,7 +18,7 @@ word_enum! {
 }
 
 impl Danger {
-    /// What would happen and what to do instead: a clause, for a person.
+    /// What would happen and what to do instead, as a clause for people.
     pub const fn clause(self) -> &'static str {
         match self {
             Self::SymfonySerialized => {

@@ -1,4 +1,4 @@
-//! The headers that Dead Letter Office itself writes on what it sends back.
+//! The headers that dlo writes on what it sends back, and those that other services can write for it.
 //!
 //! All are strings, since some clients refuse any other type, and none begins with `x-`, which RabbitMQ 4 keeps to
 //! itself. They survive a reject and the copies most frameworks make.
@@ -48,7 +48,7 @@ headers! {
 /// that in headers, too.
 pub const WRITTEN: [&str; 3] = [ID, ATTEMPTS, QUEUE];
 
-/// The letter this message has been before.
+/// The id of the dead letter that this message was before.
 pub fn dlo_id(headers: &FieldTable) -> Option<Uuid> {
     headers.get_str(ID)?.parse().ok()
 }
@@ -71,6 +71,7 @@ pub fn dlo_address(headers: &FieldTable) -> Option<(&str, &str)> {
     Some((headers.get_str(EXCHANGE)?, headers.get_str(ROUTING_KEY)?))
 }
 
+/// Marks a message with the exchange and routing key it was first published with.
 pub fn write_address(headers: &mut FieldTable, exchange: &str, routing_key: &str) {
     headers.set(EXCHANGE, FieldValue::string(exchange));
     headers.set(ROUTING_KEY, FieldValue::string(routing_key));

@@ -1,6 +1,6 @@
-//! Names of the queues that Dead Letter Office declares for messages that wait in RabbitMQ.
+//! Names of the queues that dlo declares for messages that wait in RabbitMQ.
 
-/// The queue to which goes what has waited in RabbitMQ.
+/// The queue in which messages are that have waited long enough.
 pub const DUE: &str = "dlo.due";
 
 /// What the names of all delay queues begin with: `dlo.delay.<ms>.<term>.<queue>`.
@@ -11,11 +11,12 @@ pub fn is_queue(name: &str) -> bool {
     name == DUE || is_delay_queue(name)
 }
 
+/// Whether messages wait in it for their retry.
 pub fn is_delay_queue(name: &str) -> bool {
     term_of(name).is_some()
 }
 
-/// The term in which a delay queue takes messages; `None` for any other queue.
+/// The term in which a delay queue takes messages, as a number that counts up; `None` for any other queue.
 pub fn term_of(name: &str) -> Option<u64> {
     let mut parts = name.strip_prefix(DELAY)?.splitn(3, '.');
     let (delay, term, _queue) = (parts.next()?, parts.next()?, parts.next()?);

@@ -1,4 +1,4 @@
-//! A dead message with its deaths, and easy ways to read them.
+//! A failed message with its deaths, and easy ways to read them.
 
 use amqp_message::{
     death::Death,

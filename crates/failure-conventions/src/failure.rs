@@ -4,19 +4,22 @@ use amqp_message::{death::Reason, error_report::ErrorReport, time::Timestamp};
 
 use crate::danger::Danger;
 
-/// What a dead letter tells of its failure.
+/// Where, when and why a message failed, as far as it says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Failure {
     /// The queue it failed in; `None` where nothing in the message says so.
     pub queue: Option<String>,
+    /// Why RabbitMQ dead-lettered it; where its framework published it itself, why that gave up.
     pub reason: Reason,
-    /// The exchange and routing key it was first published with, as far as known.
+    /// The exchange it was first published to, as far as known; empty for the default exchange.
     pub exchange: String,
+    /// The routing key it was first published with, as far as known.
     pub routing_key: String,
     /// How often it has failed so far.
     pub attempts: u64,
+    /// When it failed for the first time.
     pub first_failed_at: Option<Timestamp>,
-    /// Only where it is recorded: RabbitMQ itself tells the first of several deaths alike.
+    /// When it failed for the last time. Only where it is recorded: RabbitMQ itself tells the first of several deaths alike.
     pub last_failed_at: Option<Timestamp>,
     /// What the consumer says went wrong; most only reject and say nothing.
     pub error: Option<ErrorReport>,

@@ -5,7 +5,7 @@ use amqp_message::message::Message;
 use super::{evidence::Evidence, report::FrameworkReport};
 use crate::{danger::Danger, inner_body::InnerBodies};
 
-/// One framework: how its dead messages are recognised and read, and how they go back.
+/// One framework: how its failed messages are recognised and read, and how they go back.
 pub(super) struct Framework {
     pub name: &'static str,
     /// What its messages say of a failure, in a few words.
@@ -16,7 +16,7 @@ pub(super) struct Framework {
     pub read: fn(&Evidence) -> Option<FrameworkReport>,
     /// Takes off what it has added when it gave up, so that its consumer begins anew. Only for messages of its kind.
     pub clean: fn(&mut Message, &InnerBodies) -> Result<(), Danger>,
-    /// How a service of this kind could say next time what went wrong: whole sentences, for a person.
+    /// How a service of this kind can record the error next time: whole sentences.
     pub advice: &'static str,
 }
 

@@ -9,11 +9,12 @@ word_enum! {
     InnerBody, "way to wrap a body" {
         /// The body itself, which was UTF-8.
         Text = "text",
+        /// The body in base64.
         Base64 = "base64",
     }
 }
 
-/// Which queues have which, where the messages themselves do not tell.
+/// Which queues have which, where the messages themselves do not say.
 #[derive(Clone, Debug, Default)]
 pub struct InnerBodies(Arc<[(Globs, InnerBody)]>);
 
@@ -29,6 +30,7 @@ impl InnerBodies {
         Self(by_queue.into_iter().map(|(pattern, body)| (Globs::new(&[pattern]), body)).collect())
     }
 
+    /// For messages that failed in this queue; `None` where that is not configured.
     pub fn of(&self, queue: &str) -> Option<InnerBody> {
         self.0.iter().find(|(glob, _)| glob.matches(queue)).map(|(_, body)| *body)
     }

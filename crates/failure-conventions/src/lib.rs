@@ -1,12 +1,5 @@
-//! Where and why a message failed, as far as it tells, and what of that has to come off before it goes back.
-//!
-//! Most libraries only reject, and all evidence is RabbitMQ's `x-death`. A few publish a copy of the message with
-//! fields of their own; for those `x-death`, if present at all, is history. So a framework's own
-//! fields come first, then the death that counts, then the first death. What none of them tells stays unknown: a guess
-//! would send a retry to the wrong queue.
-//!
-//! Each framework has a file that says what its fields mean and how a message of its kind goes back clean. Reading never
-//! fails; what cannot be read is as good as absent. Nothing that came in is ever executed or unserialized.
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
 
 mod assembly;
 mod brighter;
@@ -89,19 +82,20 @@ const FRAMEWORKS: &[Framework] = &[
     cap::FRAMEWORK,
 ];
 
-/// What a person has to know where [`Failure::is_disputed`].
+/// What to know before a retry where [`Failure::is_disputed`].
 const DISPUTE: &str = "RabbitMQ says that it was rejected in another queue than its headers name. One of the two may be \
-                       an older failure, so it is not retried without a person: see which before sending it back.";
+                       an older failure, so there is no automatic retry: see which before sending it back.";
 
 /// What is known of a framework, for people.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameworkInfo {
+    /// As its authors write it.
     pub name: &'static str,
     /// What its messages say of a failure, in a few words.
     pub records: &'static str,
     /// What becomes of a message when it is retried, in a few words.
     pub retried: &'static str,
-    /// How a service could say next time what went wrong: whole sentences.
+    /// How a service can record the error next time: whole sentences.
     pub advice: &'static str,
 }
 
@@ -119,14 +113,15 @@ pub fn frameworks() -> impl Iterator<Item = FrameworkInfo> {
 /// What a message tells of its failure.
 #[derive(Debug, Default)]
 pub struct FailureReport {
+    /// Where, when and why it failed.
     pub failure: Failure,
     /// The framework it was recognised as one of.
     pub framework: Option<&'static str>,
-    /// How a service of that framework could say next time what went wrong.
+    /// How a service of that framework can record the error next time: whole sentences.
     pub advice: Option<&'static str>,
     /// What the queue may be called, where something is named that is no queue.
     pub queue_candidates: Vec<String>,
-    /// What a person should know before retrying: whole sentences.
+    /// What to know before a retry: whole sentences.
     pub cautions: Vec<&'static str>,
     /// The headers it had before its framework put them away in another place.
     original_headers: Option<FieldTable>,
@@ -172,7 +167,7 @@ pub fn original(message: &Message) -> Option<Original> {
 /// up. What RabbitMQ adds, and where it goes, is not looked at here.
 ///
 /// # Errors
-/// Why it must not go back at all. `bodies` may settle that.
+/// Why it must not go back at all. `bodies` can settle that for EasyNetQ.
 pub fn clean(mut message: Message, bodies: &InnerBodies) -> Result<Message, Danger> {
     if let Some((framework, report)) = recognised(&message) {
         let queue = report.queue.as_deref().unwrap_or_default();
@@ -248,8 +243,3 @@ fn with_earlier_rounds(attempts: u64, headers: &FieldTable, queue: Option<&str>)
     let earlier = queue.and_then(|queue| dlo_headers::dlo_attempts(headers, queue)).unwrap_or(0);
     attempts.max(earlier.saturating_add(1)).min(xdeath::MAX_COUNT)
 }
-
-/// Has the example in the README tried.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

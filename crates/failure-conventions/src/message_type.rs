@@ -1,7 +1,7 @@
 //! Which type a message says it has.
 //!
 //! Only explicit marks count: a framework's own field, CloudEvents, the property `type`, `__TypeId__`, a parameter of
-//! the content type, and at last fields of the body that are one library's and nobody else's.
+//! the content type, and at last fields of the body that only one library writes.
 
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;

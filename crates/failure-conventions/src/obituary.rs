@@ -1,4 +1,5 @@
-//! Obituaries: messages published by whoever gave up on them, in the form that `docs/guide/obituaries.md` describes.
+//! Obituaries: messages that a service published when it gave up on them, with headers that say why (see
+//! [`dlo_headers`](crate::dlo_headers)).
 //!
 //! `dlo-reason` tells them from messages that were sent back before and failed once more. What they say goes before
 //! anything that a framework has left on the same message.

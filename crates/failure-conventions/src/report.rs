@@ -28,7 +28,7 @@ pub(super) struct FrameworkReport {
     /// What the message had, where the framework has put that away.
     pub original: Option<Original>,
     pub danger: Option<Danger>,
-    /// What else a person should know before retrying: whole sentences.
+    /// What else to know before a retry: whole sentences.
     pub caution: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! What happened to a message on its way here that a person should know before sending it back.
+//! What happened to a message on its way here that matters before it is sent back.
 
 use amqp_message::message::Message;
 

@@ -60,8 +60,3 @@ pub use limits::{
 };
 pub use mistake::{Mistake, Place};
 pub use ruleset::{Decision, Ruleset};
-
-/// Has the example in the README tried.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

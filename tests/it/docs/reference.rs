@@ -56,7 +56,7 @@ fn the_page_of_the_rule_language() {
         ("steps that build on each other", rules::MAX_DEPTH),
         ("bytes of a compiled pattern", rules::MAX_PATTERN),
         ("steps of a rule for a letter", rules::MAX_STEPS),
-        ("steps of all rules for a letter", rules::MAX_STEPS_OF_A_LETTER),
+        ("steps of all rules for a letter", rules::MAX_STEPS_PER_MESSAGE),
         ("steps that a rule has in any case", rules::MIN_STEPS),
         ("bytes of a text that a rule makes", rules::MAX_TEXT),
         ("bytes of a payload's JSON that rules read", rules::MAX_PAYLOAD),

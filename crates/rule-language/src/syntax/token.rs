@@ -3,7 +3,7 @@
 use crate::mistake::{Place, Slip};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::syntax) enum TokenKind {
+pub(super) enum TokenKind {
     /// Also a name in backquotes, and `in`, `true`, `false` and `null`.
     Word,
     Number,
@@ -14,7 +14,7 @@ pub(in crate::syntax) enum TokenKind {
 /// A word, number, quoted text or sign: the bytes `at..end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
-    pub(in crate::syntax) kind: TokenKind,
+    pub(super) kind: TokenKind,
     pub at: usize,
     pub end: usize,
     /// Where `at` is, for people.
@@ -22,7 +22,7 @@ pub(crate) struct Token {
 }
 
 impl Token {
-    pub(in crate::syntax) fn text(self, rule: &str) -> &str {
+    pub(super) fn text(self, rule: &str) -> &str {
         rule.get(self.at..self.end).unwrap_or_default()
     }
 

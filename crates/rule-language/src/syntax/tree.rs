@@ -1,6 +1,6 @@
 //! A rule as it is written.
 
-use super::Token;
+use super::token::Token;
 use crate::node::{Arithmetic, Literal, Logic, Order};
 
 /// A step, and the token that stands for it: its sign or its name.
@@ -45,7 +45,7 @@ pub(crate) enum Operator {
 }
 
 impl<'r> Expr<'r> {
-    pub(in crate::syntax) const fn new(token: Token, form: Form<'r>) -> Self {
+    pub(super) const fn new(token: Token, form: Form<'r>) -> Self {
         Self { token, form }
     }
 }
