@@ -8,7 +8,9 @@ use amqp_message::{
 /// Properties and headers of a message inside another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Original {
+    /// Its properties, in place of those of the outer message.
     pub properties: Properties,
+    /// Its headers, in place of those of the outer message.
     pub headers: FieldTable,
 }
 
