@@ -38,9 +38,9 @@ pub async fn run() {
     for _ in 0..ROUNDS {
         shovel.push(shovelled(rabbit).await);
         broker.push(retried(rabbit, &Ledger::sqlite().await, Via::Broker).await);
-        sqlite.push(retried(rabbit, &Ledger::sqlite().await, Via::Ledger).await);
+        sqlite.push(retried(rabbit, &Ledger::sqlite().await, Via::Database).await);
         if let Some(postgres) = &postgres {
-            in_postgres.push(retried(rabbit, &Ledger::postgres(postgres).await, Via::Ledger).await);
+            in_postgres.push(retried(rabbit, &Ledger::postgres(postgres).await, Via::Database).await);
         }
     }
     let shovel = median(shovel);

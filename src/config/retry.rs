@@ -41,7 +41,7 @@ impl RetryConfig {
             reason: None,
             delays: Delays::Listed([10, 100, 1000].map(Duration::from_secs).to_vec()),
             jitter: 0.1,
-            via: Via::Ledger,
+            via: Via::Database,
             keep_routing_key: false,
         };
         let mut policies = self.with_reasons("retry", &default)?;

@@ -32,7 +32,7 @@ const HEALED_AFTER: Duration = Duration::from_secs(60);
 pub async fn run(mut config: Config) -> anyhow::Result<ExitCode> {
     let directory = std::env::temp_dir().join(format!("dlo-demo-{}", std::process::id()));
     std::fs::create_dir_all(&directory)?;
-    config.database.url = Secret::new(format!("sqlite://{}", directory.join("ledger.db").display()));
+    config.database.url = Secret::new(format!("sqlite://{}", directory.join("database.db").display()));
     config.database.auto_migrate = true;
     let schemas = directory.join("acme");
     types::Types::publish(&schemas)?;

@@ -12,7 +12,7 @@ word_enum! {
     Via, "place to wait" {
         /// In the database, where it can be seen, hurried and stopped.
         #[default]
-        Ledger = "database",
+        Database = "database",
         /// In RabbitMQ, in a queue for each delay and target.
         Broker = "broker",
     }
@@ -200,7 +200,7 @@ impl Decision {
 
     /// Where messages of this policy wait.
     pub fn via(&self) -> Via {
-        self.policy.as_ref().map_or(Via::Ledger, |active| active.policy.via)
+        self.policy.as_ref().map_or(Via::Database, |active| active.policy.via)
     }
 
     pub fn keeps_routing_key(&self) -> bool {
@@ -244,7 +244,7 @@ mod tests {
             reason,
             delays: Delays::Listed(vec![seconds(10)]),
             jitter: 0.0,
-            via: Via::Ledger,
+            via: Via::Database,
             keep_routing_key: false,
         }
     }

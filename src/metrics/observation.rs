@@ -22,12 +22,12 @@ pub struct Observation<'a> {
     /// How this process stands with each broker.
     pub brokers: &'a [BrokerHealth],
     /// `None` while the database cannot be read. Its numbers are left out then: old ones would look like new ones.
-    pub ledger: Option<LedgerObservation<'a>>,
+    pub database: Option<DatabaseObservation<'a>>,
 }
 
 /// What the database says.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct LedgerObservation<'a> {
+pub struct DatabaseObservation<'a> {
     pub facets: &'a [FacetCount],
     /// When the oldest open letter was received; an importance without open letters is left out.
     pub oldest_open: &'a [(Importance, Timestamp)],
@@ -54,15 +54,15 @@ impl Families {
             let is_connected = broker.consuming.trouble().is_none() && broker.publishing.trouble().is_none();
             self.connected.get_or_create(&BrokerLabels::of(&broker.name)).set(i64::from(is_connected));
         }
-        self.forget_ledger();
-        if let Some(ledger) = &seen.ledger {
-            self.observe_letters(ledger, seen.now);
-            self.observe_retries(ledger, seen.brokers, seen.now);
-            self.observe_notifications(ledger, seen.now);
+        self.forget_database();
+        if let Some(database) = &seen.database {
+            self.observe_letters(database, seen.now);
+            self.observe_retries(database, seen.brokers, seen.now);
+            self.observe_notifications(database, seen.now);
         }
     }
 
-    fn forget_ledger(&self) {
+    fn forget_database(&self) {
         self.letters.clear();
         self.oldest_open.clear();
         self.groups_open.clear();
@@ -74,37 +74,37 @@ impl Families {
         self.digest_last_sent.clear();
     }
 
-    fn observe_letters(&self, ledger: &LedgerObservation<'_>, now: Timestamp) {
-        for facet in ledger.facets {
+    fn observe_letters(&self, database: &DatabaseObservation<'_>, now: Timestamp) {
+        for facet in database.facets {
             let labels = LetterLabels { status: facet.status.as_str(), importance: facet.importance.as_str() };
             self.letters.get_or_create(&labels).inc_by(count(facet.count));
         }
         for importance in Importance::ALL {
-            let since = ledger.oldest_open.iter().find(|(i, _)| i == importance).map_or(now, |(_, since)| *since);
+            let since = database.oldest_open.iter().find(|(i, _)| i == importance).map_or(now, |(_, since)| *since);
             set_for(&self.oldest_open, *importance, seconds(now.since(since)));
-            let open = ledger.open_incidents.iter().find(|(i, _)| i == importance).map_or(0, |(_, open)| *open);
+            let open = database.open_incidents.iter().find(|(i, _)| i == importance).map_or(0, |(_, open)| *open);
             set_for(&self.open_incidents, *importance, count(open));
         }
-        self.groups_open.set(count(ledger.groups_open));
+        self.groups_open.set(count(database.groups_open));
     }
 
-    fn observe_retries(&self, ledger: &LedgerObservation<'_>, brokers: &[BrokerHealth], now: Timestamp) {
+    fn observe_retries(&self, database: &DatabaseObservation<'_>, brokers: &[BrokerHealth], now: Timestamp) {
         for broker in brokers {
             self.retries_overdue.get_or_create(&BrokerLabels::of(&broker.name)).set(0);
         }
-        for (broker, due) in ledger.first_due {
+        for (broker, due) in database.first_due {
             self.retries_overdue.get_or_create(&BrokerLabels::of(broker)).set(seconds(now.since(*due)));
         }
-        for (place, (broker, queue)) in ledger.queues_without_consumers.iter().enumerate() {
+        for (place, (broker, queue)) in database.queues_without_consumers.iter().enumerate() {
             let queue = if place < MAX_QUEUES { queue } else { OTHER };
             self.without_consumers.get_or_create(&QueueLabels::of(broker, queue)).set(1);
         }
     }
 
-    fn observe_notifications(&self, ledger: &LedgerObservation<'_>, now: Timestamp) {
-        self.notifications_waiting.set(count(ledger.notifications_waiting));
-        self.oldest_notification.set(ledger.oldest_notification.map_or(0, |since| seconds(now.since(since))));
-        for (digest, at) in ledger.digests_sent.iter().take(MAX_DIGESTS) {
+    fn observe_notifications(&self, database: &DatabaseObservation<'_>, now: Timestamp) {
+        self.notifications_waiting.set(count(database.notifications_waiting));
+        self.oldest_notification.set(database.oldest_notification.map_or(0, |since| seconds(now.since(since))));
+        for (digest, at) in database.digests_sent.iter().take(MAX_DIGESTS) {
             let labels = DigestLabels { digest: short(digest).to_owned() };
             self.digest_last_sent.get_or_create(&labels).set(at.as_micros().div_euclid(1_000_000));
         }

@@ -35,8 +35,8 @@ fn open(importance: Importance, count: u64) -> FacetCount {
     FacetCount { broker, queue, reason: Reason::Rejected, status: Status::Open, importance, count }
 }
 
-fn observe(metrics: &Metrics, ledger: Option<LedgerObservation<'_>>) {
-    metrics.observe(&Observation { now: NOON, brokers: &[connected()], ledger });
+fn observe(metrics: &Metrics, database: Option<DatabaseObservation<'_>>) {
+    metrics.observe(&Observation { now: NOON, brokers: &[connected()], database });
 }
 
 #[track_caller]
@@ -58,13 +58,13 @@ fn count_everything(metrics: &Metrics) {
     metrics.retried("main", "orders", RetryKind::Manual, 1);
     metrics.retry_failed("main", "orders", RetryKind::Automatic);
     metrics.rule_failed("vip");
-    let ledger = LedgerObservation {
+    let database = DatabaseObservation {
         facets: &[open(Importance::High, 1)],
         queues_without_consumers: &[("main".to_owned(), "orders".to_owned())],
         digests_sent: &[("daily".to_owned(), NOON)],
-        ..LedgerObservation::default()
+        ..DatabaseObservation::default()
     };
-    observe(metrics, Some(ledger));
+    observe(metrics, Some(database));
 }
 
 #[test]
@@ -108,11 +108,11 @@ fn a_long_name_is_cut_between_characters() {
 fn queues_without_consumers_are_bounded_and_gone_when_they_have_one() {
     let metrics = Metrics::default();
     let queues: Vec<_> = (0..MAX_QUEUES + 1).map(|n| ("main".to_owned(), format!("queue-{n}"))).collect();
-    observe(&metrics, Some(LedgerObservation { queues_without_consumers: &queues, ..Default::default() }));
+    observe(&metrics, Some(DatabaseObservation { queues_without_consumers: &queues, ..Default::default() }));
     check(&metrics, "dlo_queue_without_consumers{broker=\"main\",queue=\"queue-999\"} 1");
     check(&metrics, "dlo_queue_without_consumers{broker=\"main\",queue=\"other\"} 1");
     assert!(!metrics.encode().contains("queue-1000"));
-    observe(&metrics, Some(LedgerObservation::default()));
+    observe(&metrics, Some(DatabaseObservation::default()));
     assert!(!metrics.encode().contains("dlo_queue_without_consumers{"));
 }
 
@@ -121,7 +121,7 @@ fn letters_of_all_queues_add_up() {
     let metrics = Metrics::default();
     let facets = [open(Importance::High, 2), open(Importance::High, 3), open(Importance::Low, u64::MAX)];
     for _ in 0..2 {
-        observe(&metrics, Some(LedgerObservation { facets: &facets, ..Default::default() }));
+        observe(&metrics, Some(DatabaseObservation { facets: &facets, ..Default::default() }));
         check(&metrics, "dlo_letters{status=\"open\",importance=\"high\"} 5");
         check(&metrics, &format!("dlo_letters{{status=\"open\",importance=\"low\"}} {}", i64::MAX));
     }
@@ -130,20 +130,20 @@ fn letters_of_all_queues_add_up() {
 #[test]
 fn ages_are_whole_seconds_and_zero_without_anything_to_be_old() {
     let metrics = Metrics::default();
-    let ledger = LedgerObservation {
+    let database = DatabaseObservation {
         oldest_open: &[(Importance::Critical, seconds_ago(90))],
         first_due: &[("main".to_owned(), seconds_ago(40))],
         oldest_notification: Some(seconds_ago(7)),
         notifications_waiting: 3,
-        ..LedgerObservation::default()
+        ..DatabaseObservation::default()
     };
-    observe(&metrics, Some(ledger));
+    observe(&metrics, Some(database));
     check(&metrics, "dlo_oldest_open_seconds{importance=\"critical\"} 90");
     check(&metrics, "dlo_oldest_open_seconds{importance=\"low\"} 0");
     check(&metrics, "dlo_retries_overdue_seconds{broker=\"main\"} 40");
     check(&metrics, "dlo_oldest_notification_seconds 7");
     check(&metrics, "dlo_notifications_waiting 3");
-    observe(&metrics, Some(LedgerObservation::default()));
+    observe(&metrics, Some(DatabaseObservation::default()));
     check(&metrics, "dlo_retries_overdue_seconds{broker=\"main\"} 0");
     check(&metrics, "dlo_oldest_notification_seconds 0");
 }
@@ -152,20 +152,20 @@ fn ages_are_whole_seconds_and_zero_without_anything_to_be_old() {
 fn a_retry_that_is_due_later_is_not_overdue() {
     let metrics = Metrics::default();
     let later = NOON.plus(std::time::Duration::from_secs(60));
-    observe(&metrics, Some(LedgerObservation { first_due: &[("main".to_owned(), later)], ..Default::default() }));
+    observe(&metrics, Some(DatabaseObservation { first_due: &[("main".to_owned(), later)], ..Default::default() }));
     check(&metrics, "dlo_retries_overdue_seconds{broker=\"main\"} 0");
 }
 
 #[test]
 fn incidents_groups_and_digests_are_told() {
     let metrics = Metrics::default();
-    let ledger = LedgerObservation {
+    let database = DatabaseObservation {
         groups_open: 12,
         open_incidents: &[(Importance::High, 2)],
         digests_sent: &[("daily".to_owned(), NOON)],
-        ..LedgerObservation::default()
+        ..DatabaseObservation::default()
     };
-    observe(&metrics, Some(ledger));
+    observe(&metrics, Some(database));
     check(&metrics, "dlo_groups_open 12");
     check(&metrics, "dlo_open_incidents{importance=\"high\"} 2");
     check(&metrics, "dlo_open_incidents{importance=\"critical\"} 0");
@@ -177,7 +177,7 @@ fn without_the_ledger_its_numbers_are_left_out_and_the_others_go_on() {
     let metrics = Metrics::default();
     count_everything(&metrics);
     let lost = broker(ConnectionState::Lost { since: NOON, why: "gone".to_owned() });
-    metrics.observe(&Observation { now: NOON, brokers: &[lost], ledger: None });
+    metrics.observe(&Observation { now: NOON, brokers: &[lost], database: None });
     let of_the_process = [
         "dlo_letters_received_total",
         "dlo_redelivered_total",
@@ -198,7 +198,7 @@ fn scrapes_at_the_same_time_see_whole_observations() {
     let scrape = || {
         for _ in 0..500 {
             let facets = [open(Importance::High, 2), open(Importance::High, 3)];
-            observe(&metrics, Some(LedgerObservation { facets: &facets, ..Default::default() }));
+            observe(&metrics, Some(DatabaseObservation { facets: &facets, ..Default::default() }));
             check(&metrics, "dlo_letters{status=\"open\",importance=\"high\"} 5");
         }
     };

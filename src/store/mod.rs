@@ -51,13 +51,13 @@ pub use watch::{Claim, WatchKept, WatchUpdate};
 pub enum StoreError {
     #[error("database.url is not usable: {0}")]
     Url(String),
-    #[error("the ledger does not answer: {0}")]
+    #[error("the database does not answer: {0}")]
     Unavailable(#[source] sqlx::Error),
-    #[error("the ledger refused a statement: {0}")]
+    #[error("the database refused a statement: {0}")]
     Statement(#[source] sqlx::Error),
-    #[error("the ledger could not be brought to this version: {0}")]
+    #[error("the database could not be brought to this version: {0}")]
     Migration(#[from] sqlx::migrate::MigrateError),
-    #[error("the ledger holds {what} that this version cannot read: {why}")]
+    #[error("the database holds {what} that this version cannot read: {why}")]
     Unreadable { what: &'static str, why: String },
 }
 

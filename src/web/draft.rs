@@ -52,7 +52,7 @@ impl Draft {
             reason: parsed("reason", self.reason.as_deref())?,
             delays: self.delays()?,
             jitter: self.jitter.unwrap_or(JITTER),
-            via: parsed("via", self.via.as_deref())?.unwrap_or(Via::Ledger),
+            via: parsed("via", self.via.as_deref())?.unwrap_or(Via::Database),
             keep_routing_key: self.keep_routing_key.unwrap_or(false),
         };
         policy.check().map_err(|why| Wrong::new(field_at_fault(&policy), why))?;
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn what_is_left_out_has_a_default() {
         let policy = growing("1s").policy().unwrap();
-        assert_eq!((policy.delays.retries(), policy.jitter, policy.via), (5, 0.1, Via::Ledger));
+        assert_eq!((policy.delays.retries(), policy.jitter, policy.via), (5, 0.1, Via::Database));
         assert_eq!(listed(&[]).policy().unwrap().delays, Delays::Listed(Vec::new()));
     }
 

@@ -14,7 +14,7 @@ use axum::{
 use super::AppState;
 use crate::{
     domain::{broker::BrokerHealth, filter::FacetCount, letter::Importance},
-    metrics::{LedgerObservation, Observation},
+    metrics::{DatabaseObservation, Observation},
     store::StoreError,
 };
 
@@ -29,12 +29,12 @@ async fn alive() -> &'static str {
 
 /// One line for the database and for each broker.
 async fn ready(State(app): State<Arc<AppState>>) -> Response {
-    let ledger = match app.store.ping().await {
+    let database = match app.store.ping().await {
         Ok(()) => None,
         Err(error) => Some(error.to_string()),
     };
     let brokers = app.brokers.all();
-    let checks: Vec<_> = std::iter::once(("database".to_owned(), ledger)).chain(brokers.iter().map(check)).collect();
+    let checks: Vec<_> = std::iter::once(("database".to_owned(), database)).chain(brokers.iter().map(check)).collect();
     let status = if checks.iter().all(|(_, trouble)| trouble.is_none()) {
         StatusCode::OK
     } else {
@@ -56,14 +56,14 @@ async fn metrics(State(app): State<Arc<AppState>>) -> Response {
     const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     let (now, brokers) = (app.clock.now(), app.brokers.all());
     // While the database is away, what was counted here is still worth telling.
-    let ledger = LedgerFigures::read(&app, &brokers).await.ok();
-    let ledger = ledger.as_ref().map(LedgerFigures::as_observed);
-    app.metrics.observe(&Observation { now, brokers: &brokers, ledger });
+    let database = DatabaseFigures::read(&app, &brokers).await.ok();
+    let database = database.as_ref().map(DatabaseFigures::as_observed);
+    app.metrics.observe(&Observation { now, brokers: &brokers, database });
     ([(header::CONTENT_TYPE, OPEN_METRICS)], app.metrics.encode()).into_response()
 }
 
 /// What the database says at the moment.
-struct LedgerFigures {
+struct DatabaseFigures {
     facets: Vec<FacetCount>,
     oldest_open: Vec<(Importance, Timestamp)>,
     groups_open: u64,
@@ -76,7 +76,7 @@ struct LedgerFigures {
     digests_sent: Vec<(String, Timestamp)>,
 }
 
-impl LedgerFigures {
+impl DatabaseFigures {
     async fn read(app: &AppState, brokers: &[BrokerHealth]) -> Result<Self, StoreError> {
         let store = &app.store;
         let (notifications_waiting, oldest_notification) = store.waiting_notifications().await?;
@@ -99,8 +99,8 @@ impl LedgerFigures {
         })
     }
 
-    fn as_observed(&self) -> LedgerObservation<'_> {
-        LedgerObservation {
+    fn as_observed(&self) -> DatabaseObservation<'_> {
+        DatabaseObservation {
             facets: &self.facets,
             oldest_open: &self.oldest_open,
             groups_open: self.groups_open,

@@ -76,7 +76,7 @@ mod tests {
             reason,
             delays: Delays::Listed(Vec::new()),
             jitter: 0.0,
-            via: Via::Ledger,
+            via: Via::Database,
             keep_routing_key: false,
         }
     }

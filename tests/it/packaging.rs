@@ -12,7 +12,7 @@ use dead_letter_office::{
         letter::{Importance, Status},
         notification::Channel,
     },
-    metrics::{LedgerObservation, Metrics, NotificationOutcome, Observation, RetryKind},
+    metrics::{DatabaseObservation, Metrics, NotificationOutcome, Observation, RetryKind},
 };
 use serde_json::{Value, json};
 
@@ -193,12 +193,12 @@ pub fn everything_counted() -> Metrics {
         importance: Importance::High,
         count: 1,
     };
-    let ledger = LedgerObservation {
+    let ledger = DatabaseObservation {
         facets: &[facet],
         queues_without_consumers: &[("main".to_owned(), "orders".to_owned())],
         oldest_notification: Some(NOON.minus(Duration::from_secs(5))),
         digests_sent: &[("daily".to_owned(), NOON)],
-        ..LedgerObservation::default()
+        ..DatabaseObservation::default()
     };
     metrics.observe(&Observation { now: NOON, brokers: &[broker], ledger: Some(ledger) });
     metrics

@@ -28,7 +28,7 @@ const LONGEST: usize = 255;
 
 /// The exchange, the queues and the binding of dlo in one virtual host, and policies for the queues of others.
 pub struct Topology<'a> {
-    office: &'a BrokerConfig,
+    config: &'a BrokerConfig,
     vhost: String,
     policies: Vec<QueuePolicy>,
     /// Whether RabbitMQ is to wait before retries by itself.
@@ -50,8 +50,8 @@ impl<'a> Topology<'a> {
     ///
     /// # Errors
     /// Names the queue that cannot be one.
-    pub fn dead_lettering(office: &'a BrokerConfig, queues: &[String]) -> Result<Self, String> {
-        Self::of(office, queues, false, |queue| QueuePolicy::dead_lettering(office, queue))
+    pub fn dead_lettering(config: &'a BrokerConfig, queues: &[String]) -> Result<Self, String> {
+        Self::of(config, queues, false, |queue| QueuePolicy::dead_lettering(config, queue))
     }
 
     /// Has RabbitMQ wait and retry as well as it can in the way that `policy` tells for a queue.
@@ -59,35 +59,35 @@ impl<'a> Topology<'a> {
     /// # Errors
     /// Names the queue that cannot be one.
     pub fn native<'p>(
-        office: &'a BrokerConfig,
+        config: &'a BrokerConfig,
         queues: &[String],
         policy: impl Fn(&str) -> Option<&'p Policy>,
     ) -> Result<Self, String> {
-        Self::of(office, queues, true, |queue| QueuePolicy::native(office, queue, policy(queue)))
+        Self::of(config, queues, true, |queue| QueuePolicy::native(config, queue, policy(queue)))
     }
 
     fn of(
-        office: &'a BrokerConfig,
+        config: &'a BrokerConfig,
         queues: &[String],
         native: bool,
         policy: impl Fn(&str) -> QueuePolicy,
     ) -> Result<Self, String> {
         let mut policies: Vec<QueuePolicy> = Vec::with_capacity(queues.len());
         for queue in queues {
-            check(office, queue)?;
+            check(config, queue)?;
             if policies.iter().all(|other| other.queue != *queue) {
                 policies.push(policy(queue));
             }
         }
-        Ok(Self { office, vhost: vhost(office), policies, native })
+        Ok(Self { config, vhost: vhost(config), policies, native })
     }
 
     /// For `rabbitmqctl import_definitions` and for the management API's `POST /api/definitions/VHOST`.
     pub fn definitions(&self) -> Value {
-        let office = self.office;
+        let config = self.config;
         json!({
             "exchanges": [{
-                "name": office.dead_letter_exchange,
+                "name": config.dead_letter_exchange,
                 "vhost": self.vhost,
                 "type": "fanout",
                 "durable": true,
@@ -95,11 +95,11 @@ impl<'a> Topology<'a> {
                 "internal": false,
                 "arguments": {},
             }],
-            "queues": [self.queue(&office.dead_letter_queue), self.queue(&office.obituary_queue)],
+            "queues": [self.queue(&config.dead_letter_queue), self.queue(&config.obituary_queue)],
             "bindings": [{
-                "source": office.dead_letter_exchange,
+                "source": config.dead_letter_exchange,
                 "vhost": self.vhost,
-                "destination": office.dead_letter_queue,
+                "destination": config.dead_letter_queue,
                 "destination_type": "queue",
                 "routing_key": "",
                 "arguments": {},
@@ -119,7 +119,7 @@ impl<'a> Topology<'a> {
             "vhost": self.vhost,
             "durable": true,
             "auto_delete": false,
-            "arguments": queue_arguments(self.office.queue_type),
+            "arguments": queue_arguments(self.config.queue_type),
         })
     }
 
@@ -136,8 +136,8 @@ impl<'a> Topology<'a> {
 }
 
 impl QueuePolicy {
-    fn dead_lettering(office: &BrokerConfig, queue: &str) -> Self {
-        let keys = Map::from_iter([("dead-letter-exchange".to_owned(), json!(office.dead_letter_exchange))]);
+    fn dead_lettering(config: &BrokerConfig, queue: &str) -> Self {
+        let keys = Map::from_iter([("dead-letter-exchange".to_owned(), json!(config.dead_letter_exchange))]);
         Self { queue: queue.to_owned(), apply_to: "queues", keys, note: None }
     }
 
@@ -153,17 +153,17 @@ fn queue_arguments(queue_type: QueueType) -> Value {
     }
 }
 
-fn vhost(office: &BrokerConfig) -> String {
-    office.url.reveal().parse().map_or_else(|_| "/".to_owned(), |uri: AMQPUri| uri.vhost)
+fn vhost(config: &BrokerConfig) -> String {
+    config.url.reveal().parse().map_or_else(|_| "/".to_owned(), |uri: AMQPUri| uri.vhost)
 }
 
 /// RabbitMQ leaves line breaks out of the names that clients declare; so none is the name of a queue, and each name
 /// stays on its line of a comment.
-fn check(office: &BrokerConfig, queue: &str) -> Result<(), String> {
+fn check(config: &BrokerConfig, queue: &str) -> Result<(), String> {
     if queue.is_empty() || queue.len() > LONGEST || queue.contains(['\r', '\n', '\0']) {
         return Err(format!("{queue:?} is no name of a queue; it takes 1 to {LONGEST} bytes on one line"));
     }
-    if [&office.dead_letter_queue, &office.obituary_queue].contains(&&queue.to_owned()) {
+    if [&config.dead_letter_queue, &config.obituary_queue].contains(&&queue.to_owned()) {
         return Err(format!("{queue:?} is one of dlo's own queues, which cannot dead-letter to itself"));
     }
     Ok(())
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
     use crate::config::values::Secret;
 
-    fn office(url: &str) -> BrokerConfig {
+    fn config(url: &str) -> BrokerConfig {
         BrokerConfig { url: Secret::new(url), ..BrokerConfig::default() }
     }
 
@@ -184,8 +184,8 @@ mod tests {
 
     #[test]
     fn each_queue_has_one_policy() {
-        let office = office("amqp://h/a%2fb");
-        let topology = Topology::dead_lettering(&office, &names(&["orders", "a.b", "orders"])).unwrap();
+        let config = config("amqp://h/a%2fb");
+        let topology = Topology::dead_lettering(&config, &names(&["orders", "a.b", "orders"])).unwrap();
         let definitions = topology.definitions();
         let policies: Vec<_> = definitions["policies"].as_array().unwrap().iter().map(|p| p["name"].as_str()).collect();
         assert_eq!(policies, [Some("dlo-orders"), Some("dlo-a.b")]);
@@ -204,16 +204,16 @@ mod tests {
     #[test]
     fn the_virtual_host_is_the_one_of_the_url() {
         for (url, expected) in [("amqp://h", "/"), ("amqp://h/%2f", "/"), ("amqp://h/%C3%B6%20l", "ö l")] {
-            assert_eq!(vhost(&office(url)), expected, "{url}");
+            assert_eq!(vhost(&config(url)), expected, "{url}");
         }
     }
 
     #[test]
     fn the_queues_are_of_the_type_in_the_configuration() {
-        let quorum = office("amqp://h");
+        let quorum = config("amqp://h");
         let classic = BrokerConfig { queue_type: QueueType::Classic, ..quorum.clone() };
-        let arguments = |office| {
-            Topology::dead_lettering(office, &[]).unwrap().definitions()["queues"].as_array().unwrap()[1]["arguments"]
+        let arguments = |config| {
+            Topology::dead_lettering(config, &[]).unwrap().definitions()["queues"].as_array().unwrap()[1]["arguments"]
                 .clone()
         };
         assert_eq!(arguments(&quorum), json!({"x-queue-type": "quorum", "x-delivery-limit": 1_000_000_000}));
@@ -222,10 +222,10 @@ mod tests {
 
     #[test]
     fn what_can_be_no_queue_of_others_is_refused() {
-        let office = office("amqp://h");
+        let config = config("amqp://h");
         let long = "q".repeat(256);
         for queue in ["", "a\nb", "a\r", &long, "dlo.dead-letters", "dlo.obituaries"] {
-            assert!(Topology::dead_lettering(&office, &names(&["orders", queue])).is_err(), "{queue:?}");
+            assert!(Topology::dead_lettering(&config, &names(&["orders", queue])).is_err(), "{queue:?}");
         }
     }
 }

@@ -19,13 +19,13 @@ impl QueuePolicy {
     ///
     /// What has used up its retries becomes an obituary, by way of the default exchange: dlo would begin to
     /// retry a dead letter anew, an obituary is a person's matter.
-    pub(super) fn native(office: &BrokerConfig, queue: &str, policy: Option<&Policy>) -> Self {
+    pub(super) fn native(config: &BrokerConfig, queue: &str, policy: Option<&Policy>) -> Self {
         let Some((policy, backoff)) = policy.and_then(|policy| Some((policy, Backoff::of(&policy.delays)?))) else {
             let note = format!(
                 "{queue:?}: no retries in the policy that is in force for it, so there is nothing to wait for; it just \
                  dead-letters."
             );
-            return Self { note: Some(note), ..Self::dead_lettering(office, queue) };
+            return Self { note: Some(note), ..Self::dead_lettering(config, queue) };
         };
         let keys = [
             ("delayed-retry-type", json!("all")),
@@ -33,7 +33,7 @@ impl QueuePolicy {
             ("delayed-retry-max", json!(backoff.max)),
             ("delivery-limit", json!(backoff.retries)),
             ("dead-letter-exchange", json!("")),
-            ("dead-letter-routing-key", json!(office.obituary_queue)),
+            ("dead-letter-routing-key", json!(config.obituary_queue)),
         ];
         Self {
             queue: queue.to_owned(),
@@ -100,7 +100,7 @@ mod tests {
 
     fn native(delays: Delays) -> QueuePolicy {
         let queues = "orders*".to_owned();
-        let policy = Policy { queues, reason: None, delays, jitter: 0.1, via: Via::Ledger, keep_routing_key: false };
+        let policy = Policy { queues, reason: None, delays, jitter: 0.1, via: Via::Database, keep_routing_key: false };
         QueuePolicy::native(&BrokerConfig::default(), "orders", Some(&policy))
     }
 

@@ -73,7 +73,7 @@ impl Topology<'_> {
     }
 
     fn heading(&self, broker: &str) -> String {
-        let Self { office, vhost, .. } = self;
+        let Self { config, vhost, .. } = self;
         let look = |column| shell::line(&["rabbitmqctl", "list_queues", &format!("--vhost={vhost}"), "name", column]);
         let (policies, arguments) = (look("policy"), look("arguments"));
         format!(
@@ -86,23 +86,23 @@ impl Topology<'_> {
 # A queue that was declared with an x-dead-letter-exchange of its own ({arguments})
 # keeps to it, whatever a policy says. Bind {:?} to that exchange instead.
 ",
-            office.address(),
-            office.dead_letter_queue,
+            config.address(),
+            config.dead_letter_queue,
         )
     }
 
     fn declarations(&self, program: &Rabbitmqadmin) -> String {
-        let office = self.office;
+        let config = self.config;
         let exchange = self.declare(
             program,
             "exchange",
-            &[("name", &office.dead_letter_exchange), ("type", "fanout"), ("durable", "true")],
+            &[("name", &config.dead_letter_exchange), ("type", "fanout"), ("durable", "true")],
         );
-        let arguments = queue_arguments(office.queue_type).to_string();
-        let queues = [&office.dead_letter_queue, &office.obituary_queue].map(|queue| {
+        let arguments = queue_arguments(config.queue_type).to_string();
+        let queues = [&config.dead_letter_queue, &config.obituary_queue].map(|queue| {
             let mut options = vec![("name", &**queue), ("durable", "true"), ("arguments", &*arguments)];
             if matches!(program, Rabbitmqadmin::Two) {
-                options.insert(1, ("type", office.queue_type.as_str()));
+                options.insert(1, ("type", config.queue_type.as_str()));
             }
             self.declare(program, "queue", &options)
         });
@@ -111,9 +111,9 @@ impl Topology<'_> {
             Rabbitmqadmin::One => "destination_type",
         };
         let mut options = vec![
-            ("source", &*office.dead_letter_exchange),
+            ("source", &*config.dead_letter_exchange),
             (destination_type, "queue"),
-            ("destination", &office.dead_letter_queue),
+            ("destination", &config.dead_letter_queue),
         ];
         if matches!(program, Rabbitmqadmin::Two) {
             options.push(("routing-key", ""));
@@ -152,8 +152,8 @@ mod tests {
     use crate::config::{BrokerConfig, values::Secret};
 
     fn text(queue: &str) -> String {
-        let office = BrokerConfig { url: Secret::new("amqp://u:hunter2@rabbit:5671/a%2fb"), ..BrokerConfig::default() };
-        Topology::dead_lettering(&office, &[queue.to_owned()]).unwrap().text("main")
+        let config = BrokerConfig { url: Secret::new("amqp://u:hunter2@rabbit:5671/a%2fb"), ..BrokerConfig::default() };
+        Topology::dead_lettering(&config, &[queue.to_owned()]).unwrap().text("main")
     }
 
     #[test]

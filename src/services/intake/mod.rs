@@ -82,7 +82,7 @@ impl Intake {
 
     /// One connection's life; `Ok` when dlo closes and all is stored.
     async fn session(&self, backoff: &mut Backoff, stop: &CancellationToken) -> Result<(), SessionError> {
-        let Some(()) = stop.run_until_cancelled(self.wait_for_ledger()).await else { return Ok(()) };
+        let Some(()) = stop.run_until_cancelled(self.wait_for_database()).await else { return Ok(()) };
         let opened = stop.run_until_cancelled(ConsumingSession::open(&self.broker, &self.config)).await;
         let Some(opened) = opened else { return Ok(()) };
         let session = opened?;
@@ -107,16 +107,16 @@ impl Intake {
     }
 
     /// Returns once the database takes a write.
-    async fn wait_for_ledger(&self) {
+    async fn wait_for_database(&self) {
         let mut backoff = Backoff::default();
-        while let Err(error) = self.patiently(self.prepare_ledger()).await {
+        while let Err(error) = self.patiently(self.prepare_database()).await {
             self.hold(&error);
             tokio::time::sleep(backoff.next_delay()).await;
         }
         self.hold_no_longer();
     }
 
-    async fn prepare_ledger(&self) -> Result<(), StoreError> {
+    async fn prepare_database(&self) -> Result<(), StoreError> {
         self.store.check_writable().await?;
         self.store.forget_pending_acks_before(self.clock.now().minus(UNACKNOWLEDGED_FOR)).await
     }

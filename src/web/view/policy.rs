@@ -76,7 +76,14 @@ mod tests {
     use crate::domain::policy::Via;
 
     fn policy(delays: Delays) -> Policy {
-        Policy { queues: "*".to_owned(), reason: None, delays, jitter: 0.0, via: Via::Ledger, keep_routing_key: false }
+        Policy {
+            queues: "*".to_owned(),
+            reason: None,
+            delays,
+            jitter: 0.0,
+            via: Via::Database,
+            keep_routing_key: false,
+        }
     }
 
     fn listed(seconds: &[u64]) -> Delays {

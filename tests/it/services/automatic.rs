@@ -30,7 +30,7 @@ use crate::support::{
     rabbit::{Rabbit, Vhost},
 };
 
-const VIAS: [Via; 2] = [Via::Ledger, Via::Broker];
+const VIAS: [Via; 2] = [Via::Database, Via::Broker];
 
 /// Retries of all queues after so many milliseconds.
 fn policy<const N: usize>(delays: [u64; N], via: Via) -> Policy {
@@ -97,7 +97,7 @@ async fn check_rounds(vhost: Vhost, ledger: Ledger, queue_type: QueueType, via: 
 async fn the_ledger_tells_what_happened_in_each_round() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = office(&ledger, &vhost, vec![policy([1], Via::Ledger)]).await;
+    let office = office(&ledger, &vhost, vec![policy([1], Via::Database)]).await;
     let orders = Service::start(&vhost, "orders").await;
     orders.fail("body").await;
     orders.reject().await;
@@ -168,8 +168,8 @@ async fn nothing_is_retried_by_itself_where_its_queue_is_in_dispute() {
 async fn each_reason_may_have_its_policy() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let never = Policy { reason: Some(Reason::Expired), ..policy([], Via::Ledger) };
-    let office = office(&ledger, &vhost, vec![policy([3_600_000], Via::Ledger), never]).await;
+    let never = Policy { reason: Some(Reason::Expired), ..policy([], Via::Database) };
+    let office = office(&ledger, &vhost, vec![policy([3_600_000], Via::Database), never]).await;
     let orders = Service::start_with(&vhost, "orders", json!({"x-message-ttl": 100})).await;
     orders.fail("rejected").await;
     orders.receive(BasicProperties::default(), b"expires").await;
@@ -221,7 +221,7 @@ async fn several_retriers_share_the_work() {
     let Some(ledger) = Ledger::postgres() else { return };
     let vhost = rabbit.vhost();
     // More than one retry: while the last are published, the first are back and are rejected in their stead.
-    let policies = || vec![policy([100; 100], Via::Ledger)];
+    let policies = || vec![policy([100; 100], Via::Database)];
     let offices = [office(&ledger, &vhost, policies()).await, office(&ledger, &vhost, policies()).await];
     let orders = Service::start(&vhost, "orders").await;
     for n in 0..200 {
@@ -239,7 +239,7 @@ async fn several_retriers_share_the_work() {
 async fn anybody_may_publish_an_obituary() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = office(&ledger, &vhost, vec![policy([1], Via::Ledger)]).await;
+    let office = office(&ledger, &vhost, vec![policy([1], Via::Database)]).await;
     let channel = confirming_channel(&vhost).await;
     let mut headers = FieldTable::default();
     for (name, value) in [

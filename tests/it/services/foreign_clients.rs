@@ -38,7 +38,7 @@ async fn amqplib_sees_how_often_a_message_failed() {
 
 async fn check(client: impl Fn() -> Option<Command>) {
     let Some(rabbit) = Rabbit::shared() else { return };
-    for via in [Via::Ledger, Via::Broker] {
+    for via in [Via::Database, Via::Broker] {
         let Some(command) = client() else { return };
         check_via(via, rabbit.vhost(), command).await;
     }

@@ -28,7 +28,7 @@ pub struct Retry {
 }
 
 impl Retry {
-    pub const NEVER: Self = Self { via: Via::Ledger, delays: "" };
+    pub const NEVER: Self = Self { via: Via::Database, delays: "" };
 }
 
 impl<'a> Program<'a> {

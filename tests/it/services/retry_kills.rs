@@ -90,7 +90,7 @@ impl<'a> World<'a> {
         let lost = texts(0..self.messages).iter().filter(|body| never_heals(body)).count();
         let open = self.open().await.len();
         let extra = match self.program.retry.via {
-            Via::Ledger => {
+            Via::Database => {
                 assert_eq!(self.office.bodies().await, texts(0..self.messages), "each message is one letter");
                 self.said_twice().await
             }
@@ -168,14 +168,14 @@ async fn check_dying_at(places: &[&str], via: Via, ledgers: fn() -> Vec<Ledger>)
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dying_with_messages_waiting_in_the_ledger_loses_none() {
     let places = ["delivered", "committed", "acknowledged"];
-    check_dying_at(&places, Via::Ledger, || vec![Ledger::sqlite()]).await;
+    check_dying_at(&places, Via::Database, || vec![Ledger::sqlite()]).await;
 }
 
 /// Each database has its own way to tell whose claims are void.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dying_while_messages_go_back_from_the_ledger_loses_none() {
     let places = ["claimed", "published", "confirmed", "marked"];
-    check_dying_at(&places, Via::Ledger, || Ledger::both().collect()).await;
+    check_dying_at(&places, Via::Database, || Ledger::both().collect()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -210,13 +210,13 @@ async fn check_random_kills(via: Via, ledger: Ledger) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_kills_with_messages_waiting_in_sqlite_lose_none() {
-    check_random_kills(Via::Ledger, Ledger::sqlite()).await;
+    check_random_kills(Via::Database, Ledger::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_kills_with_messages_waiting_in_postgres_lose_none() {
     let Some(ledger) = Ledger::postgres() else { return };
-    check_random_kills(Via::Ledger, ledger).await;
+    check_random_kills(Via::Database, ledger).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

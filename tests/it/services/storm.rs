@@ -101,7 +101,7 @@ async fn rejecting(rabbit: &Rabbit, queue_type: QueueType) -> Cost {
         reason: None,
         delays: Delays::Listed(vec![DELAY; RETRIES]),
         jitter: 0.0,
-        via: Via::Ledger,
+        via: Via::Database,
         keep_routing_key: false,
     };
     let brokers = [(MAIN, with_queues(queue_type, &vhost))];

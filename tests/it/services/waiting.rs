@@ -74,14 +74,14 @@ async fn a_broker_killed_with_messages_waiting_loses_none() {
     let vhost = doomed.vhost();
     // RabbitMQ 3.10 loses quorum queues that are only just declared when it is killed.
     let brokers = [(MAIN, with_queues(QueueType::Classic, &vhost))];
-    let policies = vec![policy(Via::Ledger), policy(Via::Broker)];
+    let policies = vec![policy(Via::Database), policy(Via::Broker)];
     let office = AppState::with_policies(open_ledger(&ledger.url).await, Clock::system(), brokers, policies);
     office.await_work().await;
-    for via in [Via::Ledger, Via::Broker] {
+    for via in [Via::Database, Via::Broker] {
         Service::start(&vhost, via.as_str()).await;
         flood(&confirming_channel(&vhost).await, via.as_str(), 0..messages).await;
     }
-    let (by_ledger, by_broker) = (worker(&vhost, Via::Ledger).await, worker(&vhost, Via::Broker).await);
+    let (by_ledger, by_broker) = (worker(&vhost, Via::Database).await, worker(&vhost, Via::Broker).await);
     wait_until("all to have failed", PATIENCE, async || {
         by_ledger.count() >= messages && by_broker.count() >= messages && vhost.depth(DEAD_LETTERS).await == 0
     })
@@ -99,7 +99,7 @@ async fn a_broker_killed_with_messages_waiting_loses_none() {
 
     doomed.kill();
     doomed.start().await;
-    for (via, before) in [(Via::Ledger, by_ledger), (Via::Broker, by_broker)] {
+    for (via, before) in [(Via::Database, by_ledger), (Via::Broker, by_broker)] {
         let worker = worker(&vhost, via).await;
         let done = || -> BTreeSet<String> { before.done().union(&worker.done()).cloned().collect() };
         wait_until("all to be done", PATIENCE, async || done().len() == messages).await;

@@ -147,7 +147,7 @@ async fn a_deed_in_portions_has_one_line_that_grows(ledger: &Ledger) {
 
 fn policy(queues: &str, seconds: &[u64]) -> Policy {
     let delays = Delays::Listed(seconds.iter().copied().map(Duration::from_secs).collect());
-    Policy { queues: queues.to_owned(), reason: None, delays, jitter: 0.1, via: Via::Ledger, keep_routing_key: false }
+    Policy { queues: queues.to_owned(), reason: None, delays, jitter: 0.1, via: Via::Database, keep_routing_key: false }
 }
 
 async fn policies_have_a_line_for_each_change(ledger: &Ledger) {

@@ -46,7 +46,7 @@ pub fn ruled(arrival: Arrival) -> Arrival {
         reason: None,
         delays: Delays::Listed(vec![Duration::from_secs(10)]),
         jitter: 0.0,
-        via: Via::Ledger,
+        via: Via::Database,
         keep_routing_key: false,
     };
     let standing = ActivePolicy { policy, origin: Origin::Configuration };

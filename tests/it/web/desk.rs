@@ -177,7 +177,7 @@ fn every_queue() -> Policy {
         reason: None,
         delays: Delays::Listed([10, 100, 1_000].map(Duration::from_secs).to_vec()),
         jitter: 0.0,
-        via: Via::Ledger,
+        via: Via::Database,
         keep_routing_key: false,
     }
 }

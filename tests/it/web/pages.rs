@@ -77,7 +77,7 @@ fn strict(queues: &str) -> Policy {
         reason: None,
         delays: Delays::Listed(Vec::new()),
         jitter: 0.0,
-        via: Via::Ledger,
+        via: Via::Database,
         keep_routing_key: false,
     }
 }
