@@ -122,7 +122,7 @@ impl<'r> Check<'r> {
     }
 
     fn bare_letter<T>(&mut self, token: Token) -> Option<T> {
-        self.slips.note(token, "name what of the letter is meant, as in letter.queue")
+        self.slips.note(token, "name a field, as in letter.queue")
     }
 
     fn select(&mut self, token: Token, of: &Expr<'r>, name: &str) -> Option<Checked> {
