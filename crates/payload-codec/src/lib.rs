@@ -1,7 +1,7 @@
 //! From the bytes of a message to their meaning, and back after an edit.
 //!
 //! The body of a message seldom is what it seems to be: JSON in base64 in gzip, protobuf behind a length, an envelope of a
-//! framework around something else. This crate finds out which and undoes it ([`unwrap`]), tells the [`Format`] of what is
+//! framework around something else. This crate finds out which and undoes it ([`unwrap`]), says which [`Format`] is
 //! inside, finds the protobuf type that it most likely has among thousands ([`guess`]), and shows it as JSON
 //! ([`message`], [`value`], or [`tree`] where no schema describes it). What somebody has edited in that JSON goes back into
 //! a body that differs from the first one in nothing but the edit.

@@ -1,4 +1,4 @@
-//! How much of a payload is read for a person.
+//! How much of a payload is read.
 
 /// Bounds of time and memory, whatever the payload holds. What goes beyond them is left out and said to be.
 #[derive(Clone, Copy, Debug)]

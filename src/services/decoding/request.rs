@@ -89,3 +89,22 @@ fn declared_type(message: &Message, type_headers: &[String]) -> Option<String> {
     let configured = type_headers.iter().find_map(|name| message.headers.get_str(name));
     configured.map(str::to_owned).or_else(|| failure_conventions::read(message).failure.message_type)
 }
+
+#[cfg(test)]
+mod tests {
+    use amqp_message::field::FieldValue;
+
+    use super::*;
+
+    #[test]
+    fn a_message_that_its_framework_put_away_is_read_by_its_own_properties() {
+        let retry_info = r#"{"properties":{"content_type":"application/x-protobuf","headers":{"tenant":"acme"}}}"#;
+        let headers = [("retry_info".to_owned(), FieldValue::string(retry_info))].into_iter().collect();
+        let message = Message { headers, ..Message::default() };
+        let request = DecodeRequest { message, ..DecodeRequest::default() };
+        request.ask(&[], |question| {
+            assert_eq!(question.properties.content_type.as_deref(), Some("application/x-protobuf"));
+            assert_eq!(question.headers.get_str("tenant"), Some("acme"));
+        });
+    }
+}

@@ -51,7 +51,7 @@ pub struct TypeName {
 impl Guess {
     /// The type, if it may be named: it alone, nearly certain, and the body reads far better so than without a type.
     ///
-    /// It is still a guess. Only a header, an envelope or a person identifies a message.
+    /// It is still a guess. Only a header, an envelope or somebody who knows identifies a message.
     pub fn strong(&self) -> Option<&Candidate> {
         self.candidates.first().filter(|_| self.is_strong)
     }

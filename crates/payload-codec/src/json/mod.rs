@@ -1,7 +1,7 @@
 //! JSON that knows where it stands in its text.
 //!
 //! This knows RFC 8259 and positions. It must never know what the JSON means. Unlike `serde_json` it keeps the digits
-//! of numbers and double keys, because whoever edits a payload has to be told about both.
+//! of numbers and double keys, because an edit has to be checked for both.
 
 mod read;
 mod write;
@@ -144,7 +144,7 @@ impl<'a> From<Kind<'a>> for Node<'a> {
     }
 }
 
-/// A place in a text, for people: both count from 1.
+/// A place in a text; both count from 1.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Ord, PartialOrd)]
 pub struct Position {
     /// From 1.
@@ -160,7 +160,7 @@ impl Position {
     }
 }
 
-/// Tells the positions of many offsets, going through the text once.
+/// Finds the positions of many offsets, going through the text once.
 #[derive(Clone, Copy, Debug)]
 pub struct Positions<'a> {
     text: &'a str,

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Write};
 
 use super::{Kind, Member, Node};
 
-/// Over several lines with an indent of two spaces, for people; empty arrays and objects on one.
+/// Over several lines with an indent of two spaces, to be read; empty arrays and objects on one.
 impl Display for Node<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         value(f, self, 0)

@@ -1,4 +1,4 @@
-//! Which values are not for everybody's eyes.
+//! Which values are hidden.
 
 use std::collections::{HashMap, HashSet};
 

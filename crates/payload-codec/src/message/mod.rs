@@ -1,4 +1,4 @@
-//! Payloads of protobuf whose type is known: read for people, and written back after an edit.
+//! Protobuf payloads whose type is known: as JSON, and back to bytes after an edit.
 //!
 //! It knows descriptors, the wire format and the JSON mapping of protobuf. It must never know where a descriptor came
 //! from or whose payload it is. `prost_reflect::DynamicMessage` is not used, because it refuses a whole message for one
@@ -53,7 +53,7 @@ mod tests;
 
 /// Reads `body` as a message of the type that `descriptor` describes.
 ///
-/// It never fails: what is not as the schema says is kept as the wire tells it, and noted.
+/// It never fails: what is not as the schema says is kept as the wire has it, and reported.
 pub fn decode<'a>(body: &'a [u8], descriptor: &MessageDescriptor, limits: &Limits) -> Decoded<'a> {
     let mut reader = read::Reader::new(limits);
     let mut message = model::Message::new(descriptor.clone());
@@ -68,7 +68,7 @@ impl Decoded<'_> {
         self.problems.is_empty() && !self.truncated && self.message.entries.iter().all(|entry| entry.is_known())
     }
 
-    /// The message as JSON for people. With `masks`, what they hide is replaced by marks.
+    /// The message as JSON, indented by two spaces. With `masks`, what they hide is replaced by marks.
     pub fn to_json(&self, masks: Option<&Masks>) -> String {
         render::render(&self.message, masks).node.to_string()
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-/// So many are told; a person reads no more.
+/// More are not reported: nobody reads them.
 const MAX_PROBLEMS: usize = 200;
 
 /// Something that is not as the schema says.

@@ -1,6 +1,6 @@
 //! From `.proto` sources to a descriptor set.
 //!
-//! `protox` parses; resolving is done here, file by file: a missing import is then told with all others at once, public
+//! `protox` parses; resolving is done here, file by file: a missing import is then reported with all others at once, public
 //! imports of public imports are found, and no chain of imports is followed by recursion.
 
 use std::{
@@ -174,7 +174,7 @@ fn resolve(files: &Parsed, order: &[String]) -> Result<DescriptorPool, Vec<Schem
     let (mut problems, mut failed) = (Vec::new(), BTreeSet::new());
     for name in order {
         let Some(file) = files.get(name) else { continue };
-        // What is wrong with an import would be told again as everything that uses it.
+        // What is wrong with an import would be reported again as everything that uses it.
         if file.dependency.iter().any(|import| failed.contains(import)) {
             failed.insert(name.clone());
             continue;

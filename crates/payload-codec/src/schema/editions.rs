@@ -1,4 +1,4 @@
-//! Files of editions, told in the words of proto2 or proto3.
+//! Files of editions, rewritten as proto2 or proto3.
 //!
 //! `prost-reflect` 0.16 knows no editions and panics on them. What a file means on the wire can be said in the older
 //! syntaxes: packing by the `packed` option, delimited messages as groups, legacy required fields as required ones

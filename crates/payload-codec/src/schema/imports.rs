@@ -1,7 +1,7 @@
 //! The paths by which sources import each other.
 //!
 //! What is uploaded has lost them in part: a browser sends `billing.proto` without its folders, an archive adds some
-//! (`project-main/proto/…`). The imports themselves tell what is meant.
+//! (`project-main/proto/…`). The imports themselves say what is meant.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! How much a schema may be. Beyond it nothing is built, and the reason is told.
+//! How large a schema may be. A larger one is not built, and the reason is reported.
 //!
 //! A pool takes about 30 bytes of memory for each byte of descriptors, and some of its checks compare every field of a
 //! message with every range of it. The largest public collections of types stay well below these bounds.

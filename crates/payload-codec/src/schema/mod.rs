@@ -2,7 +2,7 @@
 //!
 //! Every version of a schema is a pool of its own. Pools are never merged: two sets may disagree about a type, and
 //! `prost-reflect` would pass over one of them in silence. Whoever reads a set reads it as far as it goes: a file that
-//! is broken, or a type that is missing, is told and the rest stays usable.
+//! is broken, or a type that is missing, is reported and the rest stays usable.
 //!
 //! This knows descriptors and nothing of messages. It never trusts one: what is too large, too deep or in a circle is
 //! bounded before `prost-reflect` sees it, see `limits.rs`.

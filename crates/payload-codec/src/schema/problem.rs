@@ -1,4 +1,4 @@
-//! What is the matter with a schema, for the person who brought it.
+//! What is wrong with a schema, and what to do about it.
 
 use std::fmt;
 

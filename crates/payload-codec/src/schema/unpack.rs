@@ -1,4 +1,4 @@
-//! What people upload: a descriptor set, sources, an archive of either, gzipped or not.
+//! Uploads: a descriptor set, sources, an archive of either, gzipped or not.
 
 use std::io::{Cursor, Read};
 
@@ -28,7 +28,7 @@ const TAKES: &str = "It takes a FileDescriptorSet as `protoc --include_imports -
 /// The bytes of the one `FileDescriptorSet` that the files amount to: sources are compiled together.
 ///
 /// # Errors
-/// Everything that is wrong, for the person who brought it.
+/// Everything that is wrong with them.
 pub fn unpack(files: Vec<Upload>) -> Result<Vec<u8>, Vec<SchemaProblem>> {
     let mut unpacked = Vec::new();
     for file in files {

@@ -31,7 +31,7 @@ pub fn is_well_known(file: &str) -> bool {
 }
 
 /// Whether ours counts in place of one that a set brings. Options are read by `descriptor.proto`, and dates, wrappers and
-/// the like by what everybody knows of them: a set that says otherwise would be read wrong, or not at all.
+/// the like by their published definitions: a set that says otherwise would be read wrong, or not at all.
 pub fn is_ours(file: &str) -> bool {
     files().iter().any(|ours| ours.name.as_deref() == Some(file))
 }

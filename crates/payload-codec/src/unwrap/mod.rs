@@ -4,12 +4,12 @@
 //! and seldom declared. Every way of undoing them is a hypothesis about the body; each is priced by its total code
 //! length in nats (what the wrapping says, plus the payload in its format, see [`super::format`]) and competes with the
 //! body being just what it looks like. So a word that happens to be valid base64 stays a word. What headers and
-//! properties tell is evidence like any other: strong, never blindly believed.
+//! properties say is evidence like any other: strong, never blindly believed.
 //!
 //! What was undone can be done again around another payload, in the very manner of the original: same alphabet, same
 //! line length, same fields around it. Only compressions are free to choose other bytes for the same content.
 //!
-//! This never fails: what cannot be undone stays as it is and is told as a [`Problem`]. Memory and time are bounded
+//! This never fails: what cannot be undone stays as it is and is reported as a [`Problem`]. Memory and time are bounded
 //! whatever a body claims. It knows no schema; a caller who does may lend his judgement
 //! ([`BodyHints::known`]).
 

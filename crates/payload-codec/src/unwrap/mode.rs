@@ -1,4 +1,4 @@
-//! What a person wants undone.
+//! Which wrappings are to be undone.
 
 use super::kind::Kind;
 

@@ -27,7 +27,7 @@ pub enum Problem {
     NotAsDeclared(String),
     /// Properties or headers declare this encoding, which is not supported.
     Unsupported(String),
-    /// A person said that the body is wrapped like this, but it is not.
+    /// It was to be unwrapped from this ([`UnwrapMode::Exactly`](super::UnwrapMode::Exactly)), but is not wrapped so.
     NotWrappedSo(Kind),
     /// It is written in a manner that cannot be repeated exactly: white space at odd places, mixed escapes.
     Irregular(Kind),

@@ -1,4 +1,4 @@
-//! MessagePack and CBOR as JSON for people, and back after an edit.
+//! MessagePack and CBOR as JSON, and back after an edit.
 //!
 //! This knows the two formats. It must never know what a payload is about. What JSON has no words for is an object of
 //! one member whose key begins with `#`:
@@ -94,7 +94,7 @@ trait Codec {
     fn from_json(node: &Node<'_>) -> Result<Self::Value, (usize, String)>;
 }
 
-/// Reads `body` for people.
+/// Shows `body` as JSON.
 ///
 /// # Errors
 /// When it is not of this format, or beyond the limits.
@@ -105,7 +105,7 @@ pub fn to_json(body: &[u8], format: Format, limits: &Limits) -> Result<Shown, Un
     }
 }
 
-/// Writes JSON that [`to_json`] made, or a person.
+/// Writes JSON that [`to_json`] made, also after an edit.
 ///
 /// # Errors
 /// The first thing that is wrong with it.

@@ -7,7 +7,7 @@ use super::{
     varint,
 };
 
-/// How a value is laid out; all that can be told without a descriptor.
+/// How a value is laid out; all that is known without a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WireType {
     /// Seven bits in each byte (wire type 0).
@@ -22,7 +22,7 @@ pub enum WireType {
     Fixed32,
 }
 
-/// A value as its wire type tells it.
+/// A value as its wire type lays it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value<'a> {
     /// The number, without a sign.
@@ -42,7 +42,7 @@ pub enum Value<'a> {
 pub struct Field<'a> {
     /// From 1 to [`MAX_NUMBER`](super::MAX_NUMBER).
     pub number: u32,
-    /// The value as its wire type tells it.
+    /// The value as its wire type lays it out.
     pub value: Value<'a>,
     /// Where its tag begins.
     pub start: usize,

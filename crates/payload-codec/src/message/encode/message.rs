@@ -150,7 +150,7 @@ fn names(descriptor: &MessageDescriptor) -> Vec<String> {
     fields.chain(descriptor.extensions().map(|extension| format!("[{}]", extension.full_name()))).collect()
 }
 
-/// No longer than a person wants to read.
+/// Short enough for a message.
 pub(super) fn shown(text: &str) -> String {
     const MAX_CHARS: usize = 60;
     match text.char_indices().nth(MAX_CHARS) {

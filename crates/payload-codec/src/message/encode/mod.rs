@@ -1,4 +1,4 @@
-//! Edited JSON back to bytes, checked strictly: whoever edits a payload is told all that is wrong with it at once.
+//! Edited JSON back to bytes, checked strictly: all that is wrong is reported at once.
 
 mod collections;
 mod fields;
@@ -30,7 +30,7 @@ const NODES_PER_ELEMENT: usize = 8;
 /// Levels of arrays and objects. Messages of 100 levels, all of them in lists, around groups of 100 levels take 400.
 const MAX_JSON_DEPTH: usize = 512;
 
-/// So many are told; a person reads no more.
+/// More are not reported: nobody reads them.
 const MAX_PROBLEMS: usize = 500;
 
 /// Something in the JSON that cannot be written as a message of the type.
@@ -97,7 +97,7 @@ struct Encoder<'h> {
     max_depth: usize,
     /// How many messages are around what is written.
     depth: usize,
-    /// For people.
+    /// With indexes and keys, as problems report it.
     path: Path,
     /// Names only, as hidden values know their place.
     names: Path,
