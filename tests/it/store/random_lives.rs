@@ -11,9 +11,10 @@ use dead_letter_office::{
         filter::{Cursor, LetterFilter, PageRequest, Sort},
         group::GroupKey,
         letter::{Importance, LetterId, Status},
+        lifecycle::retention::Outdated,
         retry::RetryOutcome,
     },
-    store::{Arrival, Enriched, Outdated, Recorded, SLICE},
+    store::{Arrival, Enriched, Recorded, SLICE},
 };
 use fastrand::Rng;
 
