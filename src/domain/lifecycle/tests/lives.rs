@@ -11,7 +11,7 @@ use failure_conventions::inner_body::InnerBodies;
 
 use super::{
     super::{
-        Transition,
+        LetterState, Transition,
         commands::Decider,
         edits::{self, NewCopy},
         enrichment::{self, Evaluation},
@@ -67,6 +67,17 @@ impl Life<'_, '_> {
         Ok(*self.u.choose(&ids)?)
     }
 
+    fn a_state(&mut self) -> Result<LetterState> {
+        let id = self.a_letter()?;
+        Ok(self.world.state(id))
+    }
+
+    fn one_or_two(&mut self) -> Result<Vec<LetterState>> {
+        let mut states = vec![self.a_state()?, self.a_state()?];
+        states.dedup_by_key(|state| state.id);
+        Ok(states)
+    }
+
     /// Applies a transition; the counts change by it and by nothing else.
     fn apply(&mut self, id: LetterId, transition: &Transition<'_>) {
         let (mut expected, was) = (self.world.facets(), &self.world.letters[&id]);
@@ -88,8 +99,7 @@ impl Life<'_, '_> {
 
     fn act(&mut self) -> Result<()> {
         let (command, by, bodies) = (any_command(self.u)?, actor(), InnerBodies::default());
-        let mut states = vec![self.world.state(self.a_letter()?), self.world.state(self.a_letter()?)];
-        states.dedup_by_key(|state| state.id);
+        let states = self.one_or_two()?;
         let mut decider = Decider::new(&command, &by, self.world.now, &bodies);
         let decisions: Vec<_> = states.iter().map(|state| (state.id, decider.decide(state))).collect();
         for (id, decision) in decisions {
@@ -127,8 +137,7 @@ impl Life<'_, '_> {
         let decision = policy(self.u.int_in_range(0..=4)?);
         let message =
             FailedMessage { received_at: self.world.now, queue: "orders", attempts: 1, decision: Some(&decision) };
-        let mut states = vec![self.world.state(self.a_letter()?), self.world.state(self.a_letter()?)];
-        states.dedup_by_key(|state| state.id);
+        let states = self.one_or_two()?;
         let mut revived = RevivedFamilies::default();
         for state in &states {
             let back = CameBack::new(state, message, &mut revived);
@@ -141,7 +150,7 @@ impl Life<'_, '_> {
     }
 
     fn edit(&mut self) -> Result<()> {
-        let state = self.world.state(self.a_letter()?);
+        let state = self.a_state()?;
         let (id, by, at) = (self.world.new_id(), actor(), self.world.now);
         let copy = NewCopy { id, delay: Duration::from_secs(1), queue: None, summary: "body", by: &by, at };
         let Ok(edited) = edits::edit(&state, &copy) else { return Ok(()) };
@@ -150,14 +159,14 @@ impl Life<'_, '_> {
         if let Some(original) = self.world.letters.get_mut(&state.id) {
             original.family = family;
         }
-        let new = super::LetterState { id, family, retry: None, status: Status::Open, closed_at: None, ..state };
+        let new = LetterState { id, family, retry: None, status: Status::Open, closed_at: None, ..state };
         self.world.letters.insert(id, new);
         self.apply(id, &edited.copy);
         Ok(())
     }
 
     fn enrich(&mut self) -> Result<()> {
-        let state = self.world.state(self.a_letter()?);
+        let state = self.a_state()?;
         let evaluation = Evaluation {
             received_at: if self.u.arbitrary()? { state.received_at } else { Timestamp::from_seconds(999) },
             type_by_hand: state.type_by_hand.as_deref(),
@@ -169,7 +178,7 @@ impl Life<'_, '_> {
             return Ok(());
         };
         assert_eq!(transition.status, state.status);
-        if state.importance_by == super::LetterState::BY_HAND {
+        if state.importance_by == LetterState::BY_HAND {
             assert_eq!(transition.importance, state.importance, "a person's choice outlives rules");
         }
         self.apply(state.id, &transition);
@@ -186,7 +195,7 @@ impl Life<'_, '_> {
         for id in &gone {
             let letter = self.world.letters.remove(id).unwrap();
             assert!(letter.closed_at < Some(before));
-            let stays = |other: &super::LetterState| letter.family.is_some() && other.family == letter.family;
+            let stays = |other: &LetterState| letter.family.is_some() && other.family == letter.family;
             assert!(self.world.letters.values().all(|other| !stays(other) || gone.contains(&other.id)));
         }
         Ok(())
