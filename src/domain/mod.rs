@@ -15,6 +15,7 @@ pub mod history;
 pub mod incident;
 pub mod job;
 pub mod letter;
+pub mod lifecycle;
 pub mod mapping;
 pub mod notification;
 pub mod number;

@@ -33,7 +33,6 @@ use db::{Db, Either, Sql, on};
 pub use audit::BulkAudit;
 pub use counts::slices::SLICE;
 pub use jobs::bulk::ClaimedBulk;
-pub use letters::closed::Outdated;
 pub use letters::commands::Order;
 pub use letters::delivery_dedup::AckState;
 pub use letters::edits::{EditOrder, EditedMessage, Original};

@@ -13,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     clock::Clock,
     config::RetentionConfig,
-    store::{Outdated, Store, StoreError},
+    domain::lifecycle::retention::Outdated,
+    store::{Store, StoreError},
 };
 
 /// How often it is looked for.

@@ -2,42 +2,21 @@
 
 use std::collections::HashSet;
 
-use amqp_message::time::Timestamp;
 use sqlx::QueryBuilder;
 use uuid::Uuid;
 
-use super::{
-    state::{self, LetterState},
-    succeeded::remove,
-};
+use super::{lock, succeeded::remove};
 use crate::{
-    domain::letter::{LetterId, Status},
+    domain::{
+        letter::{LetterId, Status},
+        lifecycle::retention::Outdated,
+    },
     store::{
         Store, StoreError,
         counts::tally::Tally,
         db::{Tx, id_list::push_ids, on},
     },
 };
-
-/// Since when letters have to be settled to be forgotten.
-#[derive(Clone, Copy, Debug)]
-pub struct Outdated {
-    /// Sent back before this moment, and not failed since.
-    pub retried: Timestamp,
-    /// Discarded before this moment.
-    pub discarded: Timestamp,
-}
-
-impl Outdated {
-    fn applies_to(&self, state: &LetterState) -> bool {
-        let before = match state.key.status {
-            Status::Retried => self.retried,
-            Status::Discarded => self.discarded,
-            Status::Open | Status::Scheduled => return false,
-        };
-        state.closed_at.is_some_and(|at| at < before)
-    }
-}
 
 impl Store {
     /// Removes letters that were a person's matter and are settled for so long; about `limit` of them. Those that are
@@ -53,17 +32,12 @@ impl Store {
         }
         let mut tx = self.db.begin().await?;
         let ids = with_families(&mut tx, &ids).await?;
-        let mut states = state::lock(&mut tx, &ids).await?;
-        // Since they were found, some may have moved: then all that are edits of them stay.
-        let (forgotten, moved): (Vec<_>, Vec<_>) =
-            states.drain().map(|(_, state)| state).partition(|state| outdated.applies_to(state));
-        let staying: HashSet<LetterId> = moved.iter().filter_map(|state| state.family).collect();
+        let letters = lock::lock(&mut tx, &ids).await?;
+        // Since they were found, some may have moved.
+        let gone = outdated.of(letters.values().map(|letter| &letter.state));
+        let gone: Vec<LetterId> = gone.iter().map(|state| state.id).collect();
         let mut tally = Tally::default();
-        let mut gone = Vec::with_capacity(forgotten.len());
-        for state in forgotten.iter().filter(|one| one.family.is_none_or(|family| !staying.contains(&family))) {
-            tally.remove(state.place());
-            gone.push(state.id);
-        }
+        gone.iter().filter_map(|id| letters.get(id)).for_each(|letter| tally.remove(letter.place()));
         remove(&mut tx, &gone).await?;
         tally.apply(&mut tx).await?;
         tx.commit().await?;

@@ -10,27 +10,31 @@ use failure_conventions::danger::Danger;
 use uuid::Uuid;
 
 use super::{
+    apply,
     contents::contents,
     history::{self, NewEntry},
+    lock::{self, LockedLetter},
     rows::{ContentsRow, bigint},
-    state::{self, LetterState},
 };
 use crate::{
     domain::{
         activity::{Area, AuditEntry},
         actor::Actor,
-        command::{Refusal, in_time},
-        history::Event,
-        letter::{LetterId, Status},
+        command::Refusal,
+        letter::LetterId,
+        lifecycle::{
+            Transition,
+            edits::{self, Edited, NewCopy},
+        },
     },
     store::{
         Store, StoreError, StoreReader, audit,
         counts::{
-            facets::{FacetId, FacetKey, FacetScope},
+            facets::{FacetId, FacetScope},
             tally::{Place, Tally},
         },
         db::{Tx, on},
-        retries::schedule::{self, NewRetry, unschedule},
+        retries::schedule,
     },
 };
 
@@ -72,9 +76,9 @@ pub struct EditedMessage {
 /// A copy that is about to be written.
 struct Copy<'a> {
     order: &'a EditOrder<'a>,
-    original: &'a LetterState,
-    target: &'a str,
-    edited: &'a EditedMessage,
+    original: &'a LockedLetter,
+    message: &'a EditedMessage,
+    edited: Edited<'a>,
 }
 
 impl Store {
@@ -83,23 +87,27 @@ impl Store {
     pub async fn retry_edited(&self, order: &EditOrder<'_>) -> Result<Result<LetterId, Refusal>, StoreError> {
         let mut tx = self.db.begin().await?;
         let mut scope = self.facet_scope();
-        let states = state::lock(&mut tx, &[order.letter]).await?;
-        let original = states.get(&order.letter).ok_or(Refusal::NotFound);
-        let (original, target) = match original.and_then(|original| accept(original, order)) {
-            Ok(accepted) => accepted,
+        let letters = lock::lock(&mut tx, &[order.letter]).await?;
+        let Some(original) = letters.get(&order.letter) else { return Ok(Err(Refusal::NotFound)) };
+        let edited = match edits::edit(&original.state, &order.new_copy()) {
+            Ok(edited) => edited,
             Err(refusal) => return Ok(Err(refusal)),
         };
         let kept = contents(&mut tx, &[order.letter]).await?.remove(&order.letter);
         let Some(message) = kept.map(ContentsRow::into_message).transpose()? else {
             return Ok(Err(Refusal::NotFound));
         };
-        let failed_queue = Some(&*original.key.queue).filter(|queue| !queue.is_empty());
-        let original_message = Original { message: &message, failed_queue, attempts: original.attempts, target };
-        let edited = match (order.edit)(&original_message) {
-            Ok(edited) => edited,
+        let original_message = Original {
+            message: &message,
+            failed_queue: original.state.queue.as_deref(),
+            attempts: original.state.attempts,
+            target: edited.target,
+        };
+        let message = match (order.edit)(&original_message) {
+            Ok(message) => message,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        Copy { order, original, target, edited: &edited }.put_in_place(&mut tx, &mut scope).await?;
+        Copy { order, original, message: &message, edited }.put_in_place(&mut tx, &mut scope).await?;
         let entry = AuditEntry::new(order.at, order.by, Area::Letters, "edit", order.letter.to_string());
         let detail = format!("copy {}: {}", order.copy, order.summary);
         audit::append(&mut tx, &AuditEntry { letters: 1, detail, ..entry }).await?;
@@ -120,43 +128,30 @@ impl StoreReader {
     }
 }
 
-/// The letter, if it may be edited as it stands, and where its copy goes.
-fn accept<'a>(original: &'a LetterState, order: &EditOrder<'a>) -> Result<(&'a LetterState, &'a str), Refusal> {
-    let status = original.key.status;
-    if !matches!(status, Status::Open | Status::Scheduled) {
-        return Err(Refusal::WrongStatus { command: "edit", status });
+impl<'a> EditOrder<'a> {
+    const fn new_copy(&self) -> NewCopy<'a> {
+        let Self { copy: id, delay, queue, summary, by, at, .. } = *self;
+        NewCopy { id, delay, queue, summary, by, at }
     }
-    if original.claimed_until.is_some_and(|until| until > order.at) {
-        return Err(Refusal::InFlight);
-    }
-    if status == Status::Scheduled && !original.waits {
-        return Err(Refusal::PerhapsSent);
-    }
-    if let Some(by) = original.rival {
-        return Err(Refusal::Replaced { by });
-    }
-    Ok((original, original.target(order.queue).ok_or(Refusal::QueueUnknown)?))
 }
 
 impl Copy<'_> {
-    async fn put_in_place(&self, tx: &mut Tx, scope: &mut FacetScope<'_>) -> Result<(), StoreError> {
-        let [aside, scheduled] = [Status::Discarded, Status::Scheduled].map(|status| self.facet(status));
-        scope.make_all(tx, [aside.clone(), scheduled.clone()].into()).await?;
-        let [aside, scheduled] = [scope.id(tx, &aside).await?, scope.id(tx, &scheduled).await?];
-        self.insert_letter(tx, scheduled).await?;
+    async fn put_in_place(self, tx: &mut Tx, scope: &mut FacetScope<'_>) -> Result<(), StoreError> {
+        let key = |transition: &Transition<'_>| self.original.key(transition.status, transition.importance);
+        let scheduled = key(&self.edited.copy);
+        scope.make_all(tx, [key(&self.edited.original), scheduled.clone()].into()).await?;
+        let facet = scope.id(tx, &scheduled).await?;
+        self.insert_letter(tx, facet).await?;
         self.insert_contents(tx).await?;
-        self.set_original_aside(tx, aside).await?;
-        self.schedule(tx).await?;
-        self.write_history(tx).await?;
+        self.link_original(tx).await?;
         let mut tally = Tally::default();
-        tally.remove(self.original.place());
-        tally.add(Place { facet: aside, ..self.original.place() });
-        tally.add(Place { facet: scheduled, ..self.original.place() });
+        tally.add(Place { facet, ..self.original.place() });
+        let broker = &*self.original.state.broker;
+        schedule::change(tx, &[(self.order.copy, broker, self.edited.copy.retry)]).await?;
+        let lines: Vec<_> = NewEntry::all(self.order.copy, &self.edited.copy).collect();
+        history::append_in_order(tx, &lines).await?;
+        apply::apply(tx, scope, &mut tally, &[(self.original, self.edited.original)]).await?;
         tally.apply(tx).await
-    }
-
-    fn facet(&self, status: Status) -> FacetKey {
-        FacetKey { status, ..self.original.key.clone() }
     }
 
     /// A copy is its original in all but the contents: it came in then and has failed as often.
@@ -170,7 +165,7 @@ impl Copy<'_> {
                 CASE WHEN coalesce(type_source, 'header') = 'header' THEN $5 ELSE type_source END,
                 type_confidence, group_id, $6, note, coalesce(handed_over_at, $7), id, coalesce(family, id)
             FROM letters WHERE id = $8";
-        let (order, edited) = (self.order, self.edited);
+        let (order, edited) = (self.order, self.message);
         on!(tx, |tx| sqlx::query(INSERT)
             .bind(order.copy.as_uuid())
             .bind(facet.0)
@@ -191,7 +186,7 @@ impl Copy<'_> {
                 earlier_deaths, remarks, body)
             SELECT $1, exchange, routing_key, properties, $2, earlier_deaths, remarks, $3
             FROM contents WHERE letter_id = $4";
-        let Message { headers, body, .. } = &self.edited.message;
+        let Message { headers, body, .. } = &self.message.message;
         on!(tx, |tx| sqlx::query(INSERT)
             .bind(self.order.copy.as_uuid())
             .bind(json::table_to_string(headers))
@@ -203,39 +198,14 @@ impl Copy<'_> {
         Ok(())
     }
 
-    async fn set_original_aside(&self, tx: &mut Tx, facet: FacetId) -> Result<(), StoreError> {
-        const UPDATE: &str = "UPDATE letters SET facet_id = $1, closed_at = $2, replaced_by = $3,
-            handed_over_at = coalesce(handed_over_at, $2), family = coalesce(family, id) WHERE id = $4";
-        on!(&mut *tx, |tx| sqlx::query(UPDATE)
-            .bind(facet.0)
-            .bind(self.order.at.as_micros())
+    async fn link_original(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        const UPDATE: &str = "UPDATE letters SET replaced_by = $1, family = coalesce(family, id) WHERE id = $2";
+        on!(tx, |tx| sqlx::query(UPDATE)
             .bind(self.order.copy.as_uuid())
             .bind(self.order.letter.as_uuid())
             .execute(&mut **tx)
             .await
             .map(drop)?);
-        unschedule(tx, &[self.order.letter]).await
-    }
-
-    async fn schedule(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        let retry = NewRetry {
-            letter: self.order.copy,
-            broker: self.original.key.broker.clone(),
-            due_at: self.order.at.plus(self.order.delay),
-            queue: self.target.to_owned(),
-            by: self.order.by.as_str().to_owned(),
-        };
-        schedule::schedule(tx, &[retry]).await
-    }
-
-    async fn write_history(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        let EditOrder { letter, copy, summary, by, at, delay, .. } = *self.order;
-        let line = |letter, event, detail| NewEntry { letter, at, event, by: by.as_str(), detail };
-        let lines = [
-            line(letter, Event::Edited, format!("copy {copy}: {summary}")),
-            line(copy, Event::Edited, format!("edited copy of {letter}: {summary}")),
-            line(copy, Event::RetryScheduled, format!("to {}, {}", self.target, in_time(delay))),
-        ];
-        history::append_in_order(tx, &lines).await
+        Ok(())
     }
 }

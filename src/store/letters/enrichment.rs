@@ -9,14 +9,16 @@ use uuid::Uuid;
 
 use super::{
     history::{self, NewEntry},
-    state::{self, LetterState},
+    lock::{self, LockedLetter},
 };
 use crate::{
     domain::{
-        actor::Actor,
         group::{GroupId, GroupKey},
-        history::Event,
-        letter::{Importance, LetterId, Status, TypeSource},
+        letter::{Importance, LetterId, TypeSource},
+        lifecycle::{
+            LetterState, Transition,
+            enrichment::{self, Evaluation},
+        },
     },
     store::{
         Store, StoreError, StoreReader,
@@ -63,8 +65,16 @@ pub struct Exhausted {
     pub importance: Importance,
 }
 
-/// `importance_by` of what a person has chosen.
-const BY_HAND: &str = "manual";
+impl Enriched {
+    fn evaluation(&self) -> Evaluation<'_> {
+        Evaluation {
+            received_at: self.received_at,
+            type_by_hand: self.type_by_hand.as_deref(),
+            importance: self.importance,
+            importance_by: &self.importance_by,
+        }
+    }
+}
 
 impl StoreReader {
     /// Letters that nobody has looked at yet, the newest first.
@@ -149,8 +159,8 @@ async fn sort(
     at: Timestamp,
 ) -> Result<Vec<Exhausted>, StoreError> {
     let ids: Vec<LetterId> = sorted.iter().map(|sorted| sorted.letter).collect();
-    let states = state::lock(tx, &ids).await?;
-    let moves = Move::all(sorted, &states);
+    let letters = lock::lock(tx, &ids).await?;
+    let moves = Move::all(sorted, &letters, at);
     if moves.is_empty() {
         return Ok(Vec::new());
     }
@@ -165,53 +175,42 @@ async fn sort(
         rows.push((facet, letter));
     }
     update(tx, &rows, edition, at).await?;
-    write_history(tx, &moves, at).await?;
+    let lines = moves.iter().flat_map(|letter| NewEntry::all(letter.is.letter, &letter.transition));
+    history::append(tx, &lines.collect::<Vec<_>>()).await?;
     tally.apply(tx).await?;
     Ok(moves.iter().filter_map(Move::exhausted).collect())
 }
 
 /// A letter, as it stands and as it was found to be.
 struct Move<'a> {
-    was: &'a LetterState,
+    was: &'a LockedLetter,
     is: &'a Enriched,
+    transition: Transition<'a>,
 }
 
 impl<'a> Move<'a> {
-    fn all(sorted: &'a [Enriched], states: &'a HashMap<LetterId, LetterState>) -> Vec<Self> {
-        let unchanged = |letter: &Self| {
-            letter.was.received_at == letter.is.received_at && letter.was.type_by_hand == letter.is.type_by_hand
+    fn all(sorted: &'a [Enriched], letters: &'a HashMap<LetterId, LockedLetter>, at: Timestamp) -> Vec<Self> {
+        let moved = |is: &'a Enriched| {
+            let was = letters.get(&is.letter)?;
+            let transition = enrichment::evaluated(&was.state, is.evaluation(), at)?;
+            Some(Self { was, is, transition })
         };
-        let moves = sorted.iter().filter_map(|is| Some(Self { was: states.get(&is.letter)?, is }));
-        moves.filter(unchanged).collect()
-    }
-
-    /// A hand's choice outlives rules, and what is over is not judged anew.
-    fn is_ruled(&self) -> bool {
-        let awaits = matches!(self.was.key.status, Status::Open | Status::Scheduled);
-        self.was.importance_by != BY_HAND && (awaits || self.was.enriched_at.is_none())
-    }
-
-    const fn importance(&self) -> Importance {
-        self.is.importance
+        sorted.iter().filter_map(moved).collect()
     }
 
     fn facet(&self) -> FacetKey {
-        let importance = if self.is_ruled() { self.importance() } else { self.was.key.importance };
-        FacetKey { importance, ..self.was.key.clone() }
+        self.was.key(self.transition.status, self.transition.importance)
     }
 
     fn importance_by(&self) -> &str {
-        if self.is_ruled() { &self.is.importance_by } else { &self.was.importance_by }
-    }
-
-    fn is_new(&self) -> bool {
-        self.was.enriched_at.is_none_or(|enriched_at| enriched_at < self.was.received_at)
+        self.transition.columns.importance_by.unwrap_or(&self.was.state.importance_by)
     }
 
     fn exhausted(&self) -> Option<Exhausted> {
-        let FacetKey { broker, queue, importance, status, .. } = self.facet();
-        let queue = Some(queue).filter(|queue| !queue.is_empty());
-        (status == Status::Open && self.is_new()).then_some(Exhausted { broker, queue, importance })
+        let LetterState { broker, queue, .. } = &self.was.state;
+        let importance = self.transition.importance;
+        let exhausted = || Exhausted { broker: broker.clone(), queue: queue.clone(), importance };
+        enrichment::begins_to_need_attention(&self.was.state).then(exhausted)
     }
 }
 
@@ -225,7 +224,7 @@ async fn make_groups(tx: &mut Tx, moves: &[Move<'_>]) -> Result<(), StoreError> 
         FROM new WHERE true ON CONFLICT (id) DO NOTHING",
     ];
     let mut groups: BTreeMap<GroupId, &Move<'_>> = BTreeMap::new();
-    for letter in moves.iter().filter(|letter| letter.was.group != Some(letter.is.group)) {
+    for letter in moves.iter().filter(|letter| letter.was.state.group != Some(letter.is.group)) {
         groups.entry(letter.is.group).or_insert(letter);
     }
     let groups: Vec<_> = groups.into_values().collect();
@@ -239,7 +238,7 @@ async fn make_groups(tx: &mut Tx, moves: &[Move<'_>]) -> Result<(), StoreError> 
         Column::texts(&groups, |letter| letter.is.key.message_type.as_deref().unwrap_or_default()),
         Column::texts(&groups, |letter| letter.is.key.reason.as_str()),
         Column::texts(&groups, |letter| &*letter.is.key.error),
-        Column::numbers(&groups, |letter| letter.was.received_at.as_micros()),
+        Column::numbers(&groups, |letter| letter.was.state.received_at.as_micros()),
     ];
     columns::execute(tx, MAKE, columns).await
 }
@@ -275,30 +274,4 @@ async fn update(tx: &mut Tx, rows: &[(FacetId, &Move<'_>)], edition: i64, at: Ti
         Column::numbers(rows, |_| at.as_micros()),
     ];
     columns::execute(tx, UPDATE, columns).await
-}
-
-/// That a new letter has an importance is no event; that it changes is.
-async fn write_history(tx: &mut Tx, moves: &[Move<'_>], at: Timestamp) -> Result<(), StoreError> {
-    let changed =
-        |letter: &&Move<'_>| letter.was.enriched_at.is_some() && letter.facet().importance != letter.was.key.importance;
-    let line = |letter: &Move<'_>| NewEntry {
-        letter: letter.is.letter,
-        at,
-        event: Event::ImportanceSet,
-        by: Actor::SYSTEM,
-        detail: format!(
-            "from {} to {}, {}",
-            letter.was.key.importance,
-            letter.importance(),
-            by(&letter.is.importance_by)
-        ),
-    };
-    history::append(tx, &moves.iter().filter(changed).map(line).collect::<Vec<_>>()).await
-}
-
-fn by(importance_by: &str) -> String {
-    match importance_by.strip_prefix("rule:") {
-        Some(rule) => format!("by the rule {rule:?}"),
-        None => "since no rule matches".to_owned(),
-    }
 }

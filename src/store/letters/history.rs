@@ -12,6 +12,7 @@ use crate::{
         actor::Actor,
         history::{Event, HistoryEntry},
         letter::LetterId,
+        lifecycle::{HistoryLine, Transition},
     },
     store::{
         Store, StoreError, StoreReader, audit,
@@ -33,14 +34,29 @@ pub(crate) struct NewEntry<'a> {
     pub(crate) at: Timestamp,
     pub(crate) event: Event,
     pub(crate) by: &'a str,
-    pub(crate) detail: String,
+    pub(crate) detail: &'a str,
 }
 
+impl<'a> NewEntry<'a> {
+    /// What the history of a letter tells of a transition.
+    pub(crate) fn all(letter: LetterId, transition: &'a Transition<'_>) -> impl Iterator<Item = Self> {
+        let entry = move |line: &'a HistoryLine<'_>| Self {
+            letter,
+            at: line.at,
+            event: line.event,
+            by: line.by,
+            detail: &line.detail,
+        };
+        transition.history.iter().map(entry)
+    }
+}
+
+/// Each letter has one line at most.
 pub(crate) async fn append(tx: &mut Tx, entries: &[NewEntry<'_>]) -> Result<(), StoreError> {
     // Most of what is done to many letters at once is the same sentence for all of them.
     let mut alike: BTreeMap<_, Vec<LetterId>> = BTreeMap::new();
     for entry in entries {
-        let line = (entry.at, entry.event, entry.by, entry.detail.as_str());
+        let line = (entry.at, entry.event, entry.by, entry.detail);
         alike.entry(line).or_default().push(entry.letter);
     }
     for ((at, event, by, detail), letters) in alike {
@@ -67,7 +83,7 @@ pub(crate) async fn append_in_order(tx: &mut Tx, entries: &[NewEntry<'_>]) -> Re
             Column::numbers(chunk, |entry| entry.at.as_micros()),
             Column::texts(chunk, |entry| entry.event.as_str()),
             Column::texts(chunk, |entry| entry.by),
-            Column::texts(chunk, |entry| &*entry.detail),
+            Column::texts(chunk, |entry| entry.detail),
         ];
         columns::execute(tx, INSERT, columns).await?;
     }

@@ -20,7 +20,7 @@ use crate::store::{
 const CHUNK: usize = 1_000;
 
 /// Inserts letters with their contents, each into its facet.
-pub(crate) async fn insert(tx: &mut Tx, rows: &[(FacetId, &NewLetter<'_>)]) -> Result<(), StoreError> {
+pub(super) async fn insert(tx: &mut Tx, rows: &[(FacetId, &NewLetter<'_>)]) -> Result<(), StoreError> {
     for chunk in rows.chunks(CHUNK) {
         insert_letters(tx, chunk).await?;
         insert_contents(tx, chunk).await?;
@@ -50,7 +50,7 @@ async fn insert_letters(tx: &mut Tx, rows: &[(FacetId, &NewLetter<'_>)]) -> Resu
         Column::numbers(rows, |(_, letter)| bigint(letter.arrival.failure.attempts)),
         Column::texts(rows, |(_, letter)| letter.arrival.importance_by),
         Column::numbers(rows, |(_, letter)| bigint(letter.arrival.message.body.len() as u64)),
-        Column::numbers(rows, |(_, letter)| letter.handed_over_at().map(Timestamp::as_micros)),
+        Column::numbers(rows, |(_, letter)| letter.transition.columns.handed_over_at.map(Timestamp::as_micros)),
         Column::perhaps_texts(rows, |(_, letter)| letter.arrival.error_type()),
         Column::perhaps_texts(rows, |(_, letter)| letter.arrival.error_message()),
         Column::perhaps_texts(rows, |(_, letter)| letter.arrival.failure.message_type.as_deref()),

@@ -1,20 +1,21 @@
 //! Listing letters and reading one.
 
-pub(crate) mod closed;
-pub(crate) mod command_audit;
-pub(crate) mod commands;
-pub(crate) mod contents;
-pub(crate) mod delivery_dedup;
-pub(crate) mod edits;
-pub(crate) mod enrichment;
-pub(crate) mod history;
-pub(crate) mod insert;
-pub(crate) mod record;
-pub(crate) mod returned;
-pub(crate) mod rows;
-pub(crate) mod state;
-pub(crate) mod succeeded;
-pub(crate) mod sweep;
+pub(super) mod apply;
+pub(super) mod closed;
+pub(super) mod command_audit;
+pub(super) mod commands;
+pub(super) mod contents;
+pub(super) mod delivery_dedup;
+pub(super) mod edits;
+pub(super) mod enrichment;
+pub(super) mod history;
+pub(super) mod insert;
+pub(super) mod lock;
+pub(super) mod record;
+pub(super) mod returned;
+pub(super) mod rows;
+pub(super) mod succeeded;
+pub(super) mod sweep;
 
 use std::collections::HashMap;
 

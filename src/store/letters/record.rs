@@ -1,5 +1,7 @@
 //! Taking letters in: one batch, one commit.
 
+use std::collections::HashSet;
+
 use amqp_message::{message::Message, time::Timestamp};
 use failure_conventions::Failure;
 use uuid::Uuid;
@@ -14,6 +16,10 @@ use crate::{
         actor::Actor,
         history::Event,
         letter::{Importance, LetterId, Status},
+        lifecycle::{
+            Transition,
+            failures::{self, FailedMessage},
+        },
         policy::Decision,
     },
     store::{
@@ -24,7 +30,7 @@ use crate::{
         },
         db::Tx,
         letters::history::{self, NewEntry},
-        retries::automatic::{self, Failed},
+        retries::{outcomes::RetryTally, schedule},
     },
 };
 
@@ -56,6 +62,16 @@ impl Arrival {
     /// When it failed: as it says or, where it says nothing or something impossible, when it came in.
     pub(crate) fn failed_at(&self) -> Timestamp {
         self.failure.last_failed_at.filter(|at| *at < self.received_at).unwrap_or(self.received_at)
+    }
+
+    /// All that its retry policy looks at.
+    pub(super) fn failed_message(&self) -> FailedMessage<'_> {
+        FailedMessage {
+            received_at: self.received_at,
+            queue: self.failure.queue.as_deref().unwrap_or_default(),
+            attempts: self.failure.attempts,
+            decision: self.ruling.as_ref(),
+        }
     }
 
     pub(crate) fn error_type(&self) -> Option<&str> {
@@ -111,12 +127,9 @@ impl Recorded {
         }
     }
 
-    fn or_waits(self, failed: &[Failed<'_>]) -> Self {
+    fn or_waits(self, waiting: &HashSet<LetterId>) -> Self {
         match self {
-            Self::Redelivered(_) => self,
-            _ if failed.iter().any(|failed| failed.letter == self.letter() && failed.waits()) => {
-                Self::Waits(self.letter())
-            }
+            Self::New(id) | Self::CameBack(id) if waiting.contains(&id) => Self::Waits(id),
             _ => self,
         }
     }
@@ -147,7 +160,7 @@ impl Store {
             match recorded {
                 Recorded::CameBack(id) => came_back.push((*id, arrival)),
                 Recorded::Redelivered(_) => {}
-                Recorded::New(id) | Recorded::Waits(id) => new.push(NewLetter { id: *id, arrival }),
+                Recorded::New(id) | Recorded::Waits(id) => new.push(NewLetter::new(*id, arrival)),
             }
         }
         let back = returning.reopen(&came_back)?;
@@ -155,14 +168,29 @@ impl Store {
         scope.make_all(&mut tx, facets).await?;
         insert_new(&mut tx, &mut scope, &mut tally, batch.broker, &new).await?;
         back.save(&mut tx, &mut scope, &mut tally).await?;
-        let failed: Vec<Failed<'_>> = new.iter().map(NewLetter::failed).chain(back.failed()).collect();
-        automatic::schedule(&mut tx, batch.broker, &failed).await?;
+        let transitions = new.iter().map(|letter| (letter.id, &letter.transition)).chain(back.transitions());
+        let transitions: Vec<_> = transitions.collect();
+        let waiting = write_transitions(&mut tx, batch.broker, &transitions).await?;
         tally.apply(&mut tx).await?;
-        automatic::count(&mut tx, batch.broker, &failed).await?;
+        RetryTally::of(transitions.iter().map(|(_, transition)| (batch.broker, *transition))).apply(&mut tx).await?;
         tx.commit().await?;
         scope.committed();
-        Ok(recorded.into_iter().map(|recorded| recorded.or_waits(&failed)).collect())
+        Ok(recorded.into_iter().map(|recorded| recorded.or_waits(&waiting)).collect())
     }
+}
+
+/// Writes the retries and histories of letters; the answer is which of them wait.
+async fn write_transitions(
+    tx: &mut Tx,
+    broker: &str,
+    transitions: &[(LetterId, &Transition<'_>)],
+) -> Result<HashSet<LetterId>, StoreError> {
+    let retries = transitions.iter().map(|(letter, transition)| (*letter, broker, transition.retry));
+    schedule::change(tx, &retries.collect::<Vec<_>>()).await?;
+    let lines = transitions.iter().flat_map(|(letter, transition)| NewEntry::all(*letter, transition));
+    history::append_in_order(tx, &lines.collect::<Vec<_>>()).await?;
+    let waiting = transitions.iter().filter(|(_, transition)| transition.status == Status::Scheduled);
+    Ok(waiting.map(|(letter, _)| *letter).collect())
 }
 
 /// Tells new letters from those that came back and from mere redeliveries.
@@ -181,24 +209,20 @@ fn sort_out(batch: &IntakeBatch<'_>, known: &mut PendingAcks, returning: &mut Re
 }
 
 /// A letter that is not in the database yet.
-pub(crate) struct NewLetter<'a> {
-    pub(crate) id: LetterId,
-    pub(crate) arrival: &'a Arrival,
+pub(super) struct NewLetter<'a> {
+    pub(super) id: LetterId,
+    pub(super) arrival: &'a Arrival,
+    /// Its first.
+    pub(super) transition: Transition<'a>,
 }
 
 impl<'a> NewLetter<'a> {
-    fn failed(&self) -> Failed<'a> {
-        Failed::new(self.id, self.arrival, self.arrival.failure.attempts)
-    }
-
-    /// When it becomes a person's matter: now or, as far as anybody knows, never.
-    pub(crate) fn handed_over_at(&self) -> Option<Timestamp> {
-        let waits = self.failed().delay.is_some();
-        (!waits).then_some(self.arrival.received_at)
+    fn new(id: LetterId, arrival: &'a Arrival) -> Self {
+        Self { id, arrival, transition: failures::received(arrival.failed_message(), arrival.importance) }
     }
 
     fn facet(&self, broker: &str) -> FacetKey {
-        facet(broker, self.arrival, self.failed().status(), self.arrival.importance)
+        facet(broker, self.arrival, &self.transition)
     }
 }
 
@@ -218,13 +242,14 @@ async fn insert_new(
     insert::insert(tx, &rows).await
 }
 
-pub(crate) fn facet(broker: &str, arrival: &Arrival, status: Status, importance: Importance) -> FacetKey {
+/// The facet of a letter that has failed like `arrival`.
+pub(super) fn facet(broker: &str, arrival: &Arrival, transition: &Transition<'_>) -> FacetKey {
     FacetKey {
         broker: broker.to_owned(),
         queue: arrival.failure.queue.clone().unwrap_or_default(),
         reason: arrival.failure.reason,
-        status,
-        importance,
+        status: transition.status,
+        importance: transition.importance,
     }
 }
 
@@ -239,7 +264,7 @@ async fn note_redeliveries(tx: &mut Tx, batch: &IntakeBatch<'_>, recorded: &[Rec
                 at: batch.recorded_at,
                 event: Event::Redelivered,
                 by: Actor::SYSTEM,
-                detail: DETAIL.to_owned(),
+                detail: DETAIL,
             }),
             _ => None,
         })

@@ -9,17 +9,19 @@ use amqp_message::{death::Death, json, time::Timestamp, xdeath};
 use failure_conventions::danger::Danger;
 
 use super::{
+    apply,
     contents::contents,
-    history::{self, NewEntry},
+    lock::{self, LockedLetter},
     record::{Arrival, IntakeBatch, facet},
     rows::{ContentsRow, bigint, remarks_to_string},
-    state::{self, LetterState},
 };
 use crate::{
     domain::{
-        actor::Actor,
-        history::Event,
-        letter::{LetterId, Status},
+        letter::LetterId,
+        lifecycle::{
+            Change, Transition,
+            failures::{CameBack, RevivedFamilies},
+        },
     },
     store::{
         StoreError,
@@ -31,7 +33,6 @@ use crate::{
             Tx,
             columns::{self, Column},
         },
-        retries::{automatic::Failed, schedule::unschedule},
     },
 };
 
@@ -41,7 +42,7 @@ const CHUNK: usize = 1_000;
 /// The letters that arrivals of a batch claim to be, locked until the batch is recorded.
 #[derive(Default)]
 pub(crate) struct Returning {
-    states: HashMap<LetterId, LetterState>,
+    letters: HashMap<LetterId, LockedLetter>,
     contents: HashMap<LetterId, ContentsRow>,
     /// Ids of letters that there are, on whatever broker.
     taken: HashSet<LetterId>,
@@ -53,11 +54,11 @@ impl Returning {
         if claimed.is_empty() {
             return Ok(Self::default());
         }
-        let mut states = state::lock(tx, &claimed).await?;
-        let taken = states.keys().copied().collect();
-        states.retain(|_, state| state.key.broker == batch.broker);
-        let ids: Vec<LetterId> = states.keys().copied().collect();
-        Ok(Self { states, contents: contents(tx, &ids).await?, taken })
+        let mut letters = lock::lock(tx, &claimed).await?;
+        let taken = letters.keys().copied().collect();
+        letters.retain(|_, letter| letter.state.broker == batch.broker);
+        let ids: Vec<LetterId> = letters.keys().copied().collect();
+        Ok(Self { letters, contents: contents(tx, &ids).await?, taken })
     }
 
     /// Whether an arrival is the letter it claims to be.
@@ -75,72 +76,48 @@ impl Returning {
     }
 
     /// What becomes of the letters that `came_back`, in the order in which they did.
-    pub(crate) fn reopen<'a>(&'a self, came_back: &[(LetterId, &'a Arrival)]) -> Result<Reopened<'a>, StoreError> {
-        let mut reopened = Reopened::default();
+    pub(super) fn reopen<'a>(&'a self, came_back: &[(LetterId, &'a Arrival)]) -> Result<Reopened<'a>, StoreError> {
+        let mut letters: BTreeMap<LetterId, Letter<'a>> = BTreeMap::new();
+        let mut revived = RevivedFamilies::default();
         for (id, arrival) in came_back {
-            let (Some(state), Some(contents)) = (self.states.get(id), self.contents.get(id)) else { continue };
-            reopened.add(state, contents, arrival)?;
+            let (Some(was), Some(contents)) = (self.letters.get(id), self.contents.get(id)) else { continue };
+            match letters.entry(*id) {
+                Vacant(place) => _ = place.insert(Letter::back(was, contents, arrival, &mut revived)?),
+                Occupied(place) => place.into_mut().back_again(arrival),
+            }
         }
-        Ok(reopened)
+        Ok(Reopened { letters: letters.into_values().collect() })
     }
 }
 
-/// Letters that are open again, each once, with a line of history for each time it came back.
+/// Letters that came back, each once.
 #[derive(Default)]
-pub(crate) struct Reopened<'a> {
-    letters: BTreeMap<LetterId, Letter<'a>>,
-    history: Vec<NewEntry<'a>>,
-    /// Families of which one was discarded like all others and is back now.
-    revived: HashSet<LetterId>,
+pub(super) struct Reopened<'a> {
+    letters: Vec<Letter<'a>>,
 }
 
-impl<'a> Reopened<'a> {
-    fn add(&mut self, was: &'a LetterState, contents: &ContentsRow, arrival: &'a Arrival) -> Result<(), StoreError> {
-        let letter = match self.letters.entry(was.id) {
-            Vacant(place) => {
-                let is_replaced = was.rival.is_some() || !revives(was, &mut self.revived);
-                place.insert(Letter::back(was, contents, arrival, is_replaced)?)
-            }
-            Occupied(place) => {
-                let letter = place.into_mut();
-                letter.back_again(arrival);
-                letter
-            }
-        };
-        self.history.push(NewEntry {
-            letter: was.id,
-            at: arrival.received_at,
-            event: Event::CameBack,
-            by: Actor::SYSTEM,
-            detail: format!("failed again, attempt {}{}", letter.attempts, letter.remark()),
-        });
-        Ok(())
-    }
-
+impl Reopened<'_> {
     /// The facets that the letters have now.
-    pub(crate) fn facets(&self) -> impl Iterator<Item = FacetKey> {
-        self.letters.values().map(Letter::facet)
+    pub(super) fn facets(&self) -> impl Iterator<Item = FacetKey> {
+        self.letters.iter().map(Letter::facet)
     }
 
-    /// The same letters, as what the policies have to rule about.
-    pub(crate) fn failed(&self) -> impl Iterator<Item = Failed<'a>> {
-        self.letters.values().map(Letter::failed)
+    pub(super) fn transitions(&self) -> impl Iterator<Item = (LetterId, &Transition<'_>)> {
+        self.letters.iter().map(|letter| (letter.was.state.id, &letter.transition))
     }
 
-    pub(crate) async fn save(
+    pub(super) async fn save(
         &self,
         tx: &mut Tx,
         scope: &mut FacetScope<'_>,
         tally: &mut Tally,
     ) -> Result<(), StoreError> {
         let mut letters = Vec::with_capacity(self.letters.len());
-        for letter in self.letters.values() {
+        for letter in &self.letters {
             let facet = scope.id(tx, &letter.facet()).await?;
             tally.remove(letter.was.place());
             tally.add(Place { facet, received_at: letter.last.received_at, ..letter.was.place() });
-            if let (Status::Retried, Some(sent_at)) = (letter.was.key.status, letter.was.closed_at) {
-                tally.came_back(letter.was.group, sent_at);
-            }
+            apply::count_group_step(tally, letter.was, &letter.transition);
             letters.push((facet, letter));
         }
         for chunk in letters.chunks(CHUNK) {
@@ -148,81 +125,57 @@ impl<'a> Reopened<'a> {
             update_contents(tx, chunk).await?;
             update_bodies(tx, chunk).await?;
         }
-        let arrived = letters.iter().filter(|(_, letter)| !letter.was.waits).map(|(_, letter)| letter.was.id);
-        unschedule(tx, &arrived.collect::<Vec<_>>()).await?;
-        history::append_in_order(tx, &self.history).await
+        Ok(())
     }
 }
 
-/// A letter that is open again, with its attempts and deaths carried on.
+/// A letter that came back, perhaps several times in one batch.
 struct Letter<'a> {
-    was: &'a LetterState,
+    was: &'a LockedLetter,
+    came_back: CameBack<'a>,
+    /// What becomes of it by now.
+    transition: Transition<'a>,
     /// It shows the headers it failed with last.
     last: &'a Arrival,
-    attempts: u64,
     /// The deaths that stood in the headers before.
     earlier_deaths: Vec<Death>,
     /// Its framework has wrapped it anew.
     is_wrapped_anew: bool,
-    /// It was sent before it was edited, and another edit of it stands: this one is not sent again.
-    is_replaced: bool,
 }
 
 impl<'a> Letter<'a> {
     fn back(
-        was: &'a LetterState,
+        was: &'a LockedLetter,
         contents: &ContentsRow,
         arrival: &'a Arrival,
-        is_replaced: bool,
+        revived: &mut RevivedFamilies,
     ) -> Result<Self, StoreError> {
-        let attempts = next_attempt(was.attempts, arrival);
+        let came_back = CameBack::new(&was.state, arrival.failed_message(), revived);
+        let (transition, earlier_deaths) = (came_back.transition(), contents.deaths()?);
         let is_wrapped_anew = contents.body != arrival.message.body;
-        Ok(Self { was, last: arrival, attempts, earlier_deaths: contents.deaths()?, is_wrapped_anew, is_replaced })
+        Ok(Self { was, came_back, transition, last: arrival, earlier_deaths, is_wrapped_anew })
     }
 
     /// Another copy of it stands further down in the batch.
     fn back_again(&mut self, arrival: &'a Arrival) {
-        self.attempts = next_attempt(self.attempts, arrival);
+        self.came_back.again(arrival.failed_message());
+        self.transition = self.came_back.transition();
         self.is_wrapped_anew |= self.last.message.body != arrival.message.body;
         let deaths = xdeath::deaths(&self.last.message.headers);
         self.earlier_deaths.splice(0..0, deaths);
         self.last = arrival;
     }
 
-    /// Where another copy of it is back while it is already settled when it is sent again, that stands.
-    fn failed(&self) -> Failed<'a> {
-        let failed = Failed::new(self.was.id, self.last, self.attempts);
-        match self.is_replaced {
-            true => Failed { delay: None, is_replaced: true, ..failed },
-            false => Failed { is_scheduled: self.was.waits, ..failed },
+    fn facet(&self) -> FacetKey {
+        facet(&self.was.state.broker, self.last, &self.transition)
+    }
+
+    fn closed_at(&self) -> Option<Timestamp> {
+        match self.transition.columns.closed_at {
+            Change::Set(at) => Some(at),
+            Change::Keep | Change::Clear => None,
         }
     }
-
-    const fn remark(&self) -> &'static str {
-        if self.is_replaced { "; it stays set aside, since it was edited and another edit stands" } else { "" }
-    }
-
-    /// What is set aside for good stays so, from now on.
-    fn closed_at(&self) -> Option<Timestamp> {
-        self.is_replaced.then_some(self.last.received_at)
-    }
-
-    fn facet(&self) -> FacetKey {
-        facet(&self.was.key.broker, self.last, self.failed().status(), self.was.key.importance)
-    }
-
-    fn handed_over_at(&self) -> Option<Timestamp> {
-        (!self.failed().waits()).then_some(self.last.received_at)
-    }
-}
-
-/// Whether a letter may be open again beside the other edits of it, none of which stands: only the first that comes back.
-fn revives(was: &LetterState, revived: &mut HashSet<LetterId>) -> bool {
-    was.key.status != Status::Discarded || was.family.is_none_or(|family| revived.insert(family))
-}
-
-fn next_attempt(attempts: u64, arrival: &Arrival) -> u64 {
-    arrival.failure.attempts.max(attempts.saturating_add(1))
 }
 
 async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Result<(), StoreError> {
@@ -240,13 +193,13 @@ async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Resu
         FROM back WHERE letters.id = back.id",
     ];
     let columns = vec![
-        Column::ids(letters, |(_, letter)| letter.was.id.as_uuid()),
+        Column::ids(letters, |(_, letter)| letter.was.state.id.as_uuid()),
         Column::numbers(letters, |(facet, _)| facet.0),
         Column::numbers(letters, |(_, letter)| letter.last.received_at.as_micros()),
         Column::numbers(letters, |(_, letter)| letter.last.failed_at().as_micros()),
-        Column::numbers(letters, |(_, letter)| bigint(letter.attempts)),
+        Column::numbers(letters, |(_, letter)| bigint(letter.came_back.attempts())),
         Column::numbers(letters, |(_, letter)| bigint(letter.last.message.body.len() as u64)),
-        Column::numbers(letters, |(_, letter)| letter.handed_over_at().map(Timestamp::as_micros)),
+        Column::numbers(letters, |(_, letter)| letter.transition.columns.handed_over_at.map(Timestamp::as_micros)),
         Column::numbers(letters, |(_, letter)| letter.closed_at().map(Timestamp::as_micros)),
         Column::perhaps_texts(letters, |(_, letter)| letter.last.error_type()),
         Column::perhaps_texts(letters, |(_, letter)| letter.last.error_message()),
@@ -265,7 +218,7 @@ async fn update_contents(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Res
             remarks = back.remarks FROM back WHERE contents.letter_id = back.id",
     ];
     let columns = vec![
-        Column::ids(letters, |(_, letter)| letter.was.id.as_uuid()),
+        Column::ids(letters, |(_, letter)| letter.was.state.id.as_uuid()),
         Column::texts(letters, |(_, letter)| &*letter.last.message.exchange),
         Column::texts(letters, |(_, letter)| &*letter.last.message.routing_key),
         Column::texts(letters, |(_, letter)| json::properties_to_string(&letter.last.message.properties)),
@@ -286,7 +239,7 @@ async fn update_bodies(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Resul
         return Ok(());
     }
     let columns = vec![
-        Column::ids(&wrapped, |letter| letter.was.id.as_uuid()),
+        Column::ids(&wrapped, |letter| letter.was.state.id.as_uuid()),
         Column::bytes(&wrapped, |letter| &letter.last.message.body),
     ];
     columns::execute(tx, UPDATE, columns).await

@@ -4,7 +4,7 @@ use amqp_message::time::Timestamp;
 use sqlx::QueryBuilder;
 use uuid::Uuid;
 
-use super::state;
+use super::lock;
 use crate::{
     domain::letter::{LetterId, Status},
     store::{
@@ -32,17 +32,17 @@ impl Store {
             .fetch_all(&mut **tx)
             .await?);
         let ids: Vec<LetterId> = ids.into_iter().map(LetterId::from_uuid).collect();
-        let mut states = state::lock(&mut tx, &ids).await?;
-        states.retain(|_, state| state.key.status == Status::Retried);
-        let mut tally = Tally::default();
-        for state in states.values() {
-            tally.remove(state.place());
+        let letters = lock::lock(&mut tx, &ids).await?;
+        let healed = letters.values().filter(|letter| letter.state.status == Status::Retried);
+        let (mut tally, mut healed_ids) = (Tally::default(), Vec::new());
+        for letter in healed {
+            tally.remove(letter.place());
+            healed_ids.push(letter.state.id);
         }
-        let healed: Vec<LetterId> = states.into_keys().collect();
-        remove(&mut tx, &healed).await?;
+        remove(&mut tx, &healed_ids).await?;
         tally.apply(&mut tx).await?;
         tx.commit().await?;
-        Ok(healed.len())
+        Ok(healed_ids.len())
     }
 }
 

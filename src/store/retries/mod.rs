@@ -1,12 +1,11 @@
 //! Retries that wait, that are being published, and that are done.
 
-pub(crate) mod automatic;
-pub(crate) mod delay_queues;
-pub(crate) mod finished;
-pub(crate) mod outcomes;
-pub(crate) mod policies;
-pub(crate) mod schedule;
-pub(crate) mod scheduled;
+pub(super) mod delay_queues;
+pub(super) mod finished;
+pub(super) mod outcomes;
+pub(super) mod policies;
+pub(super) mod schedule;
+pub(super) mod scheduled;
 
 use std::{collections::HashMap, time::Duration};
 

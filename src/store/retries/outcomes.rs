@@ -6,7 +6,10 @@ use amqp_message::time::Timestamp;
 use sqlx::{FromRow, QueryBuilder};
 
 use crate::{
-    domain::policy::RetryCounts,
+    domain::{
+        lifecycle::{PolicyOutcome, PolicyStep, Transition},
+        policy::RetryCounts,
+    },
     store::{
         Store, StoreError, StoreReader,
         db::{Tx, on},
@@ -35,16 +38,24 @@ struct Counts {
 }
 
 impl RetryTally {
-    pub(crate) fn failed(&mut self, broker: &str, queue: &str, at: Timestamp, failures: u64) {
-        self.entry(broker, queue, at, failures).failed += 1;
+    /// What these transitions add, each of a letter of that broker.
+    pub(crate) fn of<'a>(transitions: impl Iterator<Item = (&'a str, &'a Transition<'a>)>) -> Self {
+        let mut tally = Self::default();
+        for (broker, transition) in transitions {
+            if let Some(step) = &transition.policy_step {
+                tally.add(broker, step);
+            }
+        }
+        tally
     }
 
-    pub(crate) fn retried(&mut self, broker: &str, queue: &str, at: Timestamp, failures: u64) {
-        self.entry(broker, queue, at, failures).retried += 1;
-    }
-
-    pub(crate) fn exhausted(&mut self, broker: &str, queue: &str, at: Timestamp, failures: u64) {
-        self.entry(broker, queue, at, failures).exhausted += 1;
+    fn add(&mut self, broker: &str, step: &PolicyStep<'_>) {
+        let counts = self.entry(broker, step.queue, step.at, step.failures);
+        match step.outcome {
+            PolicyOutcome::Waits => counts.failed += 1,
+            PolicyOutcome::Exhausted => (counts.failed, counts.exhausted) = (counts.failed + 1, counts.exhausted + 1),
+            PolicyOutcome::Retried => counts.retried += 1,
+        }
     }
 
     fn entry(&mut self, broker: &str, queue: &str, at: Timestamp, failures: u64) -> &mut Counts {

@@ -1,10 +1,12 @@
 //! Scheduling retries and taking them off again.
 
-use amqp_message::time::Timestamp;
 use sqlx::QueryBuilder;
 
 use crate::{
-    domain::letter::LetterId,
+    domain::{
+        letter::LetterId,
+        lifecycle::{NewRetry, RetryChange},
+    },
     store::{
         StoreError,
         db::{
@@ -19,16 +21,15 @@ use crate::{
 /// Rows in one statement; five values each stay below SQLite's 32,766.
 const CHUNK: usize = 1_000;
 
-/// A retry that is about to be scheduled, in place of any that the letter has.
-pub(crate) struct NewRetry {
-    pub(crate) letter: LetterId,
-    pub(crate) broker: String,
-    pub(crate) due_at: Timestamp,
-    pub(crate) queue: String,
-    pub(crate) by: String,
+/// What becomes of the retries of letters: each with its id and broker.
+pub(crate) async fn change(tx: &mut Tx, letters: &[(LetterId, &str, RetryChange<'_>)]) -> Result<(), StoreError> {
+    let over = letters.iter().filter(|(.., change)| change.is_over()).map(|(letter, ..)| *letter);
+    unschedule(tx, &over.collect::<Vec<_>>()).await?;
+    let new = letters.iter().filter_map(|(letter, broker, change)| Some((*letter, *broker, *change.new_retry()?)));
+    schedule(tx, &new.collect::<Vec<_>>()).await
 }
 
-pub(crate) async fn schedule(tx: &mut Tx, retries: &[NewRetry]) -> Result<(), StoreError> {
+async fn schedule(tx: &mut Tx, retries: &[(LetterId, &str, NewRetry<'_>)]) -> Result<(), StoreError> {
     // SQLite would take the ON of the last clause for a join's, were there no WHERE before it.
     const UPSERT: [&str; 2] = [
         "WITH new (letter_id, broker, due_at, queue, actor) AS (",
@@ -39,18 +40,18 @@ pub(crate) async fn schedule(tx: &mut Tx, retries: &[NewRetry]) -> Result<(), St
     ];
     for chunk in retries.chunks(CHUNK) {
         let columns = vec![
-            Column::ids(chunk, |retry| retry.letter.as_uuid()),
-            Column::texts(chunk, |retry| &*retry.broker),
-            Column::numbers(chunk, |retry| retry.due_at.as_micros()),
-            Column::texts(chunk, |retry| &*retry.queue),
-            Column::texts(chunk, |retry| &*retry.by),
+            Column::ids(chunk, |(letter, ..)| letter.as_uuid()),
+            Column::texts(chunk, |(_, broker, _)| *broker),
+            Column::numbers(chunk, |(.., retry)| retry.due_at.as_micros()),
+            Column::texts(chunk, |(.., retry)| retry.queue),
+            Column::texts(chunk, |(.., retry)| retry.by),
         ];
         columns::execute(tx, UPSERT, columns).await?;
     }
     Ok(())
 }
 
-pub(crate) async fn unschedule(tx: &mut Tx, ids: &[LetterId]) -> Result<(), StoreError> {
+async fn unschedule(tx: &mut Tx, ids: &[LetterId]) -> Result<(), StoreError> {
     for chunk in ids.chunks(CHUNK) {
         on!(&mut *tx, |tx| {
             let mut delete = QueryBuilder::new("DELETE FROM retries WHERE letter_id IN ");

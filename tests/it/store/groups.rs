@@ -277,7 +277,7 @@ async fn groups_that_nobody_needs_are_forgotten(ledger: &Ledger) {
     let group = ledger.summary(ids[1]).await.unwrap().unwrap().group.unwrap();
     ledger.set_group_note(group, "x", &Actor::local(), NOON).await.unwrap();
     ledger.does(&Command::Discard { note: None }, &ids[..2]).await;
-    let gone = dead_letter_office::store::Outdated { retried: later(9), discarded: later(9) };
+    let gone = dead_letter_office::domain::lifecycle::retention::Outdated { retried: later(9), discarded: later(9) };
     assert_eq!(ledger.forget_settled(gone, 9).await.unwrap(), 2);
     assert_eq!(ledger.forget_groups(NOON).await.unwrap(), 0, "something came into it at that moment");
     assert_eq!(ledger.number("SELECT count(*) FROM group_hours").await, 4, "three groups, and all together");

@@ -8,13 +8,22 @@ use std::{
 use amqp_message::time::Timestamp;
 use dead_letter_office::{
     domain::{
-        command::Command,
+        actor::Actor,
+        command::{Command, CommandReport, Refusal},
         filter::{Cursor, FacetCount, HistogramBar, LetterFilter, Sort},
         group::GroupId,
         letter::{Importance, LetterId, Status},
+        lifecycle::{
+            LetterState, PendingRetry,
+            commands::Decider,
+            edits::{self, NewCopy},
+        },
     },
     store::{Arrival, Enriched, SLICE},
 };
+use failure_conventions::inner_body::InnerBodies;
+
+use super::make::NOON;
 
 #[derive(Clone, Debug)]
 pub struct ModelLetter {
@@ -65,7 +74,7 @@ impl Model {
     }
 
     pub fn comes_back(&mut self, id: LetterId, arrival: &Arrival) {
-        let is_replaced = self.is_replaced(id);
+        let is_replaced = self.rival(id).is_some();
         let Some(letter) = self.letters.get_mut(&id) else { return };
         let waits = letter.status == Status::Scheduled && !letter.claimed;
         letter.arrival.failure = arrival.failure.clone();
@@ -86,16 +95,73 @@ impl Model {
     }
 
     /// Another edit of it stands.
-    fn is_replaced(&self, id: LetterId) -> bool {
+    fn rival(&self, id: LetterId) -> Option<LetterId> {
         let family = self.letters.get(&id).map(|letter| letter.family);
-        let others = self.letters.iter().filter(|(other, letter)| **other != id && Some(letter.family) == family);
-        others.into_iter().any(|(_, letter)| letter.status != Status::Discarded)
+        let mut others = self.letters.iter().filter(|(other, letter)| **other != id && Some(letter.family) == family);
+        others.find(|(_, letter)| letter.status != Status::Discarded).map(|(other, _)| *other)
     }
 
     pub fn forget(&mut self, outdated: impl Fn(&ModelLetter) -> bool) {
         let staying: Vec<LetterId> =
             self.letters.values().filter(|letter| !outdated(letter)).map(|letter| letter.family).collect();
         self.letters.retain(|_, letter| staying.contains(&letter.family));
+    }
+
+    /// What the machine that decides in the store says of letters that stand as they do here: what is to come of the
+    /// command, and how those stand then that it moves.
+    pub fn decide(&self, command: &Command, ids: &[LetterId]) -> (CommandReport, Vec<(LetterId, Status, Importance)>) {
+        let (by, bodies) = (Actor::local(), InnerBodies::default());
+        let mut decider = Decider::new(command, &by, NOON, &bodies);
+        let (mut report, mut moved) = (CommandReport::default(), Vec::new());
+        let states: Vec<_> = ids.iter().map(|id| (*id, self.state(*id))).collect();
+        for (id, state) in &states {
+            match state.as_ref().ok_or(Refusal::NotFound).and_then(|state| decider.decide(state)) {
+                Ok(decision) => {
+                    report.done.push(*id);
+                    moved.extend(decision.transition().map(|to| (*id, to.status, to.importance)));
+                }
+                Err(refusal) => report.refused.push((*id, refusal)),
+            }
+        }
+        (report, moved)
+    }
+
+    /// Why the machine would not have it edited.
+    pub fn decide_edit(&self, id: LetterId) -> Option<Refusal> {
+        let by = Actor::local();
+        let copy = NewCopy { id, delay: Duration::ZERO, queue: None, summary: "", by: &by, at: NOON };
+        self.state(id).map_or(Some(Refusal::NotFound), |state| edits::edit(&state, &copy).err())
+    }
+
+    fn state(&self, id: LetterId) -> Option<LetterState> {
+        let letter = self.letters.get(&id)?;
+        let failure = &letter.arrival.failure;
+        let retry = PendingRetry {
+            due_at: NOON,
+            queue: String::new(),
+            claimed_until: letter.claimed.then_some(Timestamp::MAX),
+            perhaps_sent: letter.claimed,
+        };
+        Some(LetterState {
+            id,
+            broker: letter.broker.clone(),
+            queue: failure.queue.clone(),
+            reason: failure.reason,
+            status: letter.status,
+            importance: letter.importance,
+            importance_by: if letter.by_hand { LetterState::BY_HAND } else { "default" }.to_owned(),
+            type_by_hand: None,
+            note: None,
+            group: letter.group,
+            received_at: letter.received_at,
+            enriched_at: letter.is_sorted.then_some(NOON),
+            attempts: failure.attempts,
+            danger: None,
+            closed_at: matches!(letter.status, Status::Retried | Status::Discarded).then_some(NOON),
+            family: Some(letter.family),
+            rival: self.rival(id),
+            retry: (letter.status == Status::Scheduled).then_some(retry),
+        })
     }
 
     pub fn act(&mut self, command: &Command, ids: &[LetterId]) {

@@ -11,9 +11,10 @@ use dead_letter_office::{
         filter::{Cursor, LetterFilter, PageRequest, Sort},
         group::GroupKey,
         letter::{Importance, LetterId, Status},
+        lifecycle::retention::Outdated,
         retry::RetryOutcome,
     },
-    store::{Arrival, Enriched, Outdated, Recorded, SLICE},
+    store::{Arrival, Enriched, Recorded, SLICE},
 };
 use fastrand::Rng;
 
@@ -120,9 +121,14 @@ impl Life<'_> {
         let command = pick(&mut self.rng, &commands);
         let mut ids = self.a_few_letters();
         ids.push(LetterId::from_uuid(id()));
+        let (expected, moved) = self.model.decide(command, &ids);
         let report = self.ledger.command(command, &ids).await;
-        // Whether it takes a command has tests of its own; here it matters what follows.
+        assert_eq!(report, expected, "{command:?}");
         self.model.act(command, &report.done);
+        for (id, status, importance) in moved {
+            let letter = &self.model.letters[&id];
+            assert_eq!((letter.status, letter.importance), (status, importance), "{command:?}");
+        }
     }
 
     async fn edit(&mut self) {
@@ -131,7 +137,10 @@ impl Life<'_> {
             [|message| message.body.push(b'!'), |message| message.headers.put("edited", FieldValue::Void)];
         for id in self.a_few_letters().into_iter().take(5) {
             let change = *pick(&mut self.rng, &changes);
-            if let Ok(copy) = self.ledger.edit(id, change, 0).await {
+            let refusal = self.model.decide_edit(id);
+            let edited = self.ledger.edit(id, change, 0).await;
+            assert_eq!(edited.as_ref().err(), refusal.as_ref());
+            if let Ok(copy) = edited {
                 self.model.edit(id, copy);
             }
         }

@@ -8,9 +8,10 @@ use dead_letter_office::{
         actor::Actor,
         command::Command,
         letter::{LetterId, Status},
+        lifecycle::retention::Outdated,
         retry::RetryOutcome,
     },
-    store::{Order, Outdated, Recorded},
+    store::{Order, Recorded},
 };
 use failure_conventions::inner_body::InnerBodies;
 

@@ -1,0 +1,160 @@
+//! What a person's command makes of letters.
+
+use std::collections::HashMap;
+
+use amqp_message::time::Timestamp;
+use failure_conventions::inner_body::InnerBodies;
+
+use super::{Change, ColumnChanges, HistoryLine, LetterState, NewRetry, RetryChange, Transition};
+use crate::domain::{
+    actor::Actor,
+    command::{Command, Refusal, in_time},
+    history::Event,
+    letter::{LetterId, Status},
+};
+
+/// What came of a command for one letter that takes it.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Decision<'a> {
+    Moves(Transition<'a>),
+    /// The letter is already as the command would have it: nothing is done, and nothing is written down.
+    AsItIs,
+}
+
+impl<'a> Decision<'a> {
+    pub fn transition(self) -> Option<Transition<'a>> {
+        match self {
+            Self::Moves(transition) => Some(transition),
+            Self::AsItIs => None,
+        }
+    }
+}
+
+/// A command that is given to several letters at once, one after the other.
+pub struct Decider<'a> {
+    command: &'a Command,
+    by: &'a Actor,
+    at: Timestamp,
+    /// They settle some of the dangers for which letters are not retried.
+    bodies: &'a InnerBodies,
+    /// Families of which one has been sent or reopened already, with that one.
+    revived: HashMap<LetterId, LetterId>,
+}
+
+impl<'a> Decider<'a> {
+    pub fn new(command: &'a Command, by: &'a Actor, at: Timestamp, bodies: &'a InnerBodies) -> Self {
+        Self { command, by, at, bodies, revived: HashMap::new() }
+    }
+
+    /// What becomes of this letter. Each is to be asked about once.
+    ///
+    /// # Errors
+    /// Why it does not take the command.
+    pub fn decide(&mut self, state: &'a LetterState) -> Result<Decision<'a>, Refusal> {
+        self.check(state)?;
+        if self.is_as_it_is(state) {
+            return Ok(Decision::AsItIs);
+        }
+        let handed_over_at = Some(self.at);
+        let stay = Transition::stay(state.status, state.importance);
+        let stay = Transition { columns: ColumnChanges { handed_over_at, ..stay.columns }, ..stay };
+        let moved = self.change(state, stay)?;
+        let (event, detail) = describe(self.command, state);
+        Ok(Decision::Moves(moved.with(HistoryLine { at: self.at, event, by: self.by.as_str(), detail })))
+    }
+
+    fn check(&mut self, state: &LetterState) -> Result<(), Refusal> {
+        if !self.command.allowed_in().contains(&state.status) {
+            return Err(Refusal::WrongStatus { command: self.command.name(), status: state.status });
+        }
+        let moves = matches!(self.command, Command::Retry { .. } | Command::Discard { .. } | Command::Reopen);
+        if moves && state.is_in_flight(self.at) {
+            return Err(Refusal::InFlight);
+        }
+        if matches!(self.command, Command::Retry { .. } | Command::Reopen) {
+            self.check_family(state)?;
+        }
+        if matches!(self.command, Command::Retry { .. }) {
+            let queue = state.queue.as_deref().unwrap_or_default();
+            let danger = state.danger.filter(|danger| !danger.is_settled(queue, self.bodies));
+            return danger.map_or(Ok(()), |danger| Err(Refusal::Dangerous(danger)));
+        }
+        Ok(())
+    }
+
+    /// Of a family only one may stand.
+    fn check_family(&mut self, state: &LetterState) -> Result<(), Refusal> {
+        let first = |family| *self.revived.entry(family).or_insert(state.id);
+        match state.rival.or_else(|| state.family.map(first).filter(|one| *one != state.id)) {
+            Some(by) => Err(Refusal::Replaced { by }),
+            None => Ok(()),
+        }
+    }
+
+    fn is_as_it_is(&self, state: &LetterState) -> bool {
+        match self.command {
+            Command::SetImportance(to) => state.importance_by == LetterState::BY_HAND && state.importance == *to,
+            Command::SetType(to) => state.type_by_hand == *to,
+            Command::SetNote(to) => state.note.as_deref().unwrap_or_default() == to,
+            Command::Retry { .. } | Command::Discard { .. } | Command::Reopen => false,
+        }
+    }
+
+    fn change(&self, state: &'a LetterState, stay: Transition<'a>) -> Result<Transition<'a>, Refusal> {
+        let columns = stay.columns;
+        let with = |columns| Transition { columns, ..stay.clone() };
+        Ok(match self.command {
+            Command::Retry { delay, queue } => {
+                let queue = state.target(queue.as_deref()).ok_or(Refusal::QueueUnknown)?;
+                let retry = NewRetry { due_at: self.at.plus(*delay), queue, by: self.by.as_str() };
+                with(ColumnChanges { problem: Change::Clear, ..columns })
+                    .to(state.status, Status::Scheduled, self.at)
+                    .retry(RetryChange::Schedule(retry))
+            }
+            Command::Discard { note } => {
+                let note = note.as_deref().map_or(Change::Keep, Change::Set);
+                with(ColumnChanges { note, ..columns })
+                    .to(state.status, Status::Discarded, self.at)
+                    .retry(RetryChange::Cancel)
+            }
+            Command::Reopen => stay.to(state.status, Status::Open, self.at).retry(RetryChange::Cancel),
+            Command::SetImportance(importance) => {
+                let importance_by = Some(LetterState::BY_HAND);
+                Transition { importance: *importance, ..with(ColumnChanges { importance_by, ..columns }) }
+            }
+            Command::SetNote(note) if note.is_empty() => with(ColumnChanges { note: Change::Clear, ..columns }),
+            Command::SetNote(note) => with(ColumnChanges { note: Change::Set(note), ..columns }),
+            Command::SetType(name) => {
+                let type_by_hand = name.as_deref().map_or(Change::Clear, Change::Set);
+                with(ColumnChanges { type_by_hand, ..columns })
+            }
+        })
+    }
+}
+
+/// What a command does to a letter that stands so: for its history and for the record of activity.
+pub fn describe(command: &Command, state: &LetterState) -> (Event, String) {
+    match command {
+        Command::Retry { delay, queue } => {
+            let queue = state.target(queue.as_deref()).unwrap_or_default();
+            (Event::RetryScheduled, format!("to {queue}, {}", in_time(*delay)))
+        }
+        Command::Discard { note } => (Event::Discarded, note.clone().unwrap_or_default()),
+        Command::Reopen => (Event::Reopened, reopened(state).to_owned()),
+        Command::SetImportance(importance) => {
+            (Event::ImportanceSet, format!("from {} to {importance}", state.importance))
+        }
+        Command::SetNote(note) => (Event::NoteSet, note.clone()),
+        Command::SetType(message_type) => (Event::TypeSet, message_type.clone().unwrap_or_default()),
+    }
+}
+
+fn reopened(state: &LetterState) -> &'static str {
+    match state.status {
+        Status::Scheduled if state.waits() => "the scheduled retry was cancelled",
+        Status::Scheduled => {
+            "the scheduled retry was cancelled; an earlier attempt was interrupted, so it may have arrived"
+        }
+        _ => "the discard was undone",
+    }
+}

@@ -1,0 +1,163 @@
+//! What becomes of a message that has failed, for the first time or again.
+
+use std::{collections::HashSet, time::Duration};
+
+use amqp_message::time::Timestamp;
+
+use super::{
+    Change, ColumnChanges, GroupStep, HistoryLine, LetterState, NewRetry, PolicyOutcome, PolicyStep, RetryChange,
+    Transition,
+};
+use crate::domain::{
+    actor::Actor,
+    command::in_time,
+    history::Event,
+    letter::{Importance, LetterId, Status},
+    policy::{Decision, Verdict},
+};
+
+/// A message that has come in after it failed.
+#[derive(Clone, Copy, Debug)]
+pub struct FailedMessage<'a> {
+    pub received_at: Timestamp,
+    /// The queue it failed in, empty where nothing says which.
+    pub queue: &'a str,
+    /// How often it has failed, as far as it says.
+    pub attempts: u64,
+    /// What the retry policy decides; `None` for what needs attention in any case.
+    pub decision: Option<&'a Decision>,
+}
+
+impl<'a> FailedMessage<'a> {
+    /// How long it waits after so many failures; `None`: there is no retry.
+    fn delay(&self, failures: u64) -> Option<Duration> {
+        match self.decision?.verdict(failures) {
+            Verdict::Retry { delay } => Some(delay),
+            Verdict::Exhausted => None,
+        }
+    }
+
+    fn retry(&self, delay: Duration) -> NewRetry<'a> {
+        NewRetry { due_at: self.received_at.plus(delay), queue: self.queue, by: Actor::SYSTEM }
+    }
+
+    fn scheduled_line(&self, delay: Duration) -> HistoryLine<'static> {
+        let detail = format!("to {}, {}", self.queue, in_time(delay));
+        HistoryLine { at: self.received_at, event: Event::RetryScheduled, by: Actor::SYSTEM, detail }
+    }
+
+    fn policy_step(&self, failures: u64, status: Status) -> Option<PolicyStep<'a>> {
+        let outcome = if status == Status::Scheduled { PolicyOutcome::Waits } else { PolicyOutcome::Exhausted };
+        self.decision.map(|_| PolicyStep { queue: self.queue, at: self.received_at, failures, outcome })
+    }
+
+    /// When it begins to need attention: now, or as far as anybody knows never.
+    fn handed_over_at(&self, status: Status) -> Option<Timestamp> {
+        (status != Status::Scheduled).then_some(self.received_at)
+    }
+}
+
+/// What becomes of a message that was not here before.
+pub fn received(message: FailedMessage<'_>, importance: Importance) -> Transition<'_> {
+    let delay = message.delay(message.attempts);
+    let status = if delay.is_some() { Status::Scheduled } else { Status::Open };
+    let new = Transition::stay(status, importance);
+    Transition {
+        columns: ColumnChanges { handed_over_at: message.handed_over_at(status), ..new.columns },
+        retry: delay.map_or(RetryChange::Keep, |delay| RetryChange::Schedule(message.retry(delay))),
+        history: delay.map(|delay| message.scheduled_line(delay)).into_iter().collect(),
+        policy_step: message.policy_step(message.attempts, status),
+        ..new
+    }
+}
+
+/// Families of which one has come back although all of them were discarded.
+#[derive(Debug, Default)]
+pub struct RevivedFamilies(HashSet<LetterId>);
+
+/// A letter that was sent back and has failed again, perhaps several times at once: copies of it were under way.
+#[derive(Clone, Debug)]
+pub struct CameBack<'a> {
+    state: &'a LetterState,
+    /// As it failed last.
+    last: FailedMessage<'a>,
+    attempts: u64,
+    /// Another edit of it stands: this one is not sent again.
+    is_replaced: bool,
+    lines: Vec<HistoryLine<'a>>,
+}
+
+impl<'a> CameBack<'a> {
+    /// `revived` is about all letters that come back in one transaction.
+    pub fn new(state: &'a LetterState, message: FailedMessage<'a>, revived: &mut RevivedFamilies) -> Self {
+        let is_replaced = state.rival.is_some() || !revives(state, revived);
+        let mut back = Self { state, last: message, attempts: state.attempts, is_replaced, lines: Vec::new() };
+        back.again(message);
+        back
+    }
+
+    /// Another copy of it has come back as well.
+    pub fn again(&mut self, message: FailedMessage<'a>) {
+        self.attempts = message.attempts.max(self.attempts.saturating_add(1));
+        self.last = message;
+        let remark = match self.is_replaced {
+            true => "; it stays set aside, since it was edited and another edit stands",
+            false => "",
+        };
+        let detail = format!("failed again, attempt {}{remark}", self.attempts);
+        let (at, event) = (message.received_at, Event::CameBack);
+        self.lines.push(HistoryLine { at, event, by: Actor::SYSTEM, detail });
+    }
+
+    /// How often it has failed by now.
+    pub const fn attempts(&self) -> u64 {
+        self.attempts
+    }
+
+    /// What becomes of it. A retry that stands already, as it was settled when the letter was sent before, stays.
+    pub fn transition(&self) -> Transition<'a> {
+        let (state, message) = (self.state, self.last);
+        let delay = message.delay(self.attempts).filter(|_| !self.is_replaced && !state.waits());
+        let status = match delay {
+            _ if self.is_replaced => Status::Discarded,
+            Some(_) => Status::Scheduled,
+            None if state.waits() => Status::Scheduled,
+            None => Status::Open,
+        };
+        let retry = match delay {
+            Some(delay) => RetryChange::Replace(message.retry(delay)),
+            None if state.waits() => RetryChange::Keep,
+            None => RetryChange::Cancel,
+        };
+        let lines = self.lines.iter().cloned().chain(delay.map(|delay| message.scheduled_line(delay)));
+        Transition {
+            columns: self.columns(status),
+            retry,
+            history: lines.collect(),
+            group_step: self.group_step(),
+            policy_step: message.policy_step(self.attempts, status),
+            ..Transition::stay(status, state.importance)
+        }
+    }
+
+    /// What is set aside for good stays so, from now on.
+    fn columns(&self, status: Status) -> ColumnChanges<'a> {
+        let at = self.last.received_at;
+        ColumnChanges {
+            closed_at: if self.is_replaced { Change::Set(at) } else { Change::Clear },
+            handed_over_at: self.last.handed_over_at(status),
+            problem: Change::Clear,
+            ..ColumnChanges::default()
+        }
+    }
+
+    fn group_step(&self) -> Option<GroupStep> {
+        let sent_at = self.state.closed_at.filter(|_| self.state.status == Status::Retried)?;
+        Some(GroupStep::CameBack { sent_at })
+    }
+}
+
+/// Whether a letter may be open again beside the other edits of it, none of which stands: only the first that comes back.
+fn revives(state: &LetterState, RevivedFamilies(revived): &mut RevivedFamilies) -> bool {
+    state.status != Status::Discarded || state.family.is_none_or(|family| revived.insert(family))
+}

@@ -1,0 +1,61 @@
+//! What becomes of a letter whose retry was published, or could not be.
+
+use amqp_message::time::Timestamp;
+
+use super::{
+    Change, ColumnChanges, GroupStep, HistoryLine, LetterState, PolicyOutcome, PolicyStep, RetryChange, Transition,
+};
+use crate::domain::{
+    actor::Actor,
+    history::Event,
+    letter::Status,
+    retry::{ClaimedRetry, RetryOutcome},
+};
+
+/// What was confirmed is retried; what was not is open again and says why.
+///
+/// A letter that failed again before its confirm was read is open already, or waits for a newer retry: it stays so, and
+/// only its history tells of the outcome.
+pub fn published<'a>(
+    state: &'a LetterState,
+    retry: &'a ClaimedRetry,
+    outcome: &'a RetryOutcome,
+    now: Timestamp,
+) -> Transition<'a> {
+    let stay = Transition::stay(state.status, state.importance).with(line(retry, outcome, now));
+    let is_current = |pending: &super::PendingRetry| pending.claimed_until.is_some() && pending.due_at == retry.due_at;
+    if !state.retry.as_ref().is_some_and(is_current) {
+        return stay;
+    }
+    let ended = stay.retry(RetryChange::Cancel);
+    match outcome {
+        RetryOutcome::Confirmed => {
+            let sent = ended.to(state.status, Status::Retried, now);
+            let group_step = (state.status == Status::Scheduled).then_some(GroupStep::Sent { at: now });
+            Transition { group_step, policy_step: policy_step(retry, now), ..sent }
+        }
+        RetryOutcome::Failed(why) => {
+            let open = ended.to(state.status, Status::Open, now);
+            let columns = ColumnChanges { problem: Change::Set(&**why), handed_over_at: Some(now), ..open.columns };
+            Transition { columns, ..open }
+        }
+    }
+}
+
+/// What went back by itself is counted.
+fn policy_step(retry: &ClaimedRetry, at: Timestamp) -> Option<PolicyStep<'_>> {
+    let step = PolicyStep { queue: &retry.queue, at, failures: retry.attempts, outcome: PolicyOutcome::Retried };
+    (retry.by.as_str() == Actor::SYSTEM).then_some(step)
+}
+
+fn line<'a>(retry: &'a ClaimedRetry, outcome: &RetryOutcome, at: Timestamp) -> HistoryLine<'a> {
+    let (event, detail) = match outcome {
+        RetryOutcome::Confirmed if retry.claimed_before => (
+            Event::Retried,
+            format!("to {}; an earlier attempt was interrupted, so it may have been sent twice", retry.queue),
+        ),
+        RetryOutcome::Confirmed => (Event::Retried, format!("to {}", retry.queue)),
+        RetryOutcome::Failed(why) => (Event::RetryFailed, why.clone()),
+    };
+    HistoryLine { at, event, by: retry.by.as_str(), detail }
+}

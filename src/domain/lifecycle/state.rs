@@ -1,0 +1,73 @@
+//! How a letter stands: all that decisions about it depend on.
+
+use amqp_message::{death::Reason, time::Timestamp};
+use failure_conventions::danger::Danger;
+
+use crate::domain::{
+    group::GroupId,
+    letter::{Importance, LetterId, Status},
+};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LetterState {
+    pub id: LetterId,
+    pub broker: String,
+    /// The queue it failed in; `None` where nothing says so.
+    pub queue: Option<String>,
+    pub reason: Reason,
+    pub status: Status,
+    pub importance: Importance,
+    /// `rule:<name>`, `manual` or `default`.
+    pub importance_by: String,
+    /// The type a person has given it.
+    pub type_by_hand: Option<String>,
+    pub note: Option<String>,
+    pub group: Option<GroupId>,
+    pub received_at: Timestamp,
+    /// When its type, importance and group were found last.
+    pub enriched_at: Option<Timestamp>,
+    /// How often it has failed.
+    pub attempts: u64,
+    /// Why it must not be retried, when it must not.
+    pub danger: Option<Danger>,
+    /// When it was sent back or discarded.
+    pub closed_at: Option<Timestamp>,
+    /// The first of the letters that are edits of one another, where it is one of those.
+    pub family: Option<LetterId>,
+    /// Another of them that is not discarded. As long as there is one, this one must not be sent.
+    pub rival: Option<LetterId>,
+    /// There is one exactly while the letter is scheduled.
+    pub retry: Option<PendingRetry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingRetry {
+    pub due_at: Timestamp,
+    /// The queue it goes to.
+    pub queue: String,
+    /// It is being published, by a process that is given up for dead after this.
+    pub claimed_until: Option<Timestamp>,
+    /// It is being published, or an earlier try was cut short: the message may have arrived.
+    pub perhaps_sent: bool,
+}
+
+impl LetterState {
+    /// `importance_by` of what a person has chosen.
+    pub const BY_HAND: &str = "manual";
+
+    /// Where a retry goes: to the queue that is named, to where the retry goes that waits already, or to where it failed.
+    pub fn target<'a>(&'a self, named: Option<&'a str>) -> Option<&'a str> {
+        let waiting = self.retry.as_ref().map(|retry| &*retry.queue);
+        named.or(waiting).or(self.queue.as_deref())
+    }
+
+    /// Its retry is scheduled and has not been published, not even perhaps.
+    pub fn waits(&self) -> bool {
+        self.status == Status::Scheduled && self.retry.as_ref().is_some_and(|retry| !retry.perhaps_sent)
+    }
+
+    /// Its retry is being published.
+    pub(super) fn is_in_flight(&self, now: Timestamp) -> bool {
+        self.retry.as_ref().and_then(|retry| retry.claimed_until).is_some_and(|until| until > now)
+    }
+}

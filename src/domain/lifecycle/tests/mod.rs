@@ -1,0 +1,290 @@
+//! What holds whatever happens to letters. No database is needed for it.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the error handling")]
+
+mod lives;
+mod world;
+
+use std::time::Duration;
+
+use amqp_message::time::Timestamp;
+use arbtest::{
+    arbitrary::{Result, Unstructured},
+    arbtest,
+};
+use failure_conventions::inner_body::InnerBodies;
+
+use super::{
+    Change, GroupStep, LetterState, PolicyOutcome, RetryChange, Transition,
+    commands::{Decider, Decision},
+    edits::{self, NewCopy},
+    failures::{self, CameBack, FailedMessage, RevivedFamilies},
+    publishing::published,
+};
+use crate::domain::{
+    actor::Actor,
+    command::{Command, Refusal},
+    letter::{Importance, Status},
+    retry::{ClaimedRetry, RetryOutcome},
+};
+use world::{actor, after, any_command, any_letter, policy};
+
+const NOW: Timestamp = Timestamp::from_micros(5_000_000);
+
+/// Gives one letter a command now, and hands on what came of it.
+fn command<T>(
+    command: &Command,
+    state: &LetterState,
+    then: impl FnOnce(std::result::Result<Decision<'_>, Refusal>) -> T,
+) -> T {
+    then(Decider::new(command, &actor(), NOW, &InnerBodies::default()).decide(state))
+}
+
+/// The letter after a command that it has to take.
+fn does(state: &LetterState, what: &Command) -> LetterState {
+    command(what, state, |decision| match decision.unwrap() {
+        Decision::Moves(transition) => after(state, &transition),
+        Decision::AsItIs => state.clone(),
+    })
+}
+
+fn claim(state: &LetterState, by: &str) -> ClaimedRetry {
+    ClaimedRetry {
+        id: state.id,
+        queue: "orders".to_owned(),
+        failed_queue: state.queue.clone(),
+        reason: state.reason,
+        routing_key: String::new(),
+        by: Actor::named(by),
+        attempts: state.attempts,
+        due_at: state.retry.as_ref().map_or(NOW, |retry| retry.due_at),
+        size: 0,
+        claimed_before: false,
+    }
+}
+
+fn failed(attempts: u64) -> FailedMessage<'static> {
+    FailedMessage { received_at: NOW, queue: "orders", attempts, decision: None }
+}
+
+/// Whether a letter may be moved by a command: said here once more, the plain way.
+fn expected(command: &Command, state: &LetterState) -> std::result::Result<Status, &'static str> {
+    let claimed = state.retry.as_ref().and_then(|retry| retry.claimed_until).is_some_and(|until| until > NOW);
+    let is_sent = matches!(command, Command::Retry { .. });
+    match (command, state.status) {
+        (Command::SetImportance(_) | Command::SetNote(_) | Command::SetType(_), status) => Ok(status),
+        (Command::Reopen, Status::Open) => Err("status"),
+        (Command::Retry { .. } | Command::Discard { .. }, Status::Discarded) | (_, Status::Retried) => Err("status"),
+        _ if claimed => Err("in flight"),
+        (Command::Discard { .. }, _) => Ok(Status::Discarded),
+        _ if state.rival.is_some() => Err("replaced"),
+        _ if is_sent && state.danger.is_some() => Err("danger"),
+        (Command::Retry { queue: None, .. }, _) if state.queue.is_none() && state.retry.is_none() => Err("no queue"),
+        (Command::Retry { .. }, _) => Ok(Status::Scheduled),
+        (Command::Reopen, _) => Ok(Status::Open),
+    }
+}
+
+const fn kind(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::WrongStatus { .. } => "status",
+        Refusal::InFlight => "in flight",
+        Refusal::Replaced { .. } => "replaced",
+        Refusal::Dangerous(_) => "danger",
+        Refusal::QueueUnknown => "no queue",
+        Refusal::NotFound | Refusal::PerhapsSent | Refusal::Unfit(_) => "none of a command",
+    }
+}
+
+fn check_lawful(state: &LetterState, transition: &Transition<'_>) {
+    let new = after(state, transition);
+    assert_eq!(new.retry.is_some(), new.status == Status::Scheduled, "{state:?}: {transition:?}");
+    let is_settled = matches!(new.status, Status::Retried | Status::Discarded);
+    assert_eq!(new.closed_at.is_some(), is_settled, "{state:?}: {transition:?}");
+    let is_sent = (state.status, new.status) == (Status::Scheduled, Status::Retried);
+    assert_eq!(matches!(transition.group_step, Some(GroupStep::Sent { .. })), is_sent);
+}
+
+#[test]
+fn every_command_on_every_letter_is_a_legal_move_or_refused_with_its_reason() {
+    arbtest(|u| {
+        let (what, state) = (any_command(u)?, any_letter(u)?);
+        command(&what, &state, |decision| match decision {
+            Ok(Decision::AsItIs) => assert_eq!(expected(&what, &state), Ok(state.status)),
+            Ok(Decision::Moves(transition)) => {
+                assert_eq!(expected(&what, &state), Ok(transition.status), "{what:?} on {state:?}");
+                check_lawful(&state, &transition);
+                assert_eq!(transition.history.len(), 1, "it is told, once");
+                let line = &transition.history[0];
+                assert_eq!((line.at, line.by), (NOW, "ann"));
+                assert_eq!(transition.columns.handed_over_at, Some(NOW));
+            }
+            Err(refusal) => {
+                assert_eq!(expected(&what, &state), Err(kind(&refusal)), "{what:?} on {state:?}");
+                assert!(!refusal.to_string().is_empty());
+            }
+        });
+        Ok(())
+    });
+}
+
+#[test]
+fn what_pages_offer_is_never_refused_for_the_status() {
+    arbtest(|u| {
+        let (what, state) = (any_command(u)?, any_letter(u)?);
+        let is_refused = command(&what, &state, |decision| matches!(decision, Err(Refusal::WrongStatus { .. })));
+        assert_eq!(is_refused, !what.allowed_in().contains(&state.status));
+        Ok(())
+    });
+}
+
+#[test]
+fn a_value_that_is_set_already_is_not_set_again() {
+    arbtest(|u| {
+        let (what, state) = (any_command(u)?, any_letter(u)?);
+        if matches!(what, Command::SetImportance(_) | Command::SetNote(_) | Command::SetType(_)) {
+            let once = does(&state, &what);
+            assert_eq!(does(&once, &what), once);
+            command(&what, &once, |decision| assert_eq!(decision, Ok(Decision::AsItIs)));
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn to_reopen_undoes_a_discard_and_a_retry() {
+    arbtest(|u| {
+        let open = LetterState { status: Status::Open, retry: None, closed_at: None, danger: None, ..any_letter(u)? };
+        let open = LetterState { rival: None, ..open };
+        let discarded = does(&open, &Command::Discard { note: None });
+        assert_eq!(does(&discarded, &Command::Reopen), open);
+        let scheduled = does(&open, &Command::Retry { delay: Duration::ZERO, queue: Some("a".to_owned()) });
+        assert_eq!(does(&scheduled, &Command::Reopen), open);
+        Ok(())
+    });
+}
+
+#[test]
+fn of_a_family_one_command_reopens_the_first_only() {
+    arbtest(|u| {
+        let discarded = |u: &mut Unstructured<'_>| -> Result<LetterState> {
+            Ok(LetterState { status: Status::Discarded, rival: None, retry: None, ..any_letter(u)? })
+        };
+        let (first, second) = (discarded(u)?, discarded(u)?);
+        let mut world = world::World::default();
+        let [family, first_id, second_id] = std::array::from_fn(|_| world.new_id());
+        let first = LetterState { id: first_id, family: Some(family), ..first };
+        let second = LetterState { id: second_id, family: Some(family), ..second };
+        let (by, bodies) = (actor(), InnerBodies::default());
+        let mut decider = Decider::new(&Command::Reopen, &by, NOW, &bodies);
+        assert!(decider.decide(&first).is_ok());
+        assert_eq!(decider.decide(&second), Err(Refusal::Replaced { by: first_id }));
+        Ok(())
+    });
+}
+
+#[test]
+fn what_was_confirmed_is_retried_and_what_was_not_is_open_with_its_problem() {
+    arbtest(|u| {
+        let state = any_letter(u)?;
+        let retry = claim(&state, if u.arbitrary()? { Actor::SYSTEM } else { "ann" });
+        let is_current = state.retry.as_ref().is_some_and(|retry| retry.claimed_until.is_some());
+        let sent = published(&state, &retry, &RetryOutcome::Confirmed, NOW);
+        let why = RetryOutcome::Failed("no".to_owned());
+        let not_sent = published(&state, &retry, &why, NOW);
+        for transition in [&sent, &not_sent] {
+            check_lawful(&state, transition);
+            assert_eq!(transition.history.len(), 1);
+        }
+        if is_current {
+            assert_eq!((sent.status, sent.columns.closed_at), (Status::Retried, Change::Set(NOW)));
+            assert_eq!(sent.policy_step.is_some(), retry.by == Actor::system());
+            assert_eq!((not_sent.status, not_sent.columns.problem), (Status::Open, Change::Set("no")));
+            assert_eq!(not_sent.policy_step, None);
+        } else {
+            assert_eq!([after(&state, &sent), after(&state, &not_sent)], [state.clone(), state.clone()]);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn an_outcome_of_an_older_retry_says_nothing_about_a_newer_one() {
+    arbtest(|u| {
+        let state = any_letter(u)?;
+        let older = ClaimedRetry { due_at: Timestamp::from_seconds(99), ..claim(&state, "ann") };
+        let transition = published(&state, &older, &RetryOutcome::Confirmed, NOW);
+        assert_eq!(after(&state, &transition), state);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_new_message_waits_as_long_as_its_policy_has_retries_for_it() {
+    arbtest(|u| {
+        let (attempts, retries) = (u.int_in_range(1..=5)?, u.int_in_range(0..=4)?);
+        let decision = policy(retries);
+        let message = FailedMessage { decision: Some(&decision), ..failed(attempts) };
+        let new = failures::received(message, Importance::Normal);
+        let waits = attempts <= retries as u64;
+        assert_eq!(new.status, if waits { Status::Scheduled } else { Status::Open });
+        assert_eq!(new.columns.handed_over_at, (!waits).then_some(NOW));
+        let due_at = new.retry.new_retry().map(|retry| retry.due_at);
+        assert_eq!(due_at, waits.then_some(NOW.plus(Duration::from_secs(60))));
+        assert_eq!(new.history.len(), usize::from(waits));
+        let outcome = if waits { PolicyOutcome::Waits } else { PolicyOutcome::Exhausted };
+        assert_eq!(new.policy_step.map(|step| (step.failures, step.outcome)), Some((attempts, outcome)));
+        Ok(())
+    });
+}
+
+#[test]
+fn what_comes_back_is_open_or_waits_unless_another_edit_stands() {
+    arbtest(|u| {
+        let state = any_letter(u)?;
+        let decision = policy(u.int_in_range(0..=9)?);
+        let message =
+            FailedMessage { decision: u.arbitrary::<bool>()?.then_some(&decision), ..failed(u.int_in_range(0..=9)?) };
+        let mut back = CameBack::new(&state, message, &mut RevivedFamilies::default());
+        let copies = u.int_in_range(0..=3)?;
+        (0..copies).for_each(|_| back.again(message));
+        let transition = back.transition();
+        check_lawful(&state, &transition);
+        assert!(back.attempts() > state.attempts);
+        assert_eq!(transition.status == Status::Discarded, state.rival.is_some());
+        assert_ne!(transition.status, Status::Retried);
+        if state.waits() {
+            assert_eq!(transition.retry, RetryChange::Keep, "what was settled before it came back stands");
+        }
+        let told = transition.history.len() - usize::from(transition.retry.new_retry().is_some());
+        assert_eq!(told, copies + 1);
+        let is_back = matches!(transition.group_step, Some(GroupStep::CameBack { .. }));
+        assert_eq!(is_back, state.status == Status::Retried);
+        Ok(())
+    });
+}
+
+#[test]
+fn an_edit_sets_the_original_aside_and_schedules_the_copy_or_says_why_not() {
+    arbtest(|u| {
+        let state = any_letter(u)?;
+        let by = actor();
+        let id = world::World::default().new_id();
+        let copy = NewCopy { id, delay: Duration::ZERO, queue: None, summary: "body", by: &by, at: NOW };
+        let may = matches!(state.status, Status::Open | Status::Scheduled)
+            && (state.status == Status::Open || state.waits())
+            && state.target(None).is_some();
+        match edits::edit(&state, &copy) {
+            Ok(edited) => {
+                assert!(may);
+                check_lawful(&state, &edited.original);
+                assert_eq!((edited.original.status, edited.copy.status), (Status::Discarded, Status::Scheduled));
+                assert_eq!(edited.copy.retry.new_retry().map(|retry| retry.queue), Some(edited.target));
+            }
+            Err(refusal) => {
+                assert!(!may, "{refusal} {state:?}");
+                assert!(!refusal.to_string().is_empty());
+            }
+        }
+        Ok(())
+    });
+}

@@ -1,0 +1,129 @@
+//! Applying what was decided about letters: their rows, retries, history and counts.
+
+use std::collections::BTreeMap;
+
+use amqp_message::time::Timestamp;
+use sqlx::{Database, Encode, QueryBuilder, Type};
+
+use super::{
+    history::{self, NewEntry},
+    lock::LockedLetter,
+};
+use crate::{
+    domain::{
+        letter::LetterId,
+        lifecycle::{Change, ColumnChanges, GroupStep, Transition},
+    },
+    store::{
+        StoreError,
+        counts::{
+            facets::{FacetId, FacetScope},
+            tally::{Place, Tally},
+        },
+        db::{Tx, id_list::push_ids, on},
+        retries::schedule,
+    },
+};
+
+/// Rows in one statement.
+const CHUNK: usize = 1_000;
+
+/// A letter with what becomes of it.
+pub(crate) type Moved<'a> = (&'a LockedLetter, Transition<'a>);
+
+/// Applies transitions, each of another letter; to be called once in a transaction, at its end, before `tally` is
+/// applied.
+///
+/// What happens to many letters at once is mostly the same for all of them: one statement then does it.
+pub(crate) async fn apply(
+    tx: &mut Tx,
+    scope: &mut FacetScope<'_>,
+    tally: &mut Tally,
+    moved: &[Moved<'_>],
+) -> Result<(), StoreError> {
+    let retries = moved.iter().map(|(letter, transition)| (letter.state.id, &*letter.state.broker, transition.retry));
+    schedule::change(tx, &retries.collect::<Vec<_>>()).await?;
+    let lines = moved.iter().flat_map(|(letter, transition)| NewEntry::all(letter.state.id, transition));
+    history::append(tx, &lines.collect::<Vec<_>>()).await?;
+    let keys = moved.iter().map(|(letter, transition)| letter.key(transition.status, transition.importance));
+    scope.make_all(tx, keys.collect()).await?;
+    let mut alike: BTreeMap<(FacetId, ColumnChanges<'_>), Vec<LetterId>> = BTreeMap::new();
+    for (letter, transition) in moved {
+        let facet = scope.id(tx, &letter.key(transition.status, transition.importance)).await?;
+        count(tally, letter, transition, facet);
+        alike.entry((facet, transition.columns)).or_default().push(letter.state.id);
+    }
+    for ((facet, columns), letters) in alike {
+        for chunk in letters.chunks(CHUNK) {
+            update(tx, facet, columns, chunk).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Counts a letter in its new place.
+fn count(tally: &mut Tally, letter: &LockedLetter, transition: &Transition<'_>, facet: FacetId) {
+    if facet != letter.facet {
+        tally.remove(letter.place());
+        tally.add(Place { facet, ..letter.place() });
+    }
+    count_group_step(tally, letter, transition);
+}
+
+pub(crate) fn count_group_step(tally: &mut Tally, letter: &LockedLetter, transition: &Transition<'_>) {
+    match transition.group_step {
+        Some(GroupStep::Sent { at }) => tally.sent(letter.state.group, at),
+        Some(GroupStep::CameBack { sent_at }) => tally.came_back(letter.state.group, sent_at),
+        None => {}
+    }
+}
+
+async fn update(
+    tx: &mut Tx,
+    facet: FacetId,
+    columns: ColumnChanges<'_>,
+    letters: &[LetterId],
+) -> Result<(), StoreError> {
+    on!(tx, |tx| {
+        let mut update = QueryBuilder::new("UPDATE letters SET facet_id = ");
+        update.push_bind(facet.0);
+        push_columns(&mut update, columns);
+        update.push(" WHERE id IN ");
+        push_ids(&mut update, letters);
+        update.build().execute(&mut **tx).await?;
+    });
+    Ok(())
+}
+
+fn push_columns<DB: Database>(update: &mut QueryBuilder<DB>, columns: ColumnChanges<'_>)
+where
+    for<'q> i64: Encode<'q, DB> + Type<DB>,
+    for<'q> String: Encode<'q, DB> + Type<DB>,
+{
+    let ColumnChanges { closed_at, handed_over_at, note, problem, importance_by, type_by_hand } = columns;
+    push_change(update, ", closed_at = ", closed_at.map(Timestamp::as_micros));
+    if let Some(at) = handed_over_at {
+        update.push(", handed_over_at = coalesce(handed_over_at, ").push_bind(at.as_micros()).push(")");
+    }
+    push_change(update, ", note = ", note.map(str::to_owned));
+    push_change(update, ", problem = ", problem.map(str::to_owned));
+    push_change(update, ", importance_by = ", importance_by.map_or(Change::Keep, Change::Set).map(str::to_owned));
+    push_change(update, ", message_type = ", type_by_hand.map(str::to_owned));
+    match type_by_hand {
+        Change::Keep => {}
+        Change::Set(_) => _ = update.push(", type_source = 'manual', type_confidence = NULL, named_with = NULL"),
+        Change::Clear => _ = update.push(", type_source = NULL, type_confidence = NULL, named_with = NULL"),
+    }
+}
+
+/// `column` is ours; no text of a message or a person is in it.
+fn push_change<'v, DB: Database, T>(update: &mut QueryBuilder<DB>, column: &'static str, change: Change<T>)
+where
+    T: Encode<'v, DB> + Type<DB> + 'v,
+{
+    match change {
+        Change::Keep => {}
+        Change::Set(value) => _ = update.push(column).push_bind(value),
+        Change::Clear => _ = update.push(column).push("NULL"),
+    }
+}
