@@ -47,7 +47,9 @@ fn every_target_of_make_that_is_named_is_one() {
 /// All words in backticks of the kind that `is_meant` knows are there; some have to be found.
 #[track_caller]
 fn check(what: &str, is_meant: impl Fn(&str) -> bool, is_there: impl Fn(&str) -> bool) {
-    let words = pages().into_iter().filter(|page| page != "CHANGELOG.md").flat_map(|page| {
+    // The changelog names what was, and the crates know nothing of dlo.
+    let pages = pages().into_iter().filter(|page| page != "CHANGELOG.md" && !page.starts_with("crates/"));
+    let words = pages.flat_map(|page| {
         let text = prose(&read(&page));
         let words: Vec<String> = text.split('`').skip(1).step_by(2).map(str::to_owned).collect();
         words.into_iter().map(move |word| (page.clone(), word))
