@@ -129,7 +129,7 @@ CREATE TABLE jobs (
     errors TEXT NOT NULL,
     position BLOB, -- the letter it has come to; null: it has not begun, or it cannot be taken up again
     claimed_until BIGINT, -- some process works at it, which is given up for dead after this
-    wish TEXT -- what is to be done and with which letters, JSON; null: the action says it all
+    bulk TEXT -- what is to be done and with which letters, JSON; null: the action says it all
 );
 
 -- Policies of automatic retries that people have set; they go before those of the configuration.

@@ -36,19 +36,19 @@ struct Row {
     job: JobRow,
     created_at: i64,
     actor: String,
-    mode: String,
+    bulk: String,
 }
 
 impl TryFrom<Row> for ClaimedBulk {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
-        let mode: UnwrapMode = serde_json::from_str(&row.mode)
-            .map_err(|error| StoreError::Unreadable { what: "a job's wish", why: error.to_string() })?;
+        let kept: KeptBulk = serde_json::from_str(&row.bulk)
+            .map_err(|error| StoreError::Unreadable { what: "a job's action", why: error.to_string() })?;
         let bulk = Bulk {
-            filter: mode.filter.read()?,
-            until: Timestamp::from_micros(mode.until),
-            command: mode.order.read()?,
+            filter: kept.filter.read()?,
+            until: Timestamp::from_micros(kept.until),
+            command: kept.order.read()?,
             by: Actor::named(row.actor),
         };
         Ok(Self { job: Job::try_from(row.job)?, bulk, begun: Timestamp::from_micros(row.created_at) })
@@ -58,14 +58,13 @@ impl TryFrom<Row> for ClaimedBulk {
 impl Store {
     /// Writes down a job that its writer works at, until `lease` is over or renewed.
     pub async fn add_bulk(&self, job: &Job, bulk: &Bulk, at: Timestamp, lease: Duration) -> Result<(), StoreError> {
-        const KEEP: &str = "UPDATE jobs SET wish = $1, claimed_until = $2 WHERE id = $3";
-        let mode = UnwrapMode::new(bulk);
-        let mode = serde_json::to_string(&mode)
-            .map_err(|error| StoreError::Unreadable { what: "a job's wish", why: error.to_string() })?;
+        const KEEP: &str = "UPDATE jobs SET bulk = $1, claimed_until = $2 WHERE id = $3";
+        let kept = serde_json::to_string(&KeptBulk::new(bulk))
+            .map_err(|error| StoreError::Unreadable { what: "a job's action", why: error.to_string() })?;
         let mut tx = self.db.begin().await?;
         super::insert(&mut tx, job, &bulk.by, at).await?;
         on!(&mut tx, |tx| sqlx::query(KEEP)
-            .bind(mode)
+            .bind(kept)
             .bind(at.plus(lease).as_micros())
             .bind(job.id)
             .execute(&mut **tx)
@@ -78,14 +77,14 @@ impl Store {
     pub async fn claim_bulk(&self, now: Timestamp, lease: Duration) -> Result<Option<ClaimedBulk>, StoreError> {
         const CLAIM: Sql = Sql {
             sqlite: "UPDATE jobs SET claimed_until = $1 WHERE id IN (SELECT id FROM jobs
-                    WHERE wish IS NOT NULL AND state = 'running'
+                    WHERE bulk IS NOT NULL AND state = 'running'
                     AND (claimed_until IS NULL OR claimed_until <= $2) ORDER BY created_at LIMIT 1)
-                RETURNING id, action, state, total, done, failed, errors, created_at, actor, wish",
+                RETURNING id, action, state, total, done, failed, errors, created_at, actor, bulk",
             postgres: "UPDATE jobs SET claimed_until = $1 WHERE id IN (SELECT id FROM jobs
-                    WHERE wish IS NOT NULL AND state = 'running'
+                    WHERE bulk IS NOT NULL AND state = 'running'
                     AND (claimed_until IS NULL OR claimed_until <= $2) ORDER BY created_at LIMIT 1
                     FOR UPDATE SKIP LOCKED)
-                RETURNING id, action, state, total, done, failed, errors, created_at, actor, wish",
+                RETURNING id, action, state, total, done, failed, errors, created_at, actor, bulk",
         };
         let claim = CLAIM.pick(self.db.writer());
         let row: Option<Row> = on!(self.db.writer(), |pool| sqlx::query_as(claim)
@@ -99,13 +98,13 @@ impl Store {
 
 /// A [`Bulk`] as it is stored; who asked for it stands in the job itself.
 #[derive(Serialize, Deserialize)]
-struct UnwrapMode {
+struct KeptBulk {
     order: StoredCommand,
     filter: StoredFilter,
     until: i64,
 }
 
-impl UnwrapMode {
+impl KeptBulk {
     fn new(bulk: &Bulk) -> Self {
         let until = bulk.until.as_micros();
         Self { order: StoredCommand::new(&bulk.command), filter: StoredFilter::new(&bulk.filter), until }

@@ -33,7 +33,7 @@ async fn what_failed_alike_is_retried_together_and_heals() {
 
     scene.open("/groups").await;
     scene.reads(".list-row", "group").await;
-    scene.reads("#side", "Groups 1").await;
+    scene.reads("#side", "Error groups 1").await;
     scene.click(".list-row > a").await;
     scene.reads("h1", "group").await;
     scene.is_at(&path).await;
@@ -64,7 +64,7 @@ async fn groups_are_walked_noted_and_discarded_by_keys() {
     let Some(scene) = Scene::over(&desk).await else { return };
     scene.open("/letters").await;
     scene.press("gu").await;
-    scene.reads("h1", "Groups").await;
+    scene.reads("h1", "Error groups").await;
     scene.press("jj").await;
     scene.check_focus().await;
     scene.press("r").await;

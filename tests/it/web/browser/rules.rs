@@ -62,7 +62,7 @@ async fn what_it_would_take_is_seen(scene: &Scene) {
     scene.reads("#preview", "1 more matches it, but an earlier rule applies.").await;
     scene.click("#rule select[name=place] option[value='1']").await;
     scene.click("#rule select[name=importance] option:first-child").await;
-    scene.reads("#preview", "It takes 1 of the latest 2 dead letters.").await;
+    scene.reads("#preview", "It matches 1 of the latest 2 dead letters.").await;
     scene.reads("#preview", "1 from low to critical").await;
     scene.reads("#preview table", "campaigns").await;
     assert_eq!(scene.ask(include_str!("contrast.js")).await, serde_json::json!([]), "a trial");
