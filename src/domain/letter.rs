@@ -13,7 +13,7 @@ use amqp_message::{
 use failure_conventions::{danger::Danger, dlo_headers};
 use uuid::Uuid;
 
-use super::group::GroupId;
+use super::group_id::GroupId;
 
 /// Names a letter for its whole life. It travels with the message as the header `dlo-id`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

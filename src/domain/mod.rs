@@ -11,6 +11,7 @@ pub mod digest;
 pub mod edit;
 pub mod filter;
 pub mod group;
+mod group_id;
 pub mod history;
 pub mod incident;
 pub mod job;

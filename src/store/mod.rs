@@ -1,7 +1,8 @@
 //! The database: letters and all that is known of them, in SQLite or in Postgres.
 //!
-//! This floor knows SQL and the domain. It knows no broker and no clock: what time it is is handed in, and it decides
-//! nothing about messages. There is one concrete [`Store`] and no trait in front of it; every statement has a test
+//! This floor knows SQL and the domain. It knows no broker and no clock: what time it is is handed in. It decides
+//! nothing about messages: it locks letters, asks [`lifecycle`](crate::domain::lifecycle) what becomes of them, and
+//! applies the answer. There is one concrete [`Store`] and no trait in front of it; every statement has a test
 //! that runs on both databases.
 //!
 //! Counts are kept, not recounted. Every letter points to a *facet*, the combination of broker, queue, reason, status
@@ -33,11 +34,11 @@ use db::{Db, Either, Sql, on};
 pub use audit::BulkAudit;
 pub use counts::slices::SLICE;
 pub use jobs::bulk::ClaimedBulk;
-pub use letters::commands::Order;
-pub use letters::delivery_dedup::AckState;
+
 pub use letters::edits::{EditOrder, EditedMessage, Original};
 pub use letters::enrichment::{Enriched, Exhausted};
-pub use letters::record::{Arrival, Fingerprint, IntakeBatch, Recorded};
+pub use letters::intake::{AckState, Arrival, Fingerprint, IntakeBatch, Recorded};
+pub use letters::order::Order;
 pub use letters::sweep::Sweep;
 pub use notifications::digest_figures::DigestScope;
 pub use notifications::digests::{DigestRecord, NewDigest, Sending, SlotState};

@@ -1,6 +1,7 @@
 //! Counting and the histogram, from the counts that are kept.
 
 pub(crate) mod facets;
+pub(crate) mod place;
 pub(crate) mod slices;
 pub(crate) mod tally;
 

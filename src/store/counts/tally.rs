@@ -10,13 +10,11 @@ use sqlx::QueryBuilder;
 
 use super::{
     facets::FacetId,
+    place::{Kinds, Place},
     slices::{SLICE, Scope, WIDTHS, micros},
 };
 use crate::{
-    domain::{
-        group::GroupId,
-        letter::{Importance, Status},
-    },
+    domain::group::GroupId,
     store::{
         StoreError,
         db::{Sql, Tx, id_list::numbers, on},
@@ -34,15 +32,6 @@ const CHUNK: usize = 1_000;
 pub(crate) struct Tally {
     changes: BTreeMap<(FacetId, Timestamp), i64>,
     groups: GroupTally,
-}
-
-/// Where a letter is counted.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    pub(crate) facet: FacetId,
-    /// `None` until it is sorted.
-    pub(crate) group: Option<GroupId>,
-    pub(crate) received_at: Timestamp,
 }
 
 type SliceKey = (Scope, Duration, Timestamp);
@@ -103,9 +92,6 @@ fn slices(changes: BTreeMap<(FacetId, Timestamp), i64>, kinds: &Kinds) -> Vec<(S
     }
     slices.into_iter().filter(|(_, change)| *change != 0).collect()
 }
-
-/// Which status and importance facets have.
-pub(crate) type Kinds = HashMap<FacetId, (Status, Importance)>;
 
 /// Locks facets and tells of what kind each is.
 async fn lock_facets(tx: &mut Tx, changes: &[(FacetId, i64)]) -> Result<Kinds, StoreError> {

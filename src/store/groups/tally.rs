@@ -12,7 +12,7 @@ use crate::{
     },
     store::{
         StoreError,
-        counts::tally::{Kinds, Place},
+        counts::place::{Kinds, Place},
         db::{
             Either, Tx,
             columns::{self, Column},

@@ -12,7 +12,7 @@ use super::{
     Store, StoreError, StoreReader, audit,
     db::{Either, Sql, Tx, on},
     letters::{
-        commands::Order,
+        order::Order,
         rows::{JobRow, bigint},
     },
 };

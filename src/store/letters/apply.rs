@@ -18,7 +18,8 @@ use crate::{
         StoreError,
         counts::{
             facets::{FacetId, FacetScope},
-            tally::{Place, Tally},
+            place::Place,
+            tally::Tally,
         },
         db::{Tx, id_list::push_ids, on},
         retries::schedule,

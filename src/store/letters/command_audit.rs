@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use super::commands::Order;
+use super::order::Order;
 use crate::{
     domain::{
         activity::{Area, AuditEntry},

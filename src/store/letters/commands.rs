@@ -2,15 +2,12 @@
 
 use std::collections::HashSet;
 
-use amqp_message::time::Timestamp;
-use failure_conventions::inner_body::InnerBodies;
 use uuid::Uuid;
 
-use super::{apply, command_audit as lines, lock};
+use super::{apply, command_audit as lines, lock, order::Order};
 use crate::{
     domain::{
-        actor::Actor,
-        command::{Command, CommandReport, Refusal},
+        command::{CommandReport, Refusal},
         letter::LetterId,
         lifecycle::{LetterState, commands::Decider},
     },
@@ -22,16 +19,6 @@ use crate::{
         jobs,
     },
 };
-
-/// A command with who gave it and when.
-pub struct Order<'a> {
-    pub ids: &'a [LetterId],
-    pub command: &'a Command,
-    pub by: &'a Actor,
-    pub at: Timestamp,
-    /// They settle some of the dangers for which letters are not retried.
-    pub bodies: &'a InnerBodies,
-}
 
 impl Store {
     /// Carries out a command on each letter that takes it, all in one commit.

@@ -18,7 +18,7 @@ use amqp_message::time::Timestamp;
 use sqlx::{FromRow, QueryBuilder};
 use uuid::Uuid;
 
-use super::record::{Arrival, Fingerprint, IntakeBatch, Recorded};
+use super::intake::{AckState, Arrival, Fingerprint, IntakeBatch, Recorded};
 use crate::{
     domain::letter::LetterId,
     store::{
@@ -31,21 +31,6 @@ use crate::{
 const ENTRY: usize = 32;
 
 const ENTRIES: &str = "SELECT entries FROM pending_acks WHERE id = $1";
-
-/// Batches whose acknowledgements the broker has seen.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AckState<'a> {
-    /// Just now; a broker that is killed may forget it again.
-    pub confirmed: &'a [Uuid],
-    /// So long ago that they may be forgotten.
-    pub expired: &'a [Uuid],
-}
-
-impl AckState<'_> {
-    const fn is_empty(&self) -> bool {
-        self.confirmed.is_empty() && self.expired.is_empty()
-    }
-}
 
 #[derive(FromRow)]
 struct Row {

@@ -31,7 +31,8 @@ use crate::{
         Store, StoreError, StoreReader, audit,
         counts::{
             facets::{FacetId, FacetScope},
-            tally::{Place, Tally},
+            place::Place,
+            tally::Tally,
         },
         db::{Tx, on},
         retries::schedule,

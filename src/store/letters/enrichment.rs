@@ -24,7 +24,8 @@ use crate::{
         Store, StoreError, StoreReader,
         counts::{
             facets::{FacetId, FacetKey, FacetScope},
-            tally::{Place, Tally},
+            place::Place,
+            tally::Tally,
         },
         db::{
             Tx,

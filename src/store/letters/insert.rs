@@ -4,20 +4,44 @@ use amqp_message::{json, time::Timestamp};
 use failure_conventions::danger::Danger;
 
 use super::{
-    record::NewLetter,
+    intake::Arrival,
     rows::{bigint, remarks_to_string},
 };
-use crate::store::{
-    StoreError,
-    counts::facets::FacetId,
-    db::{
-        Tx,
-        columns::{self, Column},
+use crate::{
+    domain::{
+        letter::LetterId,
+        lifecycle::{Transition, failures},
+    },
+    store::{
+        StoreError,
+        counts::facets::{FacetId, FacetKey},
+        db::{
+            Tx,
+            columns::{self, Column},
+        },
     },
 };
 
 /// Rows in one statement: fifteen values each stay below SQLite's 32,766.
 const CHUNK: usize = 1_000;
+
+/// A letter that is not in the database yet.
+pub(super) struct NewLetter<'a> {
+    pub(super) id: LetterId,
+    pub(super) arrival: &'a Arrival,
+    /// Its first.
+    pub(super) transition: Transition<'a>,
+}
+
+impl<'a> NewLetter<'a> {
+    pub(super) fn new(id: LetterId, arrival: &'a Arrival) -> Self {
+        Self { id, arrival, transition: failures::received(arrival.failed_message(), arrival.importance) }
+    }
+
+    pub(super) fn facet(&self, broker: &str) -> FacetKey {
+        self.arrival.facet(broker, &self.transition)
+    }
+}
 
 /// Inserts letters with their contents, each into its facet.
 pub(super) async fn insert(tx: &mut Tx, rows: &[(FacetId, &NewLetter<'_>)]) -> Result<(), StoreError> {

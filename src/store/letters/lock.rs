@@ -21,7 +21,7 @@ use crate::{
         StoreError,
         counts::{
             facets::{FacetId, FacetKey},
-            tally::Place,
+            place::Place,
         },
         db::{Either, Tx, id_list::push_ids, on},
     },

@@ -1,4 +1,7 @@
-//! Listing letters and reading one.
+//! Letters: taking them in, changing them, forgetting them; here, listing them and reading one.
+//!
+//! Whatever changes a letter goes the same way: `lock` reads how it stands, the domain's `lifecycle` decides, `apply`
+//! writes what was decided.
 
 pub(super) mod apply;
 pub(super) mod closed;
@@ -10,7 +13,9 @@ pub(super) mod edits;
 pub(super) mod enrichment;
 pub(super) mod history;
 pub(super) mod insert;
+pub(super) mod intake;
 pub(super) mod lock;
+pub(super) mod order;
 pub(super) mod record;
 pub(super) mod returned;
 pub(super) mod rows;

@@ -2,138 +2,27 @@
 
 use std::collections::HashSet;
 
-use amqp_message::{message::Message, time::Timestamp};
-use failure_conventions::Failure;
-use uuid::Uuid;
-
 use super::{
-    delivery_dedup::{self, AckState, PendingAcks},
-    insert,
+    delivery_dedup::{self, PendingAcks},
+    history::{self, NewEntry},
+    insert::{self, NewLetter},
+    intake::{Arrival, IntakeBatch, Recorded},
     returned::Returning,
 };
 use crate::{
     domain::{
         actor::Actor,
         history::Event,
-        letter::{Importance, LetterId, Status},
-        lifecycle::{
-            Transition,
-            failures::{self, FailedMessage},
-        },
-        policy::Decision,
+        letter::{LetterId, Status},
+        lifecycle::Transition,
     },
     store::{
         Store, StoreError,
-        counts::{
-            facets::{FacetKey, FacetScope},
-            tally::{Place, Tally},
-        },
+        counts::{facets::FacetScope, place::Place, tally::Tally},
         db::Tx,
-        letters::history::{self, NewEntry},
         retries::{outcomes::RetryTally, schedule},
     },
 };
-
-/// What two deliveries of one message have in common: a hash over all that was published.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Fingerprint(pub u128);
-
-/// A message that has come into dlo.
-#[derive(Clone, Debug)]
-pub struct Arrival {
-    /// The id it gets if it turns out to be new.
-    pub id: LetterId,
-    /// The letter it says it is, when it was sent back by this server before and failed in the same queue again.
-    pub returning: Option<LetterId>,
-    pub fingerprint: Fingerprint,
-    /// RabbitMQ has delivered it before.
-    pub redelivered: bool,
-    pub received_at: Timestamp,
-    pub failure: Failure,
-    /// What the retry policy rules for it; `None` for an obituary, which is a person's matter in any case.
-    pub ruling: Option<Decision>,
-    pub importance: Importance,
-    pub importance_by: &'static str,
-    pub message: Message,
-    pub remarks: Vec<String>,
-}
-
-impl Arrival {
-    /// When it failed: as it says or, where it says nothing or something impossible, when it came in.
-    pub(crate) fn failed_at(&self) -> Timestamp {
-        self.failure.last_failed_at.filter(|at| *at < self.received_at).unwrap_or(self.received_at)
-    }
-
-    /// All that its retry policy looks at.
-    pub(super) fn failed_message(&self) -> FailedMessage<'_> {
-        FailedMessage {
-            received_at: self.received_at,
-            queue: self.failure.queue.as_deref().unwrap_or_default(),
-            attempts: self.failure.attempts,
-            decision: self.ruling.as_ref(),
-        }
-    }
-
-    pub(crate) fn error_type(&self) -> Option<&str> {
-        self.failure.error.as_ref()?.kind.as_deref().map(listed)
-    }
-
-    /// Where there is only a stack trace, its first line.
-    pub(crate) fn error_message(&self) -> Option<&str> {
-        let error = self.failure.error.as_ref()?;
-        let first_line = || error.stacktrace.as_deref().filter(|_| error.kind.is_none())?.lines().next();
-        error.message.as_deref().or_else(first_line).map(listed)
-    }
-}
-
-/// As much of a text as lists show, and letters are told apart by.
-fn listed(text: &str) -> &str {
-    const CHARACTERS: usize = 1_000;
-    text.char_indices().nth(CHARACTERS).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
-}
-
-/// Arrivals that are committed and then acknowledged together.
-#[derive(Debug)]
-pub struct IntakeBatch<'a> {
-    pub id: Uuid,
-    pub broker: &'a str,
-    /// The queue they were consumed from.
-    pub queue: &'a str,
-    /// Names the connection that they came by.
-    pub session: Uuid,
-    pub recorded_at: Timestamp,
-    pub arrivals: &'a [Arrival],
-    /// Earlier batches of which more is known by now.
-    pub settled: AckState<'a>,
-}
-
-/// What became of an arrival.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recorded {
-    /// A letter for a person that was not here before.
-    New(LetterId),
-    /// One that was sent back, failed again and awaits a person.
-    CameBack(LetterId),
-    /// New or not, it waits for its retry.
-    Waits(LetterId),
-    /// Already here: the broker had not seen the acknowledgement.
-    Redelivered(LetterId),
-}
-
-impl Recorded {
-    pub const fn letter(self) -> LetterId {
-        match self {
-            Self::New(id) | Self::CameBack(id) | Self::Waits(id) | Self::Redelivered(id) => id,
-        }
-    }
-
-    fn or_waits(self, waiting: &HashSet<LetterId>) -> Self {
-        match self {
-            Self::New(id) | Self::CameBack(id) if waiting.contains(&id) => Self::Waits(id),
-            _ => self,
-        }
-    }
-}
 
 impl Store {
     /// Records a batch; when this returns, it is on disk. The answer has one entry for each arrival, in order.
@@ -208,24 +97,6 @@ fn sort_out(batch: &IntakeBatch<'_>, known: &mut PendingAcks, returning: &mut Re
     batch.arrivals.iter().map(&mut sort).collect()
 }
 
-/// A letter that is not in the database yet.
-pub(super) struct NewLetter<'a> {
-    pub(super) id: LetterId,
-    pub(super) arrival: &'a Arrival,
-    /// Its first.
-    pub(super) transition: Transition<'a>,
-}
-
-impl<'a> NewLetter<'a> {
-    fn new(id: LetterId, arrival: &'a Arrival) -> Self {
-        Self { id, arrival, transition: failures::received(arrival.failed_message(), arrival.importance) }
-    }
-
-    fn facet(&self, broker: &str) -> FacetKey {
-        facet(broker, self.arrival, &self.transition)
-    }
-}
-
 async fn insert_new(
     tx: &mut Tx,
     scope: &mut FacetScope<'_>,
@@ -240,17 +111,6 @@ async fn insert_new(
         rows.push((facet, letter));
     }
     insert::insert(tx, &rows).await
-}
-
-/// The facet of a letter that has failed like `arrival`.
-pub(super) fn facet(broker: &str, arrival: &Arrival, transition: &Transition<'_>) -> FacetKey {
-    FacetKey {
-        broker: broker.to_owned(),
-        queue: arrival.failure.queue.clone().unwrap_or_default(),
-        reason: arrival.failure.reason,
-        status: transition.status,
-        importance: transition.importance,
-    }
 }
 
 /// A message taken for one we have must not vanish in silence.

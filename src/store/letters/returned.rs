@@ -11,8 +11,8 @@ use failure_conventions::danger::Danger;
 use super::{
     apply,
     contents::contents,
+    intake::{Arrival, IntakeBatch},
     lock::{self, LockedLetter},
-    record::{Arrival, IntakeBatch, facet},
     rows::{ContentsRow, bigint, remarks_to_string},
 };
 use crate::{
@@ -27,7 +27,8 @@ use crate::{
         StoreError,
         counts::{
             facets::{FacetId, FacetKey, FacetScope},
-            tally::{Place, Tally},
+            place::Place,
+            tally::Tally,
         },
         db::{
             Tx,
@@ -167,7 +168,7 @@ impl<'a> Letter<'a> {
     }
 
     fn facet(&self) -> FacetKey {
-        facet(&self.was.state.broker, self.last, &self.transition)
+        self.last.facet(&self.was.state.broker, &self.transition)
     }
 
     fn closed_at(&self) -> Option<Timestamp> {

@@ -159,7 +159,7 @@ impl Life<'_, '_> {
         if let Some(original) = self.world.letters.get_mut(&state.id) {
             original.family = family;
         }
-        let new = LetterState { id, family, retry: None, status: Status::Open, closed_at: None, ..state };
+        let new = LetterState { id, family, retry: None, status: Status::Open, closed_at: None, ..state.clone() };
         self.world.letters.insert(id, new);
         self.apply(id, &edited.copy);
         Ok(())

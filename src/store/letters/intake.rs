@@ -1,0 +1,143 @@
+//! What is taken in together, and what became of it.
+
+use std::collections::HashSet;
+
+use amqp_message::{message::Message, time::Timestamp};
+use failure_conventions::Failure;
+use uuid::Uuid;
+
+use crate::{
+    domain::{
+        letter::{Importance, LetterId},
+        lifecycle::{Transition, failures::FailedMessage},
+        policy::Decision,
+    },
+    store::counts::facets::FacetKey,
+};
+
+/// What two deliveries of one message have in common: a hash over all that was published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Fingerprint(pub u128);
+
+/// A message that has come into dlo.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// The id it gets if it turns out to be new.
+    pub id: LetterId,
+    /// The letter it says it is, when it was sent back by this server before and failed in the same queue again.
+    pub returning: Option<LetterId>,
+    pub fingerprint: Fingerprint,
+    /// RabbitMQ has delivered it before.
+    pub redelivered: bool,
+    pub received_at: Timestamp,
+    pub failure: Failure,
+    /// What the retry policy rules for it; `None` for an obituary, which is a person's matter in any case.
+    pub ruling: Option<Decision>,
+    pub importance: Importance,
+    pub importance_by: &'static str,
+    pub message: Message,
+    pub remarks: Vec<String>,
+}
+
+impl Arrival {
+    /// Where a letter of `broker` is counted that has failed like this.
+    pub(super) fn facet(&self, broker: &str, transition: &Transition<'_>) -> FacetKey {
+        FacetKey {
+            broker: broker.to_owned(),
+            queue: self.failure.queue.clone().unwrap_or_default(),
+            reason: self.failure.reason,
+            status: transition.status,
+            importance: transition.importance,
+        }
+    }
+
+    /// When it failed: as it says or, where it says nothing or something impossible, when it came in.
+    pub(crate) fn failed_at(&self) -> Timestamp {
+        self.failure.last_failed_at.filter(|at| *at < self.received_at).unwrap_or(self.received_at)
+    }
+
+    /// All that its retry policy looks at.
+    pub(super) fn failed_message(&self) -> FailedMessage<'_> {
+        FailedMessage {
+            received_at: self.received_at,
+            queue: self.failure.queue.as_deref().unwrap_or_default(),
+            attempts: self.failure.attempts,
+            decision: self.ruling.as_ref(),
+        }
+    }
+
+    pub(crate) fn error_type(&self) -> Option<&str> {
+        self.failure.error.as_ref()?.kind.as_deref().map(listed)
+    }
+
+    /// Where there is only a stack trace, its first line.
+    pub(crate) fn error_message(&self) -> Option<&str> {
+        let error = self.failure.error.as_ref()?;
+        let first_line = || error.stacktrace.as_deref().filter(|_| error.kind.is_none())?.lines().next();
+        error.message.as_deref().or_else(first_line).map(listed)
+    }
+}
+
+/// As much of a text as lists show, and letters are told apart by.
+fn listed(text: &str) -> &str {
+    const CHARACTERS: usize = 1_000;
+    text.char_indices().nth(CHARACTERS).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
+}
+
+/// Arrivals that are committed and then acknowledged together.
+#[derive(Debug)]
+pub struct IntakeBatch<'a> {
+    pub id: Uuid,
+    pub broker: &'a str,
+    /// The queue they were consumed from.
+    pub queue: &'a str,
+    /// Names the connection that they came by.
+    pub session: Uuid,
+    pub recorded_at: Timestamp,
+    pub arrivals: &'a [Arrival],
+    /// Earlier batches of which more is known by now.
+    pub settled: AckState<'a>,
+}
+
+/// What became of an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recorded {
+    /// A letter for a person that was not here before.
+    New(LetterId),
+    /// One that was sent back, failed again and awaits a person.
+    CameBack(LetterId),
+    /// New or not, it waits for its retry.
+    Waits(LetterId),
+    /// Already here: the broker had not seen the acknowledgement.
+    Redelivered(LetterId),
+}
+
+impl Recorded {
+    pub const fn letter(self) -> LetterId {
+        match self {
+            Self::New(id) | Self::CameBack(id) | Self::Waits(id) | Self::Redelivered(id) => id,
+        }
+    }
+
+    pub(super) fn or_waits(self, waiting: &HashSet<LetterId>) -> Self {
+        match self {
+            Self::New(id) | Self::CameBack(id) if waiting.contains(&id) => Self::Waits(id),
+            _ => self,
+        }
+    }
+}
+
+/// Batches whose acknowledgements the broker has seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckState<'a> {
+    /// Just now; a broker that is killed may forget it again.
+    pub confirmed: &'a [Uuid],
+    /// So long ago that they may be forgotten.
+    pub expired: &'a [Uuid],
+}
+
+impl AckState<'_> {
+    pub(super) const fn is_empty(&self) -> bool {
+        self.confirmed.is_empty() && self.expired.is_empty()
+    }
+}
