@@ -36,19 +36,20 @@ struct Row {
     job: JobRow,
     created_at: i64,
     actor: String,
-    mode: String,
+    #[sqlx(rename = "wish")]
+    order: String,
 }
 
 impl TryFrom<Row> for ClaimedBulk {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
-        let mode: UnwrapMode = serde_json::from_str(&row.mode)
+        let stored: StoredBulk = serde_json::from_str(&row.order)
             .map_err(|error| StoreError::Unreadable { what: "a job's wish", why: error.to_string() })?;
         let bulk = Bulk {
-            filter: mode.filter.read()?,
-            until: Timestamp::from_micros(mode.until),
-            command: mode.order.read()?,
+            filter: stored.filter.read()?,
+            until: Timestamp::from_micros(stored.until),
+            command: stored.order.read()?,
             by: Actor::named(row.actor),
         };
         Ok(Self { job: Job::try_from(row.job)?, bulk, begun: Timestamp::from_micros(row.created_at) })
@@ -59,13 +60,12 @@ impl Store {
     /// Writes down a job that its writer works at, until `lease` is over or renewed.
     pub async fn add_bulk(&self, job: &Job, bulk: &Bulk, at: Timestamp, lease: Duration) -> Result<(), StoreError> {
         const KEEP: &str = "UPDATE jobs SET wish = $1, claimed_until = $2 WHERE id = $3";
-        let mode = UnwrapMode::new(bulk);
-        let mode = serde_json::to_string(&mode)
+        let stored = serde_json::to_string(&StoredBulk::new(bulk))
             .map_err(|error| StoreError::Unreadable { what: "a job's wish", why: error.to_string() })?;
         let mut tx = self.db.begin().await?;
         super::insert(&mut tx, job, &bulk.by, at).await?;
         on!(&mut tx, |tx| sqlx::query(KEEP)
-            .bind(mode)
+            .bind(stored)
             .bind(at.plus(lease).as_micros())
             .bind(job.id)
             .execute(&mut **tx)
@@ -99,13 +99,13 @@ impl Store {
 
 /// A [`Bulk`] as it is stored; who asked for it stands in the job itself.
 #[derive(Serialize, Deserialize)]
-struct UnwrapMode {
+struct StoredBulk {
     order: StoredCommand,
     filter: StoredFilter,
     until: i64,
 }
 
-impl UnwrapMode {
+impl StoredBulk {
     fn new(bulk: &Bulk) -> Self {
         let until = bulk.until.as_micros();
         Self { order: StoredCommand::new(&bulk.command), filter: StoredFilter::new(&bulk.filter), until }
