@@ -1,11 +1,11 @@
 //! Keeps, explains and sends back the messages that RabbitMQ services could not process.
 #![doc = include_str!("../ARCHITECTURE.md")]
 
-pub mod app;
+mod app;
 pub mod cli;
 pub mod clock;
 pub mod config;
-pub mod crash_point;
+mod crash_point;
 pub mod demo;
 pub mod domain;
 pub mod grouping;

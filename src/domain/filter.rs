@@ -1,6 +1,6 @@
 //! Which letters are meant. The same value lists, counts and draws the histogram.
 
-use amqp_message::{death::Reason, glob::Globs, time::Timestamp};
+use amqp_message::{death::Reason, glob::Globs, time::Timestamp, word_enum};
 
 use super::{
     group::GroupId,
@@ -36,11 +36,13 @@ impl LetterFilter {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sort {
-    #[default]
-    Newest,
-    Oldest,
+word_enum! {
+    #[derive(Default)]
+    Sort, "order" {
+        #[default]
+        Newest = "newest",
+        Oldest = "oldest",
+    }
 }
 
 /// The place in a sorted list after which a page begins.

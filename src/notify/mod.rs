@@ -10,7 +10,7 @@
 
 pub mod alertmanager;
 mod answer;
-pub mod backoff;
+pub(crate) mod backoff;
 mod channel;
 mod check;
 mod client;
@@ -23,7 +23,7 @@ mod scrub;
 mod sender;
 mod severity;
 mod signing;
-pub mod slack;
+pub(crate) mod slack;
 mod text;
 mod verdict;
 pub mod webhook;

@@ -12,7 +12,10 @@ use jiff::{ToSpan, tz::TimeZone};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{error::WebError, query::Pairs};
+use super::{
+    error::WebError,
+    query::{Pairs, Parameters},
+};
 use crate::domain::{group::GroupId, letter::LetterId};
 
 /// Whether htmx asks, and not the browser itself.
@@ -28,6 +31,18 @@ impl<S: Sync> FromRequestParts<S> for QueryPairs {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, WebError> {
         read_pairs(parts.uri.query().unwrap_or_default().as_bytes()).map(Self)
+    }
+}
+
+/// What the query of the address says, and nothing else.
+pub struct Query<T>(pub T);
+
+impl<T: Parameters, S: Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = WebError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, WebError> {
+        let QueryPairs(pairs) = QueryPairs::from_request_parts(parts, state).await?;
+        T::read(pairs).map(Self)
     }
 }
 

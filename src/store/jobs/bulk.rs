@@ -43,7 +43,7 @@ impl TryFrom<Row> for ClaimedBulk {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
-        let kept: KeptBulk = serde_json::from_str(&row.bulk)
+        let kept: StoredBulk = serde_json::from_str(&row.bulk)
             .map_err(|error| StoreError::Unreadable { what: "a job's action", why: error.to_string() })?;
         let bulk = Bulk {
             filter: kept.filter.read()?,
@@ -59,7 +59,7 @@ impl Store {
     /// Writes down a job that its writer works at, until `lease` is over or renewed.
     pub async fn add_bulk(&self, job: &Job, bulk: &Bulk, at: Timestamp, lease: Duration) -> Result<(), StoreError> {
         const KEEP: &str = "UPDATE jobs SET bulk = $1, claimed_until = $2 WHERE id = $3";
-        let kept = serde_json::to_string(&KeptBulk::new(bulk))
+        let kept = serde_json::to_string(&StoredBulk::new(bulk))
             .map_err(|error| StoreError::Unreadable { what: "a job's action", why: error.to_string() })?;
         let mut tx = self.db.begin().await?;
         super::insert(&mut tx, job, &bulk.by, at).await?;
@@ -98,13 +98,13 @@ impl Store {
 
 /// A [`Bulk`] as it is stored; who asked for it stands in the job itself.
 #[derive(Serialize, Deserialize)]
-struct KeptBulk {
+struct StoredBulk {
     order: StoredCommand,
     filter: StoredFilter,
     until: i64,
 }
 
-impl KeptBulk {
+impl StoredBulk {
     fn new(bulk: &Bulk) -> Self {
         let until = bulk.until.as_micros();
         Self { order: StoredCommand::new(&bulk.command), filter: StoredFilter::new(&bulk.filter), until }

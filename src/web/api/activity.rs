@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{Json, extract::State};
 use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use crate::{
     domain::activity::ActivityEntry,
@@ -12,7 +12,7 @@ use crate::{
         AppState, audit_subjects,
         error::{Problem, WebError},
         input::QueryPairs,
-        query::{ACTIVITY_WORDS, ActivityQuery, decode_number, encode_number},
+        query::{ActivityCursor, ActivityQuery, Parameters, encode_number},
         view::{
             activity::{Sentence, Subjects},
             time::rfc3339,
@@ -22,27 +22,6 @@ use crate::{
 
 /// Lines of an answer, unless the call says otherwise.
 const LIMIT: usize = 50;
-
-/// What the address may say; read by [`ActivityQuery`], which the page shares.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "describes the parameters")]
-struct Parameters {
-    /// `letters`, `groups`, `rules`, `policies`, `schemas`, `mappings`, `digests`, or several by comma.
-    area: Option<String>,
-    /// A name; given several times, any of them. `dlo` is the app itself.
-    by: Option<Vec<String>>,
-    /// What it was done to: the id of a letter or group, or the name of a rule, schema, queue or digest.
-    subject: Option<String>,
-    /// Done at or after: RFC 3339, or how long ago (`24h`).
-    since: Option<String>,
-    /// Done before: RFC 3339, or how long ago.
-    until: Option<String>,
-    /// 1 to 1000; 50 if left out.
-    limit: Option<u32>,
-    /// `next_cursor` of the answer before.
-    cursor: Option<String>,
-}
 
 /// One page of what people did.
 #[derive(Serialize, ToSchema)]
@@ -92,7 +71,7 @@ impl ActivityItem {
 }
 
 /// Who did what, newest first
-#[utoipa::path(get, path = "/activity", tag = "activity", params(Parameters), responses(
+#[utoipa::path(get, path = "/activity", tag = "activity", params(ActivityQuery, ActivityCursor), responses(
     (status = OK, body = Activity),
     (status = BAD_REQUEST, body = Problem, content_type = "application/problem+json"),
 ))]
@@ -101,9 +80,8 @@ pub async fn activity(
     QueryPairs(mut pairs): QueryPairs,
 ) -> Result<Json<Activity>, WebError> {
     let query = ActivityQuery::take(&mut pairs)?;
-    let unknown = || WebError::bad_request("cursor: it takes the next_cursor of an earlier answer");
-    let before = pairs.take("cursor")?.map(|text| decode_number(&text).ok_or_else(unknown)).transpose()?;
-    pairs.finish(&format!("{ACTIVITY_WORDS}, cursor"))?;
+    let ActivityCursor { cursor: before } = ActivityCursor::take(&mut pairs)?;
+    pairs.finish(&format!("{}, {}", ActivityQuery::names(), ActivityCursor::names()))?;
     let limit = query.limit.unwrap_or(LIMIT);
     let mut entries = app.store.activity(&query.filter(app.clock.now()), before, limit + 1).await?;
     let has_older = entries.len() > limit;

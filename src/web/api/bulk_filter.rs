@@ -10,7 +10,7 @@ use crate::{
     domain::{command::Command, filter::LetterFilter},
     web::{
         error::WebError,
-        query::{LetterQuery, Pairs},
+        query::{LetterQuery, Pairs, Parameters},
     },
 };
 
@@ -28,16 +28,22 @@ enum Values {
     Several(Vec<String>),
 }
 
+/// What a list may say besides, which is nothing that letters are filtered by.
+const NO_FILTER: [&str; 3] = ["sort", "limit", "cursor"];
+
 /// What a filter may say.
-const WORDS: &str = "status, importance, broker, queue, type, reason, group, since, until";
+fn words() -> impl Iterator<Item = &'static str> {
+    LetterQuery::NAMES.iter().copied().filter(|name| !NO_FILTER.contains(name))
+}
 
 impl BulkFilter {
     /// The letters that it lets through at this moment. Where it says nothing of the status, those that take the command.
     pub fn read(&self, command: &Command, now: Timestamp) -> Result<LetterFilter, WebError> {
         let mut text = url::form_urlencoded::Serializer::new(String::new());
         for (name, values) in &self.0 {
-            if !WORDS.split(", ").any(|word| word == name) {
-                return Err(WebError::unprocessable(format!("filter.{name}: there is no such word; it takes {WORDS}")));
+            if !words().any(|word| word == name) {
+                let known = words().collect::<Vec<_>>().join(", ");
+                return Err(WebError::unprocessable(format!("filter.{name}: there is no such word; it takes {known}")));
             }
             let values = match values {
                 Values::One(value) => std::slice::from_ref(value),

@@ -13,9 +13,9 @@ use crate::{
     web::{
         AppState,
         error::{Problem, WebError},
-        input::{GroupPath, JsonBody, QueryPairs},
+        input::{GroupPath, JsonBody, Query},
         pages::group::{check_note, gone},
-        query::{GROUP_WORDS, GroupQuery, encode_cursor},
+        query::{GroupQuery, encode_cursor},
         security::CurrentUser,
         view::time::rfc3339,
     },
@@ -25,31 +25,6 @@ use crate::{
 const LIMIT: usize = 50;
 /// Days of which a group tells what happened hour by hour.
 const DAYS: u64 = 14;
-
-/// What the address may say; read by [`GroupQuery`], which the page shares.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "describes the parameters")]
-struct Parameters {
-    /// `open`: only groups with open letters; `all` if left out.
-    status: Option<String>,
-    /// With open letters of this importance: `critical`, `high`, `normal`, `low`, or several by comma.
-    importance: Option<String>,
-    /// Names, by comma.
-    broker: Option<String>,
-    /// Names or globs (`*`, `?`), by comma; `""` is the queue that nothing is known of.
-    queue: Option<String>,
-    /// Full names of types or globs, by comma; `""` is the type that nothing is known of.
-    r#type: Option<String>,
-    /// `rejected`, `expired`, `maxlen`, `delivery_limit`, `unknown`, or several by comma.
-    reason: Option<String>,
-    /// `importance` (default): the weightiest open letters first; `biggest`: most open letters; `newest`: seen last
-    sort: Option<String>,
-    /// 1 to 1000; 50 if left out.
-    limit: Option<u32>,
-    /// `next_cursor` of the answer before.
-    cursor: Option<String>,
-}
 
 /// For the description of calls about one group.
 #[derive(IntoParams)]
@@ -172,16 +147,14 @@ impl From<Hour> for HourItem {
 }
 
 /// Error groups, those with the most important open dead letters first
-#[utoipa::path(get, path = "/groups", tag = "groups", params(Parameters), responses(
+#[utoipa::path(get, path = "/groups", tag = "groups", params(GroupQuery), responses(
     (status = OK, body = Groups),
     (status = BAD_REQUEST, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn groups(
     State(app): State<Arc<AppState>>,
-    QueryPairs(mut pairs): QueryPairs,
+    Query(query): Query<GroupQuery>,
 ) -> Result<Json<Groups>, WebError> {
-    let query = GroupQuery::take(&mut pairs)?;
-    pairs.finish(GROUP_WORDS)?;
     let (filter, limit) = (query.filter(true), query.limit.unwrap_or(LIMIT));
     let page = app.store.groups(&filter, query.sort, query.cursor, limit, unknown_since(&app)).await?;
     Ok(Json(Groups {

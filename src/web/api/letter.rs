@@ -8,27 +8,26 @@ use axum::{
     http::{HeaderValue, header},
     response::{IntoResponse, Response},
 };
-use utoipa::IntoParams;
 
 use super::{model::FullLetter, reply::OneLetter};
 use crate::web::{
     AppState,
     error::{Problem, WebError},
-    input::{LetterPath, QueryPairs},
-    payload::{self, PayloadQuery},
+    input::{LetterPath, Query},
+    payload::{self, Chain, PayloadQuery},
+    query::{form, parameters},
     security::CurrentUser,
 };
 
-/// How to read its body.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "describes the parameters")]
-struct Sight {
-    /// Undo exactly these wrappings, by comma, the outermost first, as `base64,gzip`; `none` for none. Those that are
-    /// found if left out.
-    wrapping: Option<String>,
-    /// `true` shows values that are hidden, which leaves a line in the letter's history.
-    reveal: Option<bool>,
+parameters! {
+    /// How to read its body.
+    pub Sight {
+        /// Undo exactly these wrappings, by comma, the outermost first, as `base64,gzip`; `none` for none. Those that are
+        /// found if left out.
+        "wrapping" wrapping: Option<Chain> as form::One => Option<String>,
+        /// `true` shows values that are hidden, which leaves a line in the letter's history.
+        "reveal" reveal: Option<bool> as form::One => Option<bool>,
+    }
 }
 
 /// One letter with everything that is known of it
@@ -41,13 +40,11 @@ pub async fn letter(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     LetterPath(id): LetterPath,
-    QueryPairs(mut pairs): QueryPairs,
+    Query(Sight { wrapping, reveal }): Query<Sight>,
 ) -> Result<Json<FullLetter>, WebError> {
-    let query = PayloadQuery { wrapping: pairs.take_parsed("wrapping")?, form: None };
-    let reveal: bool = pairs.take_parsed("reveal")?.unwrap_or_default();
-    pairs.finish("wrapping, reveal")?;
+    let query = PayloadQuery { wrapping, form: None };
     let letter = Arc::new(app.store.letter(id).await?.ok_or_else(unknown)?);
-    let reading = payload::read(&app, &letter, &query, reveal.then_some(&*user)).await?;
+    let reading = payload::read(&app, &letter, &query, reveal.unwrap_or_default().then_some(&*user)).await?;
     // Afterwards, so that it tells of who sees this.
     let history = app.store.history(id).await?;
     let danger = app.triage.danger(&letter.summary);

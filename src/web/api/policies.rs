@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use amqp_message::death::Reason;
 use axum::{Json, extract::State};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use crate::{
     domain::policy::{ActivePolicy, Delays, Origin, Policy},
@@ -13,8 +14,9 @@ use crate::{
         AppState,
         draft::{Draft, Wrong},
         error::{Problem, WebError},
-        input::{JsonBody, QueryPairs},
+        input::{JsonBody, Query},
         policy_effect,
+        query::{form, parameters},
         security::CurrentUser,
         view::{
             policy::{in_full, typed_duration},
@@ -169,15 +171,14 @@ pub async fn set(
     Ok(Json(stored.map_or_else(|| PolicyItem::new(&policy), |active| (&**active).into())))
 }
 
-/// Which policy to take back.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "describes the parameters")]
-struct Target {
-    /// The queues it was set for, as they were written.
-    queues: String,
-    /// The reason it was set for; left out for one of any reason.
-    reason: Option<String>,
+parameters! {
+    /// Which policy to take back.
+    pub Target {
+        /// The queues it was set for, as they were written.
+        "queues" queues: Option<String> as form::One => String,
+        /// The reason it was set for; left out for one of any reason.
+        "reason" reason: Option<Reason> as form::One => Option<String>,
+    }
 }
 
 /// What is in force in place of a policy that was taken back.
@@ -195,11 +196,9 @@ pub struct InForce {
 pub async fn unset(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    QueryPairs(mut pairs): QueryPairs,
+    Query(Target { queues, reason }): Query<Target>,
 ) -> Result<Json<InForce>, WebError> {
-    let queues = pairs.take("queues")?.ok_or_else(|| WebError::bad_request("queues: it is needed"))?;
-    let reason = pairs.take_parsed("reason")?;
-    pairs.finish("queues, reason")?;
+    let queues = queues.ok_or_else(|| WebError::bad_request("queues: it is needed"))?;
     if !app.policies.unset(&queues, reason, &user).await? {
         return Err(WebError::not_found("There is no such policy; those of the configuration cannot be removed here."));
     }

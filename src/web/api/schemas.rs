@@ -21,7 +21,8 @@ use crate::{
     web::{
         AppState,
         error::{Problem, WebError},
-        input::QueryPairs,
+        input::Query,
+        query::{form, parameters},
         security::CurrentUser,
         upload::Files,
         view::time::rfc3339,
@@ -120,13 +121,12 @@ pub async fn schemas(State(app): State<Arc<AppState>>) -> Json<SchemaList> {
     Json(SchemaList { items: catalogue.versions().iter().map(|one| SchemaItem::new(one, &catalogue)).collect() })
 }
 
-/// How to call it.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "describes the parameters")]
-struct Naming {
-    /// What people call the schema; made from the names of the files if left out.
-    name: Option<String>,
+parameters! {
+    /// How to call it.
+    pub Naming {
+        /// What people call the schema; made from the names of the files if left out.
+        "name" name: Option<String> as form::One => Option<String>,
+    }
 }
 
 /// Add a schema: a FileDescriptorSet, `.proto` sources as multipart, or a zip of either
@@ -144,11 +144,10 @@ struct Naming {
 pub async fn add(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    QueryPairs(mut pairs): QueryPairs,
+    Query(naming): Query<Naming>,
     Files { files, name }: Files,
 ) -> Result<(StatusCode, Json<SchemaItem>), WebError> {
-    let name = pairs.take("name")?.or(name);
-    pairs.finish("name")?;
+    let name = naming.name.or(name);
     let delivery = Delivery { files, name, source: SchemaSource::Upload, by: user.clone() };
     let uploaded = app.schemas.upload(delivery).await.map_err(refusal)?;
     let catalogue = app.schemas.catalogue();
@@ -236,31 +235,25 @@ impl From<&TypeEntry> for TypeItem {
     }
 }
 
-/// Which types.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "describes the parameters")]
-struct Wanted {
-    /// Words that the full name contains, whatever their case; all types if left out.
-    q: Option<String>,
-    /// At most so many; 1 to 1000, 100 if left out.
-    limit: Option<usize>,
+parameters! {
+    /// Which types.
+    pub Wanted {
+        /// Words that the full name contains, whatever their case; all types if left out.
+        "q" query: Option<String> as form::One => Option<String>,
+        /// At most so many; 1 to 1000, 100 if left out.
+        "limit" limit: Option<usize> as form::One => Option<usize>,
+    }
 }
 
 /// The message types that current schemas describe, best matches first
 #[utoipa::path(get, path = "/types", tag = "schemas", params(Wanted), responses((status = OK, body = TypeList)))]
-pub async fn types(
-    State(app): State<Arc<AppState>>,
-    QueryPairs(mut pairs): QueryPairs,
-) -> Result<Json<TypeList>, WebError> {
+pub async fn types(State(app): State<Arc<AppState>>, Query(wanted): Query<Wanted>) -> Result<Json<TypeList>, WebError> {
     const DEFAULT: usize = 100;
-    let query = pairs.take("q")?.unwrap_or_default();
-    let limit = pairs.take_parsed("limit")?.unwrap_or(DEFAULT);
-    pairs.finish("q, limit")?;
+    let limit = wanted.limit.unwrap_or(DEFAULT);
     if !(1..=1_000).contains(&limit) {
         return Err(WebError::bad_request("limit: it takes 1 to 1000"));
     }
     let catalogue = app.schemas.catalogue();
-    let found = catalogue.search(&query);
+    let found = catalogue.search(&wanted.query.unwrap_or_default());
     Ok(Json(TypeList { total: found.len(), items: found.into_iter().take(limit).map(TypeItem::from).collect() }))
 }

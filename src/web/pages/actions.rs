@@ -16,7 +16,7 @@ use super::toast::Toast;
 use crate::{
     domain::{
         command::{Command, CommandReport},
-        letter::{Importance, LetterId},
+        letter::{Importance, LetterId, Status},
     },
     web::{
         AppState,
@@ -75,7 +75,8 @@ fn take_ids(pairs: &mut Pairs) -> Result<Vec<LetterId>, WebError> {
     ids.map_err(WebError::bad_request)
 }
 
-fn take_command(action: &str, pairs: &mut Pairs, now: Timestamp) -> Result<Command, WebError> {
+/// Reads what a form says of an action, whether that is one of a few letters or of all.
+pub fn take_command(action: &str, pairs: &mut Pairs, now: Timestamp) -> Result<Command, WebError> {
     match action {
         "retry" => {
             let delay = pairs.take("custom_delay")?.or(pairs.take("delay")?).unwrap_or_default();
@@ -112,7 +113,7 @@ fn tell(command: &Command, report: &CommandReport) -> Toast {
     if report.done.is_empty() {
         return Toast::failed(format!("Not done: {}.", reasons.join("; ")));
     }
-    let mut text = done(command, report.done.len() as u64);
+    let mut text = done(command, None, report.done.len() as u64);
     if refused > 0 {
         // Writing to a string cannot fail.
         let _ = write!(text, " {} not: {}.", number::thousands(refused), reasons.join("; "));
@@ -126,7 +127,8 @@ fn tell(command: &Command, report: &CommandReport) -> Toast {
     Toast::done(text, if can_undo { report.done.clone() } else { Vec::new() })
 }
 
-fn done(command: &Command, n: u64) -> String {
+/// What was done with so many dead letters, all of them of that status where it is known.
+pub fn done(command: &Command, status: Option<Status>, n: u64) -> String {
     let letters = number::plural(n, "dead letter");
     match command {
         Command::Retry { delay, queue } => {
@@ -139,6 +141,9 @@ fn done(command: &Command, n: u64) -> String {
             }
         }
         Command::Discard { .. } => format!("Discarded {letters}."),
+        Command::Reopen if status == Some(Status::Scheduled) => {
+            format!("Stopped retrying {letters}; they are open now.")
+        }
         Command::Reopen => format!("Reopened {letters}."),
         Command::SetImportance(importance) => format!("{letters} set to {importance}."),
         Command::SetNote(note) if note.is_empty() => "Note removed.".to_owned(),

@@ -18,7 +18,7 @@ use crate::{
         AppState, audit_subjects,
         error::WebError,
         input::QueryPairs,
-        query::{ACTIVITY_WORDS, ActivityQuery, When},
+        query::{ActivityQuery, Parameters, When},
         view::activity::ActivityRow,
     },
 };
@@ -56,7 +56,7 @@ pub async fn show(
     let query = ActivityQuery::take(&mut pairs)?;
     let before = pairs.take_parsed("before")?;
     let part = pairs.take_parsed::<Part>("part")?;
-    pairs.finish(&format!("{ACTIVITY_WORDS}, before, part"))?;
+    pairs.finish(&format!("{}, before, part", ActivityQuery::names()))?;
     let mut page = load(&app, &query, before).await?;
     if part.is_some() {
         page.shell.is_fragment = true;

@@ -25,7 +25,7 @@ use crate::{
         AppState,
         error::WebError,
         input::{FormPairs, QueryPairs},
-        query::{Pairs, WAITING_WORDS, WaitingQuery},
+        query::{Pairs, Parameters, WaitingQuery},
         security::CurrentUser,
         view::{number, tally::Tally, text, waiting::WaitingRow},
     },
@@ -49,7 +49,7 @@ impl Asked {
             bulk_action: pairs.take_parsed("all")?,
             part: pairs.take_parsed("part")?,
         };
-        pairs.finish(&format!("{WAITING_WORDS}, all, part"))?;
+        pairs.finish(&format!("{}, all, part", WaitingQuery::names()))?;
         Ok(asked)
     }
 }

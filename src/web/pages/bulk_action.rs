@@ -4,7 +4,10 @@ use std::{collections::BTreeSet, str::FromStr, sync::Arc, time::Duration};
 
 use tokio::sync::oneshot;
 
-use super::toast::Toast;
+use super::{
+    actions::{done, take_command},
+    toast::Toast,
+};
 use crate::{
     crash_point,
     domain::{
@@ -16,7 +19,6 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        input,
         query::Pairs,
         view::{number, text},
     },
@@ -57,15 +59,7 @@ impl BulkAction {
 
     /// Reads what the form that asked once more says besides.
     pub fn take_command(self, app: &AppState, pairs: &mut Pairs) -> Result<Command, WebError> {
-        match self {
-            Self::Retry => {
-                let delay = pairs.take("delay")?.unwrap_or_default();
-                let delay = input::parse_delay(&delay, app.clock.now()).map_err(WebError::unprocessable)?;
-                Ok(Command::Retry { delay, queue: pairs.take("queue")? })
-            }
-            Self::Reopen => Ok(Command::Reopen),
-            Self::Discard => Ok(Command::Discard { note: pairs.take("note")? }),
-        }
+        take_command(self.as_str(), pairs, app.clock.now())
     }
 }
 
@@ -180,21 +174,6 @@ fn told(command: &Command, status: Option<Status>, job: &Job) -> Toast {
         return Toast::failed(format!("Nothing done.{refused}"));
     }
     Toast::done(format!("{}{refused}", done(command, status, job.done)), Vec::new())
-}
-
-fn done(command: &Command, status: Option<Status>, n: u64) -> String {
-    let letters = number::plural(n, "dead letter");
-    match command {
-        Command::Retry { delay, .. } if delay.is_zero() => format!("Retrying {letters}."),
-        Command::Retry { delay, .. } => format!("{letters} will be retried in {}.", number::span(*delay)),
-        Command::Reopen if status == Some(Status::Scheduled) => {
-            format!("Stopped retrying {letters}; they are open now.")
-        }
-        Command::Reopen => format!("Reopened {letters}."),
-        Command::Discard { .. } => format!("Discarded {letters}."),
-        Command::SetImportance(importance) => format!("{letters} set to {importance}."),
-        Command::SetNote(_) | Command::SetType(_) => format!("{letters} changed."),
-    }
 }
 
 /// Why letters were refused, each reason once; a job tells them letter by letter.

@@ -10,7 +10,7 @@ use crate::{
         letter::{Importance, Status},
     },
     web::{
-        query::{LetterQuery, When},
+        query::{LetterQuery, Parameters, When},
         view::{
             group::{self, Title},
             number,

@@ -7,7 +7,7 @@ use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
-    actions::redirect,
+    actions::{self, redirect},
     bulk_action::{self, BulkAction, BulkTarget, Confirmation},
     filters::queue_names,
     fragment,
@@ -122,9 +122,7 @@ pub async fn act(
 fn take_command(app: &AppState, pairs: &mut Pairs) -> Result<(Command, Status), WebError> {
     let action = pairs.take("action")?.unwrap_or_default();
     if action == "importance" {
-        let importance: Option<Importance> = pairs.take_parsed("importance")?;
-        let missing = || WebError::unprocessable("Choose an importance first.");
-        return Ok((Command::SetImportance(importance.ok_or_else(missing)?), Status::Open));
+        return Ok((actions::take_command(&action, pairs, app.clock.now())?, Status::Open));
     }
     let all: BulkAction = action.parse().map_err(|why| WebError::bad_request(format!("action: {why}")))?;
     Ok((all.take_command(app, pairs)?, status_of(all)))

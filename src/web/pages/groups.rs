@@ -23,7 +23,7 @@ use crate::{
         AppState,
         error::WebError,
         input::QueryPairs,
-        query::{GROUP_WORDS, GroupQuery, Pairs},
+        query::{GroupQuery, Pairs, Parameters},
         view::{group::GroupRow, number, spark::Spark},
     },
 };
@@ -40,7 +40,7 @@ struct Asked {
 impl Asked {
     fn take(mut pairs: Pairs) -> Result<Self, WebError> {
         let asked = Self { query: GroupQuery::take(&mut pairs)?, part: pairs.take_parsed("part")? };
-        pairs.finish(&format!("{GROUP_WORDS}, part"))?;
+        pairs.finish(&format!("{}, part", GroupQuery::names()))?;
         Ok(asked)
     }
 

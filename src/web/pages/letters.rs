@@ -21,7 +21,7 @@ use crate::{
         error::WebError,
         input::QueryPairs,
         payload::PayloadQuery,
-        query::{LetterQuery, Pairs, WORDS},
+        query::{LetterQuery, Pairs, Parameters},
         view::{
             letter::{LetterView, Links},
             number,
@@ -61,7 +61,7 @@ impl Asked {
             part: pairs.take_parsed("part")?,
             seen: pairs.take_parsed("seen")?,
         };
-        pairs.finish(&format!("{WORDS}, letter, {}, part", PayloadQuery::WORDS))?;
+        pairs.finish(&format!("{}, letter, {}, part", LetterQuery::names(), PayloadQuery::WORDS))?;
         Ok(asked)
     }
 

@@ -3,43 +3,39 @@
 use amqp_message::time::Timestamp;
 
 use super::{
-    Pairs, When,
+    Parameters, When, form,
     pairs::{address, borrowed},
-    take_limit, words,
+    parameters,
 };
-use crate::{
-    domain::activity::{ActivityFilter, Area},
-    web::error::WebError,
-};
+use crate::domain::activity::{ActivityFilter, Area};
 
-/// The words of [`ActivityQuery`], to name them where another one was given.
-pub const ACTIVITY_WORDS: &str = "area, by, subject, since, until, limit";
+parameters! {
+    /// Which entries an address asks for. It stays as it was written, so that `since=24h` moves with the clock.
+    pub ActivityQuery {
+        /// `letters`, `groups`, `rules`, `policies`, `schemas`, `mappings`, `digests`, or several by comma.
+        "area" areas: Vec<Area> as form::Words => Option<String>,
+        /// A name; given several times, any of them. `dlo` is the app itself.
+        "by" by: Vec<String> as form::Repeated => Option<Vec<String>>,
+        /// What it was done to: the id of a letter or group, or the name of a rule, schema, queue or digest.
+        "subject" subject: Option<String> as form::Trimmed => Option<String>,
+        /// Done at or after: RFC 3339, or how long ago (`24h`).
+        "since" since: Option<When> as form::One => Option<String>,
+        /// Done before: RFC 3339, or how long ago.
+        "until" until: Option<When> as form::One => Option<String>,
+        /// 1 to 1000; 50 if left out.
+        "limit" limit: Option<usize> as form::Limit => Option<u32>,
+    }
+}
 
-/// It stays as it was written, so that `since=24h` moves with the clock.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ActivityQuery {
-    pub areas: Vec<Area>,
-    /// Names as they are: they may hold commas, so each is given by a word of its own.
-    pub by: Vec<String>,
-    /// An id, or a name.
-    pub subject: Option<String>,
-    pub since: Option<When>,
-    pub until: Option<When>,
-    pub limit: Option<usize>,
+parameters! {
+    /// Where a page of the API begins; those of the page `/activity` begin behind a line by its number.
+    pub ActivityCursor {
+        /// `next_cursor` of the answer before.
+        "cursor" cursor: Option<i64> as form::NumberedCursor => Option<String>,
+    }
 }
 
 impl ActivityQuery {
-    pub fn take(pairs: &mut Pairs) -> Result<Self, WebError> {
-        Ok(Self {
-            areas: pairs.take_words("area")?,
-            by: pairs.take_all("by"),
-            subject: pairs.take("subject")?.map(|subject| subject.trim().to_owned()).filter(|text| !text.is_empty()),
-            since: pairs.take_parsed("since")?,
-            until: pairs.take_parsed("until")?,
-            limit: take_limit(pairs)?,
-        })
-    }
-
     pub fn filter(&self, now: Timestamp) -> ActivityFilter {
         ActivityFilter {
             areas: self.areas.clone(),
@@ -57,29 +53,21 @@ impl ActivityQuery {
 
     /// The address of the page that begins behind this line; without any, of the first.
     pub fn href(&self, before: Option<i64>) -> String {
-        let written = [
-            ("area", words(&self.areas)),
-            ("subject", self.subject.clone().unwrap_or_default()),
-            ("since", self.since.as_ref().map(When::to_string).unwrap_or_default()),
-            ("until", self.until.as_ref().map(When::to_string).unwrap_or_default()),
-            ("limit", self.limit.map(|limit| limit.to_string()).unwrap_or_default()),
-            ("before", before.map(|before| before.to_string()).unwrap_or_default()),
-        ];
-        let by = self.by.iter().map(|name| ("by", name.as_str()));
-        address("/activity", by.chain(borrowed(&written)))
+        let mut pairs = self.pairs();
+        pairs.extend(before.map(|before| ("before", before.to_string())));
+        address("/activity", borrowed(&pairs))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::web::query::Pairs;
 
     #[test]
     fn what_is_written_is_read_again() {
         let check = |text: &str, canonical: &str| {
-            let mut pairs = Pairs::parse(text.as_bytes());
-            let query = ActivityQuery::take(&mut pairs);
-            assert!(pairs.finish(ACTIVITY_WORDS).is_ok());
+            let query = ActivityQuery::read(Pairs::parse(text.as_bytes()));
             assert_eq!(query.ok().map(|query| query.href(None)).as_deref(), Some(canonical));
         };
         check("", "/activity");

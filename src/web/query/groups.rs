@@ -3,55 +3,40 @@
 use amqp_message::death::Reason;
 
 use super::{
-    Pairs, encode_cursor, kept_names,
-    pairs::{address, borrowed, said},
-    take_cursor, take_limit, words,
+    Parameters, form, kept_names,
+    pairs::{address, borrowed},
+    parameters,
 };
-use crate::{
-    domain::{
-        group::{GroupCursor, GroupFilter, GroupSort},
-        letter::Importance,
-    },
-    web::error::WebError,
+use crate::domain::{
+    group::{GroupCursor, GroupFilter, GroupSort},
+    letter::Importance,
 };
 
-/// The words of [`GroupQuery`], to name them where another one was given.
-pub const GROUP_WORDS: &str = "status, importance, broker, queue, type, reason, sort, limit, cursor";
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct GroupQuery {
-    /// Whether groups without open letters are meant too; `None` when the address does not say.
-    pub all: Option<bool>,
-    pub importances: Vec<Importance>,
-    pub brokers: Vec<String>,
-    /// Names or globs, as those of types.
-    pub queues: Vec<String>,
-    pub types: Vec<String>,
-    pub reasons: Vec<Reason>,
-    pub sort: GroupSort,
-    pub limit: Option<usize>,
-    pub cursor: Option<GroupCursor>,
+parameters! {
+    /// Which groups an address asks for.
+    pub GroupQuery {
+        /// `open`: only groups with open letters; `all` if left out.
+        "status" all: Option<bool> as form::OpenOrAll => Option<String>,
+        /// With open letters of this importance: `critical`, `high`, `normal`, `low`, or several by comma.
+        "importance" importances: Vec<Importance> as form::Words => Option<String>,
+        /// Names, by comma.
+        "broker" brokers: Vec<String> as form::Words => Option<String>,
+        /// Names or globs (`*`, `?`), by comma; `""` is the queue that nothing is known of.
+        "queue" queues: Vec<String> as form::Words => Option<String>,
+        /// Full names of types or globs, by comma; `""` is the type that nothing is known of.
+        "type" types: Vec<String> as form::Words => Option<String>,
+        /// `rejected`, `expired`, `maxlen`, `delivery_limit`, `unknown`, or several by comma.
+        "reason" reasons: Vec<Reason> as form::Words => Option<String>,
+        /// `importance` (default): the weightiest open letters first; `biggest`: most open letters; `newest`: seen last
+        "sort" sort: GroupSort as form::Order => Option<String>,
+        /// 1 to 1000; 50 if left out.
+        "limit" limit: Option<usize> as form::Limit => Option<u32>,
+        /// `next_cursor` of the answer before.
+        "cursor" cursor: Option<GroupCursor> as form::Cursor => Option<String>,
+    }
 }
 
 impl GroupQuery {
-    /// What `status` takes.
-    const OPEN: &str = "open";
-    const ALL: &str = "all";
-
-    pub fn take(pairs: &mut Pairs) -> Result<Self, WebError> {
-        Ok(Self {
-            all: take_all(pairs)?,
-            importances: pairs.take_words("importance")?,
-            brokers: pairs.take_names("broker"),
-            queues: pairs.take_names("queue"),
-            types: pairs.take_names("type"),
-            reasons: pairs.take_words("reason")?,
-            sort: pairs.take_parsed("sort")?.unwrap_or_default(),
-            limit: take_limit(pairs)?,
-            cursor: take_cursor(pairs)?,
-        })
-    }
-
     /// Which groups are meant; `all` says it of the status where the address does not. An importance is one of open letters.
     pub fn filter(&self, all: bool) -> GroupFilter {
         GroupFilter {
@@ -62,23 +47,6 @@ impl GroupQuery {
             types: kept_names(&self.types),
             reasons: self.reasons.clone(),
         }
-    }
-
-    /// The words that say it, by name.
-    pub fn pairs(&self) -> Vec<(&'static str, String)> {
-        let status = self.all.map(|all| if all { Self::ALL } else { Self::OPEN }).unwrap_or_default();
-        let sort = if self.sort == GroupSort::default() { "" } else { self.sort.as_str() };
-        said([
-            ("status", status.to_owned()),
-            ("importance", words(&self.importances)),
-            ("broker", self.brokers.join(",")),
-            ("queue", self.queues.join(",")),
-            ("type", self.types.join(",")),
-            ("reason", words(&self.reasons)),
-            ("sort", sort.to_owned()),
-            ("limit", self.limit.map(|limit| limit.to_string()).unwrap_or_default()),
-            ("cursor", self.cursor.map(encode_cursor).unwrap_or_default()),
-        ])
     }
 
     /// The address of the page.
@@ -94,25 +62,13 @@ impl GroupQuery {
     }
 }
 
-fn take_all(pairs: &mut Pairs) -> Result<Option<bool>, WebError> {
-    match pairs.take("status")?.as_deref() {
-        None => Ok(None),
-        Some(GroupQuery::OPEN) => Ok(Some(false)),
-        Some(GroupQuery::ALL) => Ok(Some(true)),
-        Some(word) => Err(WebError::bad_request(format!(
-            "status: {word:?} is no status of groups; it takes open (with open dead letters) or all"
-        ))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::web::{error::WebError, query::Pairs};
 
     fn parse(text: &str) -> Result<GroupQuery, WebError> {
-        let mut pairs = Pairs::parse(text.as_bytes());
-        let query = GroupQuery::take(&mut pairs)?;
-        pairs.finish(GROUP_WORDS).map(|()| query)
+        GroupQuery::read(Pairs::parse(text.as_bytes()))
     }
 
     #[test]
@@ -135,7 +91,7 @@ mod tests {
         check("status=retried", "open (with open dead letters) or all");
         check("sort=up", "importance, biggest, newest");
         check("cursor=xyz", "next_cursor");
-        check("group=x", GROUP_WORDS);
+        check("group=x", "status, importance, broker, queue, type, reason, sort, limit, cursor");
     }
 
     #[test]

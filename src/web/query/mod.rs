@@ -5,78 +5,67 @@
 
 mod activity;
 mod cursor;
+pub mod form;
 mod groups;
 mod pairs;
+mod parameters;
 mod waiting;
 mod when;
 
-use std::fmt::Display;
-
 use amqp_message::{death::Reason, time::Timestamp};
 
-use cursor::{Place, decode_cursor};
-use pairs::{address, borrowed, read, said};
+use pairs::{address, borrowed};
 
-use super::error::WebError;
 use crate::domain::{
     filter::{Cursor, LetterFilter, Sort},
     group::GroupId,
     letter::{Importance, Status},
 };
 
-pub use activity::{ACTIVITY_WORDS, ActivityQuery};
-pub use cursor::{decode_number, encode_cursor, encode_number};
-pub use groups::{GROUP_WORDS, GroupQuery};
+pub use activity::{ActivityCursor, ActivityQuery};
+pub use cursor::{encode_cursor, encode_number};
+pub use groups::GroupQuery;
 pub use pairs::Pairs;
-pub use waiting::{WAITING_WORDS, WaitingQuery};
+pub(crate) use parameters::parameters;
+pub use parameters::{Form, Parameters};
+pub use waiting::WaitingQuery;
 pub use when::When;
 
-/// The words of [`LetterQuery`], to name them where another one was given.
-pub const WORDS: &str = "status, importance, broker, queue, type, reason, group, since, until, sort, limit, cursor";
-
-/// Which letters an address asks for. It stays as it was written, so that `since=24h` moves with the clock.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LetterQuery {
-    /// `None` when the address does not say; an empty list stands for all.
-    pub statuses: Option<Vec<Status>>,
-    pub importances: Vec<Importance>,
-    pub brokers: Vec<String>,
-    pub queues: Vec<String>,
-    /// Names of types, or globs.
-    pub types: Vec<String>,
-    pub reasons: Vec<Reason>,
-    pub groups: Vec<GroupId>,
-    pub since: Option<When>,
-    pub until: Option<When>,
-    pub sort: Sort,
-    pub limit: Option<usize>,
-    pub cursor: Option<Cursor>,
+parameters! {
+    /// Which letters an address asks for. It stays as it was written, so that `since=24h` moves with the clock.
+    pub LetterQuery {
+        /// `open`, `scheduled`, `retried`, `discarded`, or several by comma; all if left out.
+        "status" statuses: Option<Vec<Status>> as form::Statuses => Option<String>,
+        /// `critical`, `high`, `normal`, `low`, or several by comma.
+        "importance" importances: Vec<Importance> as form::Words => Option<String>,
+        /// Names, by comma.
+        "broker" brokers: Vec<String> as form::Words => Option<String>,
+        /// Names or globs (`*`, `?`), by comma; `""` is the queue that nothing is known of.
+        "queue" queues: Vec<String> as form::Words => Option<String>,
+        /// Full names of types or globs, by comma; `""` is the type that nothing is known of.
+        "type" types: Vec<String> as form::Words => Option<String>,
+        /// `rejected`, `expired`, `maxlen`, `delivery_limit`, `unknown`, or several by comma.
+        "reason" reasons: Vec<Reason> as form::Words => Option<String>,
+        /// Ids of groups, by comma.
+        "group" groups: Vec<GroupId> as form::Words => Option<String>,
+        /// Received at or after: RFC 3339, or how long ago (`24h`).
+        "since" since: Option<When> as form::One => Option<String>,
+        /// Received before: RFC 3339, or how long ago.
+        "until" until: Option<When> as form::One => Option<String>,
+        /// `newest` (default) or `oldest`
+        "sort" sort: Sort as form::Order => Option<String>,
+        /// 1 to 1000; 50 if left out.
+        "limit" limit: Option<usize> as form::Limit => Option<u32>,
+        /// `next_cursor` of the answer before.
+        "cursor" cursor: Option<Cursor> as form::Cursor => Option<String>,
+    }
 }
 
 impl LetterQuery {
-    /// The word that stands for every status.
-    const ANY: &str = "all";
     /// Stands for the letters whose queue or type is unknown, which the database keeps under the empty name.
     pub const UNKNOWN: &str = "\"\"";
     /// Letters a single answer holds at most.
     pub const MAX_LIMIT: usize = 1_000;
-
-    pub fn take(pairs: &mut Pairs) -> Result<Self, WebError> {
-        Ok(Self {
-            statuses: take_statuses(pairs)?,
-            importances: pairs.take_words("importance")?,
-            brokers: pairs.take_names("broker"),
-            queues: pairs.take_names("queue"),
-            types: pairs.take_names("type"),
-            reasons: pairs.take_words("reason")?,
-            groups: pairs.take_words("group")?,
-            since: pairs.take_parsed("since")?,
-            until: pairs.take_parsed("until")?,
-            sort: take_sort(pairs)?,
-            limit: take_limit(pairs)?,
-            cursor: take_cursor(pairs)?,
-        })
-    }
 
     pub fn filter(&self, now: Timestamp) -> LetterFilter {
         LetterFilter {
@@ -90,26 +79,6 @@ impl LetterQuery {
             since: self.since.as_ref().map(|when| when.resolve(now)),
             until: self.until.as_ref().map(|when| when.resolve(now)),
         }
-    }
-
-    /// The words that say it, by name, without what says the default.
-    pub fn pairs(&self) -> Vec<(&'static str, String)> {
-        let statuses = self.statuses.as_ref().map(|all| if all.is_empty() { Self::ANY.to_owned() } else { words(all) });
-        let sort = if self.sort == Sort::Oldest { "oldest" } else { "" };
-        said([
-            ("status", statuses.unwrap_or_default()),
-            ("importance", words(&self.importances)),
-            ("broker", self.brokers.join(",")),
-            ("queue", self.queues.join(",")),
-            ("type", self.types.join(",")),
-            ("reason", words(&self.reasons)),
-            ("group", words(&self.groups)),
-            ("since", self.since.as_ref().map(When::to_string).unwrap_or_default()),
-            ("until", self.until.as_ref().map(When::to_string).unwrap_or_default()),
-            ("sort", sort.to_owned()),
-            ("limit", self.limit.map(|limit| limit.to_string()).unwrap_or_default()),
-            ("cursor", self.cursor.map(encode_cursor).unwrap_or_default()),
-        ])
     }
 
     /// The letters of one group that are open, or of that status.
@@ -158,50 +127,13 @@ fn kept_names(names: &[String]) -> Vec<String> {
     names.iter().map(kept).collect()
 }
 
-fn words<T: Display>(all: &[T]) -> String {
-    all.iter().map(T::to_string).collect::<Vec<_>>().join(",")
-}
-
-fn take_statuses(pairs: &mut Pairs) -> Result<Option<Vec<Status>>, WebError> {
-    let words = pairs.take_names("status");
-    if words.iter().any(|word| word == LetterQuery::ANY) {
-        return Ok(Some(Vec::new()));
-    }
-    let statuses = words.iter().map(|word| read("status", word)).collect::<Result<Vec<_>, _>>()?;
-    Ok((!statuses.is_empty()).then_some(statuses))
-}
-
-fn take_sort(pairs: &mut Pairs) -> Result<Sort, WebError> {
-    match pairs.take("sort")?.as_deref() {
-        None | Some("newest") => Ok(Sort::Newest),
-        Some("oldest") => Ok(Sort::Oldest),
-        Some(word) => Err(WebError::bad_request(format!("sort: {word:?} is no order; it takes one of newest, oldest"))),
-    }
-}
-
-fn take_limit(pairs: &mut Pairs) -> Result<Option<usize>, WebError> {
-    let max = LetterQuery::MAX_LIMIT;
-    let Some(text) = pairs.take("limit")? else { return Ok(None) };
-    match text.parse() {
-        Ok(limit) if (1..=max).contains(&limit) => Ok(Some(limit)),
-        _ => Err(WebError::bad_request(format!("limit: {text:?} is not possible; it takes a number from 1 to {max}"))),
-    }
-}
-
-fn take_cursor<P: Place>(pairs: &mut Pairs) -> Result<Option<P>, WebError> {
-    let Some(text) = pairs.take("cursor")? else { return Ok(None) };
-    let unknown = || WebError::bad_request("cursor: it takes the next_cursor of an earlier answer");
-    decode_cursor(&text).map(Some).ok_or_else(unknown)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::web::error::WebError;
 
     fn parse(text: &str) -> Result<LetterQuery, WebError> {
-        let mut pairs = Pairs::parse(text.as_bytes());
-        let query = LetterQuery::take(&mut pairs)?;
-        pairs.finish(WORDS).map(|()| query)
+        LetterQuery::read(Pairs::parse(text.as_bytes()))
     }
 
     #[test]

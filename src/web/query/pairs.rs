@@ -67,11 +67,6 @@ pub fn read<T: FromStr<Err: Display>>(name: &str, text: &str) -> Result<T, WebEr
     text.parse().map_err(|why| WebError::bad_request(format!("{name}: {why}")))
 }
 
-/// The words that say something; those that are left out say the default.
-pub fn said<const N: usize>(pairs: [(&'static str, String); N]) -> Vec<(&'static str, String)> {
-    pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect()
-}
-
 /// The address of a page with a query, where there is one.
 pub fn address<'a>(page: &str, pairs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let query = encode(pairs);

@@ -1,37 +1,24 @@
 //! Which waiting letters an address asks for.
 
 use super::{
-    Pairs, encode_cursor, kept_names,
-    pairs::{address, borrowed, said},
-    take_cursor, take_limit,
+    Parameters, form, kept_names,
+    pairs::{address, borrowed},
+    parameters,
 };
-use crate::{
-    domain::{filter::LetterFilter, letter::Status, waiting::WaitingCursor},
-    web::error::WebError,
-};
+use crate::domain::{filter::LetterFilter, letter::Status, waiting::WaitingCursor};
 
-/// The words of [`WaitingQuery`], to name them where another one was given.
-pub const WAITING_WORDS: &str = "broker, queue, limit, cursor";
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct WaitingQuery {
-    pub brokers: Vec<String>,
-    /// Names or globs of the queues they failed in.
-    pub queues: Vec<String>,
-    pub limit: Option<usize>,
-    pub cursor: Option<WaitingCursor>,
+parameters! {
+    /// Which waiting letters an address asks for.
+    pub WaitingQuery {
+        "broker" brokers: Vec<String> as form::Words => Option<String>,
+        /// Names or globs of the queues they failed in.
+        "queue" queues: Vec<String> as form::Words => Option<String>,
+        "limit" limit: Option<usize> as form::Limit => Option<u32>,
+        "cursor" cursor: Option<WaitingCursor> as form::Cursor => Option<String>,
+    }
 }
 
 impl WaitingQuery {
-    pub fn take(pairs: &mut Pairs) -> Result<Self, WebError> {
-        Ok(Self {
-            brokers: pairs.take_names("broker"),
-            queues: pairs.take_names("queue"),
-            limit: take_limit(pairs)?,
-            cursor: take_cursor(pairs)?,
-        })
-    }
-
     pub fn filter(&self) -> LetterFilter {
         LetterFilter {
             statuses: vec![Status::Scheduled],
@@ -39,16 +26,6 @@ impl WaitingQuery {
             queues: kept_names(&self.queues),
             ..LetterFilter::default()
         }
-    }
-
-    /// The words that say it, by name.
-    pub fn pairs(&self) -> Vec<(&'static str, String)> {
-        said([
-            ("broker", self.brokers.join(",")),
-            ("queue", self.queues.join(",")),
-            ("limit", self.limit.map(|limit| limit.to_string()).unwrap_or_default()),
-            ("cursor", self.cursor.map(encode_cursor).unwrap_or_default()),
-        ])
     }
 
     /// The address of the page, with further words behind it.
@@ -73,13 +50,12 @@ impl WaitingQuery {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::web::query::Pairs;
 
     #[test]
     fn what_is_written_is_read_again() {
         let check = |text: &str, canonical: &str| {
-            let mut pairs = Pairs::parse(text.as_bytes());
-            let query = WaitingQuery::take(&mut pairs).map(|query| query.href());
-            assert!(pairs.finish(WAITING_WORDS).is_ok());
+            let query = WaitingQuery::read(Pairs::parse(text.as_bytes())).map(|query| query.href());
             assert_eq!(query.ok().as_deref(), Some(canonical));
         };
         check("", "/scheduled");
