@@ -147,7 +147,7 @@ pub fn policy(retries: usize) -> Decision {
         reason: None,
         delays: Delays::Listed(vec![Duration::from_secs(60); retries]),
         jitter: 0.0,
-        via: Via::Ledger,
+        via: Via::Database,
         keep_routing_key: false,
     };
     Decision::new(Some(Arc::new(ActivePolicy { policy, origin: Origin::Configuration })), 0.5)
