@@ -193,14 +193,14 @@ pub fn everything_counted() -> Metrics {
         importance: Importance::High,
         count: 1,
     };
-    let ledger = DatabaseObservation {
+    let database = DatabaseObservation {
         facets: &[facet],
         queues_without_consumers: &[("main".to_owned(), "orders".to_owned())],
         oldest_notification: Some(NOON.minus(Duration::from_secs(5))),
         digests_sent: &[("daily".to_owned(), NOON)],
         ..DatabaseObservation::default()
     };
-    metrics.observe(&Observation { now: NOON, brokers: &[broker], ledger: Some(ledger) });
+    metrics.observe(&Observation { now: NOON, brokers: &[broker], database: Some(database) });
     metrics
 }
 
