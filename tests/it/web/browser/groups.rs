@@ -38,7 +38,7 @@ async fn what_failed_alike_is_retried_together_and_heals() {
     scene.reads("h1", "group").await;
     scene.is_at(&path).await;
     scene.press("r").await;
-    scene.reads("#asking-title", "Send 3 of group back to their queue?").await;
+    scene.reads("#asking-title", "Retry 3 of group?").await;
     scene.click(".confirm-box .btn-primary").await;
     scene.reads(".toast-box", "Retrying 3 dead letters.").await;
     scene.is_at(&path).await;
