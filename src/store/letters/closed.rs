@@ -49,7 +49,7 @@ impl Store {
             WHERE f.status = $1 AND l.facet_id = f.id AND l.closed_at < $2 AND l.handed_over_at IS NOT NULL
             AND NOT EXISTS (SELECT 1 FROM letters o JOIN facets g ON g.id = o.facet_id WHERE o.family = l.family
                 AND NOT (o.closed_at IS NOT NULL
-                    AND o.closed_at < CASE g.status WHEN 'retried' THEN $3 ELSE $4 END))
+                    AND o.closed_at < CASE g.status WHEN 'retried' THEN CAST($3 AS BIGINT) ELSE CAST($4 AS BIGINT) END))
             LIMIT $5";
         let before = if status == Status::Retried { outdated.retried } else { outdated.discarded };
         let ids: Vec<Uuid> = on!(self.db.reader(), |pool| sqlx::query_scalar(SELECT)

@@ -154,7 +154,7 @@ pub(crate) async fn lock(tx: &mut Tx, ids: &[LetterId]) -> Result<HashMap<Letter
 /// Keeps others from moving the same letters or edits of them, and from claiming their retries; on SQLite there is only
 /// one writer.
 async fn lock_rows(tx: &mut Tx, ids: &[LetterId]) -> Result<(), StoreError> {
-    const LETTERS: &str = "SELECT id FROM letters WHERE id IN (SELECT unnest($1) UNION
+    const LETTERS: &str = "SELECT id FROM letters WHERE id IN (SELECT unnest(CAST($1 AS UUID[])) UNION
             SELECT o.id FROM letters l JOIN letters o ON o.family = l.family WHERE l.id = ANY($1))
         ORDER BY id FOR UPDATE";
     const RETRIES: &str = "SELECT letter_id FROM retries WHERE letter_id = ANY($1) ORDER BY letter_id FOR UPDATE";

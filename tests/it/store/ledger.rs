@@ -23,7 +23,7 @@ use dead_letter_office::{
     store::{AckState, Arrival, EditOrder, EditedMessage, IntakeBatch, Order, Original, Recorded, Store},
 };
 use failure_conventions::inner_body::InnerBodies;
-use sqlx::{AssertSqlSafe, PgPool, SqlitePool};
+use sqlx::{AssertSqlSafe, Executor, PgPool, SqlSafeStr, SqlitePool};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -286,6 +286,12 @@ impl Ledger {
     /// The texts that a statement answers with.
     pub async fn texts(&self, sql: &str) -> Vec<String> {
         raw!(self, |pool| sqlx::query_scalar(AssertSqlSafe(sql)).fetch_all(pool).await.unwrap())
+    }
+
+    /// Has the database read a statement without doing it.
+    pub async fn prepare(&self, sql: &str) -> Result<(), sqlx::Error> {
+        let sql = AssertSqlSafe(sql.to_owned()).into_sql_str();
+        raw!(self, |pool| pool.prepare(sql).await.map(drop))
     }
 
     /// Does something to the database that the store would not do; there is no audit then.

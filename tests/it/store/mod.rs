@@ -52,5 +52,6 @@ mod rules;
 mod schemas;
 mod settled;
 mod sorting;
+mod statements;
 mod waiting;
 mod watch;
