@@ -6,12 +6,13 @@ node_output=$1/node.output
 
 "$rig/rabbitmq.sh" "$1/rabbitmq" >"$node_output" &
 node=$!
-echo "demo: starting a private RabbitMQ in $1"
+echo "demo: starting a private RabbitMQ in $1; it takes some seconds"
 until grep -qsx READY "$node_output"; do
   kill -0 "$node" 2>/dev/null || exit 1
   sleep 0.1
 done
 # shellcheck source=/dev/null
 . "$1/rabbitmq/node.env"
+echo "demo: RabbitMQ is up; dlo opens its database and says where its pages are"
 export DLO_BROKERS__MAIN__URL=$AMQP_URL DLO_BROKERS__MAIN__MANAGEMENT_URL=$MANAGEMENT_URL
-exec "${CARGO_TARGET_DIR:-target}/release/dlo" demo
+exec "${CARGO_TARGET_DIR:-target}/demo/dlo" demo

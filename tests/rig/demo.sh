@@ -4,7 +4,8 @@ set -euo pipefail
 rig=$(dirname "$(readlink -f "$0")")
 target=${CARGO_TARGET_DIR:-target}
 
-cargo build --release --bin dlo
+echo "demo: building dlo, not optimised; the first time this takes some minutes, and cargo shows how far it is"
+cargo build --profile demo --bin dlo
 mkdir -p "$target"
 data=$(mktemp -d "$target/demo-XXXXXX")
 
