@@ -207,7 +207,7 @@ mod tests {
         let kept = DigestReport::read(&report(3_000).write()).unwrap();
         assert_eq!((kept.open, kept.open_groups, kept.sections[0].groups.len()), (6_000, 3_000, 50));
         assert_eq!(kept.sections[0].beyond(10), report(3_000).sections[0].beyond(10));
-        assert_eq!(kept.sections[0].size(), "3,000 groups, 3,000 letters");
+        assert_eq!(kept.sections[0].size(), "3,000 groups, 3,000 dead letters");
         assert!(report(100_000).write().len() < 100_000);
     }
 }

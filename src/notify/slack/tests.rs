@@ -133,7 +133,7 @@ fn a_digest_reads_from_top_to_bottom() {
     let expected = [
         "Morning digest",
         "Fri 20 Nov 2026, 09:00 GMT to Sat 21 Nov 2026, 09:00 GMT",
-        "*1,210* letters open in 4 groups",
+        "*1,210* dead letters open in 4 groups",
         "*1,305* new",
         "*140* succeeded",
         "*0* failed again",
@@ -172,11 +172,11 @@ fn the_biggest_of_thousands_are_shown_and_the_rest_is_counted() {
     let report = report((0..3_000).map(|n| stuck(n, size(n))).collect());
     assert_eq!((report.open, report.open_groups, report.sections[0].letters), (100_000, 3_000, 100_000));
     let texts = texts(&render(&report));
-    assert!(texts.contains(&"*100,000* letters open in 3,000 groups".to_owned()));
+    assert!(texts.contains(&"*100,000* dead letters open in 3,000 groups".to_owned()));
     assert!(texts.contains(&"*Stuck:* 3,000 groups, 100,000 dead letters\n_error groups open for long_".to_owned()));
     assert_eq!(texts.iter().filter(|text| text.starts_with("orders.")).count(), 10);
     assert_eq!(texts.iter().filter(|text| *text == "*1,000* open, oldest 3 d").count(), 10);
-    let rest = "and <https://dlo.example/groups?section=stuck&amp;since=1|2,990 more groups> with 90,000 letters";
+    let rest = "and <https://dlo.example/groups?section=stuck&amp;since=1|2,990 more groups> with 90,000 dead letters";
     assert!(texts.contains(&rest.to_owned()), "{texts:#?}");
 }
 
@@ -191,9 +191,9 @@ fn every_section_gets_its_share() {
     let shown =
         |kind: SectionKind| more.iter().find(|text| text.contains(&format!("section={kind}"))).unwrap().as_str();
     assert_eq!(more.len(), 3);
-    assert!(shown(SectionKind::Grew).contains("|44 more groups> with 132 letters"), "{more:?}");
-    assert!(shown(SectionKind::Stuck).contains("|44 more groups> with 220 letters"));
-    assert!(shown(SectionKind::Healed).contains("|42 more groups> with 42 letters"));
+    assert!(shown(SectionKind::Grew).contains("|44 more groups> with 132 dead letters"), "{more:?}");
+    assert!(shown(SectionKind::Stuck).contains("|44 more groups> with 220 dead letters"));
+    assert!(shown(SectionKind::Healed).contains("|42 more groups> with 42 dead letters"));
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn the_first_digest_is_about_all_there_is() {
     let report = DigestReport::new("Morning digest".to_owned(), period(None), groups, DigestOptions::default());
     let texts = texts(&render(&report));
     assert!(texts[1].starts_with("The first digest, about everything so far: Fri 20 Nov"), "{texts:?}");
-    assert!(texts.iter().any(|text| text.starts_with("*New:* 2 groups, 4 letters")));
+    assert!(texts.iter().any(|text| text.starts_with("*New:* 2 groups, 4 dead letters")));
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn without_an_address_there_are_no_links() {
     let message = message(&report(groups), &|_| None);
     assert_eq!(check_slack_message(&message), Ok(()));
     assert_eq!(links_and_mentions(&message), Vec::<String>::new());
-    assert!(texts(&message).contains(&"and 20 more groups with 20 letters".to_owned()));
+    assert!(texts(&message).contains(&"and 20 more groups with 20 dead letters".to_owned()));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! One scheduler for each broker, in three stages that overlap: claim in the database, publish with confirm, mark in the
 //! database. What is claimed and never marked, because the process or the connection died, is claimed again and says in
-//! its history that it may have gone twice.
+//! its history that it may have been sent twice.
 
 mod publisher;
 mod window;

@@ -60,10 +60,10 @@ mod tests {
             until: Some(Timestamp::from_micros(1_795_255_440_000_000)),
             ..LetterFilter::default()
         };
-        let expected = "open or scheduled letters, critical, of the queue texts.* or that is unknown, on main, received \
+        let expected = "open or scheduled dead letters, critical, of the queue texts.* or that is unknown, on main, received \
                         before 2026-11-21T10:04:00Z";
         check(filter, expected);
         let filter = LetterFilter { since: Some(Timestamp::MAX), ..LetterFilter::default() };
-        check(filter, "letters, received since 9223372036854775807 µs");
+        check(filter, "dead letters, received since 9223372036854775807 µs");
     }
 }

@@ -196,10 +196,10 @@ mod tests {
         check(Area::Letters, "discard", &one, 1, ("discarded a dead letter of orders", Some(&href)));
         check(Area::Letters, "reveal", &one, 1, ("revealed hidden values of a dead letter of orders", Some(&href)));
         check(Area::Letters, "note", &one, 1, ("removed the note of a dead letter of orders", Some(&href)));
-        check(Area::Letters, "retry", "", 1_234, ("retried 1,234 letters", None));
+        check(Area::Letters, "retry", "", 1_234, ("retried 1,234 dead letters", None));
         let gone = Uuid::from_u128(3).to_string();
         check(Area::Letters, "retry", &gone, 1, ("retried a dead letter that is gone", None));
-        check(Area::Letters, "retry", &gone, 7, ("retried 7 letters", None));
+        check(Area::Letters, "retry", &gone, 7, ("retried 7 dead letters", None));
     }
 
     #[test]
@@ -222,7 +222,7 @@ mod tests {
         check(Area::Policies, "set", "texts.*", 0, ("set the retry policy of texts.*", Some(set)));
         check(Area::Rules, "set", "a\nb", 0, ("saved the rule a␊b", Some("/rules")));
         check(Area::Rules, "order", "", 0, ("reordered the rules", None));
-        check(Area::Rules, "apply", "", 1, ("applied the rules to 1 letter", None));
+        check(Area::Rules, "apply", "", 1, ("applied the rules to 1 dead letter", None));
         check(Area::Digests, "post", "daily", 0, ("digests: post daily", None));
     }
 }

@@ -102,7 +102,7 @@ async fn check_retry_dies_at(cut: CutShort) {
             let history = office.history(id).await;
             let retried: Vec<_> = history.iter().filter(|entry| entry.event == Event::Retried).collect();
             assert_eq!(retried.len(), 1);
-            told_so += usize::from(retried[0].detail.contains("may have gone twice"));
+            told_so += usize::from(retried[0].detail.contains("may have been sent twice"));
         }
         assert!(told_so >= twice, "{twice} went twice and {told_so} say that they may have");
     }

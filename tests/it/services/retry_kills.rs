@@ -138,13 +138,13 @@ impl<'a> World<'a> {
         assert!((least..=least + extra).contains(&all), "{deliveries:?} with {extra} in excess at most");
     }
 
-    /// How many retries may have gone twice by what the database says. A second copy that fails uses up a retry of its
+    /// How many retries may have been sent twice by what the database says. A second copy that fails uses up a retry of its
     /// letter and earns it none, so that it costs one delivery.
     async fn said_twice(&self) -> usize {
         let mut twice = 0;
         for letter in self.office.letters().await {
             let history = self.office.history(letter.id).await;
-            let is_told = |detail: &str| detail.contains("may have gone twice");
+            let is_told = |detail: &str| detail.contains("may have been sent twice");
             twice += history.iter().filter(|entry| entry.event == Event::Retried && is_told(&entry.detail)).count();
         }
         twice

@@ -243,7 +243,7 @@ fn what_is_declared_as_json_and_is_not_has_a_remark() {
         let mut letter = Letter::new(body);
         letter.properties.content_type = Some(content_type.to_owned());
         let remarks = library(&[]).read(&letter.question(), false).remarks;
-        let said = remarks.iter().find(|it| it.contains("said to be JSON"));
+        let said = remarks.iter().find(|it| it.contains("declared as JSON"));
         assert_eq!(said.is_some(), remark.is_some(), "{remarks:?}");
         assert!(said.is_none_or(|said| said.contains(remark.unwrap_or_default())), "{remarks:?}");
     }
