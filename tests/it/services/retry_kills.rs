@@ -92,7 +92,8 @@ impl<'a> World<'a> {
         let extra = match self.program.retry.via {
             Via::Database => {
                 assert_eq!(self.office.bodies().await, texts(0..self.messages), "each message is one letter");
-                self.said_twice().await
+                // What several kills cut short says so once.
+                self.said_twice().await * self.kills
             }
             Via::Broker => self.kills * 2 * BATCH * HEALS as usize,
         };

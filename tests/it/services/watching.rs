@@ -163,7 +163,7 @@ async fn what_was_written_down_and_not_told_is_told_by_the_next_look() {
     post.looks(3).await;
     let told = post.open().await;
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].1.contains("nobody has told how the queues stand"), "{told:?}");
+    assert!(told[0].1.contains("so no queue is watched"), "{told:?}");
     let problem = post.store.watched_brokers().await.unwrap()[0].problem.clone().unwrap();
     assert!(problem.contains("cannot connect"), "{problem}");
     incidents(&post.store, &clock).clear(&told[0].0).await.unwrap();

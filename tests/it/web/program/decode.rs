@@ -39,8 +39,9 @@ fn a_type_is_taken_from_whoever_names_it() {
         (&["--header", "cloudEvents:type=PhoneNumber"], "from the message"),
     ] {
         let said = decode(&schema).with("phone").with_all(arguments).run().expect(0).stdout;
-        let head =
-            format!("wrapping  base64, gzip\nformat    protobuf, 18 bytes\ntype      {PHONE}, {how}\n# Values that ");
+        let head = format!(
+            "wrapping  base64, gzip\nformat    protobuf, 18 bytes\ntype      {PHONE}, {how}\n# Redacted values "
+        );
         assert!(said.starts_with(&head), "{arguments:?}: {said}");
         assert!(said.contains("\"countryCode\": \"DE\"") && !said.contains("+49"), "{said}");
     }
