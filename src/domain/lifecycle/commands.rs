@@ -14,6 +14,7 @@ use crate::domain::{
 };
 
 /// What came of a command for one letter that takes it.
+#[expect(clippy::large_enum_variant, reason = "it is taken apart at once and never kept in numbers")]
 #[derive(Debug, PartialEq, Eq)]
 pub enum Decision<'a> {
     Moves(Transition<'a>),

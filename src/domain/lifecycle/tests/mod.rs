@@ -1,5 +1,4 @@
 //! What holds whatever happens to letters. No database is needed for it.
-#![expect(clippy::unwrap_used, reason = "in a test a panic is the error handling")]
 
 mod lives;
 mod world;
