@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     MESSAGES, broker,
-    ledger::{self, BROKER, Ledger},
+    database::{self, BROKER, TestDatabase},
     letters::{ids_of_all, schedule, store_letters},
     line,
     support::{
@@ -37,10 +37,10 @@ pub async fn run() {
     let [mut shovel, mut broker, mut sqlite, mut in_postgres] = [const { Vec::new() }; 4];
     for _ in 0..ROUNDS {
         shovel.push(shovelled(rabbit).await);
-        broker.push(retried(rabbit, &Ledger::sqlite().await, Via::Broker).await);
-        sqlite.push(retried(rabbit, &Ledger::sqlite().await, Via::Database).await);
+        broker.push(retried(rabbit, &TestDatabase::sqlite().await, Via::Broker).await);
+        sqlite.push(retried(rabbit, &TestDatabase::sqlite().await, Via::Database).await);
         if let Some(postgres) = &postgres {
-            in_postgres.push(retried(rabbit, &Ledger::postgres(postgres).await, Via::Database).await);
+            in_postgres.push(retried(rabbit, &TestDatabase::postgres(postgres).await, Via::Database).await);
         }
     }
     let shovel = median(shovel);
@@ -52,15 +52,15 @@ pub async fn run() {
     }
 
     println!("\nhow late retries are, with {MESSAGES} waiting");
-    punctuality("from SQLite", rabbit, &Ledger::sqlite().await).await;
+    punctuality("from SQLite", rabbit, &TestDatabase::sqlite().await).await;
     if let Some(postgres) = &postgres {
-        punctuality("from Postgres", rabbit, &Ledger::postgres(postgres).await).await;
+        punctuality("from Postgres", rabbit, &TestDatabase::postgres(postgres).await).await;
     }
 
     println!("\na claim of {CLAIM} due retries, with so many more waiting");
-    claims("SQLite", &Ledger::sqlite().await, &Ledger::sqlite().await).await;
+    claims("SQLite", &TestDatabase::sqlite().await, &TestDatabase::sqlite().await).await;
     if let Some(postgres) = &postgres {
-        claims("Postgres", &Ledger::postgres(postgres).await, &Ledger::postgres(postgres).await).await;
+        claims("Postgres", &TestDatabase::postgres(postgres).await, &TestDatabase::postgres(postgres).await).await;
     }
 }
 
@@ -105,7 +105,7 @@ async fn shovelled(rabbit: &Rabbit) -> f64 {
 }
 
 /// With a wait of 20 ms and the default jitter.
-async fn retried(rabbit: &Rabbit, ledger: &Ledger, via: Via) -> f64 {
+async fn retried(rabbit: &Rabbit, database: &TestDatabase, via: Via) -> f64 {
     let vhost = vhost_before_the_rejects(rabbit).await;
     let policy = Policy {
         queues: Policy::EVERY_QUEUE.to_owned(),
@@ -117,8 +117,8 @@ async fn retried(rabbit: &Rabbit, ledger: &Ledger, via: Via) -> f64 {
         keep_routing_key: false,
     };
     let stop = CancellationToken::new();
-    let retrier = ledger::retrier(&vhost, ledger, ledger::policies(ledger, vec![policy])).run(stop.clone());
-    let scheduler = ledger::scheduler(&vhost, ledger).run(stop.clone());
+    let retrier = database::retrier(&vhost, database, database::policies(database, vec![policy])).run(stop.clone());
+    let scheduler = database::scheduler(&vhost, database).run(stop.clone());
     let measured = async {
         warm_up(&vhost).await;
         let rate = back(&vhost).await;
@@ -134,20 +134,20 @@ const GROUPS: usize = 100;
 const BEAT: Duration = Duration::from_millis(200);
 
 /// Has the first groups be due one after the other while all others wait for an hour, and sees when they arrive.
-async fn punctuality(what: &str, rabbit: &Rabbit, ledger: &Ledger) {
+async fn punctuality(what: &str, rabbit: &Rabbit, database: &TestDatabase) {
     let vhost = rabbit.vhost();
     vhost.declare_queue(TARGET, json!({ "x-queue-type": "quorum" })).await;
-    store_letters(ledger, MESSAGES, |_| TARGET.to_owned(), |_| None).await;
+    store_letters(database, MESSAGES, |_| TARGET.to_owned(), |_| None).await;
     let clock = Clock::system();
-    let parts = ids_of_all(ledger, GROUP).await;
+    let parts = ids_of_all(database, GROUP).await;
     let first = clock.now().plus(Duration::from_secs(60));
     let due = |group: usize| first.plus(BEAT * u32::try_from(group).unwrap_or(u32::MAX));
     for (group, ids) in parts.iter().enumerate() {
-        schedule(ledger, ids, if group < GROUPS { due(group) } else { first.plus(HOUR) }).await;
+        schedule(database, ids, if group < GROUPS { due(group) } else { first.plus(HOUR) }).await;
     }
     assert!(clock.now() < first, "the first are due before all are scheduled");
     let stop = CancellationToken::new();
-    let worker = ledger::scheduler(&vhost, ledger).run(stop.clone());
+    let worker = database::scheduler(&vhost, database).run(stop.clone());
     let measured = async {
         let mut late = arrivals(&vhost, &clock, due).await;
         stop.cancel();
@@ -181,7 +181,7 @@ const CLAIMS: usize = 30;
 const FEW: u32 = 10_000;
 const MANY: u32 = 1_000_000;
 
-async fn claims(database: &str, few: &Ledger, many: &Ledger) {
+async fn claims(database: &str, few: &TestDatabase, many: &TestDatabase) {
     let (at_few, at_many) = (claim(few, FEW).await, claim(many, MANY).await);
     let ratio = at_many / at_few;
     let verdict = if ratio <= 1.5 { "kept" } else { "MISSED" };
@@ -191,17 +191,17 @@ async fn claims(database: &str, few: &Ledger, many: &Ledger) {
 }
 
 /// Milliseconds that a claim takes, the median of some.
-async fn claim(ledger: &Ledger, waiting: u32) -> f64 {
+async fn claim(database: &TestDatabase, waiting: u32) -> f64 {
     let now = Clock::system().now();
-    store_letters(ledger, waiting, |_| TARGET.to_owned(), |_| None).await;
+    store_letters(database, waiting, |_| TARGET.to_owned(), |_| None).await;
     let due_groups = CLAIMS * CLAIM / 1_000;
-    for (group, ids) in ids_of_all(ledger, 1_000).await.iter().enumerate() {
-        schedule(ledger, ids, if group < due_groups { now.minus(HOUR) } else { now.plus(HOUR) }).await;
+    for (group, ids) in ids_of_all(database, 1_000).await.iter().enumerate() {
+        schedule(database, ids, if group < due_groups { now.minus(HOUR) } else { now.plus(HOUR) }).await;
     }
     let mut times = Vec::with_capacity(CLAIMS);
     for _ in 0..CLAIMS {
         let begun = Instant::now();
-        let claimed = ledger.store.claim_due_retries(BROKER, now, HOUR, CLAIM).await.expect("a claim");
+        let claimed = database.store.claim_due_retries(BROKER, now, HOUR, CLAIM).await.expect("a claim");
         times.push(begun.elapsed().as_secs_f64() * 1_000.0);
         assert_eq!(claimed.len(), CLAIM, "as many as asked for");
     }

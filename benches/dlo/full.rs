@@ -1,4 +1,4 @@
-//! Databases of any number of sorted letters: ten thousand that dlo itself has stored and sorted, and copies of
+//! Databases of any number of sorted letters: ten thousand that dlo itself has stored and enriched, and copies of
 //! them from before that, which the database makes.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ledger::{self, Ledger},
+    database::{self, TestDatabase},
     letters::{APART, store_letters},
 };
 
@@ -23,16 +23,16 @@ const ERRORS: u32 = 124;
 pub const GROUPS: u32 = QUEUES * ERRORS;
 
 /// Fills it with a multiple of [`ORIGINALS`].
-pub async fn fill(ledger: Ledger, letters: u32) -> Ledger {
+pub async fn fill(database: TestDatabase, letters: u32) -> TestDatabase {
     assert!(letters.is_multiple_of(ORIGINALS), "it takes a multiple of {ORIGINALS}");
-    store_letters(&ledger, ORIGINALS, queue, error).await;
-    let sorting = ledger::sorting(&ledger, &rules(), ChangeFeed::default()).await;
-    while !ledger.store.unnamed(1).await.expect("letters").is_empty() {
-        sorting.work(&mut None, &CancellationToken::new()).await.expect("sorted");
+    store_letters(&database, ORIGINALS, queue, error).await;
+    let mut enrichment = database::enrichment(&database, &rules(), ChangeFeed::default()).await;
+    while !database.store.not_enriched(1).await.expect("letters").is_empty() {
+        enrichment.work(&CancellationToken::new()).await.expect("enriched");
     }
     let copies = i64::from(letters / ORIGINALS) - 1;
-    if ledger.url.starts_with("sqlite:") {
-        let mut connection = SqliteConnection::connect(&ledger.url).await.expect("a connection");
+    if database.url.starts_with("sqlite:") {
+        let mut connection = SqliteConnection::connect(&database.url).await.expect("a connection");
         let tuning = "PRAGMA synchronous = OFF; PRAGMA cache_size = -200000".to_owned();
         let id = "unhex(printf('%012x', (received_at - {step}) / 1000) || substr(hex({id}), 13))";
         let rest = "PRAGMA wal_checkpoint(TRUNCATE)".to_owned();
@@ -40,7 +40,7 @@ pub async fn fill(ledger: Ledger, letters: u32) -> Ledger {
             sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut connection).await.expect("copies");
         }
     } else {
-        let mut connection = PgConnection::connect(&ledger.url).await.expect("a connection");
+        let mut connection = PgConnection::connect(&database.url).await.expect("a connection");
         let id = "CAST(lpad(to_hex((received_at - {step}) / 1000), 12, '0')
             || substr(replace(CAST({id} AS TEXT), '-', ''), 13) AS UUID)";
         // What autovacuum does after a while in a database that was filled slowly.
@@ -49,7 +49,7 @@ pub async fn fill(ledger: Ledger, letters: u32) -> Ledger {
             sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut connection).await.expect("copies");
         }
     }
-    ledger
+    database
 }
 
 fn queue(number: u32) -> String {
@@ -123,7 +123,7 @@ fn counting(copies: i64, span: i64) -> Vec<String> {
                 sum(received) AS received FROM group_hours CROSS JOIN steps GROUP BY group_id, start - step"
         ),
         "DELETE FROM group_hours".to_owned(),
-        "INSERT INTO group_hours (group_id, start, received, sent, came_back)
+        "INSERT INTO group_hours (group_id, start, received, sent, failed_again)
             SELECT group_id, start, received, 0, 0 FROM all_hours"
             .to_owned(),
         format!(

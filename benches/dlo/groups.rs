@@ -1,8 +1,8 @@
 //! What pages of groups take at a million letters, against what they take at ten thousand in as many groups.
 
 use crate::{
+    database::TestDatabase,
     full::{GROUPS, fill},
-    ledger::Ledger,
     pages::{FEW, MANY, Server},
     support::{
         postgres::Postgres,
@@ -17,18 +17,18 @@ const RATIO: f64 = 1.5;
 pub async fn run() {
     let Some(rabbit) = Rabbit::shared() else { return };
     println!("\npages at {MANY} letters in {GROUPS} groups against {FEW} in as many");
-    let few = fill(Ledger::sqlite().await, FEW).await;
-    let many = fill(Ledger::sqlite().await, MANY).await;
+    let few = fill(TestDatabase::sqlite().await, FEW).await;
+    let many = fill(TestDatabase::sqlite().await, MANY).await;
     compare("SQLite", rabbit, &few, &many).await;
     drop((few, many));
     if let Some(postgres) = Postgres::durable() {
-        let few = fill(Ledger::postgres(&postgres).await, FEW).await;
-        let many = fill(Ledger::postgres(&postgres).await, MANY).await;
+        let few = fill(TestDatabase::postgres(&postgres).await, FEW).await;
+        let many = fill(TestDatabase::postgres(&postgres).await, MANY).await;
         compare("Postgres", rabbit, &few, &many).await;
     }
 }
 
-async fn compare(database: &str, rabbit: &Rabbit, few: &Ledger, many: &Ledger) {
+async fn compare(database: &str, rabbit: &Rabbit, few: &TestDatabase, many: &TestDatabase) {
     let vhost: Vhost = rabbit.vhost();
     let (few, many) = (Server::start(few, &vhost).await, Server::start(many, &vhost).await);
     let (group_of_few, group_of_many) = (first_group(&few, FEW).await, first_group(&many, MANY).await);

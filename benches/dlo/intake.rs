@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use dead_letter_office::{
     domain::{filter::LetterFilter, letter::Importance, rule::Rule},
-    services::intake::Intake,
+    services::{intake::Intake, worker},
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     MESSAGES, broker,
-    ledger::{self, Ledger},
+    database::{self, TestDatabase},
     line,
     support::{postgres::Postgres, process::wait_until, rabbit::Rabbit},
 };
@@ -27,36 +27,36 @@ pub async fn run() {
         broker::fill(&vhost, QUEUE, queue_type, "orders").await;
         let bare = broker::bare_consumer(&vhost, QUEUE, PREFETCH).await;
         println!("{:<44} {bare:>9.0}/s", format!("bare consumer, {queue_type} queue"));
-        let sqlite = Ledger::sqlite().await;
+        let sqlite = TestDatabase::sqlite().await;
         line(&format!("into SQLite, {queue_type} queue"), intake(rabbit, queue_type, &sqlite).await, bare, promised);
         if let Some(postgres) = &postgres {
-            let ledger = Ledger::postgres(postgres).await;
-            let rate = intake(rabbit, queue_type, &ledger).await;
+            let database = TestDatabase::postgres(postgres).await;
+            let rate = intake(rabbit, queue_type, &database).await;
             line(&format!("into Postgres, {queue_type} queue"), rate, bare, promised);
         }
     }
     println!("\nintake with 100 rules of importance and grouping beside it, against intake alone");
-    let (alone, beside) = (Ledger::sqlite().await, Ledger::sqlite().await);
-    beside_sorting(rabbit, "with rules, into SQLite", &alone, &beside).await;
+    let (alone, beside) = (TestDatabase::sqlite().await, TestDatabase::sqlite().await);
+    beside_enrichment(rabbit, "with rules, into SQLite", &alone, &beside).await;
     if let Some(postgres) = &postgres {
-        let (alone, beside) = (Ledger::postgres(postgres).await, Ledger::postgres(postgres).await);
-        beside_sorting(rabbit, "with rules, into Postgres", &alone, &beside).await;
+        let (alone, beside) = (TestDatabase::postgres(postgres).await, TestDatabase::postgres(postgres).await);
+        beside_enrichment(rabbit, "with rules, into Postgres", &alone, &beside).await;
     }
 }
 
-async fn beside_sorting(rabbit: &Rabbit, what: &str, alone: &Ledger, beside: &Ledger) {
+async fn beside_enrichment(rabbit: &Rabbit, what: &str, alone: &TestDatabase, beside: &TestDatabase) {
     const QUEUE_TYPE: &str = "classic";
     let against = intake(rabbit, QUEUE_TYPE, alone).await;
     let vhost = rabbit.vhost();
     broker::fill(&vhost, QUEUE, QUEUE_TYPE, "orders").await;
-    let (intake, sorting) = ledger::intake_and_sorting(&vhost, beside, &hundred_rules()).await;
+    let (intake, enrichment) = database::intake_and_enrichment(&vhost, beside, &hundred_rules()).await;
     let stop = CancellationToken::new();
-    let sorted = async {
-        sorting.run(stop.clone()).await;
-        let left = beside.store.unnamed(MESSAGES).await.expect("a count").len();
-        println!("  of them sorted by the end: {}", MESSAGES as usize - left);
+    let enriched = async {
+        worker::run(enrichment, stop.clone()).await;
+        let left = beside.store.not_enriched(MESSAGES).await.expect("a count").len();
+        println!("  of them enriched by the end: {}", MESSAGES as usize - left);
     };
-    let (rate, ()) = tokio::join!(until_stored(intake, beside, &stop), sorted);
+    let (rate, ()) = tokio::join!(until_stored(intake, beside, &stop), enriched);
     line(what, rate, against, 0.90);
 }
 
@@ -70,18 +70,18 @@ fn hundred_rules() -> Vec<Rule> {
     (0..100).map(rule).collect()
 }
 
-async fn intake(rabbit: &Rabbit, queue_type: &str, ledger: &Ledger) -> f64 {
+async fn intake(rabbit: &Rabbit, queue_type: &str, database: &TestDatabase) -> f64 {
     let vhost = rabbit.vhost();
     broker::fill(&vhost, QUEUE, queue_type, "orders").await;
-    until_stored(ledger::intake(&vhost, ledger), ledger, &CancellationToken::new()).await
+    until_stored(database::intake(&vhost, database), database, &CancellationToken::new()).await
 }
 
 /// Messages a second until all are stored; then `stop` is told.
-async fn until_stored(intake: Intake, ledger: &Ledger, stop: &CancellationToken) -> f64 {
+async fn until_stored(intake: Intake, database: &TestDatabase, stop: &CancellationToken) -> f64 {
     let begun = Instant::now();
     let worker = intake.run(stop.clone());
     let filled = wait_until("all dead letters are stored", Duration::from_secs(300), async || {
-        ledger.store.count(&LetterFilter::default()).await.expect("a count") >= u64::from(MESSAGES)
+        database.store.count(&LetterFilter::default()).await.expect("a count") >= u64::from(MESSAGES)
     });
     let measured = async {
         filled.await;

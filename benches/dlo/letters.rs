@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::{
     broker,
-    ledger::{BROKER, Ledger},
+    database::{BROKER, TestDatabase},
 };
 
 /// From one letter to the next: ten thousand take three hours.
@@ -26,7 +26,7 @@ pub const APART: Duration = Duration::from_millis(1_080);
 
 /// Stores letters, one after the other until now, each failed in the queue and with the kind of error that are named for it.
 pub async fn store_letters(
-    ledger: &Ledger,
+    database: &TestDatabase,
     letters: u32,
     queue: impl Fn(u32) -> String,
     error: impl Fn(u32) -> Option<String>,
@@ -47,8 +47,8 @@ pub async fn store_letters(
             arrivals: &arrivals,
             settled: AckState::default(),
         };
-        ledger.store.record(&batch).await.expect("recorded");
-        ledger.store.settle(AckState { expired: &[id], ..AckState::default() }).await.expect("settled");
+        database.store.record(&batch).await.expect("recorded");
+        database.store.settle(AckState { expired: &[id], ..AckState::default() }).await.expect("settled");
     }
 }
 
@@ -69,7 +69,7 @@ fn arrival(number: u32, queue: String, error: Option<String>, received_at: Times
             error: ErrorReport::new(error, None, None),
             ..Failure::default()
         },
-        ruling: None,
+        decision: None,
         importance: Importance::ALL[number as usize % Importance::ALL.len()],
         importance_by: "default",
         message: Message { body: broker::body(number), ..Message::default() },
@@ -78,11 +78,11 @@ fn arrival(number: u32, queue: String, error: Option<String>, received_at: Times
 }
 
 /// The ids of all letters, the oldest first, in parts of `size`.
-pub async fn ids_of_all(ledger: &Ledger, size: usize) -> Vec<Vec<LetterId>> {
+pub async fn ids_of_all(database: &TestDatabase, size: usize) -> Vec<Vec<LetterId>> {
     let mut page = PageRequest { sort: Sort::Oldest, after: None, limit: size };
     let mut parts = Vec::new();
     loop {
-        let letters = ledger.store.letters(&LetterFilter::default(), &page).await.expect("a page");
+        let letters = database.store.letters(&LetterFilter::default(), &page).await.expect("a page");
         parts.push(letters.items.iter().map(|letter| letter.id).collect());
         page.after = letters.next;
         if page.after.is_none() {
@@ -92,9 +92,9 @@ pub async fn ids_of_all(ledger: &Ledger, size: usize) -> Vec<Vec<LetterId>> {
 }
 
 /// Schedules their retries for `due`.
-pub async fn schedule(ledger: &Ledger, ids: &[LetterId], due: Timestamp) {
+pub async fn schedule(database: &TestDatabase, ids: &[LetterId], due: Timestamp) {
     let command = Command::Retry { delay: Duration::ZERO, queue: None };
     let order = Order { ids, command: &command, by: &Actor::local(), at: due, bodies: &InnerBodies::default() };
-    let report = ledger.store.act(&order).await.expect("scheduled");
+    let report = database.store.act(&order).await.expect("scheduled");
     assert!(report.refused.is_empty(), "a retry was refused");
 }

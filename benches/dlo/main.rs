@@ -11,11 +11,11 @@
 
 mod backoff;
 mod broker;
+mod database;
 mod full;
 mod groups;
 mod guess;
 mod intake;
-mod ledger;
 mod letters;
 mod pages;
 mod prototext;

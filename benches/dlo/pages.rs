@@ -9,8 +9,8 @@ use reqwest::Client;
 
 use crate::{
     MESSAGES, broker,
+    database::TestDatabase,
     full::fill,
-    ledger::Ledger,
     support::{
         http,
         postgres::Postgres,
@@ -36,19 +36,19 @@ const REQUESTS: [(&str, &str, Option<f64>); 4] = [
 pub async fn run() {
     let Some(rabbit) = Rabbit::shared() else { return };
     println!("\npages at {MANY} letters against {FEW}, median and p95 of {ROUNDS} requests");
-    let few = fill(Ledger::sqlite().await, FEW).await;
-    let many = fill(Ledger::sqlite().await, MANY).await;
+    let few = fill(TestDatabase::sqlite().await, FEW).await;
+    let many = fill(TestDatabase::sqlite().await, MANY).await;
     compare("SQLite", rabbit, &few, &many).await;
     memory(rabbit, &many).await;
     drop((few, many));
     if let Some(postgres) = Postgres::durable() {
-        let few = fill(Ledger::postgres(&postgres).await, FEW).await;
-        let many = fill(Ledger::postgres(&postgres).await, MANY).await;
+        let few = fill(TestDatabase::postgres(&postgres).await, FEW).await;
+        let many = fill(TestDatabase::postgres(&postgres).await, MANY).await;
         compare("Postgres", rabbit, &few, &many).await;
     }
 }
 
-async fn compare(database: &str, rabbit: &Rabbit, few: &Ledger, many: &Ledger) {
+async fn compare(database: &str, rabbit: &Rabbit, few: &TestDatabase, many: &TestDatabase) {
     let vhost = rabbit.vhost();
     let (few, many) = (Server::start(few, &vhost).await, Server::start(many, &vhost).await);
     for (what, path, promised) in REQUESTS {
@@ -67,7 +67,7 @@ async fn compare(database: &str, rabbit: &Rabbit, few: &Ledger, many: &Ledger) {
     }
 }
 
-async fn memory(rabbit: &Rabbit, many: &Ledger) {
+async fn memory(rabbit: &Rabbit, many: &TestDatabase) {
     let vhost = rabbit.vhost();
     let server = Server::start(many, &vhost).await;
     server.time("/letters").await;
@@ -105,11 +105,11 @@ pub struct Timing {
 }
 
 impl Server {
-    pub async fn start(ledger: &Ledger, vhost: &Vhost) -> Self {
+    pub async fn start(database: &TestDatabase, vhost: &Vhost) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dlo"));
         command
             .arg("serve")
-            .env("DLO_DATABASE__URL", &ledger.url)
+            .env("DLO_DATABASE__URL", &database.url)
             .env("DLO_WEB__LISTEN", "127.0.0.1:0")
             .env("DLO_BROKERS__MAIN__URL", vhost.amqp_url())
             .env("DLO_RETRY__DELAYS", "")

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     MESSAGES, broker,
-    ledger::{self, Ledger},
+    database::{self, TestDatabase},
     letters::{ids_of_all, schedule, store_letters},
     line,
     support::{
@@ -30,11 +30,11 @@ pub async fn run() {
         let shovel = broker::shovel(&vhost, "dlq", TARGET).await;
         println!("{:<44} {shovel:>9.0}/s", format!("shovel on-confirm, {queue_type} queues"));
         drop(vhost);
-        let sqlite = Ledger::sqlite().await;
+        let sqlite = TestDatabase::sqlite().await;
         line(&format!("from SQLite, {queue_type} queue"), retry(rabbit, queue_type, &sqlite).await, shovel, 1.0);
         if let Some(postgres) = &postgres {
-            let ledger = Ledger::postgres(postgres).await;
-            let rate = retry(rabbit, queue_type, &ledger).await;
+            let database = TestDatabase::postgres(postgres).await;
+            let rate = retry(rabbit, queue_type, &database).await;
             line(&format!("from Postgres, {queue_type} queue"), rate, shovel, 1.0);
         }
     }
@@ -44,14 +44,14 @@ async fn declare_target(vhost: &Vhost, queue_type: &str) {
     vhost.declare_queue(TARGET, json!({ "x-queue-type": queue_type })).await;
 }
 
-async fn retry(rabbit: &Rabbit, queue_type: &str, ledger: &Ledger) -> f64 {
+async fn retry(rabbit: &Rabbit, queue_type: &str, database: &TestDatabase) -> f64 {
     let vhost = rabbit.vhost();
     declare_target(&vhost, queue_type).await;
-    store_letters(ledger, MESSAGES, |_| TARGET.to_owned(), |_| None).await;
-    schedule_all(ledger).await;
+    store_letters(database, MESSAGES, |_| TARGET.to_owned(), |_| None).await;
+    schedule_all(database).await;
     let stop = CancellationToken::new();
     let begun = Instant::now();
-    let worker = ledger::scheduler(&vhost, ledger).run(stop.clone());
+    let worker = database::scheduler(&vhost, database).run(stop.clone());
     let measured = async {
         broker::filled(&vhost, TARGET).await;
         let elapsed = begun.elapsed();
@@ -61,8 +61,8 @@ async fn retry(rabbit: &Rabbit, queue_type: &str, ledger: &Ledger) -> f64 {
     tokio::join!(worker, measured).1
 }
 
-async fn schedule_all(ledger: &Ledger) {
-    for ids in ids_of_all(ledger, 5_000).await {
-        schedule(ledger, &ids, Timestamp::from_micros(1)).await;
+async fn schedule_all(database: &TestDatabase) {
+    for ids in ids_of_all(database, 5_000).await {
+        schedule(database, &ids, Timestamp::from_micros(1)).await;
     }
 }

@@ -55,8 +55,8 @@ fn sample(line: &str) -> Sample {
     Sample { full_name: text("type").to_owned(), body: unwrap(text("encoding_variant"), wrapped) }
 }
 
-fn unwrap(wrapping: &str, body: Vec<u8>) -> Vec<u8> {
-    match wrapping {
+fn unwrap(encoding: &str, body: Vec<u8>) -> Vec<u8> {
+    match encoding {
         "base64" => BASE64_STANDARD.decode(body).expect("base64"),
         "base64url_nopad" => BASE64_URL_SAFE_NO_PAD.decode(body).expect("base64"),
         "gzip_base64" => {

@@ -39,9 +39,9 @@ CREATE TABLE letters (
     message_type TEXT,
     type_source TEXT, -- who says so
     type_confidence REAL, -- from 0 to 1, where it was guessed
-    named_with BIGINT, -- the edition of schemas and mappings it was named with; null: to be sorted
-    enriched_at BIGINT, -- when it was sorted last: named, given its importance and put into its group
-    group_id BLOB, -- null until it is sorted
+    named_with BIGINT, -- the edition of schemas and mappings it was named with; null: to be enriched
+    enriched_at BIGINT, -- when it was enriched last: named, given its importance and put into its group
+    group_id BLOB, -- null until it is enriched
     danger TEXT, -- why it must not be retried
     note TEXT,
     problem TEXT,
@@ -54,14 +54,14 @@ CREATE TABLE letters (
 
 CREATE INDEX letters_by_facet ON letters (facet_id, received_at, id);
 CREATE INDEX letters_by_time ON letters (received_at, id);
--- Those that have perhaps healed: sent back by a policy and not seen since.
+-- Those that have perhaps succeeded: sent back by a policy and not seen since.
 CREATE INDEX letters_healing ON letters (closed_at) WHERE handed_over_at IS NULL AND closed_at IS NOT NULL;
 -- Those that people have dealt with, for the day on which they are forgotten.
 CREATE INDEX letters_settled ON letters (facet_id, closed_at) WHERE handed_over_at IS NOT NULL AND closed_at IS NOT NULL;
 CREATE INDEX letters_by_family ON letters (family) WHERE family IS NOT NULL;
 
-CREATE INDEX letters_unnamed ON letters (id) WHERE named_with IS NULL;
--- What was sent back or discarded lately: of that nobody knows yet whether it has healed.
+CREATE INDEX letters_not_enriched ON letters (id) WHERE named_with IS NULL;
+-- What was sent back or discarded lately: of that nobody knows yet whether it has succeeded.
 CREATE INDEX letters_by_settling ON letters (closed_at, facet_id, group_id) WHERE closed_at IS NOT NULL;
 CREATE INDEX letters_by_group ON letters (group_id, facet_id, received_at, id) WHERE group_id IS NOT NULL;
 CREATE INDEX letters_by_type ON letters (message_type, facet_id) WHERE message_type IS NOT NULL;
@@ -206,7 +206,7 @@ CREATE TABLE groups (
     first_seen BIGINT NOT NULL,
     last_seen BIGINT NOT NULL,
     sent BIGINT NOT NULL, -- so many times one of its letters was sent back,
-    came_back BIGINT NOT NULL, -- and so many times it failed again
+    failed_again BIGINT NOT NULL, -- and so many times it failed again
     last_sent_at BIGINT,
     note TEXT NOT NULL,
     note_by TEXT NOT NULL,
@@ -220,7 +220,7 @@ CREATE TABLE group_hours (
     start BIGINT NOT NULL,
     received BIGINT NOT NULL,
     sent BIGINT NOT NULL,
-    came_back BIGINT NOT NULL,
+    failed_again BIGINT NOT NULL,
     PRIMARY KEY (group_id, start)
 ) WITHOUT ROWID;
 

@@ -8,6 +8,8 @@ use tokio_util::{
     task::TaskTracker,
 };
 
+use crate::services::worker::{self, Worker};
+
 /// How long workers may take to finish what they have begun.
 const DRAIN: Duration = Duration::from_secs(20);
 
@@ -44,6 +46,11 @@ impl Lifecycle {
     /// For work that ends by itself and is waited for all the same.
     pub fn tasks(&self) -> TaskTracker {
         self.workers.clone()
+    }
+
+    /// Starts a worker that works in rounds.
+    pub fn start_worker<W: Worker + 'static>(&self, worker: W) {
+        self.spawn(W::NAME, worker::run(worker, self.stopping()));
     }
 
     pub fn spawn(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {

@@ -16,13 +16,15 @@ use services::Services;
 use crate::{
     config::Config,
     services::{
-        change_feed::watch_database,
-        enrichment::Sorting,
+        change_feed::DatabaseWatch,
+        enrichment::Enrichment,
         intake::{Intake, IntakeSource},
         policies::Policies,
+        processes,
         retention::{Retention, delay_queues::DelayQueues},
         scheduler::Scheduler,
         schemas::Folder,
+        settings::Settings,
     },
     store::Store,
 };
@@ -50,9 +52,9 @@ pub async fn migrate(config: &Config) -> anyhow::Result<ExitCode> {
 pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyhow::Result<()> {
     // The port first: a second server on the same address must not touch the database.
     let listener = if roles.has(Role::Web) { Some(web::listen(&config).await?) } else { None };
-    let office = Services::build(&config, roles).await?;
+    let services = Services::build(&config, roles).await?;
     for (name, broker) in &config.brokers {
-        let doors = doors(roles, &office.policies);
+        let doors = doors(roles, &services.policies);
         if !doors.is_empty() {
             let intake = Intake {
                 broker: name.clone(),
@@ -60,12 +62,12 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
                 doors,
                 batching: config.intake.clone(),
                 bodies: config.easynetq.inner_bodies(),
-                store: Arc::clone(&office.store),
-                board: office.board.clone(),
-                clock: office.clock.clone(),
-                metrics: office.metrics.clone(),
-                feed: office.feed.clone(),
-                wakeup: office.wakeup.clone(),
+                store: Arc::clone(&services.store),
+                board: services.board.clone(),
+                clock: services.clock.clone(),
+                metrics: services.metrics.clone(),
+                feed: services.feed.clone(),
+                wakeup: services.wakeup.clone(),
             };
             lifecycle.spawn("intake", intake.run(lifecycle.stopping()));
         }
@@ -73,60 +75,63 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
             let scheduler = Scheduler {
                 broker: name.clone(),
                 config: broker.clone(),
-                store: Arc::clone(&office.store),
-                policies: office.policies.clone(),
+                store: Arc::clone(&services.store),
+                policies: services.policies.clone(),
                 bodies: config.easynetq.inner_bodies(),
-                board: office.board.clone(),
-                clock: office.clock.clone(),
-                metrics: office.metrics.clone(),
-                feed: office.feed.clone(),
-                wakeup: office.wakeup.clone(),
+                board: services.board.clone(),
+                clock: services.clock.clone(),
+                metrics: services.metrics.clone(),
+                feed: services.feed.clone(),
+                wakeup: services.wakeup.clone(),
             };
             let delay_queues = DelayQueues {
                 broker: name.clone(),
                 config: broker.clone(),
-                store: Arc::clone(&office.store),
-                clock: office.clock.clone(),
+                store: Arc::clone(&services.store),
+                clock: services.clock.clone(),
             };
-            lifecycle.spawn("delay queues", delay_queues.run(lifecycle.stopping()));
+            lifecycle.start_worker(delay_queues);
             lifecycle.spawn("scheduler", scheduler.run(lifecycle.stopping()));
         }
     }
-    lifecycle.spawn("policies", office.policies.clone().watch(lifecycle.stopping()));
-    lifecycle.spawn("rules", office.rules.clone().watch(lifecycle.stopping()));
-    lifecycle.spawn("schemas", office.schemas.clone().watch(lifecycle.stopping()));
+    let Services { policies, rules, schemas, feed, .. } = &services;
+    lifecycle.start_worker(Settings::new(policies.clone(), rules.clone(), schemas.clone(), feed));
+    let wakeups = vec![services.wakeup.clone(), services.outbox.clone()];
+    if let Some((announcer, listener)) = processes::between(&services.store, feed, wakeups) {
+        lifecycle.start_worker(announcer);
+        lifecycle.start_worker(listener);
+    }
     if roles.has(Role::Web) && !config.schemas.folder.is_empty() {
-        let folder = Folder::new(config.schemas.folder.clone().into(), office.schemas.clone());
-        lifecycle.spawn("schemas' folder", folder.run(lifecycle.stopping()));
+        lifecycle.start_worker(Folder::new(config.schemas.folder.clone().into(), services.schemas.clone()));
     }
     if roles.has(Role::Intake) {
-        let sorting = Sorting {
-            store: Arc::clone(&office.store),
-            reader: office.reader.clone(),
-            schemas: office.schemas.clone(),
-            rules: office.rules.clone(),
-            clock: office.clock.clone(),
-            metrics: office.metrics.clone(),
-            feed: office.feed.clone(),
+        let enrichment = Enrichment {
+            store: Arc::clone(&services.store),
+            reader: services.reader.clone(),
+            schemas: services.schemas.clone(),
+            rules: services.rules.clone(),
+            clock: services.clock.clone(),
+            metrics: services.metrics.clone(),
+            feed: services.feed.clone(),
+            done_with: None,
         };
-        lifecycle.spawn("sorting", sorting.run(lifecycle.stopping()));
+        lifecycle.start_worker(enrichment);
     }
     if roles.has(Role::Retry) {
         let retention = Retention {
-            store: Arc::clone(&office.store),
-            clock: office.clock.clone(),
+            store: Arc::clone(&services.store),
+            clock: services.clock.clone(),
             keep: config.retention,
             groups: config.groups.keep,
         };
-        lifecycle.spawn("retention", retention.run(lifecycle.stopping()));
+        lifecycle.start_worker(retention);
     }
     if roles.has(Role::Notify) {
-        notify::start(&config, &office, lifecycle)?;
+        notify::start(&config, &services, lifecycle)?;
     }
     if let Some(listener) = listener {
-        let watch = watch_database(Arc::clone(&office.store), office.feed.clone(), lifecycle.stopping());
-        lifecycle.spawn("news", watch);
-        web::start(&config, office, listener, lifecycle)?;
+        lifecycle.start_worker(DatabaseWatch::new(Arc::clone(&services.store), services.feed.clone()));
+        web::start(&config, services, listener, lifecycle)?;
     }
     Ok(())
 }

@@ -7,37 +7,41 @@ use crate::{
     config::Config,
     notify::Sender,
     services::{
-        incidents::{self, Incidents, heartbeat::Heartbeat},
-        notifications::{channels::Channels, deliveries::Deliveries},
+        digests::DueDigests,
+        incidents::{self, GroupWatch, Incidents, heartbeat::Heartbeat},
+        notifications::{
+            channels::Channels,
+            deliveries::{self, Deliveries},
+        },
     },
 };
 
 /// Starts what tells people.
-pub(super) fn start(config: &Config, office: &Services, lifecycle: &Lifecycle) -> anyhow::Result<()> {
+pub(super) fn start(config: &Config, services: &Services, lifecycle: &Lifecycle) -> anyhow::Result<()> {
     let channels = Arc::new(Channels::new(&config.notify)?);
-    let sender = Sender::new(office.clock.clone())?;
+    let sender = Sender::new(services.clock.clone())?;
     let settings = incidents::Settings::new(&config.notify.page, config.web.public_url.clone());
     let incidents = Incidents::new(
-        Arc::clone(&office.store),
+        Arc::clone(&services.store),
         Arc::clone(&channels),
-        office.clock.clone(),
-        office.feed.clone(),
-        office.outbox.clone(),
+        services.clock.clone(),
+        services.feed.clone(),
+        services.outbox.clone(),
         settings.map_err(anyhow::Error::msg)?,
     );
     let deliveries = Deliveries {
-        store: Arc::clone(&office.store),
+        store: Arc::clone(&services.store),
         channels: Arc::clone(&channels),
         sender: sender.clone(),
-        clock: office.clock.clone(),
-        metrics: office.metrics.clone(),
-        outbox: office.outbox.clone(),
+        clock: services.clock.clone(),
+        metrics: services.metrics.clone(),
+        outbox: services.outbox.clone(),
     };
-    let heartbeat = Heartbeat { store: Arc::clone(&office.store), channels, sender, clock: office.clock.clone() };
-    watch::start(config, office, &incidents, lifecycle)?;
-    lifecycle.spawn("incidents", incidents.run(lifecycle.stopping()));
-    lifecycle.spawn("digests", office.digests.clone().run(lifecycle.stopping()));
-    lifecycle.spawn("deliveries", deliveries.run(lifecycle.stopping()));
-    lifecycle.spawn("heartbeat", heartbeat.run(lifecycle.stopping()));
+    let heartbeat = Heartbeat { store: Arc::clone(&services.store), channels, sender, clock: services.clock.clone() };
+    watch::start(config, services, &incidents, lifecycle)?;
+    lifecycle.start_worker(GroupWatch::new(incidents));
+    lifecycle.start_worker(DueDigests::new(services.digests.clone()));
+    (0..deliveries::AT_ONCE).for_each(|_| lifecycle.start_worker(deliveries.clone()));
+    lifecycle.start_worker(heartbeat);
     Ok(())
 }

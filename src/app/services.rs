@@ -70,7 +70,7 @@ impl Services {
         let digests = Digests::new(
             &config.notify,
             config.web.public_url.clone(),
-            config.groups.healed_after,
+            config.groups.succeeded_after,
             Arc::clone(&store),
             changes.clone(),
             clock.clone(),

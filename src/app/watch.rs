@@ -20,7 +20,7 @@ use crate::{
 /// Starts what watches the queues of brokers.
 pub(super) fn start(
     config: &Config,
-    office: &Services,
+    services: &Services,
     incidents: &Incidents,
     lifecycle: &Lifecycle,
 ) -> anyhow::Result<()> {
@@ -33,15 +33,15 @@ pub(super) fn start(
             settings: settings(config, broker),
             importance: config.watch.importance,
             public_url: config.web.public_url.clone(),
-            store: Arc::clone(&office.store),
-            board: office.board.clone(),
-            clock: office.clock.clone(),
+            store: Arc::clone(&services.store),
+            board: services.board.clone(),
+            clock: services.clock.clone(),
             incidents: incidents.clone(),
         };
-        lifecycle.spawn("watch", watch.run(lifecycle.stopping()));
+        lifecycle.start_worker(watch.begin());
     }
-    let (store, clock, incidents) = (Arc::clone(&office.store), office.clock.clone(), incidents.clone());
-    lifecycle.spawn("tidying of watches", Tidying { store, clock, incidents }.run(lifecycle.stopping()));
+    let (store, clock, incidents) = (Arc::clone(&services.store), services.clock.clone(), incidents.clone());
+    lifecycle.start_worker(Tidying { store, clock, incidents });
     Ok(())
 }
 

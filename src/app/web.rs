@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use super::{Lifecycle, Services, watch};
 use crate::{
     config::Config,
-    services::triage::Triage,
+    services::triage::{Triage, bulk::LeftBehind},
     web::{self, AppState, WebSettings},
 };
 
@@ -39,11 +39,11 @@ pub(super) fn start(
             .next()
             .map(|broker| broker.dead_letter_exchange.clone())
             .unwrap_or_default(),
-        healed_after: config.groups.healed_after,
+        succeeded_after: config.groups.succeeded_after,
         watched_brokers: watch::brokers(config),
         closing: lifecycle.stopping(),
     };
-    let office = AppState {
+    let services = AppState {
         store: services.store.reader(),
         triage,
         policies: services.policies,
@@ -58,9 +58,9 @@ pub(super) fn start(
         metrics: services.metrics,
         settings,
     };
-    lifecycle.spawn("jobs", office.triage.clone().take_up(lifecycle.stopping()));
+    lifecycle.start_worker(LeftBehind(services.triage.clone()));
     let stopping = lifecycle.stopping();
-    let server = axum::serve(listener, web::router(Arc::new(office)))
+    let server = axum::serve(listener, web::router(Arc::new(services)))
         .with_graceful_shutdown(async move { stopping.cancelled().await });
     lifecycle.spawn("web", async move {
         if let Err(error) = server.await {

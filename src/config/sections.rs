@@ -107,7 +107,7 @@ pub struct SchemasConfig {
 #[serde(deny_unknown_fields, default)]
 pub struct GroupsConfig {
     #[serde(deserialize_with = "duration")]
-    pub healed_after: Duration,
+    pub succeeded_after: Duration,
     #[serde(deserialize_with = "duration")]
     pub keep: Duration,
 }
@@ -115,7 +115,7 @@ pub struct GroupsConfig {
 impl Default for GroupsConfig {
     fn default() -> Self {
         let hour = Duration::from_secs(60 * 60);
-        Self { healed_after: hour, keep: hour * 24 * 90 }
+        Self { succeeded_after: hour, keep: hour * 24 * 90 }
     }
 }
 
@@ -167,13 +167,13 @@ pub struct RetentionConfig {
     #[serde(deserialize_with = "duration")]
     pub activity: Duration,
     #[serde(deserialize_with = "duration")]
-    pub healed: Duration,
+    pub succeeded: Duration,
 }
 
 impl Default for RetentionConfig {
     fn default() -> Self {
         let day = Duration::from_secs(24 * 60 * 60);
-        Self { retried: 30 * day, discarded: 30 * day, activity: 365 * day, healed: Duration::from_secs(60 * 60) }
+        Self { retried: 30 * day, discarded: 30 * day, activity: 365 * day, succeeded: Duration::from_secs(60 * 60) }
     }
 }
 

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Longer than the demo's retries wait.
-const HEALED_AFTER: Duration = Duration::from_secs(60);
+const SUCCEEDED_AFTER: Duration = Duration::from_secs(60);
 
 /// Serves with a database of its own, which begins empty and is deleted at the end.
 pub async fn run(mut config: Config) -> anyhow::Result<ExitCode> {
@@ -38,7 +38,7 @@ pub async fn run(mut config: Config) -> anyhow::Result<ExitCode> {
     types::Types::publish(&schemas)?;
     config.schemas.folder = schemas.display().to_string();
     // Nobody watches for an hour.
-    config.groups.healed_after = config.groups.healed_after.min(HEALED_AFTER);
+    config.groups.succeeded_after = config.groups.succeeded_after.min(SUCCEEDED_AFTER);
     if config.retry == RetryConfig::default() {
         config.retry = retries();
     }

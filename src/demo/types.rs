@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_order_without_a_currency_is_known_in_any_wrapping() {
+    fn an_order_without_a_currency_is_known_in_any_encoding() {
         let types = Types::compile().unwrap();
         for (total, expected) in [(json!({"cents": 1, "currency": "EUR"}), true), (json!({"cents": 1}), false)] {
             let order = types.message("acme.orders.v1.OrderPlaced", &json!({"number": 1, "total": total})).unwrap();

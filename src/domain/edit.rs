@@ -3,7 +3,7 @@
 /// Changes to one message. What they do not name stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edit {
-    /// The whole body as the database keeps it, in all its wrapping.
+    /// The whole body as the database keeps it, in all its encoding.
     pub body: Option<Vec<u8>>,
     /// Each about another header.
     pub headers: Vec<HeaderEdit>,

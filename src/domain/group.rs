@@ -87,15 +87,15 @@ pub struct Outcome {
     /// So many times one was sent back.
     pub sent: u64,
     /// So many of them failed again.
-    pub came_back: u64,
+    pub failed_again: u64,
     /// So many have not failed again, but it is too early to tell.
-    pub unknown: u64,
+    pub pending: u64,
 }
 
 impl Outcome {
     /// So many have not failed again for so long that they count as succeeded.
-    pub const fn healed(&self) -> u64 {
-        self.sent.saturating_sub(self.came_back).saturating_sub(self.unknown)
+    pub const fn succeeded(&self) -> u64 {
+        self.sent.saturating_sub(self.failed_again).saturating_sub(self.pending)
     }
 }
 
@@ -169,5 +169,5 @@ pub struct Hour {
     pub start: Timestamp,
     pub received: u64,
     pub sent: u64,
-    pub came_back: u64,
+    pub failed_again: u64,
 }

@@ -10,7 +10,7 @@ word_enum! {
         /// It came into dlo.
         Received = "received",
         /// It was sent back and failed again.
-        CameBack = "came_back",
+        FailedAgain = "failed_again",
         /// RabbitMQ delivered it once more after an interrupted acknowledgement.
         Redelivered = "redelivered",
         RetryScheduled = "retry_scheduled",

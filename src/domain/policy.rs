@@ -193,9 +193,9 @@ pub enum Verdict {
 impl Decision {
     /// `random` is from 0 to 1. In RabbitMQ each delay is a queue of its own, so there it has five steps only.
     pub fn new(policy: Option<Arc<ActivePolicy>>, random: f64) -> Self {
-        let ruling = Self { policy, random };
-        let random = if ruling.via() == Via::Broker { (random * 4.0).round() / 4.0 } else { random };
-        Self { random, ..ruling }
+        let decision = Self { policy, random };
+        let random = if decision.via() == Via::Broker { (random * 4.0).round() / 4.0 } else { random };
+        Self { random, ..decision }
     }
 
     /// Where messages of this policy wait.

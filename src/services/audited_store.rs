@@ -124,7 +124,7 @@ impl AuditedStore {
     pub(crate) async fn set_policy(&self, policy: &Policy, by: &Actor) -> Result<(), StoreError> {
         let at = self.clock.now();
         self.store.set_policy(policy, by, at).await?;
-        log(&AuditEntry::new(at, by, Area::Policies, "set", &*policy.queues));
+        self.log_setting(&AuditEntry::new(at, by, Area::Policies, "set", &*policy.queues));
         Ok(())
     }
 
@@ -137,7 +137,7 @@ impl AuditedStore {
         let at = self.clock.now();
         let unset = self.store.unset_policy(queues, reason, by, at).await?;
         if unset {
-            log(&AuditEntry::new(at, by, Area::Policies, "remove", queues));
+            self.log_setting(&AuditEntry::new(at, by, Area::Policies, "remove", queues));
         }
         Ok(unset)
     }
@@ -154,7 +154,7 @@ impl AuditedStore {
         let at = self.clock.now();
         let set = self.store.set_rule(id, rule, place, &RuleChange { by, at, detail }).await?;
         if set {
-            log(&AuditEntry::new(at, by, Area::Rules, "set", &*rule.name));
+            self.log_setting(&AuditEntry::new(at, by, Area::Rules, "set", &*rule.name));
         }
         Ok(set)
     }
@@ -164,7 +164,7 @@ impl AuditedStore {
         let at = self.clock.now();
         let removed = self.store.remove_rule(id, &RuleChange { by, at, detail }).await?;
         if let Some(name) = &removed {
-            log(&AuditEntry::new(at, by, Area::Rules, "remove", &**name));
+            self.log_setting(&AuditEntry::new(at, by, Area::Rules, "remove", &**name));
         }
         Ok(removed)
     }
@@ -172,7 +172,7 @@ impl AuditedStore {
     pub(crate) async fn order_rules(&self, order: &[RuleId], detail: &str, by: &Actor) -> Result<(), StoreError> {
         let at = self.clock.now();
         self.store.order_rules(order, &RuleChange { by, at, detail }).await?;
-        log(&AuditEntry::new(at, by, Area::Rules, "order", ""));
+        self.log_setting(&AuditEntry::new(at, by, Area::Rules, "order", ""));
         Ok(())
     }
 
@@ -193,7 +193,13 @@ impl AuditedStore {
     /// The answer is the id under which these descriptors are kept. Who adds them stands in the record.
     pub(crate) async fn add_schema(&self, record: &SchemaRecord, bytes: &[u8]) -> Result<SchemaId, StoreError> {
         let id = self.store.add_schema(record, bytes).await?;
-        log(&AuditEntry::new(record.uploaded_at, &record.uploaded_by, Area::Schemas, "upload", &*record.name));
+        self.log_setting(&AuditEntry::new(
+            record.uploaded_at,
+            &record.uploaded_by,
+            Area::Schemas,
+            "upload",
+            &*record.name,
+        ));
         Ok(id)
     }
 
@@ -201,7 +207,7 @@ impl AuditedStore {
         let at = self.clock.now();
         let removed = self.store.remove_schema(id, by, at).await?;
         if removed {
-            log(&AuditEntry::new(at, by, Area::Schemas, "remove", id.to_string()));
+            self.log_setting(&AuditEntry::new(at, by, Area::Schemas, "remove", id.to_string()));
         }
         Ok(removed)
     }
@@ -209,7 +215,7 @@ impl AuditedStore {
     pub(crate) async fn set_mapping(&self, mapping: &Mapping, by: &Actor) -> Result<(), StoreError> {
         let at = self.clock.now();
         self.store.set_mapping(mapping, by, at).await?;
-        log(&AuditEntry::new(at, by, Area::Mappings, "set", &*mapping.pattern));
+        self.log_setting(&AuditEntry::new(at, by, Area::Mappings, "set", &*mapping.pattern));
         Ok(())
     }
 
@@ -223,7 +229,7 @@ impl AuditedStore {
         let at = self.clock.now();
         let unset = self.store.unset_mapping(broker, carrier, pattern, by, at).await?;
         if unset {
-            log(&AuditEntry::new(at, by, Area::Mappings, "remove", pattern));
+            self.log_setting(&AuditEntry::new(at, by, Area::Mappings, "remove", pattern));
         }
         Ok(unset)
     }
@@ -235,6 +241,12 @@ impl AuditedStore {
             log(&AuditEntry::new(new.made_at, new.by, Area::Digests, "send", new.name));
         }
         Ok(is_ours)
+    }
+
+    /// All processes read it anew.
+    fn log_setting(&self, entry: &AuditEntry) {
+        log(entry);
+        self.feed.settings_changed();
     }
 
     fn acted(&self, order: &Order<'_>, report: &CommandReport) {

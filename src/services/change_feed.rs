@@ -2,65 +2,134 @@
 
 use std::{sync::Arc, time::Duration};
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::store::Store;
+use super::worker::{Next, Worker};
+use crate::{
+    domain::filter::FacetCount,
+    store::{Store, StoreError},
+};
 
-/// How soon the work of other processes on the same database is noticed.
+/// How soon the work of other processes on the same SQLite database is noticed.
 const POLL: Duration = Duration::from_millis(700);
+/// The same on Postgres, where other processes are heard at once, see [`super::processes`]; for where they cannot be.
+const FALLBACK: Duration = Duration::from_secs(5);
 
 /// What happened since the start; the numbers only grow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changes {
-    /// Letters that came in or came back.
+    /// Letters that came in or failed again.
     pub received: u64,
     /// Letters that were moved or marked.
     pub changed: u64,
+    /// Policies, rules, mappings and schemas that were changed.
+    pub settings: u64,
 }
 
-#[derive(Clone, Debug, Default)]
-pub struct ChangeFeed(watch::Sender<Changes>);
-
-impl ChangeFeed {
-    pub fn subscribe(&self) -> watch::Receiver<Changes> {
-        self.0.subscribe()
-    }
-
-    pub fn received(&self, letters: u64) {
-        if letters > 0 {
-            self.0.send_modify(|changes| changes.received += letters);
+impl Changes {
+    /// What happened after `earlier`.
+    pub const fn since(self, earlier: Self) -> Self {
+        Self {
+            received: self.received.saturating_sub(earlier.received),
+            changed: self.changed.saturating_sub(earlier.changed),
+            settings: self.settings.saturating_sub(earlier.settings),
         }
     }
 
+    const fn add(&mut self, more: Self) {
+        self.received = self.received.saturating_add(more.received);
+        self.changed = self.changed.saturating_add(more.changed);
+        self.settings = self.settings.saturating_add(more.settings);
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct ChangeFeed {
+    /// What is known here, whoever did it.
+    known: watch::Sender<Changes>,
+    /// What this process did.
+    own: watch::Sender<Changes>,
+}
+
+impl ChangeFeed {
+    pub fn subscribe(&self) -> watch::Receiver<Changes> {
+        self.known.subscribe()
+    }
+
+    /// Without what was [heard](Self::heard) of other processes.
+    pub fn subscribe_to_own(&self) -> watch::Receiver<Changes> {
+        self.own.subscribe()
+    }
+
+    pub fn received(&self, letters: u64) {
+        self.tell(Changes { received: letters, ..Changes::default() });
+    }
+
     pub fn changed(&self, letters: u64) {
-        if letters > 0 {
-            self.0.send_modify(|changes| changes.changed += letters);
+        self.tell(Changes { changed: letters, ..Changes::default() });
+    }
+
+    /// A policy, a rule, a mapping or a schema was changed.
+    pub fn settings_changed(&self) {
+        self.tell(Changes { settings: 1, ..Changes::default() });
+    }
+
+    /// Another process did that.
+    pub fn heard(&self, changes: Changes) {
+        if changes != Changes::default() {
+            self.known.send_modify(|known| known.add(changes));
+        }
+    }
+
+    fn tell(&self, changes: Changes) {
+        if changes != Changes::default() {
+            self.known.send_modify(|known| known.add(changes));
+            self.own.send_modify(|own| own.add(changes));
         }
     }
 }
 
 /// Notices what other processes do to the same database, by the counts that are kept, as long as somebody watches.
-pub async fn watch_database(store: Arc<Store>, feed: ChangeFeed, stop: CancellationToken) {
-    let mut tick = tokio::time::interval(POLL);
-    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
-    let mut seen = None;
-    let mut told = Changes::default();
-    while stop.run_until_cancelled(tick.tick()).await.is_some() {
-        if feed.0.receiver_count() == 0 {
-            seen = None;
-            continue;
+pub struct DatabaseWatch {
+    store: Arc<Store>,
+    feed: ChangeFeed,
+    seen: Option<Vec<FacetCount>>,
+    known: Changes,
+}
+
+impl DatabaseWatch {
+    pub fn new(store: Arc<Store>, feed: ChangeFeed) -> Self {
+        Self { store, feed, seen: None, known: Changes::default() }
+    }
+}
+
+impl Worker for DatabaseWatch {
+    const NAME: &'static str = "watching the database";
+    type Error = StoreError;
+
+    fn every(&self) -> Duration {
+        if self.store.can_announce() { FALLBACK } else { POLL }
+    }
+
+    async fn round(&mut self, _stop: &CancellationToken) -> Result<Next, StoreError> {
+        if self.feed.known.receiver_count() == 0 {
+            self.seen = None;
+            return Ok(Next::Later);
         }
-        let Ok(facets) = store.facets().await else { continue };
-        let letters: u64 = facets.iter().map(|facet| facet.count).sum();
-        let now_told = *feed.0.borrow();
-        if let Some((facets_before, letters_before)) = seen.replace((facets.clone(), letters))
-            && facets_before != facets
-            && now_told == told
+        let facets = self.store.facets().await?;
+        let known = *self.feed.known.borrow();
+        if let Some(before) = &self.seen
+            && *before != facets
+            && known == self.known
         {
-            feed.received(letters.saturating_sub(letters_before));
-            feed.changed(1);
+            let letters = |facets: &[FacetCount]| facets.iter().map(|facet| facet.count).sum::<u64>();
+            let received = letters(&facets).saturating_sub(letters(before));
+            self.feed.heard(Changes { received, changed: 1, settings: 0 });
         }
-        told = *feed.0.borrow();
+        self.seen = Some(facets);
+        self.known = *self.feed.known.borrow();
+        Ok(Next::Later)
     }
 }

@@ -1,11 +1,10 @@
 //! The policies in force: those of the configuration, and before them those that people have set.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use amqp_message::death::Reason;
 use thiserror::Error;
 use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 
 use super::audited_store::AuditedStore;
 use crate::{
@@ -15,9 +14,6 @@ use crate::{
     },
     store::{StoreError, StoreReader},
 };
-
-/// How soon a policy that was set in another process is in force here.
-const POLL: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Error)]
 pub enum PolicyError {
@@ -78,16 +74,5 @@ impl Policies {
         let unset = self.changes.unset_policy(queues, reason, by).await?;
         self.reload().await?;
         Ok(unset)
-    }
-
-    /// Keeps in step with what other processes set. While the database does not answer, what is known stays in force.
-    pub async fn watch(self, stop: CancellationToken) {
-        let mut tick = tokio::time::interval(POLL);
-        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
-        while stop.run_until_cancelled(tick.tick()).await.is_some() {
-            if let Err(error) = self.reload().await {
-                tracing::debug!(error = %error, "policies cannot be read at the moment");
-            }
-        }
     }
 }

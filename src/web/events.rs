@@ -32,7 +32,7 @@ pub fn changes(app: &AppState) -> String {
     text(feed, brokers)
 }
 
-fn text(Changes { received, changed }: Changes, brokers: u64) -> String {
+fn text(Changes { received, changed, .. }: Changes, brokers: u64) -> String {
     format!("{received}.{changed}.{brokers}")
 }
 

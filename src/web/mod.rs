@@ -93,7 +93,7 @@ pub struct WebSettings {
     /// Named where an empty app tells how to point a first queue at it.
     pub dead_letter_exchange: String,
     /// A letter that was sent back and has not failed again for so long counts as succeeded.
-    pub healed_after: Duration,
+    pub succeeded_after: Duration,
     /// The brokers whose management API is asked.
     pub watched_brokers: BTreeSet<String>,
     /// Ends the event streams, which would otherwise hold up a shutdown for as long as a page is open.

@@ -52,12 +52,12 @@ impl FromStr for PayloadForm {
     }
 }
 
-/// Exactly the wrappings that are to be undone, the outermost first.
+/// Exactly the encodings that are to be undone, the outermost first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain(pub Vec<Kind>);
 
 impl Chain {
-    /// The word for no wrapping at all: the body as it came.
+    /// The word for no encoding at all: the body as it came.
     const NONE: &str = "none";
     /// More are never within each other.
     const LONGEST: usize = 16;
@@ -100,21 +100,21 @@ pub struct PayloadQuery {
     /// The one that fits, if left out.
     pub form: Option<PayloadForm>,
     /// Those that are found, if left out.
-    pub wrapping: Option<Chain>,
+    pub encoding: Option<Chain>,
 }
 
 impl PayloadQuery {
     /// Its words, to name them where another one was given.
-    pub const WORDS: &str = "view, wrapping";
+    pub const WORDS: &str = "view, encoding";
 
     pub fn take(pairs: &mut Pairs) -> Result<Self, WebError> {
-        Ok(Self { form: pairs.take_parsed("view")?, wrapping: pairs.take_parsed("wrapping")? })
+        Ok(Self { form: pairs.take_parsed("view")?, encoding: pairs.take_parsed("encoding")? })
     }
 
     /// The words that say it, by name; empty where they are left out.
     pub fn pairs(&self) -> [(&'static str, String); 2] {
         let form = self.form.map(PayloadForm::as_str).unwrap_or_default().to_owned();
-        [("wrapping", self.wrapping.as_ref().map(Chain::to_string).unwrap_or_default()), ("view", form)]
+        [("encoding", self.encoding.as_ref().map(Chain::to_string).unwrap_or_default()), ("view", form)]
     }
 
     /// The address that says it, from the one of the letter.
@@ -130,7 +130,7 @@ impl PayloadQuery {
     }
 
     fn mode(&self) -> UnwrapMode {
-        self.wrapping.as_ref().map_or(UnwrapMode::Automatic, |chain| UnwrapMode::Exactly(chain.0.clone()))
+        self.encoding.as_ref().map_or(UnwrapMode::Automatic, |chain| UnwrapMode::Exactly(chain.0.clone()))
     }
 }
 
@@ -178,11 +178,11 @@ mod tests {
         let check = |query: PayloadQuery, base, expected: &str| assert_eq!(query.href(base), expected);
         let chain = || Some(Chain(vec![Kind::Base64, Kind::Gzip]));
         check(PayloadQuery::default(), "/letters/1", "/letters/1");
-        check(PayloadQuery { form: Some(PayloadForm::Hex), wrapping: None }, "/letters/1", "/letters/1?view=hex");
+        check(PayloadQuery { form: Some(PayloadForm::Hex), encoding: None }, "/letters/1", "/letters/1?view=hex");
         check(
-            PayloadQuery { form: Some(PayloadForm::Text), wrapping: chain() },
+            PayloadQuery { form: Some(PayloadForm::Text), encoding: chain() },
             "/letters?letter=1",
-            "/letters?letter=1&wrapping=base64,gzip&view=text",
+            "/letters?letter=1&encoding=base64,gzip&view=text",
         );
     }
 }

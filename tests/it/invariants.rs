@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::store::ledger::Ledger;
+use crate::store::database::TestDatabase;
 
 /// The modules of the crate by floor, the lowest first; `src/lib.rs` says what each floor is for.
 const FLOORS: [&[&str]; 6] = [
@@ -179,8 +179,8 @@ async fn both_databases_have_the_same_indexes() {
 
 /// Asks both databases for names of theirs.
 async fn check_alike(sqlite: &str, postgres: &str) {
-    let Some(other) = Ledger::postgres().await else { return };
-    let sqlite: BTreeSet<String> = Ledger::sqlite().await.texts(sqlite).await.into_iter().collect();
+    let Some(other) = TestDatabase::postgres().await else { return };
+    let sqlite: BTreeSet<String> = TestDatabase::sqlite().await.texts(sqlite).await.into_iter().collect();
     let postgres: BTreeSet<String> = other.texts(postgres).await.into_iter().collect();
     assert_eq!(sqlite, postgres);
     assert!(!sqlite.is_empty());

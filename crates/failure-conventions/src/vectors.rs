@@ -160,7 +160,7 @@ fn all_vectors() {
 }
 
 /// The vector's message after we sent it back to `queue`, where it had failed `attempts` times, and it failed again.
-fn came_back(id: &str, queue: &str, attempts: u64) -> Failure {
+fn failed_again(id: &str, queue: &str, attempts: u64) -> Failure {
     let vectors = vectors();
     let mut message = message(vectors.iter().find(|vector| vector["id"] == id).unwrap());
     let letter = "019a8b7c-0000-7000-8000-000000000001";
@@ -171,7 +171,7 @@ fn came_back(id: &str, queue: &str, attempts: u64) -> Failure {
 #[test]
 fn earlier_rounds_count() {
     fn check(queue: &str, attempts: u64, expected: u64) {
-        assert_eq!(came_back("rmq-retry-loop", queue, attempts).attempts, expected);
+        assert_eq!(failed_again("rmq-retry-loop", queue, attempts).attempts, expected);
     }
     // Its x-death alone counts 3.
     check("orders.process", 0, 3);
@@ -179,13 +179,13 @@ fn earlier_rounds_count() {
     check("orders.process", 7, 8);
     check("another.queue", 7, 3);
     check("orders.process", u64::MAX, 1_000_000_000);
-    assert_eq!(came_back("spring-republish-recoverer", "orders", 7).attempts, 1);
+    assert_eq!(failed_again("spring-republish-recoverer", "orders", 7).attempts, 1);
 }
 
 #[test]
 fn the_first_death_there_is_the_first_failure() {
     fn check(id: &str, expected: Option<u64>) {
-        assert_eq!(came_back(id, "q", 0).first_failed_at, expected.map(Timestamp::from_seconds), "{id}");
+        assert_eq!(failed_again(id, "q", 0).first_failed_at, expected.map(Timestamp::from_seconds), "{id}");
     }
     check("rmq-rejected-312-cc", Some(1_773_479_813));
     check("rmq-retry-loop", Some(1_773_480_413));

@@ -67,16 +67,16 @@ pub(super) struct DecodeArgs {
     /// The routing key it was published under
     #[arg(long, value_name = "KEY")]
     routing_key: Option<String>,
-    /// Exactly these wrappings, from the outside in, by comma, like base64,gzip; without it those that are found
+    /// Exactly these encodings, from the outside in, by comma, like base64,gzip; without it those that are found
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
-    wrapping: Option<Vec<Kind>>,
+    encoding: Option<Vec<Kind>>,
     /// Show the values, too, that schemas or the configuration hide
     #[arg(long)]
     reveal: bool,
     /// As JSON, in the form of the API's POST decode
     #[arg(long, conflicts_with = "raw")]
     json: bool,
-    /// Only the bytes inside all wrappings
+    /// Only the bytes inside all encodings
     #[arg(long)]
     raw: bool,
 }
@@ -133,7 +133,7 @@ impl DecodeArgs {
             headers: headers.collect::<FieldTable>(),
             body: body(self.file.as_deref())?,
         };
-        let mode = self.wrapping.clone().map_or(UnwrapMode::Automatic, UnwrapMode::Exactly);
+        let mode = self.encoding.clone().map_or(UnwrapMode::Automatic, UnwrapMode::Exactly);
         Ok(DecodeRequest { message, queue: self.queue.clone(), message_type: self.message_type.clone(), mode })
     }
 }

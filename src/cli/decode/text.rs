@@ -43,9 +43,9 @@ pub(super) fn text(reading: &Reading) -> String {
 fn heading(reading: &Reading) -> String {
     let unwrapped = &reading.unwrapped;
     let chain: Vec<&str> = unwrapped.steps.iter().map(|step| step.kind().as_str()).collect();
-    let wrapping = if chain.is_empty() { "none".to_owned() } else { chain.join(", ") };
+    let encoding = if chain.is_empty() { "none".to_owned() } else { chain.join(", ") };
     let (format, size) = (unwrapped.format.as_str(), bytes(unwrapped.payload().len()));
-    let mut text = format!("wrapping  {wrapping}\nformat    {format}, {size}\n");
+    let mut text = format!("encoding  {encoding}\nformat    {format}, {size}\n");
     if let Some(named) = &reading.named {
         text += &format!("type      {}, {}\n", named.name, how_sure(named));
     } else if let Some(decoded_as) = &reading.decoded_as {
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use payload_codec::{
         guess::{Guess, TypeName},
-        unwrap::{Unwrapped, Wrapping},
+        unwrap::{Encoding, Unwrapped},
     };
 
     fn reading(format: Format, payload: &[u8], content: Content) -> Reading {
@@ -194,14 +194,14 @@ mod tests {
     #[test]
     fn what_is_certain_is_told_in_short() {
         let mut order = reading(Format::Protobuf, b"\x08\x01", Content::Json("{\n  \"id\": 1\n}".to_owned()));
-        order.unwrapped.steps = vec![Wrapping::Gzip, Wrapping::Zstd];
+        order.unwrapped.steps = vec![Encoding::Gzip, Encoding::Zstd];
         order.named = named("a.Order", TypeSource::Header, None);
         order.guess.candidates = vec![candidate("a.Other", &[], 0.5)];
         order.evidence = vec![vec![Evidence::NoUnknownFields]];
         order.remarks = vec!["There is more.".to_owned()];
         order.hides = true;
         let expected = "\
-wrapping  gzip, zstd
+encoding  gzip, zstd
 format    protobuf, 2 bytes
 type      a.Order, from the message
 # There is more.
@@ -223,7 +223,7 @@ type      a.Order, from the message
         order.evidence = vec![vec![Evidence::NoUnknownFields]; 2];
         order.guess.others = 3;
         let expected = "\
-wrapping  none
+encoding  none
 format    protobuf, 1 byte
 type      not certain; shown as the likeliest, a.Order
   62 %  a.Order
@@ -241,8 +241,8 @@ type      not certain; shown as the likeliest, a.Order
     #[test]
     fn only_protobuf_lacks_a_type() {
         let said = |format| text(&reading(format, b"", Content::Binary));
-        assert_eq!(said(Format::Text), "wrapping  none\nformat    text, 0 bytes\n\n");
-        assert_eq!(said(Format::Protobuf), "wrapping  none\nformat    protobuf, 0 bytes\ntype      unknown\n\n");
+        assert_eq!(said(Format::Text), "encoding  none\nformat    text, 0 bytes\n\n");
+        assert_eq!(said(Format::Protobuf), "encoding  none\nformat    protobuf, 0 bytes\ntype      unknown\n\n");
     }
 
     #[test]

@@ -29,8 +29,8 @@ pub struct DigestGroup {
     pub oldest_open: Option<Timestamp>,
     /// So many more than at the last digest have succeeded: were sent back, and have not failed again for long enough. Of
     /// whatever importance, as is what came back.
-    pub healed: u64,
+    pub succeeded: u64,
     /// So many more than at the last digest were sent back and failed again.
-    pub came_back: u64,
+    pub failed_again: u64,
     pub note: Option<String>,
 }

@@ -25,8 +25,8 @@ struct KeptReport {
     open: u64,
     open_groups: u64,
     new: u64,
-    healed: u64,
-    came_back: u64,
+    succeeded: u64,
+    failed_again: u64,
     sections: Vec<KeptSection>,
 }
 
@@ -53,8 +53,8 @@ struct KeptGroup {
     first_seen: i64,
     last_seen: i64,
     oldest_open: Option<i64>,
-    healed: u64,
-    came_back: u64,
+    succeeded: u64,
+    failed_again: u64,
     note: Option<String>,
 }
 
@@ -72,8 +72,8 @@ impl DigestReport {
             open: self.open,
             open_groups: self.open_groups,
             new: self.new_letters,
-            healed: self.healed,
-            came_back: self.came_back,
+            succeeded: self.succeeded,
+            failed_again: self.failed_again,
             sections: self.sections.iter().map(KeptSection::of).collect(),
         };
         serde_json::json!(kept).to_string()
@@ -92,8 +92,8 @@ impl DigestReport {
             open: kept.open,
             open_groups: kept.open_groups,
             new_letters: kept.new,
-            healed: kept.healed,
-            came_back: kept.came_back,
+            succeeded: kept.succeeded,
+            failed_again: kept.failed_again,
             sections: kept.sections.into_iter().map(KeptSection::read).collect::<Result<_, _>>()?,
             unchanged: Vec::new(),
         })
@@ -137,8 +137,8 @@ impl KeptGroup {
             first_seen: group.first_seen.as_micros(),
             last_seen: group.last_seen.as_micros(),
             oldest_open: group.oldest_open.map(Timestamp::as_micros),
-            healed: group.healed,
-            came_back: group.came_back,
+            succeeded: group.succeeded,
+            failed_again: group.failed_again,
             note: group.note,
         }
     }
@@ -158,8 +158,8 @@ impl KeptGroup {
             first_seen: Timestamp::from_micros(self.first_seen),
             last_seen: Timestamp::from_micros(self.last_seen),
             oldest_open: self.oldest_open.map(Timestamp::from_micros),
-            healed: self.healed,
-            came_back: self.came_back,
+            succeeded: self.succeeded,
+            failed_again: self.failed_again,
             note: self.note,
         })
     }
@@ -187,8 +187,8 @@ mod tests {
             first_seen: until,
             last_seen: until,
             oldest_open: Some(until),
-            healed: 3,
-            came_back: 4,
+            succeeded: 3,
+            failed_again: 4,
             note: Some("known".to_owned()),
         };
         let period = DigestPeriod { from: Some(until), until, label: "today".to_owned() };

@@ -41,7 +41,7 @@ word_enum! {
         /// Open for long, and nothing new.
         Stuck = "stuck",
         /// Nothing of it is open any more, or some of its letters succeeded.
-        Healed = "healed",
+        Succeeded = "succeeded",
     }
 }
 
@@ -51,7 +51,7 @@ impl SectionKind {
         match self {
             Self::New | Self::Stuck => group.open,
             Self::Grew => group.new,
-            Self::Healed => group.healed,
+            Self::Succeeded => group.succeeded,
         }
     }
 }
@@ -78,8 +78,8 @@ pub struct DigestReport {
     pub open_groups: u64,
     /// What happened since the last digest, in letters.
     pub new_letters: u64,
-    pub healed: u64,
-    pub came_back: u64,
+    pub succeeded: u64,
+    pub failed_again: u64,
     /// Those with groups in them, in the order of [`SectionKind::ALL`].
     pub sections: Vec<DigestSection>,
     /// Groups to which nothing happened that is worth a word. They count in the sums.
@@ -95,8 +95,8 @@ impl DigestReport {
             open: sum(|group| group.open),
             open_groups: sum(|group| u64::from(group.open > 0)),
             new_letters: sum(|group| group.new),
-            healed: sum(|group| group.healed),
-            came_back: sum(|group| group.came_back),
+            succeeded: sum(|group| group.succeeded),
+            failed_again: sum(|group| group.failed_again),
             sections: Vec::new(),
             unchanged: Vec::new(),
             period,
@@ -130,15 +130,15 @@ impl DigestReport {
     fn section_of(&self, group: &DigestGroup) -> Option<SectionKind> {
         let is_old = |since: Timestamp| self.period.until.since(since) > self.options.stuck_after;
         if group.open == 0 {
-            Some(SectionKind::Healed)
+            Some(SectionKind::Succeeded)
         } else if self.is_first() || group.is_new {
             Some(SectionKind::New)
-        } else if group.new > 0 || group.came_back > 0 {
+        } else if group.new > 0 || group.failed_again > 0 {
             Some(SectionKind::Grew)
         } else if group.oldest_open.is_some_and(is_old) {
             Some(SectionKind::Stuck)
         } else {
-            (group.healed > 0).then_some(SectionKind::Healed)
+            (group.succeeded > 0).then_some(SectionKind::Succeeded)
         }
     }
 }
@@ -202,8 +202,8 @@ mod tests {
             first_seen: hours_ago(1_000),
             last_seen: hours_ago(1),
             oldest_open: (open > 0).then(|| hours_ago(1)),
-            healed: 0,
-            came_back: 0,
+            succeeded: 0,
+            failed_again: 0,
             note: None,
         }
     }
@@ -225,26 +225,26 @@ mod tests {
 
     #[test]
     fn each_group_stands_where_it_belongs() {
-        use SectionKind::{Grew, Healed, New, Stuck};
+        use SectionKind::{Grew, New, Stuck, Succeeded};
         check(DigestGroup { is_new: true, ..group(1, 1) }, Some(New));
-        check(DigestGroup { is_new: true, new: 5, healed: 4, came_back: 1, ..group(1, 1) }, Some(New));
-        check(DigestGroup { is_new: true, new: 5, ..group(1, 0) }, Some(Healed));
-        check(DigestGroup { new: 1, healed: 9, oldest_open: Some(hours_ago(99)), ..group(1, 3) }, Some(Grew));
-        check(DigestGroup { came_back: 1, ..group(1, 1) }, Some(Grew));
+        check(DigestGroup { is_new: true, new: 5, succeeded: 4, failed_again: 1, ..group(1, 1) }, Some(New));
+        check(DigestGroup { is_new: true, new: 5, ..group(1, 0) }, Some(Succeeded));
+        check(DigestGroup { new: 1, succeeded: 9, oldest_open: Some(hours_ago(99)), ..group(1, 3) }, Some(Grew));
+        check(DigestGroup { failed_again: 1, ..group(1, 1) }, Some(Grew));
         check(DigestGroup { oldest_open: Some(hours_ago(25)), ..group(1, 1) }, Some(Stuck));
         check(DigestGroup { oldest_open: Some(hours_ago(24)), ..group(1, 1) }, None);
-        check(DigestGroup { oldest_open: Some(hours_ago(25)), healed: 3, ..group(1, 1) }, Some(Stuck));
-        check(DigestGroup { healed: 3, ..group(1, 1) }, Some(Healed));
-        check(group(1, 0), Some(Healed));
+        check(DigestGroup { oldest_open: Some(hours_ago(25)), succeeded: 3, ..group(1, 1) }, Some(Stuck));
+        check(DigestGroup { succeeded: 3, ..group(1, 1) }, Some(Succeeded));
+        check(group(1, 0), Some(Succeeded));
         check(group(1, 1), None);
     }
 
     #[test]
     fn everything_open_is_new_in_the_first_digest() {
         let stuck = DigestGroup { oldest_open: Some(hours_ago(99)), ..group(1, 1) };
-        let report = report(None, vec![stuck, group(2, 5), DigestGroup { healed: 2, ..group(3, 0) }]);
+        let report = report(None, vec![stuck, group(2, 5), DigestGroup { succeeded: 2, ..group(3, 0) }]);
         let sections: Vec<_> = report.sections.iter().map(|section| (section.kind, section.letters)).collect();
-        assert_eq!(sections, [(SectionKind::New, 6), (SectionKind::Healed, 2)]);
+        assert_eq!(sections, [(SectionKind::New, 6), (SectionKind::Succeeded, 2)]);
         assert!(report.is_first());
     }
 
@@ -260,9 +260,9 @@ mod tests {
 
     #[test]
     fn sums_are_those_of_all_groups_and_never_overflow() {
-        let all = DigestGroup { new: 1, healed: 2, came_back: 3, ..group(1, 4) };
+        let all = DigestGroup { new: 1, succeeded: 2, failed_again: 3, ..group(1, 4) };
         let found = report(Some(hours_ago(24)), vec![all.clone(), all, group(2, 7), group(3, 0)]);
-        let sums = [found.open, found.open_groups, found.new_letters, found.healed, found.came_back];
+        let sums = [found.open, found.open_groups, found.new_letters, found.succeeded, found.failed_again];
         assert_eq!(sums, [15, 3, 2, 4, 6]);
         assert_eq!(report(None, vec![group(1, u64::MAX), group(2, 1)]).open, u64::MAX);
     }

@@ -24,8 +24,8 @@ pub struct GroupSnapshot(BTreeMap<GroupId, Stood>);
 struct Stood {
     /// Open ones, of the importances of the digest.
     open: u64,
-    healed: u64,
-    came_back: u64,
+    succeeded: u64,
+    failed_again: u64,
 }
 
 /// As it is kept: the numbers of [`Stood`] in their order.
@@ -38,12 +38,12 @@ impl GroupSnapshot {
     /// Says why it cannot be read.
     pub fn read(text: &str) -> Result<Self, String> {
         let Kept(groups) = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let stood = |[open, healed, came_back]: [u64; 3]| Stood { open, healed, came_back };
+        let stood = |[open, succeeded, failed_again]: [u64; 3]| Stood { open, succeeded, failed_again };
         Ok(Self(groups.into_iter().map(|(id, numbers)| (GroupId::from_uuid(id), stood(numbers))).collect()))
     }
 
     pub fn write(&self) -> String {
-        let numbers = |stood: &Stood| [stood.open, stood.healed, stood.came_back];
+        let numbers = |stood: &Stood| [stood.open, stood.succeeded, stood.failed_again];
         let kept = Kept(self.0.iter().map(|(id, stood)| (id.as_uuid(), numbers(stood))).collect());
         serde_json::json!(kept).to_string()
     }
@@ -84,14 +84,15 @@ impl Figures {
             let stood = self.stood_at_last(group.id);
             let now = Stood {
                 open: importances.iter().map(|importance| group.open[*importance as usize]).sum(),
-                healed: group.outcome.healed(),
-                came_back: group.outcome.came_back,
+                succeeded: group.outcome.succeeded(),
+                failed_again: group.outcome.failed_again,
             };
-            let healed = now.healed.saturating_sub(stood.healed);
-            let is_over = group.n_open() == 0 && (stood.open > 0 || (healed > 0 && self.sent.contains_key(&group.id)));
+            let succeeded = now.succeeded.saturating_sub(stood.succeeded);
+            let is_over =
+                group.n_open() == 0 && (stood.open > 0 || (succeeded > 0 && self.sent.contains_key(&group.id)));
             if now.open > 0 || is_over {
-                let came_back = now.came_back.saturating_sub(stood.came_back);
-                told.push(self.told(group, Stood { healed, came_back, ..now }, importances));
+                let failed_again = now.failed_again.saturating_sub(stood.failed_again);
+                told.push(self.told(group, Stood { succeeded, failed_again, ..now }, importances));
             }
             snapshot.0.insert(group.id, now);
         }
@@ -122,8 +123,8 @@ impl Figures {
             first_seen: group.first_seen,
             last_seen: group.last_seen,
             oldest_open: self.oldest_open.get(&group.id).copied().filter(|_| since.open > 0),
-            healed: since.healed,
-            came_back: since.came_back,
+            succeeded: since.succeeded,
+            failed_again: since.failed_again,
             note: group.note.as_ref().map(|note| shortened(&note.text)),
         }
     }
@@ -146,7 +147,7 @@ mod tests {
     }
 
     /// With open letters by importance, and so many that were sent and came back.
-    fn group(open: [u64; 4], [sent, came_back]: [u64; 2]) -> Group {
+    fn group(open: [u64; 4], [sent, failed_again]: [u64; 2]) -> Group {
         Group {
             id: id(1),
             key: GroupKey {
@@ -162,7 +163,7 @@ mod tests {
             discarded: 0,
             first_seen: Timestamp::from_seconds(10),
             last_seen: Timestamp::from_seconds(20),
-            outcome: Outcome { sent, came_back, unknown: 0 },
+            outcome: Outcome { sent, failed_again, pending: 0 },
             last_sent_at: None,
             note: None,
         }
@@ -178,7 +179,7 @@ mod tests {
     /// Open, succeeded and came back, where the group is told of.
     fn check(figures: Figures, expected: Option<[u64; 3]>) {
         let (told, _) = figures.clone().settle(NORMAL);
-        let told: Vec<[u64; 3]> = told.iter().map(|group| [group.open, group.healed, group.came_back]).collect();
+        let told: Vec<[u64; 3]> = told.iter().map(|group| [group.open, group.succeeded, group.failed_again]).collect();
         assert_eq!(told, Vec::from_iter(expected), "{figures:?}");
     }
 
@@ -219,11 +220,11 @@ mod tests {
     }
 
     #[test]
-    fn what_came_and_healed_between_two_digests_is_told_where_people_sent_it_back() {
-        let healed = figures(group([0, 0, 0, 0], [3, 0]), Some([0, 0, 0]));
-        check(healed.clone(), None);
+    fn what_came_and_succeeded_between_two_digests_is_told_where_people_sent_it_back() {
+        let succeeded = figures(group([0, 0, 0, 0], [3, 0]), Some([0, 0, 0]));
+        check(succeeded.clone(), None);
         let sent = HashMap::from([(id(1), Importance::Low)]);
-        check(Figures { sent: sent.clone(), ..healed }, Some([0, 3, 0]));
+        check(Figures { sent: sent.clone(), ..succeeded }, Some([0, 3, 0]));
         check(Figures { sent, ..figures(group([0, 0, 0, 0], [3, 3]), Some([0, 0, 0])) }, None);
     }
 

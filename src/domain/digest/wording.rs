@@ -17,7 +17,7 @@ impl SectionKind {
             Self::New => "New",
             Self::Grew => "Grew",
             Self::Stuck => "Stuck",
-            Self::Healed => "Succeeded",
+            Self::Succeeded => "Succeeded",
         }
     }
 
@@ -27,7 +27,7 @@ impl SectionKind {
             Self::New => "error groups seen for the first time",
             Self::Grew => "known error groups with more failures",
             Self::Stuck => "error groups open for long",
-            Self::Healed => "error groups where all retries succeeded, or are pending",
+            Self::Succeeded => "error groups where all retries succeeded, or are pending",
         }
     }
 }
@@ -46,8 +46,8 @@ impl DigestReport {
         [
             format!("{} open in {}", plural(self.open, "dead letter"), plural(self.open_groups, "group")),
             format!("{} new", thousands(self.new_letters)),
-            format!("{} succeeded", thousands(self.healed)),
-            format!("{} failed again", thousands(self.came_back)),
+            format!("{} succeeded", thousands(self.succeeded)),
+            format!("{} failed again", thousands(self.failed_again)),
         ]
     }
 
@@ -76,8 +76,12 @@ impl DigestGroup {
     /// Its figures, those that are not zero: `critical`, `12 open`, `3 new`, `oldest 3 d`. None of it comes from a message.
     pub fn figures(&self, until: Timestamp) -> Vec<String> {
         let weighty = matches!(self.importance, Importance::Critical | Importance::High);
-        let counts =
-            [(self.open, "open"), (self.new, "new"), (self.healed, "succeeded"), (self.came_back, "failed again")];
+        let counts = [
+            (self.open, "open"),
+            (self.new, "new"),
+            (self.succeeded, "succeeded"),
+            (self.failed_again, "failed again"),
+        ];
         let counts = counts.into_iter().filter(|(n, word)| *n > 0 || *word == "open");
         let oldest = self.oldest_open.map(|oldest| format!("oldest {}", span(until.since(oldest))));
         (weighty.then(|| self.importance.to_string()).into_iter())

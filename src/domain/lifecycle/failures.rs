@@ -77,7 +77,7 @@ pub struct RevivedFamilies(HashSet<LetterId>);
 
 /// A letter that was sent back and has failed again, perhaps several times at once: copies of it were under way.
 #[derive(Clone, Debug)]
-pub struct CameBack<'a> {
+pub struct FailedAgain<'a> {
     state: &'a LetterState,
     /// As it failed last.
     last: FailedMessage<'a>,
@@ -87,7 +87,7 @@ pub struct CameBack<'a> {
     lines: Vec<HistoryLine<'a>>,
 }
 
-impl<'a> CameBack<'a> {
+impl<'a> FailedAgain<'a> {
     /// `revived` is about all letters that come back in one transaction.
     pub fn new(state: &'a LetterState, message: FailedMessage<'a>, revived: &mut RevivedFamilies) -> Self {
         let is_replaced = state.rival.is_some() || !revives(state, revived);
@@ -105,7 +105,7 @@ impl<'a> CameBack<'a> {
             false => "",
         };
         let detail = format!("failed again, attempt {}{remark}", self.attempts);
-        let (at, event) = (message.received_at, Event::CameBack);
+        let (at, event) = (message.received_at, Event::FailedAgain);
         self.lines.push(HistoryLine { at, event, by: Actor::SYSTEM, detail });
     }
 
@@ -153,7 +153,7 @@ impl<'a> CameBack<'a> {
 
     fn group_step(&self) -> Option<GroupStep> {
         let sent_at = self.state.closed_at.filter(|_| self.state.status == Status::Retried)?;
-        Some(GroupStep::CameBack { sent_at })
+        Some(GroupStep::FailedAgain { sent_at })
     }
 }
 

@@ -105,7 +105,7 @@ pub enum GroupStep {
     /// One of its letters was sent back.
     Sent { at: Timestamp },
     /// One that was sent back then has failed again.
-    CameBack { sent_at: Timestamp },
+    FailedAgain { sent_at: Timestamp },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

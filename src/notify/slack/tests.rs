@@ -86,8 +86,8 @@ fn group(n: u128) -> DigestGroup {
         first_seen: now().minus(1_000 * HOUR),
         last_seen: now().minus(HOUR),
         oldest_open: Some(now().minus(HOUR)),
-        healed: 0,
-        came_back: 0,
+        succeeded: 0,
+        failed_again: 0,
         note: None,
     }
 }
@@ -125,11 +125,11 @@ fn texts(message: &Value) -> Vec<String> {
 
 #[test]
 fn a_digest_reads_from_top_to_bottom() {
-    let fresh = DigestGroup { is_new: true, open: 1_200, new: 1_300, healed: 100, ..group(1) };
+    let fresh = DigestGroup { is_new: true, open: 1_200, new: 1_300, succeeded: 100, ..group(1) };
     let grew =
         DigestGroup { importance: Importance::High, open: 7, new: 5, note: Some("known".to_owned()), ..group(2) };
-    let healed = DigestGroup { open: 0, oldest_open: None, healed: 40, error: String::new(), ..group(4) };
-    let message = render(&report(vec![healed, stuck(3, 2), grew, fresh, group(5)]));
+    let succeeded = DigestGroup { open: 0, oldest_open: None, succeeded: 40, error: String::new(), ..group(4) };
+    let message = render(&report(vec![succeeded, stuck(3, 2), grew, fresh, group(5)]));
     let expected = [
         "Morning digest",
         "Fri 20 Nov 2026, 09:00 GMT to Sat 21 Nov 2026, 09:00 GMT",
@@ -185,7 +185,7 @@ fn every_section_gets_its_share() {
     let mut groups: Vec<_> = (0..50).map(|n| stuck(n, 5)).collect();
     groups.extend((50..100).map(|n| DigestGroup { new: 3, ..group(n) }));
     groups.extend((100..103).map(|n| DigestGroup { is_new: true, ..group(n) }));
-    groups.extend((103..150).map(|n| DigestGroup { open: 0, healed: 1, ..group(n) }));
+    groups.extend((103..150).map(|n| DigestGroup { open: 0, succeeded: 1, ..group(n) }));
     let texts = texts(&render(&report(groups)));
     let more: Vec<_> = texts.iter().filter(|text| text.starts_with("and <")).collect();
     let shown =
@@ -193,7 +193,7 @@ fn every_section_gets_its_share() {
     assert_eq!(more.len(), 3);
     assert!(shown(SectionKind::Grew).contains("|44 more groups> with 132 dead letters"), "{more:?}");
     assert!(shown(SectionKind::Stuck).contains("|44 more groups> with 220 dead letters"));
-    assert!(shown(SectionKind::Healed).contains("|42 more groups> with 42 dead letters"));
+    assert!(shown(SectionKind::Succeeded).contains("|42 more groups> with 42 dead letters"));
 }
 
 #[test]
@@ -207,13 +207,13 @@ fn texts_that_are_as_long_as_can_be_fit() {
             note: Some(long.clone()),
             open: u64::MAX,
             new: u64::MAX,
-            healed: u64::MAX,
-            came_back: u64::MAX,
+            succeeded: u64::MAX,
+            failed_again: u64::MAX,
             ..stuck(n, 1)
         };
         let mut groups: Vec<_> = (0..100).map(fat).collect();
         groups.extend((100..200).map(|n| DigestGroup { open: 0, ..fat(n) }));
-        groups.extend((200..300).map(|n| DigestGroup { new: 0, came_back: 0, ..fat(n) }));
+        groups.extend((200..300).map(|n| DigestGroup { new: 0, failed_again: 0, ..fat(n) }));
         groups.extend((300..400).map(|n| DigestGroup { is_new: true, ..fat(n) }));
         let period = DigestPeriod { label: long.clone(), ..period(Some(now().minus(HOUR))) };
         let report = DigestReport::new(long.clone(), period, groups, DigestOptions::default());
@@ -283,8 +283,8 @@ fn no_text_does_more_than_be_shown() {
                 is_new: u.arbitrary()?,
                 first_seen: Timestamp::from_micros(u.arbitrary()?),
                 oldest_open: Some(Timestamp::from_micros(u.arbitrary()?)),
-                healed: u.arbitrary()?,
-                came_back: u.int_in_range(0..=1)?,
+                succeeded: u.arbitrary()?,
+                failed_again: u.int_in_range(0..=1)?,
                 note: Some(hostile(u)?),
                 ..group(n)
             });

@@ -51,7 +51,7 @@ impl Reader {
         }
     }
 
-    /// Reads a letter. `mode` says which wrappings to undo; with `reveal` nothing is hidden.
+    /// Reads a letter. `mode` says which encodings to undo; with `reveal` nothing is hidden.
     pub async fn read(&self, letter: &Arc<Letter>, confirmed: Confirmed, mode: UnwrapMode, reveal: bool) -> Reading {
         let (library, reader, letter) = (self.library().await, self.clone(), Arc::clone(letter));
         off_the_runtime(move || reader.ask(&letter, &confirmed, &mode, |question| library.read(question, reveal))).await

@@ -19,7 +19,7 @@ pub struct DecodeRequest {
     pub queue: Option<String>,
     /// The type it is to be read as.
     pub message_type: Option<String>,
-    /// Which wrappings to undo.
+    /// Which encodings to undo.
     pub mode: UnwrapMode,
 }
 

@@ -21,7 +21,12 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 use uuid::Uuid;
 
-use super::{audited_store::AuditedStore, ids, wakeup::Wakeup};
+use super::{
+    audited_store::AuditedStore,
+    ids,
+    wakeup::Wakeup,
+    worker::{Next, Worker},
+};
 use crate::{
     clock::Clock,
     config::NotifyConfig,
@@ -58,7 +63,7 @@ struct Shared {
     /// Rung when there is something to send.
     outbox: Wakeup,
     public_url: Url,
-    healed_after: Duration,
+    succeeded_after: Duration,
 }
 
 /// A digest of this moment.
@@ -81,26 +86,57 @@ pub enum DigestError {
     Store(#[from] StoreError),
 }
 
-/// By a digest's name, the last slot for which there is nothing to do any more.
-#[derive(Debug, Default)]
-pub struct Settled(HashMap<String, Timestamp>);
+/// Makes each digest when it is due.
+pub struct DueDigests {
+    digests: Digests,
+    /// By a digest's name, the last slot for which there is nothing to do any more.
+    settled: HashMap<String, Timestamp>,
+}
+
+impl DueDigests {
+    pub fn new(digests: Digests) -> Self {
+        Self { digests, settled: HashMap::new() }
+    }
+}
+
+impl Worker for DueDigests {
+    const NAME: &'static str = "digests";
+    type Error = StoreError;
+
+    fn every(&self) -> Duration {
+        EVERY
+    }
+
+    /// Makes what is due at this moment.
+    async fn round(&mut self, _stop: &CancellationToken) -> Result<Next, StoreError> {
+        for plan in self.digests.plans().iter().filter(|plan| plan.destination.is_some()) {
+            let now = self.digests.0.clock.now();
+            let slot = plan.schedule.last_at_or_before(now);
+            let Some(slot) = slot.filter(|slot| self.settled.get(&plan.name) != Some(slot)) else { continue };
+            if self.digests.make_for(plan, slot, now).await? {
+                self.settled.insert(plan.name.clone(), slot);
+            }
+        }
+        Ok(Next::Later)
+    }
+}
 
 impl Digests {
-    /// `public_url` is where links lead, `healed_after` how long after a retry a letter counts as succeeded.
+    /// `public_url` is where links lead, `succeeded_after` how long after a retry a letter counts as succeeded.
     ///
     /// # Errors
     /// Names the key of the configuration and what it takes.
     pub fn new(
         config: &NotifyConfig,
         public_url: Url,
-        healed_after: Duration,
+        succeeded_after: Duration,
         store: Arc<Store>,
         changes: AuditedStore,
         clock: Clock,
         outbox: Wakeup,
     ) -> Result<Self, String> {
         let plans = Plan::all(config)?;
-        Ok(Self(Arc::new(Shared { plans, store, changes, clock, outbox, public_url, healed_after })))
+        Ok(Self(Arc::new(Shared { plans, store, changes, clock, outbox, public_url, succeeded_after })))
     }
 
     /// The digests of the configuration, by name.
@@ -139,32 +175,6 @@ impl Digests {
         let made = self.make(plan, now).await?;
         self.add(plan, &made, None, by, now).await?;
         Ok(made.id)
-    }
-
-    /// Makes each digest when it is due, until it is told to stop.
-    pub async fn run(self, stop: CancellationToken) {
-        let mut settled = Settled::default();
-        loop {
-            if let Err(error) = self.work(&mut settled).await {
-                tracing::warn!(error = %error, "digests cannot be made yet");
-            }
-            if stop.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_none() {
-                return;
-            }
-        }
-    }
-
-    /// Makes what is due at this moment.
-    pub async fn work(&self, settled: &mut Settled) -> Result<(), StoreError> {
-        for plan in self.plans().iter().filter(|plan| plan.destination.is_some()) {
-            let now = self.0.clock.now();
-            let slot = plan.schedule.last_at_or_before(now);
-            let Some(slot) = slot.filter(|slot| settled.0.get(&plan.name) != Some(slot)) else { continue };
-            if self.make_for(plan, slot, now).await? {
-                settled.0.insert(plan.name.clone(), slot);
-            }
-        }
-        Ok(())
     }
 
     /// Makes the digest of a slot that is over, unless that is done. The answer is whether there is no more to do.
@@ -225,7 +235,7 @@ impl Digests {
             importances: &plan.importances,
             queues: &plan.queues,
             now,
-            unknown_since: now.minus(self.0.healed_after),
+            pending_since: now.minus(self.0.succeeded_after),
         };
         let figures = self.0.store.digest_figures(scope).await?;
         let from = figures.last.as_ref().map(|last| last.made_at);
@@ -238,11 +248,11 @@ impl Digests {
     }
 
     fn href(&self, digest: Uuid, link: Link) -> String {
-        let office = self.0.public_url.as_str().trim_end_matches('/');
+        let services = self.0.public_url.as_str().trim_end_matches('/');
         match link {
-            Link::Digest => format!("{office}/digests/{digest}"),
-            Link::Section(kind) => format!("{office}/digests/{digest}#{kind}"),
-            Link::Group(group) => format!("{office}/groups/{group}"),
+            Link::Digest => format!("{services}/digests/{digest}"),
+            Link::Section(kind) => format!("{services}/digests/{digest}#{kind}"),
+            Link::Group(group) => format!("{services}/groups/{group}"),
         }
     }
 }

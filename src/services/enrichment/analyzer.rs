@@ -35,7 +35,7 @@ impl Analyzer {
         let (named, Ruled { importance, by, failures, .. }) = self.judge(letter, confirmed);
         let by_hand = summary.type_source == Some(TypeSource::Manual);
         let key = group_key(letter, named.as_ref());
-        let sorted = Enriched {
+        let enriched = Enriched {
             letter: summary.id,
             received_at: summary.received_at,
             type_by_hand: summary.message_type.clone().filter(|_| by_hand),
@@ -48,7 +48,7 @@ impl Analyzer {
             key,
         };
         let failed = |RuledOut { name, why, .. }| RuleFailure { rule: name, letter: summary.id, error: why };
-        (sorted, failures.into_iter().map(failed).collect())
+        (enriched, failures.into_iter().map(failed).collect())
     }
 
     /// Nothing in there panics, as far as we know. If it does, one letter is of no type and the others go on.

@@ -1,11 +1,11 @@
-//! Sorting letters: of which type each is, how important, and what failed like it.
+//! Enriching letters: of which type each is, how important, and what failed like it.
 //!
-//! Each letter is sorted after it was stored, and named again whenever schemas or mappings change. Intake waits for none
+//! Each letter is enriched after it was stored, and named again whenever schemas or mappings change. Intake waits for none
 //! of this. What a person has said stays.
 //!
 //! # What it costs
-//! Sorting shares the machine and, on SQLite, the one writer with intake. While it keeps up with what comes in, a letter
-//! is sorted within half a second. In a storm, when more comes in than one batch at a time takes, it makes pauses that
+//! Enrichment shares the machine and, on SQLite, the one writer with intake. While it keeps up with what comes in, a letter
+//! is enriched within half a second. In a storm, when more comes in than one batch at a time takes, it makes pauses that
 //! leave intake nearly all there is, and takes the newest letters first; the others follow when the storm is over.
 
 pub mod analyzer;
@@ -26,6 +26,7 @@ use super::{
     rules::Rules,
     schemas::Schemas,
     triage::batches::batches,
+    worker::{Next, Worker},
 };
 use crate::{
     clock::Clock,
@@ -38,7 +39,7 @@ use crate::{
     store::{Enriched, RuleFailure, Store, StoreError},
 };
 
-/// How soon a new letter is sorted, and how soon all are looked at again after a change.
+/// How soon a new letter is enriched, and how soon all are looked at again after a change.
 const EVERY: Duration = Duration::from_millis(250);
 /// Letters in one batch: the more there are, the less each costs, and the longer intake waits for the writer.
 const AT_ONCE: u32 = 250;
@@ -57,8 +58,8 @@ pub const APPLY_RULES: &str = "apply rules";
 /// A process that says nothing of its job for so long is given up for dead.
 const LEASE: Duration = Duration::from_secs(30);
 
-/// Sorts letters.
-pub struct Sorting {
+/// Enriches letters.
+pub struct Enrichment {
     pub store: Arc<Store>,
     pub reader: Reader,
     pub schemas: Schemas,
@@ -66,30 +67,36 @@ pub struct Sorting {
     pub clock: Clock,
     pub metrics: Metrics,
     pub feed: ChangeFeed,
+    /// The edition that all letters are known to be named with.
+    pub done_with: Option<i64>,
 }
 
-impl Sorting {
-    /// Works until it is told to stop.
-    pub async fn run(self, stop: CancellationToken) {
-        let mut done_with = None;
-        while stop.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
-            if let Err(error) = self.work(&mut done_with, &stop).await {
-                tracing::warn!(error = %error, "dead letters cannot be enriched yet");
-            }
-        }
+impl Worker for Enrichment {
+    const NAME: &'static str = "enrichment";
+    type Error = StoreError;
+
+    fn every(&self) -> Duration {
+        EVERY
     }
 
-    /// Does what there is to do. `done_with` is the edition that all letters are known to be named with.
-    pub async fn work(&self, done_with: &mut Option<i64>, stop: &CancellationToken) -> Result<(), StoreError> {
+    async fn round(&mut self, stop: &CancellationToken) -> Result<Next, StoreError> {
+        self.work(stop).await?;
+        Ok(Next::Later)
+    }
+}
+
+impl Enrichment {
+    /// Does what there is to do.
+    pub async fn work(&mut self, stop: &CancellationToken) -> Result<(), StoreError> {
         let edition = self.edition();
         for _ in 0..ROUNDS {
-            if stop.is_cancelled() || self.sort_new(edition, stop).await? < AT_ONCE as usize {
+            if stop.is_cancelled() || self.enrich_new(edition, stop).await? < AT_ONCE as usize {
                 break;
             }
         }
         self.apply_rules(stop).await?;
-        if *done_with != Some(edition) && self.name_anew(edition, stop).await? {
-            *done_with = Some(edition);
+        if self.done_with != Some(edition) && self.name_anew(edition, stop).await? {
+            self.done_with = Some(edition);
         }
         Ok(())
     }
@@ -112,9 +119,9 @@ impl Sorting {
         hasher.finish().cast_signed()
     }
 
-    async fn sort_new(&self, edition: i64, stop: &CancellationToken) -> Result<usize, StoreError> {
-        let ids = self.store.unnamed(AT_ONCE).await?;
-        self.sort(&ids, edition, stop).await?;
+    async fn enrich_new(&self, edition: i64, stop: &CancellationToken) -> Result<usize, StoreError> {
+        let ids = self.store.not_enriched(AT_ONCE).await?;
+        self.enrich(&ids, edition, stop).await?;
         Ok(ids.len())
     }
 
@@ -128,13 +135,13 @@ impl Sorting {
         while !stop.is_cancelled() {
             let edition = self.edition();
             // Newcomers first: somebody may be waiting for them.
-            self.sort_new(edition, stop).await?;
+            self.enrich_new(edition, stop).await?;
             let ids = self.store.undecided(position, AT_ONCE).await?;
             match ids.last() {
                 Some(last) => position = Some(*last),
                 None => job.end(),
             }
-            self.sort(&ids, edition, stop).await?;
+            self.enrich(&ids, edition, stop).await?;
             job.done += ids.len() as u64;
             job.total = job.total.max(job.done);
             if !self.store.job_has_come_to(&job, position, self.clock.now().plus(LEASE)).await? {
@@ -159,14 +166,14 @@ impl Sorting {
         let mut before = None;
         while !stop.is_cancelled() && self.edition() == edition {
             // Newcomers first: somebody may be waiting for them.
-            self.sort_new(edition, stop).await?;
+            self.enrich_new(edition, stop).await?;
             let ids = self.store.named_otherwise(edition, before, AT_ONCE).await?;
             let Some(last) = ids.last() else {
                 job.end();
                 break;
             };
             before = Some(*last);
-            self.sort(&ids, edition, stop).await?;
+            self.enrich(&ids, edition, stop).await?;
             job.done += ids.len() as u64;
             job.total = job.total.max(job.done);
             self.store.update_job(&job).await?;
@@ -176,14 +183,14 @@ impl Sorting {
         Ok(job.failed == 0 && self.edition() == edition && !stop.is_cancelled())
     }
 
-    /// Sorts these letters, and after a full batch in a storm lets intake go first for a while.
-    async fn sort(&self, ids: &[LetterId], edition: i64, stop: &CancellationToken) -> Result<(), StoreError> {
+    /// Enriches these letters, and after a full batch in a storm lets intake go first for a while.
+    async fn enrich(&self, ids: &[LetterId], edition: i64, stop: &CancellationToken) -> Result<(), StoreError> {
         if ids.is_empty() {
             return Ok(());
         }
         let (begun, received) = (self.clock.now(), self.received());
         for batch in batches(self.store.summaries(ids).await?) {
-            self.sort_portion(batch, edition).await?;
+            self.enrich_batch(batch, edition).await?;
         }
         if ids.len() >= AT_ONCE as usize && self.received() - received >= STORM {
             let pause = self.clock.now().since(begun) * (SHARE - 1);
@@ -197,28 +204,28 @@ impl Sorting {
         self.feed.subscribe().borrow().received
     }
 
-    async fn sort_portion(&self, summaries: Vec<LetterSummary>, edition: i64) -> Result<(), StoreError> {
+    async fn enrich_batch(&self, summaries: Vec<LetterSummary>, edition: i64) -> Result<(), StoreError> {
         let (mut letters, mut confirmed) = (Vec::with_capacity(summaries.len()), ConfirmedTypes::new(&self.store));
         for letter in self.store.with_contents(summaries).await? {
             let confirmed = confirmed.of(&letter.summary).await?;
             letters.push((letter, confirmed));
         }
         let (reader, library, rules) = (self.reader.clone(), self.reader.library().await, self.rules.in_force());
-        let glasses = Analyzer { reader, library, rules };
+        let analyzer = Analyzer { reader, library, rules };
         let reading = spawn_blocking(move || {
-            letters.iter().map(|(letter, confirmed)| glasses.look_at(letter, confirmed)).collect::<Vec<_>>()
+            letters.iter().map(|(letter, confirmed)| analyzer.look_at(letter, confirmed)).collect::<Vec<_>>()
         });
         let looked_at = reading.await.unwrap_or_else(|fault| {
             tracing::error!(error = %fault, "dead letters could not be decoded and are not enriched");
             Vec::new()
         });
-        let (sorted, failures): (Vec<Enriched>, Vec<Vec<RuleFailure>>) = looked_at.into_iter().unzip();
+        let (enriched, failures): (Vec<Enriched>, Vec<Vec<RuleFailure>>) = looked_at.into_iter().unzip();
         let now = self.clock.now();
-        for exhausted in self.store.sort(&sorted, edition, now).await? {
+        for exhausted in self.store.enrich(&enriched, edition, now).await? {
             self.metrics.exhausted(&exhausted.broker, exhausted.queue.as_deref(), exhausted.importance);
         }
         self.tell(failures.concat(), now).await?;
-        self.feed.changed(sorted.len() as u64);
+        self.feed.changed(enriched.len() as u64);
         Ok(())
     }
 

@@ -10,7 +10,10 @@ use crate::{
     clock::Clock,
     domain::{incident::Incident, notification::Channel as ChannelKind},
     notify::{Delivery, Outcome, Sender, alertmanager},
-    services::notifications::channels::Channels,
+    services::{
+        notifications::channels::Channels,
+        worker::{Next, Worker},
+    },
     store::{IncidentRecord, Store, StoreError},
 };
 
@@ -27,20 +30,23 @@ pub struct Heartbeat {
     pub clock: Clock,
 }
 
-impl Heartbeat {
-    /// Works until it is told to stop; at once at an end where there is no Alertmanager.
-    pub async fn run(self, stop: CancellationToken) {
-        if self.channels.get(ChannelKind::Alertmanager).is_none() {
-            return stop.cancelled().await;
-        }
-        while stop.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
-            if let Err(error) = self.beat().await {
-                tracing::warn!(error = %error, "open incidents cannot be read to repeat them to Alertmanager");
-            }
-        }
+impl Worker for Heartbeat {
+    const NAME: &'static str = "repeating incidents to Alertmanager";
+    const BEGINS_LATE: bool = true;
+    type Error = StoreError;
+
+    fn every(&self) -> Duration {
+        EVERY
     }
 
-    /// Repeats all that is open and was told, as important as it was told there.
+    async fn round(&mut self, _stop: &CancellationToken) -> Result<Next, StoreError> {
+        self.beat().await?;
+        Ok(Next::Later)
+    }
+}
+
+impl Heartbeat {
+    /// Repeats all that is open and was told, as important as it was told there; nothing where there is no Alertmanager.
     pub async fn beat(&self) -> Result<(), StoreError> {
         let Some(channel) = self.channels.get(ChannelKind::Alertmanager) else { return Ok(()) };
         let page = self.channels.pages().iter().find(|page| page.kind == ChannelKind::Alertmanager);

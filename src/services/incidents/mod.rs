@@ -10,14 +10,16 @@ pub mod wording;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use amqp_message::time::Timestamp;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::{
-    change_feed::ChangeFeed,
+    change_feed::{ChangeFeed, Changes},
     ids,
     notifications::channels::{Channels, PageChannel},
     wakeup::Wakeup,
+    worker::{Next, Worker},
 };
 use crate::{
     clock::Clock,
@@ -74,6 +76,40 @@ impl Settings {
     }
 }
 
+/// Looks at the groups whenever letters have changed.
+pub struct GroupWatch {
+    incidents: Incidents,
+    changes: watch::Receiver<Changes>,
+}
+
+impl GroupWatch {
+    pub fn new(incidents: Incidents) -> Self {
+        Self { changes: incidents.feed.subscribe(), incidents }
+    }
+}
+
+impl Worker for GroupWatch {
+    const NAME: &'static str = "incidents";
+    type Error = StoreError;
+
+    fn every(&self) -> Duration {
+        POLL
+    }
+
+    async fn round(&mut self, _stop: &CancellationToken) -> Result<Next, StoreError> {
+        self.changes.mark_unchanged();
+        self.incidents.look().await?;
+        Ok(Next::Later)
+    }
+
+    async fn called(&mut self) {
+        tokio::time::sleep(REST).await;
+        if self.changes.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
 impl Incidents {
     pub fn new(
         store: Arc<Store>,
@@ -84,23 +120,6 @@ impl Incidents {
         settings: Settings,
     ) -> Self {
         Self { store, channels, clock, feed, outbox, settings: Arc::new(settings) }
-    }
-
-    /// Works until it is told to stop.
-    pub async fn run(self, stop: CancellationToken) {
-        let mut feed = self.feed.subscribe();
-        loop {
-            if let Err(error) = self.look().await {
-                tracing::warn!(error = %error, "incidents cannot be read or written yet");
-            }
-            let waiting = async {
-                tokio::time::sleep(REST).await;
-                _ = tokio::time::timeout(POLL, feed.changed()).await;
-            };
-            if stop.run_until_cancelled(waiting).await.is_none() {
-                return;
-            }
-        }
     }
 
     /// Compares the groups with the incidents that are open, and tells what has changed.

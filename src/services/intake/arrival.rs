@@ -40,7 +40,7 @@ pub(crate) fn arrival(
         fingerprint: fingerprint(&message),
         redelivered,
         received_at,
-        ruling: source.ruling(&failure, bodies),
+        decision: source.decision(&failure, bodies),
         failure,
         importance: Importance::Normal,
         importance_by: "default",

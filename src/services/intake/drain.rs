@@ -139,7 +139,7 @@ fn report(intake: &Intake, batch: &IntakeBatch<'_>, recorded: &[Recorded]) {
         match recorded {
             Recorded::Redelivered(_) => intake.metrics.redelivered(&intake.broker),
             Recorded::Waits(_) => waiting += 1,
-            Recorded::New(_) | Recorded::CameBack(_) => {
+            Recorded::New(_) | Recorded::FailedAgain(_) => {
                 received += 1;
                 intake.metrics.letter_received(&intake.broker, queue);
             }

@@ -45,7 +45,7 @@ struct Parcel {
 
 /// Whether it waits in RabbitMQ, or would have.
 pub(crate) fn is_for_broker(arrival: &Arrival) -> bool {
-    arrival.ruling.as_ref().is_some_and(|ruling| ruling.via() == Via::Broker)
+    arrival.decision.as_ref().is_some_and(|decision| decision.via() == Via::Broker)
 }
 
 impl<'a> Forwarder<'a> {
@@ -208,7 +208,7 @@ impl Parcel {
         let mut outgoing = outgoing::outgoing(id, clean, Some(queue), queue, failure.attempts);
         dlo_headers::write_address(&mut outgoing.headers, &failure.exchange, &failure.routing_key);
         let mut destination = Destination::straight_to(queue).after(delay, intake.clock.now());
-        if self.arrival.ruling.as_ref().is_some_and(Decision::keeps_routing_key) {
+        if self.arrival.decision.as_ref().is_some_and(Decision::keeps_routing_key) {
             destination = destination.with_key(&failure.routing_key);
         }
         Ok(OutgoingRetry { id, destination, reason, message: outgoing })
@@ -227,7 +227,7 @@ impl Parcel {
 }
 
 fn delay(arrival: &Arrival) -> Option<Duration> {
-    match arrival.ruling.as_ref()?.verdict(arrival.failure.attempts) {
+    match arrival.decision.as_ref()?.verdict(arrival.failure.attempts) {
         Verdict::Retry { delay } => Some(delay),
         Verdict::Exhausted => None,
     }

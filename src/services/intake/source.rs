@@ -27,7 +27,7 @@ impl IntakeSource {
 
     /// What the policy in force rules for a message; `None` where it is not asked. What a retry would do harm to, or
     /// perhaps bring to the wrong queue, is not retried under any policy.
-    pub(crate) fn ruling(&self, failure: &Failure, bodies: &InnerBodies) -> Option<Decision> {
+    pub(crate) fn decision(&self, failure: &Failure, bodies: &InnerBodies) -> Option<Decision> {
         let Self::DeadLetters(policies) = self else { return None };
         let is_settled = |queue: &&String| failure.danger.is_none_or(|danger| danger.is_settled(queue, bodies));
         let queue = failure.queue.as_ref().filter(|_| !failure.is_disputed).filter(is_settled);

@@ -14,7 +14,10 @@ use crate::{
     domain::notification::{Attempt, ClaimedNotification, NotificationKind},
     metrics::Metrics,
     notify::{Channel, Delivery, Outcome, Sender, backoff},
-    services::wakeup::Wakeup,
+    services::{
+        wakeup::Wakeup,
+        worker::{Next, Worker},
+    },
     store::{Store, StoreError},
 };
 
@@ -24,10 +27,11 @@ const LEASE: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(500);
 /// What nobody has taken for so long is given up; people have learned of it in some other way by then.
 const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
-/// So many are sent at the same time: one that does not answer must not hold up the others.
-const AT_ONCE: usize = 4;
+/// So many are sent at the same time.
+pub const AT_ONCE: usize = 4;
 
-/// Sends notifications; cheap to clone.
+/// Sends notifications. Several work at the same time, as one that does not answer must not hold up the others; cheap to
+/// clone.
 #[derive(Clone)]
 pub struct Deliveries {
     pub store: Arc<Store>,
@@ -39,32 +43,24 @@ pub struct Deliveries {
     pub outbox: Wakeup,
 }
 
+impl Worker for Deliveries {
+    const NAME: &'static str = "notifications";
+    type Error = StoreError;
+
+    fn every(&self) -> Duration {
+        POLL
+    }
+
+    async fn round(&mut self, _stop: &CancellationToken) -> Result<Next, StoreError> {
+        Ok(if self.deliver_one().await? { Next::Now } else { Next::Later })
+    }
+
+    async fn called(&mut self) {
+        self.outbox.rung().await;
+    }
+}
+
 impl Deliveries {
-    /// Works until it is told to stop; what is being sent then is sent to its end.
-    pub async fn run(self, stop: CancellationToken) {
-        let workers = (0..AT_ONCE).map(|_| self.clone().work(stop.clone()));
-        futures_util::future::join_all(workers).await;
-    }
-
-    async fn work(self, stop: CancellationToken) {
-        while !stop.is_cancelled() {
-            match self.deliver_one().await {
-                Ok(true) => continue,
-                Ok(false) => {}
-                Err(error) => tracing::warn!(error = %error, "notifications cannot be read or marked yet"),
-            }
-            let waiting = async {
-                tokio::select! {
-                    () = tokio::time::sleep(POLL) => {}
-                    () = self.outbox.rung() => {}
-                }
-            };
-            if stop.run_until_cancelled(waiting).await.is_none() {
-                return;
-            }
-        }
-    }
-
     /// Sends what is due first. The answer is whether there was something.
     pub async fn deliver_one(&self) -> Result<bool, StoreError> {
         let now = self.clock.now();

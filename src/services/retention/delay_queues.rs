@@ -2,12 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
+use anyhow::Context;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     clock::Clock,
     config::BrokerConfig,
     rabbitmq::{Deletion, PublishingSession, SessionError, names},
+    services::worker::{Next, Worker},
     store::Store,
 };
 
@@ -21,18 +23,21 @@ pub struct DelayQueues {
     pub clock: Clock,
 }
 
-impl DelayQueues {
-    pub async fn run(self, stop: CancellationToken) {
-        loop {
-            if let Err(error) = self.delete_disused().await {
-                tracing::warn!(broker.name = self.broker, error = %error, "disused delay queues cannot be deleted yet");
-            }
-            if stop.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_none() {
-                return;
-            }
-        }
+impl Worker for DelayQueues {
+    const NAME: &'static str = "deleting disused delay queues";
+    type Error = anyhow::Error;
+
+    fn every(&self) -> Duration {
+        EVERY
     }
 
+    async fn round(&mut self, _stop: &CancellationToken) -> anyhow::Result<Next> {
+        self.delete_disused().await.with_context(|| format!("broker {}", self.broker))?;
+        Ok(Next::Later)
+    }
+}
+
+impl DelayQueues {
     async fn delete_disused(&self) -> anyhow::Result<()> {
         let now = self.clock.now();
         let mut names = self.store.delay_queues(&self.broker).await?;

@@ -14,6 +14,7 @@ use crate::{
     clock::Clock,
     config::RetentionConfig,
     domain::lifecycle::retention::Outdated,
+    services::worker::{Next, Worker},
     store::{Store, StoreError},
 };
 
@@ -33,27 +34,33 @@ pub struct Retention {
     pub groups: Duration,
 }
 
-impl Retention {
-    pub async fn run(self, stop: CancellationToken) {
-        while stop.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
-            if let Err(error) = self.forget(&stop).await {
-                tracing::warn!(error = %error, "what is out of date cannot be forgotten yet");
-            }
-        }
+impl Worker for Retention {
+    const NAME: &'static str = "retention";
+    type Error = StoreError;
+
+    fn every(&self) -> Duration {
+        EVERY
     }
 
+    async fn round(&mut self, stop: &CancellationToken) -> Result<Next, StoreError> {
+        self.forget(stop).await?;
+        Ok(Next::Later)
+    }
+}
+
+impl Retention {
     /// Removes all whose time is over, in batches.
     pub async fn forget(&self, stop: &CancellationToken) -> Result<(), StoreError> {
         while !stop.is_cancelled() {
             let now = self.clock.now();
-            let healed = self.store.forget_healed(now.minus(self.keep.healed), AT_ONCE).await?;
+            let succeeded = self.store.forget_succeeded(now.minus(self.keep.succeeded), AT_ONCE).await?;
             let outdated =
                 Outdated { retried: now.minus(self.keep.retried), discarded: now.minus(self.keep.discarded) };
             let settled = self.store.forget_settled(outdated, AT_ONCE).await?;
-            if healed + settled == 0 {
+            if succeeded + settled == 0 {
                 break;
             }
-            tracing::debug!(healed, settled, "old dead letters removed");
+            tracing::debug!(succeeded, settled, "old dead letters removed");
         }
         let now = self.clock.now();
         while !stop.is_cancelled() && self.store.forget_activity(now.minus(self.keep.activity), AT_ONCE).await? > 0 {}

@@ -10,12 +10,10 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 use rule_language::Expression;
 use tokio::sync::{Mutex, Semaphore, watch};
-use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use file::FileProblem;
@@ -40,8 +38,6 @@ pub use error::RuleError;
 pub use file::read_file;
 pub use trial::{Draft, MOST_TRIED, Trial, TriedLetter};
 
-/// How soon a rule that was written in another process, or in the file, is in force here.
-const POLL: Duration = Duration::from_secs(1);
 /// More rules than this nobody understands any more.
 pub const MAX_RULES: usize = 500;
 /// Characters of a rule's name.
@@ -233,18 +229,6 @@ impl Rules {
         let job = Job { total, state: JobState::Queued, ..Job::begun(id, APPLY_RULES) };
         self.changes.apply_rules(&job, by).await?;
         Ok(id)
-    }
-
-    /// Keeps in step with the file and with what other processes do. While the database does not answer, what is known
-    /// stays in force.
-    pub async fn watch(self, stop: CancellationToken) {
-        let mut tick = tokio::time::interval(POLL);
-        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
-        while stop.run_until_cancelled(tick.tick()).await.is_some() {
-            if let Err(error) = self.reload().await {
-                tracing::debug!(error = %error, "rules cannot be read at the moment");
-            }
-        }
     }
 
     fn check_place(&self) -> Result<(), RuleError> {

@@ -6,6 +6,7 @@
 
 use std::{
     collections::BTreeMap,
+    convert::Infallible,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -17,7 +18,10 @@ use tokio::{sync::mpsc, task::spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
 use super::{Delivery, SchemaError, Schemas};
-use crate::domain::{actor::Actor, schema::SchemaSource};
+use crate::{
+    domain::{actor::Actor, schema::SchemaSource},
+    services::worker::{Next, Worker},
+};
 
 /// How long after an event the folder is read: a build writes many files.
 const SETTLE: Duration = Duration::from_millis(300);
@@ -41,28 +45,39 @@ pub struct Folder {
     /// The files of each schema as they were last read, as a hash, and what was wrong with them.
     seen: BTreeMap<String, (String, Vec<SchemaProblem>)>,
     is_first: bool,
+    hint: mpsc::Sender<()>,
+    hints: mpsc::Receiver<()>,
+    /// `None` where the folder cannot be watched, or not yet.
+    watcher: Option<RecommendedWatcher>,
+}
+
+impl Worker for Folder {
+    const NAME: &'static str = "schemas' folder";
+    type Error = Infallible;
+
+    fn every(&self) -> Duration {
+        POLL
+    }
+
+    async fn round(&mut self, _stop: &CancellationToken) -> Result<Next, Infallible> {
+        while self.hints.try_recv().is_ok() {}
+        if self.watcher.is_none() {
+            self.watcher = watch(&self.path, self.hint.clone());
+        }
+        self.read().await;
+        Ok(Next::Later)
+    }
+
+    async fn called(&mut self) {
+        self.hints.recv().await;
+        tokio::time::sleep(SETTLE).await;
+    }
 }
 
 impl Folder {
     pub fn new(path: PathBuf, schemas: Schemas) -> Self {
-        Self { path, schemas, seen: BTreeMap::new(), is_first: true }
-    }
-
-    pub async fn run(mut self, stop: CancellationToken) {
-        let (hint, mut hints) = mpsc::channel(1);
-        let mut watcher = None;
-        loop {
-            watcher = watcher.or_else(|| watch(&self.path, hint.clone()));
-            self.read().await;
-            let changed = async {
-                let _ = tokio::time::timeout(POLL, hints.recv()).await;
-                tokio::time::sleep(SETTLE).await;
-            };
-            if stop.run_until_cancelled(changed).await.is_none() {
-                return;
-            }
-            while hints.try_recv().is_ok() {}
-        }
+        let (hint, hints) = mpsc::channel(1);
+        Self { path, schemas, seen: BTreeMap::new(), is_first: true, hint, hints, watcher: None }
     }
 
     /// Reads the folder and takes in what has changed.

@@ -5,13 +5,12 @@ mod folder;
 mod loading;
 mod reading;
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc};
 
 use amqp_message::time::Timestamp;
 use payload_codec::schema::{Schema, SchemaProblem, Upload, hash};
 use thiserror::Error;
 use tokio::sync::{Mutex, watch};
-use tokio_util::sync::CancellationToken;
 
 use reading::{name_by, name_of, read, read_set};
 
@@ -29,8 +28,6 @@ use crate::{
 
 pub use folder::{Folder, FolderState, collect};
 
-/// How soon a schema that was uploaded to another process counts here.
-const POLL: Duration = Duration::from_secs(1);
 /// Types of all current schemas together; they are held in memory, at about 10 kB each.
 const MOST_TYPES: usize = 150_000;
 /// Of a name, in characters.
@@ -192,17 +189,6 @@ impl Schemas {
         let unset = self.changes.unset_mapping(broker, carrier, pattern, by).await?;
         self.reload().await?;
         Ok(unset)
-    }
-
-    /// Keeps in step with what other processes do. While the database does not answer, what is known stays in force.
-    pub async fn watch(self, stop: CancellationToken) {
-        let mut tick = tokio::time::interval(POLL);
-        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
-        while stop.run_until_cancelled(tick.tick()).await.is_some() {
-            if let Err(error) = self.reload().await {
-                tracing::debug!(error = %error, "schemas cannot be read at the moment");
-            }
-        }
     }
 
     fn check_room(&self, record: &SchemaRecord, schema: &Schema) -> Result<(), SchemaError> {

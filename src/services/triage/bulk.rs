@@ -16,7 +16,11 @@ use crate::{
         filter::LetterFilter,
         job::{Bulk, Job, JobState},
     },
-    services::{audited_store::AuditedStore, ids},
+    services::{
+        audited_store::AuditedStore,
+        ids,
+        worker::{Next, Worker},
+    },
     store::{BulkAudit, ClaimedBulk, StoreError},
 };
 
@@ -74,17 +78,8 @@ impl Triage {
         self.changes.cancel_job(job, by).await
     }
 
-    /// Goes on with jobs that a process has left behind, until it is told to stop.
-    pub async fn take_up(self, stop: CancellationToken) {
-        while stop.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
-            if let Err(error) = self.take_up_once(&stop).await {
-                tracing::warn!(error = %error, "a job that was left behind cannot go on yet");
-            }
-        }
-    }
-
-    /// Goes on with all that there are at the moment.
-    pub async fn take_up_once(&self, stop: &CancellationToken) -> Result<(), StoreError> {
+    /// Goes on with all jobs that a process has left behind.
+    pub async fn take_up(&self, stop: &CancellationToken) -> Result<(), StoreError> {
         while let Some(claimed) = self.store.claim_bulk(self.clock.now(), LEASE).await? {
             tracing::info!(job = %claimed.job.id, "going on with a job that was left behind");
             self.work_at(claimed, stop).await?;
@@ -93,6 +88,23 @@ impl Triage {
             }
         }
         Ok(())
+    }
+}
+
+/// Goes on with jobs that a process has left behind.
+pub struct LeftBehind(pub Triage);
+
+impl Worker for LeftBehind {
+    const NAME: &'static str = "jobs";
+    type Error = StoreError;
+
+    fn every(&self) -> Duration {
+        EVERY
+    }
+
+    async fn round(&mut self, stop: &CancellationToken) -> Result<Next, StoreError> {
+        self.0.take_up(stop).await?;
+        Ok(Next::Later)
     }
 }
 

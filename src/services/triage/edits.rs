@@ -73,7 +73,7 @@ fn check_framework(before: Option<&'static str>, after: Option<&'static str>) ->
         (before, after) if before == after => Ok(()),
         (Some(framework), _) => unfit(format!(
             "with this edit the message is no longer one that {framework} has given up, and what {framework} added \
-             would go back to its consumer; keep the wrapping and the headers by which it is known"
+             would go back to its consumer; keep the encoding and the headers by which it is known"
         )),
         (None, after) => unfit(format!(
             "with this edit the message looks like one that {} has given up, and would be changed before it goes back",

@@ -53,8 +53,8 @@ impl Tally {
     }
 
     /// Counts that a letter of `group` that was sent back at `sent_at` has failed again.
-    pub(crate) fn came_back(&mut self, group: Option<GroupId>, sent_at: Timestamp) {
-        self.groups.came_back(group, sent_at);
+    pub(crate) fn failed_again(&mut self, group: Option<GroupId>, sent_at: Timestamp) {
+        self.groups.failed_again(group, sent_at);
     }
 
     fn change(&mut self, place: Place, by: i64) {

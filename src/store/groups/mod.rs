@@ -22,7 +22,7 @@ use crate::domain::{
 
 pub(crate) const COLUMNS: &str =
     "id, broker, queue, message_type, reason, error, critical, high, normal, low, scheduled, retried,
-    discarded, first_seen, last_seen, sent, came_back, last_sent_at, note, note_by, note_at";
+    discarded, first_seen, last_seen, sent, failed_again, last_sent_at, note, note_by, note_at";
 
 #[derive(FromRow)]
 pub(crate) struct Row {
@@ -42,7 +42,7 @@ pub(crate) struct Row {
     first_seen: i64,
     last_seen: i64,
     sent: i64,
-    came_back: i64,
+    failed_again: i64,
     last_sent_at: Option<i64>,
     note: String,
     note_by: String,
@@ -70,7 +70,11 @@ impl TryFrom<Row> for Group {
             discarded: row.discarded.unsigned_abs(),
             first_seen: Timestamp::from_micros(row.first_seen),
             last_seen: Timestamp::from_micros(row.last_seen),
-            outcome: Outcome { sent: row.sent.unsigned_abs(), came_back: row.came_back.unsigned_abs(), unknown: 0 },
+            outcome: Outcome {
+                sent: row.sent.unsigned_abs(),
+                failed_again: row.failed_again.unsigned_abs(),
+                pending: 0,
+            },
             last_sent_at: row.last_sent_at.map(Timestamp::from_micros),
             note: row.note_at.map(note),
         })
@@ -79,14 +83,14 @@ impl TryFrom<Row> for Group {
 
 impl StoreReader {
     /// Groups that `filter` lets through, `limit` of them from behind `after` on. What was sent back since
-    /// `unknown_since` and has not failed again counts as unknown.
+    /// `pending_since` and has not failed again counts as unknown.
     pub async fn groups(
         &self,
         filter: &GroupFilter,
         sort: GroupSort,
         after: Option<GroupCursor>,
         limit: usize,
-        unknown_since: Timestamp,
+        pending_since: Timestamp,
     ) -> Result<GroupPage, StoreError> {
         let conditions = self.conditions(filter).await?;
         let rows: Vec<Row> = on!(self.db.reader(), |pool| {
@@ -105,7 +109,7 @@ impl StoreReader {
         let more = rows.len() > limit;
         let mut items = rows.into_iter().take(limit).map(Group::try_from).collect::<Result<Vec<_>, _>>()?;
         let next = items.last().filter(|_| more).map(Group::cursor);
-        self.add_unknown(&mut items, unknown_since).await?;
+        self.add_unknown(&mut items, pending_since).await?;
         Ok(GroupPage { items, total: total.unsigned_abs(), next })
     }
 
@@ -123,9 +127,9 @@ impl StoreReader {
         rows.into_iter().map(Group::try_from).collect()
     }
 
-    pub async fn group(&self, id: GroupId, unknown_since: Timestamp) -> Result<Option<Group>, StoreError> {
+    pub async fn group(&self, id: GroupId, pending_since: Timestamp) -> Result<Option<Group>, StoreError> {
         let mut group = self.groups_by_id(&[id]).await?.pop();
-        self.add_unknown(group.as_mut_slice(), unknown_since).await?;
+        self.add_unknown(group.as_mut_slice(), pending_since).await?;
         Ok(group)
     }
 

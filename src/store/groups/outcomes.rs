@@ -31,41 +31,42 @@ impl StoreReader {
         since: Timestamp,
     ) -> Result<HashMap<GroupId, Vec<Hour>>, StoreError> {
         let rows: Vec<(Uuid, i64, i64, i64, i64)> = on!(self.db.reader(), |pool| {
-            let mut select = QueryBuilder::new("SELECT group_id, start, received, sent, came_back FROM group_hours");
+            let mut select = QueryBuilder::new("SELECT group_id, start, received, sent, failed_again FROM group_hours");
             select.push(" WHERE start >= ").push_bind(since.as_micros()).push(" AND group_id IN ");
             push_uuids(&mut select, groups.iter().map(|group| group.as_uuid()).collect());
             select.push(" ORDER BY group_id, start").build_query_as().fetch_all(pool).await?
         });
         let mut hours: HashMap<GroupId, Vec<Hour>> = HashMap::new();
-        for (group, start, received, sent, came_back) in rows {
-            let [received, sent, came_back] = [received, sent, came_back].map(|n| u64::try_from(n).unwrap_or(0));
-            let hour = Hour { start: Timestamp::from_micros(start), received, sent, came_back };
+        for (group, start, received, sent, failed_again) in rows {
+            let [received, sent, failed_again] = [received, sent, failed_again].map(|n| u64::try_from(n).unwrap_or(0));
+            let hour = Hour { start: Timestamp::from_micros(start), received, sent, failed_again };
             hours.entry(GroupId::from_uuid(group)).or_default().push(hour);
         }
         Ok(hours)
     }
 
-    /// What became of what was sent back since the hour of `since` began, of all groups together; what was sent back since `unknown_since` and
-    /// has not failed again is unknown.
-    pub async fn outcome(&self, since: Timestamp, unknown_since: Timestamp) -> Result<Outcome, StoreError> {
-        const SUM: &str = "SELECT CAST(coalesce(sum(sent), 0) AS BIGINT), CAST(coalesce(sum(came_back), 0) AS BIGINT)
+    /// What became of what was sent back since the hour of `since` began, of all groups together; what was sent back since `pending_since` and
+    /// has not failed again is pending.
+    pub async fn outcome(&self, since: Timestamp, pending_since: Timestamp) -> Result<Outcome, StoreError> {
+        const SUM: &str =
+            "SELECT CAST(coalesce(sum(sent), 0) AS BIGINT), CAST(coalesce(sum(failed_again), 0) AS BIGINT)
             FROM group_hours WHERE group_id = $1 AND start >= $2";
-        const UNKNOWN: &str = "SELECT COUNT(*) FROM letters l JOIN facets f ON f.id = l.facet_id
+        const PENDING: &str = "SELECT COUNT(*) FROM letters l JOIN facets f ON f.id = l.facet_id
             WHERE l.closed_at > $1 AND f.status = 'retried' AND l.group_id IS NOT NULL";
-        let (sent, came_back): (i64, i64) = on!(self.db.reader(), |pool| sqlx::query_as(SUM)
+        let (sent, failed_again): (i64, i64) = on!(self.db.reader(), |pool| sqlx::query_as(SUM)
             .bind(ALL_GROUPS)
             .bind(since.floor_to(HOUR).as_micros())
             .fetch_one(pool)
             .await?);
-        let unknown: i64 = on!(self.db.reader(), |pool| sqlx::query_scalar(UNKNOWN)
-            .bind(unknown_since.max(since).as_micros())
+        let pending: i64 = on!(self.db.reader(), |pool| sqlx::query_scalar(PENDING)
+            .bind(pending_since.max(since).as_micros())
             .fetch_one(pool)
             .await?);
-        let (sent, came_back) = (sent.unsigned_abs(), came_back.unsigned_abs());
-        Ok(Outcome { sent, came_back, unknown: unknown.unsigned_abs().min(sent.saturating_sub(came_back)) })
+        let (sent, failed_again) = (sent.unsigned_abs(), failed_again.unsigned_abs());
+        Ok(Outcome { sent, failed_again, pending: pending.unsigned_abs().min(sent.saturating_sub(failed_again)) })
     }
 
-    /// Adds what is unknown yet of what was sent back since then.
+    /// Adds what is pending yet of what was sent back since then.
     pub(crate) async fn add_unknown(&self, groups: &mut [Group], since: Timestamp) -> Result<(), StoreError> {
         let lately: Vec<GroupId> =
             groups.iter().filter(|group| group.last_sent_at > Some(since)).map(|group| group.id).collect();
@@ -93,9 +94,9 @@ impl StoreReader {
             push_uuids(&mut count, lately.iter().map(|group| group.as_uuid()).collect());
             count.push(" GROUP BY group_id").build_query_as().persistent(false).fetch_all(pool).await?
         });
-        let unknown: HashMap<Uuid, i64> = rows.into_iter().collect();
+        let pending: HashMap<Uuid, i64> = rows.into_iter().collect();
         for group in groups {
-            group.outcome.unknown = unknown.get(&group.id.as_uuid()).copied().unwrap_or_default().unsigned_abs();
+            group.outcome.pending = pending.get(&group.id.as_uuid()).copied().unwrap_or_default().unsigned_abs();
         }
         Ok(())
     }

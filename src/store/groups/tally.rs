@@ -39,13 +39,13 @@ pub(crate) struct GroupTally {
 struct HourChange {
     received: i64,
     sent: i64,
-    came_back: i64,
+    failed_again: i64,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Sent {
     sent: i64,
-    came_back: i64,
+    failed_again: i64,
     last_at: Option<Timestamp>,
 }
 
@@ -66,10 +66,10 @@ impl GroupTally {
         self.hour(group, at, |hour| hour.sent += 1);
     }
 
-    pub(crate) fn came_back(&mut self, group: Option<GroupId>, sent_at: Timestamp) {
+    pub(crate) fn failed_again(&mut self, group: Option<GroupId>, sent_at: Timestamp) {
         let Some(group) = group else { return };
-        self.sent.entry(group).or_default().came_back += 1;
-        self.hour(group, sent_at, |hour| hour.came_back += 1);
+        self.sent.entry(group).or_default().failed_again += 1;
+        self.hour(group, sent_at, |hour| hour.failed_again += 1);
     }
 
     fn place(&mut self, place: Place, by: i64) {
@@ -119,7 +119,7 @@ impl GroupTally {
 
 impl HourChange {
     const fn is_change(self) -> bool {
-        self.received != 0 || self.sent != 0 || self.came_back != 0
+        self.received != 0 || self.sent != 0 || self.failed_again != 0
     }
 }
 
@@ -175,14 +175,14 @@ async fn lock(tx: &mut Tx, changes: &[Change]) -> Result<(), StoreError> {
 
 async fn change_groups(tx: &mut Tx, changes: &[Change]) -> Result<(), StoreError> {
     const UPDATE: [&str; 2] = [
-        "WITH c (id, critical, high, normal, low, scheduled, retried, discarded, first_seen, last_seen, sent, came_back,
+        "WITH c (id, critical, high, normal, low, scheduled, retried, discarded, first_seen, last_seen, sent, failed_again,
             last_sent_at) AS (",
         ") UPDATE groups SET critical = groups.critical + c.critical, high = groups.high + c.high,
             normal = groups.normal + c.normal, low = groups.low + c.low, scheduled = groups.scheduled + c.scheduled,
             retried = groups.retried + c.retried, discarded = groups.discarded + c.discarded,
             first_seen = CASE WHEN c.first_seen < groups.first_seen THEN c.first_seen ELSE groups.first_seen END,
             last_seen = CASE WHEN c.last_seen > groups.last_seen THEN c.last_seen ELSE groups.last_seen END,
-            sent = groups.sent + c.sent, came_back = groups.came_back + c.came_back,
+            sent = groups.sent + c.sent, failed_again = groups.failed_again + c.failed_again,
             last_sent_at = CASE WHEN c.last_sent_at IS NULL OR groups.last_sent_at > c.last_sent_at
                 THEN groups.last_sent_at ELSE c.last_sent_at END
         FROM c WHERE groups.id = c.id",
@@ -198,7 +198,7 @@ async fn change_groups(tx: &mut Tx, changes: &[Change]) -> Result<(), StoreError
         Column::numbers(changes, |change| change.first_seen.map(Timestamp::as_micros)),
         Column::numbers(changes, |change| change.last_seen.map(Timestamp::as_micros)),
         Column::numbers(changes, |change| change.sent.sent),
-        Column::numbers(changes, |change| change.sent.came_back),
+        Column::numbers(changes, |change| change.sent.failed_again),
         Column::numbers(changes, |change| change.sent.last_at.map(Timestamp::as_micros)),
     ]);
     columns::execute(tx, UPDATE, columns).await
@@ -207,18 +207,18 @@ async fn change_groups(tx: &mut Tx, changes: &[Change]) -> Result<(), StoreError
 async fn change_hours(tx: &mut Tx, changes: &[((Uuid, Timestamp), HourChange)]) -> Result<(), StoreError> {
     // SQLite would take the ON of the last clause for a join's, were there no WHERE before it.
     const UPSERT: [&str; 2] = [
-        "WITH c (group_id, start, received, sent, came_back) AS (",
-        ") INSERT INTO group_hours (group_id, start, received, sent, came_back)
-        SELECT group_id, start, received, sent, came_back FROM c WHERE true
+        "WITH c (group_id, start, received, sent, failed_again) AS (",
+        ") INSERT INTO group_hours (group_id, start, received, sent, failed_again)
+        SELECT group_id, start, received, sent, failed_again FROM c WHERE true
         ON CONFLICT (group_id, start) DO UPDATE SET received = group_hours.received + excluded.received,
-            sent = group_hours.sent + excluded.sent, came_back = group_hours.came_back + excluded.came_back",
+            sent = group_hours.sent + excluded.sent, failed_again = group_hours.failed_again + excluded.failed_again",
     ];
     let columns = vec![
         Column::ids(changes, |((group, _), _)| *group),
         Column::numbers(changes, |((_, start), _)| start.as_micros()),
         Column::numbers(changes, |(_, hour)| hour.received),
         Column::numbers(changes, |(_, hour)| hour.sent),
-        Column::numbers(changes, |(_, hour)| hour.came_back),
+        Column::numbers(changes, |(_, hour)| hour.failed_again),
     ];
     columns::execute(tx, UPSERT, columns).await
 }

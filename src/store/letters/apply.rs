@@ -74,7 +74,7 @@ fn count(tally: &mut Tally, letter: &LockedLetter, transition: &Transition<'_>, 
 pub(crate) fn count_group_step(tally: &mut Tally, letter: &LockedLetter, transition: &Transition<'_>) {
     match transition.group_step {
         Some(GroupStep::Sent { at }) => tally.sent(letter.state.group, at),
-        Some(GroupStep::CameBack { sent_at }) => tally.came_back(letter.state.group, sent_at),
+        Some(GroupStep::FailedAgain { sent_at }) => tally.failed_again(letter.state.group, sent_at),
         None => {}
     }
 }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Where nothing has changed, nothing was done.
-pub(crate) async fn write_deed(tx: &mut Tx, changed: &[LetterState], order: &Order<'_>) -> Result<(), StoreError> {
+pub(crate) async fn write_entry(tx: &mut Tx, changed: &[LetterState], order: &Order<'_>) -> Result<(), StoreError> {
     let (subject, detail) = match changed {
         [] => return Ok(()),
         [only] => (only.id.to_string(), lifecycle::commands::describe(order.command, only).1),

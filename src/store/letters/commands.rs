@@ -26,7 +26,7 @@ impl Store {
         let mut tx = self.db.begin().await?;
         let mut scope = self.facet_scope();
         let carried = carry_out(&mut tx, &mut scope, order).await?;
-        lines::write_deed(&mut tx, &carried.changed, order).await?;
+        lines::write_entry(&mut tx, &carried.changed, order).await?;
         tx.commit().await?;
         scope.committed();
         Ok(carried.report)
@@ -49,7 +49,7 @@ impl Store {
         let mut tx = self.db.begin().await?;
         let mut scope = self.facet_scope();
         let carried = carry_out(&mut tx, &mut scope, order).await?;
-        lines::write_deed(&mut tx, &carried.changed, order).await?;
+        lines::write_entry(&mut tx, &carried.changed, order).await?;
         jobs::insert_finished(&mut tx, job, order, &carried.report).await?;
         tx.commit().await?;
         scope.committed();

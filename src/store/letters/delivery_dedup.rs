@@ -163,7 +163,7 @@ pub(crate) async fn recall(tx: &mut Tx, batch: &IntakeBatch<'_>) -> Result<Vec<R
         let letter = position.map(|position| entries.remove(position).1);
         match letter.or(arrival.returning).unwrap_or(arrival.id) {
             letter if letter == arrival.id => Recorded::New(letter),
-            letter if Some(letter) == arrival.returning => Recorded::CameBack(letter),
+            letter if Some(letter) == arrival.returning => Recorded::FailedAgain(letter),
             letter => Recorded::Redelivered(letter),
         }
     };

@@ -1,4 +1,4 @@
-//! Sorting letters: of which type each is, how important, and what failed like it.
+//! Enriching letters: of which type each is, how important, and what failed like it.
 //!
 //! A letter remembers the *edition* it was named with, a number that stands for the schemas and mappings in force.
 
@@ -58,7 +58,7 @@ pub struct Enriched {
     pub key: GroupKey,
 }
 
-/// A letter that awaits a person since it came in, told when it is sorted: only now its importance is known.
+/// A letter that awaits a person since it came in, told when it is enriched: only now its importance is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exhausted {
     pub broker: String,
@@ -79,10 +79,12 @@ impl Enriched {
 
 impl StoreReader {
     /// Letters that nobody has looked at yet, the newest first.
-    pub async fn unnamed(&self, limit: u32) -> Result<Vec<LetterId>, StoreError> {
-        const UNNAMED: &str = "SELECT id FROM letters WHERE named_with IS NULL ORDER BY id DESC LIMIT $1";
-        let ids: Vec<Uuid> =
-            on!(self.db.reader(), |pool| sqlx::query_scalar(UNNAMED).bind(i64::from(limit)).fetch_all(pool).await?);
+    pub async fn not_enriched(&self, limit: u32) -> Result<Vec<LetterId>, StoreError> {
+        const NOT_ENRICHED: &str = "SELECT id FROM letters WHERE named_with IS NULL ORDER BY id DESC LIMIT $1";
+        let ids: Vec<Uuid> = on!(self.db.reader(), |pool| sqlx::query_scalar(NOT_ENRICHED)
+            .bind(i64::from(limit))
+            .fetch_all(pool)
+            .await?);
         Ok(ids.into_iter().map(LetterId::from_uuid).collect())
     }
 
@@ -114,9 +116,14 @@ impl StoreReader {
 
 impl Store {
     /// Writes down what letters were found to be. What a person has said of one stays.
-    pub async fn sort(&self, sorted: &[Enriched], edition: i64, at: Timestamp) -> Result<Vec<Exhausted>, StoreError> {
+    pub async fn enrich(
+        &self,
+        enriched: &[Enriched],
+        edition: i64,
+        at: Timestamp,
+    ) -> Result<Vec<Exhausted>, StoreError> {
         let mut exhausted = Vec::new();
-        for chunk in sorted.chunks(CHUNK) {
+        for chunk in enriched.chunks(CHUNK) {
             let mut tx = self.db.begin().await?;
             let mut scope = self.facet_scope();
             exhausted.extend(sort(&mut tx, &mut scope, chunk, edition, at).await?);
@@ -155,13 +162,13 @@ impl StoreReader {
 async fn sort(
     tx: &mut Tx,
     scope: &mut FacetScope<'_>,
-    sorted: &[Enriched],
+    enriched: &[Enriched],
     edition: i64,
     at: Timestamp,
 ) -> Result<Vec<Exhausted>, StoreError> {
-    let ids: Vec<LetterId> = sorted.iter().map(|sorted| sorted.letter).collect();
+    let ids: Vec<LetterId> = enriched.iter().map(|enriched| enriched.letter).collect();
     let letters = lock::lock(tx, &ids).await?;
-    let moves = Move::all(sorted, &letters, at);
+    let moves = Move::all(enriched, &letters, at);
     if moves.is_empty() {
         return Ok(Vec::new());
     }
@@ -190,13 +197,13 @@ struct Move<'a> {
 }
 
 impl<'a> Move<'a> {
-    fn all(sorted: &'a [Enriched], letters: &'a HashMap<LetterId, LockedLetter>, at: Timestamp) -> Vec<Self> {
+    fn all(enriched: &'a [Enriched], letters: &'a HashMap<LetterId, LockedLetter>, at: Timestamp) -> Vec<Self> {
         let moved = |is: &'a Enriched| {
             let was = letters.get(&is.letter)?;
             let transition = enrichment::evaluated(&was.state, is.evaluation(), at)?;
             Some(Self { was, is, transition })
         };
-        sorted.iter().filter_map(moved).collect()
+        enriched.iter().filter_map(moved).collect()
     }
 
     fn facet(&self) -> FacetKey {
@@ -220,7 +227,7 @@ async fn make_groups(tx: &mut Tx, moves: &[Move<'_>]) -> Result<(), StoreError> 
     const MAKE: [&str; 2] = [
         "WITH new (id, broker, queue, message_type, reason, error, seen) AS (",
         ") INSERT INTO groups (id, broker, queue, message_type, reason, error, critical, high, normal, low, scheduled,
-            retried, discarded, first_seen, last_seen, sent, came_back, note, note_by)
+            retried, discarded, first_seen, last_seen, sent, failed_again, note, note_by)
         SELECT id, broker, queue, message_type, reason, error, 0, 0, 0, 0, 0, 0, 0, seen, seen, 0, 0, '', ''
         FROM new WHERE true ON CONFLICT (id) DO NOTHING",
     ];

@@ -32,7 +32,7 @@ pub struct Arrival {
     pub received_at: Timestamp,
     pub failure: Failure,
     /// What the retry policy rules for it; `None` for an obituary, which is a person's matter in any case.
-    pub ruling: Option<Decision>,
+    pub decision: Option<Decision>,
     pub importance: Importance,
     pub importance_by: &'static str,
     pub message: Message,
@@ -62,7 +62,7 @@ impl Arrival {
             received_at: self.received_at,
             queue: self.failure.queue.as_deref().unwrap_or_default(),
             attempts: self.failure.attempts,
-            decision: self.ruling.as_ref(),
+            decision: self.decision.as_ref(),
         }
     }
 
@@ -105,7 +105,7 @@ pub enum Recorded {
     /// A letter for a person that was not here before.
     New(LetterId),
     /// One that was sent back, failed again and awaits a person.
-    CameBack(LetterId),
+    FailedAgain(LetterId),
     /// New or not, it waits for its retry.
     Waits(LetterId),
     /// Already here: the broker had not seen the acknowledgement.
@@ -115,13 +115,13 @@ pub enum Recorded {
 impl Recorded {
     pub const fn letter(self) -> LetterId {
         match self {
-            Self::New(id) | Self::CameBack(id) | Self::Waits(id) | Self::Redelivered(id) => id,
+            Self::New(id) | Self::FailedAgain(id) | Self::Waits(id) | Self::Redelivered(id) => id,
         }
     }
 
     pub(super) fn or_waits(self, waiting: &HashSet<LetterId>) -> Self {
         match self {
-            Self::New(id) | Self::CameBack(id) if waiting.contains(&id) => Self::Waits(id),
+            Self::New(id) | Self::FailedAgain(id) if waiting.contains(&id) => Self::Waits(id),
             _ => self,
         }
     }

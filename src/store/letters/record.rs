@@ -44,15 +44,15 @@ impl Store {
         known.save(&mut tx).await?;
         note_redeliveries(&mut tx, batch, &recorded).await?;
 
-        let (mut new, mut came_back) = (Vec::new(), Vec::new());
+        let (mut new, mut failed_again) = (Vec::new(), Vec::new());
         for (arrival, recorded) in batch.arrivals.iter().zip(&recorded) {
             match recorded {
-                Recorded::CameBack(id) => came_back.push((*id, arrival)),
+                Recorded::FailedAgain(id) => failed_again.push((*id, arrival)),
                 Recorded::Redelivered(_) => {}
                 Recorded::New(id) | Recorded::Waits(id) => new.push(NewLetter::new(*id, arrival)),
             }
         }
-        let back = returning.reopen(&came_back)?;
+        let back = returning.reopen(&failed_again)?;
         let facets = new.iter().map(|letter| letter.facet(batch.broker)).chain(back.facets()).collect();
         scope.make_all(&mut tx, facets).await?;
         insert_new(&mut tx, &mut scope, &mut tally, batch.broker, &new).await?;
@@ -88,7 +88,7 @@ fn sort_out(batch: &IntakeBatch<'_>, known: &mut PendingAcks, returning: &mut Re
         let duplicate = if arrival.redelivered { known.take(arrival) } else { None };
         match (duplicate, arrival.returning) {
             (Some(letter), _) => Recorded::Redelivered(letter),
-            (None, Some(letter)) if returning.is_genuine(arrival) => Recorded::CameBack(letter),
+            (None, Some(letter)) if returning.is_genuine(arrival) => Recorded::FailedAgain(letter),
             // It has been here before and was forgotten, or it waited in RabbitMQ: one id for its whole life.
             (None, Some(letter)) if returning.takes(letter) => Recorded::New(letter),
             _ => Recorded::New(arrival.id),

@@ -20,7 +20,7 @@ use crate::{
         letter::LetterId,
         lifecycle::{
             Change, Transition,
-            failures::{CameBack, RevivedFamilies},
+            failures::{FailedAgain, RevivedFamilies},
         },
     },
     store::{
@@ -76,11 +76,11 @@ impl Returning {
         self.taken.insert(id)
     }
 
-    /// What becomes of the letters that `came_back`, in the order in which they did.
-    pub(super) fn reopen<'a>(&'a self, came_back: &[(LetterId, &'a Arrival)]) -> Result<Reopened<'a>, StoreError> {
+    /// What becomes of the letters that `failed_again`, in the order in which they did.
+    pub(super) fn reopen<'a>(&'a self, failed_again: &[(LetterId, &'a Arrival)]) -> Result<Reopened<'a>, StoreError> {
         let mut letters: BTreeMap<LetterId, Letter<'a>> = BTreeMap::new();
         let mut revived = RevivedFamilies::default();
-        for (id, arrival) in came_back {
+        for (id, arrival) in failed_again {
             let (Some(was), Some(contents)) = (self.letters.get(id), self.contents.get(id)) else { continue };
             match letters.entry(*id) {
                 Vacant(place) => _ = place.insert(Letter::back(was, contents, arrival, &mut revived)?),
@@ -133,7 +133,7 @@ impl Reopened<'_> {
 /// A letter that came back, perhaps several times in one batch.
 struct Letter<'a> {
     was: &'a LockedLetter,
-    came_back: CameBack<'a>,
+    failed_again: FailedAgain<'a>,
     /// What becomes of it by now.
     transition: Transition<'a>,
     /// It shows the headers it failed with last.
@@ -151,16 +151,16 @@ impl<'a> Letter<'a> {
         arrival: &'a Arrival,
         revived: &mut RevivedFamilies,
     ) -> Result<Self, StoreError> {
-        let came_back = CameBack::new(&was.state, arrival.failed_message(), revived);
-        let (transition, earlier_deaths) = (came_back.transition(), contents.deaths()?);
+        let failed_again = FailedAgain::new(&was.state, arrival.failed_message(), revived);
+        let (transition, earlier_deaths) = (failed_again.transition(), contents.deaths()?);
         let is_wrapped_anew = contents.body != arrival.message.body;
-        Ok(Self { was, came_back, transition, last: arrival, earlier_deaths, is_wrapped_anew })
+        Ok(Self { was, failed_again, transition, last: arrival, earlier_deaths, is_wrapped_anew })
     }
 
     /// Another copy of it stands further down in the batch.
     fn back_again(&mut self, arrival: &'a Arrival) {
-        self.came_back.again(arrival.failed_message());
-        self.transition = self.came_back.transition();
+        self.failed_again.again(arrival.failed_message());
+        self.transition = self.failed_again.transition();
         self.is_wrapped_anew |= self.last.message.body != arrival.message.body;
         let deaths = xdeath::deaths(&self.last.message.headers);
         self.earlier_deaths.splice(0..0, deaths);
@@ -198,7 +198,7 @@ async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Resu
         Column::numbers(letters, |(facet, _)| facet.0),
         Column::numbers(letters, |(_, letter)| letter.last.received_at.as_micros()),
         Column::numbers(letters, |(_, letter)| letter.last.failed_at().as_micros()),
-        Column::numbers(letters, |(_, letter)| bigint(letter.came_back.attempts())),
+        Column::numbers(letters, |(_, letter)| bigint(letter.failed_again.attempts())),
         Column::numbers(letters, |(_, letter)| bigint(letter.last.message.body.len() as u64)),
         Column::numbers(letters, |(_, letter)| letter.transition.columns.handed_over_at.map(Timestamp::as_micros)),
         Column::numbers(letters, |(_, letter)| letter.closed_at().map(Timestamp::as_micros)),

@@ -103,11 +103,11 @@ pub(crate) struct ContentsRow {
 impl ContentsRow {
     /// Whether `message` brings the same, though its framework may have wrapped it in another way.
     pub(crate) fn is_same_body(&self, message: &Message) -> bool {
-        let differs_only_in_wrapping = || {
+        let differs_only_in_encoding = || {
             let kept = self.without_body().map(|kept| Message { body: self.body.clone(), ..kept });
             kept.is_ok_and(|kept| failure_conventions::is_same_body(&kept, message))
         };
-        self.body == message.body || differs_only_in_wrapping()
+        self.body == message.body || differs_only_in_encoding()
     }
 
     pub(crate) fn into_message(self) -> Result<Message, StoreError> {

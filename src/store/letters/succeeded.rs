@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-const HEALED: Sql = Sql {
+const SUCCEEDED: Sql = Sql {
     sqlite: "SELECT id FROM letters WHERE handed_over_at IS NULL AND closed_at < $1 ORDER BY closed_at LIMIT $2",
     postgres: "SELECT id FROM letters WHERE handed_over_at IS NULL AND closed_at < $1 ORDER BY closed_at LIMIT $2
         FOR UPDATE SKIP LOCKED",
@@ -23,9 +23,9 @@ const HEALED: Sql = Sql {
 impl Store {
     /// Removes letters that were never a person's matter, were sent back before `before` and have not failed since;
     /// at most `limit` of them. The answer is how many.
-    pub async fn forget_healed(&self, before: Timestamp, limit: u32) -> Result<usize, StoreError> {
+    pub async fn forget_succeeded(&self, before: Timestamp, limit: u32) -> Result<usize, StoreError> {
         let mut tx = self.db.begin().await?;
-        let sql = HEALED.pick(&tx);
+        let sql = SUCCEEDED.pick(&tx);
         let ids: Vec<Uuid> = on!(&mut tx, |tx| sqlx::query_scalar(sql)
             .bind(before.as_micros())
             .bind(i64::from(limit))
@@ -33,16 +33,16 @@ impl Store {
             .await?);
         let ids: Vec<LetterId> = ids.into_iter().map(LetterId::from_uuid).collect();
         let letters = lock::lock(&mut tx, &ids).await?;
-        let healed = letters.values().filter(|letter| letter.state.status == Status::Retried);
-        let (mut tally, mut healed_ids) = (Tally::default(), Vec::new());
-        for letter in healed {
+        let succeeded = letters.values().filter(|letter| letter.state.status == Status::Retried);
+        let (mut tally, mut succeeded_ids) = (Tally::default(), Vec::new());
+        for letter in succeeded {
             tally.remove(letter.place());
-            healed_ids.push(letter.state.id);
+            succeeded_ids.push(letter.state.id);
         }
-        remove(&mut tx, &healed_ids).await?;
+        remove(&mut tx, &succeeded_ids).await?;
         tally.apply(&mut tx).await?;
         tx.commit().await?;
-        Ok(healed_ids.len())
+        Ok(succeeded_ids.len())
     }
 }
 

@@ -30,7 +30,7 @@ pub struct DigestScope<'a> {
     pub queues: &'a [String],
     pub now: Timestamp,
     /// Of what was sent back since then and has not failed again nobody knows yet whether it has succeeded.
-    pub unknown_since: Timestamp,
+    pub pending_since: Timestamp,
 }
 
 impl StoreReader {
@@ -43,7 +43,7 @@ impl StoreReader {
         let last = last_digest(&mut tx, scope).await?;
         let since = last.as_ref().map(|last| last.made_at);
         let mut groups = groups(&mut tx, scope.queues).await?;
-        add_unknown(&mut tx, &mut groups, scope.unknown_since).await?;
+        add_unknown(&mut tx, &mut groups, scope.pending_since).await?;
         let facets = open_facets(&mut tx, scope.importances).await?;
         let (new, sent) = match since {
             Some(since) => (new_since(&mut tx, &facets, since).await?, sent_since(&mut tx, scope, since).await?),
@@ -100,9 +100,9 @@ async fn add_unknown(tx: &mut Tx, groups: &mut [Group], since: Timestamp) -> Res
         WHERE l.closed_at > $1 AND f.status = 'retried' AND l.group_id IS NOT NULL GROUP BY l.group_id";
     let rows: Vec<(Uuid, i64)> =
         on!(tx, |tx| sqlx::query_as(COUNT).bind(since.as_micros()).fetch_all(&mut **tx).await?);
-    let unknown: HashMap<Uuid, i64> = rows.into_iter().collect();
+    let pending: HashMap<Uuid, i64> = rows.into_iter().collect();
     for group in groups {
-        group.outcome.unknown = unknown.get(&group.id.as_uuid()).copied().unwrap_or_default().unsigned_abs();
+        group.outcome.pending = pending.get(&group.id.as_uuid()).copied().unwrap_or_default().unsigned_abs();
     }
     Ok(())
 }
@@ -150,7 +150,7 @@ async fn sent_since(
     const SENT: &str = "SELECT DISTINCT l.group_id, f.importance FROM letters l JOIN facets f ON f.id = l.facet_id
         WHERE l.closed_at >= $1 AND l.handed_over_at IS NOT NULL AND f.status = 'retried' AND l.group_id IS NOT NULL";
     // What was sent back shortly before the last digest was unknown to it, and has succeeded since.
-    let unsettled = since.minus(scope.now.since(scope.unknown_since));
+    let unsettled = since.minus(scope.now.since(scope.pending_since));
     let rows: Vec<(Uuid, String)> =
         on!(tx, |tx| sqlx::query_as(SENT).bind(unsettled.as_micros()).fetch_all(&mut **tx).await?);
     let mut sent: HashMap<GroupId, Importance> = HashMap::new();

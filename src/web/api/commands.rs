@@ -36,7 +36,7 @@ pub struct Retry {
     delay: Option<String>,
     /// Where to; if left out, where its scheduled retry goes, or else the queue it failed in.
     queue: Option<String>,
-    /// Edit and retry: the whole body to send instead, in base64, with all the wrapping it came in.
+    /// Edit and retry: the whole body to send instead, in base64, with all the encoding it came in.
     body_base64: Option<String>,
     /// Edit and retry: its payload as `GET letters/{id}` shows it in `payload.json`, edited. It is written back by its type
     /// and wrapped as it came; values that are hidden there stay what they are.

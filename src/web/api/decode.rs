@@ -40,8 +40,8 @@ pub struct Body {
     queue: Option<String>,
     exchange: Option<String>,
     routing_key: Option<String>,
-    /// Which wrappings to undo, from the outside in: exactly these. Left out, those that are found.
-    wrapping: Option<Vec<String>>,
+    /// Which encodings to undo, from the outside in: exactly these. Left out, those that are found.
+    encoding: Option<Vec<String>>,
 }
 
 /// What a body says, and of which type it is.
@@ -103,8 +103,8 @@ impl Body {
             headers,
             body,
         };
-        let kinds = self.wrapping.map(|names| names.iter().map(|name| name.parse::<Kind>()).collect());
-        let mode = match kinds.transpose().map_err(|error| wrong("wrapping", &error))? {
+        let kinds = self.encoding.map(|names| names.iter().map(|name| name.parse::<Kind>()).collect());
+        let mode = match kinds.transpose().map_err(|error| wrong("encoding", &error))? {
             Some(kinds) => UnwrapMode::Exactly(kinds),
             None => UnwrapMode::Automatic,
         };

@@ -26,8 +26,8 @@ pub struct Report {
     open_groups: u64,
     /// Those of them that were received since the last digest.
     new: u64,
-    healed: u64,
-    came_back: u64,
+    succeeded: u64,
+    failed_again: u64,
     /// `new`, `grew`, `stuck` and `succeeded`, as far as there is anything in them.
     sections: Vec<Section>,
 }
@@ -42,8 +42,8 @@ impl From<&DigestReport> for Report {
             open: report.open,
             open_groups: report.open_groups,
             new: report.new_letters,
-            healed: report.healed,
-            came_back: report.came_back,
+            succeeded: report.succeeded,
+            failed_again: report.failed_again,
             sections: report.sections.iter().map(Section::from).collect(),
         }
     }
@@ -83,8 +83,8 @@ pub struct ReportedGroup {
     error: String,
     open: u64,
     new: u64,
-    healed: u64,
-    came_back: u64,
+    succeeded: u64,
+    failed_again: u64,
     first_seen: String,
     last_seen: String,
     oldest_open: Option<String>,
@@ -103,8 +103,8 @@ impl From<&DigestGroup> for ReportedGroup {
             error: group.error.clone(),
             open: group.open,
             new: group.new,
-            healed: group.healed,
-            came_back: group.came_back,
+            succeeded: group.succeeded,
+            failed_again: group.failed_again,
             first_seen: rfc3339(group.first_seen),
             last_seen: rfc3339(group.last_seen),
             oldest_open: group.oldest_open.map(rfc3339),

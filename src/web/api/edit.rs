@@ -38,7 +38,7 @@ impl HeaderChanges {
     }
 }
 
-/// The body that a call asks for: all the bytes that the letter is to have, in the wrapping that the database keeps it in;
+/// The body that a call asks for: all the bytes that the letter is to have, in the encoding that the database keeps it in;
 /// `None` where it says nothing about the body.
 pub fn edited_body(body_base64: Option<&str>) -> Result<Option<Vec<u8>>, WebError> {
     let decode = |text: &str| BASE64_STANDARD.decode(text);

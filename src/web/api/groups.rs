@@ -74,19 +74,19 @@ pub struct GroupItem {
     note_at: Option<String>,
 }
 
-/// What came of retries: so many times a letter was sent back, and that often it came back, is not known yet, or succeeded.
+/// What came of retries: so many times a letter was sent back, and that often it failed again, is pending, or succeeded.
 #[derive(Serialize, ToSchema)]
 struct OutcomeItem {
     sent: u64,
-    came_back: u64,
-    unknown: u64,
-    healed: u64,
+    failed_again: u64,
+    pending: u64,
+    succeeded: u64,
 }
 
 impl From<Outcome> for OutcomeItem {
     fn from(outcome: Outcome) -> Self {
-        let Outcome { sent, came_back, unknown } = outcome;
-        Self { sent, came_back, unknown, healed: outcome.healed() }
+        let Outcome { sent, failed_again, pending } = outcome;
+        Self { sent, failed_again, pending, succeeded: outcome.succeeded() }
     }
 }
 
@@ -136,13 +136,13 @@ struct HourItem {
     received: u64,
     /// Letters sent back, and how many of these came back since.
     sent: u64,
-    came_back: u64,
+    failed_again: u64,
 }
 
 impl From<Hour> for HourItem {
     fn from(hour: Hour) -> Self {
-        let Hour { start, received, sent, came_back } = hour;
-        Self { start: rfc3339(start), received, sent, came_back }
+        let Hour { start, received, sent, failed_again } = hour;
+        Self { start: rfc3339(start), received, sent, failed_again }
     }
 }
 
@@ -156,7 +156,7 @@ pub async fn groups(
     Query(query): Query<GroupQuery>,
 ) -> Result<Json<Groups>, WebError> {
     let (filter, limit) = (query.filter(true), query.limit.unwrap_or(LIMIT));
-    let page = app.store.groups(&filter, query.sort, query.cursor, limit, unknown_since(&app)).await?;
+    let page = app.store.groups(&filter, query.sort, query.cursor, limit, pending_since(&app)).await?;
     Ok(Json(Groups {
         items: page.items.into_iter().map(GroupItem::from).collect(),
         next_cursor: page.next.map(encode_cursor),
@@ -202,7 +202,7 @@ pub async fn change(
 async fn load(app: &AppState, id: GroupId) -> Result<Json<FullGroup>, WebError> {
     let since = app.clock.now().minus(std::time::Duration::from_secs(DAYS * 24 * 60 * 60));
     let (group, mut hours) = tokio::try_join!(
-        app.store.group(id, unknown_since(app)),
+        app.store.group(id, pending_since(app)),
         app.store.group_hours(std::slice::from_ref(&id), since),
     )?;
     let item = group.ok_or_else(gone)?.into();
@@ -210,6 +210,6 @@ async fn load(app: &AppState, id: GroupId) -> Result<Json<FullGroup>, WebError> 
     Ok(Json(FullGroup { item, hours }))
 }
 
-fn unknown_since(app: &AppState) -> Timestamp {
-    app.clock.now().minus(app.settings.healed_after)
+fn pending_since(app: &AppState) -> Timestamp {
+    app.clock.now().minus(app.settings.succeeded_after)
 }

@@ -22,9 +22,9 @@ use crate::web::{
 parameters! {
     /// How to read its body.
     pub Sight {
-        /// Undo exactly these wrappings, by comma, the outermost first, as `base64,gzip`; `none` for none. Those that are
+        /// Undo exactly these encodings, by comma, the outermost first, as `base64,gzip`; `none` for none. Those that are
         /// found if left out.
-        "wrapping" wrapping: Option<Chain> as form::One => Option<String>,
+        "encoding" encoding: Option<Chain> as form::One => Option<String>,
         /// `true` shows values that are hidden, which leaves a line in the letter's history.
         "reveal" reveal: Option<bool> as form::One => Option<bool>,
     }
@@ -40,9 +40,9 @@ pub async fn letter(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     LetterPath(id): LetterPath,
-    Query(Sight { wrapping, reveal }): Query<Sight>,
+    Query(Sight { encoding, reveal }): Query<Sight>,
 ) -> Result<Json<FullLetter>, WebError> {
-    let query = PayloadQuery { wrapping, form: None };
+    let query = PayloadQuery { encoding, form: None };
     let letter = Arc::new(app.store.letter(id).await?.ok_or_else(unknown)?);
     let reading = payload::read(&app, &letter, &query, reveal.unwrap_or_default().then_some(&*user)).await?;
     // Afterwards, so that it tells of who sees this.

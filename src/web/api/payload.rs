@@ -11,7 +11,7 @@ use crate::services::decoding::reading::{Content, Reading};
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReadPayload {
     /// What was unwrapped, from the outside in: `base64`, `gzip` and others.
-    wrapping: Vec<&'static str>,
+    encoding: Vec<&'static str>,
     /// `protobuf`, `json`, `text`, `msgpack`, `cbor` or `binary`
     format: &'static str,
     /// What it says; null where it has no form as JSON, or is hidden as a whole.
@@ -52,7 +52,7 @@ impl ReadPayload {
             Content::Json(_) | Content::Binary => (None, None),
         };
         Self {
-            wrapping: reading.unwrapped.steps.iter().map(|step| step.kind().as_str()).collect(),
+            encoding: reading.unwrapped.steps.iter().map(|step| step.kind().as_str()).collect(),
             format: reading.unwrapped.format.as_str(),
             json: reading.json().and_then(|json| RawValue::from_string(json.to_owned()).ok()),
             text,

@@ -63,11 +63,11 @@ struct Retries {
     /// Messages that failed for the first time.
     failed: u64,
     /// Went back by themselves and have not failed again so far.
-    healed: u64,
+    succeeded: u64,
     /// Retries were used up, so that they need attention.
     exhausted: u64,
     /// How many succeeded after the first, second, … retry.
-    healed_by_retry: Vec<u64>,
+    succeeded_by_retry: Vec<u64>,
 }
 
 impl Queue {
@@ -92,9 +92,9 @@ impl From<Healing> for Retries {
     fn from(healing: Healing) -> Self {
         Self {
             failed: healing.failed,
-            healed: healing.healed,
+            succeeded: healing.succeeded,
             exhausted: healing.exhausted,
-            healed_by_retry: healing.by_retry,
+            succeeded_by_retry: healing.by_retry,
         }
     }
 }

@@ -64,7 +64,7 @@ struct GroupPage {
     all_letters: String,
     /// Offered where a retry has to name a queue.
     queues: Vec<String>,
-    healed_after: String,
+    succeeded_after: String,
 }
 
 /// A button that asks once more.
@@ -172,7 +172,7 @@ async fn load(app: &AppState, id: GroupId, bulk_action: Option<BulkAction>) -> R
     let letters = LetterFilter { groups: vec![id], ..LetterFilter::default() };
     let newest = PageRequest { sort: Sort::Newest, after: None, limit: LETTERS };
     let (group, hours, page, facets) = tokio::try_join!(
-        app.store.group(id, now.minus(app.settings.healed_after)),
+        app.store.group(id, now.minus(app.settings.succeeded_after)),
         app.store.group_hours(std::slice::from_ref(&id), fortnight.from),
         app.store.letters(&letters, &newest),
         app.store.facets(),
@@ -195,7 +195,7 @@ async fn load(app: &AppState, id: GroupId, bulk_action: Option<BulkAction>) -> R
         queues: queues_to_name(&group, &facets),
         group: GroupView::new(&group, now),
         importances: Importance::ALL,
-        healed_after: number::span(app.settings.healed_after),
+        succeeded_after: number::span(app.settings.succeeded_after),
         shell,
     })
 }

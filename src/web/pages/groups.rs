@@ -148,9 +148,9 @@ async fn load_rows(
     wanted: &Wanted<'_>,
     now: Timestamp,
 ) -> Result<(GroupPage, Vec<GroupRow>), WebError> {
-    let unknown_since = now.minus(app.settings.healed_after);
+    let pending_since = now.minus(app.settings.succeeded_after);
     let Wanted { filter, query, limit } = wanted;
-    let page = app.store.groups(filter, query.sort, query.cursor, *limit, unknown_since).await?;
+    let page = app.store.groups(filter, query.sort, query.cursor, *limit, pending_since).await?;
     let rows = rows(app, &page.items, now).await?;
     Ok((page, rows))
 }

@@ -67,8 +67,8 @@ impl Asked {
 
     fn here(&self) -> String {
         let letter = self.letter.map(|id| id.to_string()).unwrap_or_default();
-        let [wrapping, view] = self.payload.pairs();
-        self.query.href_with(&[("letter", &letter), (wrapping.0, &wrapping.1), (view.0, &view.1)])
+        let [encoding, view] = self.payload.pairs();
+        self.query.href_with(&[("letter", &letter), (encoding.0, &encoding.1), (view.0, &view.1)])
     }
 }
 

@@ -5,7 +5,6 @@
 
 mod actions;
 mod activity;
-mod backoff;
 mod bulk_action;
 mod digests;
 mod edit;
@@ -26,6 +25,7 @@ mod queues;
 mod rule_acts;
 mod rule_form;
 mod rules;
+mod scheduled;
 mod schema_type;
 mod schemas;
 pub mod shell;
@@ -52,8 +52,8 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/letters/{id}/reveal", post(letter::reveal))
         .route("/letters/{id}/edit", get(edit::show).post(edit::act).layer(edit::limit()))
         .route("/letters/actions", post(actions::act))
-        .route("/scheduled", get(backoff::show))
-        .route("/scheduled/all", post(backoff::act))
+        .route("/scheduled", get(scheduled::show))
+        .route("/scheduled/all", post(scheduled::act))
         .route("/queues", get(queues::show))
         .route("/policies", get(policies::show))
         .route("/policies/set", post(policies::set))

@@ -66,7 +66,7 @@ struct OverviewPage {
     shows_broker: bool,
     /// Of the last day.
     outcome: OutcomeView,
-    healed_after: String,
+    succeeded_after: String,
     totals: Vec<Total>,
     chart: Chart,
     chart_href: String,
@@ -160,13 +160,13 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
     let now = app.clock.now();
     let window = Window::covering(now.minus(A_DAY), now);
     let (everything, every_group) = (LetterFilter::default(), GroupFilter::default());
-    let healed_after = app.settings.healed_after;
+    let succeeded_after = app.settings.succeeded_after;
     let (facets, oldest, bars, counts, outcome) = tokio::try_join!(
         app.store.facets(),
         app.store.oldest_open(),
         app.store.histogram(&everything, window.from, window.to, window.step),
         app.store.count_groups(&every_group),
-        app.store.outcome(now.minus(A_DAY), now.minus(healed_after)),
+        app.store.outcome(now.minus(A_DAY), now.minus(succeeded_after)),
     )?;
     let groups = first_rows(app, MAX_GROUPS).await?;
     let tally = Tally::new(&facets, &everything);
@@ -177,7 +177,7 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
         n_groups: number::thousands(counts.open),
         shows_broker: app.brokers.all().len() > 1,
         outcome: OutcomeView::new(&outcome),
-        healed_after: number::span(healed_after),
+        succeeded_after: number::span(succeeded_after),
         today: Moment::new(now, now).absolute,
         tiles: Importance::ALL.iter().map(|importance| tile(*importance, &facets, &counts, &oldest, now)).collect(),
         totals: Status::ALL.iter().map(|status| total(*status, &tally)).collect(),

@@ -11,7 +11,7 @@ pub struct Healing {
     /// Messages that failed at all: for the first time.
     pub failed: u64,
     /// Went back by themselves and have not failed again, as far as one knows by now.
-    pub healed: u64,
+    pub succeeded: u64,
     /// Became a person's matter because their retries were used up.
     pub exhausted: u64,
     /// How many succeeded after the first, second, … retry.
@@ -37,7 +37,7 @@ impl Healing {
         let by_retry: Vec<u64> = (1..=last).map(|n| retried(n).saturating_sub(failed(n + 1))).collect();
         Self {
             failed: failed(1),
-            healed: by_retry.iter().sum(),
+            succeeded: by_retry.iter().sum(),
             exhausted: counts.values().map(|count| count.exhausted).sum(),
             by_retry,
         }
@@ -45,8 +45,9 @@ impl Healing {
 
     /// `after retry 1: 120, 2: 30`, the same as the chart in words.
     pub fn told(&self) -> String {
-        let parts = (1..).zip(&self.by_retry).filter(|(_, healed)| **healed > 0);
-        let parts: Vec<_> = parts.map(|(n, healed)| format!("{n}:\u{a0}{}", number::thousands(*healed))).collect();
+        let parts = (1..).zip(&self.by_retry).filter(|(_, succeeded)| **succeeded > 0);
+        let parts: Vec<_> =
+            parts.map(|(n, succeeded)| format!("{n}:\u{a0}{}", number::thousands(*succeeded))).collect();
         if parts.is_empty() { "none succeeded".to_owned() } else { format!("after retry {}", parts.join(", ")) }
     }
 
@@ -54,9 +55,9 @@ impl Healing {
     pub fn heights(&self) -> Vec<u64> {
         const LEAST: u64 = 8;
         let most = self.by_retry.iter().copied().max().unwrap_or(0).max(1);
-        let height = |healed: u64| u128::from(healed) * u128::from(100 - LEAST) / u128::from(most);
-        let height = |healed: u64| LEAST + u64::try_from(height(healed)).unwrap_or(0);
-        self.by_retry.iter().map(|healed| if *healed == 0 { 0 } else { height(*healed) }).collect()
+        let height = |succeeded: u64| u128::from(succeeded) * u128::from(100 - LEAST) / u128::from(most);
+        let height = |succeeded: u64| LEAST + u64::try_from(height(succeeded)).unwrap_or(0);
+        self.by_retry.iter().map(|succeeded| if *succeeded == 0 { 0 } else { height(*succeeded) }).collect()
     }
 }
 
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn healed_is_what_went_back_and_did_not_fail_again() {
+    fn succeeded_is_what_went_back_and_did_not_fail_again() {
         let counts = [
             counts("a", 1, [100, 100, 0]),
             counts("a", 2, [40, 38, 0]),
@@ -80,9 +81,9 @@ mod tests {
         ];
         let queues = by_queue(&counts);
         let of = |queue| &queues[&("main", Some(queue))];
-        assert_eq!(*of("a"), Healing { failed: 100, healed: 90, exhausted: 8, by_retry: vec![60, 30] });
-        assert_eq!(*of("b"), Healing { failed: 5, healed: 0, exhausted: 5, by_retry: vec![] });
-        assert_eq!((of("c").healed, &*of("c").by_retry), (0, &[0][..]), "never below nothing");
+        assert_eq!(*of("a"), Healing { failed: 100, succeeded: 90, exhausted: 8, by_retry: vec![60, 30] });
+        assert_eq!(*of("b"), Healing { failed: 5, succeeded: 0, exhausted: 5, by_retry: vec![] });
+        assert_eq!((of("c").succeeded, &*of("c").by_retry), (0, &[0][..]), "never below nothing");
         assert_eq!(of("a").told(), "after retry 1:\u{a0}60, 2:\u{a0}30");
         assert_eq!((of("a").heights(), of("c").heights()), (vec![100, 54], vec![0]));
         assert_eq!(of("b").told(), "none succeeded");

@@ -30,7 +30,7 @@ impl HistoryLine {
 const fn label(event: Event) -> &'static str {
     match event {
         Event::Received => "Received",
-        Event::CameBack => "Failed again",
+        Event::FailedAgain => "Failed again",
         Event::Redelivered => "Delivered once more",
         Event::RetryScheduled => "Retry scheduled",
         Event::Retried => "Retried",
@@ -47,7 +47,7 @@ const fn label(event: Event) -> &'static str {
 
 const fn class(event: Event) -> &'static str {
     match event {
-        Event::CameBack | Event::RetryFailed => "bad",
+        Event::FailedAgain | Event::RetryFailed => "bad",
         Event::Retried => "good",
         Event::RetryScheduled => "pending",
         _ => "",

@@ -29,7 +29,7 @@ use crate::domain::{
 
 /// Where a letter is shown, which its links have to keep.
 pub struct Links {
-    /// The letter with another view of its payload: this, and `wrapping=…`, `view=…` after it.
+    /// The letter with another view of its payload: this, and `encoding=…`, `view=…` after it.
     pub view_base: String,
     /// Where an action leads back to.
     pub back: String,

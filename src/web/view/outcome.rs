@@ -31,9 +31,9 @@ impl OutcomeView {
     pub fn new(outcome: &Outcome) -> Self {
         let sent = outcome.sent;
         let counts = [
-            ("succeeded", "ok", outcome.healed()),
-            ("failed again", "warn", outcome.came_back),
-            ("pending", "open-end", outcome.unknown),
+            ("succeeded", "ok", outcome.succeeded()),
+            ("failed again", "warn", outcome.failed_again),
+            ("pending", "open-end", outcome.pending),
         ];
         let mut x = 0;
         let shares = counts.map(|(name, class, count)| {
@@ -44,10 +44,10 @@ impl OutcomeView {
         });
         let told: Vec<_> = shares.iter().map(|share| format!("{} {}", share.count, share.name)).collect();
         let told = format!("{} retried: {}", number::thousands(sent), told.join(", "));
-        let healed = u128::from(outcome.healed()) * 100 / u128::from(sent.max(1));
+        let succeeded = u128::from(outcome.succeeded()) * 100 / u128::from(sent.max(1));
         Self {
             is_any: sent > 0,
-            percent: format!("{healed} %"),
+            percent: format!("{succeeded} %"),
             told: if sent > 0 { told } else { "none retried".to_owned() },
             shares,
         }
@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn every_piece_is_seen_and_all_fit() {
-        let check = |sent, came_back, unknown, expected: [u64; 3], percent| {
-            let view = OutcomeView::new(&Outcome { sent, came_back, unknown });
+        let check = |sent, failed_again, pending, expected: [u64; 3], percent| {
+            let view = OutcomeView::new(&Outcome { sent, failed_again, pending });
             assert_eq!(view.shares.each_ref().map(|share| share.width), expected);
             assert_eq!(view.percent, percent);
             assert!(view.shares.iter().all(|share| share.x + share.width <= WIDTH));
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn it_is_told_in_words() {
-        let told = |sent, came_back, unknown| OutcomeView::new(&Outcome { sent, came_back, unknown }).told;
+        let told = |sent, failed_again, pending| OutcomeView::new(&Outcome { sent, failed_again, pending }).told;
         assert_eq!(told(1_041, 24, 12), "1,041 retried: 1,005 succeeded, 24 failed again, 12 pending");
         assert_eq!(told(0, 0, 0), "none retried");
     }

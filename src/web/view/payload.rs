@@ -3,12 +3,12 @@
 use payload_codec::{Format, message::MASK};
 
 use super::{
+    encoding::Encodings,
     hex,
     json::{self, Marked, Token},
     message_type::{Candidates, TypeView},
     number, text,
     tree::{FieldLine, FieldTree},
-    wrapping::Wrappings,
 };
 use crate::{
     domain::{history::HistoryEntry, letter::Letter, mapping::Mapping},
@@ -44,7 +44,7 @@ pub struct Payload {
     /// `812 bytes · sent as application/json`
     pub summary: String,
     pub format: &'static str,
-    pub wrappings: Wrappings,
+    pub encodings: Encodings,
     /// None where nobody knows.
     pub message_type: Option<TypeView>,
     /// The type it is shown as, where that is no more than likely.
@@ -85,7 +85,7 @@ impl Payload {
             is_empty: letter.message.body.is_empty(),
             summary: describe(letter, bytes.len()),
             format: label(reading.unwrapped.format),
-            wrappings: Wrappings::new(reading, context.query, context.base),
+            encodings: Encodings::new(reading, context.query, context.base),
             decoded_as: likely(reading),
             message_type: named.map(|named| TypeView::new(named, context.mapping, context.history)),
             candidates: Candidates::new(reading, &letter.summary),

@@ -26,10 +26,10 @@ pub struct QueueRow {
     pub open: String,
     pub waiting: String,
     pub letters: String,
-    pub backoff: String,
+    pub scheduled: String,
     pub policy: Option<PolicyCell>,
     pub failed: String,
-    pub healed: String,
+    pub succeeded: String,
     pub exhausted: String,
     pub chart: Option<HealChart>,
     /// How it stands, as far as its broker tells.
@@ -76,7 +76,7 @@ impl QueueRow {
         let pattern = LetterQuery::queue_pattern(queue);
         let brokers = vec![broker.to_owned()];
         let letters = LetterQuery { brokers: brokers.clone(), queues: vec![pattern.clone()], ..LetterQuery::default() };
-        let backoff = WaitingQuery { brokers, queues: vec![pattern], ..WaitingQuery::default() };
+        let scheduled = WaitingQuery { brokers, queues: vec![pattern], ..WaitingQuery::default() };
         Self {
             name: queue.map_or_else(|| "queue unknown".to_owned(), text::one_line),
             is_known: queue.is_some(),
@@ -84,10 +84,10 @@ impl QueueRow {
             open: number::thousands(counts.of(Status::Open)),
             waiting: number::thousands(counts.of(Status::Scheduled)),
             letters: letters.href(),
-            backoff: backoff.href(),
+            scheduled: scheduled.href(),
             policy: queue.map(|queue| PolicyCell::new(queue, book)),
             failed: number::thousands(healing.failed),
-            healed: number::thousands(healing.healed),
+            succeeded: number::thousands(healing.succeeded),
             exhausted: number::thousands(healing.exhausted),
             chart: HealChart::new(healing),
             level,

@@ -74,7 +74,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_micros(1_795_255_440_000_000);
 
     fn hour(ago: u32, received: u64) -> Hour {
-        Hour { start: NOW.floor_to(HOUR).minus(HOUR * ago), received, sent: 0, came_back: 0 }
+        Hour { start: NOW.floor_to(HOUR).minus(HOUR * ago), received, sent: 0, failed_again: 0 }
     }
 
     #[test]

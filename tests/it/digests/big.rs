@@ -4,7 +4,7 @@ use dead_letter_office::{clock::Clock, domain::digest::SectionKind};
 
 use super::newsroom::{DAY, HOUR, Newsroom, at, config, shown, slack};
 use crate::{
-    store::ledger::Ledger,
+    store::database::TestDatabase,
     support::slack_rules::{check_slack_message, links_and_mentions},
 };
 
@@ -14,8 +14,8 @@ const GROUPS: u64 = 3_000;
 const ERROR: &str = "<!channel> *boom* & <https://evil.example|click> @here ";
 
 /// Letter n is in group n modulo [`GROUPS`], was received n seconds before `now`, and every tenth group is critical.
-async fn fill(ledger: &Ledger, now: i64) {
-    let id = |kind: u32| match ledger.is_sqlite() {
+async fn fill(database: &TestDatabase, now: i64) {
+    let id = |kind: u32| match database.is_sqlite() {
         true => format!("unhex(printf('%08x%024x', {kind}, i))"),
         false => format!("(lpad('{kind}', 8, '0') || lpad(to_hex(i), 24, '0'))::uuid"),
     };
@@ -26,7 +26,7 @@ async fn fill(ledger: &Ledger, now: i64) {
         id(7).replace(", i)", &format!(", i % {GROUPS})")).replace("to_hex(i)", &format!("to_hex(i % {GROUPS})"));
     let is_critical = "i % 10 = 0";
     let members = format!("({LETTERS} - i - 1) / {GROUPS} + 1");
-    ledger
+    database
         .tamper(&format!(
             "INSERT INTO facets (id, broker, queue, reason, status, importance, count) VALUES
                 (1, 'main', 'orders', 'rejected', 'open', 'normal', {normal}), (2, 'main', 'orders', 'rejected', 'open', 'critical', {critical});
@@ -35,7 +35,7 @@ async fn fill(ledger: &Ledger, now: i64) {
                 SELECT {letter}, CASE WHEN (i % {GROUPS}) % 10 = 0 THEN 2 ELSE 1 END, {now} - 1000000 * i, {now} - 1000000 * i,
                 {now}, '', 'orders', 1, 'default', 10, {now}, 1, {now}, {group_of_letter} FROM n;
             {group_numbers} INSERT INTO groups (id, broker, queue, message_type, reason, error, critical, high, normal, low, scheduled,
-                retried, discarded, first_seen, last_seen, sent, came_back, note, note_by)
+                retried, discarded, first_seen, last_seen, sent, failed_again, note, note_by)
                 SELECT {group}, 'main', 'orders', '', 'rejected', '{ERROR}' || i, CASE WHEN {is_critical} THEN {members} ELSE 0 END, 0,
                 CASE WHEN {is_critical} THEN 0 ELSE {members} END, 0, 0, 0, 0, {now} - 100000000000, {now}, 0, 0, '', '' FROM n;",
             normal = LETTERS * 9 / 10,
@@ -48,14 +48,14 @@ async fn fill(ledger: &Ledger, now: i64) {
         .await;
 }
 
-async fn check(ledger: &Ledger) {
+async fn check(database: &TestDatabase) {
     let (slack, clock) = (slack().await, Clock::manual(at("2026-06-01T08:00:00Z")));
-    let mut newsroom = Newsroom::open(ledger, &clock, &config(&slack, "0 9 * * *", "UTC")).await;
+    let mut newsroom = Newsroom::open(database, &clock, &config(&slack, "0 9 * * *", "UTC")).await;
     newsroom.works().await;
     newsroom.lives_until(at("2026-06-01T09:00:00Z"), HOUR).await;
     assert_eq!(newsroom.slots().await.len(), 1, "an empty one, for what comes next to be new");
     clock.advance(DAY - HOUR);
-    fill(ledger, clock.now().as_micros()).await;
+    fill(database, clock.now().as_micros()).await;
     clock.advance(HOUR);
     newsroom.works().await;
 
@@ -82,12 +82,12 @@ async fn check(ledger: &Ledger) {
 
 #[tokio::test]
 async fn the_figures_are_exact_and_slack_takes_it() {
-    let ledger = Ledger::sqlite().await;
-    check(&ledger).await;
+    let database = TestDatabase::sqlite().await;
+    check(&database).await;
 }
 
 #[tokio::test]
 async fn on_postgres_too() {
-    let Some(ledger) = Ledger::postgres().await else { return };
-    check(&ledger).await;
+    let Some(database) = TestDatabase::postgres().await else { return };
+    check(&database).await;
 }

@@ -20,11 +20,11 @@ use dead_letter_office::{
 use failure_conventions::inner_body::InnerBodies;
 use fastrand::Rng;
 
-use super::newsroom::{HEALED_AFTER, HOUR, MINUTE, Newsroom, at, config, slack};
+use super::newsroom::{HOUR, MINUTE, Newsroom, SUCCEEDED_AFTER, at, config, slack};
 use crate::{
     store::{
-        ledger::{Ledger, record},
-        make::{InGroup, Make, an_arrival, sorted},
+        database::{TestDatabase, record},
+        make::{InGroup, Make, an_arrival, enriched},
     },
     support::soak,
 };
@@ -34,11 +34,11 @@ const ERRORS: [&str; 3] = ["timeout", "refused", ""];
 
 /// Letters come, go back, heal, come again; and every so often a digest is made.
 struct Life<'a> {
-    ledger: &'a Ledger,
+    database: &'a TestDatabase,
     newsroom: Newsroom,
     rng: Rng,
     letters: Vec<LetterId>,
-    /// Healed and came back of each group at the last digest.
+    /// Succeeded and came back of each group at the last digest.
     stood: BTreeMap<GroupId, [u64; 2]>,
     since: Option<Timestamp>,
     /// So many sections of each kind were checked.
@@ -46,12 +46,12 @@ struct Life<'a> {
 }
 
 impl<'a> Life<'a> {
-    async fn begins(ledger: &'a Ledger, config: &NotifyConfig, seed: u64) -> Self {
+    async fn begins(database: &'a TestDatabase, config: &NotifyConfig, seed: u64) -> Self {
         let clock = Clock::manual(at("2026-06-01T08:17:00Z"));
-        let mut newsroom = Newsroom::open(ledger, &clock, config).await;
+        let mut newsroom = Newsroom::open(database, &clock, config).await;
         newsroom.makes().await;
         let (rng, letters) = (Rng::with_seed(seed), Vec::new());
-        Self { ledger, newsroom, rng, letters, stood: BTreeMap::new(), since: None, seen: BTreeMap::new() }
+        Self { database, newsroom, rng, letters, stood: BTreeMap::new(), since: None, seen: BTreeMap::new() }
     }
 
     fn now(&self) -> Timestamp {
@@ -81,7 +81,7 @@ impl<'a> Life<'a> {
         let arrivals: Vec<_> =
             arrivals.into_iter().map(|one| if queue.is_empty() { one.of_unknown_queue() } else { one }).collect();
         let ids: Vec<LetterId> =
-            record(self.ledger, "main", &arrivals).await.into_iter().map(Recorded::letter).collect();
+            record(self.database, "main", &arrivals).await.into_iter().map(Recorded::letter).collect();
         self.letters.extend(&ids);
         self.sort(&ids).await;
     }
@@ -89,13 +89,13 @@ impl<'a> Life<'a> {
     async fn sort(&mut self, ids: &[LetterId]) {
         let mut found = Vec::new();
         for id in ids {
-            let letter = self.ledger.shows(*id).await;
+            let letter = self.database.shows(*id).await;
             let queue = letter.queue.unwrap_or_default();
             let importance = self.rng.choice(Importance::ALL).copied().unwrap();
-            let is = Enriched { importance, received_at: letter.received_at, ..sorted(*id) };
+            let is = Enriched { importance, received_at: letter.received_at, ..enriched(*id) };
             found.push(is.in_group("main", &queue, self.rng.choice(ERRORS).unwrap()));
         }
-        self.ledger.sort(&found, 1, self.now()).await.unwrap();
+        self.database.enrich(&found, 1, self.now()).await.unwrap();
     }
 
     fn some(&mut self) -> Vec<LetterId> {
@@ -107,22 +107,22 @@ impl<'a> Life<'a> {
         let (ids, now) = (self.some(), self.now());
         let (by, bodies) = (Actor::local(), InnerBodies::default());
         let order = Order { ids: &ids, command, by: &by, at: now, bodies: &bodies };
-        self.ledger.act(&order).await.unwrap();
+        self.database.act(&order).await.unwrap();
     }
 
     /// Sends letters back, all that is due.
     async fn retry(&mut self) {
         self.act(&Command::Retry { delay: Duration::ZERO, queue: None }).await;
         let now = self.now();
-        let claimed = self.ledger.claim_due_retries("main", now, HOUR, 1_000).await.unwrap();
+        let claimed = self.database.claim_due_retries("main", now, HOUR, 1_000).await.unwrap();
         let sent: Vec<_> = claimed.iter().map(|retry| (retry, RetryOutcome::Confirmed)).collect();
-        self.ledger.finish_retries(&sent, now).await.unwrap();
+        self.database.finish_retries(&sent, now).await.unwrap();
     }
 
     async fn come_back(&mut self) {
         let mut arrivals = Vec::new();
         for id in self.some() {
-            let letter = self.ledger.shows(id).await;
+            let letter = self.database.shows(id).await;
             if letter.status == Status::Retried {
                 let queue = letter.queue.unwrap_or_default();
                 let arrival = an_arrival().queue(&queue).received(self.now()).returning(id);
@@ -130,7 +130,7 @@ impl<'a> Life<'a> {
             }
         }
         let ids: Vec<LetterId> =
-            record(self.ledger, "main", &arrivals).await.into_iter().map(Recorded::letter).collect();
+            record(self.database, "main", &arrivals).await.into_iter().map(Recorded::letter).collect();
         self.sort(&ids).await;
     }
 
@@ -153,8 +153,8 @@ impl<'a> Life<'a> {
     }
 
     async fn groups(&self, filter: &GroupFilter) -> Vec<Group> {
-        let unknown_since = self.now().minus(HEALED_AFTER);
-        let page = self.ledger.groups(filter, Default::default(), None, 10_000, unknown_since).await.unwrap();
+        let pending_since = self.now().minus(SUCCEEDED_AFTER);
+        let page = self.database.groups(filter, Default::default(), None, 10_000, pending_since).await.unwrap();
         page.items
     }
 
@@ -166,8 +166,8 @@ impl<'a> Life<'a> {
             ..LetterFilter::default()
         };
         let new = LetterFilter { since: self.since, ..open.clone() };
-        assert_eq!(report.open, self.ledger.count(&open).await.unwrap());
-        assert_eq!(report.new_letters, self.ledger.count(&new).await.unwrap());
+        assert_eq!(report.open, self.database.count(&open).await.unwrap());
+        assert_eq!(report.new_letters, self.database.count(&new).await.unwrap());
         let filter = GroupFilter {
             only_open: true,
             importances: importances.to_vec(),
@@ -180,8 +180,8 @@ impl<'a> Life<'a> {
             *self.seen.entry(section.kind).or_default() += 1;
             told.extend(&section.groups);
         }
-        assert_eq!(report.healed, told.iter().map(|group| group.healed).sum::<u64>());
-        assert_eq!(report.came_back, told.iter().map(|group| group.came_back).sum::<u64>());
+        assert_eq!(report.succeeded, told.iter().map(|group| group.succeeded).sum::<u64>());
+        assert_eq!(report.failed_again, told.iter().map(|group| group.failed_again).sum::<u64>());
         for group in told {
             self.check_group(group, &open, &new).await;
         }
@@ -190,27 +190,28 @@ impl<'a> Life<'a> {
     async fn check_group(&self, told: &DigestGroup, open: &LetterFilter, new: &LetterFilter) {
         let of_group = |filter: &LetterFilter| LetterFilter { groups: vec![told.id], ..filter.clone() };
         let (open, new) = (of_group(open), of_group(new));
-        let group = self.ledger.group(told.id, self.now().minus(HEALED_AFTER)).await.unwrap().unwrap();
+        let group = self.database.group(told.id, self.now().minus(SUCCEEDED_AFTER)).await.unwrap().unwrap();
         let oldest = PageRequest { sort: Sort::Oldest, after: None, limit: 1 };
-        let oldest = self.ledger.letters(&open, &oldest).await.unwrap().items.first().map(|letter| letter.received_at);
-        let [healed, came_back] = outcome(&group);
-        let [healed_then, came_back_then] = self.stood.get(&told.id).copied().unwrap_or_default();
-        assert_eq!(told.open, self.ledger.count(&open).await.unwrap());
-        assert_eq!(told.new, self.ledger.count(&new).await.unwrap());
+        let oldest =
+            self.database.letters(&open, &oldest).await.unwrap().items.first().map(|letter| letter.received_at);
+        let [succeeded, failed_again] = outcome(&group);
+        let [succeeded_then, failed_again_then] = self.stood.get(&told.id).copied().unwrap_or_default();
+        assert_eq!(told.open, self.database.count(&open).await.unwrap());
+        assert_eq!(told.new, self.database.count(&new).await.unwrap());
         assert_eq!(told.oldest_open, oldest);
-        assert_eq!(told.healed, healed.saturating_sub(healed_then));
-        assert_eq!(told.came_back, came_back - came_back_then);
+        assert_eq!(told.succeeded, succeeded.saturating_sub(succeeded_then));
+        assert_eq!(told.failed_again, failed_again - failed_again_then);
         assert_eq!((told.first_seen, told.last_seen), (group.first_seen, group.last_seen));
         assert_eq!(told.is_new, !self.stood.contains_key(&told.id));
     }
 }
 
 fn outcome(group: &Group) -> [u64; 2] {
-    [group.outcome.healed(), group.outcome.came_back]
+    [group.outcome.succeeded(), group.outcome.failed_again]
 }
 
 /// Lives of so many steps with digests every six hours, about some of the letters.
-async fn live(ledger: &Ledger, seed: u64, steps: usize) -> BTreeMap<SectionKind, usize> {
+async fn live(database: &TestDatabase, seed: u64, steps: usize) -> BTreeMap<SectionKind, usize> {
     let slack = slack().await;
     let mut config = config(&slack, "0 */6 * * *", "UTC");
     config.digest.importance = vec![Importance::Low, Importance::Normal];
@@ -219,7 +220,7 @@ async fn live(ledger: &Ledger, seed: u64, steps: usize) -> BTreeMap<SectionKind,
     if seed.is_multiple_of(2) {
         config.digest.queues.clear();
     }
-    let mut life = Life::begins(ledger, &config, seed).await;
+    let mut life = Life::begins(database, &config, seed).await;
     for _ in 0..steps {
         life.goes_on().await;
     }
@@ -230,9 +231,9 @@ async fn live(ledger: &Ledger, seed: u64, steps: usize) -> BTreeMap<SectionKind,
 async fn in_random_lives_on_sqlite() {
     let mut seen = BTreeMap::new();
     for seed in 0..soak(2, 4) {
-        let ledger = Ledger::sqlite().await;
-        seen.extend(live(&ledger, seed, 150).await);
-        ledger.audit().await;
+        let database = TestDatabase::sqlite().await;
+        seen.extend(live(&database, seed, 150).await);
+        database.audit().await;
     }
     assert_eq!(seen.into_keys().collect::<Vec<_>>(), SectionKind::ALL, "every kind of section came up");
 }
@@ -240,8 +241,8 @@ async fn in_random_lives_on_sqlite() {
 #[tokio::test]
 async fn in_random_lives_on_postgres() {
     for seed in 10..soak(11, 12) {
-        let Some(ledger) = Ledger::postgres().await else { return };
-        live(&ledger, seed, 100).await;
-        ledger.audit().await;
+        let Some(database) = TestDatabase::postgres().await else { return };
+        live(&database, seed, 100).await;
+        database.audit().await;
     }
 }

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::newsroom::slack;
 use crate::{
-    store::ledger::Ledger,
+    store::database::TestDatabase,
     support::{
         PATIENCE,
         process::{Leash, Leashed, wait_until},
@@ -32,7 +32,7 @@ const PLACES: [&str; 3] = ["digest made", "digest taken", "notification sent"];
 
 /// A database and a Slack, and a program between them that does not live long.
 struct World<'a> {
-    ledger: &'a Ledger,
+    database: &'a TestDatabase,
     store: Store,
     slack: SlackStandIn,
     /// How often each digest may go twice: once for each kill between its sending and the mark.
@@ -40,8 +40,8 @@ struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    async fn begin(ledger: &'a Ledger) -> Self {
-        Self { ledger, store: ledger.second_office().await, slack: slack().await, unmarked: BTreeMap::new() }
+    async fn begin(database: &'a TestDatabase) -> Self {
+        Self { database, store: database.second_server().await, slack: slack().await, unmarked: BTreeMap::new() }
     }
 
     fn command(&self) -> Command {
@@ -49,7 +49,7 @@ impl<'a> World<'a> {
         command
             .args(["serve", "--roles", "notify"])
             .current_dir(Path::new(env!("CARGO_TARGET_TMPDIR")))
-            .env("DLO_DATABASE__URL", self.ledger.url())
+            .env("DLO_DATABASE__URL", self.database.url())
             .env("DLO_NOTIFY__SLACK__WEBHOOK_URL", self.slack.webhook_url());
         for name in DIGESTS {
             let key = |key: &str| format!("DLO_NOTIFY__DIGESTS__{}__{key}", name.to_uppercase());
@@ -93,8 +93,8 @@ impl<'a> World<'a> {
             }
         }
         // As if so much time had passed that the claims of a process that died have ended.
-        if !self.ledger.is_sqlite() {
-            self.ledger.tamper("UPDATE notifications SET claimed_until = 0 WHERE claimed_until IS NOT NULL").await;
+        if !self.database.is_sqlite() {
+            self.database.tamper("UPDATE notifications SET claimed_until = 0 WHERE claimed_until IS NOT NULL").await;
         }
     }
 
@@ -146,8 +146,8 @@ fn id_of(message: &Value) -> String {
 }
 
 /// `n` kills by a signal, and as many at each of the places.
-async fn check(ledger: &Ledger, n: usize) {
-    let mut world = World::begin(ledger).await;
+async fn check(database: &TestDatabase, n: usize) {
+    let mut world = World::begin(database).await;
     for kill in 0..n {
         world.is_killed().await;
         for place in PLACES {
@@ -161,13 +161,13 @@ async fn check(ledger: &Ledger, n: usize) {
 async fn kills_lose_no_digest_and_double_none_that_was_answered() {
     // Four kills for each, two hundred of them in the long run.
     let (of_sqlite, of_postgres) = soak(((3, 3), (1, 2)), ((11, 4), (2, 3)));
-    let mut ledgers = Vec::new();
+    let mut databases = Vec::new();
     for _ in 0..of_sqlite.0 {
-        ledgers.push((Ledger::sqlite().await, of_sqlite.1));
+        databases.push((TestDatabase::sqlite().await, of_sqlite.1));
     }
     for _ in 0..of_postgres.0 {
-        ledgers.extend(Ledger::postgres().await.map(|ledger| (ledger, of_postgres.1)));
+        databases.extend(TestDatabase::postgres().await.map(|database| (database, of_postgres.1)));
     }
     // Side by side, as most of it is waiting for the next second.
-    futures_util::future::join_all(ledgers.iter().map(|(ledger, n)| check(ledger, *n))).await;
+    futures_util::future::join_all(databases.iter().map(|(database, n)| check(database, *n))).await;
 }

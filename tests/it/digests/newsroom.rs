@@ -1,4 +1,4 @@
-//! An server that makes digests and sends them to a Slack of its own, by a clock that tests turn.
+//! A server that makes digests and sends them to a Slack of its own, by a clock that tests turn.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,23 +13,25 @@ use dead_letter_office::{
     services::{
         audited_store::AuditedStore,
         change_feed::ChangeFeed,
-        digests::{Digests, Settled},
+        digests::{Digests, DueDigests},
         notifications::{channels::Channels, deliveries::Deliveries},
         wakeup::Wakeup,
+        worker::Worker,
     },
     store::{DigestRecord, Enriched, Recorded, Store},
 };
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     store::{
-        ledger::{Ledger, record},
-        make::{InGroup, Make, NOON, an_arrival, sorted},
+        database::{TestDatabase, record},
+        make::{InGroup, Make, NOON, an_arrival, enriched},
     },
     support::slack_rules::check_slack_message,
 };
 
-pub const HEALED_AFTER: Duration = Duration::from_secs(60 * 60);
+pub const SUCCEEDED_AFTER: Duration = Duration::from_secs(60 * 60);
 pub const MINUTE: Duration = Duration::from_secs(60);
 pub const HOUR: Duration = Duration::from_secs(60 * 60);
 pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -64,24 +66,31 @@ pub struct Newsroom {
     pub clock: Clock,
     pub digests: Digests,
     pub deliveries: Deliveries,
-    settled: Settled,
+    due: DueDigests,
 }
 
 impl Newsroom {
-    pub async fn open(ledger: &Ledger, clock: &Clock, config: &NotifyConfig) -> Self {
-        Self::with_patience(ledger, clock, config, Duration::from_secs(20)).await
+    pub async fn open(database: &TestDatabase, clock: &Clock, config: &NotifyConfig) -> Self {
+        Self::with_patience(database, clock, config, Duration::from_secs(20)).await
     }
 
     /// With so much patience for a Slack that does not answer.
-    pub async fn with_patience(ledger: &Ledger, clock: &Clock, config: &NotifyConfig, total: Duration) -> Self {
-        let store = Arc::new(ledger.second_office().await);
+    pub async fn with_patience(database: &TestDatabase, clock: &Clock, config: &NotifyConfig, total: Duration) -> Self {
+        let store = Arc::new(database.second_server().await);
         store.release_abandoned_notifications().await.unwrap();
         let (clock, outbox) = (clock.clone(), Wakeup::default());
         let public_url = "http://dlo.example".parse().unwrap();
         let changes = AuditedStore::new(Arc::clone(&store), clock.clone(), ChangeFeed::default(), Wakeup::default());
-        let digests =
-            Digests::new(config, public_url, HEALED_AFTER, Arc::clone(&store), changes, clock.clone(), outbox.clone())
-                .unwrap();
+        let digests = Digests::new(
+            config,
+            public_url,
+            SUCCEEDED_AFTER,
+            Arc::clone(&store),
+            changes,
+            clock.clone(),
+            outbox.clone(),
+        )
+        .unwrap();
         let patience = Patience { connect: Duration::from_secs(20), total };
         let deliveries = Deliveries {
             store: Arc::clone(&store),
@@ -91,12 +100,13 @@ impl Newsroom {
             metrics: Metrics::default(),
             outbox,
         };
-        Self { store, clock, digests, deliveries, settled: Settled::default() }
+        let due = DueDigests::new(digests.clone());
+        Self { store, clock, digests, deliveries, due }
     }
 
     /// Makes what is due.
     pub async fn makes(&mut self) {
-        self.digests.work(&mut self.settled).await.unwrap();
+        self.due.round(&CancellationToken::new()).await.unwrap();
     }
 
     /// Sends what is due.
@@ -137,20 +147,20 @@ pub fn text(message: &Value) -> &str {
 }
 
 /// New letters, received now, that fail in `queue` with `error`.
-pub async fn fail(ledger: &Ledger, clock: &Clock, n: usize, queue: &str, error: &str) -> Vec<LetterId> {
+pub async fn fail(database: &TestDatabase, clock: &Clock, n: usize, queue: &str, error: &str) -> Vec<LetterId> {
     let now = clock.now();
     let arrivals: Vec<_> = (0..n).map(|_| an_arrival().queue(queue).received(now)).collect();
-    let ids: Vec<LetterId> = record(ledger, "main", &arrivals).await.into_iter().map(Recorded::letter).collect();
-    sort(ledger, &ids, queue, error).await;
+    let ids: Vec<LetterId> = record(database, "main", &arrivals).await.into_iter().map(Recorded::letter).collect();
+    sort(database, &ids, queue, error).await;
     ids
 }
 
 /// Puts letters into the group of what fails in `queue` with `error`.
-pub async fn sort(ledger: &Ledger, ids: &[LetterId], queue: &str, error: &str) {
+pub async fn sort(database: &TestDatabase, ids: &[LetterId], queue: &str, error: &str) {
     let mut found = Vec::new();
     for id in ids {
-        let received_at = ledger.shows(*id).await.received_at;
-        found.push(Enriched { received_at, ..sorted(*id).in_group("main", queue, error) });
+        let received_at = database.shows(*id).await.received_at;
+        found.push(Enriched { received_at, ..enriched(*id).in_group("main", queue, error) });
     }
-    ledger.sort(&found, 1, NOON).await.unwrap();
+    database.enrich(&found, 1, NOON).await.unwrap();
 }

@@ -10,14 +10,14 @@ use dead_letter_office::{
 };
 
 use super::newsroom::{DAY, HOUR, MINUTE, Newsroom, at, config, fail, slack, text};
-use crate::store::ledger::Ledger;
+use crate::store::database::TestDatabase;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// An server whose digest is due in this moment.
+/// A server whose digest is due in this moment.
 struct Morning {
     slack: SlackStandIn,
-    ledger: Ledger,
+    database: TestDatabase,
     newsroom: Newsroom,
 }
 
@@ -28,14 +28,14 @@ impl Morning {
 
     /// With so much patience for a Slack that never answers.
     async fn breaks_with(patience: Duration) -> Self {
-        let (slack, ledger) = (slack().await, Ledger::sqlite().await);
+        let (slack, database) = (slack().await, TestDatabase::sqlite().await);
         let clock = Clock::manual(at("2026-06-01T08:30:00Z"));
         let config = config(&slack, "0 9 * * *", "UTC");
-        let mut newsroom = Newsroom::with_patience(&ledger, &clock, &config, patience).await;
+        let mut newsroom = Newsroom::with_patience(&database, &clock, &config, patience).await;
         newsroom.works().await;
-        fail(&ledger, &clock, 3, "orders", "timeout").await;
+        fail(&database, &clock, 3, "orders", "timeout").await;
         clock.set(at("2026-06-01T09:00:00Z"));
-        Self { slack, ledger, newsroom }
+        Self { slack, database, newsroom }
     }
 
     async fn digest(&self) -> DigestRecord {
@@ -127,7 +127,7 @@ async fn what_nobody_could_read_is_told_by_the_next() {
     assert_eq!(morning.state().await, NotificationState::Refused);
     assert!(refused.problem().unwrap().contains("403"), "{:?}", refused.problem());
     morning.lasts(DAY, HOUR).await;
-    fail(&morning.ledger, &morning.newsroom.clock, 1, "orders", "timeout").await;
+    fail(&morning.database, &morning.newsroom.clock, 1, "orders", "timeout").await;
     morning.lasts(DAY, HOUR).await;
     let told = morning.slack.messages();
     let since: Vec<_> = morning.newsroom.made().await.iter().map(|digest| digest.since).collect();
@@ -141,7 +141,7 @@ async fn what_nobody_could_read_is_told_by_the_next() {
 async fn two_that_waited_come_in_their_order() {
     let mut morning = Morning::breaks().await;
     morning.newsroom.makes().await;
-    fail(&morning.ledger, &morning.newsroom.clock, 1, "orders", "timeout").await;
+    fail(&morning.database, &morning.newsroom.clock, 1, "orders", "timeout").await;
     morning.newsroom.clock.advance(DAY);
     morning.newsroom.works().await;
     let told = morning.slack.messages();

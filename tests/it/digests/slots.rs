@@ -1,5 +1,5 @@
 //! Each time of a schedule has one digest: over the nights on which the clock is changed, when somebody puts the clock
-//! forward or back, when dlo was closed, and with several offices on one database.
+//! forward or back, when dlo was closed, and with several servers on one database.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use dead_letter_office::{
 
 use super::newsroom::{DAY, HOUR, MINUTE, Newsroom, at, config, fail, shown, slack, sort, text};
 use crate::store::{
-    ledger::Ledger,
+    database::TestDatabase,
     make::{Make, an_arrival},
 };
 
@@ -20,10 +20,10 @@ use crate::store::{
 async fn check_nights([cron, zone]: [&str; 2], [from, until]: [&str; 2], expected: &[&str]) {
     let slack = slack().await;
     let config = config(&slack, cron, zone);
-    let ledgers = [Some(Ledger::sqlite().await), Ledger::postgres().await];
-    for ledger in ledgers.iter().flatten() {
+    let databases = [Some(TestDatabase::sqlite().await), TestDatabase::postgres().await];
+    for database in databases.iter().flatten() {
         let before = slack.messages().len();
-        let mut newsroom = Newsroom::open(ledger, &Clock::manual(at(from)), &config).await;
+        let mut newsroom = Newsroom::open(database, &Clock::manual(at(from)), &config).await;
         newsroom.lives_until(at(until), 5 * MINUTE).await;
         assert_eq!(newsroom.slots().await, expected, "{cron} {zone}");
         assert_eq!(slack.messages().len() - before, expected.len());
@@ -52,9 +52,9 @@ async fn on_the_night_in_which_an_hour_comes_twice() {
 
 /// The clock of a server with a digest at nine is put from one time to another; all is as if it had not been.
 async fn check_jump(from: Timestamp, to: Timestamp) {
-    let (slack, ledger) = (slack().await, Ledger::sqlite().await);
+    let (slack, database) = (slack().await, TestDatabase::sqlite().await);
     let clock = Clock::manual(at("2026-06-01T12:00:00Z"));
-    let mut newsroom = Newsroom::open(&ledger, &clock, &config(&slack, "0 9 * * *", "UTC")).await;
+    let mut newsroom = Newsroom::open(&database, &clock, &config(&slack, "0 9 * * *", "UTC")).await;
     newsroom.lives_until(from, 10 * MINUTE).await;
     clock.set(to);
     newsroom.works().await;
@@ -79,9 +79,9 @@ async fn a_jump_of_the_clock_loses_and_repeats_nothing() {
 
 #[tokio::test]
 async fn a_clock_that_was_a_year_ahead_holds_nothing_up() {
-    let (slack, ledger) = (slack().await, Ledger::sqlite().await);
+    let (slack, database) = (slack().await, TestDatabase::sqlite().await);
     let clock = Clock::manual(at("2027-06-01T12:00:00Z"));
-    let mut newsroom = Newsroom::open(&ledger, &clock, &config(&slack, "0 9 * * *", "UTC")).await;
+    let mut newsroom = Newsroom::open(&database, &clock, &config(&slack, "0 9 * * *", "UTC")).await;
     newsroom.lives_until(at("2027-06-03T12:00:00Z"), HOUR).await;
     clock.set(at("2026-06-01T12:00:00Z"));
     newsroom.works().await;
@@ -92,10 +92,10 @@ async fn a_clock_that_was_a_year_ahead_holds_nothing_up() {
 
 #[tokio::test]
 async fn what_was_over_before_the_first_start_is_not_made_up_for() {
-    let (slack, ledger) = (slack().await, Ledger::sqlite().await);
+    let (slack, database) = (slack().await, TestDatabase::sqlite().await);
     let clock = Clock::manual(at("2026-06-01T09:00:01Z"));
-    let mut newsroom = Newsroom::open(&ledger, &clock, &config(&slack, "0 9 * * *", "UTC")).await;
-    fail(&ledger, &clock, 3, "orders", "timeout").await;
+    let mut newsroom = Newsroom::open(&database, &clock, &config(&slack, "0 9 * * *", "UTC")).await;
+    fail(&database, &clock, 3, "orders", "timeout").await;
     newsroom.lives_until(at("2026-06-02T08:59:01Z"), HOUR).await;
     assert_eq!(newsroom.slots().await, [""; 0]);
 
@@ -103,7 +103,7 @@ async fn what_was_over_before_the_first_start_is_not_made_up_for() {
     let mut changed = config(&slack, "0 8 * * *", "UTC");
     changed.digests.insert("another".to_owned(), changed.digest.clone());
     changed.digests.insert("digest".to_owned(), changed.digest.clone());
-    let mut newsroom = Newsroom::open(&ledger, &clock, &changed).await;
+    let mut newsroom = Newsroom::open(&database, &clock, &changed).await;
     newsroom.lives_until(at("2026-06-03T07:59:01Z"), HOUR).await;
     assert_eq!(newsroom.slots().await, [""; 0]);
     newsroom.lives_until(at("2026-06-03T09:00:00Z"), HOUR).await;
@@ -111,17 +111,17 @@ async fn what_was_over_before_the_first_start_is_not_made_up_for() {
 }
 
 #[tokio::test]
-async fn an_office_that_was_closed_makes_up_for_the_last_time_only() {
-    let (slack, ledger) = (slack().await, Ledger::sqlite().await);
+async fn an_server_that_was_closed_makes_up_for_the_last_time_only() {
+    let (slack, database) = (slack().await, TestDatabase::sqlite().await);
     let clock = Clock::manual(at("2026-06-01T08:00:00Z"));
     let config = config(&slack, "0 9 * * *", "UTC");
-    let mut newsroom = Newsroom::open(&ledger, &clock, &config).await;
+    let mut newsroom = Newsroom::open(&database, &clock, &config).await;
     newsroom.lives_until(at("2026-06-01T10:00:00Z"), HOUR).await;
     clock.set(at("2026-06-02T20:00:00Z"));
-    fail(&ledger, &clock, 3, "orders", "timeout").await;
+    fail(&database, &clock, 3, "orders", "timeout").await;
 
     clock.set(at("2026-06-04T21:00:00Z"));
-    let mut newsroom = Newsroom::open(&ledger, &clock, &config).await;
+    let mut newsroom = Newsroom::open(&database, &clock, &config).await;
     newsroom.works().await;
     newsroom.works().await;
     let made = newsroom.made().await;
@@ -132,12 +132,12 @@ async fn an_office_that_was_closed_makes_up_for_the_last_time_only() {
 
 #[tokio::test]
 async fn what_is_more_than_a_day_late_is_left_to_the_next() {
-    let (slack, ledger) = (slack().await, Ledger::sqlite().await);
+    let (slack, database) = (slack().await, TestDatabase::sqlite().await);
     // Mondays at nine; 1 June 2026 is one.
     let (clock, config) = (Clock::manual(at("2026-05-31T08:00:00Z")), config(&slack, "0 9 * * MON", "UTC"));
-    Newsroom::open(&ledger, &clock, &config).await.works().await;
+    Newsroom::open(&database, &clock, &config).await.works().await;
     clock.set(at("2026-06-02T09:00:01Z"));
-    let mut newsroom = Newsroom::open(&ledger, &clock, &config).await;
+    let mut newsroom = Newsroom::open(&database, &clock, &config).await;
     newsroom.lives_until(at("2026-06-08T10:00:00Z"), HOUR).await;
     assert_eq!(newsroom.slots().await, ["2026-06-08T09:00:00Z"]);
     assert_eq!(slack.messages().len(), 1);
@@ -145,17 +145,17 @@ async fn what_is_more_than_a_day_late_is_left_to_the_next() {
 
 #[tokio::test]
 async fn a_restart_repeats_nothing() {
-    let (slack, ledger) = (slack().await, Ledger::sqlite().await);
+    let (slack, database) = (slack().await, TestDatabase::sqlite().await);
     let (clock, config) = (Clock::manual(at("2026-06-01T08:30:00Z")), config(&slack, "0 * * * *", "UTC"));
     for _ in 0..40 {
-        let mut newsroom = Newsroom::open(&ledger, &clock, &config).await;
+        let mut newsroom = Newsroom::open(&database, &clock, &config).await;
         newsroom.makes().await;
         if fastrand::bool() {
             newsroom.sends().await;
         }
         clock.advance(20 * MINUTE);
     }
-    let mut newsroom = Newsroom::open(&ledger, &clock, &config).await;
+    let mut newsroom = Newsroom::open(&database, &clock, &config).await;
     newsroom.works().await;
     let slots = newsroom.slots().await;
     assert_eq!((slots.len(), slots[0].as_str()), (13, "2026-06-01T09:00:00Z"));
@@ -163,49 +163,49 @@ async fn a_restart_repeats_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn several_offices_on_one_ledger_make_one_digest() {
-    const OFFICES: usize = 5;
+async fn several_servers_on_one_database_make_one_digest() {
+    const SERVERS: usize = 5;
     const SLOTS: usize = 20;
-    let Some(ledger) = Ledger::postgres().await else { return };
+    let Some(database) = TestDatabase::postgres().await else { return };
     let slack = slack().await;
     let (clock, config) = (Clock::manual(at("2026-06-01T08:30:00Z")), config(&slack, "0 * * * *", "UTC"));
-    fail(&ledger, &clock, 3, "orders", "timeout").await;
-    let mut offices = Vec::new();
-    for _ in 0..OFFICES {
-        offices.push(Newsroom::open(&ledger, &clock, &config).await);
+    fail(&database, &clock, 3, "orders", "timeout").await;
+    let mut servers = Vec::new();
+    for _ in 0..SERVERS {
+        servers.push(Newsroom::open(&database, &clock, &config).await);
     }
     for _ in 0..=SLOTS {
-        futures_util::future::join_all(offices.iter_mut().map(Newsroom::works)).await;
+        futures_util::future::join_all(servers.iter_mut().map(Newsroom::works)).await;
         clock.advance(HOUR);
     }
-    assert_eq!(offices[0].slots().await.len(), SLOTS);
+    assert_eq!(servers[0].slots().await.len(), SLOTS);
     assert_eq!(slack.messages().len(), SLOTS);
 }
 
 #[tokio::test]
 async fn a_quiet_digest_is_sent_where_it_is_wanted() {
-    let (slack, ledger) = (slack().await, Ledger::sqlite().await);
+    let (slack, database) = (slack().await, TestDatabase::sqlite().await);
     let clock = Clock::manual(at("2026-06-01T08:30:00Z"));
     let mut config = config(&slack, "0 9 * * *", "UTC");
     config.digest.all_quiet = false;
-    let mut newsroom = Newsroom::open(&ledger, &clock, &config).await;
+    let mut newsroom = Newsroom::open(&database, &clock, &config).await;
     newsroom.lives_until(at("2026-06-01T10:00:00Z"), HOUR).await;
     assert!(newsroom.made().await[0].is_quiet);
-    fail(&ledger, &clock, 1, "orders", "timeout").await;
+    fail(&database, &clock, 1, "orders", "timeout").await;
     newsroom.lives_until(at("2026-06-02T10:00:00Z"), HOUR).await;
     assert_eq!(slack.messages().len(), 1);
     assert!(!newsroom.made().await[1].is_quiet);
 
     config.digest.all_quiet = true;
     config.digest.importance = vec![Importance::Critical];
-    let mut newsroom = Newsroom::open(&ledger, &clock, &config).await;
+    let mut newsroom = Newsroom::open(&database, &clock, &config).await;
     newsroom.lives_until(at("2026-06-03T10:00:00Z"), HOUR).await;
     assert_eq!(text(&slack.messages()[1]), "Dead letters: All quiet. Nothing in the scope of this digest is open.");
 }
 
 #[tokio::test]
 async fn several_digests_each_tell_their_own() {
-    let (one, other, ledger) = (slack().await, slack().await, Ledger::sqlite().await);
+    let (one, other, database) = (slack().await, slack().await, TestDatabase::sqlite().await);
     let clock = Clock::manual(at("2026-06-01T08:30:00Z"));
     let mut all: NotifyConfig = config(&one, "0 9 * * *", "UTC");
     let mail = DigestConfig {
@@ -216,10 +216,10 @@ async fn several_digests_each_tell_their_own() {
     };
     all.digests.insert("mail".to_owned(), mail);
     all.digests.insert("orders".to_owned(), DigestConfig { queues: vec!["orders".to_owned()], ..all.digest.clone() });
-    let mut newsroom = Newsroom::open(&ledger, &clock, &all).await;
+    let mut newsroom = Newsroom::open(&database, &clock, &all).await;
     newsroom.makes().await;
-    fail(&ledger, &clock, 2, "mail.out", "refused").await;
-    fail(&ledger, &clock, 5, "orders", "timeout").await;
+    fail(&database, &clock, 2, "mail.out", "refused").await;
+    fail(&database, &clock, 5, "orders", "timeout").await;
     newsroom.lives_until(at("2026-06-01T12:30:00Z"), Duration::from_secs(10 * 60)).await;
     let told = |messages: Vec<serde_json::Value>| messages.iter().map(|one| text(one).to_owned()).collect::<Vec<_>>();
     assert_eq!(
@@ -234,20 +234,20 @@ async fn several_digests_each_tell_their_own() {
 
 #[tokio::test]
 async fn letters_that_came_before_are_waited_for_a_little() {
-    let (slack, ledger) = (slack().await, Ledger::sqlite().await);
+    let (slack, database) = (slack().await, TestDatabase::sqlite().await);
     let clock = Clock::manual(at("2026-06-01T08:59:59Z"));
-    let mut newsroom = Newsroom::open(&ledger, &clock, &config(&slack, "0 * * * *", "UTC")).await;
+    let mut newsroom = Newsroom::open(&database, &clock, &config(&slack, "0 * * * *", "UTC")).await;
     newsroom.works().await;
-    let unsorted = ledger.take_in_new(an_arrival().received(clock.now())).await;
+    let unsorted = database.take_in_new(an_arrival().received(clock.now())).await;
     clock.advance(Duration::from_secs(2));
-    ledger.take_in_new(an_arrival().received(clock.now())).await;
+    database.take_in_new(an_arrival().received(clock.now())).await;
     newsroom.works().await;
     assert_eq!(slack.messages().len(), 0);
-    sort(&ledger, &[unsorted], "orders", "timeout").await;
+    sort(&database, &[unsorted], "orders", "timeout").await;
     newsroom.works().await;
     assert!(text(&slack.messages()[0]).contains("1 dead letter open"), "{:?}", slack.messages());
     clock.set(at("2026-06-01T09:59:58Z"));
-    ledger.take_in_new(an_arrival().received(clock.now())).await;
+    database.take_in_new(an_arrival().received(clock.now())).await;
     newsroom.lives_until(at("2026-06-01T10:01:00Z"), Duration::from_secs(1)).await;
     assert_eq!(slack.messages().len(), 2, "but not for long");
 }

@@ -22,7 +22,7 @@ use lapin::{
 use serde_json::json;
 
 use super::{
-    desk::{AppState, Ledger, MAIN, PATIENCE, open_ledger, with_queues},
+    desk::{AppState, MAIN, PATIENCE, TestDatabase, open_database, with_queues},
     service::{OBITUARIES, Service, confirming_channel, persistent, publish, publish_to, text, texts},
 };
 use crate::support::{
@@ -44,15 +44,15 @@ fn policy<const N: usize>(delays: [u64; N], via: Via) -> Policy {
     }
 }
 
-async fn office(ledger: &Ledger, vhost: &Vhost, policies: Vec<Policy>) -> AppState {
-    office_with(ledger, vhost, QueueType::Quorum, policies).await
+async fn server(database: &TestDatabase, vhost: &Vhost, policies: Vec<Policy>) -> AppState {
+    server_with(database, vhost, QueueType::Quorum, policies).await
 }
 
-async fn office_with(ledger: &Ledger, vhost: &Vhost, queue_type: QueueType, policies: Vec<Policy>) -> AppState {
+async fn server_with(database: &TestDatabase, vhost: &Vhost, queue_type: QueueType, policies: Vec<Policy>) -> AppState {
     let brokers = [(MAIN, with_queues(queue_type, vhost))];
-    let office = AppState::with_policies(open_ledger(&ledger.url).await, Clock::system(), brokers, policies);
-    office.await_work().await;
-    office
+    let server = AppState::with_policies(open_database(&database.url).await, Clock::system(), brokers, policies);
+    server.await_work().await;
+    server
 }
 
 fn header(message: &BasicGetMessage, name: &str) -> Option<String> {
@@ -66,15 +66,15 @@ async fn what_fails_goes_back_until_its_retries_are_used_up() {
     let mut checks = Vec::new();
     for via in VIAS {
         for queue_type in [QueueType::Quorum, QueueType::Classic] {
-            checks.extend(Ledger::both().map(|ledger| check_rounds(rabbit.vhost(), ledger, queue_type, via)));
+            checks.extend(TestDatabase::both().map(|database| check_rounds(rabbit.vhost(), database, queue_type, via)));
         }
     }
     // Side by side, as most of it is waiting.
     join_all(checks).await;
 }
 
-async fn check_rounds(vhost: Vhost, ledger: Ledger, queue_type: QueueType, via: Via) {
-    let office = office_with(&ledger, &vhost, queue_type, vec![policy([100, 300], via)]).await;
+async fn check_rounds(vhost: Vhost, database: TestDatabase, queue_type: QueueType, via: Via) {
+    let server = server_with(&database, &vhost, queue_type, vec![policy([100, 300], via)]).await;
     let orders = Service::start_with(&vhost, "orders", json!({"x-queue-type": queue_type.as_str()})).await;
     let mut failed = Instant::now();
     orders.fail("body").await;
@@ -88,24 +88,24 @@ async fn check_rounds(vhost: Vhost, ledger: Ledger, queue_type: QueueType, via: 
         failed = Instant::now();
         back.reject(BasicRejectOptions { requeue: false }).await.unwrap();
     }
-    let letter = office.await_status(ids[0].parse().unwrap(), Status::Open).await;
+    let letter = server.await_status(ids[0].parse().unwrap(), Status::Open).await;
     assert_eq!((letter.attempts, letter.reason, letter.queue.as_deref()), (3, Reason::Rejected, Some("orders")));
-    assert_eq!((ids[0] == ids[1], office.count().await), (true, 1), "{via}");
+    assert_eq!((ids[0] == ids[1], server.count().await), (true, 1), "{via}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_ledger_tells_what_happened_in_each_round() {
+async fn the_database_tells_what_happened_in_each_round() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = office(&ledger, &vhost, vec![policy([1], Via::Database)]).await;
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let server = server(&database, &vhost, vec![policy([1], Via::Database)]).await;
     let orders = Service::start(&vhost, "orders").await;
     orders.fail("body").await;
     orders.reject().await;
-    office.await_count(Status::Open, 1).await;
-    let letter = office.await_letter().await;
-    let round = [Event::RetryScheduled, Event::Retried, Event::CameBack];
-    assert_eq!(office.events(letter.summary.id).await, [&[Event::Received][..], &round].concat());
-    let counts = office.store.retry_counts(office.clock.now()).await.unwrap();
+    server.await_count(Status::Open, 1).await;
+    let letter = server.await_letter().await;
+    let round = [Event::RetryScheduled, Event::Retried, Event::FailedAgain];
+    assert_eq!(server.events(letter.summary.id).await, [&[Event::Received][..], &round].concat());
+    let counts = server.store.retry_counts(server.clock.now()).await.unwrap();
     let counts: Vec<_> =
         counts.iter().map(|counts| (counts.failures, counts.failed, counts.retried, counts.exhausted)).collect();
     assert_eq!(counts, [(1, 1, 1, 0), (2, 1, 0, 1)]);
@@ -114,28 +114,28 @@ async fn the_ledger_tells_what_happened_in_each_round() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_waits_in_the_broker_needs_no_letter() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = office(&ledger, &vhost, vec![policy([50, 50], Via::Broker)]).await;
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let server = server(&database, &vhost, vec![policy([50, 50], Via::Broker)]).await;
     let orders = Service::start(&vhost, "orders").await;
     orders.fail("body").await;
     orders.work().await;
-    let told = async || !office.store.retry_counts(office.clock.now()).await.unwrap().is_empty();
-    wait_until("the ledger to be told the numbers", PATIENCE, told).await;
-    assert_eq!(office.count().await, 0);
+    let told = async || !server.store.retry_counts(server.clock.now()).await.unwrap().is_empty();
+    wait_until("the database to be told the numbers", PATIENCE, told).await;
+    assert_eq!(server.count().await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_long_wait_holds_up_no_short_one() {
     let Some(rabbit) = Rabbit::shared() else { return };
     for via in VIAS {
-        let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+        let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
         let slow = Policy { queues: "slow".to_owned(), ..policy([3_600_000], via) };
-        let office = office(&ledger, &vhost, vec![policy([50], via), slow]).await;
+        let server = server(&database, &vhost, vec![policy([50], via), slow]).await;
         let (slow, quick) = (Service::start(&vhost, "slow").await, Service::start(&vhost, "quick").await);
         slow.fail("waits for an hour").await;
         quick.fail("waits for no time").await;
         quick.work().await;
-        drop(office);
+        drop(server);
     }
 }
 
@@ -146,8 +146,8 @@ async fn nothing_is_retried_by_itself_where_its_queue_is_in_dispute() {
     let spring = [("x-original-exchange", ""), ("x-original-routingKey", "older"), ("x-exception-message", "no")];
     let obituary = [("dlo-queue", "older"), ("dlo-reason", "rejected"), ("dlo-attempts", "1")];
     for via in VIAS {
-        let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-        let office = office(&ledger, &vhost, vec![policy([50], via)]).await;
+        let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+        let server = server(&database, &vhost, vec![policy([50], via)]).await;
         let older = Service::start(&vhost, "older").await;
         let orders = Service::start(&vhost, "orders").await;
         for headers in [spring, obituary] {
@@ -159,7 +159,7 @@ async fn nothing_is_retried_by_itself_where_its_queue_is_in_dispute() {
             orders.receive(BasicProperties::default().with_headers(table), b"body").await;
             orders.reject().await;
         }
-        office.await_count(Status::Open, 2).await;
+        server.await_count(Status::Open, 2).await;
         assert_eq!([vhost.depth(older.queue).await, vhost.depth(orders.queue).await], [0, 0]);
     }
 }
@@ -167,16 +167,16 @@ async fn nothing_is_retried_by_itself_where_its_queue_is_in_dispute() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_reason_may_have_its_policy() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
     let never = Policy { reason: Some(Reason::Expired), ..policy([], Via::Database) };
-    let office = office(&ledger, &vhost, vec![policy([3_600_000], Via::Database), never]).await;
+    let server = server(&database, &vhost, vec![policy([3_600_000], Via::Database), never]).await;
     let orders = Service::start_with(&vhost, "orders", json!({"x-message-ttl": 100})).await;
     orders.fail("rejected").await;
     orders.receive(BasicProperties::default(), b"expires").await;
-    office.await_count(Status::Open, 1).await;
-    office.await_count(Status::Scheduled, 1).await;
+    server.await_count(Status::Open, 1).await;
+    server.await_count(Status::Scheduled, 1).await;
     let reason = |status| {
-        let letters = office.letters();
+        let letters = server.letters();
         async move { letters.await.iter().find(|letter| letter.status == status).map(|letter| letter.reason) }
     };
     assert_eq!(reason(Status::Open).await, Some(Reason::Expired));
@@ -187,9 +187,9 @@ async fn each_reason_may_have_its_policy() {
 async fn the_first_routing_key_is_kept_where_it_is_asked_for() {
     let Some(rabbit) = Rabbit::shared() else { return };
     for via in VIAS {
-        let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+        let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
         let keeping = Policy { keep_routing_key: true, ..policy([20, 20], via) };
-        let _office = office(&ledger, &vhost, vec![keeping]).await;
+        let _server = server(&database, &vhost, vec![keeping]).await;
         let (orders, audit) = (Service::start(&vhost, "orders").await, Service::start(&vhost, "audit").await);
         let channel = confirming_channel(&vhost).await;
         let (options, none) = (ExchangeDeclareOptions::default(), FieldTable::default());
@@ -218,11 +218,11 @@ async fn the_first_routing_key_is_kept_where_it_is_asked_for() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn several_retriers_share_the_work() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let Some(ledger) = Ledger::postgres() else { return };
+    let Some(database) = TestDatabase::postgres() else { return };
     let vhost = rabbit.vhost();
     // More than one retry: while the last are published, the first are back and are rejected in their stead.
     let policies = || vec![policy([100; 100], Via::Database)];
-    let offices = [office(&ledger, &vhost, policies()).await, office(&ledger, &vhost, policies()).await];
+    let servers = [server(&database, &vhost, policies()).await, server(&database, &vhost, policies()).await];
     let orders = Service::start(&vhost, "orders").await;
     for n in 0..200 {
         orders.fail(&text(n)).await;
@@ -230,16 +230,16 @@ async fn several_retriers_share_the_work() {
     let mut back = orders.work_on(200).await;
     back.sort();
     assert_eq!(back, texts(0..200));
-    offices[0].await_count(Status::Scheduled, 0).await;
-    offices[1].await_count(Status::Open, 0).await;
+    servers[0].await_count(Status::Scheduled, 0).await;
+    servers[1].await_count(Status::Open, 0).await;
 }
 
 /// In the form that `docs/guide/obituaries.md` describes, as a service's own retry code may write one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn anybody_may_publish_an_obituary() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = office(&ledger, &vhost, vec![policy([1], Via::Database)]).await;
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let server = server(&database, &vhost, vec![policy([1], Via::Database)]).await;
     let channel = confirming_channel(&vhost).await;
     let mut headers = FieldTable::default();
     for (name, value) in [
@@ -252,7 +252,7 @@ async fn anybody_may_publish_an_obituary() {
         headers.insert(name.into(), AMQPValue::LongString(LongString::from(value)));
     }
     publish(&channel, OBITUARIES, persistent().with_headers(headers), b"{}").await;
-    let letter = office.await_letter().await.summary;
+    let letter = server.await_letter().await.summary;
     assert_eq!((letter.queue.as_deref(), letter.attempts, letter.reason), (Some("orders"), 7, Reason::Rejected));
     assert_eq!((&*letter.exchange, &*letter.routing_key), ("events", "order.placed"));
     assert_eq!(letter.status, Status::Open);
@@ -261,13 +261,13 @@ async fn anybody_may_publish_an_obituary() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_wait_in_the_broker_becomes_an_obituary() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
     let orders = Service::start(&vhost, "orders").await;
     // The server has declared its queues, and is away while the message dies and its queue goes.
-    office(&ledger, &vhost, Vec::new()).await.close().await;
+    server(&database, &vhost, Vec::new()).await.close().await;
     orders.fail("body").await;
     vhost.delete_queue("orders").await;
-    let office = office(&ledger, &vhost, vec![policy([1], Via::Broker)]).await;
-    let letter = office.await_letter().await.summary;
+    let server = server(&database, &vhost, vec![policy([1], Via::Broker)]).await;
+    let letter = server.await_letter().await.summary;
     assert_eq!((letter.queue.as_deref(), letter.attempts, letter.status), (Some("orders"), 1, Status::Open));
 }

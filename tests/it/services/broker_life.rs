@@ -8,7 +8,7 @@ use dead_letter_office::{
 use reqwest::Method;
 
 use super::{
-    desk::{AppState, Ledger, MAIN, PATIENCE, broker, with_queues},
+    desk::{AppState, MAIN, PATIENCE, TestDatabase, broker, with_queues},
     line::Line,
     service::{DEAD_LETTERS, OBITUARIES, Service, confirming_channel, flood, persistent, publish, texts},
 };
@@ -19,26 +19,26 @@ async fn lost_connections_lose_nothing_and_double_nothing() {
     let flood_size = soak(800, 3_000);
     let Some(rabbit) = Rabbit::shared() else { return };
     for queue_type in [QueueType::Quorum, QueueType::Classic] {
-        for ledger in Ledger::both() {
+        for database in TestDatabase::both() {
             let vhost = rabbit.vhost();
             let line = Line::to(&vhost.amqp_url()).await;
             let config = BrokerConfig { queue_type, ..broker(line.url()) };
-            let office = AppState::open(&ledger, config).await;
+            let server = AppState::open(&database, config).await;
             let channel = confirming_channel(&vhost).await;
             let cut_at_times = async {
                 for stored in (0..flood_size as u64).step_by(250) {
-                    wait_until("some more letters", PATIENCE, async || office.count().await > stored).await;
+                    wait_until("some more letters", PATIENCE, async || server.count().await > stored).await;
                     line.cut();
                 }
             };
             tokio::join!(flood(&channel, DEAD_LETTERS, 0..flood_size), cut_at_times);
-            office.await_letters(flood_size as u64).await;
+            server.await_letters(flood_size as u64).await;
             // What is still on its way would be a second letter.
-            office.await_work().await;
-            office.close().await;
+            server.await_work().await;
+            server.close().await;
             assert_eq!(vhost.depth(DEAD_LETTERS).await, 0);
-            let office = AppState::begin(&ledger.url, Clock::system(), []).await;
-            assert_eq!(office.bodies().await, texts(0..flood_size));
+            let server = AppState::begin(&database.url, Clock::system(), []).await;
+            assert_eq!(server.bodies().await, texts(0..flood_size));
         }
     }
 }
@@ -46,36 +46,36 @@ async fn lost_connections_lose_nothing_and_double_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_closed_by_an_operator_is_made_again() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
-    let mut changes = office.board.changes();
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let server = AppState::open(&database, broker(vhost.amqp_url())).await;
+    let mut changes = server.board.changes();
     vhost.close_connections().await;
-    changes.wait_for(|_| !office.health(MAIN).consuming.is_connected()).await.unwrap();
-    let why = office.health(MAIN).consuming.trouble().map(str::to_owned);
+    changes.wait_for(|_| !server.health(MAIN).consuming.is_connected()).await.unwrap();
+    let why = server.health(MAIN).consuming.trouble().map(str::to_owned);
     assert!(why.as_deref().is_some_and(|why| why.contains("closed by a test")), "{why:?}");
-    office.await_work().await;
+    server.await_work().await;
     Service::start(&vhost, "orders").await.fail("body").await;
-    office.await_letter().await;
+    server.await_letter().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deleted_queues_are_declared_again() {
     let Some(rabbit) = Rabbit::shared() else { return };
     for queue_type in [QueueType::Quorum, QueueType::Classic] {
-        let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-        let office = AppState::open(&ledger, with_queues(queue_type, &vhost)).await;
+        let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+        let server = AppState::open(&database, with_queues(queue_type, &vhost)).await;
         let orders = Service::start(&vhost, "orders").await;
         vhost.manage(Method::DELETE, &["exchanges", vhost.name(), "dlx"], None).await;
         for (n, queue) in [DEAD_LETTERS, OBITUARIES].into_iter().enumerate() {
-            let before = office.health(MAIN).consuming;
+            let before = server.health(MAIN).consuming;
             vhost.delete_queue(queue).await;
             let again = async || {
-                let now = office.health(MAIN).consuming;
+                let now = server.health(MAIN).consuming;
                 now.is_connected() && now != before
             };
-            wait_until("the office to consume again", PATIENCE, again).await;
+            wait_until("the server to consume again", PATIENCE, again).await;
             orders.fail(queue).await;
-            office.await_letters(n as u64 + 1).await;
+            server.await_letters(n as u64 + 1).await;
         }
     }
 }
@@ -83,19 +83,19 @@ async fn deleted_queues_are_declared_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_broker_that_is_not_there_holds_up_no_other() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
     let nowhere = broker("amqp://guest:guest@127.0.0.1:1/%2f".to_owned());
     let brokers = [("gone", nowhere), (MAIN, broker(vhost.amqp_url()))];
-    let office = AppState::begin(&ledger.url, Clock::system(), brokers).await;
-    let at_work = async || office.health(MAIN).consuming.is_connected();
-    wait_until("the office to be at work", PATIENCE, at_work).await;
+    let server = AppState::begin(&database.url, Clock::system(), brokers).await;
+    let at_work = async || server.health(MAIN).consuming.is_connected();
+    wait_until("the server to be at work", PATIENCE, at_work).await;
     let orders = Service::start(&vhost, "orders").await;
     orders.fail("body").await;
-    let id = office.await_letter().await.summary.id;
-    office.retry(&[id]).await;
+    let id = server.await_letter().await.summary.id;
+    server.retry(&[id]).await;
     orders.work().await;
-    office.await_status(id, Status::Retried).await;
-    let gone = office.health("gone");
+    server.await_status(id, Status::Retried).await;
+    let gone = server.health("gone");
     for state in [gone.consuming, gone.publishing] {
         assert!(matches!(state, ConnectionState::Lost { .. }), "{state:?}");
     }
@@ -107,7 +107,7 @@ async fn a_broker_killed_in_the_middle_of_a_batch_loses_nothing() {
     let each = soak(1_500, 4_000);
     let Some(mut doomed) = Rabbit::doomed().await else { return };
     let Some(calm) = Rabbit::shared() else { return };
-    let ledger = Ledger::sqlite();
+    let database = TestDatabase::sqlite();
     let (quorum, classic, calm) = (doomed.vhost(), doomed.vhost(), calm.vhost());
     let brokers = || {
         [
@@ -116,28 +116,28 @@ async fn a_broker_killed_in_the_middle_of_a_batch_loses_nothing() {
             ("calm", broker(calm.amqp_url())),
         ]
     };
-    let office = AppState::begin(&ledger.url, Clock::system(), brokers()).await;
-    office.await_work().await;
+    let server = AppState::begin(&database.url, Clock::system(), brokers()).await;
+    server.await_work().await;
     // An orderly restart first: RabbitMQ 3.10 loses quorum queues that are only just declared when it is killed.
     doomed.stop().await;
     doomed.start().await;
-    office.await_work().await;
+    server.await_work().await;
     let orders = Service::start(&calm, "orders").await;
     let (to_quorum, to_classic) = (confirming_channel(&quorum).await, confirming_channel(&classic).await);
     tokio::join!(flood(&to_quorum, DEAD_LETTERS, 0..each), flood(&to_classic, DEAD_LETTERS, each..2 * each), async {
-        wait_until("some letters", PATIENCE, async || office.count().await > 500).await;
+        wait_until("some letters", PATIENCE, async || server.count().await > 500).await;
     });
     doomed.kill();
-    let lost = async || !office.health("quorum").consuming.is_connected();
+    let lost = async || !server.health("quorum").consuming.is_connected();
     wait_until("the board to say so", PATIENCE, lost).await;
     orders.fail("meanwhile").await;
 
     doomed.start().await;
-    office.await_work().await;
+    server.await_work().await;
     let emptied = async || quorum.depth(DEAD_LETTERS).await + classic.depth(DEAD_LETTERS).await == 0;
     wait_until("the queues to be empty", PATIENCE, emptied).await;
     // In order, so that all that was delivered is stored.
-    office.close().await;
+    server.close().await;
     for vhost in [&quorum, &classic] {
         assert_eq!(vhost.depth(DEAD_LETTERS).await, 0);
     }
@@ -146,21 +146,21 @@ async fn a_broker_killed_in_the_middle_of_a_batch_loses_nothing() {
     let channel = confirming_channel(&classic).await;
     publish(&channel, DEAD_LETTERS, persistent(), b"overnight").await;
     doomed.kill();
-    let office = AppState::begin(&ledger.url, Clock::system(), brokers()).await;
-    wait_until("the board to say so", PATIENCE, async || office.health("classic").consuming.trouble().is_some()).await;
+    let server = AppState::begin(&database.url, Clock::system(), brokers()).await;
+    wait_until("the board to say so", PATIENCE, async || server.health("classic").consuming.trouble().is_some()).await;
     orders.fail("in the night").await;
-    wait_until("both from the calm broker", PATIENCE, async || office.count_from("calm").await == 2).await;
+    wait_until("both from the calm broker", PATIENCE, async || server.count_from("calm").await == 2).await;
     doomed.start().await;
-    office.await_work().await;
+    server.await_work().await;
     wait_until("the queues to be empty", PATIENCE, emptied).await;
-    office.close().await;
+    server.close().await;
 
-    let office = AppState::begin(&ledger.url, Clock::system(), []).await;
-    assert_eq!(office.count_from("quorum").await, each as u64);
+    let server = AppState::begin(&database.url, Clock::system(), []).await;
+    assert_eq!(server.count_from("quorum").await, each as u64);
     let mut expected = texts(0..2 * each);
     expected.extend(["meanwhile", "overnight", "in the night"].map(str::to_owned));
     expected.sort();
-    let mut bodies = office.bodies().await;
+    let mut bodies = server.bodies().await;
     // A classic queue of a node that is killed forgets acknowledgements it had taken, so some come a second time.
     bodies.dedup();
     assert_eq!(bodies, expected);
@@ -169,19 +169,19 @@ async fn a_broker_killed_in_the_middle_of_a_batch_loses_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn works_over_tls_with_an_authority_of_ones_own() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
     let trusting = BrokerConfig { ca_file: rabbit.ca_file().to_owned(), ..broker(vhost.amqps_url()) };
     let brokers = [(MAIN, trusting), ("distrustful", broker(vhost.amqps_url()))];
-    let office = AppState::begin(&ledger.url, Clock::system(), brokers).await;
-    let at_work = async || office.health(MAIN).consuming.is_connected();
-    wait_until("the office to be at work", PATIENCE, at_work).await;
+    let server = AppState::begin(&database.url, Clock::system(), brokers).await;
+    let at_work = async || server.health(MAIN).consuming.is_connected();
+    wait_until("the server to be at work", PATIENCE, at_work).await;
     let orders = Service::start(&vhost, "orders").await;
     orders.fail("body").await;
-    let id = office.await_letter().await.summary.id;
-    office.retry(&[id]).await;
+    let id = server.await_letter().await.summary.id;
+    server.retry(&[id]).await;
     orders.work().await;
     let refused = async || {
-        let state = office.health("distrustful").consuming;
+        let state = server.health("distrustful").consuming;
         state.trouble().is_some_and(|why| why.contains("certificate"))
     };
     wait_until("the certificate to be refused", PATIENCE, refused).await;

@@ -14,7 +14,7 @@ use dead_letter_office::{
 use sqlx::{Connection, Executor};
 
 use super::{
-    desk::{AppState, Ledger, MAIN, PATIENCE, broker, open_ledger, with_queues},
+    desk::{AppState, MAIN, PATIENCE, TestDatabase, broker, open_database, with_queues},
     line::{Heard, Line},
     service::{DEAD_LETTERS, OBITUARIES, confirming_channel, flood, texts},
 };
@@ -29,13 +29,13 @@ enum Lock {
 }
 
 impl Lock {
-    async fn on(ledger: &Ledger) -> Self {
-        if ledger.url.starts_with("sqlite:") {
-            let mut connection = sqlx::SqliteConnection::connect(&ledger.url).await.unwrap();
+    async fn on(database: &TestDatabase) -> Self {
+        if database.url.starts_with("sqlite:") {
+            let mut connection = sqlx::SqliteConnection::connect(&database.url).await.unwrap();
             connection.execute("BEGIN EXCLUSIVE").await.unwrap();
             return Self::Sqlite(connection);
         }
-        let mut connection = sqlx::PgConnection::connect(&ledger.url).await.unwrap();
+        let mut connection = sqlx::PgConnection::connect(&database.url).await.unwrap();
         connection.execute("BEGIN").await.unwrap();
         connection.execute("LOCK TABLE letters IN EXCLUSIVE MODE").await.unwrap();
         Self::Postgres(connection)
@@ -50,54 +50,54 @@ impl Lock {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn deliveries_are_held_until_the_ledger_can_be_written_again() {
+async fn deliveries_are_held_until_the_database_can_be_written_again() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    for ledger in Ledger::both() {
+    for database in TestDatabase::both() {
         let vhost = rabbit.vhost();
-        let office = AppState::open(&ledger, with_queues(QueueType::Quorum, &vhost)).await;
-        let lock = Lock::on(&ledger).await;
+        let server = AppState::open(&database, with_queues(QueueType::Quorum, &vhost)).await;
+        let lock = Lock::on(&database).await;
         flood(&confirming_channel(&vhost).await, DEAD_LETTERS, 0..FLOOD).await;
-        wait_until("the board to say so", PATIENCE, async || office.health(MAIN).holding.is_some()).await;
-        assert!(office.health(MAIN).consuming.is_connected());
-        assert_eq!((vhost.depth(DEAD_LETTERS).await, office.count().await), (0, 0));
+        wait_until("the board to say so", PATIENCE, async || server.health(MAIN).holding.is_some()).await;
+        assert!(server.health(MAIN).consuming.is_connected());
+        assert_eq!((vhost.depth(DEAD_LETTERS).await, server.count().await), (0, 0));
 
         lock.lift().await;
-        office.await_letters(FLOOD as u64).await;
-        assert_eq!(office.bodies().await, texts(0..FLOOD));
-        wait_until("the board to be fine", PATIENCE, async || office.health(MAIN).holding.is_none()).await;
-        for message in office.messages().await {
+        server.await_letters(FLOOD as u64).await;
+        assert_eq!(server.bodies().await, texts(0..FLOOD));
+        wait_until("the board to be fine", PATIENCE, async || server.health(MAIN).holding.is_none()).await;
+        for message in server.messages().await {
             let returns = message.headers.get("x-delivery-count").and_then(FieldValue::as_i64).unwrap_or(0);
             assert_eq!(returns, 0, "some went back to the queue meanwhile");
         }
-        office.close().await;
+        server.close().await;
         assert_eq!(vhost.depth(DEAD_LETTERS).await, 0);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_consumed_before_the_ledger_takes_a_write() {
+async fn nothing_is_consumed_before_the_database_takes_a_write() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
     // Declares the queues.
-    AppState::open(&ledger, broker(vhost.amqp_url())).await.close().await;
+    AppState::open(&database, broker(vhost.amqp_url())).await.close().await;
     flood(&confirming_channel(&vhost).await, DEAD_LETTERS, 0..FLOOD).await;
-    let store = open_ledger(&ledger.url).await;
-    let lock = Lock::on(&ledger).await;
-    let office = AppState::on(store, Clock::system(), [(MAIN, broker(vhost.amqp_url()))]);
-    wait_until("the board to say so", PATIENCE, async || office.health(MAIN).holding.is_some()).await;
+    let store = open_database(&database.url).await;
+    let lock = Lock::on(&database).await;
+    let server = AppState::on(store, Clock::system(), [(MAIN, broker(vhost.amqp_url()))]);
+    wait_until("the board to say so", PATIENCE, async || server.health(MAIN).holding.is_some()).await;
     assert_eq!(vhost.depth(DEAD_LETTERS).await, FLOOD as u32);
     lock.lift().await;
-    office.await_letters(FLOOD as u64).await;
+    server.await_letters(FLOOD as u64).await;
 }
 
 /// The line is cut at dlo's first commit of a letter. It is there once, and nothing claims that it came twice.
 async fn check_cut_commit(cut: Heard) {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let Some(ledger) = Ledger::postgres() else { return };
+    let Some(database) = TestDatabase::postgres() else { return };
     let vhost = rabbit.vhost();
     let was_cut = Arc::new(AtomicBool::new(false));
     let cut_once = Arc::clone(&was_cut);
-    let line = Line::tapped(&ledger.url, move || {
+    let line = Line::tapped(&database.url, move || {
         let cut_once = Arc::clone(&cut_once);
         let mut storing = false;
         Box::new(move |said| {
@@ -107,14 +107,14 @@ async fn check_cut_commit(cut: Heard) {
         })
     })
     .await;
-    let office = AppState::begin(&line.url(), Clock::system(), [(MAIN, broker(vhost.amqp_url()))]).await;
-    office.await_work().await;
+    let server = AppState::begin(&line.url(), Clock::system(), [(MAIN, broker(vhost.amqp_url()))]).await;
+    server.await_work().await;
     flood(&confirming_channel(&vhost).await, DEAD_LETTERS, 0..1).await;
     wait_until("the commit to be cut", PATIENCE, async || was_cut.load(Ordering::SeqCst)).await;
-    let id = office.await_letter().await.summary.id;
-    let (store, metrics) = (Arc::clone(&office.store), office.metrics.clone());
+    let id = server.await_letter().await.summary.id;
+    let (store, metrics) = (Arc::clone(&server.store), server.metrics.clone());
     // What is in its hands is stored and acknowledged then.
-    office.close().await;
+    server.close().await;
     let history = store.history(id).await.unwrap();
     assert_eq!(history.iter().map(|entry| entry.event).collect::<Vec<_>>(), [Event::Received]);
     assert_eq!(store.count(&LetterFilter::default()).await.unwrap(), 1);
@@ -136,36 +136,36 @@ async fn a_commit_that_never_arrives_is_done_at_the_second_try() {
 
 /// The database is out of reach for one server, and then the broker too: another server gets what the first one held.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_another_office_was_given_meanwhile_is_stored_once() {
+async fn what_another_server_was_given_meanwhile_is_stored_once() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let Some(ledger) = Ledger::postgres() else { return };
+    let Some(database) = TestDatabase::postgres() else { return };
     let vhost = rabbit.vhost();
     let away = Arc::new(AtomicBool::new(false));
     let is_away = Arc::clone(&away);
-    let line = Line::tapped(&ledger.url, move || {
+    let line = Line::tapped(&database.url, move || {
         let is_away = Arc::clone(&is_away);
         Box::new(move |_| if is_away.load(Ordering::SeqCst) { Heard::CutBeforeThis } else { Heard::Nothing })
     })
     .await;
-    let office = AppState::begin(&line.url(), Clock::system(), [(MAIN, broker(vhost.amqp_url()))]).await;
-    office.await_work().await;
+    let server = AppState::begin(&line.url(), Clock::system(), [(MAIN, broker(vhost.amqp_url()))]).await;
+    server.await_work().await;
     away.store(true, Ordering::SeqCst);
     let channel = confirming_channel(&vhost).await;
     for queue in [DEAD_LETTERS, OBITUARIES] {
         flood(&channel, queue, 0..FLOOD).await;
     }
     wait_until("both queues to be held", PATIENCE, async || {
-        vhost.depth(DEAD_LETTERS).await + vhost.depth(OBITUARIES).await == 0 && office.health(MAIN).holding.is_some()
+        vhost.depth(DEAD_LETTERS).await + vhost.depth(OBITUARIES).await == 0 && server.health(MAIN).holding.is_some()
     })
     .await;
     vhost.close_connections().await;
 
-    let other = AppState::open(&ledger, broker(vhost.amqp_url())).await;
+    let other = AppState::open(&database, broker(vhost.amqp_url())).await;
     other.await_letters(2 * FLOOD as u64).await;
     away.store(false, Ordering::SeqCst);
-    office.await_work().await;
-    wait_until("the board to be fine", PATIENCE, async || office.health(MAIN).holding.is_none()).await;
-    office.close().await;
+    server.await_work().await;
+    wait_until("the board to be fine", PATIENCE, async || server.health(MAIN).holding.is_none()).await;
+    server.close().await;
     assert_eq!(other.count().await, 2 * FLOOD as u64);
 }
 

@@ -14,7 +14,7 @@ use lapin::{
 use serde_json::json;
 
 use super::{
-    desk::{AppState, Ledger, broker, with_queues},
+    desk::{AppState, TestDatabase, broker, with_queues},
     service::{DEAD_LETTERS, OBITUARIES, Service, confirming_channel, publish, publish_to},
 };
 use crate::support::{rabbit::Rabbit, soak};
@@ -23,26 +23,26 @@ use crate::support::{rabbit::Rabbit, soak};
 async fn a_rejected_message_is_a_letter() {
     let Some(rabbit) = Rabbit::shared() else { return };
     for queue_type in [QueueType::Quorum, QueueType::Classic] {
-        for ledger in Ledger::both() {
+        for database in TestDatabase::both() {
             let vhost = rabbit.vhost();
-            let office = AppState::open(&ledger, with_queues(queue_type, &vhost)).await;
+            let server = AppState::open(&database, with_queues(queue_type, &vhost)).await;
             let orders = Service::start(&vhost, "orders").await;
             let mut waits = Vec::new();
             for n in 1..=5 {
                 orders.receive(BasicProperties::default(), b"body").await;
                 orders.reject().await;
                 let rejected = Instant::now();
-                office.await_letters(n).await;
+                server.await_letters(n).await;
                 waits.push(rejected.elapsed());
             }
             let is_quick = waits.iter().any(|wait| wait.as_millis() < 1_000);
             assert!(is_quick || soak(true, false), "within a second, the quickest at least: {waits:?}");
 
-            let letter = &office.letters().await[0];
+            let letter = &server.letters().await[0];
             assert_eq!(letter.queue.as_deref(), Some("orders"));
             assert_eq!((letter.reason, letter.attempts, letter.status), (Reason::Rejected, 1, Status::Open));
             assert_eq!((&*letter.exchange, &*letter.routing_key), ("", "orders"));
-            assert_eq!(office.letter(letter.id).await.message.body, b"body");
+            assert_eq!(server.letter(letter.id).await.message.body, b"body");
         }
     }
 }
@@ -50,8 +50,8 @@ async fn a_rejected_message_is_a_letter() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_address_is_the_one_it_was_published_to() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let server = AppState::open(&database, broker(vhost.amqp_url())).await;
     let orders = Service::start(&vhost, "orders").await;
     let binding = json!({"routing_key": "order.#"});
     let path = ["bindings", vhost.name(), "e", "amq.topic", "q", "orders"];
@@ -60,7 +60,7 @@ async fn the_address_is_the_one_it_was_published_to() {
     let channel = confirming_channel(&vhost).await;
     publish_to(&channel, "amq.topic", "order.placed.eu", BasicProperties::default(), b"body").await;
     orders.reject().await;
-    let letter = office.await_letter().await;
+    let letter = server.await_letter().await;
     assert_eq!((&*letter.summary.exchange, &*letter.summary.routing_key), ("amq.topic", "order.placed.eu"));
     assert_eq!((&*letter.message.exchange, &*letter.message.routing_key), ("dlx", "order.placed.eu"));
     assert_eq!(letter.deaths.len(), 1);
@@ -70,13 +70,13 @@ async fn the_address_is_the_one_it_was_published_to() {
 /// What is published to a queue with these arguments dies by itself.
 async fn check_death(arguments: serde_json::Value, properties: BasicProperties, messages: u64, expected: Reason) {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let server = AppState::open(&database, broker(vhost.amqp_url())).await;
     let orders = Service::start_with(&vhost, "orders", arguments).await;
     for n in 0..messages {
         orders.receive(properties.clone(), n.to_string().as_bytes()).await;
     }
-    let letter = office.await_letter().await;
+    let letter = server.await_letter().await;
     assert_eq!(letter.summary.reason, expected);
     assert_eq!(letter.summary.queue.as_deref(), Some("orders"));
     assert_eq!(letter.message.body, b"0");
@@ -96,26 +96,26 @@ async fn a_message_that_a_full_queue_pushes_out_is_a_letter() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_delivered_too_often_is_a_letter() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let server = AppState::open(&database, broker(vhost.amqp_url())).await;
     let quorum = json!({"x-queue-type": "quorum", "x-delivery-limit": 1});
     let orders = Service::start_with(&vhost, "orders", quorum).await;
     orders.receive(BasicProperties::default(), b"body").await;
     orders.give_back().await;
     orders.give_back().await;
-    let letter = office.await_letter().await;
+    let letter = server.await_letter().await;
     assert_eq!(letter.summary.reason, Reason::DeliveryLimit);
     assert_eq!(letter.summary.queue.as_deref(), Some("orders"));
 }
 
 /// Publishes something to one of dlo's own queues and returns the letter it becomes.
 async fn straight_to(queue: &str, headers: Option<FieldTable>, body: &[u8]) -> Option<Letter> {
-    let (vhost, ledger) = (Rabbit::shared()?.vhost(), Ledger::sqlite());
-    let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
+    let (vhost, database) = (Rabbit::shared()?.vhost(), TestDatabase::sqlite());
+    let server = AppState::open(&database, broker(vhost.amqp_url())).await;
     let channel = confirming_channel(&vhost).await;
     let properties = headers.map(|headers| BasicProperties::default().with_headers(headers)).unwrap_or_default();
     publish(&channel, queue, properties, body).await;
-    Some(office.await_letter().await)
+    Some(server.await_letter().await)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,4 +1,4 @@
-//! An server for one test: a database and the workers on it, put together as `dlo serve` does.
+//! A server for one test: a database and the workers on it, put together as `dlo serve` does.
 
 use std::{sync::Arc, time::Duration};
 
@@ -34,7 +34,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use crate::support::PATIENCE;
 use crate::support::{
-    postgres::{Postgres, TestDatabase},
+    postgres::{Postgres, PostgresDatabase},
     process::{wait_for, wait_until},
     rabbit::Vhost,
 };
@@ -43,34 +43,34 @@ use crate::support::{
 pub const MAIN: &str = "main";
 
 /// A database for one test.
-pub struct Ledger {
+pub struct TestDatabase {
     pub url: String,
-    database: Database,
+    keep: Keep,
 }
 
-enum Database {
+enum Keep {
     Sqlite { _directory: tempfile::TempDir },
-    Postgres { _database: TestDatabase },
+    Postgres { _database: PostgresDatabase },
 }
 
-impl Ledger {
+impl TestDatabase {
     pub fn sqlite() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}/ledger.db", directory.path().display());
-        Self { url, database: Database::Sqlite { _directory: directory } }
+        let url = format!("sqlite://{}/database.db", directory.path().display());
+        Self { url, keep: Keep::Sqlite { _directory: directory } }
     }
 
     /// `None` where tests for it may be skipped.
     pub fn postgres() -> Option<Self> {
         let database = Postgres::shared()?.database();
-        Some(Self { url: database.url.clone(), database: Database::Postgres { _database: database } })
+        Some(Self { url: database.url.clone(), keep: Keep::Postgres { _database: database } })
     }
 
     /// As if so much time had passed that claims of processes that died have ended.
     #[cfg_attr(not(feature = "crash-points"), expect(dead_code, reason = "only tests that end the process need it"))]
     pub async fn let_leases_end(&self) {
         const END: &str = "UPDATE retries SET claimed_until = 0 WHERE claimed_until IS NOT NULL";
-        if let Database::Postgres { .. } = self.database {
+        if let Keep::Postgres { .. } = self.keep {
             sqlx::PgConnection::connect(&self.url).await.unwrap().execute(END).await.unwrap();
         }
     }
@@ -82,7 +82,7 @@ impl Ledger {
 }
 
 /// Opens a database as `dlo serve` does.
-pub async fn open_ledger(url: &str) -> Arc<Store> {
+pub async fn open_database(url: &str) -> Arc<Store> {
     let store = Store::open(url).await.unwrap();
     store.migrate().await.unwrap();
     store.release_abandoned_claims().await.unwrap();
@@ -113,16 +113,16 @@ pub struct AppState {
 }
 
 impl AppState {
-    /// An server for the broker [`MAIN`], on SQLite and by the system's clock, that is at work.
-    pub async fn open(ledger: &Ledger, broker: BrokerConfig) -> Self {
-        let office = Self::begin(&ledger.url, Clock::system(), [(MAIN, broker)]).await;
-        office.await_work().await;
-        office
+    /// A server for the broker [`MAIN`], on SQLite and by the system's clock, that is at work.
+    pub async fn open(database: &TestDatabase, broker: BrokerConfig) -> Self {
+        let server = Self::begin(&database.url, Clock::system(), [(MAIN, broker)]).await;
+        server.await_work().await;
+        server
     }
 
     /// The same for any brokers and any clock, without waiting until it is at work.
-    pub async fn begin<const N: usize>(ledger: &str, clock: Clock, brokers: [(&str, BrokerConfig); N]) -> Self {
-        Self::on(open_ledger(ledger).await, clock, brokers)
+    pub async fn begin<const N: usize>(database: &str, clock: Clock, brokers: [(&str, BrokerConfig); N]) -> Self {
+        Self::on(open_database(database).await, clock, brokers)
     }
 
     /// The same on a database that is open already.
@@ -140,7 +140,7 @@ impl AppState {
         let (metrics, feed, wakeup) = (Metrics::default(), ChangeFeed::default(), Wakeup::default());
         let changes = AuditedStore::new(Arc::clone(&store), clock.clone(), feed.clone(), wakeup.clone());
         let addresses = brokers.iter().map(|(name, broker)| ((*name).to_owned(), broker.address()));
-        let office = Self {
+        let server = Self {
             board: BrokerBoard::new(addresses),
             triage: Triage::new(Arc::clone(&store), changes.clone(), clock.clone(), InnerBodies::default()),
             policies: Policies::new(policies, changes),
@@ -153,9 +153,9 @@ impl AppState {
             workers: TaskTracker::new(),
         };
         for (name, config) in brokers {
-            office.hire(name, config);
+            server.hire(name, config);
         }
-        office
+        server
     }
 
     /// Has workers begin with the broker of that name.
@@ -199,13 +199,13 @@ impl AppState {
     pub async fn close(self) {
         self.stop.cancel();
         self.workers.close();
-        tokio::time::timeout(PATIENCE, self.workers.wait()).await.expect("the office closes in time");
+        tokio::time::timeout(PATIENCE, self.workers.wait()).await.expect("the server closes in time");
     }
 
     /// Waits until all brokers are consumed from and can be published to.
     pub async fn await_work(&self) {
         let connected = |health: &BrokerHealth| health.consuming.is_connected() && health.publishing.is_connected();
-        wait_until("the office to be at work", PATIENCE, async || self.board.all().iter().all(connected)).await;
+        wait_until("the server to be at work", PATIENCE, async || self.board.all().iter().all(connected)).await;
     }
 
     pub fn health(&self, broker: &str) -> BrokerHealth {
@@ -251,7 +251,7 @@ impl AppState {
     }
 
     pub async fn letter(&self, id: LetterId) -> Letter {
-        self.store.letter(id).await.unwrap().expect("the letter is in the ledger")
+        self.store.letter(id).await.unwrap().expect("the letter is in the database")
     }
 
     pub async fn messages(&self) -> Vec<Message> {

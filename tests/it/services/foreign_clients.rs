@@ -14,7 +14,7 @@ use lapin::BasicProperties;
 use serde_json::{Value, json};
 
 use super::{
-    desk::{AppState, Ledger, MAIN, PATIENCE, broker, open_ledger},
+    desk::{AppState, MAIN, PATIENCE, TestDatabase, broker, open_database},
     service::Service,
 };
 use crate::support::{
@@ -45,8 +45,8 @@ async fn check(client: impl Fn() -> Option<Command>) {
 }
 
 async fn check_via(via: Via, vhost: Vhost, command: Command) {
-    let ledger = Ledger::sqlite();
-    let office = office(&ledger, &vhost, via).await;
+    let database = TestDatabase::sqlite();
+    let server = server(&database, &vhost, via).await;
     let orders = Service::start(&vhost, "orders").await;
     for body in ["heals", "never"] {
         orders.receive(BasicProperties::default(), body.as_bytes()).await;
@@ -55,13 +55,13 @@ async fn check_via(via: Via, vhost: Vhost, command: Command) {
     let expected = deliveries();
     wait_until("the client to see all", PATIENCE, async || told(&client).len() >= expected.len()).await;
     assert_eq!(told(&client), expected, "{via}");
-    office.await_count(Status::Open, 1).await;
-    let open = office.letters().await.into_iter().find(|letter| letter.status == Status::Open).unwrap();
+    server.await_count(Status::Open, 1).await;
+    let open = server.letters().await.into_iter().find(|letter| letter.status == Status::Open).unwrap();
     assert_eq!((open.attempts, open.queue.as_deref(), open.reason), (3, Some("orders"), Reason::Rejected));
-    assert_eq!(office.letter(open.id).await.message.body, b"never");
+    assert_eq!(server.letter(open.id).await.message.body, b"never");
 }
 
-async fn office(ledger: &Ledger, vhost: &Vhost, via: Via) -> AppState {
+async fn server(database: &TestDatabase, vhost: &Vhost, via: Via) -> AppState {
     let policy = Policy {
         queues: Policy::EVERY_QUEUE.to_owned(),
         reason: None,
@@ -71,9 +71,9 @@ async fn office(ledger: &Ledger, vhost: &Vhost, via: Via) -> AppState {
         keep_routing_key: false,
     };
     let brokers = [(MAIN, broker(vhost.amqp_url()))];
-    let office = AppState::with_policies(open_ledger(&ledger.url).await, Clock::system(), brokers, vec![policy]);
-    office.await_work().await;
-    office
+    let server = AppState::with_policies(open_database(&database.url).await, Clock::system(), brokers, vec![policy]);
+    server.await_work().await;
+    server
 }
 
 fn run(mut command: Command, vhost: &Vhost) -> Leashed {

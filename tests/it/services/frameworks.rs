@@ -19,7 +19,7 @@ use lapin::{
 };
 
 use super::{
-    desk::{AppState, Ledger, MAIN, broker, open_ledger},
+    desk::{AppState, MAIN, TestDatabase, broker, open_database},
     service::{DEAD_LETTERS, Service, confirming_channel, publish},
 };
 use crate::support::{
@@ -64,16 +64,16 @@ fn pair(name: &str, value: &str) -> (String, String) {
 async fn easynetq_gets_the_message_inside_and_comes_back_to_its_letter() {
     const QUEUE: &str = "Acme.OrderPlaced, Acme.Contracts_billing";
     let Some(rabbit) = Rabbit::shared() else { return };
-    for ledger in Ledger::both() {
+    for database in TestDatabase::both() {
         let vhost = rabbit.vhost();
-        let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
+        let server = AppState::open(&database, broker(vhost.amqp_url())).await;
         let billing = Service::start(&vhost, QUEUE).await;
         let error = conventions::message("easynetq-7");
         die(&vhost, &error).await;
-        let letter = office.await_letter().await;
+        let letter = server.await_letter().await;
         let id = letter.summary.id;
         assert_eq!(letter.message.body, error.body);
-        office.retry(&[id]).await;
+        server.retry(&[id]).await;
         let came = billing.work().await;
         assert_eq!(came.data, br#"{"OrderId":1090,"Total":12.5}"#);
         assert_eq!(headers(&came), [pair("tenant", "acme")]);
@@ -86,24 +86,24 @@ async fn easynetq_gets_the_message_inside_and_comes_back_to_its_letter() {
         for (name, value) in dlo_headers(&came) {
             again["BasicProperties"]["Headers"][name] = value;
         }
-        office.await_status(id, Status::Retried).await;
+        server.await_status(id, Status::Retried).await;
         die(&vhost, &Message { body: again.to_string().into_bytes(), ..error }).await;
-        let back = office.await_status(id, Status::Open).await;
+        let back = server.await_status(id, Status::Open).await;
         assert_eq!((back.attempts, back.error_type.as_deref()), (2, Some("System.TimeoutException")));
-        assert_eq!(office.count().await, 1);
+        assert_eq!(server.count().await, 1);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn maxretry_gets_its_properties_and_headers_back() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let server = AppState::open(&database, broker(vhost.amqp_url())).await;
     let billing = Service::start(&vhost, "billing").await;
     die(&vhost, &conventions::message("sneakers-maxretry")).await;
-    let letter = office.await_letter().await.summary;
+    let letter = server.await_letter().await.summary;
     assert_eq!((letter.error_type.as_deref(), letter.attempts), (Some("Stripe::CardError"), 6));
-    office.retry(&[letter.id]).await;
+    server.retry(&[letter.id]).await;
     let came = billing.work().await;
     assert_eq!(came.data, br#"{"orderId":1150}"#);
     assert_eq!(headers(&came), [pair("tenant", "acme")]);
@@ -117,13 +117,13 @@ async fn maxretry_gets_its_properties_and_headers_back() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spring_gets_rid_of_what_its_recoverer_added() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let server = AppState::open(&database, broker(vhost.amqp_url())).await;
     let orders = Service::start(&vhost, "orders").await;
     die(&vhost, &conventions::message("spring-republish-recoverer")).await;
-    let letter = office.await_letter().await;
+    let letter = server.await_letter().await;
     assert!(letter.message.headers.get("x-exception-stacktrace").is_some());
-    office.retry_to("orders", &[letter.summary.id]).await;
+    server.retry_to("orders", &[letter.summary.id]).await;
     let came = orders.work().await;
     assert_eq!(headers(&came), [pair("__TypeId__", "com.acme.OrderPlaced")]);
     assert_eq!(came.data, letter.message.body);
@@ -140,19 +140,20 @@ fn policy(via: Via) -> Policy {
     }
 }
 
-async fn office_that_retries(ledger: &Ledger, vhost: &Vhost, via: Via) -> AppState {
+async fn server_that_retries(database: &TestDatabase, vhost: &Vhost, via: Via) -> AppState {
     let brokers = [(MAIN, broker(vhost.amqp_url()))];
-    let office = AppState::with_policies(open_ledger(&ledger.url).await, Clock::system(), brokers, vec![policy(via)]);
-    office.await_work().await;
-    office
+    let server =
+        AppState::with_policies(open_database(&database.url).await, Clock::system(), brokers, vec![policy(via)]);
+    server.await_work().await;
+    server
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn automatic_retries_are_clean_too_wherever_they_wait() {
     let Some(rabbit) = Rabbit::shared() else { return };
     for via in [Via::Database, Via::Broker] {
-        let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-        let office = office_that_retries(&ledger, &vhost, via).await;
+        let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+        let server = server_that_retries(&database, &vhost, via).await;
         let orders = Service::start(&vhost, "orders").await;
         die(&vhost, &conventions::message("watermill-poison")).await;
         let came = orders.reject().await;
@@ -163,22 +164,22 @@ async fn automatic_retries_are_clean_too_wherever_they_wait() {
         kept.retain(|(name, _)| !added.iter().any(|added| name.starts_with(added)));
         assert_eq!(kept, expected, "{via}");
         // What it failed of the first time is no account of the second.
-        office.await_count(Status::Open, 1).await;
-        assert_eq!(office.letters().await[0].error_type, None, "{via}");
+        server.await_count(Status::Open, 1).await;
+        assert_eq!(server.letters().await[0].error_type, None, "{via}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_has_used_up_its_retries_in_rabbitmq_still_says_why() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = office_that_retries(&ledger, &vhost, Via::Broker).await;
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let server = server_that_retries(&database, &vhost, Via::Broker).await;
     let _orders = Service::start(&vhost, "orders").await;
     let mut exhausted = conventions::message("rebus-error");
     exhausted.headers.set("dlo-queue", FieldValue::string("orders"));
     exhausted.headers.set("dlo-attempts", FieldValue::string("5"));
     die(&vhost, &exhausted).await;
-    let letter = office.await_letter().await.summary;
+    let letter = server.await_letter().await.summary;
     assert_eq!((letter.attempts, letter.queue.as_deref()), (6, Some("orders")));
     assert_eq!(letter.error_type.as_deref(), Some("System.InvalidOperationException"));
     assert_eq!(letter.message_type.as_deref(), Some("Acme.Orders.PlaceOrder"));
@@ -191,14 +192,14 @@ const SERIALIZED: &str = r#"O:36:\"Symfony\\Component\\Messenger\\Envelope\":2:{
 async fn what_symfony_would_drop_is_refused_by_hand_and_by_policy() {
     let Some(rabbit) = Rabbit::shared() else { return };
     for via in [Via::Database, Via::Broker] {
-        let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-        let office = office_that_retries(&ledger, &vhost, via).await;
+        let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+        let server = server_that_retries(&database, &vhost, via).await;
         let messages = Service::start(&vhost, "messages").await;
         messages.fail(SERIALIZED).await;
-        let letter = office.await_letter().await.summary;
+        let letter = server.await_letter().await.summary;
         assert_eq!((letter.status, letter.danger), (Status::Open, Some(Danger::SymfonySerialized)));
         let retry = Command::Retry { delay: Duration::ZERO, queue: Some("messages".to_owned()) };
-        let report = office.act(letter.id, retry).await;
+        let report = server.act(letter.id, retry).await;
         assert_eq!(report.refused, [(letter.id, Refusal::Dangerous(Danger::SymfonySerialized))]);
         assert_eq!(vhost.depth("messages").await, 0);
     }

@@ -12,7 +12,7 @@ use dead_letter_office::{
 };
 
 use super::{
-    desk::{AppState, Ledger, PATIENCE, with_queues},
+    desk::{AppState, PATIENCE, TestDatabase, with_queues},
     program::Program,
     service::{DEAD_LETTERS, Service, confirming_channel, flood, texts},
 };
@@ -23,14 +23,14 @@ use crate::support::{
 };
 
 /// Looks into a database that others write to.
-async fn look_into(ledger: &Ledger) -> AppState {
-    AppState::begin(&ledger.url, Clock::system(), []).await
+async fn look_into(database: &TestDatabase) -> AppState {
+    AppState::begin(&database.url, Clock::system(), []).await
 }
 
 /// A virtual host with dlo's queues in it, and a message for each of `0..flood` in the dead letter queue.
-async fn flooded(rabbit: &Rabbit, ledger: &Ledger, queue_type: QueueType, messages: usize) -> Vhost {
+async fn flooded(rabbit: &Rabbit, database: &TestDatabase, queue_type: QueueType, messages: usize) -> Vhost {
     let vhost = rabbit.vhost();
-    AppState::open(ledger, with_queues(queue_type, &vhost)).await.close().await;
+    AppState::open(database, with_queues(queue_type, &vhost)).await.close().await;
     flood(&confirming_channel(&vhost).await, DEAD_LETTERS, 0..messages).await;
     vhost
 }
@@ -40,14 +40,14 @@ async fn check_intake_dies_at(place: &str) {
     // More than two batches.
     let flood = soak(1_200, 2_000);
     for queue_type in [QueueType::Quorum, QueueType::Classic] {
-        let ledger = Ledger::sqlite();
-        let vhost = flooded(rabbit, &ledger, queue_type, flood).await;
-        let program = Program::new(&ledger, &vhost, queue_type);
+        let database = TestDatabase::sqlite();
+        let vhost = flooded(rabbit, &database, queue_type, flood).await;
+        let program = Program::new(&database, &vhost, queue_type);
         program.die_at(place, 2).await;
-        let office = look_into(&ledger).await;
-        assert!(office.count().await < flood as u64, "it died too late to tell anything");
-        program.finish("all letters", async || office.count().await >= flood as u64).await;
-        assert_eq!(office.bodies().await, texts(0..flood), "{place}, {queue_type:?}");
+        let server = look_into(&database).await;
+        assert!(server.count().await < flood as u64, "it died too late to tell anything");
+        program.finish("all letters", async || server.count().await >= flood as u64).await;
+        assert_eq!(server.bodies().await, texts(0..flood), "{place}, {queue_type:?}");
         assert_eq!(vhost.depth(DEAD_LETTERS).await, 0);
     }
 }
@@ -76,19 +76,19 @@ struct CutShort {
 async fn check_retry_dies_at(cut: CutShort) {
     let Some(rabbit) = Rabbit::shared() else { return };
     let n_letters = soak(400, 1_500);
-    for ledger in Ledger::both() {
+    for database in TestDatabase::both() {
         let queue_type = QueueType::Quorum;
-        let vhost = flooded(rabbit, &ledger, queue_type, n_letters).await;
+        let vhost = flooded(rabbit, &database, queue_type, n_letters).await;
         let orders = Service::start(&vhost, "orders").await;
-        let program = Program::new(&ledger, &vhost, queue_type);
-        let office = look_into(&ledger).await;
-        program.finish("all letters", async || office.count().await == n_letters as u64).await;
-        let ids: Vec<LetterId> = office.letters().await.iter().map(|letter| letter.id).collect();
-        office.retry_to("orders", &ids).await;
+        let program = Program::new(&database, &vhost, queue_type);
+        let server = look_into(&database).await;
+        program.finish("all letters", async || server.count().await == n_letters as u64).await;
+        let ids: Vec<LetterId> = server.letters().await.iter().map(|letter| letter.id).collect();
+        server.retry_to("orders", &ids).await;
 
         program.die_at(cut.place, 1).await;
-        ledger.let_leases_end().await;
-        let are_retried = async || office.count_of(Status::Retried).await == ids.len() as u64;
+        database.let_leases_end().await;
+        let are_retried = async || server.count_of(Status::Retried).await == ids.len() as u64;
         program.finish("all retries", are_retried).await;
 
         let mut arrived = orders.work_on(vhost.depth("orders").await as usize).await;
@@ -99,7 +99,7 @@ async fn check_retry_dies_at(cut: CutShort) {
         assert_eq!(arrived, texts(0..n_letters));
         let mut told_so = 0;
         for id in ids {
-            let history = office.history(id).await;
+            let history = server.history(id).await;
             let retried: Vec<_> = history.iter().filter(|entry| entry.event == Event::Retried).collect();
             assert_eq!(retried.len(), 1);
             told_so += usize::from(retried[0].detail.contains("may have been sent twice"));
@@ -133,18 +133,18 @@ async fn random_kills_lose_and_double_nothing() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let (flood, kills) = soak((2_000, 3), (6_000, 8));
     for queue_type in [QueueType::Quorum, QueueType::Classic] {
-        let ledger = Ledger::sqlite();
-        let vhost = flooded(rabbit, &ledger, queue_type, flood).await;
-        let program = Program::new(&ledger, &vhost, queue_type);
-        let office = look_into(&ledger).await;
+        let database = TestDatabase::sqlite();
+        let vhost = flooded(rabbit, &database, queue_type, flood).await;
+        let program = Program::new(&database, &vhost, queue_type);
+        let server = look_into(&database).await;
         for kill in 1..=kills {
             let mut running = program.run();
             let enough = kill * flood as u64 / (kills + 4);
-            wait_until("some more letters", PATIENCE, async || office.count().await >= enough).await;
+            wait_until("some more letters", PATIENCE, async || server.count().await >= enough).await;
             running.kill();
         }
-        program.finish("all letters", async || office.count().await >= flood as u64).await;
-        assert_eq!(office.bodies().await, texts(0..flood));
+        program.finish("all letters", async || server.count().await >= flood as u64).await;
+        assert_eq!(server.bodies().await, texts(0..flood));
         assert_eq!(vhost.depth(DEAD_LETTERS).await, 0);
     }
 }
@@ -154,14 +154,14 @@ async fn random_kills_lose_and_double_nothing() {
 async fn dying_again_and_again_before_the_first_commit_eats_no_message() {
     const FLOOD: usize = 100;
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (ledger, queue_type) = (Ledger::sqlite(), QueueType::Quorum);
-    let vhost = flooded(rabbit, &ledger, queue_type, FLOOD).await;
-    let program = Program::new(&ledger, &vhost, queue_type);
+    let (database, queue_type) = (TestDatabase::sqlite(), QueueType::Quorum);
+    let vhost = flooded(rabbit, &database, queue_type, FLOOD).await;
+    let program = Program::new(&database, &vhost, queue_type);
     for _ in 0..25 {
         program.die_at("delivered", 1).await;
     }
-    let office = look_into(&ledger).await;
-    assert_eq!(office.count().await, 0);
-    program.finish("all letters", async || office.count().await >= FLOOD as u64).await;
-    assert_eq!(office.bodies().await, texts(0..FLOOD));
+    let server = look_into(&database).await;
+    assert_eq!(server.count().await, 0);
+    program.finish("all letters", async || server.count().await >= FLOOD as u64).await;
+    assert_eq!(server.bodies().await, texts(0..FLOOD));
 }

@@ -18,6 +18,7 @@ mod frameworks;
 mod kills;
 mod line;
 mod odd_messages;
+mod processes;
 #[cfg(feature = "crash-points")]
 mod program;
 mod retries;

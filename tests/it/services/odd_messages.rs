@@ -8,7 +8,7 @@ use lapin::{
 };
 
 use super::{
-    desk::{AppState, Ledger, broker},
+    desk::{AppState, TestDatabase, broker},
     line::{GARBLED, Line},
     service::{OBITUARIES, Service, confirming_channel, publish, publish_to},
 };
@@ -46,9 +46,9 @@ fn every_type() -> FieldTable {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_type_of_header_goes_out_as_it_came_in() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    for ledger in Ledger::both() {
+    for database in TestDatabase::both() {
         let vhost = rabbit.vhost();
-        let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
+        let server = AppState::open(&database, broker(vhost.amqp_url())).await;
         let orders = Service::start(&vhost, "orders").await;
         let properties = BasicProperties::default()
             .with_headers(every_type())
@@ -65,8 +65,8 @@ async fn every_type_of_header_goes_out_as_it_came_in() {
         let body = [0, 0xff, 0xc3, 0x28];
         orders.receive(properties.clone(), &body).await;
         orders.reject().await;
-        let letter = office.await_letter().await;
-        office.retry(&[letter.summary.id]).await;
+        let letter = server.await_letter().await;
+        server.retry(&[letter.summary.id]).await;
 
         let came = orders.work().await;
         let mut expected = every_type();
@@ -84,16 +84,16 @@ async fn every_type_of_header_goes_out_as_it_came_in() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_nul_in_names_and_texts_holds_nothing_up() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    for ledger in Ledger::both() {
+    for database in TestDatabase::both() {
         let vhost = rabbit.vhost();
-        let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
+        let server = AppState::open(&database, broker(vhost.amqp_url())).await;
         let mut headers = FieldTable::default();
         headers.insert("name\0".into(), AMQPValue::LongString("value\0".into()));
         headers.insert("x-first-death-queue".into(), AMQPValue::LongString("queue\0".into()));
         let properties = BasicProperties::default().with_headers(headers).with_message_id("id\0".into());
         publish_to(&confirming_channel(&vhost).await, "dlx", "key\0", properties, b"body\0").await;
 
-        let letter = office.await_letter().await;
+        let letter = server.await_letter().await;
         let message = &letter.message;
         assert_eq!((&*message.routing_key, &*message.body), ("key\u{fffd}", &b"body\0"[..]));
         assert_eq!(message.properties.message_id.as_deref(), Some("id\0"));
@@ -104,29 +104,29 @@ async fn a_nul_in_names_and_texts_holds_nothing_up() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_large_body_is_kept_whole_and_goes_back_whole() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let server = AppState::open(&database, broker(vhost.amqp_url())).await;
     let orders = Service::start(&vhost, "orders").await;
     let body: Vec<u8> = (0..64 * 1024 * 1024).map(|n: u32| n.to_le_bytes()[(n % 4) as usize]).collect();
     orders.receive(BasicProperties::default(), &body).await;
     drop(orders.reject().await);
-    let letter = office.await_letters(1).await.remove(0);
+    let letter = server.await_letters(1).await.remove(0);
     assert_eq!(letter.size, 64 * 1024 * 1024);
     // Not `assert_eq!`, which would print both.
     assert!(
-        office.store.letter(letter.id).await.unwrap().unwrap().message.body == body,
+        server.store.letter(letter.id).await.unwrap().unwrap().message.body == body,
         "the bytes of the body have changed"
     );
-    office.retry(&[letter.id]).await;
+    server.retry(&[letter.id]).await;
     assert!(orders.work().await.data == body, "the bytes of the body have changed on their way back");
-    office.await_status(letter.id, Status::Retried).await;
+    server.await_status(letter.id, Status::Retried).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_no_utf8_becomes_a_letter_with_a_remark_and_holds_nothing_up() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let server = AppState::open(&database, broker(vhost.amqp_url())).await;
     let channel = confirming_channel(&vhost).await;
     publish(&channel, OBITUARIES, BasicProperties::default(), b"before").await;
 
@@ -142,10 +142,10 @@ async fn what_is_no_utf8_becomes_a_letter_with_a_remark_and_holds_nothing_up() {
     publish(&garbling, OBITUARIES, odd_id, b"a property").await;
     publish(&channel, OBITUARIES, BasicProperties::default(), b"after").await;
 
-    let letters = office.await_letters(4).await;
+    let letters = server.await_letters(4).await;
     let mut told = Vec::new();
     for letter in letters {
-        let letter = office.letter(letter.id).await;
+        let letter = server.letter(letter.id).await;
         told.push((String::from_utf8(letter.message.body).unwrap(), letter.remarks.len()));
         if let Some(remark) = letter.remarks.first() {
             assert!(remark.contains("UTF-8"), "{remark}");
@@ -154,7 +154,7 @@ async fn what_is_no_utf8_becomes_a_letter_with_a_remark_and_holds_nothing_up() {
     told.sort();
     let expected = [("a header's name", 1), ("a property", 1), ("after", 0), ("before", 0)];
     assert_eq!(told, expected.map(|(body, remarks)| (body.to_owned(), remarks)));
-    let first = office.messages().await.into_iter().find(|message| message.body == b"a header's name").unwrap();
+    let first = server.messages().await.into_iter().find(|message| message.body == b"a header's name").unwrap();
     let value =
         |headers: &Headers| headers.iter().find(|(name, _)| name.starts_with("??")).map(|(_, value)| value.clone());
     assert_eq!(value(&first.headers), Some(FieldValue::LongInt(7)));

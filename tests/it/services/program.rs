@@ -4,7 +4,7 @@ use std::{path::Path, process::Command};
 
 use dead_letter_office::{config::QueueType, domain::policy::Via};
 
-use super::desk::{Ledger, PATIENCE};
+use super::desk::{PATIENCE, TestDatabase};
 use crate::support::{
     process::{Leash, Leashed, wait_until},
     rabbit::Vhost,
@@ -12,7 +12,7 @@ use crate::support::{
 
 /// How to run `dlo serve` on a database and a virtual host.
 pub struct Program<'a> {
-    pub ledger: &'a Ledger,
+    pub database: &'a TestDatabase,
     pub vhost: &'a Vhost,
     pub queue_type: QueueType,
     pub retry: Retry,
@@ -33,8 +33,8 @@ impl Retry {
 
 impl<'a> Program<'a> {
     /// Retries nothing by itself.
-    pub fn new(ledger: &'a Ledger, vhost: &'a Vhost, queue_type: QueueType) -> Self {
-        Self { ledger, vhost, queue_type, retry: Retry::NEVER, batch_size: 500 }
+    pub fn new(database: &'a TestDatabase, vhost: &'a Vhost, queue_type: QueueType) -> Self {
+        Self { database, vhost, queue_type, retry: Retry::NEVER, batch_size: 500 }
     }
 
     fn command(&self) -> Command {
@@ -42,7 +42,7 @@ impl<'a> Program<'a> {
         command
             .args(["serve", "--roles", "intake,retry"])
             .current_dir(Path::new(env!("CARGO_TARGET_TMPDIR")))
-            .env("DLO_DATABASE__URL", &self.ledger.url)
+            .env("DLO_DATABASE__URL", &self.database.url)
             .env("DLO_BROKERS__MAIN__URL", self.vhost.amqp_url())
             .env("DLO_BROKERS__MAIN__QUEUE_TYPE", self.queue_type.as_str())
             .env("DLO_INTAKE__BATCH_SIZE", self.batch_size.to_string())

@@ -21,7 +21,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::{
-    desk::{AppState, Ledger, MAIN, broker, with_queues},
+    desk::{AppState, MAIN, TestDatabase, broker, with_queues},
     service::{Service, publish},
 };
 use crate::support::{
@@ -40,35 +40,35 @@ fn some_time() -> Timestamp {
 async fn what_fails_again_comes_back_to_its_letter() {
     let Some(rabbit) = Rabbit::shared() else { return };
     for queue_type in [QueueType::Quorum, QueueType::Classic] {
-        for ledger in Ledger::both() {
+        for database in TestDatabase::both() {
             let vhost = rabbit.vhost();
-            let office = AppState::open(&ledger, with_queues(queue_type, &vhost)).await;
+            let server = AppState::open(&database, with_queues(queue_type, &vhost)).await;
             let service_queue = json!({"x-queue-type": queue_type.as_str()});
             let orders = Service::start_with(&vhost, "orders", service_queue).await;
             orders.fail("body").await;
-            let id = office.await_letter().await.summary.id;
+            let id = server.await_letter().await.summary.id;
             for attempts in [2, 3] {
-                office.retry(&[id]).await;
-                office.await_status(id, Status::Retried).await;
+                server.retry(&[id]).await;
+                server.await_status(id, Status::Retried).await;
                 let came = orders.reject().await;
                 assert_eq!((came.exchange.as_str(), came.routing_key.as_str()), ("", "orders"));
-                assert_eq!(office.await_status(id, Status::Open).await.attempts, attempts);
+                assert_eq!(server.await_status(id, Status::Open).await.attempts, attempts);
             }
-            assert_eq!(office.count().await, 1);
-            assert_eq!(office.letter(id).await.deaths.len(), 3);
-            let round = [Event::RetryScheduled, Event::Retried, Event::CameBack];
-            assert_eq!(office.events(id).await, [&[Event::Received][..], &round, &round].concat());
+            assert_eq!(server.count().await, 1);
+            assert_eq!(server.letter(id).await.deaths.len(), 3);
+            let round = [Event::RetryScheduled, Event::Retried, Event::FailedAgain];
+            assert_eq!(server.events(id).await, [&[Event::Received][..], &round, &round].concat());
         }
     }
 }
 
 /// Has the first two messages of a service fail, and names their letters. By a manual clock both come at the same time, so
 /// that their order in the database says nothing.
-async fn fail_two(office: &AppState, service: &Service<'_>, [one, other]: [&str; 2]) -> [LetterId; 2] {
+async fn fail_two(server: &AppState, service: &Service<'_>, [one, other]: [&str; 2]) -> [LetterId; 2] {
     service.fail(one).await;
-    let first = office.await_letter().await.summary.id;
+    let first = server.await_letter().await.summary.id;
     service.fail(other).await;
-    let letters = office.await_letters(2).await;
+    let letters = server.await_letters(2).await;
     let second = letters.iter().map(|letter| letter.id).find(|id| *id != first).unwrap();
     [first, second]
 }
@@ -76,65 +76,65 @@ async fn fail_two(office: &AppState, service: &Service<'_>, [one, other]: [&str;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_retry_leaves_when_it_is_due_and_not_before() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = AppState::begin(&ledger.url, Clock::manual(some_time()), [(MAIN, broker(vhost.amqp_url()))]).await;
-    office.await_work().await;
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let server = AppState::begin(&database.url, Clock::manual(some_time()), [(MAIN, broker(vhost.amqp_url()))]).await;
+    server.await_work().await;
     let orders = Service::start(&vhost, "orders").await;
-    let [early, late] = fail_two(&office, &orders, ["early", "late"]).await;
-    office.retry_later(&[early], HOUR).await;
-    office.retry_later(&[late], 2 * HOUR).await;
-    assert_eq!(office.await_status(early, Status::Scheduled).await.retry_at, Some(some_time().plus(HOUR)));
+    let [early, late] = fail_two(&server, &orders, ["early", "late"]).await;
+    server.retry_later(&[early], HOUR).await;
+    server.retry_later(&[late], 2 * HOUR).await;
+    assert_eq!(server.await_status(early, Status::Scheduled).await.retry_at, Some(some_time().plus(HOUR)));
 
-    office.advance(HOUR);
-    office.await_status(early, Status::Retried).await;
+    server.advance(HOUR);
+    server.await_status(early, Status::Retried).await;
     assert_eq!(orders.work().await.data, b"early");
-    assert_eq!(office.await_status(late, Status::Scheduled).await.retry_at, Some(some_time().plus(2 * HOUR)));
+    assert_eq!(server.await_status(late, Status::Scheduled).await.retry_at, Some(some_time().plus(2 * HOUR)));
     assert_eq!(vhost.depth("orders").await, 0);
 
-    office.advance(HOUR);
+    server.advance(HOUR);
     assert_eq!(orders.work().await.data, b"late");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cancelled_retry_never_leaves() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = AppState::begin(&ledger.url, Clock::manual(some_time()), [(MAIN, broker(vhost.amqp_url()))]).await;
-    office.await_work().await;
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let server = AppState::begin(&database.url, Clock::manual(some_time()), [(MAIN, broker(vhost.amqp_url()))]).await;
+    server.await_work().await;
     let orders = Service::start(&vhost, "orders").await;
-    let [cancelled, not] = fail_two(&office, &orders, ["cancelled", "not"]).await;
+    let [cancelled, not] = fail_two(&server, &orders, ["cancelled", "not"]).await;
     for letter in [cancelled, not] {
-        office.retry_later(&[letter], HOUR).await;
+        server.retry_later(&[letter], HOUR).await;
     }
-    office.act(cancelled, Command::Reopen).await;
-    office.advance(HOUR);
+    server.act(cancelled, Command::Reopen).await;
+    server.advance(HOUR);
     // Both would have left together.
-    office.await_status(not, Status::Retried).await;
+    server.await_status(not, Status::Retried).await;
     assert_eq!(orders.work().await.data, b"not");
     assert_eq!(vhost.depth("orders").await, 0);
-    assert_eq!(office.await_status(cancelled, Status::Open).await.retry_at, None);
+    assert_eq!(server.await_status(cancelled, Status::Open).await.retry_at, None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scheduled_retries_survive_a_restart() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    for ledger in Ledger::both() {
+    for database in TestDatabase::both() {
         let vhost = rabbit.vhost();
         let clock = Clock::manual(some_time());
-        let begin = || AppState::begin(&ledger.url, clock.clone(), [(MAIN, broker(vhost.amqp_url()))]);
-        let office = begin().await;
-        office.await_work().await;
+        let begin = || AppState::begin(&database.url, clock.clone(), [(MAIN, broker(vhost.amqp_url()))]);
+        let server = begin().await;
+        server.await_work().await;
         let orders = Service::start(&vhost, "orders").await;
         orders.fail("body").await;
-        let id = office.await_letter().await.summary.id;
-        office.retry_later(&[id], HOUR).await;
-        office.close().await;
+        let id = server.await_letter().await.summary.id;
+        server.retry_later(&[id], HOUR).await;
+        server.close().await;
 
         clock.advance(HOUR);
-        let office = begin().await;
+        let server = begin().await;
         assert_eq!(orders.work().await.data, b"body");
-        office.await_status(id, Status::Retried).await;
-        let last = office.history(id).await.pop().unwrap();
+        server.await_status(id, Status::Retried).await;
+        let last = server.history(id).await.pop().unwrap();
         assert_eq!((last.event, &*last.detail), (Event::Retried, "to orders"));
     }
 }
@@ -142,53 +142,53 @@ async fn scheduled_retries_survive_a_restart() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_letter_can_go_to_another_queue() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let server = AppState::open(&database, broker(vhost.amqp_url())).await;
     let (orders, repairs) = (Service::start(&vhost, "orders").await, Service::start(&vhost, "repairs").await);
     orders.fail("body").await;
-    let id = office.await_letter().await.summary.id;
-    office.retry_to("repairs", &[id]).await;
+    let id = server.await_letter().await.summary.id;
+    server.retry_to("repairs", &[id]).await;
     repairs.reject().await;
-    let letter = office.await_status(id, Status::Open).await;
+    let letter = server.await_status(id, Status::Open).await;
     assert_eq!(letter.queue.as_deref(), Some("repairs"));
     assert_eq!(vhost.depth("orders").await, 0);
-    assert_eq!(office.count().await, 1);
+    assert_eq!(server.count().await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_retry_to_no_queue_is_open_again_and_says_why() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let server = AppState::open(&database, broker(vhost.amqp_url())).await;
     let orders = Service::start(&vhost, "orders").await;
     orders.fail("body").await;
-    let id = office.await_letter().await.summary.id;
+    let id = server.await_letter().await.summary.id;
     vhost.delete_queue("orders").await;
-    office.retry(&[id]).await;
-    let letter = office.await_status(id, Status::Open).await;
+    server.retry(&[id]).await;
+    let letter = server.await_status(id, Status::Open).await;
     assert_eq!(letter.problem.as_deref(), Some("there is no queue orders (312 NO_ROUTE)"));
-    let last = office.history(id).await.pop().unwrap();
+    let last = server.history(id).await.pop().unwrap();
     assert_eq!((last.event, Some(last.detail)), (Event::RetryFailed, letter.problem));
 
     // Once there is such a queue, it goes.
     let orders = Service::start(&vhost, "orders").await;
-    office.retry(&[id]).await;
+    server.retry(&[id]).await;
     assert_eq!(orders.work().await.data, b"body");
-    assert_eq!(office.await_status(id, Status::Retried).await.problem, None);
+    assert_eq!(server.await_status(id, Status::Retried).await.problem, None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_retry_to_a_full_queue_is_open_again_and_says_why() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let server = AppState::open(&database, broker(vhost.amqp_url())).await;
     let full = json!({"x-max-length": 1, "x-overflow": "reject-publish", "x-queue-type": "classic"});
     let orders = Service::start_with(&vhost, "orders", full).await;
     orders.fail("body").await;
-    let id = office.await_letter().await.summary.id;
+    let id = server.await_letter().await.summary.id;
     orders.receive(BasicProperties::default(), b"another").await;
-    office.retry(&[id]).await;
-    let letter = office.await_status(id, Status::Open).await;
+    server.retry(&[id]).await;
+    let letter = server.await_status(id, Status::Open).await;
     assert!(letter.problem.unwrap().contains("full"));
     assert_eq!(orders.work().await.data, b"another");
     assert_eq!(vhost.depth("orders").await, 0);
@@ -204,21 +204,21 @@ fn difficult() -> BasicProperties {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_would_hinder_a_retry_stays_in_the_ledger() {
+async fn what_would_hinder_a_retry_stays_in_the_database() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let server = AppState::open(&database, broker(vhost.amqp_url())).await;
     let orders = Service::start(&vhost, "orders").await;
     vhost.declare_queue("other", json!({})).await;
     orders.receive(difficult(), b"body").await;
     vhost.purge("other").await;
     orders.reject().await;
-    let letter = office.await_letter().await;
+    let letter = server.await_letter().await;
     assert_eq!(letter.message.properties.user_id.as_deref(), Some("guest"));
     assert_eq!(letter.deaths[0].original_expiration.as_deref(), Some("3600000"));
     assert!(letter.message.headers.get("CC").is_some());
 
-    office.retry(&[letter.summary.id]).await;
+    server.retry(&[letter.summary.id]).await;
     let came = orders.work().await;
     let headers = came.properties.headers().clone().unwrap();
     let names: Vec<&str> = headers.inner().keys().map(|name| name.as_str()).collect();
@@ -231,22 +231,22 @@ async fn what_would_hinder_a_retry_stays_in_the_ledger() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_user_and_a_direct_reply_do_not_break_a_retry() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let server = AppState::open(&database, broker(vhost.amqp_url())).await;
     let orders = Service::start(&vhost, "orders").await;
     let customer = Customer::of(&vhost).await;
     customer.ask("orders", b"body").await;
     orders.reject().await;
-    let letter = office.await_letter().await;
+    let letter = server.await_letter().await;
     assert_eq!(letter.message.properties.user_id, Some(customer.name.clone()));
     let reply_to = letter.message.properties.reply_to.unwrap();
     assert!(reply_to.starts_with("amq.rabbitmq.reply-to."), "{reply_to}");
 
-    office.retry(&[letter.summary.id]).await;
+    server.retry(&[letter.summary.id]).await;
     let came = orders.work().await;
     assert_eq!(came.properties.user_id(), &None);
     assert_eq!(came.properties.reply_to().as_ref().map(|reply_to| reply_to.as_str()), Some(&*reply_to));
-    office.await_status(letter.summary.id, Status::Retried).await;
+    server.await_status(letter.summary.id, Status::Retried).await;
 }
 
 /// A user of its own who awaits answers, by RabbitMQ's direct reply-to.

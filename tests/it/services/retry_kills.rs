@@ -14,7 +14,7 @@ use dead_letter_office::{
 };
 
 use super::{
-    desk::{AppState, Ledger, PATIENCE, with_queues},
+    desk::{AppState, PATIENCE, TestDatabase, with_queues},
     program::{Program, Retry},
     service::{DEAD_LETTERS, Service, confirming_channel, flood, texts},
     worker::{Answer, Worker},
@@ -45,22 +45,22 @@ struct World<'a> {
     program: Program<'a>,
     orders: Worker,
     /// Looks into the database.
-    office: AppState,
+    server: AppState,
     messages: usize,
     kills: usize,
 }
 
 impl<'a> World<'a> {
     /// The service has a message for each of `0..messages`, and begins.
-    async fn begin(ledger: &'a Ledger, vhost: &'a Vhost, messages: usize, retry: Retry) -> Self {
+    async fn begin(database: &'a TestDatabase, vhost: &'a Vhost, messages: usize, retry: Retry) -> Self {
         let queue_type = QueueType::Quorum;
-        AppState::open(ledger, with_queues(queue_type, vhost)).await.close().await;
+        AppState::open(database, with_queues(queue_type, vhost)).await.close().await;
         Service::start(vhost, "orders").await;
         flood(&confirming_channel(vhost).await, "orders", 0..messages).await;
         Self {
-            program: Program { retry, batch_size: BATCH, ..Program::new(ledger, vhost, queue_type) },
+            program: Program { retry, batch_size: BATCH, ..Program::new(database, vhost, queue_type) },
             orders: Worker::start(vhost, "orders", 100, judge).await,
-            office: AppState::begin(&ledger.url, Clock::system(), []).await,
+            server: AppState::begin(&database.url, Clock::system(), []).await,
             messages,
             kills: 0,
         }
@@ -81,7 +81,7 @@ impl<'a> World<'a> {
 
     async fn killed(&mut self) {
         self.kills += 1;
-        self.program.ledger.let_leases_end().await;
+        self.program.database.let_leases_end().await;
     }
 
     /// Runs the program until all is over, and checks that no more went twice than the kills account for.
@@ -91,7 +91,7 @@ impl<'a> World<'a> {
         let open = self.open().await.len();
         let extra = match self.program.retry.via {
             Via::Database => {
-                assert_eq!(self.office.bodies().await, texts(0..self.messages), "each message is one letter");
+                assert_eq!(self.server.bodies().await, texts(0..self.messages), "each message is one letter");
                 // What several kills cut short says so once.
                 self.said_twice().await * self.kills
             }
@@ -118,15 +118,15 @@ impl<'a> World<'a> {
     }
 
     async fn count(&self, status: Status) -> u64 {
-        self.office.count_of(status).await
+        self.server.count_of(status).await
     }
 
     /// The bodies of all open letters.
     async fn open(&self) -> Vec<String> {
-        let letters = self.office.letters().await.into_iter();
+        let letters = self.server.letters().await.into_iter();
         let ids: Vec<LetterId> =
             letters.filter(|letter| letter.status == Status::Open).map(|letter| letter.id).collect();
-        let messages = self.office.store.messages(&ids).await.unwrap().into_values();
+        let messages = self.server.store.messages(&ids).await.unwrap().into_values();
         messages.map(|message| String::from_utf8(message.body).unwrap()).collect()
     }
 
@@ -143,8 +143,8 @@ impl<'a> World<'a> {
     /// letter and earns it none, so that it costs one delivery.
     async fn said_twice(&self) -> usize {
         let mut twice = 0;
-        for letter in self.office.letters().await {
-            let history = self.office.history(letter.id).await;
+        for letter in self.server.letters().await {
+            let history = self.server.history(letter.id).await;
             let is_told = |detail: &str| detail.contains("may have been sent twice");
             twice += history.iter().filter(|entry| entry.event == Event::Retried && is_told(&entry.detail)).count();
         }
@@ -152,14 +152,14 @@ impl<'a> World<'a> {
     }
 }
 
-async fn check_dying_at(places: &[&str], via: Via, ledgers: fn() -> Vec<Ledger>) {
+async fn check_dying_at(places: &[&str], via: Via, databases: fn() -> Vec<TestDatabase>) {
     const MESSAGES: usize = 100;
     let Some(rabbit) = Rabbit::shared() else { return };
     let retry = Retry { via, delays: "50ms,50ms" };
     for place in places {
-        for ledger in ledgers() {
+        for database in databases() {
             let vhost = rabbit.vhost();
-            let mut world = World::begin(&ledger, &vhost, MESSAGES, retry).await;
+            let mut world = World::begin(&database, &vhost, MESSAGES, retry).await;
             world.die_at(place, 2).await;
             world.finish().await;
         }
@@ -167,36 +167,36 @@ async fn check_dying_at(places: &[&str], via: Via, ledgers: fn() -> Vec<Ledger>)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn dying_with_messages_waiting_in_the_ledger_loses_none() {
+async fn dying_with_messages_waiting_in_the_database_loses_none() {
     let places = ["delivered", "committed", "acknowledged"];
-    check_dying_at(&places, Via::Database, || vec![Ledger::sqlite()]).await;
+    check_dying_at(&places, Via::Database, || vec![TestDatabase::sqlite()]).await;
 }
 
 /// Each database has its own way to tell whose claims are void.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn dying_while_messages_go_back_from_the_ledger_loses_none() {
+async fn dying_while_messages_go_back_from_the_database_loses_none() {
     let places = ["claimed", "published", "confirmed", "marked"];
-    check_dying_at(&places, Via::Database, || Ledger::both().collect()).await;
+    check_dying_at(&places, Via::Database, || TestDatabase::both().collect()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dying_on_the_way_into_the_broker_loses_none() {
     let places = ["delivered", "published", "forwarded", "acknowledged"];
-    check_dying_at(&places, Via::Broker, || vec![Ledger::sqlite()]).await;
+    check_dying_at(&places, Via::Broker, || vec![TestDatabase::sqlite()]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dying_on_the_way_out_of_the_broker_loses_none() {
-    check_dying_at(&["due", "sent-back"], Via::Broker, || vec![Ledger::sqlite()]).await;
+    check_dying_at(&["due", "sent-back"], Via::Broker, || vec![TestDatabase::sqlite()]).await;
 }
 
-async fn check_random_kills(via: Via, ledger: Ledger) {
+async fn check_random_kills(via: Via, database: TestDatabase) {
     const KILLS: usize = 3;
     let messages = soak(500, 2_000);
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
     let retry = Retry { via, delays: "3s,500ms" };
-    let mut world = World::begin(&ledger, &vhost, messages, retry).await;
+    let mut world = World::begin(&database, &vhost, messages, retry).await;
     let all_failed = async || world.orders.count() == messages;
     wait_until("all messages to have failed", PATIENCE, all_failed).await;
     let taken_in = fastrand::u32(1..messages as u32);
@@ -211,16 +211,16 @@ async fn check_random_kills(via: Via, ledger: Ledger) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_kills_with_messages_waiting_in_sqlite_lose_none() {
-    check_random_kills(Via::Database, Ledger::sqlite()).await;
+    check_random_kills(Via::Database, TestDatabase::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_kills_with_messages_waiting_in_postgres_lose_none() {
-    let Some(ledger) = Ledger::postgres() else { return };
-    check_random_kills(Via::Database, ledger).await;
+    let Some(database) = TestDatabase::postgres() else { return };
+    check_random_kills(Via::Database, database).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_kills_with_messages_waiting_in_the_broker_lose_none() {
-    check_random_kills(Via::Broker, Ledger::sqlite()).await;
+    check_random_kills(Via::Broker, TestDatabase::sqlite()).await;
 }

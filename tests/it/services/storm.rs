@@ -16,7 +16,7 @@ use dead_letter_office::{
 use serde_json::{Value, json};
 
 use super::{
-    desk::{AppState, Ledger, MAIN, PATIENCE, open_ledger, with_queues},
+    desk::{AppState, MAIN, PATIENCE, TestDatabase, open_database, with_queues},
     service::{confirming_channel, persistent, publish},
     worker::{Answer, Seen, Worker},
 };
@@ -95,7 +95,7 @@ async fn requeuing(rabbit: &Rabbit, queue_type: QueueType) -> Cost {
 
 /// A service that rejects what it cannot process, and a server with a policy.
 async fn rejecting(rabbit: &Rabbit, queue_type: QueueType) -> Cost {
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
     let policy = Policy {
         queues: Policy::EVERY_QUEUE.to_owned(),
         reason: None,
@@ -105,20 +105,20 @@ async fn rejecting(rabbit: &Rabbit, queue_type: QueueType) -> Cost {
         keep_routing_key: false,
     };
     let brokers = [(MAIN, with_queues(queue_type, &vhost))];
-    let store = open_ledger(&ledger.url).await;
-    let office = AppState::with_policies(store, Clock::system(), brokers, vec![policy]);
-    office.await_work().await;
+    let store = open_database(&database.url).await;
+    let server = AppState::with_policies(store, Clock::system(), brokers, vec![policy]);
+    server.await_work().await;
     filled_queue(&vhost, queue_type, json!({"x-dead-letter-exchange": "dlx"})).await;
     let judge = |body: &str, _| if is_poison(body) { Answer::Reject } else { Answer::Done };
     let worker = Worker::start(&vhost, "orders", PREFETCH, judge).await;
-    office.await_count(Status::Open, POISON as u64).await;
+    server.await_count(Status::Open, POISON as u64).await;
     let all = GOOD + POISON * (1 + RETRIES);
     wait_until("the good ones to be through", PATIENCE, async || worker.count() >= all).await;
     assert_eq!(worker.count(), all);
-    for letter in office.letters().await {
+    for letter in server.letters().await {
         assert_eq!((letter.status, letter.attempts), (Status::Open, 1 + RETRIES as u64));
     }
-    assert_eq!((office.count().await, vhost.depth("orders").await), (POISON as u64, 0));
+    assert_eq!((server.count().await, vhost.depth("orders").await), (POISON as u64, 0));
     Cost::of(&worker)
 }
 

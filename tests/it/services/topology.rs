@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::{
-    desk::{AppState, Ledger, broker},
+    desk::{AppState, TestDatabase, broker},
     service::{DEAD_LETTERS, OBITUARIES, Service, confirming_channel, publish},
 };
 use crate::support::rabbit::{Rabbit, Vhost};
@@ -15,8 +15,8 @@ use crate::support::rabbit::{Rabbit, Vhost};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_consumer_gives_back_again_and_again_is_kept() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
-    AppState::open(&ledger, broker(vhost.amqp_url())).await.close().await;
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    AppState::open(&database, broker(vhost.amqp_url())).await.close().await;
     for queue in [DEAD_LETTERS, OBITUARIES] {
         let reader = Service::at(&vhost, queue).await;
         reader.receive(BasicProperties::default(), b"body").await;
@@ -24,8 +24,8 @@ async fn what_a_consumer_gives_back_again_and_again_is_kept() {
             reader.give_back().await;
         }
     }
-    let office = AppState::open(&ledger, broker(vhost.amqp_url())).await;
-    office.await_letters(2).await;
+    let server = AppState::open(&database, broker(vhost.amqp_url())).await;
+    server.await_letters(2).await;
 }
 
 /// A user who has only the rights that `docs/guide/rabbitmq.md` asks for.
@@ -45,17 +45,17 @@ async fn clerk(vhost: &Vhost) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_rights_that_the_docs_name_are_enough() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger) = (rabbit.vhost(), Ledger::sqlite());
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
     let url = clerk(&vhost).await;
     // Once where nothing is declared yet, once where all is.
-    AppState::open(&ledger, broker(url.clone())).await.close().await;
-    let office = AppState::open(&ledger, broker(url)).await;
+    AppState::open(&database, broker(url.clone())).await.close().await;
+    let server = AppState::open(&database, broker(url)).await;
     let orders = Service::start(&vhost, "orders").await;
     orders.fail("rejected").await;
     publish(&confirming_channel(&vhost).await, OBITUARIES, BasicProperties::default(), b"obituary").await;
-    office.await_letters(2).await;
-    let id = office.letters().await.iter().find(|letter| letter.queue.is_some()).unwrap().id;
-    office.retry(&[id]).await;
+    server.await_letters(2).await;
+    let id = server.letters().await.iter().find(|letter| letter.queue.is_some()).unwrap().id;
+    server.retry(&[id]).await;
     orders.work().await;
-    office.await_status(id, Status::Retried).await;
+    server.await_status(id, Status::Retried).await;
 }

@@ -15,7 +15,7 @@ use dead_letter_office::{
 use lapin::{options::BasicGetOptions, types::AMQPValue};
 
 use super::{
-    desk::{AppState, Ledger, MAIN, PATIENCE, open_ledger, with_queues},
+    desk::{AppState, MAIN, PATIENCE, TestDatabase, open_database, with_queues},
     service::{DEAD_LETTERS, Service, confirming_channel, flood, texts},
     worker::{Answer, Worker},
 };
@@ -70,40 +70,40 @@ async fn messages_in_bundles(vhost: &Vhost, queue: &str) -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_broker_killed_with_messages_waiting_loses_none() {
     let Some(mut doomed) = Rabbit::doomed().await else { return };
-    let (ledger, messages) = (Ledger::sqlite(), soak(300, 1_000));
+    let (database, messages) = (TestDatabase::sqlite(), soak(300, 1_000));
     let vhost = doomed.vhost();
     // RabbitMQ 3.10 loses quorum queues that are only just declared when it is killed.
     let brokers = [(MAIN, with_queues(QueueType::Classic, &vhost))];
     let policies = vec![policy(Via::Database), policy(Via::Broker)];
-    let office = AppState::with_policies(open_ledger(&ledger.url).await, Clock::system(), brokers, policies);
-    office.await_work().await;
+    let server = AppState::with_policies(open_database(&database.url).await, Clock::system(), brokers, policies);
+    server.await_work().await;
     for via in [Via::Database, Via::Broker] {
         Service::start(&vhost, via.as_str()).await;
         flood(&confirming_channel(&vhost).await, via.as_str(), 0..messages).await;
     }
-    let (by_ledger, by_broker) = (worker(&vhost, Via::Database).await, worker(&vhost, Via::Broker).await);
+    let (by_database, by_broker) = (worker(&vhost, Via::Database).await, worker(&vhost, Via::Broker).await);
     wait_until("all to have failed", PATIENCE, async || {
-        by_ledger.count() >= messages && by_broker.count() >= messages && vhost.depth(DEAD_LETTERS).await == 0
+        by_database.count() >= messages && by_broker.count() >= messages && vhost.depth(DEAD_LETTERS).await == 0
     })
     .await;
-    let waiting = Destination::straight_to(Via::Broker.as_str()).after(DELAY, office.clock.now());
+    let waiting = Destination::straight_to(Via::Broker.as_str()).after(DELAY, server.clock.now());
     let delay_queue = names::delay_queue(&waiting).unwrap();
     // On a slow machine some may have come back before the last one waits.
     let back = |worker: &Worker| worker.count_of(|seen| seen.attempts > 0);
     wait_until("all to wait", PATIENCE, async || {
-        let in_ledger = office.count_of(Status::Scheduled).await as usize + back(&by_ledger);
+        let in_database = server.count_of(Status::Scheduled).await as usize + back(&by_database);
         let in_broker = messages_in_bundles(&vhost, &delay_queue).await + back(&by_broker);
-        in_ledger >= messages && in_broker >= messages
+        in_database >= messages && in_broker >= messages
     })
     .await;
 
     doomed.kill();
     doomed.start().await;
-    for (via, before) in [(Via::Database, by_ledger), (Via::Broker, by_broker)] {
+    for (via, before) in [(Via::Database, by_database), (Via::Broker, by_broker)] {
         let worker = worker(&vhost, via).await;
         let done = || -> BTreeSet<String> { before.done().union(&worker.done()).cloned().collect() };
         wait_until("all to be done", PATIENCE, async || done().len() == messages).await;
         assert!(done().into_iter().eq(texts(0..messages)), "{via}");
     }
-    office.await_count(Status::Scheduled, 0).await;
+    server.await_count(Status::Scheduled, 0).await;
 }

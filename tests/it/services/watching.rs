@@ -1,4 +1,4 @@
-//! The watch at work: from a real broker's management API to incidents, across restarts and among several offices.
+//! The watch at work: from a real broker's management API to incidents, across restarts and among several servers.
 
 use std::{net::TcpListener, sync::Arc, time::Duration};
 
@@ -14,6 +14,7 @@ use dead_letter_office::{
         notifications::channels::Channels,
         wakeup::Wakeup,
         watch::{Tidying, Watch, Watcher},
+        worker::Worker,
     },
     store::Store,
 };
@@ -22,7 +23,7 @@ use sqlx::{Connection, SqliteConnection};
 use url::Url;
 
 use super::{
-    desk::{Ledger, MAIN},
+    desk::{MAIN, TestDatabase},
     watch::{await_level, consume, management, publish},
 };
 use crate::support::{
@@ -32,7 +33,7 @@ use crate::support::{
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// An server that does nothing but watch one broker, a minute from look to look.
+/// A server that does nothing but watch one broker, a minute from look to look.
 struct Post {
     store: Arc<Store>,
     clock: Clock,
@@ -40,8 +41,8 @@ struct Post {
 }
 
 impl Post {
-    async fn begin(ledger: &Ledger, clock: &Clock, management: Management) -> Self {
-        let store = Arc::new(Store::open(&ledger.url).await.unwrap());
+    async fn begin(database: &TestDatabase, clock: &Clock, management: Management) -> Self {
+        let store = Arc::new(Store::open(&database.url).await.unwrap());
         store.migrate().await.unwrap();
         store.release_abandoned_watches().await.unwrap();
         let board = BrokerBoard::new([(MAIN.to_owned(), "somewhere".to_owned())]);
@@ -51,7 +52,7 @@ impl Post {
             management,
             settings: settings(),
             importance: Importance::High,
-            public_url: office(),
+            public_url: server(),
             store: Arc::clone(&store),
             board,
             clock: clock.clone(),
@@ -91,13 +92,13 @@ fn settings() -> Settings {
     }
 }
 
-fn office() -> Url {
+fn server() -> Url {
     "http://dlo.example.com".parse().unwrap()
 }
 
 fn incidents(store: &Arc<Store>, clock: &Clock) -> Incidents {
     let channels = Arc::new(Channels::new(&NotifyConfig::default()).unwrap());
-    let settings = IncidentSettings::new(&PageConfig::default(), office()).unwrap();
+    let settings = IncidentSettings::new(&PageConfig::default(), server()).unwrap();
     Incidents::new(Arc::clone(store), channels, clock.clone(), ChangeFeed::default(), Wakeup::default(), settings)
 }
 
@@ -106,9 +107,9 @@ fn clock() -> Clock {
 }
 
 /// How many there were of a key, those that are over too.
-async fn incidents_ever(ledger: &Ledger, key: &str) -> i64 {
+async fn incidents_ever(database: &TestDatabase, key: &str) -> i64 {
     const COUNT: &str = "SELECT count(*) FROM incidents WHERE key = $1";
-    let mut connection = SqliteConnection::connect(&ledger.url).await.unwrap();
+    let mut connection = SqliteConnection::connect(&database.url).await.unwrap();
     sqlx::query_scalar(COUNT).bind(key).fetch_one(&mut connection).await.unwrap()
 }
 
@@ -121,13 +122,13 @@ fn nowhere(vhost: &Vhost) -> Management {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lost_consumers_are_an_incident_whoever_restarts_meanwhile() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger, clock) = (rabbit.vhost(), Ledger::sqlite(), clock());
+    let (vhost, database, clock) = (rabbit.vhost(), TestDatabase::sqlite(), clock());
     vhost.declare_queue("texts.persist", json!({"x-queue-type": "classic"})).await;
     let management = management(&vhost);
     let connection = vhost.connect().await;
     let _consumer = consume(&connection, "texts.persist").await;
     await_level(&management, "texts.persist", |level| level.consumers == Some(1)).await;
-    let mut post = Post::begin(&ledger, &clock, management.clone()).await;
+    let mut post = Post::begin(&database, &clock, management.clone()).await;
     post.looks(2).await;
     connection.close(200, "done".into()).await.unwrap();
     await_level(&management, "texts.persist", |level| level.consumers == Some(0)).await;
@@ -135,7 +136,7 @@ async fn lost_consumers_are_an_incident_whoever_restarts_meanwhile() {
     assert_eq!(post.open().await, []);
     // A process that dies gives nothing back.
     drop(post);
-    let mut post = Post::begin(&ledger, &clock, management.clone()).await;
+    let mut post = Post::begin(&database, &clock, management.clone()).await;
     post.looks(6).await;
     let key = "watch:main:no_consumers:texts.persist".to_owned();
     let told = "texts.persist has had no consumer for 15 min; it had 1.".to_owned();
@@ -144,22 +145,22 @@ async fn lost_consumers_are_an_incident_whoever_restarts_meanwhile() {
     let incident = post.store.open_incidents().await.unwrap().remove(0).incident;
     assert_eq!(incident.href, "http://dlo.example.com/queues?queue=texts.persist");
     drop(post);
-    let mut post = Post::begin(&ledger, &clock, management.clone()).await;
+    let mut post = Post::begin(&database, &clock, management.clone()).await;
     post.looks(30).await;
     assert_eq!(post.open().await, [(key.clone(), told)], "told once");
     let connection = vhost.connect().await;
     let _consumer = consume(&connection, "texts.persist").await;
     await_level(&management, "texts.persist", |level| level.consumers == Some(1)).await;
     post.looks(3).await;
-    assert_eq!((post.open().await, incidents_ever(&ledger, &key).await), (vec![], 1));
+    assert_eq!((post.open().await, incidents_ever(&database, &key).await), (vec![], 1));
     assert_eq!(post.store.queues_without_consumers().await.unwrap(), []);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_written_down_and_not_told_is_told_by_the_next_look() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger, clock) = (rabbit.vhost(), Ledger::sqlite(), clock());
-    let mut post = Post::begin(&ledger, &clock, nowhere(&vhost)).await;
+    let (vhost, database, clock) = (rabbit.vhost(), TestDatabase::sqlite(), clock());
+    let mut post = Post::begin(&database, &clock, nowhere(&vhost)).await;
     post.looks(3).await;
     let told = post.open().await;
     assert_eq!(told.len(), 1, "{told:?}");
@@ -168,11 +169,11 @@ async fn what_was_written_down_and_not_told_is_told_by_the_next_look() {
     assert!(problem.contains("cannot connect"), "{problem}");
     incidents(&post.store, &clock).clear(&told[0].0).await.unwrap();
     drop(post);
-    let mut post = Post::begin(&ledger, &clock, nowhere(&vhost)).await;
+    let mut post = Post::begin(&database, &clock, nowhere(&vhost)).await;
     post.looks(1).await;
     assert_eq!(post.open().await.len(), 1, "a crash between the two is mended");
     drop(post);
-    let mut post = Post::begin(&ledger, &clock, management(&vhost)).await;
+    let mut post = Post::begin(&database, &clock, management(&vhost)).await;
     post.looks(2).await;
     assert_eq!(post.open().await, []);
 }
@@ -180,10 +181,10 @@ async fn what_was_written_down_and_not_told_is_told_by_the_next_look() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_queue_of_ours_that_is_stuck_is_one_incident() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger, clock) = (rabbit.vhost(), Ledger::sqlite(), clock());
+    let (vhost, database, clock) = (rabbit.vhost(), TestDatabase::sqlite(), clock());
     vhost.declare_queue("dlo.obituaries", json!({"x-queue-type": "classic"})).await;
     let management = management(&vhost);
-    let mut post = Post::begin(&ledger, &clock, management.clone()).await;
+    let mut post = Post::begin(&database, &clock, management.clone()).await;
     post.looks(2).await;
     for n in 1..=2 {
         publish(&vhost, "dlo.obituaries").await;
@@ -198,20 +199,20 @@ async fn a_queue_of_ours_that_is_stuck_is_one_incident() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_offices_one_watches_and_the_other_takes_over() {
-    let (Some(rabbit), Some(ledger)) = (Rabbit::shared(), Ledger::postgres()) else { return };
+async fn of_two_servers_one_watches_and_the_other_takes_over() {
+    let (Some(rabbit), Some(database)) = (Rabbit::shared(), TestDatabase::postgres()) else { return };
     let (vhost, clock) = (rabbit.vhost(), clock());
-    let mut first = Post::begin(&ledger, &clock, nowhere(&vhost)).await;
-    let mut second = Post::begin(&ledger, &clock, management(&vhost)).await;
+    let mut first = Post::begin(&database, &clock, nowhere(&vhost)).await;
+    let mut second = Post::begin(&database, &clock, management(&vhost)).await;
     for _ in 0..4 {
         first.looks(1).await;
         second.watcher.look().await.unwrap();
     }
     assert_eq!(first.open().await.len(), 1, "only what the first one sees counts");
-    first.watcher.end().await;
+    Worker::end(&mut first.watcher).await;
     second.looks(2).await;
     assert_eq!(second.open().await, []);
-    let mut third = Post::begin(&ledger, &clock, nowhere(&vhost)).await;
+    let mut third = Post::begin(&database, &clock, nowhere(&vhost)).await;
     drop(second);
     third.looks(4).await;
     assert_eq!(third.open().await, [], "it waits until the claim has ended");
@@ -222,8 +223,8 @@ async fn of_two_offices_one_watches_and_the_other_takes_over() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_nobody_watches_any_more_is_over() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (vhost, ledger, clock) = (rabbit.vhost(), Ledger::sqlite(), clock());
-    let mut post = Post::begin(&ledger, &clock, nowhere(&vhost)).await;
+    let (vhost, database, clock) = (rabbit.vhost(), TestDatabase::sqlite(), clock());
+    let mut post = Post::begin(&database, &clock, nowhere(&vhost)).await;
     post.looks(3).await;
     let incidents = incidents(&post.store, &clock);
     let tidying = Tidying { store: Arc::clone(&post.store), clock: clock.clone(), incidents };

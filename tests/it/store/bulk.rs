@@ -17,7 +17,7 @@ use dead_letter_office::{
 };
 
 use super::{
-    ledger::{LEASE, Ledger},
+    database::{LEASE, TestDatabase},
     make::{Make, NOON, an_arrival, id, later},
 };
 
@@ -36,21 +36,21 @@ fn bulk(command: Command) -> Bulk {
     Bulk { filter, until: later(9), command, by: Actor::named("Ann") }
 }
 
-async fn what_is_left_behind_is_taken_up_once(ledger: &Ledger) {
+async fn what_is_left_behind_is_taken_up_once(database: &TestDatabase) {
     let bulk = bulk(Command::Retry { delay: Duration::from_millis(1_500), queue: Some("q".to_owned()) });
     let job = Job { total: 7, ..Job::begun(id(), "retry") };
-    ledger.add_bulk(&job, &bulk, NOON, LEASE).await.unwrap();
-    let claim = async |at| ledger.claim_bulk(at, LEASE).await.unwrap();
+    database.add_bulk(&job, &bulk, NOON, LEASE).await.unwrap();
+    let claim = async |at| database.claim_bulk(at, LEASE).await.unwrap();
     assert_eq!(claim(later(59)).await, None, "its writer works at it");
     assert_eq!(claim(later(60)).await, Some(ClaimedBulk { job: job.clone(), bulk, begun: NOON }));
     assert_eq!(claim(later(61)).await, None);
     let done = Job { done: 7, state: JobState::Done, ..job };
-    assert!(!ledger.job_has_come_to(&done, None, later(62)).await.unwrap());
+    assert!(!database.job_has_come_to(&done, None, later(62)).await.unwrap());
     assert_eq!(claim(later(999)).await, None);
-    assert_eq!(ledger.job(done.id).await.unwrap(), Some(done));
+    assert_eq!(database.job(done.id).await.unwrap(), Some(done));
 }
 
-async fn every_command_is_kept_as_it_was(ledger: &Ledger) {
+async fn every_command_is_kept_as_it_was(database: &TestDatabase) {
     let commands = [
         Command::Retry { delay: Duration::ZERO, queue: None },
         Command::Discard { note: Some("no \"use\"\n".to_owned()) },
@@ -62,30 +62,33 @@ async fn every_command_is_kept_as_it_was(ledger: &Ledger) {
     for command in commands {
         let job = Job::begun(id(), command.name());
         let bulk = bulk(command);
-        ledger.add_bulk(&job, &bulk, NOON, Duration::ZERO).await.unwrap();
-        assert_eq!(ledger.claim_bulk(later(1), LEASE).await.unwrap().map(|claimed| claimed.bulk), Some(bulk));
+        database.add_bulk(&job, &bulk, NOON, Duration::ZERO).await.unwrap();
+        assert_eq!(database.claim_bulk(later(1), LEASE).await.unwrap().map(|claimed| claimed.bulk), Some(bulk));
     }
 }
 
-async fn a_job_of_another_kind_is_left_alone(ledger: &Ledger) {
-    ledger.add_job(&Job::begun(id(), "name types"), &Actor::system(), NOON).await.unwrap();
-    assert_eq!(ledger.claim_bulk(later(9_999), LEASE).await.unwrap(), None);
+async fn a_job_of_another_kind_is_left_alone(database: &TestDatabase) {
+    database.add_job(&Job::begun(id(), "name types"), &Actor::system(), NOON).await.unwrap();
+    assert_eq!(database.claim_bulk(later(9_999), LEASE).await.unwrap(), None);
     let job = Job::begun(id(), "retry");
-    ledger.add_bulk(&job, &bulk(Command::Reopen), NOON, Duration::ZERO).await.unwrap();
+    database.add_bulk(&job, &bulk(Command::Reopen), NOON, Duration::ZERO).await.unwrap();
     assert!(
-        ledger.cancel_job(job.id, &AuditEntry::new(NOON, &Actor::local(), Area::Letters, "cancel", "")).await.unwrap()
+        database
+            .cancel_job(job.id, &AuditEntry::new(NOON, &Actor::local(), Area::Letters, "cancel", ""))
+            .await
+            .unwrap()
     );
-    assert_eq!(ledger.claim_bulk(later(9_999), LEASE).await.unwrap(), None, "it is cancelled");
+    assert_eq!(database.claim_bulk(later(9_999), LEASE).await.unwrap(), None, "it is cancelled");
 }
 
-async fn a_walk_keeps_within_its_times(ledger: &Ledger) {
+async fn a_walk_keeps_within_its_times(database: &TestDatabase) {
     let arrivals = [0, 1, 2, 3].map(|seconds| an_arrival().received(later(seconds)));
     let ids = arrivals.each_ref().map(|arrival| arrival.id);
-    ledger.take_in(arrivals).await;
+    database.take_in(arrivals).await;
     let walk = async |since: Option<Timestamp>, until: Option<Timestamp>, frozen| -> Vec<LetterId> {
         let filter = LetterFilter { since, until, ..LetterFilter::default() };
-        let mut sweep = ledger.sweep(&filter, frozen).await.unwrap();
-        ledger.next_of(&mut sweep, 9).await.unwrap()
+        let mut sweep = database.sweep(&filter, frozen).await.unwrap();
+        database.next_of(&mut sweep, 9).await.unwrap()
     };
     assert_eq!(walk(None, None, later(2)).await, ids[..3], "the moment itself is in it");
     assert_eq!(walk(Some(later(1)), None, later(9)).await, ids[1..]);

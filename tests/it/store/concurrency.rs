@@ -13,7 +13,7 @@ use dead_letter_office::{
 use sqlx::PgPool;
 
 use super::{
-    ledger::{DISCARD, LEASE, Ledger, RETRY_LATER, RETRY_NOW, batch, order, record},
+    database::{DISCARD, LEASE, RETRY_LATER, RETRY_NOW, TestDatabase, batch, order, record},
     make::{Make, NOON, an_arrival, later},
 };
 use crate::support::PATIENCE;
@@ -28,8 +28,12 @@ pub async fn waiting(server: &PgPool, n: i64) {
 
 /// Lets both work on the same letters at the same moment, `first` a little ahead: on Postgres both wait for the rows
 /// before either has them. SQLite lets in one after the other, in no order that could be relied on.
-async fn in_line<A, B>(ledger: &Ledger, first: impl Future<Output = A>, second: impl Future<Output = B>) -> (A, B) {
-    let Some(server) = ledger.server() else { return (first.await, second.await) };
+async fn in_line<A, B>(
+    database: &TestDatabase,
+    first: impl Future<Output = A>,
+    second: impl Future<Output = B>,
+) -> (A, B) {
+    let Some(server) = database.server() else { return (first.await, second.await) };
     let mut lock = server.begin().await.unwrap();
     sqlx::query("SELECT id FROM letters FOR UPDATE").execute(&mut *lock).await.unwrap();
     let second = async {
@@ -44,50 +48,50 @@ async fn in_line<A, B>(ledger: &Ledger, first: impl Future<Output = A>, second: 
     (first, second)
 }
 
-async fn of_two_people_who_discard_one_is_told_no(ledger: &Ledger) {
-    let id = ledger.letter_in(Status::Open).await;
-    let other = ledger.second_office().await;
+async fn of_two_people_who_discard_one_is_told_no(database: &TestDatabase) {
+    let id = database.letter_in(Status::Open).await;
+    let other = database.second_server().await;
     let ids = [id];
     let order = order(&DISCARD, &ids);
-    let (first, second) = in_line(ledger, ledger.act(&order), other.act(&order)).await;
+    let (first, second) = in_line(database, database.act(&order), other.act(&order)).await;
     let refusal = Refusal::WrongStatus { command: "discard", status: Status::Discarded };
     assert_eq!((first.unwrap().done, second.unwrap().refused), (vec![id], vec![(id, refusal)]));
 }
 
 /// The consumer may be quicker than the confirm: the letter is back while its retry is being marked.
-async fn what_comes_back_while_it_is_marked_is_open(ledger: &Ledger) {
-    let id = ledger.letter_in(Status::Open).await;
-    ledger.does(&RETRY_NOW, &[id]).await;
-    let claimed = ledger.claim(NOON).await;
+async fn what_comes_back_while_it_is_marked_is_open(database: &TestDatabase) {
+    let id = database.letter_in(Status::Open).await;
+    database.does(&RETRY_NOW, &[id]).await;
+    let claimed = database.claim(NOON).await;
     let back = [an_arrival().returning(id)];
-    let intake = ledger.second_office().await;
-    let mark = ledger.finish(&claimed, RetryOutcome::Confirmed);
-    let ((), recorded) = in_line(ledger, mark, record(&intake, "main", &back)).await;
-    assert_eq!(recorded, [Recorded::CameBack(id)]);
-    assert_eq!((ledger.status(id).await, ledger.shows(id).await.attempts), (Status::Open, 2));
+    let intake = database.second_server().await;
+    let mark = database.finish(&claimed, RetryOutcome::Confirmed);
+    let ((), recorded) = in_line(database, mark, record(&intake, "main", &back)).await;
+    assert_eq!(recorded, [Recorded::FailedAgain(id)]);
+    assert_eq!((database.status(id).await, database.shows(id).await.attempts), (Status::Open, 2));
 }
 
-async fn a_retry_that_is_cancelled_is_not_claimed(ledger: &Ledger) {
-    let ids = ledger.take_in_many(20).await;
-    ledger.does(&RETRY_NOW, &ids).await;
-    let scheduler = ledger.second_office().await;
+async fn a_retry_that_is_cancelled_is_not_claimed(database: &TestDatabase) {
+    let ids = database.take_in_many(20).await;
+    database.does(&RETRY_NOW, &ids).await;
+    let scheduler = database.second_server().await;
     for id in ids {
         let ids = [id];
         let claim = scheduler.claim_due_retries("main", NOON, LEASE, 1_000);
-        let (report, claimed) = tokio::join!(ledger.command(&Command::Reopen, &ids), claim);
+        let (report, claimed) = tokio::join!(database.command(&Command::Reopen, &ids), claim);
         let was_claimed = claimed.unwrap().iter().any(|retry| retry.id == id);
         assert!(!(was_claimed && report.done == [id]), "cancelled and published");
     }
 }
 
-async fn no_retry_is_claimed_twice(ledger: &Ledger) {
-    let ids = ledger.take_in_many(200).await;
-    ledger.does(&RETRY_NOW, &ids).await;
-    let offices = [ledger.second_office().await, ledger.second_office().await, ledger.second_office().await];
-    let claim_all = async |office: &Store| {
+async fn no_retry_is_claimed_twice(database: &TestDatabase) {
+    let ids = database.take_in_many(200).await;
+    database.does(&RETRY_NOW, &ids).await;
+    let servers = [database.second_server().await, database.second_server().await, database.second_server().await];
+    let claim_all = async |server: &Store| {
         let mut all: Vec<LetterId> = Vec::new();
         loop {
-            let claimed = office.claim_due_retries("main", NOON, LEASE, 7).await.unwrap();
+            let claimed = server.claim_due_retries("main", NOON, LEASE, 7).await.unwrap();
             assert!(claimed.len() <= 7);
             if claimed.is_empty() {
                 return all;
@@ -95,28 +99,28 @@ async fn no_retry_is_claimed_twice(ledger: &Ledger) {
             all.extend(claimed.iter().map(|retry| retry.id));
         }
     };
-    let (a, b, c) = tokio::join!(claim_all(&offices[0]), claim_all(&offices[1]), claim_all(&offices[2]));
+    let (a, b, c) = tokio::join!(claim_all(&servers[0]), claim_all(&servers[1]), claim_all(&servers[2]));
     let all = [a, b, c].concat();
     assert_eq!((all.len(), all.iter().collect::<HashSet<_>>().len()), (200, 200));
 }
 
 /// Each writer changes counts that the others change too; they may wait for one another, but never in a circle.
-async fn writers_never_wait_in_a_circle(ledger: &Ledger) {
-    let offices = [ledger.second_office().await, ledger.second_office().await, ledger.second_office().await];
+async fn writers_never_wait_in_a_circle(database: &TestDatabase) {
+    let servers = [database.second_server().await, database.second_server().await, database.second_server().await];
     tokio::join!(
         async {
             for n in 0..25 {
-                publish_some(&offices[0], n).await
+                publish_some(&servers[0], n).await
             }
         },
         async {
             for n in 0..25 {
-                decide_on_some(&offices[1], n).await
+                decide_on_some(&servers[1], n).await
             }
         },
         async {
             for n in 0..25 {
-                take_some_in(&offices[2], n).await
+                take_some_in(&servers[2], n).await
             }
         },
     );
@@ -130,60 +134,60 @@ fn arrivals_of(n: usize) -> Vec<Arrival> {
     arrivals
 }
 
-async fn new_letters(office: &Store, broker: &str, n: usize) -> Vec<LetterId> {
-    record(office, broker, &arrivals_of(n)).await.into_iter().map(Recorded::letter).collect()
+async fn new_letters(server: &Store, broker: &str, n: usize) -> Vec<LetterId> {
+    record(server, broker, &arrivals_of(n)).await.into_iter().map(Recorded::letter).collect()
 }
 
-async fn publish_some(office: &Store, n: usize) {
-    let ids = new_letters(office, "main", n).await;
-    office.act(&order(&RETRY_NOW, &ids)).await.unwrap();
-    let claimed = office.claim_due_retries("main", later(1), LEASE, 100).await.unwrap();
+async fn publish_some(server: &Store, n: usize) {
+    let ids = new_letters(server, "main", n).await;
+    server.act(&order(&RETRY_NOW, &ids)).await.unwrap();
+    let claimed = server.claim_due_retries("main", later(1), LEASE, 100).await.unwrap();
     let outcome = |n: usize| match n.is_multiple_of(2) {
         true => RetryOutcome::Confirmed,
         false => RetryOutcome::Failed("refused".to_owned()),
     };
     let outcomes: Vec<_> = claimed.iter().enumerate().map(|(n, retry)| (retry, outcome(n))).collect();
-    office.finish_retries(&outcomes, NOON).await.unwrap();
+    server.finish_retries(&outcomes, NOON).await.unwrap();
 }
 
-async fn decide_on_some(office: &Store, n: usize) {
-    let mut ids = new_letters(office, "main", n + 1).await;
+async fn decide_on_some(server: &Store, n: usize) {
+    let mut ids = new_letters(server, "main", n + 1).await;
     for command in [RETRY_LATER, Command::Reopen, DISCARD, Command::SetImportance(Importance::Normal)] {
         ids.reverse();
-        office.act(&order(&command, &ids)).await.unwrap();
+        server.act(&order(&command, &ids)).await.unwrap();
     }
 }
 
-async fn take_some_in(office: &Store, n: usize) {
-    let ids = new_letters(office, "main", n).await;
+async fn take_some_in(server: &Store, n: usize) {
+    let ids = new_letters(server, "main", n).await;
     let back: Vec<Arrival> = arrivals_of(n + 1).iter().zip(&ids).map(|(new, id)| new.twin().returning(*id)).collect();
-    record(office, "main", &back).await;
+    record(server, "main", &back).await;
 }
 
 /// Two processes of one queue, each redelivered something and each with batches to forget.
-async fn intakes_never_wait_in_a_circle(ledger: &Ledger) {
-    let other = ledger.second_office().await;
-    let work = async |office: &Store| {
+async fn intakes_never_wait_in_a_circle(database: &TestDatabase) {
+    let other = database.second_server().await;
+    let work = async |server: &Store| {
         let mut recorded = Vec::new();
         for _ in 0..25 {
             let arrivals = [an_arrival(), an_arrival().again()];
             let (over, confirmed) = recorded.split_at(recorded.len().saturating_sub(1));
             let batch = IntakeBatch { settled: AckState { confirmed, expired: over }, ..batch("main", &arrivals) };
-            office.record(&batch).await.unwrap();
+            server.record(&batch).await.unwrap();
             recorded.push(batch.id);
         }
     };
-    tokio::join!(work(ledger), work(&other));
+    tokio::join!(work(database), work(&other));
 }
 
 /// Thousands of letters named in two orders.
-async fn orders_for_the_same_thousands_do_not_meet_in_a_circle(ledger: &Ledger) {
-    let ids = ledger.take_in_many(1_500).await;
+async fn orders_for_the_same_thousands_do_not_meet_in_a_circle(database: &TestDatabase) {
+    let ids = database.take_in_many(1_500).await;
     let reversed: Vec<LetterId> = ids.iter().rev().copied().collect();
-    let other = ledger.second_office().await;
+    let other = database.second_server().await;
     let command = Command::SetImportance(Importance::Low);
     let (one, two) = (order(&command, &ids), order(&command, &reversed));
-    let (one, two) = in_line(ledger, ledger.act(&one), other.act(&two)).await;
+    let (one, two) = in_line(database, database.act(&one), other.act(&two)).await;
     assert_eq!((one.unwrap().done.len(), two.unwrap().done.len()), (1_500, 1_500));
 }
 

@@ -15,7 +15,7 @@ use dead_letter_office::{
 use uuid::Uuid;
 
 use super::{
-    ledger::Ledger,
+    database::TestDatabase,
     make::{NOON, id, later},
 };
 
@@ -37,7 +37,7 @@ struct Made {
 
 const MADE: Made = Made { name: "daily", slot: Some(0), at: 0, since: None, is_sent: true };
 
-async fn add(ledger: &Ledger, made: Made) -> (Uuid, bool) {
+async fn add(database: &TestDatabase, made: Made) -> (Uuid, bool) {
     let id = id();
     let notification = NewNotification {
         id,
@@ -57,104 +57,104 @@ async fn add(ledger: &Ledger, made: Made) -> (Uuid, bool) {
         report: &report().write(),
         snapshot: "{}",
     };
-    (id, ledger.add_digest(&new).await.unwrap())
+    (id, database.add_digest(&new).await.unwrap())
 }
 
 /// The next notification ends like this.
-async fn ends(ledger: &Ledger, at: Timestamp, attempt: Attempt) {
-    let claimed = ledger.claim_notification(at, DAY).await.unwrap().unwrap();
-    ledger.end_attempt(claimed.notification.id, &attempt, at).await.unwrap();
+async fn ends(database: &TestDatabase, at: Timestamp, attempt: Attempt) {
+    let claimed = database.claim_notification(at, DAY).await.unwrap().unwrap();
+    database.end_attempt(claimed.notification.id, &attempt, at).await.unwrap();
 }
 
-async fn last(ledger: &Ledger, now: Timestamp) -> Option<Timestamp> {
-    let scope = DigestScope { name: "daily", importances: &[Importance::Low], queues: &[], now, unknown_since: NOON };
-    ledger.digest_figures(scope).await.unwrap().last.map(|last| last.made_at)
+async fn last(database: &TestDatabase, now: Timestamp) -> Option<Timestamp> {
+    let scope = DigestScope { name: "daily", importances: &[Importance::Low], queues: &[], now, pending_since: NOON };
+    database.digest_figures(scope).await.unwrap().last.map(|last| last.made_at)
 }
 
-async fn a_slot_is_taken_once_and_with_it_what_is_sent(ledger: &Ledger) {
-    let (first, is_first) = add(ledger, MADE).await;
-    let (_, is_second) = add(ledger, Made { at: 1, ..MADE }).await;
+async fn a_slot_is_taken_once_and_with_it_what_is_sent(database: &TestDatabase) {
+    let (first, is_first) = add(database, MADE).await;
+    let (_, is_second) = add(database, Made { at: 1, ..MADE }).await;
     assert!(is_first && !is_second);
-    assert!(add(ledger, Made { name: "other", ..MADE }).await.1, "another digest has slots of its own");
-    assert!(add(ledger, Made { slot: None, ..MADE }).await.1 && add(ledger, Made { slot: None, ..MADE }).await.1);
-    assert_eq!(ledger.waiting_notifications().await.unwrap().0, 4);
-    let (record, read) = ledger.digest(first).await.unwrap().unwrap();
+    assert!(add(database, Made { name: "other", ..MADE }).await.1, "another digest has slots of its own");
+    assert!(add(database, Made { slot: None, ..MADE }).await.1 && add(database, Made { slot: None, ..MADE }).await.1);
+    assert_eq!(database.waiting_notifications().await.unwrap().0, 4);
+    let (record, read) = database.digest(first).await.unwrap().unwrap();
     assert_eq!((record.slot, record.made_by.as_str(), record.is_quiet), (Some(NOON), "Ann", false));
     assert_eq!(read, report());
-    assert_eq!(ledger.digest(id()).await.unwrap(), None);
-    let named: Vec<_> = ledger.digests(Some("other"), 9).await.unwrap().into_iter().map(|one| one.name).collect();
+    assert_eq!(database.digest(id()).await.unwrap(), None);
+    let named: Vec<_> = database.digests(Some("other"), 9).await.unwrap().into_iter().map(|one| one.name).collect();
     assert_eq!(named, ["other"]);
-    assert_eq!(ledger.digests(None, 3).await.unwrap().len(), 3);
+    assert_eq!(database.digests(None, 3).await.unwrap().len(), 3);
 }
 
-async fn a_schedule_begins_when_it_is_new_or_another(ledger: &Ledger) {
-    let state = async |slot| ledger.digest_slot("daily", later(slot)).await.unwrap();
+async fn a_schedule_begins_when_it_is_new_or_another(database: &TestDatabase) {
+    let state = async |slot| database.digest_slot("daily", later(slot)).await.unwrap();
     assert_eq!(state(10).await, SlotState::Before, "nobody has said that there is one");
-    ledger.keep_digest_schedule("daily", "0 9 * * *", later(10)).await.unwrap();
+    database.keep_digest_schedule("daily", "0 9 * * *", later(10)).await.unwrap();
     assert_eq!((state(10).await, state(11).await), (SlotState::Before, SlotState::Due));
-    ledger.keep_digest_schedule("daily", "0 9 * * *", later(20)).await.unwrap();
+    database.keep_digest_schedule("daily", "0 9 * * *", later(20)).await.unwrap();
     assert_eq!(state(11).await, SlotState::Due, "it is the same");
-    ledger.keep_digest_schedule("daily", "0 8 * * *", later(20)).await.unwrap();
+    database.keep_digest_schedule("daily", "0 8 * * *", later(20)).await.unwrap();
     assert_eq!((state(20).await, state(21).await), (SlotState::Before, SlotState::Due));
-    ledger.keep_digest_schedule("daily", "0 8 * * *", later(5)).await.unwrap();
+    database.keep_digest_schedule("daily", "0 8 * * *", later(5)).await.unwrap();
     assert_eq!((state(5).await, state(6).await), (SlotState::Before, SlotState::Due), "the clock was put back");
-    add(ledger, Made { slot: Some(6), ..MADE }).await;
+    add(database, Made { slot: Some(6), ..MADE }).await;
     assert_eq!(state(6).await, SlotState::Taken);
 }
 
-async fn the_last_one_is_the_last_of_the_schedule_that_was_read(ledger: &Ledger) {
-    assert_eq!(last(ledger, later(99)).await, None);
-    add(ledger, MADE).await;
-    add(ledger, Made { name: "other", at: 5, ..MADE }).await;
-    add(ledger, Made { slot: None, at: 6, ..MADE }).await;
-    assert_eq!(last(ledger, later(99)).await, Some(NOON));
-    ends(ledger, later(1), Attempt::Delivered).await;
-    add(ledger, Made { slot: Some(10), at: 10, since: Some(0), is_sent: false, ..MADE }).await;
-    assert_eq!(last(ledger, later(99)).await, Some(later(10)), "to say nothing is to say that nothing happened");
-    assert_eq!(last(ledger, later(9)).await, Some(NOON), "as the clock is put back");
-    add(ledger, Made { slot: Some(20), at: 20, since: Some(10), ..MADE }).await;
-    assert_eq!(last(ledger, later(99)).await, Some(later(20)), "it is on its way");
+async fn the_last_one_is_the_last_of_the_schedule_that_was_read(database: &TestDatabase) {
+    assert_eq!(last(database, later(99)).await, None);
+    add(database, MADE).await;
+    add(database, Made { name: "other", at: 5, ..MADE }).await;
+    add(database, Made { slot: None, at: 6, ..MADE }).await;
+    assert_eq!(last(database, later(99)).await, Some(NOON));
+    ends(database, later(1), Attempt::Delivered).await;
+    add(database, Made { slot: Some(10), at: 10, since: Some(0), is_sent: false, ..MADE }).await;
+    assert_eq!(last(database, later(99)).await, Some(later(10)), "to say nothing is to say that nothing happened");
+    assert_eq!(last(database, later(9)).await, Some(NOON), "as the clock is put back");
+    add(database, Made { slot: Some(20), at: 20, since: Some(10), ..MADE }).await;
+    assert_eq!(last(database, later(99)).await, Some(later(20)), "it is on its way");
     for _ in 0..2 {
-        ends(ledger, later(30), Attempt::Delivered).await;
+        ends(database, later(30), Attempt::Delivered).await;
     }
-    ends(ledger, later(30), Attempt::Refused("no_service".to_owned())).await;
-    assert_eq!(last(ledger, later(99)).await, Some(later(10)), "nobody has read it");
+    ends(database, later(30), Attempt::Refused("no_service".to_owned())).await;
+    assert_eq!(last(database, later(99)).await, Some(later(10)), "nobody has read it");
 }
 
-async fn what_becomes_of_it_is_known(ledger: &Ledger) {
-    let (first, _) = add(ledger, MADE).await;
-    let sending = async || ledger.digest(first).await.unwrap().unwrap().0;
+async fn what_becomes_of_it_is_known(database: &TestDatabase) {
+    let (first, _) = add(database, MADE).await;
+    let sending = async || database.digest(first).await.unwrap().unwrap().0;
     assert_eq!(sending().await.sending.unwrap().state, NotificationState::Waiting);
-    assert_eq!(ledger.digests_sent().await.unwrap(), []);
-    ends(ledger, later(1), Attempt::Later(later(2), "busy".to_owned())).await;
+    assert_eq!(database.digests_sent().await.unwrap(), []);
+    ends(database, later(1), Attempt::Later(later(2), "busy".to_owned())).await;
     let waiting = sending().await;
     assert_eq!((waiting.problem(), waiting.sending.as_ref().unwrap().attempts), (Some("busy"), 1));
-    ends(ledger, later(2), Attempt::Delivered).await;
+    ends(database, later(2), Attempt::Delivered).await;
     let sent = sending().await;
     assert_eq!((sent.problem(), sent.sending.as_ref().unwrap().ended_at), (None, Some(later(2))));
-    assert_eq!(ledger.digests_sent().await.unwrap(), [("daily".to_owned(), later(2))]);
-    ledger.forget_told(later(9)).await.unwrap();
+    assert_eq!(database.digests_sent().await.unwrap(), [("daily".to_owned(), later(2))]);
+    database.forget_told(later(9)).await.unwrap();
     let sent = sending().await;
     assert_eq!((sent.sending, sent.is_quiet), (None, false));
 }
 
-async fn old_ones_are_forgotten_but_for_the_last(ledger: &Ledger) {
-    add(ledger, MADE).await;
-    add(ledger, Made { slot: Some(1), at: 1, since: Some(0), ..MADE }).await;
-    add(ledger, Made { slot: None, at: 2, ..MADE }).await;
-    add(ledger, Made { slot: Some(3), at: 3, since: Some(1), ..MADE }).await;
-    add(ledger, Made { name: "yearly", ..MADE }).await;
-    assert_eq!(ledger.forget_digests(NOON, DAY).await.unwrap(), 0);
-    assert_eq!(ledger.forget_digests(NOON.plus(2 * DAY), DAY).await.unwrap(), 3);
-    assert_eq!(last(ledger, NOON.plus(DAY)).await, Some(later(3)));
-    assert_eq!(ledger.digests(Some("yearly"), 9).await.unwrap().len(), 1);
+async fn old_ones_are_forgotten_but_for_the_last(database: &TestDatabase) {
+    add(database, MADE).await;
+    add(database, Made { slot: Some(1), at: 1, since: Some(0), ..MADE }).await;
+    add(database, Made { slot: None, at: 2, ..MADE }).await;
+    add(database, Made { slot: Some(3), at: 3, since: Some(1), ..MADE }).await;
+    add(database, Made { name: "yearly", ..MADE }).await;
+    assert_eq!(database.forget_digests(NOON, DAY).await.unwrap(), 0);
+    assert_eq!(database.forget_digests(NOON.plus(2 * DAY), DAY).await.unwrap(), 3);
+    assert_eq!(last(database, NOON.plus(DAY)).await, Some(later(3)));
+    assert_eq!(database.digests(Some("yearly"), 9).await.unwrap().len(), 1);
 }
 
-async fn only_what_the_next_needs_is_kept_of_how_groups_stood(ledger: &Ledger) {
+async fn only_what_the_next_needs_is_kept_of_how_groups_stood(database: &TestDatabase) {
     for n in 0..5 {
-        add(ledger, Made { slot: Some(n), at: n, since: n.checked_sub(1), ..MADE }).await;
+        add(database, Made { slot: Some(n), at: n, since: n.checked_sub(1), ..MADE }).await;
     }
-    assert_eq!(ledger.number("SELECT count(*) FROM digests WHERE snapshot <> ''").await, 2);
+    assert_eq!(database.number("SELECT count(*) FROM digests WHERE snapshot <> ''").await, 2);
 }
 
 on_both! {

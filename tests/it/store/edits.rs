@@ -13,7 +13,7 @@ use dead_letter_office::{
 use tokio::sync::Barrier;
 
 use super::{
-    ledger::{Change, DISCARD, Ledger, RETRY_LATER, RETRY_NOW, order},
+    database::{Change, DISCARD, RETRY_LATER, RETRY_NOW, TestDatabase, order},
     make::{Make, NOON, an_arrival, id, later},
 };
 
@@ -21,23 +21,23 @@ const BODY: Change = |message| message.body = b"mended".to_vec();
 const HEADER: Change = |message| message.headers.put("tenant", FieldValue::string("acme"));
 
 /// A letter that was edited, and the copy.
-async fn an_edited_letter(ledger: &Ledger) -> (LetterId, LetterId) {
-    let original = ledger.letter_in(Status::Open).await;
-    (original, ledger.edits(original, BODY).await)
+async fn an_edited_letter(database: &TestDatabase) -> (LetterId, LetterId) {
+    let original = database.letter_in(Status::Open).await;
+    (original, database.edits(original, BODY).await)
 }
 
-async fn check_refused(ledger: &Ledger, command: Command, id: LetterId, by: LetterId) {
-    let report = ledger.command(&command, &[id]).await;
+async fn check_refused(database: &TestDatabase, command: Command, id: LetterId, by: LetterId) {
+    let report = database.command(&command, &[id]).await;
     assert_eq!(report.refused, [(id, Refusal::Replaced { by })], "{command:?}");
 }
 
-async fn a_copy_is_its_letter_with_other_contents(ledger: &Ledger) {
+async fn a_copy_is_its_letter_with_other_contents(database: &TestDatabase) {
     let arrival = an_arrival().attempts(3).importance(Importance::High).body("broken").died_in("orders");
-    let original = ledger.take_in_new(arrival.message_id("m-1")).await;
-    ledger.does(&Command::SetNote("ask Ann".to_owned()), &[original]).await;
-    let before = ledger.letter(original).await.unwrap().unwrap();
-    let copy = ledger.edit(original, BODY, 90).await.unwrap();
-    let after = ledger.letter(copy).await.unwrap().unwrap();
+    let original = database.take_in_new(arrival.message_id("m-1")).await;
+    database.does(&Command::SetNote("ask Ann".to_owned()), &[original]).await;
+    let before = database.letter(original).await.unwrap().unwrap();
+    let copy = database.edit(original, BODY, 90).await.unwrap();
+    let after = database.letter(copy).await.unwrap().unwrap();
     let expected = LetterSummary {
         id: copy,
         status: Status::Scheduled,
@@ -51,66 +51,66 @@ async fn a_copy_is_its_letter_with_other_contents(ledger: &Ledger) {
     let mut message = before.message.clone();
     BODY(&mut message);
     assert_eq!(after.message, message);
-    let aside = ledger.letter(original).await.unwrap().unwrap();
+    let aside = database.letter(original).await.unwrap().unwrap();
     let expected = LetterSummary { status: Status::Discarded, replaced_by: Some(copy), ..before.summary };
     assert_eq!((aside.summary, aside.message), (expected, before.message));
 }
 
-async fn history_links_them(ledger: &Ledger) {
-    let (original, copy) = an_edited_letter(ledger).await;
+async fn history_links_them(database: &TestDatabase) {
+    let (original, copy) = an_edited_letter(database).await;
     let by = |event, detail: String| (event, "local user".to_owned(), detail);
-    assert_eq!(ledger.events(original).await, [by(Event::Edited, format!("copy {copy}: body"))]);
+    assert_eq!(database.events(original).await, [by(Event::Edited, format!("copy {copy}: body"))]);
     let expected = [
         by(Event::Edited, format!("edited copy of {original}: body")),
         by(Event::RetryScheduled, "to orders, in 1 h".to_owned()),
     ];
-    assert_eq!(ledger.events(copy).await, expected);
+    assert_eq!(database.events(copy).await, expected);
 }
 
-async fn only_the_copy_is_sent(ledger: &Ledger) {
-    let original = ledger.letter_in(Status::Scheduled).await;
-    let copy = ledger.edit(original, BODY, 0).await.unwrap();
-    let claimed = ledger.claim(later(9_000)).await;
+async fn only_the_copy_is_sent(database: &TestDatabase) {
+    let original = database.letter_in(Status::Scheduled).await;
+    let copy = database.edit(original, BODY, 0).await.unwrap();
+    let claimed = database.claim(later(9_000)).await;
     assert_eq!(claimed.iter().map(|retry| (retry.id, retry.size)).collect::<Vec<_>>(), [(copy, 6)]);
-    ledger.finish(&claimed, RetryOutcome::Confirmed).await;
-    assert_eq!((ledger.status(original).await, ledger.status(copy).await), (Status::Discarded, Status::Retried));
+    database.finish(&claimed, RetryOutcome::Confirmed).await;
+    assert_eq!((database.status(original).await, database.status(copy).await), (Status::Discarded, Status::Retried));
 }
 
-async fn a_copy_goes_where_a_retry_would_go(ledger: &Ledger) {
+async fn a_copy_goes_where_a_retry_would_go(database: &TestDatabase) {
     let elsewhere = Command::Retry { delay: std::time::Duration::from_secs(60), queue: Some("other".to_owned()) };
-    let original = ledger.letter_in(Status::Open).await;
-    ledger.does(&elsewhere, &[original]).await;
-    ledger.edit(original, BODY, 0).await.unwrap();
-    assert_eq!(ledger.claim(NOON).await[0].queue, "other");
-    let unknown = ledger.take_in_new(an_arrival().of_unknown_queue()).await;
-    assert_eq!(ledger.edit(unknown, BODY, 0).await, Err(Refusal::QueueUnknown));
+    let original = database.letter_in(Status::Open).await;
+    database.does(&elsewhere, &[original]).await;
+    database.edit(original, BODY, 0).await.unwrap();
+    assert_eq!(database.claim(NOON).await[0].queue, "other");
+    let unknown = database.take_in_new(an_arrival().of_unknown_queue()).await;
+    assert_eq!(database.edit(unknown, BODY, 0).await, Err(Refusal::QueueUnknown));
 }
 
-async fn only_what_is_open_or_waits_is_edited(ledger: &Ledger) {
+async fn only_what_is_open_or_waits_is_edited(database: &TestDatabase) {
     for status in [Status::Retried, Status::Discarded] {
-        let id = ledger.letter_in(status).await;
-        assert_eq!(ledger.edit(id, BODY, 0).await, Err(Refusal::WrongStatus { command: "edit", status }));
+        let id = database.letter_in(status).await;
+        assert_eq!(database.edit(id, BODY, 0).await, Err(Refusal::WrongStatus { command: "edit", status }));
     }
-    assert_eq!(ledger.edit(LetterId::from_uuid(id()), BODY, 0).await, Err(Refusal::NotFound));
+    assert_eq!(database.edit(LetterId::from_uuid(id()), BODY, 0).await, Err(Refusal::NotFound));
 }
 
-async fn what_may_have_been_sent_is_not_edited(ledger: &Ledger) {
-    let id = ledger.letter_in(Status::Open).await;
-    ledger.does(&RETRY_NOW, &[id]).await;
-    ledger.claim(NOON).await;
-    assert_eq!(ledger.edit(id, BODY, 0).await, Err(Refusal::InFlight));
-    ledger.end_leases(&[id]).await.unwrap();
-    assert_eq!(ledger.edit(id, BODY, 0).await, Err(Refusal::PerhapsSent));
-    assert_eq!((ledger.total().await, ledger.status(id).await), (1, Status::Scheduled), "and nothing was done");
-    ledger.does(&Command::Reopen, &[id]).await;
-    let (_, _, detail) = ledger.events(id).await.pop().unwrap();
+async fn what_may_have_been_sent_is_not_edited(database: &TestDatabase) {
+    let id = database.letter_in(Status::Open).await;
+    database.does(&RETRY_NOW, &[id]).await;
+    database.claim(NOON).await;
+    assert_eq!(database.edit(id, BODY, 0).await, Err(Refusal::InFlight));
+    database.end_leases(&[id]).await.unwrap();
+    assert_eq!(database.edit(id, BODY, 0).await, Err(Refusal::PerhapsSent));
+    assert_eq!((database.total().await, database.status(id).await), (1, Status::Scheduled), "and nothing was done");
+    database.does(&Command::Reopen, &[id]).await;
+    let (_, _, detail) = database.events(id).await.pop().unwrap();
     assert!(detail.contains("may have arrived"), "{detail}");
-    ledger.edits(id, BODY).await;
+    database.edits(id, BODY).await;
 }
 
-async fn an_edit_that_is_refused_leaves_no_trace(ledger: &Ledger) {
-    let letter = ledger.letter_in(Status::Open).await;
-    let before = ledger.shows(letter).await;
+async fn an_edit_that_is_refused_leaves_no_trace(database: &TestDatabase) {
+    let letter = database.letter_in(Status::Open).await;
+    let before = database.shows(letter).await;
     let refusal = Refusal::Unfit("no".to_owned());
     let order = EditOrder {
         letter,
@@ -122,116 +122,116 @@ async fn an_edit_that_is_refused_leaves_no_trace(ledger: &Ledger) {
         by: &dead_letter_office::domain::actor::Actor::local(),
         at: NOON,
     };
-    assert_eq!(ledger.retry_edited(&order).await.unwrap(), Err(refusal));
-    assert_eq!((ledger.shows(letter).await, ledger.total().await), (before, 1));
+    assert_eq!(database.retry_edited(&order).await.unwrap(), Err(refusal));
+    assert_eq!((database.shows(letter).await, database.total().await), (before, 1));
 }
 
-async fn the_original_stays_aside_while_its_copy_stands(ledger: &Ledger) {
-    let (original, copy) = an_edited_letter(ledger).await;
-    check_refused(ledger, Command::Reopen, original, copy).await;
-    ledger.does(&Command::Reopen, &[copy]).await;
-    check_refused(ledger, Command::Reopen, original, copy).await;
-    ledger.bring(copy, Status::Retried).await;
-    check_refused(ledger, Command::Reopen, original, copy).await;
-    assert_eq!(ledger.in_place_of(original).await.unwrap(), Some(copy));
-    assert_eq!(ledger.in_place_of(copy).await.unwrap(), None);
+async fn the_original_stays_aside_while_its_copy_stands(database: &TestDatabase) {
+    let (original, copy) = an_edited_letter(database).await;
+    check_refused(database, Command::Reopen, original, copy).await;
+    database.does(&Command::Reopen, &[copy]).await;
+    check_refused(database, Command::Reopen, original, copy).await;
+    database.bring(copy, Status::Retried).await;
+    check_refused(database, Command::Reopen, original, copy).await;
+    assert_eq!(database.in_place_of(original).await.unwrap(), Some(copy));
+    assert_eq!(database.in_place_of(copy).await.unwrap(), None);
 }
 
-async fn an_edit_is_undone_by_a_discard_and_a_reopening(ledger: &Ledger) {
-    let (original, copy) = an_edited_letter(ledger).await;
-    ledger.does(&DISCARD, &[copy]).await;
-    assert_eq!(ledger.in_place_of(original).await.unwrap(), None);
-    ledger.does(&Command::Reopen, &[original]).await;
-    check_refused(ledger, Command::Reopen, copy, original).await;
+async fn an_edit_is_undone_by_a_discard_and_a_reopening(database: &TestDatabase) {
+    let (original, copy) = an_edited_letter(database).await;
+    database.does(&DISCARD, &[copy]).await;
+    assert_eq!(database.in_place_of(original).await.unwrap(), None);
+    database.does(&Command::Reopen, &[original]).await;
+    check_refused(database, Command::Reopen, copy, original).await;
     // And the other way round.
-    ledger.does(&DISCARD, &[original]).await;
-    ledger.does(&Command::Reopen, &[copy]).await;
-    check_refused(ledger, Command::Reopen, original, copy).await;
+    database.does(&DISCARD, &[original]).await;
+    database.does(&Command::Reopen, &[copy]).await;
+    check_refused(database, Command::Reopen, original, copy).await;
 }
 
-async fn one_order_reopens_one_of_them(ledger: &Ledger) {
-    let (original, copy) = an_edited_letter(ledger).await;
-    ledger.does(&DISCARD, &[copy]).await;
-    let report = ledger.command(&Command::Reopen, &[copy, original]).await;
+async fn one_order_reopens_one_of_them(database: &TestDatabase) {
+    let (original, copy) = an_edited_letter(database).await;
+    database.does(&DISCARD, &[copy]).await;
+    let report = database.command(&Command::Reopen, &[copy, original]).await;
     assert_eq!((report.done, report.refused), (vec![copy], vec![(original, Refusal::Replaced { by: copy })]));
 }
 
-async fn an_order_that_refuses_one_does_not_hinder_the_other(ledger: &Ledger) {
-    let (original, copy) = an_edited_letter(ledger).await;
-    let report = ledger.command(&Command::Reopen, &[original, copy]).await;
+async fn an_order_that_refuses_one_does_not_hinder_the_other(database: &TestDatabase) {
+    let (original, copy) = an_edited_letter(database).await;
+    let report = database.command(&Command::Reopen, &[original, copy]).await;
     assert_eq!((report.done, report.refused), (vec![copy], vec![(original, Refusal::Replaced { by: copy })]));
 }
 
-async fn of_many_edits_one_stands(ledger: &Ledger) {
-    let (first, second) = an_edited_letter(ledger).await;
-    let third = ledger.edits(second, HEADER).await;
-    check_refused(ledger, Command::Reopen, first, third).await;
-    check_refused(ledger, Command::Reopen, second, third).await;
-    ledger.does(&DISCARD, &[third]).await;
-    ledger.does(&Command::Reopen, &[first]).await;
-    let fourth = ledger.edits(first, HEADER).await;
-    assert_eq!(ledger.shows(first).await.replaced_by, Some(fourth));
+async fn of_many_edits_one_stands(database: &TestDatabase) {
+    let (first, second) = an_edited_letter(database).await;
+    let third = database.edits(second, HEADER).await;
+    check_refused(database, Command::Reopen, first, third).await;
+    check_refused(database, Command::Reopen, second, third).await;
+    database.does(&DISCARD, &[third]).await;
+    database.does(&Command::Reopen, &[first]).await;
+    let fourth = database.edits(first, HEADER).await;
+    assert_eq!(database.shows(first).await.replaced_by, Some(fourth));
     for aside in [first, second, third] {
-        check_refused(ledger, Command::Reopen, aside, fourth).await;
+        check_refused(database, Command::Reopen, aside, fourth).await;
     }
 }
 
-async fn a_copy_that_fails_again_comes_back_to_itself(ledger: &Ledger) {
-    let original = ledger.take_in_new(an_arrival().attempts(2).body("broken")).await;
-    let copy = ledger.edits(original, BODY).await;
-    ledger.does(&Command::Reopen, &[copy]).await;
-    ledger.bring(copy, Status::Retried).await;
-    let back = ledger.take_in([an_arrival().attempts(3).body("mended").returning(copy)]).await;
-    assert_eq!(back, [Recorded::CameBack(copy)]);
-    let letter = ledger.shows(copy).await;
+async fn a_copy_that_fails_again_comes_back_to_itself(database: &TestDatabase) {
+    let original = database.take_in_new(an_arrival().attempts(2).body("broken")).await;
+    let copy = database.edits(original, BODY).await;
+    database.does(&Command::Reopen, &[copy]).await;
+    database.bring(copy, Status::Retried).await;
+    let back = database.take_in([an_arrival().attempts(3).body("mended").returning(copy)]).await;
+    assert_eq!(back, [Recorded::FailedAgain(copy)]);
+    let letter = database.shows(copy).await;
     assert_eq!((letter.status, letter.attempts, letter.edited_from), (Status::Open, 3, Some(original)));
-    assert_eq!(ledger.status(original).await, Status::Discarded);
-    ledger.edits(copy, HEADER).await;
+    assert_eq!(database.status(original).await, Status::Discarded);
+    database.edits(copy, HEADER).await;
 }
 
 /// It had been sent before it was edited, and nobody knew whether it had arrived.
-async fn an_original_that_comes_back_late_stays_aside(ledger: &Ledger) {
-    let original = ledger.take_in_new(an_arrival()).await;
-    let copy = ledger.edits(original, HEADER).await;
-    ledger.take_in([an_arrival().returning(original)]).await;
-    assert_eq!((ledger.status(original).await, ledger.status(copy).await), (Status::Discarded, Status::Scheduled));
-    let (event, _, detail) = ledger.events(original).await.pop().unwrap();
-    assert!(event == Event::CameBack && detail.contains("attempt 2; it stays set aside"), "{detail}");
+async fn an_original_that_comes_back_late_stays_aside(database: &TestDatabase) {
+    let original = database.take_in_new(an_arrival()).await;
+    let copy = database.edits(original, HEADER).await;
+    database.take_in([an_arrival().returning(original)]).await;
+    assert_eq!((database.status(original).await, database.status(copy).await), (Status::Discarded, Status::Scheduled));
+    let (event, _, detail) = database.events(original).await.pop().unwrap();
+    assert!(event == Event::FailedAgain && detail.contains("attempt 2; it stays set aside"), "{detail}");
     // As soon as it is alone it is a letter like any other.
-    ledger.does(&DISCARD, &[copy]).await;
-    ledger.take_in([an_arrival().returning(original)]).await;
-    assert_eq!(ledger.status(original).await, Status::Open);
-    check_refused(ledger, Command::Reopen, copy, original).await;
+    database.does(&DISCARD, &[copy]).await;
+    database.take_in([an_arrival().returning(original)]).await;
+    assert_eq!(database.status(original).await, Status::Open);
+    check_refused(database, Command::Reopen, copy, original).await;
 }
 
-async fn of_edits_that_come_back_together_one_stands(ledger: &Ledger) {
-    let original = ledger.take_in_new(an_arrival()).await;
-    let copy = ledger.edits(original, HEADER).await;
-    ledger.does(&DISCARD, &[copy]).await;
+async fn of_edits_that_come_back_together_one_stands(database: &TestDatabase) {
+    let original = database.take_in_new(an_arrival()).await;
+    let copy = database.edits(original, HEADER).await;
+    database.does(&DISCARD, &[copy]).await;
     let twice = an_arrival().returning(copy);
-    ledger.take_in([twice.clone(), an_arrival().returning(original), twice.twin()]).await;
-    assert_eq!((ledger.status(original).await, ledger.status(copy).await), (Status::Discarded, Status::Open));
+    database.take_in([twice.clone(), an_arrival().returning(original), twice.twin()]).await;
+    assert_eq!((database.status(original).await, database.status(copy).await), (Status::Discarded, Status::Open));
 }
 
-async fn two_people_cannot_both_edit(ledger: &Ledger) {
+async fn two_people_cannot_both_edit(database: &TestDatabase) {
     for _ in 0..10 {
-        let id = ledger.letter_in(Status::Open).await;
-        let results = tokio::join!(ledger.edit(id, BODY, 9_000), ledger.edit(id, HEADER, 9_000));
+        let id = database.letter_in(Status::Open).await;
+        let results = tokio::join!(database.edit(id, BODY, 9_000), database.edit(id, HEADER, 9_000));
         assert_eq!([results.0.is_ok(), results.1.is_ok()].into_iter().filter(|ok| *ok).count(), 1, "{results:?}");
     }
 }
 
-async fn two_people_cannot_reopen_both(ledger: &Ledger) {
-    let other = ledger.second_office().await;
+async fn two_people_cannot_reopen_both(database: &TestDatabase) {
+    let other = database.second_server().await;
     for _ in 0..10 {
-        let (original, copy) = an_edited_letter(ledger).await;
-        ledger.does(&DISCARD, &[copy]).await;
+        let (original, copy) = an_edited_letter(database).await;
+        database.does(&DISCARD, &[copy]).await;
         let barrier = Barrier::new(2);
         let [one, two] = [[original], [copy]];
         let (one, two) = tokio::join!(
             async {
                 barrier.wait().await;
-                ledger.act(&order(&Command::Reopen, &one)).await.unwrap()
+                database.act(&order(&Command::Reopen, &one)).await.unwrap()
             },
             async {
                 barrier.wait().await;
@@ -242,11 +242,11 @@ async fn two_people_cannot_reopen_both(ledger: &Ledger) {
     }
 }
 
-async fn a_letter_without_edits_has_nothing_in_its_place(ledger: &Ledger) {
-    let id = ledger.letter_in(Status::Discarded).await;
-    ledger.does(&RETRY_LATER, &[ledger.letter_in(Status::Open).await]).await;
-    assert_eq!(ledger.in_place_of(id).await.unwrap(), None);
-    ledger.does(&Command::Reopen, &[id]).await;
+async fn a_letter_without_edits_has_nothing_in_its_place(database: &TestDatabase) {
+    let id = database.letter_in(Status::Discarded).await;
+    database.does(&RETRY_LATER, &[database.letter_in(Status::Open).await]).await;
+    assert_eq!(database.in_place_of(id).await.unwrap(), None);
+    database.does(&Command::Reopen, &[id]).await;
 }
 
 on_both!(

@@ -18,8 +18,8 @@ use dead_letter_office::{
 };
 
 use super::{
-    ledger::{DISCARD, Ledger, RETRY_NOW, record},
-    make::{InGroup, Make, NOON, an_arrival, later, sorted},
+    database::{DISCARD, RETRY_NOW, TestDatabase, record},
+    make::{InGroup, Make, NOON, an_arrival, enriched, later},
 };
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -38,84 +38,84 @@ const fn every(only_open: bool) -> GroupFilter {
 }
 
 /// Letters of `orders` that fail with this error, sorted into their group.
-async fn fail(ledger: &Ledger, error: &str, importances: &[Importance]) -> Vec<LetterId> {
-    fail_at(ledger, NOON, error, importances).await
+async fn fail(database: &TestDatabase, error: &str, importances: &[Importance]) -> Vec<LetterId> {
+    fail_at(database, NOON, error, importances).await
 }
 
-async fn fail_at(ledger: &Ledger, at: Timestamp, error: &str, importances: &[Importance]) -> Vec<LetterId> {
+async fn fail_at(database: &TestDatabase, at: Timestamp, error: &str, importances: &[Importance]) -> Vec<LetterId> {
     let mut ids = Vec::new();
     for importance in importances {
-        let letter = ledger.take_in_new(an_arrival().received(at)).await;
-        sort(ledger, Enriched { received_at: at, importance: *importance, ..failed(letter, error) }).await;
+        let letter = database.take_in_new(an_arrival().received(at)).await;
+        sort(database, Enriched { received_at: at, importance: *importance, ..failed(letter, error) }).await;
         ids.push(letter);
     }
     ids
 }
 
 fn failed(letter: LetterId, error: &str) -> Enriched {
-    sorted(letter).in_group("main", "orders", error)
+    enriched(letter).in_group("main", "orders", error)
 }
 
-async fn sort(ledger: &Ledger, found: Enriched) {
-    ledger.sort(&[found], 1, later(1)).await.unwrap();
+async fn sort(database: &TestDatabase, found: Enriched) {
+    database.enrich(&[found], 1, later(1)).await.unwrap();
 }
 
 /// A letter of another kind, by what its group is called after.
-async fn other(ledger: &Ledger, broker: &str, queue: &str, message_type: &str, reason: Reason) -> GroupId {
+async fn other(database: &TestDatabase, broker: &str, queue: &str, message_type: &str, reason: Reason) -> GroupId {
     let known = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     let arrival = an_arrival().reason(reason).make(|arrival| arrival.failure.queue = known(queue));
     let id = arrival.id;
-    record(ledger, broker, &[arrival]).await;
-    let found = Enriched { message_type: known(message_type), ..sorted(id) }.in_group(broker, queue, "");
+    record(database, broker, &[arrival]).await;
+    let found = Enriched { message_type: known(message_type), ..enriched(id) }.in_group(broker, queue, "");
     let key = dead_letter_office::domain::group::GroupKey { reason, ..found.key.clone() };
     let group = grouping::id(&key);
-    sort(ledger, Enriched { group, key, ..found }).await;
+    sort(database, Enriched { group, key, ..found }).await;
     group
 }
 
 /// The errors of the groups on one page.
 async fn page(
-    ledger: &Ledger,
+    database: &TestDatabase,
     sort: GroupSort,
     after: Option<GroupCursor>,
     limit: usize,
 ) -> (Vec<String>, Option<GroupCursor>) {
-    let page = ledger.groups(&OPEN, sort, after, limit, NOON).await.unwrap();
+    let page = database.groups(&OPEN, sort, after, limit, NOON).await.unwrap();
     (page.items.into_iter().map(|group| group.key.error).collect(), page.next)
 }
 
-async fn only(ledger: &Ledger, unknown_since: Timestamp) -> Group {
-    let mut page = ledger.groups(&EVERY, GroupSort::Importance, None, 2, unknown_since).await.unwrap();
+async fn only(database: &TestDatabase, pending_since: Timestamp) -> Group {
+    let mut page = database.groups(&EVERY, GroupSort::Importance, None, 2, pending_since).await.unwrap();
     assert_eq!((page.items.len(), page.total, page.next), (1, 1, None));
     let group = page.items.remove(0);
-    assert_eq!(ledger.group(group.id, unknown_since).await.unwrap(), Some(group.clone()));
+    assert_eq!(database.group(group.id, pending_since).await.unwrap(), Some(group.clone()));
     group
 }
 
 use Importance::{Critical, High, Low, Normal};
 
-async fn the_weightiest_come_first_or_the_biggest_or_the_newest(ledger: &Ledger) {
-    fail_at(ledger, NOON, "many", &[Normal, Normal, Low]).await;
-    fail_at(ledger, later(1), "critical", &[Critical]).await;
-    fail_at(ledger, later(2), "some", &[Normal, Low]).await;
-    fail_at(ledger, later(3), "low", &[Low]).await;
-    let check = async |sort, expected: [&str; 4]| assert_eq!(page(ledger, sort, None, 9).await.0, expected);
+async fn the_weightiest_come_first_or_the_biggest_or_the_newest(database: &TestDatabase) {
+    fail_at(database, NOON, "many", &[Normal, Normal, Low]).await;
+    fail_at(database, later(1), "critical", &[Critical]).await;
+    fail_at(database, later(2), "some", &[Normal, Low]).await;
+    fail_at(database, later(3), "low", &[Low]).await;
+    let check = async |sort, expected: [&str; 4]| assert_eq!(page(database, sort, None, 9).await.0, expected);
     check(GroupSort::Importance, ["critical", "many", "some", "low"]).await;
     check(GroupSort::Biggest, ["many", "some", "low", "critical"]).await;
     check(GroupSort::Newest, ["low", "some", "critical", "many"]).await;
 }
 
-async fn every_group_is_on_exactly_one_page(ledger: &Ledger) {
+async fn every_group_is_on_exactly_one_page(database: &TestDatabase) {
     for (n, importance) in (0..3).flat_map(|n| Importance::ALL.iter().map(move |importance| (n, *importance))) {
-        fail(ledger, &format!("{importance} {n}"), &vec![importance; n + 1]).await;
+        fail(database, &format!("{importance} {n}"), &vec![importance; n + 1]).await;
     }
     for sort in GroupSort::ALL {
-        let (all, _) = page(ledger, *sort, None, 99).await;
+        let (all, _) = page(database, *sort, None, 99).await;
         assert_eq!(all.len(), 12);
         for limit in [1, 5, 12] {
             let (mut found, mut after) = (Vec::new(), None);
             loop {
-                let (items, next) = page(ledger, *sort, after, limit).await;
+                let (items, next) = page(database, *sort, after, limit).await;
                 found.extend(items);
                 after = next;
                 if after.is_none() {
@@ -127,38 +127,38 @@ async fn every_group_is_on_exactly_one_page(ledger: &Ledger) {
     }
 }
 
-async fn pages_go_on_while_figures_change(ledger: &Ledger) {
+async fn pages_go_on_while_figures_change(database: &TestDatabase) {
     let mut letters = Vec::new();
     for error in ["a", "b", "c", "d"] {
-        letters.push(fail(ledger, error, &[High]).await);
+        letters.push(fail(database, error, &[High]).await);
     }
-    let (all, _) = page(ledger, GroupSort::Importance, None, 9).await;
-    let (first, next) = page(ledger, GroupSort::Importance, None, 2).await;
+    let (all, _) = page(database, GroupSort::Importance, None, 9).await;
+    let (first, next) = page(database, GroupSort::Importance, None, 2).await;
     assert_eq!(first, all[..2]);
     let of = |error: &str| &letters[["a", "b", "c", "d"].iter().position(|one| *one == error).unwrap()];
     // The group that the page ended with is no longer listed, the one before it grows.
-    ledger.does(&DISCARD, of(&all[1])).await;
-    fail(ledger, &all[0], &[High]).await;
-    let (second, last) = page(ledger, GroupSort::Importance, next, 2).await;
+    database.does(&DISCARD, of(&all[1])).await;
+    fail(database, &all[0], &[High]).await;
+    let (second, last) = page(database, GroupSort::Importance, next, 2).await;
     assert_eq!((second, last), (all[2..].to_vec(), None));
 }
 
-async fn the_filter_asks_for_what_groups_have_in_common(ledger: &Ledger) {
-    let a = other(ledger, "main", "texts.sms", "acme.A", Reason::Rejected).await;
-    let b = other(ledger, "main", "texts.mail", "acme.B", Reason::Expired).await;
-    let c = other(ledger, "other", "orders", "", Reason::Rejected).await;
-    let d = other(ledger, "main", "", "acme.A", Reason::Unknown).await;
+async fn the_filter_asks_for_what_groups_have_in_common(database: &TestDatabase) {
+    let a = other(database, "main", "texts.sms", "acme.A", Reason::Rejected).await;
+    let b = other(database, "main", "texts.mail", "acme.B", Reason::Expired).await;
+    let c = other(database, "other", "orders", "", Reason::Rejected).await;
+    let d = other(database, "main", "", "acme.A", Reason::Unknown).await;
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let check = async |filter: GroupFilter, expected: &[GroupId]| {
-        let page = ledger.groups(&filter, GroupSort::Importance, None, 9, NOON).await.unwrap();
+        let page = database.groups(&filter, GroupSort::Importance, None, 9, NOON).await.unwrap();
         let mut found: Vec<_> = page.items.iter().map(|group| group.id).collect();
         let mut expected = expected.to_vec();
         found.sort();
         expected.sort();
         assert_eq!(found, expected, "{filter:?}");
         assert_eq!(page.total, expected.len() as u64, "{filter:?}");
-        assert_eq!(ledger.matching_groups(&filter).await.unwrap().len(), expected.len(), "{filter:?}");
-        assert_eq!(ledger.count_groups(&filter).await.unwrap().all, expected.len() as u64, "{filter:?}");
+        assert_eq!(database.matching_groups(&filter).await.unwrap().len(), expected.len(), "{filter:?}");
+        assert_eq!(database.count_groups(&filter).await.unwrap().all, expected.len() as u64, "{filter:?}");
     };
     check(EVERY, &[a, b, c, d]).await;
     check(GroupFilter { brokers: names(&["other", "nobody"]), ..EVERY }, &[c]).await;
@@ -171,17 +171,17 @@ async fn the_filter_asks_for_what_groups_have_in_common(ledger: &Ledger) {
     check(GroupFilter { reasons: vec![Reason::Expired, Reason::Unknown], ..EVERY }, &[b, d]).await;
 }
 
-async fn groups_are_counted_by_what_is_open(ledger: &Ledger) {
-    fail(ledger, "a", &[Critical, Low]).await;
-    fail(ledger, "b", &[Low]).await;
-    let gone = fail(ledger, "c", &[High]).await;
-    ledger.does(&DISCARD, &gone).await;
+async fn groups_are_counted_by_what_is_open(database: &TestDatabase) {
+    fail(database, "a", &[Critical, Low]).await;
+    fail(database, "b", &[Low]).await;
+    let gone = fail(database, "c", &[High]).await;
+    database.does(&DISCARD, &gone).await;
     let expected = GroupCounts { all: 3, open: 2, by_importance: [1, 0, 0, 2] };
-    assert_eq!(ledger.count_groups(&OPEN).await.unwrap(), expected);
-    assert_eq!(ledger.open_groups().await.unwrap(), [1, 0, 0, 1], "each by its weightiest");
+    assert_eq!(database.count_groups(&OPEN).await.unwrap(), expected);
+    assert_eq!(database.open_groups().await.unwrap(), [1, 0, 0, 1], "each by its weightiest");
     let of = async |importances: &[Importance], only_open| {
         let filter = GroupFilter { only_open, importances: importances.to_vec(), ..EVERY };
-        ledger.groups(&filter, GroupSort::Importance, None, 9, NOON).await.unwrap().total
+        database.groups(&filter, GroupSort::Importance, None, 9, NOON).await.unwrap().total
     };
     assert_eq!(of(&[], true).await, 2);
     assert_eq!(of(&[], false).await, 3);
@@ -189,113 +189,113 @@ async fn groups_are_counted_by_what_is_open(ledger: &Ledger) {
     assert_eq!(of(&[High, Normal], true).await, 0);
 }
 
-async fn an_empty_ledger_has_no_groups(ledger: &Ledger) {
-    assert_eq!(page(ledger, GroupSort::Importance, None, 9).await, (Vec::new(), None));
-    assert_eq!(ledger.count_groups(&EVERY).await.unwrap(), GroupCounts::default());
-    assert_eq!(ledger.outcome(NOON, NOON).await.unwrap(), Outcome::default());
+async fn an_empty_database_has_no_groups(database: &TestDatabase) {
+    assert_eq!(page(database, GroupSort::Importance, None, 9).await, (Vec::new(), None));
+    assert_eq!(database.count_groups(&EVERY).await.unwrap(), GroupCounts::default());
+    assert_eq!(database.outcome(NOON, NOON).await.unwrap(), Outcome::default());
     let id = GroupId::from_uuid(super::make::id());
-    assert_eq!(ledger.group(id, NOON).await.unwrap(), None);
-    assert!(!ledger.set_group_note(id, "x", &Actor::local(), NOON).await.unwrap());
+    assert_eq!(database.group(id, NOON).await.unwrap(), None);
+    assert!(!database.set_group_note(id, "x", &Actor::local(), NOON).await.unwrap());
 }
 
 /// Sends letters back at that moment.
-async fn send(ledger: &Ledger, ids: &[LetterId], at: Timestamp) {
-    ledger.does(&RETRY_NOW, ids).await;
-    let claimed = ledger.claim(at).await;
+async fn send(database: &TestDatabase, ids: &[LetterId], at: Timestamp) {
+    database.does(&RETRY_NOW, ids).await;
+    let claimed = database.claim(at).await;
     let outcomes: Vec<_> = claimed.iter().map(|retry| (retry, RetryOutcome::Confirmed)).collect();
-    ledger.finish_retries(&outcomes, at).await.unwrap();
+    database.finish_retries(&outcomes, at).await.unwrap();
 }
 
-async fn what_does_not_come_back_in_time_has_healed(ledger: &Ledger) {
-    let letters = fail(ledger, "x", &[Normal; 3]).await;
-    send(ledger, &letters[..2], later(60)).await;
-    let outcome = |sent, came_back, unknown| Outcome { sent, came_back, unknown };
-    let check = async |unknown_since, expected: Outcome| {
-        assert_eq!(only(ledger, unknown_since).await.outcome, expected);
-        assert_eq!(ledger.outcome(NOON, unknown_since).await.unwrap(), expected);
+async fn what_does_not_come_back_in_time_has_succeeded(database: &TestDatabase) {
+    let letters = fail(database, "x", &[Normal; 3]).await;
+    send(database, &letters[..2], later(60)).await;
+    let outcome = |sent, failed_again, pending| Outcome { sent, failed_again, pending };
+    let check = async |pending_since, expected: Outcome| {
+        assert_eq!(only(database, pending_since).await.outcome, expected);
+        assert_eq!(database.outcome(NOON, pending_since).await.unwrap(), expected);
     };
     check(NOON, outcome(2, 0, 2)).await;
     let back = an_arrival().returning(letters[0]).received(later(90));
-    ledger.take_in([back]).await;
+    database.take_in([back]).await;
     check(NOON, outcome(2, 1, 1)).await;
     // By then it was sent back long enough ago.
     check(later(60), outcome(2, 1, 0)).await;
-    assert_eq!(outcome(2, 1, 0).healed(), 1);
-    sort(ledger, Enriched { received_at: later(90), ..failed(letters[0], "x") }).await;
-    let group = only(ledger, NOON).await;
+    assert_eq!(outcome(2, 1, 0).succeeded(), 1);
+    sort(database, Enriched { received_at: later(90), ..failed(letters[0], "x") }).await;
+    let group = only(database, NOON).await;
     assert_eq!((group.n_open(), group.retried, group.last_sent_at), (2, 1, Some(later(60))));
     assert_eq!((group.first_seen, group.last_seen), (NOON, later(90)));
-    send(ledger, &letters[..1], later(7_200)).await;
+    send(database, &letters[..1], later(7_200)).await;
     check(later(60), outcome(3, 1, 1)).await;
-    let lately = ledger.outcome(later(7_205), NOON).await.unwrap();
+    let lately = database.outcome(later(7_205), NOON).await.unwrap();
     assert_eq!(lately, outcome(1, 0, 0), "what was sent in the hour asked for, and is known since before");
 }
 
-async fn what_all_came_back_is_no_longer_unknown(ledger: &Ledger) {
-    let letters = fail(ledger, "x", &[Normal]).await;
-    send(ledger, &letters, later(60)).await;
-    ledger.take_in([an_arrival().returning(letters[0]).received(later(90))]).await;
-    assert_eq!(only(ledger, NOON).await.outcome, Outcome { sent: 1, came_back: 1, unknown: 0 });
+async fn what_all_failed_again_is_no_longer_unknown(database: &TestDatabase) {
+    let letters = fail(database, "x", &[Normal]).await;
+    send(database, &letters, later(60)).await;
+    database.take_in([an_arrival().returning(letters[0]).received(later(90))]).await;
+    assert_eq!(only(database, NOON).await.outcome, Outcome { sent: 1, failed_again: 1, pending: 0 });
 }
 
-async fn what_happened_is_told_by_the_hour(ledger: &Ledger) {
-    let first = fail(ledger, "x", &[Normal, Low]).await;
-    fail_at(ledger, NOON.minus(HOUR), "x", &[Low]).await;
-    fail_at(ledger, NOON.plus(HOUR), "y", &[Low]).await;
-    send(ledger, &first[..1], later(60)).await;
-    ledger.take_in([an_arrival().returning(first[0]).received(NOON.plus(HOUR * 2))]).await;
-    let group = ledger.summary(first[1]).await.unwrap().unwrap().group.unwrap();
-    let hours = ledger.group_hours(&[group], NOON.minus(HOUR * 24)).await.unwrap();
-    let hour = |start, received, sent, came_back| Hour { start, received, sent, came_back };
+async fn what_happened_is_told_by_the_hour(database: &TestDatabase) {
+    let first = fail(database, "x", &[Normal, Low]).await;
+    fail_at(database, NOON.minus(HOUR), "x", &[Low]).await;
+    fail_at(database, NOON.plus(HOUR), "y", &[Low]).await;
+    send(database, &first[..1], later(60)).await;
+    database.take_in([an_arrival().returning(first[0]).received(NOON.plus(HOUR * 2))]).await;
+    let group = database.summary(first[1]).await.unwrap().unwrap().group.unwrap();
+    let hours = database.group_hours(&[group], NOON.minus(HOUR * 24)).await.unwrap();
+    let hour = |start, received, sent, failed_again| Hour { start, received, sent, failed_again };
     let expected = [hour(NOON.minus(HOUR), 1, 0, 0), hour(NOON, 1, 1, 1), hour(NOON.plus(HOUR * 2), 1, 0, 0)];
     assert_eq!(hours[&group], expected);
-    assert_eq!(ledger.group_hours(&[group], NOON.plus(HOUR)).await.unwrap()[&group].len(), 1);
-    assert!(ledger.group_hours(&[], NOON).await.unwrap().is_empty());
+    assert_eq!(database.group_hours(&[group], NOON.plus(HOUR)).await.unwrap()[&group].len(), 1);
+    assert!(database.group_hours(&[], NOON).await.unwrap().is_empty());
 }
 
-async fn a_note_says_who_wrote_it_and_when_until_it_is_removed(ledger: &Ledger) {
-    let letters = fail(ledger, "x", &[Normal]).await;
-    let id = ledger.summary(letters[0]).await.unwrap().unwrap().group.unwrap();
-    assert!(ledger.set_group_note(id, "being looked at", &Actor::named("Ann"), later(5)).await.unwrap());
-    let note = only(ledger, NOON).await.note.unwrap();
+async fn a_note_says_who_wrote_it_and_when_until_it_is_removed(database: &TestDatabase) {
+    let letters = fail(database, "x", &[Normal]).await;
+    let id = database.summary(letters[0]).await.unwrap().unwrap().group.unwrap();
+    assert!(database.set_group_note(id, "being looked at", &Actor::named("Ann"), later(5)).await.unwrap());
+    let note = only(database, NOON).await.note.unwrap();
     assert_eq!((&*note.text, note.by.as_str(), note.at), ("being looked at", "Ann", later(5)));
-    assert!(ledger.set_group_note(id, "", &Actor::named("Bob"), later(6)).await.unwrap());
-    assert_eq!(only(ledger, NOON).await.note, None);
+    assert!(database.set_group_note(id, "", &Actor::named("Bob"), later(6)).await.unwrap());
+    assert_eq!(only(database, NOON).await.note, None);
     let of_groups = ActivityFilter { areas: vec![Area::Groups], ..ActivityFilter::default() };
-    let entries = ledger.activity(&of_groups, None, 9).await.unwrap();
+    let entries = database.activity(&of_groups, None, 9).await.unwrap();
     let told: Vec<_> = entries.iter().map(|entry| (entry.entry.by.as_str(), &*entry.entry.detail)).collect();
     assert_eq!(told, [("Bob", ""), ("Ann", "being looked at")]);
     assert_eq!(entries[0].entry.subject, id.to_string());
 }
 
-async fn groups_that_nobody_needs_are_forgotten(ledger: &Ledger) {
+async fn groups_that_nobody_needs_are_forgotten(database: &TestDatabase) {
     let [empty, noted, held] = ["empty", "noted", "held"];
     let mut ids = Vec::new();
     for error in [empty, noted, held] {
-        ids.extend(fail(ledger, error, &[Normal]).await);
+        ids.extend(fail(database, error, &[Normal]).await);
     }
-    let group = ledger.summary(ids[1]).await.unwrap().unwrap().group.unwrap();
-    ledger.set_group_note(group, "x", &Actor::local(), NOON).await.unwrap();
-    ledger.does(&Command::Discard { note: None }, &ids[..2]).await;
+    let group = database.summary(ids[1]).await.unwrap().unwrap().group.unwrap();
+    database.set_group_note(group, "x", &Actor::local(), NOON).await.unwrap();
+    database.does(&Command::Discard { note: None }, &ids[..2]).await;
     let gone = dead_letter_office::domain::lifecycle::retention::Outdated { retried: later(9), discarded: later(9) };
-    assert_eq!(ledger.forget_settled(gone, 9).await.unwrap(), 2);
-    assert_eq!(ledger.forget_groups(NOON).await.unwrap(), 0, "something came into it at that moment");
-    assert_eq!(ledger.number("SELECT count(*) FROM group_hours").await, 4, "three groups, and all together");
-    assert_eq!(ledger.forget_groups(later(1)).await.unwrap(), 1);
-    assert_eq!(ledger.number("SELECT count(*) FROM group_hours").await, 0);
+    assert_eq!(database.forget_settled(gone, 9).await.unwrap(), 2);
+    assert_eq!(database.forget_groups(NOON).await.unwrap(), 0, "something came into it at that moment");
+    assert_eq!(database.number("SELECT count(*) FROM group_hours").await, 4, "three groups, and all together");
+    assert_eq!(database.forget_groups(later(1)).await.unwrap(), 1);
+    assert_eq!(database.number("SELECT count(*) FROM group_hours").await, 0);
     let mut left: Vec<_> =
-        ledger.matching_groups(&EVERY).await.unwrap().into_iter().map(|group| group.key.error).collect();
+        database.matching_groups(&EVERY).await.unwrap().into_iter().map(|group| group.key.error).collect();
     left.sort();
     assert_eq!(left, [held, noted]);
 }
 
-async fn letters_are_counted_by_facets_within_their_groups(ledger: &Ledger) {
-    let letters = fail(ledger, "x", &[High, High, Low]).await;
-    fail(ledger, "y", &[High]).await;
-    ledger.does(&DISCARD, &letters[..1]).await;
-    let group = ledger.summary(letters[0]).await.unwrap().unwrap().group.unwrap();
+async fn letters_are_counted_by_facets_within_their_groups(database: &TestDatabase) {
+    let letters = fail(database, "x", &[High, High, Low]).await;
+    fail(database, "y", &[High]).await;
+    database.does(&DISCARD, &letters[..1]).await;
+    let group = database.summary(letters[0]).await.unwrap().unwrap().group.unwrap();
     let within = async |filter: LetterFilter| {
-        let mut counts: Vec<_> = (ledger.facets_within(&filter).await.unwrap().into_iter())
+        let mut counts: Vec<_> = (database.facets_within(&filter).await.unwrap().into_iter())
             .map(|facet| (facet.status, facet.importance, facet.count))
             .collect();
         counts.sort();
@@ -306,7 +306,7 @@ async fn letters_are_counted_by_facets_within_their_groups(ledger: &Ledger) {
     assert_eq!(within(filter.clone()).await, expected, "whatever it says of statuses");
     assert_eq!(within(LetterFilter { until: Some(NOON), ..filter.clone() }).await, []);
     assert_eq!(within(LetterFilter { queues: vec!["texts".to_owned()], ..filter.clone() }).await, []);
-    assert_eq!(ledger.count(&filter).await.unwrap(), 2);
+    assert_eq!(database.count(&filter).await.unwrap(), 2);
 }
 
 on_both!(
@@ -315,9 +315,9 @@ on_both!(
     pages_go_on_while_figures_change,
     the_filter_asks_for_what_groups_have_in_common,
     groups_are_counted_by_what_is_open,
-    an_empty_ledger_has_no_groups,
-    what_does_not_come_back_in_time_has_healed,
-    what_all_came_back_is_no_longer_unknown,
+    an_empty_database_has_no_groups,
+    what_does_not_come_back_in_time_has_succeeded,
+    what_all_failed_again_is_no_longer_unknown,
     what_happened_is_told_by_the_hour,
     a_note_says_who_wrote_it_and_when_until_it_is_removed,
     groups_that_nobody_needs_are_forgotten,

@@ -23,8 +23,8 @@ use dead_letter_office::{
 use serde_json::Value;
 
 use super::{
-    ledger::{DISCARD, LEASE, Ledger},
-    make::{InGroup, Make, NOON, an_arrival, later, sorted},
+    database::{DISCARD, LEASE, TestDatabase},
+    make::{InGroup, Make, NOON, an_arrival, enriched, later},
 };
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
@@ -37,11 +37,11 @@ struct Desk {
 }
 
 impl Desk {
-    async fn open(ledger: &Ledger, change: impl FnOnce(&mut NotifyConfig)) -> Self {
+    async fn open(database: &TestDatabase, change: impl FnOnce(&mut NotifyConfig)) -> Self {
         let mut config = NotifyConfig::default();
         config.pagerduty.routing_key = Secret::new("0123456789abcdef0123456789abcdef");
         change(&mut config);
-        let (store, clock) = (Arc::new(ledger.second_office().await), Clock::manual(NOON));
+        let (store, clock) = (Arc::new(database.second_server().await), Clock::manual(NOON));
         let channels = Arc::new(Channels::new(&config).unwrap());
         let settings = Settings::new(&config.page, "https://dlo.example/".parse().unwrap()).unwrap();
         let incidents = Incidents::new(
@@ -75,66 +75,66 @@ impl Desk {
 
 /// A letter of a group, as it is found to be.
 fn found(letter: LetterId, importance: Importance, error: &str) -> Enriched {
-    Enriched { importance, ..sorted(letter).in_group("main", "orders", error) }
+    Enriched { importance, ..enriched(letter).in_group("main", "orders", error) }
 }
 
-async fn letters(ledger: &Ledger, importance: Importance, error: &str, n: usize) -> Vec<LetterId> {
+async fn letters(database: &TestDatabase, importance: Importance, error: &str, n: usize) -> Vec<LetterId> {
     let arrivals: Vec<_> = (0..n).map(|_| an_arrival()).collect();
     let ids: Vec<LetterId> = arrivals.iter().map(|arrival| arrival.id).collect();
     for arrival in arrivals {
-        ledger.take_in([arrival]).await;
+        database.take_in([arrival]).await;
     }
     let found: Vec<Enriched> = ids.iter().map(|id| found(*id, importance, error)).collect();
-    ledger.sort(&found, 1, NOON).await.unwrap();
+    database.enrich(&found, 1, NOON).await.unwrap();
     ids
 }
 
-async fn a_group_is_one_incident_until_its_last_letter_is_gone(ledger: &Ledger) {
-    let desk = Desk::open(ledger, |_| {}).await;
-    let ids = letters(ledger, Importance::Critical, "no disk", 3).await;
+async fn a_group_is_one_incident_until_its_last_letter_is_gone(database: &TestDatabase) {
+    let desk = Desk::open(database, |_| {}).await;
+    let ids = letters(database, Importance::Critical, "no disk", 3).await;
     assert_eq!(desk.looks_at(later(1)).await, ["pagerduty opened"]);
-    let more = letters(ledger, Importance::Critical, "no disk", 2).await;
-    ledger.does(&DISCARD, &ids).await;
+    let more = letters(database, Importance::Critical, "no disk", 2).await;
+    database.does(&DISCARD, &ids).await;
     assert_eq!(desk.looks_at(later(2)).await, ["pagerduty opened"]);
-    ledger.does(&DISCARD, &more).await;
+    database.does(&DISCARD, &more).await;
     assert_eq!(desk.looks_at(later(3)).await, ["pagerduty opened", "pagerduty resolved"]);
     assert_eq!(desk.looks_at(later(4)).await.len(), 2);
-    letters(ledger, Importance::Critical, "no disk", 1).await;
+    letters(database, Importance::Critical, "no disk", 1).await;
     assert_eq!(desk.looks_at(later(5)).await[2..], ["pagerduty opened"], "it came again");
-    assert_eq!(ledger.count_open_incidents().await.unwrap(), [(Importance::Critical, 1)]);
+    assert_eq!(database.count_open_incidents().await.unwrap(), [(Importance::Critical, 1)]);
 }
 
-async fn what_is_not_important_disturbs_nobody(ledger: &Ledger) {
-    let desk = Desk::open(ledger, |_| {}).await;
-    letters(ledger, Importance::High, "no disk", 3).await;
+async fn what_is_not_important_disturbs_nobody(database: &TestDatabase) {
+    let desk = Desk::open(database, |_| {}).await;
+    letters(database, Importance::High, "no disk", 3).await;
     assert!(desk.looks_at(later(1)).await.is_empty());
-    let critical = letters(ledger, Importance::Normal, "no net", 1).await;
-    ledger.does(&Command::SetImportance(Importance::Critical), &critical).await;
+    let critical = letters(database, Importance::Normal, "no net", 1).await;
+    database.does(&Command::SetImportance(Importance::Critical), &critical).await;
     assert_eq!(desk.looks_at(later(2)).await, ["pagerduty opened"], "somebody said that it is");
-    ledger.does(&Command::SetImportance(Importance::Low), &critical).await;
+    database.does(&Command::SetImportance(Importance::Low), &critical).await;
     assert_eq!(desk.looks_at(later(3)).await, ["pagerduty opened", "pagerduty resolved"]);
 }
 
-async fn each_channel_hears_what_it_is_there_for(ledger: &Ledger) {
-    let desk = Desk::open(ledger, |config| {
+async fn each_channel_hears_what_it_is_there_for(database: &TestDatabase) {
+    let desk = Desk::open(database, |config| {
         config.slack.webhook_url = Secret::new("https://hooks.example/x");
         config.slack.importance = Some(vec![Importance::High, Importance::Critical]);
         config.alertmanager.url = Some("http://alertmanager.example".parse().unwrap());
     })
     .await;
-    let ids = letters(ledger, Importance::High, "no disk", 1).await;
+    let ids = letters(database, Importance::High, "no disk", 1).await;
     assert_eq!(desk.looks_at(later(1)).await, ["slack opened"]);
-    ledger.does(&Command::SetImportance(Importance::Critical), &ids).await;
+    database.does(&Command::SetImportance(Importance::Critical), &ids).await;
     let mut told = desk.looks_at(later(2)).await;
     told.sort();
     assert_eq!(told, ["alertmanager opened", "pagerduty opened", "slack opened"], "only who had not heard of it");
-    ledger.does(&DISCARD, &ids).await;
+    database.does(&DISCARD, &ids).await;
     assert_eq!(desk.looks_at(later(3)).await.len(), 6, "all of them hear that it is over");
 }
 
 /// PagerDuty hears of what is critical, Slack and Alertmanager of what is high and no more than that.
-async fn torn_desk(ledger: &Ledger) -> Desk {
-    Desk::open(ledger, |config| {
+async fn torn_desk(database: &TestDatabase) -> Desk {
+    Desk::open(database, |config| {
         config.slack.webhook_url = Secret::new("https://hooks.example/x");
         config.slack.importance = Some(vec![Importance::High]);
         config.alertmanager.url = Some("http://alertmanager.example".parse().unwrap());
@@ -144,41 +144,41 @@ async fn torn_desk(ledger: &Ledger) -> Desk {
     .await
 }
 
-async fn who_heard_of_its_beginning_hears_of_its_end_though_it_rose(ledger: &Ledger) {
-    let desk = torn_desk(ledger).await;
-    let ids = letters(ledger, Importance::High, "no disk", 1).await;
+async fn who_heard_of_its_beginning_hears_of_its_end_though_it_rose(database: &TestDatabase) {
+    let desk = torn_desk(database).await;
+    let ids = letters(database, Importance::High, "no disk", 1).await;
     assert_eq!(desk.looks_at(later(1)).await, ["slack opened", "alertmanager opened"]);
-    ledger.does(&Command::SetImportance(Importance::Critical), &ids).await;
+    database.does(&Command::SetImportance(Importance::Critical), &ids).await;
     assert_eq!(desk.looks_at(later(2)).await[2..], ["pagerduty opened"]);
-    ledger.does(&DISCARD, &ids).await;
+    database.does(&DISCARD, &ids).await;
     let mut ends = desk.looks_at(later(3)).await.split_off(3);
     ends.sort();
     assert_eq!(ends, ["alertmanager resolved", "pagerduty resolved", "slack resolved"]);
-    let alerts = bodies(ledger, Channel::Alertmanager).await;
+    let alerts = bodies(database, Channel::Alertmanager).await;
     assert_eq!(alerts.len(), 2);
     assert_eq!(alerts[1][0]["labels"], alerts[0][0]["labels"], "otherwise it is another alert");
     assert_eq!(alerts[1][0]["labels"]["importance"], "high");
 }
 
-async fn who_heard_of_its_beginning_hears_of_its_end_though_it_fell(ledger: &Ledger) {
-    let desk = torn_desk(ledger).await;
-    let critical = letters(ledger, Importance::Critical, "no disk", 1).await;
-    let high = letters(ledger, Importance::High, "no disk", 1).await;
+async fn who_heard_of_its_beginning_hears_of_its_end_though_it_fell(database: &TestDatabase) {
+    let desk = torn_desk(database).await;
+    let critical = letters(database, Importance::Critical, "no disk", 1).await;
+    let high = letters(database, Importance::High, "no disk", 1).await;
     assert_eq!(desk.looks_at(later(1)).await, ["pagerduty opened"]);
-    ledger.does(&DISCARD, &critical).await;
+    database.does(&DISCARD, &critical).await;
     assert_eq!(desk.looks_at(later(3_601)).await[1..], ["slack opened", "alertmanager opened"]);
-    ledger.does(&DISCARD, &high).await;
+    database.does(&DISCARD, &high).await;
     let mut ends = desk.looks_at(later(3_602)).await.split_off(3);
     ends.sort();
     assert_eq!(ends, ["alertmanager resolved", "pagerduty resolved", "slack resolved"]);
 }
 
 /// What one channel is to be told, the first first.
-async fn bodies(ledger: &Ledger, channel: Channel) -> Vec<Value> {
+async fn bodies(database: &TestDatabase, channel: Channel) -> Vec<Value> {
     let mut bodies = Vec::new();
-    while let Some(claimed) = ledger.claim_notification(later(9_999), HOUR).await.unwrap() {
+    while let Some(claimed) = database.claim_notification(later(9_999), HOUR).await.unwrap() {
         let told = claimed.notification;
-        ledger.end_attempt(told.id, &Attempt::Delivered, later(9_999)).await.unwrap();
+        database.end_attempt(told.id, &Attempt::Delivered, later(9_999)).await.unwrap();
         if told.channel == channel {
             bodies.push(serde_json::from_str(&told.body).unwrap());
         }
@@ -186,14 +186,14 @@ async fn bodies(ledger: &Ledger, channel: Channel) -> Vec<Value> {
     bodies
 }
 
-async fn an_incident_is_told_again_every_so_often(ledger: &Ledger) {
-    let desk = Desk::open(ledger, |config| {
+async fn an_incident_is_told_again_every_so_often(database: &TestDatabase) {
+    let desk = Desk::open(database, |config| {
         config.pagerduty.routing_key = Secret::default();
         config.slack.webhook_url = Secret::new("https://hooks.example/x");
         config.page.remind_every = HOUR;
     })
     .await;
-    letters(ledger, Importance::Critical, "no disk", 1).await;
+    letters(database, Importance::Critical, "no disk", 1).await;
     assert_eq!(desk.looks_at(later(0)).await, ["slack opened"]);
     assert_eq!(desk.looks_at(later(3_599)).await.len(), 1);
     assert_eq!(desk.looks_at(later(3_600)).await, ["slack opened", "slack reminder"]);
@@ -208,35 +208,35 @@ fn quiet(config: &mut NotifyConfig) {
     config.page.quiet_hours.to = "13:00".to_owned();
 }
 
-async fn what_can_wait_is_told_after_the_quiet_hours(ledger: &Ledger) {
-    let desk = Desk::open(ledger, quiet).await;
-    letters(ledger, Importance::High, "no disk", 1).await;
-    let over = letters(ledger, Importance::High, "no net", 1).await;
+async fn what_can_wait_is_told_after_the_quiet_hours(database: &TestDatabase) {
+    let desk = Desk::open(database, quiet).await;
+    letters(database, Importance::High, "no disk", 1).await;
+    let over = letters(database, Importance::High, "no net", 1).await;
     assert!(desk.looks_at(later(1)).await.is_empty());
-    letters(ledger, Importance::Critical, "no power", 1).await;
+    letters(database, Importance::Critical, "no power", 1).await;
     assert_eq!(desk.looks_at(later(2)).await, ["pagerduty opened"], "what cannot wait");
-    ledger.does(&DISCARD, &over).await;
+    database.does(&DISCARD, &over).await;
     assert_eq!(desk.looks_at(later(3_599)).await.len(), 1, "what nobody was told of is not resolved aloud");
     assert_eq!(desk.looks_at(later(3_600)).await, ["pagerduty opened", "pagerduty opened"]);
     assert_eq!(desk.looks_at(later(3_700)).await.len(), 2);
 }
 
-async fn two_offices_tell_it_once(ledger: &Ledger) {
-    let (one, other) = (Desk::open(ledger, |_| {}).await, Desk::open(ledger, |_| {}).await);
-    let ids = letters(ledger, Importance::Critical, "no disk", 1).await;
+async fn two_servers_tell_it_once(database: &TestDatabase) {
+    let (one, other) = (Desk::open(database, |_| {}).await, Desk::open(database, |_| {}).await);
+    let ids = letters(database, Importance::Critical, "no disk", 1).await;
     let (first, second) = tokio::join!(one.incidents.look(), other.incidents.look());
     first.unwrap();
     second.unwrap();
     assert_eq!(one.told().await, ["pagerduty opened"]);
-    ledger.does(&DISCARD, &ids).await;
+    database.does(&DISCARD, &ids).await;
     let (first, second) = tokio::join!(one.incidents.look(), other.incidents.look());
     first.unwrap();
     second.unwrap();
     assert_eq!(one.told().await, ["pagerduty opened", "pagerduty resolved"]);
 }
 
-async fn what_is_about_no_group_stays_until_it_is_cleared(ledger: &Ledger) {
-    let desk = Desk::open(ledger, |_| {}).await;
+async fn what_is_about_no_group_stays_until_it_is_cleared(database: &TestDatabase) {
+    let desk = Desk::open(database, |_| {}).await;
     let incident = Incident {
         key: "watch:main:orders:consumers".to_owned(),
         kind: IncidentKind::Watch,
@@ -257,77 +257,77 @@ async fn what_is_about_no_group_stays_until_it_is_cleared(ledger: &Ledger) {
     desk.incidents.raise(&incident).await.unwrap();
     desk.incidents.raise(&incident).await.unwrap();
     assert_eq!(desk.looks_at(later(1)).await, ["pagerduty opened"]);
-    assert_eq!(ledger.open_incidents().await.unwrap()[0].incident, incident);
+    assert_eq!(database.open_incidents().await.unwrap()[0].incident, incident);
     desk.incidents.clear(&incident.key).await.unwrap();
     desk.incidents.clear(&incident.key).await.unwrap();
     assert_eq!(desk.looks_at(later(2)).await, ["pagerduty opened", "pagerduty resolved"]);
-    assert_eq!(ledger.number("SELECT count(*) FROM incidents").await, 1);
+    assert_eq!(database.number("SELECT count(*) FROM incidents").await, 1);
 }
 
-async fn notifications_are_claimed_one_after_the_other(ledger: &Ledger) {
-    let desk = Desk::open(ledger, |_| {}).await;
-    let ids = letters(ledger, Importance::Critical, "no disk", 1).await;
+async fn notifications_are_claimed_one_after_the_other(database: &TestDatabase) {
+    let desk = Desk::open(database, |_| {}).await;
+    let ids = letters(database, Importance::Critical, "no disk", 1).await;
     desk.looks_at(later(1)).await;
-    ledger.does(&DISCARD, &ids).await;
+    database.does(&DISCARD, &ids).await;
     desk.looks_at(later(2)).await;
-    let claim = async |at| ledger.claim_notification(at, HOUR).await.unwrap();
+    let claim = async |at| database.claim_notification(at, HOUR).await.unwrap();
     let opened = claim(later(3)).await.unwrap();
     assert_eq!((opened.notification.kind, opened.attempts), (NotificationKind::IncidentOpened, 0));
     assert_eq!(claim(later(4)).await, None, "the end is not told before the beginning");
     let again = Attempt::Later(later(60), "it is busy".to_owned());
-    ledger.end_attempt(opened.notification.id, &again, later(5)).await.unwrap();
-    assert_eq!(ledger.next_notification_due(later(5)).await.unwrap(), Some(later(2)));
+    database.end_attempt(opened.notification.id, &again, later(5)).await.unwrap();
+    assert_eq!(database.next_notification_due(later(5)).await.unwrap(), Some(later(2)));
     assert_eq!(claim(later(59)).await, None);
     let opened = claim(later(60)).await.unwrap();
     assert_eq!((opened.notification.kind, opened.attempts), (NotificationKind::IncidentOpened, 1));
     let dead = later(60).plus(HOUR);
     let taken_over = claim(dead).await.unwrap();
     assert_eq!((taken_over.notification.id, taken_over.attempts), (opened.notification.id, 2), "nobody ended it");
-    ledger.end_attempt(opened.notification.id, &Attempt::Delivered, dead).await.unwrap();
+    database.end_attempt(opened.notification.id, &Attempt::Delivered, dead).await.unwrap();
     let resolved = claim(dead).await.unwrap();
     assert_eq!(resolved.notification.kind, NotificationKind::IncidentResolved);
-    assert_eq!(ledger.waiting_notifications().await.unwrap(), (1, Some(later(2))));
-    ledger.end_attempt(resolved.notification.id, &Attempt::Refused("no such key".to_owned()), dead).await.unwrap();
-    let told = ledger.notifications(std::slice::from_ref(&resolved.notification.subject), 9).await.unwrap();
+    assert_eq!(database.waiting_notifications().await.unwrap(), (1, Some(later(2))));
+    database.end_attempt(resolved.notification.id, &Attempt::Refused("no such key".to_owned()), dead).await.unwrap();
+    let told = database.notifications(std::slice::from_ref(&resolved.notification.subject), 9).await.unwrap();
     let ends: Vec<_> = told.iter().map(|told| (told.state, told.problem.as_deref())).collect();
     assert_eq!(ends, [(NotificationState::Refused, Some("no such key")), (NotificationState::Delivered, None)]);
-    assert_eq!(ledger.waiting_notifications().await.unwrap(), (0, None));
-    ledger.forget_told(dead.plus(HOUR)).await.unwrap();
-    assert!(ledger.notifications(&[], 9).await.unwrap().is_empty());
+    assert_eq!(database.waiting_notifications().await.unwrap(), (0, None));
+    database.forget_told(dead.plus(HOUR)).await.unwrap();
+    assert!(database.notifications(&[], 9).await.unwrap().is_empty());
 }
 
 /// Who asks has looked at the clock before it waited for the database.
-async fn a_claim_holds_though_another_looked_at_the_clock_before(ledger: &Ledger) {
-    let desk = Desk::open(ledger, |_| {}).await;
-    letters(ledger, Importance::Critical, "no disk", 1).await;
+async fn a_claim_holds_though_another_looked_at_the_clock_before(database: &TestDatabase) {
+    let desk = Desk::open(database, |_| {}).await;
+    letters(database, Importance::Critical, "no disk", 1).await;
     desk.looks_at(later(1)).await;
-    assert!(ledger.claim_notification(later(3), LEASE).await.unwrap().is_some());
-    assert_eq!(ledger.claim_notification(later(2), LEASE).await.unwrap(), None);
+    assert!(database.claim_notification(later(3), LEASE).await.unwrap().is_some());
+    assert_eq!(database.claim_notification(later(2), LEASE).await.unwrap(), None);
 }
 
-async fn a_clock_that_was_ahead_holds_nothing_up(ledger: &Ledger) {
-    let desk = Desk::open(ledger, |_| {}).await;
-    letters(ledger, Importance::Critical, "no disk", 1).await;
+async fn a_clock_that_was_ahead_holds_nothing_up(database: &TestDatabase) {
+    let desk = Desk::open(database, |_| {}).await;
+    letters(database, Importance::Critical, "no disk", 1).await;
     desk.looks_at(later(1)).await;
     let tomorrow = NOON.plus(24 * HOUR);
-    let claimed = ledger.claim_notification(tomorrow, LEASE).await.unwrap().unwrap();
-    assert_eq!(ledger.next_notification_due(later(2)).await.unwrap(), Some(later(1)));
-    let claimed_again = ledger.claim_notification(later(2), LEASE).await.unwrap().unwrap();
+    let claimed = database.claim_notification(tomorrow, LEASE).await.unwrap().unwrap();
+    assert_eq!(database.next_notification_due(later(2)).await.unwrap(), Some(later(1)));
+    let claimed_again = database.claim_notification(later(2), LEASE).await.unwrap().unwrap();
     assert_eq!(claimed_again.notification, claimed.notification, "the clock was put right");
     let again = Attempt::Later(tomorrow, "it is busy".to_owned());
-    ledger.end_attempt(claimed.notification.id, &again, later(3)).await.unwrap();
-    assert_eq!(ledger.next_notification_due(later(4)).await.unwrap(), Some(later(4)));
-    assert!(ledger.claim_notification(later(4), LEASE).await.unwrap().is_some());
-    assert!(ledger.claim_notification(later(5), LEASE).await.unwrap().is_none(), "it is being sent");
+    database.end_attempt(claimed.notification.id, &again, later(3)).await.unwrap();
+    assert_eq!(database.next_notification_due(later(4)).await.unwrap(), Some(later(4)));
+    assert!(database.claim_notification(later(4), LEASE).await.unwrap().is_some());
+    assert!(database.claim_notification(later(5), LEASE).await.unwrap().is_none(), "it is being sent");
 }
 
-async fn a_letter_that_is_back_is_an_incident_again(ledger: &Ledger) {
-    let desk = Desk::open(ledger, |_| {}).await;
-    let ids = letters(ledger, Importance::Critical, "no disk", 1).await;
+async fn a_letter_that_is_back_is_an_incident_again(database: &TestDatabase) {
+    let desk = Desk::open(database, |_| {}).await;
+    let ids = letters(database, Importance::Critical, "no disk", 1).await;
     desk.looks_at(later(1)).await;
-    ledger.bring(ids[0], Status::Retried).await;
+    database.bring(ids[0], Status::Retried).await;
     assert_eq!(desk.looks_at(later(2)).await, ["pagerduty opened", "pagerduty resolved"]);
-    ledger.take_in([an_arrival().returning(ids[0]).received(later(3))]).await;
+    database.take_in([an_arrival().returning(ids[0]).received(later(3))]).await;
     assert_eq!(desk.looks_at(later(4)).await[2..], ["pagerduty opened"]);
 }
 
@@ -339,7 +339,7 @@ on_both!(
     who_heard_of_its_beginning_hears_of_its_end_though_it_fell,
     an_incident_is_told_again_every_so_often,
     what_can_wait_is_told_after_the_quiet_hours,
-    two_offices_tell_it_once,
+    two_servers_tell_it_once,
     what_is_about_no_group_stays_until_it_is_cleared,
     notifications_are_claimed_one_after_the_other,
     a_claim_holds_though_another_looked_at_the_clock_before,

@@ -9,7 +9,7 @@ use dead_letter_office::domain::{
 };
 
 use super::{
-    ledger::{Ledger, record},
+    database::{TestDatabase, record},
     make::{Make, NOON, an_arrival, later},
 };
 
@@ -25,95 +25,96 @@ const ALL: LetterFilter = LetterFilter {
     until: None,
 };
 
-async fn list(ledger: &Ledger, filter: &LetterFilter, sort: Sort) -> Vec<LetterId> {
-    let page = ledger.letters(filter, &PageRequest { sort, after: None, limit: 1_000 }).await.unwrap();
+async fn list(database: &TestDatabase, filter: &LetterFilter, sort: Sort) -> Vec<LetterId> {
+    let page = database.letters(filter, &PageRequest { sort, after: None, limit: 1_000 }).await.unwrap();
     assert_eq!(page.next, None);
     page.items.into_iter().map(|letter| letter.id).collect()
 }
 
 /// The filter lets through exactly these, and counts them.
-async fn check(ledger: &Ledger, filter: LetterFilter, expected: &[LetterId]) {
-    assert_eq!(list(ledger, &filter, Sort::Oldest).await, expected, "{filter:?}");
-    assert_eq!(ledger.count(&filter).await.unwrap(), expected.len() as u64, "{filter:?}");
+async fn check(database: &TestDatabase, filter: LetterFilter, expected: &[LetterId]) {
+    assert_eq!(list(database, &filter, Sort::Oldest).await, expected, "{filter:?}");
+    assert_eq!(database.count(&filter).await.unwrap(), expected.len() as u64, "{filter:?}");
 }
 
 fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-async fn an_empty_ledger_lists_nothing(ledger: &Ledger) {
+async fn an_empty_database_lists_nothing(database: &TestDatabase) {
     let page = PageRequest { sort: Sort::Newest, after: None, limit: 50 };
-    assert_eq!(ledger.letters(&ALL, &page).await.unwrap(), LetterPage::default());
-    check(ledger, ALL, &[]).await;
+    assert_eq!(database.letters(&ALL, &page).await.unwrap(), LetterPage::default());
+    check(database, ALL, &[]).await;
 }
 
-async fn by_time_and_then_by_id(ledger: &Ledger) {
+async fn by_time_and_then_by_id(database: &TestDatabase) {
     let arrivals = [later(2), later(1), later(2), later(1)].map(|at| an_arrival().received(at));
     let [a, b, c, d] = arrivals.each_ref().map(|arrival| arrival.id);
-    ledger.take_in(arrivals).await;
-    assert_eq!(list(ledger, &ALL, Sort::Oldest).await, [b, d, a, c]);
-    assert_eq!(list(ledger, &ALL, Sort::Newest).await, [c, a, d, b]);
+    database.take_in(arrivals).await;
+    assert_eq!(list(database, &ALL, Sort::Oldest).await, [b, d, a, c]);
+    assert_eq!(list(database, &ALL, Sort::Newest).await, [c, a, d, b]);
 }
 
-async fn pages_follow_each_other_also_within_one_moment(ledger: &Ledger) {
-    let ids = ledger.take_in([(); 5].map(|()| an_arrival())).await.map(|recorded| recorded.letter());
+async fn pages_follow_each_other_also_within_one_moment(database: &TestDatabase) {
+    let ids = database.take_in([(); 5].map(|()| an_arrival())).await.map(|recorded| recorded.letter());
     let mut after = None;
     for expected in [vec![ids[4], ids[3]], vec![ids[2], ids[1]], vec![ids[0]]] {
-        let page = ledger.letters(&ALL, &PageRequest { sort: Sort::Newest, after, limit: 2 }).await.unwrap();
+        let page = database.letters(&ALL, &PageRequest { sort: Sort::Newest, after, limit: 2 }).await.unwrap();
         assert_eq!(page.items.iter().map(|letter| letter.id).collect::<Vec<_>>(), expected);
         after = page.next;
     }
     assert_eq!(after, None);
 }
 
-async fn a_page_stays_where_it_was_when_letters_arrive(ledger: &Ledger) {
-    let [old, older] = ledger.take_in([an_arrival().received(later(1)), an_arrival()]).await;
+async fn a_page_stays_where_it_was_when_letters_arrive(database: &TestDatabase) {
+    let [old, older] = database.take_in([an_arrival().received(later(1)), an_arrival()]).await;
     let first = PageRequest { sort: Sort::Newest, after: None, limit: 1 };
-    let page = ledger.letters(&ALL, &first).await.unwrap();
+    let page = database.letters(&ALL, &first).await.unwrap();
     assert_eq!(page.items[0].id, old.letter());
-    ledger.take_in_new(an_arrival().received(later(2))).await;
-    let page = ledger.letters(&ALL, &PageRequest { after: page.next, ..first }).await.unwrap();
+    database.take_in_new(an_arrival().received(later(2))).await;
+    let page = database.letters(&ALL, &PageRequest { after: page.next, ..first }).await.unwrap();
     assert_eq!(page.items[0].id, older.letter());
 }
 
-async fn filters_by_status(ledger: &Ledger) {
+async fn filters_by_status(database: &TestDatabase) {
     let mut of_status = Vec::new();
     for status in Status::ALL {
-        of_status.push((*status, ledger.letter_in(*status).await));
+        of_status.push((*status, database.letter_in(*status).await));
     }
     for (status, id) in &of_status {
-        check(ledger, LetterFilter { statuses: vec![*status], ..ALL }, &[*id]).await;
+        check(database, LetterFilter { statuses: vec![*status], ..ALL }, &[*id]).await;
     }
     let two = vec![of_status[0].0, of_status[3].0];
-    check(ledger, LetterFilter { statuses: two, ..ALL }, &[of_status[0].1, of_status[3].1]).await;
+    check(database, LetterFilter { statuses: two, ..ALL }, &[of_status[0].1, of_status[3].1]).await;
 }
 
-async fn filters_by_importance(ledger: &Ledger) {
+async fn filters_by_importance(database: &TestDatabase) {
     use Importance::{Critical, High, Low};
     let arrivals = [Critical, High, Low].map(|importance| an_arrival().importance(importance));
-    let [critical, high, _low] = ledger.take_in(arrivals).await.map(|recorded| recorded.letter());
-    check(ledger, LetterFilter { importances: vec![High], ..ALL }, &[high]).await;
-    check(ledger, LetterFilter { importances: vec![High, Critical], ..ALL }, &[critical, high]).await;
+    let [critical, high, _low] = database.take_in(arrivals).await.map(|recorded| recorded.letter());
+    check(database, LetterFilter { importances: vec![High], ..ALL }, &[high]).await;
+    check(database, LetterFilter { importances: vec![High, Critical], ..ALL }, &[critical, high]).await;
 }
 
-async fn filters_by_reason(ledger: &Ledger) {
+async fn filters_by_reason(database: &TestDatabase) {
     let arrivals = [Reason::Rejected, Reason::Unknown, Reason::DeliveryLimit].map(|why| an_arrival().reason(why));
-    let [rejected, unknown, _limit] = ledger.take_in(arrivals).await.map(|recorded| recorded.letter());
-    check(ledger, LetterFilter { reasons: vec![Reason::Unknown], ..ALL }, &[unknown]).await;
-    check(ledger, LetterFilter { reasons: vec![Reason::Unknown, Reason::Rejected], ..ALL }, &[rejected, unknown]).await;
+    let [rejected, unknown, _limit] = database.take_in(arrivals).await.map(|recorded| recorded.letter());
+    check(database, LetterFilter { reasons: vec![Reason::Unknown], ..ALL }, &[unknown]).await;
+    check(database, LetterFilter { reasons: vec![Reason::Unknown, Reason::Rejected], ..ALL }, &[rejected, unknown])
+        .await;
 }
 
-async fn filters_by_broker_to_the_letter(ledger: &Ledger) {
-    let main = ledger.take_in_new(an_arrival()).await;
-    let other = record(ledger, "other", &[an_arrival()]).await[0].letter();
-    check(ledger, LetterFilter { brokers: names(&["other"]), ..ALL }, &[other]).await;
-    check(ledger, LetterFilter { brokers: names(&["other", "main"]), ..ALL }, &[main, other]).await;
-    check(ledger, LetterFilter { brokers: names(&["oth*", "OTHER", ""]), ..ALL }, &[]).await;
+async fn filters_by_broker_to_the_letter(database: &TestDatabase) {
+    let main = database.take_in_new(an_arrival()).await;
+    let other = record(database, "other", &[an_arrival()]).await[0].letter();
+    check(database, LetterFilter { brokers: names(&["other"]), ..ALL }, &[other]).await;
+    check(database, LetterFilter { brokers: names(&["other", "main"]), ..ALL }, &[main, other]).await;
+    check(database, LetterFilter { brokers: names(&["oth*", "OTHER", ""]), ..ALL }, &[]).await;
 }
 
-async fn filters_by_queue_with_wildcards(ledger: &Ledger) {
+async fn filters_by_queue_with_wildcards(database: &TestDatabase) {
     let arrivals = ["texts.a", "texts.b", "orders", "ö%_"].map(|queue| an_arrival().queue(queue));
-    let [a, b, orders, odd] = ledger.take_in(arrivals).await.map(|recorded| recorded.letter());
+    let [a, b, orders, odd] = database.take_in(arrivals).await.map(|recorded| recorded.letter());
     for (globs, expected) in [
         (names(&["orders"]), vec![orders]),
         (names(&["texts.*"]), vec![a, b]),
@@ -121,33 +122,33 @@ async fn filters_by_queue_with_wildcards(ledger: &Ledger) {
         (names(&["???"]), vec![odd]),
         (names(&["%", "order_", "Orders"]), vec![]),
     ] {
-        check(ledger, LetterFilter { queues: globs, ..ALL }, &expected).await;
+        check(database, LetterFilter { queues: globs, ..ALL }, &expected).await;
     }
 }
 
-async fn an_unknown_queue_matches_only_the_star(ledger: &Ledger) {
-    let id = ledger.take_in_new(an_arrival().of_unknown_queue()).await;
-    check(ledger, LetterFilter { queues: names(&["*"]), ..ALL }, &[id]).await;
-    check(ledger, LetterFilter { queues: names(&["?*"]), ..ALL }, &[]).await;
+async fn an_unknown_queue_matches_only_the_star(database: &TestDatabase) {
+    let id = database.take_in_new(an_arrival().of_unknown_queue()).await;
+    check(database, LetterFilter { queues: names(&["*"]), ..ALL }, &[id]).await;
+    check(database, LetterFilter { queues: names(&["?*"]), ..ALL }, &[]).await;
 }
 
-async fn since_is_included_and_until_is_not(ledger: &Ledger) {
+async fn since_is_included_and_until_is_not(database: &TestDatabase) {
     let arrivals = [0, 1, 2, 3].map(|seconds| an_arrival().received(later(seconds)));
-    let [_a, b, c, _d] = ledger.take_in(arrivals).await.map(|recorded| recorded.letter());
-    check(ledger, LetterFilter { since: Some(later(1)), until: Some(later(3)), ..ALL }, &[b, c]).await;
-    check(ledger, LetterFilter { since: Some(later(3)), until: Some(later(1)), ..ALL }, &[]).await;
+    let [_a, b, c, _d] = database.take_in(arrivals).await.map(|recorded| recorded.letter());
+    check(database, LetterFilter { since: Some(later(1)), until: Some(later(3)), ..ALL }, &[b, c]).await;
+    check(database, LetterFilter { since: Some(later(3)), until: Some(later(1)), ..ALL }, &[]).await;
 }
 
-async fn every_field_has_to_match(ledger: &Ledger) {
+async fn every_field_has_to_match(database: &TestDatabase) {
     let wanted = an_arrival().queue("a").importance(Importance::High).reason(Reason::Expired).received(later(60));
-    let id = ledger.take_in_new(wanted.clone()).await;
+    let id = database.take_in_new(wanted.clone()).await;
     let others = [
         wanted.twin().queue("b"),
         wanted.twin().importance(Importance::Low),
         wanted.twin().reason(Reason::MaxLen),
         wanted.twin().received(NOON),
     ];
-    ledger.take_in(others).await;
+    database.take_in(others).await;
     let filter = LetterFilter {
         statuses: vec![Status::Open],
         importances: vec![Importance::High],
@@ -159,21 +160,21 @@ async fn every_field_has_to_match(ledger: &Ledger) {
         since: Some(later(1)),
         until: Some(later(61)),
     };
-    check(ledger, filter, &[id]).await;
+    check(database, filter, &[id]).await;
 }
 
 /// More facets than one statement merges, beside more letters than it would be right to walk over.
-async fn a_list_of_many_queues_is_merged(ledger: &Ledger) {
-    ledger.take_in_many(800).await;
+async fn a_list_of_many_queues_is_merged(database: &TestDatabase) {
+    database.take_in_many(800).await;
     let at = |n: u64| NOON.plus(Duration::from_micros(n % 7));
     let arrivals: Vec<_> = (0..210).map(|n| an_arrival().queue(&format!("q{n}")).received(at(n))).collect();
     let mut expected: Vec<_> = arrivals.iter().map(|arrival| (arrival.received_at, arrival.id)).collect();
     expected.sort();
-    record(ledger, "main", &arrivals).await;
+    record(database, "main", &arrivals).await;
     let filter = LetterFilter { queues: names(&["q*"]), ..ALL };
     let (mut found, mut after) = (Vec::new(), None);
     for _ in 0..5 {
-        let page = ledger.letters(&filter, &PageRequest { sort: Sort::Oldest, after, limit: 2 }).await.unwrap();
+        let page = database.letters(&filter, &PageRequest { sort: Sort::Oldest, after, limit: 2 }).await.unwrap();
         found.extend(page.items.iter().map(|letter| (letter.received_at, letter.id)));
         after = page.next;
     }
@@ -181,7 +182,7 @@ async fn a_list_of_many_queues_is_merged(ledger: &Ledger) {
 }
 
 on_both!(
-    an_empty_ledger_lists_nothing,
+    an_empty_database_lists_nothing,
     by_time_and_then_by_id,
     pages_follow_each_other_also_within_one_moment,
     a_page_stays_where_it_was_when_letters_arrive,

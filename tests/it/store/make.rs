@@ -45,7 +45,7 @@ pub fn an_arrival() -> Arrival {
             attempts: 1,
             ..Failure::default()
         },
-        ruling: None,
+        decision: None,
         importance: Importance::Normal,
         importance_by: "default",
         message: Message::default(),
@@ -54,7 +54,7 @@ pub fn an_arrival() -> Arrival {
 }
 
 /// What a letter received at noon was found to be: of no type and of no importance, failed in `orders` like any other.
-pub fn sorted(letter: LetterId) -> Enriched {
+pub fn enriched(letter: LetterId) -> Enriched {
     let key = GroupKey {
         broker: "main".to_owned(),
         queue: Some("orders".to_owned()),

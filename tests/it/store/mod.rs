@@ -1,6 +1,6 @@
 //! The database. Every test of it runs on SQLite and on Postgres.
 //!
-//! A test is an `async fn(&Ledger)` that is named once more in `on_both!` at the end of its file. When it is over, the
+//! A test is an `async fn(&TestDatabase)` that is named once more in `on_both!` at the end of its file. When it is over, the
 //! database is audited: what is kept (counts, one retry for each scheduled letter) has to equal what is recounted.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the error handling")]
 
@@ -9,35 +9,36 @@ macro_rules! on_both {
         mod sqlite {
             $(#[tokio::test]
             async fn $test() {
-                let ledger = $crate::store::ledger::Ledger::sqlite().await;
-                super::$test(&ledger).await;
-                ledger.audit().await;
+                let database = $crate::store::database::TestDatabase::sqlite().await;
+                super::$test(&database).await;
+                database.audit().await;
             })+
         }
         mod postgres {
             $(#[tokio::test]
             async fn $test() {
-                let Some(ledger) = $crate::store::ledger::Ledger::postgres().await else { return };
-                super::$test(&ledger).await;
-                ledger.audit().await;
+                let Some(database) = $crate::store::database::TestDatabase::postgres().await else { return };
+                super::$test(&database).await;
+                database.audit().await;
             })+
         }
     };
 }
 
-pub mod ledger;
+pub mod database;
 pub mod make;
 mod model;
 
 mod activity;
 mod bulk;
-mod came_back;
 mod commands;
 mod concurrency;
 mod counts;
 mod digests;
 mod edits;
+mod enrichment;
 mod errors;
+mod failed_again;
 mod groups;
 mod incidents;
 mod listing;
@@ -51,7 +52,6 @@ mod retries;
 mod rules;
 mod schemas;
 mod settled;
-mod sorting;
 mod statements;
 mod waiting;
 mod watch;

@@ -39,7 +39,7 @@ pub struct ModelLetter {
     pub group: Option<GroupId>,
     /// A person has chosen its importance.
     pub by_hand: bool,
-    pub is_sorted: bool,
+    pub is_enriched: bool,
 }
 
 impl ModelLetter {
@@ -68,7 +68,7 @@ impl Model {
             family: arrival.id,
             group: None,
             by_hand: false,
-            is_sorted: false,
+            is_enriched: false,
         };
         self.letters.insert(arrival.id, letter);
     }
@@ -89,7 +89,7 @@ impl Model {
 
     pub fn edit(&mut self, id: LetterId, copy: LetterId) {
         let Some(original) = self.letters.get_mut(&id) else { return };
-        let scheduled = ModelLetter { status: Status::Scheduled, is_sorted: false, ..original.clone() };
+        let scheduled = ModelLetter { status: Status::Scheduled, is_enriched: false, ..original.clone() };
         original.status = Status::Discarded;
         self.letters.insert(copy, scheduled);
     }
@@ -154,7 +154,7 @@ impl Model {
             note: None,
             group: letter.group,
             received_at: letter.received_at,
-            enriched_at: letter.is_sorted.then_some(NOON),
+            enriched_at: letter.is_enriched.then_some(NOON),
             attempts: failure.attempts,
             danger: None,
             closed_at: matches!(letter.status, Status::Retried | Status::Discarded).then_some(NOON),
@@ -182,17 +182,17 @@ impl Model {
         }
     }
 
-    pub fn sort(&mut self, sorted: &Enriched) {
-        let Some(letter) = self.letters.get_mut(&sorted.letter) else { return };
+    pub fn enrich(&mut self, enriched: &Enriched) {
+        let Some(letter) = self.letters.get_mut(&enriched.letter) else { return };
         let awaits = matches!(letter.status, Status::Open | Status::Scheduled);
-        if !letter.by_hand && (awaits || !letter.is_sorted) {
-            letter.importance = sorted.importance;
+        if !letter.by_hand && (awaits || !letter.is_enriched) {
+            letter.importance = enriched.importance;
         }
-        (letter.group, letter.is_sorted) = (Some(sorted.group), true);
-        self.homes.insert(sorted.group, letter.home());
+        (letter.group, letter.is_enriched) = (Some(enriched.group), true);
+        self.homes.insert(enriched.group, letter.home());
     }
 
-    /// Those whose letters are all where they were when they were sorted.
+    /// Those whose letters are all where they were when they were enriched.
     pub fn groups(&self) -> Vec<GroupId> {
         let moved: BTreeSet<GroupId> = self
             .letters

@@ -3,58 +3,58 @@
 use dead_letter_office::store::{Store, StoreError};
 
 use super::{
-    ledger::{Ledger, sqlite_url},
+    database::{TestDatabase, sqlite_url},
     make::an_arrival,
 };
 
-async fn a_migrated_ledger_is_ready(ledger: &Ledger) {
-    ledger.check_version().await.unwrap();
-    ledger.check_writable().await.unwrap();
-    ledger.ping().await.unwrap();
+async fn a_migrated_database_is_ready(database: &TestDatabase) {
+    database.check_version().await.unwrap();
+    database.check_writable().await.unwrap();
+    database.ping().await.unwrap();
 }
 
-async fn migrating_again_changes_nothing(ledger: &Ledger) {
-    let id = ledger.take_in_new(an_arrival()).await;
-    ledger.second_office().await.migrate().await.unwrap();
-    assert!(ledger.summary(id).await.unwrap().is_some());
+async fn migrating_again_changes_nothing(database: &TestDatabase) {
+    let id = database.take_in_new(an_arrival()).await;
+    database.second_server().await.migrate().await.unwrap();
+    assert!(database.summary(id).await.unwrap().is_some());
 }
 
-async fn what_is_stored_is_there_after_a_restart(ledger: &Ledger) {
-    let id = ledger.take_in_new(an_arrival()).await;
-    let reopened = ledger.second_office().await;
-    assert_eq!(reopened.summary(id).await.unwrap(), ledger.summary(id).await.unwrap());
+async fn what_is_stored_is_there_after_a_restart(database: &TestDatabase) {
+    let id = database.take_in_new(an_arrival()).await;
+    let reopened = database.second_server().await;
+    assert_eq!(reopened.summary(id).await.unwrap(), database.summary(id).await.unwrap());
 }
 
 /// The version is wrong, and the error says what to do.
-async fn check_version_error(ledger: &Ledger, what_to_do: &str) {
-    let error = ledger.check_version().await.unwrap_err();
+async fn check_version_error(database: &TestDatabase, what_to_do: &str) {
+    let error = database.check_version().await.unwrap_err();
     assert!(error.to_string().contains(what_to_do), "{error}");
     assert!(!error.is_outage());
 }
 
-async fn an_empty_database_wants_to_be_migrated(ledger: &Ledger) {
-    ledger.tamper("DROP TABLE _sqlx_migrations").await;
-    check_version_error(ledger, "run `dlo migrate`").await;
+async fn an_empty_database_wants_to_be_migrated(database: &TestDatabase) {
+    database.tamper("DROP TABLE _sqlx_migrations").await;
+    check_version_error(database, "run `dlo migrate`").await;
 }
 
-async fn an_older_ledger_wants_to_be_migrated(ledger: &Ledger) {
-    ledger.tamper("UPDATE _sqlx_migrations SET version = 0").await;
-    check_version_error(ledger, "run `dlo migrate`").await;
+async fn an_older_database_wants_to_be_migrated(database: &TestDatabase) {
+    database.tamper("UPDATE _sqlx_migrations SET version = 0").await;
+    check_version_error(database, "run `dlo migrate`").await;
 }
 
-async fn a_newer_ledger_wants_a_newer_program(ledger: &Ledger) {
-    ledger.tamper("UPDATE _sqlx_migrations SET version = 9999").await;
-    check_version_error(ledger, "a newer dlo").await;
-    assert!(matches!(ledger.migrate().await.unwrap_err(), StoreError::Migration(_)));
+async fn a_newer_database_wants_a_newer_program(database: &TestDatabase) {
+    database.tamper("UPDATE _sqlx_migrations SET version = 9999").await;
+    check_version_error(database, "a newer dlo").await;
+    assert!(matches!(database.migrate().await.unwrap_err(), StoreError::Migration(_)));
 }
 
 on_both!(
-    a_migrated_ledger_is_ready,
+    a_migrated_database_is_ready,
     migrating_again_changes_nothing,
     what_is_stored_is_there_after_a_restart,
     an_empty_database_wants_to_be_migrated,
-    an_older_ledger_wants_to_be_migrated,
-    a_newer_ledger_wants_a_newer_program,
+    an_older_database_wants_to_be_migrated,
+    a_newer_database_wants_a_newer_program,
 );
 
 #[tokio::test]
@@ -68,17 +68,17 @@ async fn a_sqlite_file_is_made_where_there_is_none() {
 /// Otherwise a full disk is noticed only by the letters it cannot store.
 #[tokio::test]
 async fn whether_it_can_be_written_is_tried_by_writing() {
-    let ledger = Ledger::sqlite().await;
-    let log = ledger.url().trim_start_matches("sqlite://").to_owned() + "-wal";
+    let database = TestDatabase::sqlite().await;
+    let log = database.url().trim_start_matches("sqlite://").to_owned() + "-wal";
     let written = || std::fs::metadata(&log).map_or(0, |log| log.len());
     let before = written();
-    ledger.check_writable().await.unwrap();
+    database.check_writable().await.unwrap();
     assert!(written() > before);
 }
 
 #[tokio::test]
-async fn what_is_no_address_of_a_ledger_is_refused() {
-    for url in ["", "ledger.db", "mysql://localhost/dlo", "postgres://local host/", "sqlite://a.db?mode=odd"] {
+async fn what_is_no_address_of_a_database_is_refused() {
+    for url in ["", "database.db", "mysql://localhost/dlo", "postgres://local host/", "sqlite://a.db?mode=odd"] {
         let Err(error) = Store::open(url).await else { panic!("{url} was opened") };
         assert!(matches!(error, StoreError::Url(_)), "{url}: {error}");
     }

@@ -7,36 +7,36 @@ use dead_letter_office::{
 
 use super::{
     concurrency::waiting,
-    ledger::{DISCARD, Ledger, batch, order},
+    database::{DISCARD, TestDatabase, batch, order},
     make::an_arrival,
 };
 use crate::support::postgres::Postgres;
 
-async fn a_missing_table_stays_missing(ledger: &Ledger) {
-    ledger.tamper("DROP TABLE contents").await;
-    let error = ledger.record(&batch("main", &[an_arrival()])).await.unwrap_err();
+async fn a_missing_table_stays_missing(database: &TestDatabase) {
+    database.tamper("DROP TABLE contents").await;
+    let error = database.record(&batch("main", &[an_arrival()])).await.unwrap_err();
     assert!(matches!(error, StoreError::Statement(_)), "{error}");
     assert!(!error.is_outage());
-    assert_eq!(ledger.total().await, 0);
+    assert_eq!(database.total().await, 0);
 }
 
 /// Reads a letter after this was done to it: the error names what cannot be read.
-async fn check_unreadable(ledger: &Ledger, tampering: &str, what: &str) {
-    let letter = ledger.take_in_new(an_arrival()).await;
-    ledger.tamper(tampering).await;
-    let error = ledger.letter(letter).await.unwrap_err();
+async fn check_unreadable(database: &TestDatabase, tampering: &str, what: &str) {
+    let letter = database.take_in_new(an_arrival()).await;
+    database.tamper(tampering).await;
+    let error = database.letter(letter).await.unwrap_err();
     assert!(matches!(error, StoreError::Unreadable { .. }), "{error}");
     assert!(error.to_string().contains(what), "{error}");
     assert!(!error.is_outage());
 }
 
-async fn headers_that_are_no_json_are_unreadable(ledger: &Ledger) {
-    check_unreadable(ledger, "UPDATE contents SET headers = 'nonsense'", "headers").await;
+async fn headers_that_are_no_json_are_unreadable(database: &TestDatabase) {
+    check_unreadable(database, "UPDATE contents SET headers = 'nonsense'", "headers").await;
 }
 
-async fn a_status_of_a_later_version_is_unreadable(ledger: &Ledger) {
-    check_unreadable(ledger, "UPDATE facets SET status = 'lost'", "a status").await;
-    assert!(ledger.count(&LetterFilter::default()).await.is_err());
+async fn a_status_of_a_later_version_is_unreadable(database: &TestDatabase) {
+    check_unreadable(database, "UPDATE facets SET status = 'lost'", "a status").await;
+    assert!(database.count(&LetterFilter::default()).await.is_err());
 }
 
 on_both!(
@@ -47,9 +47,9 @@ on_both!(
 
 #[tokio::test]
 async fn a_read_only_file_is_an_outage_for_writers_only() {
-    let ledger = Ledger::sqlite().await;
-    ledger.take_in_new(an_arrival()).await;
-    let store = Store::open(&format!("{}?mode=ro", ledger.url())).await.unwrap();
+    let database = TestDatabase::sqlite().await;
+    database.take_in_new(an_arrival()).await;
+    let store = Store::open(&format!("{}?mode=ro", database.url())).await.unwrap();
     assert_eq!(store.count(&LetterFilter::default()).await.unwrap(), 1);
     assert!(store.check_writable().await.unwrap_err().is_outage());
     assert!(store.record(&batch("main", &[an_arrival()])).await.unwrap_err().is_outage());
@@ -57,24 +57,24 @@ async fn a_read_only_file_is_an_outage_for_writers_only() {
 
 #[tokio::test]
 async fn a_directory_that_is_not_there_is_an_outage() {
-    let Err(error) = Store::open("sqlite:///no/such/directory/ledger.db").await else { panic!("it was opened") };
+    let Err(error) = Store::open("sqlite:///no/such/directory/database.db").await else { panic!("it was opened") };
     assert!(error.is_outage(), "{error}");
 }
 
 /// SQLite keeps text in a column of numbers, if somebody puts it there.
 #[tokio::test]
 async fn a_value_of_the_wrong_type_is_no_outage() {
-    let ledger = Ledger::sqlite().await;
-    let letter = ledger.take_in_new(an_arrival()).await;
-    ledger.tamper("UPDATE letters SET attempts = 'many'").await;
-    let error = ledger.summary(letter).await.unwrap_err();
+    let database = TestDatabase::sqlite().await;
+    let letter = database.take_in_new(an_arrival()).await;
+    database.tamper("UPDATE letters SET attempts = 'many'").await;
+    let error = database.summary(letter).await.unwrap_err();
     assert!(!error.is_outage(), "{error}");
 }
 
 #[tokio::test]
 async fn a_server_that_shuts_down_is_an_outage() {
-    let Some(ledger) = Ledger::postgres().await else { return };
-    let (letter, server) = (ledger.take_in_new(an_arrival()).await, ledger.server().unwrap());
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let (letter, server) = (database.take_in_new(an_arrival()).await, database.server().unwrap());
     let mut lock = server.begin().await.unwrap();
     sqlx::query("LOCK TABLE letters").execute(&mut *lock).await.unwrap();
     let kill = async {
@@ -83,19 +83,19 @@ async fn a_server_that_shuts_down_is_an_outage() {
         sqlx::query(kill).execute(&mut *lock).await.unwrap();
     };
     let order = order(&DISCARD, std::slice::from_ref(&letter));
-    let (acted, ()) = tokio::join!(ledger.act(&order), kill);
+    let (acted, ()) = tokio::join!(database.act(&order), kill);
     assert!(acted.unwrap_err().is_outage());
     lock.rollback().await.unwrap();
-    ledger.does(&DISCARD, &[letter]).await;
+    database.does(&DISCARD, &[letter]).await;
 }
 
 #[tokio::test]
 async fn connections_that_were_cut_are_replaced() {
-    let Some(ledger) = Ledger::postgres().await else { return };
+    let Some(database) = TestDatabase::postgres().await else { return };
     let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid()";
-    assert!(ledger.number(cut).await > 0);
-    ledger.take_in_new(an_arrival()).await;
+    assert!(database.number(cut).await > 0);
+    database.take_in_new(an_arrival()).await;
 }
 
 #[tokio::test]

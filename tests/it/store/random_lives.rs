@@ -19,8 +19,8 @@ use dead_letter_office::{
 use fastrand::Rng;
 
 use super::{
-    ledger::{Change, Ledger, RETRY_NOW, record},
-    make::{InGroup, Make, NOON, an_arrival, id, sorted},
+    database::{Change, RETRY_NOW, TestDatabase, record},
+    make::{InGroup, Make, NOON, an_arrival, enriched, id},
     model::Model,
 };
 
@@ -60,7 +60,7 @@ fn some<T: Clone>(rng: &mut Rng, from: &[T]) -> Vec<T> {
 }
 
 struct Life<'a> {
-    ledger: &'a Ledger,
+    database: &'a TestDatabase,
     model: Model,
     rng: Rng,
 }
@@ -88,17 +88,17 @@ impl Life<'_> {
     async fn take_in(&mut self) {
         let broker = pick(&mut self.rng, &BROKERS);
         let arrivals: Vec<Arrival> = (0..self.rng.usize(1..12)).map(|_| self.arrival()).collect();
-        record(self.ledger, broker, &arrivals).await;
+        record(self.database, broker, &arrivals).await;
         arrivals.iter().for_each(|arrival| self.model.take_in(broker, arrival));
     }
 
     async fn come_back(&mut self) {
         let broker = pick(&mut self.rng, &BROKERS);
         let arrivals: Vec<Arrival> = self.a_few_letters().into_iter().map(|id| self.arrival().returning(id)).collect();
-        let recorded = record(self.ledger, broker, &arrivals).await;
+        let recorded = record(self.database, broker, &arrivals).await;
         for (arrival, recorded) in arrivals.iter().zip(recorded) {
             match recorded {
-                Recorded::CameBack(id) | Recorded::Waits(id) => self.model.comes_back(id, arrival),
+                Recorded::FailedAgain(id) | Recorded::Waits(id) => self.model.comes_back(id, arrival),
                 _ => self.model.take_in(broker, arrival),
             }
         }
@@ -122,7 +122,7 @@ impl Life<'_> {
         let mut ids = self.a_few_letters();
         ids.push(LetterId::from_uuid(id()));
         let (expected, moved) = self.model.decide(command, &ids);
-        let report = self.ledger.command(command, &ids).await;
+        let report = self.database.command(command, &ids).await;
         assert_eq!(report, expected, "{command:?}");
         self.model.act(command, &report.done);
         for (id, status, importance) in moved {
@@ -138,7 +138,7 @@ impl Life<'_> {
         for id in self.a_few_letters().into_iter().take(5) {
             let change = *pick(&mut self.rng, &changes);
             let refusal = self.model.decide_edit(id);
-            let edited = self.ledger.edit(id, change, 0).await;
+            let edited = self.database.edit(id, change, 0).await;
             assert_eq!(edited.as_ref().err(), refusal.as_ref());
             if let Ok(copy) = edited {
                 self.model.edit(id, copy);
@@ -149,7 +149,7 @@ impl Life<'_> {
     /// All that is settled is forgotten, but for what has an edit that is not.
     async fn forget(&mut self) {
         let all = Outdated { retried: Timestamp::MAX, discarded: Timestamp::MAX };
-        while self.ledger.forget_settled(all, 3).await.unwrap() > 0 {}
+        while self.database.forget_settled(all, 3).await.unwrap() > 0 {}
         self.model.forget(|letter| matches!(letter.status, Status::Retried | Status::Discarded));
     }
 
@@ -160,17 +160,17 @@ impl Life<'_> {
             let letter = &self.model.letters[&id];
             let (importance, error) = (*pick(&mut self.rng, Importance::ALL), *pick(&mut self.rng, &["", "a", "b"]));
             let (queue, reason) = (letter.arrival.failure.queue.clone(), letter.arrival.failure.reason);
-            let key = GroupKey { reason, ..sorted(id).key };
-            let is = Enriched { importance, received_at: letter.received_at, key, ..sorted(id) };
+            let key = GroupKey { reason, ..enriched(id).key };
+            let is = Enriched { importance, received_at: letter.received_at, key, ..enriched(id) };
             found.push(is.in_group(&letter.broker, queue.as_deref().unwrap_or_default(), error));
         }
-        self.ledger.sort(&found, 1, NOON).await.unwrap();
-        found.iter().for_each(|sorted| self.model.sort(sorted));
+        self.database.enrich(&found, 1, NOON).await.unwrap();
+        found.iter().for_each(|enriched| self.model.enrich(enriched));
     }
 
     async fn publish(&mut self) {
         let limit = self.rng.usize(1..30);
-        let claimed = self.ledger.claim_due_retries("main", NOON, SLICE, limit).await.unwrap();
+        let claimed = self.database.claim_due_retries("main", NOON, SLICE, limit).await.unwrap();
         claimed.iter().for_each(|retry| self.model.claim(retry.id));
         if self.rng.bool() {
             // It comes back before it is marked.
@@ -180,7 +180,7 @@ impl Life<'_> {
             true => (RetryOutcome::Confirmed, Status::Retried),
             false => (RetryOutcome::Failed("refused".to_owned()), Status::Open),
         };
-        self.ledger.finish(&claimed, outcome).await;
+        self.database.finish(&claimed, outcome).await;
         claimed.iter().for_each(|retry| self.model.finish(retry.id, status));
     }
 
@@ -205,19 +205,19 @@ impl Life<'_> {
         let sort = *pick(&mut self.rng, &[Sort::Newest, Sort::Oldest]);
         let limit = self.rng.usize(1..10);
         let expected = self.model.list(&filter, sort);
-        assert_eq!(self.ledger.count(&filter).await.unwrap(), expected.len() as u64, "count of {filter:?}");
-        assert_eq!(all_pages(self.ledger, &filter, sort, limit).await, expected, "{sort:?} {limit} of {filter:?}");
+        assert_eq!(self.database.count(&filter).await.unwrap(), expected.len() as u64, "count of {filter:?}");
+        assert_eq!(all_pages(self.database, &filter, sort, limit).await, expected, "{sort:?} {limit} of {filter:?}");
         self.check_summaries(&filter).await;
     }
 
     async fn check_summaries(&mut self, filter: &LetterFilter) {
         let (from, to) = (moment(&mut self.rng), moment(&mut self.rng));
         let width = SLICE * *pick(&mut self.rng, &WIDTHS);
-        let bars = self.ledger.histogram(filter, from, to, width).await.unwrap();
+        let bars = self.database.histogram(filter, from, to, width).await.unwrap();
         assert_eq!(bars, self.model.histogram(filter, from, to, width), "{filter:?} {from:?} {to:?} {width:?}");
-        assert_eq!(self.ledger.oldest_open().await.unwrap(), self.model.oldest_open());
+        assert_eq!(self.database.oldest_open().await.unwrap(), self.model.oldest_open());
         let key = |facet: &dead_letter_office::domain::filter::FacetCount| format!("{facet:?}");
-        let (mut facets, mut expected) = (self.ledger.facets().await.unwrap(), self.model.facets());
+        let (mut facets, mut expected) = (self.database.facets().await.unwrap(), self.model.facets());
         facets.sort_by_key(key);
         expected.sort_by_key(key);
         assert_eq!(facets, expected);
@@ -225,11 +225,11 @@ impl Life<'_> {
 }
 
 /// A list, page by page.
-async fn all_pages(ledger: &Ledger, filter: &LetterFilter, sort: Sort, limit: usize) -> Vec<Cursor> {
+async fn all_pages(database: &TestDatabase, filter: &LetterFilter, sort: Sort, limit: usize) -> Vec<Cursor> {
     let mut all = Vec::new();
     let mut after = None;
     loop {
-        let page = ledger.letters(filter, &PageRequest { sort, after, limit }).await.unwrap();
+        let page = database.letters(filter, &PageRequest { sort, after, limit }).await.unwrap();
         assert!(page.items.len() == limit || page.next.is_none());
         all.extend(page.items.iter().map(|item| Cursor { received_at: item.received_at, id: item.id }));
         after = page.next;
@@ -239,8 +239,8 @@ async fn all_pages(ledger: &Ledger, filter: &LetterFilter, sort: Sort, limit: us
     }
 }
 
-async fn live(ledger: &Ledger, seed: u64) {
-    let mut life = Life { ledger, model: Model::default(), rng: Rng::with_seed(seed) };
+async fn live(database: &TestDatabase, seed: u64) {
+    let mut life = Life { database, model: Model::default(), rng: Rng::with_seed(seed) };
     for _ in 0..150 {
         life.goes_on().await;
     }
@@ -248,16 +248,16 @@ async fn live(ledger: &Ledger, seed: u64) {
     life.check().await;
 }
 
-async fn one_life(ledger: &Ledger) {
-    live(ledger, 1).await;
+async fn one_life(database: &TestDatabase) {
+    live(database, 1).await;
 }
 
-async fn another_life(ledger: &Ledger) {
-    live(ledger, 2).await;
+async fn another_life(database: &TestDatabase) {
+    live(database, 2).await;
 }
 
-async fn a_third_life(ledger: &Ledger) {
-    live(ledger, 3).await;
+async fn a_third_life(database: &TestDatabase) {
+    live(database, 3).await;
 }
 
 on_both!(one_life, another_life, a_third_life);

@@ -6,30 +6,30 @@ use dead_letter_office::domain::{
 };
 
 use super::{
-    ledger::Ledger,
+    database::TestDatabase,
     make::{Make, an_arrival, id, later},
 };
 
-async fn summaries_are_of_those_that_exist(ledger: &Ledger) {
-    let ids = ledger.take_in([an_arrival(), an_arrival()]).await.map(|recorded| recorded.letter());
+async fn summaries_are_of_those_that_exist(database: &TestDatabase) {
+    let ids = database.take_in([an_arrival(), an_arrival()]).await.map(|recorded| recorded.letter());
     let asked = [ids[1], LetterId::from_uuid(id()), ids[0], ids[1]];
-    let mut found: Vec<_> = ledger.summaries(&asked).await.unwrap().iter().map(|letter| letter.id).collect();
+    let mut found: Vec<_> = database.summaries(&asked).await.unwrap().iter().map(|letter| letter.id).collect();
     found.sort();
     assert_eq!(found, ids);
-    assert_eq!(ledger.summaries(&[]).await.unwrap(), []);
+    assert_eq!(database.summaries(&[]).await.unwrap(), []);
 }
 
-async fn a_list_and_a_letter_say_the_same(ledger: &Ledger) {
-    let id = ledger.letter_in(Status::Scheduled).await;
-    let summary = ledger.shows(id).await;
+async fn a_list_and_a_letter_say_the_same(database: &TestDatabase) {
+    let id = database.letter_in(Status::Scheduled).await;
+    let summary = database.shows(id).await;
     let page = dead_letter_office::domain::filter::PageRequest { sort: Default::default(), after: None, limit: 1 };
-    assert_eq!(ledger.letters(&Default::default(), &page).await.unwrap().items[0], summary);
-    assert_eq!(ledger.letter(id).await.unwrap().unwrap().summary, summary);
+    assert_eq!(database.letters(&Default::default(), &page).await.unwrap().items[0], summary);
+    assert_eq!(database.letter(id).await.unwrap().unwrap().summary, summary);
 }
 
-async fn history_begins_when_it_came_in(ledger: &Ledger) {
-    let id = ledger.take_in_new(an_arrival().received(later(7))).await;
-    let history = ledger.history(id).await.unwrap();
+async fn history_begins_when_it_came_in(database: &TestDatabase) {
+    let id = database.take_in_new(an_arrival().received(later(7))).await;
+    let history = database.history(id).await.unwrap();
     assert_eq!(history.iter().map(|entry| (entry.at, entry.event)).collect::<Vec<_>>(), [(later(7), Event::Received)]);
     assert_eq!((history[0].by.as_str(), &*history[0].detail), ("dlo", ""));
 }

@@ -12,11 +12,11 @@ use dead_letter_office::{
 use failure_conventions::Failure;
 
 use super::{
-    ledger::{Ledger, batch},
+    database::{TestDatabase, batch},
     make::{Make, NOON, an_arrival, later},
 };
 
-async fn a_new_letter_is_open_and_tells_how_it_failed(ledger: &Ledger) {
+async fn a_new_letter_is_open_and_tells_how_it_failed(database: &TestDatabase) {
     let arrival = an_arrival().importance(Importance::High).received(later(5)).body("hello").make(|arrival| {
         arrival.failure = Failure {
             queue: Some("orders".to_owned()),
@@ -28,7 +28,7 @@ async fn a_new_letter_is_open_and_tells_how_it_failed(ledger: &Ledger) {
             ..Failure::default()
         };
     });
-    let letter = ledger.shows(ledger.take_in_new(arrival).await).await;
+    let letter = database.shows(database.take_in_new(arrival).await).await;
     assert_eq!((&*letter.broker, letter.queue.as_deref(), letter.reason), ("main", Some("orders"), Reason::Expired));
     assert_eq!((&*letter.exchange, &*letter.routing_key, letter.attempts), ("shop", "order.placed", 3));
     assert_eq!((letter.first_failed_at, letter.last_failed_at, letter.received_at), (Some(NOON), later(5), later(5)));
@@ -36,85 +36,85 @@ async fn a_new_letter_is_open_and_tells_how_it_failed(ledger: &Ledger) {
     assert_eq!((letter.size, letter.retry_at, letter.note, letter.problem), (5, None, None, None));
 }
 
-async fn a_letter_of_unknown_queue_says_so(ledger: &Ledger) {
-    let id = ledger.take_in_new(an_arrival().of_unknown_queue()).await;
-    assert_eq!(ledger.shows(id).await.queue, None);
+async fn a_letter_of_unknown_queue_says_so(database: &TestDatabase) {
+    let id = database.take_in_new(an_arrival().of_unknown_queue()).await;
+    assert_eq!(database.shows(id).await.queue, None);
 }
 
-async fn a_batch_is_answered_in_order(ledger: &Ledger) {
+async fn a_batch_is_answered_in_order(database: &TestDatabase) {
     let arrivals = ["a", "b", "a", "c"].map(|queue| an_arrival().queue(queue));
     let expected = [0, 1, 2, 3].map(|n| Recorded::New(arrivals[n].id));
-    assert_eq!(ledger.take_in(arrivals).await, expected);
-    assert_eq!(ledger.total().await, 4);
+    assert_eq!(database.take_in(arrivals).await, expected);
+    assert_eq!(database.total().await, 4);
 }
 
-async fn an_empty_batch_is_no_trouble(ledger: &Ledger) {
-    assert_eq!(ledger.take_in([]).await, []);
+async fn an_empty_batch_is_no_trouble(database: &TestDatabase) {
+    assert_eq!(database.take_in([]).await, []);
 }
 
-async fn a_batch_of_thousands_is_taken_in_whole(ledger: &Ledger) {
+async fn a_batch_of_thousands_is_taken_in_whole(database: &TestDatabase) {
     let arrivals: Vec<Arrival> = (0..2_500).map(|_| an_arrival()).collect();
-    ledger.record(&batch("main", &arrivals)).await.unwrap();
-    assert_eq!(ledger.total().await, 2_500);
+    database.record(&batch("main", &arrivals)).await.unwrap();
+    assert_eq!(database.total().await, 2_500);
 }
 
 /// The commit may have succeeded although its answer got lost; then the intake tries the same batch again.
-async fn a_batch_recorded_twice_is_there_once(ledger: &Ledger) {
-    let known = ledger.letter_in(Status::Retried).await;
+async fn a_batch_recorded_twice_is_there_once(database: &TestDatabase) {
+    let known = database.letter_in(Status::Retried).await;
     let unacked = an_arrival();
-    ledger.take_in([unacked.clone()]).await;
+    database.take_in([unacked.clone()]).await;
     let arrivals = [an_arrival(), an_arrival().returning(known), unacked.again()];
     let batch = batch("main", &arrivals);
-    let first = ledger.record(&batch).await.unwrap();
-    assert_eq!(first, [Recorded::New(arrivals[0].id), Recorded::CameBack(known), Recorded::Redelivered(unacked.id)]);
-    assert_eq!(ledger.record(&batch).await.unwrap(), first);
-    assert_eq!((ledger.total().await, ledger.shows(known).await.attempts), (3, 2));
+    let first = database.record(&batch).await.unwrap();
+    assert_eq!(first, [Recorded::New(arrivals[0].id), Recorded::FailedAgain(known), Recorded::Redelivered(unacked.id)]);
+    assert_eq!(database.record(&batch).await.unwrap(), first);
+    assert_eq!((database.total().await, database.shows(known).await.attempts), (3, 2));
 }
 
 /// The first try is still on its way to the disk when the second begins.
-async fn a_batch_recorded_twice_at_the_same_moment_is_there_once(ledger: &Ledger) {
-    let known = ledger.letter_in(Status::Retried).await;
-    let other = ledger.second_office().await;
+async fn a_batch_recorded_twice_at_the_same_moment_is_there_once(database: &TestDatabase) {
+    let known = database.letter_in(Status::Retried).await;
+    let other = database.second_server().await;
     let arrivals = [an_arrival(), an_arrival().returning(known)];
     let batch = batch("main", &arrivals);
-    let (first, second) = tokio::join!(ledger.record(&batch), other.record(&batch));
-    let expected = [Recorded::New(arrivals[0].id), Recorded::CameBack(known)];
+    let (first, second) = tokio::join!(database.record(&batch), other.record(&batch));
+    let expected = [Recorded::New(arrivals[0].id), Recorded::FailedAgain(known)];
     assert_eq!((first.unwrap(), second.unwrap()), (expected.to_vec(), expected.to_vec()));
-    assert_eq!((ledger.total().await, ledger.shows(known).await.attempts), (2, 2));
+    assert_eq!((database.total().await, database.shows(known).await.attempts), (2, 2));
 }
 
-async fn a_batch_that_could_not_be_recorded_is_recorded_by_the_next_try(ledger: &Ledger) {
-    let known = ledger.letter_in(Status::Retried).await;
+async fn a_batch_that_could_not_be_recorded_is_recorded_by_the_next_try(database: &TestDatabase) {
+    let known = database.letter_in(Status::Retried).await;
     let arrivals = [an_arrival(), an_arrival().returning(known)];
     let batch = batch("main", &arrivals);
-    ledger.tamper("ALTER TABLE history RENAME TO elsewhere").await;
-    ledger.record(&batch).await.unwrap_err();
-    ledger.tamper("ALTER TABLE elsewhere RENAME TO history").await;
-    let expected = [Recorded::New(arrivals[0].id), Recorded::CameBack(known)];
-    assert_eq!(ledger.record(&batch).await.unwrap(), expected);
-    assert_eq!((ledger.total().await, ledger.shows(known).await.attempts), (2, 2));
+    database.tamper("ALTER TABLE history RENAME TO elsewhere").await;
+    database.record(&batch).await.unwrap_err();
+    database.tamper("ALTER TABLE elsewhere RENAME TO history").await;
+    let expected = [Recorded::New(arrivals[0].id), Recorded::FailedAgain(known)];
+    assert_eq!(database.record(&batch).await.unwrap(), expected);
+    assert_eq!((database.total().await, database.shows(known).await.attempts), (2, 2));
 }
 
-async fn check_message(ledger: &Ledger, message: Message) {
-    let id = ledger.take_in_new(an_arrival().make(|arrival| arrival.message = message.clone())).await;
-    let letter = ledger.letter(id).await.unwrap().unwrap();
+async fn check_message(database: &TestDatabase, message: Message) {
+    let id = database.take_in_new(an_arrival().make(|arrival| arrival.message = message.clone())).await;
+    let letter = database.letter(id).await.unwrap().unwrap();
     assert_eq!(letter.message, message);
-    assert_eq!(ledger.messages(&[id]).await.unwrap()[&id], message);
+    assert_eq!(database.messages(&[id]).await.unwrap()[&id], message);
     assert_eq!(letter.summary.size, message.body.len() as u64);
 }
 
-async fn check_body(ledger: &Ledger, body: Vec<u8>) {
-    check_message(ledger, Message { body, ..Message::default() }).await;
+async fn check_body(database: &TestDatabase, body: Vec<u8>) {
+    check_message(database, Message { body, ..Message::default() }).await;
 }
 
-async fn bodies_come_back_byte_for_byte(ledger: &Ledger) {
-    check_body(ledger, Vec::new()).await;
-    check_body(ledger, vec![0]).await;
-    check_body(ledger, vec![0xff, 0xfe, 0x80, b'a', 0]).await;
-    check_body(ledger, (0..5 * 1024 * 1024_u32).map(|n| n.to_le_bytes()[1]).collect()).await;
+async fn bodies_come_back_byte_for_byte(database: &TestDatabase) {
+    check_body(database, Vec::new()).await;
+    check_body(database, vec![0]).await;
+    check_body(database, vec![0xff, 0xfe, 0x80, b'a', 0]).await;
+    check_body(database, (0..5 * 1024 * 1024_u32).map(|n| n.to_le_bytes()[1]).collect()).await;
 }
 
-async fn every_property_comes_back(ledger: &Ledger) {
+async fn every_property_comes_back(database: &TestDatabase) {
     let text = |text: &str| Some(text.to_owned());
     let properties = Properties {
         content_type: text("application/json"),
@@ -131,10 +131,10 @@ async fn every_property_comes_back(ledger: &Ledger) {
         app_id: text("shop"),
         cluster_id: text("c1"),
     };
-    check_message(ledger, Message { properties, ..Message::default() }).await;
+    check_message(database, Message { properties, ..Message::default() }).await;
 }
 
-async fn every_type_of_header_comes_back(ledger: &Ledger) {
+async fn every_type_of_header_comes_back(database: &TestDatabase) {
     let values = [
         FieldValue::Boolean(true),
         FieldValue::ShortShortInt(-1),
@@ -161,44 +161,44 @@ async fn every_type_of_header_comes_back(ledger: &Ledger) {
     fields.push(("in an array".to_owned(), FieldValue::Array(values.to_vec())));
     fields.push(("in a table".to_owned(), FieldValue::Table(inner)));
     fields.push(("\0".to_owned(), FieldValue::string("\u{fffd}\u{10ffff}'\"\\")));
-    check_message(ledger, Message { headers: fields.into_iter().collect(), ..Message::default() }).await;
+    check_message(database, Message { headers: fields.into_iter().collect(), ..Message::default() }).await;
 }
 
-async fn remarks_come_back(ledger: &Ledger) {
+async fn remarks_come_back(database: &TestDatabase) {
     let remarks = vec!["a property was not UTF-8".to_owned(), "it's \"odd\" \0".to_owned()];
-    let id = ledger.take_in_new(an_arrival().make(|arrival| arrival.remarks = remarks.clone())).await;
-    assert_eq!(ledger.letter(id).await.unwrap().unwrap().remarks, remarks);
+    let id = database.take_in_new(an_arrival().make(|arrival| arrival.remarks = remarks.clone())).await;
+    assert_eq!(database.letter(id).await.unwrap().unwrap().remarks, remarks);
 }
 
-async fn the_deaths_are_those_of_the_headers(ledger: &Ledger) {
-    let id = ledger.take_in_new(an_arrival().died_in("orders")).await;
-    assert_eq!(queues_of_deaths(&ledger.letter(id).await.unwrap().unwrap()), ["orders"]);
+async fn the_deaths_are_those_of_the_headers(database: &TestDatabase) {
+    let id = database.take_in_new(an_arrival().died_in("orders")).await;
+    assert_eq!(queues_of_deaths(&database.letter(id).await.unwrap().unwrap()), ["orders"]);
 }
 
 fn queues_of_deaths(letter: &Letter) -> Vec<&str> {
     letter.deaths.iter().map(|death| &*death.queue).collect()
 }
 
-async fn counts_too_large_for_the_ledger_are_the_largest_it_holds(ledger: &Ledger) {
-    let id = ledger.take_in_new(an_arrival().attempts(u64::MAX)).await;
-    assert_eq!(ledger.shows(id).await.attempts, i64::MAX.unsigned_abs());
+async fn counts_too_large_for_the_database_are_the_largest_it_holds(database: &TestDatabase) {
+    let id = database.take_in_new(an_arrival().attempts(u64::MAX)).await;
+    assert_eq!(database.shows(id).await.attempts, i64::MAX.unsigned_abs());
 }
 
-async fn what_is_refused_leaves_nothing_behind(ledger: &Ledger) {
+async fn what_is_refused_leaves_nothing_behind(database: &TestDatabase) {
     let twice = an_arrival();
     let arrivals = [an_arrival().queue("new"), twice.clone(), twice];
-    assert!(!ledger.record(&batch("main", &arrivals)).await.unwrap_err().is_outage());
-    assert_eq!(ledger.total().await, 0);
+    assert!(!database.record(&batch("main", &arrivals)).await.unwrap_err().is_outage());
+    assert_eq!(database.total().await, 0);
     // The facet that was made for it went with it, also from memory.
-    ledger.take_in_new(an_arrival().queue("new")).await;
+    database.take_in_new(an_arrival().queue("new")).await;
 }
 
-async fn nothing_is_known_of_a_letter_that_is_not_there(ledger: &Ledger) {
+async fn nothing_is_known_of_a_letter_that_is_not_there(database: &TestDatabase) {
     let nobody = LetterId::from_uuid(super::make::id());
-    assert_eq!(ledger.summary(nobody).await.unwrap(), None);
-    assert_eq!(ledger.letter(nobody).await.unwrap(), None);
-    assert_eq!(ledger.history(nobody).await.unwrap(), []);
-    assert!(ledger.messages(&[nobody]).await.unwrap().is_empty());
+    assert_eq!(database.summary(nobody).await.unwrap(), None);
+    assert_eq!(database.letter(nobody).await.unwrap(), None);
+    assert_eq!(database.history(nobody).await.unwrap(), []);
+    assert!(database.messages(&[nobody]).await.unwrap().is_empty());
 }
 
 on_both!(
@@ -215,7 +215,7 @@ on_both!(
     every_type_of_header_comes_back,
     remarks_come_back,
     the_deaths_are_those_of_the_headers,
-    counts_too_large_for_the_ledger_are_the_largest_it_holds,
+    counts_too_large_for_the_database_are_the_largest_it_holds,
     what_is_refused_leaves_nothing_behind,
     nothing_is_known_of_a_letter_that_is_not_there,
 );

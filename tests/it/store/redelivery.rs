@@ -7,207 +7,207 @@ use dead_letter_office::{
 use uuid::Uuid;
 
 use super::{
-    ledger::{Ledger, batch, record},
+    database::{TestDatabase, batch, record},
     make::{Make, NOON, an_arrival, id, later},
 };
 
 /// Takes one arrival in as a batch; the answer names the batch.
-async fn take_in_batch(ledger: &Ledger, arrival: &Arrival, settled: AckState<'_>) -> (Uuid, Recorded) {
+async fn take_in_batch(database: &TestDatabase, arrival: &Arrival, settled: AckState<'_>) -> (Uuid, Recorded) {
     let arrivals = [arrival.clone()];
     let batch = IntakeBatch { settled, ..batch("main", &arrivals) };
-    let recorded = ledger.record(&batch).await.unwrap();
+    let recorded = database.record(&batch).await.unwrap();
     (batch.id, recorded[0])
 }
 
-async fn a_redelivered_message_is_the_letter_we_have(ledger: &Ledger) {
+async fn a_redelivered_message_is_the_letter_we_have(database: &TestDatabase) {
     let arrival = an_arrival();
-    let id = ledger.take_in_new(arrival.clone()).await;
-    assert_eq!(ledger.take_in([arrival.again()]).await, [Recorded::Redelivered(id)]);
-    assert_eq!(ledger.total().await, 1);
-    assert_eq!(ledger.events(id).await[0].0, Event::Redelivered);
+    let id = database.take_in_new(arrival.clone()).await;
+    assert_eq!(database.take_in([arrival.again()]).await, [Recorded::Redelivered(id)]);
+    assert_eq!(database.total().await, 1);
+    assert_eq!(database.events(id).await[0].0, Event::Redelivered);
 }
 
 /// RabbitMQ 4 marks dead letters as redelivered that are delivered for the first time.
-async fn nothing_comes_twice_by_one_connection(ledger: &Ledger) {
+async fn nothing_comes_twice_by_one_connection(database: &TestDatabase) {
     let session = id();
     let arrival = an_arrival().again();
     for n in 1..=3 {
         let arrivals = [arrival.twin()];
-        ledger.record(&IntakeBatch { session, ..batch("main", &arrivals) }).await.unwrap();
-        assert_eq!(ledger.total().await, n);
+        database.record(&IntakeBatch { session, ..batch("main", &arrivals) }).await.unwrap();
+        assert_eq!(database.total().await, n);
     }
 }
 
-async fn each_delivery_is_known_once(ledger: &Ledger) {
+async fn each_delivery_is_known_once(database: &TestDatabase) {
     let arrival = an_arrival();
-    let id = ledger.take_in_new(arrival.clone()).await;
+    let id = database.take_in_new(arrival.clone()).await;
     let again = [arrival.again(), arrival.again()];
-    assert_eq!(ledger.take_in(again.clone()).await, [Recorded::Redelivered(id), Recorded::New(again[1].id)]);
+    assert_eq!(database.take_in(again.clone()).await, [Recorded::Redelivered(id), Recorded::New(again[1].id)]);
 }
 
-async fn a_redelivery_can_be_redelivered(ledger: &Ledger) {
+async fn a_redelivery_can_be_redelivered(database: &TestDatabase) {
     let arrival = an_arrival();
-    let id = ledger.take_in_new(arrival.clone()).await;
+    let id = database.take_in_new(arrival.clone()).await;
     for _ in 0..3 {
-        assert_eq!(ledger.take_in([arrival.again()]).await, [Recorded::Redelivered(id)]);
+        assert_eq!(database.take_in([arrival.again()]).await, [Recorded::Redelivered(id)]);
     }
 }
 
-async fn an_equal_message_that_is_not_redelivered_is_new(ledger: &Ledger) {
+async fn an_equal_message_that_is_not_redelivered_is_new(database: &TestDatabase) {
     let arrival = an_arrival();
-    ledger.take_in_new(arrival.clone()).await;
-    ledger.take_in_new(arrival.twin()).await;
-    assert_eq!(ledger.total().await, 2);
+    database.take_in_new(arrival.clone()).await;
+    database.take_in_new(arrival.twin()).await;
+    assert_eq!(database.total().await, 2);
 }
 
-async fn a_redelivered_message_we_never_stored_is_new(ledger: &Ledger) {
-    ledger.take_in_new(an_arrival()).await;
-    ledger.take_in_new(an_arrival().again()).await;
+async fn a_redelivered_message_we_never_stored_is_new(database: &TestDatabase) {
+    database.take_in_new(an_arrival()).await;
+    database.take_in_new(an_arrival().again()).await;
 }
 
-async fn equal_twins_without_a_message_id_are_both_kept(ledger: &Ledger) {
+async fn equal_twins_without_a_message_id_are_both_kept(database: &TestDatabase) {
     let arrival = an_arrival();
-    ledger.take_in([arrival.clone(), arrival.twin()]).await;
+    database.take_in([arrival.clone(), arrival.twin()]).await;
     let again = [arrival.again(), arrival.again()];
-    assert_eq!(ledger.take_in(again.clone()).await, again.map(|again| Recorded::New(again.id)));
+    assert_eq!(database.take_in(again.clone()).await, again.map(|again| Recorded::New(again.id)));
 }
 
-async fn equal_twins_of_two_batches_are_both_kept_too(ledger: &Ledger) {
+async fn equal_twins_of_two_batches_are_both_kept_too(database: &TestDatabase) {
     let arrival = an_arrival();
-    ledger.take_in_new(arrival.clone()).await;
-    ledger.take_in_new(arrival.twin()).await;
-    ledger.take_in_new(arrival.again()).await;
+    database.take_in_new(arrival.clone()).await;
+    database.take_in_new(arrival.twin()).await;
+    database.take_in_new(arrival.again()).await;
 }
 
-async fn twins_with_a_message_id_are_each_known_once(ledger: &Ledger) {
+async fn twins_with_a_message_id_are_each_known_once(database: &TestDatabase) {
     let arrival = an_arrival().message_id("1");
     let twin = arrival.twin();
-    ledger.take_in([arrival.clone(), twin.clone()]).await;
+    database.take_in([arrival.clone(), twin.clone()]).await;
     let again = [arrival.again(), arrival.again(), arrival.again()];
-    let recorded = ledger.take_in(again.clone()).await;
+    let recorded = database.take_in(again.clone()).await;
     let mut known = [recorded[0].letter(), recorded[1].letter()];
     known.sort();
     assert_eq!(known, [arrival.id, twin.id]);
     assert_eq!(recorded[2], Recorded::New(again[2].id));
 }
 
-async fn a_settled_batch_is_forgotten(ledger: &Ledger) {
+async fn a_settled_batch_is_forgotten(database: &TestDatabase) {
     let arrival = an_arrival().message_id("1");
-    let (settled, _) = take_in_batch(ledger, &arrival, AckState::default()).await;
-    ledger.settle(AckState { expired: &[settled], ..AckState::default() }).await.unwrap();
-    ledger.take_in_new(arrival.again()).await;
+    let (settled, _) = take_in_batch(database, &arrival, AckState::default()).await;
+    database.settle(AckState { expired: &[settled], ..AckState::default() }).await.unwrap();
+    database.take_in_new(arrival.again()).await;
 }
 
-async fn an_acknowledgement_the_broker_saw_and_forgot_makes_no_second_letter(ledger: &Ledger) {
+async fn an_acknowledgement_the_broker_saw_and_forgot_makes_no_second_letter(database: &TestDatabase) {
     let arrival = an_arrival().message_id("1");
-    let (settled, _) = take_in_batch(ledger, &arrival, AckState::default()).await;
-    ledger.settle(AckState { confirmed: &[settled], ..AckState::default() }).await.unwrap();
-    assert_eq!(ledger.take_in([arrival.again()]).await, [Recorded::Redelivered(arrival.id)]);
+    let (settled, _) = take_in_batch(database, &arrival, AckState::default()).await;
+    database.settle(AckState { confirmed: &[settled], ..AckState::default() }).await.unwrap();
+    assert_eq!(database.take_in([arrival.again()]).await, [Recorded::Redelivered(arrival.id)]);
 }
 
-async fn what_nothing_names_is_kept_once_the_acknowledgement_was_seen(ledger: &Ledger) {
+async fn what_nothing_names_is_kept_once_the_acknowledgement_was_seen(database: &TestDatabase) {
     let arrival = an_arrival();
-    let (settled, _) = take_in_batch(ledger, &arrival, AckState::default()).await;
+    let (settled, _) = take_in_batch(database, &arrival, AckState::default()).await;
     let again = arrival.again();
     let confirmed = AckState { confirmed: &[settled], ..AckState::default() };
-    assert_eq!(take_in_batch(ledger, &again, confirmed).await.1, Recorded::New(again.id));
+    assert_eq!(take_in_batch(database, &again, confirmed).await.1, Recorded::New(again.id));
 }
 
-async fn a_batch_settles_earlier_ones_before_it_looks(ledger: &Ledger) {
+async fn a_batch_settles_earlier_ones_before_it_looks(database: &TestDatabase) {
     let arrival = an_arrival().message_id("1");
-    let (settled, _) = take_in_batch(ledger, &arrival, AckState::default()).await;
+    let (settled, _) = take_in_batch(database, &arrival, AckState::default()).await;
     let again = arrival.again();
     let over = AckState { expired: &[settled], ..AckState::default() };
-    assert_eq!(take_in_batch(ledger, &again, over).await.1, Recorded::New(again.id));
-    assert_eq!(ledger.number("SELECT count(*) FROM pending_acks").await, 1);
+    assert_eq!(take_in_batch(database, &again, over).await.1, Recorded::New(again.id));
+    assert_eq!(database.number("SELECT count(*) FROM pending_acks").await, 1);
 }
 
-async fn settling_nothing_or_the_unknown_is_no_trouble(ledger: &Ledger) {
-    ledger.settle(AckState::default()).await.unwrap();
-    ledger.settle(AckState { confirmed: &[id()], expired: &[id()] }).await.unwrap();
+async fn settling_nothing_or_the_unknown_is_no_trouble(database: &TestDatabase) {
+    database.settle(AckState::default()).await.unwrap();
+    database.settle(AckState { confirmed: &[id()], expired: &[id()] }).await.unwrap();
 }
 
-async fn what_a_dead_process_left_is_forgotten_by_age(ledger: &Ledger) {
+async fn what_a_dead_process_left_is_forgotten_by_age(database: &TestDatabase) {
     let arrival = an_arrival();
-    let id = ledger.take_in_new(arrival.clone()).await;
-    ledger.forget_pending_acks_before(NOON).await.unwrap();
-    assert_eq!(ledger.take_in([arrival.again()]).await, [Recorded::Redelivered(id)]);
-    ledger.forget_pending_acks_before(later(1)).await.unwrap();
-    ledger.take_in_new(arrival.again()).await;
+    let id = database.take_in_new(arrival.clone()).await;
+    database.forget_pending_acks_before(NOON).await.unwrap();
+    assert_eq!(database.take_in([arrival.again()]).await, [Recorded::Redelivered(id)]);
+    database.forget_pending_acks_before(later(1)).await.unwrap();
+    database.take_in_new(arrival.again()).await;
 }
 
-async fn another_queue_or_broker_delivers_another_message(ledger: &Ledger) {
+async fn another_queue_or_broker_delivers_another_message(database: &TestDatabase) {
     let arrival = an_arrival();
-    ledger.take_in_new(arrival.clone()).await;
+    database.take_in_new(arrival.clone()).await;
     let again = [arrival.again()];
-    let recorded = ledger.record(&IntakeBatch { queue: "dlo.dead-letters", ..batch("main", &again) }).await.unwrap();
+    let recorded = database.record(&IntakeBatch { queue: "dlo.dead-letters", ..batch("main", &again) }).await.unwrap();
     assert_eq!(recorded, [Recorded::New(again[0].id)]);
     let again = [arrival.again()];
-    assert_eq!(record(ledger, "other", &again).await, [Recorded::New(again[0].id)]);
+    assert_eq!(record(database, "other", &again).await, [Recorded::New(again[0].id)]);
 }
 
-async fn another_process_knows_it_too(ledger: &Ledger) {
+async fn another_process_knows_it_too(database: &TestDatabase) {
     let arrival = an_arrival();
-    let id = ledger.take_in_new(arrival.clone()).await;
-    let other = ledger.second_office().await;
+    let id = database.take_in_new(arrival.clone()).await;
+    let other = database.second_server().await;
     assert_eq!(record(&other, "main", &[arrival.again()]).await, [Recorded::Redelivered(id)]);
 }
 
-async fn of_two_processes_one_knows_it(ledger: &Ledger) {
+async fn of_two_processes_one_knows_it(database: &TestDatabase) {
     let arrival = an_arrival();
-    ledger.take_in_new(arrival.clone()).await;
-    let other = ledger.second_office().await;
+    database.take_in_new(arrival.clone()).await;
+    let other = database.second_server().await;
     let (one, another) = ([arrival.again()], [arrival.again()]);
-    let recorded = tokio::join!(record(ledger, "main", &one), record(&other, "main", &another));
+    let recorded = tokio::join!(record(database, "main", &one), record(&other, "main", &another));
     // Whoever comes second finds the entry that the first left behind for its own delivery.
     assert_eq!((recorded.0[0].letter(), recorded.1[0].letter()), (arrival.id, arrival.id));
-    assert_eq!(ledger.number("SELECT sum(length(entries)) / 32 FROM pending_acks").await, 1);
+    assert_eq!(database.number("SELECT sum(length(entries)) / 32 FROM pending_acks").await, 1);
 }
 
 /// The commit is done, its answer and the connection to the broker are lost: another process has the messages now.
-async fn a_batch_is_known_though_another_process_was_redelivered_it(ledger: &Ledger) {
-    let known = ledger.letter_in(Status::Retried).await;
-    let other = ledger.second_office().await;
+async fn a_batch_is_known_though_another_process_was_redelivered_it(database: &TestDatabase) {
+    let known = database.letter_in(Status::Retried).await;
+    let other = database.second_server().await;
     let arrivals = [an_arrival(), an_arrival().returning(known)];
     let batch = batch("main", &arrivals);
-    let first = ledger.record(&batch).await.unwrap();
+    let first = database.record(&batch).await.unwrap();
     let again = [arrivals[0].again(), arrivals[1].again()];
     let ids = [arrivals[0].id, known];
     assert_eq!(record(&other, "main", &again).await, ids.map(Recorded::Redelivered));
-    assert_eq!(ledger.record(&batch).await.unwrap(), first);
-    assert_eq!((ledger.total().await, ledger.shows(known).await.attempts), (2, 2));
-    let told = ledger.events(ids[0]).await;
+    assert_eq!(database.record(&batch).await.unwrap(), first);
+    assert_eq!((database.total().await, database.shows(known).await.attempts), (2, 2));
+    let told = database.events(ids[0]).await;
     assert_eq!(told.iter().map(|(event, ..)| *event).collect::<Vec<_>>(), [Event::Redelivered]);
     // The other process may die in its turn before it acknowledges.
-    assert_eq!(ledger.take_in([arrivals[0].again()]).await, [Recorded::Redelivered(ids[0])]);
+    assert_eq!(database.take_in([arrivals[0].again()]).await, [Recorded::Redelivered(ids[0])]);
 }
 
 /// The other process was the quicker one; what the first then brings is marked by RabbitMQ when it comes again.
-async fn a_batch_that_another_process_recorded_is_known_when_redelivered(ledger: &Ledger) {
+async fn a_batch_that_another_process_recorded_is_known_when_redelivered(database: &TestDatabase) {
     let arrivals = [an_arrival(), an_arrival()];
-    let other = ledger.second_office().await;
+    let other = database.second_server().await;
     let again = [arrivals[0].again(), arrivals[1].again()];
     assert_eq!(record(&other, "main", &again).await, [0, 1].map(|n| Recorded::New(again[n].id)));
     let back_here = [again[0].again(), again[1].again()];
-    assert_eq!(ledger.take_in(back_here).await, [0, 1].map(|n| Recorded::Redelivered(again[n].id)));
-    assert_eq!(ledger.total().await, 2);
+    assert_eq!(database.take_in(back_here).await, [0, 1].map(|n| Recorded::Redelivered(again[n].id)));
+    assert_eq!(database.total().await, 2);
 }
 
-async fn a_letter_that_came_back_is_known_when_redelivered(ledger: &Ledger) {
-    let id = ledger.letter_in(Status::Retried).await;
+async fn a_letter_that_failed_again_is_known_when_redelivered(database: &TestDatabase) {
+    let id = database.letter_in(Status::Retried).await;
     let back = an_arrival().returning(id);
-    assert_eq!(ledger.take_in([back.clone()]).await, [Recorded::CameBack(id)]);
-    assert_eq!(ledger.take_in([back.again()]).await, [Recorded::Redelivered(id)]);
-    assert_eq!(ledger.shows(id).await.attempts, 2);
+    assert_eq!(database.take_in([back.clone()]).await, [Recorded::FailedAgain(id)]);
+    assert_eq!(database.take_in([back.again()]).await, [Recorded::Redelivered(id)]);
+    assert_eq!(database.shows(id).await.attempts, 2);
 }
 
-async fn two_copies_that_came_back_are_each_known_once(ledger: &Ledger) {
-    let id = ledger.letter_in(Status::Retried).await;
+async fn two_copies_that_failed_again_are_each_known_once(database: &TestDatabase) {
+    let id = database.letter_in(Status::Retried).await;
     let back = an_arrival().returning(id).message_id("1");
-    assert_eq!(ledger.take_in([back.clone(), back.twin()]).await, [Recorded::CameBack(id); 2]);
-    assert_eq!(ledger.take_in([back.again()]).await, [Recorded::Redelivered(id)]);
-    assert_eq!(ledger.take_in([back.again()]).await, [Recorded::Redelivered(id)]);
-    assert_eq!(ledger.number("SELECT sum(length(entries)) / 32 FROM pending_acks").await, 3);
+    assert_eq!(database.take_in([back.clone(), back.twin()]).await, [Recorded::FailedAgain(id); 2]);
+    assert_eq!(database.take_in([back.again()]).await, [Recorded::Redelivered(id)]);
+    assert_eq!(database.take_in([back.again()]).await, [Recorded::Redelivered(id)]);
+    assert_eq!(database.number("SELECT sum(length(entries)) / 32 FROM pending_acks").await, 3);
 }
 
 on_both!(
@@ -231,6 +231,6 @@ on_both!(
     of_two_processes_one_knows_it,
     a_batch_is_known_though_another_process_was_redelivered_it,
     a_batch_that_another_process_recorded_is_known_when_redelivered,
-    a_letter_that_came_back_is_known_when_redelivered,
-    two_copies_that_came_back_are_each_known_once,
+    a_letter_that_failed_again_is_known_when_redelivered,
+    two_copies_that_failed_again_are_each_known_once,
 );

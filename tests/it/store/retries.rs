@@ -9,21 +9,21 @@ use dead_letter_office::domain::{
 };
 
 use super::{
-    ledger::{DISCARD, LEASE, Ledger, RETRY_LATER, RETRY_NOW, record},
+    database::{DISCARD, LEASE, RETRY_LATER, RETRY_NOW, TestDatabase, record},
     make::{Make, NOON, an_arrival, id, later},
 };
 
 /// A letter whose retry is due at noon.
-async fn a_due_letter(ledger: &Ledger) -> LetterId {
-    let id = ledger.letter_in(Status::Open).await;
-    ledger.does(&RETRY_NOW, &[id]).await;
+async fn a_due_letter(database: &TestDatabase) -> LetterId {
+    let id = database.letter_in(Status::Open).await;
+    database.does(&RETRY_NOW, &[id]).await;
     id
 }
 
 /// A letter whose retry has been claimed at noon.
-async fn a_claimed_letter(ledger: &Ledger) -> (LetterId, Vec<ClaimedRetry>) {
-    let id = a_due_letter(ledger).await;
-    let claimed = ledger.claim(NOON).await;
+async fn a_claimed_letter(database: &TestDatabase) -> (LetterId, Vec<ClaimedRetry>) {
+    let id = a_due_letter(database).await;
+    let claimed = database.claim(NOON).await;
     assert_eq!(claimed.len(), 1);
     (id, claimed)
 }
@@ -32,9 +32,9 @@ fn failed(why: &str) -> RetryOutcome {
     RetryOutcome::Failed(why.to_owned())
 }
 
-async fn a_claim_tells_what_is_to_be_published(ledger: &Ledger) {
-    let id = ledger.take_in_new(an_arrival().queue("q").attempts(3).body("12345")).await;
-    ledger.does(&RETRY_NOW, &[id]).await;
+async fn a_claim_tells_what_is_to_be_published(database: &TestDatabase) {
+    let id = database.take_in_new(an_arrival().queue("q").attempts(3).body("12345")).await;
+    database.does(&RETRY_NOW, &[id]).await;
     let expected = ClaimedRetry {
         id,
         queue: "q".to_owned(),
@@ -47,153 +47,153 @@ async fn a_claim_tells_what_is_to_be_published(ledger: &Ledger) {
         size: 5,
         claimed_before: false,
     };
-    assert_eq!(ledger.claim(NOON).await, [expected]);
+    assert_eq!(database.claim(NOON).await, [expected]);
 }
 
-async fn nothing_is_claimed_before_it_is_due(ledger: &Ledger) {
-    let id = ledger.letter_in(Status::Scheduled).await;
-    assert_eq!(ledger.claims(later(3599)).await, []);
-    assert_eq!(ledger.claims(later(3600)).await, [id]);
+async fn nothing_is_claimed_before_it_is_due(database: &TestDatabase) {
+    let id = database.letter_in(Status::Scheduled).await;
+    assert_eq!(database.claims(later(3599)).await, []);
+    assert_eq!(database.claims(later(3600)).await, [id]);
 }
 
-async fn the_oldest_are_claimed_first(ledger: &Ledger) {
-    let [late, early] = [ledger.letter_in(Status::Scheduled).await, a_due_letter(ledger).await];
+async fn the_oldest_are_claimed_first(database: &TestDatabase) {
+    let [late, early] = [database.letter_in(Status::Scheduled).await, a_due_letter(database).await];
     let claim = async |limit| {
-        let claimed = ledger.claim_due_retries("main", later(9000), LEASE, limit).await.unwrap();
+        let claimed = database.claim_due_retries("main", later(9000), LEASE, limit).await.unwrap();
         claimed.into_iter().map(|retry| retry.id).collect::<Vec<_>>()
     };
     assert_eq!(claim(1).await, [early]);
-    let early = a_due_letter(ledger).await;
+    let early = a_due_letter(database).await;
     assert_eq!(claim(5).await, [early, late]);
 }
 
-async fn each_broker_has_its_own(ledger: &Ledger) {
-    let id = record(ledger, "other", &[an_arrival()]).await[0].letter();
-    ledger.does(&RETRY_NOW, &[id]).await;
-    assert_eq!(ledger.claims(NOON).await, []);
-    let claimed = ledger.claim_due_retries("other", NOON, LEASE, 1).await.unwrap();
+async fn each_broker_has_its_own(database: &TestDatabase) {
+    let id = record(database, "other", &[an_arrival()]).await[0].letter();
+    database.does(&RETRY_NOW, &[id]).await;
+    assert_eq!(database.claims(NOON).await, []);
+    let claimed = database.claim_due_retries("other", NOON, LEASE, 1).await.unwrap();
     assert_eq!(claimed[0].id, id);
 }
 
-async fn a_claim_holds_for_its_lease(ledger: &Ledger) {
-    let (id, _) = a_claimed_letter(ledger).await;
-    assert_eq!(ledger.claims(later(59)).await, []);
-    let claimed = ledger.claim(later(60)).await;
+async fn a_claim_holds_for_its_lease(database: &TestDatabase) {
+    let (id, _) = a_claimed_letter(database).await;
+    assert_eq!(database.claims(later(59)).await, []);
+    let claimed = database.claim(later(60)).await;
     assert_eq!((claimed[0].id, claimed[0].claimed_before), (id, true));
 }
 
-async fn a_renewed_claim_holds_longer(ledger: &Ledger) {
-    let (id, _) = a_claimed_letter(ledger).await;
-    ledger.renew_leases(&[id], later(120)).await.unwrap();
-    assert_eq!(ledger.claims(later(119)).await, []);
-    assert_eq!(ledger.claims(later(120)).await, [id]);
+async fn a_renewed_claim_holds_longer(database: &TestDatabase) {
+    let (id, _) = a_claimed_letter(database).await;
+    database.renew_leases(&[id], later(120)).await.unwrap();
+    assert_eq!(database.claims(later(119)).await, []);
+    assert_eq!(database.claims(later(120)).await, [id]);
 }
 
-async fn a_lease_that_was_ended_is_not_renewed(ledger: &Ledger) {
-    let (id, _) = a_claimed_letter(ledger).await;
-    ledger.end_leases(&[id]).await.unwrap();
-    ledger.renew_leases(&[id], later(120)).await.unwrap();
-    assert_eq!(ledger.claims(NOON).await, [id]);
+async fn a_lease_that_was_ended_is_not_renewed(database: &TestDatabase) {
+    let (id, _) = a_claimed_letter(database).await;
+    database.end_leases(&[id]).await.unwrap();
+    database.renew_leases(&[id], later(120)).await.unwrap();
+    assert_eq!(database.claims(NOON).await, [id]);
 }
 
-async fn what_was_not_sent_is_as_if_never_claimed(ledger: &Ledger) {
-    let (id, _) = a_claimed_letter(ledger).await;
-    ledger.unclaim_retries(&[id]).await.unwrap();
-    let claimed = ledger.claim(NOON).await;
+async fn what_was_not_sent_is_as_if_never_claimed(database: &TestDatabase) {
+    let (id, _) = a_claimed_letter(database).await;
+    database.unclaim_retries(&[id]).await.unwrap();
+    let claimed = database.claim(NOON).await;
     assert_eq!((claimed[0].id, claimed[0].claimed_before), (id, false));
 }
 
-async fn what_may_have_arrived_says_so_when_claimed_again(ledger: &Ledger) {
-    let (id, _) = a_claimed_letter(ledger).await;
-    ledger.end_leases(&[id]).await.unwrap();
-    let claimed = ledger.claim(NOON).await;
+async fn what_may_have_arrived_says_so_when_claimed_again(database: &TestDatabase) {
+    let (id, _) = a_claimed_letter(database).await;
+    database.end_leases(&[id]).await.unwrap();
+    let claimed = database.claim(NOON).await;
     assert_eq!((claimed[0].id, claimed[0].claimed_before), (id, true));
 }
 
-async fn nothing_happens_to_no_retry(ledger: &Ledger) {
-    for ids in [vec![], vec![LetterId::from_uuid(id()), ledger.letter_in(Status::Open).await]] {
-        ledger.unclaim_retries(&ids).await.unwrap();
-        ledger.end_leases(&ids).await.unwrap();
-        ledger.renew_leases(&ids, NOON).await.unwrap();
+async fn nothing_happens_to_no_retry(database: &TestDatabase) {
+    for ids in [vec![], vec![LetterId::from_uuid(id()), database.letter_in(Status::Open).await]] {
+        database.unclaim_retries(&ids).await.unwrap();
+        database.end_leases(&ids).await.unwrap();
+        database.renew_leases(&ids, NOON).await.unwrap();
     }
-    ledger.finish_retries(&[], NOON).await.unwrap();
+    database.finish_retries(&[], NOON).await.unwrap();
 }
 
 /// On SQLite whoever starts is alone, on Postgres another process may be at work.
-async fn abandoned_claims_end_where_nobody_else_can_hold_them(ledger: &Ledger) {
-    let (id, _) = a_claimed_letter(ledger).await;
-    ledger.second_office().await.release_abandoned_claims().await.unwrap();
-    let claimed = ledger.claim(NOON).await;
-    let expected = if ledger.is_sqlite() { vec![(id, true)] } else { vec![] };
+async fn abandoned_claims_end_where_nobody_else_can_hold_them(database: &TestDatabase) {
+    let (id, _) = a_claimed_letter(database).await;
+    database.second_server().await.release_abandoned_claims().await.unwrap();
+    let claimed = database.claim(NOON).await;
+    let expected = if database.is_sqlite() { vec![(id, true)] } else { vec![] };
     assert_eq!(claimed.iter().map(|retry| (retry.id, retry.claimed_before)).collect::<Vec<_>>(), expected);
 }
 
-async fn what_is_confirmed_is_retried(ledger: &Ledger) {
-    let (id, claimed) = a_claimed_letter(ledger).await;
-    ledger.finish(&claimed, RetryOutcome::Confirmed).await;
-    let letter = ledger.shows(id).await;
+async fn what_is_confirmed_is_retried(database: &TestDatabase) {
+    let (id, claimed) = a_claimed_letter(database).await;
+    database.finish(&claimed, RetryOutcome::Confirmed).await;
+    let letter = database.shows(id).await;
     assert_eq!((letter.status, letter.retry_at, letter.problem), (Status::Retried, None, None));
-    let last = ledger.events(id).await.pop().unwrap();
+    let last = database.events(id).await.pop().unwrap();
     assert_eq!(last, (Event::Retried, Actor::LOCAL.to_owned(), "to orders".to_owned()));
-    assert_eq!(ledger.claims(later(9000)).await, []);
+    assert_eq!(database.claims(later(9000)).await, []);
 }
 
-async fn what_failed_is_open_and_says_why(ledger: &Ledger) {
-    let (id, claimed) = a_claimed_letter(ledger).await;
-    ledger.finish(&claimed, failed("no such queue")).await;
-    let letter = ledger.shows(id).await;
+async fn what_failed_is_open_and_says_why(database: &TestDatabase) {
+    let (id, claimed) = a_claimed_letter(database).await;
+    database.finish(&claimed, failed("no such queue")).await;
+    let letter = database.shows(id).await;
     assert_eq!((letter.status, letter.retry_at), (Status::Open, None));
     assert_eq!(letter.problem.as_deref(), Some("no such queue"));
-    let last = ledger.events(id).await.pop().unwrap();
+    let last = database.events(id).await.pop().unwrap();
     assert_eq!(last, (Event::RetryFailed, Actor::LOCAL.to_owned(), "no such queue".to_owned()));
 }
 
-async fn each_ends_in_its_own_way(ledger: &Ledger) {
-    let [one, other] = [a_due_letter(ledger).await, a_due_letter(ledger).await];
-    let claimed = ledger.claim(NOON).await;
+async fn each_ends_in_its_own_way(database: &TestDatabase) {
+    let [one, other] = [a_due_letter(database).await, a_due_letter(database).await];
+    let claimed = database.claim(NOON).await;
     let outcomes = [(&claimed[0], RetryOutcome::Confirmed), (&claimed[1], failed("refused"))];
-    ledger.finish_retries(&outcomes, NOON).await.unwrap();
-    assert_eq!((ledger.status(one).await, ledger.status(other).await), (Status::Retried, Status::Open));
+    database.finish_retries(&outcomes, NOON).await.unwrap();
+    assert_eq!((database.status(one).await, database.status(other).await), (Status::Retried, Status::Open));
 }
 
-async fn what_may_have_gone_twice_says_so(ledger: &Ledger) {
-    let (id, _) = a_claimed_letter(ledger).await;
-    let claimed = ledger.claim(later(60)).await;
-    ledger.finish(&claimed, RetryOutcome::Confirmed).await;
-    let (_, _, detail) = ledger.events(id).await.pop().unwrap();
+async fn what_may_have_gone_twice_says_so(database: &TestDatabase) {
+    let (id, _) = a_claimed_letter(database).await;
+    let claimed = database.claim(later(60)).await;
+    database.finish(&claimed, RetryOutcome::Confirmed).await;
+    let (_, _, detail) = database.events(id).await.pop().unwrap();
     assert_eq!(detail, "to orders; an earlier attempt was interrupted, so it may have been sent twice");
 }
 
-async fn an_outcome_changes_only_what_still_waits_for_it(ledger: &Ledger) {
-    let (id, claimed) = a_claimed_letter(ledger).await;
-    ledger.finish(&claimed, failed("refused")).await;
-    ledger.does(&DISCARD, &[id]).await;
-    ledger.finish(&claimed, RetryOutcome::Confirmed).await;
-    assert_eq!(ledger.status(id).await, Status::Discarded);
+async fn an_outcome_changes_only_what_still_waits_for_it(database: &TestDatabase) {
+    let (id, claimed) = a_claimed_letter(database).await;
+    database.finish(&claimed, failed("refused")).await;
+    database.does(&DISCARD, &[id]).await;
+    database.finish(&claimed, RetryOutcome::Confirmed).await;
+    assert_eq!(database.status(id).await, Status::Discarded);
 }
 
-async fn thousands_are_claimed_and_marked(ledger: &Ledger) {
-    let ids = ledger.take_in_many(2_100).await;
-    ledger.does(&RETRY_NOW, &ids).await;
-    let claimed = ledger.claim_due_retries("main", NOON, LEASE, 2_100).await.unwrap();
+async fn thousands_are_claimed_and_marked(database: &TestDatabase) {
+    let ids = database.take_in_many(2_100).await;
+    database.does(&RETRY_NOW, &ids).await;
+    let claimed = database.claim_due_retries("main", NOON, LEASE, 2_100).await.unwrap();
     assert_eq!(claimed.iter().map(|retry| retry.id).collect::<Vec<_>>(), ids);
-    assert_eq!(ledger.messages(&ids).await.unwrap().len(), 2_100);
-    ledger.renew_leases(&ids, later(60)).await.unwrap();
-    ledger.finish(&claimed, RetryOutcome::Confirmed).await;
-    assert_eq!(ledger.status(ids[2_099]).await, Status::Retried);
+    assert_eq!(database.messages(&ids).await.unwrap().len(), 2_100);
+    database.renew_leases(&ids, later(60)).await.unwrap();
+    database.finish(&claimed, RetryOutcome::Confirmed).await;
+    assert_eq!(database.status(ids[2_099]).await, Status::Retried);
 }
 
-async fn the_next_is_the_first_that_nobody_publishes(ledger: &Ledger) {
-    let next = async || ledger.next_retry_due("main").await.unwrap();
+async fn the_next_is_the_first_that_nobody_publishes(database: &TestDatabase) {
+    let next = async || database.next_retry_due("main").await.unwrap();
     assert_eq!(next().await, None);
-    let id = ledger.letter_in(Status::Open).await;
-    ledger.does(&RETRY_LATER, &[id]).await;
+    let id = database.letter_in(Status::Open).await;
+    database.does(&RETRY_LATER, &[id]).await;
     assert_eq!(next().await, Some(later(3600)));
-    let (due, _) = a_claimed_letter(ledger).await;
+    let (due, _) = a_claimed_letter(database).await;
     assert_eq!(next().await, Some(later(3600)));
-    ledger.end_leases(&[due]).await.unwrap();
+    database.end_leases(&[due]).await.unwrap();
     assert_eq!(next().await, Some(NOON));
-    assert_eq!(ledger.next_retry_due("other").await.unwrap(), None);
+    assert_eq!(database.next_retry_due("other").await.unwrap(), None);
 }
 
 on_both!(

@@ -8,7 +8,7 @@ use dead_letter_office::domain::{
 };
 
 use super::{
-    ledger::Ledger,
+    database::TestDatabase,
     make::{id, later},
 };
 
@@ -25,41 +25,41 @@ fn record(name: &str, hash: &str, at: Timestamp) -> SchemaRecord {
     }
 }
 
-async fn a_version_is_kept_as_it_was_added(ledger: &Ledger) {
+async fn a_version_is_kept_as_it_was_added(database: &TestDatabase) {
     let first = record("texts", "1", later(1));
     let second = SchemaRecord { source: SchemaSource::Folder, files: [].into(), ..record("", "2", later(0)) };
-    assert_eq!(ledger.add_schema(&first, b"\0\xff\x01").await.unwrap(), first.id);
-    assert_eq!(ledger.add_schema(&second, b"").await.unwrap(), second.id);
-    assert_eq!(ledger.schemas().await.unwrap(), [second.clone(), first.clone()], "the oldest upload first");
-    assert_eq!(ledger.descriptors(first.id).await.unwrap().as_deref(), Some(b"\0\xff\x01".as_slice()));
-    assert_eq!(ledger.descriptors(second.id).await.unwrap().as_deref(), Some(b"".as_slice()));
-    assert_eq!(ledger.descriptors(SchemaId::from_uuid(id())).await.unwrap(), None);
-    let versions = ledger.schema_versions().await.unwrap();
+    assert_eq!(database.add_schema(&first, b"\0\xff\x01").await.unwrap(), first.id);
+    assert_eq!(database.add_schema(&second, b"").await.unwrap(), second.id);
+    assert_eq!(database.schemas().await.unwrap(), [second.clone(), first.clone()], "the oldest upload first");
+    assert_eq!(database.descriptors(first.id).await.unwrap().as_deref(), Some(b"\0\xff\x01".as_slice()));
+    assert_eq!(database.descriptors(second.id).await.unwrap().as_deref(), Some(b"".as_slice()));
+    assert_eq!(database.descriptors(SchemaId::from_uuid(id())).await.unwrap(), None);
+    let versions = database.schema_versions().await.unwrap();
     assert_eq!(versions, [(first.id, later(1)), (second.id, later(0))].into());
 }
 
-async fn the_same_descriptors_are_kept_once(ledger: &Ledger) {
+async fn the_same_descriptors_are_kept_once(database: &TestDatabase) {
     let first = record("texts", "1", later(1));
-    ledger.add_schema(&first, b"abc").await.unwrap();
-    ledger.add_schema(&record("texts", "2", later(2)), b"xyz").await.unwrap();
-    let before = ledger.schema_versions().await.unwrap();
+    database.add_schema(&first, b"abc").await.unwrap();
+    database.add_schema(&record("texts", "2", later(2)), b"xyz").await.unwrap();
+    let before = database.schema_versions().await.unwrap();
     let again = SchemaRecord { uploaded_by: Actor::named("Bob"), ..record("renamed", "1", later(3)) };
-    assert_eq!(ledger.add_schema(&again, b"abc").await.unwrap(), first.id);
-    let found = ledger.schemas().await.unwrap();
+    assert_eq!(database.add_schema(&again, b"abc").await.unwrap(), first.id);
+    let found = database.schemas().await.unwrap();
     assert_eq!(found.len(), 2);
     assert_eq!(found[1], SchemaRecord { id: first.id, ..again }, "now it is the newest");
-    assert_ne!(ledger.schema_versions().await.unwrap(), before, "others notice");
+    assert_ne!(database.schema_versions().await.unwrap(), before, "others notice");
 }
 
-async fn a_version_is_removed_once(ledger: &Ledger) {
+async fn a_version_is_removed_once(database: &TestDatabase) {
     let record = record("texts", "1", later(1));
-    ledger.add_schema(&record, b"abc").await.unwrap();
-    assert!(ledger.remove_schema(record.id, &Actor::local(), later(5)).await.unwrap());
-    assert!(!ledger.remove_schema(record.id, &Actor::local(), later(5)).await.unwrap());
-    assert_eq!((ledger.schemas().await.unwrap(), ledger.descriptors(record.id).await.unwrap()), (vec![], None));
+    database.add_schema(&record, b"abc").await.unwrap();
+    assert!(database.remove_schema(record.id, &Actor::local(), later(5)).await.unwrap());
+    assert!(!database.remove_schema(record.id, &Actor::local(), later(5)).await.unwrap());
+    assert_eq!((database.schemas().await.unwrap(), database.descriptors(record.id).await.unwrap()), (vec![], None));
 }
 
-async fn mappings_are_set_replaced_and_taken_back(ledger: &Ledger) {
+async fn mappings_are_set_replaced_and_taken_back(database: &TestDatabase) {
     let mapping = |broker: Option<&str>, carrier, pattern: &str, message_type: &str| Mapping {
         broker: broker.map(str::to_owned),
         carrier,
@@ -70,19 +70,19 @@ async fn mappings_are_set_replaced_and_taken_back(ledger: &Ledger) {
     let main = mapping(Some("main"), Carrier::Queue, "texts.*", "acme.Sms");
     let key = mapping(None, Carrier::RoutingKey, "text.new", "acme.Text");
     for (n, each) in [&any, &main, &key].into_iter().enumerate() {
-        ledger.set_mapping(each, &Actor::named("Ada"), later(n as u64)).await.unwrap();
+        database.set_mapping(each, &Actor::named("Ada"), later(n as u64)).await.unwrap();
     }
     let replaced = Mapping { message_type: "acme.Mms".to_owned(), ..main };
-    ledger.set_mapping(&replaced, &Actor::named("Bob"), later(9)).await.unwrap();
+    database.set_mapping(&replaced, &Actor::named("Bob"), later(9)).await.unwrap();
     let standing =
         |mapping: &Mapping, by: &str, at| ActiveMapping { mapping: mapping.clone(), by: Actor::named(by), at };
     let expected =
         [standing(&any, "Ada", later(0)), standing(&replaced, "Bob", later(9)), standing(&key, "Ada", later(2))];
-    assert_eq!(ledger.mappings().await.unwrap(), expected);
-    assert!(ledger.unset_mapping(Some("main"), Carrier::Queue, "texts.*", &Actor::local(), later(9)).await.unwrap());
-    assert!(!ledger.unset_mapping(Some("main"), Carrier::Queue, "texts.*", &Actor::local(), later(9)).await.unwrap());
-    assert!(!ledger.unset_mapping(None, Carrier::Exchange, "texts.*", &Actor::local(), later(9)).await.unwrap());
-    assert_eq!(ledger.mappings().await.unwrap(), [expected[0].clone(), expected[2].clone()]);
+    assert_eq!(database.mappings().await.unwrap(), expected);
+    assert!(database.unset_mapping(Some("main"), Carrier::Queue, "texts.*", &Actor::local(), later(9)).await.unwrap());
+    assert!(!database.unset_mapping(Some("main"), Carrier::Queue, "texts.*", &Actor::local(), later(9)).await.unwrap());
+    assert!(!database.unset_mapping(None, Carrier::Exchange, "texts.*", &Actor::local(), later(9)).await.unwrap());
+    assert_eq!(database.mappings().await.unwrap(), [expected[0].clone(), expected[2].clone()]);
 }
 
 on_both!(

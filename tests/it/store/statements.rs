@@ -5,7 +5,7 @@
 
 use std::{fs, path::Path};
 
-use super::ledger::Ledger;
+use super::database::TestDatabase;
 
 /// A text in the sources, and the code before it on its line.
 struct Literal {
@@ -14,12 +14,12 @@ struct Literal {
     text: String,
 }
 
-async fn every_statement_can_be_prepared(ledger: &Ledger) {
-    let statements: Vec<Literal> = literals().into_iter().filter(|literal| literal.is_for(ledger)).collect();
+async fn every_statement_can_be_prepared(database: &TestDatabase) {
+    let statements: Vec<Literal> = literals().into_iter().filter(|literal| literal.is_for(database)).collect();
     assert!(statements.len() > 90, "only {} statements were found", statements.len());
     let mut refused = Vec::new();
     for Literal { file, text, .. } in statements {
-        if let Err(error) = ledger.prepare(&text).await {
+        if let Err(error) = database.prepare(&text).await {
             refused.push(format!("{file}: {error}\n{text}"));
         }
     }
@@ -35,12 +35,12 @@ impl Literal {
         is_whole && VERBS.iter().any(|verb| self.text.starts_with(verb))
     }
 
-    fn is_for(&self, ledger: &Ledger) -> bool {
+    fn is_for(&self, database: &TestDatabase) -> bool {
         /// What only Postgres has, in functions that SQLite never comes to.
         const ONLY_POSTGRES: [&str; 2] = ["FOR UPDATE", "pg_notify"];
         let is_only = |database: &str| self.before.trim_end().ends_with(database);
         let is_postgres = is_only("postgres:") || ONLY_POSTGRES.iter().any(|word| self.text.contains(word));
-        if ledger.is_sqlite() { !is_postgres } else { !is_only("sqlite:") }
+        if database.is_sqlite() { !is_postgres } else { !is_only("sqlite:") }
     }
 }
 

@@ -15,7 +15,7 @@ use dead_letter_office::{
 };
 
 use super::{
-    ledger::{DISCARD, Ledger, RETRY_NOW, record},
+    database::{DISCARD, RETRY_NOW, TestDatabase, record},
     make::{Make, NOON, an_arrival, later},
 };
 use crate::support::soak;
@@ -24,9 +24,9 @@ fn retry(seconds: u64) -> Command {
     Command::Retry { delay: Duration::from_secs(seconds), queue: None }
 }
 
-async fn waits(ledger: &Ledger, queue: &str, seconds: u64) -> LetterId {
-    let id = ledger.take_in_new(an_arrival().queue(queue)).await;
-    ledger.does(&retry(seconds), &[id]).await;
+async fn waits(database: &TestDatabase, queue: &str, seconds: u64) -> LetterId {
+    let id = database.take_in_new(an_arrival().queue(queue)).await;
+    database.does(&retry(seconds), &[id]).await;
     id
 }
 
@@ -34,8 +34,13 @@ fn queues(patterns: &[&str]) -> LetterFilter {
     LetterFilter { queues: patterns.iter().map(|pattern| (*pattern).to_owned()).collect(), ..LetterFilter::default() }
 }
 
-async fn ids(ledger: &Ledger, filter: &LetterFilter, after: Option<WaitingCursor>, limit: usize) -> Vec<LetterId> {
-    let page = ledger.waiting(filter, after, limit).await.unwrap();
+async fn ids(
+    database: &TestDatabase,
+    filter: &LetterFilter,
+    after: Option<WaitingCursor>,
+    limit: usize,
+) -> Vec<LetterId> {
+    let page = database.waiting(filter, after, limit).await.unwrap();
     page.items.iter().map(|waiting| waiting.letter.id).collect()
 }
 
@@ -50,28 +55,28 @@ pub fn ruled(arrival: Arrival) -> Arrival {
         keep_routing_key: false,
     };
     let standing = ActivePolicy { policy, origin: Origin::Configuration };
-    arrival.make(|arrival| arrival.ruling = Some(Decision::new(Some(Arc::new(standing)), 0.5)))
+    arrival.make(|arrival| arrival.decision = Some(Decision::new(Some(Arc::new(standing)), 0.5)))
 }
 
-async fn the_soonest_comes_first(ledger: &Ledger) {
+async fn the_soonest_comes_first(database: &TestDatabase) {
     let [late, soon, middle] =
-        [waits(ledger, "a", 90).await, waits(ledger, "b", 30).await, waits(ledger, "a", 60).await];
-    ledger.letter_in(Status::Open).await;
-    ledger.letter_in(Status::Discarded).await;
-    assert_eq!(ids(ledger, &LetterFilter::default(), None, 10).await, [soon, middle, late]);
-    assert_eq!(ids(ledger, &queues(&["a"]), None, 10).await, [middle, late]);
-    assert_eq!(ids(ledger, &queues(&["x*", "b"]), None, 10).await, [soon]);
-    assert_eq!(ids(ledger, &queues(&["none"]), None, 10).await, []);
+        [waits(database, "a", 90).await, waits(database, "b", 30).await, waits(database, "a", 60).await];
+    database.letter_in(Status::Open).await;
+    database.letter_in(Status::Discarded).await;
+    assert_eq!(ids(database, &LetterFilter::default(), None, 10).await, [soon, middle, late]);
+    assert_eq!(ids(database, &queues(&["a"]), None, 10).await, [middle, late]);
+    assert_eq!(ids(database, &queues(&["x*", "b"]), None, 10).await, [soon]);
+    assert_eq!(ids(database, &queues(&["none"]), None, 10).await, []);
     let elsewhere = LetterFilter { brokers: vec!["other".to_owned()], ..LetterFilter::default() };
-    assert_eq!(ids(ledger, &elsewhere, None, 10).await, []);
+    assert_eq!(ids(database, &elsewhere, None, 10).await, []);
 }
 
-async fn it_says_until_when_where_to_and_who_asked(ledger: &Ledger) {
-    let [by_policy] = ledger.take_in([ruled(an_arrival())]).await.map(|recorded| recorded.letter());
-    let by_hand = ledger.take_in_new(an_arrival()).await;
+async fn it_says_until_when_where_to_and_who_asked(database: &TestDatabase) {
+    let [by_policy] = database.take_in([ruled(an_arrival())]).await.map(|recorded| recorded.letter());
+    let by_hand = database.take_in_new(an_arrival()).await;
     let elsewhere = Command::Retry { delay: Duration::from_secs(60), queue: Some("other".to_owned()) };
-    ledger.does(&elsewhere, &[by_hand]).await;
-    let page = ledger.waiting(&LetterFilter::default(), None, 10).await.unwrap();
+    database.does(&elsewhere, &[by_hand]).await;
+    let page = database.waiting(&LetterFilter::default(), None, 10).await.unwrap();
     let said: Vec<_> = page
         .items
         .iter()
@@ -79,24 +84,24 @@ async fn it_says_until_when_where_to_and_who_asked(ledger: &Ledger) {
         .collect();
     assert_eq!(said, [(by_policy, "orders", later(10), true), (by_hand, "other", later(60), false)]);
     for waiting in &page.items {
-        assert_eq!(ledger.waiting_retry(waiting.letter.id).await.unwrap().as_ref(), Some(&waiting.retry));
-        assert_eq!(ledger.shows(waiting.letter.id).await, waiting.letter);
+        assert_eq!(database.waiting_retry(waiting.letter.id).await.unwrap().as_ref(), Some(&waiting.retry));
+        assert_eq!(database.shows(waiting.letter.id).await, waiting.letter);
     }
-    let open = ledger.letter_in(Status::Open).await;
-    assert_eq!(ledger.waiting_retry(open).await.unwrap(), None);
+    let open = database.letter_in(Status::Open).await;
+    assert_eq!(database.waiting_retry(open).await.unwrap(), None);
 }
 
-async fn pages_follow_each_other_also_where_times_are_the_same(ledger: &Ledger) {
+async fn pages_follow_each_other_also_where_times_are_the_same(database: &TestDatabase) {
     let mut expected = Vec::new();
     for n in 0..9 {
-        expected.push((n / 3, waits(ledger, "orders", 30 + n / 3).await));
+        expected.push((n / 3, waits(database, "orders", 30 + n / 3).await));
     }
     expected.sort_unstable();
     let expected: Vec<LetterId> = expected.into_iter().map(|(_, id)| id).collect();
     for limit in [1, 2, 4, 9, 10] {
         let (mut found, mut after) = (Vec::new(), None);
         loop {
-            let page = ledger.waiting(&LetterFilter::default(), after, limit).await.unwrap();
+            let page = database.waiting(&LetterFilter::default(), after, limit).await.unwrap();
             assert!(page.items.len() <= limit);
             found.extend(page.items.iter().map(|waiting| waiting.letter.id));
             after = page.next;
@@ -109,64 +114,66 @@ async fn pages_follow_each_other_also_where_times_are_the_same(ledger: &Ledger) 
 }
 
 /// So much is no longer sorted but walked along.
-async fn thousands_are_found_in_order(ledger: &Ledger) {
-    let many = ledger.take_in_many(soak(300, 20_100)).await;
-    ledger.does(&retry(3_600), &many).await;
+async fn thousands_are_found_in_order(database: &TestDatabase) {
+    let many = database.take_in_many(soak(300, 20_100)).await;
+    database.does(&retry(3_600), &many).await;
     if many.len() == 300 {
         // What is counted decides, and not what is there.
-        ledger.tamper("UPDATE facets SET count = count + 20000 WHERE count = 300").await;
+        database.tamper("UPDATE facets SET count = count + 20000 WHERE count = 300").await;
     }
-    let soon = waits(ledger, "orders", 1).await;
-    let other = waits(ledger, "texts", 2).await;
-    let [elsewhere] = record(ledger, "other", &[an_arrival()]).await.try_into().unwrap();
-    ledger.does(&retry(3), &[elsewhere.letter()]).await;
-    let page = ledger.waiting(&LetterFilter::default(), None, 4).await.unwrap();
+    let soon = waits(database, "orders", 1).await;
+    let other = waits(database, "texts", 2).await;
+    let [elsewhere] = record(database, "other", &[an_arrival()]).await.try_into().unwrap();
+    database.does(&retry(3), &[elsewhere.letter()]).await;
+    let page = database.waiting(&LetterFilter::default(), None, 4).await.unwrap();
     let found: Vec<_> = page.items.iter().map(|waiting| waiting.letter.id).collect();
     assert_eq!(found[..3], [soon, other, elsewhere.letter()]);
-    assert_eq!(ids(ledger, &queues(&["orders"]), None, 2).await, [soon, elsewhere.letter()]);
-    let next = ids(ledger, &LetterFilter::default(), page.next, 3).await;
+    assert_eq!(ids(database, &queues(&["orders"]), None, 2).await, [soon, elsewhere.letter()]);
+    let next = ids(database, &LetterFilter::default(), page.next, 3).await;
     let smallest: BTreeSet<LetterId> = many.into_iter().collect();
     assert!(next.iter().eq(smallest.iter().skip(1).take(3)), "by id where all are due at once");
 }
 
-async fn a_walk_finds_each_letter_once_however_it_is_moved(ledger: &Ledger) {
+async fn a_walk_finds_each_letter_once_however_it_is_moved(database: &TestDatabase) {
     for command in [RETRY_NOW, DISCARD, Command::Reopen] {
         let mut expected = BTreeSet::new();
         for n in 0..13 {
-            expected.insert(waits(ledger, ["a.x", "a.y"][n % 2], 60).await);
+            expected.insert(waits(database, ["a.x", "a.y"][n % 2], 60).await);
         }
-        waits(ledger, "b", 60).await;
-        let mut sweep =
-            ledger.sweep(&LetterFilter { statuses: vec![Status::Scheduled], ..queues(&["a.*"]) }, NOON).await.unwrap();
+        waits(database, "b", 60).await;
+        let mut sweep = database
+            .sweep(&LetterFilter { statuses: vec![Status::Scheduled], ..queues(&["a.*"]) }, NOON)
+            .await
+            .unwrap();
         let mut found = Vec::new();
         loop {
-            let ids = ledger.next_of(&mut sweep, 3).await.unwrap();
+            let ids = database.next_of(&mut sweep, 3).await.unwrap();
             assert!(ids.len() <= 3);
             if ids.is_empty() {
                 break;
             }
-            ledger.does(&command, &ids).await;
+            database.does(&command, &ids).await;
             found.extend(ids);
         }
         assert_eq!(found.len(), 13, "{command:?}");
         assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), expected);
         let rest: Vec<_> = expected.into_iter().collect();
         if command == RETRY_NOW {
-            ledger.does(&DISCARD, &rest).await;
+            database.does(&DISCARD, &rest).await;
         }
     }
 }
 
-async fn a_walk_leaves_alone_what_came_later(ledger: &Ledger) {
-    let old = waits(ledger, "orders", 60).await;
-    let new = ledger.take_in_new(an_arrival().received(later(1))).await;
-    ledger.does(&retry(60), &[new]).await;
+async fn a_walk_leaves_alone_what_came_later(database: &TestDatabase) {
+    let old = waits(database, "orders", 60).await;
+    let new = database.take_in_new(an_arrival().received(later(1))).await;
+    database.does(&retry(60), &[new]).await;
     let walk = async |until: Timestamp| {
-        let mut sweep = ledger
+        let mut sweep = database
             .sweep(&LetterFilter { statuses: vec![Status::Scheduled], ..LetterFilter::default() }, until)
             .await
             .unwrap();
-        ledger.next_of(&mut sweep, 10).await.unwrap()
+        database.next_of(&mut sweep, 10).await.unwrap()
     };
     assert_eq!(walk(NOON).await, [old]);
     assert_eq!(walk(later(1)).await, [old, new]);

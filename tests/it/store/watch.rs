@@ -13,7 +13,7 @@ use dead_letter_office::{
 use uuid::Uuid;
 
 use super::{
-    ledger::Ledger,
+    database::TestDatabase,
     make::{NOON, id, later},
 };
 
@@ -48,17 +48,17 @@ fn level(name: &str, consumers: u64, messages: u64) -> QueueLevel {
 
 /// One watch of the broker `main`, with a look a minute.
 struct Story<'a> {
-    ledger: &'a Ledger,
+    database: &'a TestDatabase,
     watcher: Uuid,
     kept: WatchKept,
     minute: u64,
 }
 
 impl<'a> Story<'a> {
-    async fn begin(ledger: &'a Ledger) -> Self {
+    async fn begin(database: &'a TestDatabase) -> Self {
         let watcher = id();
-        assert_eq!(ledger.claim_watch("main", watcher, NOON, LEASE).await.unwrap(), Claim::Taken);
-        Self { ledger, watcher, kept: ledger.watch_kept("main").await.unwrap(), minute: 0 }
+        assert_eq!(database.claim_watch("main", watcher, NOON, LEASE).await.unwrap(), Claim::Taken);
+        Self { database, watcher, kept: database.watch_kept("main").await.unwrap(), minute: 0 }
     }
 
     fn now(&self) -> Timestamp {
@@ -77,7 +77,7 @@ impl<'a> Story<'a> {
         }
         let problem = if levels.is_some() { "" } else { "it does not answer" };
         assert!(self.keep(&after, problem).await);
-        let kept = self.ledger.watch_kept("main").await.unwrap();
+        let kept = self.database.watch_kept("main").await.unwrap();
         assert!(kept == after, "what is read is not what was written");
         self.kept = kept;
     }
@@ -91,13 +91,13 @@ impl<'a> Story<'a> {
             after,
             problem,
         };
-        self.ledger.keep_watch(&update).await.unwrap()
+        self.database.keep_watch(&update).await.unwrap()
     }
 }
 
-async fn one_process_watches_a_broker_at_a_time(ledger: &Ledger) {
+async fn one_process_watches_a_broker_at_a_time(database: &TestDatabase) {
     let [first, second] = [id(), id()];
-    let claim = async |broker: &str, watcher, at| ledger.claim_watch(broker, watcher, at, LEASE).await.unwrap();
+    let claim = async |broker: &str, watcher, at| database.claim_watch(broker, watcher, at, LEASE).await.unwrap();
     assert_eq!(claim("main", first, NOON).await, Claim::Taken);
     assert_eq!(claim("main", second, later(59)).await, Claim::Elsewhere);
     assert_eq!(claim("other", second, later(59)).await, Claim::Taken, "each broker by itself");
@@ -105,14 +105,14 @@ async fn one_process_watches_a_broker_at_a_time(ledger: &Ledger) {
     assert_eq!(claim("main", second, later(118)).await, Claim::Elsewhere, "it was renewed");
     assert_eq!(claim("main", second, later(119)).await, Claim::Taken, "it has ended");
     assert_eq!(claim("main", first, later(120)).await, Claim::Elsewhere);
-    ledger.release_watch("main", first).await.unwrap();
+    database.release_watch("main", first).await.unwrap();
     assert_eq!(claim("main", first, later(121)).await, Claim::Elsewhere, "it was not its own to give");
-    ledger.release_watch("main", second).await.unwrap();
+    database.release_watch("main", second).await.unwrap();
     assert_eq!(claim("main", first, later(122)).await, Claim::Taken);
 }
 
-async fn what_is_seen_is_remembered(ledger: &Ledger) {
-    let mut story = Story::begin(ledger).await;
+async fn what_is_seen_is_remembered(database: &TestDatabase) {
+    let mut story = Story::begin(database).await;
     assert_eq!(story.kept, WatchKept::default());
     let odd = QueueLevel { name: "ö \"q\"".to_owned(), messages: Some(u64::MAX >> 1), ..QueueLevel::default() };
     let there = |consumers, stuck| [level("orders", consumers, 5), level("dlo.obituaries", 1, stuck), odd.clone()];
@@ -132,10 +132,10 @@ async fn what_is_seen_is_remembered(ledger: &Ledger) {
     }
     let kinds: Vec<ConcernKind> = story.kept.watch.concerns().map(|concern| concern.kind()).collect();
     assert_eq!(kinds, [ConcernKind::Unreachable, ConcernKind::NoConsumers]);
-    let told = ledger.concerns().await.unwrap();
+    let told = database.concerns().await.unwrap();
     let expected: Vec<_> = story.kept.watch.concerns().map(|concern| ("main".to_owned(), concern)).collect();
     assert_eq!(told, expected);
-    let without = ledger.queues_without_consumers().await.unwrap();
+    let without = database.queues_without_consumers().await.unwrap();
     assert_eq!(without, [("main".to_owned(), "orders".to_owned())]);
     let broker = WatchedBroker {
         name: "main".to_owned(),
@@ -143,26 +143,26 @@ async fn what_is_seen_is_remembered(ledger: &Ledger) {
         looked_at: Some(later(60 * (story.minute - 3))),
         problem: Some("it does not answer".to_owned()),
     };
-    assert_eq!(ledger.watched_brokers().await.unwrap(), [broker]);
+    assert_eq!(database.watched_brokers().await.unwrap(), [broker]);
 }
 
-async fn who_has_lost_the_claim_writes_nothing(ledger: &Ledger) {
-    let mut story = Story::begin(ledger).await;
+async fn who_has_lost_the_claim_writes_nothing(database: &TestDatabase) {
+    let mut story = Story::begin(database).await;
     story.look(Some(&[level("orders", 3, 0)])).await;
-    assert_eq!(ledger.claim_watch("main", id(), later(600), LEASE).await.unwrap(), Claim::Taken);
+    assert_eq!(database.claim_watch("main", id(), later(600), LEASE).await.unwrap(), Claim::Taken);
     let after = WatchKept { watch: BrokerWatch::default(), ..WatchKept::default() };
     assert!(!story.keep(&after, "lost").await);
-    assert_eq!(ledger.watch_kept("main").await.unwrap(), story.kept);
-    assert_eq!(ledger.watched_brokers().await.unwrap()[0].problem, None);
+    assert_eq!(database.watch_kept("main").await.unwrap(), story.kept);
+    assert_eq!(database.watched_brokers().await.unwrap()[0].problem, None);
 }
 
-async fn only_rows_that_change_are_written(ledger: &Ledger) {
-    let mut story = Story::begin(ledger).await;
+async fn only_rows_that_change_are_written(database: &TestDatabase) {
+    let mut story = Story::begin(database).await;
     let busy = |n| [level("busy", 1, n), level("steady", 1, 0)];
     story.look(Some(&busy(1))).await;
     // Whoever writes the row again takes this away.
-    ledger.tamper("UPDATE watched_queues SET policy = 'mark'").await;
-    story.kept = ledger.watch_kept("main").await.unwrap();
+    database.tamper("UPDATE watched_queues SET policy = 'mark'").await;
+    story.kept = database.watch_kept("main").await.unwrap();
     story.minute += 1;
     let mut after = story.kept.clone();
     after.levels.get_mut("busy").unwrap().messages = Some(2);
@@ -171,22 +171,22 @@ async fn only_rows_that_change_are_written(ledger: &Ledger) {
     after.levels.insert("steady".to_owned(), level("steady", 1, 0));
     story.kept = before;
     assert!(story.keep(&after, "").await);
-    let marked = ledger.texts("SELECT queue FROM watched_queues WHERE policy = 'mark'").await;
+    let marked = database.texts("SELECT queue FROM watched_queues WHERE policy = 'mark'").await;
     assert_eq!(marked, ["steady"]);
 }
 
-async fn thousands_of_queues_are_kept_and_let_go(ledger: &Ledger) {
-    let mut story = Story::begin(ledger).await;
+async fn thousands_of_queues_are_kept_and_let_go(database: &TestDatabase) {
+    let mut story = Story::begin(database).await;
     let levels: Vec<QueueLevel> = (0..2_500).map(|n| level(&format!("q{n:04}"), n % 2, n)).collect();
     story.look(Some(&levels)).await;
     assert_eq!(story.kept.levels.len(), 2_500);
     story.look(Some(&levels[..10])).await;
     story.look(Some(&levels[..10])).await;
-    assert_eq!(ledger.number("SELECT count(*) FROM watched_queues").await, 10);
+    assert_eq!(database.number("SELECT count(*) FROM watched_queues").await, 10);
 }
 
-async fn those_that_need_a_hand_come_first(ledger: &Ledger) {
-    let mut story = Story::begin(ledger).await;
+async fn those_that_need_a_hand_come_first(database: &TestDatabase) {
+    let mut story = Story::begin(database).await;
     let there = |lost, losing| {
         [level("deep", 1, 900), level("shallow", 1, 2), level("losing", losing, 0), level("lost", lost, 0)]
     };
@@ -198,32 +198,32 @@ async fn those_that_need_a_hand_come_first(ledger: &Ledger) {
     let names = |found: Vec<dead_letter_office::store::WatchedQueue>| -> Vec<String> {
         found.into_iter().map(|queue| queue.level.name).collect()
     };
-    assert_eq!(names(ledger.watched_queues(9).await.unwrap()), ["lost", "losing", "deep", "shallow"]);
-    assert_eq!(names(ledger.watched_queues(2).await.unwrap()), ["lost", "losing"]);
-    let named = ledger.watched_queues_named(&["deep", "nothing"]).await.unwrap();
+    assert_eq!(names(database.watched_queues(9).await.unwrap()), ["lost", "losing", "deep", "shallow"]);
+    assert_eq!(names(database.watched_queues(2).await.unwrap()), ["lost", "losing"]);
+    let named = database.watched_queues_named(&["deep", "nothing"]).await.unwrap();
     assert_eq!(
         (named[0].broker.as_str(), &named[0].level, named[0].watched.is_some()),
         ("main", &level("deep", 1, 900), true)
     );
-    assert_eq!((named.len(), ledger.watched_queues_named(&[]).await.unwrap()), (1, vec![]));
+    assert_eq!((named.len(), database.watched_queues_named(&[]).await.unwrap()), (1, vec![]));
 }
 
-async fn what_nobody_watches_any_more_is_forgotten(ledger: &Ledger) {
-    let mut story = Story::begin(ledger).await;
+async fn what_nobody_watches_any_more_is_forgotten(database: &TestDatabase) {
+    let mut story = Story::begin(database).await;
     story.look(Some(&[level("orders", 3, 0)])).await;
-    ledger.claim_watch("other", id(), later(7_200), LEASE).await.unwrap();
-    assert_eq!(ledger.forget_watches(later(60)).await.unwrap(), [""; 0], "not to the moment");
-    assert_eq!(ledger.forget_watches(later(61)).await.unwrap(), ["main"]);
-    assert_eq!(ledger.watch_kept("main").await.unwrap(), WatchKept::default());
-    assert_eq!(ledger.number("SELECT count(*) FROM watched_queues").await, 0);
-    assert_eq!(ledger.watched_brokers().await.unwrap().len(), 1, "the other is still there");
+    database.claim_watch("other", id(), later(7_200), LEASE).await.unwrap();
+    assert_eq!(database.forget_watches(later(60)).await.unwrap(), [""; 0], "not to the moment");
+    assert_eq!(database.forget_watches(later(61)).await.unwrap(), ["main"]);
+    assert_eq!(database.watch_kept("main").await.unwrap(), WatchKept::default());
+    assert_eq!(database.number("SELECT count(*) FROM watched_queues").await, 0);
+    assert_eq!(database.watched_brokers().await.unwrap().len(), 1, "the other is still there");
 }
 
-async fn claims_of_an_office_that_died_end_where_it_is_alone(ledger: &Ledger) {
-    ledger.claim_watch("main", id(), NOON, LEASE).await.unwrap();
-    ledger.release_abandoned_watches().await.unwrap();
-    let claim = ledger.claim_watch("main", id(), later(1), LEASE).await.unwrap();
-    let is_alone = ledger.url().starts_with("sqlite");
+async fn claims_of_an_server_that_died_end_where_it_is_alone(database: &TestDatabase) {
+    database.claim_watch("main", id(), NOON, LEASE).await.unwrap();
+    database.release_abandoned_watches().await.unwrap();
+    let claim = database.claim_watch("main", id(), later(1), LEASE).await.unwrap();
+    let is_alone = database.url().starts_with("sqlite");
     assert_eq!(claim, if is_alone { Claim::Taken } else { Claim::Elsewhere });
 }
 
@@ -235,5 +235,5 @@ on_both!(
     thousands_of_queues_are_kept_and_let_go,
     those_that_need_a_hand_come_first,
     what_nobody_watches_any_more_is_forgotten,
-    claims_of_an_office_that_died_end_where_it_is_alone,
+    claims_of_an_server_that_died_end_where_it_is_alone,
 );

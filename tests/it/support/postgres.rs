@@ -32,12 +32,12 @@ impl Postgres {
     }
 
     /// A new, empty database.
-    pub fn database(&self) -> TestDatabase {
+    pub fn database(&self) -> PostgresDatabase {
         self.create_database("template0")
     }
 
     /// A new database with the content of another, to which nothing may be connected at that moment.
-    pub fn copy_of(&self, template: &TestDatabase) -> TestDatabase {
+    pub fn copy_of(&self, template: &PostgresDatabase) -> PostgresDatabase {
         self.create_database(&template.name)
     }
 
@@ -55,21 +55,21 @@ impl Postgres {
         })
     }
 
-    fn create_database(&self, template: &str) -> TestDatabase {
+    fn create_database(&self, template: &str) -> PostgresDatabase {
         let name = unique_name("test_");
         self.admin.execute(&format!("create database {name} template {template}"));
-        TestDatabase { url: self.admin.database_url(&name), name, admin: self.admin.clone() }
+        PostgresDatabase { url: self.admin.database_url(&name), name, admin: self.admin.clone() }
     }
 }
 
 /// A database for one test, dropped with this value even if something is still connected to it.
-pub struct TestDatabase {
+pub struct PostgresDatabase {
     pub url: String,
     name: String,
     admin: Admin,
 }
 
-impl Drop for TestDatabase {
+impl Drop for PostgresDatabase {
     fn drop(&mut self) {
         self.admin.execute(&format!("drop database {} with (force)", self.name));
     }

@@ -46,15 +46,15 @@ async fn a_group_has_the_fields_of_the_contract() {
         "id": item["id"], "broker": "main", "queue": "orders", "message_type": null, "reason": "rejected",
         "error": "out of stock", "count": 3, "open": 1, "scheduled": 0, "retried": 1, "discarded": 1,
         "first_seen": "2026-11-21T11:59:00Z", "last_seen": "2026-11-21T11:59:02Z", "importance": "normal",
-        "outcome": {"sent": 1, "came_back": 0, "unknown": 1, "healed": 0},
+        "outcome": {"sent": 1, "failed_again": 0, "pending": 1, "succeeded": 0},
         "last_retried_at": "2026-11-21T12:00:00Z", "note": null, "note_by": null, "note_at": null,
     });
     assert_eq!(*item, expected);
     assert_eq!((&list["total"], &list["next_cursor"]), (&json!(1), &Value::Null));
     let one = desk.get(&api_path(&desk, ids[0]).await).await.expect(200).json();
     let hours = json!([
-        {"start": "2026-11-21T11:00:00Z", "received": 3, "sent": 0, "came_back": 0},
-        {"start": "2026-11-21T12:00:00Z", "received": 0, "sent": 1, "came_back": 0},
+        {"start": "2026-11-21T11:00:00Z", "received": 3, "sent": 0, "failed_again": 0},
+        {"start": "2026-11-21T12:00:00Z", "received": 0, "sent": 1, "failed_again": 0},
     ]);
     assert_eq!(one["hours"], hours);
     assert_eq!(one["id"], item["id"]);

@@ -21,7 +21,7 @@ const ITEM: &str = "id broker queue exchange routing_key reason error attempts f
 const CONTENTS: &str = "properties headers deaths payload history";
 /// What we add to the contract.
 const OURS: &str = "problem edited_from replaced_by";
-const PAYLOAD: &str = "wrapping format json decoded_as candidates remarks hidden";
+const PAYLOAD: &str = "encoding format json decoded_as candidates remarks hidden";
 const OUR_CONTENTS: &str = "remarks framework retry_refused";
 
 fn fields(value: &Value) -> BTreeSet<&str> {
@@ -85,7 +85,7 @@ async fn a_letter_says_what_came_in() {
     assert_eq!(letter["properties"], json!({"message_id": "m", "priority": 3}));
     assert_eq!((&letter["headers"]["n"], &letter["headers"]["s"]), (&json!({"t": "long", "v": 7}), &json!("ö")));
     assert_eq!(letter["deaths"][0]["queue"], "orders");
-    assert_eq!((&letter["payload"]["format"], &letter["payload"]["wrapping"]), (&json!("json"), &json!([])));
+    assert_eq!((&letter["payload"]["format"], &letter["payload"]["encoding"]), (&json!("json"), &json!([])));
 }
 
 #[tokio::test]

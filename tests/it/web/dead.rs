@@ -15,7 +15,7 @@ use dead_letter_office::{
 use failure_conventions::{self, Failure};
 use uuid::Uuid;
 
-/// What time it is in these offices, unless their clock is moved on: 21 November 2026, 12:00 UTC.
+/// What time it is in these servers, unless their clock is moved on: 21 November 2026, 12:00 UTC.
 pub const NOON: Timestamp = Timestamp::from_micros(1_795_262_400_000_000);
 
 pub fn before_noon(length: Duration) -> Timestamp {
@@ -33,7 +33,7 @@ pub fn dead_in(queue: &str) -> Dead {
         redelivered: false,
         received_at: NOON,
         failure: Failure { reason: Reason::Rejected, ..failure },
-        ruling: None,
+        decision: None,
         importance: Importance::Normal,
         importance_by: "default",
         message: Message::default(),

@@ -38,7 +38,7 @@ async fn a_message_of_a_known_type_is_json() {
     let named = [&read["message_type"], &read["type_source"], &read["type_confidence"]];
     assert_eq!(named, [&json!(PHONE), &json!("manual"), &Value::Null]);
     let payload = &read["payload"];
-    let about = [&payload["wrapping"], &payload["format"], &payload["decoded_as"], &payload["hidden"]];
+    let about = [&payload["encoding"], &payload["format"], &payload["decoded_as"], &payload["hidden"]];
     assert_eq!(about, [&json!(["base64"]), &json!("protobuf"), &json!(PHONE), &json!(true)]);
     assert_eq!(payload["json"]["countryCode"], "DE");
     assert!(!payload.to_string().contains("+49"), "{payload}");
@@ -82,12 +82,12 @@ async fn json_stays_what_it_is() {
 }
 
 #[tokio::test]
-async fn wrappings_can_be_said() {
+async fn encodings_can_be_said() {
     let desk = desk().await;
-    let read = decode(&desk, b"aGVsbG8=", json!({"wrapping": ["base64"]})).await;
-    assert_eq!((&read["payload"]["wrapping"], &read["payload"]["text"]), (&json!(["base64"]), &json!("hello")));
-    let read = decode(&desk, BASE64_STANDARD.encode(NUMBER).as_bytes(), json!({"wrapping": []})).await;
-    assert_eq!((&read["payload"]["wrapping"], &read["payload"]["format"]), (&json!([]), &json!("text")));
+    let read = decode(&desk, b"aGVsbG8=", json!({"encoding": ["base64"]})).await;
+    assert_eq!((&read["payload"]["encoding"], &read["payload"]["text"]), (&json!(["base64"]), &json!("hello")));
+    let read = decode(&desk, BASE64_STANDARD.encode(NUMBER).as_bytes(), json!({"encoding": []})).await;
+    assert_eq!((&read["payload"]["encoding"], &read["payload"]["format"]), (&json!([]), &json!("text")));
 }
 
 #[tokio::test]
@@ -95,8 +95,8 @@ async fn what_cannot_be_read_as_asked_is_refused() {
     let desk = desk().await;
     for (more, why) in [
         (json!({"type": "acme.Nope"}), "no schema describes acme.Nope"),
-        (json!({"wrapping": ["gzip"]}), "not encoded as gzip"),
-        (json!({"wrapping": ["rot13"]}), "wrapping: there is no encoding called \"rot13\"; there are gzip"),
+        (json!({"encoding": ["gzip"]}), "not encoded as gzip"),
+        (json!({"encoding": ["rot13"]}), "encoding: there is no encoding called \"rot13\"; there are gzip"),
         (json!({"body_base64": "?"}), "body_base64: "),
         (json!({"headers": {"n": 1}}), "headers: \"n\": numbers"),
         (json!({"colour": "red"}), "colour"),

@@ -1,4 +1,4 @@
-//! An server without brokers, whose router a test asks directly.
+//! A server without brokers, whose router a test asks directly.
 
 use std::{net::SocketAddr, sync::Arc, sync::LazyLock, time::Duration};
 
@@ -49,7 +49,7 @@ pub const HOST: &str = "127.0.0.1:8420";
 pub const DECODE_MAX_BYTES: u64 = 256 * 1024;
 
 /// What was sent back so long ago counts as succeeded.
-pub const HEALED_AFTER: Duration = Duration::from_secs(60 * 60);
+pub const SUCCEEDED_AFTER: Duration = Duration::from_secs(60 * 60);
 
 pub struct Desk {
     pub store: Arc<Store>,
@@ -73,7 +73,7 @@ impl Desk {
         Self::with_brokers(&[MAIN]).await
     }
 
-    /// An server whose configuration says this of whom to tell what.
+    /// A server whose configuration says this of whom to tell what.
     pub async fn that_tells(notify: &NotifyConfig) -> Self {
         Self::of(&[MAIN], &[], notify).await
     }
@@ -94,8 +94,8 @@ impl Desk {
 
     async fn of(names: &[&str], watched: &[&str], notify: &NotifyConfig) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("ledger.db");
-        std::fs::write(&path, &*EMPTY_LEDGER).unwrap();
+        let path = directory.path().join("database.db");
+        std::fs::write(&path, &*EMPTY_DATABASE).unwrap();
         let store = Arc::new(Store::open(&format!("sqlite://{}", path.display())).await.unwrap());
         let board = BrokerBoard::new(names.iter().map(|name| ((*name).to_owned(), format!("{name}.example:5672"))));
         for name in names {
@@ -115,14 +115,14 @@ impl Desk {
         let digests = Digests::new(
             notify,
             "http://dlo.example.com".parse().unwrap(),
-            HEALED_AFTER,
+            SUCCEEDED_AFTER,
             Arc::clone(&store),
             changes.clone(),
             clock.clone(),
             Wakeup::default(),
         )
         .unwrap();
-        let office = AppState {
+        let server = AppState {
             triage: Triage::new(Arc::clone(&store), changes.clone(), clock.clone(), InnerBodies::default()),
             store: store.reader(),
             policies: policies.clone(),
@@ -142,7 +142,7 @@ impl Desk {
                 listen: HOST.parse::<SocketAddr>().unwrap(),
                 public_url: "http://dlo.example.com".parse().unwrap(),
                 dead_letter_exchange: "the-dlx".to_owned(),
-                healed_after: HEALED_AFTER,
+                succeeded_after: SUCCEEDED_AFTER,
                 watched_brokers: watched.iter().map(|name| (*name).to_owned()).collect(),
                 closing: closing.clone(),
             },
@@ -159,14 +159,14 @@ impl Desk {
             schemas,
             digests,
             closing,
-            router: router(Arc::new(office)),
+            router: router(Arc::new(server)),
             directory,
         }
     }
 
     /// The database's file, for a test that breaks it.
-    pub fn ledger_url(&self) -> String {
-        format!("sqlite://{}", self.directory.path().join("ledger.db").display())
+    pub fn database_url(&self) -> String {
+        format!("sqlite://{}", self.directory.path().join("database.db").display())
     }
 }
 
@@ -189,7 +189,7 @@ impl Desk {
         let book = self.policies.book();
         let ruled = dead.attempts(n).with(|arrival| {
             let policy = arrival.failure.queue.as_deref().and_then(|queue| book.find(queue, arrival.failure.reason));
-            arrival.ruling = Some(Decision::new(policy.cloned(), 0.5));
+            arrival.decision = Some(Decision::new(policy.cloned(), 0.5));
         });
         self.receive(ruled).await
     }
@@ -328,7 +328,7 @@ pub fn ask(method: Method, path: &str) -> Request<Body> {
 }
 
 /// Migrating takes longer than most tests: it is done once, and each test has a copy.
-static EMPTY_LEDGER: LazyLock<Vec<u8>> = LazyLock::new(|| {
+static EMPTY_DATABASE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     block_on(async {
         let directory = tempfile::tempdir().unwrap();
         let (path, copy) = (directory.path().join("original.db"), directory.path().join("copy.db"));

@@ -10,11 +10,12 @@ use dead_letter_office::{
         notification::Attempt,
     },
     grouping,
-    services::digests::Settled,
+    services::{digests::DueDigests, worker::Worker},
     store::Enriched,
 };
 use scraper::Html;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     answer::Look,
@@ -22,7 +23,7 @@ use super::{
     desk::{Desk, HOST, builder},
 };
 use crate::{
-    store::make::{InGroup, sorted},
+    store::make::{InGroup, enriched},
     support::slack_rules::check_slack_message,
 };
 
@@ -39,11 +40,11 @@ async fn sort(desk: &Desk, ids: &[LetterId], importance: Importance, queue: &str
     let found: Vec<Enriched> = ids
         .iter()
         .map(|id| {
-            let is = Enriched { importance, received_at: desk.clock.now(), ..sorted(*id) };
+            let is = Enriched { importance, received_at: desk.clock.now(), ..enriched(*id) };
             is.in_group("main", queue, error)
         })
         .collect();
-    desk.store.sort(&found, 1, desk.clock.now()).await.unwrap();
+    desk.store.enrich(&found, 1, desk.clock.now()).await.unwrap();
 }
 
 async fn fail(desk: &Desk, n: usize, importance: Importance, queue: &str, error: &str) -> Vec<LetterId> {
@@ -65,7 +66,7 @@ fn preview(page: &Html) -> String {
 }
 
 #[tokio::test]
-async fn an_office_without_slack_says_what_to_do() {
+async fn an_server_without_slack_says_what_to_do() {
     let desk = Desk::open().await;
     fail(&desk, 2, Importance::Normal, "orders", "timeout").await;
     let page = desk.page("/digests").await;
@@ -120,13 +121,13 @@ async fn total(desk: &Desk, query: &str) -> Value {
 #[tokio::test]
 async fn every_figure_is_what_the_letters_page_says() {
     let desk = Desk::that_tells(&with_slack()).await;
-    let mut settled = Settled::default();
-    desk.digests.work(&mut settled).await.unwrap();
+    let (mut due, stop) = (DueDigests::new(desk.digests.clone()), CancellationToken::new());
+    due.round(&stop).await.unwrap();
     fail(&desk, 4, Importance::Normal, "orders", "timeout").await;
     fail(&desk, 2, Importance::Critical, "orders", "timeout").await;
     // Monday, nine in the morning.
     desk.clock.advance(Duration::from_secs(45 * 60 * 60));
-    desk.digests.work(&mut settled).await.unwrap();
+    due.round(&stop).await.unwrap();
     desk.clock.advance(Duration::from_secs(60));
     fail(&desk, 3, Importance::Low, "orders", "timeout").await;
     fail(&desk, 5, Importance::Low, "mail", "<b>refused</b>").await;
@@ -156,7 +157,7 @@ async fn every_figure_is_what_the_letters_page_says() {
 }
 
 fn mail_group() -> uuid::Uuid {
-    let is = sorted(LetterId::from_uuid(uuid::Uuid::nil())).in_group("main", "mail", "<b>refused</b>");
+    let is = enriched(LetterId::from_uuid(uuid::Uuid::nil())).in_group("main", "mail", "<b>refused</b>");
     grouping::id(&is.key).as_uuid()
 }
 

@@ -66,7 +66,7 @@ fn lines(page: &Html, selector: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_message_is_shown_checked_and_sent_in_the_wrapping_it_came_in() {
+async fn a_message_is_shown_checked_and_sent_in_the_encoding_it_came_in() {
     let (desk, id) = a_letter(a_number()).await;
     let page = edit_page(&desk, id).await;
     assert_eq!(page.words("h2 .text-mono"), format!("base64 → protobuf {PHONE}"));
@@ -168,9 +168,9 @@ async fn hidden_values_are_not_shown_and_stay_what_they_are() {
 async fn hidden_values_that_no_type_keeps_are_not_for_editing() {
     let desk = Desk::open().await;
     let id = desk.receive(dead_in("orders").body("{\"secret\": \"tiger\", \"n\": 1}")).await;
-    let office = serve().with("--roles=web").set("DLO_DATABASE__URL", &desk.ledger_url());
-    let office = office.config("[decode]\nhidden_fields = [\"secret\"]").open().await;
-    let html = office.get(&format!("/letters/{id}/edit")).await.text().await.unwrap();
+    let server = serve().with("--roles=web").set("DLO_DATABASE__URL", &desk.database_url());
+    let server = server.config("[decode]\nhidden_fields = [\"secret\"]").open().await;
+    let html = server.get(&format!("/letters/{id}/edit")).await.text().await.unwrap();
     let page = Html::parse_document(&html);
     assert_eq!((page.count("#text"), html.contains("tiger")), (0, false));
     assert!(page.words("#edit").contains("It has hidden values"), "{}", page.words("#edit"));

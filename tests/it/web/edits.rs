@@ -17,7 +17,7 @@ use super::{
     form::{Form, buttons},
 };
 
-/// An server with a letter, and the address of its page.
+/// A server with a letter, and the address of its page.
 async fn a_letter() -> (Desk, LetterId) {
     let desk = Desk::open().await;
     let dead = dead_in("orders").attempts(2).body("broken").header("tenant", FieldValue::string("acme"));

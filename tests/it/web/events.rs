@@ -53,7 +53,7 @@ async fn what_comes_in_quickly_is_told_together() {
 }
 
 #[tokio::test]
-async fn the_stream_ends_when_the_office_closes() {
+async fn the_stream_ends_when_the_server_closes() {
     let desk = Desk::open().await;
     let mut stream = desk.stream("/events").await;
     next(&mut stream).await;

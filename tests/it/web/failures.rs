@@ -10,11 +10,11 @@ use super::{
     form::submit,
 };
 
-/// An server from under which a table has been pulled away.
-async fn a_broken_office() -> Desk {
+/// A server from under which a table has been pulled away.
+async fn a_broken_server() -> Desk {
     let desk = Desk::open().await;
     desk.receive(dead_in("orders")).await;
-    let raw = SqlitePool::connect(&desk.ledger_url()).await.unwrap();
+    let raw = SqlitePool::connect(&desk.database_url()).await.unwrap();
     sqlx::query("ALTER TABLE facets RENAME TO gone").execute(&raw).await.unwrap();
     raw.close().await;
     desk
@@ -22,7 +22,7 @@ async fn a_broken_office() -> Desk {
 
 /// Words of ours that nobody outside has to read.
 fn check_discretion(text: &str) {
-    for word in ["facets", "SELECT", "sqlx", "no such table", "ledger.db", "/src/", "panicked"] {
+    for word in ["facets", "SELECT", "sqlx", "no such table", "database.db", "/src/", "panicked"] {
         assert!(!text.contains(word), "{word}: {text}");
     }
 }
@@ -41,7 +41,7 @@ async fn a_page_that_is_not_there_offers_the_way_on() {
 
 #[tokio::test]
 async fn a_failure_of_ours_is_named_by_its_request_and_tells_no_internals() {
-    let desk = a_broken_office().await;
+    let desk = a_broken_server().await;
     for path in ["/", "/letters"] {
         let answer = desk.get(path).await.expect(500);
         check_discretion(&answer.text());
@@ -53,7 +53,7 @@ async fn a_failure_of_ours_is_named_by_its_request_and_tells_no_internals() {
 
 #[tokio::test]
 async fn a_failure_of_ours_is_a_problem_to_programs() {
-    let desk = a_broken_office().await;
+    let desk = a_broken_server().await;
     let answer = desk.get("/api/v1/letters").await;
     let id = answer.header("x-request-id").to_owned();
     assert_eq!(answer.json()["request_id"], id);
@@ -63,7 +63,7 @@ async fn a_failure_of_ours_is_a_problem_to_programs() {
 
 #[tokio::test]
 async fn a_failure_of_ours_is_a_toast_to_htmx() {
-    let desk = a_broken_office().await;
+    let desk = a_broken_server().await;
     let request = builder(Method::GET, "/letters?part=results").header("hx-request", "true");
     let answer = desk.send(request.body(Body::empty()).unwrap()).await.expect(500);
     check_discretion(&answer.text());
@@ -71,8 +71,8 @@ async fn a_failure_of_ours_is_a_toast_to_htmx() {
 }
 
 #[tokio::test]
-async fn numbers_are_told_while_the_ledger_is_broken() {
-    let desk = a_broken_office().await;
+async fn numbers_are_told_while_the_database_is_broken() {
+    let desk = a_broken_server().await;
     desk.metrics.letter_received("main", Some("orders"));
     assert!(desk.get("/metrics").await.expect(200).text().contains("dlo_letters_received_total"));
     desk.get("/healthz").await.expect(200);

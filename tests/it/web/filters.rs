@@ -14,7 +14,7 @@ use super::{
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// An server with letters that tests call by name.
+/// A server with letters that tests call by name.
 struct Named {
     desk: Desk,
     names: BTreeMap<String, &'static str>,
@@ -23,17 +23,17 @@ struct Named {
 impl Named {
     async fn open() -> Self {
         let desk = Desk::with_brokers(&[MAIN, "other"]).await;
-        let mut office = Self { desk, names: BTreeMap::new() };
-        office.add("plain", MAIN, dead_in("orders")).await;
-        office.add("critical", MAIN, dead_in("orders").of(Importance::Critical)).await;
-        office.add("low", MAIN, dead_in("texts.sms").of(Importance::Low)).await;
-        office.add("full", MAIN, dead_in("texts.mail").because(Reason::MaxLen)).await;
-        office.add("nameless", MAIN, dead_somewhere()).await;
-        office.add("elsewhere", "other", dead_in("orders")).await;
-        office.add("old", MAIN, dead_in("orders").received(before_noon(HOUR * 50))).await;
-        let gone = office.add("gone", MAIN, dead_in("texts.sms")).await;
-        office.desk.bring(gone, Status::Discarded).await;
-        office
+        let mut server = Self { desk, names: BTreeMap::new() };
+        server.add("plain", MAIN, dead_in("orders")).await;
+        server.add("critical", MAIN, dead_in("orders").of(Importance::Critical)).await;
+        server.add("low", MAIN, dead_in("texts.sms").of(Importance::Low)).await;
+        server.add("full", MAIN, dead_in("texts.mail").because(Reason::MaxLen)).await;
+        server.add("nameless", MAIN, dead_somewhere()).await;
+        server.add("elsewhere", "other", dead_in("orders")).await;
+        server.add("old", MAIN, dead_in("orders").received(before_noon(HOUR * 50))).await;
+        let gone = server.add("gone", MAIN, dead_in("texts.sms")).await;
+        server.desk.bring(gone, Status::Discarded).await;
+        server
     }
 
     async fn add(&mut self, name: &'static str, broker: &str, dead: Dead) -> LetterId {
@@ -42,7 +42,7 @@ impl Named {
         id
     }
 
-    fn sorted(&self, ids: &[String]) -> String {
+    fn enriched(&self, ids: &[String]) -> String {
         let mut names: Vec<_> = ids.iter().map(|id| self.names[id]).collect();
         names.sort_unstable();
         names.join(" ")
@@ -53,7 +53,7 @@ impl Named {
         let answer = self.desk.get(&format!("/api/v1/letters?{query}")).await.expect(200).json();
         let items = answer["items"].as_array().unwrap();
         assert_eq!(answer["total"], items.len(), "{query}");
-        self.sorted(&items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>())
+        self.enriched(&items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>())
     }
 
     /// The letters that the page shows.
@@ -61,13 +61,13 @@ impl Named {
         let page = self.desk.page(&format!("/letters?{query}")).await;
         let rows = page.values(".list-row input", "value");
         assert_eq!(page.count("#bulk"), usize::from(!rows.is_empty()), "{query}");
-        self.sorted(&rows)
+        self.enriched(&rows)
     }
 }
 
 #[tokio::test]
 async fn pages_and_api_find_the_same_letters() {
-    let office = Named::open().await;
+    let server = Named::open().await;
     let cases = [
         ("status=all", "critical elsewhere full gone low nameless old plain"),
         ("status=open", "critical elsewhere full low nameless old plain"),
@@ -92,17 +92,17 @@ async fn pages_and_api_find_the_same_letters() {
         ("status=open&queue=orders&importance=normal&broker=main&reason=rejected&since=7d", "old plain"),
     ];
     for (query, expected) in cases {
-        assert_eq!(office.listed(query).await, expected, "API, {query}");
-        assert_eq!(office.shown(query).await, expected, "page, {query}");
+        assert_eq!(server.listed(query).await, expected, "API, {query}");
+        assert_eq!(server.shown(query).await, expected, "page, {query}");
     }
 }
 
 #[tokio::test]
 async fn the_page_opens_on_what_is_open_and_the_api_on_everything() {
-    let office = Named::open().await;
-    assert_eq!(office.shown("").await, office.listed("status=open").await);
-    assert_eq!(office.listed("").await, office.listed("status=all").await);
-    assert_eq!(office.listed("status=&queue=").await, office.listed("").await);
+    let server = Named::open().await;
+    assert_eq!(server.shown("").await, server.listed("status=open").await);
+    assert_eq!(server.listed("").await, server.listed("status=all").await);
+    assert_eq!(server.listed("status=&queue=").await, server.listed("").await);
 }
 
 #[tokio::test]
@@ -143,12 +143,12 @@ async fn words_of_other_pages_are_refused_too() {
 
 #[tokio::test]
 async fn every_chip_counts_what_it_leads_to() {
-    let office = Named::open().await;
+    let server = Named::open().await;
     for query in ["", "status=all", "queue=orders", "importance=low,normal", "broker=other", "since=24h"] {
-        let page = office.desk.page(&format!("/letters?{query}")).await;
+        let page = server.desk.page(&format!("/letters?{query}")).await;
         for chip in page.all(".chip-groups .chip-link") {
             let path = chip.attr("href").unwrap();
-            let leads_to = office.desk.page(path).await;
+            let leads_to = server.desk.page(path).await;
             if chip.count("b") > 0 && !is_importance_beside_others(&page, chip) {
                 assert_eq!(leads_to.count(".list-row").to_string(), words(chip.one("b")), "{query}, {path}");
             }
@@ -163,8 +163,8 @@ fn is_importance_beside_others(page: &Html, chip: scraper::ElementRef<'_>) -> bo
 
 #[tokio::test]
 async fn a_chip_says_whether_it_is_chosen() {
-    let office = Named::open().await;
-    let page = office.desk.page("/letters?status=discarded&importance=low,normal").await;
+    let server = Named::open().await;
+    let page = server.desk.page("/letters?status=discarded&importance=low,normal").await;
     let chosen: Vec<_> = page.all(".chip-link[aria-current=true]").into_iter().map(words).collect();
     assert_eq!(chosen.len(), 3, "{chosen:?}");
     assert!(chosen[0].starts_with("Discarded"), "{chosen:?}");
@@ -174,8 +174,8 @@ async fn a_chip_says_whether_it_is_chosen() {
 
 #[tokio::test]
 async fn the_filter_form_keeps_all_that_it_does_not_ask_for() {
-    let office = Named::open().await;
-    let page = office.desk.page("/letters?status=all&importance=low&since=7d&queue=texts.*&sort=oldest").await;
+    let server = Named::open().await;
+    let page = server.desk.page("/letters?status=all&importance=low&since=7d&queue=texts.*&sort=oldest").await;
     let form = page.one("form[role=search]");
     let names: Vec<_> = form.values("input[type=hidden]", "name");
     assert_eq!(names, ["status", "importance", "since", "sort"]);
@@ -185,14 +185,14 @@ async fn the_filter_form_keeps_all_that_it_does_not_ask_for() {
 
 #[tokio::test]
 async fn the_chart_leads_to_the_letters_of_each_bar() {
-    let office = Named::open().await;
-    office.desk.clock.advance(Duration::from_secs(60));
-    let page = office.desk.page("/letters?status=all").await;
+    let server = Named::open().await;
+    server.desk.clock.advance(Duration::from_secs(60));
+    let page = server.desk.page("/letters?status=all").await;
     let bars = page.all(".chart-bars a");
     assert_eq!(bars.len(), 2, "one for the old letter, one for the others");
     for (bar, rows) in bars.iter().zip([1, 7]) {
         let path = bar.attr("href").unwrap();
         assert!(path.contains("since=") && path.contains("until="), "{path}");
-        assert_eq!(office.desk.page(path).await.count(".list-row"), rows, "{path}");
+        assert_eq!(server.desk.page(path).await.count(".list-row"), rows, "{path}");
     }
 }

@@ -11,7 +11,7 @@ use super::{
 
 const ACTIONS: &str = "/letters/actions";
 
-/// An server with one letter in that status, and the address of its page.
+/// A server with one letter in that status, and the address of its page.
 async fn a_letter(status: Status) -> (Desk, LetterId, String) {
     let desk = Desk::open().await;
     let id = desk.letter_in(status).await;

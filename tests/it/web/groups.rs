@@ -15,7 +15,7 @@ use dead_letter_office::{
         retry::RetryOutcome,
     },
     metrics::Metrics,
-    services::{decoding::reader::Reader, enrichment::Sorting, triage::Triage},
+    services::{decoding::reader::Reader, enrichment::Enrichment, triage::Triage},
 };
 use failure_conventions::inner_body::InnerBodies;
 use scraper::Html;
@@ -37,7 +37,7 @@ pub fn failed_with(dead: Dead, error: &str) -> Dead {
 
 /// Puts letters that have come in into their groups, as dlo does a moment later.
 pub async fn sort(desk: &Desk) {
-    let sorting = Sorting {
+    let mut enrichment = Enrichment {
         store: desk.store.clone(),
         reader: Reader::new(desk.schemas.clone(), DecodeConfig::default()),
         schemas: desk.schemas.clone(),
@@ -45,8 +45,9 @@ pub async fn sort(desk: &Desk) {
         clock: desk.clock.clone(),
         metrics: Metrics::default(),
         feed: desk.feed.clone(),
+        done_with: None,
     };
-    sorting.work(&mut None, &CancellationToken::new()).await.unwrap();
+    enrichment.work(&CancellationToken::new()).await.unwrap();
 }
 
 /// Letters of one group, the first one the oldest.
@@ -510,10 +511,10 @@ async fn work_on_a_group_goes_on_after_a_restart() {
     let claimed = triage().begin(bulk(Command::SetImportance(Importance::Low))).await.unwrap();
     assert_eq!((claimed.job.total, claimed.job.state), (3, JobState::Running));
     let go = CancellationToken::new();
-    triage().take_up_once(&go).await.unwrap();
+    triage().take_up(&go).await.unwrap();
     assert_eq!(desk.letter(ids[0]).await["importance"], "normal", "somebody works at it");
     desk.clock.advance(MINUTE);
-    triage().take_up_once(&go).await.unwrap();
+    triage().take_up(&go).await.unwrap();
     let job = desk.store.job(claimed.job.id).await.unwrap().unwrap();
     assert_eq!((job.state, job.done, job.total), (JobState::Done, 3, 3));
     assert_eq!(desk.letter(ids[0]).await["importance"], "low");
@@ -523,7 +524,7 @@ async fn work_on_a_group_goes_on_after_a_restart() {
     let claimed = triage().begin(bulk(Command::Discard { note: None })).await.unwrap();
     let job = triage().work_at(claimed, &stopped).await.unwrap();
     assert_eq!((job.state, desk.status(ids[0]).await), (JobState::Running, Status::Open));
-    triage().take_up_once(&go).await.unwrap();
+    triage().take_up(&go).await.unwrap();
     assert_eq!(desk.status(ids[0]).await, Status::Discarded, "it is free at once");
 
     let again = Bulk { filter: LetterFilter::default(), ..bulk(Command::Reopen) };

@@ -43,7 +43,7 @@ fn full_of(text: &str) -> Dead {
         )
 }
 
-/// An server with such a message, and every page and part that shows it.
+/// A server with such a message, and every page and part that shows it.
 async fn shown(text: &str) -> (Desk, LetterId, Vec<String>) {
     let desk = Desk::with_brokers(&["main", "other"]).await;
     let id = desk.receive(full_of(text)).await;

@@ -103,7 +103,7 @@ async fn numbers_go_by_the_names_of_the_contract() {
 }
 
 #[tokio::test]
-async fn numbers_follow_the_ledger() {
+async fn numbers_follow_the_database() {
     let desk = Desk::open().await;
     let minute = Duration::from_secs(60);
     let id = desk.receive(dead_in("orders").of(Importance::High).received(before_noon(minute))).await;

@@ -12,7 +12,7 @@ use dead_letter_office::{
     metrics::Metrics,
     services::{
         decoding::reader::Reader,
-        enrichment::{NAME_TYPES, Sorting},
+        enrichment::{Enrichment, NAME_TYPES},
     },
 };
 use serde_json::json;
@@ -28,13 +28,12 @@ use super::{
 
 /// Works as dlo does after every change.
 struct Worker {
-    sorting: Sorting,
-    done_with: Option<i64>,
+    enrichment: Enrichment,
 }
 
 impl Worker {
     fn of(desk: &Desk) -> Self {
-        let sorting = Sorting {
+        let enrichment = Enrichment {
             store: desk.store.clone(),
             reader: Reader::new(desk.schemas.clone(), DecodeConfig::default()),
             schemas: desk.schemas.clone(),
@@ -42,12 +41,13 @@ impl Worker {
             clock: desk.clock.clone(),
             metrics: Metrics::default(),
             feed: desk.feed.clone(),
+            done_with: None,
         };
-        Self { sorting, done_with: None }
+        Self { enrichment }
     }
 
     async fn work(&mut self) {
-        self.sorting.work(&mut self.done_with, &CancellationToken::new()).await.unwrap();
+        self.enrichment.work(&CancellationToken::new()).await.unwrap();
     }
 }
 

@@ -21,8 +21,8 @@ use super::{
     schemas::{fixture, put_set},
 };
 
-/// An server in which there is something of everything, and the addresses of its pages.
-pub async fn a_busy_office() -> (Desk, Vec<String>) {
+/// A server in which there is something of everything, and the addresses of its pages.
+pub async fn a_busy_server() -> (Desk, Vec<String>) {
     let desk = Desk::with_brokers(&[MAIN, "other"]).await;
     for status in Status::ALL {
         desk.letter_in(*status).await;
@@ -84,7 +84,7 @@ fn strict(queues: &str) -> Policy {
 
 #[tokio::test]
 async fn every_page_is_in_order() {
-    let (desk, paths) = a_busy_office().await;
+    let (desk, paths) = a_busy_server().await;
     for path in &paths {
         let answer = desk.get(path).await.expect(200);
         assert_eq!(answer.header("content-type"), "text/html; charset=utf-8");
@@ -141,7 +141,7 @@ fn check_names(path: &str, page: &Html) {
 }
 
 #[tokio::test]
-async fn an_empty_office_tells_the_first_steps() {
+async fn an_empty_server_tells_the_first_steps() {
     let desk = Desk::open().await;
     for path in ["/", "/letters"] {
         let page = desk.page(path).await;
@@ -151,7 +151,7 @@ async fn an_empty_office_tells_the_first_steps() {
 }
 
 #[tokio::test]
-async fn an_office_that_is_not_connected_says_so_and_what_to_do() {
+async fn an_server_that_is_not_connected_says_so_and_what_to_do() {
     let desk = Desk::open().await;
     desk.board_says(MAIN, ConnectionState::Lost { since: NOON, why: "connection refused".to_owned() });
     for path in ["/", "/letters"] {
@@ -176,7 +176,7 @@ async fn an_empty_list_says_why() {
 
 #[tokio::test]
 async fn the_overview_counts_what_its_links_lead_to() {
-    let (desk, _) = a_busy_office().await;
+    let (desk, _) = a_busy_server().await;
     let overview = desk.page("/").await;
     let tiles = overview.all(".tile-box > a").into_iter().map(|tile| (tile, words(tile.one("b"))));
     let totals = overview.all(".total-list a").into_iter().map(|total| (total, words(total.one("b"))));
@@ -203,7 +203,7 @@ async fn the_overview_leads_to_the_oldest() {
 
 #[tokio::test]
 async fn what_each_page_is_called_tells_them_apart() {
-    let (desk, _) = a_busy_office().await;
+    let (desk, _) = a_busy_server().await;
     let letter = desk.receive(dead_in("payments")).await;
     let mut titles = HashSet::new();
     for path in [

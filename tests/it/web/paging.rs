@@ -14,7 +14,7 @@ use super::{
 const LETTERS: u64 = 23;
 
 /// Letters of which four at a time came in at the same moment.
-async fn a_full_office() -> Desk {
+async fn a_full_server() -> Desk {
     let desk = Desk::open().await;
     let received = |n: u64| dead_in("orders").received(before_noon(Duration::from_secs(n / 4)));
     desk.receive_all(MAIN, (0..LETTERS).map(received).collect()).await;
@@ -48,7 +48,7 @@ async fn walk_pages(desk: &Desk, query: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn every_letter_is_on_exactly_one_page() {
-    let desk = a_full_office().await;
+    let desk = a_full_server().await;
     for limit in [1, 4, 5, 22, 23, 24] {
         let newest = walk_api(&desk, &format!("limit={limit}")).await;
         let oldest = walk_api(&desk, &format!("limit={limit}&sort=oldest")).await;
@@ -61,7 +61,7 @@ async fn every_letter_is_on_exactly_one_page() {
 
 #[tokio::test]
 async fn what_comes_in_meanwhile_shifts_nothing() {
-    let desk = a_full_office().await;
+    let desk = a_full_server().await;
     let before = walk_api(&desk, "limit=5").await;
     let first = desk.get("/api/v1/letters?limit=5").await.json();
     desk.receive(dead_in("orders")).await;
@@ -72,7 +72,7 @@ async fn what_comes_in_meanwhile_shifts_nothing() {
 
 #[tokio::test]
 async fn a_later_page_leads_back_to_the_first_and_keeps_the_filter() {
-    let desk = a_full_office().await;
+    let desk = a_full_server().await;
     let first = desk.page("/letters?queue=ord*&limit=10&sort=oldest").await;
     assert_eq!(first.count(".pager-nav a"), 1);
     let second = desk.page(first.one("a[rel=next]").attr("href").unwrap()).await;
@@ -95,7 +95,7 @@ async fn a_page_is_small_however_many_letters_there_are() {
 
 #[tokio::test]
 async fn the_page_says_how_many_there_are() {
-    let desk = a_full_office().await;
+    let desk = a_full_server().await;
     desk.letter_in(Status::Retried).await;
     assert_eq!(desk.page("/letters?limit=3").await.words("[data-selected]"), "23 dead letters");
 }

@@ -1,4 +1,4 @@
-//! What is inside a letter: its wrappings, its type, what it says, and what of that is hidden.
+//! What is inside a letter: its encodings, its type, what it says, and what of that is hidden.
 
 use axum::http::Method;
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -49,26 +49,26 @@ fn hrefs(page: &Html, selector: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn wrappings_are_undone_as_found_or_as_told() {
+async fn encodings_are_undone_as_found_or_as_told() {
     let desk = Desk::open().await;
     let inside = "{\"order\": 12345678901234567890, \"state\": \"paid\"}";
     let id = desk.receive(dead_in("orders").body(BASE64_STANDARD.encode(inside))).await;
-    let check = async |query: &str, wrapping: Value, format: &str, n_remarks: usize| {
+    let check = async |query: &str, encoding: Value, format: &str, n_remarks: usize| {
         let payload = payload(&desk, id, query).await;
         let remarks = payload["remarks"].as_array().unwrap().len();
         assert_eq!(
-            (&payload["wrapping"], &payload["format"], remarks),
-            (&wrapping, &json!(format), n_remarks),
+            (&payload["encoding"], &payload["format"], remarks),
+            (&encoding, &json!(format), n_remarks),
             "{query}"
         );
     };
     check("", json!(["base64"]), "json", 0).await;
-    check("?wrapping=base64", json!(["base64"]), "json", 0).await;
-    check("?wrapping=none", json!([]), "text", 0).await;
-    check("?wrapping=gzip", json!([]), "text", 1).await;
+    check("?encoding=base64", json!(["base64"]), "json", 0).await;
+    check("?encoding=none", json!([]), "text", 0).await;
+    check("?encoding=gzip", json!([]), "text", 1).await;
     let answer = desk.get(&format!("/api/v1/letters/{id}")).await;
     assert!(answer.text().contains("12345678901234567890"), "no digit is lost");
-    let refused = desk.get(&format!("/api/v1/letters/{id}?wrapping=rot13")).await.problem(400);
+    let refused = desk.get(&format!("/api/v1/letters/{id}?encoding=rot13")).await.problem(400);
     assert!(refused.contains("rot13") && refused.contains("base64, hex"), "{refused}");
     desk.get(&format!("/api/v1/letters/{id}?warp=1")).await.problem(400);
 }
@@ -90,13 +90,13 @@ async fn each_step_can_be_undone_by_a_link() {
             "back to what was found"
         );
         let text = hrefs(&before, ".seg-tabs a").into_iter().find(|link| link.contains("view=hex")).unwrap();
-        assert!(text.contains("wrapping=none"), "another view of the same: {text}");
+        assert!(text.contains("encoding=none"), "another view of the same: {text}");
     }
     let beside = desk.page(&format!("/letters?queue=orders&letter={id}")).await;
     let kept: Vec<_> =
         beside.all(".payload-chain form input[type=hidden]").iter().map(|it| it.attr("name").unwrap()).collect();
     assert_eq!(kept, ["queue", "letter"], "a form for another chain stays where it is");
-    assert_eq!(desk.page(&format!("/letters/{id}?wrapping=base64+→+hex")).await.count(".remark-note"), 1);
+    assert_eq!(desk.page(&format!("/letters/{id}?encoding=base64+→+hex")).await.count(".remark-note"), 1);
 }
 
 #[tokio::test]
@@ -182,7 +182,7 @@ async fn what_is_hidden_is_in_no_page_unless_revealed() {
         assert!(page.words("#payload").contains("St James's Square"), "{}", page.words("#payload-part"));
         assert_eq!(page.count(".code-hidden-value"), 1);
         for query in
-            ["", "view=json", "view=fields", "view=text", "view=hex", "wrapping=none", "wrapping=none&view=text"]
+            ["", "view=json", "view=fields", "view=text", "view=hex", "encoding=none", "encoding=none&view=text"]
         {
             for path in [format!("/letters/{id}?{query}"), format!("/letters?letter={id}&{query}")] {
                 let html = desk.get(&path).await.expect(200).text();
@@ -255,10 +255,10 @@ async fn the_api_reveals_and_writes_it_down() {
 }
 
 #[tokio::test]
-async fn the_raw_body_with_other_wrappings_hides_as_well() {
+async fn the_raw_body_with_other_encodings_hides_as_well() {
     let desk = lab().await;
     let id = an_account(&desk, BASE64_STANDARD.encode(ACCOUNT).as_bytes()).await;
-    let told = payload(&desk, id, "?wrapping=none").await;
+    let told = payload(&desk, id, "?encoding=none").await;
     assert_eq!((&told["hidden"], &told["text"], &told["json"]), (&json!(true), &Value::Null, &Value::Null));
     assert!(told["remarks"].to_string().contains("hidden"), "{told}");
 }

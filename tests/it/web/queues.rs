@@ -52,7 +52,10 @@ async fn each_queue_tells_what_became_of_it() {
     assert!(page.words("main").contains("counts as succeeded until it fails again"));
     let api = desk.get("/api/v1/queues").await.expect(200).json();
     let item = api["items"].as_array().unwrap().iter().find(|item| item["queue"] == "orders").unwrap().clone();
-    assert_eq!(item["last_7_days"], json!({"failed": 4, "healed": 3, "exhausted": 1, "healed_by_retry": [2, 1, 0]}));
+    assert_eq!(
+        item["last_7_days"],
+        json!({"failed": 4, "succeeded": 3, "exhausted": 1, "succeeded_by_retry": [2, 1, 0]})
+    );
     assert_eq!((&item["open"], &item["scheduled"]), (&json!(1), &json!(0)));
     assert_eq!(item["policy"]["meaning"], "after 10 s, 1 min 40 s, 16 min 40 s; then needs attention");
     let nameless = api["items"].as_array().unwrap().iter().find(|item| item["queue"].is_null()).unwrap();
@@ -99,7 +102,7 @@ async fn the_filter_finds_queues() {
 }
 
 #[tokio::test]
-async fn an_office_with_a_thousand_queues_shows_a_light_page() {
+async fn an_server_with_a_thousand_queues_shows_a_light_page() {
     let desk = Desk::open().await;
     desk.receive_all(MAIN, (0..1_000).map(|n| dead_in(&format!("a.rather-long.name-of-a-queue.{n}"))).collect()).await;
     desk.letter_in(Status::Open).await;

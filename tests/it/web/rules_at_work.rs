@@ -16,7 +16,7 @@ use dead_letter_office::{
     metrics::Metrics,
     services::{
         decoding::reader::Reader,
-        enrichment::{APPLY_RULES, Sorting},
+        enrichment::{APPLY_RULES, Enrichment},
         rules::{Draft, RuleError, Rules, Trial},
     },
 };
@@ -39,11 +39,11 @@ pub async fn work(desk: &Desk) {
 }
 
 async fn work_with(desk: &Desk, rules: Rules) {
-    sorting(desk, rules).work(&mut None, &CancellationToken::new()).await.unwrap();
+    enrichment(desk, rules).work(&CancellationToken::new()).await.unwrap();
 }
 
-fn sorting(desk: &Desk, rules: Rules) -> Sorting {
-    Sorting {
+fn enrichment(desk: &Desk, rules: Rules) -> Enrichment {
+    Enrichment {
         store: desk.store.clone(),
         reader: reader(desk),
         schemas: desk.schemas.clone(),
@@ -51,6 +51,7 @@ fn sorting(desk: &Desk, rules: Rules) -> Sorting {
         clock: desk.clock.clone(),
         metrics: Metrics::default(),
         feed: desk.feed.clone(),
+        done_with: None,
     }
 }
 
@@ -188,17 +189,17 @@ async fn a_job_goes_on_where_a_process_that_died_has_left_it() {
     work(&desk).await;
     add(&desk, "all", "true", Importance::High).await;
     let begun = desk.rules.apply(&Actor::local()).await.unwrap();
-    let worker = sorting(&desk, desk.rules.clone());
+    let mut worker = enrichment(&desk, desk.rules.clone());
     let dies = async {
         while desk.store.job(begun).await.unwrap().unwrap().done == 0 {
             tokio::task::yield_now().await;
         }
     };
-    let (mut done_with, stop) = (None, CancellationToken::new());
+    let stop = CancellationToken::new();
     tokio::select! {
         biased;
         () = dies => {}
-        _ = worker.work(&mut done_with, &stop) => panic!("it did all of it"),
+        _ = worker.work(&stop) => panic!("it did all of it"),
     }
     let left = desk.store.job(begun).await.unwrap().unwrap();
     assert!(left.state == JobState::Running && left.done < 600, "{left:?}");
@@ -228,7 +229,7 @@ async fn a_job_that_is_told_to_stop_is_taken_up_at_once() {
     desk.rules.apply(&Actor::local()).await.unwrap();
     let stop = CancellationToken::new();
     stop.cancel();
-    sorting(&desk, desk.rules.clone()).work(&mut None, &stop).await.unwrap();
+    enrichment(&desk, desk.rules.clone()).work(&stop).await.unwrap();
     assert_eq!((job(&desk).await.state, job(&desk).await.done), (JobState::Running, 0));
     work(&desk).await;
     assert_eq!((job(&desk).await.state, job(&desk).await.done), (JobState::Done, 3));

@@ -88,7 +88,7 @@ impl Program {
         let mut running = self.start();
         const SAID: &str = "listening on http://";
         let said = async || running.process.lines().iter().any(|line| line.contains(SAID));
-        wait_until("the office to open", PATIENCE, said).await;
+        wait_until("the server to open", PATIENCE, said).await;
         let line = running.process.line_with(SAID, PATIENCE);
         let address = line.split_once(SAID).unwrap().1;
         let end = address.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ':').unwrap_or(address.len());
@@ -154,7 +154,7 @@ impl Running {
 
     /// Waits until it takes in and sends back.
     pub async fn await_ready(&self) {
-        wait_until("the office to be ready", PATIENCE, async || self.get("/readyz").await.status() == 200).await;
+        wait_until("the server to be ready", PATIENCE, async || self.get("/readyz").await.status() == 200).await;
     }
 
     /// What the API answers.

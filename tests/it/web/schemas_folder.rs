@@ -2,7 +2,7 @@
 
 use std::{fs, time::Duration};
 
-use dead_letter_office::services::schemas::Folder;
+use dead_letter_office::services::{schemas::Folder, worker};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -106,7 +106,7 @@ async fn what_is_wrong_is_said_and_the_version_before_stays() {
 
 /// Somebody may have uploaded a newer version by hand since.
 #[tokio::test]
-async fn what_the_ledger_knows_is_not_brought_again_when_the_office_opens() {
+async fn what_the_database_knows_is_not_brought_again_when_the_server_opens() {
     let mut scene = Scene::open().await;
     scene.write("a.proto", "syntax = \"proto3\"; message A { string a = 1; }");
     scene.read().await;
@@ -129,7 +129,7 @@ async fn changes_are_noticed_and_it_ends_when_told() {
     let Scene { desk, place, folder } = Scene::open().await;
     let stop = CancellationToken::new();
     let mut told = desk.schemas.subscribe();
-    let running = folder.run(stop.clone());
+    let running = worker::run(folder, stop.clone());
     let watching = async {
         fs::write(place.path().join("a.proto"), "syntax = \"proto3\"; message A {}").unwrap();
         told.wait_for(|catalogue| catalogue.find("A").is_some()).await.unwrap();

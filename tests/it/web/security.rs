@@ -9,7 +9,7 @@ use dead_letter_office::domain::letter::Status;
 use super::{
     answer::{Answer, Look},
     desk::{Desk, HOST, MAIN, ask, builder},
-    pages::a_busy_office,
+    pages::a_busy_server,
 };
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; \
@@ -35,7 +35,7 @@ async fn stylesheet(desk: &Desk) -> String {
 
 #[tokio::test]
 async fn every_kind_of_answer_carries_the_policy() {
-    let (desk, mut paths) = a_busy_office().await;
+    let (desk, mut paths) = a_busy_server().await;
     let asset = stylesheet(&desk).await;
     let others = ["/letters?part=results", "/letters?part=news", "/?part=nav", "/nowhere", "/letters?limit=0"];
     let machines = ["/api/openapi.json", "/api/v1/letters", "/api/v1/nothing", "/healthz", "/readyz", "/metrics"];
@@ -64,7 +64,7 @@ async fn refusals_and_redirects_carry_it_too() {
 
 #[tokio::test]
 async fn pages_have_nothing_inline() {
-    let (desk, paths) = a_busy_office().await;
+    let (desk, paths) = a_busy_server().await;
     for path in paths {
         let page = desk.page(&path).await;
         assert_eq!(page.count("style, [style], script:not([src]), [onclick], [onload], [onsubmit]"), 0, "{path}");
@@ -76,7 +76,7 @@ async fn pages_have_nothing_inline() {
 
 #[tokio::test]
 async fn no_copy_of_a_letter_stays_in_a_cache() {
-    let (desk, paths) = a_busy_office().await;
+    let (desk, paths) = a_busy_server().await;
     for path in paths.iter().map(String::as_str).chain(["/api/v1/letters", "/letters?part=results"]) {
         assert_eq!(desk.get(path).await.header("cache-control"), "no-store", "{path}");
     }

@@ -2,7 +2,7 @@
 //!
 //! Every reading is priced in nats, the negative natural logarithm of how likely the payload is under it, so that
 //! readings compete in one unit and the cheapest wins. A binary format is considered only if the whole payload is one
-//! value of it. This knows neither wrappings nor schemas, and it never builds the values it looks at: memory does not
+//! value of it. This knows neither encodings nor schemas, and it never builds the values it looks at: memory does not
 //! grow with what a payload claims to hold.
 
 mod cbor;

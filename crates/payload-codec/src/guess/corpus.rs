@@ -56,8 +56,8 @@ fn sample(line: Line) -> Sample {
     Sample { full_name: line.full_name, body, queue: line.queue }
 }
 
-fn unwrap(wrapping: &str, body: Vec<u8>) -> Vec<u8> {
-    match wrapping {
+fn unwrap(encoding: &str, body: Vec<u8>) -> Vec<u8> {
+    match encoding {
         "raw" => body,
         "base64" => BASE64_STANDARD.decode(body).unwrap(),
         "base64url_nopad" => BASE64_URL_SAFE_NO_PAD.decode(body).unwrap(),

@@ -1,6 +1,6 @@
 //! How far unwrapping goes, whatever a body claims.
 
-/// Wrappings undone within each other.
+/// Encodings undone within each other.
 pub(super) const MAX_STEPS: usize = 6;
 
 /// Partly unwrapped bodies looked at. Real bodies need fewer than ten; text crafted to be ambiguous at each step could

@@ -1,8 +1,8 @@
-//! The kinds of wrappings and their names.
+//! The kinds of encodings and their names.
 
 use std::{fmt, str::FromStr};
 
-/// A kind of wrapping, without what tells one wrapping of the kind from another.
+/// A kind of encoding, without what tells one encoding of the kind from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// RFC 1952.
@@ -99,7 +99,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// No kind of wrapping has this name.
+/// No kind of encoding has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no encoding called {:?}; there are {}", .0, names())]
 pub struct UnknownKind(String);

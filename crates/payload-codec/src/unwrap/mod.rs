@@ -1,8 +1,8 @@
-//! Finding out how a message body is wrapped, undoing it, and wrapping again.
+//! Finding out how a message body is wrapped, undoing it, and wrapping it again.
 //!
 //! Between a service and its messages stand compressions, encodings as text, framings and envelopes, one within another
 //! and seldom declared. Every way of undoing them is a hypothesis about the body; each is priced by its total code
-//! length in nats (what the wrapping says, plus the payload in its format, see [`super::format`]) and competes with the
+//! length in nats (what the encoding says, plus the payload in its format, see [`super::format`]) and competes with the
 //! body being just what it looks like. So a word that happens to be valid base64 stays a word. What headers and
 //! properties say is evidence like any other: strong, never blindly believed.
 //!
@@ -15,6 +15,7 @@
 
 mod bounds;
 mod codecs;
+mod encoding;
 mod escaping;
 mod evidence;
 mod hints;
@@ -25,7 +26,6 @@ mod problem;
 mod search;
 mod undo;
 mod wrap;
-mod wrapping;
 
 #[cfg(test)]
 mod tests;
@@ -41,6 +41,7 @@ pub use codecs::{
     hex::Hex,
     hole::{Filling, Hole},
 };
+pub use encoding::Encoding;
 pub use escaping::Escaping;
 pub use hints::{BodyHints, Known, TypeHint};
 pub use kind::{Kind, UnknownKind};
@@ -48,13 +49,12 @@ pub use mode::UnwrapMode;
 pub use problem::Problem;
 pub use search::unwrap;
 pub use wrap::{WrapError, wrap};
-pub use wrapping::Wrapping;
 
-/// A body without its wrappings.
+/// A body without its encodings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unwrapped {
     /// What was undone, the outermost first.
-    pub steps: Vec<Wrapping>,
+    pub steps: Vec<Encoding>,
     /// What is inside. More than one only if the last step frames several messages in a row; never none.
     pub payloads: Vec<Vec<u8>>,
     /// The format of every payload.

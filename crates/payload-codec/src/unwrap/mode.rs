@@ -1,8 +1,8 @@
-//! Which wrappings are to be undone.
+//! Which encodings are to be undone.
 
 use super::kind::Kind;
 
-/// Which wrappings to undo.
+/// Which encodings to undo.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum UnwrapMode {
     /// Those that are found.

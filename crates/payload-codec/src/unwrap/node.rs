@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{evidence::Expected, kind::Kind, problem::Problem, wrapping::Wrapping};
+use super::{encoding::Encoding, evidence::Expected, kind::Kind, problem::Problem};
 use crate::format::Format;
 
 /// Nats of a format where it is seldom met, and where it is not believed unless nothing else is left.
@@ -10,13 +10,13 @@ const ODD: f64 = 4.0;
 const ODDER: f64 = 9.0;
 const NEVER: f64 = 1000.0;
 
-/// A body with some wrappings undone.
+/// A body with some encodings undone.
 pub(super) struct Node<'a> {
-    /// The node this was made from, and the wrapping between them.
-    pub origin: Option<(usize, Wrapping)>,
+    /// The node this was made from, and the encoding between them.
+    pub origin: Option<(usize, Encoding)>,
     pub n_steps: usize,
     pub payloads: Vec<Cow<'a, [u8]>>,
-    /// The code length of all wrappings up to here.
+    /// The code length of all encodings up to here.
     pub nats: f64,
     /// How many times shorter than the payload its compressed form was: what costs less there costs less here.
     pub scale: f64,
@@ -41,16 +41,16 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The kind of the wrapping that was undone last.
+    /// The kind of the encoding that was undone last.
     pub fn last_kind(&self) -> Option<Kind> {
-        self.origin.as_ref().map(|(_, wrapping)| wrapping.kind())
+        self.origin.as_ref().map(|(_, encoding)| encoding.kind())
     }
 
     pub fn is_empty(&self) -> bool {
         self.payloads.iter().all(|payload| payload.is_empty())
     }
 
-    /// Nats for a format that is seldom met in the wrapping around it, unless that is declared.
+    /// Nats for a format that is seldom met in the encoding around it, unless that is declared.
     pub fn odd(&self, format: Format) -> f64 {
         if self.last_kind().is_some_and(|kind| self.expected.declares(kind)) {
             return 0.0;

@@ -21,7 +21,7 @@ pub enum Problem {
         /// The bytes allowed.
         max_bytes: usize,
     },
-    /// There are more wrappings within each other, or more ways to see them, than are undone.
+    /// There are more encodings within each other, or more ways to see them, than are undone.
     TooDeep,
     /// Properties or headers declare this encoding, but the body is not encoded so.
     NotAsDeclared(String),
@@ -39,7 +39,7 @@ impl fmt::Display for Problem {
             Self::Damaged(kind) => write!(f, "it looks like {kind}, but is damaged"),
             Self::TooLarge { kind, max_bytes } => write!(f, "what is inside {kind} is larger than {max_bytes} bytes"),
             Self::BodyTooLarge { max_bytes } => {
-                write!(f, "more than {max_bytes} bytes are not searched for wrappings other than compressions")
+                write!(f, "more than {max_bytes} bytes are not searched for encodings other than compressions")
             }
             Self::TooDeep => f.write_str("it is wrapped more often than is undone"),
             Self::NotAsDeclared(encoding) => write!(f, "it is said to be encoded as {encoding:?}, but is not"),

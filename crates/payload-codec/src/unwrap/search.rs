@@ -1,4 +1,4 @@
-//! The search for the likeliest wrappings.
+//! The search for the likeliest encodings.
 //!
 //! Partly unwrapped bodies are nodes of a tree. Each node can be read in some formats, which are hypotheses about the
 //! whole body, and unwrapped further, which makes more nodes.
@@ -9,6 +9,7 @@ use super::{
     Unwrapped,
     bounds::{Allowance, MAX_NODES, MAX_STEPS},
     codecs::Decoded,
+    encoding::Encoding,
     evidence::Expected,
     hints::{BodyHints, Known, TypeHint},
     kind::Kind,
@@ -16,20 +17,19 @@ use super::{
     node::Node,
     problem::Problem,
     undo::undo,
-    wrapping::Wrapping,
 };
 use crate::format::{Format, Reading, readings};
 
 /// Nats that a format is likelier if the content type names it.
 const DECLARED_FORMAT: f64 = 8.0;
 
-/// Nats that a wrapping is likelier if a declared encoding is of its kind.
+/// Nats that an encoding is likelier if a declared encoding is of its kind.
 const DECLARED_ENCODING: f64 = 8.0;
 
 /// How much less sure to be than the prices say: they come from estimates.
 const TEMPERATURE: f64 = 1.5;
 
-/// Undoes the wrappings of a message body and says what is inside.
+/// Undoes the encodings of a message body and says what is inside.
 ///
 /// It never fails. A body that nothing is known about is its own payload, as binary.
 pub fn unwrap(body: &[u8], hints: &BodyHints, mode: &UnwrapMode) -> Unwrapped {
@@ -80,7 +80,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Adds a node for each wrapping that can be undone; whether one of them leaves no doubt.
+    /// Adds a node for each encoding that can be undone; whether one of them leaves no doubt.
     fn unwrap_further(&mut self, at: usize) -> bool {
         let node = &self.nodes[at];
         if node.is_empty() {
@@ -102,7 +102,7 @@ impl<'a> Search<'a> {
         false
     }
 
-    fn try_kind(&mut self, at: usize, kind: Kind) -> Option<Decoded<Wrapping>> {
+    fn try_kind(&mut self, at: usize, kind: Kind) -> Option<Decoded<Encoding>> {
         let node = self.nodes.get_mut(at)?;
         let [payload] = node.payloads.as_slice() else { return None };
         match undo(kind, payload, &node.expected, &self.allowance) {
@@ -116,7 +116,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn add(&mut self, from: usize, decoded: Decoded<Wrapping>) -> usize {
+    fn add(&mut self, from: usize, decoded: Decoded<Encoding>) -> usize {
         let parent = &self.nodes[from];
         let n_before: usize = parent.payloads.iter().map(|payload| payload.len()).sum();
         let n_after: usize = decoded.payloads.iter().map(Vec::len).sum();
@@ -221,7 +221,7 @@ impl<'a> Search<'a> {
         }
         path.reverse();
         let problems = path.iter().flat_map(|at| self.nodes[*at].problems.clone()).collect();
-        let steps: Vec<Wrapping> =
+        let steps: Vec<Encoding> =
             path.iter().filter_map(|at| Some(self.nodes[*at].origin.as_ref()?.1.clone())).collect();
         let type_hints = type_hints(&steps, &self.nodes[found.node].expected);
         let payloads = std::mem::take(&mut self.nodes[found.node].payloads);
@@ -244,7 +244,7 @@ impl<'a> Search<'a> {
     }
 
     fn compare_with_hints(&self, unwrapped: &mut Unwrapped) {
-        let undone: Vec<Kind> = unwrapped.steps.iter().map(Wrapping::kind).collect();
+        let undone: Vec<Kind> = unwrapped.steps.iter().map(Encoding::kind).collect();
         let expected = &self.nodes[0].expected;
         unwrapped.problems.extend(expected.unsupported().cloned().map(Problem::Unsupported));
         unwrapped.problems.extend(expected.not_among(&undone).cloned().map(Problem::NotAsDeclared));
@@ -261,10 +261,10 @@ fn may_follow(last: Option<Kind>, kind: Kind) -> bool {
 }
 
 /// The most immediate first: what stands around the payload, then what the hints and envelopes say of it.
-fn type_hints(steps: &[Wrapping], expected: &Expected) -> Vec<TypeHint> {
+fn type_hints(steps: &[Encoding], expected: &Expected) -> Vec<TypeHint> {
     let around = steps.iter().rev().filter_map(|step| match step {
-        Wrapping::Any(any) => Some(TypeHint::Any { type_name: any.type_name().to_owned() }),
-        Wrapping::Confluent(confluent) => {
+        Encoding::Any(any) => Some(TypeHint::Any { type_name: any.type_name().to_owned() }),
+        Encoding::Confluent(confluent) => {
             let (schema_id, indexes) = (confluent.schema_id, confluent.indexes.clone());
             Some(TypeHint::Confluent { schema_id, indexes })
         }

@@ -15,7 +15,7 @@ use super::{
         commands::Decider,
         edits::{self, NewCopy},
         enrichment::{self, Evaluation},
-        failures::{CameBack, FailedMessage, RevivedFamilies},
+        failures::{FailedAgain, FailedMessage, RevivedFamilies},
         publishing::published,
         retention::Outdated,
     },
@@ -140,7 +140,7 @@ impl Life<'_, '_> {
         let states = self.one_or_two()?;
         let mut revived = RevivedFamilies::default();
         for state in &states {
-            let back = CameBack::new(state, message, &mut revived);
+            let back = FailedAgain::new(state, message, &mut revived);
             self.apply(state.id, &back.transition());
             if let Some(letter) = self.world.letters.get_mut(&state.id) {
                 (letter.attempts, letter.received_at) = (back.attempts(), message.received_at);

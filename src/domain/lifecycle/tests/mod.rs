@@ -16,7 +16,7 @@ use super::{
     Change, GroupStep, LetterState, PolicyOutcome, RetryChange, Transition,
     commands::{Decider, Decision},
     edits::{self, NewCopy},
-    failures::{self, CameBack, FailedMessage, RevivedFamilies},
+    failures::{self, FailedAgain, FailedMessage, RevivedFamilies},
     publishing::published,
 };
 use crate::domain::{
@@ -243,7 +243,7 @@ fn what_comes_back_is_open_or_waits_unless_another_edit_stands() {
         let decision = policy(u.int_in_range(0..=9)?);
         let message =
             FailedMessage { decision: u.arbitrary::<bool>()?.then_some(&decision), ..failed(u.int_in_range(0..=9)?) };
-        let mut back = CameBack::new(&state, message, &mut RevivedFamilies::default());
+        let mut back = FailedAgain::new(&state, message, &mut RevivedFamilies::default());
         let copies = u.int_in_range(0..=3)?;
         (0..copies).for_each(|_| back.again(message));
         let transition = back.transition();
@@ -256,7 +256,7 @@ fn what_comes_back_is_open_or_waits_unless_another_edit_stands() {
         }
         let told = transition.history.len() - usize::from(transition.retry.new_retry().is_some());
         assert_eq!(told, copies + 1);
-        let is_back = matches!(transition.group_step, Some(GroupStep::CameBack { .. }));
+        let is_back = matches!(transition.group_step, Some(GroupStep::FailedAgain { .. }));
         assert_eq!(is_back, state.status == Status::Retried);
         Ok(())
     });

@@ -44,7 +44,7 @@ pub struct Question<'a> {
     pub mapped: Option<&'a str>,
     /// How often people confirmed which types on this address.
     pub confirmed: &'a [(&'a str, u64)],
-    /// Which wrappings to undo.
+    /// Which encodings to undo.
     pub mode: &'a UnwrapMode,
 }
 

@@ -120,7 +120,7 @@ fn what_a_schema_hides_is_hidden() {
     assert!(!revealed.hides && revealed.json().unwrap().contains("+49301234567"));
 }
 
-fn unwrap_kind(step: &payload_codec::unwrap::Wrapping) -> Kind {
+fn unwrap_kind(step: &payload_codec::unwrap::Encoding) -> Kind {
     step.kind()
 }
 
@@ -219,7 +219,7 @@ fn what_was_not_read_as_asked_says_why() {
 }
 
 #[test]
-fn other_wrappings_show_nothing_that_is_hidden() {
+fn other_encodings_show_nothing_that_is_hidden() {
     let letter = Letter::new(BASE64_STANDARD.encode(phone()));
     let library = library(&[]);
     let read = |kinds: &[Kind], reveal| {

@@ -25,7 +25,7 @@ use lapin::{options::QueueDeclareOptions, types::FieldTable};
 use serde_json::json;
 
 use super::{
-    desk::{AppState, Ledger, MAIN, PATIENCE, broker},
+    desk::{AppState, MAIN, PATIENCE, TestDatabase, broker},
     service::OBITUARIES,
 };
 use crate::support::rabbit::Vhost;
@@ -55,7 +55,7 @@ fn every_way_to(queue: &str) -> [Destination; 4] {
 struct Sender {
     session: PublishingSession,
     _returns: AppState,
-    _ledger: Ledger,
+    _database: TestDatabase,
 }
 
 impl Sender {
@@ -69,10 +69,10 @@ impl Sender {
         let session = ConsumingSession::open(MAIN, &config).await.unwrap();
         session.declare_due_queue().await.unwrap();
         session.close().await;
-        let ledger = Ledger::sqlite();
-        let returns = AppState::begin(&ledger.url, Clock::system(), []).await;
+        let database = TestDatabase::sqlite();
+        let returns = AppState::begin(&database.url, Clock::system(), []).await;
         returns.attend(vec![IntakeSource::Due], MAIN, config.clone());
-        Self { session: PublishingSession::open(MAIN, &config).await.unwrap(), _returns: returns, _ledger: ledger }
+        Self { session: PublishingSession::open(MAIN, &config).await.unwrap(), _returns: returns, _database: database }
     }
 
     async fn send(&mut self, destination: &Destination, body: &str) -> PublishOutcome {

@@ -11,7 +11,7 @@ use super::{
     scene::{Scene, letters},
 };
 use crate::{
-    store::make::{InGroup, sorted},
+    store::make::{InGroup, enriched},
     support::{PATIENCE, browser::Browser, process::wait_until, slack_rules::check_slack_message},
 };
 
@@ -21,14 +21,14 @@ async fn a_digest_is_previewed_sent_and_read_in_slack() {
     let mut found = Vec::new();
     for id in letters(&desk, "orders", 3).await {
         let received_at = desk.store.summary(id).await.unwrap().unwrap().received_at;
-        let is = Enriched { received_at, ..sorted(id) };
+        let is = Enriched { received_at, ..enriched(id) };
         found.push(is.in_group("main", "orders", "<img src=x onerror=alert(1)> timeout"));
     }
-    desk.store.sort(&found, 1, Clock::system().now()).await.unwrap();
+    desk.store.enrich(&found, 1, Clock::system().now()).await.unwrap();
     let Some(browser) = Browser::start().await else { return };
-    let office = serve().with("--roles=web,notify").set("DLO_DATABASE__URL", &desk.ledger_url());
-    let office = office.set("DLO_NOTIFY__SLACK__WEBHOOK_URL", &slack.webhook_url());
-    let scene = Scene::at(browser, office.open().await).await;
+    let server = serve().with("--roles=web,notify").set("DLO_DATABASE__URL", &desk.database_url());
+    let server = server.set("DLO_NOTIFY__SLACK__WEBHOOK_URL", &slack.webhook_url());
+    let scene = Scene::at(browser, server.open().await).await;
     one_is_looked_at_and_sent(&scene, &slack).await;
     a_refusal_shows_where_people_look(&scene, &slack).await;
     scene.check_quiet().await;

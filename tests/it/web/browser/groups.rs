@@ -19,17 +19,17 @@ async fn what_failed_alike_is_retried_together_and_heals() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let Some(browser) = Browser::start().await else { return };
     let vhost = rabbit.vhost();
-    let office = serve().set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url()).set("DLO_GROUPS__HEALED_AFTER", "1s");
-    let office = office.open().await;
-    office.await_ready().await;
+    let server = serve().set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url()).set("DLO_GROUPS__SUCCEEDED_AFTER", "1s");
+    let server = server.open().await;
+    server.await_ready().await;
     let service = Service::start(&vhost, "group").await;
     for n in 0..3 {
         service.fail(&format!("{{\"n\": {n}}}")).await;
     }
-    let group = async || office.json("/api/v1/groups?queue=group").await["items"][0].clone();
+    let group = async || server.json("/api/v1/groups?queue=group").await["items"][0].clone();
     wait_until("a group of three", PATIENCE, async || group().await["open"] == 3).await;
     let path = format!("/groups/{}", group().await["id"].as_str().unwrap());
-    let scene = Scene::at(browser, office).await;
+    let scene = Scene::at(browser, server).await;
 
     scene.open("/groups").await;
     scene.reads(".list-row", "group").await;
@@ -46,8 +46,8 @@ async fn what_failed_alike_is_retried_together_and_heals() {
     bodies.sort();
     assert_eq!(bodies, [0, 1, 2].map(|n| format!("{{\"n\": {n}}}")));
     let api = format!("/api/v1{path}");
-    let healed = async || scene.office.json(&api).await["outcome"]["healed"] == 3;
-    wait_until("three letters to have healed", PATIENCE, healed).await;
+    let succeeded = async || scene.server.json(&api).await["outcome"]["succeeded"] == 3;
+    wait_until("three letters to have succeeded", PATIENCE, succeeded).await;
     scene.open(&path).await;
     scene.reads(".outcome-box", "3 succeeded").await;
     scene.reads(".outcome-box", "0 failed again").await;

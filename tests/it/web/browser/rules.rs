@@ -20,13 +20,13 @@ async fn a_rule_is_written_mended_tried_and_applied() {
     add(&desk, "everything", "true", Importance::Low).await;
     let Some(browser) = Browser::start().await else { return };
     // Rules are tried on letters by whoever takes letters in; no broker is needed for that.
-    let office = serve()
+    let server = serve()
         .with("--roles=web,intake")
-        .set("DLO_DATABASE__URL", &desk.ledger_url())
+        .set("DLO_DATABASE__URL", &desk.database_url())
         .set("DLO_BROKERS__MAIN__URL", "amqp://guest:guest@127.0.0.1:1/%2f")
         .open()
         .await;
-    let scene = Scene::at(browser, office).await;
+    let scene = Scene::at(browser, server).await;
     is_judged(&desk, eu, (Importance::Low, "rule:everything")).await;
 
     scene.open("/rules").await;

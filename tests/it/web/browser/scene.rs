@@ -77,26 +77,26 @@ const SHOWS_FOCUS: &str = "((at) => {
 
 pub struct Scene {
     pub browser: Browser,
-    pub office: Running,
+    pub server: Running,
 }
 
 impl Scene {
-    /// An server on the database of `desk`, without brokers; `None` where tests for the browser may be skipped.
+    /// A server on the database of `desk`, without brokers; `None` where tests for the browser may be skipped.
     pub async fn over(desk: &Desk) -> Option<Self> {
         let browser = Browser::start().await?;
-        let office = serve().with("--roles=web").set("DLO_DATABASE__URL", &desk.ledger_url()).open().await;
-        Some(Self::at(browser, office).await)
+        let server = serve().with("--roles=web").set("DLO_DATABASE__URL", &desk.database_url()).open().await;
+        Some(Self::at(browser, server).await)
     }
 
-    pub async fn at(browser: Browser, office: Running) -> Self {
+    pub async fn at(browser: Browser, server: Running) -> Self {
         browser.devtools("Page.addScriptToEvaluateOnNewDocument", json!({"source": WATCH})).await;
-        Self { browser, office }
+        Self { browser, server }
     }
 
     /// Opens a page, once all is done that was begun on the page before.
     pub async fn open(&self, path: &str) {
         self.rests().await;
-        self.browser.open(&format!("{}{path}", self.office.url)).await;
+        self.browser.open(&format!("{}{path}", self.server.url)).await;
         self.rests().await;
     }
 

@@ -13,9 +13,9 @@ async fn what_died_is_found_and_decided_on() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let Some(browser) = Browser::start().await else { return };
     let vhost = rabbit.vhost();
-    let office = serve().set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url()).open().await;
-    office.await_ready().await;
-    let scene = Scene::at(browser, office).await;
+    let server = serve().set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url()).open().await;
+    server.await_ready().await;
+    let scene = Scene::at(browser, server).await;
     the_first_letter_shows_where_there_was_none(&scene, &vhost).await;
     news_are_announced_and_move_no_row_until_asked(&scene, &vhost).await;
     retry_sends_it_back_to_its_queue(&scene, &vhost).await;
@@ -25,7 +25,7 @@ async fn what_died_is_found_and_decided_on() {
 }
 
 async fn status(scene: &Scene, queue: &str, status: Status) {
-    scene.office.await_letters(&format!("queue={queue}&status={status}"), 1).await;
+    scene.server.await_letters(&format!("queue={queue}&status={status}"), 1).await;
 }
 
 async fn the_first_letter_shows_where_there_was_none(scene: &Scene, vhost: &Vhost) {
@@ -93,7 +93,7 @@ async fn a_retry_that_fails_says_why(scene: &Scene, vhost: &Vhost) {
     scene.click(".list-row > a").await;
     scene.click("#pane button[data-key=r]").await;
     scene.reads(".toast-box", "1 dead letter").await;
-    scene.office.await_problem("queue=gone").await;
+    scene.server.await_problem("queue=gone").await;
     scene.open("/letters?queue=gone").await;
     scene.reads(".list-row .row-why", "last retry").await;
 }

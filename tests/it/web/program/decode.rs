@@ -40,7 +40,7 @@ fn a_type_is_taken_from_whoever_names_it() {
     ] {
         let said = decode(&schema).with("phone").with_all(arguments).run().expect(0).stdout;
         let head = format!(
-            "wrapping  base64, gzip\nformat    protobuf, 18 bytes\ntype      {PHONE}, {how}\n# Redacted values "
+            "encoding  base64, gzip\nformat    protobuf, 18 bytes\ntype      {PHONE}, {how}\n# Redacted values "
         );
         assert!(said.starts_with(&head), "{arguments:?}: {said}");
         assert!(said.contains("\"countryCode\": \"DE\"") && !said.contains("+49"), "{said}");
@@ -74,7 +74,7 @@ fn without_a_schema_fields_have_numbers() {
 fn json_is_that_of_the_api() {
     let read = json_of(decode(&["--schema", "acme.binpb", "--type", PHONE, "--json", "--reveal", "phone"]));
     assert_eq!((&read["message_type"], &read["type_source"]), (&json!(PHONE), &json!("manual")));
-    assert_eq!(read["payload"]["wrapping"], json!(["base64", "gzip"]));
+    assert_eq!(read["payload"]["encoding"], json!(["base64", "gzip"]));
     assert_eq!(read["payload"]["json"], json!({"e164": "+49301234567", "countryCode": "DE"}));
 }
 
@@ -82,9 +82,9 @@ fn json_is_that_of_the_api() {
 fn raw_is_the_payload_to_the_byte() {
     let mut program = decode(&["--raw", "-"]).input(&wrapped(NUMBER));
     assert_eq!(program.run().expect(0).stdout.as_bytes(), NUMBER);
-    let mut outer = decode(&["--raw", "--wrapping", ""]).input(b"aGVsbG8=");
+    let mut outer = decode(&["--raw", "--encoding", ""]).input(b"aGVsbG8=");
     assert_eq!(outer.run().code, Some(2));
-    let mut inner = decode(&["--raw", "--wrapping=base64"]).input(b"aGVsbG8=");
+    let mut inner = decode(&["--raw", "--encoding=base64"]).input(b"aGVsbG8=");
     assert_eq!(inner.run().expect(0).stdout, "hello");
 }
 
@@ -138,8 +138,8 @@ fn without_a_schema_that_of_the_configuration_counts() {
 fn what_cannot_be_read_as_asked_is_1() {
     for (arguments, why) in [
         (&["--type", "acme.Nope"][..], "no schema describes acme.Nope"),
-        (&["--wrapping", "gzip"], "it is not encoded as gzip"),
-        (&["--wrapping", "base64,zstd"], "it is not encoded as zstd"),
+        (&["--encoding", "gzip"], "it is not encoded as gzip"),
+        (&["--encoding", "base64,zstd"], "it is not encoded as zstd"),
     ] {
         let ended = decode(&["--schema", "acme.binpb", "phone"]).with_all(arguments).run().expect(1);
         assert!(ended.stderr.contains(why) && ended.stdout.is_empty(), "{arguments:?}: {}", ended.stderr);
@@ -152,7 +152,7 @@ fn wrong_usage_is_2() {
         (&["nowhere"][..], "nowhere: "),
         (&["--schema", "nowhere", "phone"], "nowhere: "),
         (&["--schema", "phone", "phone"], "phone is no schema"),
-        (&["--wrapping", "rot13", "phone"], "there are gzip"),
+        (&["--encoding", "rot13", "phone"], "there are gzip"),
         (&["--header", "=x", "phone"], "NAME=VALUE"),
         (&["--json", "--raw", "phone"], "cannot be used with"),
     ] {

@@ -12,53 +12,53 @@ use crate::support::rabbit::Rabbit;
 const ONLY_WEB: &str = "--roles=web";
 
 #[tokio::test]
-async fn a_taken_port_ends_it_before_the_ledger_is_touched() {
+async fn a_taken_port_ends_it_before_the_database_is_touched() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let mut office = dlo(&["serve"]).set("DLO_WEB__LISTEN", &address).start();
-    assert_eq!(office.ended().await.code(), Some(1));
-    office.says("dlo: web.listen: cannot listen on").await;
-    office.says(&address).await;
-    assert!(!office.file("dlo.db").exists());
+    let mut server = dlo(&["serve"]).set("DLO_WEB__LISTEN", &address).start();
+    assert_eq!(server.ended().await.code(), Some(1));
+    server.says("dlo: web.listen: cannot listen on").await;
+    server.says(&address).await;
+    assert!(!server.file("dlo.db").exists());
 }
 
 #[tokio::test]
 async fn without_a_broker_pages_are_up_and_say_so() {
-    let office = serve().set("DLO_BROKERS__MAIN__URL", "amqp://guest:guest@127.0.0.1:1").open().await;
-    assert_eq!(office.get("/healthz").await.status(), 200);
-    let ready = office.get("/readyz").await;
+    let server = serve().set("DLO_BROKERS__MAIN__URL", "amqp://guest:guest@127.0.0.1:1").open().await;
+    assert_eq!(server.get("/healthz").await.status(), 200);
+    let ready = server.get("/readyz").await;
     assert_eq!(ready.status(), 503);
     assert!(ready.text().await.unwrap().contains("broker main: consuming: "));
-    assert_eq!(office.get("/letters").await.status(), 200);
+    assert_eq!(server.get("/letters").await.status(), 200);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_its_broker_it_is_ready_within_seconds() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
-    let office = serve().set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url()).open().await;
-    office.await_ready().await;
-    assert!(office.get("/metrics").await.text().await.unwrap().contains("dlo_broker_connected{broker=\"main\"} 1"));
+    let server = serve().set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url()).open().await;
+    server.await_ready().await;
+    assert!(server.get("/metrics").await.text().await.unwrap().contains("dlo_broker_connected{broker=\"main\"} 1"));
 }
 
 #[tokio::test]
 async fn a_part_of_it_does_only_its_part() {
-    let office = serve().with(ONLY_WEB).set("DLO_BROKERS__MAIN__URL", "amqp://127.0.0.1:1").open().await;
-    assert_eq!(office.get("/readyz").await.status(), 200, "the broker is another's");
-    let page = office.get("/").await.text().await.unwrap();
+    let server = serve().with(ONLY_WEB).set("DLO_BROKERS__MAIN__URL", "amqp://127.0.0.1:1").open().await;
+    assert_eq!(server.get("/readyz").await.status(), 200, "the broker is another's");
+    let page = server.get("/").await.text().await.unwrap();
     assert!(page.contains("served by another process"), "{page}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn parts_on_one_ledger_make_a_whole() {
+async fn parts_on_one_database_make_a_whole() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
     let pages = serve().with(ONLY_WEB).open().await;
-    let ledger = format!("sqlite://{}", pages.file("dlo.db").display());
+    let database = format!("sqlite://{}", pages.file("dlo.db").display());
     let part = |roles| {
         dlo(&["serve", roles])
             .set("DLO_RETRY__DELAYS", "")
-            .set("DLO_DATABASE__URL", &ledger)
+            .set("DLO_DATABASE__URL", &database)
             .set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url())
     };
     let (intake, retry) = (part("--roles=intake").start(), part("--roles=retry,notify").start());
@@ -74,33 +74,33 @@ async fn parts_on_one_ledger_make_a_whole() {
 }
 
 #[tokio::test]
-async fn a_ledger_of_another_version_is_not_touched_unless_allowed() {
+async fn a_database_of_another_version_is_not_touched_unless_allowed() {
     let forbid = |program: super::super::run::Program| program.set("DLO_DATABASE__AUTO_MIGRATE", "false");
-    let ledger = tempfile::tempdir().unwrap();
-    let url = format!("sqlite://{}", ledger.path().join("ledger.db").display());
+    let database = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}", database.path().join("database.db").display());
     let mut refused = forbid(serve().with(ONLY_WEB)).set("DLO_DATABASE__URL", &url).start();
     assert_eq!(refused.ended().await.code(), Some(1));
     refused.says("dlo migrate").await;
     forbid(dlo(&["migrate"])).set("DLO_DATABASE__URL", &url).run().expect(0);
     dlo(&["migrate"]).set("DLO_DATABASE__URL", &url).run().expect(0);
-    let office = forbid(serve().with(ONLY_WEB)).set("DLO_DATABASE__URL", &url).open().await;
-    assert_eq!(office.json("/api/v1/letters").await["total"], 0);
+    let server = forbid(serve().with(ONLY_WEB)).set("DLO_DATABASE__URL", &url).open().await;
+    assert_eq!(server.json("/api/v1/letters").await["total"], 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sigterm_ends_it_in_order_while_pages_are_open() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
-    let mut office = serve().set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url()).open().await;
-    office.await_ready().await;
-    let listening = office.get("/events").await;
-    assert_eq!(office.stop().await.code(), Some(0));
-    assert!(office.lines().iter().any(|line| line.contains("closed")), "{:?}", office.lines());
+    let mut server = serve().set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url()).open().await;
+    server.await_ready().await;
+    let listening = server.get("/events").await;
+    assert_eq!(server.stop().await.code(), Some(0));
+    assert!(server.lines().iter().any(|line| line.contains("closed")), "{:?}", server.lines());
     assert!(listening.text().await.unwrap().contains("event: changes"));
 }
 
 #[tokio::test]
 async fn sigterm_ends_it_while_it_looks_for_its_broker() {
-    let mut office = serve().set("DLO_BROKERS__MAIN__URL", "amqp://127.0.0.1:1").open().await;
-    assert_eq!(office.stop().await.code(), Some(0));
+    let mut server = serve().set("DLO_BROKERS__MAIN__URL", "amqp://127.0.0.1:1").open().await;
+    assert_eq!(server.stop().await.code(), Some(0));
 }

@@ -22,21 +22,21 @@ async fn with_a_password(vhost: &Vhost) -> String {
 }
 
 /// Has a message with a secret fail, be retried, fail to be retried, and be discarded with a note.
-async fn a_day_at_work(office: &Running, vhost: &Vhost) {
+async fn a_day_at_work(server: &Running, vhost: &Vhost) {
     let orders = Service::start(vhost, "orders").await;
     orders.fail(&json!({"card": SECRET}).to_string()).await;
-    let letter = office.await_letters("status=open", 1).await;
+    let letter = server.await_letters("status=open", 1).await;
     let path = format!("/api/v1/letters/{}", letter["id"].as_str().unwrap());
-    office.post(&format!("{path}/retry"), &json!({})).await;
+    server.post(&format!("{path}/retry"), &json!({})).await;
     orders.work().await;
-    office.await_letters("status=retried", 1).await;
+    server.await_letters("status=retried", 1).await;
     orders.fail(SECRET).await;
-    let letter = office.await_letters("status=open", 1).await;
+    let letter = server.await_letters("status=open", 1).await;
     let path = format!("/api/v1/letters/{}", letter["id"].as_str().unwrap());
-    office.post(&format!("{path}/retry"), &json!({"queue": "nowhere"})).await;
-    office.await_problem("queue=orders").await;
-    office.post(&format!("{path}/discard"), &json!({"note": SECRET})).await;
-    office.await_letters("status=discarded", 1).await;
+    server.post(&format!("{path}/retry"), &json!({"queue": "nowhere"})).await;
+    server.await_problem("queue=orders").await;
+    server.post(&format!("{path}/discard"), &json!({"note": SECRET})).await;
+    server.await_letters("status=discarded", 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -46,11 +46,11 @@ async fn at_any_level_it_holds_no_contents_and_no_passwords() {
         let vhost = rabbit.vhost();
         let url = with_a_password(&vhost).await;
         let program = serve().set("DLO_BROKERS__MAIN__URL", &url).set("DLO_LOG__FORMAT", "json");
-        let mut office = program.set("DLO_LOG__FILTER", &format!("dead_letter_office={filter},warn")).open().await;
-        office.await_ready().await;
-        a_day_at_work(&office, &vhost).await;
-        office.stop().await;
-        let lines = office.lines();
+        let mut server = program.set("DLO_LOG__FILTER", &format!("dead_letter_office={filter},warn")).open().await;
+        server.await_ready().await;
+        a_day_at_work(&server, &vhost).await;
+        server.stop().await;
+        let lines = server.lines();
         for line in &lines {
             let said: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"));
             assert!(said["timestamp"].is_string() && said["level"].is_string(), "{line}");
@@ -66,10 +66,10 @@ async fn at_any_level_it_holds_no_contents_and_no_passwords() {
 #[tokio::test]
 async fn a_broker_that_is_not_there_is_named_without_its_password() {
     let url = format!("amqp://someone:{PASSWORD}@127.0.0.1:1/%2f");
-    let office = serve().set("DLO_BROKERS__MAIN__URL", &url).set("DLO_LOG__FILTER", "debug").open().await;
-    office.says("refused").await;
-    let page = office.get("/").await.text().await.unwrap();
-    for text in [office.lines().join("\n"), page] {
+    let server = serve().set("DLO_BROKERS__MAIN__URL", &url).set("DLO_LOG__FILTER", "debug").open().await;
+    server.says("refused").await;
+    let page = server.get("/").await.text().await.unwrap();
+    for text in [server.lines().join("\n"), page] {
         assert!(text.contains("127.0.0.1:1") && !text.contains(PASSWORD), "{text}");
     }
 }

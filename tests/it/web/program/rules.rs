@@ -12,7 +12,7 @@ fn with_file(program: Program, rules: &str) -> Program {
 }
 
 #[test]
-fn an_office_does_not_open_with_rules_that_are_wrong() {
+fn an_server_does_not_open_with_rules_that_are_wrong() {
     let wrong = RIGHT.replace("letter.queue", "letter.quue");
     let mut program = with_file(serve().with("--roles=web"), &wrong);
     let Ended { stdout, stderr, .. } = program.run().expect(1);
@@ -30,20 +30,20 @@ fn a_check_reads_them() {
 
 #[tokio::test]
 async fn a_file_that_breaks_later_leaves_the_rules_as_they_are() {
-    let office = with_file(serve().with("--roles=web"), RIGHT).open().await;
-    let page = async || office.get("/rules").await.text().await.unwrap();
+    let server = with_file(serve().with("--roles=web"), RIGHT).open().await;
+    let page = async || server.get("/rules").await.text().await.unwrap();
     let has = async |text: &str| wait_until(text, PATIENCE, async || page().await.contains(text)).await;
     let first = page().await;
     assert!(first.contains("rules.toml") && !first.contains("action=\"/rules/remove\""), "{first}");
     assert!(!first.contains("class=\"btn-primary\">Save"), "nothing can be saved");
-    fs::write(office.file("rules.toml"), "[[rule]").unwrap();
+    fs::write(server.file("rules.toml"), "[[rule]").unwrap();
     has("The file has an error.").await;
     assert!(page().await.contains("texts"));
-    let refused = office
+    let refused = server
         .post("/api/v1/rules", &serde_json::json!({"name": "a", "expression": "true", "importance": "low"}))
         .await;
     assert_eq!(refused.status(), 409);
-    fs::write(office.file("rules.toml"), RIGHT.replace("\"texts\"\n", "\"words\"\n")).unwrap();
+    fs::write(server.file("rules.toml"), RIGHT.replace("\"texts\"\n", "\"words\"\n")).unwrap();
     has("words").await;
     assert!(!page().await.contains("The file has an error"));
 }

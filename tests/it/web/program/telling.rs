@@ -22,7 +22,7 @@ async fn what_is_critical_reaches_people_once_and_is_over_when_it_is_dealt_with(
     let slack = SlackStandIn::open(check_slack_message).await.unwrap();
     let alertmanager = AlertmanagerStandIn::open(Clock::system()).await.unwrap();
     let webhook = WebhookStandIn::open(Clock::system()).await.unwrap();
-    let office = serve()
+    let server = serve()
         .holds("rules.toml", RULES.as_bytes())
         .set("DLO_RULES__FILE", "rules.toml")
         .set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url())
@@ -34,7 +34,7 @@ async fn what_is_critical_reaches_people_once_and_is_over_when_it_is_dealt_with(
         .set("DLO_NOTIFY__WEBHOOK__SECRET", &webhook.secret())
         .open()
         .await;
-    office.await_ready().await;
+    server.await_ready().await;
     let service = Service::start(&vhost, "campaigns").await;
     service.fail(r#"{"paid": false}"#).await;
     for _ in 0..3 {
@@ -42,13 +42,13 @@ async fn what_is_critical_reaches_people_once_and_is_over_when_it_is_dealt_with(
     }
     let paged = async || pagerduty.incidents().values().any(|incident| incident.is_open);
     wait_until("an incident", PATIENCE, paged).await;
-    office.await_letters("importance=critical", 3).await;
-    office.await_letters("importance=normal", 1).await;
-    let letters = office.json("/api/v1/letters?importance=critical").await;
+    server.await_letters("importance=critical", 3).await;
+    server.await_letters("importance=normal", 1).await;
+    let letters = server.json("/api/v1/letters?importance=critical").await;
     for letter in letters["items"].as_array().unwrap() {
         assert_eq!(letter["importance_by"], "rule:campaigns");
         let id = letter["id"].as_str().unwrap();
-        assert_eq!(office.post(&format!("/api/v1/letters/{id}/discard"), &json!({})).await.status(), 200);
+        assert_eq!(server.post(&format!("/api/v1/letters/{id}/discard"), &json!({})).await.status(), 200);
     }
     let over = async || pagerduty.incidents().values().all(|incident| !incident.is_open);
     wait_until("the end of the incident", PATIENCE, over).await;
@@ -60,6 +60,6 @@ async fn what_is_critical_reaches_people_once_and_is_over_when_it_is_dealt_with(
     assert!(slack.complaints().is_empty(), "{:?}", slack.complaints());
     let kinds: Vec<_> = webhook.events().iter().map(|event| event["type"].clone()).collect();
     assert_eq!(kinds, ["incident.opened", "incident.resolved"]);
-    let metrics = office.get("/metrics").await.text().await.unwrap();
+    let metrics = server.get("/metrics").await.text().await.unwrap();
     assert!(metrics.contains("dlo_notifications_total{channel=\"pagerduty\",outcome=\"delivered\"} 2"), "{metrics}");
 }

@@ -65,7 +65,7 @@ async fn reject(message: &BasicGetMessage, requeue: bool) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_definitions_bring_a_rejected_message_to_the_office() {
+async fn the_definitions_bring_a_rejected_message_to_the_server() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
     vhost.declare_queue("orders", json!({})).await;
@@ -73,24 +73,24 @@ async fn the_definitions_bring_a_rejected_message_to_the_office() {
     import(&vhost, &definitions).await;
     // A second time changes nothing.
     import(&vhost, &definitions).await;
-    let office = serve().set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url()).set("DLO_BROKERS__MAIN__DECLARE", "false");
-    let office = office.open().await;
+    let server = serve().set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url()).set("DLO_BROKERS__MAIN__DECLARE", "false");
+    let server = server.open().await;
     let channel = vhost.channel().await;
     send(&channel, "orders").await;
     reject(&next(&channel, "orders").await, false).await;
-    let letter = office.await_letters("status=open", 1).await;
+    let letter = server.await_letters("status=open", 1).await;
     assert_eq!((&letter["queue"], &letter["reason"]), (&json!("orders"), &json!("rejected")));
 }
 
 /// The definitions are for where dlo may declare nothing, so they have to be what it would declare.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_definitions_are_what_the_office_declares() {
+async fn the_definitions_are_what_the_server_declares() {
     let Some(rabbit) = Rabbit::shared() else { return };
     for queue_type in ["quorum", "classic"] {
         let [declared, imported] = [rabbit.vhost(), rabbit.vhost()];
         let of_type = |program: Program| program.set("DLO_BROKERS__MAIN__QUEUE_TYPE", queue_type);
-        let office = of_type(serve()).set("DLO_BROKERS__MAIN__URL", &declared.amqp_url()).open().await;
-        office.await_ready().await;
+        let server = of_type(serve()).set("DLO_BROKERS__MAIN__URL", &declared.amqp_url()).open().await;
+        server.await_ready().await;
         import(&imported, &json_of(of_type(on(&imported, &["orders", "--json"])))).await;
         let (mut expected, mut found) = (parts(&declared).await, parts(&imported).await);
         assert_eq!(found["policies"].as_array().unwrap().len(), 1);
@@ -170,8 +170,8 @@ async fn a_queue_that_waits_by_itself() {
         return;
     }
     assert!(set.status.success(), "{set:?}");
-    let office = serve().set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url()).set("DLO_RETRY__DELAYS", DELAYS).open().await;
-    office.await_ready().await;
+    let server = serve().set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url()).set("DLO_RETRY__DELAYS", DELAYS).open().await;
+    server.await_ready().await;
     let channel = vhost.channel().await;
     send(&channel, "orders").await;
     let mut message = next(&channel, "orders").await;
@@ -183,7 +183,7 @@ async fn a_queue_that_waits_by_itself() {
         assert!(waited > Duration::from_millis(delay - 20), "{waited:?}, not {delay} ms");
     }
     reject(&message, true).await;
-    let letter = office.await_letters("status=open", 1).await;
+    let letter = server.await_letters("status=open", 1).await;
     assert_eq!((&letter["queue"], &letter["reason"]), (&json!("orders"), &json!("delivery_limit")));
 }
 

@@ -14,8 +14,8 @@ use crate::wire;
 pub(super) const SMALL: &str = include_str!("../../../fixtures/small_messages.ndjson");
 
 /// Takes a body out of what it is wrapped in, as its line says.
-fn unwrapped(body: &[u8], wrapping: &str) -> Vec<u8> {
-    match wrapping {
+fn unwrapped(body: &[u8], encoding: &str) -> Vec<u8> {
+    match encoding {
         "raw" => body.to_vec(),
         "base64" => BASE64_STANDARD.decode(body).unwrap(),
         "base64url_nopad" => BASE64_URL_SAFE_NO_PAD.decode(body).unwrap(),

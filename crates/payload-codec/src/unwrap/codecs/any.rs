@@ -1,7 +1,7 @@
 //! `google.protobuf.Any`: a URL that names a type, and a message of it
 //! (<https://protobuf.dev/programming-guides/proto3/#any>).
 //!
-//! It is undone as a wrapping, because the payload is what the URL names. Only a serializer's own way of writing it
+//! It is undone as an encoding, because the payload is what the URL names. Only a serializer's own way of writing it
 //! counts, type before value and nothing else: another is left to be shown as a message of type `Any`.
 
 use super::Decoded;

@@ -1,4 +1,4 @@
-//! The single wrappings: one file knows how one is undone and put on again, and what it costs to say.
+//! The single encodings: one file knows how one is undone and put on again, and what it costs to say.
 //!
 //! A codec reads a body to a [`Decoded`], with its own type for the manner in which the body was written, and writes a
 //! payload in such a manner. It knows of no other codec than those it is made of.
@@ -21,21 +21,21 @@ pub mod length;
 use super::evidence::Expected;
 use crate::format::Format;
 
-/// A body with one wrapping undone.
+/// A body with one encoding undone.
 pub(super) struct Decoded<M> {
-    /// How the wrapping was written: what it takes to write it again.
+    /// How the encoding was written: what it takes to write it again.
     pub manner: M,
     /// One payload, or several in a row.
     pub payloads: Vec<Vec<u8>>,
-    /// The code length of the wrapping itself.
+    /// The code length of the encoding itself.
     pub nats: f64,
     /// Nothing else can be meant: a checksum fits, or the envelope names itself.
     pub is_certain: bool,
     /// Its manner cannot be repeated exactly.
     pub is_irregular: bool,
-    /// The only formats a payload may have in this wrapping, if it does not take any.
+    /// The only formats a payload may have in this encoding, if it does not take any.
     pub formats: Option<&'static [Format]>,
-    /// What the wrapping says about the payload.
+    /// What the encoding says about the payload.
     pub expected: Option<Expected>,
 }
 

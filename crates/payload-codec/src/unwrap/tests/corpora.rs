@@ -1,4 +1,4 @@
-//! Generated messages in their wrappings, and bodies that are no messages.
+//! Generated messages in their encodings, and bodies that are no messages.
 
 use std::{fs, path::Path};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{automatic, summary};
 use crate::{
     format::Format,
-    unwrap::{Base64, Confluent, Escaping, Grpc, Hex, Lines, Wrapping, wrap},
+    unwrap::{Base64, Confluent, Encoding, Escaping, Grpc, Hex, Lines, wrap},
 };
 
 /// One line of a corpus.
@@ -35,7 +35,7 @@ fn samples(name: &str) -> Vec<Sample> {
     read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name))
 }
 
-/// The wrappings that a corpus means by its word.
+/// The encodings that a corpus means by its word.
 fn meant(variant: &str) -> &'static str {
     match variant {
         "raw" => "",
@@ -60,7 +60,7 @@ fn meant(variant: &str) -> &'static str {
         "gzip" => "gzip",
         "deflate_raw" => "raw-deflate",
         "data_uri" => "data-uri",
-        other => panic!("no wrapping is meant by {other}"),
+        other => panic!("no encoding is meant by {other}"),
     }
 }
 
@@ -92,7 +92,7 @@ fn messages_are_recognised() {
 }
 
 #[test]
-fn rarer_wrappings_are_recognised() {
+fn rarer_encodings_are_recognised() {
     let samples = samples("envelopes.ndjson");
     check_recognised(&samples, 120);
     for sample in samples.iter().filter(|sample| sample.variant == "delimited_x2") {
@@ -126,9 +126,9 @@ fn a_large_set_is_recognised() {
     samples.iter().for_each(|sample| check_wraps_again(&sample.body));
 }
 
-/// Wrappings as services make them.
-fn chains() -> Vec<Vec<Wrapping>> {
-    let base64 = |url_safe, padded, lines| Wrapping::Base64(Base64 { url_safe, padded, lines, ..Base64::default() });
+/// Encodings as services make them.
+fn chains() -> Vec<Vec<Encoding>> {
+    let base64 = |url_safe, padded, lines| Encoding::Base64(Base64 { url_safe, padded, lines, ..Base64::default() });
     let standard = || base64(false, true, None);
     let confluent = Confluent { schema_id: 7, indexes: vec![0], head: vec![0, 0, 0, 0, 7, 0] };
     vec![
@@ -138,25 +138,25 @@ fn chains() -> Vec<Vec<Wrapping>> {
         vec![base64(true, false, None)],
         vec![base64(false, true, Some(Lines { width: 76, separator: "\r\n" }))],
         vec![standard(), standard()],
-        vec![standard(), Wrapping::Gzip],
-        vec![standard(), Wrapping::Grpc(Grpc { compressed: false })],
-        vec![standard(), Wrapping::LengthDelimited],
-        vec![Wrapping::JsonString(Escaping::default()), standard()],
-        vec![Wrapping::Hex(Hex::default())],
-        vec![Wrapping::Gzip],
-        vec![Wrapping::Zlib],
-        vec![Wrapping::RawDeflate],
-        vec![Wrapping::Zstd],
-        vec![Wrapping::LengthDelimited],
-        vec![Wrapping::LengthDelimited, Wrapping::Gzip],
-        vec![Wrapping::LengthPrefix4],
-        vec![Wrapping::Grpc(Grpc { compressed: false })],
-        vec![Wrapping::Confluent(confluent)],
+        vec![standard(), Encoding::Gzip],
+        vec![standard(), Encoding::Grpc(Grpc { compressed: false })],
+        vec![standard(), Encoding::LengthDelimited],
+        vec![Encoding::JsonString(Escaping::default()), standard()],
+        vec![Encoding::Hex(Hex::default())],
+        vec![Encoding::Gzip],
+        vec![Encoding::Zlib],
+        vec![Encoding::RawDeflate],
+        vec![Encoding::Zstd],
+        vec![Encoding::LengthDelimited],
+        vec![Encoding::LengthDelimited, Encoding::Gzip],
+        vec![Encoding::LengthPrefix4],
+        vec![Encoding::Grpc(Grpc { compressed: false })],
+        vec![Encoding::Confluent(confluent)],
     ]
 }
 
 #[test]
-fn each_message_in_each_wrapping() {
+fn each_message_in_each_encoding() {
     let raw = samples("small_messages.ndjson").into_iter().filter(|sample| sample.variant == "raw");
     let messages: Vec<Vec<u8>> = raw.map(|sample| sample.body).filter(|body| body.len() >= 12).collect();
     for chain in chains() {
@@ -170,14 +170,14 @@ fn each_message_in_each_wrapping() {
 }
 
 #[test]
-fn a_message_is_the_same_in_every_wrapping() {
+fn a_message_is_the_same_in_every_encoding() {
     let message = b"\n\x08ord-1042\x10\x03\x1a\x05amber";
     let urls = ["type.googleapis.com/acme.Order", "/acme.orders.v1.Order"];
     for url in urls {
         let any = [b"\n", &[url.len() as u8][..], url.as_bytes(), b"\x12", &[message.len() as u8], message].concat();
         let unwrapped = automatic(&any);
         assert_eq!(unwrapped.payload(), message);
-        let [Wrapping::Any(any)] = unwrapped.steps.as_slice() else { panic!("{:?}", unwrapped.steps) };
+        let [Encoding::Any(any)] = unwrapped.steps.as_slice() else { panic!("{:?}", unwrapped.steps) };
         assert_eq!(any.type_url, url);
     }
 }

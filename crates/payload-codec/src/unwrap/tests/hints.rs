@@ -3,7 +3,7 @@
 use amqp_message::field::{FieldTable, FieldValue};
 
 use super::summary;
-use crate::unwrap::{BodyHints, Grpc, Problem, TypeHint, UnwrapMode, Unwrapped, Wrapping, unwrap, wrap};
+use crate::unwrap::{BodyHints, Encoding, Grpc, Problem, TypeHint, UnwrapMode, Unwrapped, unwrap, wrap};
 
 fn with_hints(body: &[u8], content_type: &str, content_encoding: &str, headers: &[(&str, &str)]) -> Unwrapped {
     let headers: FieldTable =
@@ -67,8 +67,8 @@ fn encodings_are_declared_in_many_places() {
 #[test]
 fn a_compressed_frame_is_undone_with_its_compression() {
     let message = b"\n\x08ord-1042\x10\x03\x1a\x05amber";
-    for (encoding, compression) in [("gzip", Wrapping::Gzip), ("deflate", Wrapping::Zlib)] {
-        let steps = [Wrapping::Grpc(Grpc { compressed: true }), compression];
+    for (encoding, compression) in [("gzip", Encoding::Gzip), ("deflate", Encoding::Zlib)] {
+        let steps = [Encoding::Grpc(Grpc { compressed: true }), compression];
         let unwrapped =
             with_hints(&wrap(&[message], &steps).unwrap(), "application/grpc", "", &[("grpc-encoding", encoding)]);
         assert_eq!(summary(&unwrapped), format!("grpc {encoding}: protobuf"));

@@ -48,7 +48,7 @@ fn a_zstd_window_larger_than_bodies_is_refused() {
 }
 
 #[test]
-fn wrappings_without_end_are_undone_to_a_depth() {
+fn encodings_without_end_are_undone_to_a_depth() {
     let mut body = b"\n\x08ord-1042\x10\x03".to_vec();
     for _ in 0..12 {
         body = BASE64_STANDARD.encode(body).into_bytes();
@@ -91,7 +91,7 @@ fn deep_nesting_does_not_overflow() {
     assert_eq!(automatic(&nested).format, Format::Protobuf);
 }
 
-/// Wrapping what was unwrapped gives the body again, unless a problem or a compression says why not.
+/// Encoding what was unwrapped gives the body again, unless a problem or a compression says why not.
 fn check_identity(body: &[u8], unwrapped: &Unwrapped) {
     let is_free = unwrapped.steps.iter().any(|step| step.kind().compresses());
     let is_irregular = unwrapped.problems.iter().any(|problem| matches!(problem, Problem::Irregular(_)));
@@ -143,7 +143,7 @@ fn mutate(body: &mut Vec<u8>, u: &mut Unstructured) -> arbtest::arbitrary::Resul
     Ok(())
 }
 
-/// Wraps a message in wrappings that need nothing else to be known.
+/// Wraps a message in encodings that need nothing else to be known.
 fn wrapped(kind: Kind, payload: &[u8]) -> Vec<u8> {
     let frame = |head: &[u8]| [head, payload].concat();
     let n = payload.len() as u32;

@@ -1,10 +1,10 @@
-//! Unwrapping as a whole; single wrappings, corpora and hostile bodies each in a file of their own.
+//! Unwrapping as a whole; single encodings, corpora and hostile bodies each in a file of their own.
 
 mod corpora;
 mod easynetq;
+mod encodings;
 mod hints;
 mod hostile;
-mod wrappings;
 
 use amqp_message::field::FieldTable;
 

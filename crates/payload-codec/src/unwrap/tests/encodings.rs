@@ -1,4 +1,4 @@
-//! Each wrapping by hand, and texts that must stay texts.
+//! Each encoding by hand, and texts that must stay texts.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use crate::unwrap::{Kind, Problem, TypeHint, UnwrapMode, WrapError, wrap};
 
 const MESSAGE: &[u8] = b"\n\x08ord-1042\x10\x03\x1a\x05amber";
 
-/// Finds the wrappings, the format and the payload, and wraps into the same again.
+/// Finds the encodings, the format and the payload, and wraps into the same again.
 fn check(body: impl AsRef<[u8]>, expected: &str, payload: impl AsRef<[u8]>) {
     let body = body.as_ref();
     let unwrapped = automatic(body);
@@ -210,7 +210,7 @@ fn what_does_not_fit_is_refused() {
     assert_eq!(wrap::<&[u8]>(&[], &base64), Err(WrapError::Count { kind: Kind::Base64, n: 0 }));
 }
 
-/// Compresses, checks that it is undone, and that wrapping again gives the same container and content.
+/// Compresses, checks that it is undone, and that encoding again gives the same container and content.
 fn check_compression(kind: Kind, name: &str) {
     let payload = MESSAGE.repeat(4);
     let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! The wrappings around a payload, step by step.
+//! The encodings around a payload, step by step.
 
 use payload_codec::unwrap::Kind;
 
@@ -7,7 +7,7 @@ use crate::{
     web::payload::{Chain, PayloadQuery},
 };
 
-/// One wrapping that was undone.
+/// One encoding that was undone.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Step {
     pub label: &'static str,
@@ -16,7 +16,7 @@ pub struct Step {
 }
 
 #[derive(Debug)]
-pub struct Wrappings {
+pub struct Encodings {
     pub steps: Vec<Step>,
     /// The form for another chain: what is undone now, or `none`.
     pub text: String,
@@ -26,16 +26,16 @@ pub struct Wrappings {
     pub known: Vec<&'static str>,
 }
 
-impl Wrappings {
+impl Encodings {
     /// `base` is the address of the letter.
     pub fn new(reading: &Reading, query: &PayloadQuery, base: &str) -> Self {
         let kinds: Vec<Kind> = reading.unwrapped.steps.iter().map(|step| step.kind()).collect();
         let before = |n: usize| {
             let chain = Chain(kinds.iter().take(n).copied().collect());
-            PayloadQuery { form: None, wrapping: Some(chain) }.href(base)
+            PayloadQuery { form: None, encoding: Some(chain) }.href(base)
         };
         let steps = kinds.iter().enumerate().map(|(n, kind)| Step { label: kind.as_str(), href: before(n) });
-        let is_told = query.wrapping.is_some();
+        let is_told = query.encoding.is_some();
         Self {
             steps: steps.collect(),
             automatic: if is_told { PayloadQuery::default().href(base) } else { String::new() },

@@ -16,7 +16,7 @@ use dead_letter_office::{
         audited_store::AuditedStore,
         change_feed::ChangeFeed,
         decoding::reader::Reader,
-        enrichment::Sorting,
+        enrichment::Enrichment,
         intake::{Intake, IntakeSource},
         policies::Policies,
         rules::Rules,
@@ -30,14 +30,14 @@ use failure_conventions::inner_body::InnerBodies;
 use uuid::Uuid;
 
 use crate::support::{
-    postgres::{Postgres, TestDatabase},
+    postgres::{Postgres, PostgresDatabase},
     rabbit::Vhost,
 };
 
 pub const BROKER: &str = "main";
 
 /// A database at full durability, and what keeps it alive.
-pub struct Ledger {
+pub struct TestDatabase {
     pub store: Arc<Store>,
     pub url: String,
     _keep: Keep,
@@ -45,13 +45,13 @@ pub struct Ledger {
 
 enum Keep {
     Directory { _directory: tempfile::TempDir },
-    Database { _database: TestDatabase },
+    Database { _database: PostgresDatabase },
 }
 
-impl Ledger {
+impl TestDatabase {
     pub async fn sqlite() -> Self {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-        let url = format!("sqlite://{}/ledger.db", directory.path().display());
+        let url = format!("sqlite://{}/database.db", directory.path().display());
         Self::open(url, Keep::Directory { _directory: directory }).await
     }
 
@@ -61,8 +61,8 @@ impl Ledger {
     }
 
     async fn open(url: String, keep: Keep) -> Self {
-        let store = Store::open(&url).await.expect("the ledger opens");
-        store.migrate().await.expect("the ledger is migrated");
+        let store = Store::open(&url).await.expect("the database opens");
+        store.migrate().await.expect("the database is migrated");
         Self { store: Arc::new(store), url, _keep: keep }
     }
 }
@@ -72,53 +72,54 @@ pub fn broker_config(vhost: &Vhost) -> BrokerConfig {
 }
 
 /// An intake of obituaries.
-pub fn intake(vhost: &Vhost, ledger: &Ledger) -> Intake {
-    worker(vhost, ledger, vec![IntakeSource::Obituaries])
+pub fn intake(vhost: &Vhost, database: &TestDatabase) -> Intake {
+    worker(vhost, database, vec![IntakeSource::Obituaries])
 }
 
-/// The same with letters sorted beside it, by `rules`.
-pub async fn intake_and_sorting(vhost: &Vhost, ledger: &Ledger, rules: &[Rule]) -> (Intake, Sorting) {
-    let intake = intake(vhost, ledger);
-    let sorting = sorting(ledger, rules, intake.feed.clone()).await;
-    (intake, sorting)
+/// The same with letters enriched beside it, by `rules`.
+pub async fn intake_and_enrichment(vhost: &Vhost, database: &TestDatabase, rules: &[Rule]) -> (Intake, Enrichment) {
+    let intake = intake(vhost, database);
+    let enrichment = enrichment(database, rules, intake.feed.clone()).await;
+    (intake, enrichment)
 }
 
-/// What sorts letters, by `rules`, which are written into the database.
-pub async fn sorting(ledger: &Ledger, rules: &[Rule], feed: ChangeFeed) -> Sorting {
+/// What enriches letters, by `rules`, which are written into the database.
+pub async fn enrichment(database: &TestDatabase, rules: &[Rule], feed: ChangeFeed) -> Enrichment {
     let clock = Clock::system();
     let by = Actor::system();
     for rule in rules {
         let change = RuleChange { by: &by, at: clock.now(), detail: "" };
-        ledger.store.set_rule(RuleId::from_uuid(Uuid::now_v7()), rule, None, &change).await.expect("a rule");
+        database.store.set_rule(RuleId::from_uuid(Uuid::now_v7()), rule, None, &change).await.expect("a rule");
     }
-    let changes = AuditedStore::new(Arc::clone(&ledger.store), clock.clone(), feed.clone(), Wakeup::default());
+    let changes = AuditedStore::new(Arc::clone(&database.store), clock.clone(), feed.clone(), Wakeup::default());
     let in_force = Rules::new(None, changes.clone(), clock.clone());
     in_force.reload().await.expect("rules");
     let schemas = Schemas::new(changes, clock.clone());
-    Sorting {
-        store: Arc::clone(&ledger.store),
+    Enrichment {
+        store: Arc::clone(&database.store),
         reader: Reader::new(schemas.clone(), DecodeConfig::default()),
         schemas,
         rules: in_force,
         clock,
         metrics: Metrics::default(),
         feed,
+        done_with: None,
     }
 }
 
 /// A retrier, which takes dead letters in and has `policies` say what becomes of them.
-pub fn retrier(vhost: &Vhost, ledger: &Ledger, policies: Policies) -> Intake {
-    worker(vhost, ledger, vec![IntakeSource::DeadLetters(policies), IntakeSource::Due])
+pub fn retrier(vhost: &Vhost, database: &TestDatabase, policies: Policies) -> Intake {
+    worker(vhost, database, vec![IntakeSource::DeadLetters(policies), IntakeSource::Due])
 }
 
-fn worker(vhost: &Vhost, ledger: &Ledger, doors: Vec<IntakeSource>) -> Intake {
+fn worker(vhost: &Vhost, database: &TestDatabase, doors: Vec<IntakeSource>) -> Intake {
     Intake {
         broker: BROKER.to_owned(),
         config: broker_config(vhost),
         doors,
         batching: IntakeConfig::default(),
         bodies: InnerBodies::default(),
-        store: Arc::clone(&ledger.store),
+        store: Arc::clone(&database.store),
         board: board(),
         clock: Clock::system(),
         metrics: Metrics::default(),
@@ -127,17 +128,17 @@ fn worker(vhost: &Vhost, ledger: &Ledger, doors: Vec<IntakeSource>) -> Intake {
     }
 }
 
-pub fn policies(ledger: &Ledger, policies: Vec<Policy>) -> Policies {
+pub fn policies(database: &TestDatabase, policies: Vec<Policy>) -> Policies {
     let (feed, wakeup) = (ChangeFeed::default(), Wakeup::default());
-    Policies::new(policies, AuditedStore::new(Arc::clone(&ledger.store), Clock::system(), feed, wakeup))
+    Policies::new(policies, AuditedStore::new(Arc::clone(&database.store), Clock::system(), feed, wakeup))
 }
 
-pub fn scheduler(vhost: &Vhost, ledger: &Ledger) -> Scheduler {
+pub fn scheduler(vhost: &Vhost, database: &TestDatabase) -> Scheduler {
     Scheduler {
         broker: BROKER.to_owned(),
         config: broker_config(vhost),
-        store: Arc::clone(&ledger.store),
-        policies: policies(ledger, Vec::new()),
+        store: Arc::clone(&database.store),
+        policies: policies(database, Vec::new()),
         bodies: InnerBodies::default(),
         board: board(),
         clock: Clock::system(),

@@ -7,16 +7,23 @@
 //!
 //! Of several processes that share a database one watches each broker, as long as it renews its claim.
 
+mod tidying;
+
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use amqp_message::time::Timestamp;
 use failure_conventions::dlo_queues;
-use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 use uuid::Uuid;
 
-use super::{ids, incidents::Incidents};
+pub use tidying::Tidying;
+
+use super::{
+    ids,
+    incidents::Incidents,
+    worker::{Next, Worker},
+};
 use crate::{
     clock::Clock,
     domain::{
@@ -34,10 +41,6 @@ use crate::{
 const SLOWEST_LOOK: Duration = Duration::from_secs(90);
 /// Intervals that a process may miss before another takes over.
 const MISSED: u32 = 3;
-/// How often it is looked for what nobody watches any more.
-const TIDY_EVERY: Duration = Duration::from_secs(10 * 60);
-/// A broker that nobody has asked for so long is not in the configuration any more.
-const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Watches one broker.
 pub struct Watch {
@@ -65,24 +68,28 @@ pub struct Watcher {
     problem: String,
 }
 
-impl Watch {
-    /// Works until it is told to stop.
-    pub async fn run(self, stop: CancellationToken) {
-        let mut tick = tokio::time::interval(self.settings.interval);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut watcher = self.begin();
-        while stop.run_until_cancelled(tick.tick()).await.is_some() {
-            match stop.run_until_cancelled(watcher.look()).await {
-                None => break,
-                Some(Ok(())) => {}
-                Some(Err(error)) => {
-                    tracing::warn!(broker = watcher.watch.broker, error = %error, "the watch cannot be kept yet");
-                }
-            }
-        }
-        watcher.end().await;
+impl Worker for Watcher {
+    const NAME: &'static str = "watch";
+    type Error = StoreError;
+
+    fn every(&self) -> Duration {
+        self.watch.settings.interval
     }
 
+    async fn round(&mut self, stop: &CancellationToken) -> Result<Next, StoreError> {
+        stop.run_until_cancelled(self.look()).await.transpose()?;
+        Ok(Next::Later)
+    }
+
+    /// Leaves the broker to other processes.
+    async fn end(&mut self) {
+        if let Err(error) = self.watch.store.release_watch(&self.watch.broker, self.id).await {
+            tracing::debug!(error = %error, "the claim on a watch ends by itself");
+        }
+    }
+}
+
+impl Watch {
     pub fn begin(self) -> Watcher {
         let id = ids::uuid(self.clock.now());
         Watcher { watch: self, id, kept: None, problem: String::new() }
@@ -136,13 +143,6 @@ impl Watcher {
                 self.say(error.to_string());
                 None
             }
-        }
-    }
-
-    /// Leaves the broker to other processes.
-    pub async fn end(self) {
-        if let Err(error) = self.watch.store.release_watch(&self.watch.broker, self.id).await {
-            tracing::debug!(error = %error, "the claim on a watch ends by itself");
         }
     }
 
@@ -263,36 +263,5 @@ fn log(broker: &str, change: &Change) {
     match change {
         Change::Raised(_) => tracing::warn!(broker, concern = %concern, "the watch has found something"),
         Change::Cleared(_) => tracing::info!(broker, concern = %concern, "what the watch had found is over"),
-    }
-}
-
-/// Ends what is told of brokers that nobody watches any more.
-pub struct Tidying {
-    pub store: Arc<Store>,
-    pub clock: Clock,
-    pub incidents: Incidents,
-}
-
-impl Tidying {
-    /// Works until it is told to stop. It begins late: those that are watched have to have been asked once.
-    pub async fn run(self, stop: CancellationToken) {
-        while stop.run_until_cancelled(tokio::time::sleep(TIDY_EVERY)).await.is_some() {
-            if let Err(error) = self.tidy().await {
-                tracing::warn!(error = %error, "what nobody watches any more cannot be forgotten yet");
-            }
-        }
-    }
-
-    pub async fn tidy(&self) -> Result<(), StoreError> {
-        let abandoned = self.store.forget_watches(self.clock.now().minus(ABANDONED)).await?;
-        if abandoned.is_empty() {
-            return Ok(());
-        }
-        for record in self.store.open_incidents().await? {
-            if record.incident.kind == IncidentKind::Watch && abandoned.contains(&record.incident.broker) {
-                self.incidents.clear(&record.incident.key).await?;
-            }
-        }
-        Ok(())
     }
 }

@@ -28,7 +28,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::make::{NOON, an_arrival, id, later};
-use crate::support::postgres::{Postgres, TestDatabase};
+use crate::support::postgres::{Postgres, PostgresDatabase};
 
 /// How long a claim holds in these tests.
 pub const LEASE: Duration = Duration::from_secs(60);
@@ -43,7 +43,7 @@ pub const DISCARD: Command = Command::Discard { note: None };
 pub type Change = fn(&mut Message);
 
 /// A migrated, empty database and a way past the store to what is in it.
-pub struct Ledger {
+pub struct TestDatabase {
     store: Store,
     url: String,
     raw: Raw,
@@ -54,7 +54,7 @@ pub struct Ledger {
 }
 
 /// Databases of tests that are over. To empty one is several times quicker than to drop it and copy another.
-static SPARE: Mutex<Vec<TestDatabase>> = Mutex::new(Vec::new());
+static SPARE: Mutex<Vec<PostgresDatabase>> = Mutex::new(Vec::new());
 /// Whatever tables there are, but for the record of migrations. Not TRUNCATE, which makes a new file of each table and
 /// index, and those cost more than anything else that most of these tests do.
 const EMPTY: &str = "DO $$ DECLARE one record; BEGIN
@@ -66,7 +66,7 @@ const EMPTY: &str = "DO $$ DECLARE one record; BEGIN
             FROM pg_sequences WHERE schemaname = 'public';
     END $$";
 
-impl Drop for Ledger {
+impl Drop for TestDatabase {
     fn drop(&mut self) {
         if let Some(Place::Database(database)) = self.place.take_if(|_| !self.broken.load(Ordering::Relaxed)) {
             SPARE.lock().unwrap().push(database);
@@ -82,19 +82,19 @@ enum Raw {
 /// Where the data is.
 enum Place {
     Directory { _only_held: TempDir },
-    Database(TestDatabase),
+    Database(PostgresDatabase),
 }
 
 macro_rules! raw {
-    ($ledger:expr, |$pool:ident| $body:expr) => {
-        match &$ledger.raw {
+    ($database:expr, |$pool:ident| $body:expr) => {
+        match &$database.raw {
             Raw::Sqlite($pool) => $body,
             Raw::Postgres($pool) => $body,
         }
     };
 }
 
-impl Deref for Ledger {
+impl Deref for TestDatabase {
     type Target = Store;
 
     fn deref(&self) -> &Store {
@@ -102,12 +102,12 @@ impl Deref for Ledger {
     }
 }
 
-impl Ledger {
+impl TestDatabase {
     /// Migrating takes longer than most tests: it is done once, and each test has a copy.
     pub async fn sqlite() -> Self {
         static TEMPLATE: LazyLock<Vec<u8>> = LazyLock::new(|| apart(migrated_sqlite_file()));
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("ledger.db");
+        let path = directory.path().join("database.db");
         std::fs::write(&path, &*TEMPLATE).unwrap();
         let url = sqlite_url(&path);
         let raw = Raw::Sqlite(SqlitePool::connect_lazy(&url).unwrap());
@@ -116,7 +116,7 @@ impl Ledger {
 
     /// `None` where there is no Postgres and tests may be skipped for it.
     pub async fn postgres() -> Option<Self> {
-        static TEMPLATE: OnceLock<TestDatabase> = OnceLock::new();
+        static TEMPLATE: OnceLock<PostgresDatabase> = OnceLock::new();
         let server = Postgres::shared()?;
         let template = TEMPLATE.get_or_init(|| apart(migrated_postgres_database(server)));
         let spare = SPARE.lock().unwrap().pop();
@@ -134,7 +134,7 @@ impl Ledger {
     }
 
     /// The database as another process opens it.
-    pub async fn second_office(&self) -> Store {
+    pub async fn second_server(&self) -> Store {
         Store::open(&self.url).await.unwrap()
     }
 
@@ -156,7 +156,7 @@ impl Ledger {
 }
 
 /// What a test does to a database.
-impl Ledger {
+impl TestDatabase {
     /// Takes in one batch of the broker `main`.
     pub async fn take_in<const N: usize>(&self, arrivals: [Arrival; N]) -> [Recorded; N] {
         let recorded = record(self, "main", &arrivals).await;
@@ -258,7 +258,7 @@ impl Ledger {
 }
 
 /// What a test asks of a database.
-impl Ledger {
+impl TestDatabase {
     pub async fn shows(&self, id: LetterId) -> LetterSummary {
         self.summary(id).await.unwrap().unwrap()
     }
@@ -378,8 +378,8 @@ const AUDIT: [(&str, &str); 14] = [
     (
         "a group has sent another number than its hours",
         "groups g WHERE g.sent <> (SELECT coalesce(sum(h.sent), 0) FROM group_hours h WHERE h.group_id = g.id)
-            OR g.came_back <> (SELECT coalesce(sum(h.came_back), 0) FROM group_hours h WHERE h.group_id = g.id)
-            OR g.came_back > g.sent",
+            OR g.failed_again <> (SELECT coalesce(sum(h.failed_again), 0) FROM group_hours h WHERE h.group_id = g.id)
+            OR g.failed_again > g.sent",
     ),
     ("something is kept of a dead letter that is gone", "history h WHERE h.letter_id NOT IN (SELECT id FROM letters)"),
 ];
@@ -428,7 +428,7 @@ async fn migrated_sqlite_file() -> Vec<u8> {
     std::fs::read(copy).unwrap()
 }
 
-async fn migrated_postgres_database(server: &Postgres) -> TestDatabase {
+async fn migrated_postgres_database(server: &Postgres) -> PostgresDatabase {
     let database = server.database();
     Store::open(&database.url).await.unwrap().migrate().await.unwrap();
     database

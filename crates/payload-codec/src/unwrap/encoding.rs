@@ -8,9 +8,9 @@ use super::{
     kind::Kind,
 };
 
-/// One wrapping that was undone.
+/// One encoding that was undone.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Wrapping {
+pub enum Encoding {
     /// RFC 1952.
     Gzip,
     /// RFC 1950; what HTTP calls deflate.
@@ -50,7 +50,7 @@ pub enum Wrapping {
     EasyNetQ(Hole),
 }
 
-impl Wrapping {
+impl Encoding {
     /// Its kind.
     pub fn kind(&self) -> Kind {
         match self {
@@ -74,7 +74,7 @@ impl Wrapping {
     }
 }
 
-impl fmt::Display for Wrapping {
+impl fmt::Display for Encoding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kind().fmt(f)
     }

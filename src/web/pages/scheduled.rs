@@ -1,4 +1,4 @@
-//! `/backoff`: what waits for its retry, soonest first.
+//! `/scheduled`: what waits for its retry, soonest first.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ impl Asked {
 
 #[derive(Template)]
 #[template(path = "scheduled/page.html", blocks = ["title", "main", "results", "nav", "count"])]
-struct BackoffPage {
+struct ScheduledPage {
     shell: Shell,
     /// `1,234 letters wait`
     count: String,
@@ -95,7 +95,7 @@ pub async fn show(
     })
 }
 
-async fn load(app: &AppState, asked: &Asked, headers: &HeaderMap) -> Result<BackoffPage, WebError> {
+async fn load(app: &AppState, asked: &Asked, headers: &HeaderMap) -> Result<ScheduledPage, WebError> {
     let query = &asked.query;
     let filter = query.filter();
     let (facets, page) =
@@ -106,9 +106,9 @@ async fn load(app: &AppState, asked: &Asked, headers: &HeaderMap) -> Result<Back
     let toast = Toast::from_cookie(headers, &query.href()).filter(|_| ListPart::takes_toast(asked.part));
     let first = query.first_page();
     let brokers = app.brokers.all();
-    let shell = Shell::new(app, Page::Backoff, &facets).await?;
+    let shell = Shell::new(app, Page::Scheduled, &facets).await?;
     let shell = Shell { toast, here, is_fragment: asked.part.is_some(), ..shell };
-    Ok(BackoffPage {
+    Ok(ScheduledPage {
         count: count(total),
         recount: first.href(),
         queue: query.queues.join(","),

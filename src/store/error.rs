@@ -1,0 +1,67 @@
+//! What goes wrong with the database, and whether it may pass.
+
+use sqlx::error::DatabaseError;
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub enum StoreError {
+    #[error("database.url is not usable: {0}")]
+    Url(String),
+    #[error("the database does not answer: {0}")]
+    Unavailable(#[source] sqlx::Error),
+    #[error("the database refused a statement: {0}")]
+    Statement(#[source] sqlx::Error),
+    #[error("the database could not be brought to this version: {0}")]
+    Migration(#[from] sqlx::migrate::MigrateError),
+    #[error("the database holds {what} that this version cannot read: {why}")]
+    Unreadable { what: &'static str, why: String },
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        match error {
+            error if is_outage(&error) => Self::Unavailable(error),
+            sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => {
+                Self::Unreadable { what: "a value", why: error.to_string() }
+            }
+            error => Self::Statement(error),
+        }
+    }
+}
+
+impl StoreError {
+    /// Whether trying again later may help without anything being changed.
+    pub const fn is_outage(&self) -> bool {
+        matches!(self, Self::Unavailable(_))
+    }
+}
+
+/// Errors although the statement is right: nothing answers, or the database is shutting down, out of connections, out
+/// of disk, locked or read-only at the moment.
+fn is_outage(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Database(error) => is_outage_of_database(&**error),
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::Protocol(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed
+        | sqlx::Error::BeginFailed => true,
+        _ => false,
+    }
+}
+
+fn is_outage_of_database(error: &dyn DatabaseError) -> bool {
+    /// Classes of SQLSTATE (<https://www.postgresql.org/docs/current/errcodes-appendix.html>): connection exception,
+    /// serialization failure, insufficient resources, operator intervention, system error; and read-only.
+    const POSTGRES: [&str; 6] = ["08", "40", "53", "57", "58", "25006"];
+    /// SQLITE_BUSY, LOCKED, READONLY, IOERR, CORRUPT, FULL, CANTOPEN (<https://www.sqlite.org/rescode.html>).
+    const SQLITE: [u32; 7] = [5, 6, 8, 10, 11, 13, 14];
+    let Some(code) = error.code() else { return false };
+    if error.try_downcast_ref::<sqlx::postgres::PgDatabaseError>().is_some() {
+        return POSTGRES.iter().any(|class| code.starts_with(class));
+    }
+    // The extended code's lowest byte is the primary code.
+    code.parse::<u32>().is_ok_and(|code| SQLITE.contains(&(code & 0xff)))
+}
