@@ -5,8 +5,8 @@ use std::{collections::HashSet, time::Duration};
 use amqp_message::time::Timestamp;
 
 use super::{
-    Change, ColumnChanges, GroupStep, HistoryLine, LetterState, NewRetry, PolicyOutcome, PolicyStep, RetryChange,
-    Transition,
+    Change, ColumnChanges, GroupStep, HistoryLine, LetterState, NewRetry, PendingRetry, PolicyOutcome, PolicyStep,
+    RetryChange, Transition,
 };
 use crate::domain::{
     actor::Actor,
@@ -71,6 +71,9 @@ pub fn received(message: FailedMessage<'_>, importance: Importance) -> Transitio
     }
 }
 
+/// What the history says of it.
+const SENT_TWICE: &str = "; its retry was interrupted, so it may have been sent twice";
+
 /// Families of which one has come back although all of them were discarded.
 #[derive(Debug, Default)]
 pub struct RevivedFamilies(HashSet<LetterId>);
@@ -93,6 +96,10 @@ impl<'a> FailedAgain<'a> {
         let is_replaced = state.rival.is_some() || !revives(state, revived);
         let mut back = Self { state, last: message, attempts: state.attempts, is_replaced, lines: Vec::new() };
         back.again(message);
+        // A second copy is perhaps under way, and what sent it may have died before it could say so.
+        if state.retry.as_ref().is_some_and(PendingRetry::perhaps_sent_twice) {
+            back.lines.iter_mut().for_each(|line| line.detail.push_str(SENT_TWICE));
+        }
         back
     }
 

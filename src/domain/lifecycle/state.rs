@@ -47,8 +47,20 @@ pub struct PendingRetry {
     pub queue: String,
     /// It is being published, by a process that is given up for dead after this.
     pub claimed_until: Option<Timestamp>,
+    /// How often it was claimed to be published, without being marked afterwards.
+    pub claims: u64,
+}
+
+impl PendingRetry {
     /// It is being published, or an earlier try was cut short: the message may have arrived.
-    pub perhaps_sent: bool,
+    pub const fn perhaps_sent(&self) -> bool {
+        self.claims > 0
+    }
+
+    /// A try was cut short, and another was begun: the message may have arrived more than once.
+    pub const fn perhaps_sent_twice(&self) -> bool {
+        self.claims > 1
+    }
 }
 
 impl LetterState {
@@ -63,7 +75,7 @@ impl LetterState {
 
     /// Its retry is scheduled and has not been published, not even perhaps.
     pub fn waits(&self) -> bool {
-        self.status == Status::Scheduled && self.retry.as_ref().is_some_and(|retry| !retry.perhaps_sent)
+        self.status == Status::Scheduled && self.retry.as_ref().is_some_and(|retry| !retry.perhaps_sent())
     }
 
     /// Its retry is being published.

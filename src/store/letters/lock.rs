@@ -107,7 +107,7 @@ impl Row {
             due_at: Timestamp::from_micros(self.due_at?),
             queue: self.retry_queue.clone()?,
             claimed_until: self.claimed_until.map(Timestamp::from_micros),
-            perhaps_sent: self.claims != Some(0),
+            claims: self.claims.unwrap_or_default().unsigned_abs(),
         })
     }
 }

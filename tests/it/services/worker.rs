@@ -97,6 +97,16 @@ impl Worker {
         seen.iter().filter(|seen| seen.answer == Answer::Done).map(|seen| seen.body.clone()).collect()
     }
 
+    /// How often each message was delivered.
+    #[cfg_attr(not(feature = "crash-points"), expect(dead_code, reason = "only tests that end the process need it"))]
+    pub fn by_body(&self) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for seen in &*lock(&self.seen) {
+            *counts.entry(seen.body.clone()).or_default() += 1;
+        }
+        counts
+    }
+
     /// Deliveries by how often the message had failed before.
     #[cfg_attr(not(feature = "crash-points"), expect(dead_code, reason = "only tests that end the process need it"))]
     pub fn by_attempts(&self) -> BTreeMap<u64, usize> {

@@ -140,7 +140,7 @@ impl Model {
             due_at: NOON,
             queue: String::new(),
             claimed_until: letter.claimed.then_some(Timestamp::MAX),
-            perhaps_sent: letter.claimed,
+            claims: u64::from(letter.claimed),
         };
         Some(LetterState {
             id,

@@ -118,7 +118,7 @@ impl Life<'_, '_> {
         if retry.claimed_until.is_some_and(|until| until > now) {
             return Ok(());
         }
-        (retry.claimed_until, retry.perhaps_sent) = (Some(now.plus(Duration::from_secs(5))), true);
+        (retry.claimed_until, retry.claims) = (Some(now.plus(Duration::from_secs(5))), retry.claims + 1);
         if self.u.arbitrary()? {
             self.come_back()?;
         }

@@ -13,7 +13,7 @@ use arbtest::{
 use failure_conventions::inner_body::InnerBodies;
 
 use super::{
-    Change, GroupStep, LetterState, PolicyOutcome, RetryChange, Transition,
+    Change, GroupStep, LetterState, PendingRetry, PolicyOutcome, RetryChange, Transition,
     commands::{Decider, Decision},
     edits::{self, NewCopy},
     failures::{self, FailedAgain, FailedMessage, RevivedFamilies},
@@ -256,6 +256,8 @@ fn what_comes_back_is_open_or_waits_unless_another_edit_stands() {
         }
         let told = transition.history.len() - usize::from(transition.retry.new_retry().is_some());
         assert_eq!(told, copies + 1);
+        let said = transition.history.iter().filter(|line| line.detail.contains("may have been sent twice")).count();
+        assert_eq!(said == 1, state.retry.as_ref().is_some_and(PendingRetry::perhaps_sent_twice));
         let is_back = matches!(transition.group_step, Some(GroupStep::FailedAgain { .. }));
         assert_eq!(is_back, state.status == Status::Retried);
         Ok(())

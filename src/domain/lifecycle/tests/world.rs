@@ -122,17 +122,17 @@ fn changed<T>(value: Option<T>, change: Change<T>) -> Option<T> {
 }
 
 fn retry_after(retry: Option<&PendingRetry>, change: &RetryChange<'_>) -> Option<PendingRetry> {
-    let scheduled = |new: &NewRetry<'_>, perhaps_sent| PendingRetry {
+    let scheduled = |new: &NewRetry<'_>, claims| PendingRetry {
         due_at: new.due_at,
         queue: new.queue.to_owned(),
         claimed_until: None,
-        perhaps_sent,
+        claims,
     };
     match change {
         RetryChange::Keep => retry.cloned(),
         RetryChange::Cancel => None,
-        RetryChange::Schedule(new) => Some(scheduled(new, retry.is_some_and(|retry| retry.perhaps_sent))),
-        RetryChange::Replace(new) => Some(scheduled(new, false)),
+        RetryChange::Schedule(new) => Some(scheduled(new, retry.map_or(0, |retry| retry.claims))),
+        RetryChange::Replace(new) => Some(scheduled(new, 0)),
     }
 }
 
@@ -179,7 +179,7 @@ pub fn any_letter(u: &mut Unstructured<'_>) -> Result<LetterState> {
         due_at: moment,
         queue: "orders".to_owned(),
         claimed_until: is_claimed.then_some(moment),
-        perhaps_sent: is_claimed || u.arbitrary()?,
+        claims: u.int_in_range(u64::from(is_claimed)..=3)?,
     };
     let is_one_of_several = u.arbitrary::<bool>()?;
     let family = is_one_of_several.then(|| world.new_id());
