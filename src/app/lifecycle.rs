@@ -74,12 +74,12 @@ impl Lifecycle {
             () = self.died.cancelled() => ExitCode::FAILURE,
             () = any(&mut self.interrupt, &mut self.terminate) => ExitCode::SUCCESS,
         };
-        tracing::info!("closing: finishing what was begun; another signal ends it at once");
+        tracing::info!("stopping: finishing work in progress; another signal stops at once");
         self.stopping.cancel();
         self.workers.close();
         tokio::select! {
             () = self.workers.wait() => {
-                tracing::info!("closed");
+                tracing::info!("stopped");
                 code
             }
             () = any(&mut self.interrupt, &mut self.terminate) => ExitCode::FAILURE,

@@ -1,4 +1,4 @@
-//! Whom the demo's server tells: stand-ins for Slack and PagerDuty, and the rules that say what they hear of.
+//! Whom the demo's server notifies: stand-ins for Slack and PagerDuty, and the rules that say what they are notified of.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ const DIGEST_SCHEDULE: &str = "*/5 * * * *";
 
 const RULES: [(&str, &str, Importance); 3] = [
     (
-        "large orders wait for their money",
+        "large orders",
         "letter.queue == \"billing.invoices\" && payload.total.cents >= 4000",
         Importance::Critical,
     ),
-    ("orders matter", "letter.type.startsWith(\"acme.orders.\")", Importance::High),
-    ("nobody wakes up for a count", "letter.queue.startsWith(\"stats.\")", Importance::Low),
+    ("orders", "letter.type.startsWith(\"acme.orders.\")", Importance::High),
+    ("counters", "letter.queue.startsWith(\"stats.\")", Importance::Low),
 ];
 
 /// People with a Slack and a pager; both are there as long as this is.
@@ -36,17 +36,17 @@ impl People {
         Ok(Self { slack: SlackStandIn::open(|_| Ok(())).await?, pagerduty: PagerDutyStandIn::open().await? })
     }
 
-    /// Has dlo tell them, unless it is told whom to tell.
+    /// Has dlo notify them, unless the configuration names others.
     pub fn subscribe(&self, config: &mut Config) -> anyhow::Result<()> {
         let notify = &mut config.notify;
         if !notify.slack.is_set() {
             notify.slack.webhook_url = Secret::new(self.slack.webhook_url());
-            tracing::info!("a stand-in for Slack shows what it was sent on {}", self.slack.url());
+            tracing::info!("fake Slack: received messages at {}", self.slack.url());
         }
         if notify.pagerduty.routing_key.is_empty() {
             notify.pagerduty.routing_key = Secret::new(self.pagerduty.routing_key());
             notify.pagerduty.url = self.pagerduty.url().parse()?;
-            tracing::info!("a stand-in for PagerDuty shows its incidents on {}", self.pagerduty.url());
+            tracing::info!("fake PagerDuty: received incidents at {}", self.pagerduty.url());
         }
         if notify.digest == DigestConfig::default() {
             notify.digest.schedule = DIGEST_SCHEDULE.to_owned();

@@ -28,7 +28,7 @@ impl ConnectionState {
         matches!(self, Self::Connected { .. })
     }
 
-    /// What is the matter, for a person; `None` when nothing is.
+    /// The problem, in words; `None` when there is none.
     pub fn trouble(&self) -> Option<&str> {
         match self {
             Self::Connecting => Some("not connected yet"),

@@ -1,4 +1,4 @@
-//! What a person may do with a letter.
+//! What users may do with a letter.
 
 use std::{fmt, time::Duration};
 
@@ -65,9 +65,13 @@ impl Command {
     }
 }
 
-/// `at once`, `in 1 min 40 s`.
+/// `at once`, `in 1 min 40 s`, `in 4.7 s`: to a tenth of a second from one second on.
 pub fn in_time(delay: Duration) -> String {
-    if delay.as_millis() == 0 { "at once".to_owned() } else { format!("in {}", exact(delay)) }
+    match u64::try_from(delay.as_millis()).unwrap_or(u64::MAX) {
+        0 => "at once".to_owned(),
+        1..1_000 => format!("in {}", exact(delay)),
+        millis => format!("in {}", exact(Duration::from_millis(millis.saturating_add(50) / 100 * 100))),
+    }
 }
 
 /// Why a letter did not take a command.
@@ -98,7 +102,12 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotFound => f.write_str("there is no such dead letter"),
-            Self::WrongStatus { command, status } => write!(f, "{command} is not possible: the letter is {status}"),
+            Self::WrongStatus { command, status } => match status {
+                Status::Retried => write!(f, "{command} is not possible: it was already retried"),
+                Status::Open | Status::Scheduled | Status::Discarded => {
+                    write!(f, "{command} is not possible: the letter is {status}")
+                }
+            },
             Self::QueueUnknown => {
                 f.write_str("nothing in the message says which queue it failed in; name one to retry")
             }
@@ -137,6 +146,8 @@ mod tests {
             queue: queue.map(str::to_owned),
         };
         check(retry(0, None), "at once");
+        check(retry(4_739, None), "in 4.7 s");
+        check(retry(9_960, None), "in 10 s");
         check(retry(1_500, None), "in 1.5 s");
         check(retry(100_400, Some("texts.persist")), "to texts.persist, in 1 min 40 s");
         check(retry(90_000_000, None), "in 1 d 1 h");

@@ -1,4 +1,4 @@
-//! Groups: what failed alike.
+//! Error groups: similar failures.
 
 use amqp_message::{death::Reason, time::Timestamp, word_enum};
 
@@ -54,7 +54,7 @@ impl Group {
         self.open.iter().sum()
     }
 
-    /// The weightiest among its open letters.
+    /// The most important among its open letters.
     pub fn importance(&self) -> Option<Importance> {
         let mut counts = Importance::ALL.iter().zip(self.open);
         counts.find(|(_, count)| *count > 0).map(|(importance, _)| *importance)
@@ -123,7 +123,7 @@ pub struct GroupFilter {
 word_enum! {
     #[derive(Default)]
     GroupSort, "order of groups" {
-        /// The weightiest first, of these the ones with most open letters.
+        /// The most important first, of these the ones with most open letters.
         #[default]
         Importance = "importance",
         /// The most open letters first.
@@ -146,7 +146,7 @@ pub struct GroupPage {
 /// be gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupCursor {
-    /// The weightiest among its open letters; `None` where none is open.
+    /// The most important among its open letters; `None` where none is open.
     pub importance: Option<Importance>,
     pub open: u64,
     pub last_seen: Timestamp,

@@ -63,7 +63,7 @@ word_enum! {
 }
 
 word_enum! {
-    /// How much a letter matters, the weightiest first.
+    /// How much a letter matters, the most important first.
     Importance, "importance" {
         Critical = "critical",
         High = "high",

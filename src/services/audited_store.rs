@@ -1,7 +1,7 @@
-//! The one door for every change that somebody makes.
+//! The one way for every change that somebody makes.
 //!
 //! Each method takes who makes the change. It writes it and its line of activity in one transaction, says in the log
-//! that it was made, and tells pages and workers. Pages and API are given a [`StoreReader`] and the services that check
+//! that it was made, and notifies pages and workers. Pages and API are given a [`StoreReader`] and the services that check
 //! what is asked; those have nothing but this to change it with.
 
 use std::{sync::Arc, time::Duration};
@@ -54,7 +54,7 @@ impl AuditedStore {
         Ok(report)
     }
 
-    /// The same, leaving a job behind that tells what came of it.
+    /// The same, leaving a job behind that reports the result.
     pub(crate) async fn act_as_job(&self, job: Uuid, order: &Order<'_>) -> Result<CommandReport, StoreError> {
         let report = self.store.act_as_job(job, order).await?;
         self.acted(order, &report);
@@ -79,7 +79,7 @@ impl AuditedStore {
         Ok(ClaimedBulk { job, bulk, begun })
     }
 
-    /// Says what came of such a job.
+    /// Logs the result of such a job.
     pub(crate) fn ended(job: &Job, bulk: &Bulk) {
         log_letters(&bulk.command, &bulk.by, job.done, job.failed);
     }

@@ -99,7 +99,7 @@ impl Failures {
 
     fn ended(&mut self, worker: &'static str) {
         if self.in_a_row > 0 {
-            tracing::info!(worker, failures = self.in_a_row, "work goes on");
+            tracing::info!(worker, failures = self.in_a_row, "recovered");
             *self = Self::default();
         }
     }

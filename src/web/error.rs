@@ -144,7 +144,7 @@ pub struct Problem {
     /// The name of the status.
     title: String,
     status: u16,
-    /// What is the matter, and what would be right instead.
+    /// The problem, and what would be right instead.
     detail: String,
     /// Where it is a failure of the app: what to look for in its log.
     #[serde(skip_serializing_if = "Option::is_none")]

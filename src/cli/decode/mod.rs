@@ -58,7 +58,7 @@ pub(super) struct DecodeArgs {
     /// A header of the message, as often as needed
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = header)]
     headers: Vec<(String, String)>,
-    /// The queue it came from, which tells of its type, as do the next two
+    /// The queue it came from, used to find its type, as are the next two
     #[arg(long, value_name = "NAME")]
     queue: Option<String>,
     /// The exchange it was published to

@@ -68,7 +68,7 @@ pub struct Figures {
     /// When the oldest open letter of the digest's importances was received.
     pub oldest_open: HashMap<GroupId, Timestamp>,
     /// Groups of which people have sent letters of the digest's importances back since the last digest, and that have not
-    /// failed again, with the weightiest importance of these; empty where there was none.
+    /// failed again, with the highest importance of these; empty where there was none.
     pub sent: HashMap<GroupId, Importance>,
 }
 
@@ -107,10 +107,10 @@ impl Figures {
     fn told(&self, group: &Group, since: Stood, importances: &[Importance]) -> DigestGroup {
         let open = Importance::ALL.iter().filter(|importance| importances.contains(importance));
         let mut open = open.filter(|importance| group.open[**importance as usize] > 0);
-        let weightiest = open.next().or_else(|| self.sent.get(&group.id)).or_else(|| importances.iter().max());
+        let most_important = open.next().or_else(|| self.sent.get(&group.id)).or_else(|| importances.iter().max());
         DigestGroup {
             id: group.id,
-            importance: weightiest.copied().unwrap_or(Importance::Low),
+            importance: most_important.copied().unwrap_or(Importance::Low),
             broker: group.key.broker.clone(),
             queue: group.key.queue.clone(),
             message_type: group.key.message_type.clone(),

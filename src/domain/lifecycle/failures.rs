@@ -111,7 +111,7 @@ impl<'a> FailedAgain<'a> {
             true => "; it stays set aside, since it was edited and another edit stands",
             false => "",
         };
-        let detail = format!("failed again, attempt {}{remark}", self.attempts);
+        let detail = format!("attempt {}{remark}", self.attempts);
         let (at, event) = (message.received_at, Event::FailedAgain);
         self.lines.push(HistoryLine { at, event, by: Actor::SYSTEM, detail });
     }

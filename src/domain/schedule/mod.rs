@@ -110,7 +110,10 @@ impl Schedule {
 
     /// In words: `At 09:00, on Monday and Friday, Europe/London`.
     pub fn describe(&self) -> String {
-        format!("{}, {}", self.cron.describe().trim_end_matches('.'), self.zone)
+        let times = self.cron.describe();
+        // "At every 5 minutes" is not English.
+        let times = times.strip_prefix("At every ").map_or(times.clone(), |rest| format!("Every {rest}"));
+        format!("{}, {}", times.trim_end_matches('.'), self.zone)
     }
 
     /// Whether a `*` stands in its minutes or hours; see the top of this module.

@@ -289,7 +289,7 @@ fn schedules_are_told_in_words() {
     let check = |cron, expected: &str| assert_eq!(schedule(cron, "Europe/London").describe(), expected);
     check("0 9 * * MON-FRI", "At 09:00, on Monday, Tuesday, Wednesday, Thursday, and Friday, Europe/London");
     check("30 8 * * *", "At 08:30, Europe/London");
-    check("*/15 * * * *", "At every 15 minutes, Europe/London");
+    check("*/15 * * * *", "Every 15 minutes, Europe/London");
 }
 
 #[test]

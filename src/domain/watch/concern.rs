@@ -105,7 +105,7 @@ impl Concern {
         }
     }
 
-    /// What is the matter, in a sentence.
+    /// The problem, in a sentence.
     pub fn sentence(&self, now: Timestamp) -> String {
         let long = span(now.since(self.since()));
         match self {

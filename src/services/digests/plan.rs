@@ -41,7 +41,7 @@ impl fmt::Display for Destination {
 
 impl Plan {
     /// The name of the one digest that has none.
-    const UNNAMED: &str = "digest";
+    pub const UNNAMED: &str = "digest";
 
     /// All of the configuration, by name.
     ///
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_named_one_is_told_by_its_name() {
+    fn a_named_one_has_its_name_in_the_title() {
         let mut config = NotifyConfig::default();
         assert_eq!(Plan::all(&config).unwrap()[0].title(), "Dead letters");
         config.digests.insert("orders".to_owned(), DigestConfig::default());

@@ -174,7 +174,7 @@ impl Incidents {
         self.channels.pages().iter().filter(move |page| page.wants(importance))
     }
 
-    /// The weightiest among its open letters of which somebody wants to hear.
+    /// The most important among its open letters of which somebody wants to hear.
     fn importance(&self, group: &Group) -> Option<Importance> {
         let mut counts = Importance::ALL.iter().zip(group.open);
         counts.find(|(importance, n)| *n > 0 && self.wanted(**importance).next().is_some()).map(|(is, _)| *is)

@@ -78,7 +78,7 @@ fn json(body: &impl Serialize) -> Option<String> {
     match Delivery::new(Uuid::nil(), body) {
         Ok(delivery) => Some(delivery.body),
         Err(error) => {
-            tracing::error!(error = %error, "an incident cannot be put into words");
+            tracing::error!(error = %error, "notification cannot be rendered");
             None
         }
     }

@@ -112,14 +112,14 @@ impl Due<'_> {
         }
     }
 
-    /// Takes the messages out of a bundle. What is none becomes a letter, for a person to look at.
+    /// Takes the messages out of a bundle. What is none becomes a letter, which needs attention.
     fn open(&self, delivery: Delivery, batch: &mut Batch) {
         let Delivery { tag, message, .. } = delivery;
         match unpack(&message) {
             Ok(mut retries) => batch.retries.append(&mut retries),
             Err(why) => {
                 let id = ids::letter(self.intake.clock.now());
-                tracing::warn!(letter.id = %id, why = %why, "something else came among what has waited");
+                tracing::warn!(letter.id = %id, why = %why, "unexpected message in a delay queue");
                 let obituary = outgoing::obituary(id, &message, &Failure::default(), self.target());
                 if let Err(why) = outgoing::check(&obituary) {
                     tracing::error!(why, "it cannot become an obituary, and stays in {}", dlo_queues::DUE);
@@ -175,7 +175,8 @@ impl Due<'_> {
         let OutgoingRetry { id, destination: Destination { queue, .. }, reason, message } = &retry;
         let obituary = outgoing::undeliverable(*id, message, queue, *reason, why, self.target());
         if let Err(obstacle) = outgoing::check(&obituary) {
-            tracing::error!(letter.id = %id, queue.name = queue, why, obstacle, "a retry failed and can be no obituary");
+            let target = self.target();
+            tracing::error!(letter.id = %id, queue.name = queue, why, obstacle, "retry failed; cannot move it to {target}");
             return self.later(retry);
         }
         tracing::warn!(letter.id = %id, queue.name = queue, why, "a retry failed; the message is stored as open");

@@ -75,7 +75,7 @@ impl Deliveries {
         self.metrics.notification(notification.channel, (&attempt).into());
         match &attempt {
             Attempt::Delivered => {
-                tracing::info!(channel = %notification.channel, subject = notification.subject, "told");
+                tracing::info!(channel = %notification.channel, subject = notification.subject, "notification delivered");
             }
             Attempt::Later(_, why) | Attempt::Refused(why) => tracing::warn!(
                 channel = %notification.channel,

@@ -62,7 +62,7 @@ async fn session(
     let Some(opened) = opened else { return Ok(()) };
     let mut session = opened?;
     backoff.connected();
-    tracing::info!(broker.name = scheduler.broker, "the publishing connection stands");
+    tracing::info!(broker.name = scheduler.broker, "publishing connection open");
     let connection = session.connection();
     show_state(scheduler, &connection)?;
     // What became due while there was no connection need not wait for the next look.

@@ -50,7 +50,7 @@ impl Triage {
         self.changes.act(&self.order(ids, command, by, self.clock.now())).await
     }
 
-    /// The same, leaving a job behind that tells what came of it.
+    /// The same, leaving a job behind that reports the result.
     pub async fn act_as_job(&self, ids: &[LetterId], command: &Command, by: &Actor) -> Result<Uuid, StoreError> {
         let at = self.clock.now();
         let job = ids::uuid(at);

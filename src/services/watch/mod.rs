@@ -152,9 +152,9 @@ impl Watcher {
         }
         let broker = &self.watch.broker;
         if problem.is_empty() {
-            tracing::info!(broker, "the management API has all that is watched");
+            tracing::info!(broker, "the management API answers completely again");
         } else {
-            tracing::warn!(broker, problem, "the management API lacks some of what is watched");
+            tracing::warn!(broker, problem, "the management API answers incompletely or not at all");
         }
         self.problem = problem;
     }
@@ -261,7 +261,7 @@ fn remark(levels: &[QueueLevel]) -> String {
 fn log(broker: &str, change: &Change) {
     let concern = change.concern().key();
     match change {
-        Change::Raised(_) => tracing::warn!(broker, concern = %concern, "the watch has found something"),
-        Change::Cleared(_) => tracing::info!(broker, concern = %concern, "what the watch had found is over"),
+        Change::Raised(_) => tracing::warn!(broker, concern = %concern, "queue problem detected"),
+        Change::Cleared(_) => tracing::info!(broker, concern = %concern, "queue problem resolved"),
     }
 }

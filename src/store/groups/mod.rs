@@ -1,4 +1,4 @@
-//! Groups of letters that failed alike: listing them, and their figures.
+//! Groups of letters with similar failures: listing them, and their figures.
 
 pub(crate) mod filter;
 pub(crate) mod outcomes;
@@ -168,7 +168,7 @@ impl StoreReader {
         })
     }
 
-    /// How many groups have open letters, by the weightiest of these.
+    /// How many groups have open letters, by the most important of these.
     pub async fn open_groups(&self) -> Result<[u64; Importance::ALL.len()], StoreError> {
         const COUNT: &str = "SELECT weight, COUNT(*) FROM (SELECT CASE WHEN critical > 0 THEN 0 WHEN high > 0 THEN 1
                 WHEN normal > 0 THEN 2 ELSE 3 END AS weight FROM groups

@@ -44,7 +44,7 @@ impl Store {
         Ok(carried.report)
     }
 
-    /// The same as [`act`](Self::act), leaving a job behind that tells what came of it.
+    /// The same as [`act`](Self::act), leaving a job behind that reports the result.
     pub async fn act_as_job(&self, job: Uuid, order: &Order<'_>) -> Result<CommandReport, StoreError> {
         let mut tx = self.db.begin().await?;
         let mut scope = self.facet_scope();

@@ -157,8 +157,8 @@ async fn sent_since(
     for (group, importance) in rows {
         let importance: Importance = parse("an importance", &importance)?;
         if scope.importances.contains(&importance) {
-            let weightiest = sent.entry(GroupId::from_uuid(group)).or_insert(importance);
-            *weightiest = importance.min(*weightiest);
+            let most_important = sent.entry(GroupId::from_uuid(group)).or_insert(importance);
+            *most_important = importance.min(*most_important);
         }
     }
     Ok(sent)

@@ -31,7 +31,7 @@ pub struct NewDigest<'a> {
     pub made_at: Timestamp,
     pub by: &'a Actor,
     pub since: Option<Timestamp>,
-    /// `None` where there is nothing to tell.
+    /// `None` where there is nothing to report.
     pub notification: Option<&'a NewNotification>,
     /// As [`DigestReport::write`] wrote it.
     pub report: &'a str,
@@ -58,9 +58,9 @@ pub struct DigestRecord {
     pub made_at: Timestamp,
     pub made_by: Actor,
     pub since: Option<Timestamp>,
-    /// Whether there was nothing to tell.
+    /// Whether there was nothing to report.
     pub is_quiet: bool,
-    /// `None` where there was nothing to tell, and once it is long over.
+    /// `None` where there was nothing to report, and once it is long over.
     pub sending: Option<Sending>,
 }
 

@@ -62,7 +62,7 @@ pub struct Started {
     pub(super) job: Uuid,
 }
 
-/// Do one thing with many letters; the job tells what came of it
+/// Do one thing with many letters; the job reports the result
 ///
 /// A filter is frozen at the moment of asking: what comes in later, or comes back later, is left alone. It is worked at in
 /// the background, goes on after a restart, and can be cancelled.

@@ -53,7 +53,7 @@ impl BulkFilter {
         }
         let mut pairs = Pairs::parse(text.finish().as_bytes());
         if pairs.iter().next().is_none() {
-            let everything = "filter: it takes at least one word; {\"status\": \"open\"} stands for all that is open";
+            let everything = "filter: it takes at least one condition; {\"status\": \"open\"} stands for all that is open";
             return Err(WebError::unprocessable(everything));
         }
         let query = LetterQuery::take(&mut pairs)
@@ -103,8 +103,8 @@ mod tests {
             let error = read(json).expect_err(json);
             assert!(error.contains(part), "{json}: {error}");
         };
-        check("{}", "at least one word");
-        check(r#"{"queue": ""}"#, "at least one word");
+        check("{}", "at least one condition");
+        check(r#"{"queue": ""}"#, "at least one condition");
         check(r#"{"limit": "5"}"#, "filter.limit: there is no such word; it takes status");
         check(r#"{"status": "opne"}"#, "filter.status");
         check(r#"{"group": "x"}"#, "filter.group");

@@ -69,7 +69,7 @@ impl Retry {
     responses(
     (status = OK, body = LetterItem, description = "It is scheduled; of an edit, the copy"),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
-    (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "Not as it stands"),
+    (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "Not possible in its current status"),
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn retry(
@@ -99,7 +99,7 @@ pub struct Discard {
     responses(
     (status = OK, body = LetterItem),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
-    (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "Not as it stands"),
+    (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "Not possible in its current status"),
 ))]
 pub async fn discard(
     State(app): State<Arc<AppState>>,
@@ -119,7 +119,7 @@ pub struct Reopen {}
 #[utoipa::path(post, path = "/letters/{id}/reopen", tag = "letters", params(OneLetter), responses(
     (status = OK, body = LetterItem),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
-    (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "Not as it stands"),
+    (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "Not possible in its current status"),
 ))]
 pub async fn reopen(
     State(app): State<Arc<AppState>>,

@@ -36,7 +36,7 @@ pub struct Body {
     /// As those of a letter: strings, booleans and null as they are, any other type as `{"t": type, "v": value}`.
     #[schema(value_type = Option<Object>)]
     headers: Option<Value>,
-    /// Where it came by; that tells of its type.
+    /// The queue it came from; helps to find its type.
     queue: Option<String>,
     exchange: Option<String>,
     routing_key: Option<String>,

@@ -71,7 +71,7 @@ impl From<&DigestSection> for Section {
     }
 }
 
-/// What failed alike, and what became of it since the last digest.
+/// Similar failures, and their outcome since the last digest.
 #[derive(Serialize, ToSchema)]
 pub struct ReportedGroup {
     id: Uuid,

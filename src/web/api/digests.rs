@@ -51,7 +51,7 @@ pub struct DigestItem {
     queues: Vec<String>,
     /// A letter that is open for longer, in a group that nothing happens to, is called stuck.
     stuck_after: String,
-    /// Whether it is sent when there is nothing to tell, too.
+    /// Whether it is sent when there is nothing to report, too.
     all_quiet: bool,
 }
 
@@ -82,7 +82,7 @@ pub struct DigestRun {
     made_by: String,
     /// It tells what happened from then on; null for the first one.
     since: Option<String>,
-    /// `quiet` (there was nothing to tell), `waiting`, `delivered` or `refused`
+    /// `quiet` (there was nothing to report), `waiting`, `delivered` or `refused`
     state: &'static str,
     /// How often it was tried to send it.
     attempts: u32,
@@ -181,7 +181,7 @@ pub struct DigestSent {
     id: Uuid,
 }
 
-/// Send a digest now, beside its schedule; `GET digests` tells what becomes of it
+/// Send a digest now, beside its schedule; `GET digests` shows the result
 #[utoipa::path(post, path = "/digests/send", tag = "digests", request_body = WhichDigest, responses(
     (status = ACCEPTED, body = DigestSent),
     (status = CONFLICT, body = Problem, content_type = "application/problem+json"),

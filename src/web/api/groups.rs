@@ -65,7 +65,7 @@ pub struct GroupItem {
     discarded: u64,
     first_seen: String,
     last_seen: String,
-    /// The weightiest among its open letters; null where none is open.
+    /// The most important among its open letters; null where none is open.
     importance: Option<&'static str>,
     outcome: OutcomeItem,
     last_retried_at: Option<String>,

@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// What is in force, the most specific first: of those that fit a queue, the first rules.
+/// What is in force, the most specific first: of those that fit a queue, the first applies.
 #[derive(Serialize, ToSchema)]
 pub struct PolicyList {
     items: Vec<PolicyItem>,

@@ -33,7 +33,7 @@ pub struct RuleDraft {
     expression: String,
     /// `critical`, `high`, `normal` or `low`; `high` if left out
     importance: Option<String>,
-    /// The rule in whose stead it is tried; none: it is a new one.
+    /// The rule it replaces in the test; none: it is a new one.
     id: Option<Uuid>,
     name: Option<String>,
     /// Where it would stand in the order, from 1 on; where it stands or, a new one, last.

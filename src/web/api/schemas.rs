@@ -68,7 +68,7 @@ pub struct SchemaItem {
     uploaded_by: String,
 }
 
-/// What is the matter with a file.
+/// The problem with a file.
 #[derive(Serialize, ToSchema)]
 pub struct ProblemItem {
     file: Option<String>,

@@ -1,4 +1,4 @@
-//! `/groups`: what failed alike, the weightiest first.
+//! `/groups`: similar failures, the most important first.
 
 use std::{collections::HashMap, sync::Arc};
 

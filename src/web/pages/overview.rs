@@ -123,7 +123,7 @@ struct QueueLine {
     open: String,
     scheduled: String,
     parts: Vec<BarPart>,
-    /// The weightiest importance among its open letters.
+    /// The highest importance among its open letters.
     importance: &'static str,
 }
 

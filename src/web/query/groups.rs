@@ -27,7 +27,7 @@ parameters! {
         "type" types: Vec<String> as form::Words => Option<String>,
         /// `rejected`, `expired`, `maxlen`, `delivery_limit`, `unknown`, or several by comma.
         "reason" reasons: Vec<Reason> as form::Words => Option<String>,
-        /// `importance` (default): the weightiest open letters first; `biggest`: most open letters; `newest`: seen last
+        /// `importance` (default): the most important open letters first; `biggest`: most open letters; `newest`: seen last
         "sort" sort: GroupSort as form::Order => Option<String>,
         /// 1 to 1000; 50 if left out.
         "limit" limit: Option<usize> as form::Limit => Option<u32>,

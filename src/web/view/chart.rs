@@ -173,7 +173,7 @@ fn position(window: Window, at: Timestamp) -> usize {
     usize::try_from(bars).unwrap_or(usize::MAX).saturating_mul(10)
 }
 
-/// The weightiest importance on top, where it shows; none that is there is too flat to be seen.
+/// The highest importance on top, where it shows; none that is there is too flat to be seen.
 fn stack(bar: &HistogramBar, most: u64) -> Vec<Part> {
     const LEAST: u64 = 3;
     let usable = HEIGHT - LEAST * Importance::ALL.len() as u64;

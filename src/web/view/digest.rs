@@ -128,9 +128,9 @@ pub struct PlanView {
     pub next_at: Moment,
     /// Empty while there is no Slack.
     pub destination: String,
-    /// `low and normal letters of all queues`
+    /// `dead letters of normal or low importance in all queues`
     pub about: String,
-    /// What happens when there is nothing to tell.
+    /// What happens when there is nothing to report.
     pub silence: &'static str,
     pub stuck_after: String,
     pub last: Option<SentView>,
@@ -157,19 +157,21 @@ fn about(plan: &Plan) -> String {
     let mut importances = plan.importances.clone();
     importances.sort_unstable();
     let words: Vec<&str> = importances.iter().map(|importance| importance.as_str()).collect();
-    let words = match words.split_last() {
-        None => "no".to_owned(),
-        Some((last, [])) => (*last).to_owned(),
-        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+    let letters = match words.split_last() {
+        None => "no dead letters".to_owned(),
+        Some((last, [])) => format!("dead letters of {last} importance"),
+        Some((last, rest)) => format!("dead letters of {} or {last} importance", rest.join(", ")),
     };
     let queues = if plan.queues.is_empty() { "all queues".to_owned() } else { one_line(&plan.queues.join(", ")) };
-    format!("{words} dead letters of {queues}")
+    format!("{letters} in {queues}")
 }
 
 /// A digest that was made, and what became of it.
 pub struct SentView {
     pub href: String,
     pub name: String,
+    /// `Digest: orders`, and `Digest` of the one that has no name.
+    pub title: String,
     pub made: Moment,
     /// `by its schedule`, `asked for by local user`
     pub by: String,
@@ -189,6 +191,7 @@ impl SentView {
         Self {
             href: format!("/digests/{}", record.id),
             name: one_line(&record.name),
+            title: title(&record.name),
             made: Moment::new(record.made_at, now),
             by: match record.slot {
                 Some(_) => "by its schedule".to_owned(),
@@ -204,6 +207,10 @@ impl SentView {
     pub fn is_in_trouble(&self) -> bool {
         !self.problem.is_empty()
     }
+}
+
+fn title(name: &str) -> String {
+    if name == Plan::UNNAMED { "Digest".to_owned() } else { format!("Digest: {}", one_line(name)) }
 }
 
 fn state(record: &DigestRecord, now: Timestamp) -> (&'static str, &'static str, String) {

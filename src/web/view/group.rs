@@ -1,4 +1,4 @@
-//! Groups of letters that failed alike: a line of a list, and one in full.
+//! Groups of letters with similar failures: a line of a list, and one in full.
 
 use amqp_message::{death::Reason, time::Timestamp};
 
@@ -22,7 +22,7 @@ pub struct GroupRow {
     /// The error, or else what RabbitMQ says.
     pub why: String,
     pub note: String,
-    /// The weightiest among its open letters; `none` where none is open.
+    /// The most important among its open letters; `none` where none is open.
     pub importance: &'static str,
     pub spark: Spark,
     pub open: String,

@@ -90,7 +90,7 @@ pub struct Facts {
 /// The group that a letter is in.
 pub struct Alike {
     pub href: String,
-    /// `71 letters failed alike`
+    /// `71 letters with similar failures`
     pub told: String,
 }
 
@@ -219,7 +219,7 @@ impl Facts {
             is_error_known: letter.error().is_some(),
             message_type: letter.message_type.as_deref().map(text::one_line).unwrap_or_default(),
             alike,
-            attempts: number::tries(letter.attempts),
+            attempts: number::attempts(letter.attempts),
             status: letter.status.as_str(),
             importance: letter.importance.as_str(),
             importance_by: ImportanceBy::new(&letter.importance_by),

@@ -2,13 +2,13 @@
 
 pub use crate::domain::number::{plural, span, thousands};
 
-/// `1 try`, `4 tries`. A message can claim any number; nobody counts that far.
-pub fn tries(n: u64) -> String {
+/// `1 attempt`, `4 attempts`. A message can claim any number; nobody counts that far.
+pub fn attempts(n: u64) -> String {
     const MOST: u64 = 999;
     match n {
-        1 => "1 try".to_owned(),
-        0..=MOST => format!("{n} tries"),
-        _ => format!("{MOST}+ tries"),
+        1 => "1 attempt".to_owned(),
+        0..=MOST => format!("{n} attempts"),
+        _ => format!("{MOST}+ attempts"),
     }
 }
 

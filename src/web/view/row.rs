@@ -64,7 +64,7 @@ impl Row {
             importance: letter.importance.as_str(),
             status: letter.status.as_str(),
             received,
-            tries: number::tries(letter.attempts),
+            tries: number::attempts(letter.attempts),
         }
     }
 }

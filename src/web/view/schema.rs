@@ -88,7 +88,7 @@ impl SchemaRow {
     }
 }
 
-/// What is the matter, where, and what to do.
+/// The problem, where it is, and what to do.
 pub struct ProblemView {
     pub place: String,
     pub what: String,

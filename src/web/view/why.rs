@@ -14,7 +14,7 @@ pub struct Why {
     pub error: Option<ErrorView>,
     /// What is known where no error is recorded: whole sentences.
     pub unrecorded: &'static str,
-    /// How the service could tell next time: of its framework, or of any. Empty where there is nothing to tell.
+    /// How the service could tell next time: of its framework, or of any. Empty where there is nothing to say.
     pub advice: &'static str,
     /// Whether an example for any language helps.
     pub shows_example: bool,
@@ -59,7 +59,7 @@ impl Why {
             error: account.failure.error.as_ref().map(ErrorView::new),
             framework: account.framework.unwrap_or_default(),
             failed: Moment::new(summary.last_failed_at, now),
-            attempts: number::tries(summary.attempts),
+            attempts: number::attempts(summary.attempts),
             route: route(&summary.exchange, &summary.routing_key),
             candidates: account.queue_candidates.iter().map(|name| text::one_line(name)).collect(),
             cautions: account.cautions,

@@ -47,7 +47,7 @@ async fn its_history_goes_on(database: &TestDatabase) {
         (Event::FailedAgain, later(60)),
     ];
     assert_eq!(events, expected);
-    assert_eq!(history[3].detail, "failed again, attempt 2");
+    assert_eq!(history[3].detail, "attempt 2");
 }
 
 async fn attempts_are_carried_on_and_never_fall(database: &TestDatabase) {
@@ -130,7 +130,7 @@ async fn of_several_copies_in_one_batch_the_last_is_shown_and_each_is_told(datab
     let deaths: Vec<_> = letter.deaths.iter().map(|death| &*death.queue).collect();
     assert_eq!(deaths, ["last", "third", "second", "first"]);
     let told: Vec<String> = database.events(id).await.into_iter().skip(2).map(|(_, _, detail)| detail).collect();
-    assert_eq!(told, [9, 10, 11].map(|attempt| format!("failed again, attempt {attempt}")));
+    assert_eq!(told, [9, 10, 11].map(|attempt| format!("attempt {attempt}")));
     assert_eq!(database.shows(other).await.attempts, 2);
     assert_eq!(database.facets().await.unwrap().len(), 2);
 }

@@ -94,7 +94,7 @@ async fn only(database: &TestDatabase, pending_since: Timestamp) -> Group {
 
 use Importance::{Critical, High, Low, Normal};
 
-async fn the_weightiest_come_first_or_the_biggest_or_the_newest(database: &TestDatabase) {
+async fn the_most_important_come_first_or_the_biggest_or_the_newest(database: &TestDatabase) {
     fail_at(database, NOON, "many", &[Normal, Normal, Low]).await;
     fail_at(database, later(1), "critical", &[Critical]).await;
     fail_at(database, later(2), "some", &[Normal, Low]).await;
@@ -178,7 +178,7 @@ async fn groups_are_counted_by_what_is_open(database: &TestDatabase) {
     database.does(&DISCARD, &gone).await;
     let expected = GroupCounts { all: 3, open: 2, by_importance: [1, 0, 0, 2] };
     assert_eq!(database.count_groups(&OPEN).await.unwrap(), expected);
-    assert_eq!(database.open_groups().await.unwrap(), [1, 0, 0, 1], "each by its weightiest");
+    assert_eq!(database.open_groups().await.unwrap(), [1, 0, 0, 1], "each by its most important");
     let of = async |importances: &[Importance], only_open| {
         let filter = GroupFilter { only_open, importances: importances.to_vec(), ..EVERY };
         database.groups(&filter, GroupSort::Importance, None, 9, NOON).await.unwrap().total
@@ -310,7 +310,7 @@ async fn letters_are_counted_by_facets_within_their_groups(database: &TestDataba
 }
 
 on_both!(
-    the_weightiest_come_first_or_the_biggest_or_the_newest,
+    the_most_important_come_first_or_the_biggest_or_the_newest,
     every_group_is_on_exactly_one_page,
     pages_go_on_while_figures_change,
     the_filter_asks_for_what_groups_have_in_common,

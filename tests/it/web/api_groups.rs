@@ -183,7 +183,7 @@ async fn an_action_that_cannot_be_is_refused_with_what_would_be_right() {
     let desk = Desk::open().await;
     let id = alike(&desk, "orders", "x", 1).await[0];
     let cases = [
-        (json!({"filter": {}}), "filter: it takes at least one word"),
+        (json!({"filter": {}}), "filter: it takes at least one condition"),
         (json!({"filter": {"staus": "open"}}), "filter.staus: there is no such word; it takes status, importance"),
         (json!({"filter": {"limit": "5"}}), "filter.limit"),
         (json!({"filter": {"q": "x"}}), "filter.q"),

@@ -154,7 +154,7 @@ async fn what_came_too_late_is_said_and_done_to_nothing() {
     let stale = desk.page(&path).await;
     desk.bring(id, Status::Retried).await;
     let page = Form::of(&stale, "Discard").press(&desk).await;
-    assert!(page.words(".toast-box.is-failed p").contains("the letter is retried"), "{}", page.words(".toast-box"));
+    assert!(page.words(".toast-box.is-failed p").contains("it was already retried"), "{}", page.words(".toast-box"));
     assert_eq!((desk.status(id).await, page.count(".toast-box form")), (Status::Retried, 0));
 }
 

@@ -1,4 +1,4 @@
-//! What failed alike: seen as one, retried, discarded, noted.
+//! Similar failures: seen as one, retried, discarded, noted.
 
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ fn titles(page: &Html) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn groups_are_listed_with_the_weightiest_first() {
+async fn groups_are_listed_with_the_most_important_first() {
     let desk = Desk::open().await;
     alike(&desk, "texts", "too long", 3).await;
     let critical = alike(&desk, "orders", "out of stock", 1).await;

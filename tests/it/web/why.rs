@@ -85,7 +85,7 @@ async fn a_row_says_what_went_wrong() {
 async fn the_head_says_it_in_one_line_with_the_type_of_the_message() {
     let (_, _, page) = shown(told_by(conventions::message("masstransit-error-envelope"))).await;
     let head = page.words("article header");
-    assert!(head.contains("System.InvalidOperationException: Inventory is locked · 4 tries"), "{head}");
+    assert!(head.contains("System.InvalidOperationException: Inventory is locked · 4 attempts"), "{head}");
     assert!(head.contains("Type Acme.Orders.SubmitOrder") && head.contains("14 Mar 2026"), "{head}");
 }
 

@@ -104,7 +104,7 @@ impl Reading {
         });
         let Some(hiding) = hiding else { return false };
         let name = hiding.full_name.clone();
-        self.hide(&format!("It may be a {name}, which has redacted fields."));
+        self.hide(&format!("It may be of the type {name}, which has redacted fields."));
         true
     }
 

@@ -95,7 +95,7 @@ async fn sigterm_ends_it_in_order_while_pages_are_open() {
     server.await_ready().await;
     let listening = server.get("/events").await;
     assert_eq!(server.stop().await.code(), Some(0));
-    assert!(server.lines().iter().any(|line| line.contains("closed")), "{:?}", server.lines());
+    assert!(server.lines().iter().any(|line| line.contains("stopped")), "{:?}", server.lines());
     assert!(listening.text().await.unwrap().contains("event: changes"));
 }
 
