@@ -17,16 +17,17 @@ use crate::{
 /// Reaches database and brokers and prints how that went.
 pub async fn check(config: &Config) -> ExitCode {
     let mut failed = false;
-    let mut tell = |what: String, outcome: Result<(), String>| {
+    let mut report = |what: String, outcome: Result<(), String>| {
         failed |= outcome.is_err();
         print(&what, outcome);
     };
-    tell("configuration".to_owned(), Ok(()));
-    tell("database".to_owned(), database(config).await.map_err(|error| error.to_string()));
+    report("configuration".to_owned(), Ok(()));
+    let (remark, outcome) = database(config).await;
+    report(format!("database{remark}"), outcome);
     for (name, broker) in &config.brokers {
-        tell(format!("broker {name} ({})", broker.address()), reach(name, broker).await);
+        report(format!("broker {name} ({})", broker.address()), reach(name, broker).await);
         if let Some((found, outcome)) = management(broker).await {
-            tell(format!("management API of {name}{found}"), outcome);
+            report(format!("management API of {name}{found}"), outcome);
         }
     }
     let folder = &config.schemas.folder;
@@ -35,32 +36,49 @@ pub async fn check(config: &Config) -> ExitCode {
             Ok(holds) => (format!(": {holds}"), Ok(())),
             Err(why) => (String::new(), Err(why)),
         };
-        tell(format!("schemas in {folder}{holds}"), problem);
+        report(format!("schemas in {folder}{holds}"), problem);
     }
     let file = &config.rules.file;
     if !file.is_empty() {
-        let read = rules::read_file(Path::new(file)).await;
+        let read = rules::read_file(Path::new(file)).await.map_err(|why| without_name(file, why));
         let holds = read.as_ref().map(|rules| format!(": {}", plural(rules.len() as u64, "rule"))).unwrap_or_default();
-        tell(format!("rules in {file}{holds}"), read.map(drop));
+        report(format!("rules in {file}{holds}"), read.map(drop));
     }
     match Channels::new(&config.notify) {
-        Err(why) => tell("notify".to_owned(), Err(why.to_string())),
+        Err(why) => report("notify".to_owned(), Err(why.to_string())),
         Ok(channels) => {
             for (name, channel) in channels.all() {
-                tell(name, probe(channel).await);
+                report(name, probe(channel).await);
             }
         }
     }
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-async fn database(config: &Config) -> Result<(), StoreError> {
+/// A remark, and whether the database can be used. A file that is not there yet is not created by a mere check.
+async fn database(config: &Config) -> (String, Result<(), String>) {
+    if let Some(file) = Store::missing_file(config.database.url.reveal()) {
+        let missing = |command: &str| format!("{} does not exist yet; `{command}` creates it", file.display());
+        return match config.database.auto_migrate {
+            true => (format!(": {}", missing("dlo serve")), Ok(())),
+            false => (String::new(), Err(missing("dlo migrate"))),
+        };
+    }
+    (String::new(), open(config).await.map_err(|error| error.to_string()))
+}
+
+async fn open(config: &Config) -> Result<(), StoreError> {
     let store = Store::open(config.database.url.reveal()).await?;
     store.ping().await?;
     if config.database.auto_migrate {
         return Ok(());
     }
     store.check_version().await
+}
+
+/// The line of a check names the file already.
+fn without_name(file: &str, why: String) -> String {
+    why.strip_prefix(&format!("{file}: ")).map_or(why.clone(), str::to_owned)
 }
 
 /// Nothing is declared by a mere check.
@@ -82,7 +100,7 @@ async fn management(broker: &BrokerConfig) -> Option<(String, Result<(), String>
     })
 }
 
-/// Nobody is told anything by a mere check.
+/// Nobody is notified by a mere check.
 async fn probe(channel: &Channel) -> Result<(), String> {
     let sender = Sender::new(Clock::system()).map_err(|error| error.to_string())?;
     sender.check(channel).await.map_err(|error| error.to_string())

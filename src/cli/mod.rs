@@ -107,7 +107,7 @@ fn topology(asked: &TopologyArgs, config: &Config) -> Result<String, String> {
     let (name, broker) = broker(asked.broker.as_deref(), config)?;
     let topology = if asked.native {
         let book = PolicyBook::new(&config.retry.policies()?, Vec::new());
-        // A message that is rejected with requeue does not die; it is the rejection that the policy is about.
+        // A message that is rejected with requeue is not dead-lettered; it is the rejection that the policy is about.
         let policy = |queue: &str| book.find(queue, Reason::Rejected).map(|active| &active.policy);
         Topology::native(broker, &asked.queues, policy)?
     } else {

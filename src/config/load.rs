@@ -1,6 +1,9 @@
 //! Reading the file and the environment.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
 use ::config::{Environment, File, FileFormat, builder::DefaultState};
 use thiserror::Error;
@@ -10,6 +13,9 @@ use super::{AuthMode, Config};
 /// What is read where no `--config` is given, if it is there.
 const DEFAULT_FILE: &str = "dlo.toml";
 const PREFIX: &str = "DLO";
+const SEPARATOR: &str = "__";
+/// As serde begins to say it.
+const UNKNOWN: &str = "unknown field";
 
 #[derive(Debug, Error)]
 pub enum ConfigError {
@@ -24,6 +30,8 @@ pub enum ConfigError {
 /// # Errors
 /// Names the key and what it takes.
 pub fn load(file: Option<&Path>, environment: impl Iterator<Item = (String, String)>) -> Result<Config, ConfigError> {
+    let environment = ours(environment);
+    let variables: Vec<String> = environment.keys().cloned().collect();
     let mut builder = ::config::Config::builder();
     if let Some((path, text)) = read(file)? {
         // The builder would leave out where in the file a mistake stands.
@@ -31,19 +39,60 @@ pub fn load(file: Option<&Path>, environment: impl Iterator<Item = (String, Stri
         builder = builder.add_source(File::from_str(&text, FileFormat::Toml));
     }
     builder = builder.add_source(environment_source(environment));
-    finish(builder)
+    finish(builder).map_err(|mistake| ConfigError::Value(mistake.describe(&variables)))
 }
 
-fn finish(builder: ::config::ConfigBuilder<DefaultState>) -> Result<Config, ConfigError> {
-    let merged = builder.build().map_err(|error| ConfigError::Value(error.to_string()))?;
-    let value: ::config::Value =
-        merged.try_deserialize::<::config::Value>().map_err(|error| ConfigError::Value(error.to_string()))?;
-    let config: Config = serde_path_to_error::deserialize(value).map_err(|error| {
-        let path = error.path().to_string();
-        ConfigError::Value(format!("{path}: {}", error.into_inner()))
-    })?;
-    check(&config)?;
+fn finish(builder: ::config::ConfigBuilder<DefaultState>) -> Result<Config, Mistake> {
+    let unnamed = |error: ::config::ConfigError| Mistake { key: String::new(), text: error.to_string() };
+    let value = builder.build().and_then(::config::Config::try_deserialize::<::config::Value>).map_err(unnamed)?;
+    let config: Config = serde_path_to_error::deserialize(value)
+        .map_err(|error| Mistake::at(error.path().to_string(), &reason(error.inner())))?;
+    check(&config).map_err(Mistake::of)?;
     Ok(config)
+}
+
+/// What is wrong, without where: the path to it names the key.
+fn reason(error: &::config::ConfigError) -> String {
+    match error {
+        ::config::ConfigError::At { error, .. } => reason(error),
+        ::config::ConfigError::Type { unexpected, expected, .. } => {
+            format!("invalid type: {unexpected}, expected {expected}")
+        }
+        other => other.to_string(),
+    }
+}
+
+struct Mistake {
+    key: String,
+    text: String,
+}
+
+impl Mistake {
+    /// Of an unknown key the text names its last part itself.
+    fn at(key: String, reason: &str) -> Self {
+        let (table, _) = key.rsplit_once('.').unwrap_or_default();
+        let place = if reason.starts_with(UNKNOWN) { table } else { &key };
+        let text = if place.is_empty() { reason.to_owned() } else { format!("{place}: {reason}") };
+        Self { key, text }
+    }
+
+    /// Of a text that begins with the key.
+    fn of(text: String) -> Self {
+        Self { key: text.split(": ").next().unwrap_or_default().to_owned(), text }
+    }
+
+    /// With the variable that it comes from, where it does.
+    fn describe(&self, variables: &[String]) -> String {
+        let is_unknown = self.text.contains(UNKNOWN);
+        let is_it = |variable: &&String| {
+            let rest = key_of(variable).strip_prefix(&self.key).map(str::to_owned);
+            rest.is_some_and(|rest| rest.is_empty() || is_unknown && rest.starts_with('.'))
+        };
+        match variables.iter().find(is_it) {
+            Some(variable) => format!("{} (from the environment variable {variable})", self.text),
+            None => self.text.clone(),
+        }
+    }
 }
 
 fn read(file: Option<&Path>) -> Result<Option<(PathBuf, String)>, ConfigError> {
@@ -61,9 +110,18 @@ fn toml_syntax(path: &Path, text: &str) -> Result<(), ConfigError> {
         .map_err(|error| ConfigError::Value(format!("{}: {}", path.display(), error.to_string().trim_end())))
 }
 
-fn environment_source(environment: impl Iterator<Item = (String, String)>) -> Environment {
-    let ours = environment.filter(|(name, _)| name.starts_with("DLO_") && !is_for_clients(name)).collect();
-    Environment::with_prefix(PREFIX).prefix_separator("_").separator("__").source(Some(ours))
+/// Our own variables.
+fn ours(environment: impl Iterator<Item = (String, String)>) -> HashMap<String, String> {
+    environment.filter(|(name, _)| name.starts_with("DLO_") && !is_for_clients(name)).collect()
+}
+
+fn environment_source(ours: HashMap<String, String>) -> Environment {
+    Environment::with_prefix(PREFIX).prefix_separator("_").separator(SEPARATOR).source(Some(ours))
+}
+
+/// The key that a variable of ours sets.
+fn key_of(variable: &str) -> String {
+    variable.get("DLO_".len()..).unwrap_or_default().to_lowercase().replace(SEPARATOR, ".")
 }
 
 /// `DLO_URL` and `DLO_TOKEN` belong to the commands that talk to a server, `DLO_TEST_*` to the tests.
@@ -71,9 +129,9 @@ fn is_for_clients(name: &str) -> bool {
     matches!(name, "DLO_URL" | "DLO_TOKEN") || name.starts_with("DLO_TEST_")
 }
 
-/// What no single value can tell.
-fn check(config: &Config) -> Result<(), ConfigError> {
-    let refuse = |message: &str| Err(ConfigError::Value(message.to_owned()));
+/// What no single value shows.
+fn check(config: &Config) -> Result<(), String> {
+    let refuse = |message: &str| Err(message.to_owned());
     if config.auth.mode != AuthMode::None {
         return refuse("auth.mode: this version knows only \"none\", which listens on loopback");
     }

@@ -125,7 +125,7 @@ pub struct WebhookConfig {
     pub importance: Option<Vec<Importance>>,
 }
 
-/// `[notify.page]`: what concerns a person now.
+/// `[notify.page]`: what somebody has to be notified of now.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PageConfig {

@@ -38,7 +38,7 @@ struct RuleTable {
 /// The rules of a file.
 ///
 /// # Errors
-/// What is wrong with it, for a person. Whether expressions are right is not looked at here.
+/// What is wrong with it, in words. Whether expressions are right is not looked at here.
 pub async fn rules_of(file: &Path) -> Result<Vec<ActiveRule>, String> {
     let text = tokio::fs::read_to_string(file).await.map_err(|error| format!("{}: {error}", file.display()))?;
     read(&text).map_err(|why| format!("{}: {why}", file.display()))

@@ -1,4 +1,4 @@
-//! Whom the demo's server notifies: stand-ins for Slack and PagerDuty, and the rules that say what they are notified of.
+//! Whom the demo's server notifies, stand-ins for Slack and PagerDuty, and the rules that say of what.
 
 use std::sync::Arc;
 
@@ -15,11 +15,7 @@ use crate::{
 const DIGEST_SCHEDULE: &str = "*/5 * * * *";
 
 const RULES: [(&str, &str, Importance); 3] = [
-    (
-        "large orders",
-        "letter.queue == \"billing.invoices\" && payload.total.cents >= 4000",
-        Importance::Critical,
-    ),
+    ("large orders", "letter.queue == \"billing.invoices\" && payload.total.cents >= 4000", Importance::Critical),
     ("orders", "letter.type.startsWith(\"acme.orders.\")", Importance::High),
     ("counters", "letter.queue.startsWith(\"stats.\")", Importance::Low),
 ];

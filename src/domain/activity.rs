@@ -29,7 +29,7 @@ pub struct AuditEntry {
     pub subject: String,
     /// How many letters it touched.
     pub letters: u64,
-    /// A sentence for a person; empty when the rest says it all.
+    /// A sentence for users; empty when the rest says it all.
     pub detail: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a person changes in a message before it is sent back.
+//! What a user changes in a message before it is sent back.
 
 /// Changes to one message. What they do not name stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

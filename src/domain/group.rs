@@ -99,7 +99,7 @@ impl Outcome {
     }
 }
 
-/// What a person has to say about a group.
+/// What a user has to say about a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     pub text: String,

@@ -35,6 +35,6 @@ pub struct HistoryEntry {
     pub at: Timestamp,
     pub event: Event,
     pub by: Actor,
-    /// A sentence for a person; empty when the event says it all.
+    /// A sentence for users; empty when the event says it all.
     pub detail: String,
 }

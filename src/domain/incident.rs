@@ -36,7 +36,7 @@ pub struct Incident {
     pub broker: String,
     pub queue: Option<String>,
     pub message_type: Option<String>,
-    /// Why the letters of a group died; a watch has none.
+    /// Why the letters of a group were dead-lettered; a watch has none.
     pub reason: Option<Reason>,
     /// `type: message` in one line, where the consumer recorded it.
     pub error: Option<String>,

@@ -51,7 +51,7 @@ impl FromStr for LetterId {
 word_enum! {
     /// Where a letter stands.
     Status, "status" {
-        /// Awaits a person.
+        /// Needs attention.
         Open = "open",
         /// A retry is due at `retry_at`.
         Scheduled = "scheduled",

@@ -33,7 +33,7 @@ impl Delays {
     /// A message that waits longer than this is forgotten by everybody who could judge it.
     pub const MAX_DELAY: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-    /// What is wrong with them, for a person.
+    /// What is wrong with them, in words.
     pub fn check(&self) -> Result<(), String> {
         if self.retries() > Self::MAX_RETRIES as usize {
             return Err(format!("{} retries are too many; it takes up to {}", self.retries(), Self::MAX_RETRIES));
@@ -79,7 +79,7 @@ impl Delays {
 pub struct Policy {
     /// A queue's name or a glob.
     pub queues: String,
-    /// Only for messages that died of this.
+    /// Only for messages dead-lettered for this reason.
     pub reason: Option<Reason>,
     pub delays: Delays,
     /// Share of a delay, 0 to 1, by which it is shortened or lengthened at random, so that what failed together does
@@ -94,7 +94,7 @@ impl Policy {
     /// The glob of every queue.
     pub const EVERY_QUEUE: &str = "*";
 
-    /// What is wrong with it, for a person.
+    /// What is wrong with it, in words.
     pub fn check(&self) -> Result<(), String> {
         /// The longest name of a queue in AMQP, in bytes.
         const LONGEST: usize = 255;
@@ -107,7 +107,7 @@ impl Policy {
         self.delays.check()
     }
 
-    /// How long a message waits after its `failures`th failure; `None` when it is a person's turn. `random` is from 0
+    /// How long a message waits after its `failures`th failure; `None` when it needs attention. `random` is from 0
     /// to 1.
     pub fn delay(&self, failures: u64, random: f64) -> Option<Duration> {
         let delay = self.delays.after(failures)?;
@@ -147,7 +147,7 @@ pub struct PolicyBook {
 }
 
 impl PolicyBook {
-    /// What a person has set replaces what the configuration says of the same queues and reason.
+    /// What a user has set replaces what the configuration says of the same queues and reason.
     pub fn new(configured: &[Policy], set: Vec<ActivePolicy>) -> Self {
         let configured = configured.iter().filter(|policy| {
             !set.iter().any(|other| other.policy.queues == policy.queues && other.policy.reason == policy.reason)
@@ -164,7 +164,7 @@ impl PolicyBook {
         &self.policies
     }
 
-    /// The policy in force for what died of `reason` in `queue`.
+    /// The policy in force for what was dead-lettered for `reason` in `queue`.
     pub fn find(&self, queue: &str, reason: Reason) -> Option<&Arc<ActivePolicy>> {
         let applies = |(active, glob): &(&Arc<ActivePolicy>, &Globs)| {
             active.policy.reason.is_none_or(|only| only == reason) && glob.matches(queue)
@@ -186,7 +186,7 @@ pub struct Decision {
 pub enum Verdict {
     /// It goes back by itself.
     Retry { delay: Duration },
-    /// It is a person's turn.
+    /// It needs attention.
     Exhausted,
 }
 

@@ -5,7 +5,7 @@ use super::{
     policy::{Policy, Via},
 };
 
-/// `after 10 s, 1 min 40 s, 16 min 40 s; then a person`
+/// `after 10 s, 1 min 40 s, 16 min 40 s; then needs attention`
 pub fn meaning(policy: &Policy) -> String {
     /// Delays that are told one by one; of more, these and the last.
     const TOLD: usize = 6;

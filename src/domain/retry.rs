@@ -76,6 +76,6 @@ impl Destination {
 pub enum RetryOutcome {
     /// The broker has confirmed that the message is in the queue.
     Confirmed,
-    /// It is back to open; why, for a person.
+    /// It is back to open; why, in words.
     Failed(String),
 }

@@ -22,7 +22,7 @@ pub(super) const OTHER: &str = "other";
 const MAX_LABEL: usize = 255;
 
 word_enum! {
-    /// Whether a policy sent a message back or a person did.
+    /// Whether a policy sent a message back or a user did.
     RetryKind, "kind of retry" {
         Automatic = "automatic",
         Manual = "manual",

@@ -8,7 +8,7 @@ use super::{
     slack::channel::{Reply, advice, error_name},
 };
 
-/// Why a channel cannot be reached: a clause, for a person.
+/// Why a channel cannot be reached: a clause for users.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct Unreachable(String);

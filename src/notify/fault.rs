@@ -6,7 +6,7 @@ use rustls::CertificateError;
 
 use super::{Channel, Patience};
 
-/// A clause for a person. What reqwest itself says holds the address and is never used.
+/// A clause for users. What reqwest itself says holds the address and is never used.
 pub(super) fn clause(channel: &Channel, error: &reqwest::Error, patience: Patience) -> String {
     let addressee = channel.addressee();
     if error.is_timeout() {

@@ -11,7 +11,7 @@ pub enum Outcome {
     },
     /// It did not get through, or nobody knows whether it did: it may arrive twice.
     TryAgain {
-        /// A clause, for a person.
+        /// A clause for users.
         why: String,
         /// How long the other side asks us to wait at least; an hour at most.
         after: Option<Duration>,

@@ -32,7 +32,7 @@ const COUNT: &str = "dlo-messages";
 /// A message that is on disk before it is confirmed.
 const PERSISTENT: u8 = 2;
 
-/// What is no bundle of ours, and why, for a person.
+/// What is no bundle of ours, and why, in words.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("it is no bundle: {0}")]
 pub struct NoBundle(String);

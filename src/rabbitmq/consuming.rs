@@ -180,7 +180,7 @@ impl QueueConsumer {
     }
 }
 
-/// What the guard changed, for a person.
+/// What the guard changed, in words.
 fn remark(repair: &Repair) -> String {
     let Repair { field, original } = repair;
     if field == NESTING {

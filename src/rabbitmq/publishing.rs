@@ -22,9 +22,9 @@ const LANES: usize = 2;
 pub enum PublishOutcome {
     /// The broker has it in the queue.
     Confirmed,
-    /// Its queue is there and takes nothing at the moment; why, for a person.
+    /// Its queue is there and takes nothing at the moment; why, in words.
     Full(String),
-    /// The broker returned it, or cannot take it at all, or did not answer in time; why, for a person.
+    /// The broker returned it, or cannot take it at all, or did not answer in time; why, in words.
     Failed(String),
     /// The channel or the connection was lost before the confirm: it may have arrived.
     Unknown,

@@ -206,10 +206,10 @@ impl AuditedStore {
     pub(crate) async fn remove_schema(&self, id: SchemaId, by: &Actor) -> Result<bool, StoreError> {
         let at = self.clock.now();
         let removed = self.store.remove_schema(id, by, at).await?;
-        if removed {
-            self.log_setting(&AuditEntry::new(at, by, Area::Schemas, "remove", id.to_string()));
+        if let Some(name) = &removed {
+            self.log_setting(&AuditEntry::new(at, by, Area::Schemas, "remove", &**name));
         }
-        Ok(removed)
+        Ok(removed.is_some())
     }
 
     pub(crate) async fn set_mapping(&self, mapping: &Mapping, by: &Actor) -> Result<(), StoreError> {
@@ -268,5 +268,10 @@ fn log(AuditEntry { by, area, action, subject, letters, .. }: &AuditEntry) {
 }
 
 fn log_letters(command: &Command, by: &Actor, letters: u64, refused: u64) {
-    tracing::info!(area = %Area::Letters, action = command.name(), letters, refused, %by, "a change was made");
+    let what = match (letters, refused) {
+        (0, 0) => "nothing to change",
+        (0, _) => "a change was refused",
+        _ => "a change was made",
+    };
+    tracing::info!(area = %Area::Letters, action = command.name(), letters, refused, %by, "{what}");
 }

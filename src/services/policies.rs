@@ -17,7 +17,7 @@ use crate::{
 
 #[derive(Debug, Error)]
 pub enum PolicyError {
-    /// What is wrong with it, for a person.
+    /// What is wrong with it, in words.
     #[error("{0}")]
     Invalid(String),
     #[error(transparent)]

@@ -24,7 +24,7 @@ mod rules;
 mod schemas;
 mod watch;
 
-use std::{cmp::Ordering, ops::Deref, sync::Arc};
+use std::{cmp::Ordering, ops::Deref, path::PathBuf, sync::Arc};
 
 use uuid::Uuid;
 
@@ -81,6 +81,12 @@ impl Store {
     /// [`StoreError::Url`] when the address is malformed, [`StoreError::Unavailable`] when nothing answers there.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
         Ok(Self(StoreReader { db: Db::open(url).await?, facets: Arc::default() }))
+    }
+
+    /// The file of the database that `url` names, where it is SQLite and there is none yet: [`open`](Self::open)
+    /// creates it.
+    pub fn missing_file(url: &str) -> Option<PathBuf> {
+        Db::missing_file(url)
     }
 
     /// Brings the database to this version. It has to end before anything else uses the database.

@@ -25,7 +25,7 @@ use crate::{services::rules::RuleError, store::StoreError};
 #[derive(Clone, Debug)]
 pub struct WebError {
     pub status: StatusCode,
-    /// For a person, and never anything internal.
+    /// For users, and never anything internal.
     pub detail: String,
     /// What is wrong with the expression that was sent, and where.
     pub mistakes: Vec<Mistake>,

@@ -1,4 +1,4 @@
-//! CAP: keeps its failures in a table of its own; what dies in RabbitMQ has mostly expired.
+//! CAP: keeps its failures in a table of its own; what is dead-lettered in RabbitMQ has mostly expired.
 
 use super::{
     evidence::Evidence,

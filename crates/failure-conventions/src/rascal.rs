@@ -24,8 +24,8 @@ pub(super) const FRAMEWORK: Framework = Framework {
              of strategies with one of these instead of a plain nack.",
 };
 
-/// A message that died in the very queue rascal names was dead-lettered there; one without such a death was forwarded,
-/// and only rascal knows.
+/// A message with a death in the very queue rascal names was dead-lettered there; one without such a death was
+/// forwarded, and only rascal knows.
 fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let rascal = evidence.table("rascal")?;
     let text = |name| rascal.get_str(name).map(str::to_owned);

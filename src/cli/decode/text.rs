@@ -239,6 +239,16 @@ type      not certain; shown as the likeliest, a.Order
     }
 
     #[test]
+    fn the_likeliest_comes_first() {
+        let mut order = reading(Format::Protobuf, b"\x08", Content::Json("{}".to_owned()));
+        order.guess.candidates = vec![candidate("a.Order", &[], 0.3), candidate("a.Bill", &["b.Bill"], 0.6)];
+        order.evidence = vec![vec![Evidence::NoUnknownFields], Vec::new()];
+        let expected =
+            "  60 %  a.Bill\n        identical on the wire: b.Bill\n  30 %  a.Order\n        - no unknown fields\n";
+        assert!(text(&order).contains(expected), "{}", text(&order));
+    }
+
+    #[test]
     fn only_protobuf_lacks_a_type() {
         let said = |format| text(&reading(format, b"", Content::Binary));
         assert_eq!(said(Format::Text), "encoding  none\nformat    text, 0 bytes\n\n");

@@ -1,7 +1,7 @@
 //! Servers on loopback that stand in for Slack, PagerDuty, Alertmanager and the receiver of a webhook.
 //!
-//! Each checks what the real one checks, keeps what it was told, and can be told to misbehave; `GET /` shows a person what came in. They know nothing of how
-//! dlo writes what it sends.
+//! Each checks what the real one checks, keeps what it received, and can be made to misbehave; `GET /` shows what came
+//! in. They know nothing of how dlo writes what it sends.
 
 mod alertmanager;
 mod door;

@@ -1,4 +1,4 @@
-//! What a person sees who opens a stand-in in a browser.
+//! What a user sees who opens a stand-in in a browser.
 
 use std::fmt::Write;
 

@@ -16,7 +16,7 @@ pub struct DigestGroup {
     pub reason: Reason,
     /// The error of its letters; empty where none is recorded.
     pub error: String,
-    /// Letters that await a person now, of the importances that the digest is about.
+    /// Letters that need attention now, of the importances that the digest is about.
     pub open: u64,
     /// Those of them that were received since the last digest, for the first time or once more.
     pub new: u64,

@@ -1,4 +1,4 @@
-//! What a person's command makes of letters.
+//! What a user's command makes of letters.
 
 use std::collections::HashMap;
 

@@ -21,7 +21,7 @@ pub struct Evaluation<'a> {
 
 /// `None` where the letter has changed since it was looked at, so that it has to be looked at again.
 ///
-/// A person's choice outlives rules, and what is over is not evaluated anew.
+/// A user's choice outlives rules, and what is over is not evaluated anew.
 pub fn evaluated<'a>(state: &'a LetterState, evaluation: Evaluation<'a>, at: Timestamp) -> Option<Transition<'a>> {
     if state.received_at != evaluation.received_at || state.type_by_hand.as_deref() != evaluation.type_by_hand {
         return None;

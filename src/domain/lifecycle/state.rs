@@ -19,7 +19,7 @@ pub struct LetterState {
     pub importance: Importance,
     /// `rule:<name>`, `manual` or `default`.
     pub importance_by: String,
-    /// The type a person has given it.
+    /// The type a user has given it.
     pub type_by_hand: Option<String>,
     pub note: Option<String>,
     pub group: Option<GroupId>,
@@ -64,7 +64,7 @@ impl PendingRetry {
 }
 
 impl LetterState {
-    /// `importance_by` of what a person has chosen.
+    /// `importance_by` of what a user has chosen.
     pub const BY_HAND: &str = "manual";
 
     /// Where a retry goes: to the queue that is named, to where the retry goes that waits already, or to where it failed.

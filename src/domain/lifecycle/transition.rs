@@ -33,7 +33,7 @@ pub struct ColumnChanges<'a> {
     /// What went wrong with the last retry.
     pub problem: Change<&'a str>,
     pub importance_by: Option<&'a str>,
-    /// The type that a person says. Where that is taken back, the type is to be found out anew.
+    /// The type that a user says. Where that is taken back, the type is to be found out anew.
     pub type_by_hand: Change<&'a str>,
 }
 
@@ -96,7 +96,7 @@ pub struct HistoryLine<'a> {
     pub at: Timestamp,
     pub event: Event,
     pub by: &'a str,
-    /// A sentence for a person; empty when the event says it all.
+    /// A sentence for users; empty when the event says it all.
     pub detail: String,
 }
 

@@ -34,8 +34,11 @@ impl QuietHours {
     /// Says what is wrong and what it takes.
     pub fn parse(from: &str, to: &str, zone: &str, days: &[String]) -> Result<Self, String> {
         let quiet = Self {
-            from: read_time(from)?,
-            to: if to.trim() == "24:00" { Time::midnight() } else { read_time(to)? },
+            from: read_time(from).map_err(|why| format!("from: {why}"))?,
+            to: match to.trim() {
+                "24:00" => Time::midnight(),
+                to => read_time(to).map_err(|why| format!("to: {why}"))?,
+            },
             zone: Zone::parse(zone)?,
             days: read_days(days)?,
         };

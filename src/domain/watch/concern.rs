@@ -6,7 +6,7 @@ use amqp_message::{time::Timestamp, word_enum};
 
 use crate::domain::number::{plural, span, thousands};
 
-/// Something a person should know of a broker and its queues.
+/// Something users should know of a broker and its queues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Concern {
     /// It had so many consumers and has none.

@@ -2,7 +2,7 @@
 //!
 //! # What came in a message pings nobody and links nowhere
 //! Slack knows two sorts of text objects (<https://docs.slack.dev/reference/block-kit/composition-objects/text-object>).
-//! What a message brought, and whatever a person wrote, goes into those of the sort `plain_text`, in which nothing is
+//! What a message brought, and whatever a user wrote, goes into those of the sort `plain_text`, in which nothing is
 //! markup, with emoji switched off. Only words and figures of our own and our own links go into `mrkdwn`. In both, `&`,
 //! `<` and `>` are escaped as Slack asks, and characters that cannot be seen or turn the text around are left out.
 //!

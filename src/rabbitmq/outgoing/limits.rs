@@ -21,7 +21,7 @@ const CONTENT_HEADER_PREFIX: usize = 2 + 2 + 8 + 2;
 /// No application nests headers this deep, and the client library encodes them recursively.
 const MAX_NESTING: usize = 64;
 
-/// Says why the broker or the client library would refuse `message`, for a person.
+/// Says why the broker or the client library would refuse `message`, in words.
 pub fn check(message: &Message) -> Result<(), String> {
     short_string("the exchange", &message.exchange)?;
     short_string("the routing key", &message.routing_key)?;

@@ -14,7 +14,7 @@ pub enum Deletion {
     /// There are messages in it, or may be on their way out of it, or somebody looks at it, or its term is not over for
     /// long enough.
     Needed,
-    /// Why it is not known to be gone, for a person.
+    /// Why it is not known to be gone, in words.
     Failed(String),
 }
 

@@ -63,7 +63,7 @@ impl<'a> Route<'a> {
         }
     }
 
-    /// What it means that a message was returned, for a person.
+    /// What it means that a message was returned, in words.
     pub fn dead_end(&self) -> String {
         match &self.stop {
             Hop::DelayQueue { name, .. } => format!("the delay queue {name} was deleted as soon as it was declared"),

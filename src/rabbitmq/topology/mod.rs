@@ -41,7 +41,7 @@ struct QueuePolicy {
     /// The queues it can be for.
     apply_to: &'static str,
     keys: Map<String, Value>,
-    /// What a person should know of it.
+    /// What users should know of it.
     note: Option<String>,
 }
 
@@ -108,7 +108,7 @@ impl<'a> Topology<'a> {
         })
     }
 
-    /// What a person should know of single queues.
+    /// What users should know of single queues.
     pub fn notes(&self) -> impl Iterator<Item = &str> {
         self.policies.iter().filter_map(|policy| policy.note.as_deref())
     }

@@ -18,7 +18,7 @@ impl QueuePolicy {
     /// A queue that waits and retries by itself, as well as it can in the way that `policy` tells.
     ///
     /// What has used up its retries becomes an obituary, by way of the default exchange: dlo would begin to
-    /// retry a dead letter anew, an obituary is a person's matter.
+    /// retry a dead letter anew, an obituary needs attention.
     pub(super) fn native(config: &BrokerConfig, queue: &str, policy: Option<&Policy>) -> Self {
         let Some((policy, backoff)) = policy.and_then(|policy| Some((policy, Backoff::of(&policy.delays)?))) else {
             let note = format!(

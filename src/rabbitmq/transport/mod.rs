@@ -1,4 +1,4 @@
-//! Opens a connection to RabbitMQ: one attempt, in bounded time, with an error a person can act on.
+//! Opens a connection to RabbitMQ: one attempt, in bounded time, with an error that says what to do.
 //!
 //! lapin is given a stream that is already open, with TLS taken off and [`Utf8Guard`] put on, rather
 //! than left to open one itself. So the guard sees the clear octets whatever the scheme, an attempt
@@ -91,7 +91,7 @@ type Guarded = Utf8Guard<Clear>;
 /// One attempt at connecting, with the time it has.
 struct Attempt {
     uri: AMQPUri,
-    /// Host and port, for a person.
+    /// Host and port, to be shown.
     address: String,
     limit: Duration,
     deadline: Instant,

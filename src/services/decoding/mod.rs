@@ -3,7 +3,7 @@
 //! - [`reader`] is what the rest of dlo calls: it reads letters, and messages that are no letters, with the schemas and
 //!   mappings in force.
 //! - [`request`] puts together what is known of a message besides its bytes: its properties, what its framework keeps of
-//!   the message inside, the type that a header, a mapping or a person names.
+//!   the message inside, the type that a header, a mapping or a user names.
 //! - [`reading`] does the work for one body: unwrap, find the type, decode, hide; and back after an edit. It needs no
 //!   database and no runtime.
 //! - [`catalogue`] is all schemas together, as the [`schemas`](super::schemas) service loads them.

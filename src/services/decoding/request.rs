@@ -23,11 +23,11 @@ pub struct DecodeRequest {
     pub mode: UnwrapMode,
 }
 
-/// A message, the way it came, and what a person has said of it.
+/// A message, the way it came, and what a user has said of it.
 pub(crate) struct MessageContext<'a> {
     pub message: &'a Message,
     pub route: Route<'a>,
-    /// The type that a person gave to it.
+    /// The type that a user gave to it.
     pub by_hand: Option<&'a str>,
     /// How often people confirmed which types on its address.
     pub confirmed: &'a [(String, u64)],

@@ -1,7 +1,7 @@
 //! Enriching letters: of which type each is, how important, and what failed like it.
 //!
 //! Each letter is enriched after it was stored, and named again whenever schemas or mappings change. Intake waits for none
-//! of this. What a person has said stays.
+//! of this. What a user has said stays.
 //!
 //! # What it costs
 //! Enrichment shares the machine and, on SQLite, the one writer with intake. While it keeps up with what comes in, a letter
@@ -53,7 +53,7 @@ const SHARE: u32 = 10;
 const LONGEST_PAUSE: Duration = Duration::from_millis(900);
 /// What the job of naming all letters anew is called.
 pub const NAME_TYPES: &str = "name types";
-/// What the job of trying the rules on all letters that await a person or a retry is called.
+/// What the job of trying the rules on all letters that need attention or a retry is called.
 pub const APPLY_RULES: &str = "apply rules";
 /// A process that says nothing of its job for so long is given up for dead.
 const LEASE: Duration = Duration::from_secs(30);

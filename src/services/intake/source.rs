@@ -7,7 +7,7 @@ use crate::{config::BrokerConfig, domain::policy::Decision};
 
 #[derive(Clone)]
 pub enum IntakeSource {
-    /// Dead letters as they died; the policies say what becomes of each.
+    /// Dead letters as they come; the policies say what becomes of each.
     DeadLetters(Policies),
     /// Messages whose retries are used up.
     Obituaries,

@@ -16,7 +16,7 @@ pub(crate) struct FileProblem {
 /// The rules of a file, if all of them can be tried.
 ///
 /// # Errors
-/// What is wrong with it, for a person.
+/// What is wrong with it, in words.
 pub async fn read_file(file: &Path) -> Result<Vec<ActiveRule>, String> {
     let active = config::rules_of(file).await?;
     let book = super::compile(active, &Arc::default()).await;

@@ -220,7 +220,7 @@ impl Rules {
         Ok(self.reload().await?)
     }
 
-    /// Begins a job that tries the rules on all letters that await a person or a retry, in place of one that has not
+    /// Begins a job that tries the rules on all letters that need attention or a retry, in place of one that has not
     /// ended.
     pub async fn apply(&self, by: &Actor) -> Result<Uuid, StoreError> {
         let filter = LetterFilter { statuses: vec![Status::Open, Status::Scheduled], ..LetterFilter::default() };

@@ -31,7 +31,7 @@ pub const MOST_TRIED: usize = 500;
 const MOST_TOLD: usize = 20;
 /// After this no more letters are looked at: somebody waits who types.
 const PATIENCE: Duration = crash_point::patience(Duration::from_secs(2));
-/// `importance_by` of what a person has chosen.
+/// `importance_by` of what a user has chosen.
 const BY_HAND: &str = "manual";
 
 /// A rule that somebody writes.
@@ -206,7 +206,7 @@ impl WithDraft {
             failures.into_iter().find(|ruled_out| ruled_out.rule == self.draft).map(|ruled_out| ruled_out.why);
         let matches = || self.book.expression(self.draft).is_some_and(|draft| draft.matches(&facts) == Ok(true));
         let summary = &letter.summary;
-        // As applying does it: what is over stays as it was, and so does what a person has chosen.
+        // As applying does it: what is over stays as it was, and so does what a user has chosen.
         let awaits = matches!(summary.status, Status::Open | Status::Scheduled);
         let stays = !awaits || summary.importance_by == BY_HAND;
         Found {

@@ -7,7 +7,11 @@
 pub(crate) mod columns;
 pub(crate) mod id_list;
 
-use std::{str::FromStr, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::Duration,
+};
 
 use sqlx::{
     PgPool, Postgres, Sqlite, SqlitePool, Transaction,
@@ -92,6 +96,15 @@ impl Db {
             .connect_with(options)
             .await?;
         Ok(Self { read: Either::Postgres(pool.clone()), write: Either::Postgres(pool) })
+    }
+
+    /// The SQLite file that [`open`](Self::open) would create, where there is none yet.
+    pub(crate) fn missing_file(url: &str) -> Option<PathBuf> {
+        let is_in_memory = |file: &Path| url.contains("mode=memory") || file.to_string_lossy().starts_with("file:");
+        let options = url.starts_with("sqlite:").then(|| SqliteConnectOptions::from_str(url).ok()).flatten()?;
+        let file = options.get_filename();
+        let folder = file.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+        (folder.is_dir() && !file.exists() && !is_in_memory(file)).then(|| file.to_owned())
     }
 
     async fn open_sqlite(url: &str) -> Result<Self, StoreError> {

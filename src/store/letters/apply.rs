@@ -117,7 +117,7 @@ where
     }
 }
 
-/// `column` is ours; no text of a message or a person is in it.
+/// `column` is ours; no text of a message or a user is in it.
 fn push_change<'v, DB: Database, T>(update: &mut QueryBuilder<DB>, column: &'static str, change: Change<T>)
 where
     T: Encode<'v, DB> + Type<DB> + 'v,

@@ -19,7 +19,7 @@ use crate::{
 };
 
 impl Store {
-    /// Removes letters that were a person's matter and are settled for so long; about `limit` of them. Those that are
+    /// Removes letters that needed attention and are settled for so long; about `limit` of them. Those that are
     /// edits of one another go together, once all are. The answer is how many.
     pub async fn forget_settled(&self, outdated: Outdated, limit: u32) -> Result<usize, StoreError> {
         let mut ids = self.outdated(Status::Retried, outdated, limit).await?;

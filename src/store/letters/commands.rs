@@ -1,4 +1,4 @@
-//! Carrying out what a person decided.
+//! Carrying out what a user decided.
 
 use std::collections::HashSet;
 

@@ -5,8 +5,8 @@
 //! fingerprints of its deliveries. The row goes some time after the broker is known to have seen the acknowledgement:
 //! a node that is killed forgets those it had not written to disk. A message that RabbitMQ marks as redelivered and
 //! whose fingerprint stands in such a row is the delivery we already have; unless that came by the same connection, by
-//! which nothing comes twice. The mark alone says little: RabbitMQ 4.0 puts it on what dies in one quorum queue and is
-//! delivered from another, 4.3 on every dead letter.
+//! which nothing comes twice. The mark alone says little: RabbitMQ 4.0 puts it on what is dead-lettered in one
+//! quorum queue and is delivered from another, 4.3 on every dead letter.
 //!
 //! Two messages can be equal to the byte and still be two. Where rows hold a fingerprint more than once, or the
 //! acknowledgement was seen, and the message has no `message_id`, dlo keeps what is redelivered: rather a letter

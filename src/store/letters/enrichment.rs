@@ -42,7 +42,7 @@ const CHUNK: usize = 500;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Enriched {
     pub letter: LetterId,
-    /// When it had come in, and what type a person had given it, when it was looked at. If either has changed meanwhile
+    /// When it had come in, and what type a user had given it, when it was looked at. If either has changed meanwhile
     /// it is looked at again.
     pub received_at: Timestamp,
     pub type_by_hand: Option<String>,
@@ -58,7 +58,7 @@ pub struct Enriched {
     pub key: GroupKey,
 }
 
-/// A letter that awaits a person since it came in, told when it is enriched: only now its importance is known.
+/// A letter that needs attention since it came in, told when it is enriched: only now its importance is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exhausted {
     pub broker: String,
@@ -115,7 +115,7 @@ impl StoreReader {
 }
 
 impl Store {
-    /// Writes down what letters were found to be. What a person has said of one stays.
+    /// Writes down what letters were found to be. What a user has said of one stays.
     pub async fn enrich(
         &self,
         enriched: &[Enriched],

@@ -31,7 +31,7 @@ pub struct Arrival {
     pub redelivered: bool,
     pub received_at: Timestamp,
     pub failure: Failure,
-    /// What the retry policy rules for it; `None` for an obituary, which is a person's matter in any case.
+    /// What the retry policy rules for it; `None` for an obituary, which needs attention in any case.
     pub decision: Option<Decision>,
     pub importance: Importance,
     pub importance_by: &'static str,
@@ -102,9 +102,9 @@ pub struct IntakeBatch<'a> {
 /// What became of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
-    /// A letter for a person that was not here before.
+    /// A letter that needs attention and was not here before.
     New(LetterId),
-    /// One that was sent back, failed again and awaits a person.
+    /// One that was sent back, failed again and needs attention.
     FailedAgain(LetterId),
     /// New or not, it waits for its retry.
     Waits(LetterId),

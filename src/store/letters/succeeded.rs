@@ -21,7 +21,7 @@ const SUCCEEDED: Sql = Sql {
 };
 
 impl Store {
-    /// Removes letters that were never a person's matter, were sent back before `before` and have not failed since;
+    /// Removes letters that never needed attention, were sent back before `before` and have not failed since;
     /// at most `limit` of them. The answer is how many.
     pub async fn forget_succeeded(&self, before: Timestamp, limit: u32) -> Result<usize, StoreError> {
         let mut tx = self.db.begin().await?;

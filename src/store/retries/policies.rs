@@ -134,7 +134,7 @@ async fn state(tx: &mut Tx, queues: &str, reason: Option<Reason>) -> Result<Opti
     row.map(|row| ActivePolicy::try_from(row).map(|state| state.policy)).transpose()
 }
 
-/// `for what is expired: after 10 s; then a person`
+/// `for what is expired: after 10 s; then needs attention`
 fn told(policy: &Policy) -> String {
     let reason = policy.reason.map(|reason| format!("for what is {reason}: ")).unwrap_or_default();
     format!("{reason}{}", in_full(policy))

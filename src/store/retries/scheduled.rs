@@ -112,7 +112,7 @@ impl StoreReader {
         Ok(items)
     }
 
-    /// `tables` and `condition` are ours; no text of a message or a person is in them.
+    /// `tables` and `condition` are ours; no text of a message or a user is in them.
     async fn fetch_waiting(
         &self,
         tables: &'static str,

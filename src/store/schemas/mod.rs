@@ -102,8 +102,8 @@ impl Store {
         Ok(id)
     }
 
-    /// The answer is whether it was there.
-    pub async fn remove_schema(&self, id: SchemaId, by: &Actor, at: Timestamp) -> Result<bool, StoreError> {
+    /// The answer is its name, if it was there.
+    pub async fn remove_schema(&self, id: SchemaId, by: &Actor, at: Timestamp) -> Result<Option<String>, StoreError> {
         const REMOVE: &str = "DELETE FROM schemas WHERE id = $1 RETURNING name";
         let mut tx = self.db.begin().await?;
         let name: Option<String> =
@@ -112,7 +112,7 @@ impl Store {
             audit::append(&mut tx, &AuditEntry::new(at, by, Area::Schemas, "remove", name)).await?;
         }
         tx.commit().await?;
-        Ok(name.is_some())
+        Ok(name)
     }
 }
 

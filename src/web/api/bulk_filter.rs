@@ -53,7 +53,8 @@ impl BulkFilter {
         }
         let mut pairs = Pairs::parse(text.finish().as_bytes());
         if pairs.iter().next().is_none() {
-            let everything = "filter: it takes at least one condition; {\"status\": \"open\"} stands for all that is open";
+            let everything =
+                "filter: it takes at least one condition; {\"status\": \"open\"} stands for all that is open";
             return Err(WebError::unprocessable(everything));
         }
         let query = LetterQuery::take(&mut pairs)

@@ -9,7 +9,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{model::FullLetter, reply::OneLetter};
+use super::{
+    model::FullLetter,
+    reply::{Bytes, OneLetter},
+};
 use crate::web::{
     AppState,
     error::{Problem, WebError},
@@ -55,7 +58,7 @@ pub async fn letter(
 ///
 /// It holds what is hidden elsewhere; where something is, a line in the letter's history tells who has taken it.
 #[utoipa::path(get, path = "/letters/{id}/body", tag = "letters", params(OneLetter), responses(
-    (status = OK, body = Vec<u8>, content_type = "application/octet-stream"),
+    (status = OK, body = inline(Bytes), content_type = "application/octet-stream"),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn body(

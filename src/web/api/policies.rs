@@ -36,7 +36,7 @@ pub struct PolicyList {
 pub struct PolicyItem {
     /// A name or a glob (`*`, `?`).
     queues: String,
-    /// Only for messages that died of this; null for any reason.
+    /// Only for messages dead-lettered for this reason; null for any reason.
     reason: Option<&'static str>,
     /// `after 10 s, 1 min 40 s; then needs attention`
     meaning: String,
@@ -113,7 +113,7 @@ pub async fn policies(State(app): State<Arc<AppState>>) -> Json<PolicyList> {
 pub struct NewPolicy {
     /// A name or a glob (`*`, `?`).
     queues: String,
-    /// Only for messages that died of this; any if left out.
+    /// Only for messages dead-lettered for this reason; any if left out.
     reason: Option<String>,
     /// `["10s", "100s"]`: how long a message waits before each retry; none means that nothing is retried.
     delays: Option<Vec<String>>,

@@ -1,6 +1,6 @@
 //! Pieces of answers that several calls share.
 
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::{
@@ -16,6 +16,12 @@ pub struct OneLetter {
     /// The id of the letter.
     id: Uuid,
 }
+
+/// For the description of bodies that are not JSON.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[expect(dead_code, reason = "describes the body")]
+pub struct Bytes(Vec<u8>);
 
 /// What a call does not offer yet is said, not ignored.
 pub fn not_available_yet(what: &str) -> WebError {

@@ -8,7 +8,7 @@ use axum::{
     http::StatusCode,
 };
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::{
@@ -139,21 +139,13 @@ pub(super) fn read_position(position: Option<usize>) -> Result<Option<usize>, We
     position.map(|position| position.checked_sub(1).ok_or_else(first)).transpose()
 }
 
-/// For the description of calls about one rule.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes the parameter")]
-struct OneRule {
-    /// The id of the rule.
-    id: Uuid,
-}
-
 fn read_id(id: &str) -> Result<RuleId, WebError> {
     id.parse().map_err(|_| RuleError::Gone.into())
 }
 
 /// One rule
-#[utoipa::path(get, path = "/rules/{id}", tag = "rules", params(OneRule), responses(
+#[utoipa::path(get, path = "/rules/{id}", tag = "rules",
+    params(("id" = Uuid, Path, description = "The id of the rule.")), responses(
     (status = OK, body = RuleItem),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
@@ -179,7 +171,8 @@ pub async fn add(
 }
 
 /// Write a rule anew; it is in force for what comes in from then on
-#[utoipa::path(put, path = "/rules/{id}", tag = "rules", params(OneRule), request_body = NewRule, responses(
+#[utoipa::path(put, path = "/rules/{id}", tag = "rules",
+    params(("id" = Uuid, Path, description = "The id of the rule.")), request_body = NewRule, responses(
     (status = OK, body = RuleItem),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, description = "The rules are in a file", body = Problem,
@@ -198,7 +191,8 @@ pub async fn set(
 }
 
 /// Remove a rule; letters that it took keep their importance until the rules are applied
-#[utoipa::path(delete, path = "/rules/{id}", tag = "rules", params(OneRule), responses(
+#[utoipa::path(delete, path = "/rules/{id}", tag = "rules",
+    params(("id" = Uuid, Path, description = "The id of the rule.")), responses(
     (status = NO_CONTENT),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, description = "The rules are in a file", body = Problem,

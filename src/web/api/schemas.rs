@@ -9,9 +9,10 @@ use axum::{
 };
 use payload_codec::schema::SchemaProblem;
 use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::reply::Bytes;
 use crate::{
     domain::schema::{SchemaId, SchemaSource},
     services::{
@@ -134,7 +135,7 @@ parameters! {
 /// A newer set that describes the same files, or more, counts from then on; the older one stays. The same set again makes it count again.
 #[utoipa::path(post, path = "/schemas", tag = "schemas", params(Naming),
     request_body(description = "A FileDescriptorSet as protoc or buf write it, or sources",
-        content((Vec<u8> = "application/octet-stream"), (Vec<u8> = "application/zip"), (Vec<u8> = "multipart/form-data"))),
+        content((inline(Bytes) = "application/octet-stream"), (inline(Bytes) = "application/zip"), (inline(Bytes) = "multipart/form-data"))),
     responses(
         (status = CREATED, body = SchemaItem),
         (status = OK, description = "It was uploaded before", body = SchemaItem),
@@ -172,17 +173,9 @@ fn refusal(error: SchemaError) -> WebError {
     WebError::unprocessable(lines.join("\n"))
 }
 
-/// For the description of calls about one schema.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes the parameter")]
-struct OneSchema {
-    /// The id of the schema.
-    id: Uuid,
-}
-
 /// Remove a schema; one whose place it took counts again
-#[utoipa::path(delete, path = "/schemas/{id}", tag = "schemas", params(OneSchema), responses(
+#[utoipa::path(delete, path = "/schemas/{id}", tag = "schemas",
+    params(("id" = Uuid, Path, description = "The id of the schema.")), responses(
     (status = NO_CONTENT),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]

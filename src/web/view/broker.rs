@@ -15,7 +15,7 @@ pub struct BrokerView {
     pub state: &'static str,
     pub since: Option<Moment>,
     pub why: String,
-    /// What a person can do; empty when nothing needs doing.
+    /// What a user can do; empty when nothing needs doing.
     pub advice: String,
 }
 

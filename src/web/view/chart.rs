@@ -75,7 +75,7 @@ pub struct Chart {
     pub axis: Vec<Tick>,
     /// Where the chart ends: `now`, or a time.
     pub end: String,
-    /// What a person sees at a glance, for those who cannot.
+    /// What a user sees at a glance, for those who cannot.
     pub summary: String,
     /// `15 min`: how much a bar stands for.
     pub step: String,

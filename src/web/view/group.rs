@@ -49,7 +49,7 @@ impl GroupRow {
     }
 }
 
-/// What a person calls a group: the type of its messages and the queue they failed in.
+/// What a user calls a group: the type of its messages and the queue they failed in.
 #[derive(Debug)]
 pub struct Title {
     /// The last part of the name of the type; empty where that is unknown.

@@ -12,7 +12,7 @@ pub struct Healing {
     pub failed: u64,
     /// Went back by themselves and have not failed again, as far as one knows by now.
     pub succeeded: u64,
-    /// Became a person's matter because their retries were used up.
+    /// Needed attention because their retries were used up.
     pub exhausted: u64,
     /// How many succeeded after the first, second, … retry.
     pub by_retry: Vec<u64>,

@@ -106,7 +106,7 @@ impl Alike {
 
 /// The retry it waits for.
 pub struct RetryView {
-    /// `retry 2 of 3`; empty where a person asked for it.
+    /// `retry 2 of 3`; empty where a user asked for it.
     pub which: String,
     /// Where it goes, if that is another queue than the one it failed in.
     pub goes_to: String,

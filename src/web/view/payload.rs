@@ -190,7 +190,7 @@ fn tabs(reading: &Reading, context: &PayloadContext<'_>, current: PayloadForm) -
     PayloadForm::ALL.into_iter().filter(fits).map(tab).collect()
 }
 
-/// What a person calls it.
+/// What a user calls it.
 pub const fn label(format: Format) -> &'static str {
     match format {
         Format::Protobuf => "protobuf",

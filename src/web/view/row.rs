@@ -69,7 +69,7 @@ impl Row {
     }
 }
 
-/// What a person calls a type: its name without the package. Names of other worlds than protobuf have other separators.
+/// What a user calls a type: its name without the package. Names of other worlds than protobuf have other separators.
 pub fn last_part(name: &str) -> String {
     /// Characters of it; next to it stands the queue.
     const SHORT: usize = 40;

@@ -20,7 +20,7 @@ pub struct WaitingRow {
     pub broker: String,
     pub why: String,
     pub importance: &'static str,
-    /// `retry 2 of 3`; empty where a person asked for it.
+    /// `retry 2 of 3`; empty where a user asked for it.
     pub which: String,
     pub by: String,
     pub due: Due,

@@ -12,8 +12,8 @@ async fn the_page_of_the_api() {
     let document = Desk::open().await.get("/api/openapi.json").await.expect(200).json();
     let calls: Vec<String> = members(&document["paths"]).flat_map(|(path, item)| calls(path, item)).collect();
     check_part("api.md", "calls", &calls.join("\n"));
-    let objects: Vec<String> =
-        members(&document["components"]["schemas"]).map(|(name, its)| object(name, its)).collect();
+    let schemas = &document["components"]["schemas"];
+    let objects: Vec<String> = members(schemas).map(|(name, its)| object(schemas, name, its)).collect();
     check_part("api.md", "objects", &objects.join("\n"));
 }
 
@@ -47,8 +47,19 @@ fn answered(status: &str, answer: &Value) -> String {
     format!("{status}{with}")
 }
 
-fn object(name: &str, schema: &Value) -> String {
-    let rows = fields(schema).into_iter().map(|(name, its)| [code(name), kind_of(its), one_line(description(its))]);
+#[tokio::test]
+async fn an_object_lists_the_fields_that_it_takes_over() {
+    let document = Desk::open().await.get("/api/openapi.json").await.expect(200).json();
+    let schemas = &document["components"]["schemas"];
+    for (name, own, taken_over) in [("FullGroup", "hours", "importance"), ("FullLetter", "history", "status")] {
+        let found: Vec<&str> = fields(schemas, &schemas[name]).into_iter().map(|(name, _)| &**name).collect();
+        assert!(found.contains(&own) && found.contains(&taken_over), "{name}: {found:?}");
+    }
+}
+
+fn object(schemas: &Value, name: &str, schema: &Value) -> String {
+    let rows =
+        fields(schemas, schema).into_iter().map(|(name, its)| [code(name), kind_of(its), one_line(description(its))]);
     let table = table(["field", "type", "meaning"], rows);
     let about = sentence(&schema["description"]);
     let table = if table.lines().count() > 2 { format!("\n{table}") } else { String::new() };
@@ -56,9 +67,17 @@ fn object(name: &str, schema: &Value) -> String {
 }
 
 /// The fields of an object, those that it takes over from others first.
-fn fields(schema: &Value) -> Vec<(&String, &Value)> {
+fn fields<'a>(schemas: &'a Value, schema: &'a Value) -> Vec<(&'a String, &'a Value)> {
+    if let Some(name) = referred(schema) {
+        return fields(schemas, &schemas[name]);
+    }
     let own = members(&schema["properties"]);
-    elements(&schema["allOf"]).flat_map(fields).chain(own).collect()
+    elements(&schema["allOf"]).flat_map(|part| fields(schemas, part)).chain(own).collect()
+}
+
+/// The name of the schema that stands here by reference.
+fn referred(schema: &Value) -> Option<&str> {
+    schema["$ref"].as_str()?.rsplit_once('/').map(|(_, name)| name)
 }
 
 /// One that has a schema of its own and may be null is described beside the reference to that.
@@ -69,7 +88,7 @@ fn description(schema: &Value) -> &Value {
 
 /// What a value is, in a word or two.
 fn kind_of(schema: &Value) -> String {
-    if let Some((_, name)) = schema["$ref"].as_str().and_then(|reference| reference.rsplit_once('/')) {
+    if let Some(name) = referred(schema) {
         return format!("[{name}](#{})", name.to_lowercase());
     }
     let kinds = |kinds: Vec<String>| kinds.into_iter().filter(|kind| !kind.is_empty()).collect::<Vec<_>>().join(" or ");
@@ -77,6 +96,7 @@ fn kind_of(schema: &Value) -> String {
         return kinds(elements(&schema["oneOf"]).map(kind_of).collect());
     }
     match &schema["type"] {
+        Value::String(kind) if kind == "string" && schema["format"] == "binary" => "bytes".to_owned(),
         Value::String(kind) if kind == "array" => format!("array of {}", kind_of(&schema["items"])),
         Value::String(kind) => kind.clone(),
         Value::Array(names) => kinds(names.iter().map(|name| text(name).to_owned()).collect()),

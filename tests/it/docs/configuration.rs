@@ -133,7 +133,11 @@ impl Section {
     fn render(&self) -> String {
         let rows = self.keys.iter().map(|key| {
             let default = if key.is_default { code(&key.value) } else { String::new() };
-            [code(&key.name), key.about.clone(), default, code(&environment_name(&self.path, &key.name))]
+            let environment = match key.name.contains('"') {
+                true => "file only".to_owned(),
+                false => code(&environment_name(&self.path, &key.name)),
+            };
+            [code(&key.name), key.about.clone(), default, environment]
         });
         let table = table(["key", "meaning", "default", "environment"], rows);
         let keys = if self.keys.is_empty() { String::new() } else { format!("\n{table}") };

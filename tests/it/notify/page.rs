@@ -1,4 +1,4 @@
-//! What a person sees of a stand-in.
+//! What a user sees of a stand-in.
 
 use dead_letter_office::demo::stand_ins::SlackStandIn;
 use serde_json::json;

@@ -124,7 +124,7 @@ async fn what_is_refused_or_changes_nothing_has_no_line(database: &TestDatabase)
         act(database, &[letter], &command).await;
         assert_eq!((lines(database).await, database.events(letter).await), before, "{command:?}");
     }
-    assert_eq!(lines(database).await.len(), 3, "the policy's importance is not a person's");
+    assert_eq!(lines(database).await.len(), 3, "the policy's importance is not a user's");
 }
 
 async fn a_deed_in_portions_has_one_line_that_grows(database: &TestDatabase) {
@@ -213,7 +213,7 @@ async fn schemas_have_a_line_for_each_upload_and_removal(database: &TestDatabase
     database.add_schema(&again, b"abc").await.unwrap();
     let told = "2 files; the same as were here before count as the newest again";
     assert_eq!(only_line_after(database, 1).await, line(Area::Schemas, "upload", "texts", 0, told));
-    for there in [true, false] {
+    for there in [Some("texts".to_owned()), None] {
         assert_eq!(database.remove_schema(record.id, &ann(), NOON).await.unwrap(), there);
         assert_eq!(only_line_after(database, 2).await, line(Area::Schemas, "remove", "texts", 0, ""));
     }

@@ -37,7 +37,7 @@ pub struct ModelLetter {
     /// The first of the letters that are edits of one another.
     pub family: LetterId,
     pub group: Option<GroupId>,
-    /// A person has chosen its importance.
+    /// A user has chosen its importance.
     pub by_hand: bool,
     pub is_enriched: bool,
 }

@@ -54,8 +54,8 @@ async fn the_same_descriptors_are_kept_once(database: &TestDatabase) {
 async fn a_version_is_removed_once(database: &TestDatabase) {
     let record = record("texts", "1", later(1));
     database.add_schema(&record, b"abc").await.unwrap();
-    assert!(database.remove_schema(record.id, &Actor::local(), later(5)).await.unwrap());
-    assert!(!database.remove_schema(record.id, &Actor::local(), later(5)).await.unwrap());
+    assert!(database.remove_schema(record.id, &Actor::local(), later(5)).await.unwrap().is_some());
+    assert_eq!(database.remove_schema(record.id, &Actor::local(), later(5)).await.unwrap(), None);
     assert_eq!((database.schemas().await.unwrap(), database.descriptors(record.id).await.unwrap()), (vec![], None));
 }
 

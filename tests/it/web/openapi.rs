@@ -124,6 +124,40 @@ async fn every_call_says_what_it_does_and_names_its_parameters() {
 }
 
 #[tokio::test]
+async fn no_call_has_a_parameter_twice() {
+    let desk = Desk::open().await;
+    let description = desk.get("/api/openapi.json").await.json();
+    for (path, item) in description["paths"].as_object().unwrap() {
+        for (method, call) in item.as_object().unwrap() {
+            let mut seen = BTreeSet::new();
+            for parameter in call["parameters"].as_array().into_iter().flatten() {
+                let place = (parameter["in"].as_str(), parameter["name"].as_str());
+                assert!(seen.insert(place), "{method} {path}: {place:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn bodies_that_are_not_json_are_bytes() {
+    let desk = Desk::open().await;
+    let description = desk.get("/api/openapi.json").await.json();
+    let body = &description["paths"]["/api/v1/letters/{id}/body"]["get"]["responses"]["200"]["content"];
+    let uploads = &description["paths"]["/api/v1/schemas"]["post"]["requestBody"]["content"];
+    let bodies = [body, uploads].into_iter().flat_map(|content| content.as_object().unwrap());
+    let mut n_bodies = 0;
+    for (kind, body) in bodies {
+        assert_eq!(
+            (&body["schema"]["type"], &body["schema"]["format"]),
+            (&"string".into(), &"binary".into()),
+            "{kind}"
+        );
+        n_bodies += 1;
+    }
+    assert_eq!(n_bodies, 4);
+}
+
+#[tokio::test]
 async fn every_parameter_of_the_list_is_described() {
     let desk = Desk::open().await;
     let description = desk.get("/api/openapi.json").await.json();

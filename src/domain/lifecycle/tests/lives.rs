@@ -179,7 +179,7 @@ impl Life<'_, '_> {
         };
         assert_eq!(transition.status, state.status);
         if state.importance_by == LetterState::BY_HAND {
-            assert_eq!(transition.importance, state.importance, "a person's choice outlives rules");
+            assert_eq!(transition.importance, state.importance, "a user's choice outlives rules");
         }
         self.apply(state.id, &transition);
         if let Some(letter) = self.world.letters.get_mut(&state.id) {

@@ -10,7 +10,7 @@ use payload_codec::{
 
 use super::{Library, Question};
 
-/// What is wrong with what a person wrote, and where.
+/// What is wrong with what a user wrote, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditProblem {
     /// Line and column, both from 1; none where it is not about a place.

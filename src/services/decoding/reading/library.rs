@@ -235,10 +235,13 @@ fn hints<'a>(question: &Question<'a>) -> Hints<'a> {
 }
 
 impl Reading {
-    /// The types it may be, each with what speaks for it and against it.
+    /// The types it may be, each with what speaks for it and against it, the likeliest first: also types that cannot be
+    /// told apart, which are likely only together.
     pub fn candidates(&self) -> impl Iterator<Item = (&Candidate, &[Evidence])> {
         let evidence = self.evidence.iter().map(Vec::as_slice).chain(std::iter::repeat(&[][..]));
-        self.guess.candidates.iter().zip(evidence)
+        let mut candidates: Vec<_> = self.guess.candidates.iter().zip(evidence).collect();
+        candidates.sort_by(|(a, _), (b, _)| b.confidence.total_cmp(&a.confidence));
+        candidates.into_iter()
     }
 
     /// The payload as JSON, where it has that form.

@@ -1,7 +1,7 @@
-//! A body read from end to end: unwrapped, its type found, its payload decoded; and a payload that a person has edited
+//! A body read from end to end: unwrapped, its type found, its payload decoded; and a payload that a user has edited
 //! brought back into the form of the body.
 //!
-//! The type is what a person said of this message, else what the message says, else what a mapping says, else a guess
+//! The type is what a user said of this message, else what the message says, else what a mapping says, else a guess
 //! that is nearly certain. A guess names a type on the page and nowhere else: nothing is sent on because of one.
 //!
 //! What a type hides is hidden here, and nothing that calls this has to think of it. Where the type is not known and
@@ -36,7 +36,7 @@ pub struct Question<'a> {
     pub headers: &'a FieldTable,
     /// The names it was sent by and to: queue, exchange, routing key.
     pub address: &'a [&'a str],
-    /// The type that a person gave to this message.
+    /// The type that a user gave to this message.
     pub by_hand: Option<&'a str>,
     /// The type that the message itself names, in a header or as its framework does.
     pub declared: Option<&'a str>,

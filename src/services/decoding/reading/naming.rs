@@ -29,7 +29,7 @@ pub(crate) fn name(
         is_described: false,
     });
     match (described, first) {
-        // A person's word stands, also of a type that is yet to be uploaded.
+        // A user's word stands, also of a type that is yet to be uploaded.
         (Some(described), Some(first)) if first.source == TypeSource::Manual && described.source != first.source => {
             Some(first)
         }

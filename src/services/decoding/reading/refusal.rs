@@ -1,4 +1,4 @@
-//! Whether a body could be read as a person asked.
+//! Whether a body could be read as a user asked.
 
 use payload_codec::{Format, unwrap::Problem};
 
@@ -6,7 +6,7 @@ use super::Reading;
 use crate::domain::letter::TypeSource;
 
 impl Reading {
-    /// Why it could not be read as a person asked: wrapped as it is not, or of a type that no schema describes or that it
+    /// Why it could not be read as a user asked: wrapped as it is not, or of a type that no schema describes or that it
     /// cannot be. `None` where it was, or where nobody asked for anything.
     pub fn refusal(&self) -> Option<String> {
         let not_so = |problem: &&Problem| matches!(problem, Problem::NotWrappedSo(_));

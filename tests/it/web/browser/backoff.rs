@@ -15,7 +15,7 @@ use crate::support::process::wait_until;
 #[tokio::test]
 async fn retries_are_tuned_seen_and_hurried() {
     let desk = Desk::open().await;
-    // The spawned server retries nothing by itself unless a person says so.
+    // The spawned server retries nothing by itself unless a user says so.
     let every_queue = desk.policies.book().all()[0].policy.clone();
     desk.policies.set(&every_queue, &Actor::named("Ann")).await.unwrap();
     let Some(scene) = Scene::over(&desk).await else { return };

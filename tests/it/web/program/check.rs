@@ -14,13 +14,15 @@ fn nowhere() -> String {
     format!("amqp://guest:hunter2@127.0.0.1:{port}/%2f")
 }
 
+const NO_DATABASE_YET: &str = "ok    database: dlo.db does not exist yet; `dlo serve` creates it";
+
 #[test]
 fn all_is_well() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
     let Ended { stdout, .. } = dlo(&["check"]).set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url()).run().expect(0);
     let lines: Vec<_> = stdout.lines().collect();
-    assert_eq!(lines[..2], ["ok    configuration", "ok    database"]);
+    assert_eq!(lines[..2], ["ok    configuration", NO_DATABASE_YET]);
     assert!(lines[2].starts_with("ok    broker main (127.0.0.1:") && lines[2].contains(vhost.name()), "{stdout}");
     assert_eq!(lines.len(), 3);
 }
@@ -82,11 +84,15 @@ fn a_check_declares_nothing_and_needs_no_migration() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
     let check = || dlo(&["check"]).set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url());
-    check().run().expect(0);
+    let mut program = check();
+    program.run().expect(0);
+    assert_eq!(program.file("").read_dir().unwrap().count(), 0, "nothing is left behind");
     let queues = crate::support::process::block_on(vhost.manage(reqwest::Method::GET, &["queues", vhost.name()], None));
     assert_eq!(queues, serde_json::json!([]));
-    let said = check().set("DLO_DATABASE__AUTO_MIGRATE", "false").run().expect(1).stdout;
-    assert!(said.contains("FAIL  database") && said.contains("dlo migrate"), "{said}");
+    let mut program = check().set("DLO_DATABASE__AUTO_MIGRATE", "false");
+    let said = program.run().expect(1).stdout;
+    assert!(said.contains("FAIL  database: dlo.db does not exist yet; `dlo migrate` creates it"), "{said}");
+    assert!(!program.file("dlo.db").exists());
 }
 
 #[test]
@@ -99,13 +105,28 @@ fn postgres_is_reached_too() {
     assert!(check(&missing).contains("FAIL  database: "), "{}", check(&missing));
 }
 
+#[test]
+fn a_database_that_is_there_is_opened() {
+    let check = |name: &str, bytes: &[u8], parameters: &str| {
+        let url = format!("sqlite://{name}{parameters}");
+        let program = dlo(&["check"]).set("DLO_DATABASE__URL", &url).set("DLO_BROKERS__MAIN__URL", &nowhere());
+        { program.holds(name, bytes) }.run().expect(1).stdout
+    };
+    assert!(check("empty.db", b"", "").contains("ok    database\n"), "an empty file is an empty database");
+    let broken = check("other.db", &[b'x'; 4_096], "");
+    assert!(broken.contains("FAIL  database: ") && broken.contains("not a database"), "{broken}");
+    let program = dlo(&["check"]).set("DLO_DATABASE__URL", "sqlite://new.db?mode=rwc");
+    let said = program.set("DLO_BROKERS__MAIN__URL", &nowhere()).run().expect(1).stdout;
+    assert!(said.contains("ok    database: new.db does not exist yet"), "{said}");
+}
+
 /// The sample names hosts that are not here; what counts is that nothing in it is refused.
 #[test]
 fn the_sample_of_the_contract_is_accepted() {
     let sample = include_str!("contract.toml");
     let Ended { code, stdout, stderr } = dlo(&["check"]).config(sample).run();
     assert_ne!(code, Some(2), "{stderr}");
-    assert!(stdout.starts_with("ok    configuration\nok    database\n"), "{stdout}");
+    assert!(stdout.starts_with("ok    configuration\nok    database"), "{stdout}");
     assert!(stdout.contains("broker main (127.0.0.1:5672, vhost /)"), "{stdout}");
 }
 
@@ -137,5 +158,5 @@ fn the_environment_goes_before_the_file() {
     program = program.set("DLO_DATABASE__URL", "sqlite://environment.db").set("DLO_BROKERS__FAR__URL", &nowhere());
     let Ended { stdout, .. } = program.run().expect(1);
     assert!(stdout.contains("broker far (127.0.0.1:") && !stdout.contains("broker main"), "{stdout}");
-    assert!(program.file("environment.db").exists() && !program.file("file.db").exists());
+    assert!(stdout.contains("environment.db") && !stdout.contains("file.db"), "{stdout}");
 }

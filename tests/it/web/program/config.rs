@@ -76,6 +76,38 @@ fn the_environment_is_read_as_strictly() {
 }
 
 #[test]
+fn a_key_is_named_once() {
+    let once = |toml: &str, key: &str| {
+        let said = refused(dlo(&["check"]).config(toml));
+        assert_eq!(said.matches(key).count(), 1, "{said}");
+        assert!(!said.contains("for key"), "{said}");
+    };
+    once("[retry]\ndelays = [\"10x\"]", "retry.delays");
+    once("[web]\nlisten = [1]", "web.listen");
+    once("[brokers.main]\nprefetch = \"many\"", "brokers.main.prefetch");
+    once("[wbe]\nlisten = \"127.0.0.1:1\"", "wbe");
+}
+
+#[test]
+fn a_mistake_in_the_environment_names_the_variable() {
+    check_environment("DLO_FOO", "1", &["unknown field `foo`", "DLO_FOO"]);
+    check_environment("DLO_WEB__NOPE", "1", &["web: unknown field `nope`", "DLO_WEB__NOPE"]);
+    check_environment("DLO_WBE__LISTEN", "127.0.0.1:1", &["unknown field `wbe`", "DLO_WBE__LISTEN"]);
+    check_environment("DLO_RETRY__DELAYS", "10x", &["retry.delays: \"10x\" is no duration", "DLO_RETRY__DELAYS"]);
+    check_environment("DLO_BROKERS__MAIN__PREFETCH", "many", &["DLO_BROKERS__MAIN__PREFETCH"]);
+    check_environment("DLO_WEB__LISTEN", "0.0.0.0:8420", &["web.listen: ", "DLO_WEB__LISTEN"]);
+    let said = refused(dlo(&["check"]).set("DLO_WEB__LISTEN", "127.0.0.1:0").config("foo = 1"));
+    assert!(!said.contains("DLO_"), "it is in the file: {said}");
+}
+
+#[test]
+fn wrong_quiet_hours_say_which_end_is_wrong() {
+    let hours = |from: &str, to: &str| format!("[notify.page.quiet_hours]\nfrom = \"{from}\"\nto = \"{to}\"");
+    check_file(&hours("25:00", "07:00"), &["notify.page.quiet_hours: from: \"25:00\" is no time of the day"]);
+    check_file(&hours("22:00", "7"), &["notify.page.quiet_hours: to: \"7\" is no time of the day"]);
+}
+
+#[test]
 fn a_password_is_not_repeated_with_the_mistake() {
     let said = refused(dlo(&["check"]).set("DLO_BROKERS__MAIN__URL", "amq://user:hunter2@host"));
     assert!(!said.contains("hunter2") && said.contains("brokers.main.url"), "{said}");

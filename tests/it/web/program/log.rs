@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::{
     run::{Running, serve},
+    schemas::fixture,
     service::Service,
 };
 use crate::support::rabbit::{Rabbit, Vhost};
@@ -37,6 +38,8 @@ async fn a_day_at_work(server: &Running, vhost: &Vhost) {
     server.await_problem("queue=orders").await;
     server.post(&format!("{path}/discard"), &json!({"note": SECRET})).await;
     server.await_letters("status=discarded", 1).await;
+    let again = server.post(&format!("{path}/discard"), &json!({})).await;
+    assert_eq!(again.status(), 409);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -58,8 +61,29 @@ async fn at_any_level_it_holds_no_contents_and_no_passwords() {
             assert!(!line.contains(SECRET) && !line.contains(PASSWORD), "{line}");
         }
         assert!(lines.iter().any(|line| line.contains("a change was made")), "{lines:?}");
+        let refused = |line: &&String| line.contains("\"letters\":0,\"refused\":1");
+        let refused = lines.iter().find(refused).expect("the second discard is in the log");
+        assert!(refused.contains("a change was refused"), "{refused}");
         let user = vhost.name().replace('/', "-");
         vhost.manage(reqwest::Method::DELETE, &["users", &user], None).await;
+    }
+}
+
+#[tokio::test]
+async fn what_happens_to_a_schema_is_logged_with_its_name() {
+    let program = serve().set("DLO_BROKERS__MAIN__URL", "amqp://127.0.0.1:1/%2f");
+    let mut server = program.with("--roles=web").open().await;
+    let client = crate::support::http().build().unwrap();
+    let schemas = format!("{}/api/v1/schemas", server.url);
+    let upload = client.post(format!("{schemas}?name=orders")).body(fixture("small.binpb"));
+    let upload = upload.header("content-type", "application/octet-stream");
+    let schema: Value = upload.send().await.unwrap().json().await.unwrap();
+    let remove = client.delete(format!("{schemas}/{}", schema["id"].as_str().expect("an id")));
+    assert_eq!(remove.send().await.unwrap().status(), 204);
+    server.stop().await;
+    for action in ["upload", "remove"] {
+        let line = format!("area=schemas action=\"{action}\" subject=\"orders\"");
+        assert!(server.lines().iter().any(|said| said.contains(&line)), "{line}: {:?}", server.lines());
     }
 }
 

@@ -25,7 +25,12 @@ fn a_check_reads_them() {
     let check = |rules: &str| with_file(dlo(&["check"]), rules).run().stdout;
     assert!(check(RIGHT).contains("ok    rules in rules.toml: 1 rule\n"), "{}", check(RIGHT));
     let said = check("[[rule]]\nname = \"a\"");
-    assert!(said.contains("FAIL  rules in rules.toml: rules.toml: ") && said.contains("when"), "{said}");
+    assert!(said.contains("FAIL  rules in rules.toml: ") && said.contains("when"), "{said}");
+    let gone = dlo(&["check"]).set("DLO_RULES__FILE", "gone.toml").run().stdout;
+    assert!(gone.contains("FAIL  rules in gone.toml: No such file"), "{gone}");
+    for said in [said, gone, check(&RIGHT.replace("letter.queue", "letter.quue"))] {
+        assert_eq!(said.matches(".toml").count(), 1, "{said}");
+    }
 }
 
 #[tokio::test]
