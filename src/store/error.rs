@@ -30,6 +30,12 @@ impl From<sqlx::Error> for StoreError {
 }
 
 impl StoreError {
+    /// Whether the database answers and refuses what it was given, or cannot read what it holds: to try the same again
+    /// changes nothing.
+    pub const fn is_refusal(&self) -> bool {
+        matches!(self, Self::Statement(_) | Self::Unreadable { .. })
+    }
+
     /// Whether trying again later may help without anything being changed.
     pub const fn is_outage(&self) -> bool {
         matches!(self, Self::Unavailable(_))

@@ -13,7 +13,9 @@ use super::{
 };
 use crate::{
     domain::{
+        actor::Actor,
         group::{GroupId, GroupKey},
+        history::Event,
         letter::{Importance, LetterId, TypeSource},
         lifecycle::{
             LetterState, Transition,
@@ -126,11 +128,35 @@ impl Store {
         for chunk in enriched.chunks(CHUNK) {
             let mut tx = self.db.begin().await?;
             let mut scope = self.facet_scope();
-            exhausted.extend(sort(&mut tx, &mut scope, chunk, edition, at).await?);
+            exhausted.extend(enrich_chunk(&mut tx, &mut scope, chunk, edition, at).await?);
             tx.commit().await?;
             scope.committed();
         }
         Ok(exhausted)
+    }
+}
+
+impl Store {
+    /// Takes a letter for looked at that cannot be enriched, and says why in its history.
+    pub async fn set_aside_unenriched(
+        &self,
+        letter: LetterId,
+        edition: i64,
+        why: &str,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        const SET: &str = "UPDATE letters SET named_with = $2, enriched_at = coalesce(enriched_at, $3) WHERE id = $1";
+        let mut tx = self.db.begin().await?;
+        on!(&mut tx, |tx| sqlx::query(SET)
+            .bind(letter.as_uuid())
+            .bind(edition)
+            .bind(at.as_micros())
+            .execute(&mut **tx)
+            .await
+            .map(drop)?);
+        let entry = NewEntry { letter, at, event: Event::NotEnriched, by: Actor::SYSTEM, detail: why };
+        history::append(&mut tx, &[entry]).await?;
+        tx.commit().await
     }
 }
 
@@ -159,7 +185,7 @@ impl StoreReader {
     }
 }
 
-async fn sort(
+async fn enrich_chunk(
     tx: &mut Tx,
     scope: &mut FacetScope<'_>,
     enriched: &[Enriched],
