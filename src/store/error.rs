@@ -13,6 +13,8 @@ pub enum StoreError {
     Statement(#[source] sqlx::Error),
     #[error("the database could not be brought to this version: {0}")]
     Migration(#[from] sqlx::migrate::MigrateError),
+    #[error("{file} is not to be had: {why}")]
+    Locked { file: String, why: String },
     #[error("the database holds {what} that this version cannot read: {why}")]
     Unreadable { what: &'static str, why: String },
 }

@@ -6,14 +6,21 @@
 
 pub(crate) mod columns;
 pub(crate) mod id_list;
+mod lock;
 
-use std::{str::FromStr, time::Duration};
+use std::{
+    str::FromStr,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use sqlx::{
     PgPool, Postgres, Sqlite, SqlitePool, Transaction,
     postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
+
+use lock::FileLock;
 
 use super::StoreError;
 
@@ -71,6 +78,8 @@ pub(crate) struct Db {
     read: Either<SqlitePool, PgPool>,
     /// On SQLite exactly one connection: writers queue here instead of failing with SQLITE_BUSY.
     write: Either<SqlitePool, PgPool>,
+    /// Held by a server on SQLite.
+    lock: Arc<OnceLock<FileLock>>,
 }
 
 impl Db {
@@ -91,7 +100,7 @@ impl Db {
             .acquire_timeout(ACQUIRE_TIMEOUT)
             .connect_with(options)
             .await?;
-        Ok(Self { read: Either::Postgres(pool.clone()), write: Either::Postgres(pool) })
+        Ok(Self { read: Either::Postgres(pool.clone()), write: Either::Postgres(pool), lock: Arc::default() })
     }
 
     async fn open_sqlite(url: &str) -> Result<Self, StoreError> {
@@ -112,7 +121,19 @@ impl Db {
         };
         let write = pool(1).connect_with(options.clone()).await?;
         let read = pool(READERS).connect_with(options).await?;
-        Ok(Self { read: Either::Sqlite(read), write: Either::Sqlite(write) })
+        Ok(Self { read: Either::Sqlite(read), write: Either::Sqlite(write), lock: Arc::default() })
+    }
+
+    /// Keeps other servers from a SQLite database, as long as this one or a clone of it lives.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] if another process has it.
+    pub(crate) fn lock(&self) -> Result<(), StoreError> {
+        if let Either::Sqlite(pool) = &self.write {
+            let lock = FileLock::of(pool.connect_options().get_filename())?;
+            self.lock.get_or_init(|| lock);
+        }
+        Ok(())
     }
 
     /// A pool for single statements that only read.
