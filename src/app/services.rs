@@ -38,6 +38,7 @@ pub(super) struct Services {
 impl Services {
     pub(super) async fn build(config: &Config, roles: &Roles) -> anyhow::Result<Self> {
         let store = Store::open(config.database.url.reveal()).await?;
+        store.lock()?;
         if config.database.auto_migrate {
             store.migrate().await?;
         }

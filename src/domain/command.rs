@@ -134,6 +134,14 @@ pub struct CommandReport {
     pub refused: Vec<(LetterId, Refusal)>,
 }
 
+impl CommandReport {
+    /// Adds what came of it with other letters.
+    pub fn extend(&mut self, other: Self) {
+        self.done.extend(other.done);
+        self.refused.extend(other.refused);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,6 +11,8 @@ word_enum! {
         Received = "received",
         /// It was sent back and failed again.
         FailedAgain = "failed_again",
+        /// Its type, importance and group could not be found out.
+        NotEnriched = "not_enriched",
         /// RabbitMQ delivered it once more after an interrupted acknowledgement.
         Redelivered = "redelivered",
         RetryScheduled = "retry_scheduled",

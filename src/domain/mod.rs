@@ -18,6 +18,7 @@ pub mod job;
 pub mod letter;
 pub mod lifecycle;
 pub mod mapping;
+pub mod names;
 pub mod notification;
 pub(crate) mod number;
 pub mod policy;

@@ -8,6 +8,7 @@ pub mod change_feed;
 pub mod decoding;
 pub mod digests;
 pub mod enrichment;
+mod halving;
 mod ids;
 pub mod incidents;
 pub mod intake;

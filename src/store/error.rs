@@ -13,6 +13,8 @@ pub enum StoreError {
     Statement(#[source] sqlx::Error),
     #[error("the database could not be brought to this version: {0}")]
     Migration(#[from] sqlx::migrate::MigrateError),
+    #[error("{file} is not to be had: {why}")]
+    Locked { file: String, why: String },
     #[error("the database holds {what} that this version cannot read: {why}")]
     Unreadable { what: &'static str, why: String },
 }
@@ -30,6 +32,12 @@ impl From<sqlx::Error> for StoreError {
 }
 
 impl StoreError {
+    /// Whether the database answers and refuses what it was given, or cannot read what it holds: to try the same again
+    /// changes nothing.
+    pub const fn is_refusal(&self) -> bool {
+        matches!(self, Self::Statement(_) | Self::Unreadable { .. })
+    }
+
     /// Whether trying again later may help without anything being changed.
     pub const fn is_outage(&self) -> bool {
         matches!(self, Self::Unavailable(_))

@@ -89,6 +89,14 @@ impl Store {
         Db::missing_file(url)
     }
 
+    /// Keeps other servers from a SQLite database as long as this lives; any number may share one on Postgres.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] if another process has it.
+    pub fn lock(&self) -> Result<(), StoreError> {
+        self.db.lock()
+    }
+
     /// Brings the database to this version. It has to end before anything else uses the database.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         match self.db.writer() {

@@ -113,9 +113,15 @@ impl Worker for DueDigests {
             let now = self.digests.0.clock.now();
             let slot = plan.schedule.last_at_or_before(now);
             let Some(slot) = slot.filter(|slot| self.settled.get(&plan.name) != Some(slot)) else { continue };
-            if self.digests.make_for(plan, slot, now).await? {
-                self.settled.insert(plan.name.clone(), slot);
-            }
+            match self.digests.make_for(plan, slot, now).await {
+                Ok(is_over) => is_over.then(|| self.settled.insert(plan.name.clone(), slot)),
+                // Those of other names must not wait for it.
+                Err(error) if error.is_refusal() => {
+                    tracing::error!(digest = plan.name, error = %error, "a digest cannot be made; it is tried again");
+                    None
+                }
+                Err(error) => return Err(error),
+            };
         }
         Ok(Next::Later)
     }

@@ -8,7 +8,7 @@ use std::{
 use crate::{
     domain::{
         group::GroupKey,
-        letter::{Letter, TypeSource},
+        letter::{Importance, Letter, LetterSummary, TypeSource},
     },
     grouping,
     services::{
@@ -17,7 +17,7 @@ use crate::{
             reader::Reader,
             reading::{Library, Named},
         },
-        rules::{RuleBook, Ruled, RuledOut, facts},
+        rules::{DEFAULT, RuleBook, Ruled, RuledOut, facts},
     },
     store::{Enriched, RuleFailure},
 };
@@ -64,6 +64,30 @@ impl Analyzer {
             tracing::error!(letter = %letter.summary.id, "a dead letter could not be decoded; please report this");
             (None, self.rules.judge(&facts(letter, None, &|| None)))
         })
+    }
+}
+
+/// A letter of which nothing is known but what RabbitMQ says.
+pub(super) fn plain(summary: &LetterSummary) -> Enriched {
+    let key = GroupKey {
+        broker: summary.broker.clone(),
+        queue: summary.queue.clone(),
+        message_type: None,
+        reason: summary.reason,
+        error: String::new(),
+    };
+    let by_hand = summary.type_source == Some(TypeSource::Manual);
+    Enriched {
+        letter: summary.id,
+        received_at: summary.received_at,
+        type_by_hand: summary.message_type.clone().filter(|_| by_hand),
+        message_type: None,
+        source: None,
+        confidence: None,
+        importance: Importance::Normal,
+        importance_by: DEFAULT.to_owned(),
+        group: grouping::id(&key),
+        key,
     }
 }
 

@@ -22,6 +22,7 @@ use analyzer::Analyzer;
 use super::{
     change_feed::ChangeFeed,
     decoding::{confirmed::ConfirmedTypes, reader::Reader},
+    halving::{Halved, halve},
     ids,
     rules::Rules,
     schemas::Schemas,
@@ -189,14 +190,47 @@ impl Enrichment {
             return Ok(());
         }
         let (begun, received) = (self.clock.now(), self.received());
-        for batch in batches(self.store.summaries(ids).await?) {
-            self.enrich_batch(batch, edition).await?;
+        let mut parts = vec![ids.to_vec()];
+        while let Some(part) = parts.pop() {
+            match self.enrich_all(&part, edition).await {
+                Ok(()) => {}
+                // One of them is not taken. The others go on without it.
+                Err(error) if error.is_refusal() => match halve(part) {
+                    Some(Halved::Halves(first, second)) => parts.extend([second, first]),
+                    Some(Halved::One(letter)) => self.enrich_plainly(letter, edition, &error).await?,
+                    None => {}
+                },
+                Err(error) => return Err(error),
+            }
         }
         if ids.len() >= AT_ONCE as usize && self.received() - received >= STORM {
             let pause = self.clock.now().since(begun) * (SHARE - 1);
             stop.run_until_cancelled(tokio::time::sleep(pause.min(LONGEST_PAUSE))).await;
         }
         Ok(())
+    }
+
+    async fn enrich_all(&self, ids: &[LetterId], edition: i64) -> Result<(), StoreError> {
+        for batch in batches(self.store.summaries(ids).await?) {
+            self.enrich_batch(batch, edition).await?;
+        }
+        Ok(())
+    }
+
+    /// What cannot be enriched is of no type, as important as letters are by default, and in a group by its queue and
+    /// reason; or it stays as it is, where not even that is taken.
+    async fn enrich_plainly(&self, letter: LetterId, edition: i64, why: &StoreError) -> Result<(), StoreError> {
+        tracing::error!(%letter, error = %why, "a dead letter cannot be enriched; it stays without type and rules");
+        let (now, remark) = (self.clock.now(), format!("its type, importance and group are not known: {why}"));
+        let plain = match self.store.summary(letter).await {
+            Ok(Some(summary)) => self.store.enrich(&[analyzer::plain(&summary)], edition, now).await.map(drop),
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        match plain {
+            Err(error) if !error.is_refusal() => Err(error),
+            _ => self.store.set_aside_unenriched(letter, edition, &remark, now).await,
+        }
     }
 
     /// How many letters have come in by now, as far as this process knows.
@@ -236,6 +270,11 @@ impl Enrichment {
         for failure in &failures {
             self.metrics.rule_failed(&failure.rule);
         }
-        self.store.count_rule_failures(&failures, now).await
+        match self.store.count_rule_failures(&failures, now).await {
+            // The letters are enriched; what is missing is a number on the page of rules.
+            Err(error) if error.is_refusal() => tracing::warn!(error = %error, "failures of rules cannot be counted"),
+            other => other?,
+        }
+        Ok(())
     }
 }

@@ -4,22 +4,22 @@
 //! by itself with the last of them. What the watch raises is an incident too. What is told is decided and written down
 //! in one commit; [`super::deliveries`] sends it.
 
+mod group_watch;
 pub mod heartbeat;
 pub mod wording;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use amqp_message::time::Timestamp;
-use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 use url::Url;
 
+pub use group_watch::GroupWatch;
+
 use super::{
-    change_feed::{ChangeFeed, Changes},
+    change_feed::ChangeFeed,
     ids,
     notifications::channels::{Channels, PageChannel},
     wakeup::Wakeup,
-    worker::{Next, Worker},
 };
 use crate::{
     clock::Clock,
@@ -34,10 +34,6 @@ use crate::{
     store::{IncidentRecord, Store, StoreError, Telling},
 };
 
-/// How often groups are looked at without being told that something has changed.
-const POLL: Duration = Duration::from_secs(1);
-/// Not more often than this, however much is going on.
-const REST: Duration = Duration::from_millis(200);
 /// What keys of groups begin with.
 const GROUP: &str = "group:";
 
@@ -76,38 +72,15 @@ impl Settings {
     }
 }
 
-/// Looks at the groups whenever letters have changed.
-pub struct GroupWatch {
-    incidents: Incidents,
-    changes: watch::Receiver<Changes>,
-}
-
-impl GroupWatch {
-    pub fn new(incidents: Incidents) -> Self {
-        Self { changes: incidents.feed.subscribe(), incidents }
+/// An incident that the database refuses must not hold up the others.
+fn skip_if_refused(incident: &str, written: Result<(), StoreError>) -> Result<(), StoreError> {
+    if let Err(error) = &written
+        && error.is_refusal()
+    {
+        tracing::error!(incident, error = %error, "an incident cannot be written down; the others go on");
+        return Ok(());
     }
-}
-
-impl Worker for GroupWatch {
-    const NAME: &'static str = "incidents";
-    type Error = StoreError;
-
-    fn every(&self) -> Duration {
-        POLL
-    }
-
-    async fn round(&mut self, _stop: &CancellationToken) -> Result<Next, StoreError> {
-        self.changes.mark_unchanged();
-        self.incidents.look().await?;
-        Ok(Next::Later)
-    }
-
-    async fn called(&mut self) {
-        tokio::time::sleep(REST).await;
-        if self.changes.changed().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    }
+    written
 }
 
 impl Incidents {
@@ -132,16 +105,18 @@ impl Incidents {
         for group in self.concerning().await? {
             let Some(importance) = self.importance(&group) else { continue };
             let incident = self.of_group(&group, importance, now);
-            match open.remove(&incident.key) {
-                Some(was) => self.go_on(&was, &incident, now).await?,
-                None => _ = self.open(&incident, now).await?,
-            }
+            let told = match open.remove(&incident.key) {
+                Some(was) => self.go_on(&was, &incident, now).await,
+                None => self.open(&incident, now).await.map(drop),
+            };
+            skip_if_refused(&incident.key, told)?;
         }
         for (key, was) in open {
-            match key.starts_with(GROUP) {
-                true => _ = self.end(&was, now).await?,
-                false => self.go_on(&was, &was.incident, now).await?,
-            }
+            let told = match key.starts_with(GROUP) {
+                true => self.end(&was, now).await.map(drop),
+                false => self.go_on(&was, &was.incident, now).await,
+            };
+            skip_if_refused(&key, told)?;
         }
         Ok(())
     }

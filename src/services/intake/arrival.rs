@@ -8,7 +8,10 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::source::IntakeSource;
 use crate::{
-    domain::letter::{Importance, LetterId},
+    domain::{
+        letter::{Importance, LetterId},
+        names,
+    },
     rabbitmq::Delivery,
     services::ids,
     store::{Arrival, Fingerprint},
@@ -62,35 +65,41 @@ fn fingerprint(message: &Message) -> Fingerprint {
     Fingerprint(hash.digest128())
 }
 
-/// Postgres keeps no NUL in text (<https://www.postgresql.org/docs/current/datatype-character.html>). The headers
-/// keep theirs: they are stored as JSON, which escapes it.
+/// What the database takes. What is left out or cut stands in the remarks; the message itself stays whole.
 fn storable(mut failure: Failure, remarks: &mut Vec<String>) -> Failure {
-    if failure.queue.as_deref().is_some_and(has_nul) {
-        remarks.push("the queue it names holds a NUL character, so it is taken for unknown".to_owned());
-        failure.queue = None;
+    let unfit = |what: &str, text: &str, so: &str| {
+        format!("{what} of {} bytes{}, so {so}", text.len(), if text.contains('\0') { " with a NUL" } else { "" })
+    };
+    if let Some(queue) = failure.queue.take_if(|queue| !names::is_queue(queue)) {
+        remarks.push(unfit("it names a queue", &queue, "the queue is taken for unknown: none can be called that"));
     }
-    failure.exchange = without_nul(failure.exchange);
-    failure.routing_key = without_nul(failure.routing_key);
-    failure.message_type = failure.message_type.map(without_nul);
+    if let Some(name) = failure.message_type.take_if(|name| !names::is_type(name)) {
+        remarks.push(unfit("it names a type", &name, "it is taken for of no type"));
+    }
+    for (what, name) in [("exchange", &mut failure.exchange), ("routing key", &mut failure.routing_key)] {
+        let (kept, is_cut) = names::cut(std::mem::take(name));
+        *name = kept;
+        if is_cut {
+            remarks.push(format!(
+                "the {what} it names is longer than {} bytes or has a NUL, and was cut",
+                names::MAX_NAME
+            ));
+        }
+    }
+    let clean = |text: String| names::without_nul(&text);
     failure.error = failure.error.map(|error| ErrorReport {
-        kind: error.kind.map(without_nul),
-        message: error.message.map(without_nul),
+        kind: error.kind.map(clean),
+        message: error.message.map(clean),
         // It is read from the message again where it is shown. Here, only its first line may stand for a message.
-        stacktrace: error.stacktrace.and_then(|trace| trace.lines().next().map(|line| without_nul(line.to_owned()))),
+        stacktrace: error.stacktrace.and_then(|trace| trace.lines().next().map(names::without_nul)),
     });
     failure
 }
 
+/// An exchange and a routing key of AMQP are short, so that nothing but a NUL has to be replaced.
 fn storable_address(message: Message) -> Message {
-    Message { exchange: without_nul(message.exchange), routing_key: without_nul(message.routing_key), ..message }
-}
-
-fn without_nul(text: String) -> String {
-    if has_nul(&text) { text.replace('\0', "\u{fffd}") } else { text }
-}
-
-fn has_nul(text: &str) -> bool {
-    text.contains('\0')
+    let (exchange, routing_key) = (names::cut(message.exchange).0, names::cut(message.routing_key).0);
+    Message { exchange, routing_key, ..message }
 }
 
 #[cfg(test)]
@@ -133,6 +142,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_too_long_for_a_name_is_none() {
+        let mut message = with_header("dlo-queue", FieldValue::string("q".repeat(8_000)));
+        message.headers.set("dlo-reason", FieldValue::string("rejected"));
+        message.properties.kind = Some("t".repeat(6_000));
+        let letter =
+            arrival(delivery(message), &IntakeSource::Obituaries, &InnerBodies::default(), Timestamp::default(), 0);
+        assert_eq!((letter.failure.queue, letter.failure.message_type), (None, None));
+        assert_eq!(letter.remarks.len(), 1, "{:?}", letter.remarks);
+        assert_eq!(letter.message.properties.kind.map(|kind| kind.len()), Some(6_000), "the message stays whole");
+    }
+
+    #[test]
     fn a_nul_stands_in_no_column_of_text() {
         let mut message = Message { routing_key: "a\0b".into(), ..Message::default() };
         let death =
@@ -142,7 +163,8 @@ mod tests {
         let letter =
             arrival(delivery(message), &IntakeSource::Obituaries, &InnerBodies::default(), Timestamp::default(), 0);
         assert_eq!(letter.failure.queue, None);
-        assert_eq!(letter.remarks.len(), 1);
+        assert_eq!(letter.failure.routing_key, "a\u{fffd}b");
+        assert_eq!(letter.remarks.len(), 2, "of the queue and of the key: {:?}", letter.remarks);
         assert_eq!(letter.message.routing_key, "a\u{fffd}b");
     }
 }

@@ -13,8 +13,12 @@ use super::{
 use crate::{
     crash_point,
     rabbitmq::{Acknowledger, QueueConsumer, SessionError, reconnect::Backoff},
-    services::{ids, wakeup::Wakeup},
-    store::{AckState, Arrival, IntakeBatch, Recorded},
+    services::{
+        halving::{Halved, halve},
+        ids,
+        wakeup::Wakeup,
+    },
+    store::{AckState, Arrival, IntakeBatch, Recorded, StoreError},
 };
 
 /// Works until the session is over or, once told to stop, until nothing more comes.
@@ -84,27 +88,74 @@ impl Filing<'_> {
         Ok(())
     }
 
-    async fn store_and_acknowledge(&mut self, batch: Option<Batch>) -> Result<Option<Uuid>, SessionError> {
-        let Some(batch) = batch else { return Ok(None) };
+    async fn store_and_acknowledge(&mut self, batch: Option<Batch>) -> Result<Vec<Uuid>, SessionError> {
+        let Some(batch) = batch else { return Ok(Vec::new()) };
         crash_point::point("delivered");
         let (onward, mut here): (Vec<_>, Vec<_>) = batch.arrivals.into_iter().partition(is_for_broker);
         here.extend(self.forwarder.forward(onward, &self.acknowledger).await?);
-        let stored = self.store(batch.received_at, &here).await?;
+        let stored = self.store(batch.received_at, here).await?;
         crash_point::point("committed");
         self.acknowledger.ack_through(batch.tag).await?;
         crash_point::point("acknowledged");
         Ok(stored)
     }
 
-    /// Stores a batch, however long that takes, and says what it is called; `None` where there is nothing to store. It
-    /// fails only when the channel is gone: what it brought is delivered again.
+    /// Stores what has come, however long that takes, and says in which batches. It fails only when the channel is gone:
+    /// what it brought is delivered again.
+    ///
+    /// A batch that the database refuses is halved until the message is found that it refuses. That one is stored as
+    /// plain as can be, and all others go on.
+    async fn store(&mut self, recorded_at: Timestamp, arrivals: Vec<Arrival>) -> Result<Vec<Uuid>, SessionError> {
+        let (mut parts, mut stored) = (vec![arrivals], Vec::new());
+        while let Some(part) = parts.pop() {
+            if part.is_empty() {
+                continue;
+            }
+            match self.store_batch(recorded_at, &part).await? {
+                Ok(batch) => stored.push(batch),
+                Err(why) => match halve(part) {
+                    Some(Halved::Halves(first, second)) => parts.extend([second, first]),
+                    Some(Halved::One(arrival)) => stored.push(self.store_plainly(recorded_at, arrival, &why).await?),
+                    None => {}
+                },
+            }
+        }
+        self.intake.hold_no_longer();
+        Ok(stored)
+    }
+
+    /// Stores a message that is refused as it is. Where it is refused however plain, it is not the message: it is held
+    /// like in an outage, and tried in both forms again.
+    async fn store_plainly(
+        &mut self,
+        recorded_at: Timestamp,
+        arrival: Arrival,
+        why: &StoreError,
+    ) -> Result<Uuid, SessionError> {
+        let broker = &self.intake.broker;
+        tracing::error!(broker.name = broker, error = %why, "a message is refused as it is; only the message itself is stored");
+        let forms = [arrival.plain(why), arrival].map(|form| [form]);
+        let mut backoff = Backoff::default();
+        for form in forms.iter().cycle() {
+            match self.store_batch(recorded_at, form).await? {
+                Ok(batch) => return Ok(batch),
+                Err(error) => self.intake.hold(&error),
+            }
+            tokio::time::sleep(backoff.next_delay()).await;
+            self.acknowledger.check_open()?;
+        }
+        Err(SessionError::Lost("nothing was stored".to_owned()))
+    }
+
+    /// Stores one batch and says what it is called, or why the database refuses it.
     ///
     /// A commit whose answer was lost may have been done. So each try is the same batch, which the database knows by its
     /// id.
-    async fn store(&mut self, recorded_at: Timestamp, arrivals: &[Arrival]) -> Result<Option<Uuid>, SessionError> {
-        if arrivals.is_empty() {
-            return Ok(None);
-        }
+    async fn store_batch(
+        &mut self,
+        recorded_at: Timestamp,
+        arrivals: &[Arrival],
+    ) -> Result<Result<Uuid, StoreError>, SessionError> {
         let intake = self.intake;
         let (confirmed, expired) = self.pending_acks.settled();
         let batch = IntakeBatch {
@@ -120,15 +171,15 @@ impl Filing<'_> {
         let recorded = loop {
             match intake.patiently(intake.store.record(&batch)).await {
                 Ok(recorded) => break recorded,
+                Err(error) if error.is_refusal() => return Ok(Err(error)),
                 Err(error) => intake.hold(&error),
             }
             tokio::time::sleep(backoff.next_delay()).await;
             self.acknowledger.check_open()?;
         };
-        intake.hold_no_longer();
         self.pending_acks.told(&confirmed, &expired);
         report(intake, &batch, &recorded);
-        Ok(Some(batch.id))
+        Ok(Ok(batch.id))
     }
 }
 

@@ -17,7 +17,7 @@ const REST: Duration = Duration::from_secs(30);
 
 #[derive(Default)]
 pub(crate) struct PendingAcks {
-    acknowledged: Option<Uuid>,
+    acknowledged: Vec<Uuid>,
     /// Seen by the broker; the database does not know that yet.
     confirmed: Vec<Uuid>,
     /// Seen by the broker at that time; the oldest first.
@@ -27,33 +27,33 @@ pub(crate) struct PendingAcks {
 impl PendingAcks {
     /// Whether there is something to do.
     pub fn is_some(&self) -> bool {
-        self.acknowledged.is_some() || !self.confirmed.is_empty() || self.is_over()
+        !self.acknowledged.is_empty() || !self.confirmed.is_empty() || self.is_over()
     }
 
     fn is_over(&self) -> bool {
         self.resting.front().is_some_and(|(confirmed, _)| confirmed.elapsed() > REST)
     }
 
-    pub fn acknowledged(&mut self, batch: Option<Uuid>) {
-        self.acknowledged = batch;
+    pub fn acknowledged(&mut self, batches: Vec<Uuid>) {
+        self.acknowledged = batches;
     }
 
-    /// Awaits proof that the broker has seen the last acknowledgement; the answer is the batch it was of.
+    /// Awaits proof that the broker has seen the last acknowledgement; the answer is the batches it was of.
     pub fn proof(
         &mut self,
         acknowledger: &Acknowledger,
-    ) -> impl Future<Output = Result<Option<Uuid>, SessionError>> + use<> {
-        let (acknowledged, acknowledger) = (self.acknowledged.take(), acknowledger.clone());
+    ) -> impl Future<Output = Result<Vec<Uuid>, SessionError>> + use<> {
+        let (acknowledged, acknowledger) = (std::mem::take(&mut self.acknowledged), acknowledger.clone());
         async move {
-            if acknowledged.is_some() {
+            if !acknowledged.is_empty() {
                 acknowledger.settle().await?;
             }
             Ok(acknowledged)
         }
     }
 
-    pub fn confirmed(&mut self, batch: Option<Uuid>) {
-        self.confirmed.extend(batch);
+    pub fn confirmed(&mut self, batches: Vec<Uuid>) {
+        self.confirmed.extend(batches);
     }
 
     /// What the database is to be told: batches just confirmed, and those that are over.

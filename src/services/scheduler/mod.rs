@@ -13,7 +13,12 @@ use failure_conventions::inner_body::InnerBodies;
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{change_feed::ChangeFeed, policies::Policies, wakeup::Wakeup};
+use super::{
+    change_feed::ChangeFeed,
+    halving::{Halved, halve},
+    policies::Policies,
+    wakeup::Wakeup,
+};
 use crate::{
     clock::Clock,
     config::BrokerConfig,
@@ -33,6 +38,8 @@ const LEASE: Duration = Duration::from_secs(60);
 const CLAIM: usize = 10_000;
 /// How often the database is asked for due retries without being told: another process may have scheduled some.
 const POLL: Duration = Duration::from_millis(500);
+/// How long a retry is not sent again whose outcome cannot be written down.
+const HELD: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long to wait when the database does not answer.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -139,27 +146,57 @@ impl Scheduler {
     /// Writes down how publishing ended.
     async fn mark(&self, mut ended: mpsc::Receiver<Vec<(ClaimedRetry, Ended)>>) {
         while let Some(ended) = ended.recv().await {
-            let mut outcomes = Vec::with_capacity(ended.len());
-            let (mut unknown, mut unpublished) = (Vec::new(), Vec::new());
-            for (retry, ended) in &ended {
-                match ended {
-                    Ended::With(outcome) => outcomes.push((retry, outcome.clone())),
-                    Ended::Unknown => unknown.push(retry.id),
-                    Ended::Unpublished => unpublished.push(retry.id),
-                }
-            }
-            // Each is kept at while the database does not answer: what is to be written is all that is known.
-            while let Err(error) = self.store.finish_retries(&outcomes, self.clock.now()).await {
-                self.pause(&error).await;
-            }
-            while let Err(error) = self.store.end_leases(&unknown).await {
-                self.pause(&error).await;
-            }
-            while let Err(error) = self.store.unclaim_retries(&unpublished).await {
-                self.pause(&error).await;
-            }
+            self.mark_batch(&ended).await;
             crash_point::point("marked");
             self.count(&ended);
+        }
+    }
+
+    /// Each is kept at while the database does not answer: what is to be written is all that is known.
+    async fn mark_batch(&self, ended: &[(ClaimedRetry, Ended)]) {
+        let mut outcomes = Vec::with_capacity(ended.len());
+        let (mut unknown, mut unpublished) = (Vec::new(), Vec::new());
+        for (retry, ended) in ended {
+            match ended {
+                Ended::With(outcome) => outcomes.push((retry, outcome.clone())),
+                Ended::Unknown => unknown.push(retry.id),
+                Ended::Unpublished => unpublished.push(retry.id),
+            }
+        }
+        self.finish(outcomes).await;
+        while let Err(error) = self.store.end_leases(&unknown).await {
+            self.pause(&error).await;
+        }
+        while let Err(error) = self.store.unclaim_retries(&unpublished).await {
+            self.pause(&error).await;
+        }
+    }
+
+    /// A letter whose outcome the database refuses must not hold up the others, and must not be sent again and again
+    /// either: its claim is held for a day.
+    async fn finish(&self, outcomes: Vec<(&ClaimedRetry, RetryOutcome)>) {
+        let mut parts = vec![outcomes];
+        while let Some(part) = parts.pop() {
+            let error = match self.store.finish_retries(&part, self.clock.now()).await {
+                Ok(()) => continue,
+                Err(error) => error,
+            };
+            if !error.is_refusal() {
+                self.pause(&error).await;
+                parts.push(part);
+                continue;
+            }
+            match halve(part) {
+                Some(Halved::Halves(first, second)) => parts.extend([second, first]),
+                Some(Halved::One((retry, outcome))) => {
+                    tracing::error!(letter = %retry.id, ?outcome, error = %error, "a retry cannot be marked");
+                    let held = self.store.renew_leases(&[retry.id], self.clock.now().plus(HELD)).await;
+                    if let Err(error) = held {
+                        tracing::error!(letter = %retry.id, error = %error, "it may be sent again");
+                    }
+                }
+                None => {}
+            }
         }
     }
 

@@ -12,16 +12,18 @@ use crate::{
     domain::{
         activity::{Area, AuditEntry},
         actor::Actor,
-        command::Command,
+        command::{Command, CommandReport, Refusal},
         filter::LetterFilter,
         job::{Bulk, Job, JobState},
+        letter::LetterId,
     },
     services::{
         audited_store::AuditedStore,
+        halving::{Halved, halve},
         ids,
         worker::{Next, Worker},
     },
-    store::{BulkAudit, ClaimedBulk, StoreError},
+    store::{BulkAudit, ClaimedBulk, Order, StoreError},
 };
 
 /// Letters of a large order that are moved in one transaction, so that nobody waits long for the database.
@@ -55,7 +57,7 @@ impl Triage {
                 job.end();
             } else {
                 let order = self.order(&ids, &bulk.command, &bulk.by, self.clock.now());
-                let report = self.changes.act_on_portion(&order, &mut entry).await?;
+                let report = self.act_on_all(&ids, &order, &mut entry).await?;
                 job.add(&report);
             }
             goes_on = self.store.job_has_come_to(&job, None, self.clock.now().plus(LEASE)).await?;
@@ -71,6 +73,28 @@ impl Triage {
         }
         AuditedStore::ended(&job, &bulk);
         Ok(job)
+    }
+
+    /// Carries an order out on all its letters but those that the database refuses to move, which it tells.
+    async fn act_on_all(
+        &self,
+        ids: &[LetterId],
+        order: &Order<'_>,
+        entry: &mut BulkAudit,
+    ) -> Result<CommandReport, StoreError> {
+        let (mut parts, mut whole) = (vec![ids.to_vec()], CommandReport::default());
+        while let Some(part) = parts.pop() {
+            match self.changes.act_on_portion(&Order { ids: &part, ..*order }, entry).await {
+                Ok(report) => whole.extend(report),
+                Err(error) if error.is_refusal() => match halve(part) {
+                    Some(Halved::Halves(first, second)) => parts.extend([second, first]),
+                    Some(Halved::One(letter)) => whole.refused.push((letter, Refusal::Unfit(error.to_string()))),
+                    None => {}
+                },
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(whole)
     }
 
     /// Stops a job; what it has done stays done. Says whether it had not ended yet.

@@ -9,14 +9,14 @@ use sqlx::{Postgres, QueryBuilder, Sqlite};
 use uuid::Uuid;
 
 use super::{Either, Tx};
-use crate::store::StoreError;
+use crate::{domain::names, store::StoreError};
 
 /// One value of each row.
 pub(crate) enum Column<'a> {
     Ids(Vec<Uuid>),
     Numbers(Vec<Option<i64>>),
     Texts(Vec<Cow<'a, str>>),
-    PerhapsTexts(Vec<Option<&'a str>>),
+    PerhapsTexts(Vec<Option<Cow<'a, str>>>),
     PerhapsReals(Vec<Option<f64>>),
     Bytes(Vec<&'a [u8]>),
 }
@@ -31,11 +31,11 @@ impl<'a> Column<'a> {
     }
 
     pub(crate) fn texts<T, S: Into<Cow<'a, str>>>(rows: &'a [T], value: impl Fn(&'a T) -> S) -> Self {
-        Self::Texts(rows.iter().map(|row| value(row).into()).collect())
+        Self::Texts(rows.iter().map(|row| text(value(row).into())).collect())
     }
 
     pub(crate) fn perhaps_texts<T>(rows: &'a [T], value: impl Fn(&'a T) -> Option<&'a str>) -> Self {
-        Self::PerhapsTexts(rows.iter().map(value).collect())
+        Self::PerhapsTexts(rows.iter().map(|row| value(row).map(|found| text(found.into()))).collect())
     }
 
     pub(crate) fn perhaps_reals<T>(rows: &'a [T], value: impl Fn(&'a T) -> Option<f64>) -> Self {
@@ -56,6 +56,11 @@ impl<'a> Column<'a> {
             Self::Bytes(values) => values.len(),
         }
     }
+}
+
+/// Postgres takes no NUL in text, and one in a thousand rows would hold up the others.
+fn text(text: Cow<'_, str>) -> Cow<'_, str> {
+    if text.contains('\0') { Cow::Owned(names::without_nul(&text)) } else { text }
 }
 
 /// Executes a statement that has the rows of `columns`, one at least, between its two parts.
@@ -84,7 +89,7 @@ fn push_by_row(query: &mut QueryBuilder<Sqlite>, columns: &[Column<'_>]) {
                 Column::Ids(values) => row.push_bind(values[n]),
                 Column::Numbers(values) => row.push_bind(values[n]),
                 Column::Texts(values) => row.push_bind(&*values[n]),
-                Column::PerhapsTexts(values) => row.push_bind(values[n]),
+                Column::PerhapsTexts(values) => row.push_bind(values[n].as_deref()),
                 Column::PerhapsReals(values) => row.push_bind(values[n]),
                 Column::Bytes(values) => row.push_bind(values[n]),
             };

@@ -6,10 +6,12 @@
 
 pub(crate) mod columns;
 pub(crate) mod id_list;
+mod lock;
 
 use std::{
     path::{Path, PathBuf},
     str::FromStr,
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -18,6 +20,8 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
+
+use lock::FileLock;
 
 use super::StoreError;
 
@@ -75,6 +79,8 @@ pub(crate) struct Db {
     read: Either<SqlitePool, PgPool>,
     /// On SQLite exactly one connection: writers queue here instead of failing with SQLITE_BUSY.
     write: Either<SqlitePool, PgPool>,
+    /// Held by a server on SQLite.
+    lock: Arc<OnceLock<FileLock>>,
 }
 
 impl Db {
@@ -95,7 +101,7 @@ impl Db {
             .acquire_timeout(ACQUIRE_TIMEOUT)
             .connect_with(options)
             .await?;
-        Ok(Self { read: Either::Postgres(pool.clone()), write: Either::Postgres(pool) })
+        Ok(Self { read: Either::Postgres(pool.clone()), write: Either::Postgres(pool), lock: Arc::default() })
     }
 
     /// The SQLite file that [`open`](Self::open) would create, where there is none yet.
@@ -125,7 +131,19 @@ impl Db {
         };
         let write = pool(1).connect_with(options.clone()).await?;
         let read = pool(READERS).connect_with(options).await?;
-        Ok(Self { read: Either::Sqlite(read), write: Either::Sqlite(write) })
+        Ok(Self { read: Either::Sqlite(read), write: Either::Sqlite(write), lock: Arc::default() })
+    }
+
+    /// Keeps other servers from a SQLite database, as long as this one or a clone of it lives.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] if another process has it.
+    pub(crate) fn lock(&self) -> Result<(), StoreError> {
+        if let Either::Sqlite(pool) = &self.write {
+            let lock = FileLock::of(pool.connect_options().get_filename())?;
+            self.lock.get_or_init(|| lock);
+        }
+        Ok(())
     }
 
     /// A pool for single statements that only read.

@@ -13,7 +13,9 @@ use super::{
 };
 use crate::{
     domain::{
+        actor::Actor,
         group::{GroupId, GroupKey},
+        history::Event,
         letter::{Importance, LetterId, TypeSource},
         lifecycle::{
             LetterState, Transition,
@@ -126,7 +128,7 @@ impl Store {
         for chunk in enriched.chunks(CHUNK) {
             let mut tx = self.db.begin().await?;
             let mut scope = self.facet_scope();
-            exhausted.extend(sort(&mut tx, &mut scope, chunk, edition, at).await?);
+            exhausted.extend(enrich_chunk(&mut tx, &mut scope, chunk, edition, at).await?);
             tx.commit().await?;
             scope.committed();
         }
@@ -134,32 +136,31 @@ impl Store {
     }
 }
 
-impl StoreReader {
-    /// The types that people have given to letters of a queue, and to how many.
-    pub async fn confirmed_types(&self, broker: &str, queue: &str) -> Result<Vec<(String, u64)>, StoreError> {
-        const CONFIRMED: &str = "SELECT l.message_type, COUNT(*) FROM letters l JOIN facets f ON f.id = l.facet_id
-            WHERE l.type_source = 'manual' AND l.message_type IS NOT NULL AND f.broker = $1 AND f.queue = $2
-            GROUP BY l.message_type";
-        let rows: Vec<(String, i64)> =
-            on!(self.db.reader(), |pool| sqlx::query_as(CONFIRMED).bind(broker).bind(queue).fetch_all(pool).await?);
-        Ok(rows.into_iter().map(|(name, count)| (name, count.unsigned_abs())).collect())
-    }
-
-    /// How many letters of a type are open, by broker and queue; the queues with most of them first.
-    pub async fn seen(&self, message_type: &str, limit: u32) -> Result<Vec<(String, String, u64)>, StoreError> {
-        const SEEN: &str = "SELECT f.broker, f.queue, COUNT(*) AS n FROM letters l JOIN facets f ON f.id = l.facet_id
-            WHERE l.message_type = $1 AND f.status = 'open' GROUP BY f.broker, f.queue
-            ORDER BY n DESC, f.broker, f.queue LIMIT $2";
-        let rows: Vec<(String, String, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(SEEN)
-            .bind(message_type)
-            .bind(i64::from(limit))
-            .fetch_all(pool)
-            .await?);
-        Ok(rows.into_iter().map(|(broker, queue, n)| (broker, queue, n.unsigned_abs())).collect())
+impl Store {
+    /// Takes a letter for looked at that cannot be enriched, and says why in its history.
+    pub async fn set_aside_unenriched(
+        &self,
+        letter: LetterId,
+        edition: i64,
+        why: &str,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        const SET: &str = "UPDATE letters SET named_with = $2, enriched_at = coalesce(enriched_at, $3) WHERE id = $1";
+        let mut tx = self.db.begin().await?;
+        on!(&mut tx, |tx| sqlx::query(SET)
+            .bind(letter.as_uuid())
+            .bind(edition)
+            .bind(at.as_micros())
+            .execute(&mut **tx)
+            .await
+            .map(drop)?);
+        let entry = NewEntry { letter, at, event: Event::NotEnriched, by: Actor::SYSTEM, detail: why };
+        history::append(&mut tx, &[entry]).await?;
+        tx.commit().await
     }
 }
 
-async fn sort(
+async fn enrich_chunk(
     tx: &mut Tx,
     scope: &mut FacetScope<'_>,
     enriched: &[Enriched],

@@ -12,7 +12,7 @@ use crate::{
         lifecycle::{Transition, failures::FailedMessage},
         policy::Decision,
     },
-    store::counts::facets::FacetKey,
+    store::{StoreError, counts::facets::FacetKey},
 };
 
 /// What two deliveries of one message have in common: a hash over all that was published.
@@ -40,6 +40,18 @@ pub struct Arrival {
 }
 
 impl Arrival {
+    /// The message, and nothing of what it says of itself, which the database refuses for this reason.
+    pub fn plain(&self, why: &StoreError) -> Self {
+        let remark = format!("what it says of its failure could not be stored ({why}), so only the message itself was");
+        Self {
+            returning: None,
+            failure: Failure { attempts: self.failure.attempts, danger: self.failure.danger, ..Failure::default() },
+            decision: None,
+            remarks: vec![remark],
+            ..self.clone()
+        }
+    }
+
     /// Where a letter of `broker` is counted that has failed like this.
     pub(super) fn facet(&self, broker: &str, transition: &Transition<'_>) -> FacetKey {
         FacetKey {

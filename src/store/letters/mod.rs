@@ -21,6 +21,7 @@ pub(super) mod returned;
 pub(super) mod rows;
 pub(super) mod succeeded;
 pub(super) mod sweep;
+mod types;
 
 use std::collections::HashMap;
 

@@ -31,6 +31,7 @@ const fn label(event: Event) -> &'static str {
     match event {
         Event::Received => "Received",
         Event::FailedAgain => "Failed again",
+        Event::NotEnriched => "Could not be read",
         Event::Redelivered => "Delivered once more",
         Event::RetryScheduled => "Retry scheduled",
         Event::Retried => "Retried",
@@ -47,7 +48,7 @@ const fn label(event: Event) -> &'static str {
 
 const fn class(event: Event) -> &'static str {
     match event {
-        Event::FailedAgain | Event::RetryFailed => "bad",
+        Event::FailedAgain | Event::NotEnriched | Event::RetryFailed => "bad",
         Event::Retried => "good",
         Event::RetryScheduled => "pending",
         _ => "",

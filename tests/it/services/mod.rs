@@ -14,6 +14,7 @@ mod destinations;
 mod edits;
 mod foreign_clients;
 mod frameworks;
+mod hostile;
 #[cfg(feature = "crash-points")]
 mod kills;
 mod line;

@@ -7,7 +7,7 @@ use payload_codec::{
 };
 
 use super::{Library, Named, Question};
-use crate::domain::letter::TypeSource;
+use crate::domain::{letter::TypeSource, names};
 
 /// The first of those who say it and name a type that is described; else the first who says anything; else a guess that
 /// is nearly certain. What says something of a format of its own, such as JSON, needs no description.
@@ -39,7 +39,7 @@ pub(crate) fn name(
     }
 }
 
-/// All that is said, in the order in which it counts.
+/// All that is said, in the order in which it counts. What no type can be called is no type.
 fn said<'a>(question: &Question<'a>, unwrapped: &'a Unwrapped) -> Vec<(&'a str, TypeSource)> {
     let hint = |hint: &'a TypeHint| match hint {
         TypeHint::Any { type_name } | TypeHint::ContentType { type_name } => Some((type_name.as_str(), true)),
@@ -49,7 +49,8 @@ fn said<'a>(question: &Question<'a>, unwrapped: &'a Unwrapped) -> Vec<(&'a str, 
     let hints: Vec<(&str, bool)> = unwrapped.type_hints.iter().filter_map(hint).collect();
     let exact = hints.iter().filter(|(_, names_message)| *names_message).map(|(name, _)| *name);
     let loose = hints.iter().filter(|(_, names_message)| !*names_message).map(|(name, _)| *name);
-    let headers = exact.chain(question.declared).chain(loose).map(|name| (name, TypeSource::Header));
+    let headers = exact.chain(question.declared).chain(loose).filter(|name| names::is_type(name));
+    let headers = headers.map(|name| (name, TypeSource::Header));
     let by_hand = question.by_hand.map(|name| (name, TypeSource::Manual));
     by_hand.into_iter().chain(headers).chain(question.mapped.map(|name| (name, TypeSource::Mapping))).collect()
 }

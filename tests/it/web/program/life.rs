@@ -6,7 +6,7 @@ use super::super::{
     run::{dlo, serve},
     service::Service,
 };
-use crate::support::rabbit::Rabbit;
+use crate::support::{postgres::Postgres, rabbit::Rabbit};
 
 /// Needs no broker: others take in and send back.
 const ONLY_WEB: &str = "--roles=web";
@@ -51,14 +51,13 @@ async fn a_part_of_it_does_only_its_part() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn parts_on_one_database_make_a_whole() {
-    let Some(rabbit) = Rabbit::shared() else { return };
-    let vhost = rabbit.vhost();
-    let pages = serve().with(ONLY_WEB).open().await;
-    let database = format!("sqlite://{}", pages.file("dlo.db").display());
+    let (Some(rabbit), Some(postgres)) = (Rabbit::shared(), Postgres::shared()) else { return };
+    let (vhost, database) = (rabbit.vhost(), postgres.database());
+    let pages = serve().with(ONLY_WEB).set("DLO_DATABASE__URL", &database.url).open().await;
     let part = |roles| {
         dlo(&["serve", roles])
             .set("DLO_RETRY__DELAYS", "")
-            .set("DLO_DATABASE__URL", &database)
+            .set("DLO_DATABASE__URL", &database.url)
             .set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url())
     };
     let (intake, retry) = (part("--roles=intake").start(), part("--roles=retry,notify").start());
@@ -71,6 +70,18 @@ async fn parts_on_one_database_make_a_whole() {
     assert_eq!(orders.work().await, "{\"n\": 1}");
     pages.await_letters("status=retried", 1).await;
     drop(retry);
+}
+
+#[tokio::test]
+async fn a_sqlite_database_belongs_to_one_process() {
+    let first = serve().with(ONLY_WEB).open().await;
+    let database = format!("sqlite://{}", first.file("dlo.db").display());
+    let second = || dlo(&["serve", "--roles=notify"]).set("DLO_DATABASE__URL", &database);
+    let mut refused = second().start();
+    assert_eq!(refused.ended().await.code(), Some(1));
+    refused.says("another dlo uses it").await;
+    assert_eq!(first.get("/readyz").await.status(), 200, "the first goes on");
+    drop(first);
 }
 
 #[tokio::test]

@@ -1,0 +1,28 @@
+//! Which types letters are of, and where.
+
+use crate::store::{StoreError, StoreReader, db::on};
+
+impl StoreReader {
+    /// The types that people have given to letters of a queue, and to how many.
+    pub async fn confirmed_types(&self, broker: &str, queue: &str) -> Result<Vec<(String, u64)>, StoreError> {
+        const CONFIRMED: &str = "SELECT l.message_type, COUNT(*) FROM letters l JOIN facets f ON f.id = l.facet_id
+            WHERE l.type_source = 'manual' AND l.message_type IS NOT NULL AND f.broker = $1 AND f.queue = $2
+            GROUP BY l.message_type";
+        let rows: Vec<(String, i64)> =
+            on!(self.db.reader(), |pool| sqlx::query_as(CONFIRMED).bind(broker).bind(queue).fetch_all(pool).await?);
+        Ok(rows.into_iter().map(|(name, count)| (name, count.unsigned_abs())).collect())
+    }
+
+    /// How many letters of a type are open, by broker and queue; the queues with most of them first.
+    pub async fn seen(&self, message_type: &str, limit: u32) -> Result<Vec<(String, String, u64)>, StoreError> {
+        const SEEN: &str = "SELECT f.broker, f.queue, COUNT(*) AS n FROM letters l JOIN facets f ON f.id = l.facet_id
+            WHERE l.message_type = $1 AND f.status = 'open' GROUP BY f.broker, f.queue
+            ORDER BY n DESC, f.broker, f.queue LIMIT $2";
+        let rows: Vec<(String, String, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(SEEN)
+            .bind(message_type)
+            .bind(i64::from(limit))
+            .fetch_all(pool)
+            .await?);
+        Ok(rows.into_iter().map(|(broker, queue, n)| (broker, queue, n.unsigned_abs())).collect())
+    }
+}
