@@ -112,11 +112,11 @@ pub fn retrier(vhost: &Vhost, database: &TestDatabase, policies: Policies) -> In
     worker(vhost, database, vec![IntakeSource::DeadLetters(policies), IntakeSource::Due])
 }
 
-fn worker(vhost: &Vhost, database: &TestDatabase, doors: Vec<IntakeSource>) -> Intake {
+fn worker(vhost: &Vhost, database: &TestDatabase, sources: Vec<IntakeSource>) -> Intake {
     Intake {
         broker: BROKER.to_owned(),
         config: broker_config(vhost),
-        doors,
+        sources,
         batching: IntakeConfig::default(),
         bodies: InnerBodies::default(),
         store: Arc::clone(&database.store),

@@ -54,12 +54,12 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
     let listener = if roles.has(Role::Web) { Some(web::listen(&config).await?) } else { None };
     let services = Services::build(&config, roles).await?;
     for (name, broker) in &config.brokers {
-        let doors = doors(roles, &services.policies);
-        if !doors.is_empty() {
+        let sources = sources(roles, &services.policies);
+        if !sources.is_empty() {
             let intake = Intake {
                 broker: name.clone(),
                 config: broker.clone(),
-                doors,
+                sources,
                 batching: config.intake.clone(),
                 bodies: config.easynetq.inner_bodies(),
                 store: Arc::clone(&services.store),
@@ -137,7 +137,7 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
 }
 
 /// The retrier takes dead letters in, the intake obituaries.
-fn doors(roles: &Roles, policies: &Policies) -> Vec<IntakeSource> {
+fn sources(roles: &Roles, policies: &Policies) -> Vec<IntakeSource> {
     let retrier = roles.has(Role::Retry).then(|| [IntakeSource::DeadLetters(policies.clone()), IntakeSource::Due]);
     let intake = roles.has(Role::Intake).then_some(IntakeSource::Obituaries);
     intake.into_iter().chain(retrier.into_iter().flatten()).collect()

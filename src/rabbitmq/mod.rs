@@ -15,7 +15,7 @@ pub mod health;
 pub mod management;
 pub mod names;
 pub mod outgoing;
-mod parcel;
+mod publication;
 mod patience;
 mod publishing;
 pub(crate) mod reconnect;

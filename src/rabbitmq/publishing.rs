@@ -8,7 +8,7 @@ use lapin::{Channel, Connection, ConnectionStatus, options::ConfirmSelectOptions
 use super::{
     SessionError, connect,
     declarations::open_channel,
-    parcel::Parcel,
+    publication::Publication,
     routes::{Deletion, Route, Routes},
     step,
     window::{self, Answer},
@@ -110,52 +110,52 @@ impl Lane {
     pub async fn publish(&mut self, window: &[OutgoingRetry]) -> Vec<PublishOutcome> {
         let mut outcomes = vec![PublishOutcome::NotSent; window.len()];
         let routes: Vec<Route> = window.iter().map(|retry| Route::to(&retry.destination)).collect();
-        let returned = self.publish_once(Parcel::all_of(window, &routes), &mut outcomes).await;
+        let returned = self.publish_once(Publication::all_of(window, &routes), &mut outcomes).await;
         // Somebody has deleted what was declared for them.
-        let again: Vec<Parcel> = returned.into_iter().filter(|parcel| parcel.route.declared().is_some()).collect();
+        let again: Vec<Publication> = returned.into_iter().filter(|publication| publication.route.declared().is_some()).collect();
         if !again.is_empty() {
-            self.routes.forget(again.iter().map(|parcel| parcel.route)).await;
+            self.routes.forget(again.iter().map(|publication| publication.route)).await;
             self.publish_once(again, &mut outcomes).await;
         }
         outcomes
     }
 
-    /// Says in `outcomes` what became of each message, and returns the parcels for which no queue was there.
+    /// Says in `outcomes` what became of each message, and returns the publications for which no queue was there.
     async fn publish_once<'a>(
         &mut self,
-        mut parcels: Vec<Parcel<'a>>,
+        mut publications: Vec<Publication<'a>>,
         outcomes: &mut [PublishOutcome],
-    ) -> Vec<Parcel<'a>> {
-        let mut tell = |parcel: &Parcel, outcome: PublishOutcome| {
-            for position in parcel.positions() {
+    ) -> Vec<Publication<'a>> {
+        let mut tell = |publication: &Publication, outcome: PublishOutcome| {
+            for position in publication.positions() {
                 outcomes[position] = outcome.clone();
             }
         };
-        for parcel in &parcels {
-            tell(parcel, PublishOutcome::NotSent);
+        for publication in &publications {
+            tell(publication, PublishOutcome::NotSent);
         }
         if !self.channel.status().connected() && self.reopen_channel().await.is_err() {
             return Vec::new();
         }
-        let blocked = self.routes.open(parcels.iter().map(|parcel| parcel.route)).await;
-        parcels.retain(|parcel| {
-            let obstacle = parcel.route.declared().and_then(|name| blocked.get(name));
+        let blocked = self.routes.open(publications.iter().map(|publication| publication.route)).await;
+        publications.retain(|publication| {
+            let obstacle = publication.route.declared().and_then(|name| blocked.get(name));
             if let Some(outcome) = obstacle {
-                tell(parcel, outcome.clone());
+                tell(publication, outcome.clone());
             }
             obstacle.is_none()
         });
-        let answered = window::publish(&self.connection, &self.channel, &parcels).await;
+        let answered = window::publish(&self.connection, &self.channel, &publications).await;
         if answered.exchange_missing {
-            self.routes.forget(parcels.iter().map(|parcel| parcel.route)).await;
+            self.routes.forget(publications.iter().map(|publication| publication.route)).await;
         }
         let mut returned = Vec::new();
-        for (parcel, answer) in parcels.into_iter().zip(answered.answers) {
+        for (publication, answer) in publications.into_iter().zip(answered.answers) {
             match answer {
-                Answer::Outcome(outcome) => tell(&parcel, outcome),
+                Answer::Outcome(outcome) => tell(&publication, outcome),
                 Answer::Returned(words) => {
-                    tell(&parcel, PublishOutcome::Failed(format!("{} ({words})", parcel.route.dead_end())));
-                    returned.push(parcel);
+                    tell(&publication, PublishOutcome::Failed(format!("{} ({words})", publication.route.dead_end())));
+                    returned.push(publication);
                 }
             }
         }

@@ -12,7 +12,7 @@ const LONGEST: Duration = Duration::from_secs(3);
 /// a second, for each time the broker counts what it had delivered as returned.
 const STEADY: Duration = Duration::from_secs(5);
 
-/// The delays between attempts. They double, and differ by up to a half, so that many servers do not knock at a
+/// The delays between attempts. They double, and differ by up to a half, so that many servers do not reconnect to a
 /// restarted broker at the same moment.
 #[derive(Debug, Default)]
 pub struct Backoff {

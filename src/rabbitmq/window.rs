@@ -6,7 +6,7 @@ use futures_util::{StreamExt, future::join_all, stream::FuturesOrdered};
 use lapin::{Channel, Confirmation, Connection, message::BasicReturnMessage, options::BasicPublishOptions};
 
 use super::{
-    PublishOutcome, SessionError, convert, is_not_found, parcel::Parcel, patience::unblocked_for, refusal, short, step,
+    PublishOutcome, SessionError, convert, is_not_found, publication::Publication, patience::unblocked_for, refusal, short, step,
 };
 use crate::{crash_point, domain::letter::LetterId};
 
@@ -16,7 +16,7 @@ const CONFIRM_TIMEOUT: Duration = Duration::from_secs(30);
 /// message would cost two switches of thread and a system call.
 const BURST: usize = 100;
 
-/// What became of one parcel of a window.
+/// What became of one publication of a window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Outcome(PublishOutcome),
@@ -24,7 +24,7 @@ pub(super) enum Answer {
     Returned(String),
 }
 
-/// The answers to a window, in the order of its parcels.
+/// The answers to a window, in the order of its publications.
 pub(super) struct Answered {
     pub answers: Vec<Answer>,
     /// An exchange was missing, and the broker closed the channel over it.
@@ -32,17 +32,17 @@ pub(super) struct Answered {
 }
 
 /// Publishes a window and awaits all of its confirms.
-pub(super) async fn publish(connection: &Connection, channel: &Channel, parcels: &[Parcel<'_>]) -> Answered {
-    let mut answers = Answers::to(parcels.len());
+pub(super) async fn publish(connection: &Connection, channel: &Channel, publications: &[Publication<'_>]) -> Answered {
+    let mut answers = Answers::to(publications.len());
     let overdue = tokio::select! {
-        () = send_and_confirm(channel, parcels, &mut answers) => false,
+        () = send_and_confirm(channel, publications, &mut answers) => false,
         () = unblocked_for(connection, CONFIRM_TIMEOUT) => true,
     };
     if overdue {
         // Late answers must not be taken for those of the next window.
         _ = step("closing a channel", channel.close(200, "confirms are overdue".into())).await;
     }
-    answers.into_answered(parcels, overdue)
+    answers.into_answered(publications, overdue)
 }
 
 /// What the broker has answered to a window.
@@ -97,10 +97,10 @@ impl Answers {
         }
     }
 
-    fn into_answered(self, parcels: &[Parcel], overdue: bool) -> Answered {
-        let alone = parcels.len() == 1;
-        let answer = |(parcel, outcome): (&Parcel, PublishOutcome)| {
-            if let Some(words) = self.returned.get(&parcel.id()) {
+    fn into_answered(self, publications: &[Publication], overdue: bool) -> Answered {
+        let alone = publications.len() == 1;
+        let answer = |(publication, outcome): (&Publication, PublishOutcome)| {
+            if let Some(words) = self.returned.get(&publication.id()) {
                 return Answer::Returned(words.clone());
             }
             match (outcome, &self.refusal) {
@@ -115,7 +115,7 @@ impl Answers {
                 (outcome, _) => Answer::Outcome(outcome),
             }
         };
-        let answers = parcels.iter().zip(self.outcomes).map(answer).collect();
+        let answers = publications.iter().zip(self.outcomes).map(answer).collect();
         Answered { answers, exchange_missing: self.exchange_missing }
     }
 }
@@ -124,16 +124,16 @@ fn overdue_reason() -> String {
     format!("the broker did not confirm it within {} s; it may have arrived", CONFIRM_TIMEOUT.as_secs())
 }
 
-async fn send_and_confirm(channel: &Channel, parcels: &[Parcel<'_>], answers: &mut Answers) {
+async fn send_and_confirm(channel: &Channel, publications: &[Publication<'_>], answers: &mut Answers) {
     let mut confirms = FuturesOrdered::new();
-    for (burst, first) in parcels.chunks(BURST).zip((0..).step_by(BURST)) {
+    for (burst, first) in publications.chunks(BURST).zip((0..).step_by(BURST)) {
         if !channel.status().connected() {
             break;
         }
         // Before they are sent: whoever gives up waiting in the middle of it cannot know.
         answers.outcomes[first..first + burst.len()].fill(PublishOutcome::Unknown);
         let mut cut_short = None;
-        for (position, sent) in (first..).zip(join_all(burst.iter().map(|parcel| send(channel, parcel))).await) {
+        for (position, sent) in (first..).zip(join_all(burst.iter().map(|publication| send(channel, publication))).await) {
             match sent {
                 Ok(confirm) => confirms.push_back(async move { (position, confirm.await) }),
                 Err(SendError::Message(why)) => answers.outcomes[position] = PublishOutcome::Failed(why),
@@ -158,11 +158,11 @@ enum SendError {
     Channel(lapin::Error),
 }
 
-async fn send(channel: &Channel, parcel: &Parcel<'_>) -> Result<lapin::PublisherConfirm, SendError> {
+async fn send(channel: &Channel, publication: &Publication<'_>) -> Result<lapin::PublisherConfirm, SendError> {
     let refuse = |error: SessionError| SendError::Message(error.to_string());
-    let exchange = short(parcel.route.exchange()).map_err(refuse)?;
-    let routing_key = short(parcel.route.routing_key()).map_err(refuse)?;
-    let (properties, body) = parcel.contents().map_err(refuse)?;
+    let exchange = short(publication.route.exchange()).map_err(refuse)?;
+    let routing_key = short(publication.route.routing_key()).map_err(refuse)?;
+    let (properties, body) = publication.contents().map_err(refuse)?;
     let mandatory = BasicPublishOptions { mandatory: true, ..BasicPublishOptions::default() };
     channel.basic_publish(exchange, routing_key, mandatory, body, properties).await.map_err(SendError::Channel)
 }

@@ -98,7 +98,7 @@ impl AuditedStore {
         if edited.is_ok() {
             tracing::info!(letter = %order.letter, copy = %order.copy, by = %order.by, "a letter was edited");
             self.feed.changed(2);
-            self.wakeup.ring();
+            self.wakeup.notify();
         }
         Ok(edited)
     }
@@ -257,7 +257,7 @@ impl AuditedStore {
     fn announce(&self, command: &Command, report: &CommandReport) {
         self.feed.changed(report.done.len() as u64);
         if matches!(command, Command::Retry { .. }) {
-            self.wakeup.ring();
+            self.wakeup.notify();
         }
     }
 }

@@ -43,7 +43,7 @@ pub struct Listener {
     store: Arc<Store>,
     process: Uuid,
     feed: ChangeFeed,
-    /// Rung for each notice: there may be retries that are due, or notifications to be sent.
+    /// Notified for each notice: there may be retries that are due, or notifications to be sent.
     wakeups: Vec<Wakeup>,
 }
 
@@ -98,7 +98,7 @@ impl Listener {
 
     fn pass_on(&self, changes: Changes) {
         self.feed.heard(changes);
-        self.wakeups.iter().for_each(Wakeup::ring);
+        self.wakeups.iter().for_each(Wakeup::notify);
     }
 }
 

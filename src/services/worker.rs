@@ -121,7 +121,7 @@ mod tests {
         rounds: Vec<Result<Next, &'static str>>,
         begun: Instant,
         at: Arc<Mutex<Vec<u64>>>,
-        bell: Wakeup,
+        wakeup: Wakeup,
         stop: CancellationToken,
     }
 
@@ -143,7 +143,7 @@ mod tests {
         }
 
         async fn called(&mut self) {
-            self.bell.rung().await;
+            self.wakeup.notified().await;
         }
 
         async fn end(&mut self) {
@@ -152,9 +152,9 @@ mod tests {
     }
 
     /// The seconds at which rounds began.
-    async fn seconds(rounds: Vec<Result<Next, &'static str>>, bell: Wakeup) -> Vec<u64> {
+    async fn seconds(rounds: Vec<Result<Next, &'static str>>, wakeup: Wakeup) -> Vec<u64> {
         let (at, stop) = (Arc::default(), CancellationToken::new());
-        let worker = Scripted { rounds, begun: Instant::now(), at: Arc::clone(&at), bell, stop: stop.clone() };
+        let worker = Scripted { rounds, begun: Instant::now(), at: Arc::clone(&at), wakeup, stop: stop.clone() };
         run(worker, stop).await;
         let mut at = at.lock().unwrap().clone();
         assert_eq!(at.pop(), Some(u64::MAX), "it is told when its last round is over");
@@ -176,12 +176,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_call_begins_a_round_before_its_time_unless_the_last_failed() {
-        let rung = || {
-            let bell = Wakeup::default();
-            bell.ring();
-            bell
+        let notified = || {
+            let wakeup = Wakeup::default();
+            wakeup.notify();
+            wakeup
         };
-        assert_eq!(seconds(vec![Ok(Next::Later), Ok(Next::Later)], rung()).await, [0, 0, 1]);
-        assert_eq!(seconds(vec![Err("gone"), Ok(Next::Later)], rung()).await, [0, 1, 1]);
+        assert_eq!(seconds(vec![Ok(Next::Later), Ok(Next::Later)], notified()).await, [0, 0, 1]);
+        assert_eq!(seconds(vec![Err("gone"), Ok(Next::Later)], notified()).await, [0, 1, 1]);
     }
 }

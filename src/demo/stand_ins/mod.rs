@@ -4,7 +4,7 @@
 //! in. They know nothing of how dlo writes what it sends.
 
 mod alertmanager;
-mod door;
+mod server;
 mod line;
 mod page;
 mod pagerduty;
@@ -12,7 +12,7 @@ mod slack;
 mod webhook;
 
 pub use alertmanager::AlertmanagerStandIn;
-pub use door::{Answered, Misbehaviour, StandIn};
+pub use server::{Answered, Misbehaviour, StandIn};
 pub use pagerduty::{PagerDutyIncident, PagerDutyStandIn};
 pub use slack::{SlackSchema, SlackStandIn};
 pub use webhook::WebhookStandIn;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::door::Answered;
+use super::server::Answered;
 
 /// The requests, the latest first.
 pub(super) fn page(title: &str, requests: &[Answered]) -> String {

@@ -75,7 +75,7 @@ impl DigestReport {
 impl DigestGroup {
     /// Its figures, those that are not zero: `critical`, `12 open`, `3 new`, `oldest 3 d`. None of it comes from a message.
     pub fn figures(&self, until: Timestamp) -> Vec<String> {
-        let weighty = matches!(self.importance, Importance::Critical | Importance::High);
+        let is_important = matches!(self.importance, Importance::Critical | Importance::High);
         let counts = [
             (self.open, "open"),
             (self.new, "new"),
@@ -84,7 +84,7 @@ impl DigestGroup {
         ];
         let counts = counts.into_iter().filter(|(n, word)| *n > 0 || *word == "open");
         let oldest = self.oldest_open.map(|oldest| format!("oldest {}", span(until.since(oldest))));
-        (weighty.then(|| self.importance.to_string()).into_iter())
+        (is_important.then(|| self.importance.to_string()).into_iter())
             .chain(counts.map(|(n, word)| format!("{} {word}", thousands(n))))
             .chain(oldest)
             .collect()

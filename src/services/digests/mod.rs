@@ -60,7 +60,7 @@ struct Shared {
     store: Arc<Store>,
     changes: AuditedStore,
     clock: Clock,
-    /// Rung when there is something to send.
+    /// Notified when there is something to send.
     outbox: Wakeup,
     public_url: Url,
     succeeded_after: Duration,
@@ -231,7 +231,7 @@ impl Digests {
             snapshot: &made.snapshot.write(),
         };
         let is_ours = self.0.changes.add_digest(&new).await?;
-        self.0.outbox.ring();
+        self.0.outbox.notify();
         Ok(is_ours)
     }
 

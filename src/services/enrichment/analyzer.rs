@@ -32,7 +32,7 @@ pub(crate) struct Analyzer {
 impl Analyzer {
     pub(crate) fn look_at(&self, letter: &Letter, confirmed: &Confirmed) -> (Enriched, Vec<RuleFailure>) {
         let summary = &letter.summary;
-        let (named, Ruled { importance, by, failures, .. }) = self.judge(letter, confirmed);
+        let (named, Ruled { importance, by, failures, .. }) = self.evaluate(letter, confirmed);
         let by_hand = summary.type_source == Some(TypeSource::Manual);
         let key = group_key(letter, named.as_ref());
         let enriched = Enriched {
@@ -52,17 +52,17 @@ impl Analyzer {
     }
 
     /// Nothing in there panics, as far as we know. If it does, one letter is of no type and the others go on.
-    fn judge(&self, letter: &Letter, confirmed: &Confirmed) -> (Option<Named>, Ruled) {
-        let judge = || {
+    fn evaluate(&self, letter: &Letter, confirmed: &Confirmed) -> (Option<Named>, Ruled) {
+        let evaluate = || {
             self.reader.analyze(&self.library, letter, confirmed, |named, payload| {
                 let message_type = named.as_ref().map(|named| &*named.name);
-                let ruled = self.rules.judge(&facts(letter, message_type, payload));
+                let ruled = self.rules.evaluate(&facts(letter, message_type, payload));
                 (named, ruled)
             })
         };
-        catch_unwind(AssertUnwindSafe(judge)).unwrap_or_else(|_| {
+        catch_unwind(AssertUnwindSafe(evaluate)).unwrap_or_else(|_| {
             tracing::error!(letter = %letter.summary.id, "a dead letter could not be decoded; please report this");
-            (None, self.rules.judge(&facts(letter, None, &|| None)))
+            (None, self.rules.evaluate(&facts(letter, None, &|| None)))
         })
     }
 }

@@ -44,7 +44,7 @@ pub struct Incidents {
     channels: Arc<Channels>,
     clock: Clock,
     feed: ChangeFeed,
-    /// Rung when there is something to send.
+    /// Notified when there is something to send.
     outbox: Wakeup,
     settings: Arc<Settings>,
 }
@@ -178,7 +178,7 @@ impl Incidents {
             self.store.open_incident(id, incident, Some(&Telling { notifications: &notifications, at: now })).await?;
         if opened {
             tracing::info!(incident = incident.key, importance = %incident.importance, "an incident was opened");
-            self.outbox.ring();
+            self.outbox.notify();
         }
         Ok(opened)
     }
@@ -225,7 +225,7 @@ impl Incidents {
         let telling = Telling { notifications: &notifications, at: now };
         if self.store.tell_incident(was, incident, &telling).await? {
             tracing::info!(incident = incident.key, reminds, "incident notified");
-            self.outbox.ring();
+            self.outbox.notify();
         }
         Ok(())
     }
@@ -243,7 +243,7 @@ impl Incidents {
         let ended = self.store.resolve_incident(was.id, &telling).await?;
         if ended {
             tracing::info!(incident = incident.key, "an incident is over");
-            self.outbox.ring();
+            self.outbox.notify();
         }
         Ok(ended)
     }

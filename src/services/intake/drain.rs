@@ -200,6 +200,6 @@ fn report(intake: &Intake, batch: &IntakeBatch<'_>, recorded: &[Recorded]) {
     intake.feed.received(received);
     if waiting > 0 {
         intake.feed.changed(waiting);
-        intake.wakeup.ring();
+        intake.wakeup.notify();
     }
 }

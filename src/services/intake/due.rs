@@ -54,7 +54,7 @@ pub(crate) async fn send_back(
                 None if due.is_remembered().await => session.declare_due_queue().await?,
                 None => tokio::select! {
                     () = stop.cancelled() => {}
-                    () = waiting.rung() => {}
+                    () = waiting.notified() => {}
                     () = tokio::time::sleep(LOOK) => {}
                 },
             }

@@ -27,7 +27,7 @@ const TELL: Duration = Duration::from_secs(1);
 pub(crate) struct Forwarder<'a> {
     intake: &'a Intake,
     publisher: Publisher<'a>,
-    /// Rung when something waits, which may be the first to do so.
+    /// Notified when something waits, which may be the first to do so.
     waiting: &'a Wakeup,
     /// Delay queues that the database knows of.
     remembered: HashSet<String>,
@@ -117,7 +117,7 @@ impl<'a> Forwarder<'a> {
         }
         self.remember(&outgoing).await;
         let outcomes = self.publisher.publish(&outgoing).await;
-        self.waiting.ring();
+        self.waiting.notify();
         let (mut again, mut done) = (Vec::new(), Vec::new());
         for (parcel, outcome) in sent.into_iter().zip(outcomes) {
             match outcome {

@@ -48,7 +48,7 @@ pub struct Intake {
     pub broker: String,
     pub config: BrokerConfig,
     /// What it consumes.
-    pub doors: Vec<IntakeSource>,
+    pub sources: Vec<IntakeSource>,
     pub batching: IntakeConfig,
     pub bodies: InnerBodies,
     pub store: Arc<Store>,
@@ -87,8 +87,8 @@ impl Intake {
         let Some(opened) = opened else { return Ok(()) };
         let session = opened?;
         let waiting = Wakeup::default();
-        let mut drains: Vec<BoxFuture<Result<(), SessionError>>> = Vec::with_capacity(self.doors.len());
-        for source in &self.doors {
+        let mut drains: Vec<BoxFuture<Result<(), SessionError>>> = Vec::with_capacity(self.sources.len());
+        for source in &self.sources {
             drains.push(match source.queue(&self.config) {
                 Some(queue) => {
                     let consumer = session.consume(queue).await?;

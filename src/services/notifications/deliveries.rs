@@ -39,7 +39,7 @@ pub struct Deliveries {
     pub sender: Sender,
     pub clock: Clock,
     pub metrics: Metrics,
-    /// Rung when something was written down to be told.
+    /// Notified when something was written down to be told.
     pub outbox: Wakeup,
 }
 
@@ -56,7 +56,7 @@ impl Worker for Deliveries {
     }
 
     async fn called(&mut self) {
-        self.outbox.rung().await;
+        self.outbox.notified().await;
     }
 }
 

@@ -83,7 +83,7 @@ impl RuleBook {
     }
 
     /// Tries the rules on a letter.
-    pub fn judge(&self, facts: &Facts<'_>) -> Ruled {
+    pub fn evaluate(&self, facts: &Facts<'_>) -> Ruled {
         let decision = self.ruleset.first(facts);
         let ruled_out = |(place, why): &(&usize, Failure)| {
             let ActiveRule { id, rule, .. } = self.active.get(**place)?;

@@ -200,7 +200,7 @@ impl Sample {
 impl WithDraft {
     fn find(&self, letter: &Letter, message_type: Option<&str>, payload: &Decode<'_>) -> Found {
         let facts = facts(letter, message_type, payload);
-        let Ruled { rule, importance, failures, .. } = self.book.judge(&facts);
+        let Ruled { rule, importance, failures, .. } = self.book.evaluate(&facts);
         let is_taken = rule == Some(self.draft);
         let failure =
             failures.into_iter().find(|ruled_out| ruled_out.rule == self.draft).map(|ruled_out| ruled_out.why);

@@ -138,7 +138,7 @@ impl Scheduler {
         };
         tokio::select! {
             () = stop.cancelled() => {}
-            () = self.wakeup.rung() => {}
+            () = self.wakeup.notified() => {}
             () = tokio::time::sleep(wait) => {}
         }
     }

@@ -66,7 +66,7 @@ async fn session(
     let connection = session.connection();
     show_state(scheduler, &connection)?;
     // What became due while there was no connection need not wait for the next look.
-    scheduler.wakeup.ring();
+    scheduler.wakeup.notify();
     loop {
         show_state(scheduler, &connection)?;
         let batch = tokio::select! {

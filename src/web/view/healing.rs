@@ -1,4 +1,4 @@
-//! What automatic retries come to: how many messages heal, and after which retry.
+//! What automatic retries come to: how many messages succeed, and after which retry.
 
 use std::collections::BTreeMap;
 

@@ -50,7 +50,7 @@ pub struct PolicyCell {
     pub set: String,
 }
 
-/// After which retry messages heal, as bars of ten units.
+/// After which retry messages succeed, as bars of ten units.
 #[derive(Debug)]
 pub struct HealChart {
     pub width: usize,

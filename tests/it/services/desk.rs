@@ -160,8 +160,8 @@ impl AppState {
 
     /// Has workers begin with the broker of that name.
     fn hire(&self, name: &str, config: BrokerConfig) {
-        let doors = vec![IntakeSource::Obituaries, IntakeSource::DeadLetters(self.policies.clone()), IntakeSource::Due];
-        self.attend(doors, name, config.clone());
+        let sources = vec![IntakeSource::Obituaries, IntakeSource::DeadLetters(self.policies.clone()), IntakeSource::Due];
+        self.attend(sources, name, config.clone());
         let scheduler = Scheduler {
             broker: name.to_owned(),
             config,
@@ -177,12 +177,12 @@ impl AppState {
         self.workers.spawn(scheduler.run(self.stop.clone()));
     }
 
-    /// Has a worker begin that takes in what comes by `doors`, and nothing else.
-    pub fn attend(&self, doors: Vec<IntakeSource>, name: &str, config: BrokerConfig) {
+    /// Has a worker begin that takes in what comes by `sources`, and nothing else.
+    pub fn attend(&self, sources: Vec<IntakeSource>, name: &str, config: BrokerConfig) {
         let intake = Intake {
             broker: name.to_owned(),
             config,
-            doors,
+            sources,
             batching: IntakeConfig::default(),
             bodies: InnerBodies::default(),
             store: Arc::clone(&self.store),
@@ -299,7 +299,7 @@ impl AppState {
     /// Moves a manual clock on, and has the scheduler look at it.
     pub fn advance(&self, by: Duration) {
         self.clock.advance(by);
-        self.wakeup.ring();
+        self.wakeup.notify();
     }
 
     /// Waits until the letter has that status.

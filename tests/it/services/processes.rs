@@ -45,7 +45,7 @@ impl Process {
     }
 
     async fn is_woken(&self) {
-        timeout(PATIENCE, self.wakeup.rung()).await.expect("its workers look");
+        timeout(PATIENCE, self.wakeup.notified()).await.expect("its workers look");
     }
 }
 

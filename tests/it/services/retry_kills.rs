@@ -31,7 +31,7 @@ const HEALS: u64 = 2;
 /// either side at most, and each has a life of its own.
 const BATCH: usize = 50;
 
-fn judge(body: &str, attempts: u64) -> Answer {
+fn decide(body: &str, attempts: u64) -> Answer {
     if attempts < HEALS || never_heals(body) { Answer::Reject } else { Answer::Done }
 }
 
@@ -58,7 +58,7 @@ impl<'a> World<'a> {
         flood(&confirming_channel(vhost).await, "orders", 0..messages).await;
         Self {
             program: Program { retry, batch_size: BATCH, ..Program::new(database, vhost, queue_type) },
-            orders: Worker::start(vhost, "orders", 100, judge).await,
+            orders: Worker::start(vhost, "orders", 100, decide).await,
             server: AppState::begin(&database.url, Clock::system(), []).await,
             messages,
             kills: 0,

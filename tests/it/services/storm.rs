@@ -83,8 +83,8 @@ async fn requeuing(rabbit: &Rabbit, queue_type: QueueType) -> Cost {
     // Not a queue of any server.
     vhost.declare_queue(DROPPED, json!({})).await;
     filled_queue(&vhost, queue_type, json!({"x-dead-letter-exchange": "", "x-dead-letter-routing-key": DROPPED})).await;
-    let judge = |body: &str, _| if is_poison(body) { Answer::Requeue } else { Answer::Done };
-    let worker = Worker::start(&vhost, "orders", PREFETCH, judge).await;
+    let decide = |body: &str, _| if is_poison(body) { Answer::Requeue } else { Answer::Done };
+    let worker = Worker::start(&vhost, "orders", PREFETCH, decide).await;
     let is_over = async || {
         let poison = worker.count_of(|seen| is_poison(&seen.body));
         poison >= ENOUGH || vhost.depth(DROPPED).await == POISON as u32
@@ -109,8 +109,8 @@ async fn rejecting(rabbit: &Rabbit, queue_type: QueueType) -> Cost {
     let server = AppState::with_policies(store, Clock::system(), brokers, vec![policy]);
     server.await_work().await;
     filled_queue(&vhost, queue_type, json!({"x-dead-letter-exchange": "dlx"})).await;
-    let judge = |body: &str, _| if is_poison(body) { Answer::Reject } else { Answer::Done };
-    let worker = Worker::start(&vhost, "orders", PREFETCH, judge).await;
+    let decide = |body: &str, _| if is_poison(body) { Answer::Reject } else { Answer::Done };
+    let worker = Worker::start(&vhost, "orders", PREFETCH, decide).await;
     server.await_count(Status::Open, POISON as u64).await;
     let all = GOOD + POISON * (1 + RETRIES);
     wait_until("the good ones to be through", PATIENCE, async || worker.count() >= all).await;

@@ -42,8 +42,8 @@ fn policy(via: Via) -> Policy {
 
 /// Fails each message once.
 async fn worker(vhost: &Vhost, via: Via) -> Worker {
-    let judge = |_: &str, attempts| if attempts == 0 { Answer::Reject } else { Answer::Done };
-    Worker::start(vhost, via.as_str(), 100, judge).await
+    let decide = |_: &str, attempts| if attempts == 0 { Answer::Reject } else { Answer::Done };
+    Worker::start(vhost, via.as_str(), 100, decide).await
 }
 
 /// What waits in a queue, by what its bundles say. They stay there. Nothing, where there is no such queue yet.

@@ -1,4 +1,4 @@
-//! A service at work: a consumer that judges each delivery, and a record of what it was given.
+//! A service at work: a consumer that answers each delivery, and a record of what it was given.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -45,12 +45,12 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Consumes `queue`; `judge` is asked with the body and how often the message has failed before.
+    /// Consumes `queue`; `decide` is asked with the body and how often the message has failed before.
     pub async fn start(
         vhost: &Vhost,
         queue: &str,
         prefetch: u16,
-        judge: impl Fn(&str, u64) -> Answer + Send + 'static,
+        decide: impl Fn(&str, u64) -> Answer + Send + 'static,
     ) -> Self {
         let channel = vhost.channel().await;
         channel.basic_qos(prefetch, BasicQosOptions::default()).await.unwrap();
@@ -64,7 +64,7 @@ impl Worker {
             let _channel = channel;
             while let Some(Ok(delivery)) = consumer.next().await {
                 let (body, attempts) = (String::from_utf8_lossy(&delivery.data).into_owned(), attempts(&delivery));
-                let answer = judge(&body, attempts);
+                let answer = decide(&body, attempts);
                 lock(&record).push(Seen { body, attempts, answer, at: begin.elapsed() });
                 // What a lost channel does not get is delivered again.
                 if give(&delivery, answer).await.is_err() {

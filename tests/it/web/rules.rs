@@ -14,7 +14,7 @@ use super::{
     dead::dead_in,
     desk::Desk,
     form::{Form, buttons, submit},
-    rules_at_work::{add, judged, work},
+    rules_at_work::{add, evaluated, work},
 };
 
 const API: &str = "/api/v1/rules";
@@ -170,7 +170,7 @@ async fn a_rule_is_written_on_the_page_and_applied() {
     assert!(page.words("#applying").ends_with("0 of 1 dead letter Stop"), "{}", page.words("#applying"));
     assert_eq!(desk.rules.in_force().active()[0].rule.expression, "payload.region ==\n  \"eu\"");
     work(&desk).await;
-    assert_eq!(judged(&desk, letter).await, (Importance::High, "rule:EU".to_owned()));
+    assert_eq!(evaluated(&desk, letter).await, (Importance::High, "rule:EU".to_owned()));
     let double = form().await.fill("name", "EU").fill("expression", "true").send(&desk).await.expect(422).page();
     assert!(double.words("#name-wrong").contains("another rule is called"));
     let changes: Vec<String> = desk.page("/rules").await.all("#changes li p").into_iter().map(words).collect();

@@ -68,7 +68,7 @@ pub async fn add(desk: &Desk, name: &str, expression: &str, importance: Importan
 }
 
 /// How important it is, and who says so.
-pub async fn judged(desk: &Desk, id: LetterId) -> (Importance, String) {
+pub async fn evaluated(desk: &Desk, id: LetterId) -> (Importance, String) {
     let letter = desk.store.summary(id).await.unwrap().unwrap();
     (letter.importance, letter.importance_by)
 }
@@ -102,13 +102,13 @@ async fn the_first_rule_that_matches_decides() {
     let door = sent(dead_in("doors").body(OPENED)).await;
     let other = sent(dead_in("orders")).await;
     work(&desk).await;
-    assert_eq!(judged(&desk, eu).await, by(Importance::Critical, "rule:the EU"));
-    assert_eq!(judged(&desk, text).await, by(Importance::Low, "rule:texts"));
-    assert_eq!(judged(&desk, door).await, by(Importance::Normal, "default"), "nothing says that it is of that type");
+    assert_eq!(evaluated(&desk, eu).await, by(Importance::Critical, "rule:the EU"));
+    assert_eq!(evaluated(&desk, text).await, by(Importance::Low, "rule:texts"));
+    assert_eq!(evaluated(&desk, door).await, by(Importance::Normal, "default"), "nothing says that it is of that type");
     desk.command(door, Command::SetType(Some("lab.v1.DoorOpened".to_owned()))).await;
     work(&desk).await;
-    assert_eq!(judged(&desk, door).await, by(Importance::High, "rule:doors"));
-    assert_eq!(judged(&desk, other).await, by(Importance::Normal, "default"));
+    assert_eq!(evaluated(&desk, door).await, by(Importance::High, "rule:doors"));
+    assert_eq!(evaluated(&desk, other).await, by(Importance::Normal, "default"));
 }
 
 #[tokio::test]
@@ -120,7 +120,7 @@ async fn a_rule_that_fails_is_passed_by_and_counted() {
         desk.receive_from(MAIN, ["{}", "{\"n\": 0}", "{\"n\": \"x\"}"].map(|body| dead_in("orders").body(body))).await;
     work(&desk).await;
     for letter in [none, zero, text] {
-        assert_eq!(judged(&desk, letter).await, by(Importance::Low, "rule:orders"));
+        assert_eq!(evaluated(&desk, letter).await, by(Importance::Low, "rule:orders"));
     }
     let failures = desk.rules.failures().await.unwrap().remove("odd").unwrap();
     assert_eq!(failures.count, 2, "what is missing is no failure");
@@ -147,9 +147,9 @@ async fn hostile_letters_do_not_keep_others_waiting() {
     let bodies = [list.clone(), deep, huge, list, "{\"list\": [1]}".to_owned()];
     let ids = desk.receive_from(MAIN, bodies.map(|body| dead_in("orders").body(body))).await;
     work(&desk).await;
-    assert_eq!(judged(&desk, ids[4]).await, by(Importance::High, "rule:all"));
+    assert_eq!(evaluated(&desk, ids[4]).await, by(Importance::High, "rule:all"));
     for id in &ids[..4] {
-        assert_eq!(judged(&desk, *id).await, by(Importance::Normal, "default"));
+        assert_eq!(evaluated(&desk, *id).await, by(Importance::Normal, "default"));
     }
     let failures = desk.rules.failures().await.unwrap().remove("all").unwrap();
     assert!(
@@ -169,15 +169,15 @@ async fn rules_are_applied_to_what_awaits_and_a_hand_s_choice_stays() {
     work(&desk).await;
     add(&desk, "orders", "letter.queue == \"orders\"", Importance::Critical).await;
     work(&desk).await;
-    assert_eq!(judged(&desk, open).await, by(Importance::Normal, "default"), "not before it is asked for");
+    assert_eq!(evaluated(&desk, open).await, by(Importance::Normal, "default"), "not before it is asked for");
     desk.rules.apply(&Actor::local()).await.unwrap();
     assert_eq!((job(&desk).await.state, job(&desk).await.total), (JobState::Queued, 3));
     work(&desk).await;
     for id in [open, waits] {
-        assert_eq!(judged(&desk, id).await, by(Importance::Critical, "rule:orders"));
+        assert_eq!(evaluated(&desk, id).await, by(Importance::Critical, "rule:orders"));
     }
-    assert_eq!(judged(&desk, by_hand).await, by(Importance::Low, "manual"));
-    assert_eq!(judged(&desk, over).await, by(Importance::Normal, "default"), "what is over is not judged anew");
+    assert_eq!(evaluated(&desk, by_hand).await, by(Importance::Low, "manual"));
+    assert_eq!(evaluated(&desk, over).await, by(Importance::Normal, "default"), "what is over is not evaluated anew");
     let Job { state, done, total, .. } = job(&desk).await;
     assert_eq!((state, done, total), (JobState::Done, 3, 3));
 }
@@ -212,11 +212,11 @@ async fn a_job_goes_on_where_a_process_that_died_has_left_it() {
     let ended = job(&desk).await;
     assert_eq!((ended.id, ended.state, ended.done), (begun, JobState::Done, 600));
     for id in ids {
-        assert_eq!(judged(&desk, id).await, by(Importance::High, "rule:all"));
+        assert_eq!(evaluated(&desk, id).await, by(Importance::High, "rule:all"));
         assert_eq!(times_set(&desk, id).await, 1, "each letter once");
     }
     assert_eq!(
-        (judged(&desk, newcomer).await, times_set(&desk, newcomer).await),
+        (evaluated(&desk, newcomer).await, times_set(&desk, newcomer).await),
         (by(Importance::High, "rule:all"), 0)
     );
 }
@@ -245,7 +245,7 @@ async fn a_job_that_is_cancelled_does_nothing_more() {
     desk.call(Method::POST, &format!("/api/v1/jobs/{begun}/cancel"), &json!({})).await.expect(200);
     work(&desk).await;
     assert_eq!(job(&desk).await.state, JobState::Cancelled);
-    assert_eq!(judged(&desk, ids[0]).await, by(Importance::Normal, "default"));
+    assert_eq!(evaluated(&desk, ids[0]).await, by(Importance::Normal, "default"));
 }
 
 #[tokio::test]
@@ -259,7 +259,7 @@ async fn another_process_applies_the_rules_as_they_are_now() {
     assert!(elsewhere.in_force().active().is_empty(), "it has not looked since");
     desk.rules.apply(&Actor::local()).await.unwrap();
     work_with(&desk, elsewhere.clone()).await;
-    assert_eq!(judged(&desk, letter).await, by(Importance::Critical, "rule:all"));
+    assert_eq!(evaluated(&desk, letter).await, by(Importance::Critical, "rule:all"));
     let id = elsewhere.in_force().active()[0].id;
     desk.rules.remove(id, &Actor::local()).await.unwrap();
     elsewhere.reload().await.unwrap();
@@ -369,7 +369,7 @@ async fn a_draft_is_tried_in_its_place_and_nothing_is_written() {
     assert_eq!((failing.takes, failing.failures), (3, 1));
     assert!(failing.first_failure.unwrap().contains("divides by zero"));
 
-    assert_eq!(judged(&desk, first).await, by(Importance::Low, "rule:low"));
+    assert_eq!(evaluated(&desk, first).await, by(Importance::Low, "rule:low"));
     assert_eq!(desk.store.activity(&Default::default(), None, 100).await.unwrap(), before);
     assert!(desk.rules.failures().await.unwrap().is_empty());
     assert_eq!(desk.rules.in_force().active().len(), 1);

@@ -5,7 +5,7 @@ use dead_letter_office::domain::letter::{Importance, LetterId};
 use super::{
     super::{
         desk::Desk,
-        rules_at_work::{add, judged},
+        rules_at_work::{add, evaluated},
         run::{PATIENCE, serve},
     },
     scene::{Scene, fresh},
@@ -27,7 +27,7 @@ async fn a_rule_is_written_mended_tried_and_applied() {
         .open()
         .await;
     let scene = Scene::at(browser, server).await;
-    is_judged(&desk, eu, (Importance::Low, "rule:everything")).await;
+    is_evaluated(&desk, eu, (Importance::Low, "rule:everything")).await;
 
     scene.open("/rules").await;
     a_mistake_is_told_while_typing(&scene).await;
@@ -37,11 +37,11 @@ async fn a_rule_is_written_mended_tried_and_applied() {
     scene.check_quiet().await;
 }
 
-type Judged<'a> = (Importance, &'a str);
+type Evaluated<'a> = (Importance, &'a str);
 
-async fn is_judged(desk: &Desk, letter: LetterId, expected: Judged<'_>) {
+async fn is_evaluated(desk: &Desk, letter: LetterId, expected: Evaluated<'_>) {
     let is = async || {
-        let (importance, by) = judged(desk, letter).await;
+        let (importance, by) = evaluated(desk, letter).await;
         (importance, &*by) == expected
     };
     wait_until(&format!("{expected:?}"), PATIENCE, is).await;
@@ -72,8 +72,8 @@ async fn it_is_saved_and_letters_change(scene: &Scene, desk: &Desk, eu: LetterId
     scene.click("#rule button[value=apply]").await;
     scene.reads(".toast-box", "Saved the rule the EU. The rules are being applied to 2 dead letters.").await;
     scene.reads("table.table-rules tbody tr:first-child", "the EU").await;
-    is_judged(desk, eu, (Importance::Critical, "rule:the EU")).await;
-    is_judged(desk, us, (Importance::Low, "rule:everything")).await;
+    is_evaluated(desk, eu, (Importance::Critical, "rule:the EU")).await;
+    is_evaluated(desk, us, (Importance::Low, "rule:everything")).await;
     scene.open(&format!("/letters/{eu}")).await;
     scene.reads(".facts-list", "critical, rule the EU").await;
     scene.click(".facts-list a[href^='/rules?rule=']").await;

@@ -8,7 +8,7 @@ use super::{SessionError, bundle, convert, routes::Route};
 use crate::domain::{letter::LetterId, retry::OutgoingRetry};
 
 /// On its way, with the places its messages have among those that were handed in.
-pub(super) struct Parcel<'a> {
+pub(super) struct Publication<'a> {
     pub route: &'a Route<'a>,
     first: Place<'a>,
     others: Vec<Place<'a>>,
@@ -18,24 +18,24 @@ pub(super) struct Parcel<'a> {
 
 type Place<'a> = (usize, &'a OutgoingRetry);
 
-impl<'a> Parcel<'a> {
-    /// Parcels for all of `window`, in its order; `ways` are those of its messages.
+impl<'a> Publication<'a> {
+    /// Publications for all of `window`, in its order; `ways` are those of its messages.
     pub fn all_of(window: &'a [OutgoingRetry], routes: &'a [Route<'a>]) -> Vec<Self> {
-        let mut parcels: Vec<Self> = Vec::new();
+        let mut publications: Vec<Self> = Vec::new();
         let mut latest: HashMap<&str, usize> = HashMap::new();
         for (position, (retry, route)) in window.iter().zip(routes).enumerate() {
-            let mut parcel = Self { route, first: (position, retry), others: Vec::new(), packed: Vec::new() };
+            let mut publication = Self { route, first: (position, retry), others: Vec::new(), packed: Vec::new() };
             if route.waits() {
-                parcel.packed = bundle::pack(retry);
-                let bundle = latest.get(route.routing_key()).and_then(|&bundle| parcels.get_mut(bundle));
-                if bundle.is_some_and(|bundle| bundle.takes(&parcel)) {
+                publication.packed = bundle::pack(retry);
+                let bundle = latest.get(route.routing_key()).and_then(|&bundle| publications.get_mut(bundle));
+                if bundle.is_some_and(|bundle| bundle.takes(&publication)) {
                     continue;
                 }
-                latest.insert(route.routing_key(), parcels.len());
+                latest.insert(route.routing_key(), publications.len());
             }
-            parcels.push(parcel);
+            publications.push(publication);
         }
-        parcels
+        publications
     }
 
     /// Takes in what is in another of one message, if there is room.
@@ -88,8 +88,8 @@ mod tests {
 
     fn check_window(window: Vec<OutgoingRetry>, expected: &[&[usize]]) {
         let routes: Vec<Route> = window.iter().map(|retry| Route::to(&retry.destination)).collect();
-        let parcels = Parcel::all_of(&window, &routes);
-        let positions: Vec<Vec<usize>> = parcels.iter().map(|parcel| parcel.positions().collect()).collect();
+        let publications = Publication::all_of(&window, &routes);
+        let positions: Vec<Vec<usize>> = publications.iter().map(|publication| publication.positions().collect()).collect();
         assert_eq!(positions, expected);
     }
 
