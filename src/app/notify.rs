@@ -1,4 +1,4 @@
-//! From a configuration to what tells people.
+//! From a configuration to what notifies users.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Starts what tells people.
+/// Starts what notifies users.
 pub(super) fn start(config: &Config, services: &Services, lifecycle: &Lifecycle) -> anyhow::Result<()> {
     let channels = Arc::new(Channels::new(&config.notify)?);
     let sender = Sender::new(services.clock.clone())?;

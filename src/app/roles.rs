@@ -10,7 +10,7 @@ pub enum Role {
     Intake,
     /// Taking dead letters in and sending them back.
     Retry,
-    /// Telling people, and watching queues.
+    /// Notifying users, and watching queues.
     Notify,
 }
 

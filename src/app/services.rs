@@ -31,7 +31,7 @@ pub(super) struct Services {
     pub(super) feed: ChangeFeed,
     pub(super) wakeup: Wakeup,
     pub(super) digests: Digests,
-    /// Notified when there is something to tell people.
+    /// Notified when there is something to notify users of.
     pub(super) outbox: Wakeup,
 }
 

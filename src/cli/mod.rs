@@ -116,7 +116,7 @@ fn topology(asked: &TopologyArgs, config: &Config) -> Result<String, String> {
     if !asked.json {
         return Ok(topology.text(name));
     }
-    topology.notes().for_each(tell);
+    topology.notes().for_each(say);
     Ok(format!("{:#}\n", topology.definitions()))
 }
 
@@ -143,11 +143,11 @@ fn utf8_pair((name, value): (std::ffi::OsString, std::ffi::OsString)) -> Option<
 }
 
 fn fail(error: &dyn std::fmt::Display, code: u8) -> ExitCode {
-    tell(error);
+    say(error);
     ExitCode::from(code)
 }
 
 #[expect(clippy::print_stderr, reason = "the last word of a command goes to the terminal")]
-fn tell(word: impl std::fmt::Display) {
+fn say(word: impl std::fmt::Display) {
     eprintln!("dlo: {word}");
 }

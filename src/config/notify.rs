@@ -33,7 +33,7 @@ pub struct SlackConfig {
     pub channel: String,
     #[serde(deserialize_with = "http_url")]
     pub api_url: Url,
-    /// Which incidents are told in Slack; without it, those of `notify.page.importance`.
+    /// Which incidents are reported in Slack; without it, those of `notify.page.importance`.
     #[serde(deserialize_with = "perhaps_word_list")]
     pub importance: Option<Vec<Importance>>,
 }

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn three_retries_unless_told() {
+    fn three_retries_unless_configured() {
         let policies = policies("").unwrap();
         assert_eq!((policies.len(), &*policies[0].queues, policies[0].jitter), (1, "*", 0.1));
         assert_eq!(seconds(&policies[0].delays), [10, 100, 1000]);

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn what_is_wrong_is_reported() {
         let check = |text: &str, part: &str| {
             let why = read(text).unwrap_err();
             assert!(why.contains(part), "{why}");

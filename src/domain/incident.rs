@@ -1,4 +1,4 @@
-//! Something people are told about once, however many letters it makes, and told again when it is over.
+//! Something users are notified of once, however many letters it makes, and notified again when it is over.
 
 use amqp_message::{death::Reason, time::Timestamp, word_enum};
 
@@ -18,13 +18,13 @@ word_enum! {
     /// What has become of an incident.
     IncidentEvent, "event of an incident" {
         Opened = "opened",
-        /// It is still open, and people are told once more.
+        /// It is still open, and users are notified once more.
         Reminded = "reminded",
         Resolved = "resolved",
     }
 }
 
-/// What a channel is told of an incident. All texts but `key`, `broker` and `href` come with messages, so anybody may
+/// What a channel is sent about an incident. All texts but `key`, `broker` and `href` come with messages, so anybody may
 /// have written them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incident {

@@ -34,7 +34,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// A job tells the first few refusals; thousands of equal sentences help nobody.
+    /// A job lists the first few refusals; thousands of equal sentences help nobody.
     const ERRORS: usize = 100;
 
     pub fn begun(id: Uuid, action: &str) -> Self {

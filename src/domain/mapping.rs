@@ -52,7 +52,7 @@ impl Mapping {
         Ok(())
     }
 
-    /// A very name before any glob; a routing key tells more than a queue, and that more than an exchange; then the
+    /// A very name before any glob; a routing key says more than a queue, and that more than an exchange; then the
     /// longer glob, then one for a single broker.
     fn specificity(&self) -> (bool, Reverse<u8>, usize, bool) {
         let literal = self.pattern.chars().filter(|c| !matches!(c, '*' | '?')).count();

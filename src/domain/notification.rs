@@ -1,10 +1,10 @@
-//! What is told outside dlo.
+//! What is sent out of dlo.
 
 use amqp_message::{time::Timestamp, word_enum};
 use uuid::Uuid;
 
 word_enum! {
-    /// Where people are told something.
+    /// Where users are notified.
     Channel, "channel" {
         Slack = "slack",
         PagerDuty = "pagerduty",
@@ -36,7 +36,7 @@ word_enum! {
 
 word_enum! {
     NotificationState, "state of a notification" {
-        /// It is to be told, perhaps once more.
+        /// It is to be sent, perhaps once more.
         Waiting = "waiting",
         Delivered = "delivered",
         /// The other side will never take it, or has not for too long.
@@ -44,7 +44,7 @@ word_enum! {
     }
 }
 
-/// Something to tell, as it is kept until it is told: what it says is settled when it is made, so that another attempt
+/// Something to send, as it is kept until it is sent: what it says is settled when it is made, so that another attempt
 /// says the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewNotification {
@@ -57,7 +57,7 @@ pub struct NewNotification {
     pub body: String,
 }
 
-/// One that is being told.
+/// one that is being sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimedNotification {
     pub notification: NewNotification,

@@ -7,7 +7,7 @@ use super::{
 
 /// `after 10 s, 1 min 40 s, 16 min 40 s; then needs attention`
 pub fn meaning(policy: &Policy) -> String {
-    /// Delays that are told one by one; of more, these and the last.
+    /// Delays that are listed one by one; of more, these and the last.
     const TOLD: usize = 6;
     const FIRST: usize = 3;
     let delays: Vec<String> = (1..).map_while(|failures| policy.delays.after(failures)).map(exact).collect();

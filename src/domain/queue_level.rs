@@ -1,4 +1,4 @@
-//! How a queue of a broker stands, as far as the broker tells.
+//! How a queue of a broker stands, as far as the broker says.
 
 use amqp_message::{time::Timestamp, word_enum};
 
@@ -31,7 +31,7 @@ pub struct QueueLevel {
 }
 
 impl QueueLevel {
-    /// How many consumers it has, where that can be relied on: what is told of a queue that is down is how it was
+    /// How many consumers it has, where that can be relied on: what is reported of a queue that is down is how it was
     /// before.
     pub fn known_consumers(&self) -> Option<u64> {
         self.consumers.filter(|_| self.is_up())
@@ -82,7 +82,7 @@ word_enum! {
 }
 
 impl QueueState {
-    /// Whether its process runs, so that what is told of it is how it stands.
+    /// Whether its process runs, so that what is reported of it is how it stands.
     pub const fn is_up(self) -> bool {
         matches!(self, Self::Running | Self::Live | Self::Flow | Self::Other)
     }

@@ -49,7 +49,7 @@ pub(super) fn one_line(text: &str, limit: usize) -> (String, bool) {
     (line.trim_end().to_owned(), false)
 }
 
-/// `is_cut` tells that the line ends before the error does, maybe within a value.
+/// `is_cut` says that the line ends before the error does, maybe within a value.
 pub(super) fn without_values(line: &str, is_cut: bool) -> String {
     let mut scanner = Scanner { line, at: 0, is_cut, unclosed: String::new(), made: Made::default(), last_word: "" };
     while !scanner.rest().is_empty() {

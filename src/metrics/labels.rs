@@ -1,4 +1,4 @@
-//! What tells the samples of one family apart. Labels take memory here and in Prometheus for as long as both run, so
+//! What distinguishes the samples of one family. Labels take memory here and in Prometheus for as long as both run, so
 //! there is a bound to their number and to their length.
 
 use std::{

@@ -37,7 +37,7 @@ pub struct DatabaseObservation<'a> {
     pub open_incidents: &'a [(Importance, u64)],
     /// Brokers, and when their first retry that is not done yet was or will be due.
     pub first_due: &'a [(String, Timestamp)],
-    /// Broker and name of the queues people were told of, and have consumers as little now as then.
+    /// Broker and name of the queues users were notified of, and have consumers as little now as then.
     pub queues_without_consumers: &'a [(String, String)],
     /// Notifications in the outbox that are neither delivered nor refused.
     pub notifications_waiting: u64,

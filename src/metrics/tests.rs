@@ -157,7 +157,7 @@ fn a_retry_that_is_due_later_is_not_overdue() {
 }
 
 #[test]
-fn incidents_groups_and_digests_are_told() {
+fn incidents_groups_and_digests_are_reported() {
     let metrics = Metrics::default();
     let database = DatabaseObservation {
         groups_open: 12,

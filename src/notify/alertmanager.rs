@@ -1,8 +1,8 @@
-//! What Alertmanager is told of incidents: alerts of its API v2
+//! What Alertmanager is notified of incidents: alerts of its API v2
 //! (<https://github.com/prometheus/alertmanager/blob/main/api/v2/openapi.yaml>).
 //!
-//! An alert that fires is told together with when it ends unless it is told again, the lease. So an incident nobody
-//! follows any more resolves by itself; and a delivery that is sent only after its lease tells of one that is over.
+//! An alert that fires is reported together with when it ends unless it is reported again, the lease. So an incident nobody
+//! follows any more resolves by itself; and a delivery that is sent only after its lease reports one that is over.
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -1,7 +1,7 @@
 //! Slack, PagerDuty, Alertmanager and signed webhooks, over HTTP.
 //!
 //! This floor sends one delivery and says what came of it ([`Sender::send`]); it also writes what PagerDuty,
-//! Alertmanager and webhooks are told of an incident ([`pagerduty`], [`alertmanager`], [`webhook`]). It knows no database
+//! Alertmanager and webhooks are notified of an incident ([`pagerduty`], [`alertmanager`], [`webhook`]). It knows no database
 //! and no broker, repeats nothing by itself and decides nothing: whoever keeps the deliveries asks [`backoff`] when to
 //! try again.
 //!

@@ -1,4 +1,4 @@
-//! What PagerDuty is told of an incident: an event of its Events API v2
+//! What PagerDuty is sent about an incident: an event of its Events API v2
 //! (<https://developer.pagerduty.com/docs/send-alert-event>).
 //!
 //! The routing key is not in it; [`Sender::send`](super::Sender::send) adds it.

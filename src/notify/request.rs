@@ -8,10 +8,10 @@ use uuid::Uuid;
 
 use super::{Channel, signing::message_id};
 
-/// One thing a channel is to be told: JSON that stays as it is however often it is sent.
+/// One thing a channel is to be sent: JSON that stays as it is however often it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// Webhooks are told it, so that a receiver knows what it has had already.
+    /// Webhooks get it, so that a receiver knows what it has had already.
     pub id: Uuid,
     /// What the channel takes, but for what is secret: no routing key, no token.
     pub body: String,

@@ -9,7 +9,7 @@ pub(super) struct Secrets(Vec<String>);
 
 impl Secrets {
     pub(super) fn add(&mut self, secret: &str) {
-        // A lone slash is the path of most addresses and tells nothing.
+        // A lone slash is the path of most addresses and says nothing.
         if !secret.is_empty() && secret != "/" {
             self.0.push(secret.to_owned());
         }

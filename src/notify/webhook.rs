@@ -1,4 +1,4 @@
-//! What a webhook is told of an incident: `type`, `timestamp` and `data`, as Standard Webhooks recommends
+//! What a webhook is sent about an incident: `type`, `timestamp` and `data`, as Standard Webhooks recommends
 //! (<https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#payload-structure>).
 
 use amqp_message::time::Timestamp;

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_or_not_ours_is_told() {
+    fn what_is_cut_off_or_not_ours_is_reported() {
         let whole = packed(&[retry(1, Some("key"), b"body")]);
         for length in 1..whole.body.len() {
             let body = whole.body[..length].to_vec();

@@ -19,7 +19,7 @@ const HASH_DIGITS: usize = 32;
 /// A delay queue takes messages for so long; then a new one follows it.
 ///
 /// One that takes messages must not be deleted, not even while it is empty: what RabbitMQ ways to a queue while it
-/// deletes it is confirmed and lost. The time in its name tells every process when nobody will publish to it again.
+/// deletes it is confirmed and lost. The time in its name says to every process when nobody will publish to it again.
 const TERM: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The exchange that brings a message to `queue` at once, whatever its routing key.

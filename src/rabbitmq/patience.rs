@@ -14,7 +14,7 @@ pub(super) async fn unblocked_for(connection: &Connection, limit: Duration) {
     let mut waited = Duration::ZERO;
     while waited < limit {
         tokio::time::sleep(TICK).await;
-        // A lost connection is in no alarm, whatever was told of it last.
+        // A lost connection is in no alarm, whatever was reported of it last.
         if !connection.status().blocked() || !connection.status().connected() {
             waited += TICK;
         }

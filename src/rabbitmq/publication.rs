@@ -89,7 +89,8 @@ mod tests {
     fn check_window(window: Vec<OutgoingRetry>, expected: &[&[usize]]) {
         let routes: Vec<Route> = window.iter().map(|retry| Route::to(&retry.destination)).collect();
         let publications = Publication::all_of(&window, &routes);
-        let positions: Vec<Vec<usize>> = publications.iter().map(|publication| publication.positions().collect()).collect();
+        let positions: Vec<Vec<usize>> =
+            publications.iter().map(|publication| publication.positions().collect()).collect();
         assert_eq!(positions, expected);
     }
 

@@ -32,7 +32,7 @@ pub enum PublishOutcome {
     NotSent,
 }
 
-/// Tells how a session's connection stands, also while the session is busy.
+/// Says how a session's connection stands, also while the session is busy.
 #[derive(Clone)]
 pub struct ConnectionWatch(ConnectionStatus);
 
@@ -72,7 +72,7 @@ impl PublishingSession {
 
     /// Deletes the delay queue of that name if it is out of use and empty. Nothing else is ever deleted.
     ///
-    /// Whoever publishes with a wait has to remember [`names::delay_queue`] beforehand: no broker tells which
+    /// Whoever publishes with a wait has to remember [`names::delay_queue`] beforehand: no broker says which
     /// queues there are.
     pub async fn delete_delay_queue(&self, name: &str, now: Timestamp) -> Deletion {
         if !names::is_out_of_use(name, now) {
@@ -106,13 +106,14 @@ impl Lane {
     /// What its messages need on their ways is declared first.
     ///
     /// Of a window that closes the channel nobody knows which message did it. One that is alone in its window and has
-    /// been refused in this way is told so.
+    /// been refused in this way is reported so.
     pub async fn publish(&mut self, window: &[OutgoingRetry]) -> Vec<PublishOutcome> {
         let mut outcomes = vec![PublishOutcome::NotSent; window.len()];
         let routes: Vec<Route> = window.iter().map(|retry| Route::to(&retry.destination)).collect();
         let returned = self.publish_once(Publication::all_of(window, &routes), &mut outcomes).await;
         // Somebody has deleted what was declared for them.
-        let again: Vec<Publication> = returned.into_iter().filter(|publication| publication.route.declared().is_some()).collect();
+        let again: Vec<Publication> =
+            returned.into_iter().filter(|publication| publication.route.declared().is_some()).collect();
         if !again.is_empty() {
             self.routes.forget(again.iter().map(|publication| publication.route)).await;
             self.publish_once(again, &mut outcomes).await;
@@ -126,13 +127,13 @@ impl Lane {
         mut publications: Vec<Publication<'a>>,
         outcomes: &mut [PublishOutcome],
     ) -> Vec<Publication<'a>> {
-        let mut tell = |publication: &Publication, outcome: PublishOutcome| {
+        let mut set = |publication: &Publication, outcome: PublishOutcome| {
             for position in publication.positions() {
                 outcomes[position] = outcome.clone();
             }
         };
         for publication in &publications {
-            tell(publication, PublishOutcome::NotSent);
+            set(publication, PublishOutcome::NotSent);
         }
         if !self.channel.status().connected() && self.reopen_channel().await.is_err() {
             return Vec::new();
@@ -141,7 +142,7 @@ impl Lane {
         publications.retain(|publication| {
             let obstacle = publication.route.declared().and_then(|name| blocked.get(name));
             if let Some(outcome) = obstacle {
-                tell(publication, outcome.clone());
+                set(publication, outcome.clone());
             }
             obstacle.is_none()
         });
@@ -152,9 +153,9 @@ impl Lane {
         let mut returned = Vec::new();
         for (publication, answer) in publications.into_iter().zip(answered.answers) {
             match answer {
-                Answer::Outcome(outcome) => tell(&publication, outcome),
+                Answer::Outcome(outcome) => set(&publication, outcome),
                 Answer::Returned(words) => {
-                    tell(&publication, PublishOutcome::Failed(format!("{} ({words})", publication.route.dead_end())));
+                    set(&publication, PublishOutcome::Failed(format!("{} ({words})", publication.route.dead_end())));
                     returned.push(publication);
                 }
             }

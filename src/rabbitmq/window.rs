@@ -6,13 +6,14 @@ use futures_util::{StreamExt, future::join_all, stream::FuturesOrdered};
 use lapin::{Channel, Confirmation, Connection, message::BasicReturnMessage, options::BasicPublishOptions};
 
 use super::{
-    PublishOutcome, SessionError, convert, is_not_found, publication::Publication, patience::unblocked_for, refusal, short, step,
+    PublishOutcome, SessionError, convert, is_not_found, patience::unblocked_for, publication::Publication, refusal,
+    short, step,
 };
 use crate::{crash_point, domain::letter::LetterId};
 
 /// How long the broker may take to confirm; while it is in alarm the clock stands still.
 const CONFIRM_TIMEOUT: Duration = Duration::from_secs(30);
-/// Messages that are handed to the client together. It tells of each when it is written to the socket: one at a time, every
+/// Messages that are handed to the client together. It says of each when it is written to the socket: one at a time, every
 /// message would cost two switches of thread and a system call.
 const BURST: usize = 100;
 
@@ -133,7 +134,9 @@ async fn send_and_confirm(channel: &Channel, publications: &[Publication<'_>], a
         // Before they are sent: whoever gives up waiting in the middle of it cannot know.
         answers.outcomes[first..first + burst.len()].fill(PublishOutcome::Unknown);
         let mut cut_short = None;
-        for (position, sent) in (first..).zip(join_all(burst.iter().map(|publication| send(channel, publication))).await) {
+        for (position, sent) in
+            (first..).zip(join_all(burst.iter().map(|publication| send(channel, publication))).await)
+        {
             match sent {
                 Ok(confirm) => confirms.push_back(async move { (position, confirm.await) }),
                 Err(SendError::Message(why)) => answers.outcomes[position] = PublishOutcome::Failed(why),

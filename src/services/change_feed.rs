@@ -64,16 +64,16 @@ impl ChangeFeed {
     }
 
     pub fn received(&self, letters: u64) {
-        self.tell(Changes { received: letters, ..Changes::default() });
+        self.announce(Changes { received: letters, ..Changes::default() });
     }
 
     pub fn changed(&self, letters: u64) {
-        self.tell(Changes { changed: letters, ..Changes::default() });
+        self.announce(Changes { changed: letters, ..Changes::default() });
     }
 
     /// A policy, a rule, a mapping or a schema was changed.
     pub fn settings_changed(&self) {
-        self.tell(Changes { settings: 1, ..Changes::default() });
+        self.announce(Changes { settings: 1, ..Changes::default() });
     }
 
     /// Another process did that.
@@ -83,7 +83,7 @@ impl ChangeFeed {
         }
     }
 
-    fn tell(&self, changes: Changes) {
+    fn announce(&self, changes: Changes) {
         if changes != Changes::default() {
             self.known.send_modify(|known| known.add(changes));
             self.own.send_modify(|own| own.add(changes));

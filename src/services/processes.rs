@@ -30,7 +30,7 @@ struct Notice {
     changes: Changes,
 }
 
-/// Tells what this process does.
+/// Announces what this process does.
 pub struct Announcer {
     store: Arc<Store>,
     process: Uuid,

@@ -8,12 +8,12 @@ use super::{Store, StoreError, db::Either};
 const CHANNEL: &str = "dlo";
 
 impl Store {
-    /// Whether other processes can be told anything: on Postgres.
+    /// Whether other processes can be notified: on Postgres.
     pub fn can_announce(&self) -> bool {
         matches!(self.db.writer(), Either::Postgres(_))
     }
 
-    /// Tells it to all processes that listen, this one too; on SQLite to nobody. It takes less than 8,000 bytes.
+    /// Sends it to all processes that listen, this one too; on SQLite to nobody. It takes less than 8,000 bytes.
     ///
     /// In a statement of its own, after what it is about: a transaction that notifies holds a lock of the whole server
     /// while it commits.

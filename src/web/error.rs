@@ -1,4 +1,4 @@
-//! What goes wrong, and how it is told: as a page, as problem+json (RFC 9457) or, to htmx, as a toast.
+//! What goes wrong, and how it is reported: as a page, as problem+json (RFC 9457) or, to htmx, as a toast.
 //!
 //! A handler only says what is the matter. Who asked, and so in which form the answer goes out, is known out here, in
 //! [`present`]; that is also the one place where an error of ours is logged.

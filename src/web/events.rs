@@ -12,7 +12,7 @@ use tokio::sync::watch::Receiver;
 use super::AppState;
 use crate::services::change_feed::Changes;
 
-/// A page is told at most this often, however much arrives.
+/// A page is notified at most this often, however much arrives.
 const PACE: Duration = Duration::from_secs(1);
 
 /// Sends `changes` whenever letters or brokers have changed, and once at the beginning: whoever comes back after a
@@ -40,7 +40,7 @@ struct Watcher {
     app: Arc<AppState>,
     changes: Receiver<Changes>,
     brokers: Receiver<u64>,
-    /// Whether this page was told anything yet.
+    /// Whether this page was notified yet.
     is_new: bool,
 }
 

@@ -74,7 +74,7 @@ pub struct AppState {
     pub schemas: Schemas,
     /// Reads them.
     pub reader: Reader,
-    /// What is told every so often.
+    /// What is sent every so often.
     pub digests: Digests,
     /// Where work goes on that outlives its request.
     pub tasks: TaskTracker,
@@ -90,7 +90,7 @@ pub struct WebSettings {
     pub listen: SocketAddr,
     /// Where people reach this app; its host is accepted beside the address listened on.
     pub public_url: Url,
-    /// Named where an empty app tells how to point a first queue at it.
+    /// Named where an empty app says how to point a first queue at it.
     pub dead_letter_exchange: String,
     /// A letter that was sent back and has not failed again for so long counts as succeeded.
     pub succeeded_after: Duration,

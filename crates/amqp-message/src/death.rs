@@ -42,7 +42,7 @@ pub struct Death {
     pub reason: String,
     /// How often; at least 1.
     pub count: u64,
-    /// The first of these deaths, in whole seconds: RabbitMQ does not tell the latest.
+    /// The first of these deaths, in whole seconds: RabbitMQ does not say the latest.
     pub first_at: Option<Timestamp>,
     /// The exchange to which it was published before; empty for the default exchange.
     pub exchange: String,

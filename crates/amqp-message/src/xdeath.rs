@@ -34,7 +34,7 @@ pub fn first_death(headers: &FieldTable) -> Option<Death> {
     })
 }
 
-/// An entry that does not name its queue tells nothing.
+/// An entry that does not name its queue says nothing.
 fn death(entry: &FieldTable) -> Option<Death> {
     Some(Death {
         queue: entry.get_str("queue")?.to_owned(),

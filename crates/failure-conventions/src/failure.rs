@@ -1,4 +1,4 @@
-//! What a message tells of its failure.
+//! What a message says of its failure.
 
 use amqp_message::{death::Reason, error_report::ErrorReport, time::Timestamp};
 
@@ -19,7 +19,7 @@ pub struct Failure {
     pub attempts: u64,
     /// When it failed for the first time.
     pub first_failed_at: Option<Timestamp>,
-    /// When it failed for the last time. Only where it is recorded: RabbitMQ itself tells the first of several deaths alike.
+    /// When it failed for the last time. Only where it is recorded: RabbitMQ itself says the first of several deaths alike.
     pub last_failed_at: Option<Timestamp>,
     /// What the consumer says went wrong; most only reject and say nothing.
     pub error: Option<ErrorReport>,
@@ -27,6 +27,6 @@ pub struct Failure {
     pub message_type: Option<String>,
     /// Why it must not be retried, when it must not.
     pub danger: Option<Danger>,
-    /// Whether RabbitMQ says that it was rejected in another queue. One of the two is history, and nothing tells which.
+    /// Whether RabbitMQ says that it was rejected in another queue. One of the two is history, and nothing says which.
     pub is_disputed: bool,
 }

@@ -58,7 +58,7 @@ use framework::Framework;
 use inner_body::{InnerBodies, InnerBody};
 use report::FrameworkReport;
 
-/// In the order in which they are recognised. Of those that are not here a message tells nothing beside its deaths.
+/// In the order in which they are recognised. Of those that are not here a message says nothing beside its deaths.
 const FRAMEWORKS: &[Framework] = &[
     easynetq::FRAMEWORK,
     nservicebus::FRAMEWORK,
@@ -110,7 +110,7 @@ pub fn frameworks() -> impl Iterator<Item = FrameworkInfo> {
     FRAMEWORKS.iter().map(info)
 }
 
-/// What a message tells of its failure.
+/// What a message says of its failure.
 #[derive(Debug, Default)]
 pub struct FailureReport {
     /// Where, when and why it failed.
@@ -135,7 +135,7 @@ impl FailureReport {
     }
 }
 
-/// Reads what `message` tells of its failure.
+/// Reads what `message` says of its failure.
 pub fn read(message: &Message) -> FailureReport {
     let deaths = xdeath::deaths(&message.headers);
     let first_death = xdeath::first_death(&message.headers);
@@ -223,7 +223,7 @@ fn failure(evidence: &Evidence, headers: &FieldTable, report: FrameworkReport) -
             with_earlier_rounds(attempts, headers, queue.as_deref())
         },
         first_failed_at: deaths_there.filter_map(|death| death.first_at).min(),
-        // RabbitMQ tells the first of several deaths, which is the last one only where there was no other.
+        // RabbitMQ says the first of several deaths, which is the last one only where there was no other.
         last_failed_at: report.failed_at.or_else(|| site.filter(|death| death.count == 1)?.first_at),
         error: report.error,
         message_type: report.message_type,

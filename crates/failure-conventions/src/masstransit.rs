@@ -52,7 +52,7 @@ fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let message_type = evidence.text("MT-Fault-MessageType").or_else(|| envelope.message_type());
     Some(FrameworkReport {
         queue: queue(evidence),
-        // Only the envelope tells.
+        // Only the envelope says.
         exchange: envelope.destination_address.as_deref().and_then(last_segment),
         // The move keeps the routing key.
         routing_key: Some(evidence.message.routing_key.clone()),

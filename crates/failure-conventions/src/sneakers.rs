@@ -70,7 +70,7 @@ fn newest(mut retry_info: Value) -> Value {
     }
 }
 
-/// A plain `reject!` has the word `reject` for its error, which tells nothing.
+/// A plain `reject!` has the word `reject` for its error, which says nothing.
 fn error(retry_info: &Value) -> Option<ErrorReport> {
     let text = |name: &str| retry_info[name].as_str().map(str::to_owned);
     let word = text("error").filter(|word| word != "reject");

@@ -17,7 +17,7 @@ pub(super) const FRAMEWORK: Framework = Framework {
 const ADDED: [&str; 4] = ["reason_poisoned", "topic_poisoned", "handler_poisoned", "subscriber_poisoned"];
 
 /// A topic is the queue itself where topics are queues, and a fanout exchange where they are published to many; then
-/// the queue has a suffix nobody tells. The poison topic came the same way as the original, so it shows which.
+/// the queue has a suffix that is not recorded. The poison topic came the same way as the original, so it shows which.
 fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let topic = evidence.text("topic_poisoned");
     if topic.is_none() && !evidence.has("reason_poisoned") {

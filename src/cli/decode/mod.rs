@@ -23,7 +23,7 @@ use payload_codec::{
     unwrap::{Kind, UnwrapMode},
 };
 
-use super::{USAGE_ERROR, fail, print, tell};
+use super::{USAGE_ERROR, fail, print, say};
 use crate::{
     config::Config,
     services::decoding::{
@@ -98,7 +98,7 @@ fn prepare(asked: &DecodeArgs, config: &Config) -> Result<(Library, DecodeReques
     let configured = Some(&config.schemas.folder).filter(|folder| asked.schemas.is_empty() && !folder.is_empty());
     let paths: Vec<PathBuf> = asked.schemas.iter().cloned().chain(configured.map(PathBuf::from)).collect();
     let (catalogue, remarks) = schemas::read(&paths)?;
-    remarks.iter().for_each(tell);
+    remarks.iter().for_each(say);
     let library = Library::new(Arc::new(catalogue), &config.decode.hidden_fields, MAX_BYTES);
     Ok((library, asked.request()?))
 }

@@ -58,7 +58,7 @@ struct Posted {
 }
 
 impl AlertmanagerStandIn {
-    /// The clock tells which alerts are over.
+    /// The clock says which alerts are over.
     ///
     /// # Errors
     /// When it cannot listen.

@@ -4,15 +4,15 @@
 //! in. They know nothing of how dlo writes what it sends.
 
 mod alertmanager;
-mod server;
 mod line;
 mod page;
 mod pagerduty;
+mod server;
 mod slack;
 mod webhook;
 
 pub use alertmanager::AlertmanagerStandIn;
-pub use server::{Answered, Misbehaviour, StandIn};
 pub use pagerduty::{PagerDutyIncident, PagerDutyStandIn};
+pub use server::{Answered, Misbehaviour, StandIn};
 pub use slack::{SlackSchema, SlackStandIn};
 pub use webhook::WebhookStandIn;

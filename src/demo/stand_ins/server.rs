@@ -137,7 +137,7 @@ impl StandIn {
         format!("http://{}", self.address)
     }
 
-    /// Misbehaves like this at the next `n` requests, after those it was told of before.
+    /// Misbehaves like this at the next `n` requests, after those it was notified of before.
     pub fn misbehave(&self, n: usize, misbehaviour: Misbehaviour) {
         if misbehaviour == Misbehaviour::Hang {
             self.log.released.send_replace(false);

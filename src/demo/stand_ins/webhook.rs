@@ -36,7 +36,7 @@ struct Receiver {
 }
 
 impl WebhookStandIn {
-    /// The clock tells whether an attempt is too old.
+    /// The clock says whether an attempt is too old.
     ///
     /// # Errors
     /// When it cannot listen.
@@ -53,7 +53,7 @@ impl WebhookStandIn {
         format!("whsec_{}", STANDARD.encode(KEY))
     }
 
-    /// What it was told, in order; what came twice counts once.
+    /// What it received, in order; what came twice counts once.
     pub fn events(&self) -> Vec<Value> {
         lock(&self.receiver.events).iter().map(|(_, event)| event.clone()).collect()
     }

@@ -49,7 +49,7 @@ impl GroupSnapshot {
     }
 }
 
-/// The last digest that people were told, as far as the next one needs it.
+/// The last digest that was sent, as far as the next one needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastDigest {
     pub made_at: Timestamp,
@@ -92,7 +92,7 @@ impl Figures {
                 group.n_open() == 0 && (stood.open > 0 || (succeeded > 0 && self.sent.contains_key(&group.id)));
             if now.open > 0 || is_over {
                 let failed_again = now.failed_again.saturating_sub(stood.failed_again);
-                told.push(self.told(group, Stood { succeeded, failed_again, ..now }, importances));
+                told.push(self.digest_group(group, Stood { succeeded, failed_again, ..now }, importances));
             }
             snapshot.0.insert(group.id, now);
         }
@@ -104,7 +104,7 @@ impl Figures {
         last.copied().unwrap_or_default()
     }
 
-    fn told(&self, group: &Group, since: Stood, importances: &[Importance]) -> DigestGroup {
+    fn digest_group(&self, group: &Group, since: Stood, importances: &[Importance]) -> DigestGroup {
         let open = Importance::ALL.iter().filter(|importance| importances.contains(importance));
         let mut open = open.filter(|importance| group.open[**importance as usize] > 0);
         let most_important = open.next().or_else(|| self.sent.get(&group.id)).or_else(|| importances.iter().max());
@@ -176,7 +176,7 @@ mod tests {
         Figures { last, groups: vec![group], ..Figures::default() }
     }
 
-    /// Open, succeeded and came back, where the group is told of.
+    /// Open, succeeded and came back, where the group is in the digest.
     fn check(figures: Figures, expected: Option<[u64; 3]>) {
         let (told, _) = figures.clone().settle(NORMAL);
         let told: Vec<[u64; 3]> = told.iter().map(|group| [group.open, group.succeeded, group.failed_again]).collect();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_open_of_its_importances_is_told() {
+    fn what_is_open_of_its_importances_is_reported() {
         check(figures(group([9, 9, 2, 1], [0, 0]), None), Some([3, 0, 0]));
         check(figures(group([9, 9, 0, 0], [5, 1]), None), None);
         check(figures(group([0, 0, 0, 0], [5, 1]), None), None);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_is_told_once() {
+    fn what_is_over_is_reported_once() {
         let over = group([0, 0, 0, 0], [3, 0]);
         check(figures(over.clone(), Some([3, 0, 0])), Some([0, 3, 0]));
         let (_, snapshot) = figures(over.clone(), Some([3, 0, 0])).settle(NORMAL);

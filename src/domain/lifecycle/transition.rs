@@ -14,7 +14,7 @@ pub struct Transition<'a> {
     pub importance: Importance,
     pub columns: ColumnChanges<'a>,
     pub retry: RetryChange<'a>,
-    /// What its history tells of it, in this order.
+    /// What its history says of it, in this order.
     pub history: Vec<HistoryLine<'a>>,
     /// What it adds to the figures of its group.
     pub group_step: Option<GroupStep>,

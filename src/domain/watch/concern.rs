@@ -1,4 +1,4 @@
-//! What there is to tell, and in which words.
+//! What there is to report, and in which words.
 
 use std::{fmt, time::Duration};
 

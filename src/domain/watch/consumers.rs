@@ -27,14 +27,14 @@ pub struct Watched {
     pub without_for: Duration,
     /// Consumers came and went since `without_since`.
     pub interrupted: bool,
-    /// Once it is told: how long consumers have stayed now.
+    /// Once it is reported: how long consumers have stayed now.
     pub with_for: Duration,
     pub told: bool,
     pub absences: Absences,
 }
 
 impl Watched {
-    /// One look at the queue, and what there is to tell of it.
+    /// One look at the queue, and what there is to report of it.
     ///
     /// `consumers` is `None` when they are not told, `before` is when it was looked at last, and `limit` is how long it
     /// may be without.
@@ -67,7 +67,7 @@ impl Watched {
         self.absences.one_more()
     }
 
-    /// What is told of it and not over.
+    /// What is reported of it and not over.
     pub fn concern(&self, queue: &str) -> Option<Concern> {
         self.told.then(|| self.no_consumers(queue))
     }

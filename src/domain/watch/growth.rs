@@ -17,7 +17,7 @@ pub struct Growth {
     pub since: Option<Timestamp>,
     /// How much of the time since then was watched.
     pub lasted: Duration,
-    /// Whether the number was told at the last look.
+    /// Whether the number was reported at the last look.
     pub known: bool,
     pub told: bool,
 }
@@ -59,7 +59,7 @@ impl Growth {
         Some(Turn::Begun { from: self.from, since })
     }
 
-    /// Ends what was told, if anything was.
+    /// Ends what was reported, if anything was.
     pub(super) fn end(&mut self) -> Option<Turn> {
         let Self { from, since, told, .. } = mem::take(self);
         told.then(|| Turn::Over { from, since: since.unwrap_or_default() })
@@ -79,7 +79,7 @@ mod tests {
 
     const MINUTE: Duration = Duration::from_secs(60);
 
-    /// One look a minute, for a limit of three minutes; the answer is at which look it begins to be told or is over.
+    /// One look a minute, for a limit of three minutes; the answer is at which look it begins to be reported or is over.
     fn check(levels: &[Option<u64>], expected: &[(usize, bool)]) {
         let (mut growth, mut told) = (Growth::default(), Vec::new());
         for (minute, messages) in levels.iter().enumerate() {
@@ -93,34 +93,34 @@ mod tests {
         assert_eq!(told, expected, "{levels:?}");
     }
 
-    fn told(levels: &[u64], expected: &[(usize, bool)]) {
+    fn levels(levels: &[u64], expected: &[(usize, bool)]) {
         check(&levels.iter().copied().map(Some).collect::<Vec<_>>(), expected);
     }
 
     #[test]
-    fn a_queue_that_grows_is_told_once() {
-        told(&[0, 10, 20, 30, 40, 50], &[(3, true)]);
-        told(&[100, 101, 101, 101], &[(3, true)]);
+    fn a_queue_that_grows_is_reported_once() {
+        levels(&[0, 10, 20, 30, 40, 50], &[(3, true)]);
+        levels(&[100, 101, 101, 101], &[(3, true)]);
         // Its messages come faster than they go, though some go.
-        told(&[0, 500, 480, 900, 880, 1_200], &[(3, true)]);
+        levels(&[0, 500, 480, 900, 880, 1_200], &[(3, true)]);
     }
 
     #[test]
     fn a_queue_that_is_drained_is_not() {
-        told(&[0, 0, 0, 0, 0], &[]);
-        told(&[7, 7, 7, 7, 7], &[]);
-        told(&[0, 9, 0, 9, 0, 9], &[]);
-        told(&[0, 1_000, 800, 600, 400, 200], &[]);
-        told(&[50, 40, 30, 20, 10], &[]);
+        levels(&[0, 0, 0, 0, 0], &[]);
+        levels(&[7, 7, 7, 7, 7], &[]);
+        levels(&[0, 9, 0, 9, 0, 9], &[]);
+        levels(&[0, 1_000, 800, 600, 400, 200], &[]);
+        levels(&[50, 40, 30, 20, 10], &[]);
     }
 
     #[test]
     fn it_is_over_when_half_of_it_is_gone() {
-        told(&[0, 10, 20, 30, 20, 16, 15], &[(3, true), (6, false)]);
-        // What came after it was told counts, too.
-        told(&[0, 10, 20, 30, 100, 50], &[(3, true), (5, false)]);
+        levels(&[0, 10, 20, 30, 20, 16, 15], &[(3, true), (6, false)]);
+        // What came after it was reported counts, too.
+        levels(&[0, 10, 20, 30, 100, 50], &[(3, true), (5, false)]);
         // And it may begin again.
-        told(&[0, 10, 20, 30, 0, 10, 20, 30], &[(3, true), (4, false), (7, true)]);
+        levels(&[0, 10, 20, 30, 0, 10, 20, 30], &[(3, true), (4, false), (7, true)]);
     }
 
     #[test]
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn the_largest_numbers_do_no_harm() {
-        told(&[0, u64::MAX, u64::MAX, u64::MAX, 1, 0], &[(3, true), (4, false)]);
-        told(&[u64::MAX - 1, u64::MAX, u64::MAX, u64::MAX, u64::MAX - 1], &[(3, true), (4, false)]);
+        levels(&[0, u64::MAX, u64::MAX, u64::MAX, 1, 0], &[(3, true), (4, false)]);
+        levels(&[u64::MAX - 1, u64::MAX, u64::MAX, u64::MAX, u64::MAX - 1], &[(3, true), (4, false)]);
     }
 }

@@ -6,7 +6,7 @@ use amqp_message::time::Timestamp;
 
 use super::Look;
 
-/// How long something has held without a break, and whether that was told.
+/// How long something has held without a break, and whether that was reported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lasting {
     /// The first look at which it held; `None` while it does not.

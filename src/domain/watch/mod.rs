@@ -1,8 +1,8 @@
-//! What to tell about the queues of a broker: the state machine behind `[watch]`.
+//! What to report about the queues of a broker: the state machine behind `[watch]`.
 //!
 //! At each *look* the caller hands in how the queues stand, or that nobody answered; [`BrokerWatch::observe`] says which
 //! [`Concern`]s begin and which are over. It has no clock, no I/O and no memory but [`BrokerWatch`], plain data that the
-//! caller keeps in the database, so that a restart forgets nothing and tells nothing twice.
+//! caller keeps in the database, so that a restart forgets nothing and reports nothing twice.
 //!
 //! # Time
 //! What counts is the time that was *watched*: between two looks that are no further apart than three intervals and
@@ -11,7 +11,7 @@
 //! can raise a concern or end one. It goes on where it stood.
 //!
 //! # Consumers
-//! A queue of which consumers were never seen is nobody's concern. One that had some and has none is told of once it has
+//! A queue of which consumers were never seen is nobody's concern. One that had some and has none is reported once it has
 //! been without for `no_consumers_for`. Time without consumers fills a bucket, and time with consumers drains it as
 //! fast: a restart that takes a minute every quarter of an hour never fills it, but a queue that is without more often
 //! than not does at last, however often somebody looks in for a moment. The concern is over when consumers have stayed

@@ -22,7 +22,7 @@ pub struct OwnQueue {
     pub growth: Growth,
     /// Whether messages are ready though we are connected.
     pub waiting: Lasting,
-    /// How many were ready when last that was told.
+    /// How many were ready when last that was reported.
     pub ready: u64,
     pub absences: Absences,
 }
@@ -45,7 +45,7 @@ impl OwnQueue {
             grown.map(|turn| self.growth_change(turn, messages.unwrap_or(0))).into_iter().collect();
         let ready = level.known_ready();
         self.ready = ready.unwrap_or(self.ready);
-        // While we are not connected they wait for another reason, which is told elsewhere.
+        // While we are not connected they wait for another reason, which is reported elsewhere.
         let waits = ready.map(|ready| ready > 0).filter(|waits| is_consuming || !waits);
         let since = self.waiting.since;
         let turn = self.waiting.observe(waits, look, settings.lags_for);
@@ -53,7 +53,7 @@ impl OwnQueue {
         changes
     }
 
-    /// Ends what is told of it, as when it is not ours any more, and forgets it.
+    /// Ends what is reported of it, as when it is not ours any more, and forgets it.
     pub(super) fn end(&mut self, role: OwnRole) -> Vec<Change> {
         let since = self.waiting.since.unwrap_or_default();
         let grown = self.growth.end().map(|turn| self.growth_change(turn, 0));
@@ -62,7 +62,7 @@ impl OwnQueue {
         grown.into_iter().chain(waited).collect()
     }
 
-    /// What is told of it and not over.
+    /// What is reported of it and not over.
     pub fn concerns(&self, role: OwnRole) -> impl Iterator<Item = Concern> {
         let grown = self.growth.told.then(|| Concern::Growing {
             queue: self.name.clone(),

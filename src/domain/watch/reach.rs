@@ -51,7 +51,7 @@ impl Reach {
         }
     }
 
-    /// What is told and not over.
+    /// What is reported and not over.
     pub fn concern(&self) -> Option<Concern> {
         self.told.map(|since| Concern::Unreachable { since })
     }

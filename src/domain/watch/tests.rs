@@ -1,4 +1,4 @@
-//! What is told over time, first in stories and then at random.
+//! What is reported over time, first in stories and then at random.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -36,7 +36,7 @@ fn level(name: &str, consumers: Option<u64>) -> QueueLevel {
     QueueLevel { name: name.to_owned(), consumers, state: Some(QueueState::Running), ..QueueLevel::default() }
 }
 
-/// A broker that is looked at, and what was told of it, each with the seconds since the beginning.
+/// A broker that is looked at, and what was reported of it, each with the seconds since the beginning.
 struct Story {
     settings: Settings,
     watch: BrokerWatch,
@@ -109,7 +109,7 @@ fn a_queue_that_never_had_consumers_is_nobodys_concern() {
 }
 
 #[test]
-fn restarts_of_a_service_are_not_told() {
+fn restarts_of_a_service_are_not_reported() {
     let mut story = Story::new();
     for _ in 0..50 {
         story.consumers(10, Some(3));
@@ -134,7 +134,7 @@ fn a_consumer_that_only_looks_in_is_not_enough() {
 }
 
 #[test]
-fn a_queue_without_consumers_half_of_the_time_is_never_told() {
+fn a_queue_without_consumers_half_of_the_time_is_never_reported() {
     let mut story = Story::new();
     for _ in 0..100 {
         story.consumers(5, Some(1));
@@ -293,7 +293,7 @@ fn messages_that_wait_while_we_are_not_connected_are_told_elsewhere() {
 }
 
 #[test]
-fn one_queue_for_both_is_told_once() {
+fn one_queue_for_both_is_reported_once() {
     let mut story = Story::new();
     story.settings.obituary_queue = DEAD_LETTERS.to_owned();
     story.minutes(1, Some(&[own(DEAD_LETTERS, 0)]));
@@ -451,7 +451,7 @@ fn what_is_raised_is_cleared_before_it_is_raised_again() {
 fn nothing_is_told_of_consumers_before_they_were_missed_for_long_enough() {
     arbtest(|u| {
         let mut watch = BrokerWatch::default();
-        // Of each queue: when it was last seen without consumers, and for how long that was watched since it was told.
+        // Of each queue: when it was last seen without consumers, and for how long that was watched since it was reported.
         let mut missed = BTreeMap::<String, (Option<Timestamp>, Duration)>::new();
         let mut had = BTreeSet::new();
         for poll in random_polls(u)? {
@@ -489,7 +489,7 @@ fn nothing_is_told_of_consumers_before_they_were_missed_for_long_enough() {
 }
 
 #[test]
-fn a_look_at_which_nothing_is_told_changes_nothing_that_is_told() {
+fn a_look_at_which_nothing_is_told_changes_nothing_that_is_reported() {
     arbtest(|u| {
         let mut watch = BrokerWatch::default();
         for poll in random_polls(u)? {

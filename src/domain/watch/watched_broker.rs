@@ -31,7 +31,7 @@ pub struct BrokerWatch {
 }
 
 impl BrokerWatch {
-    /// One look, and what there is to tell after it.
+    /// One look, and what there is to report after it.
     pub fn observe(&mut self, settings: &Settings, poll: &Poll<'_>) -> Vec<Change> {
         let mut changes: Vec<Change> = self.reach.observe(poll.queues.is_some(), poll.at).into_iter().collect();
         let asked = Look::new(poll.at, self.polled_at.replace(poll.at), settings.interval);
@@ -45,7 +45,7 @@ impl BrokerWatch {
         changes
     }
 
-    /// Everything that is told and not over.
+    /// Everything that is reported and not over.
     pub fn concerns(&self) -> impl Iterator<Item = Concern> {
         let overdue = self
             .overdue
@@ -64,7 +64,7 @@ impl BrokerWatch {
     /// Retries have to have been overdue for a while: by a clock that was set forward all of them are for a moment.
     fn observe_overdue(&mut self, poll: &Poll<'_>, look: Look, settings: &Settings) -> Option<Change> {
         let since = self.overdue.since.unwrap_or(poll.at);
-        // Once it is told it has to get well better to be over.
+        // Once it is reported it has to get well better to be over.
         let limit = if self.overdue.told { settings.lags_for / 2 } else { settings.lags_for };
         let holds = poll.overdue.map(|overdue| overdue > limit);
         self.overdue_by = poll.overdue.unwrap_or(self.overdue_by);

@@ -50,8 +50,8 @@ fn is_passing(status: StatusCode) -> bool {
 fn reason(channel: &Channel, answer: &Answer) -> Option<String> {
     match channel {
         // Slack says of these texts that they are HTML.
-        Channel::SlackWebhook { .. } => told(channel, &String::from_utf8_lossy(&answer.body)),
-        Channel::SlackBot(_) => told(channel, &Reply::read(&answer.body).error?),
+        Channel::SlackWebhook { .. } => describe(channel, &String::from_utf8_lossy(&answer.body)),
+        Channel::SlackBot(_) => describe(channel, &Reply::read(&answer.body).error?),
         Channel::PagerDuty { .. } => Some(channel.without_secrets(&EventsReply::read(&answer.body)?.into_reason()?)),
         Channel::Alertmanager { .. } => Some(channel.without_secrets(&answer.quote()?)),
         Channel::Webhook { .. } => None,
@@ -59,7 +59,7 @@ fn reason(channel: &Channel, answer: &Answer) -> Option<String> {
 }
 
 /// An error of Slack's, and what to do about it.
-fn told(channel: &Channel, error: &str) -> Option<String> {
+fn describe(channel: &Channel, error: &str) -> Option<String> {
     let name = channel::error_name(error)?;
     Some(format!("{}{}", channel.without_secrets(name), channel::advice(name)))
 }
@@ -78,7 +78,7 @@ fn posted(channel: &Channel, answer: &Answer) -> Outcome {
         return Outcome::Delivered { reference: reply.reference() };
     }
     let error = reply.error.filter(|_| reply.ok == Some(false)).unwrap_or_default();
-    match told(channel, &error) {
+    match describe(channel, &error) {
         Some(told) if channel::is_passing(&error) => {
             Outcome::TryAgain { why: format!("Slack answered {told}"), after: answer.retry_after }
         }

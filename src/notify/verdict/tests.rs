@@ -136,7 +136,7 @@ fn a_webhook_takes_it_with_any_2xx_and_is_not_quoted() {
 }
 
 #[test]
-fn the_wait_that_is_asked_for_is_told() {
+fn the_wait_that_is_asked_for_is_reported() {
     for (channel, status, body) in [
         (webhook(), 429, ""),
         (webhook(), 503, ""),
@@ -151,7 +151,7 @@ fn the_wait_that_is_asked_for_is_told() {
 }
 
 #[test]
-fn secrets_that_are_sent_back_are_not_told() {
+fn secrets_that_are_sent_back_are_not_reported() {
     for (channel, status, body) in [
         (pagerduty(), 400, format!(r#"{{"message":"bad key {ROUTING_KEY}","errors":["{ROUTING_KEY}"]}}"#)),
         (alertmanager(), 401, "\"u:pa55word is not known\"".to_owned()),

@@ -13,7 +13,7 @@ pub struct Overview {
     #[serde(rename = "rabbitmq_version")]
     pub version: String,
     /// Statistics are off (`management.disable_stats` or `management_agent.disable_metrics_collector`): then counts of
-    /// messages are told, but neither consumers nor rates.
+    /// messages are reported, but neither consumers nor rates.
     #[serde(rename = "disable_stats", default, deserialize_with = "lenient")]
     statistics_off: bool,
 }

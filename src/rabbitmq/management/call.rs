@@ -98,7 +98,7 @@ impl Caller {
         let Ok(refusal) = serde_json::from_slice::<Refusal>(body) else {
             return match *status {
                 StatusCode::UNAUTHORIZED if user.is_empty() => ManagementError::NoUser { address },
-                status if status.is_server_error() => self.told(status, "nothing that can be understood"),
+                status if status.is_server_error() => self.unusable(status, "nothing that can be understood"),
                 status => self.foreign(format!("it answered {}", status.as_u16())),
             };
         };
@@ -111,11 +111,11 @@ impl Caller {
                 ManagementError::LoginRefused { address, user, said: login_refusal(&refusal.reason) }
             }
             StatusCode::NOT_FOUND => self.foreign("it has no such page".to_owned()),
-            status => self.told(status, &refusal.reason),
+            status => self.unusable(status, &refusal.reason),
         }
     }
 
-    fn told(&self, status: StatusCode, said: &str) -> ManagementError {
+    fn unusable(&self, status: StatusCode, said: &str) -> ManagementError {
         let address = self.address.clone();
         ManagementError::Refused { address, status: status.as_u16(), said: in_short(said) }
     }

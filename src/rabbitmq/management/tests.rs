@@ -190,7 +190,7 @@ async fn read_item(item: &str) -> QueueLevel {
 }
 
 #[tokio::test]
-async fn a_queue_is_read_as_it_is_told() {
+async fn a_queue_is_read_as_it_is_reported() {
     let level = read_item(
         r#"{"auto_delete":false,"consumers":2,"exclusive":false,"idle_since":"2026-11-21T19:37:40.278+00:00",
             "message_stats":{"deliver_get_details":{"rate":0.5},"publish_details":{"rate":12}},"messages":3,
@@ -219,7 +219,7 @@ async fn a_queue_is_read_as_it_is_told() {
 async fn what_is_not_told_is_not_zero() {
     let bare = QueueLevel { name: "q".to_owned(), ..QueueLevel::default() };
     assert_eq!(read_item(r#"{"name":"q"}"#).await, bare);
-    // As quorum queues look where only totals are told, and queues without statistics in older brokers.
+    // As quorum queues look where only totals are reported, and queues without statistics in older brokers.
     let nulls = r#"{"name":"q","exclusive":null,"policy":null,"consumers":null,"message_stats":[],"idle_since":""}"#;
     assert_eq!(read_item(nulls).await, bare);
     let odd = r#"{"name":"q","consumers":-1,"messages":"many","messages_ready":1.5,"policy":"","idle_since":

@@ -12,7 +12,7 @@
 //! # What waits
 //! It waits in [bundles](super::bundle), as each passage through a queue costs the broker as much for a hundred messages
 //! as for one. What is due comes to `dlo.due`, from where dlo itself sends it to its queue: so it learns when that
-//! queue is gone or full, which RabbitMQ tells nobody of what it dead-letters.
+//! queue is gone or full, which RabbitMQ reports to nobody of what it dead-letters.
 //!
 //! Delay queues are quorum queues that dead-letter at least once: a bundle leaves one when `dlo.due` has confirmed it
 //! (<https://www.rabbitmq.com/docs/quorum-queues#dead-lettering>). RabbitMQ 3.10 needs its feature flag `stream_queue`
@@ -63,7 +63,7 @@ impl Routes {
         Self { state: Mutex::new(State { declarer, declared: HashSet::new() }) }
     }
 
-    /// Sees to it that `ways` can be gone. Those that cannot are told with what is to become of their messages.
+    /// Sees to it that `ways` can be gone. Those that cannot are reported with what is to become of their messages.
     pub async fn open<'a>(&self, routes: impl Iterator<Item = &'a Route<'a>>) -> HashMap<&'a str, PublishOutcome> {
         let (mut seen, mut blocked) = (HashSet::new(), HashMap::new());
         let (mut silent, mut waits) = (false, false);

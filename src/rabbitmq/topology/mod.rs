@@ -54,7 +54,7 @@ impl<'a> Topology<'a> {
         Self::of(config, queues, false, |queue| QueuePolicy::dead_lettering(config, queue))
     }
 
-    /// Has RabbitMQ wait and retry as well as it can in the way that `policy` tells for a queue.
+    /// Has RabbitMQ wait and retry as well as it can in the way that `policy` says for a queue.
     ///
     /// # Errors
     /// Names the queue that cannot be one.

@@ -15,7 +15,7 @@ use crate::{
 const SHOWN: usize = 5;
 
 impl QueuePolicy {
-    /// A queue that waits and retries by itself, as well as it can in the way that `policy` tells.
+    /// A queue that waits and retries by itself, as well as it can in the way that `policy` says.
     ///
     /// What has used up its retries becomes an obituary, by way of the default exchange: dlo would begin to
     /// retry a dead letter anew, an obituary needs attention.
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_told() {
+    fn what_differs_is_reported() {
         fn check(delays: Delays, parts: &[&str]) {
             let note = native(delays).note.unwrap();
             assert!(parts.iter().all(|part| note.contains(part)), "{note}");

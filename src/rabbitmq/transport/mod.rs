@@ -59,7 +59,7 @@ pub fn vhost(uri: &str) -> Result<String, ConnectError> {
 /// Connects to the broker at `uri`, once, and shows there as `name`.
 ///
 /// `ca_file`, in PEM form, holds certificate authorities to trust beside those of the system. The
-/// handle that comes with the connection tells which deliveries had to be mended; lapin's own
+/// handle that comes with the connection says which deliveries had to be mended; lapin's own
 /// behaviour is otherwise unchanged.
 ///
 /// Dropping the future ends the attempt and closes its socket. To learn of a broker that blocks

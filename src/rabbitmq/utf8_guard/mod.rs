@@ -7,7 +7,7 @@
 //! next one. A quorum queue of RabbitMQ 4 drops the message after twenty of these rounds.
 //!
 //! [`Utf8Guard`] sits between the clear octets of a connection and lapin. It replaces each octet
-//! that isn't UTF-8 by `?` where it stands, so that every length still holds, and tells through
+//! that isn't UTF-8 by `?` where it stands, so that every length still holds, and says through
 //! [`Repairs`] which delivery it touched and what stood there. It does the same for tables nested
 //! deeper than [`MAX_NESTING`], which lapin's recursive parser answers by overflowing the stack and
 //! aborting the process.

@@ -9,7 +9,7 @@ use super::repairs::Repair;
 /// How deep tables and arrays may lie in one another. RabbitMQ's own `x-death` needs three levels.
 pub(super) const MAX_NESTING: usize = 64;
 
-/// The field of a [`Repair`] that tells of a table or array that lay too deep.
+/// The field of a [`Repair`] that says of a table or array that lay too deep.
 pub const NESTING: &str = "header nesting";
 
 /// A piece of a method's arguments or of the content's properties, as far as it matters here.

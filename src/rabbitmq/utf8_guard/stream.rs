@@ -34,7 +34,7 @@ struct Held {
 }
 
 impl<S> Utf8Guard<S> {
-    /// Guards `stream`, from its first octet on, and tells `repairs` what it mends.
+    /// Guards `stream`, from its first octet on, and reports to `repairs` what it mends.
     pub fn new(stream: S, repairs: Repairs) -> Self {
         Self { stream, inspector: Inspector::new(repairs), held: Held::default() }
     }

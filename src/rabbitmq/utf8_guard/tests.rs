@@ -387,7 +387,7 @@ fn what_is_nested_too_deep_becomes_octets() {
     assert_unchanged(&[headers(1, &[entry(b"h", &nested_arrays(MAX_NESTING))])]);
 }
 
-// -- what is told --
+// -- what is reported --
 
 #[test]
 fn repairs_are_taken_once() {

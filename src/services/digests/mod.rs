@@ -7,7 +7,7 @@
 //! # When dlo was closed, and when the clock jumps
 //! The clock is read again and again, so that a jump of it is noticed at once. Only the last slot that is over counts: if
 //! nobody has made its digest, it is made now, up to [`MOST_LATE`] late. Those before it are left out, and nothing is lost
-//! by that, as a digest tells what happened since the last one that was sent. A clock that is put back comes to slots that
+//! by that, as a digest says what happened since the last one that was sent. A clock that is put back comes to slots that
 //! are taken. A digest that is new, or whose schedule has changed, begins with the next slot.
 
 mod plan;
@@ -171,7 +171,7 @@ impl Digests {
         self.make(plan, self.0.clock.now()).await
     }
 
-    /// Sends a digest because somebody asks for it, whatever it has to tell. The next one of the schedule tells all the
+    /// Sends a digest because somebody asks for it, whatever it has to tell. The next one of the schedule says all the
     /// same what happened since the last one of the schedule.
     pub async fn send_now(&self, plan: &Plan, by: &Actor) -> Result<Uuid, DigestError> {
         if plan.destination.is_none() {

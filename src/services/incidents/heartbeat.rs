@@ -1,4 +1,4 @@
-//! Repeating to Alertmanager what goes on: it forgets it when it is restarted, and expects to be told again
+//! Repeating to Alertmanager what goes on: it forgets it when it is restarted, and expects to be sent it again
 //! (<https://prometheus.io/docs/alerting/latest/clients/>).
 
 use std::{sync::Arc, time::Duration};
@@ -19,7 +19,7 @@ use crate::{
 
 /// How often it is repeated.
 const EVERY: Duration = Duration::from_secs(60);
-/// How long Alertmanager believes it. Letters stay open also while dlo is closed; and what is told only after
+/// How long Alertmanager believes it. Letters stay open also while dlo is closed; and what is reported only after
 /// many tries has to be believed still.
 pub const LEASE: Duration = Duration::from_secs(48 * 60 * 60);
 
@@ -46,7 +46,7 @@ impl Worker for Heartbeat {
 }
 
 impl Heartbeat {
-    /// Repeats all that is open and was told, as important as it was told there; nothing where there is no Alertmanager.
+    /// Repeats all that is open and was reported, as important as it was reported there; nothing where there is no Alertmanager.
     pub async fn beat(&self) -> Result<(), StoreError> {
         let Some(channel) = self.channels.get(ChannelKind::Alertmanager) else { return Ok(()) };
         let page = self.channels.pages().iter().find(|page| page.kind == ChannelKind::Alertmanager);

@@ -1,7 +1,7 @@
-//! Incidents: telling people what concerns them now, once, and when it is over.
+//! Incidents: notifying users of what concerns them now, once, and when it is over.
 //!
 //! A group with open letters of an importance that pages people is one incident, however many letters it has. It ends
-//! by itself with the last of them. What the watch raises is an incident too. What is told is decided and written down
+//! by itself with the last of them. What the watch raises is an incident too. What is reported is decided and written down
 //! in one commit; [`super::deliveries`] sends it.
 
 mod group_watch;
@@ -49,7 +49,7 @@ pub struct Incidents {
     settings: Arc<Settings>,
 }
 
-/// When people are told.
+/// When users are notified.
 pub struct Settings {
     /// Where links lead.
     pub public_url: Url,
@@ -95,7 +95,7 @@ impl Incidents {
         Self { store, channels, clock, feed, outbox, settings: Arc::new(settings) }
     }
 
-    /// Compares the groups with the incidents that are open, and tells what has changed.
+    /// Compares the groups with the incidents that are open, and says what has changed.
     pub async fn look(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
         let mut open: BTreeMap<String, IncidentRecord> = BTreeMap::new();
@@ -183,7 +183,7 @@ impl Incidents {
         Ok(opened)
     }
 
-    /// Tells an incident that is open: for the first time after quiet hours, to more people when it has become weightier,
+    /// Notifies of an incident that is open: for the first time after quiet hours, to more people when it has become more important,
     /// or once more.
     async fn go_on(&self, was: &IncidentRecord, incident: &Incident, now: Timestamp) -> Result<(), StoreError> {
         let incident = Incident { opened_at: was.incident.opened_at, ..incident.clone() };
@@ -203,7 +203,7 @@ impl Incidents {
         self.tell(was, &incident, true, now).await
     }
 
-    /// Tells those who want to hear of it and have not yet, and if it `reminds`, the others once more.
+    /// Notifies those who want to hear of it and have not yet, and if it `reminds`, the others once more.
     async fn tell(
         &self,
         was: &IncidentRecord,
@@ -254,7 +254,7 @@ impl Incidents {
     }
 }
 
-/// What one channel is told; `None` where there is nothing to say there.
+/// What one channel is sent; `None` where there is nothing to say there.
 fn notification(
     page: &PageChannel,
     incident: &Incident,

@@ -45,7 +45,7 @@ pub(crate) const fn kind(event: IncidentEvent) -> NotificationKind {
     }
 }
 
-/// What a channel is sent of an incident; `None` where there is nothing to say there. `was` is what was told of it
+/// What a channel is sent of an incident; `None` where there is nothing to say there. `was` is what was reported of it
 /// before, where it has become another.
 pub(crate) fn body(
     channel: Channel,
@@ -62,7 +62,7 @@ pub(crate) fn body(
             json(&pagerduty::event(incident, pagerduty::Action::Resolve))
         }
         Channel::PagerDuty => json(&pagerduty::event(incident, pagerduty::Action::Trigger)),
-        // It is told again and again anyway.
+        // It is reported again and again anyway.
         Channel::Alertmanager if event == IncidentEvent::Reminded => None,
         Channel::Alertmanager => {
             // Of another importance it is another alert there.

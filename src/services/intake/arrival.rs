@@ -1,4 +1,4 @@
-//! From a delivery to what the database is told.
+//! From a delivery to what is written to the database.
 
 use std::{hash::Hash, time::Duration};
 

@@ -99,7 +99,7 @@ impl Due<'_> {
             let mut batch = Batch::default();
             self.open(*first, &mut batch);
             while (batch.retries.len() + BUNDLE) * WORKERS <= self.intake.batching.batch_size {
-                // How the stream ended is told again when the next is awaited.
+                // How the stream ended is reported again when the next is awaited.
                 let Some(Ok(Received::Delivery(next))) = consumer.next_ready() else { break };
                 self.open(*next, &mut batch);
             }

@@ -21,7 +21,7 @@ use crate::{
     store::Arrival,
 };
 
-/// How often the database is told the numbers.
+/// How often the numbers are written to the database.
 const TELL: Duration = Duration::from_secs(1);
 
 pub(crate) struct Forwarder<'a> {
@@ -31,7 +31,7 @@ pub(crate) struct Forwarder<'a> {
     waiting: &'a Wakeup,
     /// Delay queues that the database knows of.
     remembered: HashSet<String>,
-    /// By queue and number of failures; what the database has not been told yet.
+    /// By queue and number of failures; what is not in the database yet.
     counts: BTreeMap<(String, u64), RetryCounts>,
     told: Instant,
 }
@@ -89,7 +89,7 @@ impl<'a> Forwarder<'a> {
         !self.counts.is_empty()
     }
 
-    /// Tells the database the numbers. While it does not answer, they add up.
+    /// Writes the numbers to the database. While it does not answer, they add up.
     pub async fn tell(&mut self) {
         self.told = Instant::now();
         let counts: Vec<RetryCounts> = self.counts.values().cloned().collect();

@@ -20,7 +20,7 @@ impl<'a> Publisher<'a> {
     }
 
     /// Publishes a window; the answers are in the order of its messages. After one that was cut short they go one by one:
-    /// a message that the broker closes the channel over is told so when it is alone.
+    /// a message that the broker closes the channel over is reported so when it is alone.
     pub async fn publish(&mut self, window: &[OutgoingRetry]) -> Vec<PublishOutcome> {
         let size = if self.cut_short { 1 } else { window.len().max(1) };
         self.cut_short = false;

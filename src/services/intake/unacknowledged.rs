@@ -56,21 +56,21 @@ impl PendingAcks {
         self.confirmed.extend(batches);
     }
 
-    /// What the database is to be told: batches just confirmed, and those that are over.
+    /// What the database is to be updated with: batches just confirmed, and those that are over.
     pub fn settled(&self) -> (Vec<Uuid>, Vec<Uuid>) {
         let expired =
             self.resting.iter().take_while(|(confirmed, _)| confirmed.elapsed() > REST).map(|(_, batch)| *batch);
         (self.confirmed.clone(), expired.collect())
     }
 
-    /// The database has been told.
+    /// The database has been updated.
     pub fn told(&mut self, confirmed: &[Uuid], expired: &[Uuid]) {
         self.confirmed.retain(|batch| !confirmed.contains(batch));
         self.resting.drain(..expired.len());
         self.resting.extend(confirmed.iter().map(|batch| (Instant::now(), *batch)));
     }
 
-    /// Tells the database when no batch does so along the way.
+    /// Updates the database when no batch does so along the way.
     pub async fn settle(&mut self, intake: &Intake) {
         let (confirmed, expired) = self.settled();
         match intake.store.settle(AckState { confirmed: &confirmed, expired: &expired }).await {

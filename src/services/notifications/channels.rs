@@ -9,7 +9,7 @@ use crate::{
     store::IncidentRecord,
 };
 
-/// A channel that incidents are told in, and which.
+/// A channel that incidents are reported in, and which.
 #[derive(Clone, Debug)]
 pub struct PageChannel {
     pub kind: ChannelKind,
@@ -21,14 +21,14 @@ impl PageChannel {
         self.importance.contains(&importance)
     }
 
-    /// Whether it was told of an incident that is of `importance` now. To Alertmanager it is another alert then.
+    /// Whether it was notified of an incident that is of `importance` now. To Alertmanager it is another alert then.
     pub(crate) fn knows(&self, record: &IncidentRecord, importance: Importance) -> bool {
         let told = record.told.get(&self.kind);
         told.is_some_and(|told| self.kind != ChannelKind::Alertmanager || *told == importance)
     }
 
     /// Under which importance it knows an incident; `None` where it has not heard of it. Alertmanager hears of what it
-    /// wants again and again, though it was configured only after the incident was told.
+    /// wants again and again, though it was configured only after the incident was reported.
     pub(crate) fn knows_as(&self, record: &IncidentRecord) -> Option<Importance> {
         let told = record.told.get(&self.kind).copied();
         let wanted = Some(record.incident.importance).filter(|importance| self.wants(*importance));
@@ -90,7 +90,7 @@ impl Channels {
         self.by_kind.get(&kind)
     }
 
-    /// All that incidents are told in.
+    /// All that incidents are reported in.
     pub fn pages(&self) -> &[PageChannel] {
         &self.pages
     }

@@ -1,4 +1,4 @@
-//! Sending what the database holds to be told.
+//! Sending what the database holds to be sent.
 //!
 //! A notification is on disk before anything is sent and marked once the other side has taken it. A process that dies in
 //! between leaves it to be sent again: at least once, and twice only where the answer was lost.
@@ -39,7 +39,7 @@ pub struct Deliveries {
     pub sender: Sender,
     pub clock: Clock,
     pub metrics: Metrics,
-    /// Notified when something was written down to be told.
+    /// Notified when something was written down to be sent.
     pub outbox: Wakeup,
 }
 

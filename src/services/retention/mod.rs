@@ -20,7 +20,7 @@ use crate::{
 
 /// How often it is looked for.
 const EVERY: Duration = Duration::from_secs(10);
-/// How long it can be looked up what people were told.
+/// How long it can be looked up what users were notified of.
 const TOLD: Duration = Duration::from_secs(120 * 24 * 60 * 60);
 /// Letters removed in one commit; others wait for it.
 const AT_ONCE: u32 = 1_000;

@@ -13,7 +13,7 @@ pub enum RuleError {
     #[error("{0}")]
     Name(String),
     /// The expression is wrong, in these places.
-    #[error("{}", told(.0))]
+    #[error("{}", describe(.0))]
     Expression(Vec<Mistake>),
     #[error("there are {max} rules already; remove one first", max = super::MAX_RULES)]
     TooMany,
@@ -25,6 +25,6 @@ pub enum RuleError {
     Store(#[from] StoreError),
 }
 
-pub(crate) fn told(mistakes: &[Mistake]) -> String {
+pub(crate) fn describe(mistakes: &[Mistake]) -> String {
     mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("; ")
 }

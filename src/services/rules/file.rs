@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path, sync::Arc};
 
-use super::{MAX_RULES, RuleBook, check_name, error::told};
+use super::{MAX_RULES, RuleBook, check_name, error::describe};
 use crate::{config, domain::rule::ActiveRule};
 
 /// Why a file cannot be read, until it changes.
@@ -34,7 +34,7 @@ pub(crate) fn check(file: &Path, book: &RuleBook) -> Result<(), String> {
         let wrong = |why: String| format!("{}: the rule {:?}: {why}", file.display(), rule.name);
         check_name(&rule.name).map_err(|why| wrong(why.to_string()))?;
         if let mistakes @ [_, ..] = book.mistakes(*id) {
-            return Err(wrong(told(mistakes)));
+            return Err(wrong(describe(mistakes)));
         }
     }
     Ok(())

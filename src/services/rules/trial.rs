@@ -27,8 +27,8 @@ use crate::{
 
 /// Letters that a draft is tried on: the newest that are open or wait, and where these are fewer the newest others.
 pub const MOST_TRIED: usize = 500;
-/// Letters that are told one by one, at most, of those that would change and of the others that it takes.
-const MOST_TOLD: usize = 20;
+/// Letters that are listed one by one, at most, of those that would change and of the others that it takes.
+const MOST_LISTED: usize = 20;
 /// After this no more letters are looked at: somebody waits who types.
 const PATIENCE: Duration = crash_point::patience(Duration::from_secs(2));
 /// `importance_by` of what a user has chosen.
@@ -87,7 +87,7 @@ impl Trial {
             *self.changes.entry((letter.importance, found.would_be)).or_default() += 1;
         }
         let is_alike = |other: &&TriedLetter| (other.would_be != other.letter.importance) == changes;
-        if (changes || found.is_taken) && self.letters.iter().filter(is_alike).count() < MOST_TOLD {
+        if (changes || found.is_taken) && self.letters.iter().filter(is_alike).count() < MOST_LISTED {
             let Found { is_taken, would_be, .. } = found;
             self.letters.push(TriedLetter { letter: letter.clone(), is_taken, would_be });
         }
@@ -136,7 +136,7 @@ impl Rules {
         }
         // Those that would change before those that stay as they are; both the newest first.
         trial.letters.sort_by_key(|tried| tried.would_be == tried.letter.importance);
-        trial.letters.truncate(MOST_TOLD);
+        trial.letters.truncate(MOST_LISTED);
         Ok(trial)
     }
 

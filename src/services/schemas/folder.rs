@@ -150,7 +150,7 @@ impl Folder {
     }
 }
 
-/// `None` where the system does not tell of changes there; then reading it every now and then has to do.
+/// `None` where the system does not report changes there; then reading it every now and then has to do.
 fn watch(path: &Path, hint: mpsc::Sender<()>) -> Option<RecommendedWatcher> {
     // Where a hint waits already, one more says nothing new.
     let tell = move |_: notify::Result<notify::Event>| {

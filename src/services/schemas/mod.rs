@@ -36,7 +36,7 @@ const LONGEST_NAME: usize = 200;
 #[derive(Debug, Error)]
 pub enum SchemaError {
     /// What is wrong with what was brought.
-    #[error("{}", told(.0))]
+    #[error("{}", describe(.0))]
     Invalid(Vec<SchemaProblem>),
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -106,7 +106,7 @@ impl Schemas {
         Arc::clone(&self.catalogue.borrow())
     }
 
-    /// Tells of every new catalogue: what was made from the pools has to be made anew then.
+    /// Announces every new catalogue: what was made from the pools has to be made anew then.
     pub fn subscribe(&self) -> watch::Receiver<Arc<Catalogue>> {
         self.catalogue.subscribe()
     }
@@ -209,6 +209,6 @@ impl Schemas {
     }
 }
 
-fn told(problems: &[SchemaProblem]) -> String {
+fn describe(problems: &[SchemaProblem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -75,7 +75,7 @@ impl Triage {
         Ok(job)
     }
 
-    /// Carries an order out on all its letters but those that the database refuses to move, which it tells.
+    /// Carries an order out on all its letters but those that the database refuses to move, which it says.
     async fn act_on_all(
         &self,
         ids: &[LetterId],
@@ -153,5 +153,5 @@ fn detail(command: &Command, filter: &LetterFilter) -> String {
     // One group is what it was done to, and named as that.
     let groups = if filter.groups.len() == 1 { Vec::new() } else { filter.groups.clone() };
     let filter = LetterFilter { groups, ..filter.clone() };
-    detail.into_iter().chain([format!("of all {}", scope::told(&filter))]).collect::<Vec<_>>().join("; ")
+    detail.into_iter().chain([format!("of all {}", scope::describe(&filter))]).collect::<Vec<_>>().join("; ")
 }

@@ -7,7 +7,7 @@ use amqp_message::time::Timestamp;
 use crate::domain::filter::LetterFilter;
 
 /// `open or scheduled letters, critical, of the queue texts.*, received before 2026-11-21T10:00:00Z`
-pub(crate) fn told(filter: &LetterFilter) -> String {
+pub(crate) fn describe(filter: &LetterFilter) -> String {
     let letters = [one_of(&filter.statuses), "dead letters".to_owned()];
     let letters = letters.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
     let queues: Vec<&str> = filter.queues.iter().map(|queue| shown_queue(queue)).collect();
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn filters_in_words() {
-        let check = |filter, expected: &str| assert_eq!(told(&filter), expected);
+        let check = |filter, expected: &str| assert_eq!(describe(&filter), expected);
         check(LetterFilter::default(), "dead letters");
         let filter = LetterFilter {
             statuses: vec![Status::Open, Status::Scheduled],

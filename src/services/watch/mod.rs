@@ -3,7 +3,7 @@
 //!
 //! What is a concern is decided by [`crate::domain::watch`]. A look is written down first and told afterwards: told is whatever
 //! is a concern by the database and not an open incident yet, and over is whatever is an open incident and no concern. So
-//! a process that dies in between leaves nothing untold, and the next look tells nothing twice.
+//! a process that dies in between leaves nothing unreported, and the next look reports nothing twice.
 //!
 //! Of several processes that share a database one watches each broker, as long as it renews its claim.
 
@@ -47,7 +47,7 @@ pub struct Watch {
     pub broker: String,
     pub management: Management,
     pub settings: Settings,
-    /// How important what it tells is.
+    /// How important what it says is.
     pub importance: Importance,
     /// Where links lead.
     pub public_url: Url,
@@ -250,7 +250,7 @@ fn levels_after(
     after
 }
 
-/// What an answer does not tell; empty where nothing is missing.
+/// What an answer does not say; empty where nothing is missing.
 fn remark(levels: &[QueueLevel]) -> String {
     if levels.is_empty() || levels.iter().any(|level| level.consumers.is_some()) {
         return String::new();

@@ -1,4 +1,4 @@
-//! What was told of brokers that are not in the configuration any more.
+//! What was reported of brokers that are not in the configuration any more.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 /// How often it is looked for what nobody watches any more.
 const EVERY: Duration = Duration::from_secs(10 * 60);
 
-/// Ends what is told of brokers that nobody watches any more.
+/// Ends what is reported of brokers that nobody watches any more.
 pub struct Tidying {
     pub store: Arc<Store>,
     pub clock: Clock,

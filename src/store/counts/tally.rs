@@ -93,7 +93,7 @@ fn slices(changes: BTreeMap<(FacetId, Timestamp), i64>, kinds: &Kinds) -> Vec<(S
     slices.into_iter().filter(|(_, change)| *change != 0).collect()
 }
 
-/// Locks facets and tells of what kind each is.
+/// Locks facets and says of what kind each is.
 async fn lock_facets(tx: &mut Tx, changes: &[(FacetId, i64)]) -> Result<Kinds, StoreError> {
     /// An update of many rows would take them in any order.
     const IN_ORDER: Sql = Sql { sqlite: "", postgres: " ORDER BY id FOR UPDATE" };

@@ -1,4 +1,4 @@
-//! What the record of activity tells of a command: one line, however many letters took it.
+//! What the record of activity says of a command: one line, however many letters took it.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 

@@ -151,7 +151,7 @@ pub(crate) async fn remember(tx: &mut Tx, batch: &IntakeBatch<'_>, recorded: &[R
     Ok(rows == 1)
 }
 
-/// What was answered when the batch was recorded, as far as its row tells.
+/// What was answered when the batch was recorded, as far as its row says.
 ///
 /// An entry that is gone was used by another process, which the message was redelivered to meanwhile. That process took
 /// it for a redelivery; it was received here.

@@ -65,7 +65,7 @@ pub struct Original<'a> {
     pub target: &'a str,
 }
 
-/// The message of a copy, with what is told of it in lists.
+/// The message of a copy, with what is reported of it in lists.
 pub struct EditedMessage {
     pub message: Message,
     /// What its headers say.

@@ -38,7 +38,7 @@ pub(crate) struct NewEntry<'a> {
 }
 
 impl<'a> NewEntry<'a> {
-    /// What the history of a letter tells of a transition.
+    /// What the history of a letter says of a transition.
     pub(crate) fn all(letter: LetterId, transition: &'a Transition<'_>) -> impl Iterator<Item = Self> {
         let entry = move |line: &'a HistoryLine<'_>| Self {
             letter,
@@ -74,7 +74,7 @@ pub(crate) async fn append(tx: &mut Tx, entries: &[NewEntry<'_>]) -> Result<(), 
     Ok(())
 }
 
-/// The same where each line is a sentence of its own, or one letter has several: they are told in this order.
+/// The same where each line is a sentence of its own, or one letter has several: they are reported in this order.
 pub(crate) async fn append_in_order(tx: &mut Tx, entries: &[NewEntry<'_>]) -> Result<(), StoreError> {
     const INSERT: [&str; 2] = ["INSERT INTO history (letter_id, at, event, actor, detail) ", ""];
     for chunk in entries.chunks(CHUNK) {

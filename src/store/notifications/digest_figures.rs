@@ -1,4 +1,4 @@
-//! What a digest tells, read from the database at one moment.
+//! What a digest says, read from the database at one moment.
 
 use std::collections::HashMap;
 

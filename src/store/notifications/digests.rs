@@ -1,4 +1,4 @@
-//! Digests: what was told when, and which slots of a schedule are taken.
+//! Digests: what was sent when, and which slots of a schedule are taken.
 
 use std::time::Duration;
 
@@ -160,7 +160,7 @@ impl StoreReader {
         rows.into_iter().map(DigestRecord::try_from).collect()
     }
 
-    /// One digest as it was told.
+    /// One digest as it was sent.
     pub async fn digest(&self, id: Uuid) -> Result<Option<(DigestRecord, DigestReport)>, StoreError> {
         const REPORT: &str = "SELECT report FROM digests WHERE id = $1";
         let row: Option<Row> = on!(self.db.reader(), |pool| {

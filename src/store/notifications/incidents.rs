@@ -24,11 +24,11 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IncidentRecord {
     pub id: Uuid,
-    /// As it was when it was told last.
+    /// As it was when it was reported last.
     pub incident: Incident,
-    /// When people were told last; `None`: not yet, for it began in quiet hours.
+    /// When users were notified last; `None`: not yet, for it began in quiet hours.
     pub told_at: Option<Timestamp>,
-    /// Who was told that it is open, and as how important last.
+    /// Who was notified that it is open, and as how important last.
     pub told: BTreeMap<Channel, Importance>,
 }
 
@@ -113,14 +113,14 @@ impl TryFrom<Row> for IncidentRecord {
     }
 }
 
-/// What people are told with a change of an incident, and when.
+/// What users are notified of with a change of an incident, and when.
 pub struct Telling<'a> {
     pub notifications: &'a [NewNotification],
     pub at: Timestamp,
 }
 
 impl Telling<'_> {
-    /// Who was told of `incident`, with those who were before.
+    /// Who was notified of `incident`, with those who were before.
     fn told(&self, incident: &Incident, before: &BTreeMap<Channel, Importance>) -> BTreeMap<Channel, Importance> {
         let now = self.notifications.iter().map(|told| (told.channel, incident.importance));
         before.iter().map(|(channel, importance)| (*channel, *importance)).chain(now).collect()
@@ -128,7 +128,7 @@ impl Telling<'_> {
 }
 
 impl Store {
-    /// Opens an incident unless one of its key is open; says whether it did. Without `telling` nobody is told yet.
+    /// Opens an incident unless one of its key is open; says whether it did. Without `telling` nobody is notified yet.
     pub async fn open_incident(
         &self,
         id: Uuid,
@@ -152,7 +152,7 @@ impl Store {
         finish(tx, rows, telling).await
     }
 
-    /// Writes down that people are told of an open incident as it is now; says whether nobody else did so meanwhile.
+    /// Writes down that users are notified of an open incident as it is now; says whether nobody else did so meanwhile.
     pub async fn tell_incident(
         &self,
         was: &IncidentRecord,
@@ -210,7 +210,7 @@ impl StoreReader {
 }
 
 impl Store {
-    /// Removes incidents that are over since before then, and what was told before then and is not waiting.
+    /// Removes incidents that are over since before then, and what was sent before then and is not waiting.
     pub async fn forget_told(&self, before: Timestamp) -> Result<(), StoreError> {
         const INCIDENTS: &str = "DELETE FROM incidents WHERE resolved_at < $1";
         const NOTIFICATIONS: &str = "DELETE FROM notifications WHERE state <> 'waiting' AND ended_at < $1";
@@ -226,7 +226,7 @@ fn detail(incident: &Incident, told: &BTreeMap<Channel, Importance>) -> String {
     serde_json::json!(Detail::of(incident, told)).to_string()
 }
 
-/// Whoever changed the row tells people, in the same commit.
+/// Whoever changed the row notifies users, in the same commit.
 async fn finish(mut tx: Tx, rows: u64, telling: Option<&Telling<'_>>) -> Result<bool, StoreError> {
     if rows == 0 {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! What is to be told outside, until it is told.
+//! What is to be sent out, until it is sent.
 //!
 //! A notification is written in the transaction that decides about it, and sent afterwards, by whichever process claims
 //! it. A process that dies while sending leaves its claim behind; another sends it again, for nobody knows whether it
@@ -79,7 +79,7 @@ impl TryFrom<Row> for NotificationRecord {
 
 const COLUMNS: &str = "id, channel, subject, kind, body, created_at, due_at, attempts, state, ended_at, problem";
 
-/// Writes down what is to be told, in the transaction that decides about it.
+/// Writes down what is to be sent, in the transaction that decides about it.
 pub(crate) async fn append(tx: &mut Tx, new: &[NewNotification], at: Timestamp) -> Result<(), StoreError> {
     const INSERT: &str = "INSERT INTO notifications
         (id, channel, subject, kind, body, created_at, due_at, attempts, state, problem)
@@ -180,7 +180,7 @@ impl StoreReader {
         Ok(due.map(Timestamp::from_micros))
     }
 
-    /// How many wait to be told, and since when the first of them does.
+    /// How many wait to be sent, and since when the first of them does.
     pub async fn waiting_notifications(&self) -> Result<(u64, Option<Timestamp>), StoreError> {
         const COUNT: &str = "SELECT COUNT(*), min(created_at) FROM notifications WHERE state = 'waiting'";
         let (count, since): (i64, Option<i64>) =
@@ -188,7 +188,7 @@ impl StoreReader {
         Ok((count.unsigned_abs(), since.map(Timestamp::from_micros)))
     }
 
-    /// What was told, or is to be told, about any of `subjects`, or where none is named about anything, the newest first.
+    /// What was sent, or is to be sent, about any of `subjects`, or where none is named about anything, the newest first.
     pub async fn notifications(
         &self,
         subjects: &[String],

@@ -94,7 +94,7 @@ impl Store {
             .await
             .map(drop)?);
         let instead = before.map(|before| format!(", instead of {}", in_full(&before))).unwrap_or_default();
-        let detail = format!("{}{instead}", told(policy));
+        let detail = format!("{}{instead}", describe(policy));
         let entry = AuditEntry::new(at, by, Area::Policies, "set", &*policy.queues);
         audit::append(&mut tx, &AuditEntry { detail, ..entry }).await?;
         tx.commit().await
@@ -119,7 +119,7 @@ impl Store {
             .await?);
         let Some(removed) = row.map(ActivePolicy::try_from).transpose()? else { return Ok(false) };
         let entry = AuditEntry::new(at, by, Area::Policies, "remove", queues);
-        audit::append(&mut tx, &AuditEntry { detail: told(&removed.policy), ..entry }).await?;
+        audit::append(&mut tx, &AuditEntry { detail: describe(&removed.policy), ..entry }).await?;
         tx.commit().await?;
         Ok(true)
     }
@@ -135,7 +135,7 @@ async fn state(tx: &mut Tx, queues: &str, reason: Option<Reason>) -> Result<Opti
 }
 
 /// `for what is expired: after 10 s; then needs attention`
-fn told(policy: &Policy) -> String {
+fn describe(policy: &Policy) -> String {
     let reason = policy.reason.map(|reason| format!("for what is {reason}: ")).unwrap_or_default();
     format!("{reason}{}", in_full(policy))
 }

@@ -75,7 +75,8 @@ impl Store {
             .map(drop)?);
         let entry = AuditEntry::new(at, by, Area::Mappings, "set", &*mapping.pattern);
         let instead = before.map(|before| format!(", instead of {before}")).unwrap_or_default();
-        let detail = format!("{}{instead}", told(mapping.broker.as_deref(), mapping.carrier, &mapping.message_type));
+        let detail =
+            format!("{}{instead}", describe(mapping.broker.as_deref(), mapping.carrier, &mapping.message_type));
         audit::append(&mut tx, &AuditEntry { detail, ..entry }).await?;
         tx.commit().await
     }
@@ -100,7 +101,7 @@ impl Store {
             .await?);
         let Some(message_type) = removed else { return Ok(false) };
         let entry = AuditEntry::new(at, by, Area::Mappings, "remove", pattern);
-        let detail = told(broker, carrier, &message_type);
+        let detail = describe(broker, carrier, &message_type);
         audit::append(&mut tx, &AuditEntry { detail, ..entry }).await?;
         tx.commit().await?;
         Ok(true)
@@ -108,7 +109,7 @@ impl Store {
 }
 
 /// `the queue carries acme.texts.v1.Text, on main`
-fn told(broker: Option<&str>, carrier: Carrier, message_type: &str) -> String {
+fn describe(broker: Option<&str>, carrier: Carrier, message_type: &str) -> String {
     let broker = broker.map(|broker| format!(", on {broker}")).unwrap_or_default();
     format!("the {} carries {message_type}{broker}", carrier.as_str().replace('_', " "))
 }

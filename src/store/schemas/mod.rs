@@ -97,7 +97,7 @@ impl Store {
             .await?);
         let id = SchemaId::from_uuid(id);
         let entry = AuditEntry::new(record.uploaded_at, &record.uploaded_by, Area::Schemas, "upload", &*record.name);
-        audit::append(&mut tx, &AuditEntry { detail: told(record, id != record.id), ..entry }).await?;
+        audit::append(&mut tx, &AuditEntry { detail: describe(record, id != record.id), ..entry }).await?;
         tx.commit().await?;
         Ok(id)
     }
@@ -117,7 +117,7 @@ impl Store {
 }
 
 /// `3 files, from the folder that is watched`
-fn told(record: &SchemaRecord, was_known: bool) -> String {
+fn describe(record: &SchemaRecord, was_known: bool) -> String {
     let files = plural(record.files.len() as u64, "file");
     let folder = if record.source == SchemaSource::Folder { ", from the folder that is watched" } else { "" };
     let again = if was_known { "; the same as were here before count as the newest again" } else { "" };

@@ -21,7 +21,7 @@ pub struct WatchedBroker {
     /// When it was asked last, and when it last answered.
     pub polled_at: Option<Timestamp>,
     pub looked_at: Option<Timestamp>,
-    /// Why it did not answer, or does not tell everything.
+    /// Why it did not answer, or does not say everything.
     pub problem: Option<String>,
 }
 
@@ -99,7 +99,7 @@ impl StoreReader {
         for row in self.broker_rows().await? {
             watches.insert(row.broker, read_state(&row.state)?);
         }
-        for row in self.told_rows().await? {
+        for row in self.reported_rows().await? {
             let queue = WatchedQueue::try_from(row)?;
             if let Some((watch, watched)) = watches.get_mut(&queue.broker).zip(queue.watched) {
                 watch.queues.insert(queue.level.name, watched);
@@ -112,7 +112,7 @@ impl StoreReader {
         Ok(watches.into_iter().flat_map(concerns).collect())
     }
 
-    /// Broker and name of each queue that has been without the consumers it had for so long that it was told.
+    /// Broker and name of each queue that has been without the consumers it had for so long that it was reported.
     pub async fn queues_without_consumers(&self) -> Result<Vec<(String, String)>, StoreError> {
         const SELECT: &str = "SELECT broker, queue FROM watched_queues WHERE told > 0 ORDER BY broker, queue";
         Ok(on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?))
@@ -123,7 +123,7 @@ impl StoreReader {
         Ok(on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?))
     }
 
-    async fn told_rows(&self) -> Result<Vec<QueueRow>, StoreError> {
+    async fn reported_rows(&self) -> Result<Vec<QueueRow>, StoreError> {
         Ok(on!(self.db.reader(), |pool| {
             let mut select = QueryBuilder::new("SELECT ");
             select.push(COLUMNS).push(" FROM watched_queues WHERE told > 0");

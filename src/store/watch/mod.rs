@@ -54,7 +54,7 @@ pub struct WatchUpdate<'a> {
     pub claimed_until: Timestamp,
     pub before: &'a WatchKept,
     pub after: &'a WatchKept,
-    /// Why the broker did not answer, or does not tell everything; empty: all is well.
+    /// Why the broker did not answer, or does not say everything; empty: all is well.
     pub problem: &'a str,
 }
 

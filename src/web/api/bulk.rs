@@ -85,7 +85,7 @@ pub async fn start(
     Ok((StatusCode::ACCEPTED, place, Json(Started { job })).into_response())
 }
 
-/// Begins it; the answer is the job that tells how far it is.
+/// Begins it; the answer is the job that says how far it is.
 async fn start_on_all(app: &Arc<AppState>, bulk: Bulk) -> Result<Uuid, WebError> {
     let claimed = app.triage.begin(bulk).await?;
     let (job, worker) = (claimed.job.id, Arc::clone(app));

@@ -1,4 +1,4 @@
-//! `/api/v1/digests`: what is told every so often.
+//! `/api/v1/digests`: what is sent every so often.
 
 use std::sync::Arc;
 
@@ -148,7 +148,7 @@ impl WhichDigest {
 #[derive(Serialize, ToSchema)]
 pub struct DigestPreview {
     name: String,
-    /// Whether it would be sent by its schedule: there is something to tell, or it is sent all the same.
+    /// Whether it would be sent by its schedule: there is something to report, or it is sent all the same.
     would_be_sent: bool,
     report: Report,
     /// In Slack's Block Kit.

@@ -23,7 +23,7 @@ use crate::{
 
 /// Groups of an answer, unless the call says otherwise.
 const LIMIT: usize = 50;
-/// Days of which a group tells what happened hour by hour.
+/// Days of which a group says what happened hour by hour.
 const DAYS: u64 = 14;
 
 /// For the description of calls about one group.

@@ -48,7 +48,7 @@ pub async fn letter(
     let query = PayloadQuery { encoding, form: None };
     let letter = Arc::new(app.store.letter(id).await?.ok_or_else(unknown)?);
     let reading = payload::read(&app, &letter, &query, reveal.unwrap_or_default().then_some(&*user)).await?;
-    // Afterwards, so that it tells of who sees this.
+    // Afterwards, so that it shows who sees this.
     let history = app.store.history(id).await?;
     let danger = app.triage.danger(&letter.summary);
     Ok(Json(FullLetter::new(Arc::unwrap_or_clone(letter), &reading, history, danger)))
@@ -56,7 +56,7 @@ pub async fn letter(
 
 /// The body of a letter, byte for byte
 ///
-/// It holds what is hidden elsewhere; where something is, a line in the letter's history tells who has taken it.
+/// It holds what is hidden elsewhere; where something is, a line in the letter's history says who has taken it.
 #[utoipa::path(get, path = "/letters/{id}/body", tag = "letters", params(OneLetter), responses(
     (status = OK, body = inline(Bytes), content_type = "application/octet-stream"),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),

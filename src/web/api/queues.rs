@@ -41,7 +41,7 @@ struct Queue {
     scheduled: u64,
     retried: u64,
     discarded: u64,
-    /// Messages in it; null where its broker's management API is not asked, or does not tell.
+    /// Messages in it; null where its broker's management API is not asked, or does not say.
     depth: Option<u64>,
     /// Those of them that are ready, and those that a consumer has not acknowledged yet.
     ready: Option<u64>,

@@ -1,4 +1,4 @@
-//! The deaths of a message, as RabbitMQ tells them.
+//! The deaths of a message, as RabbitMQ reports them.
 
 use amqp_message::{
     death::{Death, Reason},
@@ -9,7 +9,7 @@ use super::{number, text, time::Moment};
 
 #[derive(Debug)]
 pub struct DeathView {
-    /// The first of these deaths; RabbitMQ does not tell the latest.
+    /// The first of these deaths; RabbitMQ does not say the latest.
     pub first: Option<Moment>,
     pub reason: String,
     pub queue: String,

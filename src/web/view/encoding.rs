@@ -20,7 +20,7 @@ pub struct Encodings {
     pub steps: Vec<Step>,
     /// The form for another chain: what is undone now, or `none`.
     pub text: String,
-    /// Back to what is found without being told; empty where nothing is told.
+    /// Back to what is found without being told; empty where nothing was given.
     pub automatic: String,
     /// To choose from.
     pub known: Vec<&'static str>,

@@ -172,11 +172,11 @@ const fn reason(reason: Reason) -> &'static str {
 
 /// What stands for the error where none is recorded: what RabbitMQ says.
 fn why(key: &GroupKey) -> String {
-    if key.error.is_empty() { key.reason.sentence().to_owned() } else { told_beside(key) }
+    if key.error.is_empty() { key.reason.sentence().to_owned() } else { described_beside(key) }
 }
 
 /// That a consumer rejected it is what an error says anyway.
-fn told_beside(key: &GroupKey) -> String {
+fn described_beside(key: &GroupKey) -> String {
     let error = text::one_line(&key.error);
     match key.reason {
         Reason::Rejected | Reason::Unknown => error,

@@ -44,7 +44,7 @@ impl Healing {
     }
 
     /// `after retry 1: 120, 2: 30`, the same as the chart in words.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let parts = (1..).zip(&self.by_retry).filter(|(_, succeeded)| **succeeded > 0);
         let parts: Vec<_> =
             parts.map(|(n, succeeded)| format!("{n}:\u{a0}{}", number::thousands(*succeeded))).collect();
@@ -84,8 +84,8 @@ mod tests {
         assert_eq!(*of("a"), Healing { failed: 100, succeeded: 90, exhausted: 8, by_retry: vec![60, 30] });
         assert_eq!(*of("b"), Healing { failed: 5, succeeded: 0, exhausted: 5, by_retry: vec![] });
         assert_eq!((of("c").succeeded, &*of("c").by_retry), (0, &[0][..]), "never below nothing");
-        assert_eq!(of("a").told(), "after retry 1:\u{a0}60, 2:\u{a0}30");
+        assert_eq!(of("a").describe(), "after retry 1:\u{a0}60, 2:\u{a0}30");
         assert_eq!((of("a").heights(), of("c").heights()), (vec![100, 54], vec![0]));
-        assert_eq!(of("b").told(), "none succeeded");
+        assert_eq!(of("b").describe(), "none succeeded");
     }
 }

@@ -14,9 +14,9 @@ pub struct IncidentLine {
     pub title: String,
     pub href: String,
     pub since: Moment,
-    /// Who has been told: `pagerduty, slack`; empty: nobody yet.
+    /// Who has been notified: `pagerduty, slack`; empty: nobody yet.
     pub told: String,
-    /// Why somebody has not been told.
+    /// Why somebody has not been notified.
     pub problems: Vec<String>,
 }
 

@@ -196,7 +196,7 @@ fn target(letter: &LetterSummary, retry: Option<&RetryView>) -> String {
     elsewhere.or_else(|| letter.queue.as_deref().map(text::one_line)).unwrap_or_default()
 }
 
-/// What the letter alone does not tell.
+/// What the letter alone does not say.
 pub struct ViewOptions<'a> {
     /// Why it must not be retried, when it must not.
     pub danger: Option<Danger>,

@@ -63,7 +63,7 @@ pub struct Run {
 }
 
 impl TypeView {
-    /// `mapping` is the one that applies, `history` tells who set it by hand.
+    /// `mapping` is the one that applies, `history` says who set it by hand.
     pub fn new(named: &Named, mapping: Option<&Mapping>, history: &[HistoryEntry]) -> Self {
         let how = match named.source {
             TypeSource::Manual => set_by(history),

@@ -21,7 +21,7 @@ const TEXT_LIMIT: usize = 48 * 1024;
 /// Bytes shown as hex at most; each takes five on the page.
 const HEX_LIMIT: usize = 8 * 1024;
 
-/// What the letter alone does not tell.
+/// What the letter alone does not say.
 pub struct PayloadContext<'a> {
     pub reading: &'a Reading,
     pub query: &'a PayloadQuery,

@@ -32,7 +32,7 @@ pub struct QueueRow {
     pub succeeded: String,
     pub exhausted: String,
     pub chart: Option<HealChart>,
-    /// How it stands, as far as its broker tells.
+    /// How it stands, as far as its broker says.
     pub level: Option<LevelCells>,
 }
 
@@ -136,6 +136,6 @@ impl HealChart {
         }
         let bar = |(n, height): (usize, u64)| HealBar { x: n * 10, y: 100 - height, height };
         let bars: Vec<HealBar> = healing.heights().into_iter().take(MOST).enumerate().map(bar).collect();
-        Some(Self { width: bars.len() * 10, bars, told: healing.told() })
+        Some(Self { width: bars.len() * 10, bars, told: healing.describe() })
     }
 }

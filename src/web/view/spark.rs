@@ -7,7 +7,7 @@ use amqp_message::time::Timestamp;
 use super::{number, time};
 use crate::domain::group::Hour;
 
-/// Hours that the line tells of.
+/// Hours that the line shows.
 pub const HOURS: u64 = 24;
 const HOUR: Duration = Duration::from_secs(60 * 60);
 /// Units between two points, and from the lowest point to the highest.

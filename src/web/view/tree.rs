@@ -12,7 +12,7 @@ use super::{hex, number, text};
 const MOST: usize = 200;
 /// Deeper fields are counted, not shown.
 const DEEPEST: usize = 12;
-/// Other readings of a value that are told.
+/// Other readings of a value that are shown.
 const OTHERS: usize = 3;
 /// Characters of a text, and as many of a list.
 const TEXT: usize = 300;

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_it_from_matching_is_told() {
+    fn what_keeps_it_from_matching_is_reported() {
         let trial = Trial { comes_too_late: 1, is_cut: true, ..Trial::default() };
         let expected =
             ["1 more matches it, but an earlier rule applies.", "The test took too long and stopped before the end."];

@@ -110,7 +110,7 @@ pub struct WatchLine {
     pub is_set_up: bool,
     /// When it last answered.
     pub looked_at: Option<Moment>,
-    /// Why it does not answer, or does not tell everything.
+    /// Why it does not answer, or does not say everything.
     pub problem: String,
 }
 

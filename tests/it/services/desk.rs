@@ -160,7 +160,8 @@ impl AppState {
 
     /// Has workers begin with the broker of that name.
     fn hire(&self, name: &str, config: BrokerConfig) {
-        let sources = vec![IntakeSource::Obituaries, IntakeSource::DeadLetters(self.policies.clone()), IntakeSource::Due];
+        let sources =
+            vec![IntakeSource::Obituaries, IntakeSource::DeadLetters(self.policies.clone()), IntakeSource::Due];
         self.attend(sources, name, config.clone());
         let scheduler = Scheduler {
             broker: name.to_owned(),

@@ -115,7 +115,7 @@ async fn two_copies_in_one_batch_are_two_attempts(database: &TestDatabase) {
     assert_eq!((database.total().await, database.shows(id).await.attempts), (1, 3));
 }
 
-async fn of_several_copies_in_one_batch_the_last_is_shown_and_each_is_told(database: &TestDatabase) {
+async fn of_several_copies_in_one_batch_the_last_is_shown_and_each_is_reported(database: &TestDatabase) {
     let id = database.take_in_new(an_arrival().died_in("first").attempts(8)).await;
     let other = database.take_in_new(an_arrival()).await;
     database.bring(id, Status::Retried).await;
@@ -238,7 +238,7 @@ on_both!(
     its_last_problem_is_over,
     a_discarded_one_opens_too,
     two_copies_in_one_batch_are_two_attempts,
-    of_several_copies_in_one_batch_the_last_is_shown_and_each_is_told,
+    of_several_copies_in_one_batch_the_last_is_shown_and_each_is_reported,
     thousands_come_back_at_once,
     some_come_back_and_some_wait_and_some_are_new,
     with_another_body_it_is_a_letter_of_its_own,

@@ -191,7 +191,7 @@ async fn what_would_be_sent_is_sent_after_one_was_asked_once_more() {
 }
 
 #[tokio::test]
-async fn what_became_of_each_is_told() {
+async fn what_became_of_each_is_reported() {
     let desk = Desk::that_tells(&with_slack()).await;
     send(&desk, "digest").await.expect(303);
     let last = async || desk.page("/digests").await.words("table");

@@ -139,7 +139,7 @@ async fn a_text_keeps_its_line_breaks() {
 }
 
 #[tokio::test]
-async fn a_change_of_line_ends_alone_is_told() {
+async fn a_change_of_line_ends_alone_is_reported() {
     let (desk, id) = a_letter(dead_in("texts").body("Dear all")).await;
     let page = checked(&desk, &edit_page(&desk, id).await, "Dear all\r\n").await;
     assert!(page.words("#check").contains("Only line endings"), "{}", page.words("#check"));
@@ -233,7 +233,7 @@ async fn what_else_is_wrong_is_told_before_it_is_sent() {
 }
 
 #[tokio::test]
-async fn it_goes_where_and_when_it_is_told() {
+async fn it_goes_where_and_when_it_is_reported() {
     let (desk, id) = a_letter(dead_in("orders").body("text")).await;
     let form = Form::of(&edit_page(&desk, id).await, "Check").fill("text", "other");
     let page = form.fill("queue", "orders.v2").fill("delay", "10m").send(&desk).await.expect(200).page();

@@ -192,7 +192,7 @@ async fn types_are_found_by_words() {
 }
 
 #[tokio::test]
-async fn sets_that_disagree_are_both_kept_and_it_is_told() {
+async fn sets_that_disagree_are_both_kept_and_it_is_reported() {
     let desk = Desk::open().await;
     put_set(&desk, "acme", fixture("small.binpb")).await;
     desk.clock.advance(std::time::Duration::from_secs(1));

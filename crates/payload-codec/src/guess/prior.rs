@@ -14,7 +14,7 @@ const NOT_UPLOADED: f64 = 0.1;
 const STRENGTH: f64 = 1.0;
 /// How far a word that address and type share is believed. Names lie: less than fully.
 const WORD_WEIGHT: f64 = 0.7;
-/// A word that more than one of this many types have tells nothing.
+/// A word that more than one of this many types have says nothing.
 const COMMON_WORD: usize = 4;
 
 /// The types of each class, those equally likely together, and the words of their names.
@@ -168,7 +168,7 @@ impl Members {
         weights
     }
 
-    /// The rarer a word, the more it tells.
+    /// The rarer a word, the more it says.
     fn worth(&self, word: &str) -> f64 {
         match self.by_word.get(word).map(Vec::len) {
             Some(types) if types * COMMON_WORD <= self.count || types == 1 => (self.count as f64 / types as f64).ln(),

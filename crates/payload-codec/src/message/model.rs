@@ -78,7 +78,7 @@ pub enum Value<'a> {
     Raw(Raw<'a>),
 }
 
-/// What the wire alone tells.
+/// What the wire alone says.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Raw<'a> {
     Varint(u64),

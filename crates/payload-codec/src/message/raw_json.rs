@@ -1,4 +1,4 @@
-//! What the wire alone tells, as JSON and back.
+//! What the wire alone says, as JSON and back.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 

@@ -101,7 +101,7 @@ fn parse(source: &Source) -> Result<FileDescriptorProto, SchemaProblem> {
     }
 }
 
-/// The parser tells its place only in the debug form, as `file:line:column: message`.
+/// The parser says its place only in the debug form, as `file:line:column: message`.
 fn of_parser(source: &Source, error: &protox::Error) -> SchemaProblem {
     let shown = format!("{error:?}");
     let problem = SchemaProblem::new(sentence(&error.to_string()), "Mend the source there and upload it again.");

@@ -118,7 +118,7 @@ fn read_at_most(reader: impl Read, limit: usize) -> Result<Vec<u8>, SchemaProble
     Err(SchemaProblem::new(what, "Leave out what no message here is made of."))
 }
 
-/// A source by its name, or by how it begins where the name does not tell.
+/// A source by its name, or by how it begins where the name does not say.
 fn is_source(file: &Upload) -> bool {
     file.name.ends_with(".proto") || (!is_set_name(&file.name) && begins_like_a_source(&file.bytes))
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-/// A kind of encoding, without what tells one encoding of the kind from another.
+/// A kind of encoding, without what distinguishes one encoding of the kind from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// RFC 1952.

@@ -49,7 +49,7 @@ fn a_side_that_decides_hides_a_fault() {
 }
 
 #[test]
-fn payloads_beyond_bounds_are_told() {
+fn payloads_beyond_bounds_are_reported() {
     let long = format!("[\"{}\"]", "a".repeat(MAX_PAYLOAD));
     let wide = format!("[0{}]", ",0".repeat(MAX_PAYLOAD_VALUES));
     for payload in [&long, &wide] {

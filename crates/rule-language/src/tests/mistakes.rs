@@ -112,7 +112,7 @@ fn what_can_never_be_right_is_refused() {
 }
 
 #[test]
-fn all_mistakes_are_told() {
+fn all_mistakes_are_reported() {
     let mistakes = Expression::compile("letter.quue == 'a' &&\n  payload.x == lettre.type").unwrap_err();
     let told: Vec<String> = mistakes.iter().map(Mistake::to_string).collect();
     assert_eq!(
