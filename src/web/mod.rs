@@ -9,12 +9,14 @@
 mod api;
 mod assets;
 mod audit_subjects;
+mod background;
 mod draft;
 mod error;
 mod events;
 mod health;
 mod input;
 mod mapping_draft;
+mod order;
 mod pages;
 mod payload;
 mod policy_effect;

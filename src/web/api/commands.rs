@@ -1,6 +1,6 @@
 //! What may be done with one letter.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::{Json, extract::State};
 use serde::Deserialize;
@@ -14,16 +14,12 @@ use super::{
     reply::{self, OneLetter},
 };
 use crate::{
-    domain::{
-        actor::Actor,
-        command::Command,
-        edit::Edit,
-        letter::{Importance, LetterId},
-    },
+    domain::{actor::Actor, command::Command, edit::Edit, letter::LetterId},
     web::{
         AppState,
         error::{Problem, WebError},
-        input::{JsonBody, LetterPath, parse_delay, read_type},
+        input::{JsonBody, LetterPath},
+        order::{read_delay, read_importance, read_queue, read_type},
         security::CurrentUser,
     },
 };
@@ -79,7 +75,7 @@ pub async fn retry(
     JsonBody(retry): JsonBody<Retry>,
 ) -> Result<Json<LetterItem>, WebError> {
     let edit = retry.edit(&app, id).await?;
-    let delay = read_delay(&app, retry.delay.as_deref())?;
+    let delay = read_delay(retry.delay, app.clock.now())?;
     let queue = read_queue(retry.queue)?;
     let Some(edit) = edit else { return carry_out(&app, &user, id, &[Command::Retry { delay, queue }]).await };
     let edited = app.triage.retry_edited(id, &edit, delay, queue.as_deref(), &user).await?;
@@ -162,22 +158,6 @@ pub async fn change(
         .chain(message_type.map(Command::SetType))
         .collect();
     carry_out(&app, &user, id, &commands).await
-}
-
-pub fn read_delay(app: &AppState, delay: Option<&str>) -> Result<Duration, WebError> {
-    let read = parse_delay(delay.unwrap_or_default(), app.clock.now());
-    read.map_err(|why| WebError::unprocessable(format!("delay: {why}")))
-}
-
-pub fn read_importance(word: &str) -> Result<Importance, WebError> {
-    word.parse().map_err(|why| WebError::unprocessable(format!("importance: {why}")))
-}
-
-pub fn read_queue(queue: Option<String>) -> Result<Option<String>, WebError> {
-    if queue.as_deref() == Some("") {
-        return Err(WebError::unprocessable("queue: it takes a name, or is left out"));
-    }
-    Ok(queue)
 }
 
 /// One command after the other; the answer is the letter as it then stands.

@@ -14,7 +14,8 @@ use crate::{
         AppState,
         error::{Problem, WebError},
         input::{GroupPath, JsonBody, Query},
-        pages::group::{check_note, gone},
+        order::read_note,
+        pages::group::gone,
         query::{GroupQuery, encode_cursor},
         security::CurrentUser,
         view::time::rfc3339,
@@ -194,7 +195,7 @@ pub async fn change(
     JsonBody(change): JsonBody<GroupChange>,
 ) -> Result<Json<FullGroup>, WebError> {
     if let Some(note) = &change.note {
-        app.triage.set_group_note(id, check_note(note)?, &user).await?;
+        app.triage.set_group_note(id, read_note(note)?, &user).await?;
     }
     load(&app, id).await
 }

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::{
     domain::command::{CommandReport, Refusal},
-    web::error::WebError,
+    web::{error::WebError, view::report},
 };
 
 /// For the description of calls about one letter.
@@ -28,7 +28,7 @@ pub fn done_or_refused(report: &CommandReport) -> Result<(), WebError> {
 }
 
 pub fn refused(refusal: &Refusal) -> WebError {
-    let detail = sentence(refusal);
+    let detail = report::sentence(refusal);
     match refusal {
         Refusal::NotFound => WebError::not_found(detail),
         // Another request would mend the first and the last, nothing here the danger.
@@ -37,11 +37,4 @@ pub fn refused(refusal: &Refusal) -> WebError {
             WebError::conflict(detail)
         }
     }
-}
-
-/// Refusals are clauses, because a toast joins them.
-fn sentence(refusal: &Refusal) -> String {
-    let clause = refusal.to_string();
-    let mut letters = clause.chars();
-    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }

@@ -12,15 +12,13 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::{
-    domain::{
-        letter::Importance,
-        rule::{ActiveRule, Rule, RuleFailures, RuleId},
-    },
+    domain::rule::{ActiveRule, Rule, RuleFailures, RuleId},
     services::rules::{RuleBook, RuleError},
     web::{
         AppState,
         error::{MistakeItem, Problem, WebError},
         input::JsonBody,
+        order::read_importance,
         security::CurrentUser,
         view::time::rfc3339,
     },
@@ -127,10 +125,6 @@ impl NewRule {
         let place = read_position(self.position)?;
         Ok((Rule { name: self.name, expression: self.expression, importance }, place))
     }
-}
-
-pub(super) fn read_importance(word: &str) -> Result<Importance, WebError> {
-    word.parse().map_err(|why| WebError::unprocessable(format!("importance: {why}")))
 }
 
 /// People count from 1.

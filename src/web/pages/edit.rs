@@ -37,9 +37,10 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        input::{self, FormPairs, LetterPath, QueryPairs},
+        input::{FormPairs, LetterPath, QueryPairs},
+        order::{parse_delay, read_delay},
         security::CurrentUser,
-        view::{payload::label, text},
+        view::{payload::label, report::not_done, text},
     },
 };
 
@@ -128,7 +129,7 @@ pub async fn act(
         };
         let check = desk.check(&form, Ok(edit.clone()));
         let mut page = desk.page(&app, form, check).await?;
-        page.shell.toast = Some(Toast::failed(format!("Not done: {refusal}.")));
+        page.shell.toast = Some(Toast::failed(not_done([&*refusal.to_string()])));
         let page = fragment::whole(page.render()?, &page.shell);
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
     }
@@ -207,7 +208,7 @@ impl Desk {
     fn problems_beside(&self, app: &AppState, form: &EditForm) -> Vec<EditProblem> {
         let problem = |path, reason| EditProblem { at: None, path, reason };
         let headers = form.wrong_headers(&self.letter.message.headers).into_iter();
-        let delay = input::parse_delay(&form.delay, app.clock.now()).err();
+        let delay = parse_delay(&form.delay, app.clock.now()).err();
         let delay = delay.map(|reason| problem("after".to_owned(), reason));
         headers.map(|(name, reason)| problem(format!("header {name}"), reason)).chain(delay).collect()
     }
@@ -244,7 +245,7 @@ impl Desk {
         edit: &Edit,
         by: &Actor,
     ) -> Result<Result<LetterId, Refusal>, WebError> {
-        let delay = input::parse_delay(&form.delay, app.clock.now()).map_err(WebError::unprocessable)?;
+        let delay = read_delay(Some(form.delay.clone()), app.clock.now())?;
         let queue = Some(form.queue.as_str()).filter(|queue| !queue.is_empty());
         Ok(app.triage.retry_edited(self.letter.summary.id, edit, delay, queue, by).await?)
     }

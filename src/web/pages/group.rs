@@ -7,8 +7,8 @@ use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
-    actions::{self, redirect},
-    bulk_action::{self, BulkAction, BulkTarget, Confirmation},
+    actions::redirect,
+    bulk_action::{self, BulkAction, BulkTarget, Confirmation, take_confirmed},
     filters::queue_names,
     fragment,
     part::parts,
@@ -27,12 +27,13 @@ use crate::{
         AppState,
         error::WebError,
         input::{FormPairs, GroupPath, QueryPairs},
-        query::{LetterQuery, Pairs},
+        order::{Action, read_note},
+        query::LetterQuery,
         security::CurrentUser,
         view::{
             chart::{Chart, Window},
             group::{GroupView, href},
-            number,
+            number, report,
             row::Row,
         },
     },
@@ -41,8 +42,6 @@ use crate::{
 /// Letters that are shown; the list has all of them.
 const LETTERS: usize = 8;
 const HOUR: Duration = Duration::from_secs(60 * 60);
-/// Bytes of a note.
-pub const MAX_NOTE: usize = 8_000;
 
 parts! { Part { Main = "main" } }
 
@@ -51,7 +50,7 @@ parts! { Part { Main = "main" } }
 struct GroupPage {
     shell: Shell,
     group: GroupView,
-    actions: Vec<Action>,
+    actions: Vec<AskButton>,
     importances: &'static [Importance],
     /// How many letters are open, as a button says it; empty where there are none.
     n_open: String,
@@ -68,7 +67,7 @@ struct GroupPage {
 }
 
 /// A button that asks once more.
-struct Action {
+struct AskButton {
     label: String,
     href: String,
     class: &'static str,
@@ -105,27 +104,11 @@ pub async fn act(
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
-    let until: Option<i64> = pairs.take_parsed("until")?;
-    let until = until.ok_or_else(|| WebError::bad_request("until is needed: ask on the page first"))?;
-    let (command, status) = take_command(&app, &mut pairs)?;
-    let bulk = Bulk {
-        filter: LetterFilter { statuses: vec![status], groups: vec![id], ..LetterFilter::default() },
-        until: Timestamp::from_micros(until),
-        command,
-        by: user.clone(),
-    };
-    let toast = bulk_action::carry_out(&app, bulk).await?;
+    let (command, until) = take_confirmed(&mut pairs, Action::OF_MANY, app.clock.now())?;
+    let status = if command == Command::Reopen { Status::Discarded } else { Status::Open };
+    let filter = LetterFilter { statuses: vec![status], groups: vec![id], ..LetterFilter::default() };
+    let toast = bulk_action::carry_out(&app, Bulk { filter, until, command, by: user.clone() }).await?;
     Ok(redirect(&href(id), &toast, &headers))
-}
-
-/// What is to be done, and with the letters of which status.
-fn take_command(app: &AppState, pairs: &mut Pairs) -> Result<(Command, Status), WebError> {
-    let action = pairs.take("action")?.unwrap_or_default();
-    if action == "importance" {
-        return Ok((actions::take_command(&action, pairs, app.clock.now())?, Status::Open));
-    }
-    let all: BulkAction = action.parse().map_err(|why| WebError::bad_request(format!("action: {why}")))?;
-    Ok((all.take_command(app, pairs)?, status_of(all)))
 }
 
 /// Sets the note of a group; an empty one removes it.
@@ -136,22 +119,11 @@ pub async fn note(
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
-    let text = pairs.take("note")?.unwrap_or_default();
-    let text = check_note(&text)?;
-    if !app.triage.set_group_note(id, text, &user).await? {
+    let note = Command::SetNote(read_note(&pairs.take("note")?.unwrap_or_default())?.to_owned());
+    if !app.triage.set_group_note(id, &note.detail(), &user).await? {
         return Err(gone());
     }
-    let said = if text.is_empty() { "Note removed." } else { "Note saved." };
-    Ok(redirect(&href(id), &Toast::done(said.to_owned(), Vec::new()), &headers))
-}
-
-/// A note as it is kept.
-pub fn check_note(text: &str) -> Result<&str, WebError> {
-    let text = text.trim();
-    if text.len() > MAX_NOTE {
-        return Err(WebError::unprocessable(format!("note: it takes {MAX_NOTE} bytes at most")));
-    }
-    Ok(text)
+    Ok(redirect(&href(id), &Toast::done(report::done(&note, None, 1), Vec::new()), &headers))
 }
 
 pub fn gone() -> WebError {
@@ -200,9 +172,9 @@ async fn load(app: &AppState, id: GroupId, bulk_action: Option<BulkAction>) -> R
     })
 }
 
-fn actions(group: &Group) -> Vec<Action> {
+fn actions(group: &Group) -> Vec<AskButton> {
     let (open, discarded) = (group.n_open(), group.discarded);
-    let action = |all, label: String, class, icon, key| Action {
+    let action = |all, label: String, class, icon, key| AskButton {
         label,
         href: confirmation_href(group.id, all),
         class,

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use amqp_message::time::Timestamp;
 use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
     actions::redirect,
-    bulk_action::{self, BulkAction, BulkTarget, Confirmation},
+    bulk_action::{self, BulkAction, BulkTarget, Confirmation, take_confirmed},
     filters::{Choice, broker_choices, queue_names},
     fragment,
     part::ListPart,
@@ -16,15 +15,12 @@ use super::{
     toast::Toast,
 };
 use crate::{
-    domain::{
-        filter::{FacetCount, LetterFilter},
-        job::Bulk,
-        letter::Status,
-    },
+    domain::{filter::FacetCount, job::Bulk, letter::Status},
     web::{
         AppState,
         error::WebError,
         input::{FormPairs, QueryPairs},
+        order::Action,
         query::{Pairs, Parameters, WaitingQuery},
         security::CurrentUser,
         view::{number, tally::Tally, text, waiting::WaitingRow},
@@ -137,16 +133,8 @@ pub async fn act(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let query = WaitingQuery::take(&mut pairs)?;
-    let action: Option<BulkAction> = pairs.take_parsed("action")?;
-    let until: Option<i64> = pairs.take_parsed("until")?;
-    let missing = || WebError::bad_request("action and until are needed: ask on the page first");
-    let (all, until) = action.zip(until).ok_or_else(missing)?;
-    let bulk = Bulk {
-        filter: LetterFilter { statuses: vec![Status::Scheduled], ..query.filter() },
-        until: Timestamp::from_micros(until),
-        command: all.take_command(&app, &mut pairs)?,
-        by: user.clone(),
-    };
+    let (command, until) = take_confirmed(&mut pairs, Action::OF_ALL, app.clock.now())?;
+    let bulk = Bulk { filter: query.filter(), until, command, by: user.clone() };
     let toast = bulk_action::carry_out(&app, bulk).await?;
     Ok(redirect(&query.first_page().href(), &toast, &headers))
 }
