@@ -1,6 +1,10 @@
 //! A policy as it comes in by a form or a call, read field by field.
 
-use std::{fmt::Display, str::FromStr, time::Duration};
+use std::{
+    fmt::{self, Display},
+    str::FromStr,
+    time::Duration,
+};
 
 use super::error::WebError;
 use crate::{
@@ -37,9 +41,15 @@ impl Wrong {
     }
 }
 
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.why)
+    }
+}
+
 impl From<Wrong> for WebError {
     fn from(wrong: Wrong) -> Self {
-        Self::unprocessable(format!("{}: {}", wrong.field, wrong.why))
+        Self::unprocessable(wrong.to_string())
     }
 }
 

@@ -12,7 +12,6 @@ use super::{
     error::WebError,
     query::{Pairs, Parameters},
 };
-use crate::domain::{group::GroupId, letter::LetterId};
 
 /// Whether htmx asks, and not the browser itself.
 pub fn is_htmx(headers: &HeaderMap) -> bool {
@@ -39,32 +38,6 @@ impl<T: Parameters, S: Sync> FromRequestParts<S> for Query<T> {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, WebError> {
         let QueryPairs(pairs) = QueryPairs::from_request_parts(parts, state).await?;
         T::read(pairs).map(Self)
-    }
-}
-
-/// The letter that a path names.
-pub struct LetterPath(pub LetterId);
-
-impl<S: Send + Sync> FromRequestParts<S> for LetterPath {
-    type Rejection = WebError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, WebError> {
-        let path = axum::extract::Path::<String>::from_request_parts(parts, state).await;
-        let id = path.ok().and_then(|path| path.parse().ok());
-        id.map(Self).ok_or_else(|| WebError::not_found("There is no such dead letter; an id is a UUID."))
-    }
-}
-
-/// The group that a path names.
-pub struct GroupPath(pub GroupId);
-
-impl<S: Send + Sync> FromRequestParts<S> for GroupPath {
-    type Rejection = WebError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, WebError> {
-        let path = axum::extract::Path::<String>::from_request_parts(parts, state).await;
-        let id = path.ok().and_then(|path| path.parse().ok());
-        id.map(Self).ok_or_else(|| WebError::not_found("There is no such group; an id is a UUID."))
     }
 }
 

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr, sync::Arc};
 
 use payload_codec::unwrap::{Kind, UnwrapMode};
 
-use super::{AppState, error::WebError, query::Pairs};
+use super::{AppState, error::WebError, path_id::missing, query::Pairs};
 use crate::{
     domain::{actor::Actor, letter::Letter},
     services::decoding::{confirmed::Confirmed, reading::Reading},
@@ -150,7 +150,7 @@ pub async fn read(
     let reading = app.reader.read(letter, confirmed.clone(), query.mode(), false).await;
     let Some(by) = reveal_to.filter(|_| reading.hides) else { return Ok(reading) };
     if !app.triage.reveal(summary.id, by).await? {
-        return Err(WebError::not_found("There is no such dead letter."));
+        return Err(missing::<Letter>());
     }
     Ok(app.reader.read(letter, confirmed, query.mode(), true).await)
 }

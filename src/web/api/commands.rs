@@ -9,17 +9,22 @@ use utoipa::ToSchema;
 
 use super::{
     edit::{HeaderChanges, edited_body, edited_payload},
-    letter::unknown,
     model::LetterItem,
-    reply::{self, OneLetter},
+    reply,
 };
 use crate::{
-    domain::{actor::Actor, command::Command, edit::Edit, letter::LetterId},
+    domain::{
+        actor::Actor,
+        command::Command,
+        edit::Edit,
+        letter::{Letter, LetterId},
+    },
     web::{
         AppState,
         error::{Problem, WebError},
-        input::{JsonBody, LetterPath},
+        input::JsonBody,
         order::{read_delay, read_importance, read_queue, read_type},
+        path_id::{PathId, missing},
         security::CurrentUser,
     },
 };
@@ -61,7 +66,7 @@ impl Retry {
 ///
 /// An edit makes a copy, which is a letter of its own, and sends that; the letter itself is discarded, and never are both
 /// sent. To undo it, discard the copy and reopen the letter.
-#[utoipa::path(post, path = "/letters/{id}/retry", tag = "letters", params(OneLetter), request_body = Retry,
+#[utoipa::path(post, path = "/letters/{id}/retry", tag = "letters", params(PathId<Letter>), request_body = Retry,
     responses(
     (status = OK, body = LetterItem, description = "It is scheduled; of an edit, the copy"),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
@@ -71,7 +76,7 @@ impl Retry {
 pub async fn retry(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    LetterPath(id): LetterPath,
+    PathId(id): PathId<Letter>,
     JsonBody(retry): JsonBody<Retry>,
 ) -> Result<Json<LetterItem>, WebError> {
     let edit = retry.edit(&app, id).await?;
@@ -91,7 +96,7 @@ pub struct Discard {
 }
 
 /// Set it aside for good; it can be undone until retention removes it
-#[utoipa::path(post, path = "/letters/{id}/discard", tag = "letters", params(OneLetter), request_body = Discard,
+#[utoipa::path(post, path = "/letters/{id}/discard", tag = "letters", params(PathId<Letter>), request_body = Discard,
     responses(
     (status = OK, body = LetterItem),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
@@ -100,7 +105,7 @@ pub struct Discard {
 pub async fn discard(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    LetterPath(id): LetterPath,
+    PathId(id): PathId<Letter>,
     JsonBody(discard): JsonBody<Discard>,
 ) -> Result<Json<LetterItem>, WebError> {
     carry_out(&app, &user, id, &[Command::Discard { note: discard.note }]).await
@@ -112,7 +117,7 @@ pub async fn discard(
 pub struct Reopen {}
 
 /// Undo a discard, or cancel a scheduled retry
-#[utoipa::path(post, path = "/letters/{id}/reopen", tag = "letters", params(OneLetter), responses(
+#[utoipa::path(post, path = "/letters/{id}/reopen", tag = "letters", params(PathId<Letter>), responses(
     (status = OK, body = LetterItem),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "Not as it stands"),
@@ -120,7 +125,7 @@ pub struct Reopen {}
 pub async fn reopen(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    LetterPath(id): LetterPath,
+    PathId(id): PathId<Letter>,
     JsonBody(Reopen {}): JsonBody<Reopen>,
 ) -> Result<Json<LetterItem>, WebError> {
     carry_out(&app, &user, id, &[Command::Reopen]).await
@@ -139,7 +144,7 @@ pub struct Change {
 }
 
 /// Set importance or note by hand
-#[utoipa::path(patch, path = "/letters/{id}", tag = "letters", params(OneLetter), request_body = Change,
+#[utoipa::path(patch, path = "/letters/{id}", tag = "letters", params(PathId<Letter>), request_body = Change,
     responses(
     (status = OK, body = LetterItem),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
@@ -148,7 +153,7 @@ pub struct Change {
 pub async fn change(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    LetterPath(id): LetterPath,
+    PathId(id): PathId<Letter>,
     JsonBody(change): JsonBody<Change>,
 ) -> Result<Json<LetterItem>, WebError> {
     let message_type = change.message_type.as_deref().map(read_type).transpose()?;
@@ -176,6 +181,6 @@ async fn carry_out(
 
 /// The letter as it stands now.
 async fn show(app: &AppState, id: LetterId) -> Result<Json<LetterItem>, WebError> {
-    let letter = app.store.summary(id).await?.ok_or_else(unknown)?;
+    let letter = app.store.summary(id).await?.ok_or_else(missing::<Letter>)?;
     Ok(Json(letter.into()))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use amqp_message::time::Timestamp;
 use axum::{Json, extract::State};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::{
@@ -13,9 +13,9 @@ use crate::{
     web::{
         AppState,
         error::{Problem, WebError},
-        input::{GroupPath, JsonBody, Query},
+        input::{JsonBody, Query},
         order::read_note,
-        pages::group::gone,
+        path_id::{PathId, missing},
         query::{GroupQuery, encode_cursor},
         security::CurrentUser,
         view::time::rfc3339,
@@ -26,15 +26,6 @@ use crate::{
 const LIMIT: usize = 50;
 /// Days of which a group tells what happened hour by hour.
 const DAYS: u64 = 14;
-
-/// For the description of calls about one group.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes the parameter")]
-struct OneGroup {
-    /// The id of the group.
-    id: Uuid,
-}
 
 /// One page of groups.
 #[derive(Serialize, ToSchema)]
@@ -166,11 +157,11 @@ pub async fn groups(
 }
 
 /// One group, with how it grew in the last 14 days
-#[utoipa::path(get, path = "/groups/{id}", tag = "groups", params(OneGroup), responses(
+#[utoipa::path(get, path = "/groups/{id}", tag = "groups", params(PathId<Group>), responses(
     (status = OK, body = FullGroup),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
-pub async fn group(State(app): State<Arc<AppState>>, GroupPath(id): GroupPath) -> Result<Json<FullGroup>, WebError> {
+pub async fn group(State(app): State<Arc<AppState>>, PathId(id): PathId<Group>) -> Result<Json<FullGroup>, WebError> {
     load(&app, id).await
 }
 
@@ -183,7 +174,7 @@ pub struct GroupChange {
 }
 
 /// Write or remove the note of a group
-#[utoipa::path(patch, path = "/groups/{id}", tag = "groups", params(OneGroup), request_body = GroupChange, responses(
+#[utoipa::path(patch, path = "/groups/{id}", tag = "groups", params(PathId<Group>), request_body = GroupChange, responses(
     (status = OK, body = FullGroup),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
@@ -191,7 +182,7 @@ pub struct GroupChange {
 pub async fn change(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    GroupPath(id): GroupPath,
+    PathId(id): PathId<Group>,
     JsonBody(change): JsonBody<GroupChange>,
 ) -> Result<Json<FullGroup>, WebError> {
     if let Some(note) = &change.note {
@@ -206,7 +197,7 @@ async fn load(app: &AppState, id: GroupId) -> Result<Json<FullGroup>, WebError> 
         app.store.group(id, pending_since(app)),
         app.store.group_hours(std::slice::from_ref(&id), since),
     )?;
-    let item = group.ok_or_else(gone)?.into();
+    let item = group.ok_or_else(missing::<Group>)?.into();
     let hours = hours.remove(&id).unwrap_or_default().into_iter().map(HourItem::from).collect();
     Ok(Json(FullGroup { item, hours }))
 }

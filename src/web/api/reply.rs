@@ -1,21 +1,9 @@
 //! Pieces of answers that several calls share.
 
-use utoipa::IntoParams;
-use uuid::Uuid;
-
 use crate::{
     domain::command::{CommandReport, Refusal},
     web::{error::WebError, view::report},
 };
-
-/// For the description of calls about one letter.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes the parameter")]
-pub struct OneLetter {
-    /// The id of the letter.
-    id: Uuid,
-}
 
 /// What a call does not offer yet is said, not ignored.
 pub fn not_available_yet(what: &str) -> WebError {

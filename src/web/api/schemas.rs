@@ -2,18 +2,14 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use axum::{
-    Json,
-    extract::{Path, State},
-    http::StatusCode,
-};
+use axum::{Json, extract::State, http::StatusCode};
 use payload_codec::schema::SchemaProblem;
 use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::{
-    domain::schema::{SchemaId, SchemaSource},
+    domain::schema::{SchemaId, SchemaRecord, SchemaSource},
     services::{
         decoding::catalogue::{Catalogue, SchemaVersion, TypeEntry},
         schemas::{Delivery, SchemaError},
@@ -22,6 +18,7 @@ use crate::{
         AppState,
         error::{Problem, WebError},
         input::Query,
+        path_id::{PathId, missing},
         query::{form, parameters},
         security::CurrentUser,
         upload::Files,
@@ -172,34 +169,18 @@ fn refusal(error: SchemaError) -> WebError {
     WebError::unprocessable(lines.join("\n"))
 }
 
-/// For the description of calls about one schema.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes the parameter")]
-struct OneSchema {
-    /// The id of the schema.
-    id: Uuid,
-}
-
 /// Remove a schema; one whose place it took counts again
-#[utoipa::path(delete, path = "/schemas/{id}", tag = "schemas", params(OneSchema), responses(
+#[utoipa::path(delete, path = "/schemas/{id}", tag = "schemas", params(PathId<SchemaRecord>), responses(
     (status = NO_CONTENT),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn remove(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    Path(id): Path<String>,
+    PathId(id): PathId<SchemaRecord>,
 ) -> Result<StatusCode, WebError> {
-    let removed = match id.parse() {
-        Ok(id) => app.schemas.remove(id, &user).await?,
-        Err(_) => false,
-    };
-    if removed {
-        Ok(StatusCode::NO_CONTENT)
-    } else {
-        Err(WebError::not_found("There is no such schema; an id is a UUID."))
-    }
+    let was_there = app.schemas.remove(id, &user).await?;
+    was_there.then_some(StatusCode::NO_CONTENT).ok_or_else(missing::<SchemaRecord>)
 }
 
 /// Message types by name.

@@ -4,12 +4,7 @@ use std::sync::Arc;
 
 use amqp_message::time::Timestamp;
 use askama::Template;
-use axum::{
-    extract::{Path, State},
-    http::HeaderMap,
-    response::Response,
-};
-use uuid::Uuid;
+use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
     actions::redirect,
@@ -24,6 +19,7 @@ use crate::{
         AppState,
         error::WebError,
         input::{FormPairs, QueryPairs},
+        path_id::{PathId, missing},
         security::CurrentUser,
         view::{
             digest::{PlanView, ReportView, SentView},
@@ -143,12 +139,10 @@ pub async fn send(
 /// One digest as it was sent.
 pub async fn digest(
     State(app): State<Arc<AppState>>,
-    Path(id): Path<String>,
+    PathId(id): PathId<DigestRecord>,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
-    let unknown = || WebError::not_found("There is no such digest. Digests are kept for 90 days.");
-    let id = Uuid::try_parse(&id).map_err(|_| unknown())?;
-    let (record, report) = app.store.digest(id).await?.ok_or_else(unknown)?;
+    let (record, report) = app.store.digest(id).await?.ok_or_else(missing::<DigestRecord>)?;
     let mut page = DigestPage {
         shell: Shell::load(&app, Page::Digests).await?,
         sent: SentView::new(&record, app.clock.now()),

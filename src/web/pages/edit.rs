@@ -37,8 +37,9 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        input::{FormPairs, LetterPath, QueryPairs},
+        input::{FormPairs, QueryPairs},
         order::{parse_delay, read_delay},
+        path_id::{PathId, missing},
         security::CurrentUser,
         view::{payload::label, report::not_done, text},
     },
@@ -93,7 +94,7 @@ pub fn limit() -> DefaultBodyLimit {
 
 pub async fn show(
     State(app): State<Arc<AppState>>,
-    LetterPath(id): LetterPath,
+    PathId(id): PathId<Letter>,
     QueryPairs(pairs): QueryPairs,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
@@ -107,7 +108,7 @@ pub async fn show(
 
 pub async fn act(
     State(app): State<Arc<AppState>>,
-    LetterPath(id): LetterPath,
+    PathId(id): PathId<Letter>,
     user: CurrentUser,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
@@ -154,7 +155,7 @@ struct Desk {
 
 impl Desk {
     async fn lay(app: &AppState, id: LetterId) -> Result<Self, WebError> {
-        let letter = app.store.letter(id).await?.ok_or_else(|| WebError::not_found("There is no such dead letter."))?;
+        let letter = app.store.letter(id).await?.ok_or_else(missing::<Letter>)?;
         let letter = Arc::new(letter);
         let reading = app.reader.read(&letter, Vec::new(), UnwrapMode::Automatic, false).await;
         Ok(Self { letter, reading })

@@ -26,8 +26,9 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        input::{FormPairs, GroupPath, QueryPairs},
+        input::{FormPairs, QueryPairs},
         order::{Action, read_note},
+        path_id::{PathId, missing},
         query::LetterQuery,
         security::CurrentUser,
         view::{
@@ -77,7 +78,7 @@ struct AskButton {
 
 pub async fn show(
     State(app): State<Arc<AppState>>,
-    GroupPath(id): GroupPath,
+    PathId(id): PathId<Group>,
     QueryPairs(mut pairs): QueryPairs,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
@@ -100,7 +101,7 @@ pub async fn show(
 pub async fn act(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    GroupPath(id): GroupPath,
+    PathId(id): PathId<Group>,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
@@ -115,19 +116,15 @@ pub async fn act(
 pub async fn note(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    GroupPath(id): GroupPath,
+    PathId(id): PathId<Group>,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let note = Command::SetNote(read_note(&pairs.take("note")?.unwrap_or_default())?.to_owned());
     if !app.triage.set_group_note(id, &note.detail(), &user).await? {
-        return Err(gone());
+        return Err(missing::<Group>());
     }
     Ok(redirect(&href(id), &Toast::done(report::done(&note, None, 1), Vec::new()), &headers))
-}
-
-pub fn gone() -> WebError {
-    WebError::not_found("There is no such group. One that no letter is in any more is forgotten after a while.")
 }
 
 const fn status_of(all: BulkAction) -> Status {
@@ -149,7 +146,7 @@ async fn load(app: &AppState, id: GroupId, bulk_action: Option<BulkAction>) -> R
         app.store.letters(&letters, &newest),
         app.store.facets(),
     )?;
-    let group = group.ok_or_else(gone)?;
+    let group = group.ok_or_else(missing::<Group>)?;
     let hours = hours.get(&id).map(Vec::as_slice).unwrap_or_default();
     let here = bulk_action.map_or_else(|| href(id), |all| confirmation_href(id, all));
     let shell = Shell { here, ..Shell::new(app, Page::Groups, &facets).await? };

@@ -16,13 +16,14 @@ use super::{
 use crate::{
     domain::{
         actor::Actor,
-        letter::{LetterId, LetterSummary},
+        letter::{Letter, LetterId, LetterSummary},
         mapping::Route,
     },
     web::{
         AppState,
         error::WebError,
-        input::{FormPairs, LetterPath, QueryPairs},
+        input::{FormPairs, QueryPairs},
+        path_id::{PathId, missing},
         payload::{self, PayloadQuery},
         security::CurrentUser,
         view::{
@@ -51,7 +52,7 @@ struct LetterPage {
 
 pub async fn show(
     State(app): State<Arc<AppState>>,
-    LetterPath(id): LetterPath,
+    PathId(id): PathId<Letter>,
     QueryPairs(mut pairs): QueryPairs,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
@@ -77,7 +78,7 @@ pub async fn show(
 pub async fn reveal(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    LetterPath(id): LetterPath,
+    PathId(id): PathId<Letter>,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let query = PayloadQuery::take(&mut pairs)?;
@@ -97,7 +98,7 @@ async fn load(app: &AppState, id: LetterId, sight: &Sight, links: Links, here: S
     let facets = async { Ok(app.store.facets().await?) };
     let (letter, shell, facets) =
         tokio::try_join!(view(app, id, sight, links), Shell::load(app, Page::Letters), facets)?;
-    let letter = letter.ok_or_else(|| WebError::not_found("There is no such dead letter."))?;
+    let letter = letter.ok_or_else(missing::<Letter>)?;
     Ok(LetterPage { shell: Shell { here, ..shell }, letter, queues: queue_names(&facets) })
 }
 

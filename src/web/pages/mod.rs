@@ -11,7 +11,7 @@ mod edit;
 mod edit_form;
 mod filters;
 mod fragment;
-pub mod group;
+mod group;
 mod groups;
 mod letter;
 mod letters;
