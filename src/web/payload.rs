@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
+use amqp_message::word_enum;
 use payload_codec::unwrap::{Kind, UnwrapMode};
 
 use super::{AppState, error::WebError, path_id::missing, query::Pairs};
@@ -10,28 +11,18 @@ use crate::{
     services::decoding::{confirmed::Confirmed, reading::Reading},
 };
 
-/// How a payload is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PayloadForm {
-    Json,
-    /// Its fields by their numbers, as they are written.
-    Fields,
-    Text,
-    Hex,
+word_enum! {
+    /// How a payload is shown.
+    PayloadForm, "view of a payload" {
+        Json = "json",
+        /// Its fields by their numbers, as they are written.
+        Fields = "fields",
+        Text = "text",
+        Hex = "hex",
+    }
 }
 
 impl PayloadForm {
-    pub const ALL: [Self; 4] = [Self::Json, Self::Fields, Self::Text, Self::Hex];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Fields => "fields",
-            Self::Text => "text",
-            Self::Hex => "hex",
-        }
-    }
-
     pub const fn label(self) -> &'static str {
         match self {
             Self::Json => "JSON",
@@ -39,16 +30,6 @@ impl PayloadForm {
             Self::Text => "Text",
             Self::Hex => "Hex",
         }
-    }
-}
-
-impl FromStr for PayloadForm {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        let known = Self::ALL.into_iter().find(|form| form.as_str() == word);
-        let takes = || Self::ALL.map(Self::as_str).join(", ");
-        known.ok_or_else(|| format!("{word:?} is no view of a payload; it takes one of {}", takes()))
     }
 }
 

@@ -187,7 +187,7 @@ fn tabs(reading: &Reading, context: &PayloadContext<'_>, current: PayloadForm) -
         href: PayloadQuery { form: Some(form), ..context.query.clone() }.href(context.base),
         is_current: form == current,
     };
-    PayloadForm::ALL.into_iter().filter(fits).map(tab).collect()
+    PayloadForm::ALL.iter().copied().filter(fits).map(tab).collect()
 }
 
 /// What a person calls it.
