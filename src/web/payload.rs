@@ -5,7 +5,12 @@ use std::{fmt, str::FromStr, sync::Arc};
 use amqp_message::word_enum;
 use payload_codec::unwrap::{Kind, UnwrapMode};
 
-use super::{AppState, error::WebError, path_id::missing, query::Pairs};
+use super::{
+    AppState,
+    error::WebError,
+    path_id::missing,
+    query::{Parameters, form, parameters},
+};
 use crate::{
     domain::{actor::Actor, letter::Letter},
     services::decoding::{confirmed::Confirmed, reading::Reading},
@@ -75,34 +80,21 @@ impl fmt::Display for Chain {
     }
 }
 
-/// What an address says of the payload of a letter.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PayloadQuery {
-    /// The one that fits, if left out.
-    pub form: Option<PayloadForm>,
-    /// Those that are found, if left out.
-    pub encoding: Option<Chain>,
+parameters! {
+    /// What an address says of the payload of a letter.
+    pub PayloadQuery {
+        /// Those that are found, if left out.
+        "encoding" encoding: Option<Chain> as form::One => Option<String>,
+        /// The one that fits, if left out.
+        "view" form: Option<PayloadForm> as form::One => Option<String>,
+    }
 }
 
 impl PayloadQuery {
-    /// Its words, to name them where another one was given.
-    pub const WORDS: &str = "view, encoding";
-
-    pub fn take(pairs: &mut Pairs) -> Result<Self, WebError> {
-        Ok(Self { form: pairs.take_parsed("view")?, encoding: pairs.take_parsed("encoding")? })
-    }
-
-    /// The words that say it, by name; empty where they are left out.
-    pub fn pairs(&self) -> [(&'static str, String); 2] {
-        let form = self.form.map(PayloadForm::as_str).unwrap_or_default().to_owned();
-        [("encoding", self.encoding.as_ref().map(Chain::to_string).unwrap_or_default()), ("view", form)]
-    }
-
     /// The address that says it, from the one of the letter.
     pub fn href(&self, base: &str) -> String {
         let pairs = self.pairs();
-        let said = pairs.iter().filter(|(_, value)| !value.is_empty()).map(|(name, value)| format!("{name}={value}"));
-        let said = said.collect::<Vec<_>>().join("&");
+        let said = pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("&");
         match said.is_empty() {
             true => base.to_owned(),
             false if base.contains('?') => format!("{base}&{said}"),

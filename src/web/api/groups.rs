@@ -22,8 +22,6 @@ use crate::{
     },
 };
 
-/// Groups of an answer, unless the call says otherwise.
-const LIMIT: usize = 50;
 /// Days of which a group tells what happened hour by hour.
 const DAYS: u64 = 14;
 
@@ -147,7 +145,7 @@ pub async fn groups(
     State(app): State<Arc<AppState>>,
     Query(query): Query<GroupQuery>,
 ) -> Result<Json<Groups>, WebError> {
-    let (filter, limit) = (query.filter(true), query.limit.unwrap_or(LIMIT));
+    let (filter, limit) = (query.filter(true), query.limit());
     let page = app.store.groups(&filter, query.sort, query.cursor, limit, pending_since(&app)).await?;
     Ok(Json(Groups {
         items: page.items.into_iter().map(GroupItem::from).collect(),

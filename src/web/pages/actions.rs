@@ -11,7 +11,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::toast::Toast;
+use super::toast::{Toast, leads_back};
 use crate::{
     domain::{
         command::{Command, CommandReport},
@@ -45,14 +45,11 @@ pub async fn act(
     Ok(redirect(&back, &toast, &headers))
 }
 
-/// Only a list or a letter, so that no form can lead anybody to another site.
+/// Where a form leads back to.
 pub fn take_back(pairs: &mut Pairs) -> Result<String, WebError> {
     let back = pairs.take("back")?.unwrap_or_else(|| "/letters".to_owned());
-    let is_list = |list: &str| back.strip_prefix(list).is_some_and(|rest| rest.is_empty() || rest.starts_with('?'));
-    if is_list("/letters") || is_list("/scheduled") || back.starts_with("/letters/") {
-        return Ok(back);
-    }
-    Err(WebError::bad_request("back: it takes the address of a list or of a letter"))
+    let elsewhere = || WebError::bad_request("back: it takes the address of a list or of a letter");
+    leads_back(&back).then_some(back).ok_or_else(elsewhere)
 }
 
 fn take_ids(pairs: &mut Pairs) -> Result<Vec<LetterId>, WebError> {

@@ -17,7 +17,7 @@ use crate::{
         AppState, background,
         error::WebError,
         order::{Action, Order},
-        query::Pairs,
+        query::{Pairs, form, parameters},
         view::{number, report},
     },
 };
@@ -35,6 +35,13 @@ impl BulkAction {
     /// As it stands in the address that asks once more.
     pub const fn as_pair(self) -> (&'static str, &'static str) {
         ("all", self.as_str())
+    }
+}
+
+parameters! {
+    /// What is about to be done with all of them.
+    pub Asked {
+        "all" all: Option<BulkAction> as form::One => Option<String>,
     }
 }
 

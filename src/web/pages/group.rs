@@ -8,12 +8,13 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
     actions::redirect,
-    bulk_action::{self, BulkAction, BulkTarget, Confirmation, take_confirmed},
-    filters::queue_names,
-    fragment,
-    part::parts,
+    bulk_action::{self, Asked, BulkAction, BulkTarget, Confirmation, take_confirmed},
+    choices::queue_names,
+    fragment::answer,
+    part::MainPart,
     shell::{Page, Shell},
     toast::Toast,
+    visit::Visit,
 };
 use crate::{
     domain::{
@@ -26,7 +27,7 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        input::{FormPairs, QueryPairs},
+        input::FormPairs,
         order::{Action, read_note},
         path_id::{PathId, missing},
         query::LetterQuery,
@@ -43,8 +44,6 @@ use crate::{
 /// Letters that are shown; the list has all of them.
 const LETTERS: usize = 8;
 const HOUR: Duration = Duration::from_secs(60 * 60);
-
-parts! { Part { Main = "main" } }
 
 #[derive(Template)]
 #[template(path = "group/page.html", blocks = ["title", "main", "nav"])]
@@ -79,22 +78,10 @@ struct AskButton {
 pub async fn show(
     State(app): State<Arc<AppState>>,
     PathId(id): PathId<Group>,
-    QueryPairs(mut pairs): QueryPairs,
-    headers: HeaderMap,
+    visit: Visit<Asked, MainPart>,
 ) -> Result<Response, WebError> {
-    let bulk_action = pairs.take_parsed("all")?;
-    let part: Option<Part> = pairs.take_parsed("part")?;
-    pairs.finish("all, part")?;
-    let mut page = load(&app, id, bulk_action).await?;
-    page.shell.toast = Toast::from_cookie(&headers, &href(id));
-    page.shell.is_fragment = part.is_some();
-    match part {
-        None => Ok(fragment::whole(page.render()?, &page.shell)),
-        Some(Part::Main) => {
-            let blocks = [page.as_title().render()?, page.as_main().render()?, page.as_nav().render()?];
-            Ok(fragment::main(blocks, &page.shell))
-        }
-    }
+    let page = load(&app, id, &visit).await?;
+    Ok(answer!(page, visit.part, MainPart::Main => main))
 }
 
 /// Does one thing with all letters of a group that have the status which that takes, and that came in before it was asked.
@@ -134,7 +121,7 @@ const fn status_of(all: BulkAction) -> Status {
     }
 }
 
-async fn load(app: &AppState, id: GroupId, bulk_action: Option<BulkAction>) -> Result<GroupPage, WebError> {
+async fn load(app: &AppState, id: GroupId, visit: &Visit<Asked, MainPart>) -> Result<GroupPage, WebError> {
     const DAY: u32 = 24;
     let now = app.clock.now();
     let fortnight = window(now, 14 * DAY, 6);
@@ -148,8 +135,9 @@ async fn load(app: &AppState, id: GroupId, bulk_action: Option<BulkAction>) -> R
     )?;
     let group = group.ok_or_else(missing::<Group>)?;
     let hours = hours.get(&id).map(Vec::as_slice).unwrap_or_default();
+    let bulk_action = visit.query.all;
     let here = bulk_action.map_or_else(|| href(id), |all| confirmation_href(id, all));
-    let shell = Shell { here, ..Shell::new(app, Page::Groups, &facets).await? };
+    let shell = visit.at(here, Shell::new(app, Page::Groups, &facets).await?);
     Ok(GroupPage {
         actions: actions(&group),
         n_open: if group.n_open() > 0 { number::thousands(group.n_open()) } else { String::new() },

@@ -12,7 +12,7 @@ use axum::{
 
 use super::{
     actions::redirect,
-    filters::queue_names,
+    choices::queue_names,
     fragment,
     part::parts,
     policy_form::{FORM_WORDS, PolicyForm},

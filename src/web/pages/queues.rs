@@ -7,7 +7,7 @@ use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
-    filters::queue_names,
+    choices::queue_names,
     fragment,
     shell::{Page, Shell},
     toast::Toast,

@@ -12,7 +12,7 @@ use payload_codec::schema::SchemaProblem;
 
 use super::{
     actions::{redirect, take_back},
-    filters::queue_names,
+    choices::queue_names,
     fragment,
     mapping_form::MappingForm,
     part::parts,

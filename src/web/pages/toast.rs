@@ -33,6 +33,12 @@ pub enum Tone {
     Failed,
 }
 
+/// Whether a form may lead back there: only to a list or a letter, so that none can lead anybody to another site.
+pub fn leads_back(address: &str) -> bool {
+    let is_list = |list: &str| address.strip_prefix(list).is_some_and(|rest| rest.is_empty() || rest.starts_with('?'));
+    is_list("/letters") || is_list("/scheduled") || address.starts_with("/letters/")
+}
+
 #[derive(Template)]
 #[template(path = "_toast.html")]
 struct ToastPart<'a> {
@@ -97,7 +103,13 @@ impl Toast {
         let undo = BASE64_URL_SAFE_NO_PAD.decode(undo).ok()?;
         let ids = undo.chunks_exact(16).filter_map(|id| Uuid::from_slice(id).ok()).map(LetterId::from_uuid);
         let toast = if failed { Self::failed(text) } else { Self::done(text, ids.collect()) };
-        Some(Self { back: here.to_owned(), ..toast })
+        Some(toast.on(here))
+    }
+
+    /// On the page at `here`.
+    pub fn on(self, here: &str) -> Self {
+        let back = if leads_back(here) { here } else { "/letters" };
+        Self { back: back.to_owned(), ..self }
     }
 
     /// Removes the cookie once it is shown.

@@ -13,7 +13,10 @@ use super::{
 use crate::{
     domain::{history::HistoryEntry, letter::Letter, mapping::Mapping},
     services::decoding::reading::{Content, Reading},
-    web::payload::{PayloadForm, PayloadQuery},
+    web::{
+        payload::{PayloadForm, PayloadQuery},
+        query::Parameters,
+    },
 };
 
 /// Text shown of one payload at most; with everything around it a page has to stay below 100 kB.
@@ -56,7 +59,7 @@ pub struct Payload {
     pub hides: bool,
     pub is_revealed: bool,
     /// For the form that reveals: what this page was asked for.
-    pub asked: [(&'static str, String); 2],
+    pub asked: Vec<(&'static str, String)>,
 }
 
 pub struct ViewTab {
