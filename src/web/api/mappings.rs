@@ -8,10 +8,10 @@ use utoipa::ToSchema;
 
 use crate::{
     domain::mapping::{ActiveMapping, Carrier, Mapping},
-    services::{decoding::catalogue::Catalogue, schemas::MappingError},
+    services::decoding::catalogue::Catalogue,
     web::{
         AppState,
-        draft::Wrong,
+        draft::{Refused, Wrong},
         error::{Problem, WebError},
         input::{JsonBody, Query},
         query::{form, parameters},
@@ -112,10 +112,7 @@ pub async fn set(
 ) -> Result<Json<MappingItem>, WebError> {
     let (carrier, pattern) = carrier_of(new.queue, new.exchange, new.routing_key)?;
     let mapping = Mapping { broker: new.broker, carrier, pattern, message_type: new.r#type };
-    app.schemas.map(&mapping, &user).await.map_err(|error| match error {
-        MappingError::Invalid(field, why) => Wrong::new(field, why).into(),
-        MappingError::Store(error) => WebError::from(error),
-    })?;
+    app.schemas.map(&mapping, &user).await.map_err(Refused::from)?;
     let (book, catalogue) = (app.schemas.mappings(), app.schemas.catalogue());
     let stored = book.all().iter().find(|active| active.mapping == mapping);
     let gone = || WebError::conflict("It was set, and changed again by somebody else.");

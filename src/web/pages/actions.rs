@@ -38,7 +38,7 @@ pub async fn act(
     let ids = take_ids(&mut pairs)?;
     let command = Order::take(&mut pairs)?.command(Action::ALL, app.clock.now())?;
     let toast = if ids.is_empty() {
-        Toast::failed("No dead letter is selected.".to_owned())
+        Toast::failed("No dead letter is selected.")
     } else {
         tell(&command, app.triage.act(&ids, &command, &user).await?)
     };
@@ -70,7 +70,8 @@ fn tell(command: &Command, report: CommandReport) -> Toast {
         _ => false,
     };
     match report::told(command, None, n_done, n_refused, reasons.iter().map(String::as_str)) {
-        Ok(text) => Toast::done(text, if can_undo { report.done } else { Vec::new() }),
+        Ok(text) if can_undo => Toast::done(text).undone_by(report.done),
+        Ok(text) => Toast::done(text),
         Err(text) => Toast::failed(text),
     }
 }

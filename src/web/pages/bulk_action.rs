@@ -137,7 +137,7 @@ pub async fn carry_out(app: &Arc<AppState>, bulk: Bulk) -> Result<Toast, WebErro
     let ended: Option<Result<Job, StoreError>> = tokio::time::timeout(PATIENCE, ended).await.ok().and_then(Result::ok);
     match ended.transpose()? {
         Some(job) if job.state != JobState::Running => Ok(told(&command, status, &job)),
-        _ => Ok(Toast::done("This takes a while; the counts on this page show the progress.".to_owned(), Vec::new())),
+        _ => Ok(Toast::done("This takes a while; the counts on this page show the progress.")),
     }
 }
 
@@ -153,7 +153,7 @@ fn told(command: &Command, status: Option<Status>, job: &Job) -> Toast {
     // A job tells them letter by letter.
     let reasons = job.errors.iter().map(|error| error.split_once(": ").map_or(error.as_str(), |(_, why)| why));
     match report::told(command, status, job.done, job.failed, reasons) {
-        Ok(text) => Toast::done(text, Vec::new()),
+        Ok(text) => Toast::done(text),
         Err(text) => Toast::failed(text),
     }
 }

@@ -13,7 +13,7 @@ use super::{
     toast::Toast,
 };
 use crate::{
-    services::digests::{DigestError, Digests, Plan},
+    services::digests::{Digests, Plan},
     store::{DigestRecord, StoreReader},
     web::{
         AppState,
@@ -83,7 +83,7 @@ pub async fn show(
         preview,
         history: history.iter().map(|record| SentView::new(record, now)).collect(),
     };
-    page.shell.toast = Toast::from_cookie(&headers, "/letters");
+    page.shell.toast = Toast::from_cookie(&headers);
     Ok(fragment::whole(page.render()?, &page.shell))
 }
 
@@ -123,17 +123,12 @@ pub async fn send(
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
-    let name = pairs.take("name")?.ok_or_else(|| WebError::bad_request("name: it is needed"))?;
+    let name: String = pairs.need("name")?;
     pairs.finish("name")?;
     let plan = plan(&app, &name)?;
-    match app.digests.send_now(plan, &user).await {
-        Ok(id) => {
-            let toast = Toast::done(format!("On its way to {}.", destination(plan)), Vec::new());
-            Ok(redirect(&format!("/digests/{id}"), &toast, &headers))
-        }
-        Err(DigestError::Store(error)) => Err(error.into()),
-        Err(no_slack @ DigestError::NoSlack) => Err(WebError::conflict(format!("Nothing was sent: {no_slack}."))),
-    }
+    let id = app.digests.send_now(plan, &user).await?;
+    let toast = Toast::done(format!("On its way to {}.", destination(plan)));
+    Ok(redirect(&format!("/digests/{id}"), &toast, &headers))
 }
 
 /// One digest as it was sent.
@@ -149,6 +144,6 @@ pub async fn digest(
         report: ReportView::new(&report, usize::MAX),
         destination: app.digests.plan(Some(&record.name)).map(destination).unwrap_or_default(),
     };
-    page.shell.toast = Toast::from_cookie(&headers, "/letters");
+    page.shell.toast = Toast::from_cookie(&headers);
     Ok(fragment::whole(page.render()?, &page.shell))
 }

@@ -11,8 +11,8 @@ use std::{
 use askama::Template;
 use axum::{
     extract::{DefaultBodyLimit, State},
-    http::{HeaderMap, StatusCode},
-    response::{IntoResponse, Response},
+    http::HeaderMap,
+    response::Response,
 };
 use payload_codec::{
     diff::{Hunk, Line, diff},
@@ -102,7 +102,7 @@ pub async fn show(
     let desk = Desk::lay(&app, id).await?;
     let form = EditForm::of(desk.text().unwrap_or_default());
     let mut page = desk.page(&app, form, Check::Same).await?;
-    page.shell.toast = Toast::from_cookie(&headers, &format!("/letters/{id}/edit"));
+    page.shell.toast = Toast::from_cookie(&headers).map(|toast| toast.on(&page.shell.here));
     Ok(fragment::whole(page.render()?, &page.shell))
 }
 
@@ -131,8 +131,7 @@ pub async fn act(
         let check = desk.check(&form, Ok(edit.clone()));
         let mut page = desk.page(&app, form, check).await?;
         page.shell.toast = Some(Toast::failed(not_done([&*refusal.to_string()])));
-        let page = fragment::whole(page.render()?, &page.shell);
-        return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
+        return Ok(fragment::refused(page.render()?, &page.shell));
     }
     let check = desk.check(&form, edit);
     let page = desk.page(&app, form, check).await?;
@@ -143,7 +142,7 @@ pub async fn act(
 }
 
 fn sent(copy: LetterId, headers: &HeaderMap) -> Response {
-    let toast = Toast::done("The edited copy is being retried; the original is discarded.".to_owned(), Vec::new());
+    let toast = Toast::done("The edited copy is being retried; the original is discarded.");
     redirect(&format!("/letters/{copy}"), &toast, headers)
 }
 

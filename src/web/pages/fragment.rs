@@ -1,7 +1,7 @@
 //! How a page or a part of it goes out.
 
 use axum::{
-    http::{HeaderName, HeaderValue, header},
+    http::{HeaderName, HeaderValue, StatusCode, header},
     response::{Html, IntoResponse, Response},
 };
 
@@ -55,6 +55,11 @@ pub fn whole(html: String, shell: &Shell) -> Response {
         response.headers_mut().insert(header::SET_COOKIE, Toast::clearing_cookie());
     }
     response
+}
+
+/// The page again, with what is wrong with what was sent.
+pub fn refused(html: String, shell: &Shell) -> Response {
+    (StatusCode::UNPROCESSABLE_ENTITY, whole(html, shell)).into_response()
 }
 
 /// A part that is only brought up to date.

@@ -111,7 +111,7 @@ pub async fn note(
     if !app.triage.set_group_note(id, &note.detail(), &user).await? {
         return Err(missing::<Group>());
     }
-    Ok(redirect(&href(id), &Toast::done(report::done(&note, None, 1), Vec::new()), &headers))
+    Ok(redirect(&href(id), &Toast::done(report::done(&note, None, 1)), &headers))
 }
 
 const fn status_of(all: BulkAction) -> Status {

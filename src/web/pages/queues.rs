@@ -59,7 +59,7 @@ pub async fn show(
     let patterns = pairs.take_names("queue");
     pairs.finish("queue")?;
     let mut page = load(&app, &patterns).await?;
-    page.shell.toast = Toast::from_cookie(&headers, "/letters");
+    page.shell.toast = Toast::from_cookie(&headers);
     Ok(fragment::whole(page.render()?, &page.shell))
 }
 

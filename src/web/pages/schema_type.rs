@@ -111,7 +111,7 @@ pub async fn show(
     let seen = app.store.seen(shown.message.full_name(), MOST_QUEUES).await?;
     let mut page = TypePage::new(&shown, &catalogue, &app, shell);
     page.seen = seen.iter().map(|(broker, queue, n)| SeenIn::new(broker, queue, *n, &app)).collect();
-    page.shell.toast = Toast::from_cookie(&headers, "/letters");
+    page.shell.toast = Toast::from_cookie(&headers);
     Ok(fragment::whole(page.render()?, &page.shell))
 }
 

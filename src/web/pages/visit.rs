@@ -31,7 +31,7 @@ impl<Q: Parameters, P: FromStr<Err = String>, S: Sync> FromRequestParts<S> for V
         Ok(Self {
             query,
             part: part.map(|word| read("part", &word)).transpose()?,
-            toast: if takes_toast { Toast::from_cookie(&parts.headers, "") } else { None },
+            toast: if takes_toast { Toast::from_cookie(&parts.headers) } else { None },
         })
     }
 }
