@@ -2,7 +2,6 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use amqp_message::time::Timestamp;
 use askama::Template;
 use axum::{extract::State, response::Response};
 
@@ -76,12 +75,11 @@ pub async fn show(State(app): State<Arc<AppState>>, visit: Visit<GroupQuery, Lis
 
 async fn load(app: &AppState, visit: &Visit<GroupQuery, ListPart>) -> Result<GroupsPage, WebError> {
     // The page opens on what has open letters.
-    let (query, filter, now) = (&visit.query, visit.query.filter(false), app.clock.now());
-    let wanted = Wanted { filter: &filter, query, limit: query.limit() };
+    let (query, filter) = (&visit.query, visit.query.filter(false));
     let (facets, counts, (page, rows)) = tokio::try_join!(
         async { Ok(app.store.facets().await?) },
         async { Ok(app.store.count_groups(&filter).await?) },
-        load_rows(app, &wanted, now),
+        load_rows(app, query, &filter),
     )?;
     Ok(GroupsPage {
         shell: visit.at(query.href(), Shell::new(app, Page::Groups, &facets).await?),
@@ -94,37 +92,25 @@ async fn load(app: &AppState, visit: &Visit<GroupQuery, ListPart>) -> Result<Gro
     })
 }
 
-/// Which groups, and how many of them.
-struct Wanted<'a> {
-    filter: &'a GroupFilter,
-    query: &'a GroupQuery,
-    limit: usize,
-}
-
 async fn load_rows(
     app: &AppState,
-    wanted: &Wanted<'_>,
-    now: Timestamp,
+    query: &GroupQuery,
+    filter: &GroupFilter,
 ) -> Result<(GroupPage, Vec<GroupRow>), WebError> {
+    let now = app.clock.now();
     let pending_since = now.minus(app.settings.succeeded_after);
-    let Wanted { filter, query, limit } = wanted;
-    let page = app.store.groups(filter, query.sort, query.cursor, *limit, pending_since).await?;
-    let rows = rows(app, &page.items, now).await?;
+    let page = app.store.groups(filter, query.sort, query.cursor, query.limit(), pending_since).await?;
+    let ids: Vec<_> = page.items.iter().map(|group| group.id).collect();
+    let hours: HashMap<_, Vec<Hour>> = app.store.group_hours(&ids, Spark::since(now)).await?;
+    let of = |group: &Group| hours.get(&group.id).map(Vec::as_slice).unwrap_or_default();
+    let rows = page.items.iter().map(|group| GroupRow::new(group, of(group), now)).collect();
     Ok((page, rows))
 }
 
 /// The groups that a person should look at first.
 pub async fn first_rows(app: &AppState, most: usize) -> Result<Vec<GroupRow>, WebError> {
-    let query = GroupQuery::default();
-    let wanted = Wanted { filter: &query.filter(false), query: &query, limit: most };
-    Ok(load_rows(app, &wanted, app.clock.now()).await?.1)
-}
-
-async fn rows(app: &AppState, groups: &[Group], now: Timestamp) -> Result<Vec<GroupRow>, WebError> {
-    let ids: Vec<_> = groups.iter().map(|group| group.id).collect();
-    let hours: HashMap<_, Vec<Hour>> = app.store.group_hours(&ids, Spark::since(now)).await?;
-    let of = |group: &Group| hours.get(&group.id).map(Vec::as_slice).unwrap_or_default();
-    Ok(groups.iter().map(|group| GroupRow::new(group, of(group), now)).collect())
+    let query = GroupQuery { limit: Some(most), ..GroupQuery::default() };
+    Ok(load_rows(app, &query, &query.filter(false)).await?.1)
 }
 
 fn count(total: u64, only_open: bool) -> String {

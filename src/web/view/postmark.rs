@@ -5,7 +5,7 @@ use amqp_message::time::Timestamp;
 use super::{text, time};
 use crate::domain::letter::LetterSummary;
 
-/// BulkAction on it is also said in words beside it, so screen readers skip it.
+/// All that is on it is also said in words beside it, so screen readers skip it.
 #[derive(Debug)]
 pub struct Postmark {
     /// Reason and queue, around the ring.
