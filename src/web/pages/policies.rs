@@ -128,7 +128,7 @@ pub async fn unset(
 ) -> Result<Response, WebError> {
     let (queues, reason) = take_target(&mut pairs)?;
     let was_there = app.policies.unset(&queues, reason, &user).await?;
-    let shown = text::shortened(&text::one_line(&queues), 60);
+    let shown = text::name(&queues, 60);
     let toast = if was_there {
         let book = app.policies.book();
         let now = policy_effect::next(&book, &queues, reason).map_or_else(

@@ -39,7 +39,7 @@ pub async fn set(
     if let Err(error) = app.rules.set(id, &rule, place, &user).await {
         return refuse(&app, form.refused(error)?).await;
     }
-    let name = text::shortened(&text::one_line(rule.name.trim()), 60);
+    let name = text::name(rule.name.trim(), 60);
     let then = if applies { begin(&app, &user).await? } else { "It applies to new dead letters.".to_owned() };
     let toast = Toast::done(format!("Saved the rule {name}. {then}"));
     Ok(redirect(RULES, &toast, &headers))
@@ -60,7 +60,7 @@ pub async fn remove(
     let id: RuleId = pairs.need("id")?;
     let toast = match app.rules.remove(id, &user).await {
         Ok(rule) => {
-            let name = text::shortened(&text::one_line(&rule.name), 60);
+            let name = text::name(&rule.name, 60);
             Toast::done(format!("Removed the rule {name}. What it matched stays as it is until rules are applied."))
         }
         Err(RuleError::Gone) => Toast::failed("There is no such rule any more."),

@@ -104,8 +104,7 @@ pub async fn show(
         Some(id) => of_version(&app, &catalogue, id, &name).await?,
         None => newest(&catalogue, &name),
     };
-    let missing =
-        || WebError::not_found(format!("No schema describes {}.", text::shortened(&text::one_line(&name), 200)));
+    let missing = || WebError::not_found(format!("No schema describes {}.", text::name(&name, 200)));
     let shown = shown.ok_or_else(missing)?;
     let shell = Shell::load(&app, Page::Schemas).await?;
     let seen = app.store.seen(shown.message.full_name(), MOST_QUEUES).await?;
@@ -197,8 +196,7 @@ impl SeenIn {
             ..LetterQuery::default()
         };
         Self {
-            queue: known
-                .map_or_else(|| "queue unknown".to_owned(), |queue| text::shortened(&text::one_line(queue), 120)),
+            queue: known.map_or_else(|| "queue unknown".to_owned(), |queue| text::name(queue, 120)),
             is_queue_known: known.is_some(),
             broker: brokers.first().map(|broker| text::one_line(broker)).unwrap_or_default(),
             letters: number::plural(letters, "open dead letter"),

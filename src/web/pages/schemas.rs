@@ -164,7 +164,7 @@ pub async fn remove(
 ) -> Result<Response, WebError> {
     let id: SchemaId = pairs.need("id")?;
     let name = app.schemas.catalogue().version(id).map(|version| version.record.name.clone());
-    let shown = text::shortened(&text::one_line(&name.unwrap_or_default()), 60);
+    let shown = text::name(&name.unwrap_or_default(), 60);
     let toast = if app.schemas.remove(id, &user).await? {
         Toast::done(format!("Removed the schema {shown}. An older version may be current again."))
     } else {
@@ -208,7 +208,7 @@ pub async fn unmap(
     let (carrier, pattern): (Carrier, String) = (pairs.need("carrier")?, pairs.need("pattern")?);
     let broker = pairs.take("broker")?;
     let was_there = app.schemas.unmap(broker.as_deref(), carrier, &pattern, &user).await?;
-    let shown = text::shortened(&text::one_line(&pattern), 60);
+    let shown = text::name(&pattern, 60);
     let toast = if was_there {
         Toast::done(format!("Removed the mapping of {} {shown}.", carrier_words(carrier)))
     } else {

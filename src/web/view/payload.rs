@@ -210,7 +210,7 @@ fn describe(letter: &Letter, payload: usize) -> String {
     let size = number::bytes(body as u64);
     let inside = if payload == body { String::new() } else { format!(", {} inside", number::bytes(payload as u64)) };
     match letter.message.properties.content_type.as_deref() {
-        Some(sent_as) => format!("{size}{inside} · sent as {}", text::shortened(&text::one_line(sent_as), 80)),
+        Some(sent_as) => format!("{size}{inside} · sent as {}", text::name(sent_as, 80)),
         None => format!("{size}{inside}"),
     }
 }

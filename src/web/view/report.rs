@@ -47,7 +47,7 @@ pub fn done(command: &Command, status: Option<Status>, n: u64) -> String {
     let letters = number::plural(n, "dead letter");
     match command {
         Command::Retry { delay, queue } => {
-            let queue = queue.as_ref().map(|queue| format!(" to {}", text::shortened(&text::one_line(queue), 60)));
+            let queue = queue.as_ref().map(|queue| format!(" to {}", text::name(queue, 60)));
             let queue = queue.unwrap_or_default();
             if delay.is_zero() {
                 format!("Retrying {letters}{queue}.")
