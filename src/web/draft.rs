@@ -1,11 +1,16 @@
 //! A policy as it comes in by a form or a call, read field by field.
 
-use std::{fmt::Display, str::FromStr, time::Duration};
+use std::{
+    fmt::{self, Display},
+    str::FromStr,
+    time::Duration,
+};
 
 use super::error::WebError;
 use crate::{
     config::values::parse_duration,
     domain::policy::{Delays, Policy, Via},
+    services::{policies::PolicyError, schemas::MappingError},
 };
 
 /// What was given, and what was left out.
@@ -37,9 +42,54 @@ impl Wrong {
     }
 }
 
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.why)
+    }
+}
+
 impl From<Wrong> for WebError {
     fn from(wrong: Wrong) -> Self {
-        Self::unprocessable(format!("{}: {}", wrong.field, wrong.why))
+        Self::unprocessable(wrong.to_string())
+    }
+}
+
+/// Why something was not set.
+pub enum Refused {
+    Wrong(Wrong),
+    Error(WebError),
+}
+
+impl From<Wrong> for Refused {
+    fn from(wrong: Wrong) -> Self {
+        Self::Wrong(wrong)
+    }
+}
+
+impl From<PolicyError> for Refused {
+    fn from(error: PolicyError) -> Self {
+        match error {
+            PolicyError::Invalid(why) => Self::Wrong(Wrong::new("queues", why)),
+            PolicyError::Store(error) => Self::Error(error.into()),
+        }
+    }
+}
+
+impl From<MappingError> for Refused {
+    fn from(error: MappingError) -> Self {
+        match error {
+            MappingError::Invalid(field, why) => Self::Wrong(Wrong::new(field, why)),
+            MappingError::Store(error) => Self::Error(error.into()),
+        }
+    }
+}
+
+impl From<Refused> for WebError {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Wrong(wrong) => wrong.into(),
+            Refused::Error(error) => error,
+        }
     }
 }
 

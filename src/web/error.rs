@@ -19,7 +19,10 @@ use tower_http::request_id::RequestId;
 use utoipa::ToSchema;
 
 use super::pages::{shell::Shell, toast::Toast};
-use crate::{services::rules::RuleError, store::StoreError};
+use crate::{
+    services::{digests::DigestError, rules::RuleError},
+    store::StoreError,
+};
 
 /// Why a request is not answered as it wished.
 #[derive(Clone, Debug)]
@@ -83,6 +86,15 @@ impl From<RuleError> for WebError {
             RuleError::InFile(_) => Self::conflict(detail),
             RuleError::Gone => Self::not_found("There is no such rule; an id is a UUID."),
             RuleError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<DigestError> for WebError {
+    fn from(error: DigestError) -> Self {
+        match error {
+            DigestError::Store(error) => error.into(),
+            DigestError::NoSlack => Self::conflict(format!("Nothing was sent: {error}.")),
         }
     }
 }

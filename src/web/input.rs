@@ -1,14 +1,10 @@
 //! What comes with a request, read and checked.
 
-use std::time::Duration;
-
-use amqp_message::time::Timestamp;
 use axum::{
     body::Bytes,
     extract::{FromRequest, FromRequestParts, Request},
     http::{HeaderMap, StatusCode, header, request::Parts},
 };
-use jiff::{ToSpan, tz::TimeZone};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -16,7 +12,6 @@ use super::{
     error::WebError,
     query::{Pairs, Parameters},
 };
-use crate::domain::{group::GroupId, letter::LetterId};
 
 /// Whether htmx asks, and not the browser itself.
 pub fn is_htmx(headers: &HeaderMap) -> bool {
@@ -43,32 +38,6 @@ impl<T: Parameters, S: Sync> FromRequestParts<S> for Query<T> {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, WebError> {
         let QueryPairs(pairs) = QueryPairs::from_request_parts(parts, state).await?;
         T::read(pairs).map(Self)
-    }
-}
-
-/// The letter that a path names.
-pub struct LetterPath(pub LetterId);
-
-impl<S: Send + Sync> FromRequestParts<S> for LetterPath {
-    type Rejection = WebError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, WebError> {
-        let path = axum::extract::Path::<String>::from_request_parts(parts, state).await;
-        let id = path.ok().and_then(|path| path.parse().ok());
-        id.map(Self).ok_or_else(|| WebError::not_found("There is no such dead letter; an id is a UUID."))
-    }
-}
-
-/// The group that a path names.
-pub struct GroupPath(pub GroupId);
-
-impl<S: Send + Sync> FromRequestParts<S> for GroupPath {
-    type Rejection = WebError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, WebError> {
-        let path = axum::extract::Path::<String>::from_request_parts(parts, state).await;
-        let id = path.ok().and_then(|path| path.parse().ok());
-        id.map(Self).ok_or_else(|| WebError::not_found("There is no such group; an id is a UUID."))
     }
 }
 
@@ -184,63 +153,9 @@ async fn read_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes,
     })
 }
 
-/// How long a retry waits: `now`, `tomorrow` (nine o'clock, UTC) or a duration.
-pub fn parse_delay(text: &str, now: Timestamp) -> Result<Duration, String> {
-    /// A retry later than this is surely a slip.
-    const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
-    let delay = match text.trim() {
-        "" | "now" | "0" => Duration::ZERO,
-        "tomorrow" => until_tomorrow(now),
-        text => {
-            humantime::parse_duration(text).map_err(|_| format!("{text:?} is no delay; it takes 30s, 10m, 2h or 7d"))?
-        }
-    };
-    if delay > LONGEST { Err(format!("{text:?} is too far away; a delay is a year at most")) } else { Ok(delay) }
-}
-
-fn until_tomorrow(now: Timestamp) -> Duration {
-    let nine_tomorrow = || {
-        let now = jiff::Timestamp::from_microsecond(now.as_micros())?.to_zoned(TimeZone::UTC);
-        now.checked_add(1.day())?.date().at(9, 0, 0, 0).to_zoned(TimeZone::UTC)
-    };
-    // Fails only at the end of the calendar.
-    nine_tomorrow().map_or(Duration::ZERO, |at| Timestamp::from_micros(at.timestamp().as_microsecond()).since(now))
-}
-
-/// The full name of a message type; empty to take it back.
-pub fn read_type(name: &str) -> Result<Option<String>, WebError> {
-    let name = name.trim();
-    if name.is_empty() {
-        return Ok(None);
-    }
-    let is_part = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if name.len() > 1_024 || !name.split('.').all(is_part) {
-        return Err(WebError::unprocessable(
-            "message_type: it takes the full name of a message type, like acme.texts.v1.Text",
-        ));
-    }
-    Ok(Some(name.to_owned()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn delays() {
-        // 21 Nov 2026, 10:04 UTC
-        let now = Timestamp::from_micros(1_795_255_440_000_000);
-        let check =
-            |text, seconds| assert_eq!(parse_delay(text, now).ok().map(|delay| delay.as_secs()), seconds, "{text}");
-        check("", Some(0));
-        check("now", Some(0));
-        check("30s", Some(30));
-        check("1h 30m", Some(5_400));
-        check("tomorrow", Some(22 * 3_600 + 56 * 60));
-        check("soon", None);
-        check("-1s", None);
-        check("400d", None);
-    }
 
     #[test]
     fn json_is_refused_by_field() {

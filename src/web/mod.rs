@@ -9,13 +9,15 @@
 mod api;
 mod assets;
 mod audit_subjects;
+mod background;
 mod draft;
 mod error;
 mod events;
 mod health;
 mod input;
-mod mapping_draft;
+mod order;
 mod pages;
+mod path_id;
 mod payload;
 mod policy_effect;
 mod query;
@@ -60,7 +62,7 @@ use crate::{
 /// How long a page or call may take until it is given up; opening a long list on a cold disk takes a fraction of it.
 const PATIENCE: Duration = crash_point::patience(Duration::from_secs(30));
 
-/// BulkAction that pages and API need of the lower floors.
+/// All that pages and API need of the lower floors.
 pub struct AppState {
     /// Only for asking: what changes anything goes through the services below.
     pub store: StoreReader,

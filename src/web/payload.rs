@@ -2,36 +2,32 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
+use amqp_message::word_enum;
 use payload_codec::unwrap::{Kind, UnwrapMode};
 
-use super::{AppState, error::WebError, query::Pairs};
+use super::{
+    AppState,
+    error::WebError,
+    path_id::missing,
+    query::{Parameters, form, parameters},
+};
 use crate::{
     domain::{actor::Actor, letter::Letter},
     services::decoding::{confirmed::Confirmed, reading::Reading},
 };
 
-/// How a payload is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PayloadForm {
-    Json,
-    /// Its fields by their numbers, as they are written.
-    Fields,
-    Text,
-    Hex,
+word_enum! {
+    /// How a payload is shown.
+    PayloadForm, "view of a payload" {
+        Json = "json",
+        /// Its fields by their numbers, as they are written.
+        Fields = "fields",
+        Text = "text",
+        Hex = "hex",
+    }
 }
 
 impl PayloadForm {
-    pub const ALL: [Self; 4] = [Self::Json, Self::Fields, Self::Text, Self::Hex];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Fields => "fields",
-            Self::Text => "text",
-            Self::Hex => "hex",
-        }
-    }
-
     pub const fn label(self) -> &'static str {
         match self {
             Self::Json => "JSON",
@@ -39,16 +35,6 @@ impl PayloadForm {
             Self::Text => "Text",
             Self::Hex => "Hex",
         }
-    }
-}
-
-impl FromStr for PayloadForm {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        let known = Self::ALL.into_iter().find(|form| form.as_str() == word);
-        let takes = || Self::ALL.map(Self::as_str).join(", ");
-        known.ok_or_else(|| format!("{word:?} is no view of a payload; it takes one of {}", takes()))
     }
 }
 
@@ -94,34 +80,21 @@ impl fmt::Display for Chain {
     }
 }
 
-/// What an address says of the payload of a letter.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PayloadQuery {
-    /// The one that fits, if left out.
-    pub form: Option<PayloadForm>,
-    /// Those that are found, if left out.
-    pub encoding: Option<Chain>,
+parameters! {
+    /// What an address says of the payload of a letter.
+    pub PayloadQuery {
+        /// Those that are found, if left out.
+        "encoding" encoding: Option<Chain> as form::One => Option<String>,
+        /// The one that fits, if left out.
+        "view" form: Option<PayloadForm> as form::One => Option<String>,
+    }
 }
 
 impl PayloadQuery {
-    /// Its words, to name them where another one was given.
-    pub const WORDS: &str = "view, encoding";
-
-    pub fn take(pairs: &mut Pairs) -> Result<Self, WebError> {
-        Ok(Self { form: pairs.take_parsed("view")?, encoding: pairs.take_parsed("encoding")? })
-    }
-
-    /// The words that say it, by name; empty where they are left out.
-    pub fn pairs(&self) -> [(&'static str, String); 2] {
-        let form = self.form.map(PayloadForm::as_str).unwrap_or_default().to_owned();
-        [("encoding", self.encoding.as_ref().map(Chain::to_string).unwrap_or_default()), ("view", form)]
-    }
-
     /// The address that says it, from the one of the letter.
     pub fn href(&self, base: &str) -> String {
         let pairs = self.pairs();
-        let said = pairs.iter().filter(|(_, value)| !value.is_empty()).map(|(name, value)| format!("{name}={value}"));
-        let said = said.collect::<Vec<_>>().join("&");
+        let said = pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("&");
         match said.is_empty() {
             true => base.to_owned(),
             false if base.contains('?') => format!("{base}&{said}"),
@@ -150,7 +123,7 @@ pub async fn read(
     let reading = app.reader.read(letter, confirmed.clone(), query.mode(), false).await;
     let Some(by) = reveal_to.filter(|_| reading.hides) else { return Ok(reading) };
     if !app.triage.reveal(summary.id, by).await? {
-        return Err(WebError::not_found("There is no such dead letter."));
+        return Err(missing::<Letter>());
     }
     Ok(app.reader.read(letter, confirmed, query.mode(), true).await)
 }

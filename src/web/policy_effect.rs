@@ -26,7 +26,7 @@ impl Force {
     fn new(queues: &[&String]) -> Self {
         const NAMED: usize = 5;
         const NAME: usize = 60;
-        let names = queues.iter().take(NAMED).map(|queue| text::shortened(&text::one_line(queue), NAME));
+        let names = queues.iter().take(NAMED).map(|queue| text::name(queue, NAME));
         Self { names: names.collect(), others: queues.len().saturating_sub(NAMED) }
     }
 }

@@ -11,17 +11,14 @@ use crate::{
     web::{
         AppState, audit_subjects,
         error::{Problem, WebError},
-        input::QueryPairs,
-        query::{ActivityCursor, ActivityQuery, Parameters, encode_number},
+        input::Query,
+        query::{ActivityCursor, ActivityQuery, ROWS, encode_number},
         view::{
             activity::{Sentence, Subjects},
             time::rfc3339,
         },
     },
 };
-
-/// Lines of an answer, unless the call says otherwise.
-const LIMIT: usize = 50;
 
 /// One page of what people did.
 #[derive(Serialize, ToSchema)]
@@ -77,12 +74,10 @@ impl ActivityItem {
 ))]
 pub async fn activity(
     State(app): State<Arc<AppState>>,
-    QueryPairs(mut pairs): QueryPairs,
+    Query(asked): Query<(ActivityQuery, ActivityCursor)>,
 ) -> Result<Json<Activity>, WebError> {
-    let query = ActivityQuery::take(&mut pairs)?;
-    let ActivityCursor { cursor: before } = ActivityCursor::take(&mut pairs)?;
-    pairs.finish(&format!("{}, {}", ActivityQuery::names(), ActivityCursor::names()))?;
-    let limit = query.limit.unwrap_or(LIMIT);
+    let (query, ActivityCursor { cursor: before }) = asked;
+    let limit = query.limit.unwrap_or(ROWS);
     let mut entries = app.store.activity(&query.filter(app.clock.now()), before, limit + 1).await?;
     let has_older = entries.len() > limit;
     entries.truncate(limit);

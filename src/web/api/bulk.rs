@@ -14,17 +14,14 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{
-    bulk_filter::BulkFilter,
-    commands::{read_delay, read_importance, read_queue},
-    reply,
-};
+use super::{bulk_filter::BulkFilter, reply};
 use crate::{
     domain::{actor::Actor, command::Command, job::Bulk, letter::LetterId},
     web::{
-        AppState,
+        AppState, background,
         error::{Problem, WebError},
         input::JsonBody,
+        order::{Action, Order},
         query::When,
         security::CurrentUser,
     },
@@ -76,25 +73,14 @@ pub async fn start(
     JsonBody(action): JsonBody<BulkAction>,
 ) -> Result<Response, WebError> {
     action.refuse_what_is_to_come()?;
-    let command = action.command(&app)?;
+    let now = app.clock.now();
+    let command = action.command(now)?;
     let job = match &action.filter {
         None => app.triage.act_as_job(&action.letters()?, &command, &user).await?,
-        Some(filter) => start_on_all(&app, action.bulk(filter, command, &user, app.clock.now())?).await?,
+        Some(filter) => background::begin(&app, action.bulk(filter, command, &user, now)?).await?.job,
     };
     let place = [(header::LOCATION, format!("/api/v1/jobs/{job}"))];
     Ok((StatusCode::ACCEPTED, place, Json(Started { job })).into_response())
-}
-
-/// Begins it; the answer is the job that says how far it is.
-async fn start_on_all(app: &Arc<AppState>, bulk: Bulk) -> Result<Uuid, WebError> {
-    let claimed = app.triage.begin(bulk).await?;
-    let (job, worker) = (claimed.job.id, Arc::clone(app));
-    app.tasks.spawn(async move {
-        if let Err(error) = worker.triage.work_at(claimed, &worker.settings.closing).await {
-            tracing::error!(error = %error, "a bulk action was interrupted; it continues");
-        }
-    });
-    Ok(job)
 }
 
 impl BulkAction {
@@ -129,36 +115,16 @@ impl BulkAction {
         Ok(ids.into_iter().collect())
     }
 
-    fn command(&self, app: &AppState) -> Result<Command, WebError> {
-        self.refuse_what_does_not_belong()?;
-        match self.action.as_str() {
-            "retry" => Ok(Command::Retry {
-                delay: read_delay(app, self.delay.as_deref())?,
-                queue: read_queue(self.queue.clone())?,
-            }),
-            "discard" => Ok(Command::Discard { note: self.note.clone() }),
-            "reopen" => Ok(Command::Reopen),
-            "importance" => {
-                let missing = || WebError::unprocessable("importance: this action needs it");
-                read_importance(self.importance.as_deref().ok_or_else(missing)?).map(Command::SetImportance)
-            }
-            other => Err(WebError::unprocessable(format!(
-                "action: {other:?} is not possible; it takes one of retry, discard, reopen, importance"
-            ))),
-        }
-    }
-
-    /// A field that would be ignored is more likely a mistake than a mode.
-    fn refuse_what_does_not_belong(&self) -> Result<(), WebError> {
-        let fields = [
-            ("delay", self.delay.is_some(), "retry"),
-            ("queue", self.queue.is_some(), "retry"),
-            ("importance", self.importance.is_some(), "importance"),
-            ("note", self.note.is_some(), "discard"),
-        ];
-        match fields.into_iter().find(|(_, given, action)| *given && *action != self.action) {
-            Some((field, _, action)) => Err(WebError::unprocessable(format!("{field}: it goes only with {action}"))),
-            None => Ok(()),
-        }
+    fn command(&self, now: Timestamp) -> Result<Command, WebError> {
+        let order = Order {
+            action: self.action.clone(),
+            delay: self.delay.clone(),
+            queue: self.queue.clone(),
+            importance: self.importance.clone(),
+            note: self.note.clone(),
+            message_type: None,
+        };
+        order.refuse_what_does_not_belong()?;
+        order.command(Action::OF_MANY, now)
     }
 }

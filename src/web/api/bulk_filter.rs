@@ -33,7 +33,7 @@ const NO_FILTER: [&str; 3] = ["sort", "limit", "cursor"];
 
 /// What a filter may say.
 fn words() -> impl Iterator<Item = &'static str> {
-    LetterQuery::NAMES.iter().copied().filter(|name| !NO_FILTER.contains(name))
+    LetterQuery::names().into_iter().filter(|name| !NO_FILTER.contains(name))
 }
 
 impl BulkFilter {

@@ -1,6 +1,6 @@
 //! What may be done with one letter.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::{Json, extract::State};
 use serde::Deserialize;
@@ -9,21 +9,22 @@ use utoipa::ToSchema;
 
 use super::{
     edit::{HeaderChanges, edited_body, edited_payload},
-    letter::unknown,
     model::LetterItem,
-    reply::{self, OneLetter},
+    reply,
 };
 use crate::{
     domain::{
         actor::Actor,
         command::Command,
         edit::Edit,
-        letter::{Importance, LetterId},
+        letter::{Letter, LetterId},
     },
     web::{
         AppState,
         error::{Problem, WebError},
-        input::{JsonBody, LetterPath, parse_delay, read_type},
+        input::JsonBody,
+        order::{read_delay, read_importance, read_queue, read_type},
+        path_id::{PathId, missing},
         security::CurrentUser,
     },
 };
@@ -65,7 +66,7 @@ impl Retry {
 ///
 /// An edit makes a copy, which is a letter of its own, and sends that; the letter itself is discarded, and never are both
 /// sent. To undo it, discard the copy and reopen the letter.
-#[utoipa::path(post, path = "/letters/{id}/retry", tag = "letters", params(OneLetter), request_body = Retry,
+#[utoipa::path(post, path = "/letters/{id}/retry", tag = "letters", params(PathId<Letter>), request_body = Retry,
     responses(
     (status = OK, body = LetterItem, description = "It is scheduled; of an edit, the copy"),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
@@ -75,11 +76,11 @@ impl Retry {
 pub async fn retry(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    LetterPath(id): LetterPath,
+    PathId(id): PathId<Letter>,
     JsonBody(retry): JsonBody<Retry>,
 ) -> Result<Json<LetterItem>, WebError> {
     let edit = retry.edit(&app, id).await?;
-    let delay = read_delay(&app, retry.delay.as_deref())?;
+    let delay = read_delay(retry.delay, app.clock.now())?;
     let queue = read_queue(retry.queue)?;
     let Some(edit) = edit else { return carry_out(&app, &user, id, &[Command::Retry { delay, queue }]).await };
     let edited = app.triage.retry_edited(id, &edit, delay, queue.as_deref(), &user).await?;
@@ -95,7 +96,7 @@ pub struct Discard {
 }
 
 /// Set it aside for good; it can be undone until retention removes it
-#[utoipa::path(post, path = "/letters/{id}/discard", tag = "letters", params(OneLetter), request_body = Discard,
+#[utoipa::path(post, path = "/letters/{id}/discard", tag = "letters", params(PathId<Letter>), request_body = Discard,
     responses(
     (status = OK, body = LetterItem),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
@@ -104,7 +105,7 @@ pub struct Discard {
 pub async fn discard(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    LetterPath(id): LetterPath,
+    PathId(id): PathId<Letter>,
     JsonBody(discard): JsonBody<Discard>,
 ) -> Result<Json<LetterItem>, WebError> {
     carry_out(&app, &user, id, &[Command::Discard { note: discard.note }]).await
@@ -116,7 +117,7 @@ pub async fn discard(
 pub struct Reopen {}
 
 /// Undo a discard, or cancel a scheduled retry
-#[utoipa::path(post, path = "/letters/{id}/reopen", tag = "letters", params(OneLetter), responses(
+#[utoipa::path(post, path = "/letters/{id}/reopen", tag = "letters", params(PathId<Letter>), responses(
     (status = OK, body = LetterItem),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "Not possible in its current status"),
@@ -124,7 +125,7 @@ pub struct Reopen {}
 pub async fn reopen(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    LetterPath(id): LetterPath,
+    PathId(id): PathId<Letter>,
     JsonBody(Reopen {}): JsonBody<Reopen>,
 ) -> Result<Json<LetterItem>, WebError> {
     carry_out(&app, &user, id, &[Command::Reopen]).await
@@ -143,7 +144,7 @@ pub struct Change {
 }
 
 /// Set importance or note by hand
-#[utoipa::path(patch, path = "/letters/{id}", tag = "letters", params(OneLetter), request_body = Change,
+#[utoipa::path(patch, path = "/letters/{id}", tag = "letters", params(PathId<Letter>), request_body = Change,
     responses(
     (status = OK, body = LetterItem),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
@@ -152,7 +153,7 @@ pub struct Change {
 pub async fn change(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    LetterPath(id): LetterPath,
+    PathId(id): PathId<Letter>,
     JsonBody(change): JsonBody<Change>,
 ) -> Result<Json<LetterItem>, WebError> {
     let message_type = change.message_type.as_deref().map(read_type).transpose()?;
@@ -162,22 +163,6 @@ pub async fn change(
         .chain(message_type.map(Command::SetType))
         .collect();
     carry_out(&app, &user, id, &commands).await
-}
-
-pub fn read_delay(app: &AppState, delay: Option<&str>) -> Result<Duration, WebError> {
-    let read = parse_delay(delay.unwrap_or_default(), app.clock.now());
-    read.map_err(|why| WebError::unprocessable(format!("delay: {why}")))
-}
-
-pub fn read_importance(word: &str) -> Result<Importance, WebError> {
-    word.parse().map_err(|why| WebError::unprocessable(format!("importance: {why}")))
-}
-
-pub fn read_queue(queue: Option<String>) -> Result<Option<String>, WebError> {
-    if queue.as_deref() == Some("") {
-        return Err(WebError::unprocessable("queue: it takes a name, or is left out"));
-    }
-    Ok(queue)
 }
 
 /// One command after the other; the answer is the letter as it then stands.
@@ -196,6 +181,6 @@ async fn carry_out(
 
 /// The letter as it stands now.
 async fn show(app: &AppState, id: LetterId) -> Result<Json<LetterItem>, WebError> {
-    let letter = app.store.summary(id).await?.ok_or_else(unknown)?;
+    let letter = app.store.summary(id).await?.ok_or_else(missing::<Letter>)?;
     Ok(Json(letter.into()))
 }

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::digest_report::Report;
 use crate::{
     domain::notification::NotificationState,
-    services::digests::{DigestError, Plan},
+    services::digests::Plan,
     store::DigestRecord,
     web::{
         AppState,
@@ -80,7 +80,7 @@ pub struct DigestRun {
     slot: Option<String>,
     made_at: String,
     made_by: String,
-    /// It tells what happened from then on; null for the first one.
+    /// It says what happened from then on; null for the first one.
     since: Option<String>,
     /// `quiet` (there was nothing to report), `waiting`, `delivered` or `refused`
     state: &'static str,
@@ -193,9 +193,6 @@ pub async fn send(
     JsonBody(which): JsonBody<WhichDigest>,
 ) -> Result<(StatusCode, Json<DigestSent>), WebError> {
     let plan = which.plan(&app)?;
-    match app.digests.send_now(plan, &user).await {
-        Ok(id) => Ok((StatusCode::ACCEPTED, Json(DigestSent { id }))),
-        Err(DigestError::Store(error)) => Err(error.into()),
-        Err(no_slack @ DigestError::NoSlack) => Err(WebError::conflict(format!("Nothing was sent: {no_slack}."))),
-    }
+    let id = app.digests.send_now(plan, &user).await?;
+    Ok((StatusCode::ACCEPTED, Json(DigestSent { id })))
 }

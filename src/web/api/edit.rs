@@ -8,11 +8,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::letter::unknown;
 use crate::{
-    domain::{edit::HeaderEdit, letter::LetterId},
+    domain::{
+        edit::HeaderEdit,
+        letter::{Letter, LetterId},
+    },
     services::decoding::reading::EditProblem,
-    web::{AppState, error::WebError},
+    web::{AppState, error::WebError, path_id::missing},
 };
 
 /// Changes to headers. What neither names stays as it is.
@@ -50,7 +52,7 @@ pub fn edited_body(body_base64: Option<&str>) -> Result<Option<Vec<u8>>, WebErro
 
 /// The body of a letter with another payload, which the call gives as JSON. No digit of its numbers is lost.
 pub async fn edited_payload(app: &AppState, id: LetterId, json: &RawValue) -> Result<Vec<u8>, WebError> {
-    let letter = app.store.letter(id).await?.ok_or_else(unknown)?;
+    let letter = app.store.letter(id).await?.ok_or_else(missing::<Letter>)?;
     let written = app.reader.write(&Arc::new(letter), UnwrapMode::Automatic, json.get().to_owned(), false).await;
     written.map_err(|problems| {
         let told: Vec<String> = problems.iter().map(in_words).collect();

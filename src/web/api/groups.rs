@@ -5,7 +5,7 @@ use std::sync::Arc;
 use amqp_message::time::Timestamp;
 use axum::{Json, extract::State};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::{
@@ -13,27 +13,17 @@ use crate::{
     web::{
         AppState,
         error::{Problem, WebError},
-        input::{GroupPath, JsonBody, Query},
-        pages::group::{check_note, gone},
+        input::{JsonBody, Query},
+        order::read_note,
+        path_id::{PathId, missing},
         query::{GroupQuery, encode_cursor},
         security::CurrentUser,
         view::time::rfc3339,
     },
 };
 
-/// Groups of an answer, unless the call says otherwise.
-const LIMIT: usize = 50;
 /// Days of which a group says what happened hour by hour.
 const DAYS: u64 = 14;
-
-/// For the description of calls about one group.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes the parameter")]
-struct OneGroup {
-    /// The id of the group.
-    id: Uuid,
-}
 
 /// One page of groups.
 #[derive(Serialize, ToSchema)]
@@ -155,7 +145,7 @@ pub async fn groups(
     State(app): State<Arc<AppState>>,
     Query(query): Query<GroupQuery>,
 ) -> Result<Json<Groups>, WebError> {
-    let (filter, limit) = (query.filter(true), query.limit.unwrap_or(LIMIT));
+    let (filter, limit) = (query.filter(true), query.limit());
     let page = app.store.groups(&filter, query.sort, query.cursor, limit, pending_since(&app)).await?;
     Ok(Json(Groups {
         items: page.items.into_iter().map(GroupItem::from).collect(),
@@ -165,11 +155,11 @@ pub async fn groups(
 }
 
 /// One group, with how it grew in the last 14 days
-#[utoipa::path(get, path = "/groups/{id}", tag = "groups", params(OneGroup), responses(
+#[utoipa::path(get, path = "/groups/{id}", tag = "groups", params(PathId<Group>), responses(
     (status = OK, body = FullGroup),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
-pub async fn group(State(app): State<Arc<AppState>>, GroupPath(id): GroupPath) -> Result<Json<FullGroup>, WebError> {
+pub async fn group(State(app): State<Arc<AppState>>, PathId(id): PathId<Group>) -> Result<Json<FullGroup>, WebError> {
     load(&app, id).await
 }
 
@@ -182,7 +172,7 @@ pub struct GroupChange {
 }
 
 /// Write or remove the note of a group
-#[utoipa::path(patch, path = "/groups/{id}", tag = "groups", params(OneGroup), request_body = GroupChange, responses(
+#[utoipa::path(patch, path = "/groups/{id}", tag = "groups", params(PathId<Group>), request_body = GroupChange, responses(
     (status = OK, body = FullGroup),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
@@ -190,11 +180,11 @@ pub struct GroupChange {
 pub async fn change(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    GroupPath(id): GroupPath,
+    PathId(id): PathId<Group>,
     JsonBody(change): JsonBody<GroupChange>,
 ) -> Result<Json<FullGroup>, WebError> {
     if let Some(note) = &change.note {
-        app.triage.set_group_note(id, check_note(note)?, &user).await?;
+        app.triage.set_group_note(id, read_note(note)?, &user).await?;
     }
     load(&app, id).await
 }
@@ -205,7 +195,7 @@ async fn load(app: &AppState, id: GroupId) -> Result<Json<FullGroup>, WebError> 
         app.store.group(id, pending_since(app)),
         app.store.group_hours(std::slice::from_ref(&id), since),
     )?;
-    let item = group.ok_or_else(gone)?.into();
+    let item = group.ok_or_else(missing::<Group>)?.into();
     let hours = hours.remove(&id).unwrap_or_default().into_iter().map(HourItem::from).collect();
     Ok(Json(FullGroup { item, hours }))
 }

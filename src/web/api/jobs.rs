@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Json,
-    extract::{Path, State},
-};
+use axum::{Json, extract::State};
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -15,6 +12,7 @@ use crate::{
     web::{
         AppState,
         error::{Problem, WebError},
+        path_id::{PathId, missing},
         security::CurrentUser,
     },
 };
@@ -49,20 +47,17 @@ impl From<Job> for JobStatus {
 
 /// How far a job has come
 #[utoipa::path(get, path = "/jobs/{id}", tag = "actions",
-    params(("id" = Uuid, Path, description = "What POST actions answered")), responses(
+    params(PathId<Job>), responses(
     (status = OK, body = JobStatus),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
-pub async fn job(State(app): State<Arc<AppState>>, Path(id): Path<String>) -> Result<Json<JobStatus>, WebError> {
-    let unknown = || WebError::not_found("There is no such job.");
-    let id = Uuid::try_parse(&id).map_err(|_| unknown())?;
-    let job = app.store.job(id).await?.ok_or_else(unknown)?;
-    Ok(Json(job.into()))
+pub async fn job(State(app): State<Arc<AppState>>, PathId(id): PathId<Job>) -> Result<Json<JobStatus>, WebError> {
+    find(&app, id).await.map(Json)
 }
 
 /// Stop a job; what it has done so far stays done
 #[utoipa::path(post, path = "/jobs/{id}/cancel", tag = "actions",
-    params(("id" = Uuid, Path, description = "What POST actions answered")), responses(
+    params(PathId<Job>), responses(
     (status = OK, body = JobStatus),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "It has ended"),
@@ -70,11 +65,15 @@ pub async fn job(State(app): State<Arc<AppState>>, Path(id): Path<String>) -> Re
 pub async fn cancel(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    Path(id): Path<String>,
+    PathId(id): PathId<Job>,
 ) -> Result<Json<JobStatus>, WebError> {
-    let job = job(State(Arc::clone(&app)), Path(id)).await?;
+    let job = find(&app, id).await?;
     if !app.triage.cancel(job.id, &user).await? {
         return Err(WebError::conflict(format!("The job has ended: it is {}.", job.state)));
     }
-    self::job(State(app), Path(job.id.to_string())).await
+    find(&app, id).await.map(Json)
+}
+
+async fn find(app: &AppState, id: Uuid) -> Result<JobStatus, WebError> {
+    app.store.job(id).await?.map(JobStatus::from).ok_or_else(missing::<Job>)
 }

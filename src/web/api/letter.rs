@@ -9,17 +9,18 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{
-    model::FullLetter,
-    reply::{Bytes, OneLetter},
-};
-use crate::web::{
-    AppState,
-    error::{Problem, WebError},
-    input::{LetterPath, Query},
-    payload::{self, Chain, PayloadQuery},
-    query::{form, parameters},
-    security::CurrentUser,
+use super::{model::FullLetter, reply::Bytes};
+use crate::{
+    domain::letter::Letter,
+    web::{
+        AppState,
+        error::{Problem, WebError},
+        input::Query,
+        path_id::{PathId, missing},
+        payload::{self, Chain, PayloadQuery},
+        query::{form, parameters},
+        security::CurrentUser,
+    },
 };
 
 parameters! {
@@ -34,7 +35,7 @@ parameters! {
 }
 
 /// One letter with everything that is known of it
-#[utoipa::path(get, path = "/letters/{id}", tag = "letters", params(OneLetter, Sight), responses(
+#[utoipa::path(get, path = "/letters/{id}", tag = "letters", params(PathId<Letter>, Sight), responses(
     (status = OK, body = FullLetter),
     (status = BAD_REQUEST, body = Problem, content_type = "application/problem+json"),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
@@ -42,11 +43,11 @@ parameters! {
 pub async fn letter(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    LetterPath(id): LetterPath,
+    PathId(id): PathId<Letter>,
     Query(Sight { encoding, reveal }): Query<Sight>,
 ) -> Result<Json<FullLetter>, WebError> {
     let query = PayloadQuery { encoding, form: None };
-    let letter = Arc::new(app.store.letter(id).await?.ok_or_else(unknown)?);
+    let letter = Arc::new(app.store.letter(id).await?.ok_or_else(missing::<Letter>)?);
     let reading = payload::read(&app, &letter, &query, reveal.unwrap_or_default().then_some(&*user)).await?;
     // Afterwards, so that it shows who sees this.
     let history = app.store.history(id).await?;
@@ -57,16 +58,16 @@ pub async fn letter(
 /// The body of a letter, byte for byte
 ///
 /// It holds what is hidden elsewhere; where something is, a line in the letter's history says who has taken it.
-#[utoipa::path(get, path = "/letters/{id}/body", tag = "letters", params(OneLetter), responses(
+#[utoipa::path(get, path = "/letters/{id}/body", tag = "letters", params(PathId<Letter>), responses(
     (status = OK, body = inline(Bytes), content_type = "application/octet-stream"),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn body(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    LetterPath(id): LetterPath,
+    PathId(id): PathId<Letter>,
 ) -> Result<Response, WebError> {
-    let letter = Arc::new(app.store.letter(id).await?.ok_or_else(unknown)?);
+    let letter = Arc::new(app.store.letter(id).await?.ok_or_else(missing::<Letter>)?);
     payload::read(&app, &letter, &PayloadQuery::default(), Some(&*user)).await?;
     let mut response = Arc::unwrap_or_clone(letter).message.body.into_response();
     let headers = response.headers_mut();
@@ -76,8 +77,4 @@ pub async fn body(
     let disposition = HeaderValue::from_str(&format!("attachment; filename=\"letter-{id}.bin\""));
     headers.insert(header::CONTENT_DISPOSITION, disposition.unwrap_or(HeaderValue::from_static("attachment")));
     Ok(response)
-}
-
-pub fn unknown() -> WebError {
-    WebError::not_found("There is no such dead letter.")
 }

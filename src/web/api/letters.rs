@@ -17,9 +17,6 @@ use crate::{
     },
 };
 
-/// Letters of an answer, unless the call says otherwise.
-const LIMIT: usize = 50;
-
 /// One page of letters.
 #[derive(Serialize, ToSchema)]
 pub struct Letters {
@@ -42,7 +39,7 @@ pub async fn letters(
     refuse_search(&mut pairs)?;
     let query = LetterQuery::read(pairs)?;
     let filter = query.filter(app.clock.now());
-    let request = PageRequest { sort: query.sort, after: query.cursor, limit: query.limit.unwrap_or(LIMIT) };
+    let request = PageRequest { sort: query.sort, after: query.cursor, limit: query.limit() };
     let (page, total) = tokio::try_join!(app.store.letters(&filter, &request), app.store.count(&filter))?;
     Ok(Json(Letters {
         items: page.items.into_iter().map(LetterItem::from).collect(),
@@ -56,5 +53,5 @@ fn refuse_search(pairs: &mut Pairs) -> Result<(), WebError> {
     if pairs.take_all("q").is_empty() {
         return Ok(());
     }
-    Err(WebError::bad_request(format!("q: not available yet; there are {}", LetterQuery::names())))
+    Err(WebError::bad_request(format!("q: not available yet; there are {}", LetterQuery::names().join(", "))))
 }

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use axum::{Json, extract::State, http::StatusCode};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use crate::{
-    domain::mapping::{ActiveMapping, Carrier},
-    services::{decoding::catalogue::Catalogue, schemas::MappingError},
+    domain::mapping::{ActiveMapping, Carrier, Mapping},
+    services::decoding::catalogue::Catalogue,
     web::{
         AppState,
-        draft::Wrong,
+        draft::{Refused, Wrong},
         error::{Problem, WebError},
-        input::{JsonBody, QueryPairs},
-        mapping_draft::Target,
+        input::{JsonBody, Query},
+        query::{form, parameters},
         security::CurrentUser,
         view::time::rfc3339,
     },
@@ -83,6 +83,23 @@ pub struct NewMapping {
     r#type: String,
 }
 
+/// By what the messages come that are meant: exactly one of the three has to be given.
+fn carrier_of(
+    queue: Option<String>,
+    exchange: Option<String>,
+    routing_key: Option<String>,
+) -> Result<(Carrier, String), Wrong> {
+    let all = [(Carrier::Queue, queue), (Carrier::Exchange, exchange), (Carrier::RoutingKey, routing_key)];
+    let mut given = all.into_iter().filter_map(|(carrier, pattern)| Some((carrier, pattern?)));
+    match (given.next(), given.next()) {
+        (Some(one), None) => Ok(one),
+        (None, _) => Err(Wrong::new("queue", "one of queue, exchange and routing_key is needed")),
+        (_, Some((carrier, _))) => {
+            Err(Wrong::new(carrier.as_str(), "only one of queue, exchange and routing_key can be given"))
+        }
+    }
+}
+
 /// Say which type messages carry, in place of what was said of the same ones
 #[utoipa::path(put, path = "/mappings", tag = "schemas", request_body = NewMapping, responses(
     (status = OK, body = MappingItem),
@@ -93,29 +110,25 @@ pub async fn set(
     user: CurrentUser,
     JsonBody(new): JsonBody<NewMapping>,
 ) -> Result<Json<MappingItem>, WebError> {
-    let target = Target::new(new.broker, new.queue, new.exchange, new.routing_key)?;
-    let mapping = target.mapping(new.r#type);
-    app.schemas.map(&mapping, &user).await.map_err(|error| match error {
-        MappingError::Invalid(field, why) => Wrong::new(field, why).into(),
-        MappingError::Store(error) => WebError::from(error),
-    })?;
+    let (carrier, pattern) = carrier_of(new.queue, new.exchange, new.routing_key)?;
+    let mapping = Mapping { broker: new.broker, carrier, pattern, message_type: new.r#type };
+    app.schemas.map(&mapping, &user).await.map_err(Refused::from)?;
     let (book, catalogue) = (app.schemas.mappings(), app.schemas.catalogue());
     let stored = book.all().iter().find(|active| active.mapping == mapping);
     let gone = || WebError::conflict("It was set, and changed again by somebody else.");
     Ok(Json(MappingItem::new(stored.ok_or_else(gone)?, &catalogue)))
 }
 
-/// Which mapping to take back, as it was written.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "describes the parameters")]
-struct Written {
-    /// The broker it was set for; left out for one of any broker.
-    broker: Option<String>,
-    /// One of the three is needed.
-    queue: Option<String>,
-    exchange: Option<String>,
-    routing_key: Option<String>,
+parameters! {
+    /// Which mapping to take back, as it was written.
+    pub Written {
+        /// The broker it was set for; left out for one of any broker.
+        "broker" broker: Option<String> as form::One => Option<String>,
+        /// One of the three is needed.
+        "queue" queue: Option<String> as form::One => Option<String>,
+        "exchange" exchange: Option<String> as form::One => Option<String>,
+        "routing_key" routing_key: Option<String> as form::One => Option<String>,
+    }
 }
 
 /// Take back what was said of messages
@@ -126,10 +139,10 @@ struct Written {
 pub async fn unset(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    QueryPairs(mut pairs): QueryPairs,
+    Query(Written { broker, queue, exchange, routing_key }): Query<Written>,
 ) -> Result<StatusCode, WebError> {
-    let Target { broker, carrier, pattern } = Target::take(&mut pairs)?;
-    pairs.finish("broker, queue, exchange, routing_key")?;
+    let meant = carrier_of(queue, exchange, routing_key);
+    let (carrier, pattern) = meant.map_err(|wrong| WebError::bad_request(wrong.to_string()))?;
     if app.schemas.unmap(broker.as_deref(), carrier, &pattern, &user).await? {
         return Ok(StatusCode::NO_CONTENT);
     }

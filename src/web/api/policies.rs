@@ -9,10 +9,9 @@ use utoipa::ToSchema;
 
 use crate::{
     domain::policy::{ActivePolicy, Delays, Origin, Policy},
-    services::policies::PolicyError,
     web::{
         AppState,
-        draft::{Draft, Wrong},
+        draft::{Draft, Refused},
         error::{Problem, WebError},
         input::{JsonBody, Query},
         policy_effect,
@@ -162,10 +161,7 @@ pub async fn set(
     JsonBody(new): JsonBody<NewPolicy>,
 ) -> Result<Json<PolicyItem>, WebError> {
     let policy = Draft::from(new).policy()?;
-    app.policies.set(&policy, &user).await.map_err(|error| match error {
-        PolicyError::Invalid(why) => Wrong::new("queues", why).into(),
-        PolicyError::Store(error) => WebError::from(error),
-    })?;
+    app.policies.set(&policy, &user).await.map_err(Refused::from)?;
     let book = app.policies.book();
     let stored = book.all().iter().find(|active| active.policy == policy);
     Ok(Json(stored.map_or_else(|| PolicyItem::new(&policy), |active| (&**active).into())))

@@ -1,21 +1,11 @@
 //! Pieces of answers that several calls share.
 
-use utoipa::{IntoParams, ToSchema};
-use uuid::Uuid;
+use utoipa::ToSchema;
 
 use crate::{
     domain::command::{CommandReport, Refusal},
-    web::error::WebError,
+    web::{error::WebError, view::report},
 };
-
-/// For the description of calls about one letter.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes the parameter")]
-pub struct OneLetter {
-    /// The id of the letter.
-    id: Uuid,
-}
 
 /// For the description of bodies that are not JSON.
 #[derive(ToSchema)]
@@ -34,7 +24,7 @@ pub fn done_or_refused(report: &CommandReport) -> Result<(), WebError> {
 }
 
 pub fn refused(refusal: &Refusal) -> WebError {
-    let detail = sentence(refusal);
+    let detail = report::sentence(refusal);
     match refusal {
         Refusal::NotFound => WebError::not_found(detail),
         // Another request would mend the first and the last, nothing here the danger.
@@ -43,11 +33,4 @@ pub fn refused(refusal: &Refusal) -> WebError {
             WebError::conflict(detail)
         }
     }
-}
-
-/// Refusals are clauses, because a toast joins them.
-fn sentence(refusal: &Refusal) -> String {
-    let clause = refusal.to_string();
-    let mut letters = clause.chars();
-    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }

@@ -7,10 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{
-    bulk::Started,
-    rules::{read_importance, read_position},
-};
+use super::{bulk::Started, rules::read_position};
 use crate::{
     domain::{
         letter::Importance,
@@ -21,6 +18,7 @@ use crate::{
         AppState,
         error::{MistakeItem, Problem, WebError},
         input::JsonBody,
+        order::read_importance,
         security::CurrentUser,
     },
 };

@@ -2,25 +2,20 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Json,
-    extract::{Path, State},
-    http::StatusCode,
-};
+use axum::{Json, extract::State, http::StatusCode};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::{
-    domain::{
-        letter::Importance,
-        rule::{ActiveRule, Rule, RuleFailures, RuleId},
-    },
+    domain::rule::{ActiveRule, Rule, RuleFailures, RuleId},
     services::rules::{RuleBook, RuleError},
     web::{
         AppState,
         error::{MistakeItem, Problem, WebError},
         input::JsonBody,
+        order::read_importance,
+        path_id::PathId,
         security::CurrentUser,
         view::time::rfc3339,
     },
@@ -129,28 +124,19 @@ impl NewRule {
     }
 }
 
-pub(super) fn read_importance(word: &str) -> Result<Importance, WebError> {
-    word.parse().map_err(|why| WebError::unprocessable(format!("importance: {why}")))
-}
-
 /// People count from 1.
 pub(super) fn read_position(position: Option<usize>) -> Result<Option<usize>, WebError> {
     let first = || WebError::unprocessable("position: it counts from 1");
     position.map(|position| position.checked_sub(1).ok_or_else(first)).transpose()
 }
 
-fn read_id(id: &str) -> Result<RuleId, WebError> {
-    id.parse().map_err(|_| RuleError::Gone.into())
-}
-
 /// One rule
-#[utoipa::path(get, path = "/rules/{id}", tag = "rules",
-    params(("id" = Uuid, Path, description = "The id of the rule.")), responses(
+#[utoipa::path(get, path = "/rules/{id}", tag = "rules", params(PathId<Rule>), responses(
     (status = OK, body = RuleItem),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
-pub async fn rule(State(app): State<Arc<AppState>>, Path(id): Path<String>) -> Result<Json<RuleItem>, WebError> {
-    Ok(Json(one(&app, read_id(&id)?).await?))
+pub async fn rule(State(app): State<Arc<AppState>>, PathId(id): PathId<Rule>) -> Result<Json<RuleItem>, WebError> {
+    Ok(Json(one(&app, id).await?))
 }
 
 /// Write a new rule; it is in force for what comes in from then on
@@ -171,8 +157,7 @@ pub async fn add(
 }
 
 /// Write a rule anew; it is in force for what comes in from then on
-#[utoipa::path(put, path = "/rules/{id}", tag = "rules",
-    params(("id" = Uuid, Path, description = "The id of the rule.")), request_body = NewRule, responses(
+#[utoipa::path(put, path = "/rules/{id}", tag = "rules", params(PathId<Rule>), request_body = NewRule, responses(
     (status = OK, body = RuleItem),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, description = "The rules are in a file", body = Problem,
@@ -182,17 +167,16 @@ pub async fn add(
 pub async fn set(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    Path(id): Path<String>,
+    PathId(id): PathId<Rule>,
     JsonBody(new): JsonBody<NewRule>,
 ) -> Result<Json<RuleItem>, WebError> {
-    let ((rule, place), id) = (new.read()?, read_id(&id)?);
+    let (rule, place) = new.read()?;
     app.rules.set(Some(id), &rule, place, &user).await?;
     Ok(Json(one(&app, id).await?))
 }
 
 /// Remove a rule; letters that it took keep their importance until the rules are applied
-#[utoipa::path(delete, path = "/rules/{id}", tag = "rules",
-    params(("id" = Uuid, Path, description = "The id of the rule.")), responses(
+#[utoipa::path(delete, path = "/rules/{id}", tag = "rules", params(PathId<Rule>), responses(
     (status = NO_CONTENT),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, description = "The rules are in a file", body = Problem,
@@ -201,9 +185,9 @@ pub async fn set(
 pub async fn remove(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    Path(id): Path<String>,
+    PathId(id): PathId<Rule>,
 ) -> Result<StatusCode, WebError> {
-    app.rules.remove(read_id(&id)?, &user).await?;
+    app.rules.remove(id, &user).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

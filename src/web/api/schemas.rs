@@ -2,11 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use axum::{
-    Json,
-    extract::{Path, State},
-    http::StatusCode,
-};
+use axum::{Json, extract::State, http::StatusCode};
 use payload_codec::schema::SchemaProblem;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -14,7 +10,7 @@ use uuid::Uuid;
 
 use super::reply::Bytes;
 use crate::{
-    domain::schema::{SchemaId, SchemaSource},
+    domain::schema::{SchemaId, SchemaRecord, SchemaSource},
     services::{
         decoding::catalogue::{Catalogue, SchemaVersion, TypeEntry},
         schemas::{Delivery, SchemaError},
@@ -23,6 +19,7 @@ use crate::{
         AppState,
         error::{Problem, WebError},
         input::Query,
+        path_id::{PathId, missing},
         query::{form, parameters},
         security::CurrentUser,
         upload::Files,
@@ -174,25 +171,17 @@ fn refusal(error: SchemaError) -> WebError {
 }
 
 /// Remove a schema; one whose place it took counts again
-#[utoipa::path(delete, path = "/schemas/{id}", tag = "schemas",
-    params(("id" = Uuid, Path, description = "The id of the schema.")), responses(
+#[utoipa::path(delete, path = "/schemas/{id}", tag = "schemas", params(PathId<SchemaRecord>), responses(
     (status = NO_CONTENT),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn remove(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    Path(id): Path<String>,
+    PathId(id): PathId<SchemaRecord>,
 ) -> Result<StatusCode, WebError> {
-    let removed = match id.parse() {
-        Ok(id) => app.schemas.remove(id, &user).await?,
-        Err(_) => false,
-    };
-    if removed {
-        Ok(StatusCode::NO_CONTENT)
-    } else {
-        Err(WebError::not_found("There is no such schema; an id is a UUID."))
-    }
+    let was_there = app.schemas.remove(id, &user).await?;
+    was_there.then_some(StatusCode::NO_CONTENT).ok_or_else(missing::<SchemaRecord>)
 }
 
 /// Message types by name.

@@ -3,31 +3,34 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::{extract::State, http::HeaderMap, response::Response};
+use axum::{extract::State, response::Response};
 
 use super::{
-    filters::Choice,
-    fragment,
+    choices::Choice,
+    fragment::answer,
     part::parts,
     shell::{Page, Shell},
-    toast::Toast,
 };
 use crate::{
     domain::{activity::Area, actor::Actor},
     web::{
         AppState, audit_subjects,
         error::WebError,
-        input::QueryPairs,
-        query::{ActivityQuery, Parameters, When},
+        query::{ActivityQuery, Pager, ROWS, form, parameters},
         view::activity::ActivityRow,
     },
 };
 
-/// Lines of a page, unless the address says otherwise.
-const ROWS: usize = 50;
+parameters! {
+    /// Where a page begins.
+    pub Place {
+        /// Behind the line of this number.
+        "before" before: Option<i64> as form::One => Option<i64>,
+    }
+}
 
 parts! {
-    Part {
+    pub Part {
         /// What a changed filter changes; the filter's own fields stay as they are.
         Results = "results",
     }
@@ -43,58 +46,36 @@ struct ActivityPage {
     subject: String,
     rows: Vec<ActivityRow>,
     is_filtered: bool,
-    /// Older lines, and the newest.
-    next: Option<String>,
-    first: Option<String>,
+    pager: Pager,
 }
 
-pub async fn show(
-    State(app): State<Arc<AppState>>,
-    QueryPairs(mut pairs): QueryPairs,
-    headers: HeaderMap,
-) -> Result<Response, WebError> {
-    let query = ActivityQuery::take(&mut pairs)?;
-    let before = pairs.take_parsed("before")?;
-    let part = pairs.take_parsed::<Part>("part")?;
-    pairs.finish(&format!("{}, before, part", ActivityQuery::names()))?;
-    let mut page = load(&app, &query, before).await?;
-    if part.is_some() {
-        page.shell.is_fragment = true;
-        return Ok(fragment::of_page(page.as_results().render()?, &page.shell));
-    }
-    page.shell.toast = Toast::from_cookie(&headers, "/letters");
-    Ok(fragment::whole(page.render()?, &page.shell))
+type Visit = super::visit::Visit<(ActivityQuery, Place), Part>;
+
+pub async fn show(State(app): State<Arc<AppState>>, visit: Visit) -> Result<Response, WebError> {
+    let page = load(&app, &visit).await?;
+    Ok(answer!(page, visit.part, Part::Results => of_page as_results))
 }
 
-async fn load(app: &AppState, query: &ActivityQuery, before: Option<i64>) -> Result<ActivityPage, WebError> {
-    let now = app.clock.now();
+async fn load(app: &AppState, visit: &Visit) -> Result<ActivityPage, WebError> {
+    let (now, (query, Place { before })) = (app.clock.now(), &visit.query);
     let (filter, limit) = (query.filter(now), query.limit.unwrap_or(ROWS));
     // One more than is shown tells whether there are older ones.
     let (facets, mut entries, people) =
-        tokio::try_join!(app.store.facets(), app.store.activity(&filter, before, limit + 1), app.store.actors(),)?;
+        tokio::try_join!(app.store.facets(), app.store.activity(&filter, *before, limit + 1), app.store.actors())?;
     let has_older = entries.len() > limit;
     entries.truncate(limit);
     let subjects = audit_subjects::load(app, &entries).await?;
     let last = entries.last().map(|entry| entry.seq).filter(|_| has_older);
     Ok(ActivityPage {
+        shell: visit.at(query.href(*before), Shell::new(app, Page::Activity, &facets).await?),
         areas: area_choices(&query.areas),
         people: people_choices(&query.by, &people),
         times: time_choices(query),
         subject: query.subject.clone().unwrap_or_default(),
         rows: entries.iter().map(|entry| ActivityRow::new(entry, &subjects, now)).collect(),
         is_filtered: !query.is_open(),
-        next: last.map(|seq| query.href(Some(seq))),
-        first: before.map(|_| query.href(None)),
-        shell: Shell { here: query.href(before), ..Shell::new(app, Page::Activity, &facets).await? },
+        pager: Pager { first: before.map(|_| query.href(None)), next: last.map(|seq| query.href(Some(seq))) },
     })
-}
-
-fn choices(any: &str, chosen: &str, offered: Vec<(String, String)>) -> Vec<Choice> {
-    let any = Choice { value: String::new(), label: any.to_owned(), is_selected: chosen.is_empty() };
-    let is_known = chosen.is_empty() || offered.iter().any(|(value, _)| value == chosen);
-    let own = (!is_known).then(|| Choice { value: chosen.to_owned(), label: chosen.to_owned(), is_selected: true });
-    let choice = |(value, label): (String, String)| Choice { is_selected: value == chosen, value, label };
-    std::iter::once(any).chain(own).chain(offered.into_iter().map(choice)).collect()
 }
 
 fn area_choices(chosen: &[Area]) -> Vec<Choice> {
@@ -107,9 +88,8 @@ fn area_choices(chosen: &[Area]) -> Vec<Choice> {
         Area::Mappings => "Types by queue",
         Area::Digests => "Digests",
     };
-    let offered = Area::ALL.iter().map(|area| (area.to_string(), label(*area).to_owned())).collect();
-    let chosen: Vec<String> = chosen.iter().map(Area::to_string).collect();
-    choices("Everything", &chosen.join(","), offered)
+    let offered = Area::ALL.iter().map(|area| (area.to_string(), label(*area).to_owned()));
+    Choice::list("Everything", chosen, offered)
 }
 
 /// Several by the address stay as they are only as long as the form is not sent: a field takes one.
@@ -118,14 +98,13 @@ fn people_choices(chosen: &[String], people: &[Actor]) -> Vec<Choice> {
         Actor::SYSTEM => "dlo itself".to_owned(),
         name => name.to_owned(),
     };
-    let offered = people.iter().map(|actor| (actor.as_str().to_owned(), label(actor))).collect();
-    choices("Anybody", chosen.first().map_or("", String::as_str), offered)
+    let offered = people.iter().map(|actor| (actor.as_str().to_owned(), label(actor)));
+    Choice::list("Anybody", chosen.get(..1).unwrap_or_default(), offered)
 }
 
 fn time_choices(query: &ActivityQuery) -> Vec<Choice> {
     const OFFERED: [(&str, &str); 4] =
         [("1h", "Last hour"), ("24h", "Last 24 h"), ("7d", "Last 7 days"), ("30d", "Last 30 days")];
-    let since = query.since.as_ref().map(When::to_string).unwrap_or_default();
-    let offered = OFFERED.map(|(value, label)| (value.to_owned(), label.to_owned())).to_vec();
-    choices("Any time", &since, offered)
+    let offered = OFFERED.map(|(value, label)| (value.to_owned(), label.to_owned()));
+    Choice::list("Any time", query.since.as_slice(), offered)
 }

@@ -1,13 +1,10 @@
 //! One thing done with all letters of a list or group: asked once more first, then done in the background.
 
-use std::{collections::BTreeSet, str::FromStr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use tokio::sync::oneshot;
+use amqp_message::{time::Timestamp, word_enum};
 
-use super::{
-    actions::{done, take_command},
-    toast::Toast,
-};
+use super::toast::Toast;
 use crate::{
     crash_point,
     domain::{
@@ -17,50 +14,46 @@ use crate::{
     },
     store::StoreError,
     web::{
-        AppState,
+        AppState, background,
         error::WebError,
-        query::Pairs,
-        view::{number, text},
+        order::{Action, Order},
+        query::{Pairs, form, parameters},
+        view::{number, report},
     },
 };
 
-/// What can be done with all of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BulkAction {
-    Retry,
-    Reopen,
-    Discard,
-}
-
-impl FromStr for BulkAction {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        let known = Self::ALL.into_iter().find(|all| all.as_str() == word);
-        known.ok_or_else(|| format!("{word:?} is not possible; it takes one of retry, reopen, discard"))
+word_enum! {
+    /// What can be done with all of them.
+    BulkAction, "action" {
+        Retry = "retry",
+        Reopen = "reopen",
+        Discard = "discard",
     }
 }
 
 impl BulkAction {
-    pub const ALL: [Self; 3] = [Self::Retry, Self::Reopen, Self::Discard];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Retry => "retry",
-            Self::Reopen => "reopen",
-            Self::Discard => "discard",
-        }
-    }
-
     /// As it stands in the address that asks once more.
     pub const fn as_pair(self) -> (&'static str, &'static str) {
         ("all", self.as_str())
     }
+}
 
-    /// Reads what the form that asked once more says besides.
-    pub fn take_command(self, app: &AppState, pairs: &mut Pairs) -> Result<Command, WebError> {
-        take_command(self.as_str(), pairs, app.clock.now())
+parameters! {
+    /// What is about to be done with all of them.
+    pub Asked {
+        "all" all: Option<BulkAction> as form::One => Option<String>,
     }
+}
+
+/// Reads the form that asked once more: what is to be done, with what came in until then.
+pub fn take_confirmed(
+    pairs: &mut Pairs,
+    possible: &[Action],
+    now: Timestamp,
+) -> Result<(Command, Timestamp), WebError> {
+    let until: Option<i64> = pairs.take_parsed("until")?;
+    let until = until.ok_or_else(|| WebError::bad_request("until is needed: ask on the page first"))?;
+    Ok((Order::take(pairs)?.command(possible, now)?, Timestamp::from_micros(until)))
 }
 
 /// All letters that it is about, and how they are called.
@@ -140,20 +133,11 @@ const PATIENCE: Duration = crash_point::patience(Duration::from_secs(3));
 /// Does it in the background, and says what came of it so far.
 pub async fn carry_out(app: &Arc<AppState>, bulk: Bulk) -> Result<Toast, WebError> {
     let (command, status) = (bulk.command.clone(), bulk.filter.statuses.first().copied());
-    let claimed = app.triage.begin(bulk).await?;
-    let (tell, ended) = oneshot::channel();
-    let worker = Arc::clone(app);
-    app.tasks.spawn(async move {
-        let job = worker.triage.work_at(claimed, &worker.settings.closing).await;
-        // Nobody waits for it any more.
-        if let Err(Err(error)) = tell.send(job) {
-            tracing::error!(error = %error, "a bulk action was interrupted; it continues");
-        }
-    });
+    let ended = background::begin(app, bulk).await?.ended;
     let ended: Option<Result<Job, StoreError>> = tokio::time::timeout(PATIENCE, ended).await.ok().and_then(Result::ok);
     match ended.transpose()? {
         Some(job) if job.state != JobState::Running => Ok(told(&command, status, &job)),
-        _ => Ok(Toast::done("This takes a while; the counts on this page show the progress.".to_owned(), Vec::new())),
+        _ => Ok(Toast::done("This takes a while; the counts on this page show the progress.")),
     }
 }
 
@@ -166,20 +150,10 @@ fn told(command: &Command, status: Option<Status>, job: &Job) -> Toast {
         };
         return Toast::failed(format!("{none} any more."));
     }
-    let refused = match job.failed {
-        0 => String::new(),
-        failed => format!(" {} not: {}.", number::thousands(failed), reasons(job)),
-    };
-    if job.done == 0 {
-        return Toast::failed(format!("Nothing done.{refused}"));
+    // A job tells them letter by letter.
+    let reasons = job.errors.iter().map(|error| error.split_once(": ").map_or(error.as_str(), |(_, why)| why));
+    match report::told(command, status, job.done, job.failed, reasons) {
+        Ok(text) => Toast::done(text),
+        Err(text) => Toast::failed(text),
     }
-    Toast::done(format!("{}{refused}", done(command, status, job.done)), Vec::new())
-}
-
-/// Why letters were refused, each reason once; a job tells them letter by letter.
-fn reasons(job: &Job) -> String {
-    const TOLD: usize = 3;
-    let reason = |error: &String| error.split_once(": ").map_or_else(|| error.clone(), |(_, why)| why.to_owned());
-    let reasons: BTreeSet<String> = job.errors.iter().map(reason).collect();
-    text::one_line(&reasons.into_iter().take(TOLD).collect::<Vec<_>>().join("; "))
 }

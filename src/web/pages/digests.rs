@@ -4,12 +4,7 @@ use std::sync::Arc;
 
 use amqp_message::time::Timestamp;
 use askama::Template;
-use axum::{
-    extract::{Path, State},
-    http::HeaderMap,
-    response::Response,
-};
-use uuid::Uuid;
+use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
     actions::redirect,
@@ -18,12 +13,13 @@ use super::{
     toast::Toast,
 };
 use crate::{
-    services::digests::{DigestError, Digests, Plan},
+    services::digests::{Digests, Plan},
     store::{DigestRecord, StoreReader},
     web::{
         AppState,
         error::WebError,
         input::{FormPairs, QueryPairs},
+        path_id::{PathId, missing},
         security::CurrentUser,
         view::{
             digest::{PlanView, ReportView, SentView},
@@ -87,7 +83,7 @@ pub async fn show(
         preview,
         history: history.iter().map(|record| SentView::new(record, now)).collect(),
     };
-    page.shell.toast = Toast::from_cookie(&headers, "/letters");
+    page.shell.toast = Toast::from_cookie(&headers);
     Ok(fragment::whole(page.render()?, &page.shell))
 }
 
@@ -127,34 +123,27 @@ pub async fn send(
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
-    let name = pairs.take("name")?.ok_or_else(|| WebError::bad_request("name: it is needed"))?;
+    let name: String = pairs.need("name")?;
     pairs.finish("name")?;
     let plan = plan(&app, &name)?;
-    match app.digests.send_now(plan, &user).await {
-        Ok(id) => {
-            let toast = Toast::done(format!("On its way to {}.", destination(plan)), Vec::new());
-            Ok(redirect(&format!("/digests/{id}"), &toast, &headers))
-        }
-        Err(DigestError::Store(error)) => Err(error.into()),
-        Err(no_slack @ DigestError::NoSlack) => Err(WebError::conflict(format!("Nothing was sent: {no_slack}."))),
-    }
+    let id = app.digests.send_now(plan, &user).await?;
+    let toast = Toast::done(format!("On its way to {}.", destination(plan)));
+    Ok(redirect(&format!("/digests/{id}"), &toast, &headers))
 }
 
 /// One digest as it was sent.
 pub async fn digest(
     State(app): State<Arc<AppState>>,
-    Path(id): Path<String>,
+    PathId(id): PathId<DigestRecord>,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
-    let unknown = || WebError::not_found("There is no such digest. Digests are kept for 90 days.");
-    let id = Uuid::try_parse(&id).map_err(|_| unknown())?;
-    let (record, report) = app.store.digest(id).await?.ok_or_else(unknown)?;
+    let (record, report) = app.store.digest(id).await?.ok_or_else(missing::<DigestRecord>)?;
     let mut page = DigestPage {
         shell: Shell::load(&app, Page::Digests).await?,
         sent: SentView::new(&record, app.clock.now()),
         report: ReportView::new(&report, usize::MAX),
         destination: app.digests.plan(Some(&record.name)).map(destination).unwrap_or_default(),
     };
-    page.shell.toast = Toast::from_cookie(&headers, "/letters");
+    page.shell.toast = Toast::from_cookie(&headers);
     Ok(fragment::whole(page.render()?, &page.shell))
 }

@@ -11,8 +11,8 @@ use std::{
 use askama::Template;
 use axum::{
     extract::{DefaultBodyLimit, State},
-    http::{HeaderMap, StatusCode},
-    response::{IntoResponse, Response},
+    http::HeaderMap,
+    response::Response,
 };
 use payload_codec::{
     diff::{Hunk, Line, diff},
@@ -37,9 +37,11 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        input::{self, FormPairs, LetterPath, QueryPairs},
+        input::{FormPairs, QueryPairs},
+        order::{parse_delay, read_delay},
+        path_id::{PathId, missing},
         security::CurrentUser,
-        view::{payload::label, text},
+        view::{payload::label, report::not_done, text},
     },
 };
 
@@ -92,7 +94,7 @@ pub fn limit() -> DefaultBodyLimit {
 
 pub async fn show(
     State(app): State<Arc<AppState>>,
-    LetterPath(id): LetterPath,
+    PathId(id): PathId<Letter>,
     QueryPairs(pairs): QueryPairs,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
@@ -100,13 +102,13 @@ pub async fn show(
     let desk = Desk::lay(&app, id).await?;
     let form = EditForm::of(desk.text().unwrap_or_default());
     let mut page = desk.page(&app, form, Check::Same).await?;
-    page.shell.toast = Toast::from_cookie(&headers, &format!("/letters/{id}/edit"));
+    page.shell.toast = Toast::from_cookie(&headers).map(|toast| toast.on(&page.shell.here));
     Ok(fragment::whole(page.render()?, &page.shell))
 }
 
 pub async fn act(
     State(app): State<Arc<AppState>>,
-    LetterPath(id): LetterPath,
+    PathId(id): PathId<Letter>,
     user: CurrentUser,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
@@ -128,9 +130,8 @@ pub async fn act(
         };
         let check = desk.check(&form, Ok(edit.clone()));
         let mut page = desk.page(&app, form, check).await?;
-        page.shell.toast = Some(Toast::failed(format!("Not done: {refusal}.")));
-        let page = fragment::whole(page.render()?, &page.shell);
-        return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
+        page.shell.toast = Some(Toast::failed(not_done([&*refusal.to_string()])));
+        return Ok(fragment::refused(page.render()?, &page.shell));
     }
     let check = desk.check(&form, edit);
     let page = desk.page(&app, form, check).await?;
@@ -141,7 +142,7 @@ pub async fn act(
 }
 
 fn sent(copy: LetterId, headers: &HeaderMap) -> Response {
-    let toast = Toast::done("The edited copy is being retried; the original is discarded.".to_owned(), Vec::new());
+    let toast = Toast::done("The edited copy is being retried; the original is discarded.");
     redirect(&format!("/letters/{copy}"), &toast, headers)
 }
 
@@ -153,7 +154,7 @@ struct Desk {
 
 impl Desk {
     async fn lay(app: &AppState, id: LetterId) -> Result<Self, WebError> {
-        let letter = app.store.letter(id).await?.ok_or_else(|| WebError::not_found("There is no such dead letter."))?;
+        let letter = app.store.letter(id).await?.ok_or_else(missing::<Letter>)?;
         let letter = Arc::new(letter);
         let reading = app.reader.read(&letter, Vec::new(), UnwrapMode::Automatic, false).await;
         Ok(Self { letter, reading })
@@ -207,7 +208,7 @@ impl Desk {
     fn problems_beside(&self, app: &AppState, form: &EditForm) -> Vec<EditProblem> {
         let problem = |path, reason| EditProblem { at: None, path, reason };
         let headers = form.wrong_headers(&self.letter.message.headers).into_iter();
-        let delay = input::parse_delay(&form.delay, app.clock.now()).err();
+        let delay = parse_delay(&form.delay, app.clock.now()).err();
         let delay = delay.map(|reason| problem("after".to_owned(), reason));
         headers.map(|(name, reason)| problem(format!("header {name}"), reason)).chain(delay).collect()
     }
@@ -244,7 +245,7 @@ impl Desk {
         edit: &Edit,
         by: &Actor,
     ) -> Result<Result<LetterId, Refusal>, WebError> {
-        let delay = input::parse_delay(&form.delay, app.clock.now()).map_err(WebError::unprocessable)?;
+        let delay = read_delay(Some(form.delay.clone()), app.clock.now())?;
         let queue = Some(form.queue.as_str()).filter(|queue| !queue.is_empty());
         Ok(app.triage.retry_edited(self.letter.summary.id, edit, delay, queue, by).await?)
     }

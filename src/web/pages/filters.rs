@@ -1,20 +1,21 @@
 //! The filter above the list: chips and fields, each with what choosing it would show.
 
-use amqp_message::{death::Reason, time::Timestamp};
+use amqp_message::time::Timestamp;
 
+use super::choices::{Chip, Choice, NameFields};
 use crate::{
     domain::{
-        broker::BrokerHealth,
         filter::{FacetCount, LetterFilter},
         group::{Group, GroupId},
-        letter::{Importance, Status},
+        letter::Status,
     },
     web::{
+        AppState,
         query::{LetterQuery, Parameters, When},
         view::{
             group::{self, Title},
             number,
-            tally::{self, Tally},
+            tally::Tally,
             text, time,
         },
     },
@@ -24,13 +25,9 @@ use crate::{
 pub struct Filters {
     pub statuses: Vec<Chip>,
     pub importances: Vec<Chip>,
-    pub brokers: Vec<Choice>,
+    pub names: NameFields,
     pub reasons: Vec<Choice>,
     pub times: Vec<Chip>,
-    /// The pattern in the queue field.
-    pub queue: String,
-    /// Names to choose from.
-    pub queues: Vec<String>,
     /// What the form for names carries along unseen.
     pub beside_names: Vec<(&'static str, String)>,
     /// What the form for a time of one's own carries along unseen.
@@ -56,30 +53,13 @@ pub struct Narrowed {
     pub without: String,
 }
 
-/// A link that chooses one thing and shows how much that is.
-pub struct Chip {
-    pub label: &'static str,
-    pub class: &'static str,
-    /// Empty where it is not known without counting.
-    pub count: String,
-    pub href: String,
-    pub is_current: bool,
-}
-
-/// An option of a select field.
-pub struct Choice {
-    pub value: String,
-    pub label: String,
-    pub is_selected: bool,
-}
-
 impl Filters {
     pub fn new(
+        app: &AppState,
         query: &LetterQuery,
         filter: &LetterFilter,
         facets: &[FacetCount],
         by_status: &[(Status, u64)],
-        brokers: &[BrokerHealth],
         groups: &[Group],
     ) -> Self {
         let since = query.since.as_ref().map(When::to_string).unwrap_or_default();
@@ -89,11 +69,9 @@ impl Filters {
         Self {
             statuses: status_chips(query, filter, by_status),
             importances: importance_chips(query, filter, facets),
-            brokers: broker_choices(&query.brokers, facets, brokers),
-            reasons: reason_choices_of(&query.reasons),
+            names: NameFields::new(app, &query.queues, &query.brokers, facets),
+            reasons: Choice::reasons(&query.reasons),
             times: time_chips(query, &since),
-            queue: query.queues.join(","),
-            queues: queue_names(facets),
             beside_names: query.with(|query| (query.brokers, query.queues, query.reasons) = Default::default()).pairs(),
             beside_time: query.with(|query| (query.since, query.until) = (None, None)).pairs(),
             since: filter.since.map(for_field).unwrap_or_default(),
@@ -128,26 +106,20 @@ fn narrowed(query: &LetterQuery, groups: &[Group]) -> Vec<Narrowed> {
 const PRESETS: [(&str, &str); 4] = [("1h", "1 h"), ("24h", "24 h"), ("7d", "7 d"), ("30d", "30 d")];
 
 fn status_chips(query: &LetterQuery, filter: &LetterFilter, by_status: &[(Status, u64)]) -> Vec<Chip> {
-    let chip = |&(status, count): &(Status, u64)| Chip {
-        label: match status {
+    let chip = |&(status, count): &(Status, u64)| {
+        let label = match status {
             Status::Open => "Open",
             Status::Scheduled => "Scheduled",
             Status::Retried => "Retried",
             Status::Discarded => "Discarded",
-        },
-        class: "",
-        count: number::thousands(count),
+        };
         // The page opens on what is open, so that need not be said.
-        href: query.with(|query| query.statuses = (status != Status::Open).then(|| vec![status])).href(),
-        is_current: filter.statuses == [status],
+        let href = query.with(|query| query.statuses = (status != Status::Open).then(|| vec![status])).href();
+        Chip::new(label, number::thousands(count), href, filter.statuses == [status])
     };
-    let all = Chip {
-        label: "All",
-        class: "",
-        count: number::thousands(by_status.iter().map(|(_, count)| count).sum()),
-        href: query.with(|query| query.statuses = Some(Vec::new())).href(),
-        is_current: filter.statuses.is_empty(),
-    };
+    let all = number::thousands(by_status.iter().map(|(_, count)| count).sum());
+    let href = query.with(|query| query.statuses = Some(Vec::new())).href();
+    let all = Chip::new("All", all, href, filter.statuses.is_empty());
     by_status.iter().map(chip).chain([all]).collect()
 }
 
@@ -155,100 +127,20 @@ fn importance_chips(query: &LetterQuery, filter: &LetterFilter, facets: &[FacetC
     let tally = Tally::new(facets, filter);
     // Of a time the kept counts do not know; of groups and types they were counted.
     let is_counted = (filter.since.is_none() && filter.until.is_none()) || filter.is_of_groups();
-    let chip = |&importance: &Importance| Chip {
-        label: importance.as_str(),
-        class: importance.as_str(),
-        count: if is_counted { number::thousands(tally.of_importance(importance)) } else { String::new() },
-        href: query.with(|query| toggle(&mut query.importances, importance)).href(),
-        is_current: filter.importances.contains(&importance),
-    };
-    Importance::ALL.iter().map(chip).collect()
-}
-
-fn toggle(all: &mut Vec<Importance>, one: Importance) {
-    if all.contains(&one) {
-        all.retain(|other| *other != one);
-    } else {
-        all.push(one);
-    }
-    all.sort();
-}
-
-/// Brokers that are configured, and those that letters came from once.
-pub fn broker_choices(chosen: &[String], facets: &[FacetCount], brokers: &[BrokerHealth]) -> Vec<Choice> {
-    let seen = facets.iter().map(|facet| &facet.broker);
-    let mut names: Vec<_> = brokers.iter().map(|broker| &broker.name).chain(seen).chain(chosen).collect();
-    names.sort();
-    names.dedup();
-    if names.len() < 2 {
-        return Vec::new();
-    }
-    let is_several = chosen.len() > 1;
-    let chosen = chosen.join(",");
-    let choice = |name: &String| Choice { value: name.clone(), label: name.clone(), is_selected: *name == chosen };
-    let any = Choice { value: String::new(), label: "Any broker".to_owned(), is_selected: chosen.is_empty() };
-    let several = is_several.then(|| Choice { value: chosen.clone(), label: chosen.clone(), is_selected: true });
-    std::iter::once(any).chain(several).chain(names.into_iter().map(choice)).collect()
-}
-
-/// Every reason, and what is chosen where that is several.
-pub fn reason_choices_of(chosen: &[Reason]) -> Vec<Choice> {
-    let any = Choice { value: String::new(), label: "Any reason".to_owned(), is_selected: chosen.is_empty() };
-    let choice = |&reason: &Reason| Choice {
-        value: reason.as_str().to_owned(),
-        label: reason_label(reason).to_owned(),
-        is_selected: chosen == [reason],
-    };
-    let several = (chosen.len() > 1).then(|| {
-        let words: Vec<_> = chosen.iter().map(|reason| reason.as_str()).collect();
-        Choice { value: words.join(","), label: words.join(", "), is_selected: true }
-    });
-    std::iter::once(any).chain(several).chain(Reason::ALL.iter().map(choice)).collect()
-}
-
-/// Every reason, for a form that takes one or any.
-pub fn reason_choices_for(chosen: &str) -> Vec<Choice> {
-    let any = Choice { value: String::new(), label: "Any reason".to_owned(), is_selected: chosen.is_empty() };
-    let choice = |&reason: &Reason| Choice {
-        value: reason.as_str().to_owned(),
-        label: reason_label(reason).to_owned(),
-        is_selected: chosen == reason.as_str(),
-    };
-    std::iter::once(any).chain(Reason::ALL.iter().map(choice)).collect()
-}
-
-const fn reason_label(reason: Reason) -> &'static str {
-    match reason {
-        Reason::Rejected => "Rejected",
-        Reason::Expired => "Expired",
-        Reason::MaxLen => "Queue full",
-        Reason::DeliveryLimit => "Delivery limit",
-        Reason::Unknown => "Unknown reason",
-    }
+    let count =
+        |importance| if is_counted { number::thousands(tally.of_importance(importance)) } else { String::new() };
+    let href = |chosen| query.with(|query| query.importances = chosen).href();
+    Chip::importances(&filter.importances, count, href)
 }
 
 fn time_chips(query: &LetterQuery, since: &str) -> Vec<Chip> {
-    let chip = |value: &str, label| Chip {
-        label,
-        class: "",
-        count: String::new(),
+    let chip = |value: &str, label| {
         // The presets are words we know to be times.
-        href: query.with(|query| (query.since, query.until) = (value.parse().ok(), None)).href(),
-        is_current: query.until.is_none() && value == since,
+        let href = query.with(|query| (query.since, query.until) = (value.parse().ok(), None)).href();
+        Chip::new(label, String::new(), href, query.until.is_none() && value == since)
     };
     let presets = PRESETS.iter().map(|(value, label)| chip(value, label));
     presets.chain([chip("", "Any time")]).collect()
-}
-
-/// The queues with most open letters; a field that offers thousands helps nobody.
-pub fn queue_names(facets: &[FacetCount]) -> Vec<String> {
-    const OFFERED: usize = 100;
-    let queues = tally::queues(facets);
-    let mut names: Vec<_> =
-        queues.iter().take(OFFERED).map(|((_, queue), _)| LetterQuery::queue_pattern(*queue)).collect();
-    names.sort();
-    names.dedup();
-    names
 }
 
 /// As a browser's date field has it.

@@ -1,11 +1,34 @@
 //! How a page or a part of it goes out.
 
 use axum::{
-    http::{HeaderName, HeaderValue, header},
+    http::{HeaderName, HeaderValue, StatusCode, header},
     response::{Html, IntoResponse, Response},
 };
 
 use super::{shell::Shell, toast::Toast};
+
+/// The answer to a visit: the whole page, or the part of it that was asked for, by one of the functions here.
+macro_rules! answer {
+    ($page:ident, $part:expr $(, $named:pat => $way:ident $($block:ident)?)* $(,)?) => {
+        match $part {
+            None => $crate::web::pages::fragment::whole($page.render()?, &$page.shell),
+            $(Some($named) => answer!(@$way $page $($block)?),)*
+        }
+    };
+    (@main $page:ident) => {
+        $crate::web::pages::fragment::main(
+            [$page.as_title().render()?, $page.as_main().render()?, $page.as_nav().render()?],
+            &$page.shell,
+        )
+    };
+    (@of_page $page:ident $block:ident) => {
+        $crate::web::pages::fragment::of_page($page.$block().render()?, &$page.shell)
+    };
+    (@only $page:ident $block:ident) => {
+        $crate::web::pages::fragment::only($page.$block().render()?)
+    };
+}
+pub(super) use answer;
 
 /// A part that stands for a page of its own: the address bar follows it.
 ///
@@ -19,7 +42,7 @@ pub fn of_page(html: String, shell: &Shell) -> Response {
     response
 }
 
-/// BulkAction but what stays as it is around it: the title, the main part, the navigation and the toast.
+/// All but what stays as it is around it: the title, the main part, the navigation and the toast.
 pub fn main(blocks: [String; 3], shell: &Shell) -> Response {
     let toast = shell.toast.as_ref().map(Toast::to_html_beside).unwrap_or_default();
     of_page(blocks.concat() + &toast, shell)
@@ -32,6 +55,11 @@ pub fn whole(html: String, shell: &Shell) -> Response {
         response.headers_mut().insert(header::SET_COOKIE, Toast::clearing_cookie());
     }
     response
+}
+
+/// The page again, with what is wrong with what was sent.
+pub fn refused(html: String, shell: &Shell) -> Response {
+    (StatusCode::UNPROCESSABLE_ENTITY, whole(html, shell)).into_response()
 }
 
 /// A part that is only brought up to date.

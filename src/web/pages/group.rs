@@ -7,13 +7,14 @@ use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
-    actions::{self, redirect},
-    bulk_action::{self, BulkAction, BulkTarget, Confirmation},
-    filters::queue_names,
-    fragment,
-    part::parts,
+    actions::redirect,
+    bulk_action::{self, Asked, BulkAction, BulkTarget, Confirmation, take_confirmed},
+    choices::queue_names,
+    fragment::answer,
+    part::MainPart,
     shell::{Page, Shell},
     toast::Toast,
+    visit::Visit,
 };
 use crate::{
     domain::{
@@ -26,13 +27,15 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        input::{FormPairs, GroupPath, QueryPairs},
-        query::{LetterQuery, Pairs},
+        input::FormPairs,
+        order::{Action, read_note},
+        path_id::{PathId, missing},
+        query::LetterQuery,
         security::CurrentUser,
         view::{
             chart::{Chart, Window},
             group::{GroupView, href},
-            number,
+            number, report,
             row::Row,
         },
     },
@@ -41,17 +44,13 @@ use crate::{
 /// Letters that are shown; the list has all of them.
 const LETTERS: usize = 8;
 const HOUR: Duration = Duration::from_secs(60 * 60);
-/// Bytes of a note.
-pub const MAX_NOTE: usize = 8_000;
-
-parts! { Part { Main = "main" } }
 
 #[derive(Template)]
 #[template(path = "group/page.html", blocks = ["title", "main", "nav"])]
 struct GroupPage {
     shell: Shell,
     group: GroupView,
-    actions: Vec<Action>,
+    actions: Vec<AskButton>,
     importances: &'static [Importance],
     /// How many letters are open, as a button says it; empty where there are none.
     n_open: String,
@@ -68,7 +67,7 @@ struct GroupPage {
 }
 
 /// A button that asks once more.
-struct Action {
+struct AskButton {
     label: String,
     href: String,
     class: &'static str,
@@ -78,84 +77,41 @@ struct Action {
 
 pub async fn show(
     State(app): State<Arc<AppState>>,
-    GroupPath(id): GroupPath,
-    QueryPairs(mut pairs): QueryPairs,
-    headers: HeaderMap,
+    PathId(id): PathId<Group>,
+    visit: Visit<Asked, MainPart>,
 ) -> Result<Response, WebError> {
-    let bulk_action = pairs.take_parsed("all")?;
-    let part: Option<Part> = pairs.take_parsed("part")?;
-    pairs.finish("all, part")?;
-    let mut page = load(&app, id, bulk_action).await?;
-    page.shell.toast = Toast::from_cookie(&headers, &href(id));
-    page.shell.is_fragment = part.is_some();
-    match part {
-        None => Ok(fragment::whole(page.render()?, &page.shell)),
-        Some(Part::Main) => {
-            let blocks = [page.as_title().render()?, page.as_main().render()?, page.as_nav().render()?];
-            Ok(fragment::main(blocks, &page.shell))
-        }
-    }
+    let page = load(&app, id, &visit).await?;
+    Ok(answer!(page, visit.part, MainPart::Main => main))
 }
 
 /// Does one thing with all letters of a group that have the status which that takes, and that came in before it was asked.
 pub async fn act(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    GroupPath(id): GroupPath,
+    PathId(id): PathId<Group>,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
-    let until: Option<i64> = pairs.take_parsed("until")?;
-    let until = until.ok_or_else(|| WebError::bad_request("until is needed: ask on the page first"))?;
-    let (command, status) = take_command(&app, &mut pairs)?;
-    let bulk = Bulk {
-        filter: LetterFilter { statuses: vec![status], groups: vec![id], ..LetterFilter::default() },
-        until: Timestamp::from_micros(until),
-        command,
-        by: user.clone(),
-    };
-    let toast = bulk_action::carry_out(&app, bulk).await?;
+    let (command, until) = take_confirmed(&mut pairs, Action::OF_MANY, app.clock.now())?;
+    let status = if command == Command::Reopen { Status::Discarded } else { Status::Open };
+    let filter = LetterFilter { statuses: vec![status], groups: vec![id], ..LetterFilter::default() };
+    let toast = bulk_action::carry_out(&app, Bulk { filter, until, command, by: user.clone() }).await?;
     Ok(redirect(&href(id), &toast, &headers))
-}
-
-/// What is to be done, and with the letters of which status.
-fn take_command(app: &AppState, pairs: &mut Pairs) -> Result<(Command, Status), WebError> {
-    let action = pairs.take("action")?.unwrap_or_default();
-    if action == "importance" {
-        return Ok((actions::take_command(&action, pairs, app.clock.now())?, Status::Open));
-    }
-    let all: BulkAction = action.parse().map_err(|why| WebError::bad_request(format!("action: {why}")))?;
-    Ok((all.take_command(app, pairs)?, status_of(all)))
 }
 
 /// Sets the note of a group; an empty one removes it.
 pub async fn note(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    GroupPath(id): GroupPath,
+    PathId(id): PathId<Group>,
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
-    let text = pairs.take("note")?.unwrap_or_default();
-    let text = check_note(&text)?;
-    if !app.triage.set_group_note(id, text, &user).await? {
-        return Err(gone());
+    let note = Command::SetNote(read_note(&pairs.take("note")?.unwrap_or_default())?.to_owned());
+    if !app.triage.set_group_note(id, &note.detail(), &user).await? {
+        return Err(missing::<Group>());
     }
-    let said = if text.is_empty() { "Note removed." } else { "Note saved." };
-    Ok(redirect(&href(id), &Toast::done(said.to_owned(), Vec::new()), &headers))
-}
-
-/// A note as it is kept.
-pub fn check_note(text: &str) -> Result<&str, WebError> {
-    let text = text.trim();
-    if text.len() > MAX_NOTE {
-        return Err(WebError::unprocessable(format!("note: it takes {MAX_NOTE} bytes at most")));
-    }
-    Ok(text)
-}
-
-pub fn gone() -> WebError {
-    WebError::not_found("There is no such group. One that no letter is in any more is forgotten after a while.")
+    Ok(redirect(&href(id), &Toast::done(report::done(&note, None, 1)), &headers))
 }
 
 const fn status_of(all: BulkAction) -> Status {
@@ -165,7 +121,7 @@ const fn status_of(all: BulkAction) -> Status {
     }
 }
 
-async fn load(app: &AppState, id: GroupId, bulk_action: Option<BulkAction>) -> Result<GroupPage, WebError> {
+async fn load(app: &AppState, id: GroupId, visit: &Visit<Asked, MainPart>) -> Result<GroupPage, WebError> {
     const DAY: u32 = 24;
     let now = app.clock.now();
     let fortnight = window(now, 14 * DAY, 6);
@@ -177,10 +133,11 @@ async fn load(app: &AppState, id: GroupId, bulk_action: Option<BulkAction>) -> R
         app.store.letters(&letters, &newest),
         app.store.facets(),
     )?;
-    let group = group.ok_or_else(gone)?;
+    let group = group.ok_or_else(missing::<Group>)?;
     let hours = hours.get(&id).map(Vec::as_slice).unwrap_or_default();
+    let bulk_action = visit.query.all;
     let here = bulk_action.map_or_else(|| href(id), |all| confirmation_href(id, all));
-    let shell = Shell { here, ..Shell::new(app, Page::Groups, &facets).await? };
+    let shell = visit.at(here, Shell::new(app, Page::Groups, &facets).await?);
     Ok(GroupPage {
         actions: actions(&group),
         n_open: if group.n_open() > 0 { number::thousands(group.n_open()) } else { String::new() },
@@ -200,9 +157,9 @@ async fn load(app: &AppState, id: GroupId, bulk_action: Option<BulkAction>) -> R
     })
 }
 
-fn actions(group: &Group) -> Vec<Action> {
+fn actions(group: &Group) -> Vec<AskButton> {
     let (open, discarded) = (group.n_open(), group.discarded);
-    let action = |all, label: String, class, icon, key| Action {
+    let action = |all, label: String, class, icon, key| AskButton {
         label,
         href: confirmation_href(group.id, all),
         class,

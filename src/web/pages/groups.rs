@@ -2,53 +2,28 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use amqp_message::time::Timestamp;
 use askama::Template;
-use axum::{extract::State, http::HeaderMap, response::Response};
+use axum::{extract::State, response::Response};
 
 use super::{
-    filters::{Chip, Choice, broker_choices, queue_names, reason_choices_of},
-    fragment,
+    choices::{Chip, Choice, NameFields},
+    fragment::answer,
     part::ListPart,
     shell::{Page, Shell},
-    toast::Toast,
+    visit::Visit,
 };
 use crate::{
     domain::{
         filter::FacetCount,
         group::{Group, GroupCounts, GroupFilter, GroupPage, GroupSort, Hour},
-        letter::Importance,
     },
     web::{
         AppState,
         error::WebError,
-        input::QueryPairs,
-        query::{GroupQuery, Pairs, Parameters},
+        query::{GroupQuery, Pager, Parameters},
         view::{group::GroupRow, number, spark::Spark},
     },
 };
-
-/// Rows of a page, unless the address says otherwise.
-const ROWS: usize = 50;
-
-/// What the address says.
-struct Asked {
-    query: GroupQuery,
-    part: Option<ListPart>,
-}
-
-impl Asked {
-    fn take(mut pairs: Pairs) -> Result<Self, WebError> {
-        let asked = Self { query: GroupQuery::take(&mut pairs)?, part: pairs.take_parsed("part")? };
-        pairs.finish(&format!("{}, part", GroupQuery::names()))?;
-        Ok(asked)
-    }
-
-    /// The page opens on what has open letters.
-    fn filter(&self) -> GroupFilter {
-        self.query.filter(false)
-    }
-}
 
 #[derive(Template)]
 #[template(path = "groups/page.html", blocks = ["title", "main", "results", "nav", "count"])]
@@ -60,19 +35,15 @@ struct GroupsPage {
     recount: String,
     filters: Filters,
     rows: Vec<GroupRow>,
-    shows_broker: bool,
     empty: Option<Empty>,
-    next: Option<String>,
-    first: Option<String>,
+    pager: Pager,
 }
 
 struct Filters {
     statuses: Vec<Chip>,
     importances: Vec<Chip>,
-    queue: String,
-    queues: Vec<String>,
+    names: NameFields,
     message_type: String,
-    brokers: Vec<Choice>,
     reasons: Vec<Choice>,
     sorts: Vec<Choice>,
     /// What the form carries along unseen.
@@ -93,80 +64,53 @@ enum Empty {
     FilterTooNarrow,
 }
 
-pub async fn show(
-    State(app): State<Arc<AppState>>,
-    QueryPairs(pairs): QueryPairs,
-    headers: HeaderMap,
-) -> Result<Response, WebError> {
-    let asked = Asked::take(pairs)?;
-    let page = load(&app, &asked, &headers).await?;
-    Ok(match asked.part {
-        None => fragment::whole(page.render()?, &page.shell),
-        Some(ListPart::Main) => {
-            let blocks = [page.as_title().render()?, page.as_main().render()?, page.as_nav().render()?];
-            fragment::main(blocks, &page.shell)
-        }
-        Some(ListPart::Results) => fragment::of_page(page.as_results().render()?, &page.shell),
-        Some(ListPart::Count) => fragment::only(page.as_count().render()?),
-    })
+pub async fn show(State(app): State<Arc<AppState>>, visit: Visit<GroupQuery, ListPart>) -> Result<Response, WebError> {
+    let page = load(&app, &visit).await?;
+    Ok(answer!(page, visit.part,
+        ListPart::Main => main,
+        ListPart::Results => of_page as_results,
+        ListPart::Count => only as_count,
+    ))
 }
 
-async fn load(app: &AppState, asked: &Asked, headers: &HeaderMap) -> Result<GroupsPage, WebError> {
-    let (query, filter, now) = (&asked.query, asked.filter(), app.clock.now());
-    let wanted = Wanted { filter: &filter, query, limit: query.limit.unwrap_or(ROWS) };
+async fn load(app: &AppState, visit: &Visit<GroupQuery, ListPart>) -> Result<GroupsPage, WebError> {
+    // The page opens on what has open letters.
+    let (query, filter) = (&visit.query, visit.query.filter(false));
     let (facets, counts, (page, rows)) = tokio::try_join!(
         async { Ok(app.store.facets().await?) },
         async { Ok(app.store.count_groups(&filter).await?) },
-        load_rows(app, &wanted, now),
+        load_rows(app, query, &filter),
     )?;
-    let here = query.href();
-    let toast = Toast::from_cookie(headers, &here).filter(|_| ListPart::takes_toast(asked.part));
-    let shell = Shell::new(app, Page::Groups, &facets).await?;
-    let brokers = app.brokers.all();
     Ok(GroupsPage {
+        shell: visit.at(query.href(), Shell::new(app, Page::Groups, &facets).await?),
         count: count(page.total, filter.only_open),
         recount: query.with(|_| ()).href(),
-        filters: Filters::new(query, &filter, &counts, &facets, broker_choices(&query.brokers, &facets, &brokers)),
+        filters: Filters::new(app, query, &filter, &counts, &facets),
         empty: (page.total == 0).then(|| why_empty(app, query, &counts)),
         rows,
-        shows_broker: brokers.len() > 1 && query.brokers.len() != 1,
-        next: page.next.map(|cursor| query.with(|query| query.cursor = Some(cursor)).href()),
-        first: query.cursor.map(|_| query.with(|_| ()).href()),
-        shell: Shell { toast, here, is_fragment: asked.part.is_some(), ..shell },
+        pager: query.pager(page.next),
     })
-}
-
-/// Which groups, and how many of them.
-struct Wanted<'a> {
-    filter: &'a GroupFilter,
-    query: &'a GroupQuery,
-    limit: usize,
 }
 
 async fn load_rows(
     app: &AppState,
-    wanted: &Wanted<'_>,
-    now: Timestamp,
+    query: &GroupQuery,
+    filter: &GroupFilter,
 ) -> Result<(GroupPage, Vec<GroupRow>), WebError> {
+    let now = app.clock.now();
     let pending_since = now.minus(app.settings.succeeded_after);
-    let Wanted { filter, query, limit } = wanted;
-    let page = app.store.groups(filter, query.sort, query.cursor, *limit, pending_since).await?;
-    let rows = rows(app, &page.items, now).await?;
+    let page = app.store.groups(filter, query.sort, query.cursor, query.limit(), pending_since).await?;
+    let ids: Vec<_> = page.items.iter().map(|group| group.id).collect();
+    let hours: HashMap<_, Vec<Hour>> = app.store.group_hours(&ids, Spark::since(now)).await?;
+    let of = |group: &Group| hours.get(&group.id).map(Vec::as_slice).unwrap_or_default();
+    let rows = page.items.iter().map(|group| GroupRow::new(group, of(group), now)).collect();
     Ok((page, rows))
 }
 
 /// The groups that a person should look at first.
 pub async fn first_rows(app: &AppState, most: usize) -> Result<Vec<GroupRow>, WebError> {
-    let query = GroupQuery::default();
-    let wanted = Wanted { filter: &query.filter(false), query: &query, limit: most };
-    Ok(load_rows(app, &wanted, app.clock.now()).await?.1)
-}
-
-async fn rows(app: &AppState, groups: &[Group], now: Timestamp) -> Result<Vec<GroupRow>, WebError> {
-    let ids: Vec<_> = groups.iter().map(|group| group.id).collect();
-    let hours: HashMap<_, Vec<Hour>> = app.store.group_hours(&ids, Spark::since(now)).await?;
-    let of = |group: &Group| hours.get(&group.id).map(Vec::as_slice).unwrap_or_default();
-    Ok(groups.iter().map(|group| GroupRow::new(group, of(group), now)).collect())
+    let query = GroupQuery { limit: Some(most), ..GroupQuery::default() };
+    Ok(load_rows(app, &query, &query.filter(false)).await?.1)
 }
 
 fn count(total: u64, only_open: bool) -> String {
@@ -190,11 +134,11 @@ fn why_empty(app: &AppState, query: &GroupQuery, counts: &GroupCounts) -> Empty 
 
 impl Filters {
     fn new(
+        app: &AppState,
         query: &GroupQuery,
         filter: &GroupFilter,
         counts: &GroupCounts,
         facets: &[FacetCount],
-        brokers: Vec<Choice>,
     ) -> Self {
         let unfiltered = GroupQuery { all: query.all, sort: query.sort, ..GroupQuery::default() };
         let beside = |query: &mut GroupQuery| {
@@ -203,12 +147,14 @@ impl Filters {
         };
         Self {
             statuses: status_chips(query, filter, counts),
-            importances: importance_chips(query, counts),
-            queue: query.queues.join(","),
-            queues: queue_names(facets),
+            importances: Chip::importances(
+                &query.importances,
+                |importance| number::thousands(counts.by_importance[importance as usize]),
+                |chosen| query.with(|query| query.importances = chosen).href(),
+            ),
+            names: NameFields::new(app, &query.queues, &query.brokers, facets),
             message_type: query.types.join(","),
-            brokers,
-            reasons: reason_choices_of(&query.reasons),
+            reasons: Choice::reasons(&query.reasons),
             sorts: sort_choices(query.sort),
             beside: query.with(beside).pairs(),
             clear: (query.with(|query| query.limit = None) != unfiltered).then(|| unfiltered.href()),
@@ -217,37 +163,15 @@ impl Filters {
 }
 
 fn status_chips(query: &GroupQuery, filter: &GroupFilter, counts: &GroupCounts) -> Vec<Chip> {
-    let chip = |label, count, all: Option<bool>, is_current| Chip {
-        label,
-        class: "",
-        count: number::thousands(count),
-        href: query.with(|query| (query.all, query.importances) = (all, Vec::new())).href(),
-        is_current,
+    let chip = |label, count, all: Option<bool>, is_current| {
+        let href = query.with(|query| (query.all, query.importances) = (all, Vec::new())).href();
+        Chip::new(label, number::thousands(count), href, is_current)
     };
     let is_any = query.importances.is_empty();
     vec![
         chip("With open dead letters", counts.open, None, filter.only_open && is_any),
         chip("All groups", counts.all, Some(true), !filter.only_open),
     ]
-}
-
-fn importance_chips(query: &GroupQuery, counts: &GroupCounts) -> Vec<Chip> {
-    let chip = |(&importance, count): (&Importance, u64)| Chip {
-        label: importance.as_str(),
-        class: importance.as_str(),
-        count: number::thousands(count),
-        href: query
-            .with(|query| {
-                let others = query.importances.iter().copied().filter(|other| *other != importance);
-                let mut chosen: Vec<Importance> = others.collect();
-                chosen.extend((!query.importances.contains(&importance)).then_some(importance));
-                chosen.sort();
-                query.importances = chosen;
-            })
-            .href(),
-        is_current: query.importances.contains(&importance),
-    };
-    Importance::ALL.iter().zip(counts.by_importance).map(chip).collect()
 }
 
 fn sort_choices(chosen: GroupSort) -> Vec<Choice> {

@@ -3,27 +3,29 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::{extract::State, http::HeaderMap, response::Response};
+use axum::{extract::State, response::Response};
 
 use super::{
     actions::take_back,
-    filters::queue_names,
-    fragment,
-    part::parts,
+    choices::queue_names,
+    fragment::{self, answer},
+    part::{MainPart, parts},
     shell::{Page, Shell},
-    toast::Toast,
+    visit::Visit,
 };
 use crate::{
     domain::{
         actor::Actor,
-        letter::{LetterId, LetterSummary},
+        letter::{Letter, LetterId, LetterSummary},
         mapping::Route,
     },
     web::{
         AppState,
         error::WebError,
-        input::{FormPairs, LetterPath, QueryPairs},
+        input::FormPairs,
+        path_id::{PathId, missing},
         payload::{self, PayloadQuery},
+        query::Parameters,
         security::CurrentUser,
         view::{
             edits::Linked,
@@ -32,8 +34,6 @@ use crate::{
         },
     },
 };
-
-parts! { Part { Main = "main" } }
 
 parts! {
     /// The part of the page that a revealing takes the place of.
@@ -51,54 +51,49 @@ struct LetterPage {
 
 pub async fn show(
     State(app): State<Arc<AppState>>,
-    LetterPath(id): LetterPath,
-    QueryPairs(mut pairs): QueryPairs,
-    headers: HeaderMap,
+    PathId(id): PathId<Letter>,
+    visit: Visit<PayloadQuery, MainPart>,
 ) -> Result<Response, WebError> {
-    let query = PayloadQuery::take(&mut pairs)?;
-    let part = pairs.take_parsed("part")?;
-    pairs.finish(&format!("{}, part", PayloadQuery::WORDS))?;
     let base = format!("/letters/{id}");
-    let here = query.href(&base);
+    let here = visit.query.href(&base);
     let links = Links { view_base: base, back: here.clone(), close: None };
-    let mut page = load(&app, id, &Sight { query, reveal_to: None }, links, here).await?;
-    page.shell.toast = Toast::from_cookie(&headers, &page.shell.here);
-    page.shell.is_fragment = part.is_some();
-    match part {
-        None => Ok(fragment::whole(page.render()?, &page.shell)),
-        Some(Part::Main) => {
-            let blocks = [page.as_title().render()?, page.as_main().render()?, page.as_nav().render()?];
-            Ok(fragment::main(blocks, &page.shell))
-        }
-    }
+    let sight = Sight { query: visit.query.clone(), reveal_to: None };
+    let page = load(&app, id, &sight, links, |shell| visit.at(here, shell)).await?;
+    Ok(answer!(page, visit.part, MainPart::Main => main))
 }
 
 /// Shows hidden values. It is no page that an address leads to: whoever comes back finds them hidden again.
 pub async fn reveal(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    LetterPath(id): LetterPath,
+    PathId(id): PathId<Letter>,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let query = PayloadQuery::take(&mut pairs)?;
     let part: Option<RevealedPart> = pairs.take_parsed("part")?;
     let back = take_back(&mut pairs)?;
-    pairs.finish(&format!("{}, back, part", PayloadQuery::WORDS))?;
+    pairs.finish(&format!("{}, back, part", PayloadQuery::names().join(", ")))?;
     let links = Links { view_base: back.clone(), back: back.clone(), close: None };
     let sight = Sight { query, reveal_to: Some(user.clone()) };
-    let page = load(&app, id, &sight, links, back).await?;
+    let page = load(&app, id, &sight, links, |shell| Shell { here: back, ..shell }).await?;
     match part {
         None => Ok(fragment::whole(page.render()?, &page.shell)),
         Some(RevealedPart::Payload) => Ok(fragment::only(page.as_payload().render()?)),
     }
 }
 
-async fn load(app: &AppState, id: LetterId, sight: &Sight, links: Links, here: String) -> Result<LetterPage, WebError> {
+async fn load(
+    app: &AppState,
+    id: LetterId,
+    sight: &Sight,
+    links: Links,
+    at: impl FnOnce(Shell) -> Shell,
+) -> Result<LetterPage, WebError> {
     let facets = async { Ok(app.store.facets().await?) };
     let (letter, shell, facets) =
         tokio::try_join!(view(app, id, sight, links), Shell::load(app, Page::Letters), facets)?;
-    let letter = letter.ok_or_else(|| WebError::not_found("There is no such dead letter."))?;
-    Ok(LetterPage { shell: Shell { here, ..shell }, letter, queues: queue_names(&facets) })
+    let letter = letter.ok_or_else(missing::<Letter>)?;
+    Ok(LetterPage { shell: at(shell), letter, queues: queue_names(&facets) })
 }
 
 /// How the payload of a letter is looked at.

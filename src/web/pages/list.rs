@@ -13,7 +13,7 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        query::LetterQuery,
+        query::{LetterQuery, Pager},
         view::{
             broker::BrokerView,
             chart::{Chart, Window},
@@ -25,9 +25,6 @@ use crate::{
     },
 };
 
-/// Rows of a page, unless the address says otherwise.
-const ROWS: usize = 50;
-
 #[derive(Default)]
 pub struct List {
     pub filters: Filters,
@@ -37,14 +34,11 @@ pub struct List {
     pub total: String,
     /// `3 critical · oldest 2 d`
     pub subtitle: String,
-    pub next: Option<String>,
-    /// Back to the first page, from any other.
-    pub first: Option<String>,
+    pub pager: Pager,
     pub sort: SortLink,
     pub empty: Option<Empty>,
-    /// Whether rows differ in status or broker, and so have to say theirs.
+    /// Whether rows differ in status, and so have to say theirs.
     pub shows_status: bool,
-    pub shows_broker: bool,
     /// Where the page asks for what has come in since, as long as it shows the newest.
     pub feed: String,
 }
@@ -55,7 +49,7 @@ pub struct SortLink {
     pub label: &'static str,
 }
 
-/// Why a list is empty: that may be the best feed of the day.
+/// Why a list is empty: that may be the best news of the day.
 pub enum Empty {
     /// Nothing is open, and letters do arrive.
     AllDone { decided: String },
@@ -98,7 +92,7 @@ pub async fn load_list(
 ) -> Result<List, WebError> {
     let now = app.clock.now();
     let filter = page_filter(query, now);
-    let request = PageRequest { sort: query.sort, after: query.cursor, limit: query.limit.unwrap_or(ROWS) };
+    let request = PageRequest { sort: query.sort, after: query.cursor, limit: query.limit() };
     let oldest = app.store.oldest_open().await?;
     let window = Window::asked(filter.since, filter.until, oldest.iter().map(|(_, at)| *at).min(), now);
     let within = if filter.is_of_groups() { Some(app.store.facets_within(&filter).await?) } else { None };
@@ -149,19 +143,17 @@ fn make(
         chart: Some(Chart::new(loaded.window, &loaded.bars, now, query)),
         total: number::plural(loaded.total, "dead letter"),
         subtitle: subtitle(&loaded, now),
-        next: loaded.page.next.map(|cursor| query.with(|query| query.cursor = Some(cursor)).href()),
-        first: query.cursor.map(|_| query.with(|_| ()).href()),
+        pager: query.pager(loaded.page.next),
         sort: sort_link(query),
         empty: (loaded.total == 0).then(|| why_empty(app, query, &loaded, &brokers)),
         shows_status: filter.statuses.len() != 1,
-        shows_broker: brokers.len() > 1 && filter.brokers.len() != 1,
         feed: news_address(query, &loaded.page, now),
         filters: Filters::new(
+            app,
             query,
             filter,
             loaded.within.as_deref().unwrap_or(loaded.facets),
             &loaded.by_status,
-            &brokers,
             &loaded.groups,
         ),
     }
@@ -207,7 +199,7 @@ fn why_empty(app: &AppState, query: &LetterQuery, loaded: &Loaded, brokers: &[Br
     Empty::FilterTooNarrow { everything: everything.href() }
 }
 
-/// ChangeFeed are letters that came in after the newest one shown.
+/// What came in after the newest letter shown is news.
 fn news_address(query: &LetterQuery, page: &LetterPage, now: Timestamp) -> String {
     let newest = page.items.iter().map(|letter| letter.received_at).max();
     let shows_newest = query.sort == Sort::Newest && query.cursor.is_none();

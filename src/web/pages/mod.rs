@@ -6,12 +6,13 @@
 mod actions;
 mod activity;
 mod bulk_action;
+mod choices;
 mod digests;
 mod edit;
 mod edit_form;
 mod filters;
 mod fragment;
-pub mod group;
+mod group;
 mod groups;
 mod letter;
 mod letters;
@@ -30,6 +31,7 @@ mod schema_type;
 mod schemas;
 pub mod shell;
 pub mod toast;
+mod visit;
 
 use std::sync::Arc;
 

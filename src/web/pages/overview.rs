@@ -149,7 +149,7 @@ pub async fn show(
         }
         None => {
             let mut page = load(&app).await?;
-            page.shell.toast = Toast::from_cookie(&headers, "/letters");
+            page.shell.toast = Toast::from_cookie(&headers);
             Ok(fragment::whole(page.render()?, &page.shell))
         }
     }

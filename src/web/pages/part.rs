@@ -27,20 +27,21 @@ pub(super) fn unknown(word: &str, known: &[&str]) -> String {
 }
 
 parts! {
+    /// Of a page that has only one.
+    pub MainPart {
+        /// All that changes from page to page.
+        Main = "main",
+    }
+}
+
+parts! {
     /// Of a page with a list.
     pub ListPart {
-        /// BulkAction but the navigation.
+        /// All that changes from page to page.
         Main = "main",
         /// What a changed filter changes; the filter's own fields stay as they are.
         Results = "results",
         /// How many there are.
         Count = "count",
-    }
-}
-
-impl ListPart {
-    /// Whether a toast has its place there; otherwise it waits for the next page.
-    pub fn takes_toast(part: Option<Self>) -> bool {
-        part.is_none_or(|part| part == Self::Main)
     }
 }

@@ -4,15 +4,11 @@ use std::sync::Arc;
 
 use amqp_message::{death::Reason, time::Timestamp};
 use askama::Template;
-use axum::{
-    extract::State,
-    http::{HeaderMap, StatusCode},
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
     actions::redirect,
-    filters::queue_names,
+    choices::queue_names,
     fragment,
     part::parts,
     policy_form::{FORM_WORDS, PolicyForm},
@@ -21,10 +17,9 @@ use super::{
 };
 use crate::{
     domain::policy::{ActivePolicy, Origin, Policy, PolicyBook},
-    services::policies::PolicyError,
     web::{
         AppState,
-        draft::Wrong,
+        draft::{Refused, Wrong},
         error::WebError,
         input::{FormPairs, QueryPairs},
         policy_effect::{self, Force, known_queues},
@@ -96,7 +91,7 @@ pub async fn show(
     if part.is_some() {
         return Ok(fragment::only(page.as_preview().render()?));
     }
-    page.shell.toast = Toast::from_cookie(&headers, "/letters");
+    page.shell.toast = Toast::from_cookie(&headers);
     Ok(fragment::whole(page.render()?, &page.shell))
 }
 
@@ -114,35 +109,14 @@ pub async fn set(
     };
     match set.await {
         Ok(policy) => {
-            let toast = Toast::done(format!("In force for {}: {}.", target(&policy), meaning(&policy)), Vec::new());
+            let toast = Toast::done(format!("In force for {}: {}.", target(&policy), meaning(&policy)));
             Ok(redirect("/policies", &toast, &headers))
         }
         Err(Refused::Wrong(wrong)) => {
             let page = load(&app, PolicyForm { wrong: Some(wrong), ..form }).await?;
-            Ok((StatusCode::UNPROCESSABLE_ENTITY, fragment::whole(page.render()?, &page.shell)).into_response())
+            Ok(fragment::refused(page.render()?, &page.shell))
         }
         Err(Refused::Error(error)) => Err(error),
-    }
-}
-
-/// Why a policy was not set.
-enum Refused {
-    Wrong(Wrong),
-    Error(WebError),
-}
-
-impl From<Wrong> for Refused {
-    fn from(wrong: Wrong) -> Self {
-        Self::Wrong(wrong)
-    }
-}
-
-impl From<PolicyError> for Refused {
-    fn from(error: PolicyError) -> Self {
-        match error {
-            PolicyError::Invalid(why) => Self::Wrong(Wrong::new("queues", why)),
-            PolicyError::Store(error) => Self::Error(error.into()),
-        }
     }
 }
 
@@ -154,14 +128,14 @@ pub async fn unset(
 ) -> Result<Response, WebError> {
     let (queues, reason) = take_target(&mut pairs)?;
     let was_there = app.policies.unset(&queues, reason, &user).await?;
-    let shown = text::shortened(&text::one_line(&queues), 60);
+    let shown = text::name(&queues, 60);
     let toast = if was_there {
         let book = app.policies.book();
         let now = policy_effect::next(&book, &queues, reason).map_or_else(
             || "There is no automatic retry there now.".to_owned(),
             |next| format!("In force there now, from {}: {}.", target(&next.policy), meaning(&next.policy)),
         );
-        Toast::done(format!("Removed the policy of {shown}. {now}"), Vec::new())
+        Toast::done(format!("Removed the policy of {shown}. {now}"))
     } else {
         Toast::failed(format!("There is no policy of {shown}."))
     };
@@ -169,8 +143,7 @@ pub async fn unset(
 }
 
 fn take_target(pairs: &mut Pairs) -> Result<(String, Option<Reason>), WebError> {
-    let queues = pairs.take("queues")?.ok_or_else(|| WebError::bad_request("queues: it is needed"))?;
-    Ok((queues, pairs.take_parsed("reason")?))
+    Ok((pairs.need("queues")?, pairs.take_parsed("reason")?))
 }
 
 /// The policy that stands for exactly these, or else the one in force for them, to begin with.

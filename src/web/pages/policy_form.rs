@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use amqp_message::death::Reason;
 
-use super::filters::{Choice, reason_choices_for};
+use super::choices::Choice;
 use crate::{
     domain::policy::{Delays, Policy, Via},
     web::{
@@ -124,7 +124,7 @@ impl PolicyForm {
     }
 
     pub fn reasons(&self) -> Vec<Choice> {
-        reason_choices_for(&self.reason)
+        Choice::reasons(&[&self.reason])
     }
 
     pub fn is_via_broker(&self) -> bool {

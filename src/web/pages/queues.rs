@@ -7,7 +7,7 @@ use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
-    filters::queue_names,
+    choices::queue_names,
     fragment,
     shell::{Page, Shell},
     toast::Toast,
@@ -59,7 +59,7 @@ pub async fn show(
     let patterns = pairs.take_names("queue");
     pairs.finish("queue")?;
     let mut page = load(&app, &patterns).await?;
-    page.shell.toast = Toast::from_cookie(&headers, "/letters");
+    page.shell.toast = Toast::from_cookie(&headers);
     Ok(fragment::whole(page.render()?, &page.shell))
 }
 

@@ -2,11 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{
-    extract::State,
-    http::{HeaderMap, StatusCode},
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, http::HeaderMap, response::Response};
 use uuid::Uuid;
 
 use super::{
@@ -23,7 +19,6 @@ use crate::{
         AppState,
         error::WebError,
         input::FormPairs,
-        query::Pairs,
         security::CurrentUser,
         view::{number, rule::RULES, text},
     },
@@ -44,17 +39,16 @@ pub async fn set(
     if let Err(error) = app.rules.set(id, &rule, place, &user).await {
         return refuse(&app, form.refused(error)?).await;
     }
-    let name = text::shortened(&text::one_line(rule.name.trim()), 60);
+    let name = text::name(rule.name.trim(), 60);
     let then = if applies { begin(&app, &user).await? } else { "It applies to new dead letters.".to_owned() };
-    let toast = Toast::done(format!("Saved the rule {name}. {then}"), Vec::new());
+    let toast = Toast::done(format!("Saved the rule {name}. {then}"));
     Ok(redirect(RULES, &toast, &headers))
 }
 
 /// The page again, with what is wrong beside the form.
 async fn refuse(app: &AppState, form: RuleForm) -> Result<Response, WebError> {
     let page: RulesPage = load(app, form).await?;
-    Ok((StatusCode::UNPROCESSABLE_ENTITY, fragment::whole(askama::Template::render(&page)?, &page.shell))
-        .into_response())
+    Ok(fragment::refused(askama::Template::render(&page)?, &page.shell))
 }
 
 pub async fn remove(
@@ -63,16 +57,13 @@ pub async fn remove(
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
-    let id = take_id(&mut pairs)?;
+    let id: RuleId = pairs.need("id")?;
     let toast = match app.rules.remove(id, &user).await {
         Ok(rule) => {
-            let name = text::shortened(&text::one_line(&rule.name), 60);
-            Toast::done(
-                format!("Removed the rule {name}. What it matched stays as it is until rules are applied."),
-                Vec::new(),
-            )
+            let name = text::name(&rule.name, 60);
+            Toast::done(format!("Removed the rule {name}. What it matched stays as it is until rules are applied."))
         }
-        Err(RuleError::Gone) => Toast::failed("There is no such rule any more.".to_owned()),
+        Err(RuleError::Gone) => Toast::failed("There is no such rule any more."),
         Err(error) => return Err(error.into()),
     };
     Ok(redirect(RULES, &toast, &headers))
@@ -84,22 +75,18 @@ pub async fn step(
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
-    let id = take_id(&mut pairs)?;
+    let id: RuleId = pairs.need("id")?;
     let earlier = match pairs.take("to")?.as_deref() {
         Some("earlier") => true,
         Some("later") => false,
         _ => return Err(WebError::bad_request("to: it takes earlier or later")),
     };
     let toast = match app.rules.step(id, earlier, &user).await {
-        Ok(()) => Toast::done("The rules are tried in another order now.".to_owned(), Vec::new()),
-        Err(RuleError::Gone) => Toast::failed("There is no such rule any more.".to_owned()),
+        Ok(()) => Toast::done("The rules are tried in another order now."),
+        Err(RuleError::Gone) => Toast::failed("There is no such rule any more."),
         Err(error) => return Err(error.into()),
     };
     Ok(redirect(RULES, &toast, &headers))
-}
-
-fn take_id(pairs: &mut Pairs) -> Result<RuleId, WebError> {
-    pairs.take_parsed("id")?.ok_or_else(|| WebError::bad_request("id: it is needed"))
 }
 
 pub async fn apply(
@@ -107,7 +94,7 @@ pub async fn apply(
     user: CurrentUser,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
-    let toast = Toast::done(begin(&app, &user).await?, Vec::new());
+    let toast = Toast::done(begin(&app, &user).await?);
     Ok(redirect(RULES, &toast, &headers))
 }
 
@@ -123,11 +110,11 @@ pub async fn cancel(
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
-    let job: Uuid = pairs.take_parsed("job")?.ok_or_else(|| WebError::bad_request("job: it is needed"))?;
+    let job: Uuid = pairs.need("job")?;
     let toast = if app.triage.cancel(job, &user).await? {
-        Toast::done("Stopped. Changes made so far stay.".to_owned(), Vec::new())
+        Toast::done("Stopped. Changes made so far stay.")
     } else {
-        Toast::failed("That had ended already.".to_owned())
+        Toast::failed("That had ended already.")
     };
     Ok(redirect(RULES, &toast, &headers))
 }

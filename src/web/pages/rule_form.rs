@@ -112,7 +112,7 @@ impl RuleForm {
             .active()
             .iter()
             .filter(|active| Some(active.id) != self.id)
-            .map(|active| text::shortened(&text::one_line(&active.rule.name), 60))
+            .map(|active| text::name(&active.rule.name, 60))
             .collect();
         let chosen = self.place.parse().ok().or(was.map(|was| was + 1)).unwrap_or(others.len() + 1);
         let label = |value: usize| match value.checked_sub(2).and_then(|before| others.get(before)) {

@@ -116,7 +116,7 @@ pub async fn show(
     }
     page.mean(meant.as_deref());
     page.ask_to_remove(removing)?;
-    page.shell.toast = Toast::from_cookie(&headers, "/letters");
+    page.shell.toast = Toast::from_cookie(&headers);
     Ok(fragment::whole(page.render()?, &page.shell))
 }
 

@@ -2,57 +2,31 @@
 
 use std::sync::Arc;
 
-use amqp_message::time::Timestamp;
 use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
     actions::redirect,
-    bulk_action::{self, BulkAction, BulkTarget, Confirmation},
-    filters::{Choice, broker_choices, queue_names},
-    fragment,
+    bulk_action::{self, Asked, BulkAction, BulkTarget, Confirmation, take_confirmed},
+    choices::NameFields,
+    fragment::answer,
     part::ListPart,
     shell::{Page, Shell},
-    toast::Toast,
 };
 use crate::{
-    domain::{
-        filter::{FacetCount, LetterFilter},
-        job::Bulk,
-        letter::Status,
-    },
+    domain::{filter::FacetCount, job::Bulk, letter::Status},
     web::{
         AppState,
         error::WebError,
-        input::{FormPairs, QueryPairs},
-        query::{Pairs, Parameters, WaitingQuery},
+        input::FormPairs,
+        order::Action,
+        query::{Pager, Parameters, WaitingQuery},
         security::CurrentUser,
         view::{number, tally::Tally, text, waiting::WaitingRow},
     },
 };
 
-/// Rows of a page, unless the address says otherwise.
-const ROWS: usize = 50;
-
-/// What the address says.
-struct Asked {
-    query: WaitingQuery,
-    /// What is about to be done with all of them.
-    bulk_action: Option<BulkAction>,
-    part: Option<ListPart>,
-}
-
-impl Asked {
-    fn take(mut pairs: Pairs) -> Result<Self, WebError> {
-        let asked = Self {
-            query: WaitingQuery::take(&mut pairs)?,
-            bulk_action: pairs.take_parsed("all")?,
-            part: pairs.take_parsed("part")?,
-        };
-        pairs.finish(&format!("{}, all, part", WaitingQuery::names()))?;
-        Ok(asked)
-    }
-}
+type Visit = super::visit::Visit<(WaitingQuery, Asked), ListPart>;
 
 #[derive(Template)]
 #[template(path = "scheduled/page.html", blocks = ["title", "main", "results", "nav", "count"])]
@@ -62,70 +36,44 @@ struct ScheduledPage {
     count: String,
     /// Where the page asks how many wait by now.
     recount: String,
-    queue: String,
-    queues: Vec<String>,
-    brokers: Vec<Choice>,
+    names: NameFields,
     rows: Vec<WaitingRow>,
-    shows_broker: bool,
     /// Whether there are letters that wait outside of the filter.
     is_filtered: bool,
     /// What can be done with all of them, and where one is asked again.
     all: Vec<(&'static str, String)>,
     total: String,
     confirmation: Option<Confirmation>,
-    next: Option<String>,
-    first: Option<String>,
+    pager: Pager,
 }
 
-pub async fn show(
-    State(app): State<Arc<AppState>>,
-    QueryPairs(pairs): QueryPairs,
-    headers: HeaderMap,
-) -> Result<Response, WebError> {
-    let asked = Asked::take(pairs)?;
-    let page = load(&app, &asked, &headers).await?;
-    Ok(match asked.part {
-        None => fragment::whole(page.render()?, &page.shell),
-        Some(ListPart::Main) => {
-            let blocks = [page.as_title().render()?, page.as_main().render()?, page.as_nav().render()?];
-            fragment::main(blocks, &page.shell)
-        }
-        Some(ListPart::Results) => fragment::of_page(page.as_results().render()?, &page.shell),
-        Some(ListPart::Count) => fragment::only(page.as_count().render()?),
-    })
+pub async fn show(State(app): State<Arc<AppState>>, visit: Visit) -> Result<Response, WebError> {
+    let page = load(&app, &visit).await?;
+    Ok(answer!(page, visit.part,
+        ListPart::Main => main,
+        ListPart::Results => of_page as_results,
+        ListPart::Count => only as_count,
+    ))
 }
 
-async fn load(app: &AppState, asked: &Asked, headers: &HeaderMap) -> Result<ScheduledPage, WebError> {
-    let query = &asked.query;
+async fn load(app: &AppState, visit: &Visit) -> Result<ScheduledPage, WebError> {
+    let (query, Asked { all }) = &visit.query;
     let filter = query.filter();
-    let (facets, page) =
-        tokio::try_join!(app.store.facets(), app.store.waiting(&filter, query.cursor, query.limit.unwrap_or(ROWS)),)?;
+    let (facets, page) = tokio::try_join!(app.store.facets(), app.store.waiting(&filter, query.cursor, query.limit()))?;
     let (now, policies) = (app.clock.now(), app.policies.book());
-    let total = Tally::new(&facets, &filter).total();
-    let here = asked.bulk_action.map_or_else(|| query.href(), |all| query.href_with(&[all.as_pair()]));
-    let toast = Toast::from_cookie(headers, &query.href()).filter(|_| ListPart::takes_toast(asked.part));
-    let first = query.first_page();
-    let brokers = app.brokers.all();
-    let shell = Shell::new(app, Page::Scheduled, &facets).await?;
-    let shell = Shell { toast, here, is_fragment: asked.part.is_some(), ..shell };
+    let (total, first) = (Tally::new(&facets, &filter).total(), query.with(|_| ()));
+    let here = all.map_or_else(|| query.href(), |all| query.href_with(&[all.as_pair()]));
     Ok(ScheduledPage {
+        shell: visit.at(here, Shell::new(app, Page::Scheduled, &facets).await?),
         count: count(total),
         recount: first.href(),
-        queue: query.queues.join(","),
-        queues: queue_names(&facets),
-        brokers: broker_choices(&query.brokers, &facets, &brokers),
+        names: NameFields::new(app, &query.queues, &query.brokers, &facets),
         rows: page.items.iter().map(|waiting| WaitingRow::new(waiting, &policies, now)).collect(),
-        shows_broker: brokers.len() > 1 && query.brokers.len() != 1,
         is_filtered: !(query.queues.is_empty() && query.brokers.is_empty()),
         all: BulkAction::ALL.iter().map(|all| (label(*all), first.href_with(&[all.as_pair()]))).collect(),
         total: number::thousands(total),
-        confirmation: asked
-            .bulk_action
-            .filter(|_| total > 0)
-            .map(|all| confirmation(all, &first, &facets, now.as_micros())),
-        next: page.next.map(|cursor| query.after(cursor).href()),
-        first: query.cursor.map(|_| first.href()),
-        shell,
+        confirmation: all.filter(|_| total > 0).map(|all| confirmation(all, &first, &facets, now.as_micros())),
+        pager: query.pager(page.next),
     })
 }
 
@@ -137,18 +85,10 @@ pub async fn act(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let query = WaitingQuery::take(&mut pairs)?;
-    let action: Option<BulkAction> = pairs.take_parsed("action")?;
-    let until: Option<i64> = pairs.take_parsed("until")?;
-    let missing = || WebError::bad_request("action and until are needed: ask on the page first");
-    let (all, until) = action.zip(until).ok_or_else(missing)?;
-    let bulk = Bulk {
-        filter: LetterFilter { statuses: vec![Status::Scheduled], ..query.filter() },
-        until: Timestamp::from_micros(until),
-        command: all.take_command(&app, &mut pairs)?,
-        by: user.clone(),
-    };
+    let (command, until) = take_confirmed(&mut pairs, Action::OF_ALL, app.clock.now())?;
+    let bulk = Bulk { filter: query.filter(), until, command, by: user.clone() };
     let toast = bulk_action::carry_out(&app, bulk).await?;
-    Ok(redirect(&query.first_page().href(), &toast, &headers))
+    Ok(redirect(&query.with(|_| ()).href(), &toast, &headers))
 }
 
 const fn label(all: BulkAction) -> &'static str {

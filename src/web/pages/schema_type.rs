@@ -104,14 +104,13 @@ pub async fn show(
         Some(id) => of_version(&app, &catalogue, id, &name).await?,
         None => newest(&catalogue, &name),
     };
-    let missing =
-        || WebError::not_found(format!("No schema describes {}.", text::shortened(&text::one_line(&name), 200)));
+    let missing = || WebError::not_found(format!("No schema describes {}.", text::name(&name, 200)));
     let shown = shown.ok_or_else(missing)?;
     let shell = Shell::load(&app, Page::Schemas).await?;
     let seen = app.store.seen(shown.message.full_name(), MOST_QUEUES).await?;
     let mut page = TypePage::new(&shown, &catalogue, &app, shell);
     page.seen = seen.iter().map(|(broker, queue, n)| SeenIn::new(broker, queue, *n, &app)).collect();
-    page.shell.toast = Toast::from_cookie(&headers, "/letters");
+    page.shell.toast = Toast::from_cookie(&headers);
     Ok(fragment::whole(page.render()?, &page.shell))
 }
 
@@ -197,8 +196,7 @@ impl SeenIn {
             ..LetterQuery::default()
         };
         Self {
-            queue: known
-                .map_or_else(|| "queue unknown".to_owned(), |queue| text::shortened(&text::one_line(queue), 120)),
+            queue: known.map_or_else(|| "queue unknown".to_owned(), |queue| text::name(queue, 120)),
             is_queue_known: known.is_some(),
             broker: brokers.first().map(|broker| text::one_line(broker)).unwrap_or_default(),
             letters: number::plural(letters, "open dead letter"),

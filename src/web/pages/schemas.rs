@@ -3,16 +3,12 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::{
-    extract::State,
-    http::{HeaderMap, StatusCode},
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, http::HeaderMap, response::Response};
 use payload_codec::schema::SchemaProblem;
 
 use super::{
     actions::{redirect, take_back},
-    filters::queue_names,
+    choices::queue_names,
     fragment,
     mapping_form::MappingForm,
     part::parts,
@@ -28,11 +24,11 @@ use crate::{
     services::{
         decoding::catalogue::{Catalogue, TypeEntry},
         enrichment,
-        schemas::{Delivery, FolderState, MappingError, SchemaError},
+        schemas::{Delivery, FolderState, SchemaError},
     },
     web::{
         AppState,
-        draft::Wrong,
+        draft::Refused,
         error::WebError,
         input::{FormPairs, QueryPairs},
         security::CurrentUser,
@@ -121,7 +117,7 @@ pub async fn show(
         }
         None => {}
     }
-    page.shell.toast = Toast::from_cookie(&headers, "/letters");
+    page.shell.toast = Toast::from_cookie(&headers);
     Ok(fragment::whole(page.render()?, &page.shell))
 }
 
@@ -143,7 +139,7 @@ pub async fn upload(
             } else {
                 String::new()
             };
-            let toast = Toast::done(format!("The schema has {types}.{known}{problems}"), Vec::new());
+            let toast = Toast::done(format!("The schema has {types}.{known}{problems}"));
             Ok(redirect("/schemas", &toast, &headers))
         }
         Err(SchemaError::Invalid(problems)) => refuse(&app, typed, &problems).await,
@@ -157,7 +153,7 @@ async fn refuse(app: &AppState, name: String, problems: &[SchemaProblem]) -> Res
     page.refused = ProblemView::first(problems);
     page.more_refused = problems.len().saturating_sub(page.refused.len());
     page.name = name;
-    Ok((StatusCode::UNPROCESSABLE_ENTITY, fragment::whole(page.render()?, &page.shell)).into_response())
+    Ok(fragment::refused(page.render()?, &page.shell))
 }
 
 pub async fn remove(
@@ -166,13 +162,13 @@ pub async fn remove(
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
-    let id: SchemaId = pairs.take_parsed("id")?.ok_or_else(|| WebError::bad_request("id: it is needed"))?;
+    let id: SchemaId = pairs.need("id")?;
     let name = app.schemas.catalogue().version(id).map(|version| version.record.name.clone());
-    let shown = text::shortened(&text::one_line(&name.unwrap_or_default()), 60);
+    let shown = text::name(&name.unwrap_or_default(), 60);
     let toast = if app.schemas.remove(id, &user).await? {
-        Toast::done(format!("Removed the schema {shown}. An older version may be current again."), Vec::new())
+        Toast::done(format!("Removed the schema {shown}. An older version may be current again."))
     } else {
-        Toast::failed("There is no such schema any more.".to_owned())
+        Toast::failed("There is no such schema any more.")
     };
     Ok(redirect("/schemas", &toast, &headers))
 }
@@ -192,38 +188,14 @@ pub async fn map(
     match set.await {
         Ok(mapping) => {
             let (carrier, pattern) = (carrier_words(mapping.carrier), text::one_line(&mapping.pattern));
-            let toast = Toast::done(
-                format!("Messages of {carrier} {pattern} have the type {}.", mapping.message_type),
-                Vec::new(),
-            );
+            let toast = Toast::done(format!("Messages of {carrier} {pattern} have the type {}.", mapping.message_type));
             Ok(redirect(&back, &toast, &headers))
         }
         Err(Refused::Wrong(wrong)) => {
             let page = load(&app, String::new(), MappingForm { wrong: Some(wrong), ..form }).await?;
-            Ok((StatusCode::UNPROCESSABLE_ENTITY, fragment::whole(page.render()?, &page.shell)).into_response())
+            Ok(fragment::refused(page.render()?, &page.shell))
         }
         Err(Refused::Error(error)) => Err(error),
-    }
-}
-
-/// Why a mapping was not set.
-enum Refused {
-    Wrong(Wrong),
-    Error(WebError),
-}
-
-impl From<Wrong> for Refused {
-    fn from(wrong: Wrong) -> Self {
-        Self::Wrong(wrong)
-    }
-}
-
-impl From<MappingError> for Refused {
-    fn from(error: MappingError) -> Self {
-        match error {
-            MappingError::Invalid(field, why) => Self::Wrong(Wrong::new(field, why)),
-            MappingError::Store(error) => Self::Error(error.into()),
-        }
     }
 }
 
@@ -233,14 +205,12 @@ pub async fn unmap(
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
-    let needed = |name: &str| WebError::bad_request(format!("{name}: it is needed"));
-    let carrier: Carrier = pairs.take_parsed("carrier")?.ok_or_else(|| needed("carrier"))?;
-    let pattern = pairs.take("pattern")?.ok_or_else(|| needed("pattern"))?;
+    let (carrier, pattern): (Carrier, String) = (pairs.need("carrier")?, pairs.need("pattern")?);
     let broker = pairs.take("broker")?;
     let was_there = app.schemas.unmap(broker.as_deref(), carrier, &pattern, &user).await?;
-    let shown = text::shortened(&text::one_line(&pattern), 60);
+    let shown = text::name(&pattern, 60);
     let toast = if was_there {
-        Toast::done(format!("Removed the mapping of {} {shown}.", carrier_words(carrier)), Vec::new())
+        Toast::done(format!("Removed the mapping of {} {shown}.", carrier_words(carrier)))
     } else {
         Toast::failed(format!("There is no mapping of {} {shown}.", carrier_words(carrier)))
     };

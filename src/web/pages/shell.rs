@@ -1,8 +1,6 @@
 //! What surrounds every page: the navigation with its counts, the brokers, the toast.
 
-use std::str::FromStr;
-
-use amqp_message::time::Timestamp;
+use amqp_message::{time::Timestamp, word_enum};
 
 use super::toast::Toast;
 use crate::{
@@ -18,61 +16,20 @@ use crate::{
     },
 };
 
-/// The pages that the navigation leads to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Page {
-    Overview,
-    Groups,
-    Letters,
-    Scheduled,
-    Queues,
-    Policies,
-    Rules,
-    Schemas,
-    Digests,
-    Activity,
-    Api,
-}
-
-impl Page {
-    const ALL: [Self; 11] = [
-        Self::Overview,
-        Self::Groups,
-        Self::Letters,
-        Self::Scheduled,
-        Self::Queues,
-        Self::Policies,
-        Self::Rules,
-        Self::Schemas,
-        Self::Digests,
-        Self::Activity,
-        Self::Api,
-    ];
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Overview => "overview",
-            Self::Groups => "groups",
-            Self::Letters => "letters",
-            Self::Scheduled => "scheduled",
-            Self::Queues => "queues",
-            Self::Policies => "policies",
-            Self::Rules => "rules",
-            Self::Schemas => "schemas",
-            Self::Digests => "digests",
-            Self::Activity => "activity",
-            Self::Api => "api",
-        }
-    }
-}
-
-impl FromStr for Page {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        let known = Self::ALL.into_iter().find(|page| page.as_str() == word);
-        let takes = || Self::ALL.map(Self::as_str).join(", ");
-        known.ok_or_else(|| format!("{word:?} is no page; it takes one of {}", takes()))
+word_enum! {
+    /// The pages that the navigation leads to.
+    Page, "page" {
+        Overview = "overview",
+        Groups = "groups",
+        Letters = "letters",
+        Scheduled = "scheduled",
+        Queues = "queues",
+        Policies = "policies",
+        Rules = "rules",
+        Schemas = "schemas",
+        Digests = "digests",
+        Activity = "activity",
+        Api = "api",
     }
 }
 

@@ -33,6 +33,12 @@ pub enum Tone {
     Failed,
 }
 
+/// Whether a form may lead back there: only to a list or a letter, so that none can lead anybody to another site.
+pub fn leads_back(address: &str) -> bool {
+    let is_list = |list: &str| address.strip_prefix(list).is_some_and(|rest| rest.is_empty() || rest.starts_with('?'));
+    is_list("/letters") || is_list("/scheduled") || address.starts_with("/letters/")
+}
+
 #[derive(Template)]
 #[template(path = "_toast.html")]
 struct ToastPart<'a> {
@@ -40,13 +46,21 @@ struct ToastPart<'a> {
 }
 
 impl Toast {
-    pub fn done(text: String, undo: Vec<LetterId>) -> Self {
-        let undo = if undo.len() > MAX_UNDO { Vec::new() } else { undo };
-        Self { tone: Tone::Done, text, undo, back: String::new() }
+    pub fn done(text: impl Into<String>) -> Self {
+        Self::new(Tone::Done, text.into())
     }
 
-    pub fn failed(text: String) -> Self {
-        Self { tone: Tone::Failed, text, undo: Vec::new(), back: String::new() }
+    pub fn failed(text: impl Into<String>) -> Self {
+        Self::new(Tone::Failed, text.into())
+    }
+
+    fn new(tone: Tone, text: String) -> Self {
+        Self { tone, text, undo: Vec::new(), back: "/letters".to_owned() }
+    }
+
+    /// It can be undone by reopening these, if they are not too many.
+    pub fn undone_by(self, undo: Vec<LetterId>) -> Self {
+        Self { undo: if undo.len() > MAX_UNDO { Vec::new() } else { undo }, ..self }
     }
 
     /// What htmx shows of an error.
@@ -85,8 +99,8 @@ impl Toast {
         HeaderValue::from_str(&format!("{COOKIE}={value}; Path=/; Max-Age=60; HttpOnly; SameSite=Strict")).ok()
     }
 
-    /// What the page before left to say on the page at `here`.
-    pub fn from_cookie(headers: &HeaderMap, here: &str) -> Option<Self> {
+    /// What the page before left to say.
+    pub fn from_cookie(headers: &HeaderMap) -> Option<Self> {
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut pairs = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
         let (_, value) = pairs.find(|(name, _)| *name == COOKIE)?;
@@ -96,8 +110,12 @@ impl Toast {
         let undo = pairs.take("undo").ok()?.unwrap_or_default();
         let undo = BASE64_URL_SAFE_NO_PAD.decode(undo).ok()?;
         let ids = undo.chunks_exact(16).filter_map(|id| Uuid::from_slice(id).ok()).map(LetterId::from_uuid);
-        let toast = if failed { Self::failed(text) } else { Self::done(text, ids.collect()) };
-        Some(Self { back: here.to_owned(), ..toast })
+        Some(if failed { Self::failed(text) } else { Self::done(text).undone_by(ids.collect()) })
+    }
+
+    /// On the page at `here`, to come back to it where a form may.
+    pub fn on(self, here: &str) -> Self {
+        if leads_back(here) { Self { back: here.to_owned(), ..self } } else { self }
     }
 
     /// Removes the cookie once it is shown.
@@ -115,24 +133,23 @@ mod tests {
         let (pair, _) = cookie.to_str().expect("ascii").split_once(';').expect("attributes");
         let mut headers = HeaderMap::new();
         headers.insert(header::COOKIE, format!("other=1; {pair}").parse().expect("a value"));
-        Toast::from_cookie(&headers, "/letters")
+        Toast::from_cookie(&headers)
     }
 
     #[test]
     fn crosses_a_redirect() {
         let ids = vec![LetterId::from_uuid(Uuid::from_u128(1)), LetterId::from_uuid(Uuid::from_u128(u128::MAX))];
-        let toast =
-            Toast { back: "/letters".to_owned(), ..Toast::done("Discarded 2; ö & more = fine".to_owned(), ids) };
+        let toast = Toast::done("Discarded 2; ö & more = fine").undone_by(ids);
         assert_eq!(carried(&toast), Some(toast));
-        let failed = Toast { back: "/letters".to_owned(), ..Toast::failed("no".to_owned()) };
+        let failed = Toast::failed("no");
         assert_eq!(carried(&failed), Some(failed));
     }
 
     #[test]
     fn fits_a_cookie() {
         let ids = vec![LetterId::from_uuid(Uuid::max()); MAX_UNDO];
-        let cookie = Toast::done("ä".repeat(150), ids).to_cookie().expect("a cookie");
+        let cookie = Toast::done("ä".repeat(150)).undone_by(ids).to_cookie().expect("a cookie");
         assert!(cookie.len() < 4_096, "{}", cookie.len());
-        assert!(Toast::done(String::new(), vec![LetterId::from_uuid(Uuid::nil()); MAX_UNDO + 1]).undo.is_empty());
+        assert!(Toast::done("").undone_by(vec![LetterId::from_uuid(Uuid::nil()); MAX_UNDO + 1]).undo.is_empty());
     }
 }

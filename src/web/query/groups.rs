@@ -2,11 +2,7 @@
 
 use amqp_message::death::Reason;
 
-use super::{
-    Parameters, form, kept_names,
-    pairs::{address, borrowed},
-    parameters,
-};
+use super::{form, kept_names, listed, parameters};
 use crate::domain::{
     group::{GroupCursor, GroupFilter, GroupSort},
     letter::Importance,
@@ -36,6 +32,8 @@ parameters! {
     }
 }
 
+listed!(GroupQuery, "/groups", GroupCursor);
+
 impl GroupQuery {
     /// Which groups are meant; `all` says it of the status where the address does not. An importance is one of open letters.
     pub fn filter(&self, all: bool) -> GroupFilter {
@@ -48,24 +46,15 @@ impl GroupQuery {
             reasons: self.reasons.clone(),
         }
     }
-
-    /// The address of the page.
-    pub fn href(&self) -> String {
-        address("/groups", borrowed(&self.pairs()))
-    }
-
-    /// The same with other words and from the first page on.
-    pub fn with(&self, change: impl FnOnce(&mut Self)) -> Self {
-        let mut query = Self { cursor: None, ..self.clone() };
-        change(&mut query);
-        query
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::web::{error::WebError, query::Pairs};
+    use crate::web::{
+        error::WebError,
+        query::{Pairs, Parameters},
+    };
 
     fn parse(text: &str) -> Result<GroupQuery, WebError> {
         GroupQuery::read(Pairs::parse(text.as_bytes()))

@@ -7,6 +7,7 @@ mod activity;
 mod cursor;
 pub mod form;
 mod groups;
+mod listed;
 mod pairs;
 mod parameters;
 mod waiting;
@@ -14,7 +15,7 @@ mod when;
 
 use amqp_message::{death::Reason, time::Timestamp};
 
-use pairs::{address, borrowed};
+use listed::listed;
 
 use crate::domain::{
     filter::{Cursor, LetterFilter, Sort},
@@ -25,7 +26,8 @@ use crate::domain::{
 pub use activity::{ActivityCursor, ActivityQuery};
 pub use cursor::{encode_cursor, encode_number};
 pub use groups::GroupQuery;
-pub use pairs::Pairs;
+pub use listed::{Pager, ROWS};
+pub use pairs::{Pairs, read};
 pub(crate) use parameters::parameters;
 pub use parameters::{Form, Parameters};
 pub use waiting::WaitingQuery;
@@ -61,6 +63,8 @@ parameters! {
     }
 }
 
+listed!(LetterQuery, "/letters", Cursor);
+
 impl LetterQuery {
     /// Stands for the letters whose queue or type is unknown, which the database keeps under the empty name.
     pub const UNKNOWN: &str = "\"\"";
@@ -85,23 +89,6 @@ impl LetterQuery {
     pub fn of_group(group: GroupId, status: Option<Status>) -> Self {
         let statuses = status.filter(|status| *status != Status::Open).map(|status| vec![status]);
         Self { statuses, groups: vec![group], ..Self::default() }
-    }
-
-    /// The address of the list.
-    pub fn href(&self) -> String {
-        self.href_with(&[])
-    }
-
-    /// The address of the list with further words behind it.
-    pub fn href_with(&self, further: &[(&str, &str)]) -> String {
-        address("/letters", borrowed(&self.pairs()).chain(further.iter().copied()))
-    }
-
-    /// The same with other words and from the first page on.
-    pub fn with(&self, change: impl FnOnce(&mut Self)) -> Self {
-        let mut query = Self { cursor: None, ..self.clone() };
-        change(&mut query);
-        query
     }
 
     /// A queue's name as a pattern that matches it. A comma, which would end the name, is matched by `?`; so are spaces

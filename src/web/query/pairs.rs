@@ -42,6 +42,11 @@ impl Pairs {
         self.take(name)?.map(|text| read(name, &text)).transpose()
     }
 
+    /// The only value of `name`, which has to be there.
+    pub fn need<T: FromStr<Err: Display>>(&mut self, name: &str) -> Result<T, WebError> {
+        self.take_parsed(name)?.ok_or_else(|| WebError::bad_request(format!("{name}: it is needed")))
+    }
+
     /// Refuses what nobody has taken.
     pub fn finish(self, known: &str) -> Result<(), WebError> {
         match self.0.first() {

@@ -6,7 +6,8 @@ use crate::web::error::WebError;
 
 /// What an address may say. Made by [`parameters!`](super::parameters).
 pub trait Parameters: Sized {
-    const NAMES: &'static [&'static str];
+    /// Its words, to name them where another one was given.
+    fn names() -> Vec<&'static str>;
 
     /// Takes its words; others stay.
     fn take(pairs: &mut Pairs) -> Result<Self, WebError>;
@@ -17,12 +18,22 @@ pub trait Parameters: Sized {
     /// Reads an address that says nothing else.
     fn read(mut pairs: Pairs) -> Result<Self, WebError> {
         let read = Self::take(&mut pairs)?;
-        pairs.finish(&Self::names()).map(|()| read)
+        pairs.finish(&Self::names().join(", ")).map(|()| read)
+    }
+}
+
+/// The words of both.
+impl<A: Parameters, B: Parameters> Parameters for (A, B) {
+    fn names() -> Vec<&'static str> {
+        [A::names(), B::names()].concat()
     }
 
-    /// To name them where another one was given.
-    fn names() -> String {
-        Self::NAMES.join(", ")
+    fn take(pairs: &mut Pairs) -> Result<Self, WebError> {
+        Ok((A::take(pairs)?, B::take(pairs)?))
+    }
+
+    fn pairs(&self) -> Vec<(&'static str, String)> {
+        [self.0.pairs(), self.1.pairs()].concat()
     }
 }
 
@@ -48,7 +59,9 @@ macro_rules! parameters {
         }
 
         impl $crate::web::query::Parameters for $name {
-            const NAMES: &'static [&'static str] = &[$($word),+];
+            fn names() -> Vec<&'static str> {
+                vec![$($word),+]
+            }
 
             fn take(pairs: &mut $crate::web::query::Pairs) -> Result<Self, $crate::web::error::WebError> {
                 Ok(Self { $($field: <$form as $crate::web::query::Form<$type>>::take(pairs, $word)?),+ })

@@ -1,10 +1,6 @@
 //! Which waiting letters an address asks for.
 
-use super::{
-    Parameters, form, kept_names,
-    pairs::{address, borrowed},
-    parameters,
-};
+use super::{form, kept_names, listed, parameters};
 use crate::domain::{filter::LetterFilter, letter::Status, waiting::WaitingCursor};
 
 parameters! {
@@ -18,6 +14,8 @@ parameters! {
     }
 }
 
+listed!(WaitingQuery, "/scheduled", WaitingCursor);
+
 impl WaitingQuery {
     pub fn filter(&self) -> LetterFilter {
         LetterFilter {
@@ -27,30 +25,12 @@ impl WaitingQuery {
             ..LetterFilter::default()
         }
     }
-
-    /// The address of the page, with further words behind it.
-    pub fn href_with(&self, further: &[(&'static str, &str)]) -> String {
-        address("/scheduled", borrowed(&self.pairs()).chain(further.iter().copied()))
-    }
-
-    pub fn href(&self) -> String {
-        self.href_with(&[])
-    }
-
-    /// The same from the first page on.
-    pub fn first_page(&self) -> Self {
-        Self { cursor: None, ..self.clone() }
-    }
-
-    pub fn after(&self, cursor: WaitingCursor) -> Self {
-        Self { cursor: Some(cursor), ..self.clone() }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::web::query::Pairs;
+    use crate::web::query::{Pairs, Parameters};
 
     #[test]
     fn what_is_written_is_read_again() {

@@ -80,7 +80,7 @@ fn name_of_group(group: &Group) -> String {
 }
 
 fn name(text: &str) -> String {
-    text::shortened(&text::one_line(text), NAME)
+    text::name(text, NAME)
 }
 
 impl Sentence {

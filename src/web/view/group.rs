@@ -63,7 +63,7 @@ pub struct Title {
 impl Title {
     pub fn new(key: &GroupKey) -> Self {
         let full_type = key.message_type.as_deref();
-        let queue = key.queue.as_deref().map(|queue| text::shortened(&text::one_line(queue), NAME));
+        let queue = key.queue.as_deref().map(|queue| text::name(queue, NAME));
         Self {
             type_name: full_type.map(last_part).unwrap_or_default(),
             full_type: full_type.map(text::one_line).unwrap_or_default(),

@@ -73,7 +73,7 @@ impl TypeView {
         };
         Self {
             href: if named.is_described { TypeLink::new(&named.name).href } else { String::new() },
-            name: text::shortened(&text::one_line(&named.name), 200),
+            name: text::name(&named.name, 200),
             how,
             is_by_hand: named.source == TypeSource::Manual,
         }
@@ -86,7 +86,7 @@ fn set_by(history: &[HistoryEntry]) -> String {
 }
 
 fn by_mapping(mapping: &Mapping) -> String {
-    let pattern = text::shortened(&text::one_line(&mapping.pattern), 100);
+    let pattern = text::name(&mapping.pattern, 100);
     format!("mapping by {} {pattern}", carrier_words(mapping.carrier))
 }
 
@@ -107,7 +107,7 @@ impl Candidates {
             more: more(guess),
             queue: letter.queue.as_ref().map(|queue| QueueOf {
                 name: queue.clone(),
-                shown: text::shortened(&text::one_line(queue), 80),
+                shown: text::name(queue, 80),
                 broker: letter.broker.clone(),
             }),
         })

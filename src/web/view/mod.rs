@@ -24,6 +24,7 @@ pub mod payload;
 pub mod policy;
 pub mod postmark;
 pub mod queue;
+pub mod report;
 pub mod row;
 pub mod rule;
 pub mod rule_help;

@@ -13,7 +13,10 @@ use super::{
 use crate::{
     domain::{history::HistoryEntry, letter::Letter, mapping::Mapping},
     services::decoding::reading::{Content, Reading},
-    web::payload::{PayloadForm, PayloadQuery},
+    web::{
+        payload::{PayloadForm, PayloadQuery},
+        query::Parameters,
+    },
 };
 
 /// Text shown of one payload at most; with everything around it a page has to stay below 100 kB.
@@ -56,7 +59,7 @@ pub struct Payload {
     pub hides: bool,
     pub is_revealed: bool,
     /// For the form that reveals: what this page was asked for.
-    pub asked: [(&'static str, String); 2],
+    pub asked: Vec<(&'static str, String)>,
 }
 
 pub struct ViewTab {
@@ -187,7 +190,7 @@ fn tabs(reading: &Reading, context: &PayloadContext<'_>, current: PayloadForm) -
         href: PayloadQuery { form: Some(form), ..context.query.clone() }.href(context.base),
         is_current: form == current,
     };
-    PayloadForm::ALL.into_iter().filter(fits).map(tab).collect()
+    PayloadForm::ALL.iter().copied().filter(fits).map(tab).collect()
 }
 
 /// What a user calls it.
@@ -207,7 +210,7 @@ fn describe(letter: &Letter, payload: usize) -> String {
     let size = number::bytes(body as u64);
     let inside = if payload == body { String::new() } else { format!(", {} inside", number::bytes(payload as u64)) };
     match letter.message.properties.content_type.as_deref() {
-        Some(sent_as) => format!("{size}{inside} · sent as {}", text::shortened(&text::one_line(sent_as), 80)),
+        Some(sent_as) => format!("{size}{inside} · sent as {}", text::name(sent_as, 80)),
         None => format!("{size}{inside}"),
     }
 }

@@ -5,7 +5,7 @@ use amqp_message::time::Timestamp;
 use super::{text, time};
 use crate::domain::letter::LetterSummary;
 
-/// BulkAction on it is also said in words beside it, so screen readers skip it.
+/// All that is on it is also said in words beside it, so screen readers skip it.
 #[derive(Debug)]
 pub struct Postmark {
     /// Reason and queue, around the ring.
@@ -19,7 +19,7 @@ impl Postmark {
         /// What fits on the ring beside the reason.
         const NAME: usize = 20;
         let queue = letter.queue.as_deref().unwrap_or("queue unknown");
-        let queue = text::shortened(&text::one_line(queue), NAME);
+        let queue = text::name(queue, NAME);
         let reason = letter.reason.as_str().replace('_', " ");
         Self {
             ring: format!("{queue} · {reason} ·").to_uppercase(),

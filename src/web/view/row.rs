@@ -52,15 +52,11 @@ impl Row {
             is_queue_known: letter.queue.is_some(),
             broker: text::one_line(&letter.broker),
             type_name: letter.message_type.as_deref().map(last_part).unwrap_or_default(),
-            full_type: letter
-                .message_type
-                .as_deref()
-                .map(|name| text::shortened(&text::one_line(name), NAME))
-                .unwrap_or_default(),
+            full_type: letter.message_type.as_deref().map(|name| text::name(name, NAME)).unwrap_or_default(),
             route: text::shortened(&route(&letter.exchange, &letter.routing_key), NAME),
             why: why(letter, now),
             has_problem: letter.problem.is_some(),
-            note: letter.note.as_deref().map(|note| text::shortened(&text::one_line(note), NAME)).unwrap_or_default(),
+            note: letter.note.as_deref().map(|note| text::name(note, NAME)).unwrap_or_default(),
             importance: letter.importance.as_str(),
             status: letter.status.as_str(),
             received,
@@ -74,21 +70,18 @@ pub fn last_part(name: &str) -> String {
     /// Characters of it; next to it stands the queue.
     const SHORT: usize = 40;
     let last = name.trim_end_matches(['.', ':', '/', '\\']).rsplit(['.', ':', '/', '\\']).next().unwrap_or(name);
-    text::shortened(&text::one_line(last), SHORT)
+    text::name(last, SHORT)
 }
 
 pub fn queue_title(letter: &LetterSummary) -> String {
-    letter
-        .queue
-        .as_deref()
-        .map_or_else(|| "queue unknown".to_owned(), |queue| text::shortened(&text::one_line(queue), NAME))
+    letter.queue.as_deref().map_or_else(|| "queue unknown".to_owned(), |queue| text::name(queue, NAME))
 }
 
 fn why(letter: &LetterSummary, now: Timestamp) -> String {
     match (letter.status, letter.retry_at, &letter.problem) {
         (Status::Scheduled, Some(at), _) if at > now => format!("retry due in {}", time::span(at.since(now))),
         (Status::Scheduled, ..) => "retry due now".to_owned(),
-        (_, _, Some(problem)) => format!("last retry: {}", text::shortened(&text::one_line(problem), NAME)),
+        (_, _, Some(problem)) => format!("last retry: {}", text::name(problem, NAME)),
         _ => text::shortened(&why::in_short(letter), NAME),
     }
 }

@@ -28,6 +28,11 @@ pub fn shortened(text: &str, limit: usize) -> String {
     }
 }
 
+/// A name on one line, of at most so many characters.
+pub fn name(text: &str, limit: usize) -> String {
+    shortened(&one_line(text), limit)
+}
+
 /// Where `text` has to be cut to take at most `limit` bytes.
 pub fn floor_char(text: &str, limit: usize) -> usize {
     if limit >= text.len() { text.len() } else { text.floor_char_boundary(limit) }

@@ -136,7 +136,7 @@ fn shown(reading: &Reading<'_>, limit: usize) -> (String, &'static str) {
         Reading::Time(unit, at) => (at.to_string(), time(*unit)),
         Reading::Float(value) => (format!("{value:?}"), "float"),
         Reading::Double(value) => (format!("{value:?}"), "double"),
-        Reading::Text(value) => (format!("“{}”", text::shortened(&text::one_line(head(value)), limit)), "text"),
+        Reading::Text(value) => (format!("“{}”", text::name(head(value), limit)), "text"),
         Reading::Message(fields) => (number::plural(fields.len() as u64, "field"), "message"),
         Reading::Packed { width, elements, n_elements } => {
             let list = elements.iter().take(limit / 4).map(u64::to_string).collect::<Vec<_>>().join(", ");

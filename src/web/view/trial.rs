@@ -99,12 +99,8 @@ impl TriedRow {
         Self {
             href: format!("/letters/{}", letter.id),
             queue: queue_title(letter),
-            message_type: letter
-                .message_type
-                .as_deref()
-                .map(|name| text::shortened(&text::one_line(name), WHY))
-                .unwrap_or_default(),
-            why: letter.error().map(|error| text::shortened(&text::one_line(&error), WHY)).unwrap_or_default(),
+            message_type: letter.message_type.as_deref().map(|name| text::name(name, WHY)).unwrap_or_default(),
+            why: letter.error().map(|error| text::name(&error, WHY)).unwrap_or_default(),
             importance: letter.importance.as_str(),
             would_be: would_be.as_str(),
             changes: *would_be != letter.importance,

@@ -34,7 +34,7 @@ impl WaitingRow {
         let title = queue_title(letter);
         let due = Due::new(retry.due_at, now);
         let is_elsewhere = letter.queue.as_deref() != Some(&*retry.queue);
-        let goes_to = if is_elsewhere { text::shortened(&text::one_line(&retry.queue), NAME) } else { String::new() };
+        let goes_to = if is_elsewhere { text::name(&retry.queue, NAME) } else { String::new() };
         let policy = letter.queue.as_deref().and_then(|queue| policies.find(queue, letter.reason));
         let which = if retry.is_by_policy() {
             which_retry(letter.attempts, policy.map(|policy| &**policy))

@@ -190,8 +190,9 @@ async fn what_came_after_the_question_is_left_alone() {
 async fn nothing_is_done_to_all_without_the_question() {
     let desk = Desk::open().await;
     let id = waiting(&desk, "orders", 1).await;
-    for pairs in [vec![("action", "discard")], vec![("until", "1")], vec![("action", "burn"), ("until", "1")]] {
-        submit(&desk, "/scheduled/all", &pairs).await.expect(400);
+    submit(&desk, "/scheduled/all", &[("action", "discard")]).await.expect(400);
+    for pairs in [vec![("until", "1")], vec![("action", "burn"), ("until", "1")]] {
+        submit(&desk, "/scheduled/all", &pairs).await.expect(422);
     }
     assert_eq!(desk.status(id).await, Status::Scheduled);
     let gone = submit(&desk, "/scheduled/all", &[("queue", "none"), ("action", "discard"), ("until", "1")]).await;

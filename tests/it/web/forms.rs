@@ -231,10 +231,10 @@ async fn a_form_that_is_not_ours_is_refused_with_what_it_takes() {
         let page = submit(&desk, ACTIONS, pairs).await.expect(status).page();
         assert!(page.words("main").contains(part), "{pairs:?}: {}", page.words("main"));
     };
-    refused(&[("id", &id)], 400, "retry, discard, reopen, importance, note").await;
-    refused(&[("id", &id), ("action", "burn")], 400, "retry, discard, reopen, importance, note").await;
+    refused(&[("id", &id)], 422, "retry, discard, reopen, importance, note").await;
+    refused(&[("id", &id), ("action", "burn")], 422, "retry, discard, reopen, importance, note").await;
     refused(&[("id", "7"), ("action", "discard")], 400, "UUID").await;
-    refused(&[("id", &id), ("action", "importance"), ("importance", "huge")], 400, "critical, high, normal, low").await;
+    refused(&[("id", &id), ("action", "importance"), ("importance", "huge")], 422, "critical, high, normal, low").await;
     refused(&[("id", &id), ("action", "importance")], 422, "importance").await;
 }
 

@@ -6,6 +6,7 @@
 mod backoff;
 mod digests;
 mod edit;
+mod filter;
 mod groups;
 mod keys;
 mod looks;

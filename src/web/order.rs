@@ -1,0 +1,172 @@
+//! What somebody wants done with letters, field by field, as a form or a call says it: read and refused in one way.
+
+use std::{str::FromStr, time::Duration};
+
+use amqp_message::{time::Timestamp, word_enum};
+use jiff::{ToSpan, tz::TimeZone};
+
+use super::{error::WebError, query::Pairs};
+use crate::domain::{command::Command, letter::Importance};
+
+word_enum! {
+    /// What can be done with letters.
+    Action, "action" {
+        Retry = "retry",
+        Discard = "discard",
+        Reopen = "reopen",
+        Importance = "importance",
+        Note = "note",
+        Type = "type",
+    }
+}
+
+impl Action {
+    /// What can be done with many letters by one call.
+    pub const OF_MANY: &[Self] = &[Self::Retry, Self::Discard, Self::Reopen, Self::Importance];
+    /// What a page asks once more about, before it is done with all letters there.
+    pub const OF_ALL: &[Self] = &[Self::Retry, Self::Reopen, Self::Discard];
+}
+
+/// An action, and what is said of it.
+#[derive(Clone, Debug, Default)]
+pub struct Order {
+    pub action: String,
+    pub delay: Option<String>,
+    pub queue: Option<String>,
+    pub importance: Option<String>,
+    pub note: Option<String>,
+    pub message_type: Option<String>,
+}
+
+impl Order {
+    /// Takes the fields of a form. It may send some that its action has no use for.
+    pub fn take(pairs: &mut Pairs) -> Result<Self, WebError> {
+        Ok(Self {
+            action: pairs.take("action")?.unwrap_or_default(),
+            delay: pairs.take("custom_delay")?.or(pairs.take("delay")?),
+            queue: pairs.take("queue")?,
+            importance: pairs.take("importance")?,
+            note: pairs.take("note")?,
+            message_type: pairs.take("message_type")?,
+        })
+    }
+
+    /// Refuses what the action has no use for: in a call that is more likely a mistake than a mode.
+    pub fn refuse_what_does_not_belong(&self) -> Result<(), WebError> {
+        let fields = [
+            ("delay", self.delay.is_some(), Action::Retry),
+            ("queue", self.queue.is_some(), Action::Retry),
+            ("importance", self.importance.is_some(), Action::Importance),
+            ("note", self.note.is_some(), Action::Discard),
+        ];
+        match fields.into_iter().find(|(_, given, action)| *given && action.as_str() != self.action) {
+            Some((field, _, action)) => Err(WebError::unprocessable(format!("{field}: it goes only with {action}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// What it comes to, where only these actions are possible.
+    pub fn command(self, possible: &[Action], now: Timestamp) -> Result<Command, WebError> {
+        let action = possible.iter().find(|action| action.as_str() == self.action);
+        let takes = || possible.iter().map(|action| action.as_str()).collect::<Vec<_>>().join(", ");
+        let unknown = || format!("action: {:?} is not possible; it takes one of {}", self.action, takes());
+        Ok(match action.ok_or_else(|| WebError::unprocessable(unknown()))? {
+            Action::Retry => Command::Retry { delay: read_delay(self.delay, now)?, queue: read_queue(self.queue)? },
+            Action::Discard => Command::Discard { note: self.note },
+            Action::Reopen => Command::Reopen,
+            Action::Importance => {
+                let missing = || WebError::unprocessable("importance: this action needs it");
+                Command::SetImportance(read_importance(&self.importance.ok_or_else(missing)?)?)
+            }
+            Action::Note => Command::SetNote(self.note.unwrap_or_default()),
+            Action::Type => Command::SetType(read_type(&self.message_type.unwrap_or_default())?),
+        })
+    }
+}
+
+/// At once, where nothing is said.
+pub fn read_delay(delay: Option<String>, now: Timestamp) -> Result<Duration, WebError> {
+    let read = parse_delay(&delay.unwrap_or_default(), now);
+    read.map_err(|why| WebError::unprocessable(format!("delay: {why}")))
+}
+
+pub fn read_queue(queue: Option<String>) -> Result<Option<String>, WebError> {
+    if queue.as_deref() == Some("") {
+        return Err(WebError::unprocessable("queue: it takes a name, or is left out"));
+    }
+    Ok(queue)
+}
+
+pub fn read_importance(word: &str) -> Result<Importance, WebError> {
+    Importance::from_str(word).map_err(|why| WebError::unprocessable(format!("importance: {why}")))
+}
+
+/// A note of a group, as it is kept.
+pub fn read_note(text: &str) -> Result<&str, WebError> {
+    /// Bytes of it.
+    const MOST: usize = 8_000;
+    let text = text.trim();
+    if text.len() > MOST {
+        return Err(WebError::unprocessable(format!("note: it takes {MOST} bytes at most")));
+    }
+    Ok(text)
+}
+
+/// How long a retry waits: `now`, `tomorrow` (nine o'clock, UTC) or a duration.
+pub fn parse_delay(text: &str, now: Timestamp) -> Result<Duration, String> {
+    /// A retry later than this is surely a slip.
+    const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+    let delay = match text.trim() {
+        "" | "now" | "0" => Duration::ZERO,
+        "tomorrow" => until_tomorrow(now),
+        text => {
+            humantime::parse_duration(text).map_err(|_| format!("{text:?} is no delay; it takes 30s, 10m, 2h or 7d"))?
+        }
+    };
+    if delay > LONGEST { Err(format!("{text:?} is too far away; a delay is a year at most")) } else { Ok(delay) }
+}
+
+fn until_tomorrow(now: Timestamp) -> Duration {
+    let nine_tomorrow = || {
+        let now = jiff::Timestamp::from_microsecond(now.as_micros())?.to_zoned(TimeZone::UTC);
+        now.checked_add(1.day())?.date().at(9, 0, 0, 0).to_zoned(TimeZone::UTC)
+    };
+    // Fails only at the end of the calendar.
+    nine_tomorrow().map_or(Duration::ZERO, |at| Timestamp::from_micros(at.timestamp().as_microsecond()).since(now))
+}
+
+/// The full name of a message type; empty to take it back.
+pub fn read_type(name: &str) -> Result<Option<String>, WebError> {
+    let name = name.trim();
+    if name.is_empty() {
+        return Ok(None);
+    }
+    let is_part = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if name.len() > 1_024 || !name.split('.').all(is_part) {
+        return Err(WebError::unprocessable(
+            "message_type: it takes the full name of a message type, like acme.texts.v1.Text",
+        ));
+    }
+    Ok(Some(name.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays() {
+        // 21 Nov 2026, 10:04 UTC
+        let now = Timestamp::from_micros(1_795_255_440_000_000);
+        let check =
+            |text, seconds| assert_eq!(parse_delay(text, now).ok().map(|delay| delay.as_secs()), seconds, "{text}");
+        check("", Some(0));
+        check("now", Some(0));
+        check("30s", Some(30));
+        check("1h 30m", Some(5_400));
+        check("tomorrow", Some(22 * 3_600 + 56 * 60));
+        check("soon", None);
+        check("-1s", None);
+        check("400d", None);
+    }
+}
