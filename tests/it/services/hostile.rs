@@ -153,7 +153,7 @@ async fn open(database: &TestDatabase, url: String) -> (AppState, DropGuard) {
         feed,
         done_with: None,
     };
-    server.tasks.spawn(worker::run(enrichment, stop.clone()));
+    tokio::spawn(worker::run(enrichment, stop.clone()));
     (server, stop.drop_guard())
 }
 
