@@ -36,7 +36,7 @@ const apply = () => {
   url.searchParams.set("until", until);
   if (!one("#results")) return location.assign(url);
   const address = url.pathname + url.search;
-  htmx.ajax("GET", address, { target: "#main", swap: "outerHTML show:none", values: { part: "main" } });
+  htmx.ajax("GET", address, { target: "#main", swap: "outerHTML show:none" });
 };
 
 on("pointerdown", ".chart-bars", (chart, event) => {

@@ -80,7 +80,7 @@ fn tell(command: &Command, report: CommandReport) -> Toast {
 pub fn redirect(back: &str, toast: &Toast, headers: &HeaderMap) -> Response {
     let (status, name, value) = if input::is_htmx(headers) {
         let place = serde_json::json!({
-            "path": back, "target": "#main", "swap": "outerHTML show:none", "values": {"part": "main"}, "push": "false",
+            "path": back, "target": "#main", "swap": "outerHTML show:none", "push": "false",
         });
         (StatusCode::NO_CONTENT, HeaderName::from_static("hx-location"), place.to_string())
     } else {

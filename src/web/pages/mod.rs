@@ -1,7 +1,7 @@
 //! The pages, one file a screen.
 //!
 //! A handler reads the address, loads once, makes one struct and renders it: the whole page, or the block that
-//! `?part=` names. What is shown is decided here and in `view`, how it looks in `templates` and `static/css`.
+//! `?part=` names, which the target of an htmx request stands for. What is shown is decided here and in `view`, how it looks in `templates` and `static/css`.
 
 mod actions;
 mod activity;
@@ -30,13 +30,14 @@ mod scheduled;
 mod schema_type;
 mod schemas;
 pub mod shell;
+mod target;
 pub mod toast;
 mod visit;
 
 use std::sync::Arc;
 
 use axum::{
-    Router,
+    Router, middleware,
     routing::{get, post},
 };
 
@@ -77,4 +78,5 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/schemas/map", post(schemas::map))
         .route("/schemas/unmap", post(schemas::unmap))
         .route("/schemas/types/{name}", get(schema_type::show))
+        .layer(middleware::from_fn(target::choose_part))
 }

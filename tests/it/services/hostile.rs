@@ -19,7 +19,8 @@ use lapin::{
     types::{AMQPValue, FieldArray, FieldTable, LongString},
 };
 use sqlx::{Connection, Executor, PgConnection, SqliteConnection};
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     desk::{AppState, PATIENCE, TestDatabase, broker},
@@ -138,9 +139,9 @@ fn good(n: usize) -> (BasicProperties, Vec<u8>) {
 }
 
 /// A server that enriches what it takes in.
-async fn open(database: &TestDatabase, url: String) -> (AppState, DropGuard) {
+async fn open(database: &TestDatabase, url: String) -> (AppState, JoinSet<()>) {
     let server = AppState::open(database, broker(url)).await;
-    let (feed, stop) = (ChangeFeed::default(), CancellationToken::new());
+    let (feed, mut workers) = (ChangeFeed::default(), JoinSet::new());
     let changes = AuditedStore::new(server.store.clone(), server.clock.clone(), feed.clone(), Wakeup::default());
     let schemas = Schemas::new(changes.clone(), server.clock.clone());
     let enrichment = Enrichment {
@@ -153,8 +154,8 @@ async fn open(database: &TestDatabase, url: String) -> (AppState, DropGuard) {
         feed,
         done_with: None,
     };
-    tokio::spawn(worker::run(enrichment, stop.clone()));
-    (server, stop.drop_guard())
+    workers.spawn(worker::run(enrichment, CancellationToken::new()));
+    (server, workers)
 }
 
 async fn await_enriched(server: &AppState) {

@@ -15,4 +15,5 @@ mod scene;
 mod types;
 mod typing;
 mod unscripted;
+mod walk;
 mod work;

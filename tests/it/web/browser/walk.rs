@@ -1,0 +1,123 @@
+//! Every link of every page, and the way back: a page stays one page.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use serde_json::Value;
+
+use super::{
+    super::{
+        desk::Desk,
+        groups::{alike, sort},
+    },
+    scene::{Scene, letters},
+    typing::Key,
+};
+
+const PAGES: [&str; 9] =
+    ["/", "/letters", "/groups", "/scheduled", "/queues", "/schemas", "/rules", "/digests", "/activity"];
+
+/// The addresses in the main part, without what is saved or belongs to others.
+const LINKS: &str = "[...document.querySelectorAll('#main a[href]')]
+    .filter((link) => link.origin === location.origin && !link.hasAttribute('download') && !link.target && !link.hash)
+    .filter((link) => !/^\\/(api|assets)\\//.test(link.pathname))
+    .map((link) => link.getAttribute('href'))";
+
+/// One main part with something in it, one navigation, and no element twice.
+const IS_ONE_PAGE: &str = "(() => {
+    const ids = [...document.querySelectorAll('[id]')].map((element) => element.id);
+    const twice = ids.filter((id, at) => ids.indexOf(id) !== at);
+    const mains = document.querySelectorAll('main, [role=main]').length;
+    const navs = document.querySelectorAll('.side-brand').length;
+    const said = document.querySelector('#main')?.innerText.trim().length ?? 0;
+    return mains === 1 && navs === 1 && twice.length === 0 && said > 0
+        ? '' : `${mains} main parts, ${navs} navigations, ${said} characters, twice: ${twice.slice(0, 5)}`;
+})()";
+
+/// What only says which of the same things are shown.
+const FILTERS: [&str; 12] =
+    ["broker", "queue", "importance", "status", "sort", "since", "until", "group", "type", "reason", "view", "cursor"];
+
+/// An address without what differs from letter to letter and from filter to filter: `/letters/ID?all`.
+fn shape(address: &str) -> String {
+    let (path, query) = address.split_once('?').unwrap_or((address, ""));
+    let is_id = |part: &&str| part.len() == 36 && part.matches('-').count() == 4;
+    let path: Vec<&str> = path.split('/').map(|part| if is_id(&part) { "ID" } else { part }).collect();
+    let names: BTreeSet<&str> = query.split('&').map(|pair| pair.split('=').next().unwrap_or_default()).collect();
+    let filters = BTreeSet::from(FILTERS);
+    let names = names.difference(&filters);
+    format!("{}?{}", path.join("/"), names.copied().collect::<Vec<_>>().join("&"))
+}
+
+async fn check(scene: &Scene, how: &str) {
+    assert_eq!(scene.ask(IS_ONE_PAGE).await, "", "{how}");
+}
+
+async fn links(scene: &Scene) -> Vec<String> {
+    let Value::Array(links) = scene.ask(LINKS).await else { panic!("a list of links") };
+    links.iter().map(|link| link.as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_link_leads_to_one_page_and_back() {
+    let desk = Desk::open().await;
+    alike(&desk, "orders", "no rate", 3).await;
+    let ids = letters(&desk, "mail", 2).await;
+    sort(&desk).await;
+    desk.post(&format!("/api/v1/letters/{}/retry", ids[0]), &serde_json::json!({"delay": "1h"})).await.expect(200);
+    let Some(scene) = Scene::over(&desk).await else { return };
+    let mut pages: VecDeque<String> = PAGES.iter().map(|page| (*page).to_owned()).collect();
+    let (mut seen, mut clicked) = (BTreeSet::new(), BTreeSet::new());
+    while let Some(page) = pages.pop_front() {
+        if !seen.insert(shape(&page)) {
+            continue;
+        }
+        scene.open(&page).await;
+        check(&scene, &page).await;
+        let here = scene.address().await;
+        for link in links(&scene).await {
+            if !clicked.insert((shape(&page), shape(&link))) {
+                continue;
+            }
+            let click = "(href) => [...document.querySelectorAll('#main a[href]')]
+                .find((link) => link.getAttribute('href') === href)?.click() ?? true";
+            scene.ask(&format!("({click})({})", serde_json::json!(link))).await;
+            check(&scene, &format!("{page}, then {link}")).await;
+            pages.push_back(link.clone());
+            if scene.address().await != here {
+                scene.back().await;
+                check(&scene, &format!("{page}, then {link}, and back")).await;
+            }
+            if scene.address().await != here {
+                scene.open(&page).await;
+            }
+        }
+    }
+    assert!(clicked.len() > 40, "{} links", clicked.len());
+    scene.check_quiet().await;
+}
+
+/// What asks once more is left by Escape and by Cancel, as often as one likes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_is_left_again() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "no rate", 3).await;
+    sort(&desk).await;
+    let Some(scene) = Scene::over(&desk).await else { return };
+    let group = desk.letter(ids[0]).await["group"].as_str().unwrap().to_owned();
+    let page = format!("/groups/{group}");
+    scene.open(&page).await;
+    for key in ["r", "d", "r"] {
+        scene.press(key).await;
+        scene.sees("document.querySelector('.confirm-box')").await;
+        check(&scene, key).await;
+        scene.press_key(Key::Escape).await;
+        scene.sees("!document.querySelector('.confirm-box')").await;
+        check(&scene, "Escape").await;
+        scene.press(key).await;
+        scene.click(".confirm-box [data-close]").await;
+        scene.sees("!document.querySelector('.confirm-box')").await;
+        check(&scene, "Cancel").await;
+        scene.is_at(&page).await;
+    }
+    scene.check_quiet().await;
+}
