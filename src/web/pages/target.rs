@@ -11,7 +11,7 @@ use axum::{
 /// Elements that links and forms bring anew, by their ids, and the part of a page that each is.
 const PARTS: [(&str, &str); 3] = [("main", "main"), ("results", "results"), ("pane", "letter")];
 
-/// Has pages answer with the part that takes the place of the request's target, unless the address names one.
+/// Has pages answer with the part that takes the place of the request's target, also where a link has inherited another.
 pub async fn choose_part(mut request: Request, next: Next) -> Response {
     if request.method() == Method::GET
         && let Some(part) = part(request.headers())
@@ -30,12 +30,11 @@ fn part(headers: &HeaderMap) -> Option<&'static str> {
 }
 
 fn with_part(uri: &Uri, part: &str) -> Option<Uri> {
-    let query = uri.query().unwrap_or_default();
-    if url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "part") {
-        return None;
-    }
+    let named =
+        uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty() && !pair.starts_with("part="));
+    let query: Vec<&str> = named.collect();
     let and = if query.is_empty() { "" } else { "&" };
-    format!("{}?{query}{and}part={part}", uri.path()).parse().ok()
+    format!("{}?{}{and}part={part}", uri.path(), query.join("&")).parse().ok()
 }
 
 #[cfg(test)]
@@ -54,11 +53,11 @@ mod tests {
     }
 
     #[test]
-    fn the_target_says_which_part_unless_the_address_does() {
+    fn the_target_says_which_part() {
         let main = [("hx-request", "true"), ("hx-target", "main")];
         assert_eq!(asked("/groups", &main), "/groups?part=main");
         assert_eq!(asked("/groups?queue=a%26b", &main), "/groups?queue=a%26b&part=main");
-        assert_eq!(asked("/groups?part=count", &main), "/groups?part=count");
+        assert_eq!(asked("/groups?part=count&sort=a", &main), "/groups?sort=a&part=main", "it was inherited");
         assert_eq!(asked("/letters", &[("hx-request", "true"), ("hx-target", "pane")]), "/letters?part=letter");
         assert_eq!(asked("/letters", &[("hx-target", "main")]), "/letters", "a browser asks");
         assert_eq!(asked("/letters", &[("hx-request", "true"), ("hx-target", "news")]), "/letters");
