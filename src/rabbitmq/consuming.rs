@@ -12,7 +12,7 @@ use lapin::{
 use super::{
     SessionError, Topology, connect, connect_guarded, convert,
     declarations::{self, open_channel},
-    is_not_found, short, step,
+    is_not_found, is_refused, short, step,
     utf8_guard::{NESTING, Repair, Repairs},
 };
 use crate::config::BrokerConfig;
@@ -69,13 +69,14 @@ impl ConsumingSession {
         self.consume_on(channel, queue, self.prefetch).await
     }
 
-    /// Begins to consume what has waited in RabbitMQ; `None` where nothing ever has.
+    /// Begins to consume what has waited in RabbitMQ; `None` where nothing ever has, or where this user may not even look:
+    /// RabbitMQ 4.3 lets nobody look who may not declare. Whoever may not has had nothing wait there.
     pub async fn consume_due(&self) -> Result<Option<QueueConsumer>, SessionError> {
         let channel = open_channel(&self.connection).await?;
         let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
         let looking = channel.queue_declare(dlo_queues::DUE.into(), passive, FieldTable::default());
         match step(&format!("looking at queue {}", dlo_queues::DUE), looking).await {
-            Err(SessionError::Refused { source, .. }) if is_not_found(&source) => Ok(None),
+            Err(SessionError::Refused { source, .. }) if is_not_found(&source) || is_refused(&source) => Ok(None),
             Err(error) => Err(error),
             Ok(_) => self.consume_on(channel, dlo_queues::DUE, BUNDLES).await.map(Some),
         }

@@ -106,6 +106,12 @@ fn is_not_found(error: &lapin::Error) -> bool {
     has_code(error, NOT_FOUND)
 }
 
+/// The user lacks a right.
+fn is_refused(error: &lapin::Error) -> bool {
+    const ACCESS_REFUSED: u16 = 403;
+    has_code(error, ACCESS_REFUSED)
+}
+
 fn has_code(error: &lapin::Error, code: u16) -> bool {
     matches!(error.kind(), lapin::ErrorKind::ProtocolError(error) if error.get_id() == code)
 }

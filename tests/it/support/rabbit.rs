@@ -275,6 +275,11 @@ impl Vhost {
         self.connection.channel().await
     }
 
+    /// A channel that does not share its connection with those that publish, for what may end it.
+    pub async fn looking_channel(&self) -> Channel {
+        self.looking.channel().await
+    }
+
     /// Declares a durable queue with arguments such as `{"x-max-length": 1}`.
     pub async fn declare_queue(&self, queue: &str, arguments: Value) {
         let body = json!({"durable": true, "arguments": arguments});
