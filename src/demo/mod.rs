@@ -8,6 +8,7 @@
 
 mod events;
 mod people;
+mod queues;
 mod services;
 pub mod stand_ins;
 mod styles;

@@ -12,21 +12,10 @@ use tokio::time::sleep;
 
 use super::{
     events::{self, Event},
+    queues::{BILLING, EVENTS, THUMBNAILS},
     styles,
     types::Types,
-    world::{EVENTS, Queue},
 };
-
-const BILLING: &str = "billing.invoices";
-const THUMBNAILS: &str = "media.thumbnails";
-const COUNTERS: &str = "stats.counters";
-
-pub(super) const QUEUES: &[Queue] = &[
-    Queue { name: BILLING, binding: "order.*", limits: &[] },
-    // Whoever waits longer for a thumbnail has gone.
-    Queue { name: THUMBNAILS, binding: "image.*", limits: &[("x-message-ttl", 4_000)] },
-    Queue { name: COUNTERS, binding: "text.*", limits: &[("x-max-length", 20)] },
-];
 
 /// Publishes what a day brings: orders, images, texts.
 pub(super) async fn produce(channel: &Channel, types: &Types) -> anyhow::Result<()> {

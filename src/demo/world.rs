@@ -7,22 +7,15 @@ use lapin::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{services, types::Types};
+use super::{
+    queues::{EVENTS, QUEUES, Queue},
+    services,
+    types::Types,
+};
 use crate::{
     config::BrokerConfig,
     rabbitmq::{self, reconnect::Backoff},
 };
-
-/// Where the services publish.
-pub(super) const EVENTS: &str = "demo.events";
-
-/// A queue of the demo: how it is bound and what limits it has.
-pub(super) struct Queue {
-    pub(super) name: &'static str,
-    pub(super) binding: &'static str,
-    /// Further arguments, in whole numbers.
-    pub(super) limits: &'static [(&'static str, i64)],
-}
 
 pub(super) async fn run(name: String, config: BrokerConfig, stop: CancellationToken) {
     let mut backoff = Backoff::default();
@@ -71,7 +64,7 @@ async fn declare(channel: &Channel, dead_letter_exchange: &str) -> anyhow::Resul
     // The server declares it too; whoever comes first must not fail the other.
     channel.exchange_declare(dead_letter_exchange.into(), ExchangeKind::Fanout, durable, FieldTable::default()).await?;
     channel.exchange_declare(EVENTS.into(), ExchangeKind::Topic, durable, FieldTable::default()).await?;
-    for queue in services::QUEUES {
+    for queue in QUEUES {
         let durable = QueueDeclareOptions { durable: true, ..QueueDeclareOptions::default() };
         channel.queue_declare(queue.name.into(), durable, arguments(queue, dead_letter_exchange)).await?;
         let bind = QueueBindOptions::default();

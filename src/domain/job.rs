@@ -9,6 +9,11 @@ use super::{
     filter::LetterFilter,
 };
 
+/// The action of finding out the types of all letters again.
+pub const NAME_TYPES: &str = "name types";
+/// The action of trying the rules on all letters that need attention or wait for a retry.
+pub const APPLY_RULES: &str = "apply rules";
+
 word_enum! {
     JobState, "job state" {
         Queued = "queued",

@@ -1,24 +1,13 @@
-//! What goes wrong, and how it is reported: as a page, as problem+json (RFC 9457) or, to htmx, as a toast.
-//!
-//! A handler only says what is the matter. Who asked, and so in which form the answer goes out, is known out here, in
-//! [`present`]; that is also the one place where an error of ours is logged.
+//! What goes wrong. A handler only says what; [`problem`](super::problem) gives it its form.
 
 use std::{any::Any, error::Error, sync::Arc};
 
-use askama::Template;
 use axum::{
-    Json,
-    extract::Request,
-    http::{HeaderMap, HeaderValue, Response as HttpResponse, StatusCode, header},
-    middleware::Next,
-    response::{Html, IntoResponse, Response},
+    http::{Response as HttpResponse, StatusCode},
+    response::{IntoResponse, Response},
 };
 use rule_language::Mistake;
-use serde::Serialize;
-use tower_http::request_id::RequestId;
-use utoipa::ToSchema;
 
-use super::pages::{shell::Shell, toast::Toast};
 use crate::{
     services::{digests::DigestError, rules::RuleError},
     store::StoreError,
@@ -56,6 +45,11 @@ impl WebError {
     /// The request is well formed and asks for what cannot be.
     pub fn unprocessable(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
+    }
+
+    /// For the log: the detail, or its cause with all that lies behind it, in one line.
+    pub fn for_the_log(&self) -> String {
+        self.cause.as_deref().map_or_else(|| self.detail.clone(), chain)
     }
 
     fn internal(cause: impl Error + Send + Sync + 'static) -> Self {
@@ -119,162 +113,6 @@ pub fn on_panic(_: Box<dyn Any + Send + 'static>) -> HttpResponse<axum::body::Bo
     #[error("a handler panicked; the message stands above")]
     struct Panicked;
     WebError::internal(Panicked).into_response()
-}
-
-/// Gives every error its body.
-pub async fn present(request: Request, next: Next) -> Response {
-    let asker = Asker::of(&request);
-    let response = next.run(request).await;
-    match failure_in(&response) {
-        None => response,
-        Some(error) => asker.answer(&error, response.headers()),
-    }
-}
-
-/// An error of ours, or one that axum made by itself and left without a word.
-fn failure_in(response: &Response) -> Option<WebError> {
-    if let Some(error) = response.extensions().get::<WebError>() {
-        return Some(error.clone());
-    }
-    let detail = match response.status() {
-        StatusCode::NOT_FOUND if !response.headers().contains_key(header::CONTENT_TYPE) => {
-            "There is nothing at this address."
-        }
-        StatusCode::METHOD_NOT_ALLOWED => "This address does not take that method.",
-        StatusCode::PAYLOAD_TOO_LARGE => "The request is too large.",
-        StatusCode::SERVICE_UNAVAILABLE if !response.headers().contains_key(header::CONTENT_TYPE) => {
-            "It took too long and was given up."
-        }
-        _ => return None,
-    };
-    Some(WebError::new(response.status(), detail))
-}
-
-/// An answer after RFC 9457.
-#[derive(Serialize, ToSchema)]
-pub struct Problem {
-    /// The name of the status.
-    title: String,
-    status: u16,
-    /// The problem, and what would be right instead.
-    detail: String,
-    /// Where it is a failure of the app: what to look for in its log.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    request_id: Option<String>,
-    /// Where an expression is wrong: what, and where in it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    mistakes: Vec<MistakeItem>,
-}
-
-/// What is wrong with an expression, and where. Lines and columns count from 1, columns in characters.
-#[derive(Serialize, ToSchema)]
-pub struct MistakeItem {
-    line: usize,
-    column: usize,
-    end_line: usize,
-    /// Just behind the last character that is wrong; where something is missing, where it begins.
-    end_column: usize,
-    message: String,
-}
-
-impl From<&Mistake> for MistakeItem {
-    fn from(mistake: &Mistake) -> Self {
-        Self {
-            line: mistake.start.line,
-            column: mistake.start.column,
-            end_line: mistake.end.line,
-            end_column: mistake.end.column,
-            message: mistake.message.clone(),
-        }
-    }
-}
-
-/// An error page; it needs nothing of the database, which may be what is broken.
-#[derive(Template)]
-#[template(path = "error.html")]
-struct ErrorPage<'a> {
-    shell: Shell,
-    status: u16,
-    title: String,
-    detail: &'a str,
-    request_id: Option<String>,
-}
-
-/// Who asked, as far as it matters for the form of an answer.
-struct Asker {
-    wants: Wants,
-    request_id: String,
-}
-
-enum Wants {
-    Problem,
-    Toast,
-    Page,
-}
-
-impl Asker {
-    fn of(request: &Request) -> Self {
-        let wants = if request.uri().path().starts_with("/api/") && request.uri().path() != "/api/docs" {
-            Wants::Problem
-        } else if super::input::is_htmx(request.headers()) {
-            Wants::Toast
-        } else {
-            Wants::Page
-        };
-        let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok());
-        Self { wants, request_id: id.unwrap_or("none").to_owned() }
-    }
-
-    fn answer(&self, error: &WebError, original: &HeaderMap) -> Response {
-        let is_ours = error.status.is_server_error();
-        if is_ours {
-            let cause = error.cause.as_deref().map_or_else(|| error.detail.clone(), chain);
-            tracing::error!(request.id = self.request_id, status = error.status.as_u16(), "a request failed: {cause}");
-        }
-        let request_id = is_ours.then(|| self.request_id.clone());
-        let mut response = match self.wants {
-            Wants::Problem => problem(error, request_id),
-            // The address bar stays where the page does.
-            Wants::Toast => {
-                ([("hx-push-url", "false")], Html(Toast::failure(error, request_id).to_html())).into_response()
-            }
-            Wants::Page => page(error, request_id),
-        };
-        *response.status_mut() = error.status;
-        if let Some(allowed) = original.get(header::ALLOW) {
-            response.headers_mut().insert(header::ALLOW, allowed.clone());
-        }
-        response
-    }
-}
-
-fn problem(error: &WebError, request_id: Option<String>) -> Response {
-    let problem = Problem {
-        title: title(error.status),
-        status: error.status.as_u16(),
-        detail: error.detail.clone(),
-        request_id,
-        mistakes: error.mistakes.iter().map(MistakeItem::from).collect(),
-    };
-    let mut response = Json(problem).into_response();
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-    response
-}
-
-fn page(error: &WebError, request_id: Option<String>) -> Response {
-    let page = ErrorPage {
-        shell: Shell::bare(),
-        status: error.status.as_u16(),
-        title: title(error.status),
-        detail: &error.detail,
-        request_id,
-    };
-    // A template fails only if memory does; then the bare detail is better than nothing.
-    page.render().map_or_else(|_| error.detail.clone().into_response(), |html| Html(html).into_response())
-}
-
-fn title(status: StatusCode) -> String {
-    status.canonical_reason().unwrap_or("Error").to_owned()
 }
 
 /// An error with all its causes, in one line.

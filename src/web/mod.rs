@@ -20,6 +20,7 @@ mod pages;
 mod path_id;
 mod payload;
 mod policy_effect;
+mod problem;
 mod query;
 mod queue_health;
 mod security;
@@ -112,7 +113,7 @@ pub fn router(app: Arc<AppState>) -> Router {
         .layer(PropagateRequestIdLayer::x_request_id())
         .layer(CompressionLayer::new())
         .layer(middleware::from_fn(security::set_headers))
-        .layer(middleware::from_fn(error::present))
+        .layer(middleware::from_fn(problem::present))
         .layer(CatchPanicLayer::custom(error::on_panic))
         .layer(middleware::from_fn_with_state(hosts, security::refuse_foreign_hosts))
         .layer(middleware::from_fn(security::refuse_other_sites))

@@ -16,7 +16,10 @@ use axum::{
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Value, json};
 
-use super::server::{Answered, Manners, StandIn, json as in_json, lock};
+use super::{
+    answered::Answered,
+    server::{Manners, StandIn, json as in_json, lock},
+};
 use crate::clock::Clock;
 
 /// How long an alert fires that does not say when it ends.

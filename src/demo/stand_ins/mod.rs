@@ -4,6 +4,7 @@
 //! in. They know nothing of how dlo writes what it sends.
 
 mod alertmanager;
+mod answered;
 mod line;
 mod page;
 mod pagerduty;
@@ -12,7 +13,8 @@ mod slack;
 mod webhook;
 
 pub use alertmanager::AlertmanagerStandIn;
+pub use answered::Answered;
 pub use pagerduty::{PagerDutyIncident, PagerDutyStandIn};
-pub use server::{Answered, Misbehaviour, StandIn};
+pub use server::{Misbehaviour, StandIn};
 pub use slack::{SlackSchema, SlackStandIn};
 pub use webhook::WebhookStandIn;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::server::Answered;
+use super::answered::Answered;
 
 /// The requests, the latest first.
 pub(super) fn page(title: &str, requests: &[Answered]) -> String {

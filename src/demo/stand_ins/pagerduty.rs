@@ -13,7 +13,10 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-use super::server::{Answered, Manners, StandIn, json as in_json, lock};
+use super::{
+    answered::Answered,
+    server::{Manners, StandIn, json as in_json, lock},
+};
 
 const ROUTING_KEY: &str = "s3cr3t0000000000000000000000beef";
 /// Bytes of an event.

@@ -15,7 +15,10 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-use super::server::{Answered, Manners, StandIn, answer, json as in_json, keep, lock};
+use super::{
+    answered::Answered,
+    server::{Manners, StandIn, answer, json as in_json, keep, lock},
+};
 
 /// Says what is wrong with a message.
 pub type SlackSchema = fn(&Value) -> Result<(), String>;

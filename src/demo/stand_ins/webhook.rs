@@ -16,7 +16,10 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde_json::Value;
 use sha2::Sha256;
 
-use super::server::{Answered, Manners, StandIn, answer, keep, lock};
+use super::{
+    answered::Answered,
+    server::{Manners, StandIn, answer, keep, lock},
+};
 use crate::clock::Clock;
 
 const PATH: &str = "/hooks/s3cr3t-of-the-path";

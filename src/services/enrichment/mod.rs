@@ -33,7 +33,7 @@ use crate::{
     clock::Clock,
     domain::{
         actor::Actor,
-        job::Job,
+        job::{APPLY_RULES, Job, NAME_TYPES},
         letter::{LetterId, LetterSummary},
     },
     metrics::Metrics,
@@ -52,10 +52,6 @@ const STORM: u64 = 50;
 const SHARE: u32 = 10;
 /// The longest pause in a storm: what is new then is looked at within a second.
 const LONGEST_PAUSE: Duration = Duration::from_millis(900);
-/// What the job of naming all letters anew is called.
-pub const NAME_TYPES: &str = "name types";
-/// What the job of trying the rules on all letters that need attention or a retry is called.
-pub const APPLY_RULES: &str = "apply rules";
 /// A process that says nothing of its job for so long is given up for dead.
 const LEASE: Duration = Duration::from_secs(30);
 

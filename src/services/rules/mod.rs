@@ -19,14 +19,14 @@ use uuid::Uuid;
 use file::FileProblem;
 use wording::{changed, check_name, described, tidy};
 
-use super::{audited_store::AuditedStore, decoding::reader::off_the_runtime, enrichment::APPLY_RULES, ids};
+use super::{audited_store::AuditedStore, decoding::reader::off_the_runtime, ids};
 use crate::{
     clock::Clock,
     config,
     domain::{
         actor::Actor,
         filter::LetterFilter,
-        job::{Job, JobState},
+        job::{APPLY_RULES, Job, JobState},
         letter::Status,
         rule::{ActiveRule, Rule, RuleFailures, RuleId},
     },

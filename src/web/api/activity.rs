@@ -10,8 +10,9 @@ use crate::{
     domain::activity::ActivityEntry,
     web::{
         AppState, audit_subjects,
-        error::{Problem, WebError},
+        error::WebError,
         input::Query,
+        problem::Problem,
         query::{ActivityCursor, ActivityQuery, ROWS, encode_number},
         view::{
             activity::{Sentence, Subjects},

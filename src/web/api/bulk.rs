@@ -19,9 +19,10 @@ use crate::{
     domain::{actor::Actor, command::Command, job::Bulk, letter::LetterId},
     web::{
         AppState, background,
-        error::{Problem, WebError},
+        error::WebError,
         input::JsonBody,
         order::{Action, Order},
+        problem::Problem,
         query::When,
         security::CurrentUser,
     },

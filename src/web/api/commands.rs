@@ -21,10 +21,11 @@ use crate::{
     },
     web::{
         AppState,
-        error::{Problem, WebError},
+        error::WebError,
         input::JsonBody,
         order::{read_delay, read_importance, read_queue, read_type},
         path_id::{PathId, missing},
+        problem::Problem,
         security::CurrentUser,
     },
 };

@@ -16,11 +16,7 @@ use utoipa::ToSchema;
 use super::payload::ReadPayload;
 use crate::{
     services::decoding::{reading::Reading, request::DecodeRequest},
-    web::{
-        AppState,
-        error::{Problem, WebError},
-        input::JsonBody,
-    },
+    web::{AppState, error::WebError, input::JsonBody, problem::Problem},
 };
 
 /// A body, and what is known of it.

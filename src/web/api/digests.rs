@@ -16,8 +16,9 @@ use crate::{
     store::DigestRecord,
     web::{
         AppState,
-        error::{Problem, WebError},
+        error::WebError,
         input::JsonBody,
+        problem::Problem,
         security::CurrentUser,
         view::{policy::typed_duration, time::rfc3339},
     },

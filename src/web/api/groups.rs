@@ -12,10 +12,11 @@ use crate::{
     domain::group::{Group, GroupId, Hour, Outcome},
     web::{
         AppState,
-        error::{Problem, WebError},
+        error::WebError,
         input::{JsonBody, Query},
         order::read_note,
         path_id::{PathId, missing},
+        problem::Problem,
         query::{GroupQuery, encode_cursor},
         security::CurrentUser,
         view::time::rfc3339,

@@ -11,8 +11,9 @@ use crate::{
     domain::job::Job,
     web::{
         AppState,
-        error::{Problem, WebError},
+        error::WebError,
         path_id::{PathId, missing},
+        problem::Problem,
         security::CurrentUser,
     },
 };

@@ -14,10 +14,11 @@ use crate::{
     domain::letter::Letter,
     web::{
         AppState,
-        error::{Problem, WebError},
+        error::WebError,
         input::Query,
         path_id::{PathId, missing},
         payload::{self, Chain, PayloadQuery},
+        problem::Problem,
         query::{form, parameters},
         security::CurrentUser,
     },

@@ -11,8 +11,9 @@ use crate::{
     domain::filter::PageRequest,
     web::{
         AppState,
-        error::{Problem, WebError},
+        error::WebError,
         input::QueryPairs,
+        problem::Problem,
         query::{LetterQuery, Pairs, Parameters, encode_cursor},
     },
 };

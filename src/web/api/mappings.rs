@@ -12,8 +12,9 @@ use crate::{
     web::{
         AppState,
         draft::{Refused, Wrong},
-        error::{Problem, WebError},
+        error::WebError,
         input::{JsonBody, Query},
+        problem::Problem,
         query::{form, parameters},
         security::CurrentUser,
         view::time::rfc3339,

@@ -12,9 +12,10 @@ use crate::{
     web::{
         AppState,
         draft::{Draft, Refused},
-        error::{Problem, WebError},
+        error::WebError,
         input::{JsonBody, Query},
         policy_effect,
+        problem::Problem,
         query::{form, parameters},
         security::CurrentUser,
         view::{

@@ -16,9 +16,10 @@ use crate::{
     services::rules::{Draft, RuleError, Trial, TriedLetter},
     web::{
         AppState,
-        error::{MistakeItem, Problem, WebError},
+        error::WebError,
         input::JsonBody,
         order::read_importance,
+        problem::{MistakeItem, Problem},
         security::CurrentUser,
     },
 };

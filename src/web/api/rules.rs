@@ -12,10 +12,11 @@ use crate::{
     services::rules::{RuleBook, RuleError},
     web::{
         AppState,
-        error::{MistakeItem, Problem, WebError},
+        error::WebError,
         input::JsonBody,
         order::read_importance,
         path_id::PathId,
+        problem::{MistakeItem, Problem},
         security::CurrentUser,
         view::time::rfc3339,
     },

@@ -17,9 +17,10 @@ use crate::{
     },
     web::{
         AppState,
-        error::{Problem, WebError},
+        error::WebError,
         input::Query,
         path_id::{PathId, missing},
+        problem::Problem,
         query::{form, parameters},
         security::CurrentUser,
         upload::Files,

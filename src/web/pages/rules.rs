@@ -21,11 +21,11 @@ use crate::{
     domain::{
         activity::{ActivityFilter, Area},
         filter::LetterFilter,
-        job::{Job, JobState},
+        job::{self, Job, JobState},
         letter::Status,
         rule::{ActiveRule, RuleId},
     },
-    services::{enrichment::APPLY_RULES, rules::RuleError},
+    services::rules::RuleError,
     web::{
         AppState,
         draft::Wrong,
@@ -197,7 +197,7 @@ fn preview_of(form: &RuleForm) -> Preview {
 
 /// The job that goes on or, where somebody has watched it until now, what came of it.
 async fn applying(app: &AppState, watched: Option<Uuid>) -> Result<Option<Applying>, WebError> {
-    let latest = app.store.latest_job(APPLY_RULES).await?;
+    let latest = app.store.latest_job(job::APPLY_RULES).await?;
     let goes_on = |job: &Job| matches!(job.state, JobState::Queued | JobState::Running);
     Ok(latest.filter(|job| goes_on(job) || watched == Some(job.id)).map(|job| Applying::new(&job)))
 }

@@ -17,13 +17,12 @@ use super::{
 };
 use crate::{
     domain::{
-        job::{Job, JobState},
+        job::{self, Job, JobState},
         mapping::Carrier,
         schema::{SchemaId, SchemaSource},
     },
     services::{
         decoding::catalogue::{Catalogue, TypeEntry},
-        enrichment,
         schemas::{Delivery, FolderState, SchemaError},
     },
     web::{
@@ -219,7 +218,7 @@ pub async fn unmap(
 
 async fn load(app: &AppState, q: String, form: MappingForm) -> Result<SchemasPage, WebError> {
     let facets = app.store.facets().await?;
-    let naming = app.store.latest_job(enrichment::NAME_TYPES).await?;
+    let naming = app.store.latest_job(job::NAME_TYPES).await?;
     let (catalogue, book, now) = (app.schemas.catalogue(), app.schemas.mappings(), app.clock.now());
     let found = catalogue.search(&q);
     let hidden = found.len().saturating_sub(MOST_TYPES) as u64;

@@ -6,14 +6,11 @@ use dead_letter_office::{
     domain::{
         actor::Actor,
         command::Command,
-        job::{Job, JobState},
+        job::{Job, JobState, NAME_TYPES},
         letter::LetterId,
     },
     metrics::Metrics,
-    services::{
-        decoding::reader::Reader,
-        enrichment::{Enrichment, NAME_TYPES},
-    },
+    services::{decoding::reader::Reader, enrichment::Enrichment},
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;

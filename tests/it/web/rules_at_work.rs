@@ -9,14 +9,14 @@ use dead_letter_office::{
         actor::Actor,
         command::Command,
         history::Event,
-        job::{Job, JobState},
+        job::{APPLY_RULES, Job, JobState},
         letter::{Importance, LetterId, Status},
         rule::{Rule, RuleId},
     },
     metrics::Metrics,
     services::{
         decoding::reader::Reader,
-        enrichment::{APPLY_RULES, Enrichment},
+        enrichment::Enrichment,
         rules::{Draft, RuleError, Rules, Trial},
     },
 };
