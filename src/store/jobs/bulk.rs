@@ -80,10 +80,11 @@ impl Store {
                     WHERE bulk IS NOT NULL AND state = 'running'
                     AND (claimed_until IS NULL OR claimed_until <= $2) ORDER BY created_at LIMIT 1)
                 RETURNING id, action, state, total, done, failed, errors, created_at, actor, bulk",
-            postgres: "UPDATE jobs SET claimed_until = $1 WHERE id IN (SELECT id FROM jobs
+            // The subquery of an IN may be carried out several times, and each time it skips what it has just locked.
+            postgres: "UPDATE jobs SET claimed_until = $1 WHERE id = ANY(ARRAY(SELECT id FROM jobs
                     WHERE bulk IS NOT NULL AND state = 'running'
                     AND (claimed_until IS NULL OR claimed_until <= $2) ORDER BY created_at LIMIT 1
-                    FOR UPDATE SKIP LOCKED)
+                    FOR UPDATE SKIP LOCKED))
                 RETURNING id, action, state, total, done, failed, errors, created_at, actor, bulk",
         };
         let claim = CLAIM.pick(self.db.writer());

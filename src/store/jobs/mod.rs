@@ -78,10 +78,11 @@ impl Store {
                     WHERE action = $2 AND state IN ('queued', 'running')
                     AND (claimed_until IS NULL OR claimed_until <= $3) ORDER BY created_at LIMIT 1)
                 RETURNING id, action, state, total, done, failed, errors, position",
-            postgres: "UPDATE jobs SET state = 'running', claimed_until = $1 WHERE id IN (SELECT id FROM jobs
+            // The subquery of an IN may be carried out several times, and each time it skips what it has just locked.
+            postgres: "UPDATE jobs SET state = 'running', claimed_until = $1 WHERE id = ANY(ARRAY(SELECT id FROM jobs
                     WHERE action = $2 AND state IN ('queued', 'running')
                     AND (claimed_until IS NULL OR claimed_until <= $3) ORDER BY created_at LIMIT 1
-                    FOR UPDATE SKIP LOCKED)
+                    FOR UPDATE SKIP LOCKED))
                 RETURNING id, action, state, total, done, failed, errors, position",
         };
         let is_there: bool = on!(self.db.reader(), |pool| sqlx::query_scalar(IS_THERE)

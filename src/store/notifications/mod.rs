@@ -116,12 +116,13 @@ impl Store {
                         AND o.state = 'waiting' AND o.seq < n.seq)
                     ORDER BY n.due_at, n.seq LIMIT 1)
                 RETURNING id, channel, subject, kind, body, created_at, due_at, attempts, state, ended_at, problem",
-            postgres: "UPDATE notifications SET claimed_until = $1, attempts = attempts + 1 WHERE id IN (
+            // The subquery of an IN may be carried out several times, and each time it skips what it has just locked.
+            postgres: "UPDATE notifications SET claimed_until = $1, attempts = attempts + 1 WHERE id = ANY(ARRAY(
                     SELECT n.id FROM notifications n WHERE n.state = 'waiting' AND (n.due_at <= $2 OR n.due_at > $3)
                     AND (n.claimed_until IS NULL OR n.claimed_until <= $2 OR n.claimed_until > $3) AND NOT EXISTS (
                         SELECT 1 FROM notifications o WHERE o.subject = n.subject AND o.channel = n.channel
                         AND o.state = 'waiting' AND o.seq < n.seq)
-                    ORDER BY n.due_at, n.seq LIMIT 1 FOR UPDATE SKIP LOCKED)
+                    ORDER BY n.due_at, n.seq LIMIT 1 FOR UPDATE SKIP LOCKED))
                 RETURNING id, channel, subject, kind, body, created_at, due_at, attempts, state, ended_at, problem",
         };
         let claim = CLAIM.pick(self.db.writer());

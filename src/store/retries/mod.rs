@@ -28,9 +28,10 @@ const CLAIM: Sql = Sql {
             SELECT letter_id FROM retries WHERE broker = $2 AND due_at <= $3
             AND (claimed_until IS NULL OR claimed_until <= $3) ORDER BY due_at LIMIT $4)
         RETURNING letter_id",
-    postgres: "UPDATE retries SET claimed_until = $1, claims = claims + 1 WHERE letter_id IN (
+    // The subquery of an IN may be carried out several times, and each time it skips what it has just locked.
+    postgres: "UPDATE retries SET claimed_until = $1, claims = claims + 1 WHERE letter_id = ANY(ARRAY(
             SELECT letter_id FROM retries WHERE broker = $2 AND due_at <= $3
-            AND (claimed_until IS NULL OR claimed_until <= $3) ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED)
+            AND (claimed_until IS NULL OR claimed_until <= $3) ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED))
         RETURNING letter_id",
 };
 

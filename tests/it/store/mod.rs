@@ -31,6 +31,7 @@ mod model;
 
 mod activity;
 mod bulk;
+mod claims;
 mod commands;
 mod concurrency;
 mod counts;
