@@ -43,7 +43,7 @@ pub(super) fn start(
         watched_brokers: watch::brokers(config),
         closing: lifecycle.stopping(),
     };
-    let services = AppState {
+    let app = AppState {
         store: services.store.reader(),
         triage,
         policies: services.policies,
@@ -58,9 +58,9 @@ pub(super) fn start(
         metrics: services.metrics,
         settings,
     };
-    lifecycle.start_worker(LeftBehind(services.triage.clone()));
+    lifecycle.start_worker(LeftBehind(app.triage.clone()));
     let stopping = lifecycle.stopping();
-    let server = axum::serve(listener, web::router(Arc::new(services)))
+    let server = axum::serve(listener, web::router(Arc::new(app)))
         .with_graceful_shutdown(async move { stopping.cancelled().await });
     lifecycle.spawn("web", async move {
         if let Err(error) = server.await {

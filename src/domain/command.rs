@@ -127,7 +127,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What came of a command, letter by letter.
+/// The result of a command, letter by letter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandReport {
     pub done: Vec<LetterId>,
@@ -135,7 +135,7 @@ pub struct CommandReport {
 }
 
 impl CommandReport {
-    /// Adds what came of it with other letters.
+    /// Adds the result for other letters.
     pub fn extend(&mut self, other: Self) {
         self.done.extend(other.done);
         self.refused.extend(other.refused);

@@ -60,7 +60,7 @@ impl Group {
         counts.find(|(_, count)| *count > 0).map(|(importance, _)| *importance)
     }
 
-    /// All its letters, whatever came of them.
+    /// All its letters, of any status.
     pub fn n_letters(&self) -> u64 {
         Status::ALL.iter().map(|status| self.of_status(*status)).sum()
     }
@@ -81,7 +81,7 @@ impl Group {
     }
 }
 
-/// What became of letters that were sent back.
+/// The outcome of letters that were sent back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// So many times one was sent back.

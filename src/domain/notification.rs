@@ -57,7 +57,7 @@ pub struct NewNotification {
     pub body: String,
 }
 
-/// one that is being sent.
+/// One that is being sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimedNotification {
     pub notification: NewNotification,
@@ -66,7 +66,7 @@ pub struct ClaimedNotification {
     pub attempts: u32,
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attempt {
     Delivered,

@@ -215,7 +215,7 @@ impl Decision {
     }
 }
 
-/// What became of the messages of one queue that had failed that often.
+/// The outcome of the messages of one queue that had failed that often.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetryCounts {
     pub broker: String,

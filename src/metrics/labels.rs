@@ -36,7 +36,7 @@ impl From<&Actor> for RetryKind {
 }
 
 word_enum! {
-    /// What came of one attempt to deliver a notification.
+    /// The result of one attempt to deliver a notification.
     NotificationOutcome, "outcome" {
         Delivered = "delivered",
         /// It failed for now and is tried again.

@@ -87,7 +87,7 @@ impl Metrics {
         self.0.families.retry_failures.get_or_create(&self.retry_labels(broker, queue, by)).inc();
     }
 
-    /// What came of one attempt to notify somebody.
+    /// The result of one attempt to notify somebody.
     pub fn notification(&self, channel: Channel, outcome: NotificationOutcome) {
         self.0.families.notifications.get_or_create(&NotificationLabels::of(channel, outcome)).inc();
     }

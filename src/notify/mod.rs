@@ -1,6 +1,6 @@
 //! Slack, PagerDuty, Alertmanager and signed webhooks, over HTTP.
 //!
-//! This floor sends one delivery and says what came of it ([`Sender::send`]); it also writes what PagerDuty,
+//! This floor sends one delivery and reports the result ([`Sender::send`]); it also writes what PagerDuty,
 //! Alertmanager and webhooks are notified of an incident ([`pagerduty`], [`alertmanager`], [`webhook`]). It knows no database
 //! and no broker, repeats nothing by itself and decides nothing: whoever keeps the deliveries asks [`backoff`] when to
 //! try again.

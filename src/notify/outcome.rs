@@ -1,8 +1,8 @@
-//! What came of a delivery.
+//! The result of a delivery.
 
 use std::time::Duration;
 
-/// What came of sending a delivery once.
+/// The result of sending a delivery once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Delivered {

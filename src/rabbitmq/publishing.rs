@@ -121,7 +121,7 @@ impl Lane {
         outcomes
     }
 
-    /// Says in `outcomes` what became of each message, and returns the publications for which no queue was there.
+    /// Says in `outcomes` the outcome of each message, and returns the publications for which no queue was there.
     async fn publish_once<'a>(
         &mut self,
         mut publications: Vec<Publication<'a>>,

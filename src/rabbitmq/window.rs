@@ -17,7 +17,7 @@ const CONFIRM_TIMEOUT: Duration = Duration::from_secs(30);
 /// message would cost two switches of thread and a system call.
 const BURST: usize = 100;
 
-/// What became of one publication of a window.
+/// The outcome of one publication of a window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Outcome(PublishOutcome),

@@ -7,6 +7,8 @@ use std::{fmt::Display, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
+/// The shortest wait after a round that failed, also of a worker whose rounds follow each other at once.
+const SHORTEST: Duration = Duration::from_millis(100);
 /// The longest wait after a round that failed, of a worker that otherwise looks more often.
 const LONGEST: Duration = Duration::from_secs(5);
 
@@ -92,7 +94,7 @@ impl Failures {
             tracing::warn!(worker, error, "work failed and is tried again");
             self.last = error;
         }
-        let wait = every.saturating_mul(2_u32.saturating_pow(self.in_a_row)).min(LONGEST.max(every));
+        let wait = every.max(SHORTEST).saturating_mul(2_u32.saturating_pow(self.in_a_row)).min(LONGEST.max(every));
         self.in_a_row = self.in_a_row.saturating_add(1);
         wait
     }
@@ -172,6 +174,15 @@ mod tests {
         let rounds =
             vec![Err("gone"), Err("gone"), Err("gone"), Err("gone"), Err("gone"), Ok(Next::Later), Err("gone")];
         assert_eq!(seconds(rounds, Wakeup::default()).await, [0, 1, 3, 7, 12, 17, 18, 19]);
+    }
+
+    #[test]
+    fn what_fails_is_never_tried_again_at_once() {
+        let mut failures = Failures::default();
+        let mut wait = || failures.wait_after("impatient", &"gone", Duration::ZERO);
+        assert_eq!((wait(), wait()), (SHORTEST, SHORTEST * 2));
+        (0..40).for_each(|_| _ = wait());
+        assert_eq!(wait(), LONGEST);
     }
 
     #[tokio::test(start_paused = true)]

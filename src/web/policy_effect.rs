@@ -7,7 +7,7 @@ use amqp_message::{death::Reason, glob::Globs, time::Timestamp};
 use super::{AppState, error::WebError, view::text};
 use crate::domain::policy::{ActivePolicy, PolicyBook};
 
-/// The days that pages and API tell of what became of retries, today included.
+/// The days for which pages and API show retry outcomes, today included.
 pub const DAYS: u64 = 7;
 
 /// The beginning of these days.

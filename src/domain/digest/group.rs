@@ -4,7 +4,8 @@ use amqp_message::{death::Reason, time::Timestamp};
 
 use crate::domain::{group::GroupId, letter::Importance};
 
-/// Letters with similar failures, and what became of them since the last digest. Its texts are whatever a message brought.
+/// Letters with similar failures, and how many succeeded or failed again since the last digest. Its texts are whatever
+/// a message brought.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DigestGroup {
     pub id: GroupId,

@@ -1,4 +1,4 @@
-//! The digest: what became of the failures that can wait until the morning.
+//! The digest: the outcome of the failures that can wait until the morning.
 //!
 //! [`Figures`] are what the database says at one moment; from them follows which groups a digest is about, and what happened
 //! to these since the last one. [`DigestReport`] sorts the groups and adds them up; [`slack`] writes it down for Slack, and

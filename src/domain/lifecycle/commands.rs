@@ -13,7 +13,7 @@ use crate::domain::{
     letter::{LetterId, Status},
 };
 
-/// What came of a command for one letter that takes it.
+/// The result of a command for one letter that takes it.
 #[expect(clippy::large_enum_variant, reason = "it is taken apart at once and never kept in numbers")]
 #[derive(Debug, PartialEq, Eq)]
 pub enum Decision<'a> {

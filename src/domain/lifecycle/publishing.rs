@@ -15,7 +15,7 @@ use crate::domain::{
 /// What was confirmed is retried; what was not is open again and says why.
 ///
 /// A letter that failed again before its confirm was read is open already, or waits for a newer retry: it stays so, and
-/// only its history says what came of it.
+/// only its history says how it ended.
 pub fn published<'a>(
     state: &'a LetterState,
     retry: &'a ClaimedRetry,

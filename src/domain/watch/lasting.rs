@@ -18,7 +18,7 @@ pub struct Lasting {
     pub told: bool,
 }
 
-/// What became of it.
+/// Its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     Begun,

@@ -9,7 +9,7 @@ use super::{
     slack::channel::{self, Reply},
 };
 
-/// What came of a delivery that `channel` answered like this.
+/// The result of a delivery that `channel` answered like this.
 pub(super) fn outcome(channel: &Channel, answer: &Answer) -> Outcome {
     if !answer.status.is_success() {
         return failed(channel, answer);

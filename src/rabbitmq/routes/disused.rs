@@ -6,7 +6,7 @@ use lapin::{Channel, options::QueueDeleteOptions};
 use super::declaring::Declarer;
 use crate::rabbitmq::{SessionError, short};
 
-/// What became of a delay queue.
+/// The outcome of a delay queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deletion {
     /// It is gone, by us or before.

@@ -44,7 +44,7 @@ pub struct Draft {
     pub place: Option<usize>,
 }
 
-/// What came of trying a draft among the rules in force.
+/// The result of trying a draft among the rules in force.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trial {
     pub looked_at: u64,
@@ -94,7 +94,7 @@ impl Trial {
     }
 }
 
-/// What came of one letter.
+/// The result for one letter.
 struct Found {
     is_taken: bool,
     comes_too_late: bool,

@@ -7,7 +7,7 @@ const MESSAGES: usize = 2_500;
 /// Bytes of bodies in one window.
 const BYTES: u64 = 8 * 1024 * 1024;
 /// A body as large as this goes alone: a broker that refuses it for its size closes the channel, and then nobody knows
-/// what became of the others in its window.
+/// the outcome of the others in its window.
 const ALONE: u64 = 1024 * 1024;
 
 /// Splits `retries` into windows, keeping their order.

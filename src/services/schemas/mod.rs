@@ -51,7 +51,7 @@ pub enum MappingError {
     Store(#[from] StoreError),
 }
 
-/// What came of an upload.
+/// The result of an upload.
 #[derive(Clone, Debug)]
 pub struct Uploaded {
     pub id: SchemaId,

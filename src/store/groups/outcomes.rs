@@ -1,4 +1,4 @@
-//! What became of letters that were sent back, and how groups grow, over time.
+//! The outcome of letters that were sent back, and how groups grow, over time.
 
 use std::collections::HashMap;
 
@@ -45,8 +45,8 @@ impl StoreReader {
         Ok(hours)
     }
 
-    /// What became of what was sent back since the hour of `since` began, of all groups together; what was sent back since `pending_since` and
-    /// has not failed again is pending.
+    /// The outcome of what was sent back since the hour of `since` began, of all groups together; what was sent back
+    /// since `pending_since` and has not failed again is pending.
     pub async fn outcome(&self, since: Timestamp, pending_since: Timestamp) -> Result<Outcome, StoreError> {
         const SUM: &str =
             "SELECT CAST(coalesce(sum(sent), 0) AS BIGINT), CAST(coalesce(sum(failed_again), 0) AS BIGINT)

@@ -57,7 +57,7 @@ impl Store {
     }
 }
 
-/// What came of an order.
+/// The result of an order.
 struct Carried {
     report: CommandReport,
     /// How those stood that it has changed, in the order in which they were named.

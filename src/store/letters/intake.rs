@@ -1,4 +1,4 @@
-//! What is taken in together, and what became of it.
+//! What is taken in together, and its result.
 
 use std::collections::HashSet;
 
@@ -111,7 +111,7 @@ pub struct IntakeBatch<'a> {
     pub settled: AckState<'a>,
 }
 
-/// What became of an arrival.
+/// The outcome of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
     /// A letter that needs attention and was not here before.

@@ -49,7 +49,7 @@ pub enum SlotState {
     Before,
 }
 
-/// A digest that was made, and what became of it.
+/// A digest that was made, and its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DigestRecord {
     pub id: Uuid,

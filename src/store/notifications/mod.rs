@@ -135,7 +135,7 @@ impl Store {
         row.map(Row::claimed).transpose()
     }
 
-    /// Writes down what came of an attempt.
+    /// Writes down the result of an attempt.
     pub async fn end_attempt(&self, id: Uuid, attempt: &Attempt, now: Timestamp) -> Result<(), StoreError> {
         const END: &str = "UPDATE notifications SET claimed_until = NULL, state = $1, due_at = coalesce($2, due_at),
             ended_at = $3, problem = $4 WHERE id = $5 AND state = 'waiting'";

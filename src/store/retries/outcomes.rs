@@ -1,4 +1,4 @@
-//! What became of automatic retries: the numbers one needs to tune a policy.
+//! Outcomes of automatic retries: the numbers one needs to tune a policy.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -105,7 +105,7 @@ struct Row {
 }
 
 impl Store {
-    /// Adds what became of messages that waited in RabbitMQ and that the database has not seen.
+    /// Adds the outcome of messages that waited in RabbitMQ and that the database has not seen.
     pub async fn add_retry_counts(&self, counts: &[RetryCounts], at: Timestamp) -> Result<(), StoreError> {
         let mut tally = RetryTally::default();
         for counts in counts {
@@ -122,7 +122,7 @@ impl Store {
 }
 
 impl StoreReader {
-    /// What became of automatic retries since the day of `since`, by broker, queue and number of failures.
+    /// Outcomes of automatic retries since the day of `since`, by broker, queue and number of failures.
     pub async fn retry_counts(&self, since: Timestamp) -> Result<Vec<RetryCounts>, StoreError> {
         const SELECT: &str = "SELECT broker, queue, failures, CAST(sum(failed) AS BIGINT) AS failed,
             CAST(sum(retried) AS BIGINT) AS retried, CAST(sum(exhausted) AS BIGINT) AS exhausted

@@ -26,7 +26,7 @@ use crate::domain::{
 /// Rows in one statement; eighteen values each stay below SQLite's 32,766.
 const CHUNK: usize = 1_000;
 
-/// What came of asking for the claim on a broker.
+/// The result of asking for the claim on a broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// It is ours, as it was before.

@@ -48,7 +48,7 @@ pub struct GroupItem {
     reason: &'static str,
     /// What the error has in common, without numbers, ids, addresses and quoted values; null where none is recorded.
     error: Option<String>,
-    /// All its letters, whatever came of them.
+    /// All its letters, of any status.
     count: u64,
     open: u64,
     scheduled: u64,
@@ -65,7 +65,7 @@ pub struct GroupItem {
     note_at: Option<String>,
 }
 
-/// What came of retries: so many times a letter was sent back, and that often it failed again, is pending, or succeeded.
+/// Retry outcomes: how many times a letter was sent back, and how many of those failed again, are pending or succeeded.
 #[derive(Serialize, ToSchema)]
 struct OutcomeItem {
     sent: u64,

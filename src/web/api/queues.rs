@@ -57,7 +57,7 @@ struct Queue {
     last_7_days: Retries,
 }
 
-/// What became of automatic retries, today included.
+/// Outcomes of automatic retries, today included.
 #[derive(Default, Serialize, ToSchema)]
 struct Retries {
     /// Messages that failed for the first time.

@@ -51,7 +51,7 @@ impl RuleDraft {
     }
 }
 
-/// What came of trying a rule. Nothing was written.
+/// The result of trying a rule. Nothing was written.
 #[derive(Default, Serialize, ToSchema)]
 pub struct TrialResult {
     /// Why it cannot be tried; then the rest is empty.

@@ -1,7 +1,7 @@
 //! The forms on the pages: what people do to letters.
 //!
 //! One form does for one letter as for many. The answer is always a redirect back to where one was, with the same
-//! filter, and a toast that says what came of it.
+//! filter, and a toast with the result.
 
 use std::{str::FromStr, sync::Arc};
 
@@ -59,7 +59,7 @@ fn take_ids(pairs: &mut Pairs) -> Result<Vec<LetterId>, WebError> {
     ids.map_err(WebError::bad_request)
 }
 
-/// What came of it, in one or two sentences.
+/// Its result, in one or two sentences.
 fn tell(command: &Command, report: CommandReport) -> Toast {
     let reasons: Vec<String> = report.refused.iter().map(|(_, refusal)| refusal.to_string()).collect();
     let (n_done, n_refused) = (report.done.len() as u64, report.refused.len() as u64);

@@ -130,7 +130,7 @@ impl Confirmation {
 /// How long a page waits for the end; a hundred thousand letters take longer.
 const PATIENCE: Duration = crash_point::patience(Duration::from_secs(3));
 
-/// Does it in the background, and says what came of it so far.
+/// Does it in the background, and reports the result so far.
 pub async fn carry_out(app: &Arc<AppState>, bulk: Bulk) -> Result<Toast, WebError> {
     let (command, status) = (bulk.command.clone(), bulk.filter.statuses.first().copied());
     let ended = background::begin(app, bulk).await?.ended;

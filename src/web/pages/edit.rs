@@ -64,7 +64,7 @@ struct EditPage {
     check: Check,
 }
 
-/// What came of checking.
+/// The result of checking.
 enum Check {
     /// Nothing has been changed yet.
     Same,

@@ -95,7 +95,7 @@ struct Applying {
     total: u64,
     /// `1,200 of 54,000 letters`
     words: String,
-    /// What came of it; empty as long as it goes on.
+    /// Its result; empty as long as it goes on.
     ended: String,
 }
 
@@ -195,7 +195,7 @@ fn preview_of(form: &RuleForm) -> Preview {
     }
 }
 
-/// The job that goes on or, where somebody has watched it until now, what came of it.
+/// The job that goes on or, where somebody has watched it until now, its result.
 async fn applying(app: &AppState, watched: Option<Uuid>) -> Result<Option<Applying>, WebError> {
     let latest = app.store.latest_job(job::APPLY_RULES).await?;
     let goes_on = |job: &Job| matches!(job.state, JobState::Queued | JobState::Running);

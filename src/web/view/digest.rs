@@ -166,7 +166,7 @@ fn about(plan: &Plan) -> String {
     format!("{letters} in {queues}")
 }
 
-/// A digest that was made, and what became of it.
+/// A digest that was made, and its result.
 pub struct SentView {
     pub href: String,
     pub name: String,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{number, tally::QueueKey};
 use crate::domain::policy::RetryCounts;
 
-/// What became of the messages of one queue.
+/// The outcome of the messages of one queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Healing {
     /// Messages that failed at all: for the first time.

@@ -1,4 +1,4 @@
-//! What came of retries, as a bar and in words.
+//! Retry outcomes, as a bar and in words.
 
 use super::number;
 use crate::domain::group::Outcome;

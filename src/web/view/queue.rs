@@ -1,4 +1,4 @@
-//! One line of the queues: what became of what failed there, and which policy is in force.
+//! One line of the queues: the outcome of what failed there, and which policy is in force.
 
 use amqp_message::death::Reason;
 

@@ -1,4 +1,4 @@
-//! What came of a command, in words.
+//! The result of a command, in words.
 
 use super::{number, text, time};
 use crate::domain::{

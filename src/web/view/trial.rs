@@ -1,4 +1,4 @@
-//! What came of trying a rule, in words.
+//! The result of trying a rule, in words.
 
 use super::{number, row::queue_title, text};
 use crate::services::rules::{Trial, TriedLetter};

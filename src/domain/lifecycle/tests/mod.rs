@@ -29,7 +29,7 @@ use world::{actor, after, any_command, any_letter, policy};
 
 const NOW: Timestamp = Timestamp::from_micros(5_000_000);
 
-/// Gives one letter a command now, and hands on what came of it.
+/// Gives one letter a command now, and hands on its result.
 fn command<T>(
     command: &Command,
     state: &LetterState,
