@@ -149,12 +149,24 @@ CREATE TABLE policies (
 CREATE TABLE retry_counts (
     broker TEXT NOT NULL,
     queue TEXT NOT NULL,
-    day BIGINT NOT NULL,
+    start BIGINT NOT NULL,
     failures BIGINT NOT NULL,
     failed BIGINT NOT NULL, -- that many messages failed for the `failures`th time,
     retried BIGINT NOT NULL, -- that many of them went back
     exhausted BIGINT NOT NULL, -- and that many became letters.
-    PRIMARY KEY (broker, queue, day, failures)
+    PRIMARY KEY (broker, queue, start, failures)
+) WITHOUT ROWID;
+
+-- The same by five minutes, for as long as it is too early to tell whether a retry succeeded.
+CREATE TABLE recent_retry_counts (
+    broker TEXT NOT NULL,
+    queue TEXT NOT NULL,
+    start BIGINT NOT NULL,
+    failures BIGINT NOT NULL,
+    failed BIGINT NOT NULL, -- that many messages failed for the `failures`th time,
+    retried BIGINT NOT NULL, -- that many of them went back
+    exhausted BIGINT NOT NULL, -- and that many became letters.
+    PRIMARY KEY (start, broker, queue, failures)
 ) WITHOUT ROWID;
 
 -- Queues in RabbitMQ that messages wait in; no broker tells which there are.
@@ -324,6 +336,7 @@ CREATE TABLE watched_queues (
     unacknowledged BIGINT,
     consumers BIGINT,
     policy TEXT,
+    max_length BIGINT,
     had BIGINT, -- so many consumers it had; null: none were ever seen, and there is nothing to remember
     seen BIGINT, -- so many were there when it was looked at last
     had_consumers_at BIGINT,

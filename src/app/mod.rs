@@ -122,7 +122,7 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
             store: Arc::clone(&services.store),
             clock: services.clock.clone(),
             keep: config.retention,
-            groups: config.groups.keep,
+            groups: config.groups,
         };
         lifecycle.start_worker(retention);
     }

@@ -1,6 +1,6 @@
 //! From a configuration to the watch over its brokers.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use amqp_message::glob::Globs;
 use anyhow::Context;
@@ -45,10 +45,10 @@ pub(super) fn start(
     Ok(())
 }
 
-/// The brokers that are watched.
-pub(super) fn brokers(config: &Config) -> BTreeSet<String> {
+/// How each of the brokers is watched that are.
+pub(super) fn all_settings(config: &Config) -> BTreeMap<String, Settings> {
     let watched = config.brokers.iter().filter(|(_, broker)| !broker.management_url.is_empty());
-    watched.map(|(name, _)| name.clone()).collect()
+    watched.map(|(name, broker)| (name.clone(), settings(config, broker))).collect()
 }
 
 fn settings(config: &Config, broker: &BrokerConfig) -> Settings {

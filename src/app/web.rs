@@ -40,7 +40,7 @@ pub(super) fn start(
             .map(|broker| broker.dead_letter_exchange.clone())
             .unwrap_or_default(),
         succeeded_after: config.groups.succeeded_after,
-        watched_brokers: watch::brokers(config),
+        watch: watch::all_settings(config),
         closing: lifecycle.stopping(),
     };
     let app = AppState {

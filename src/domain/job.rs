@@ -1,5 +1,7 @@
 //! Long work that is kept in the database, so that it can be watched.
 
+use std::fmt;
+
 use amqp_message::{time::Timestamp, word_enum};
 use uuid::Uuid;
 
@@ -7,6 +9,7 @@ use super::{
     actor::Actor,
     command::{Command, CommandReport},
     filter::LetterFilter,
+    letter::Status,
 };
 
 /// The action of finding out the types of all letters again.
@@ -82,6 +85,53 @@ pub struct Bulk {
     pub filter: LetterFilter,
     /// What was received later is left alone.
     pub until: Timestamp,
+    /// Only those that a job has left so.
+    pub left: Option<Left>,
     pub command: Command,
     pub by: Actor,
+}
+
+/// How a job has left letters: all that it moves have the moment when it was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// Discarded at that moment.
+    Discarded(Timestamp),
+    /// With a retry that is due then.
+    Due(Timestamp),
+}
+
+/// Why a job is not taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoUndo {
+    Unknown,
+    Running,
+    Final,
+}
+
+impl fmt::Display for NoUndo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unknown => "There is no such action on all dead letters of a group or filter.",
+            Self::Running => "It has not ended yet; cancel it first.",
+            Self::Final => "It cannot be undone.",
+        })
+    }
+}
+
+impl Bulk {
+    pub fn can_be_undone(&self) -> bool {
+        self.undone(Timestamp::default(), &self.by).is_some()
+    }
+
+    /// What takes it back, where that is possible: letters that were moved by nobody else since are reopened. What is
+    /// sent at once is gone. `begun` is when the job was asked for.
+    pub fn undone(&self, begun: Timestamp, by: &Actor) -> Option<Self> {
+        let (status, left) = match &self.command {
+            Command::Discard { .. } => (Status::Discarded, Left::Discarded(begun)),
+            Command::Retry { delay, .. } if !delay.is_zero() => (Status::Scheduled, Left::Due(begun.plus(*delay))),
+            _ => return None,
+        };
+        let filter = LetterFilter { statuses: vec![status], ..self.filter.clone() };
+        Some(Self { filter, until: self.until, left: Some(left), command: Command::Reopen, by: by.clone() })
+    }
 }

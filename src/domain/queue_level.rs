@@ -1,6 +1,10 @@
 //! How a queue of a broker stands, as far as the broker says.
 
+use std::fmt;
+
 use amqp_message::{time::Timestamp, word_enum};
+
+use super::number::plural;
 
 /// One queue at one look.
 ///
@@ -20,6 +24,8 @@ pub struct QueueLevel {
     pub idle_since: Option<Timestamp>,
     /// The name of the policy that applies to it.
     pub policy: Option<String>,
+    /// How many ready messages it holds at most, by its argument or a policy.
+    pub max_length: Option<u64>,
     /// It belongs to one connection and goes with it.
     pub exclusive: bool,
     /// It goes with its last consumer.
@@ -47,8 +53,46 @@ impl QueueLevel {
         self.messages.filter(|_| self.is_up())
     }
 
+    /// What keeps its messages from being processed at this moment; nothing of what is not told.
+    pub fn troubles(&self) -> Vec<Trouble> {
+        if let Some(state) = self.state.filter(|state| !state.is_up()) {
+            return vec![Trouble::NotRunning(state)];
+        }
+        let ready = self.messages_ready.or(self.messages).unwrap_or(0);
+        // A stream keeps what was read, and whoever reads it need not be there.
+        let lacks_consumers = self.consumers == Some(0) && ready > 0 && self.kind != QueueKind::Stream;
+        let full = self.max_length.filter(|limit| (1..=ready).contains(limit));
+        let full = full.map(|limit| Trouble::Full { limit });
+        lacks_consumers.then_some(Trouble::NoConsumers { ready }).into_iter().chain(full).collect()
+    }
+
     fn is_up(&self) -> bool {
         self.state.is_none_or(QueueState::is_up)
+    }
+}
+
+/// What keeps the messages of a queue from being processed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// So many messages are ready, and nobody consumes them.
+    NoConsumers { ready: u64 },
+    /// As many messages are ready as it holds: for each that comes one is dead-lettered, dropped or refused.
+    Full { limit: u64 },
+    /// Its process does not run.
+    NotRunning(QueueState),
+}
+
+impl fmt::Display for Trouble {
+    /// A sentence.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoConsumers { ready } => {
+                let wait = if *ready == 1 { "waits" } else { "wait" };
+                write!(f, "No consumers; {} {wait}.", plural(*ready, "message"))
+            }
+            Self::Full { limit } => write!(f, "Full: it holds {} at most.", plural(*limit, "message")),
+            Self::NotRunning(state) => write!(f, "Not running: {state}."),
+        }
     }
 }
 
@@ -106,6 +150,34 @@ mod tests {
             let known = (level.known_consumers(), level.known_ready(), level.known_messages());
             assert_eq!(known, if is_up { (Some(1), Some(2), Some(3)) } else { (None, None, None) }, "{state}");
         }
+    }
+
+    #[test]
+    fn what_keeps_messages_from_being_processed() {
+        let check = |level: QueueLevel, expected: &str| {
+            let said: Vec<_> = level.troubles().iter().map(Trouble::to_string).collect();
+            assert_eq!(said.join(" "), expected, "{level:?}");
+        };
+        let level = |consumers, ready, max_length| QueueLevel {
+            consumers,
+            messages_ready: ready,
+            max_length,
+            ..QueueLevel::default()
+        };
+        check(level(Some(0), Some(1), None), "No consumers; 1 message waits.");
+        check(
+            level(Some(0), Some(1_780), Some(1_000)),
+            "No consumers; 1,780 messages wait. Full: it holds 1,000 messages at most.",
+        );
+        check(level(Some(2), Some(10), Some(10)), "Full: it holds 10 messages at most.");
+        check(
+            QueueLevel { state: Some(QueueState::Minority), ..level(Some(0), Some(9), Some(9)) },
+            "Not running: minority.",
+        );
+        for fine in [level(Some(0), Some(0), Some(0)), level(None, Some(9), Some(10)), level(Some(1), None, Some(1))] {
+            check(fine, "");
+        }
+        check(QueueLevel { kind: QueueKind::Stream, ..level(Some(0), Some(9), None) }, "");
     }
 
     #[test]

@@ -29,7 +29,7 @@ mod view;
 
 pub use api::Decoded;
 
-use std::{collections::BTreeSet, net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -50,7 +50,7 @@ use url::Url;
 
 use crate::{
     clock::Clock,
-    crash_point,
+    crash_point, domain,
     metrics::Metrics,
     rabbitmq::health::BrokerBoard,
     services::{
@@ -98,7 +98,7 @@ pub struct WebSettings {
     /// A letter that was sent back and has not failed again for so long counts as succeeded.
     pub succeeded_after: Duration,
     /// The brokers whose management API is asked.
-    pub watched_brokers: BTreeSet<String>,
+    pub watch: BTreeMap<String, domain::watch::Settings>,
     /// Ends the event streams, which would otherwise hold up a shutdown for as long as a page is open.
     pub closing: CancellationToken,
 }

@@ -2,12 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use amqp_message::time::Timestamp;
+
 use super::{
     AppState,
     error::WebError,
-    view::{tally::QueueKey, watch::ConcernLine},
+    policy_effect::counted_since,
+    view::{retry_outcomes::RetryFigures, tally::QueueKey, text, watch::ConcernLine},
 };
-use crate::store::WatchedQueue;
+use crate::{
+    domain::{
+        queue_level::Trouble,
+        watch::{Concern, ConcernKind},
+    },
+    store::{WatchedBroker, WatchedQueue},
+};
 
 /// Queues that are looked at where nobody names any.
 const MOST: usize = 300;
@@ -19,8 +28,8 @@ pub struct Levels(BTreeMap<(String, String), WatchedQueue>);
 
 /// Those of `names` and so many of the others that are worth a look; or all of them.
 pub async fn levels(app: &AppState, names: &[&str], all: bool) -> Result<Levels, WebError> {
-    let is_asked = |queue: &WatchedQueue| app.settings.watched_brokers.contains(&queue.broker);
-    if app.settings.watched_brokers.is_empty() {
+    let is_asked = |queue: &WatchedQueue| app.settings.watch.contains_key(&queue.broker);
+    if app.settings.watch.is_empty() {
         return Ok(Levels(BTreeMap::new()));
     }
     let mut queues = app.store.watched_queues(if all { ALL } else { MOST }).await?;
@@ -31,13 +40,77 @@ pub async fn levels(app: &AppState, names: &[&str], all: bool) -> Result<Levels,
     Ok(Levels(queues.into_iter().filter(is_asked).map(keyed).collect()))
 }
 
-/// What needs a hand, the longest first.
-pub async fn concerns(app: &AppState) -> Result<Vec<ConcernLine>, WebError> {
+/// What automatic retries have come to in the last days.
+pub async fn retry_figures(app: &AppState) -> Result<RetryFigures, WebError> {
     let now = app.clock.now();
-    let mut concerns = app.store.concerns().await?;
-    concerns.retain(|(broker, _)| app.settings.watched_brokers.contains(broker));
+    let (counts, recent) = tokio::try_join!(
+        app.store.retry_counts(counted_since(now)),
+        app.store.recent_retry_counts(now.minus(app.settings.succeeded_after)),
+    )?;
+    Ok(RetryFigures { counts, recent })
+}
+
+/// Queues whose messages are not processed as they should be.
+pub struct UnhealthyQueues {
+    /// What was reported, the longest first, then what else is the matter at this moment.
+    pub lines: Vec<ConcernLine>,
+    /// How many there are besides.
+    pub others: usize,
+    /// Why nothing is known of the queues of some broker, in sentences.
+    pub unknown: Vec<String>,
+}
+
+impl UnhealthyQueues {
+    /// More are not read by anybody.
+    const SHOWN: usize = 20;
+
+    pub async fn load(app: &AppState) -> Result<Self, WebError> {
+        let (concerns, queues, brokers) =
+            tokio::try_join!(app.store.concerns(), app.store.queues_in_trouble(MOST), app.store.watched_brokers())?;
+        let is_asked = |(broker, _): &(String, Concern)| app.settings.watch.contains_key(broker);
+        let concerns: Vec<_> = concerns.into_iter().filter(is_asked).collect();
+        let mut lines = reported(&concerns, app.clock.now());
+        lines.extend(queues.iter().filter_map(|queue| app.trouble(queue, &concerns)));
+        let others = lines.len().saturating_sub(Self::SHOWN);
+        lines.truncate(Self::SHOWN);
+        Ok(Self { lines, others, unknown: app.unknown(&brokers) })
+    }
+}
+
+fn reported(concerns: &[(String, Concern)], now: Timestamp) -> Vec<ConcernLine> {
+    let mut concerns: Vec<_> = concerns.iter().collect();
     concerns.sort_by_key(|(_, concern)| concern.since());
-    Ok(concerns.iter().map(|(broker, concern)| ConcernLine::new(broker, concern, now)).collect())
+    concerns.into_iter().map(|(broker, concern)| ConcernLine::new(broker, concern, now)).collect()
+}
+
+impl AppState {
+    /// What is the matter with a queue of a service beside what was reported.
+    fn trouble(&self, queue: &WatchedQueue, reported: &[(String, Concern)]) -> Option<ConcernLine> {
+        let WatchedQueue { broker, level, .. } = queue;
+        if !self.settings.watch.get(broker)?.watches(level) {
+            return None;
+        }
+        let is_reported = reported.iter().any(|(of, concern)| {
+            (of, concern.kind(), concern.queue()) == (broker, ConcernKind::NoConsumers, Some(&*level.name))
+        });
+        let is_new = |trouble: &Trouble| !(is_reported && matches!(trouble, Trouble::NoConsumers { .. }));
+        let sentences: Vec<_> = level.troubles().iter().filter(|it| is_new(it)).map(Trouble::to_string).collect();
+        (!sentences.is_empty()).then(|| ConcernLine::of_queue(broker, &level.name, &sentences.join(" ")))
+    }
+
+    fn unknown(&self, brokers: &[WatchedBroker]) -> Vec<String> {
+        let why = |name: &String| {
+            let found = brokers.iter().find(|broker| broker.name == *name);
+            match found.filter(|broker| broker.looked_at.is_some()) {
+                None => Some(format!("{} has not been asked yet.", text::one_line(name))),
+                Some(broker) => {
+                    let problem = broker.problem.as_deref()?;
+                    Some(format!("{}: {}.", text::one_line(name), text::one_line(problem)))
+                }
+            }
+        };
+        self.settings.watch.keys().filter_map(why).collect()
+    }
 }
 
 impl Levels {
@@ -52,11 +125,10 @@ impl Levels {
     /// Sorts those first that need a hand, then those that may need one soon.
     pub fn urgency(&self, key: QueueKey<'_>) -> u8 {
         let Some(queue) = self.get(key) else { return 2 };
-        let is_down = queue.level.state.is_some_and(|state| !state.is_up());
         let is_without = queue.level.known_consumers() == Some(0) && queue.watched.is_some();
         match queue.watched.as_ref().is_some_and(|watched| watched.told) {
             true => 0,
-            false if is_down || is_without => 1,
+            false if is_without || !queue.level.troubles().is_empty() => 1,
             false => 2,
         }
     }

@@ -48,14 +48,12 @@ fn heading(reading: &Reading) -> String {
     let mut text = format!("encoding  {encoding}\nformat    {format}, {size}\n");
     if let Some(named) = &reading.named {
         text += &format!("type      {}, {}\n", named.name, how_sure(named));
-    } else if let Some(decoded_as) = &reading.decoded_as {
-        text += &format!("type      not certain; shown as the likeliest, {decoded_as}\n");
     } else if unwrapped.format != Format::Protobuf {
         // JSON and text are read without one.
     } else if reading.guess.candidates.is_empty() {
         text += "type      unknown\n";
     } else {
-        text += "type      not certain; shown without one\n";
+        text += "type      not certain; shown by field numbers\n";
     }
     text
 }
@@ -217,7 +215,6 @@ type      a.Order, from the message
     #[test]
     fn a_guess_comes_with_its_reasons() {
         let mut order = reading(Format::Protobuf, b"\x08", Content::Json("{}".to_owned()));
-        order.decoded_as = Some("a.Order".to_owned());
         order.guess.candidates =
             vec![candidate("a.Order", &["b.Order", "c.Order"], 0.62), candidate("a.Bill", &[], 0.004)];
         order.evidence = vec![vec![Evidence::NoUnknownFields]; 2];
@@ -225,7 +222,7 @@ type      a.Order, from the message
         let expected = "\
 encoding  none
 format    protobuf, 1 byte
-type      not certain; shown as the likeliest, a.Order
+type      not certain; shown by field numbers
   62 %  a.Order
         identical on the wire: b.Order, c.Order
         - no unknown fields

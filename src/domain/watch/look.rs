@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use amqp_message::{glob::Globs, time::Timestamp};
+use failure_conventions::dlo_queues;
 
 use crate::domain::queue_level::QueueLevel;
 
@@ -24,6 +25,15 @@ pub struct Settings {
     pub queues: Globs,
     pub dead_letter_queue: String,
     pub obituary_queue: String,
+}
+
+impl Settings {
+    /// Whether it is a queue of a service, and one whose consumers are watched.
+    pub fn watches(&self, level: &QueueLevel) -> bool {
+        let name = level.name.as_str();
+        let is_ours = name == self.dead_letter_queue || name == self.obituary_queue || dlo_queues::is_queue(name);
+        !is_ours && !level.exclusive && !level.auto_delete && self.queues.matches(name)
+    }
 }
 
 /// What the caller found out.

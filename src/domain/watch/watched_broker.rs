@@ -7,7 +7,6 @@ use std::{
 };
 
 use amqp_message::time::Timestamp;
-use failure_conventions::dlo_queues;
 
 use super::{Change, Concern, Lasting, Look, OwnQueue, OwnRole, Poll, Reach, SETTLED, Settings, Watched, lasting};
 use crate::domain::queue_level::QueueLevel;
@@ -116,7 +115,7 @@ impl BrokerWatch {
             let level = levels.get(name.as_str()).copied();
             let is_over = match level {
                 None => watched.miss(),
-                Some(level) => !is_watched(level, settings),
+                Some(level) => !settings.watches(level),
             };
             if is_over {
                 changes.extend(watched.concern(&name).map(Change::Cleared));
@@ -127,7 +126,7 @@ impl BrokerWatch {
             }
             self.queues.insert(name, watched);
         }
-        for level in levels.values().filter(|level| is_watched(level, settings)) {
+        for level in levels.values().filter(|level| settings.watches(level)) {
             self.begin(level);
         }
         changes
@@ -141,10 +140,4 @@ impl BrokerWatch {
             self.queues.insert(level.name.clone(), watched);
         }
     }
-}
-
-fn is_watched(level: &QueueLevel, settings: &Settings) -> bool {
-    let name = level.name.as_str();
-    let is_ours = name == settings.dead_letter_queue || name == settings.obituary_queue || dlo_queues::is_queue(name);
-    !is_ours && !level.exclusive && !level.auto_delete && settings.queues.matches(name)
 }

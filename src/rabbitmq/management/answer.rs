@@ -92,11 +92,28 @@ pub(super) struct QueueItem {
     #[serde(default, deserialize_with = "lenient")]
     policy: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
+    arguments: Arguments,
+    #[serde(default, deserialize_with = "lenient")]
+    effective_policy_definition: PolicyDefinition,
+    #[serde(default, deserialize_with = "lenient")]
     exclusive: bool,
     #[serde(default, deserialize_with = "lenient")]
     auto_delete: bool,
     #[serde(default, deserialize_with = "lenient")]
     message_stats: MessageStats,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Arguments {
+    #[serde(rename = "x-max-length", default, deserialize_with = "lenient")]
+    max_length: Option<u64>,
+}
+
+/// What its policy and an operator's say together.
+#[derive(Debug, Default, Deserialize)]
+struct PolicyDefinition {
+    #[serde(rename = "max-length", default, deserialize_with = "lenient")]
+    max_length: Option<u64>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -125,6 +142,11 @@ impl From<QueueItem> for QueueLevel {
             consumers: item.consumers,
             idle_since: item.idle_since.and_then(|text| moment(&text)),
             policy: item.policy.filter(|policy| !policy.is_empty()),
+            // The lower one counts (https://www.rabbitmq.com/docs/maxlength).
+            max_length: [item.arguments.max_length, item.effective_policy_definition.max_length]
+                .into_iter()
+                .flatten()
+                .min(),
             exclusive: item.exclusive,
             auto_delete: item.auto_delete,
             publish_rate: rate(item.message_stats.publish_details),

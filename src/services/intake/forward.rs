@@ -12,13 +12,14 @@ use super::{Intake, publisher::Publisher};
 use crate::{
     crash_point,
     domain::{
-        policy::{Decision, RetryCounts, Verdict, Via},
+        lifecycle::{PolicyOutcome, PolicyStep},
+        policy::{Decision, Verdict, Via},
         retry::{Destination, OutgoingRetry},
     },
     metrics::RetryKind,
     rabbitmq::{Acknowledger, PublishOutcome, SessionError, names, outgoing, reconnect::Backoff},
     services::wakeup::Wakeup,
-    store::Arrival,
+    store::{Arrival, RetryTally},
 };
 
 /// How often the numbers are written to the database.
@@ -31,8 +32,8 @@ pub(crate) struct Forwarder<'a> {
     waiting: &'a Wakeup,
     /// Delay queues that the database knows of.
     remembered: HashSet<String>,
-    /// By queue and number of failures; what is not in the database yet.
-    counts: BTreeMap<(String, u64), RetryCounts>,
+    /// What is not in the database yet.
+    tally: RetryTally,
     told: Instant,
 }
 
@@ -55,7 +56,7 @@ impl<'a> Forwarder<'a> {
             publisher: Publisher::new(intake),
             waiting,
             remembered: HashSet::new(),
-            counts: BTreeMap::new(),
+            tally: RetryTally::default(),
             told: Instant::now(),
         }
     }
@@ -86,18 +87,17 @@ impl<'a> Forwarder<'a> {
     }
 
     pub fn has_numbers(&self) -> bool {
-        !self.counts.is_empty()
+        !self.tally.is_empty()
     }
 
     /// Writes the numbers to the database. While it does not answer, they add up.
     pub async fn tell(&mut self) {
         self.told = Instant::now();
-        let counts: Vec<RetryCounts> = self.counts.values().cloned().collect();
-        if counts.is_empty() {
+        if self.tally.is_empty() {
             return;
         }
-        match self.intake.store.add_retry_counts(&counts, self.intake.clock.now()).await {
-            Ok(()) => self.counts.clear(),
+        match self.intake.store.add_retries(&self.tally).await {
+            Ok(()) => self.tally = RetryTally::default(),
             Err(error) => tracing::debug!(error = %error, "numbers of retries cannot be written yet"),
         }
     }
@@ -144,28 +144,22 @@ impl<'a> Forwarder<'a> {
     }
 
     fn count(&mut self, done: &[Parcel]) {
-        let mut alike: BTreeMap<(&str, u64, bool), u64> = BTreeMap::new();
-        for Parcel { arrival, is_obituary } in done {
-            let queue = arrival.failure.queue.as_deref().unwrap_or_default();
-            *alike.entry((queue, arrival.failure.attempts, *is_obituary)).or_default() += 1;
+        let (broker, now) = (&self.intake.broker, self.intake.clock.now());
+        let mut retried: BTreeMap<&str, u64> = BTreeMap::new();
+        for parcel in done {
+            let failure = &parcel.arrival.failure;
+            let queue = failure.queue.as_deref().unwrap_or_default();
+            let step = |outcome, at| PolicyStep { queue, at, failures: failure.attempts, outcome };
+            let Some(delay) = parcel.delay() else {
+                self.tally.add(broker, &step(PolicyOutcome::Exhausted, now));
+                continue;
+            };
+            self.tally.add(broker, &step(PolicyOutcome::Waits, now));
+            self.tally.add(broker, &step(PolicyOutcome::Retried, now.plus(delay)));
+            *retried.entry(queue).or_default() += 1;
         }
-        let broker = &self.intake.broker;
-        for ((queue, failures, is_obituary), messages) in alike {
-            let counts = self.counts.entry((queue.to_owned(), failures)).or_insert_with(|| RetryCounts {
-                broker: broker.clone(),
-                queue: Some(queue.to_owned()),
-                failures,
-                failed: 0,
-                retried: 0,
-                exhausted: 0,
-            });
-            counts.failed += messages;
-            if is_obituary {
-                counts.exhausted += messages;
-            } else {
-                counts.retried += messages;
-                self.intake.metrics.retried(broker, queue, RetryKind::Automatic, messages);
-            }
+        for (queue, messages) in retried {
+            self.intake.metrics.retried(broker, queue, RetryKind::Automatic, messages);
         }
     }
 }
@@ -174,6 +168,11 @@ impl Parcel {
     fn new(arrival: Arrival) -> Self {
         let is_obituary = delay(&arrival).is_none();
         Self { arrival, is_obituary }
+    }
+
+    /// How long it waits; `None` where it does not.
+    fn delay(&self) -> Option<Duration> {
+        delay(&self.arrival).filter(|_| !self.is_obituary)
     }
 
     /// The message to publish, or the arrival back where it breaks a limit of AMQP in both forms.
@@ -198,8 +197,7 @@ impl Parcel {
         let Arrival { failure, message, .. } = &self.arrival;
         let id = self.arrival.returning.unwrap_or(self.arrival.id);
         let (queue, reason) = (failure.queue.as_deref().unwrap_or_default(), failure.reason);
-        let waits = delay(&self.arrival).filter(|_| !self.is_obituary);
-        let Some(delay) = waits else {
+        let Some(delay) = self.delay() else {
             let target = &intake.config.obituary_queue;
             let message = outgoing::obituary(id, message, failure, target);
             return Ok(OutgoingRetry { id, destination: Destination::straight_to(target), reason, message });

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     clock::Clock,
-    config::RetentionConfig,
+    config::{GroupsConfig, RetentionConfig},
     domain::lifecycle::retention::Outdated,
     services::worker::{Next, Worker},
     store::{Store, StoreError},
@@ -30,8 +30,7 @@ pub struct Retention {
     pub clock: Clock,
     /// How long letters stay after they were settled, and activity after it was written down.
     pub keep: RetentionConfig,
-    /// How long groups stay that no letter is in any more.
-    pub groups: Duration,
+    pub groups: GroupsConfig,
 }
 
 impl Worker for Retention {
@@ -64,7 +63,8 @@ impl Retention {
         }
         let now = self.clock.now();
         while !stop.is_cancelled() && self.store.forget_activity(now.minus(self.keep.activity), AT_ONCE).await? > 0 {}
+        self.store.forget_recent_retries(now.minus(self.groups.succeeded_after)).await?;
         self.store.forget_told(now.minus(TOLD)).await?;
-        self.store.forget_groups(now.minus(self.groups)).await.map(drop)
+        self.store.forget_groups(now.minus(self.groups.keep)).await.map(drop)
     }
 }

@@ -14,7 +14,7 @@ use crate::{
         actor::Actor,
         command::{Command, CommandReport, Refusal},
         filter::LetterFilter,
-        job::{Bulk, Job, JobState},
+        job::{Bulk, Job, JobState, NoUndo},
         letter::LetterId,
     },
     services::{
@@ -23,7 +23,7 @@ use crate::{
         ids,
         worker::{Next, Worker},
     },
-    store::{BulkAudit, ClaimedBulk, Order, StoreError},
+    store::{BulkAudit, ClaimedBulk, Order, StoreError, Sweep},
 };
 
 /// Letters of a large order that are moved in one transaction, so that nobody waits long for the database.
@@ -47,7 +47,10 @@ impl Triage {
     /// Works at a job until it is done, cancelled, or this process is told to stop.
     pub async fn work_at(&self, claimed: ClaimedBulk, stop: &CancellationToken) -> Result<Job, StoreError> {
         let ClaimedBulk { mut job, bulk, begun } = claimed;
-        let mut sweep = self.store.sweep(&bulk.filter, bulk.until).await?;
+        let mut sweep = match bulk.left {
+            Some(left) => Sweep::of_left(left),
+            None => self.store.sweep(&bulk.filter, bulk.until).await?,
+        };
         let mut entry = BulkAudit::new(entry(&bulk, begun));
         let mut goes_on = true;
         while goes_on && !stop.is_cancelled() {
@@ -56,7 +59,8 @@ impl Triage {
                 job.total = job.done + job.failed;
                 job.end();
             } else {
-                let order = self.order(&ids, &bulk.command, &bulk.by, self.clock.now());
+                // All of them have the same moment, by which they are found again when it is undone.
+                let order = self.order(&ids, &bulk.command, &bulk.by, begun);
                 let report = self.act_on_all(&ids, &order, &mut entry).await?;
                 job.add(&report);
             }
@@ -95,6 +99,20 @@ impl Triage {
             }
         }
         Ok(whole)
+    }
+
+    /// What takes back a job that has ended, by somebody.
+    ///
+    /// # Errors
+    /// It is unknown, goes on, or cannot be taken back.
+    pub async fn undo(&self, job: Uuid, by: &Actor) -> Result<Result<Bulk, NoUndo>, StoreError> {
+        let Some((job, (bulk, begun))) = self.store.job(job).await?.zip(self.store.bulk(job).await?) else {
+            return Ok(Err(NoUndo::Unknown));
+        };
+        if job.state == JobState::Running {
+            return Ok(Err(NoUndo::Running));
+        }
+        Ok(bulk.undone(begun, by).ok_or(NoUndo::Final))
     }
 
     /// Stops a job; what it has done stays done. Says whether it had not ended yet.

@@ -13,7 +13,7 @@ use crate::{
         command::Command,
         filter::LetterFilter,
         group::GroupId,
-        job::{Bulk, Job},
+        job::{Bulk, Job, Left},
     },
     store::{
         Store, StoreError,
@@ -48,6 +48,7 @@ impl TryFrom<Row> for ClaimedBulk {
         let bulk = Bulk {
             filter: kept.filter.read()?,
             until: Timestamp::from_micros(kept.until),
+            left: kept.left.map(StoredLeft::read),
             command: kept.order.read()?,
             by: Actor::named(row.actor),
         };
@@ -71,6 +72,16 @@ impl Store {
             .await
             .map(drop)?);
         tx.commit().await
+    }
+
+    /// What a job does, and when it was asked for; `None` for one that is not about letters of a filter.
+    pub async fn bulk(&self, job: Uuid) -> Result<Option<(Bulk, Timestamp)>, StoreError> {
+        const SELECT: &str = "SELECT id, action, state, total, done, failed, errors, created_at, actor, bulk
+            FROM jobs WHERE id = $1 AND bulk IS NOT NULL";
+        let row: Option<Row> =
+            on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(job).fetch_optional(pool).await?);
+        let claimed = row.map(ClaimedBulk::try_from).transpose()?;
+        Ok(claimed.map(|claimed| (claimed.bulk, claimed.begun)))
     }
 
     /// Claims a job that its process has left behind, for `lease`.
@@ -103,12 +114,41 @@ struct StoredBulk {
     order: StoredCommand,
     filter: StoredFilter,
     until: i64,
+    left: Option<StoredLeft>,
+}
+
+/// Times are microseconds.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StoredLeft {
+    Discarded(i64),
+    Due(i64),
+}
+
+impl StoredLeft {
+    const fn new(left: Left) -> Self {
+        match left {
+            Left::Discarded(at) => Self::Discarded(at.as_micros()),
+            Left::Due(at) => Self::Due(at.as_micros()),
+        }
+    }
+
+    const fn read(self) -> Left {
+        match self {
+            Self::Discarded(at) => Left::Discarded(Timestamp::from_micros(at)),
+            Self::Due(at) => Left::Due(Timestamp::from_micros(at)),
+        }
+    }
 }
 
 impl StoredBulk {
     fn new(bulk: &Bulk) -> Self {
-        let until = bulk.until.as_micros();
-        Self { order: StoredCommand::new(&bulk.command), filter: StoredFilter::new(&bulk.filter), until }
+        Self {
+            order: StoredCommand::new(&bulk.command),
+            filter: StoredFilter::new(&bulk.filter),
+            until: bulk.until.as_micros(),
+            left: bulk.left.map(StoredLeft::new),
+        }
     }
 }
 

@@ -1,4 +1,6 @@
 //! Outcomes of automatic retries: the numbers one needs to tune a policy.
+//!
+//! They are kept by day for long, and by a few minutes for as long as it is too early to tell whether a retry succeeded.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -18,10 +20,12 @@ use crate::{
 };
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// How exactly it is known when something happened lately.
+const LATELY: Duration = Duration::from_secs(5 * 60);
 /// Rows in one statement; seven values each stay far below SQLite's 32,766.
 const CHUNK: usize = 1_000;
 
-/// Broker, queue, day, and how often the messages had failed.
+/// Broker, queue, beginning of a day or of a few minutes, and how often the messages had failed.
 type Key = (String, String, Timestamp, u64);
 
 /// Counts that are collected while a transaction works and added just before it commits, in one order everywhere.
@@ -32,9 +36,9 @@ pub(crate) struct RetryTally {
 
 #[derive(Clone, Copy, Default)]
 struct Counts {
-    failed: i64,
-    retried: i64,
-    exhausted: i64,
+    failed: u64,
+    retried: u64,
+    exhausted: u64,
 }
 
 impl RetryTally {
@@ -49,8 +53,9 @@ impl RetryTally {
         tally
     }
 
-    fn add(&mut self, broker: &str, step: &PolicyStep<'_>) {
-        let counts = self.entry(broker, step.queue, step.at, step.failures);
+    pub(crate) fn add(&mut self, broker: &str, step: &PolicyStep<'_>) {
+        let key = (broker.to_owned(), step.queue.to_owned(), step.at.floor_to(LATELY), step.failures);
+        let counts = self.counts.entry(key).or_default();
         match step.outcome {
             PolicyOutcome::Waits => counts.failed += 1,
             PolicyOutcome::Exhausted => (counts.failed, counts.exhausted) = (counts.failed + 1, counts.exhausted + 1),
@@ -58,38 +63,65 @@ impl RetryTally {
         }
     }
 
-    fn entry(&mut self, broker: &str, queue: &str, at: Timestamp, failures: u64) -> &mut Counts {
-        self.counts.entry((broker.to_owned(), queue.to_owned(), at.floor_to(DAY), failures)).or_default()
+    pub(crate) fn is_empty(&self) -> bool {
+        self.counts.is_empty()
     }
 
-    pub(crate) async fn apply(self, tx: &mut Tx) -> Result<(), StoreError> {
-        let counts: Vec<_> = self.counts.into_iter().collect();
-        for chunk in counts.chunks(CHUNK) {
-            add(tx, chunk).await?;
+    pub(crate) async fn apply(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        let lately: Vec<_> = self.counts.iter().map(|(key, counts)| (key.clone(), *counts)).collect();
+        for chunk in self.by_day().chunks(CHUNK) {
+            add(tx, &DAYS, chunk).await?;
+        }
+        for chunk in lately.chunks(CHUNK) {
+            add(tx, &FEW_MINUTES, chunk).await?;
         }
         Ok(())
     }
+
+    fn by_day(&self) -> Vec<(Key, Counts)> {
+        let mut days: BTreeMap<Key, Counts> = BTreeMap::new();
+        for ((broker, queue, start, failures), counts) in &self.counts {
+            let day = days.entry((broker.clone(), queue.clone(), start.floor_to(DAY), *failures)).or_default();
+            day.failed += counts.failed;
+            day.retried += counts.retried;
+            day.exhausted += counts.exhausted;
+        }
+        days.into_iter().collect()
+    }
 }
 
-async fn add(tx: &mut Tx, counts: &[(Key, Counts)]) -> Result<(), StoreError> {
+/// The statements for one table of counts.
+struct Table {
+    insert: &'static str,
+    on_conflict: &'static str,
+}
+
+const DAYS: Table = Table {
+    insert: "INSERT INTO retry_counts (broker, queue, start, failures, failed, retried, exhausted) ",
+    on_conflict: " ON CONFLICT (broker, queue, start, failures) DO UPDATE SET
+        failed = retry_counts.failed + excluded.failed, retried = retry_counts.retried + excluded.retried,
+        exhausted = retry_counts.exhausted + excluded.exhausted",
+};
+const FEW_MINUTES: Table = Table {
+    insert: "INSERT INTO recent_retry_counts (broker, queue, start, failures, failed, retried, exhausted) ",
+    on_conflict: " ON CONFLICT (start, broker, queue, failures) DO UPDATE SET
+        failed = recent_retry_counts.failed + excluded.failed, retried = recent_retry_counts.retried + excluded.retried,
+        exhausted = recent_retry_counts.exhausted + excluded.exhausted",
+};
+
+async fn add(tx: &mut Tx, table: &Table, counts: &[(Key, Counts)]) -> Result<(), StoreError> {
     on!(tx, |tx| {
-        let mut upsert =
-            QueryBuilder::new("INSERT INTO retry_counts (broker, queue, day, failures, failed, retried, exhausted) ");
-        upsert.push_values(counts, |mut row, ((broker, queue, day, failures), counts)| {
+        let mut upsert = QueryBuilder::new(table.insert);
+        upsert.push_values(counts, |mut row, ((broker, queue, start, failures), counts)| {
             row.push_bind(&**broker)
                 .push_bind(&**queue)
-                .push_bind(day.as_micros())
+                .push_bind(start.as_micros())
                 .push_bind(bigint(*failures))
-                .push_bind(counts.failed)
-                .push_bind(counts.retried)
-                .push_bind(counts.exhausted);
+                .push_bind(bigint(counts.failed))
+                .push_bind(bigint(counts.retried))
+                .push_bind(bigint(counts.exhausted));
         });
-        upsert.push(
-            " ON CONFLICT (broker, queue, day, failures) DO UPDATE SET failed = retry_counts.failed + excluded.failed,
-                retried = retry_counts.retried + excluded.retried,
-                exhausted = retry_counts.exhausted + excluded.exhausted",
-        );
-        upsert.build().execute(&mut **tx).await?;
+        upsert.push(table.on_conflict).build().execute(&mut **tx).await?;
     });
     Ok(())
 }
@@ -106,18 +138,18 @@ struct Row {
 
 impl Store {
     /// Adds the outcome of messages that waited in RabbitMQ and that the database has not seen.
-    pub async fn add_retry_counts(&self, counts: &[RetryCounts], at: Timestamp) -> Result<(), StoreError> {
-        let mut tally = RetryTally::default();
-        for counts in counts {
-            let queue = counts.queue.as_deref().unwrap_or_default();
-            let entry = tally.entry(&counts.broker, queue, at, counts.failures);
-            entry.failed += bigint(counts.failed);
-            entry.retried += bigint(counts.retried);
-            entry.exhausted += bigint(counts.exhausted);
-        }
+    pub(crate) async fn add_retries(&self, tally: &RetryTally) -> Result<(), StoreError> {
         let mut tx = self.db.begin().await?;
         tally.apply(&mut tx).await?;
         tx.commit().await
+    }
+
+    /// Forgets at which minute something happened before then; the day stays.
+    pub async fn forget_recent_retries(&self, before: Timestamp) -> Result<(), StoreError> {
+        const DELETE: &str = "DELETE FROM recent_retry_counts WHERE start < $1";
+        let before = before.floor_to(LATELY).as_micros();
+        on!(self.db.writer(), |pool| sqlx::query(DELETE).bind(before).execute(pool).await.map(drop)?);
+        Ok(())
     }
 }
 
@@ -126,11 +158,23 @@ impl StoreReader {
     pub async fn retry_counts(&self, since: Timestamp) -> Result<Vec<RetryCounts>, StoreError> {
         const SELECT: &str = "SELECT broker, queue, failures, CAST(sum(failed) AS BIGINT) AS failed,
             CAST(sum(retried) AS BIGINT) AS retried, CAST(sum(exhausted) AS BIGINT) AS exhausted
-            FROM retry_counts WHERE day >= $1 GROUP BY broker, queue, failures ORDER BY broker, queue, failures";
-        let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT)
-            .bind(since.floor_to(DAY).as_micros())
-            .fetch_all(pool)
-            .await?);
+            FROM retry_counts WHERE start >= $1 GROUP BY broker, queue, failures ORDER BY broker, queue, failures";
+        self.counts_since(SELECT, since.floor_to(DAY)).await
+    }
+
+    /// The same since a few minutes before `since`, which is no longer ago than they are kept. What waits in RabbitMQ
+    /// counts as retried from when it is due.
+    pub async fn recent_retry_counts(&self, since: Timestamp) -> Result<Vec<RetryCounts>, StoreError> {
+        const SELECT: &str = "SELECT broker, queue, failures, CAST(sum(failed) AS BIGINT) AS failed,
+            CAST(sum(retried) AS BIGINT) AS retried, CAST(sum(exhausted) AS BIGINT) AS exhausted
+            FROM recent_retry_counts WHERE start >= $1 GROUP BY broker, queue, failures
+            ORDER BY broker, queue, failures";
+        self.counts_since(SELECT, since.floor_to(LATELY)).await
+    }
+
+    async fn counts_since(&self, select: &'static str, start: Timestamp) -> Result<Vec<RetryCounts>, StoreError> {
+        let rows: Vec<Row> =
+            on!(self.db.reader(), |pool| sqlx::query_as(select).bind(start.as_micros()).fetch_all(pool).await?);
         Ok(rows.into_iter().map(RetryCounts::from).collect())
     }
 }

@@ -71,6 +71,21 @@ impl StoreReader {
         rows.into_iter().map(WatchedQueue::try_from).collect()
     }
 
+    /// So many of those that may be in trouble, see [`QueueLevel::troubles`]; those with most messages first.
+    pub async fn queues_in_trouble(&self, limit: usize) -> Result<Vec<WatchedQueue>, StoreError> {
+        let rows: Vec<QueueRow> = on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new("SELECT ");
+            select.push(COLUMNS).push(
+                " FROM watched_queues WHERE (consumers = 0 AND coalesce(ready, messages) > 0)
+                    OR coalesce(ready, messages) >= max_length OR state NOT IN ('running', 'live', 'flow', 'other')
+                    ORDER BY coalesce(messages, 0) DESC, queue, broker LIMIT ",
+            );
+            select.push_bind(bigint(limit as u64));
+            select.build_query_as().fetch_all(pool).await?
+        });
+        rows.into_iter().map(WatchedQueue::try_from).collect()
+    }
+
     /// Those of these names, on whichever broker.
     pub async fn watched_queues_named(&self, names: &[&str]) -> Result<Vec<WatchedQueue>, StoreError> {
         const CHUNK: usize = 1_000;

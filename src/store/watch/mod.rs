@@ -23,7 +23,7 @@ use crate::domain::{
     watch::{BrokerWatch, Watched},
 };
 
-/// Rows in one statement; eighteen values each stay below SQLite's 32,766.
+/// Rows in one statement; nineteen values each stay below SQLite's 32,766.
 const CHUNK: usize = 1_000;
 
 /// The result of asking for the claim on a broker.
@@ -188,12 +188,12 @@ impl WatchKept {
 
 async fn write_changed(tx: &mut Tx, update: &WatchUpdate<'_>) -> Result<(), StoreError> {
     const UPSERT: [&str; 2] = [
-        "INSERT INTO watched_queues (broker, queue, kind, state, messages, ready, unacknowledged, consumers, policy, had,
-            seen, had_consumers_at, without_since, without_for, with_for, interrupted, told, absences) ",
+        "INSERT INTO watched_queues (broker, queue, kind, state, messages, ready, unacknowledged, consumers, policy,
+            max_length, had, seen, had_consumers_at, without_since, without_for, with_for, interrupted, told, absences) ",
         " ON CONFLICT (broker, queue) DO UPDATE SET kind = excluded.kind, state = excluded.state,
             messages = excluded.messages, ready = excluded.ready, unacknowledged = excluded.unacknowledged,
-            consumers = excluded.consumers, policy = excluded.policy, had = excluded.had, seen = excluded.seen,
-            had_consumers_at = excluded.had_consumers_at, without_since = excluded.without_since,
+            consumers = excluded.consumers, policy = excluded.policy, max_length = excluded.max_length,
+            had = excluded.had, seen = excluded.seen, had_consumers_at = excluded.had_consumers_at, without_since = excluded.without_since,
             without_for = excluded.without_for, with_for = excluded.with_for, interrupted = excluded.interrupted,
             told = excluded.told, absences = excluded.absences",
     ];

@@ -26,6 +26,7 @@ pub(crate) struct QueueRow {
     unacknowledged: Option<i64>,
     consumers: Option<i64>,
     policy: Option<String>,
+    max_length: Option<i64>,
     had: Option<i64>,
     seen: Option<i64>,
     had_consumers_at: Option<i64>,
@@ -37,8 +38,9 @@ pub(crate) struct QueueRow {
     absences: i64,
 }
 
-pub(crate) const COLUMNS: &str = "broker, queue, kind, state, messages, ready, unacknowledged, consumers, policy, had,
-    seen, had_consumers_at, without_since, without_for, with_for, interrupted, told, absences";
+pub(crate) const COLUMNS: &str =
+    "broker, queue, kind, state, messages, ready, unacknowledged, consumers, policy, max_length,
+    had, seen, had_consumers_at, without_since, without_for, with_for, interrupted, told, absences";
 
 impl QueueRow {
     pub(crate) fn read(self) -> Result<(QueueLevel, Option<Watched>), StoreError> {
@@ -61,6 +63,7 @@ impl QueueRow {
             messages_unacknowledged: self.unacknowledged.map(i64::unsigned_abs),
             consumers: self.consumers.map(i64::unsigned_abs),
             policy: self.policy,
+            max_length: self.max_length.map(i64::unsigned_abs),
             name: self.queue,
             ..QueueLevel::default()
         };
@@ -91,6 +94,7 @@ pub(crate) fn columns<'a>(rows: &'a [NewRow<'a>]) -> Vec<Column<'a>> {
         of_level(|level| level.messages_unacknowledged),
         of_level(|level| level.consumers),
         Column::perhaps_texts(rows, |row| row.level.policy.as_deref()),
+        of_level(|level| level.max_length),
         of_watched(|watched| Some(bounded(watched.had))),
         of_watched(|watched| watched.consumers.map(bounded)),
         of_watched(|watched| watched.had_consumers_at.map(Timestamp::as_micros)),

@@ -3,18 +3,13 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use amqp_message::time::Timestamp;
-use axum::{
-    Json,
-    extract::State,
-    http::{StatusCode, header},
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, response::Response};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{bulk_filter::BulkFilter, reply};
+use super::{bulk_filter::BulkFilter, jobs::started, reply};
 use crate::{
     domain::{actor::Actor, command::Command, job::Bulk, letter::LetterId},
     web::{
@@ -80,8 +75,7 @@ pub async fn start(
         None => app.triage.act_as_job(&action.letters()?, &command, &user).await?,
         Some(filter) => background::begin(&app, action.bulk(filter, command, &user, now)?).await?.job,
     };
-    let place = [(header::LOCATION, format!("/api/v1/jobs/{job}"))];
-    Ok((StatusCode::ACCEPTED, place, Json(Started { job })).into_response())
+    Ok(started(job))
 }
 
 impl BulkAction {
@@ -101,7 +95,7 @@ impl BulkAction {
         let until = self.until.as_deref().map(str::parse::<When>).transpose();
         let until = until.map_err(|why| WebError::unprocessable(format!("until: {why}")))?;
         let until = until.map_or(now, |until| until.resolve(now).min(now));
-        Ok(Bulk { filter: filter.read(&command, now)?, until, command, by: by.clone() })
+        Ok(Bulk { filter: filter.read(&command, now)?, until, left: None, command, by: by.clone() })
     }
 
     /// Each letter once, however often it is named.

@@ -2,15 +2,21 @@
 
 use std::sync::Arc;
 
-use axum::{Json, extract::State};
+use axum::{
+    Json,
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::bulk::Started;
 use crate::{
     domain::job::Job,
     web::{
-        AppState,
+        AppState, background,
         error::WebError,
         path_id::{PathId, missing},
         problem::Problem,
@@ -73,6 +79,33 @@ pub async fn cancel(
         return Err(WebError::conflict(format!("The job has ended: it is {}.", job.state)));
     }
     find(&app, id).await.map(Json)
+}
+
+/// Undo a job that has ended
+///
+/// What it discarded is reopened, and what it will retry later is open again, unless somebody has done something else with
+/// it since. The answer names the job that does it.
+#[utoipa::path(post, path = "/jobs/{id}/undo", tag = "actions",
+    params(PathId<Job>), responses(
+    (status = ACCEPTED, body = Started),
+    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
+    (status = CONFLICT, body = Problem, content_type = "application/problem+json",
+        description = "It has not ended, or cannot be undone"),
+))]
+pub async fn undo(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    PathId(id): PathId<Job>,
+) -> Result<Response, WebError> {
+    find(&app, id).await?;
+    let bulk = app.triage.undo(id, &user).await?.map_err(|why| WebError::conflict(why.to_string()))?;
+    Ok(started(background::begin(&app, bulk).await?.job))
+}
+
+/// Says which job does it.
+pub(super) fn started(job: Uuid) -> Response {
+    let place = [(header::LOCATION, format!("/api/v1/jobs/{job}"))];
+    (StatusCode::ACCEPTED, place, Json(Started { job })).into_response()
 }
 
 async fn find(app: &AppState, id: Uuid) -> Result<JobStatus, WebError> {

@@ -52,6 +52,7 @@ pub fn routes() -> Router<Arc<AppState>> {
         .routes(routes!(bulk::start))
         .routes(routes!(jobs::job))
         .routes(routes!(jobs::cancel))
+        .routes(routes!(jobs::undo))
         .routes(routes!(groups::groups))
         .routes(routes!(groups::group, groups::change))
         .routes(routes!(queues::queues))

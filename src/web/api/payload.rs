@@ -19,7 +19,7 @@ pub struct ReadPayload {
     json: Option<Box<RawValue>>,
     /// What it says where it is text.
     text: Option<String>,
-    /// The type that `json` was read as, which may be no more than the likeliest.
+    /// The type that `json` was read as. Null: `json` is no message of a known type, or has field numbers for names.
     decoded_as: Option<String>,
     /// The types it may be, the best first; empty for formats other than protobuf.
     candidates: Vec<CandidateItem>,

@@ -14,13 +14,8 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        policy_effect::counted_since,
-        queue_health::levels,
-        view::{
-            healing::{self, Healing},
-            tally,
-            time::rfc3339,
-        },
+        queue_health::{levels, retry_figures},
+        view::{retry_outcomes::QueueOutcomes, tally, time::rfc3339},
     },
 };
 
@@ -47,6 +42,8 @@ struct Queue {
     ready: Option<u64>,
     unacknowledged: Option<u64>,
     consumers: Option<u64>,
+    /// How many ready messages it holds at most; null where it has no such limit.
+    max_length: Option<u64>,
     /// How many consumers it had, where it has lost them, and since when.
     had_consumers: Option<u64>,
     without_consumers_since: Option<String>,
@@ -62,8 +59,10 @@ struct Queue {
 struct Retries {
     /// Messages that failed for the first time.
     failed: u64,
-    /// Went back by themselves and have not failed again so far.
+    /// Were retried and have not failed again for `groups.succeeded_after`.
     succeeded: u64,
+    /// Were retried and have not failed again, but it is too early to tell.
+    pending: u64,
     /// Retries were used up, so that they need attention.
     exhausted: u64,
     /// How many succeeded after the first, second, … retry.
@@ -80,6 +79,7 @@ impl Queue {
             ready: level.messages_ready,
             unacknowledged: level.messages_unacknowledged,
             consumers: level.known_consumers(),
+            max_length: level.max_length,
             had_consumers: lost.map(|watched| watched.had),
             without_consumers_since: lost.and_then(|watched| watched.without_since).map(rfc3339),
             unhealthy: watched.as_ref().is_some_and(|watched| watched.told),
@@ -88,13 +88,14 @@ impl Queue {
     }
 }
 
-impl From<Healing> for Retries {
-    fn from(healing: Healing) -> Self {
+impl From<QueueOutcomes> for Retries {
+    fn from(outcomes: QueueOutcomes) -> Self {
         Self {
-            failed: healing.failed,
-            succeeded: healing.succeeded,
-            exhausted: healing.exhausted,
-            succeeded_by_retry: healing.by_retry,
+            failed: outcomes.failed,
+            succeeded: outcomes.succeeded,
+            pending: outcomes.pending,
+            exhausted: outcomes.exhausted,
+            succeeded_by_retry: outcomes.by_retry,
         }
     }
 }
@@ -102,11 +103,10 @@ impl From<Healing> for Retries {
 /// Queues that letters came from and those of watched brokers, those with most open letters first
 #[utoipa::path(get, path = "/queues", tag = "queues", responses((status = OK, body = Queues)))]
 pub async fn queues(State(app): State<Arc<AppState>>) -> Result<Json<Queues>, WebError> {
-    let since = counted_since(app.clock.now());
-    let (facets, counts) = tokio::try_join!(app.store.facets(), app.store.retry_counts(since))?;
-    let (healing, book) = (healing::by_queue(&counts), app.policies.book());
+    let (facets, figures) = tokio::try_join!(async { Ok(app.store.facets().await?) }, retry_figures(&app))?;
+    let (outcomes, book) = (figures.by_queue(), app.policies.book());
     let levels = levels(&app, &[], true).await?;
-    let queues = tally::queues_with(&facets, healing.keys().copied().chain(levels.keys()));
+    let queues = tally::queues_with(&facets, outcomes.keys().copied().chain(levels.keys()));
     let items = queues.into_iter().map(|(key, counts)| Queue {
         broker: key.0.to_owned(),
         queue: key.1.map(str::to_owned),
@@ -115,7 +115,7 @@ pub async fn queues(State(app): State<Arc<AppState>>) -> Result<Json<Queues>, We
         retried: counts.of(Status::Retried),
         discarded: counts.of(Status::Discarded),
         policy: key.1.and_then(|queue| book.find(queue, Reason::Rejected)).map(|active| (&**active).into()),
-        last_7_days: healing.get(&key).cloned().unwrap_or_default().into(),
+        last_7_days: outcomes.get(&key).cloned().unwrap_or_default().into(),
         ..Queue::active(levels.get(key))
     });
     Ok(Json(Queues { items: items.collect() }))

@@ -133,10 +133,14 @@ const PATIENCE: Duration = crash_point::patience(Duration::from_secs(3));
 /// Does it in the background, and reports the result so far.
 pub async fn carry_out(app: &Arc<AppState>, bulk: Bulk) -> Result<Toast, WebError> {
     let (command, status) = (bulk.command.clone(), bulk.filter.statuses.first().copied());
+    let can_undo = bulk.can_be_undone();
     let ended = background::begin(app, bulk).await?.ended;
     let ended: Option<Result<Job, StoreError>> = tokio::time::timeout(PATIENCE, ended).await.ok().and_then(Result::ok);
     match ended.transpose()? {
-        Some(job) if job.state != JobState::Running => Ok(told(&command, status, &job)),
+        Some(job) if job.state != JobState::Running => {
+            let toast = told(&command, status, &job);
+            Ok(if can_undo && !toast.is_failure() { toast.undone_by_job(job.id) } else { toast })
+        }
         _ => Ok(Toast::done("This takes a while; the counts on this page show the progress.")),
     }
 }

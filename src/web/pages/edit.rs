@@ -15,6 +15,7 @@ use axum::{
     response::Response,
 };
 use payload_codec::{
+    Format,
     diff::{Hunk, Line, diff},
     unwrap::UnwrapMode,
 };
@@ -173,8 +174,8 @@ impl Desk {
         match &self.reading.content {
             Content::Hidden(why) => Some(why.clone()),
             Content::Binary => Some("Only the bytes of its contents can be shown.".to_owned()),
-            Content::Json(_) if self.reading.decoded_as.is_some() && is_guessed => {
-                Some("Its type is only guessed. Choose its type on its page to edit its contents.".to_owned())
+            Content::Json(_) if self.reading.unwrapped.format == Format::Protobuf && is_guessed => {
+                Some("Its type is not certain. Choose its type on its page to edit its contents.".to_owned())
             }
             Content::Text(text) if text.contains('\0') => {
                 Some("It has NUL characters, which no text field can hold.".to_owned())

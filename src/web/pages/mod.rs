@@ -14,6 +14,7 @@ mod filters;
 mod fragment;
 mod group;
 mod groups;
+mod jobs;
 mod letter;
 mod letters;
 mod list;
@@ -50,6 +51,7 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/groups/{id}", get(group::show))
         .route("/groups/{id}/all", post(group::act))
         .route("/groups/{id}/note", post(group::note))
+        .route("/jobs/{id}/undo", post(jobs::undo))
         .route("/letters", get(letters::show))
         .route("/letters/{id}", get(letter::show))
         .route("/letters/{id}/reveal", post(letter::reveal))

@@ -24,7 +24,7 @@ use crate::{
         error::WebError,
         input::QueryPairs,
         query::{GroupQuery, LetterQuery},
-        queue_health::concerns,
+        queue_health::UnhealthyQueues,
         view::{
             chart::{Chart, Window},
             digest::PlanView,
@@ -35,7 +35,6 @@ use crate::{
             tally::{self, QueueCounts, QueueKey, Tally},
             text,
             time::Moment,
-            watch::ConcernLine,
         },
     },
 };
@@ -84,7 +83,7 @@ struct OverviewPage {
 struct WatchPanel {
     /// Some broker is watched.
     is_on: bool,
-    concerns: Vec<ConcernLine>,
+    unhealthy: UnhealthyQueues,
 }
 
 #[derive(Template)]
@@ -189,7 +188,7 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
         dead_letter_exchange: app.settings.dead_letter_exchange.clone(),
         digests: digests::plans(&app.store, &app.digests, now).await?,
         decided: tally.of_status(Status::Retried) + tally.of_status(Status::Discarded),
-        watch: WatchPanel { is_on: !app.settings.watched_brokers.is_empty(), concerns: concerns(app).await? },
+        watch: WatchPanel { is_on: !app.settings.watch.is_empty(), unhealthy: UnhealthyQueues::load(app).await? },
         incidents: incidents(app, now).await?,
     })
 }

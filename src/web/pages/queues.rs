@@ -16,13 +16,14 @@ use crate::web::{
     AppState,
     error::WebError,
     input::QueryPairs,
-    policy_effect::{DAYS, counted_since},
-    queue_health::{concerns, levels},
+    policy_effect::DAYS,
+    queue_health::{UnhealthyQueues, levels, retry_figures},
     view::{
-        healing, number,
+        number,
         queue::QueueRow,
+        retry_outcomes::QueueOutcomes,
         tally::{self, QueueCounts, QueueKey},
-        watch::{ConcernLine, LevelCells, WatchLine},
+        watch::{LevelCells, WatchLine},
     },
 };
 
@@ -37,6 +38,7 @@ struct QueuesPage {
     queue: String,
     queues: Vec<String>,
     days: u64,
+    succeeded_after: String,
     /// `1,234 queues`
     total: String,
     /// How many the page does not show.
@@ -45,7 +47,7 @@ struct QueuesPage {
     shows_broker: bool,
     /// Some broker tells how its queues stand.
     has_levels: bool,
-    concerns: Vec<ConcernLine>,
+    unhealthy: UnhealthyQueues,
     /// How far the queues of each broker are known.
     watch: Vec<WatchLine>,
     dead_letter_exchange: String,
@@ -65,33 +67,35 @@ pub async fn show(
 
 async fn load(app: &AppState, patterns: &[String]) -> Result<QueuesPage, WebError> {
     let now = app.clock.now();
-    let (facets, counts) = tokio::try_join!(app.store.facets(), app.store.retry_counts(counted_since(now)))?;
-    let (healing, book, globs) = (healing::by_queue(&counts), app.policies.book(), Globs::new(patterns));
-    let letters = tally::queues_with(&facets, healing.keys().copied());
+    let (facets, figures) = tokio::try_join!(async { Ok(app.store.facets().await?) }, retry_figures(app))?;
+    let (outcomes, book, globs) = (figures.by_queue(), app.policies.book(), Globs::new(patterns));
+    let letters = tally::queues_with(&facets, outcomes.keys().copied());
     let names: Vec<&str> = letters.iter().take(MOST).filter_map(|((_, queue), _)| *queue).collect();
     let levels = levels(app, &names, !patterns.is_empty()).await?;
-    let mut found = tally::queues_with(&facets, healing.keys().copied().chain(levels.keys()));
+    let mut found = tally::queues_with(&facets, outcomes.keys().copied().chain(levels.keys()));
     found.retain(|((_, queue), _)| globs.matches(queue.unwrap_or_default()));
     found.sort_by_key(|(key, _)| levels.urgency(*key));
     let row = |(key, counts): &(QueueKey<'_>, QueueCounts)| {
         let level = levels.get(*key).map(|queue| LevelCells::new(queue, now));
-        QueueRow::new(*key, counts, healing.get(key).unwrap_or(&healing::Healing::default()), &book, level)
+        QueueRow::new(*key, counts, outcomes.get(key).unwrap_or(&QueueOutcomes::default()), &book, level)
     };
     let hidden = found.len().saturating_sub(MOST) as u64;
     let brokers = app.brokers.all();
-    let (concerns, watched) = tokio::try_join!(concerns(app), async { Ok(app.store.watched_brokers().await?) })?;
-    let is_set_up = |name: &str| app.settings.watched_brokers.contains(name);
+    let (unhealthy, watched) =
+        tokio::try_join!(UnhealthyQueues::load(app), async { Ok(app.store.watched_brokers().await?) })?;
+    let is_set_up = |name: &str| app.settings.watch.contains_key(name);
     Ok(QueuesPage {
         rows: found.iter().take(MOST).map(row).collect(),
         queue: patterns.join(","),
         queues: queue_names(&facets),
         days: DAYS,
+        succeeded_after: number::span(app.settings.succeeded_after),
         total: number::plural(found.len() as u64, "queue"),
         hidden: if hidden > 0 { number::thousands(hidden) } else { String::new() },
         is_filtered: !patterns.is_empty(),
         shows_broker: brokers.len() > 1,
-        has_levels: !app.settings.watched_brokers.is_empty(),
-        concerns,
+        has_levels: !app.settings.watch.is_empty(),
+        unhealthy,
         watch: brokers.iter().map(|broker| WatchLine::new(broker, is_set_up(&broker.name), &watched, now)).collect(),
         dead_letter_exchange: app.settings.dead_letter_exchange.clone(),
         shell: Shell::new(app, Page::Queues, &facets).await?,

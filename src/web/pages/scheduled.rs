@@ -86,7 +86,7 @@ pub async fn act(
 ) -> Result<Response, WebError> {
     let query = WaitingQuery::take(&mut pairs)?;
     let (command, until) = take_confirmed(&mut pairs, Action::OF_ALL, app.clock.now())?;
-    let bulk = Bulk { filter: query.filter(), until, command, by: user.clone() };
+    let bulk = Bulk { filter: query.filter(), until, left: None, command, by: user.clone() };
     let toast = bulk_action::carry_out(&app, bulk).await?;
     Ok(redirect(&query.with(|_| ()).href(), &toast, &headers))
 }

@@ -21,10 +21,18 @@ const MAX_UNDO: usize = 110;
 pub struct Toast {
     pub tone: Tone,
     pub text: String,
-    /// Letters to reopen when it is undone; none where that makes no sense.
-    pub undo: Vec<LetterId>,
+    pub undo: Option<Undo>,
     /// The page it is shown on, to come back to after the undo.
     pub back: String,
+}
+
+/// What undoes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Undo {
+    /// Reopening these letters.
+    Letters(Vec<LetterId>),
+    /// Undoing this job.
+    Job(Uuid),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,10 +41,10 @@ pub enum Tone {
     Failed,
 }
 
-/// Whether a form may lead back there: only to a list or a letter, so that none can lead anybody to another site.
+/// Whether a form may lead back there: only to a list, a letter or a group, so that none can lead anybody to another site.
 pub fn leads_back(address: &str) -> bool {
     let is_list = |list: &str| address.strip_prefix(list).is_some_and(|rest| rest.is_empty() || rest.starts_with('?'));
-    is_list("/letters") || is_list("/scheduled") || address.starts_with("/letters/")
+    is_list("/letters") || is_list("/scheduled") || address.starts_with("/letters/") || address.starts_with("/groups/")
 }
 
 #[derive(Template)]
@@ -55,12 +63,18 @@ impl Toast {
     }
 
     fn new(tone: Tone, text: String) -> Self {
-        Self { tone, text, undo: Vec::new(), back: "/letters".to_owned() }
+        Self { tone, text, undo: None, back: "/letters".to_owned() }
     }
 
     /// It can be undone by reopening these, if they are not too many.
-    pub fn undone_by(self, undo: Vec<LetterId>) -> Self {
-        Self { undo: if undo.len() > MAX_UNDO { Vec::new() } else { undo }, ..self }
+    pub fn undone_by(self, letters: Vec<LetterId>) -> Self {
+        let can_undo = (1..=MAX_UNDO).contains(&letters.len());
+        Self { undo: can_undo.then_some(Undo::Letters(letters)), ..self }
+    }
+
+    /// It was done by a job, which can be undone.
+    pub fn undone_by_job(self, job: Uuid) -> Self {
+        Self { undo: Some(Undo::Job(job)), ..self }
     }
 
     /// What htmx shows of an error.
@@ -73,8 +87,16 @@ impl Toast {
         self.tone == Tone::Failed
     }
 
-    pub fn undo_ids(&self) -> String {
-        self.undo.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    /// The form that undoes it: where it is sent, and what it says.
+    pub fn undo_form(&self) -> Option<(String, Vec<(&'static str, String)>)> {
+        let back = ("back", self.back.clone());
+        Some(match self.undo.as_ref()? {
+            Undo::Letters(letters) => {
+                let letters = letters.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+                ("/letters/actions".to_owned(), vec![("id", letters), ("action", "reopen".to_owned()), back])
+            }
+            Undo::Job(job) => (format!("/jobs/{job}/undo"), vec![back]),
+        })
     }
 
     /// For where it is sent beside something else.
@@ -90,11 +112,17 @@ impl Toast {
 
     /// The cookie that brings it to the next page.
     pub fn to_cookie(&self) -> Option<HeaderValue> {
-        let undo: Vec<u8> = self.undo.iter().flat_map(|id| *id.as_uuid().as_bytes()).collect();
+        let (letters, job): (&[LetterId], _) = match &self.undo {
+            Some(Undo::Letters(letters)) => (letters, String::new()),
+            Some(Undo::Job(job)) => (&[], job.to_string()),
+            None => (&[], String::new()),
+        };
+        let letters: Vec<u8> = letters.iter().flat_map(|id| *id.as_uuid().as_bytes()).collect();
         let value = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("failed", if self.is_failure() { "1" } else { "" })
             .append_pair("text", &self.text)
-            .append_pair("undo", &BASE64_URL_SAFE_NO_PAD.encode(undo))
+            .append_pair("letters", &BASE64_URL_SAFE_NO_PAD.encode(letters))
+            .append_pair("job", &job)
             .finish();
         HeaderValue::from_str(&format!("{COOKIE}={value}; Path=/; Max-Age=60; HttpOnly; SameSite=Strict")).ok()
     }
@@ -107,10 +135,15 @@ impl Toast {
         let mut pairs = Pairs::parse(value.as_bytes());
         let failed = pairs.take("failed").ok()?.is_some();
         let text = pairs.take("text").ok()??;
-        let undo = pairs.take("undo").ok()?.unwrap_or_default();
-        let undo = BASE64_URL_SAFE_NO_PAD.decode(undo).ok()?;
-        let ids = undo.chunks_exact(16).filter_map(|id| Uuid::from_slice(id).ok()).map(LetterId::from_uuid);
-        Some(if failed { Self::failed(text) } else { Self::done(text).undone_by(ids.collect()) })
+        if failed {
+            return Some(Self::failed(text));
+        }
+        if let Some(job) = pairs.take_parsed("job").ok()? {
+            return Some(Self::done(text).undone_by_job(job));
+        }
+        let letters = BASE64_URL_SAFE_NO_PAD.decode(pairs.take("letters").ok()?.unwrap_or_default()).ok()?;
+        let ids = letters.chunks_exact(16).filter_map(|id| Uuid::from_slice(id).ok()).map(LetterId::from_uuid);
+        Some(Self::done(text).undone_by(ids.collect()))
     }
 
     /// On the page at `here`, to come back to it where a form may.
@@ -141,6 +174,8 @@ mod tests {
         let ids = vec![LetterId::from_uuid(Uuid::from_u128(1)), LetterId::from_uuid(Uuid::from_u128(u128::MAX))];
         let toast = Toast::done("Discarded 2; ö & more = fine").undone_by(ids);
         assert_eq!(carried(&toast), Some(toast));
+        let of_job = Toast::done("Discarded 12,431").undone_by_job(Uuid::from_u128(7));
+        assert_eq!(carried(&of_job), Some(of_job));
         let failed = Toast::failed("no");
         assert_eq!(carried(&failed), Some(failed));
     }
@@ -150,6 +185,6 @@ mod tests {
         let ids = vec![LetterId::from_uuid(Uuid::max()); MAX_UNDO];
         let cookie = Toast::done("ä".repeat(150)).undone_by(ids).to_cookie().expect("a cookie");
         assert!(cookie.len() < 4_096, "{}", cookie.len());
-        assert!(Toast::done("").undone_by(vec![LetterId::from_uuid(Uuid::nil()); MAX_UNDO + 1]).undo.is_empty());
+        assert!(Toast::done("").undone_by(vec![LetterId::from_uuid(Uuid::nil()); MAX_UNDO + 1]).undo.is_none());
     }
 }

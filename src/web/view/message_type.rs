@@ -53,8 +53,6 @@ pub struct CandidateView {
     pub confidence: String,
     /// Sentences in runs of text, of which every other one is a name.
     pub evidence: Vec<Vec<Run>>,
-    /// Whether the payload is shown as this.
-    pub is_shown: bool,
 }
 
 pub struct Run {
@@ -98,12 +96,8 @@ impl Candidates {
         if is_said || guess.candidates.is_empty() {
             return None;
         }
-        let shown = reading.decoded_as.as_deref();
         Some(Self {
-            rows: reading
-                .candidates()
-                .map(|(candidate, evidence)| CandidateView::new(candidate, evidence, shown))
-                .collect(),
+            rows: reading.candidates().map(|(candidate, evidence)| CandidateView::new(candidate, evidence)).collect(),
             more: more(guess),
             queue: letter.queue.as_ref().map(|queue| QueueOf {
                 name: queue.clone(),
@@ -122,7 +116,7 @@ fn more(guess: &Guess) -> String {
 }
 
 impl CandidateView {
-    fn new(candidate: &guess::Candidate, evidence: &[guess::Evidence], shown: Option<&str>) -> Self {
+    fn new(candidate: &guess::Candidate, evidence: &[guess::Evidence]) -> Self {
         /// Types that are written alike; a whole family of empty messages may be.
         const ALSO: usize = 5;
         /// The most telling come first.
@@ -134,7 +128,6 @@ impl CandidateView {
             percent: (candidate.confidence.clamp(0.0, 1.0) * 100.0).round() as u8,
             confidence: percent(candidate.confidence),
             evidence: evidence.iter().take(EVIDENCE).map(|it| runs(&it.to_string())).collect(),
-            is_shown: shown == Some(&*candidate.name.full_name),
         }
     }
 }

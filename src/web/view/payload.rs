@@ -50,8 +50,6 @@ pub struct Payload {
     pub encodings: Encodings,
     /// None where nobody knows.
     pub message_type: Option<TypeView>,
-    /// The type it is shown as, where that is no more than likely.
-    pub decoded_as: String,
     pub candidates: Option<Candidates>,
     /// What has to be said about it: cut, hidden, not what it claims to be, not decoded.
     pub remarks: Vec<String>,
@@ -89,7 +87,6 @@ impl Payload {
             summary: describe(letter, bytes.len()),
             format: label(reading.unwrapped.format),
             encodings: Encodings::new(reading, context.query, context.base),
-            decoded_as: likely(reading),
             message_type: named.map(|named| TypeView::new(named, context.mapping, context.history)),
             candidates: Candidates::new(reading, &letter.summary),
             remarks: reading
@@ -173,12 +170,6 @@ fn fitting(reading: &Reading) -> PayloadForm {
         Content::Text(_) => PayloadForm::Text,
         Content::Binary => PayloadForm::Hex,
     }
-}
-
-/// The type it was read as, where nobody has named that.
-fn likely(reading: &Reading) -> String {
-    let is_named = reading.named.as_ref().map(|named| named.name.as_str()) == reading.decoded_as.as_deref();
-    reading.decoded_as.clone().filter(|_| !is_named).unwrap_or_default()
 }
 
 fn tabs(reading: &Reading, context: &PayloadContext<'_>, current: PayloadForm) -> Vec<ViewTab> {

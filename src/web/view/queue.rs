@@ -3,9 +3,9 @@
 use amqp_message::death::Reason;
 
 use super::{
-    healing::Healing,
     number,
     policy::{in_full, meaning},
+    retry_outcomes::QueueOutcomes,
     tally::{QueueCounts, QueueKey},
     text,
     watch::LevelCells,
@@ -30,8 +30,10 @@ pub struct QueueRow {
     pub policy: Option<PolicyCell>,
     pub failed: String,
     pub succeeded: String,
+    /// `7 pending`; empty where none are.
+    pub pending: String,
     pub exhausted: String,
-    pub chart: Option<HealChart>,
+    pub chart: Option<SuccessChart>,
     /// How it stands, as far as its broker says.
     pub level: Option<LevelCells>,
 }
@@ -52,14 +54,14 @@ pub struct PolicyCell {
 
 /// After which retry messages succeed, as bars of ten units.
 #[derive(Debug)]
-pub struct HealChart {
+pub struct SuccessChart {
     pub width: usize,
-    pub bars: Vec<HealBar>,
+    pub bars: Vec<SuccessBar>,
     pub told: String,
 }
 
 #[derive(Debug)]
-pub struct HealBar {
+pub struct SuccessBar {
     pub x: usize,
     pub y: u64,
     pub height: u64,
@@ -69,7 +71,7 @@ impl QueueRow {
     pub fn new(
         (broker, queue): QueueKey<'_>,
         counts: &QueueCounts,
-        healing: &Healing,
+        outcomes: &QueueOutcomes,
         book: &PolicyBook,
         level: Option<LevelCells>,
     ) -> Self {
@@ -86,10 +88,15 @@ impl QueueRow {
             letters: letters.href(),
             scheduled: scheduled.href(),
             policy: queue.map(|queue| PolicyCell::new(queue, book)),
-            failed: number::thousands(healing.failed),
-            succeeded: number::thousands(healing.succeeded),
-            exhausted: number::thousands(healing.exhausted),
-            chart: HealChart::new(healing),
+            failed: number::thousands(outcomes.failed),
+            succeeded: number::thousands(outcomes.succeeded),
+            pending: if outcomes.pending > 0 {
+                format!("{} pending", number::thousands(outcomes.pending))
+            } else {
+                String::new()
+            },
+            exhausted: number::thousands(outcomes.exhausted),
+            chart: SuccessChart::new(outcomes),
             level,
         }
     }
@@ -127,15 +134,15 @@ impl PolicyCell {
     }
 }
 
-impl HealChart {
-    fn new(healing: &Healing) -> Option<Self> {
+impl SuccessChart {
+    fn new(outcomes: &QueueOutcomes) -> Option<Self> {
         /// More bars than this are too thin to be told apart; the words name them all.
         const MOST: usize = 12;
-        if healing.by_retry.is_empty() {
+        if outcomes.by_retry.is_empty() {
             return None;
         }
-        let bar = |(n, height): (usize, u64)| HealBar { x: n * 10, y: 100 - height, height };
-        let bars: Vec<HealBar> = healing.heights().into_iter().take(MOST).enumerate().map(bar).collect();
-        Some(Self { width: bars.len() * 10, bars, told: healing.describe() })
+        let bar = |(n, height): (usize, u64)| SuccessBar { x: n * 10, y: 100 - height, height };
+        let bars: Vec<SuccessBar> = outcomes.heights().into_iter().take(MOST).enumerate().map(bar).collect();
+        Some(Self { width: bars.len() * 10, bars, told: outcomes.describe() })
     }
 }

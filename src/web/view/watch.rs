@@ -9,7 +9,7 @@ use super::{
 use crate::{
     domain::{
         broker::BrokerHealth,
-        queue_level::QueueLevel,
+        queue_level::{QueueLevel, Trouble},
         watch::{Concern, Watched},
     },
     store::{WatchedBroker, WatchedQueue},
@@ -28,18 +28,29 @@ pub struct ConcernLine {
 
 impl ConcernLine {
     pub fn new(broker: &str, concern: &Concern, now: Timestamp) -> Self {
-        let href = |queue: &str| {
-            let pattern = LetterQuery::queue_pattern(Some(queue));
-            let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("queue", &pattern).finish();
-            format!("/queues?{query}")
-        };
         Self {
             broker: text::one_line(broker),
-            queue: concern.queue().map(|queue| (text::one_line(queue), href(queue))),
+            queue: concern.queue().map(queue_link),
             title: text::one_line(&concern.title()),
             sentence: text::one_line(&concern.sentence(now)),
         }
     }
+
+    pub fn of_queue(broker: &str, queue: &str, sentence: &str) -> Self {
+        Self {
+            broker: text::one_line(broker),
+            queue: Some(queue_link(queue)),
+            title: String::new(),
+            sentence: sentence.to_owned(),
+        }
+    }
+}
+
+/// A queue's name, and its line on the page of queues.
+fn queue_link(queue: &str) -> (String, String) {
+    let pattern = LetterQuery::queue_pattern(Some(queue));
+    let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("queue", &pattern).finish();
+    (text::one_line(queue), format!("/queues?{query}"))
 }
 
 /// How a queue stands.
@@ -47,8 +58,8 @@ impl ConcernLine {
 pub struct LevelCells {
     /// Messages in it; empty where that is not told.
     pub depth: String,
-    /// `12 unacked`; empty where none are.
-    pub unacknowledged: String,
+    /// `12 unacked`, `full`; empty where neither is so.
+    pub remarks: String,
     pub consumers: ConsumersCell,
 }
 
@@ -65,9 +76,12 @@ impl LevelCells {
     pub fn new(queue: &WatchedQueue, now: Timestamp) -> Self {
         let level = &queue.level;
         let unacknowledged = level.messages_unacknowledged.filter(|n| *n > 0);
+        let unacknowledged = unacknowledged.map(|n| format!("{} unacked", number::thousands(n)));
+        let is_full = level.troubles().iter().any(|trouble| matches!(trouble, Trouble::Full { .. }));
+        let remarks: Vec<_> = unacknowledged.into_iter().chain(is_full.then(|| "full".to_owned())).collect();
         Self {
             depth: level.messages.map(number::thousands).unwrap_or_default(),
-            unacknowledged: unacknowledged.map(|n| format!("{} unacked", number::thousands(n))).unwrap_or_default(),
+            remarks: remarks.join(", "),
             consumers: ConsumersCell::new(level, queue.watched.as_ref(), now),
         }
     }
@@ -85,6 +99,7 @@ impl ConsumersCell {
             (Some(n), Some(watched)) if watched.told || watched.interrupted => {
                 Self { words: format!("{}, which come and go", number::thousands(n)), class }
             }
+            (Some(0), None) if level.known_messages() > Some(0) => Self { words: "none".to_owned(), class },
             (Some(n), _) => Self { words: number::thousands(n), class: "" },
         }
     }

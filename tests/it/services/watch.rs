@@ -75,8 +75,10 @@ async fn queues_are_told_with_their_depth_consumers_and_policy() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let vhost = rabbit.vhost();
     let kinds = [("classic", QueueKind::Classic), ("quorum", QueueKind::Quorum), ("stream", QueueKind::Stream)];
+    vhost.declare_queue("classic", json!({})).await;
+    vhost.declare_queue("quorum", json!({"x-queue-type": "quorum", "x-max-length": 50})).await;
+    vhost.declare_queue("stream", json!({"x-queue-type": "stream"})).await;
     for (queue, _) in kinds {
-        vhost.declare_queue(queue, json!({"x-queue-type": queue})).await;
         publish(&vhost, queue).await;
     }
     let policy = json!({"pattern": "^classic$", "definition": {"max-length": 100}, "apply-to": "queues"});
@@ -94,7 +96,10 @@ async fn queues_are_told_with_their_depth_consumers_and_policy() {
         let level = await_level(&management, queue, told).await;
         assert_eq!((level.messages_ready, level.messages), (Some(0), Some(1)));
     }
-    await_level(&management, "classic", |level| level.policy.as_deref() == Some("short")).await;
+    let limited = await_level(&management, "classic", |level| level.policy.as_deref() == Some("short")).await;
+    assert_eq!(limited.max_length, Some(100), "by a policy");
+    let limit = async |queue| await_level(&management, queue, |_| true).await.max_length;
+    assert_eq!((limit("quorum").await, limit("stream").await), (Some(50), None), "by an argument");
     assert_eq!(management.queues().await.unwrap().len(), 3);
 }
 

@@ -10,14 +10,14 @@ use dead_letter_office::{
         command::Command,
         filter::LetterFilter,
         group::GroupId,
-        job::{Bulk, Job, JobState},
+        job::{Bulk, Job, JobState, Left},
         letter::{Importance, LetterId, Status},
     },
-    store::ClaimedBulk,
+    store::{ClaimedBulk, Order, Sweep},
 };
 
 use super::{
-    database::{LEASE, TestDatabase},
+    database::{LEASE, TestDatabase, order},
     make::{Make, NOON, an_arrival, id, later},
 };
 
@@ -33,7 +33,7 @@ fn bulk(command: Command) -> Bulk {
         since: Some(later(1)),
         until: None,
     };
-    Bulk { filter, until: later(9), command, by: Actor::named("Ann") }
+    Bulk { filter, until: later(9), left: None, command, by: Actor::named("Ann") }
 }
 
 async fn what_is_left_behind_is_taken_up_once(database: &TestDatabase) {
@@ -96,7 +96,34 @@ async fn a_walk_keeps_within_its_times(database: &TestDatabase) {
     assert_eq!(walk(None, Some(later(3)), later(1)).await, ids[..2]);
 }
 
+async fn a_job_is_undone_by_what_it_left(database: &TestDatabase) {
+    let [mine, others, later_on] = [1, 2, 3].map(|_| an_arrival());
+    let ids = [mine.id, others.id, later_on.id];
+    database.take_in([mine, others, later_on]).await;
+    let act = async |id: usize, command: Command, at| {
+        let done = database.act(&Order { at, ..order(&command, &ids[id..=id]) }).await.unwrap().done;
+        assert_eq!(done, ids[id..=id]);
+    };
+    act(0, Command::Discard { note: None }, later(1)).await;
+    act(1, Command::Discard { note: None }, later(2)).await;
+    act(2, Command::Retry { delay: Duration::from_secs(9), queue: None }, later(1)).await;
+    let left = async |left| {
+        let mut sweep = Sweep::of_left(left);
+        let found = database.next_of(&mut sweep, 9).await.unwrap();
+        assert_eq!(database.next_of(&mut sweep, 9).await.unwrap(), [], "each once");
+        found
+    };
+    assert_eq!(left(Left::Discarded(later(1))).await, [ids[0]]);
+    assert_eq!(left(Left::Discarded(later(3))).await, []);
+    assert_eq!(left(Left::Due(later(10))).await, [ids[2]]);
+    let kept = Bulk { left: Some(Left::Due(later(10))), ..bulk(Command::Reopen) };
+    let job = Job::begun(id(), "reopen");
+    database.add_bulk(&job, &kept, NOON, LEASE).await.unwrap();
+    assert_eq!(database.bulk(job.id).await.unwrap(), Some((kept, NOON)));
+}
+
 on_both!(
+    a_job_is_undone_by_what_it_left,
     what_is_left_behind_is_taken_up_once,
     every_command_is_kept_as_it_was,
     a_job_of_another_kind_is_left_alone,

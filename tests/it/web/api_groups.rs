@@ -204,3 +204,20 @@ async fn an_action_that_cannot_be_is_refused_with_what_would_be_right() {
     }
     assert_eq!(desk.status(id).await, Status::Open);
 }
+
+#[tokio::test]
+async fn a_job_that_has_ended_can_be_undone() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "x", 2).await;
+    let done = async |path: &str, body: Value| {
+        let started = desk.post(path, &body).await.expect(202);
+        assert_eq!(ended(&desk, started.json()).await["state"], "done");
+        started.header("location").to_owned()
+    };
+    let job = done("/api/v1/actions", json!({"action": "discard", "filter": {"queue": ["orders"]}})).await;
+    assert_eq!(desk.status(ids[0]).await, Status::Discarded);
+    let undo = done(&format!("{job}/undo"), json!({})).await;
+    assert_eq!((desk.status(ids[0]).await, desk.status(ids[1]).await), (Status::Open, Status::Open));
+    desk.post(&format!("{undo}/undo"), &json!({})).await.expect(409);
+    desk.post("/api/v1/jobs/0192f1c4-0000-7000-8000-000000000000/undo", &json!({})).await.expect(404);
+}

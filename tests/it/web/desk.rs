@@ -143,7 +143,7 @@ impl Desk {
                 public_url: "http://dlo.example.com".parse().unwrap(),
                 dead_letter_exchange: "the-dlx".to_owned(),
                 succeeded_after: SUCCEEDED_AFTER,
-                watched_brokers: watched.iter().map(|name| (*name).to_owned()).collect(),
+                watch: watched.iter().map(|name| ((*name).to_owned(), super::watch::settings())).collect(),
                 closing: closing.clone(),
             },
         };

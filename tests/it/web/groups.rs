@@ -19,6 +19,7 @@ use dead_letter_office::{
 };
 use failure_conventions::inner_body::InnerBodies;
 use scraper::Html;
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -332,6 +333,41 @@ async fn the_importance_of_all_open_ones_is_set() {
 }
 
 #[tokio::test]
+async fn what_was_done_with_a_group_can_be_undone() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "x", 4).await;
+    desk.bring(ids[0], Status::Discarded).await;
+    desk.clock.advance(MINUTE);
+    let path = group_of(&desk, ids[0]).await;
+    let done = do_with_all(&desk, &path, "Discard 3", "Discard 3").await;
+    desk.clock.advance(MINUTE);
+    for action in ["reopen", "discard"] {
+        desk.post(&format!("/api/v1/letters/{}/{action}", ids[1]), &json!({})).await.expect(200);
+    }
+    let page = Form::of(&done, "Undo u").press(&desk).await;
+    assert!(page.words(".toast-box p").contains("Reopened 2 dead letters."), "{}", page.words(".toast-box"));
+    assert_eq!(page.words("h1"), done.words("h1"), "back on the page of the group");
+    let statuses = async || {
+        let mut statuses = Vec::new();
+        for id in &ids {
+            statuses.push(desk.status(*id).await);
+        }
+        statuses
+    };
+    let [open, discarded] = [Status::Open, Status::Discarded];
+    assert_eq!(statuses().await, [discarded, discarded, open, open], "what others discarded stays so");
+
+    let asked = desk.page(&format!("{path}?all=retry")).await;
+    let page = Form::of(&asked, "Retry 2").fill("delay", "1h").press(&desk).await;
+    assert_eq!(statuses().await[2..], [Status::Scheduled; 2]);
+    let again = Form::of(&page, "Undo u");
+    assert!(again.press(&desk).await.words(".toast-box p").contains("Stopped retrying 2 dead letters"));
+    assert_eq!(statuses().await[2..], [open; 2]);
+    let page = do_with_all(&desk, &path, "Retry 2", "Retry 2").await;
+    assert!(!page.words(".toast-box").contains("Undo"), "what is sent at once is gone");
+}
+
+#[tokio::test]
 async fn what_came_after_the_question_is_left_alone() {
     let desk = Desk::open().await;
     let ids = alike(&desk, "orders", "x", 1).await;
@@ -507,7 +543,7 @@ async fn work_on_a_group_goes_on_after_a_restart() {
     let ids = alike(&desk, "orders", "x", 3).await;
     let triage = || Triage::new(desk.store.clone(), desk.changes.clone(), desk.clock.clone(), InnerBodies::default());
     let filter = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
-    let bulk = |command| Bulk { filter: filter.clone(), until: NOON, command, by: Actor::named("Ann") };
+    let bulk = |command| Bulk { filter: filter.clone(), until: NOON, left: None, command, by: Actor::named("Ann") };
     let claimed = triage().begin(bulk(Command::SetImportance(Importance::Low))).await.unwrap();
     assert_eq!((claimed.job.total, claimed.job.state), (3, JobState::Running));
     let go = CancellationToken::new();

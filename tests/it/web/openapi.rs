@@ -47,6 +47,7 @@ async fn describes_what_the_contract_promises_so_far() {
         "POST /api/v1/actions",
         "POST /api/v1/decode",
         "POST /api/v1/jobs/{id}/cancel",
+        "POST /api/v1/jobs/{id}/undo",
         "POST /api/v1/digests/preview",
         "POST /api/v1/digests/send",
         "POST /api/v1/letters/{id}/discard",

@@ -126,9 +126,12 @@ async fn candidates_say_why_and_can_be_chosen() {
     let best = &told["payload"]["candidates"][0];
     assert_eq!((&best["type"], &best["also"]), (&json!("lab.v1.DoorOpened"), &json!(["lab.v1.DoorClosed"])));
     assert!(best["confidence"].as_f64().unwrap() > 0.5 && best["evidence"][0].is_string(), "{best}");
-    assert_eq!((&told["payload"]["decoded_as"], &told["payload"]["json"]["badge"]), (&best["type"], &json!("4711")));
+    let payload = &told["payload"];
+    assert_eq!((&payload["decoded_as"], &payload["json"]["2"]), (&Value::Null, &json!(4711)), "a guess is no fact");
 
     let page = desk.page(&format!("/letters/{first}")).await;
+    assert_eq!(page.words(".seg-tabs a[aria-current]"), "Fields");
+    assert!(!page.words("#payload-part").contains("badge:"), "no name of a field that is only guessed");
     let list = page.words(".type-candidates");
     for part in ["lab.v1.DoorOpened", "%", "no unknown fields", "Identical on the wire: lab.v1.DoorClosed"] {
         assert!(list.contains(part), "{part}: {list}");

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use amqp_message::glob::Globs;
 use dead_letter_office::{
     domain::{
-        queue_level::QueueLevel,
+        queue_level::{QueueLevel, QueueState},
         watch::{Poll, Settings},
     },
     store::{Claim, WatchKept, WatchUpdate},
@@ -31,9 +31,8 @@ fn level(name: &str, consumers: u64, messages: u64) -> QueueLevel {
     }
 }
 
-/// The broker is looked at once a minute and each time found to stand so; the clock goes on meanwhile.
-pub async fn looks(desk: &Desk, looks: Vec<Option<Vec<QueueLevel>>>) {
-    let settings = Settings {
+pub fn settings() -> Settings {
+    Settings {
         interval: MINUTE,
         no_consumers_for: 15 * MINUTE,
         growing_for: 10 * MINUTE,
@@ -41,7 +40,12 @@ pub async fn looks(desk: &Desk, looks: Vec<Option<Vec<QueueLevel>>>) {
         queues: Globs::new(&[]),
         dead_letter_queue: "dlo.dead-letters".to_owned(),
         obituary_queue: "dlo.obituaries".to_owned(),
-    };
+    }
+}
+
+/// The broker is looked at once a minute and each time found to stand so; the clock goes on meanwhile.
+pub async fn looks(desk: &Desk, looks: Vec<Option<Vec<QueueLevel>>>) {
+    let settings = settings();
     let watcher = uuid::Uuid::now_v7();
     assert_eq!(desk.store.claim_watch(MAIN, watcher, desk.clock.now(), 9 * MINUTE).await.unwrap(), Claim::Taken);
     let mut before = WatchKept::default();
@@ -102,11 +106,39 @@ async fn depth_and_consumers_stand_beside_letters_those_first_that_need_a_hand()
 }
 
 #[tokio::test]
-async fn the_overview_names_what_unhealthy() {
+async fn the_overview_names_unhealthy_queues() {
+    let desk = Desk::watching().await;
+    let unhealthy = async |desk: &Desk| {
+        let page = desk.page("/").await;
+        let panels = page.all(".panel-box").into_iter().filter(|panel| panel.words("h2").starts_with("Unhealthy"));
+        panels.map(words).collect::<String>()
+    };
+    assert!(unhealthy(&desk).await.contains("Unknown. main has not been asked yet."));
+    looks(&desk, vec![Some(vec![level("orders", 2, 7), level("parked", 0, 0), level("dlo.dead-letters", 0, 9)])]).await;
+    assert!(
+        unhealthy(&desk).await.contains("None: no queue with messages is without consumers, none is full or down.")
+    );
+
     let desk = Desk::watching().await;
     looks(&desk, lost_for(3)).await;
-    let page = desk.page("/").await;
-    assert!(page.words("main").contains("None. All queues have their consumers."), "{}", page.words("main"));
+    let said = unhealthy(&desk).await;
+    assert!(said.contains("texts.persist No consumers; 40 messages wait."), "{said}");
+
+    let desk = Desk::watching().await;
+    let never_had_any = QueueLevel { max_length: Some(100), ..level("stats.counters", 0, 100) };
+    let down = QueueLevel { state: Some(QueueState::Down), ..level("images", 1, 3) };
+    looks(&desk, vec![Some(vec![never_had_any, down]), None]).await;
+    let said = unhealthy(&desk).await;
+    let expected = "stats.counters No consumers; 100 messages wait. Full: it holds 100 messages at most.";
+    assert!(said.contains(expected) && said.contains("images Not running: down."), "{said}");
+    assert!(
+        said.contains("Unknown. main: rabbit:15672 did not answer within 10 s.") && !said.contains("None"),
+        "{said}"
+    );
+    let page = desk.page("/queues").await;
+    let found: Vec<_> = rows(&page).into_iter().map(|row| row[..3].join(" ")).collect();
+    assert_eq!(found, ["images 3 it is down", "stats.counters 100 full none"]);
+
     let desk = Desk::watching().await;
     looks(&desk, lost_for(22)).await;
     let page = desk.page("/").await;

@@ -57,8 +57,7 @@ impl Reading {
         if let Some(named) = self.named.as_ref().filter(|named| !named.is_described) {
             self.remarks.push(format!("No schema describes {}; upload one that does.", named.name));
         }
-        let likeliest = self.guess.candidates.first().filter(|_| self.guess.evidence > 0.0);
-        match described.or_else(|| likeliest.and_then(|candidate| library.candidate(&candidate.name))) {
+        match described {
             Some(descriptor) => self.message(library, &descriptor, reveal),
             None => self.fields(library, reveal),
         }

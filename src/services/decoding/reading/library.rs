@@ -71,7 +71,7 @@ impl Library {
 
     /// Finds out what a message is, for those that enrich letters, and shows no contents. What `use_it` is given besides
     /// says what the message says as JSON, with nothing hidden: to be called once at most, and only where that matters,
-    /// for it is most of the work. What is read only as one of the types it may be says nothing.
+    /// for it is most of the work. A message of which no type is named says nothing.
     pub fn name<T>(
         &self,
         question: &Question<'_>,

@@ -2,7 +2,8 @@
 //! brought back into the form of the body.
 //!
 //! The type is what a user said of this message, else what the message says, else what a mapping says, else a guess
-//! that is nearly certain. A guess names a type on the page and nowhere else: nothing is sent on because of one.
+//! that is nearly certain: nothing is sent on because of one. A message of which the type is less certain is shown by its
+//! field numbers, and what it may be stands beside it.
 //!
 //! What a type hides is hidden here, and nothing that calls this has to think of it. Where the type is not known and
 //! one of those it may be hides something, all values are hidden.
@@ -77,7 +78,7 @@ pub enum Content {
 pub struct Reading {
     pub unwrapped: Unwrapped,
     pub named: Option<Named>,
-    /// The type that the payload was read as, where it was read as one: that which is named or the likeliest.
+    /// The type that the payload was read as: the one that is named, where the payload is a message of it.
     pub decoded_as: Option<String>,
     /// The types it may be; none where its format is another than protobuf.
     pub guess: Guess,

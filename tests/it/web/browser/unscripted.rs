@@ -48,7 +48,7 @@ async fn letters_are_discarded_together_and_taken_back(scene: &Scene, desk: &Des
     scene.reads(".toast-box", "Discarded 2 dead letters").await;
     scene.counts(".list-row", 1).await;
     assert_eq!(desk.status(ids[1]).await, Status::Discarded);
-    scene.click(".toast-box button[value=reopen]").await;
+    scene.click(".toast-box [data-key=u]").await;
     scene.reads("[data-selected]", "3 dead letters").await;
 }
 
