@@ -161,6 +161,25 @@ mod tests {
     }
 
     #[test]
+    fn any_change_of_a_bundle_is_read_or_reported() {
+        let whole = packed(&[retry(1, Some("key"), b"body"), retry(2, None, b"")]);
+        arbtest::arbtest(|u| {
+            let mut body = whole.body.clone();
+            for _ in 0..u.int_in_range(1..=4_u8)? {
+                let at = u.int_in_range(0..=body.len())?;
+                let end = at.saturating_add(u.int_in_range(0..=8)?).min(body.len());
+                body.splice(at..end, u.arbitrary::<[u8; 8]>()?.into_iter().take(u.int_in_range(0..=8)?));
+            }
+            if let Ok(retries) = unpack(&Message { body: body.clone(), ..whole.clone() }) {
+                let bodies: usize = retries.iter().map(|retry| retry.message.body.len()).sum();
+                assert!(bodies <= body.len());
+            }
+            Ok(())
+        })
+        .budget_ms(500);
+    }
+
+    #[test]
     fn what_is_cut_off_or_not_ours_is_reported() {
         let whole = packed(&[retry(1, Some("key"), b"body")]);
         for length in 1..whole.body.len() {

@@ -7,6 +7,10 @@ use amqp_message::{
     message::Message,
     time::Timestamp,
 };
+use arbtest::{
+    arbitrary::{self, Unstructured},
+    arbtest,
+};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
@@ -134,6 +138,56 @@ fn junk_is_no_error() {
             _ = clean(message, &InnerBodies::default());
         }
     }
+}
+
+fn any_value(u: &mut Unstructured<'_>, levels: u8) -> arbitrary::Result<FieldValue> {
+    /// Names that tables within headers have.
+    const NAMES: [&str; 8] = ["queue", "reason", "exchange", "routing-keys", "count", "time", "error", "headers"];
+    Ok(match u.int_in_range(0..=if levels > 0 { 8 } else { 6_u8 })? {
+        0 => FieldValue::LongString(u.arbitrary()?),
+        1 => FieldValue::string(u.arbitrary::<String>()?),
+        2 => FieldValue::LongLongInt(u.arbitrary()?),
+        3 => FieldValue::Double(u.arbitrary()?),
+        4 => FieldValue::Timestamp(u.arbitrary()?),
+        5 => FieldValue::Boolean(u.arbitrary()?),
+        6 => FieldValue::Void,
+        7 => {
+            let n = u.int_in_range(0..=3_u8)?;
+            FieldValue::Array((0..n).map(|_| any_value(u, levels - 1)).collect::<Result<_, _>>()?)
+        }
+        _ => {
+            let n = u.int_in_range(0..=3_u8)?;
+            let field = |_| Ok(((*u.choose(&NAMES)?).to_owned(), any_value(u, levels - 1)?));
+            FieldValue::Table((0..n).map(field).collect::<Result<_, arbitrary::Error>>()?)
+        }
+    })
+}
+
+/// What a framework sends, with anything in any of its headers and anywhere in its body.
+#[test]
+fn any_change_of_any_message_is_read() {
+    let vectors: Vec<Message> = vectors().iter().map(message).collect();
+    let mut names: Vec<&str> =
+        vectors.iter().flat_map(|message| message.headers.iter()).map(|(name, _)| name).collect();
+    names.sort_unstable();
+    names.dedup();
+    arbtest(|u| {
+        let mut message = u.choose(&vectors)?.clone();
+        for _ in 0..u.int_in_range(0..=3_u8)? {
+            message.headers.set(u.choose(&names)?, any_value(u, 3)?);
+        }
+        for _ in 0..u.int_in_range(0..=3_u8)? {
+            let at = u.int_in_range(0..=message.body.len())?;
+            let end = at.saturating_add(u.int_in_range(0..=4)?).min(message.body.len());
+            message.body.splice(at..end, u.arbitrary::<[u8; 4]>()?.into_iter().take(u.int_in_range(0..=4)?));
+        }
+        let failure = read(&message);
+        assert_eq!(read(&message), failure, "it reads the same each time");
+        let bodies = InnerBodies::new([("*".to_owned(), InnerBody::Text)]);
+        _ = clean(message, &bodies);
+        Ok(())
+    })
+    .budget_ms(1_500);
 }
 
 #[test]
