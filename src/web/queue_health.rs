@@ -84,16 +84,19 @@ fn reported(concerns: &[(String, Concern)], now: Timestamp) -> Vec<ConcernLine> 
 }
 
 impl AppState {
-    /// What is the matter with a queue of a service beside what was reported.
+    /// What is the matter with a queue of a service beside what was reported. What a broker said that does not answer any
+    /// more is no longer known.
     fn trouble(&self, queue: &WatchedQueue, reported: &[(String, Concern)]) -> Option<ConcernLine> {
         let WatchedQueue { broker, level, .. } = queue;
-        if !self.settings.watch.get(broker)?.watches(level) {
+        let is_reported = |kind, queue| {
+            reported.iter().any(|(of, concern)| (of, concern.kind(), concern.queue()) == (broker, kind, queue))
+        };
+        let is_watched = self.settings.watch.get(broker)?.watches(level);
+        if !is_watched || is_reported(ConcernKind::Unreachable, None) {
             return None;
         }
-        let is_reported = reported.iter().any(|(of, concern)| {
-            (of, concern.kind(), concern.queue()) == (broker, ConcernKind::NoConsumers, Some(&*level.name))
-        });
-        let is_new = |trouble: &Trouble| !(is_reported && matches!(trouble, Trouble::NoConsumers { .. }));
+        let told_without_consumers = is_reported(ConcernKind::NoConsumers, Some(&level.name));
+        let is_new = |trouble: &Trouble| !(told_without_consumers && matches!(trouble, Trouble::NoConsumers { .. }));
         let sentences: Vec<_> = level.troubles().iter().filter(|it| is_new(it)).map(Trouble::to_string).collect();
         (!sentences.is_empty()).then(|| ConcernLine::of_queue(broker, &level.name, &sentences.join(" ")))
     }

@@ -30,9 +30,12 @@ pub struct Settings {
 impl Settings {
     /// Whether it is a queue of a service, and one whose consumers are watched.
     pub fn watches(&self, level: &QueueLevel) -> bool {
-        let name = level.name.as_str();
-        let is_ours = name == self.dead_letter_queue || name == self.obituary_queue || dlo_queues::is_queue(name);
-        !is_ours && !level.exclusive && !level.auto_delete && self.queues.matches(name)
+        !self.is_ours(&level.name) && !level.exclusive && !level.auto_delete && self.queues.matches(&level.name)
+    }
+
+    /// Whether it is a queue that dlo declares for itself.
+    pub fn is_ours(&self, queue: &str) -> bool {
+        queue == self.dead_letter_queue || queue == self.obituary_queue || dlo_queues::is_queue(queue)
     }
 }
 

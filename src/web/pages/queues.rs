@@ -77,7 +77,14 @@ async fn load(app: &AppState, patterns: &[String]) -> Result<QueuesPage, WebErro
     found.sort_by_key(|(key, _)| levels.urgency(*key));
     let row = |(key, counts): &(QueueKey<'_>, QueueCounts)| {
         let level = levels.get(*key).map(|queue| LevelCells::new(queue, now));
-        QueueRow::new(*key, counts, outcomes.get(key).unwrap_or(&QueueOutcomes::default()), &book, level)
+        QueueRow::new(
+            *key,
+            counts,
+            outcomes.get(key).unwrap_or(&QueueOutcomes::default()),
+            &book,
+            level,
+            is_ours(app, *key),
+        )
     };
     let hidden = found.len().saturating_sub(MOST) as u64;
     let brokers = app.brokers.all();
@@ -100,4 +107,8 @@ async fn load(app: &AppState, patterns: &[String]) -> Result<QueuesPage, WebErro
         dead_letter_exchange: app.settings.dead_letter_exchange.clone(),
         shell: Shell::new(app, Page::Queues, &facets).await?,
     })
+}
+
+fn is_ours(app: &AppState, (broker, queue): QueueKey<'_>) -> bool {
+    app.settings.watch.get(broker).zip(queue).is_some_and(|(settings, queue)| settings.is_ours(queue))
 }

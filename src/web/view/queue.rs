@@ -27,6 +27,7 @@ pub struct QueueRow {
     pub waiting: String,
     pub letters: String,
     pub scheduled: String,
+    /// None where nothing is retried: of no known queue, or of one of ours.
     pub policy: Option<PolicyCell>,
     pub failed: String,
     pub succeeded: String,
@@ -74,6 +75,7 @@ impl QueueRow {
         outcomes: &QueueOutcomes,
         book: &PolicyBook,
         level: Option<LevelCells>,
+        is_ours: bool,
     ) -> Self {
         let pattern = LetterQuery::queue_pattern(queue);
         let brokers = vec![broker.to_owned()];
@@ -87,7 +89,7 @@ impl QueueRow {
             waiting: number::thousands(counts.of(Status::Scheduled)),
             letters: letters.href(),
             scheduled: scheduled.href(),
-            policy: queue.map(|queue| PolicyCell::new(queue, book)),
+            policy: queue.filter(|_| !is_ours).map(|queue| PolicyCell::new(queue, book)),
             failed: number::thousands(outcomes.failed),
             succeeded: number::thousands(outcomes.succeeded),
             pending: if outcomes.pending > 0 {

@@ -159,6 +159,10 @@ async fn a_broker_that_does_not_answer_is_told_with_the_reason() {
         page.words(".concern-list")
     );
     assert_eq!(rows(&page)[0][..3], ["orders", "7", "2"], "as it stood then");
+    let desk = Desk::watching().await;
+    looks(&desk, [vec![Some(vec![level("parked", 0, 7)])], vec![None; 5]].concat()).await;
+    let said = desk.page("/").await.words(".concern-list");
+    assert!(!said.contains("parked"), "how it stood then is not how it stands: {said}");
 }
 
 #[tokio::test]
