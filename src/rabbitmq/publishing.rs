@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use amqp_message::time::Timestamp;
 use lapin::{Channel, Connection, ConnectionStatus, options::ConfirmSelectOptions};
+use tokio::time::Instant;
 
 use super::{
     SessionError, connect,
@@ -30,6 +31,8 @@ pub enum PublishOutcome {
     Unknown,
     /// The channel or the connection was lost before it was sent at all.
     NotSent,
+    /// It was not sent, as a queue on its way is new: until then a node that is killed forgets what is in it.
+    Settling(Instant),
 }
 
 /// Says how a session's connection stands, also while the session is busy.

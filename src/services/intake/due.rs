@@ -2,11 +2,12 @@
 //!
 //! A process that dies in between has sent some twice then, under the same `dlo-id`.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, mem, time::Duration};
 
 use amqp_message::{death::Reason, message::Message};
 use failure_conventions::{Failure, dlo_queues};
 use futures_util::future::try_join_all;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::{Intake, publisher::Publisher};
@@ -69,11 +70,53 @@ struct Due<'a> {
     publisher: Publisher<'a>,
 }
 
-/// Bundles that are sent on together.
+/// A message, by the tag of the bundle that it came in.
+type Parcel = (u64, OutgoingRetry);
+
+/// Bundles that are sent on together. One is acknowledged when all its messages are sent on.
 #[derive(Default)]
 struct Batch {
-    tags: Vec<u64>,
-    retries: Vec<OutgoingRetry>,
+    /// How many messages of each bundle are left.
+    left: BTreeMap<u64, usize>,
+    parcels: Vec<Parcel>,
+    /// What waits for a new delay queue beside the others, until then.
+    settling: Vec<Parcel>,
+    settled: Option<Instant>,
+}
+
+impl Batch {
+    fn add(&mut self, tag: u64, retries: Vec<OutgoingRetry>) {
+        self.left.insert(tag, retries.len());
+        self.parcels.extend(retries.into_iter().map(|retry| (tag, retry)));
+    }
+
+    fn sent(&mut self, tag: u64) {
+        if let Some(left) = self.left.get_mut(&tag) {
+            *left -= 1;
+        }
+    }
+
+    fn put_aside(&mut self, parcel: Parcel, settled: Instant) {
+        self.settling.push(parcel);
+        self.settled = self.settled.max(Some(settled));
+    }
+
+    fn take_up(&mut self) {
+        self.parcels.append(&mut self.settling);
+        self.settled = None;
+    }
+
+    /// The bundles of which nothing is left.
+    fn take_finished(&mut self) -> Vec<u64> {
+        self.left.extract_if(.., |_, left| *left == 0).map(|(tag, _)| tag).collect()
+    }
+}
+
+/// What is to become of a message whose publishing has ended.
+enum Then {
+    Sent,
+    Again(OutgoingRetry),
+    Settles(OutgoingRetry, Instant),
 }
 
 impl Due<'_> {
@@ -90,78 +133,92 @@ impl Due<'_> {
 
     async fn drain(&mut self, mut consumer: QueueConsumer, stop: &CancellationToken) -> Result<(), SessionError> {
         let acknowledger = consumer.acknowledger();
+        let mut batch = Batch::default();
         loop {
-            let first = tokio::select! {
-                first = consumer.next() => first?,
-                () = stop.cancelled() => return Ok(()),
+            let settled = batch.settled;
+            let settles = async {
+                match settled {
+                    Some(settled) => sleep_until(settled).await,
+                    None => std::future::pending().await,
+                }
             };
-            let Received::Delivery(first) = first else { return Ok(()) };
-            let mut batch = Batch::default();
-            self.open(*first, &mut batch);
-            while (batch.retries.len() + BUNDLE) * WORKERS <= self.intake.batching.batch_size {
+            tokio::select! {
+                next = consumer.next() => match next? {
+                    Received::Delivery(next) => self.open(*next, &mut batch),
+                    Received::Ended => return Ok(()),
+                },
+                () = settles => batch.take_up(),
+                () = stop.cancelled() => return Ok(()),
+            }
+            while (batch.parcels.len() + BUNDLE) * WORKERS <= self.intake.batching.batch_size {
                 // How the stream ended is reported again when the next is awaited.
                 let Some(Ok(Received::Delivery(next))) = consumer.next_ready() else { break };
                 self.open(*next, &mut batch);
             }
             crash_point::point("due");
-            self.send(batch.retries, &acknowledger).await?;
-            crash_point::point("sent-back");
-            for tag in batch.tags {
-                acknowledger.ack(tag).await?;
-            }
+            self.send(&mut batch, &acknowledger).await?;
         }
     }
 
     /// Takes the messages out of a bundle. What is none becomes a letter, which needs attention.
     fn open(&self, delivery: Delivery, batch: &mut Batch) {
         let Delivery { tag, message, .. } = delivery;
-        match unpack(&message) {
-            Ok(mut retries) => batch.retries.append(&mut retries),
-            Err(why) => {
-                let id = ids::letter(self.intake.clock.now());
-                tracing::warn!(letter.id = %id, why = %why, "unexpected message in a delay queue");
-                let obituary = outgoing::obituary(id, &message, &Failure::default(), self.target());
-                if let Err(why) = outgoing::check(&obituary) {
-                    tracing::error!(why, "it cannot become an obituary, and stays in {}", dlo_queues::DUE);
-                    return;
-                }
-                batch.retries.push(self.obituary(id, obituary));
-            }
+        let retries = unpack(&message).or_else(|why| {
+            let id = ids::letter(self.intake.clock.now());
+            tracing::warn!(letter.id = %id, why = %why, "unexpected message in a delay queue");
+            let obituary = outgoing::obituary(id, &message, &Failure::default(), self.target());
+            outgoing::check(&obituary).map(|()| vec![self.obituary(id, obituary)])
+        });
+        match retries {
+            Ok(retries) => batch.add(tag, retries),
+            Err(why) => tracing::error!(why, "it cannot become an obituary, and stays in {}", dlo_queues::DUE),
         }
-        batch.tags.push(tag);
     }
 
-    /// Publishes until all is confirmed, in the queues or as obituaries.
-    async fn send(&mut self, mut retries: Vec<OutgoingRetry>, channel: &Acknowledger) -> Result<(), SessionError> {
+    /// Publishes until all is confirmed, in the queues or as obituaries, but for what is put aside.
+    async fn send(&mut self, batch: &mut Batch, channel: &Acknowledger) -> Result<(), SessionError> {
         let mut backoff = Backoff::default();
-        while !retries.is_empty() {
-            let before = retries.len();
-            let outcomes = self.publisher.publish(&retries).await;
-            retries = retries
-                .into_iter()
-                .zip(outcomes)
-                .filter_map(|(retry, outcome)| self.next_try(retry, outcome))
-                .collect();
-            if retries.len() == before {
+        loop {
+            let before = batch.parcels.len();
+            self.send_once(batch).await;
+            crash_point::point("sent-back");
+            for tag in batch.take_finished() {
+                channel.ack(tag).await?;
+            }
+            if batch.parcels.is_empty() {
+                return Ok(());
+            }
+            if batch.parcels.len() == before {
                 tokio::time::sleep(backoff.next_delay()).await;
                 // What it brought is delivered again to somebody.
                 channel.check_open()?;
             }
         }
-        Ok(())
     }
 
-    /// What is to be published instead, if anything.
-    fn next_try(&self, retry: OutgoingRetry, outcome: PublishOutcome) -> Option<OutgoingRetry> {
+    async fn send_once(&mut self, batch: &mut Batch) {
+        let (tags, retries): (Vec<u64>, Vec<OutgoingRetry>) = mem::take(&mut batch.parcels).into_iter().unzip();
+        let outcomes = self.publisher.publish(&retries).await;
+        for ((tag, retry), outcome) in tags.into_iter().zip(retries).zip(outcomes) {
+            match self.next_step(retry, outcome) {
+                Then::Sent => batch.sent(tag),
+                Then::Again(retry) => batch.parcels.push((tag, retry)),
+                Then::Settles(retry, settled) => batch.put_aside((tag, retry), settled),
+            }
+        }
+    }
+
+    fn next_step(&self, retry: OutgoingRetry, outcome: PublishOutcome) -> Then {
         match outcome {
-            PublishOutcome::Confirmed => None,
-            PublishOutcome::Unknown | PublishOutcome::NotSent => Some(retry),
-            PublishOutcome::Full(_) => Some(self.later(retry)),
+            PublishOutcome::Confirmed => Then::Sent,
+            PublishOutcome::Unknown | PublishOutcome::NotSent => Then::Again(retry),
+            PublishOutcome::Settling(settled) => Then::Settles(retry, settled),
+            PublishOutcome::Full(_) => Then::Again(self.later(retry)),
             PublishOutcome::Failed(why) if retry.destination.queue == self.target() => {
                 tracing::error!(letter.id = %retry.id, why, "an obituary cannot be published yet");
-                Some(retry)
+                Then::Again(retry)
             }
-            PublishOutcome::Failed(why) => Some(self.given_up(retry, &why)),
+            PublishOutcome::Failed(why) => Then::Again(self.given_up(retry, &why)),
         }
     }
 

@@ -60,18 +60,19 @@ impl<'a> Forwarder<'a> {
         }
     }
 
-    /// Publishes until all is confirmed. The answer is what RabbitMQ does not take in any form: that is for the database.
+    /// Publishes until all is confirmed. The answer is what is for the database: what RabbitMQ does not take in any form,
+    /// and what would have to wait for its delay queue first.
     pub async fn forward(
         &mut self,
         arrivals: Vec<Arrival>,
         acknowledger: &Acknowledger,
     ) -> Result<Vec<Arrival>, SessionError> {
         let mut parcels: Vec<Parcel> = arrivals.into_iter().map(Parcel::new).collect();
-        let mut refused = Vec::new();
+        let mut here = Vec::new();
         let mut backoff = Backoff::default();
         while !parcels.is_empty() {
             let before = parcels.len();
-            parcels = self.publish(parcels, &mut refused).await;
+            parcels = self.publish(parcels, &mut here).await;
             if parcels.len() == before {
                 tokio::time::sleep(backoff.next_delay()).await;
                 // What it brought is delivered again to somebody.
@@ -82,7 +83,7 @@ impl<'a> Forwarder<'a> {
         if self.told.elapsed() > TELL {
             self.tell().await;
         }
-        Ok(refused)
+        Ok(here)
     }
 
     pub fn has_numbers(&self) -> bool {
@@ -103,7 +104,7 @@ impl<'a> Forwarder<'a> {
     }
 
     /// One round; the answer is what has to be published again.
-    async fn publish(&mut self, parcels: Vec<Parcel>, refused: &mut Vec<Arrival>) -> Vec<Parcel> {
+    async fn publish(&mut self, parcels: Vec<Parcel>, here: &mut Vec<Arrival>) -> Vec<Parcel> {
         let mut sent = Vec::with_capacity(parcels.len());
         let mut outgoing = Vec::with_capacity(parcels.len());
         for parcel in parcels {
@@ -112,18 +113,19 @@ impl<'a> Forwarder<'a> {
                     sent.push(parcel);
                     outgoing.push(message);
                 }
-                Err(arrival) => refused.push(*arrival),
+                Err(arrival) => here.push(*arrival),
             }
         }
         self.remember(&outgoing).await;
         let outcomes = self.publisher.publish(&outgoing).await;
         self.waiting.notify();
         let (mut again, mut done) = (Vec::new(), Vec::new());
-        for (parcel, outcome) in sent.into_iter().zip(outcomes) {
+        for ((parcel, outgoing), outcome) in sent.into_iter().zip(&outgoing).zip(outcomes) {
             match outcome {
                 PublishOutcome::Confirmed => done.push(parcel),
-                PublishOutcome::Full(why) | PublishOutcome::Failed(why) => parcel.refused(&why, &mut again, refused),
-                PublishOutcome::Unknown | PublishOutcome::NotSent => again.push(parcel),
+                PublishOutcome::Full(why) | PublishOutcome::Failed(why) => parcel.refused(&why, &mut again, here),
+                PublishOutcome::Settling(_) if self.is_remembered(outgoing) => here.push(parcel.arrival),
+                PublishOutcome::Settling(_) | PublishOutcome::Unknown | PublishOutcome::NotSent => again.push(parcel),
             }
         }
         self.count(&done);
@@ -141,6 +143,12 @@ impl<'a> Forwarder<'a> {
                 Err(error) => tracing::warn!(error = %error, queue.name = name, "a delay queue is not remembered yet"),
             }
         }
+    }
+
+    /// Whether the database knows of the delay queue and can take what would wait there. While it is away a new delay
+    /// queue is waited for: that takes seconds, and the database may take hours.
+    fn is_remembered(&self, outgoing: &OutgoingRetry) -> bool {
+        names::delay_queue(&outgoing.destination).is_some_and(|name| self.remembered.contains(&name))
     }
 
     fn count(&mut self, done: &[Parcel]) {
@@ -215,11 +223,11 @@ impl Parcel {
     }
 
     /// What cannot wait becomes an obituary, and what cannot be an obituary goes to the database as it is.
-    fn refused(mut self, why: &str, again: &mut Vec<Self>, refused: &mut Vec<Arrival>) {
+    fn refused(mut self, why: &str, again: &mut Vec<Self>, here: &mut Vec<Arrival>) {
         let queue = self.arrival.failure.queue.as_deref().unwrap_or_default();
         tracing::warn!(queue.name = queue, why, "a dead letter cannot be sent on");
         if mem::replace(&mut self.is_obituary, true) {
-            refused.push(self.arrival);
+            here.push(self.arrival);
         } else {
             again.push(self);
         }

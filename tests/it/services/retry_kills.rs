@@ -3,9 +3,11 @@
 //!
 //! Needs the feature `crash-points`, as in `make test`.
 
+use std::{collections::HashSet, time::Duration};
+
 use dead_letter_office::{
     clock::Clock,
-    config::QueueType,
+    config::{QueueType, values::parse_duration},
     domain::{
         letter::{LetterId, Status},
         policy::Via,
@@ -19,6 +21,7 @@ use super::{
     worker::{Answer, Worker},
 };
 use crate::support::{
+    delay_queues,
     process::wait_until,
     rabbit::{Rabbit, Vhost},
     soak,
@@ -50,11 +53,16 @@ struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    /// The service has a message for each of `0..messages`, and begins.
+    /// The service has a message for each of `0..messages`, and begins. Delay queues have been used before.
     async fn begin(database: &'a TestDatabase, vhost: &'a Vhost, messages: usize, retry: Retry) -> Self {
         let queue_type = QueueType::Quorum;
         AppState::open(database, with_queues(queue_type, vhost)).await.close().await;
         Service::start(vhost, "orders").await;
+        if retry.via == Via::Broker {
+            let delays: HashSet<Duration> =
+                retry.delays.split(',').map(|delay| parse_duration(delay).unwrap()).collect();
+            delay_queues::settle(vhost.amqp_url(), "orders", delays, Clock::system().now()).await;
+        }
         flood(&confirming_channel(vhost).await, "orders", 0..messages).await;
         Self {
             program: Program { retry, batch_size: BATCH, ..Program::new(database, vhost, queue_type) },
