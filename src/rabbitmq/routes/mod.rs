@@ -44,7 +44,7 @@ use declaring::Declarer;
 
 use super::{PublishOutcome, SessionError, refusal};
 
-pub use disused::Deletion;
+pub use disused::DelayQueueState;
 pub(super) use route::Route;
 
 /// What has been declared in one session. The lanes share it.
@@ -93,8 +93,13 @@ impl Routes {
         }
     }
 
-    /// Deletes a delay queue, unless it may still be needed.
-    pub async fn delete(&self, name: &str) -> Deletion {
+    /// How a delay queue is found.
+    pub async fn state_of(&self, name: &str) -> DelayQueueState {
+        self.state.lock().await.declarer.state_of(name).await
+    }
+
+    /// Deletes a delay queue if it shows no message.
+    pub async fn delete(&self, name: &str) -> DelayQueueState {
         let mut state = self.state.lock().await;
         state.declared.remove(name);
         state.declarer.delete_if_empty(name).await
