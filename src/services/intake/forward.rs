@@ -1,14 +1,14 @@
 //! What waits in RabbitMQ instead of the database: published on, and only then acknowledged.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     mem,
     time::{Duration, Instant},
 };
 
 use failure_conventions::{self, danger::Danger, dlo_headers};
 
-use super::{Intake, publisher::Publisher};
+use super::{Intake, batch_acks::BatchAcks, publisher::Publisher};
 use crate::{
     crash_point,
     domain::{
@@ -16,7 +16,7 @@ use crate::{
         retry::{Destination, OutgoingRetry},
     },
     metrics::RetryKind,
-    rabbitmq::{Acknowledger, PublishOutcome, SessionError, names, outgoing, reconnect::Backoff},
+    rabbitmq::{PublishOutcome, SessionError, names, outgoing, reconnect::Backoff},
     services::wakeup::Wakeup,
     store::Arrival,
 };
@@ -38,6 +38,8 @@ pub(crate) struct Forwarder<'a> {
 
 /// A dead letter on its way.
 struct Parcel {
+    /// Of its delivery.
+    tag: u64,
     arrival: Arrival,
     /// It is published as an obituary: its retries are used up, or it cannot wait.
     is_obituary: bool,
@@ -60,26 +62,30 @@ impl<'a> Forwarder<'a> {
         }
     }
 
-    /// Publishes until all is confirmed. The answer is what is for the database: what RabbitMQ does not take in any form,
-    /// and what would have to wait for its delay queue first.
+    /// Publishes until all is confirmed. What is confirmed is acknowledged at once: whatever else is in the batch may be
+    /// held for hours, and what is delivered again goes out again.
+    ///
+    /// The answer is what is for the database: what RabbitMQ does not take in any form, and what would have to wait for
+    /// its delay queue first.
     pub async fn forward(
         &mut self,
-        arrivals: Vec<Arrival>,
-        acknowledger: &Acknowledger,
+        arrivals: Vec<(u64, Arrival)>,
+        acks: &mut BatchAcks,
     ) -> Result<Vec<Arrival>, SessionError> {
         let mut parcels: Vec<Parcel> = arrivals.into_iter().map(Parcel::new).collect();
         let mut here = Vec::new();
         let mut backoff = Backoff::default();
         while !parcels.is_empty() {
             let before = parcels.len();
-            parcels = self.publish(parcels, &mut here).await;
+            let confirmed;
+            (confirmed, parcels) = self.publish(parcels, &mut here).await;
+            crash_point::point("forwarded");
+            acks.acknowledge(confirmed).await?;
             if parcels.len() == before {
                 tokio::time::sleep(backoff.next_delay()).await;
-                // What it brought is delivered again to somebody.
-                acknowledger.check_open()?;
+                acks.check_open()?;
             }
         }
-        crash_point::point("forwarded");
         if self.told.elapsed() > TELL {
             self.tell().await;
         }
@@ -103,8 +109,8 @@ impl<'a> Forwarder<'a> {
         }
     }
 
-    /// One round; the answer is what has to be published again.
-    async fn publish(&mut self, parcels: Vec<Parcel>, here: &mut Vec<Arrival>) -> Vec<Parcel> {
+    /// One round; the answer is what is confirmed, and what has to be published again.
+    async fn publish(&mut self, parcels: Vec<Parcel>, here: &mut Vec<Arrival>) -> (BTreeSet<u64>, Vec<Parcel>) {
         let mut sent = Vec::with_capacity(parcels.len());
         let mut outgoing = Vec::with_capacity(parcels.len());
         for parcel in parcels {
@@ -129,7 +135,7 @@ impl<'a> Forwarder<'a> {
             }
         }
         self.count(&done);
-        again
+        (done.iter().map(|parcel| parcel.tag).collect(), again)
     }
 
     /// Whoever deletes delay queues later has to know their names.
@@ -153,7 +159,7 @@ impl<'a> Forwarder<'a> {
 
     fn count(&mut self, done: &[Parcel]) {
         let mut alike: BTreeMap<(&str, u64, bool), u64> = BTreeMap::new();
-        for Parcel { arrival, is_obituary } in done {
+        for Parcel { arrival, is_obituary, .. } in done {
             let queue = arrival.failure.queue.as_deref().unwrap_or_default();
             *alike.entry((queue, arrival.failure.attempts, *is_obituary)).or_default() += 1;
         }
@@ -179,9 +185,9 @@ impl<'a> Forwarder<'a> {
 }
 
 impl Parcel {
-    fn new(arrival: Arrival) -> Self {
+    fn new((tag, arrival): (u64, Arrival)) -> Self {
         let is_obituary = delay(&arrival).is_none();
-        Self { arrival, is_obituary }
+        Self { tag, arrival, is_obituary }
     }
 
     /// The message to publish, or the arrival back where it breaks a limit of AMQP in both forms.

@@ -7,6 +7,7 @@
 //! What waits in RabbitMQ instead of the database is sent there ([`forward`]) and, when it is due, sent on ([`due`]).
 
 mod arrival;
+mod batch_acks;
 mod drain;
 mod due;
 mod forward;
@@ -28,6 +29,7 @@ use super::{change_feed::ChangeFeed, wakeup::Wakeup};
 use crate::{
     clock::Clock,
     config::{BrokerConfig, IntakeConfig},
+    crash_point,
     domain::broker::ConnectionState,
     metrics::Metrics,
     rabbitmq::{ConsumingSession, SessionError, health::BrokerBoard, reconnect::Backoff},
@@ -132,6 +134,7 @@ impl Intake {
     }
 
     fn hold(&self, why: &dyn Display) {
+        crash_point::point("held");
         tracing::error!(broker.name = self.broker, error = %why, "the database cannot be written; deliveries are held");
         self.board.set_holding(&self.broker, Some(why.to_string()));
     }
