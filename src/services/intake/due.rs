@@ -6,7 +6,6 @@ use std::{collections::BTreeMap, mem, time::Duration};
 
 use amqp_message::{death::Reason, message::Message};
 use failure_conventions::{Failure, dlo_queues};
-use futures_util::future::try_join_all;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -25,10 +24,12 @@ use crate::{
     services::{ids, wakeup::Wakeup},
 };
 
-/// While one awaits its confirms, the other sends.
-const WORKERS: usize = 2;
+/// Sessions that do this beside each other: while one awaits its confirms, the other sends.
+pub(crate) const WORKERS: usize = 2;
 /// How often it is looked whether somebody else has begun to have messages wait in this broker.
 const LOOK: Duration = Duration::from_secs(10 * 60);
+/// How soon an obituary is published again that could not be.
+const PAUSE: Duration = Duration::from_secs(5);
 /// How much longer a message waits whose queue takes nothing.
 const FULL: Duration = Duration::from_secs(60);
 
@@ -39,30 +40,27 @@ pub(crate) async fn send_back(
     waiting: &Wakeup,
     stop: &CancellationToken,
 ) -> Result<(), SessionError> {
-    let worker = || async {
-        let mut due = Due { intake, publisher: Publisher::new(intake) };
-        while !stop.is_cancelled() {
-            match session.consume_due().await? {
-                Some(consumer) => {
-                    due.remember().await;
-                    match due.drain(consumer, stop).await {
-                        // Somebody has deleted the queue.
-                        Err(SessionError::Cancelled { .. }) => {}
-                        expired => return expired,
-                    }
+    let mut due = Due { intake, publisher: Publisher::new(intake) };
+    while !stop.is_cancelled() {
+        match session.consume_due().await? {
+            Some(consumer) => {
+                due.remember().await;
+                match due.drain(consumer, stop).await {
+                    // Somebody has deleted the queue.
+                    Err(SessionError::Cancelled { .. }) => {}
+                    expired => return expired,
                 }
-                // What waits has nowhere else to go.
-                None if due.is_remembered().await => session.declare_due_queue().await?,
-                None => tokio::select! {
-                    () = stop.cancelled() => {}
-                    () = waiting.notified() => {}
-                    () = tokio::time::sleep(LOOK) => {}
-                },
             }
+            // What waits has nowhere else to go.
+            None if due.is_remembered().await => session.declare_due_queue().await?,
+            None => tokio::select! {
+                () = stop.cancelled() => {}
+                () = waiting.notified() => {}
+                () = tokio::time::sleep(LOOK) => {}
+            },
         }
-        Ok(())
-    };
-    try_join_all([(); WORKERS].map(|()| worker())).await.map(drop)
+    }
+    Ok(())
 }
 
 struct Due<'a> {
@@ -79,9 +77,9 @@ struct Batch {
     /// How many messages of each bundle are left.
     left: BTreeMap<u64, usize>,
     parcels: Vec<Parcel>,
-    /// What waits for a new delay queue beside the others, until then.
-    settling: Vec<Parcel>,
-    settled: Option<Instant>,
+    /// What cannot be sent on yet, and when the first of it may be.
+    aside: Vec<Parcel>,
+    until: Option<Instant>,
 }
 
 impl Batch {
@@ -96,14 +94,25 @@ impl Batch {
         }
     }
 
-    fn put_aside(&mut self, parcel: Parcel, settled: Instant) {
-        self.settling.push(parcel);
-        self.settled = self.settled.max(Some(settled));
+    fn put_aside(&mut self, parcel: Parcel, until: Instant) {
+        self.aside.push(parcel);
+        self.until = Some(self.until.map_or(until, |earliest| earliest.min(until)));
     }
 
     fn take_up(&mut self) {
-        self.parcels.append(&mut self.settling);
-        self.settled = None;
+        self.parcels.append(&mut self.aside);
+        self.until = None;
+    }
+
+    /// Returns when what was put aside is to be taken up; never, where nothing was.
+    fn is_time(&self) -> impl Future<Output = ()> + use<> {
+        let until = self.until;
+        async move {
+            match until {
+                Some(until) => sleep_until(until).await,
+                None => std::future::pending().await,
+            }
+        }
     }
 
     /// The bundles of which nothing is left.
@@ -116,7 +125,8 @@ impl Batch {
 enum Then {
     Sent,
     Again(OutgoingRetry),
-    Settles(OutgoingRetry, Instant),
+    /// Not before that time.
+    Later(OutgoingRetry, Instant),
 }
 
 impl Due<'_> {
@@ -135,19 +145,12 @@ impl Due<'_> {
         let acknowledger = consumer.acknowledger();
         let mut batch = Batch::default();
         loop {
-            let settled = batch.settled;
-            let settles = async {
-                match settled {
-                    Some(settled) => sleep_until(settled).await,
-                    None => std::future::pending().await,
-                }
-            };
             tokio::select! {
                 next = consumer.next() => match next? {
                     Received::Delivery(next) => self.open(*next, &mut batch),
                     Received::Ended => return Ok(()),
                 },
-                () = settles => batch.take_up(),
+                () = batch.is_time() => batch.take_up(),
                 () = stop.cancelled() => return Ok(()),
             }
             while (batch.parcels.len() + BUNDLE) * WORKERS <= self.intake.batching.batch_size {
@@ -203,7 +206,7 @@ impl Due<'_> {
             match self.next_step(retry, outcome) {
                 Then::Sent => batch.sent(tag),
                 Then::Again(retry) => batch.parcels.push((tag, retry)),
-                Then::Settles(retry, settled) => batch.put_aside((tag, retry), settled),
+                Then::Later(retry, until) => batch.put_aside((tag, retry), until),
             }
         }
     }
@@ -212,11 +215,11 @@ impl Due<'_> {
         match outcome {
             PublishOutcome::Confirmed => Then::Sent,
             PublishOutcome::Unknown | PublishOutcome::NotSent => Then::Again(retry),
-            PublishOutcome::Settling(settled) => Then::Settles(retry, settled),
+            PublishOutcome::Settling(settled) => Then::Later(retry, settled),
             PublishOutcome::Full(_) => Then::Again(self.later(retry)),
             PublishOutcome::Failed(why) if retry.destination.queue == self.target() => {
                 tracing::error!(letter.id = %retry.id, why, "an obituary cannot be published yet");
-                Then::Again(retry)
+                Then::Later(retry, Instant::now() + PAUSE)
             }
             PublishOutcome::Failed(why) => Then::Again(self.given_up(retry, &why)),
         }
@@ -247,5 +250,33 @@ impl Due<'_> {
 
     fn target(&self) -> &str {
         &self.intake.config.obituary_queue
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bundle_is_finished_when_all_its_messages_are_sent_on() {
+        let retry = || OutgoingRetry {
+            id: LetterId::from_uuid(uuid::Uuid::nil()),
+            destination: Destination::straight_to("orders"),
+            reason: Reason::Rejected,
+            message: Message::default(),
+        };
+        let mut batch = Batch::default();
+        batch.add(7, vec![retry(), retry()]);
+        batch.add(8, Vec::new());
+        assert_eq!(batch.take_finished(), [8]);
+        batch.sent(7);
+        let (now, parcel) = (Instant::now(), batch.parcels.remove(0));
+        batch.put_aside(parcel, now + PAUSE);
+        batch.put_aside((7, retry()), now);
+        assert_eq!((batch.take_finished(), batch.until), (vec![], Some(now)));
+        batch.take_up();
+        assert_eq!((batch.parcels.len(), batch.until), (3, None));
+        batch.sent(7);
+        assert_eq!(batch.take_finished(), [7]);
     }
 }
