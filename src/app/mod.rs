@@ -15,6 +15,7 @@ use services::Services;
 
 use crate::{
     config::Config,
+    domain::delay_queue::EmptyQueues,
     services::{
         change_feed::DatabaseWatch,
         enrichment::Enrichment,
@@ -89,6 +90,7 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
                 config: broker.clone(),
                 store: Arc::clone(&services.store),
                 clock: services.clock.clone(),
+                empty: EmptyQueues::default(),
             };
             lifecycle.start_worker(delay_queues);
             lifecycle.spawn("scheduler", scheduler.run(lifecycle.stopping()));

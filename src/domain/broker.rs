@@ -28,6 +28,22 @@ impl ConnectionState {
         matches!(self, Self::Connected { .. })
     }
 
+    /// The worse of two. Together they are well since the last one is, and in trouble since the first one is.
+    pub fn worse<'a>(&'a self, other: &'a Self) -> &'a Self {
+        if other.weight() > self.weight() { other } else { self }
+    }
+
+    /// The heavier, the worse.
+    const fn weight(&self) -> (u8, i64) {
+        match self {
+            Self::Elsewhere => (0, 0),
+            Self::Connected { since } => (1, since.as_micros()),
+            Self::Blocked { since, .. } => (2, -since.as_micros()),
+            Self::Connecting => (3, 0),
+            Self::Lost { since, .. } => (4, -since.as_micros()),
+        }
+    }
+
     /// The problem, in words; `None` when there is none.
     pub fn trouble(&self) -> Option<&str> {
         match self {
@@ -48,4 +64,34 @@ pub struct BrokerHealth {
     pub publishing: ConnectionState,
     /// Why deliveries are held instead of stored, when they are.
     pub holding: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: u64) -> Timestamp {
+        Timestamp::from_seconds(second)
+    }
+
+    fn connected(second: u64) -> ConnectionState {
+        ConnectionState::Connected { since: at(second) }
+    }
+
+    fn lost(second: u64) -> ConnectionState {
+        ConnectionState::Lost { since: at(second), why: String::new() }
+    }
+
+    #[test]
+    fn two_stand_as_the_worse_of_them() {
+        fn check(worse: ConnectionState, better: ConnectionState) {
+            assert_eq!((better.worse(&worse), worse.worse(&better)), (&worse, &worse));
+        }
+        check(connected(1), ConnectionState::Elsewhere);
+        check(ConnectionState::Connecting, connected(1));
+        check(lost(1), ConnectionState::Connecting);
+        check(lost(9), connected(9));
+        check(connected(2), connected(1));
+        check(lost(1), lost(2));
+    }
 }

@@ -37,7 +37,7 @@ pub use bundle::{BUNDLE, unpack};
 pub use consuming::{Acknowledger, ConsumingSession, Delivery, QueueConsumer, Received};
 pub use declarations::Topology;
 pub use publishing::{ConnectionWatch, Lane, PublishOutcome, PublishingSession};
-pub use routes::Deletion;
+pub use routes::DelayQueueState;
 
 /// How long one step of building a session may take; lapin itself would wait for ever.
 const STEP_TIMEOUT: Duration = Duration::from_secs(10);

@@ -6,7 +6,7 @@
 use std::{fmt::Write, time::Duration};
 
 use amqp_message::time::Timestamp;
-use failure_conventions::dlo_queues::{DELAY, term_of};
+use failure_conventions::dlo_queues::{DELAY, delay_and_term};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::domain::retry::{Destination, Wait};
@@ -34,10 +34,10 @@ pub fn delay_queue(destination: &Destination) -> Option<String> {
     Some(fitting(start, &destination.queue))
 }
 
-/// Whether it is a delay queue to which nobody publishes any more. A whole term is left for clocks that differ and for
-/// messages that a broker in alarm keeps waiting.
+/// Whether it is a delay queue to which nobody publishes any more, and from which all is due that ever waited there. A
+/// whole term is left for clocks that differ and for messages that a broker in alarm keeps waiting.
 pub fn is_out_of_use(name: &str, now: Timestamp) -> bool {
-    term_of(name).is_some_and(|its| its.saturating_add(1) < term(now))
+    delay_and_term(name).is_some_and(|(delay, its)| its.saturating_add(1) < term(now.minus(delay)))
 }
 
 /// Counted from the Unix epoch.
@@ -99,13 +99,14 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_queue_is_out_of_use_a_term_after_its_own() {
-        let name = delay_queue(&waiting("orders")).unwrap();
-        let end_of_next = at(2_970).minus(Duration::from_secs(1));
-        assert_eq!(
-            [at(2_968), at(2_969), end_of_next, at(2_970)].map(|now| is_out_of_use(&name, now)),
-            [false, false, false, true]
-        );
+    fn a_delay_queue_is_out_of_use_a_term_after_the_last_message_is_due() {
+        let month = Duration::from_secs(30 * 24 * 60 * 60);
+        for delay in [WAIT, month] {
+            let name = delay_queue(&waiting("orders").after(delay, at(2_968))).unwrap();
+            let all_due = at(2_970).plus(delay);
+            let times = [at(2_968), at(2_969), all_due.minus(Duration::from_secs(1)), all_due];
+            assert_eq!(times.map(|now| is_out_of_use(&name, now)), [false, false, false, true], "{delay:?}");
+        }
     }
 
     #[test]

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use amqp_message::time::Timestamp;
 use lapin::{Channel, Connection, ConnectionStatus, options::ConfirmSelectOptions};
+use tokio::time::Instant;
 
 use super::{
     SessionError, connect,
     declarations::open_channel,
     publication::Publication,
-    routes::{Deletion, Route, Routes},
+    routes::{DelayQueueState, Route, Routes},
     step,
     window::{self, Answer},
 };
@@ -30,6 +31,8 @@ pub enum PublishOutcome {
     Unknown,
     /// The channel or the connection was lost before it was sent at all.
     NotSent,
+    /// It was not sent, as a queue on its way is new: until then a node that is killed forgets what is in it.
+    Settling(Instant),
 }
 
 /// Says how a session's connection stands, also while the session is busy.
@@ -70,13 +73,24 @@ impl PublishingSession {
         self.lanes.iter_mut()
     }
 
-    /// Deletes the delay queue of that name if it is out of use and empty. Nothing else is ever deleted.
+    /// How the delay queue of that name is found.
     ///
     /// Whoever publishes with a wait has to remember [`names::delay_queue`] beforehand: no broker says which
     /// queues there are.
-    pub async fn delete_delay_queue(&self, name: &str, now: Timestamp) -> Deletion {
+    pub async fn delay_queue_state(&self, name: &str, now: Timestamp) -> DelayQueueState {
         if !names::is_out_of_use(name, now) {
-            return Deletion::Needed;
+            return DelayQueueState::Needed;
+        }
+        self.routes.state_of(name).await
+    }
+
+    /// Deletes the delay queue of that name if it is out of use and shows no message. Nothing else is ever deleted.
+    ///
+    /// To be called for a queue that was [found empty](DelayQueueState::Empty) for long enough: one that shows no message
+    /// may hold some.
+    pub async fn delete_delay_queue(&self, name: &str, now: Timestamp) -> DelayQueueState {
+        if !names::is_out_of_use(name, now) {
+            return DelayQueueState::Needed;
         }
         self.routes.delete(name).await
     }

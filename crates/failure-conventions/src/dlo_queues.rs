@@ -1,5 +1,7 @@
 //! Names of the queues that dlo declares for messages that wait in RabbitMQ.
 
+use std::time::Duration;
+
 /// The queue in which messages are that have waited long enough.
 pub const DUE: &str = "dlo.due";
 
@@ -13,13 +15,13 @@ pub fn is_queue(name: &str) -> bool {
 
 /// Whether messages wait in it for their retry.
 pub fn is_delay_queue(name: &str) -> bool {
-    term_of(name).is_some()
+    delay_and_term(name).is_some()
 }
 
-/// The term in which a delay queue takes messages, as a number that counts up; `None` for any other queue.
-pub fn term_of(name: &str) -> Option<u64> {
+/// How long messages wait in a delay queue, and the term in which it takes them, as a number that counts up; `None` for
+/// any other queue.
+pub fn delay_and_term(name: &str) -> Option<(Duration, u64)> {
     let mut parts = name.strip_prefix(DELAY)?.splitn(3, '.');
     let (delay, term, _queue) = (parts.next()?, parts.next()?, parts.next()?);
-    delay.parse::<u64>().ok()?;
-    term.parse().ok()
+    Some((Duration::from_millis(delay.parse().ok()?), term.parse().ok()?))
 }

@@ -1,6 +1,6 @@
 //! Declaring exchanges, delay queues and bindings, on a channel that may be closed over it.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use failure_conventions::dlo_queues;
 use lapin::{
@@ -28,18 +28,24 @@ const SETTLING: Duration = Duration::from_secs(4);
 pub(super) struct Declarer {
     connection: Arc<Connection>,
     channel: Option<Channel>,
-    /// When the latest queue was created.
-    created: Option<Instant>,
+    /// When queues were created that may not have settled yet.
+    created: HashMap<String, Instant>,
 }
 
 impl Declarer {
-    pub const fn new(connection: Arc<Connection>) -> Self {
-        Self { connection, channel: None, created: None }
+    pub fn new(connection: Arc<Connection>) -> Self {
+        Self { connection, channel: None, created: HashMap::new() }
     }
 
-    /// Until when messages should not yet be put into them.
-    pub fn settled(&self) -> Option<Instant> {
-        self.created.map(|created| created + SETTLING)
+    /// Until when no message should be put into a delay queue: it is new, or the queue is where it would come due.
+    pub fn settled(&self, delay_queue: &str) -> Option<Instant> {
+        let created = [delay_queue, dlo_queues::DUE].into_iter().filter_map(|queue| self.created.get(queue)).max();
+        created.map(|created| *created + SETTLING).filter(|settled| *settled > Instant::now())
+    }
+
+    fn note_creation(&mut self, queue: &str) {
+        self.created.retain(|_, created| created.elapsed() < SETTLING);
+        self.created.insert(queue.to_owned(), Instant::now());
     }
 
     pub async fn declare(&mut self, route: &Route<'_>) -> Result<(), SessionError> {
@@ -65,9 +71,9 @@ impl Declarer {
             return Ok(());
         }
         let declaring = async |channel: Channel| declarations::declare_due_queue(&channel).await;
-        self.step(&format!("declaring queue {}", dlo_queues::DUE), declaring).await?;
-        self.created = Some(Instant::now());
-        Ok(())
+        let declared = self.step(&format!("declaring queue {}", dlo_queues::DUE), declaring).await;
+        self.note_creation(dlo_queues::DUE);
+        declared
     }
 
     /// Without `x-expires`: publishing does not count as use, and a queue that expires takes its messages with it.
@@ -89,11 +95,12 @@ impl Declarer {
         let queue = short(name)?;
         let is_new = self.look_at(name).await?.is_none();
         let declaring = async |channel: Channel| channel.queue_declare(queue, durable, arguments).await;
-        self.step(&format!("declaring queue {name}"), declaring).await?;
+        let declared = self.step(&format!("declaring queue {name}"), declaring).await;
+        // Also after an error: the broker may have created it, and have answered too late.
         if is_new {
-            self.created = Some(Instant::now());
+            self.note_creation(name);
         }
-        Ok(())
+        declared.map(drop)
     }
 
     async fn declare_exchange(&mut self, name: &str) -> Result<(), SessionError> {

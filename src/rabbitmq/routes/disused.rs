@@ -6,40 +6,52 @@ use lapin::{Channel, options::QueueDeleteOptions};
 use super::declaring::Declarer;
 use crate::rabbitmq::{SessionError, short};
 
-/// The outcome of a delay queue.
+/// How a delay queue is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Deletion {
-    /// It is gone, by us or before.
+pub enum DelayQueueState {
+    /// It is not there, or not any more.
     Gone,
-    /// There are messages in it, or may be on their way out of it, or somebody looks at it, or its term is not over for
-    /// long enough.
+    /// It shows no message. What is due and has not reached the queue of what is due is not shown.
+    Empty,
+    /// There are messages in it, somebody looks at it, its term is not over for long enough, or the queue of what is
+    /// due has messages.
     Needed,
-    /// Why it is not known to be gone, in words.
-    Failed(String),
+    /// There was no queue of what is due, which is declared now: in every delay queue there may be messages that are not
+    /// shown.
+    CutOff,
+    /// Why it is not known, in words.
+    Unknown(String),
 }
 
 impl Declarer {
-    /// RabbitMQ deletes a quorum queue whatever is in it, so it is looked at before. What has waited and has not been
-    /// confirmed by the queue of what is due is not shown; there is none of it for long while that queue is empty.
-    pub async fn delete_if_empty(&mut self, name: &str) -> Deletion {
-        match self.try_delete(name).await {
-            Ok(deletion) => deletion,
-            Err(error) => Deletion::Failed(error.to_string()),
+    pub async fn state_of(&mut self, name: &str) -> DelayQueueState {
+        self.look(name).await.unwrap_or_else(|error| DelayQueueState::Unknown(error.to_string()))
+    }
+
+    /// RabbitMQ deletes a quorum queue whatever is in it, so it is looked at before.
+    pub async fn delete_if_empty(&mut self, name: &str) -> DelayQueueState {
+        match self.state_of(name).await {
+            DelayQueueState::Empty => match self.delete(name).await {
+                Ok(()) => DelayQueueState::Gone,
+                Err(error) => DelayQueueState::Unknown(error.to_string()),
+            },
+            state => state,
         }
     }
 
-    async fn try_delete(&mut self, name: &str) -> Result<Deletion, SessionError> {
-        let Some(queue) = self.look_at(name).await? else { return Ok(Deletion::Gone) };
-        if queue.message_count() > 0 || queue.consumer_count() > 0 {
-            return Ok(Deletion::Needed);
-        }
-        self.declare_due_queue().await?;
-        if self.look_at(dlo_queues::DUE).await?.is_none_or(|due| due.message_count() > 0) {
-            return Ok(Deletion::Needed);
-        }
+    async fn look(&mut self, name: &str) -> Result<DelayQueueState, SessionError> {
+        let Some(queue) = self.look_at(name).await? else { return Ok(DelayQueueState::Gone) };
+        let Some(due) = self.look_at(dlo_queues::DUE).await? else {
+            self.declare_due_queue().await?;
+            return Ok(DelayQueueState::CutOff);
+        };
+        let is_empty = queue.message_count() == 0 && queue.consumer_count() == 0 && due.message_count() == 0;
+        Ok(if is_empty { DelayQueueState::Empty } else { DelayQueueState::Needed })
+    }
+
+    async fn delete(&mut self, name: &str) -> Result<(), SessionError> {
         let queue = short(name)?;
         let deleting = async |channel: Channel| channel.queue_delete(queue, QueueDeleteOptions::default()).await;
-        self.step(&format!("deleting queue {name}"), deleting).await?;
-        Ok(Deletion::Gone)
+        self.step(&format!("deleting queue {name}"), deleting).await.map(drop)
     }
 }

@@ -38,13 +38,13 @@ use std::{
 };
 
 use lapin::Connection;
-use tokio::{sync::Mutex, time::sleep_until};
+use tokio::{sync::Mutex, time::Instant};
 
 use declaring::Declarer;
 
 use super::{PublishOutcome, SessionError, refusal};
 
-pub use disused::Deletion;
+pub use disused::DelayQueueState;
 pub(super) use route::Route;
 
 /// What has been declared in one session. The lanes share it.
@@ -63,24 +63,24 @@ impl Routes {
         Self { state: Mutex::new(State { declarer, declared: HashSet::new() }) }
     }
 
-    /// Sees to it that `ways` can be gone. Those that cannot are reported with what is to become of their messages.
+    /// Sees to it that `routes` can be gone. Those that cannot are reported with what is to become of their messages.
     pub async fn open<'a>(&self, routes: impl Iterator<Item = &'a Route<'a>>) -> HashMap<&'a str, PublishOutcome> {
-        let (mut seen, mut blocked) = (HashSet::new(), HashMap::new());
-        let (mut silent, mut waits) = (false, false);
+        let (mut seen, mut blocked, mut silent) = (HashSet::new(), HashMap::new(), false);
         for route in routes {
-            waits |= route.waits();
             let Some(name) = route.declared().filter(|name| seen.insert(*name)) else { continue };
             // A broker that answers nothing is waited for once in a window.
             if silent {
                 blocked.insert(name, PublishOutcome::NotSent);
-            } else if let Err(error) = self.state.lock().await.open(route, name).await {
-                silent = matches!(error, SessionError::Timeout { .. });
-                blocked.insert(name, outcome(&error));
+                continue;
             }
-        }
-        let settled = self.state.lock().await.declarer.settled();
-        if let Some(settled) = settled.filter(|_| waits) {
-            sleep_until(settled).await;
+            match self.state.lock().await.open(route, name).await {
+                Ok(None) => {}
+                Ok(Some(settled)) => _ = blocked.insert(name, PublishOutcome::Settling(settled)),
+                Err(error) => {
+                    silent = matches!(error, SessionError::Timeout { .. });
+                    blocked.insert(name, outcome(&error));
+                }
+            }
         }
         blocked
     }
@@ -93,8 +93,13 @@ impl Routes {
         }
     }
 
-    /// Deletes a delay queue, unless it may still be needed.
-    pub async fn delete(&self, name: &str) -> Deletion {
+    /// How a delay queue is found.
+    pub async fn state_of(&self, name: &str) -> DelayQueueState {
+        self.state.lock().await.declarer.state_of(name).await
+    }
+
+    /// Deletes a delay queue if it shows no message.
+    pub async fn delete(&self, name: &str) -> DelayQueueState {
         let mut state = self.state.lock().await;
         state.declared.remove(name);
         state.declarer.delete_if_empty(name).await
@@ -102,12 +107,13 @@ impl Routes {
 }
 
 impl State {
-    async fn open(&mut self, route: &Route<'_>, name: &str) -> Result<(), SessionError> {
+    /// The answer is until when nothing should go there.
+    async fn open(&mut self, route: &Route<'_>, name: &str) -> Result<Option<Instant>, SessionError> {
         if !self.declared.contains(name) {
             self.declarer.declare(route).await?;
             self.declared.insert(name.to_owned());
         }
-        Ok(())
+        Ok(if route.waits() { self.declarer.settled(name) } else { None })
     }
 }
 

@@ -6,7 +6,8 @@ use uuid::Uuid;
 
 use super::{
     Intake, IntakeSource,
-    forward::{Forwarder, is_for_broker},
+    batch_acks::BatchAcks,
+    forward::Forwarder,
     gather::{Batch, Gathered, Gatherer},
     unacknowledged::PendingAcks,
 };
@@ -89,13 +90,13 @@ impl Filing<'_> {
     }
 
     async fn store_and_acknowledge(&mut self, batch: Option<Batch>) -> Result<Vec<Uuid>, SessionError> {
-        let Some(batch) = batch else { return Ok(Vec::new()) };
+        let Some(Batch { tags, received_at, mut here, onward, .. }) = batch else { return Ok(Vec::new()) };
         crash_point::point("delivered");
-        let (onward, mut here): (Vec<_>, Vec<_>) = batch.arrivals.into_iter().partition(is_for_broker);
-        here.extend(self.forwarder.forward(onward, &self.acknowledger).await?);
-        let stored = self.store(batch.received_at, here).await?;
+        let mut acks = BatchAcks::new(self.acknowledger.clone(), tags);
+        here.extend(self.forwarder.forward(onward, &mut acks).await?);
+        let stored = self.store(received_at, here).await?;
         crash_point::point("committed");
-        self.acknowledger.ack_through(batch.tag).await?;
+        acks.acknowledge_all().await?;
         crash_point::point("acknowledged");
         Ok(stored)
     }

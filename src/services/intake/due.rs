@@ -2,11 +2,11 @@
 //!
 //! A process that dies in between has sent some twice then, under the same `dlo-id`.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, mem, time::Duration};
 
 use amqp_message::{death::Reason, message::Message};
 use failure_conventions::{Failure, dlo_queues};
-use futures_util::future::try_join_all;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::{Intake, publisher::Publisher};
@@ -24,10 +24,12 @@ use crate::{
     services::{ids, wakeup::Wakeup},
 };
 
-/// While one awaits its confirms, the other sends.
-const WORKERS: usize = 2;
+/// Sessions that do this beside each other: while one awaits its confirms, the other sends.
+pub(crate) const WORKERS: usize = 2;
 /// How often it is looked whether somebody else has begun to have messages wait in this broker.
 const LOOK: Duration = Duration::from_secs(10 * 60);
+/// How soon an obituary is published again that could not be.
+const PAUSE: Duration = Duration::from_secs(5);
 /// How much longer a message waits whose queue takes nothing.
 const FULL: Duration = Duration::from_secs(60);
 
@@ -38,30 +40,27 @@ pub(crate) async fn send_back(
     waiting: &Wakeup,
     stop: &CancellationToken,
 ) -> Result<(), SessionError> {
-    let worker = || async {
-        let mut due = Due { intake, publisher: Publisher::new(intake) };
-        while !stop.is_cancelled() {
-            match session.consume_due().await? {
-                Some(consumer) => {
-                    due.remember().await;
-                    match due.drain(consumer, stop).await {
-                        // Somebody has deleted the queue.
-                        Err(SessionError::Cancelled { .. }) => {}
-                        expired => return expired,
-                    }
+    let mut due = Due { intake, publisher: Publisher::new(intake) };
+    while !stop.is_cancelled() {
+        match session.consume_due().await? {
+            Some(consumer) => {
+                due.remember().await;
+                match due.drain(consumer, stop).await {
+                    // Somebody has deleted the queue.
+                    Err(SessionError::Cancelled { .. }) => {}
+                    expired => return expired,
                 }
-                // What waits has nowhere else to go.
-                None if due.is_remembered().await => session.declare_due_queue().await?,
-                None => tokio::select! {
-                    () = stop.cancelled() => {}
-                    () = waiting.notified() => {}
-                    () = tokio::time::sleep(LOOK) => {}
-                },
             }
+            // What waits has nowhere else to go.
+            None if due.is_remembered().await => session.declare_due_queue().await?,
+            None => tokio::select! {
+                () = stop.cancelled() => {}
+                () = waiting.notified() => {}
+                () = tokio::time::sleep(LOOK) => {}
+            },
         }
-        Ok(())
-    };
-    try_join_all([(); WORKERS].map(|()| worker())).await.map(drop)
+    }
+    Ok(())
 }
 
 struct Due<'a> {
@@ -69,11 +68,65 @@ struct Due<'a> {
     publisher: Publisher<'a>,
 }
 
-/// Bundles that are sent on together.
+/// A message, by the tag of the bundle that it came in.
+type Parcel = (u64, OutgoingRetry);
+
+/// Bundles that are sent on together. One is acknowledged when all its messages are sent on.
 #[derive(Default)]
 struct Batch {
-    tags: Vec<u64>,
-    retries: Vec<OutgoingRetry>,
+    /// How many messages of each bundle are left.
+    left: BTreeMap<u64, usize>,
+    parcels: Vec<Parcel>,
+    /// What cannot be sent on yet, and when the first of it may be.
+    aside: Vec<Parcel>,
+    until: Option<Instant>,
+}
+
+impl Batch {
+    fn add(&mut self, tag: u64, retries: Vec<OutgoingRetry>) {
+        self.left.insert(tag, retries.len());
+        self.parcels.extend(retries.into_iter().map(|retry| (tag, retry)));
+    }
+
+    fn sent(&mut self, tag: u64) {
+        if let Some(left) = self.left.get_mut(&tag) {
+            *left -= 1;
+        }
+    }
+
+    fn put_aside(&mut self, parcel: Parcel, until: Instant) {
+        self.aside.push(parcel);
+        self.until = Some(self.until.map_or(until, |earliest| earliest.min(until)));
+    }
+
+    fn take_up(&mut self) {
+        self.parcels.append(&mut self.aside);
+        self.until = None;
+    }
+
+    /// Returns when what was put aside is to be taken up; never, where nothing was.
+    fn is_time(&self) -> impl Future<Output = ()> + use<> {
+        let until = self.until;
+        async move {
+            match until {
+                Some(until) => sleep_until(until).await,
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// The bundles of which nothing is left.
+    fn take_finished(&mut self) -> Vec<u64> {
+        self.left.extract_if(.., |_, left| *left == 0).map(|(tag, _)| tag).collect()
+    }
+}
+
+/// What is to become of a message whose publishing has ended.
+enum Then {
+    Sent,
+    Again(OutgoingRetry),
+    /// Not before that time.
+    Later(OutgoingRetry, Instant),
 }
 
 impl Due<'_> {
@@ -90,78 +143,85 @@ impl Due<'_> {
 
     async fn drain(&mut self, mut consumer: QueueConsumer, stop: &CancellationToken) -> Result<(), SessionError> {
         let acknowledger = consumer.acknowledger();
+        let mut batch = Batch::default();
         loop {
-            let first = tokio::select! {
-                first = consumer.next() => first?,
+            tokio::select! {
+                next = consumer.next() => match next? {
+                    Received::Delivery(next) => self.open(*next, &mut batch),
+                    Received::Ended => return Ok(()),
+                },
+                () = batch.is_time() => batch.take_up(),
                 () = stop.cancelled() => return Ok(()),
-            };
-            let Received::Delivery(first) = first else { return Ok(()) };
-            let mut batch = Batch::default();
-            self.open(*first, &mut batch);
-            while (batch.retries.len() + BUNDLE) * WORKERS <= self.intake.batching.batch_size {
+            }
+            while (batch.parcels.len() + BUNDLE) * WORKERS <= self.intake.batching.batch_size {
                 // How the stream ended is reported again when the next is awaited.
                 let Some(Ok(Received::Delivery(next))) = consumer.next_ready() else { break };
                 self.open(*next, &mut batch);
             }
             crash_point::point("due");
-            self.send(batch.retries, &acknowledger).await?;
-            crash_point::point("sent-back");
-            for tag in batch.tags {
-                acknowledger.ack(tag).await?;
-            }
+            self.send(&mut batch, &acknowledger).await?;
         }
     }
 
     /// Takes the messages out of a bundle. What is none becomes a letter, which needs attention.
     fn open(&self, delivery: Delivery, batch: &mut Batch) {
         let Delivery { tag, message, .. } = delivery;
-        match unpack(&message) {
-            Ok(mut retries) => batch.retries.append(&mut retries),
-            Err(why) => {
-                let id = ids::letter(self.intake.clock.now());
-                tracing::warn!(letter.id = %id, why = %why, "unexpected message in a delay queue");
-                let obituary = outgoing::obituary(id, &message, &Failure::default(), self.target());
-                if let Err(why) = outgoing::check(&obituary) {
-                    tracing::error!(why, "it cannot become an obituary, and stays in {}", dlo_queues::DUE);
-                    return;
-                }
-                batch.retries.push(self.obituary(id, obituary));
-            }
+        let retries = unpack(&message).or_else(|why| {
+            let id = ids::letter(self.intake.clock.now());
+            tracing::warn!(letter.id = %id, why = %why, "unexpected message in a delay queue");
+            let obituary = outgoing::obituary(id, &message, &Failure::default(), self.target());
+            outgoing::check(&obituary).map(|()| vec![self.obituary(id, obituary)])
+        });
+        match retries {
+            Ok(retries) => batch.add(tag, retries),
+            Err(why) => tracing::error!(why, "it cannot become an obituary, and stays in {}", dlo_queues::DUE),
         }
-        batch.tags.push(tag);
     }
 
-    /// Publishes until all is confirmed, in the queues or as obituaries.
-    async fn send(&mut self, mut retries: Vec<OutgoingRetry>, channel: &Acknowledger) -> Result<(), SessionError> {
+    /// Publishes until all is confirmed, in the queues or as obituaries, but for what is put aside.
+    async fn send(&mut self, batch: &mut Batch, channel: &Acknowledger) -> Result<(), SessionError> {
         let mut backoff = Backoff::default();
-        while !retries.is_empty() {
-            let before = retries.len();
-            let outcomes = self.publisher.publish(&retries).await;
-            retries = retries
-                .into_iter()
-                .zip(outcomes)
-                .filter_map(|(retry, outcome)| self.next_try(retry, outcome))
-                .collect();
-            if retries.len() == before {
+        loop {
+            let before = batch.parcels.len();
+            self.send_once(batch).await;
+            crash_point::point("sent-back");
+            for tag in batch.take_finished() {
+                channel.ack(tag).await?;
+            }
+            if batch.parcels.is_empty() {
+                return Ok(());
+            }
+            if batch.parcels.len() == before {
                 tokio::time::sleep(backoff.next_delay()).await;
                 // What it brought is delivered again to somebody.
                 channel.check_open()?;
             }
         }
-        Ok(())
     }
 
-    /// What is to be published instead, if anything.
-    fn next_try(&self, retry: OutgoingRetry, outcome: PublishOutcome) -> Option<OutgoingRetry> {
+    async fn send_once(&mut self, batch: &mut Batch) {
+        let (tags, retries): (Vec<u64>, Vec<OutgoingRetry>) = mem::take(&mut batch.parcels).into_iter().unzip();
+        let outcomes = self.publisher.publish(&retries).await;
+        for ((tag, retry), outcome) in tags.into_iter().zip(retries).zip(outcomes) {
+            match self.next_step(retry, outcome) {
+                Then::Sent => batch.sent(tag),
+                Then::Again(retry) => batch.parcels.push((tag, retry)),
+                Then::Later(retry, until) => batch.put_aside((tag, retry), until),
+            }
+        }
+    }
+
+    fn next_step(&self, retry: OutgoingRetry, outcome: PublishOutcome) -> Then {
         match outcome {
-            PublishOutcome::Confirmed => None,
-            PublishOutcome::Unknown | PublishOutcome::NotSent => Some(retry),
-            PublishOutcome::Full(_) => Some(self.later(retry)),
+            PublishOutcome::Confirmed => Then::Sent,
+            PublishOutcome::Unknown | PublishOutcome::NotSent => Then::Again(retry),
+            PublishOutcome::Settling(settled) => Then::Later(retry, settled),
+            PublishOutcome::Full(_) => Then::Again(self.later(retry)),
             PublishOutcome::Failed(why) if retry.destination.queue == self.target() => {
                 tracing::error!(letter.id = %retry.id, why, "an obituary cannot be published yet");
-                Some(retry)
+                Then::Later(retry, Instant::now() + PAUSE)
             }
-            PublishOutcome::Failed(why) => Some(self.given_up(retry, &why)),
+            PublishOutcome::Failed(why) => Then::Again(self.given_up(retry, &why)),
         }
     }
 
@@ -190,5 +250,33 @@ impl Due<'_> {
 
     fn target(&self) -> &str {
         &self.intake.config.obituary_queue
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bundle_is_finished_when_all_its_messages_are_sent_on() {
+        let retry = || OutgoingRetry {
+            id: LetterId::from_uuid(uuid::Uuid::nil()),
+            destination: Destination::straight_to("orders"),
+            reason: Reason::Rejected,
+            message: Message::default(),
+        };
+        let mut batch = Batch::default();
+        batch.add(7, vec![retry(), retry()]);
+        batch.add(8, Vec::new());
+        assert_eq!(batch.take_finished(), [8]);
+        batch.sent(7);
+        let (now, parcel) = (Instant::now(), batch.parcels.remove(0));
+        batch.put_aside(parcel, now + PAUSE);
+        batch.put_aside((7, retry()), now);
+        assert_eq!((batch.take_finished(), batch.until), (vec![], Some(now)));
+        batch.take_up();
+        assert_eq!((batch.parcels.len(), batch.until), (3, None));
+        batch.sent(7);
+        assert_eq!(batch.take_finished(), [7]);
     }
 }

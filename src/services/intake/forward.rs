@@ -1,14 +1,14 @@
 //! What waits in RabbitMQ instead of the database: published on, and only then acknowledged.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     mem,
     time::{Duration, Instant},
 };
 
 use failure_conventions::{self, danger::Danger, dlo_headers};
 
-use super::{Intake, publisher::Publisher};
+use super::{Intake, batch_acks::BatchAcks, publisher::Publisher};
 use crate::{
     crash_point,
     domain::{
@@ -17,7 +17,7 @@ use crate::{
         retry::{Destination, OutgoingRetry},
     },
     metrics::RetryKind,
-    rabbitmq::{Acknowledger, PublishOutcome, SessionError, names, outgoing, reconnect::Backoff},
+    rabbitmq::{PublishOutcome, SessionError, names, outgoing, reconnect::Backoff},
     services::wakeup::Wakeup,
     store::{Arrival, RetryTally},
 };
@@ -39,6 +39,8 @@ pub(crate) struct Forwarder<'a> {
 
 /// A dead letter on its way.
 struct Parcel {
+    /// Of its delivery.
+    tag: u64,
     arrival: Arrival,
     /// It is published as an obituary: its retries are used up, or it cannot wait.
     is_obituary: bool,
@@ -61,29 +63,34 @@ impl<'a> Forwarder<'a> {
         }
     }
 
-    /// Publishes until all is confirmed. The answer is what RabbitMQ does not take in any form: that is for the database.
+    /// Publishes until all is confirmed. What is confirmed is acknowledged at once: whatever else is in the batch may be
+    /// held for hours, and what is delivered again goes out again.
+    ///
+    /// The answer is what is for the database: what RabbitMQ does not take in any form, and what would have to wait for
+    /// its delay queue first.
     pub async fn forward(
         &mut self,
-        arrivals: Vec<Arrival>,
-        acknowledger: &Acknowledger,
+        arrivals: Vec<(u64, Arrival)>,
+        acks: &mut BatchAcks,
     ) -> Result<Vec<Arrival>, SessionError> {
         let mut parcels: Vec<Parcel> = arrivals.into_iter().map(Parcel::new).collect();
-        let mut refused = Vec::new();
+        let mut here = Vec::new();
         let mut backoff = Backoff::default();
         while !parcels.is_empty() {
             let before = parcels.len();
-            parcels = self.publish(parcels, &mut refused).await;
+            let confirmed;
+            (confirmed, parcels) = self.publish(parcels, &mut here).await;
+            crash_point::point("forwarded");
+            acks.acknowledge(confirmed).await?;
             if parcels.len() == before {
                 tokio::time::sleep(backoff.next_delay()).await;
-                // What it brought is delivered again to somebody.
-                acknowledger.check_open()?;
+                acks.check_open()?;
             }
         }
-        crash_point::point("forwarded");
         if self.told.elapsed() > TELL {
             self.tell().await;
         }
-        Ok(refused)
+        Ok(here)
     }
 
     pub fn has_numbers(&self) -> bool {
@@ -102,8 +109,8 @@ impl<'a> Forwarder<'a> {
         }
     }
 
-    /// One round; the answer is what has to be published again.
-    async fn publish(&mut self, parcels: Vec<Parcel>, refused: &mut Vec<Arrival>) -> Vec<Parcel> {
+    /// One round; the answer is what is confirmed, and what has to be published again.
+    async fn publish(&mut self, parcels: Vec<Parcel>, here: &mut Vec<Arrival>) -> (BTreeSet<u64>, Vec<Parcel>) {
         let mut sent = Vec::with_capacity(parcels.len());
         let mut outgoing = Vec::with_capacity(parcels.len());
         for parcel in parcels {
@@ -112,22 +119,23 @@ impl<'a> Forwarder<'a> {
                     sent.push(parcel);
                     outgoing.push(message);
                 }
-                Err(arrival) => refused.push(*arrival),
+                Err(arrival) => here.push(*arrival),
             }
         }
         self.remember(&outgoing).await;
         let outcomes = self.publisher.publish(&outgoing).await;
         self.waiting.notify();
         let (mut again, mut done) = (Vec::new(), Vec::new());
-        for (parcel, outcome) in sent.into_iter().zip(outcomes) {
+        for ((parcel, outgoing), outcome) in sent.into_iter().zip(&outgoing).zip(outcomes) {
             match outcome {
                 PublishOutcome::Confirmed => done.push(parcel),
-                PublishOutcome::Full(why) | PublishOutcome::Failed(why) => parcel.refused(&why, &mut again, refused),
-                PublishOutcome::Unknown | PublishOutcome::NotSent => again.push(parcel),
+                PublishOutcome::Full(why) | PublishOutcome::Failed(why) => parcel.refused(&why, &mut again, here),
+                PublishOutcome::Settling(_) if self.is_remembered(outgoing) => here.push(parcel.arrival),
+                PublishOutcome::Settling(_) | PublishOutcome::Unknown | PublishOutcome::NotSent => again.push(parcel),
             }
         }
         self.count(&done);
-        again
+        (done.iter().map(|parcel| parcel.tag).collect(), again)
     }
 
     /// Whoever deletes delay queues later has to know their names.
@@ -141,6 +149,12 @@ impl<'a> Forwarder<'a> {
                 Err(error) => tracing::warn!(error = %error, queue.name = name, "a delay queue is not remembered yet"),
             }
         }
+    }
+
+    /// Whether the database knows of the delay queue and can take what would wait there. While it is away a new delay
+    /// queue is waited for: that takes seconds, and the database may take hours.
+    fn is_remembered(&self, outgoing: &OutgoingRetry) -> bool {
+        names::delay_queue(&outgoing.destination).is_some_and(|name| self.remembered.contains(&name))
     }
 
     fn count(&mut self, done: &[Parcel]) {
@@ -165,9 +179,9 @@ impl<'a> Forwarder<'a> {
 }
 
 impl Parcel {
-    fn new(arrival: Arrival) -> Self {
+    fn new((tag, arrival): (u64, Arrival)) -> Self {
         let is_obituary = delay(&arrival).is_none();
-        Self { arrival, is_obituary }
+        Self { tag, arrival, is_obituary }
     }
 
     /// How long it waits; `None` where it does not.
@@ -213,11 +227,11 @@ impl Parcel {
     }
 
     /// What cannot wait becomes an obituary, and what cannot be an obituary goes to the database as it is.
-    fn refused(mut self, why: &str, again: &mut Vec<Self>, refused: &mut Vec<Arrival>) {
+    fn refused(mut self, why: &str, again: &mut Vec<Self>, here: &mut Vec<Arrival>) {
         let queue = self.arrival.failure.queue.as_deref().unwrap_or_default();
         tracing::warn!(queue.name = queue, why, "a dead letter cannot be sent on");
         if mem::replace(&mut self.is_obituary, true) {
-            refused.push(self.arrival);
+            here.push(self.arrival);
         } else {
             again.push(self);
         }

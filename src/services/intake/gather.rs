@@ -6,7 +6,7 @@ use amqp_message::time::Timestamp;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::{Intake, IntakeSource, arrival::arrival};
+use super::{Intake, IntakeSource, arrival::arrival, forward::is_for_broker};
 use crate::{
     rabbitmq::{Delivery, QueueConsumer, Received, SessionError},
     store::Arrival,
@@ -20,12 +20,15 @@ const IDLE: Duration = Duration::from_millis(200);
 /// Time for more to come than one. To be woken for each delivery costs more than to read it.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Deliveries that are stored and acknowledged together.
+/// Deliveries that are taken in together.
 pub(crate) struct Batch {
-    /// What to acknowledge through.
-    pub tag: u64,
+    /// Of all of them, in ascending order.
+    pub tags: Vec<u64>,
     pub received_at: Timestamp,
-    pub arrivals: Vec<Arrival>,
+    /// What is for the database.
+    pub here: Vec<Arrival>,
+    /// What is for the broker, with its tag.
+    pub onward: Vec<(u64, Arrival)>,
     bytes: usize,
 }
 
@@ -57,12 +60,10 @@ impl Gatherer<'_> {
             () = tokio::time::sleep(IDLE), if idles => return Ok(Gathered::Idle),
         };
         let Received::Delivery(first) = first else { return Ok(Gathered::Ended) };
-        let mut batch = Batch { tag: 0, received_at: self.intake.clock.now(), arrivals: Vec::new(), bytes: 0 };
+        let mut batch = Batch::begin(self.intake.clock.now());
         batch.add(*first, self);
         let deadline = Instant::now() + self.intake.batching.batch_wait;
-        while batch.arrivals.len() < self.intake.batching.batch_size
-            && batch.bytes < BATCH_BYTES
-            && self.expired.is_none()
+        while batch.tags.len() < self.intake.batching.batch_size && batch.bytes < BATCH_BYTES && self.expired.is_none()
         {
             let Some(received) = self.more(deadline).await else { break };
             match received {
@@ -88,11 +89,20 @@ impl Gatherer<'_> {
 }
 
 impl Batch {
+    const fn begin(received_at: Timestamp) -> Self {
+        Self { tags: Vec::new(), received_at, here: Vec::new(), onward: Vec::new(), bytes: 0 }
+    }
+
     fn add(&mut self, delivery: Delivery, gatherer: &Gatherer<'_>) {
-        self.tag = delivery.tag;
+        let (tag, n) = (delivery.tag, self.tags.len() as u64);
+        self.tags.push(tag);
         self.bytes += delivery.message.body.len();
-        let n = self.arrivals.len() as u64;
-        self.arrivals.push(arrival(delivery, gatherer.source, &gatherer.intake.bodies, self.received_at, n));
+        let arrival = arrival(delivery, gatherer.source, &gatherer.intake.bodies, self.received_at, n);
+        if is_for_broker(&arrival) {
+            self.onward.push((tag, arrival));
+        } else {
+            self.here.push(arrival);
+        }
     }
 }
 

@@ -7,32 +7,32 @@
 //! What waits in RabbitMQ instead of the database is sent there ([`forward`]) and, when it is due, sent on ([`due`]).
 
 mod arrival;
+mod batch_acks;
 mod drain;
 mod due;
 mod forward;
 mod gather;
 mod publisher;
+mod sessions;
 pub mod source;
 pub mod unacknowledged;
 
 use std::{fmt::Display, pin::pin, sync::Arc, time::Duration};
 
 use failure_conventions::inner_body::InnerBodies;
-use futures_util::{
-    FutureExt,
-    future::{BoxFuture, try_join_all},
-};
 use tokio_util::sync::CancellationToken;
 
 use super::{change_feed::ChangeFeed, wakeup::Wakeup};
 use crate::{
     clock::Clock,
     config::{BrokerConfig, IntakeConfig},
-    domain::broker::ConnectionState,
+    crash_point,
     metrics::Metrics,
-    rabbitmq::{ConsumingSession, SessionError, health::BrokerBoard, reconnect::Backoff},
+    rabbitmq::{health::BrokerBoard, reconnect::Backoff},
     store::{Store, StoreError},
 };
+
+use sessions::Sessions;
 
 pub use source::IntakeSource;
 
@@ -62,48 +62,7 @@ pub struct Intake {
 impl Intake {
     /// Works until it is told to stop; what has been delivered by then is stored and acknowledged.
     pub async fn run(self, stop: CancellationToken) {
-        let mut backoff = Backoff::default();
-        let mut since = self.clock.now();
-        while !stop.is_cancelled() {
-            let why = match self.session(&mut backoff, &stop).await {
-                Ok(()) => break,
-                Err(error) => error.to_string(),
-            };
-            if backoff.is_fresh() {
-                since = self.clock.now();
-            }
-            tracing::warn!(broker.name = self.broker, error = why, "not consuming");
-            self.board.set_consuming(&self.broker, ConnectionState::Lost { since, why });
-            if !backoff.wait(&stop).await {
-                break;
-            }
-        }
-    }
-
-    /// One connection's life; `Ok` when dlo closes and all is stored.
-    async fn session(&self, backoff: &mut Backoff, stop: &CancellationToken) -> Result<(), SessionError> {
-        let Some(()) = stop.run_until_cancelled(self.wait_for_database()).await else { return Ok(()) };
-        let opened = stop.run_until_cancelled(ConsumingSession::open(&self.broker, &self.config)).await;
-        let Some(opened) = opened else { return Ok(()) };
-        let session = opened?;
-        let waiting = Wakeup::default();
-        let mut drains: Vec<BoxFuture<Result<(), SessionError>>> = Vec::with_capacity(self.sources.len());
-        for source in &self.sources {
-            drains.push(match source.queue(&self.config) {
-                Some(queue) => {
-                    let consumer = session.consume(queue).await?;
-                    drain::drain(self, source, consumer, &waiting, stop).boxed()
-                }
-                None => due::send_back(self, &session, &waiting, stop).boxed(),
-            });
-        }
-        backoff.connected();
-        let since = self.clock.now();
-        self.board.set_consuming(&self.broker, ConnectionState::Connected { since });
-        tracing::info!(broker.name = self.broker, address = self.config.address(), "consuming dead letters");
-        try_join_all(drains).await?;
-        session.close().await;
-        Ok(())
+        Sessions::of(&self).run(&stop).await;
     }
 
     /// Returns once the database takes a write.
@@ -132,6 +91,7 @@ impl Intake {
     }
 
     fn hold(&self, why: &dyn Display) {
+        crash_point::point("held");
         tracing::error!(broker.name = self.broker, error = %why, "the database cannot be written; deliveries are held");
         self.board.set_holding(&self.broker, Some(why.to_string()));
     }

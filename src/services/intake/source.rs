@@ -1,8 +1,8 @@
 //! By which queue messages come in, and what that means for them.
 
-use failure_conventions::{Failure, inner_body::InnerBodies};
+use failure_conventions::{Failure, dlo_queues, inner_body::InnerBodies};
 
-use super::super::policies::Policies;
+use super::{super::policies::Policies, due::WORKERS};
 use crate::{config::BrokerConfig, domain::policy::Decision};
 
 #[derive(Clone)]
@@ -16,12 +16,20 @@ pub enum IntakeSource {
 }
 
 impl IntakeSource {
-    /// Which queue it is, where that is drained into the database.
-    pub(crate) fn queue<'a>(&self, config: &'a BrokerConfig) -> Option<&'a str> {
+    /// Which queue it is.
+    pub(crate) fn queue<'a>(&self, config: &'a BrokerConfig) -> &'a str {
         match self {
-            Self::DeadLetters(_) => Some(&config.dead_letter_queue),
-            Self::Obituaries => Some(&config.obituary_queue),
-            Self::Due => None,
+            Self::DeadLetters(_) => &config.dead_letter_queue,
+            Self::Obituaries => &config.obituary_queue,
+            Self::Due => dlo_queues::DUE,
+        }
+    }
+
+    /// How many sessions share it.
+    pub(crate) const fn sessions(&self) -> usize {
+        match self {
+            Self::DeadLetters(_) | Self::Obituaries => 1,
+            Self::Due => WORKERS,
         }
     }
 

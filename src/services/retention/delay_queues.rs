@@ -8,7 +8,8 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     clock::Clock,
     config::BrokerConfig,
-    rabbitmq::{Deletion, PublishingSession, SessionError, names},
+    domain::delay_queue::EmptyQueues,
+    rabbitmq::{DelayQueueState, PublishingSession, SessionError, names},
     services::worker::{Next, Worker},
     store::Store,
 };
@@ -21,6 +22,8 @@ pub struct DelayQueues {
     pub config: BrokerConfig,
     pub store: Arc<Store>,
     pub clock: Clock,
+    /// Begins anew with each process: that only takes longer.
+    pub empty: EmptyQueues,
 }
 
 impl Worker for DelayQueues {
@@ -38,7 +41,7 @@ impl Worker for DelayQueues {
 }
 
 impl DelayQueues {
-    async fn delete_disused(&self) -> anyhow::Result<()> {
+    async fn delete_disused(&mut self) -> anyhow::Result<()> {
         let now = self.clock.now();
         let mut names = self.store.delay_queues(&self.broker).await?;
         names.retain(|name| names::is_out_of_use(name, now));
@@ -51,12 +54,24 @@ impl DelayQueues {
         deleted
     }
 
-    async fn delete(&self, session: &PublishingSession, names: &[String]) -> anyhow::Result<()> {
+    async fn delete(&mut self, session: &PublishingSession, names: &[String]) -> anyhow::Result<()> {
         for name in names {
-            match session.delete_delay_queue(name, self.clock.now()).await {
-                Deletion::Gone => self.store.forget_delay_queue(&self.broker, name).await?,
-                Deletion::Needed => {}
-                Deletion::Failed(why) => return Err(SessionError::Lost(why).into()),
+            let now = self.clock.now();
+            let mut state = session.delay_queue_state(name, now).await;
+            if state == DelayQueueState::Empty && self.empty.found_empty(name, now) {
+                state = session.delete_delay_queue(name, now).await;
+            }
+            if !matches!(state, DelayQueueState::Empty) {
+                self.empty.forget(name);
+            }
+            match state {
+                DelayQueueState::Gone => self.store.forget_delay_queue(&self.broker, name).await?,
+                DelayQueueState::Empty | DelayQueueState::Needed => {}
+                DelayQueueState::CutOff => {
+                    self.empty.forget_all();
+                    break;
+                }
+                DelayQueueState::Unknown(why) => return Err(SessionError::Lost(why).into()),
             }
         }
         Ok(())

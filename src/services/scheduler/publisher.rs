@@ -218,7 +218,7 @@ impl From<PublishOutcome> for Ended {
             PublishOutcome::Confirmed => Self::With(RetryOutcome::Confirmed),
             PublishOutcome::Full(why) | PublishOutcome::Failed(why) => Self::With(RetryOutcome::Failed(why)),
             PublishOutcome::Unknown => Self::Unknown,
-            PublishOutcome::NotSent => Self::Unpublished,
+            PublishOutcome::NotSent | PublishOutcome::Settling(_) => Self::Unpublished,
         }
     }
 }

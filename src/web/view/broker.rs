@@ -21,7 +21,7 @@ pub struct BrokerView {
 
 impl BrokerView {
     pub fn new(broker: &BrokerHealth, now: Timestamp) -> Self {
-        let worst = worst(&broker.consuming, &broker.publishing);
+        let worst = broker.consuming.worse(&broker.publishing);
         let base = Self {
             name: text::one_line(&broker.name),
             address: text::one_line(&broker.address),
@@ -72,17 +72,6 @@ fn lost_advice(broker: &BrokerHealth) -> String {
         text::one_line(&broker.address),
         text::one_line(&broker.name)
     )
-}
-
-fn worst<'a>(one: &'a ConnectionState, other: &'a ConnectionState) -> &'a ConnectionState {
-    let weight = |state: &ConnectionState| match state {
-        ConnectionState::Elsewhere => 0,
-        ConnectionState::Connected { .. } => 1,
-        ConnectionState::Blocked { .. } => 2,
-        ConnectionState::Connecting => 3,
-        ConnectionState::Lost { .. } => 4,
-    };
-    if weight(other) > weight(one) { other } else { one }
 }
 
 const fn since(state: &ConnectionState) -> Option<Timestamp> {

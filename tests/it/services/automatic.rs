@@ -10,7 +10,9 @@ use dead_letter_office::{
         history::Event,
         letter::Status,
         policy::{Delays, Policy, Via},
+        retry::Destination,
     },
+    rabbitmq::names,
 };
 use futures_util::future::join_all;
 use lapin::{
@@ -22,10 +24,12 @@ use lapin::{
 use serde_json::json;
 
 use super::{
-    desk::{AppState, MAIN, PATIENCE, TestDatabase, open_database, with_queues},
+    database_outage::Lock,
+    desk::{AppState, MAIN, PATIENCE, TestDatabase, broker, open_database, with_queues},
     service::{OBITUARIES, Service, confirming_channel, persistent, publish, publish_to, text, texts},
 };
 use crate::support::{
+    delay_queues,
     process::wait_until,
     rabbit::{Rabbit, Vhost},
 };
@@ -117,10 +121,61 @@ async fn what_waits_in_the_broker_needs_no_letter() {
     let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
     let server = server(&database, &vhost, vec![policy([50, 50], Via::Broker)]).await;
     let orders = Service::start(&vhost, "orders").await;
+    delay_queues::settle(vhost.amqp_url(), "orders", [Duration::from_millis(50)], server.clock.now()).await;
     orders.fail("body").await;
     orders.work().await;
     let told = async || !server.store.retry_counts(server.clock.now()).await.unwrap().is_empty();
     wait_until("the database to be told the numbers", PATIENCE, told).await;
+    assert_eq!(server.count().await, 0);
+}
+
+/// A node that is killed forgets what is in a quorum queue that is only just declared.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_would_wait_in_a_new_queue_of_the_broker_waits_in_the_database() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    for database in TestDatabase::both() {
+        let (vhost, hour) = (rabbit.vhost(), Duration::from_secs(3_600));
+        let clock = Clock::manual(Clock::system().now());
+        let new = Policy { queues: "new".to_owned(), ..policy([3_600_000], Via::Broker) };
+        let (store, brokers) = (open_database(&database.url).await, [(MAIN, broker(vhost.amqp_url()))]);
+        let policies = vec![policy([50], Via::Broker), new];
+        let server = AppState::with_policies(store, clock.clone(), brokers, policies);
+        server.await_work().await;
+        delay_queues::settle(vhost.amqp_url(), "used", [Duration::from_millis(50)], clock.now()).await;
+        let (new, used) = (Service::start(&vhost, "new").await, Service::start(&vhost, "used").await);
+        new.fail("first").await;
+        used.fail("held up by nothing").await;
+        used.work().await;
+        server.await_count(Status::Scheduled, 1).await;
+
+        let delay_queue = || names::delay_queue(&Destination::straight_to("new").after(hour, clock.now())).unwrap();
+        assert_eq!(vhost.depth(&delay_queue()).await, 0);
+        server.advance(hour);
+        let back = new.work().await;
+        assert_eq!((header(&back, "dlo-attempts").as_deref(), &*back.data), (Some("1"), &b"first"[..]));
+        server.await_count(Status::Retried, 1).await;
+        let counts = server.store.retry_counts(clock.now().minus(hour)).await.unwrap();
+        let counts = counts.iter().find(|counts| counts.queue.as_deref() == Some("new")).unwrap();
+        assert_eq!((counts.failures, counts.failed, counts.retried, counts.exhausted), (1, 1, 1, 0));
+        wait_until("later ones to wait in the broker", PATIENCE, async || {
+            new.fail("later").await;
+            vhost.depth(&delay_queue()).await > 0
+        })
+        .await;
+    }
+}
+
+/// The broker settles in seconds, and who knows when the database is back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_the_database_a_new_queue_of_the_broker_is_waited_for() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
+    let server = server(&database, &vhost, vec![policy([50], Via::Broker)]).await;
+    let orders = Service::start(&vhost, "orders").await;
+    let lock = Lock::on(&database).await;
+    orders.fail("body").await;
+    assert_eq!(orders.work().await.data, b"body");
+    lock.lift().await;
     assert_eq!(server.count().await, 0);
 }
 
@@ -267,6 +322,7 @@ async fn what_cannot_wait_in_the_broker_becomes_an_obituary() {
     server(&database, &vhost, Vec::new()).await.close().await;
     orders.fail("body").await;
     vhost.delete_queue("orders").await;
+    delay_queues::settle(vhost.amqp_url(), "orders", [Duration::from_millis(1)], Clock::system().now()).await;
     let server = server(&database, &vhost, vec![policy([1], Via::Broker)]).await;
     let letter = server.await_letter().await.summary;
     assert_eq!((letter.queue.as_deref(), letter.attempts, letter.status), (Some("orders"), 1, Status::Open));

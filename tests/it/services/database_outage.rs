@@ -23,13 +23,13 @@ use crate::support::{process::wait_until, rabbit::Rabbit};
 const FLOOD: usize = 300;
 
 /// Another program that has the database to itself.
-enum Lock {
+pub enum Lock {
     Sqlite(sqlx::SqliteConnection),
     Postgres(sqlx::PgConnection),
 }
 
 impl Lock {
-    async fn on(database: &TestDatabase) -> Self {
+    pub async fn on(database: &TestDatabase) -> Self {
         if database.url.starts_with("sqlite:") {
             let mut connection = sqlx::SqliteConnection::connect(&database.url).await.unwrap();
             connection.execute("BEGIN EXCLUSIVE").await.unwrap();
@@ -41,7 +41,7 @@ impl Lock {
         Self::Postgres(connection)
     }
 
-    async fn lift(self) {
+    pub async fn lift(self) {
         match self {
             Self::Sqlite(mut connection) => drop(connection.execute("ROLLBACK").await.unwrap()),
             Self::Postgres(mut connection) => drop(connection.execute("ROLLBACK").await.unwrap()),

@@ -3,22 +3,28 @@
 //!
 //! Needs the feature `crash-points`, as in `make test`.
 
+use std::{collections::HashSet, time::Duration};
+
 use dead_letter_office::{
     clock::Clock,
-    config::QueueType,
+    config::{QueueType, values::parse_duration},
     domain::{
         letter::{LetterId, Status},
         policy::Via,
     },
 };
 
+use failure_conventions::dlo_queues;
+
 use super::{
+    database_outage::Lock,
     desk::{AppState, PATIENCE, TestDatabase, with_queues},
     program::{Program, Retry},
-    service::{DEAD_LETTERS, Service, confirming_channel, flood, texts},
+    service::{DEAD_LETTERS, Service, confirming_channel, flood, text, texts},
     worker::{Answer, Worker},
 };
 use crate::support::{
+    delay_queues,
     process::wait_until,
     rabbit::{Rabbit, Vhost},
     soak,
@@ -50,11 +56,16 @@ struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    /// The service has a message for each of `0..messages`, and begins.
+    /// The service has a message for each of `0..messages`, and begins. Delay queues have been used before.
     async fn begin(database: &'a TestDatabase, vhost: &'a Vhost, messages: usize, retry: Retry) -> Self {
         let queue_type = QueueType::Quorum;
         AppState::open(database, with_queues(queue_type, vhost)).await.close().await;
         Service::start(vhost, "orders").await;
+        if retry.via == Via::Broker {
+            let delays: HashSet<Duration> =
+                retry.delays.split(',').map(|delay| parse_duration(delay).unwrap()).collect();
+            delay_queues::settle(vhost.amqp_url(), "orders", delays, Clock::system().now()).await;
+        }
         flood(&confirming_channel(vhost).await, "orders", 0..messages).await;
         Self {
             program: Program { retry, batch_size: BATCH, ..Program::new(database, vhost, queue_type) },
@@ -205,6 +216,42 @@ async fn dying_on_the_way_into_the_broker_loses_none() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dying_on_the_way_out_of_the_broker_loses_none() {
     check_dying_at(&["due", "sent-back"], Via::Broker, || vec![TestDatabase::sqlite()]).await;
+}
+
+/// Messages that nobody knows the queue of are for the database, so each batch has some for either.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dying_while_the_database_is_away_sends_nothing_a_second_time() {
+    const EACH: usize = 20;
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let Some(database) = TestDatabase::postgres() else { return };
+    let (vhost, queue_type) = (rabbit.vhost(), QueueType::Quorum);
+    AppState::open(&database, with_queues(queue_type, &vhost)).await.close().await;
+    let delay = Duration::from_secs(1);
+    delay_queues::settle(vhost.amqp_url(), "orders", [delay], Clock::system().now()).await;
+    let orders = Service::start(&vhost, "orders").await;
+    for n in 0..EACH {
+        orders.fail(&text(n)).await;
+    }
+    vhost.await_depth(DEAD_LETTERS, EACH as u32).await;
+    flood(&confirming_channel(&vhost).await, DEAD_LETTERS, EACH..2 * EACH).await;
+
+    let retry = Retry { via: Via::Broker, delays: "1s" };
+    let program = Program { retry, ..Program::new(&database, &vhost, queue_type) };
+    let lock = Lock::on(&database).await;
+    program.die_at("held", 1).await;
+    vhost.await_depth(DEAD_LETTERS, EACH as u32).await;
+    lock.lift().await;
+
+    let server = AppState::begin(&database.url, Clock::system(), []).await;
+    let is_over = async || server.count().await >= EACH as u64 && vhost.depth("orders").await >= EACH as u32;
+    program.finish("all to be back or stored", is_over).await;
+    for queue in [DEAD_LETTERS, dlo_queues::DUE] {
+        vhost.await_depth(queue, 0).await;
+    }
+    assert_eq!(vhost.depth("orders").await, EACH as u32);
+    let mut back = orders.work_on(EACH).await;
+    back.sort();
+    assert_eq!((back, server.bodies().await), (texts(0..EACH), texts(EACH..2 * EACH)));
 }
 
 async fn check_random_kills(via: Via, database: TestDatabase) {

@@ -20,6 +20,7 @@ use super::{
     worker::{Answer, Worker},
 };
 use crate::support::{
+    delay_queues,
     process::wait_until,
     rabbit::{Rabbit, Vhost},
     soak,
@@ -46,21 +47,11 @@ async fn worker(vhost: &Vhost, via: Via) -> Worker {
     Worker::start(vhost, via.as_str(), 100, decide).await
 }
 
-/// What waits in a queue, by what its bundles say. They stay there. Nothing, where there is no such queue yet.
+/// What waits in a queue, by what its bundles say. They stay there.
 async fn messages_in_bundles(vhost: &Vhost, queue: &str) -> usize {
     let channel = vhost.looking_channel().await;
     let mut messages = 0;
-    loop {
-        let bundle = match channel.basic_get(queue.into(), BasicGetOptions::default()).await {
-            Ok(Some(bundle)) => bundle,
-            Ok(None) => break,
-            Err(error) => {
-                // A quorum queue that is only just declared has no process yet, for which RabbitMQ ends the connection.
-                let error = error.to_string();
-                assert!(error.contains("NOT_FOUND") || error.contains("noproc"), "{error}");
-                return 0;
-            }
-        };
+    while let Some(bundle) = channel.basic_get(queue.into(), BasicGetOptions::default()).await.unwrap() {
         let headers = bundle.properties.headers().clone().unwrap();
         let Some(AMQPValue::LongString(count)) = headers.inner().get("dlo-messages") else { panic!("{headers:?}") };
         messages += count.to_string().parse::<usize>().unwrap();
@@ -79,6 +70,7 @@ async fn a_broker_killed_with_messages_waiting_loses_none() {
     let policies = vec![policy(Via::Database), policy(Via::Broker)];
     let server = AppState::with_policies(open_database(&database.url).await, Clock::system(), brokers, policies);
     server.await_work().await;
+    delay_queues::settle(vhost.amqp_url(), Via::Broker.as_str(), [DELAY], server.clock.now()).await;
     for via in [Via::Database, Via::Broker] {
         Service::start(&vhost, via.as_str()).await;
         flood(&confirming_channel(&vhost).await, via.as_str(), 0..messages).await;

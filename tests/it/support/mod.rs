@@ -13,6 +13,7 @@
 pub mod browser;
 pub mod clients;
 pub mod conventions;
+pub mod delay_queues;
 pub mod postgres;
 pub mod process;
 pub mod promtool;

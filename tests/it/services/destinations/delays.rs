@@ -6,7 +6,10 @@ use amqp_message::{
     death::Reason,
     message::{Message, Properties},
 };
-use dead_letter_office::{domain::retry::Destination, rabbitmq::PublishOutcome};
+use dead_letter_office::{
+    domain::retry::Destination,
+    rabbitmq::{PublishOutcome, names},
+};
 use serde_json::json;
 
 use super::{LONG, SHORT, Sender, Taken, now, numbered, orders, outgoing};
@@ -42,6 +45,27 @@ async fn each_message_waits_as_long_as_it_should() {
             assert!(waited >= delay, "{body}: {waited:?}");
         }
     }
+}
+
+/// The broker has had the window before the new queue has settled, or there would be nothing that settles.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_delay_queue_holds_up_nothing_else() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let service = Service::start(&vhost, "orders").await;
+    let mut sender = Sender::at(&vhost).await;
+    sender.deliver(&orders().after(SHORT, now()), "before").await;
+    service.work().await;
+    let new = orders().after(LONG, now());
+    let window = [numbered(&new, 0), numbered(&orders().after(SHORT, now()), 1), numbered(&orders(), 2)];
+    let outcomes = sender.send_at_once(&window).await;
+    assert!(matches!(outcomes[0], PublishOutcome::Settling(_)), "{:?}", outcomes[0]);
+    assert_eq!(outcomes[1..], [PublishOutcome::Confirmed, PublishOutcome::Confirmed]);
+    assert_eq!(service.work().await.data, b"2");
+    assert_eq!(service.work().await.data, b"1");
+    assert_eq!(vhost.depth(&names::delay_queue(&new).unwrap()).await, 0);
+    assert_eq!(sender.send_together(window[..1].to_vec()).await, [PublishOutcome::Confirmed]);
+    assert_eq!(service.work().await.data, b"0");
 }
 
 /// `Message::default()` says nothing of whether it should outlive a restart.

@@ -1,19 +1,22 @@
 //! Deleting delay queues that nobody needs any more.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use amqp_message::{message::Message, time::Timestamp};
 use dead_letter_office::{
-    domain::retry::Destination,
-    rabbitmq::{Deletion, PublishOutcome, PublishingSession, names},
+    clock::Clock,
+    domain::{delay_queue::EmptyQueues, retry::Destination},
+    rabbitmq::{DelayQueueState, PublishOutcome, PublishingSession, names},
+    services::{intake::IntakeSource, retention::delay_queues::DelayQueues, worker::Worker},
 };
+use failure_conventions::dlo_queues;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::{HOUR, SHORT, Sender, exists, now, orders, outgoing};
+use super::{HOUR, SHORT, Sender, exists, now, numbered, orders, outgoing};
 use crate::{
     services::{
-        desk::{MAIN, PATIENCE, broker},
+        desk::{AppState, MAIN, PATIENCE, TestDatabase, broker, open_database},
         service::{Service, text, texts},
     },
     support::{
@@ -40,19 +43,80 @@ async fn only_what_is_empty_and_out_of_use_is_deleted() {
     }
     service.work().await;
     for now in [now(), soon] {
-        assert_eq!(sender.session.delete_delay_queue(&names[0], now).await, Deletion::Needed);
+        assert_eq!(sender.session.delete_delay_queue(&names[0], now).await, DelayQueueState::Needed);
     }
-    assert_eq!(sender.session.delete_delay_queue(&names[0], later).await, Deletion::Gone);
-    assert_eq!(sender.session.delete_delay_queue(&names[1], later).await, Deletion::Needed);
+    assert_eq!(sender.session.delete_delay_queue(&names[0], later).await, DelayQueueState::Gone);
+    assert_eq!(sender.session.delete_delay_queue(&names[1], later).await, DelayQueueState::Needed);
     assert!(!exists(&vhost, &names[0]).await);
     assert_eq!(vhost.depth(&names[1]).await, 1);
 
     // What is gone already is gone, and what is published nonetheless is not lost.
-    assert_eq!(sender.session.delete_delay_queue(&names[0], later).await, Deletion::Gone);
+    assert_eq!(sender.session.delete_delay_queue(&names[0], later).await, DelayQueueState::Gone);
     sender.deliver(&empty, "body").await;
     service.work().await;
-    assert_eq!(sender.session.delete_delay_queue("orders", later).await, Deletion::Needed);
+    assert_eq!(sender.session.delete_delay_queue("orders", later).await, DelayQueueState::Needed);
     assert!(exists(&vhost, "orders").await);
+}
+
+/// What is due and finds no queue is in no count, and is tried again by RabbitMQ every three minutes; here, every second.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_due_and_not_shown_outlives_its_delay_queue() {
+    const LOOK: Duration = Duration::from_secs(11 * 60);
+    let Some(rabbit) = Rabbit::doomed().await else { return };
+    for database in TestDatabase::both() {
+        let vhost = rabbit.vhost();
+        let service = Service::start(&vhost, "orders").await;
+        let mut sender = Sender::at(&vhost).await;
+        let waiting = orders().after(SHORT, now());
+        let name = names::delay_queue(&waiting).unwrap();
+        try_again_every(&vhost, 1_000);
+        sender.deliver(&waiting, "before").await;
+        service.work().await;
+        try_again_every(&vhost, 180_000);
+        sender.returns.close().await;
+        vhost.delete_queue(dlo_queues::DUE).await;
+        assert_eq!(
+            sender.session.lanes().next().unwrap().publish(&[numbered(&waiting, 1)]).await,
+            [PublishOutcome::Confirmed]
+        );
+        vhost.await_depth(&name, 0).await;
+
+        let store = open_database(&database.url).await;
+        store.remember_delay_queue(MAIN, &name).await.unwrap();
+        let mut deleting = DelayQueues {
+            broker: MAIN.to_owned(),
+            config: broker(vhost.amqp_url()),
+            store: Arc::clone(&store),
+            clock: Clock::manual(now().plus(3 * TERM)),
+            empty: EmptyQueues::default(),
+        };
+        let stop = CancellationToken::new();
+        deleting.round(&stop).await.unwrap();
+        vhost.await_depth(dlo_queues::DUE, 1).await;
+        // Nobody takes what is due, so that something may be held up there.
+        for _ in 0..4 {
+            deleting.clock.advance(LOOK);
+            deleting.round(&stop).await.unwrap();
+            assert!(exists(&vhost, &name).await);
+        }
+        let returns = AppState::begin(&sender.database.url, Clock::system(), []).await;
+        returns.attend(vec![IntakeSource::Due], MAIN, broker(vhost.amqp_url()));
+        assert_eq!(service.work().await.data, b"1");
+        vhost.await_depth(dlo_queues::DUE, 0).await;
+        for is_there in [true, true, false] {
+            deleting.clock.advance(LOOK);
+            deleting.round(&stop).await.unwrap();
+            assert_eq!(exists(&vhost, &name).await, is_there);
+        }
+        assert_eq!(store.delay_queues(MAIN).await.unwrap(), Vec::<String>::new());
+    }
+}
+
+/// For delay queues that are declared from now on.
+fn try_again_every(vhost: &Vhost, milliseconds: u32) {
+    let key = "dead_letter_worker_publisher_confirm_timeout";
+    let set = vhost.shell(&format!("rabbitmqctl eval 'application:set_env(rabbit, {key}, {milliseconds}).'"));
+    assert!(set.status.success(), "{set:?}");
 }
 
 /// RabbitMQ confirms what it routes to a queue that it is about to delete, and loses it.
@@ -91,7 +155,7 @@ async fn deleting_beside_a_publisher_loses_nothing() {
     let oldest = names::delay_queue(&waiting(0, now())).unwrap();
     wait_until("the oldest to be deleted", PATIENCE, async || {
         let last = now().plus(TERM * terms);
-        sender.session.delete_delay_queue(&oldest, last).await == Deletion::Gone
+        sender.session.delete_delay_queue(&oldest, last).await == DelayQueueState::Gone
     })
     .await;
 }
@@ -111,7 +175,7 @@ async fn delete_at_once(vhost: &Vhost, time: watch::Receiver<Timestamp>, done: C
             for n in 0..2 {
                 let name = names::delay_queue(&waiting(n, term)).unwrap();
                 let deletion = deleter.delete_delay_queue(&name, latest).await;
-                assert!(!matches!(deletion, Deletion::Failed(_)), "{deletion:?}");
+                assert!(!matches!(deletion, DelayQueueState::Unknown(_)), "{deletion:?}");
             }
             term = term.plus(TERM);
         }

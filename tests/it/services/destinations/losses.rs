@@ -9,15 +9,18 @@ use dead_letter_office::{
     rabbitmq::{PublishOutcome, names},
 };
 use failure_conventions::{dlo_headers, dlo_queues};
+use lapin::{options::QueueDeclareOptions, types::FieldTable};
+use reqwest::Method;
 use serde_json::json;
 
 use super::{HOUR, LONG, SHORT, Sender, Taken, error, every_way_to, exists, now, numbered, orders, outgoing, why};
 use crate::{
     services::{
-        desk::PATIENCE,
+        desk::{AppState, MAIN, PATIENCE, broker},
         service::{OBITUARIES, Service},
     },
     support::{
+        delay_queues,
         process::wait_until,
         rabbit::{Rabbit, Vhost},
     },
@@ -155,6 +158,46 @@ async fn what_finds_its_target_full_waits_on() {
     }
     await_another_minute(&vhost, 2).await;
     assert_eq!([vhost.depth("orders").await, vhost.depth(OBITUARIES).await], [1, 0]);
+}
+
+/// The broker in alarm takes what is sent back only when that is over: so long it is being published.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_being_sent_back_is_not_cut_short_when_another_queue_is_deleted() {
+    let Some(mut rabbit) = Rabbit::doomed().await else { return };
+    let vhost = rabbit.vhost();
+    let service = Service::start(&vhost, "orders").await;
+    let mut sender = Sender::at(&vhost).await;
+    sender.returns.close().await;
+    let lane = sender.session.lanes().next().unwrap();
+    delay_queues::settle(vhost.amqp_url(), "orders", [SHORT], now()).await;
+    assert_eq!(lane.publish(&[numbered(&orders().after(SHORT, now()), 1)]).await, [PublishOutcome::Confirmed]);
+    vhost.await_depth(dlo_queues::DUE, 1).await;
+
+    rabbit.memory_alarm(true);
+    let server = AppState::begin(&sender.database.url, Clock::system(), [(MAIN, broker(vhost.amqp_url()))]).await;
+    wait_until("it to be on its way back", PATIENCE, async || unacknowledged(&vhost, dlo_queues::DUE).await == 1).await;
+    let is_consumed = async || consumers(&vhost, OBITUARIES).await == 1;
+    wait_until("obituaries to be consumed", PATIENCE, is_consumed).await;
+    vhost.delete_queue(OBITUARIES).await;
+    wait_until("obituaries to be consumed again", PATIENCE, is_consumed).await;
+    rabbit.memory_alarm(false);
+    assert_eq!(service.work().await.data, b"1");
+    // What is on its way by then arrives, or is in its queue again.
+    server.close().await;
+    assert_eq!([vhost.depth("orders").await, vhost.depth(dlo_queues::DUE).await], [0, 0]);
+}
+
+/// Messages that somebody has been given from a queue. Only the management API tells.
+async fn unacknowledged(vhost: &Vhost, queue: &str) -> u64 {
+    let queue = vhost.manage(Method::GET, &["queues", vhost.name(), queue], None).await;
+    queue["messages_unacknowledged"].as_u64().unwrap_or(0)
+}
+
+/// How many consume a queue that may not be there.
+async fn consumers(vhost: &Vhost, queue: &str) -> u32 {
+    let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
+    let looked = vhost.looking_channel().await.queue_declare(queue.into(), passive, FieldTable::default()).await;
+    looked.map_or(0, |queue| queue.consumer_count())
 }
 
 /// Nothing else would ever take what waits already.

@@ -23,6 +23,7 @@ use dead_letter_office::{
 };
 use lapin::{options::QueueDeclareOptions, types::FieldTable};
 use serde_json::json;
+use tokio::time::{Instant, sleep_until};
 
 use super::{
     desk::{AppState, MAIN, PATIENCE, TestDatabase, broker},
@@ -54,8 +55,8 @@ fn every_way_to(queue: &str) -> [Destination; 4] {
 /// Somebody who sends messages back as dlo does, and whoever sends on what has waited.
 struct Sender {
     session: PublishingSession,
-    _returns: AppState,
-    _database: TestDatabase,
+    returns: AppState,
+    database: TestDatabase,
 }
 
 impl Sender {
@@ -72,7 +73,7 @@ impl Sender {
         let database = TestDatabase::sqlite();
         let returns = AppState::begin(&database.url, Clock::system(), []).await;
         returns.attend(vec![IntakeSource::Due], MAIN, config.clone());
-        Self { session: PublishingSession::open(MAIN, &config).await.unwrap(), _returns: returns, _database: database }
+        Self { session: PublishingSession::open(MAIN, &config).await.unwrap(), returns, database }
     }
 
     async fn send(&mut self, destination: &Destination, body: &str) -> PublishOutcome {
@@ -83,14 +84,32 @@ impl Sender {
         self.send_together(vec![outgoing(destination, message)]).await.remove(0)
     }
 
+    /// What needs a new delay queue is sent when that has settled.
     async fn send_together(&mut self, window: Vec<OutgoingRetry>) -> Vec<PublishOutcome> {
-        self.session.lanes().next().unwrap().publish(&window).await
+        let mut outcomes = self.send_at_once(&window).await;
+        while let Some(settled) = outcomes.iter().filter_map(settling).max() {
+            sleep_until(settled).await;
+            let waiting: Vec<usize> = (0..window.len()).filter(|n| settling(&outcomes[*n]).is_some()).collect();
+            let again: Vec<OutgoingRetry> = waiting.iter().map(|n| window[*n].clone()).collect();
+            for (n, outcome) in waiting.into_iter().zip(self.send_at_once(&again).await) {
+                outcomes[n] = outcome;
+            }
+        }
+        outcomes
+    }
+
+    async fn send_at_once(&mut self, window: &[OutgoingRetry]) -> Vec<PublishOutcome> {
+        self.session.lanes().next().unwrap().publish(window).await
     }
 
     /// The same, for what the broker has to take.
     async fn deliver(&mut self, destination: &Destination, body: &str) {
         assert_eq!(self.send(destination, body).await, PublishOutcome::Confirmed, "{destination:?}");
     }
+}
+
+fn settling(outcome: &PublishOutcome) -> Option<Instant> {
+    if let PublishOutcome::Settling(settled) = outcome { Some(*settled) } else { None }
 }
 
 async fn exists(vhost: &Vhost, queue: &str) -> bool {

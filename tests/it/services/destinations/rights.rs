@@ -3,7 +3,7 @@
 use amqp_message::time::Timestamp;
 use dead_letter_office::{
     config::{BrokerConfig, values::Secret},
-    rabbitmq::{Deletion, PublishOutcome, names},
+    rabbitmq::{DelayQueueState, PublishOutcome, names},
 };
 use reqwest::Method;
 use serde_json::json;
@@ -48,7 +48,7 @@ async fn the_rights_that_are_named_are_enough() {
         sender.deliver(&destination, "body").await;
         service.work().await;
         if let Some(name) = names::delay_queue(&destination) {
-            assert_eq!(sender.session.delete_delay_queue(&name, Timestamp::MAX).await, Deletion::Gone);
+            assert_eq!(sender.session.delete_delay_queue(&name, Timestamp::MAX).await, DelayQueueState::Gone);
         }
     }
     // Where one is missing, a person is told which.

@@ -1,0 +1,101 @@
+//! What one source brings: a session of its own, built again whenever it is over.
+
+use std::sync::{Mutex, PoisonError};
+
+use futures_util::{FutureExt, future::join_all};
+use tokio_util::sync::CancellationToken;
+
+use super::{Intake, IntakeSource, drain, due};
+use crate::{
+    domain::broker::ConnectionState,
+    rabbitmq::{ConsumingSession, SessionError, reconnect::Backoff},
+    services::wakeup::Wakeup,
+};
+
+/// The sessions of an intake. What ends one, such as a queue that was deleted, ends no other.
+pub(super) struct Sessions<'a> {
+    intake: &'a Intake,
+    sources: Vec<&'a IntakeSource>,
+    states: Mutex<Vec<ConnectionState>>,
+    /// One after the other: of a quorum queue that another has only just declared RabbitMQ has no process yet, and ends
+    /// the connection of whoever looks at it.
+    opening: tokio::sync::Mutex<()>,
+    /// Notified when something waits in RabbitMQ, which may be the first to do so.
+    waiting: Wakeup,
+}
+
+impl<'a> Sessions<'a> {
+    pub fn of(intake: &'a Intake) -> Self {
+        let sources: Vec<_> =
+            intake.sources.iter().flat_map(|source| std::iter::repeat_n(source, source.sessions())).collect();
+        Self {
+            intake,
+            states: Mutex::new(vec![ConnectionState::Connecting; sources.len()]),
+            sources,
+            opening: tokio::sync::Mutex::default(),
+            waiting: Wakeup::default(),
+        }
+    }
+
+    /// Work until they are told to stop; what has been delivered by then is stored and acknowledged.
+    pub async fn run(&self, stop: &CancellationToken) {
+        join_all((0..self.sources.len()).map(|n| self.keep_up(n, stop))).await;
+    }
+
+    async fn keep_up(&self, n: usize, stop: &CancellationToken) {
+        let intake = self.intake;
+        let mut backoff = Backoff::default();
+        let mut since = intake.clock.now();
+        while !stop.is_cancelled() {
+            let why = match self.session(n, &mut backoff, stop).boxed().await {
+                Ok(()) => break,
+                Err(error) => error.to_string(),
+            };
+            if backoff.is_fresh() {
+                since = intake.clock.now();
+            }
+            let queue = self.sources[n].queue(&intake.config);
+            tracing::warn!(broker.name = intake.broker, queue.name = queue, error = why, "not consuming");
+            self.show(n, ConnectionState::Lost { since, why });
+            if !backoff.wait(stop).await {
+                break;
+            }
+        }
+    }
+
+    /// One connection's life; `Ok` when dlo closes and all is stored.
+    async fn session(&self, n: usize, backoff: &mut Backoff, stop: &CancellationToken) -> Result<(), SessionError> {
+        let (intake, source) = (self.intake, self.sources[n]);
+        let queue = source.queue(&intake.config);
+        let Some(()) = stop.run_until_cancelled(intake.wait_for_database()).await else { return Ok(()) };
+        let Some(session) = stop.run_until_cancelled(self.open()).await else { return Ok(()) };
+        let session = session?;
+        let consumer = match source {
+            IntakeSource::Due => None,
+            IntakeSource::DeadLetters(_) | IntakeSource::Obituaries => Some(session.consume(queue).await?),
+        };
+        backoff.connected();
+        self.show(n, ConnectionState::Connected { since: intake.clock.now() });
+        let address = intake.config.address();
+        tracing::info!(broker.name = intake.broker, queue.name = queue, address, "consuming dead letters");
+        match consumer {
+            Some(consumer) => drain::drain(intake, source, consumer, &self.waiting, stop).await?,
+            None => due::send_back(intake, &session, &self.waiting, stop).await?,
+        }
+        session.close().await;
+        Ok(())
+    }
+
+    async fn open(&self) -> Result<ConsumingSession, SessionError> {
+        let _turn = self.opening.lock().await;
+        ConsumingSession::open(&self.intake.broker, &self.intake.config).await
+    }
+
+    /// Has the board show how they stand together.
+    fn show(&self, n: usize, state: ConnectionState) {
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        states[n] = state;
+        let worst = states.iter().reduce(ConnectionState::worse).cloned().unwrap_or(ConnectionState::Connecting);
+        self.intake.board.set_consuming(&self.intake.broker, worst);
+    }
+}

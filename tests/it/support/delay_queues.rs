@@ -1,0 +1,34 @@
+//! Delay queues as they are when they have been used for a while.
+
+use std::time::Duration;
+
+use amqp_message::{death::Reason, message::Message, time::Timestamp};
+use dead_letter_office::{
+    config::{BrokerConfig, values::Secret},
+    domain::{
+        letter::LetterId,
+        retry::{Destination, OutgoingRetry},
+    },
+    rabbitmq::{PublishOutcome, PublishingSession},
+};
+use tokio::time::sleep_until;
+
+/// Declares the delay queues that messages for `queue` wait in at that time, and returns once messages may be put into
+/// them. None is.
+pub async fn settle(url: String, queue: &str, delays: impl IntoIterator<Item = Duration>, now: Timestamp) {
+    let config = BrokerConfig { url: Secret::new(url), ..BrokerConfig::default() };
+    let mut session = PublishingSession::open("main", &config).await.expect("a session");
+    let message = |delay| OutgoingRetry {
+        id: LetterId::from_uuid(uuid::Uuid::now_v7()),
+        destination: Destination::straight_to(queue).after(delay, now),
+        reason: Reason::Rejected,
+        message: Message::default(),
+    };
+    let window: Vec<OutgoingRetry> = delays.into_iter().map(message).collect();
+    let lane = session.lanes().next().expect("a lane");
+    for outcome in lane.publish(&window).await {
+        let PublishOutcome::Settling(settled) = outcome else { panic!("a delay queue is not new: {outcome:?}") };
+        sleep_until(settled).await;
+    }
+    session.close().await;
+}
