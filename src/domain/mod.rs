@@ -12,6 +12,7 @@ pub mod edit;
 pub mod filter;
 pub mod group;
 mod group_id;
+pub mod health;
 pub mod history;
 pub mod incident;
 pub mod job;

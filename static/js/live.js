@@ -16,6 +16,9 @@ const listen = () => {
     pause = SHORTEST_PAUSE;
     if (one("#side")?.dataset.changes !== data) htmx.trigger(document.body, "dlo:changes");
   });
+  source.addEventListener("health", ({ data }) => {
+    if (one("#health")?.dataset.health !== data) htmx.trigger(document.body, "dlo:health");
+  });
   source.addEventListener("error", () => {
     stop();
     timer = setTimeout(listen, pause * (1 + Math.random()));

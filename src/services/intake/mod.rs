@@ -28,7 +28,7 @@ use super::{change_feed::ChangeFeed, wakeup::Wakeup};
 use crate::{
     clock::Clock,
     config::{BrokerConfig, IntakeConfig},
-    domain::broker::ConnectionState,
+    domain::broker::{ConnectionState, Holding},
     metrics::Metrics,
     rabbitmq::{ConsumingSession, SessionError, health::BrokerBoard, reconnect::Backoff},
     store::{Store, StoreError},
@@ -41,6 +41,9 @@ const UNACKNOWLEDGED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 /// A database that has not answered for this long is in trouble, though it may not say so: somebody holds a lock, or the
 /// network swallows all.
 const LONG: Duration = Duration::from_secs(5);
+
+/// Stands for every queue, where none is consumed yet.
+const ALL: &str = "";
 
 /// What the intake of one broker works with.
 #[derive(Clone)]
@@ -109,11 +112,11 @@ impl Intake {
     /// Returns once the database takes a write.
     async fn wait_for_database(&self) {
         let mut backoff = Backoff::default();
-        while let Err(error) = self.patiently(self.prepare_database()).await {
-            self.hold(&error);
+        while let Err(error) = self.patiently(ALL, self.prepare_database()).await {
+            self.hold(ALL, &error);
             tokio::time::sleep(backoff.next_delay()).await;
         }
-        self.hold_no_longer();
+        self.hold_no_longer(None);
     }
 
     async fn prepare_database(&self) -> Result<(), StoreError> {
@@ -122,22 +125,29 @@ impl Intake {
     }
 
     /// Waits for the database's answer however long it takes, and says so when it takes long.
-    async fn patiently<T>(&self, answer: impl Future<Output = T>) -> T {
+    async fn patiently<T>(&self, queue: &str, answer: impl Future<Output = T>) -> T {
         let mut answer = pin!(answer);
         if let Ok(answer) = tokio::time::timeout(LONG, &mut answer).await {
             return answer;
         }
-        self.hold(&format_args!("it has not answered for {} s", LONG.as_secs()));
+        self.hold(queue, &format_args!("it has not answered for {} s", LONG.as_secs()));
         answer.await
     }
 
-    fn hold(&self, why: &dyn Display) {
-        tracing::error!(broker.name = self.broker, error = %why, "the database cannot be written; deliveries are held");
-        self.board.set_holding(&self.broker, Some(why.to_string()));
+    fn hold(&self, queue: &str, why: &dyn Display) {
+        let (since, why) = (self.clock.now(), why.to_string());
+        tracing::error!(
+            broker.name = self.broker,
+            queue.name = queue,
+            error = why,
+            "the database cannot be written; deliveries are held"
+        );
+        self.board.hold(&self.broker, queue, Holding { since, why });
     }
 
-    fn hold_no_longer(&self) {
-        if self.board.set_holding(&self.broker, None) {
+    /// `None`: of no queue.
+    fn hold_no_longer(&self, queue: Option<&str>) {
+        if self.board.release(&self.broker, queue) {
             tracing::info!(broker.name = self.broker, "the database can be written again");
         }
     }

@@ -15,6 +15,7 @@ use crate::{
     metrics::Metrics,
     notify::{Channel, Delivery, Outcome, Sender, backoff},
     services::{
+        health::Health,
         wakeup::Wakeup,
         worker::{Next, Worker},
     },
@@ -39,6 +40,7 @@ pub struct Deliveries {
     pub sender: Sender,
     pub clock: Clock,
     pub metrics: Metrics,
+    pub health: Health,
     /// Notified when something was written down to be sent.
     pub outbox: Wakeup,
 }
@@ -73,6 +75,7 @@ impl Deliveries {
         crash_point::point("notification sent");
         let notification = &claimed.notification;
         self.metrics.notification(notification.channel, (&attempt).into());
+        self.health.notified(notification.channel, &attempt);
         match &attempt {
             Attempt::Delivered => {
                 tracing::info!(channel = %notification.channel, subject = notification.subject, "notification delivered");

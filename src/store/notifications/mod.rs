@@ -181,6 +181,13 @@ impl StoreReader {
         Ok(due.map(Timestamp::from_micros))
     }
 
+    /// When the first notification was or will be due that nobody is sending, whatever the clock says.
+    pub async fn first_notification_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        const FIRST: &str = "SELECT min(due_at) FROM notifications WHERE state = 'waiting' AND claimed_until IS NULL";
+        let due: Option<i64> = on!(self.db.reader(), |pool| sqlx::query_scalar(FIRST).fetch_one(pool).await?);
+        Ok(due.map(Timestamp::from_micros))
+    }
+
     /// How many wait to be sent, and since when the first of them does.
     pub async fn waiting_notifications(&self) -> Result<(u64, Option<Timestamp>), StoreError> {
         const COUNT: &str = "SELECT COUNT(*), min(created_at) FROM notifications WHERE state = 'waiting'";

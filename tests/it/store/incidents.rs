@@ -274,6 +274,7 @@ async fn notifications_are_claimed_one_after_the_other(database: &TestDatabase) 
     let opened = claim(later(3)).await.unwrap();
     assert_eq!((opened.notification.kind, opened.attempts), (NotificationKind::IncidentOpened, 0));
     assert_eq!(claim(later(4)).await, None, "the end is not told before the beginning");
+    assert_eq!(database.first_notification_due().await.unwrap(), Some(later(2)), "the first one is being sent");
     let again = Attempt::Later(later(60), "it is busy".to_owned());
     database.end_attempt(opened.notification.id, &again, later(5)).await.unwrap();
     assert_eq!(database.next_notification_due(later(5)).await.unwrap(), Some(later(2)));
