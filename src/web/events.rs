@@ -15,6 +15,9 @@ use crate::services::change_feed::Changes;
 /// A page is notified at most this often, however much arrives.
 const PACE: Duration = Duration::from_secs(1);
 
+/// A page that hears nothing for longer takes the server for gone.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+
 /// Sends `changes` whenever letters or brokers have changed, `health` when something else is wrong with the server than
 /// before, and each once at the beginning: whoever comes back after a pause has to catch up.
 pub async fn stream(State(app): State<Arc<AppState>>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
@@ -78,6 +81,7 @@ impl Watcher {
             _ = self.changes.changed() => Told::Changes,
             _ = self.brokers.changed() => Told::Changes,
             _ = self.health.changed() => Told::Health,
+            () = tokio::time::sleep(SIGN_OF_LIFE) => Told::Health,
         }
     }
 
