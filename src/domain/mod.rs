@@ -29,5 +29,6 @@ pub mod retry;
 pub mod rule;
 pub(crate) mod schedule;
 pub mod schema;
+pub mod storm;
 pub mod waiting;
 pub mod watch;

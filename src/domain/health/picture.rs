@@ -18,8 +18,10 @@ const SLOW_FOR: Duration = Duration::from_secs(10);
 const FAILS_FOR: Duration = Duration::from_secs(10);
 /// Letters are enriched, and retries sent, within a second.
 const LATE: Duration = Duration::from_secs(60);
-/// So long a channel may fail, and a notification be due.
+/// So long a channel may fail.
 const UNSENT: Duration = Duration::from_secs(60);
+/// So long a notification may be due: a channel has a limit, and the others wait.
+const UNSENT_DUE: Duration = Duration::from_secs(300);
 
 /// What is wrong at `now` with a server that runs since `started_at`, the worst first.
 pub fn conditions(facts: &Facts, brokers: &[BrokerHealth], started_at: Timestamp, now: Timestamp) -> Vec<Condition> {
@@ -94,7 +96,7 @@ impl Picture<'_> {
     fn notifications(&self) -> Option<Condition> {
         let due = self.facts.database.figures.notification_due?;
         let why = "the first one that is due is not sent";
-        self.lasts(due, UNSENT).then(|| condition(ConditionKind::NotificationsFailing, "", due, why))
+        self.lasts(due, UNSENT_DUE).then(|| condition(ConditionKind::NotificationsFailing, "", due, why))
     }
 
     fn slow(&self) -> Option<Condition> {

@@ -144,8 +144,10 @@ fn notifications_fail_when_they_go_on_failing_or_are_refused_or_wait() {
     check(&channel(failing(60, 1, 4), false), &[], &[(ConditionKind::NotificationsFailing, 60)]);
     check(&channel(failing(1, 1, 1), true), &[], &[(ConditionKind::NotificationsFailing, 1)]);
     let mut waits = Facts::default();
-    waits.database.figures.notification_due = Some(ago(60));
-    check(&waits, &[], &[(ConditionKind::NotificationsFailing, 60)]);
+    waits.database.figures.notification_due = Some(ago(299));
+    check(&waits, &[], &[]);
+    waits.database.figures.notification_due = Some(ago(300));
+    check(&waits, &[], &[(ConditionKind::NotificationsFailing, 300)]);
 }
 
 #[test]
