@@ -58,6 +58,9 @@ const stop = () => {
   source = null;
 };
 
+// Whether the server is not heard of.
+export const isLost = () => isCut;
+
 // Listens again at once, where the server was not heard of: somebody says that it is there.
 export const listenAgain = () => {
   if (!isCut) return;

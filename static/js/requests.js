@@ -1,7 +1,7 @@
 // Says of each request of somebody's that it runs, that it failed, and offers to try again. Nothing that was entered is
 // lost by that.
 import { on, one } from "./dom.js";
-import { listenAgain } from "./live.js";
+import { isLost, listenAgain } from "./live.js";
 
 const SHOWN_AFTER = 200;
 const SLOW_AFTER = 5000;
@@ -36,7 +36,8 @@ const end = (request) => {
 
 const fail = (text, again) => {
   one("#toasts [data-unanswered]")?.remove();
-  const toast = one("#unanswered").content.cloneNode(true);
+  const toast = one("#unanswered").content.firstElementChild.cloneNode(true);
+  toast.className = "toast-box is-failed";
   one("p", toast).textContent = text;
   one("#toasts").append(toast);
   repeat = again;
@@ -109,34 +110,49 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
   one("p", toast).after(one("#unanswered").content.querySelector("[data-try-again]").cloneNode(true));
 });
 
-// A form that leads to another page: whether the server is there is asked first, or the page with all that was entered
-// would be gone with it.
+// What leads to another page: whether the server is there is asked first, or this page with all that was entered would be
+// gone with it.
 const isThere = async () => {
   const answer = await fetch("/healthz", { cache: "no-store", signal: AbortSignal.timeout(PATIENCE) });
   if (answer.status >= 502) throw new Error(`a proxy answers ${answer.status}`);
 };
 
+const leave = async (element, go, retry) => {
+  if (running.has(element)) return;
+  element.classList.add("htmx-request");
+  begin(element);
+  try {
+    await isThere();
+    go();
+  } catch {
+    element.classList.remove("htmx-request");
+    end(element);
+    fail(one("#unanswered").dataset.gone, retry);
+  }
+};
+
 let passes = null; // the form that is sent now
 
-document.addEventListener("submit", async (event) => {
+document.addEventListener("submit", (event) => {
   const { target: form, submitter } = event;
   if (event.defaultPrevented || form.method === "dialog" || passes === form) {
     passes = null;
     return;
   }
   event.preventDefault();
-  if (running.has(form)) return;
-  form.classList.add("htmx-request");
-  begin(form);
-  try {
-    await isThere();
-    passes = form;
-    submit(form, submitter);
-  } catch {
-    form.classList.remove("htmx-request");
-    end(form);
-    fail(one("#unanswered").dataset.gone, () => submit(form, submitter));
-  }
+  const send = () => submit(form, submitter);
+  leave(form, () => ((passes = form), send()), send);
+});
+
+const isElsewhere = (link) =>
+  link.target || link.hasAttribute("download") || link.origin !== location.origin || (link.hash && link.pathname === location.pathname);
+
+// While the server is there, links need no question.
+on("click", "a[href]", (link, event) => {
+  if (!isLost() || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (isElsewhere(link)) return;
+  event.preventDefault();
+  leave(link, () => location.assign(link.href), () => link.click());
 });
 
 // Whoever comes back by the history finds the page as it was left.

@@ -51,7 +51,14 @@ impl Banner {
             why: text::one_line(&condition.why),
             what_to_do: condition.what_to_do(),
         };
-        Self { changes: changes(fingerprint(&conditions)), items: conditions.iter().map(item).collect() }
+        let mut items: Vec<BannerItem> = conditions.iter().map(item).collect();
+        // What follows from the one above is wrong for the same reason.
+        for at in (1..items.len()).rev() {
+            if items[at].why == items[at - 1].why {
+                items[at].why.clear();
+            }
+        }
+        Self { changes: changes(fingerprint(&conditions)), items }
     }
 }
 

@@ -102,7 +102,7 @@ async fn many_groups_within_a_minute_are_few_calls_that_name_or_count_them_all(d
     send(&deliveries).await;
     assert_eq!(titles(&slack).len(), 23);
     assert!(database.open_incidents().await.unwrap().is_empty());
-    assert_eq!(slack.complaints(), [String::new(); 0]);
+    assert!(slack.complaints().is_empty(), "{:?}", slack.complaints());
 }
 
 async fn a_channel_is_sent_so_much_in_a_minute_and_the_rest_later(database: &TestDatabase) {

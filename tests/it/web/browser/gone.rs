@@ -74,6 +74,10 @@ async fn a_click_says_that_the_server_is_gone_and_is_done_later(stage: &mut Stag
     stage.scene.open("/letters").await;
     stage.stop().await;
     stage.scene.reads("#connection", "No connection to the server").await;
+    stage.scene.click("#side a[href='/groups']").await;
+    stage.scene.reads(".toast-box.is-failed", "The server does not answer.").await;
+    stage.scene.click(".toast-box [data-dismiss]").await;
+    stage.scene.is_at("/letters").await;
     stage.scene.click(".list-row > a").await;
     stage.scene.reads(".toast-box.is-failed", "The server does not answer.").await;
     stage.again().await;
