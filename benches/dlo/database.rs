@@ -17,6 +17,7 @@ use dead_letter_office::{
         change_feed::ChangeFeed,
         decoding::reader::Reader,
         enrichment::Enrichment,
+        health::WorkerBoard,
         intake::{Intake, IntakeSource},
         policies::Policies,
         rules::Rules,
@@ -145,6 +146,7 @@ pub fn scheduler(vhost: &Vhost, database: &TestDatabase) -> Scheduler {
         metrics: Metrics::default(),
         feed: ChangeFeed::default(),
         wakeup: Wakeup::default(),
+        workers: WorkerBoard::default(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use dead_letter_office::{
     domain::{filter::LetterFilter, letter::Importance, rule::Rule},
-    services::{intake::Intake, worker},
+    services::{health::WorkerReport, intake::Intake, worker},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -52,7 +52,7 @@ async fn beside_enrichment(rabbit: &Rabbit, what: &str, alone: &TestDatabase, be
     let (intake, enrichment) = database::intake_and_enrichment(&vhost, beside, &hundred_rules()).await;
     let stop = CancellationToken::new();
     let enriched = async {
-        worker::run(enrichment, stop.clone()).await;
+        worker::run(enrichment, stop.clone(), WorkerReport::default()).await;
         let left = beside.store.not_enriched(MESSAGES).await.expect("a count").len();
         println!("  of them enriched by the end: {}", MESSAGES as usize - left);
     };

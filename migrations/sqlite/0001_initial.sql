@@ -288,6 +288,7 @@ CREATE TABLE notifications (
 );
 
 CREATE INDEX notifications_waiting ON notifications (due_at) WHERE state = 'waiting';
+CREATE INDEX notifications_ended ON notifications (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX notifications_by_subject ON notifications (subject, seq);
 
 -- Digests: one row for each slot of a schedule, and for each that somebody asked for.

@@ -8,7 +8,10 @@ use tokio_util::{
     task::TaskTracker,
 };
 
-use crate::services::worker::{self, Worker};
+use crate::services::{
+    health::WorkerBoard,
+    worker::{self, Worker},
+};
 
 /// How long workers may take to finish what they have begun.
 const DRAIN: Duration = Duration::from_secs(20);
@@ -22,6 +25,7 @@ pub struct Lifecycle {
     /// Cancelled by a worker that ended although nobody asked it to.
     died: CancellationToken,
     workers: TaskTracker,
+    board: WorkerBoard,
     interrupt: Signal,
     terminate: Signal,
 }
@@ -33,6 +37,7 @@ impl Lifecycle {
             stopping: CancellationToken::new(),
             died: CancellationToken::new(),
             workers: TaskTracker::new(),
+            board: WorkerBoard::default(),
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
         })
@@ -50,7 +55,12 @@ impl Lifecycle {
 
     /// Starts a worker that works in rounds.
     pub fn start_worker<W: Worker + 'static>(&self, worker: W) {
-        self.spawn(W::NAME, worker::run(worker, self.stopping()));
+        self.spawn(W::NAME, worker::run(worker, self.stopping(), self.board.begins(W::NAME)));
+    }
+
+    /// Where its workers report how their work goes.
+    pub fn board(&self) -> WorkerBoard {
+        self.board.clone()
     }
 
     pub fn spawn(&self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {

@@ -19,6 +19,7 @@ use crate::{
     services::{
         change_feed::DatabaseWatch,
         enrichment::Enrichment,
+        health::{HealthWatch, Probe},
         intake::{Intake, IntakeSource},
         policies::Policies,
         processes,
@@ -53,7 +54,10 @@ pub async fn migrate(config: &Config) -> anyhow::Result<ExitCode> {
 pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyhow::Result<()> {
     // The port first: a second server on the same address must not touch the database.
     let listener = if roles.has(Role::Web) { Some(web::listen(&config).await?) } else { None };
-    let services = Services::build(&config, roles).await?;
+    let services = Services::build(&config, roles, lifecycle.board()).await?;
+    let brokers = config.brokers.keys().cloned().collect();
+    lifecycle.start_worker(Probe::new(Arc::clone(&services.store), services.health.clone(), brokers));
+    lifecycle.start_worker(HealthWatch::new(services.health.clone()));
     for (name, broker) in &config.brokers {
         let sources = sources(roles, &services.policies);
         if !sources.is_empty() {
@@ -84,6 +88,7 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
                 metrics: services.metrics.clone(),
                 feed: services.feed.clone(),
                 wakeup: services.wakeup.clone(),
+                workers: services.workers.clone(),
             };
             let delay_queues = DelayQueues {
                 broker: name.clone(),

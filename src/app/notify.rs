@@ -35,6 +35,7 @@ pub(super) fn start(config: &Config, services: &Services, lifecycle: &Lifecycle)
         sender: sender.clone(),
         clock: services.clock.clone(),
         metrics: services.metrics.clone(),
+        health: services.health.clone(),
         outbox: services.outbox.clone(),
     };
     let heartbeat = Heartbeat { store: Arc::clone(&services.store), channels, sender, clock: services.clock.clone() };

@@ -10,8 +10,15 @@ use crate::{
     metrics::Metrics,
     rabbitmq::health::BrokerBoard,
     services::{
-        audited_store::AuditedStore, change_feed::ChangeFeed, decoding::reader::Reader, digests::Digests,
-        policies::Policies, rules::Rules, schemas::Schemas, wakeup::Wakeup,
+        audited_store::AuditedStore,
+        change_feed::ChangeFeed,
+        decoding::reader::Reader,
+        digests::Digests,
+        health::{Health, WorkerBoard},
+        policies::Policies,
+        rules::Rules,
+        schemas::Schemas,
+        wakeup::Wakeup,
     },
     store::Store,
 };
@@ -26,6 +33,8 @@ pub(super) struct Services {
     pub(super) schemas: Schemas,
     pub(super) reader: Reader,
     pub(super) board: BrokerBoard,
+    pub(super) health: Health,
+    pub(super) workers: WorkerBoard,
     pub(super) clock: Clock,
     pub(super) metrics: Metrics,
     pub(super) feed: ChangeFeed,
@@ -36,7 +45,7 @@ pub(super) struct Services {
 }
 
 impl Services {
-    pub(super) async fn build(config: &Config, roles: &Roles) -> anyhow::Result<Self> {
+    pub(super) async fn build(config: &Config, roles: &Roles, workers: WorkerBoard) -> anyhow::Result<Self> {
         let store = Store::open(config.database.url.reveal()).await?;
         store.lock()?;
         if config.database.auto_migrate {
@@ -68,6 +77,7 @@ impl Services {
         let schemas = Schemas::new(changes.clone(), clock.clone());
         schemas.reload().await?;
         let outbox = Wakeup::default();
+        let board = board(config, roles);
         let digests = Digests::new(
             &config.notify,
             config.web.public_url.clone(),
@@ -85,7 +95,9 @@ impl Services {
             rules,
             reader: Reader::new(schemas.clone(), config.decode.clone()),
             schemas,
-            board: board(config, roles),
+            health: Health::new(board.clone(), workers.clone(), clock.clone()),
+            workers,
+            board,
             clock,
             metrics: Metrics::default(),
             feed,

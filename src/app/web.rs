@@ -54,6 +54,7 @@ pub(super) fn start(
         tasks: lifecycle.tasks(),
         feed: services.feed,
         brokers: services.board,
+        health: services.health,
         clock: services.clock,
         metrics: services.metrics,
         settings,

@@ -11,6 +11,9 @@ use crate::domain::{
     schedule::{QuietHours, Schedule},
 };
 
+/// Notifications that a channel is sent within a minute at most, by default.
+const PER_MINUTE: u64 = 30;
+
 /// `[notify]`
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -33,6 +36,7 @@ pub struct SlackConfig {
     pub channel: String,
     #[serde(deserialize_with = "http_url")]
     pub api_url: Url,
+    pub per_minute: u64,
     /// Which incidents are reported in Slack; without it, those of `notify.page.importance`.
     #[serde(deserialize_with = "perhaps_word_list")]
     pub importance: Option<Vec<Importance>>,
@@ -46,6 +50,7 @@ impl Default for SlackConfig {
             token: Secret::default(),
             channel: String::new(),
             api_url: Url::parse("https://slack.com/api/").expect("a constant address"),
+            per_minute: PER_MINUTE,
             importance: None,
         }
     }
@@ -90,6 +95,7 @@ pub struct PagerDutyConfig {
     pub routing_key: Secret,
     #[serde(deserialize_with = "http_url")]
     pub url: Url,
+    pub per_minute: u64,
     /// Without it, `notify.page.importance`.
     #[serde(deserialize_with = "perhaps_word_list")]
     pub importance: Option<Vec<Importance>>,
@@ -99,30 +105,44 @@ impl Default for PagerDutyConfig {
     #[expect(clippy::expect_used, reason = "a constant")]
     fn default() -> Self {
         let url = Url::parse("https://events.pagerduty.com").expect("a constant address");
-        Self { routing_key: Secret::default(), url, importance: None }
+        Self { routing_key: Secret::default(), url, per_minute: PER_MINUTE, importance: None }
     }
 }
 
 /// `[notify.alertmanager]`: API v2.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AlertmanagerConfig {
     #[serde(deserialize_with = "perhaps_http_url")]
     pub url: Option<Url>,
+    pub per_minute: u64,
     /// Without it, `notify.page.importance`.
     #[serde(deserialize_with = "perhaps_word_list")]
     pub importance: Option<Vec<Importance>>,
 }
 
+impl Default for AlertmanagerConfig {
+    fn default() -> Self {
+        Self { url: None, per_minute: PER_MINUTE, importance: None }
+    }
+}
+
 /// `[notify.webhook]`: JSON, signed as Standard Webhooks are (<https://www.standardwebhooks.com>).
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WebhookConfig {
     pub url: Secret,
     pub secret: Secret,
+    pub per_minute: u64,
     /// Without it, `notify.page.importance`.
     #[serde(deserialize_with = "perhaps_word_list")]
     pub importance: Option<Vec<Importance>>,
+}
+
+impl Default for WebhookConfig {
+    fn default() -> Self {
+        Self { url: Secret::default(), secret: Secret::default(), per_minute: PER_MINUTE, importance: None }
+    }
 }
 
 /// `[notify.page]`: what somebody has to be notified of now.
@@ -133,6 +153,7 @@ pub struct PageConfig {
     pub importance: Vec<Importance>,
     #[serde(deserialize_with = "duration")]
     pub remind_every: Duration,
+    pub collect_above: usize,
     pub quiet_hours: QuietHoursConfig,
 }
 
@@ -141,6 +162,7 @@ impl Default for PageConfig {
         Self {
             importance: vec![Importance::Critical],
             remind_every: Duration::ZERO,
+            collect_above: 10,
             quiet_hours: QuietHoursConfig::default(),
         }
     }

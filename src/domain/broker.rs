@@ -62,8 +62,15 @@ pub struct BrokerHealth {
     pub address: String,
     pub consuming: ConnectionState,
     pub publishing: ConnectionState,
-    /// Why deliveries are held instead of stored, when they are.
-    pub holding: Option<String>,
+    /// Since when and why deliveries are held instead of stored, when they are.
+    pub holding: Option<Holding>,
+}
+
+/// Deliveries that are held: neither stored nor acknowledged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holding {
+    pub since: Timestamp,
+    pub why: String,
 }
 
 #[cfg(test)]

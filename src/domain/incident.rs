@@ -2,7 +2,7 @@
 
 use amqp_message::{death::Reason, time::Timestamp, word_enum};
 
-use super::letter::Importance;
+use super::{letter::Importance, storm::Storm};
 
 word_enum! {
     /// What an incident is about.
@@ -11,6 +11,8 @@ word_enum! {
         Group = "group",
         /// A queue that lost its consumers.
         Watch = "watch",
+        /// Many groups that began together.
+        Storm = "storm",
     }
 }
 
@@ -20,6 +22,8 @@ word_enum! {
         Opened = "opened",
         /// It is still open, and users are notified once more.
         Reminded = "reminded",
+        /// There are more groups in a storm than users were notified of.
+        Updated = "updated",
         Resolved = "resolved",
     }
 }
@@ -50,4 +54,6 @@ pub struct Incident {
     pub resolved_at: Option<Timestamp>,
     /// Its page about it, an absolute URL.
     pub href: String,
+    /// Its groups, where it is a storm.
+    pub storm: Option<Storm>,
 }

@@ -10,8 +10,8 @@ use prometheus_client::{
 
 use super::{
     labels::{
-        BrokerLabels, DigestLabels, ExhaustedLabels, ImportanceLabels, LetterLabels, NotificationLabels, QueueLabels,
-        RetryLabels, RuleLabels,
+        BrokerLabels, ConditionLabels, DigestLabels, ExhaustedLabels, ImportanceLabels, LetterLabels,
+        NotificationLabels, QueueLabels, RetryLabels, RuleLabels,
     },
     single::Single,
 };
@@ -30,7 +30,11 @@ pub(super) struct Families {
     pub oldest_open: Family<ImportanceLabels, Gauge>,
     pub groups_open: Single,
     pub open_incidents: Family<ImportanceLabels, Gauge>,
-    pub retries_overdue: Family<BrokerLabels, Gauge>,
+    pub scheduler_late: Family<BrokerLabels, Gauge>,
+    pub intake_held: Family<BrokerLabels, Gauge>,
+    pub not_enriched: Single,
+    pub oldest_not_enriched: Single,
+    pub conditions: Family<ConditionLabels, Gauge>,
     pub without_consumers: Family<QueueLabels, Gauge>,
     pub notifications_waiting: Single,
     pub oldest_notification: Single,
@@ -43,6 +47,7 @@ impl Families {
         let mut catalogue = Catalogue::default();
         self.register_events(&mut catalogue);
         self.register_states(&mut catalogue);
+        self.register_health(&mut catalogue);
         (catalogue.registry, catalogue.names)
     }
 
@@ -67,11 +72,6 @@ impl Families {
         c.gauge("dlo_groups_open", "Error groups with open dead letters", &self.groups_open);
         c.gauge("dlo_open_incidents", "Incidents that were notified and are not over", &self.open_incidents);
         c.gauge(
-            "dlo_retries_overdue_seconds",
-            "How long the first retry that is due has been overdue, 0 without one",
-            &self.retries_overdue,
-        );
-        c.gauge(
             "dlo_queue_without_consumers",
             "1 for a queue that lost its consumers for longer than no_consumers_for",
             &self.without_consumers,
@@ -86,6 +86,26 @@ impl Families {
             "dlo_digest_last_sent_timestamp_seconds",
             "When a digest was last sent, in Unix time",
             &self.digest_last_sent,
+        );
+    }
+
+    fn register_health(&self, c: &mut Catalogue) {
+        c.gauge("dlo_condition", "1 while something is wrong with the server, by what it is", &self.conditions);
+        c.gauge(
+            "dlo_intake_held_seconds",
+            "How long deliveries have been held and not stored, 0 while they are stored",
+            &self.intake_held,
+        );
+        c.gauge("dlo_not_enriched", "Letters not enriched yet, of which 10000 are counted at most", &self.not_enriched);
+        c.gauge(
+            "dlo_oldest_not_enriched_seconds",
+            "How long the oldest letter has waited to be enriched, 0 without one",
+            &self.oldest_not_enriched,
+        );
+        c.gauge(
+            "dlo_scheduler_late_seconds",
+            "How long the first retry that is due has not been sent, 0 without one",
+            &self.scheduler_late,
         );
     }
 }

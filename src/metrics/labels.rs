@@ -126,6 +126,11 @@ pub(super) struct DigestLabels {
     pub digest: String,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct ConditionLabels {
+    pub condition: &'static str,
+}
+
 /// The first so many values that came along, for as long as the process runs.
 pub(super) struct Distinct<T> {
     at_most: usize,

@@ -24,7 +24,7 @@ use labels::{
 use crate::domain::{letter::Importance, notification::Channel};
 
 pub use labels::{NotificationOutcome, RetryKind};
-pub use observation::{DatabaseObservation, Observation};
+pub use observation::{DatabaseObservation, HealthObservation, Observation};
 
 /// Queues are named by messages, so there may be any number of them; those past this many share the label `other`.
 const MAX_QUEUES: usize = 1_000;

@@ -8,9 +8,14 @@ use prometheus_client::metrics::{family::Family, gauge::Gauge};
 use super::{
     MAX_QUEUES,
     catalogue::Families,
-    labels::{BrokerLabels, DigestLabels, ImportanceLabels, LetterLabels, OTHER, QueueLabels, short},
+    labels::{BrokerLabels, ConditionLabels, DigestLabels, ImportanceLabels, LetterLabels, OTHER, QueueLabels, short},
 };
-use crate::domain::{broker::BrokerHealth, filter::FacetCount, letter::Importance};
+use crate::domain::{
+    broker::BrokerHealth,
+    filter::FacetCount,
+    health::{Backlog, Condition, ConditionKind},
+    letter::Importance,
+};
 
 /// There is one digest for each schedule of the configuration; more than this many is a mistake of ours.
 const MAX_DIGESTS: usize = 100;
@@ -21,8 +26,19 @@ pub struct Observation<'a> {
     pub now: Timestamp,
     /// How this process stands with each broker.
     pub brokers: &'a [BrokerHealth],
+    pub health: HealthObservation<'a>,
     /// `None` while the database cannot be read. Its numbers are left out then: old ones would look like new ones.
     pub database: Option<DatabaseObservation<'a>>,
+}
+
+/// What is known of this server without asking the database.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HealthObservation<'a> {
+    pub conditions: &'a [Condition],
+    /// Letters that are not enriched yet; `None` while the database does not say.
+    pub not_enriched: Option<Backlog>,
+    /// Brokers, and when their first retry that nobody has claimed was or will be due, as far as it was last known.
+    pub first_due: &'a [(String, Timestamp)],
 }
 
 /// What the database says.
@@ -35,8 +51,6 @@ pub struct DatabaseObservation<'a> {
     pub groups_open: u64,
     /// Incidents that are not resolved; an importance without any may be left out.
     pub open_incidents: &'a [(Importance, u64)],
-    /// Brokers, and when their first retry that is not done yet was or will be due.
-    pub first_due: &'a [(String, Timestamp)],
     /// Broker and name of the queues users were notified of, and have consumers as little now as then.
     pub queues_without_consumers: &'a [(String, String)],
     /// Notifications in the outbox that are neither delivered nor refused.
@@ -54,10 +68,11 @@ impl Families {
             let is_connected = broker.consuming.trouble().is_none() && broker.publishing.trouble().is_none();
             self.connected.get_or_create(&BrokerLabels::of(&broker.name)).set(i64::from(is_connected));
         }
+        self.observe_health(seen);
         self.forget_database();
         if let Some(database) = &seen.database {
             self.observe_letters(database, seen.now);
-            self.observe_retries(database, seen.brokers, seen.now);
+            self.observe_consumers(database);
             self.observe_notifications(database, seen.now);
         }
     }
@@ -67,7 +82,6 @@ impl Families {
         self.oldest_open.clear();
         self.groups_open.clear();
         self.open_incidents.clear();
-        self.retries_overdue.clear();
         self.without_consumers.clear();
         self.notifications_waiting.clear();
         self.oldest_notification.clear();
@@ -88,13 +102,32 @@ impl Families {
         self.groups_open.set(count(database.groups_open));
     }
 
-    fn observe_retries(&self, database: &DatabaseObservation<'_>, brokers: &[BrokerHealth], now: Timestamp) {
-        for broker in brokers {
-            self.retries_overdue.get_or_create(&BrokerLabels::of(&broker.name)).set(0);
+    fn observe_health(&self, seen: &Observation<'_>) {
+        for broker in seen.brokers {
+            let labels = BrokerLabels::of(&broker.name);
+            let held = broker.holding.as_ref().map_or(Duration::ZERO, |holding| seen.now.since(holding.since));
+            self.intake_held.get_or_create(&labels).set(seconds(held));
+            let due = seen.health.first_due.iter().find(|(name, _)| *name == broker.name);
+            let late = due.map_or(Duration::ZERO, |(_, due)| seen.now.since(*due));
+            self.scheduler_late.get_or_create(&labels).set(seconds(late));
         }
-        for (broker, due) in database.first_due {
-            self.retries_overdue.get_or_create(&BrokerLabels::of(broker)).set(seconds(now.since(*due)));
+        for kind in ConditionKind::ALL {
+            let holds = seen.health.conditions.iter().any(|condition| condition.kind == *kind);
+            self.conditions.get_or_create(&ConditionLabels { condition: kind.as_str() }).set(i64::from(holds));
         }
+        match seen.health.not_enriched {
+            Some(Backlog { letters, oldest }) => {
+                self.not_enriched.set(count(letters));
+                self.oldest_not_enriched.set(oldest.map_or(0, |oldest| seconds(seen.now.since(oldest))));
+            }
+            None => {
+                self.not_enriched.clear();
+                self.oldest_not_enriched.clear();
+            }
+        }
+    }
+
+    fn observe_consumers(&self, database: &DatabaseObservation<'_>) {
         for (place, (broker, queue)) in database.queues_without_consumers.iter().enumerate() {
             let queue = if place < MAX_QUEUES { queue } else { OTHER };
             self.without_consumers.get_or_create(&QueueLabels::of(broker, queue)).set(1);

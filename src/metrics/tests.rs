@@ -4,8 +4,9 @@ use amqp_message::{death::Reason, time::Timestamp};
 
 use super::*;
 use crate::domain::{
-    broker::{BrokerHealth, ConnectionState},
+    broker::{BrokerHealth, ConnectionState, Holding},
     filter::FacetCount,
+    health::{Backlog, Condition, ConditionKind},
     letter::Status,
     notification::Attempt,
 };
@@ -36,7 +37,12 @@ fn open(importance: Importance, count: u64) -> FacetCount {
 }
 
 fn observe(metrics: &Metrics, database: Option<DatabaseObservation<'_>>) {
-    metrics.observe(&Observation { now: NOON, brokers: &[connected()], database });
+    metrics.observe(&Observation {
+        now: NOON,
+        brokers: &[connected()],
+        health: HealthObservation::default(),
+        database,
+    });
 }
 
 #[track_caller]
@@ -64,7 +70,9 @@ fn count_everything(metrics: &Metrics) {
         digests_sent: &[("daily".to_owned(), NOON)],
         ..DatabaseObservation::default()
     };
-    observe(metrics, Some(database));
+    let not_enriched = Some(Backlog::default());
+    let health = HealthObservation { not_enriched, ..HealthObservation::default() };
+    metrics.observe(&Observation { now: NOON, brokers: &[connected()], health, database: Some(database) });
 }
 
 #[test]
@@ -132,7 +140,6 @@ fn ages_are_whole_seconds_and_zero_without_anything_to_be_old() {
     let metrics = Metrics::default();
     let database = DatabaseObservation {
         oldest_open: &[(Importance::Critical, seconds_ago(90))],
-        first_due: &[("main".to_owned(), seconds_ago(40))],
         oldest_notification: Some(seconds_ago(7)),
         notifications_waiting: 3,
         ..DatabaseObservation::default()
@@ -140,20 +147,54 @@ fn ages_are_whole_seconds_and_zero_without_anything_to_be_old() {
     observe(&metrics, Some(database));
     check(&metrics, "dlo_oldest_open_seconds{importance=\"critical\"} 90");
     check(&metrics, "dlo_oldest_open_seconds{importance=\"low\"} 0");
-    check(&metrics, "dlo_retries_overdue_seconds{broker=\"main\"} 40");
     check(&metrics, "dlo_oldest_notification_seconds 7");
     check(&metrics, "dlo_notifications_waiting 3");
     observe(&metrics, Some(DatabaseObservation::default()));
-    check(&metrics, "dlo_retries_overdue_seconds{broker=\"main\"} 0");
     check(&metrics, "dlo_oldest_notification_seconds 0");
 }
 
 #[test]
-fn a_retry_that_is_due_later_is_not_overdue() {
+fn a_retry_is_late_when_it_is_due_also_while_the_database_is_away() {
     let metrics = Metrics::default();
-    let later = NOON.plus(std::time::Duration::from_secs(60));
-    observe(&metrics, Some(DatabaseObservation { first_due: &[("main".to_owned(), later)], ..Default::default() }));
-    check(&metrics, "dlo_retries_overdue_seconds{broker=\"main\"} 0");
+    for (at, sample) in [
+        (seconds_ago(40), "dlo_scheduler_late_seconds{broker=\"main\"} 40"),
+        (NOON.plus(std::time::Duration::from_secs(60)), "dlo_scheduler_late_seconds{broker=\"main\"} 0"),
+    ] {
+        let first_due = [("main".to_owned(), at)];
+        let health = HealthObservation { first_due: &first_due, ..HealthObservation::default() };
+        metrics.observe(&Observation { now: NOON, brokers: &[connected()], health, database: None });
+        check(&metrics, sample);
+    }
+}
+
+#[test]
+fn what_is_held_or_not_enriched_has_an_age() {
+    let metrics = Metrics::default();
+    let held =
+        BrokerHealth { holding: Some(Holding { since: seconds_ago(7), why: "disk full".to_owned() }), ..connected() };
+    let not_enriched = Some(Backlog { letters: 12, oldest: Some(seconds_ago(90)) });
+    let health = HealthObservation { not_enriched, ..HealthObservation::default() };
+    metrics.observe(&Observation { now: NOON, brokers: &[held], health, database: None });
+    check(&metrics, "dlo_intake_held_seconds{broker=\"main\"} 7");
+    check(&metrics, "dlo_not_enriched 12");
+    check(&metrics, "dlo_oldest_not_enriched_seconds 90");
+    observe(&metrics, None);
+    check(&metrics, "dlo_intake_held_seconds{broker=\"main\"} 0");
+    assert!(!metrics.encode().contains("dlo_not_enriched "), "nobody knows");
+}
+
+#[test]
+fn each_condition_is_a_one_or_a_zero() {
+    let metrics = Metrics::default();
+    let kind = ConditionKind::DatabaseSlow;
+    let slow = Condition { kind, subject: String::new(), since: NOON, why: String::new() };
+    let conditions = [slow];
+    let health = HealthObservation { conditions: &conditions, ..HealthObservation::default() };
+    metrics.observe(&Observation { now: NOON, brokers: &[], health, database: None });
+    check(&metrics, "dlo_condition{condition=\"database_slow\"} 1");
+    check(&metrics, "dlo_condition{condition=\"intake_held\"} 0");
+    observe(&metrics, None);
+    check(&metrics, "dlo_condition{condition=\"database_slow\"} 0");
 }
 
 #[test]
@@ -177,7 +218,7 @@ fn without_the_ledger_its_numbers_are_left_out_and_the_others_go_on() {
     let metrics = Metrics::default();
     count_everything(&metrics);
     let lost = broker(ConnectionState::Lost { since: NOON, why: "gone".to_owned() });
-    metrics.observe(&Observation { now: NOON, brokers: &[lost], database: None });
+    metrics.observe(&Observation { now: NOON, brokers: &[lost], health: HealthObservation::default(), database: None });
     let of_the_process = [
         "dlo_letters_received_total",
         "dlo_redelivered_total",
@@ -187,6 +228,9 @@ fn without_the_ledger_its_numbers_are_left_out_and_the_others_go_on() {
         "dlo_notifications_total",
         "dlo_rule_failures_total",
         "dlo_broker_connected",
+        "dlo_condition",
+        "dlo_intake_held_seconds",
+        "dlo_scheduler_late_seconds",
     ];
     assert_eq!(sampled(&metrics.encode()), of_the_process.map(str::to_owned).into());
     check(&metrics, "dlo_broker_connected{broker=\"main\"} 0");

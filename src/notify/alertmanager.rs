@@ -55,6 +55,7 @@ fn alert(incident: &Incident, now: Timestamp, lease: Duration) -> Alert {
 fn labels(incident: &Incident) -> BTreeMap<&'static str, String> {
     let name = match incident.kind {
         IncidentKind::Group => "DeadLetters",
+        IncidentKind::Storm => "ManyErrorGroups",
         IncidentKind::Watch => "QueueWithoutConsumers",
     };
     let texts = [

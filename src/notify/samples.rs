@@ -29,6 +29,7 @@ pub(super) fn incident() -> Incident {
         opened_at: NOW,
         resolved_at: None,
         href: "http://127.0.0.1:8420/groups/7f3a".to_owned(),
+        storm: None,
     }
 }
 

@@ -9,6 +9,7 @@ pub mod decoding;
 pub mod digests;
 pub mod enrichment;
 mod halving;
+pub mod health;
 mod ids;
 pub mod incidents;
 pub mod intake;

@@ -16,7 +16,7 @@ use super::{
     wakeup::Wakeup,
     worker::{Next, Worker},
 };
-use crate::store::{Store, StoreError};
+use crate::store::{Announcements, Store, StoreError};
 
 /// What happens within so long is one notice.
 const PACE: Duration = Duration::from_millis(20);
@@ -45,6 +45,8 @@ pub struct Listener {
     feed: ChangeFeed,
     /// Notified for each notice: there may be retries that are due, or notifications to be sent.
     wakeups: Vec<Wakeup>,
+    /// `None` until it listens.
+    notices: Option<Announcements>,
 }
 
 /// Both, where the database can carry notices.
@@ -55,7 +57,7 @@ pub fn between(store: &Arc<Store>, feed: &ChangeFeed, wakeups: Vec<Wakeup>) -> O
     let (process, store) = (Uuid::new_v4(), Arc::clone(store));
     let own = feed.subscribe_to_own();
     let announcer = Announcer { store: Arc::clone(&store), process, own, told: Changes::default() };
-    Some((announcer, Listener { store, process, feed: feed.clone(), wakeups }))
+    Some((announcer, Listener { store, process, feed: feed.clone(), wakeups, notices: None }))
 }
 
 impl Worker for Announcer {
@@ -113,18 +115,20 @@ impl Worker for Listener {
         Duration::ZERO
     }
 
-    /// Lasts as long as the database answers.
+    /// Begins to listen, or waits for one notice.
     async fn round(&mut self, stop: &CancellationToken) -> Result<Next, StoreError> {
-        let Some(listening) = stop.run_until_cancelled(self.store.listen()).await else { return Ok(Next::Later) };
-        let mut notices = listening?;
-        // What was said before is not heard any more.
-        self.pass_on(SOMETHING);
-        while let Some(notice) = stop.run_until_cancelled(notices.next()).await {
+        if let Some(mut notices) = self.notices.take() {
+            let Some(notice) = stop.run_until_cancelled(notices.next()).await else { return Ok(Next::Now) };
             match notice? {
                 Some(notice) => self.heard(&notice),
                 None => self.pass_on(SOMETHING),
             }
+            self.notices = Some(notices);
+        } else if let Some(notices) = stop.run_until_cancelled(self.store.listen()).await {
+            self.notices = Some(notices?);
+            // What was said before is not heard any more.
+            self.pass_on(SOMETHING);
         }
-        Ok(Next::Later)
+        Ok(Next::Now)
     }
 }

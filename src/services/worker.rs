@@ -7,6 +7,8 @@ use std::{fmt::Display, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
+use super::health::WorkerReport;
+
 /// The shortest wait after a round that failed, also of a worker whose rounds follow each other at once.
 const SHORTEST: Duration = Duration::from_millis(100);
 /// The longest wait after a round that failed, of a worker that otherwise looks more often.
@@ -23,7 +25,7 @@ pub enum Next {
 
 /// Work that is done in rounds until the server stops.
 pub trait Worker: Send {
-    /// Names it in the log.
+    /// Names it in the log and, when it fails, on the pages.
     const NAME: &'static str;
     /// Whether the first round, too, comes only after [`every`](Self::every).
     const BEGINS_LATE: bool = false;
@@ -48,9 +50,9 @@ pub trait Worker: Send {
     }
 }
 
-/// Works until it is told to stop.
-pub async fn run<W: Worker>(mut worker: W, stop: CancellationToken) {
-    let mut failures = Failures::default();
+/// Works until it is told to stop, and reports how that goes.
+pub async fn run<W: Worker>(mut worker: W, stop: CancellationToken, report: WorkerReport) {
+    let mut failures = Failures::reported_to(report);
     let mut waits = W::BEGINS_LATE.then(|| worker.every());
     loop {
         if let Some(wait) = waits {
@@ -80,15 +82,21 @@ pub async fn run<W: Worker>(mut worker: W, stop: CancellationToken) {
 }
 
 /// What has failed since the last round that went well.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Failures {
     in_a_row: u32,
     last: String,
+    report: WorkerReport,
 }
 
 impl Failures {
+    const fn reported_to(report: WorkerReport) -> Self {
+        Self { in_a_row: 0, last: String::new(), report }
+    }
+
     /// Says in the log what has failed, unless it was said already, and how long to wait.
     fn wait_after(&mut self, worker: &'static str, error: &dyn Display, every: Duration) -> Duration {
+        self.report.fails(&error);
         let error = error.to_string();
         if error != self.last {
             tracing::warn!(worker, error, "work failed and is tried again");
@@ -102,7 +110,8 @@ impl Failures {
     fn ended(&mut self, worker: &'static str) {
         if self.in_a_row > 0 {
             tracing::info!(worker, failures = self.in_a_row, "recovered");
-            *self = Self::default();
+            self.report.goes_well();
+            (self.in_a_row, self.last) = (0, String::new());
         }
     }
 }
@@ -157,7 +166,7 @@ mod tests {
     async fn seconds(rounds: Vec<Result<Next, &'static str>>, wakeup: Wakeup) -> Vec<u64> {
         let (at, stop) = (Arc::default(), CancellationToken::new());
         let worker = Scripted { rounds, begun: Instant::now(), at: Arc::clone(&at), wakeup, stop: stop.clone() };
-        run(worker, stop).await;
+        run(worker, stop, WorkerReport::default()).await;
         let mut at = at.lock().unwrap().clone();
         assert_eq!(at.pop(), Some(u64::MAX), "it is told when its last round is over");
         at
@@ -178,7 +187,7 @@ mod tests {
 
     #[test]
     fn what_fails_is_never_tried_again_at_once() {
-        let mut failures = Failures::default();
+        let mut failures = Failures::reported_to(WorkerReport::default());
         let mut wait = || failures.wait_after("impatient", &"gone", Duration::ZERO);
         assert_eq!((wait(), wait()), (SHORTEST, SHORTEST * 2));
         (0..40).for_each(|_| _ = wait());

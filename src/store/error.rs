@@ -1,14 +1,20 @@
 //! What goes wrong with the database, and whether it may pass.
 
+use std::time::Duration;
+
 use sqlx::error::DatabaseError;
 use thiserror::Error;
+
+use crate::domain::health::DatabaseTrouble;
 
 #[derive(Debug, Error)]
 pub enum StoreError {
     #[error("database.url is not usable: {0}")]
     Url(String),
-    #[error("the database does not answer: {0}")]
+    #[error("the database cannot be used at the moment: {0}")]
     Unavailable(#[source] sqlx::Error),
+    #[error("the database has not answered for {} s", .0.as_secs())]
+    NoAnswer(Duration),
     #[error("the database refused a statement: {0}")]
     Statement(#[source] sqlx::Error),
     #[error("the database could not be brought to this version: {0}")]
@@ -40,7 +46,45 @@ impl StoreError {
 
     /// Whether trying again later may help without anything being changed.
     pub const fn is_outage(&self) -> bool {
-        matches!(self, Self::Unavailable(_))
+        matches!(self, Self::Unavailable(_) | Self::NoAnswer(_))
+    }
+
+    /// What it says of the database.
+    pub fn trouble(&self) -> DatabaseTrouble {
+        match self {
+            Self::Unavailable(sqlx::Error::Database(error)) | Self::Statement(sqlx::Error::Database(error)) => {
+                code(&**error).map_or(DatabaseTrouble::Refuses, |code| trouble(&code, self.is_outage()))
+            }
+            error if error.is_outage() => DatabaseTrouble::Unreachable,
+            _ => DatabaseTrouble::Refuses,
+        }
+    }
+}
+
+/// The code of an error: of Postgres its SQLSTATE, of SQLite its primary code.
+enum Code {
+    Postgres(String),
+    Sqlite(u32),
+}
+
+fn code(error: &dyn DatabaseError) -> Option<Code> {
+    let code = error.code()?;
+    if error.try_downcast_ref::<sqlx::postgres::PgDatabaseError>().is_some() {
+        return Some(Code::Postgres(code.into_owned()));
+    }
+    // The extended code's lowest byte is the primary code.
+    code.parse::<u32>().ok().map(|code| Code::Sqlite(code & 0xff))
+}
+
+/// Read-only is also who may not write (42501).
+fn trouble(code: &Code, is_outage: bool) -> DatabaseTrouble {
+    match code {
+        Code::Postgres(state) if matches!(&**state, "25006" | "42501") => DatabaseTrouble::ReadOnly,
+        Code::Postgres(state) if state == "53100" => DatabaseTrouble::Full,
+        Code::Sqlite(8) => DatabaseTrouble::ReadOnly,
+        Code::Sqlite(13) => DatabaseTrouble::Full,
+        _ if is_outage => DatabaseTrouble::Unreachable,
+        _ => DatabaseTrouble::Refuses,
     }
 }
 
@@ -66,10 +110,9 @@ fn is_outage_of_database(error: &dyn DatabaseError) -> bool {
     const POSTGRES: [&str; 6] = ["08", "40", "53", "57", "58", "25006"];
     /// SQLITE_BUSY, LOCKED, READONLY, IOERR, CORRUPT, FULL, CANTOPEN (<https://www.sqlite.org/rescode.html>).
     const SQLITE: [u32; 7] = [5, 6, 8, 10, 11, 13, 14];
-    let Some(code) = error.code() else { return false };
-    if error.try_downcast_ref::<sqlx::postgres::PgDatabaseError>().is_some() {
-        return POSTGRES.iter().any(|class| code.starts_with(class));
+    match code(error) {
+        Some(Code::Postgres(state)) => POSTGRES.iter().any(|class| state.starts_with(class)),
+        Some(Code::Sqlite(code)) => SQLITE.contains(&code),
+        None => false,
     }
-    // The extended code's lowest byte is the primary code.
-    code.parse::<u32>().is_ok_and(|code| SQLITE.contains(&(code & 0xff)))
 }

@@ -31,6 +31,7 @@ use uuid::Uuid;
 use counts::facets::FacetIds;
 use db::{Db, Either, Sql, on};
 
+pub(crate) use announcements::Announcements;
 pub use audit::BulkAudit;
 pub use counts::slices::SLICE;
 pub use error::StoreError;
@@ -138,6 +139,12 @@ impl Store {
                 false => 0,
             }
         }))
+    }
+
+    /// Uses new connections from now on, where the database has any: on Postgres one that was made while the server was
+    /// read-only stays so.
+    pub fn renew_connections(&self) {
+        self.db.renew_connections();
     }
 
     /// The same database for whoever only asks.

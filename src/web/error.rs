@@ -63,7 +63,7 @@ impl From<StoreError> for WebError {
         if !error.is_outage() {
             return Self::internal(error);
         }
-        let detail = "The database does not answer at the moment. Nothing is lost; dlo keeps trying.";
+        let detail = "The database cannot be used at the moment. Nothing is lost; dlo keeps trying.";
         Self { cause: Some(Arc::new(error)), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
     }
 }

@@ -9,14 +9,17 @@ use axum::{
 use futures_util::{Stream, stream};
 use tokio::sync::watch::Receiver;
 
-use super::AppState;
+use super::{AppState, pages::banner};
 use crate::services::change_feed::Changes;
 
 /// A page is notified at most this often, however much arrives.
 const PACE: Duration = Duration::from_secs(1);
 
-/// Sends `changes` whenever letters or brokers have changed, and once at the beginning: whoever comes back after a
-/// pause has to catch up.
+/// A page that hears nothing for longer takes the server for gone.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+
+/// Sends `changes` whenever letters or brokers have changed, `health` when something else is wrong with the server than
+/// before, and each once at the beginning: whoever comes back after a pause has to catch up.
 pub async fn stream(State(app): State<Arc<AppState>>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let events = stream::unfold(Watcher::new(app), |mut watcher| async move {
         let event = watcher.next().await?;
@@ -40,31 +43,55 @@ struct Watcher {
     app: Arc<AppState>,
     changes: Receiver<Changes>,
     brokers: Receiver<u64>,
-    /// Whether this page was notified yet.
-    is_new: bool,
+    health: Receiver<u64>,
+    /// What this page was not told yet at all.
+    untold: Vec<Told>,
+}
+
+enum Told {
+    Changes,
+    Health,
 }
 
 impl Watcher {
     fn new(app: Arc<AppState>) -> Self {
-        Self { changes: app.feed.subscribe(), brokers: app.brokers.changes(), is_new: true, app }
+        Self {
+            changes: app.feed.subscribe(),
+            brokers: app.brokers.changes(),
+            health: app.health.changes(),
+            untold: vec![Told::Health, Told::Changes],
+            app,
+        }
     }
 
     /// The next event; none once the app closes.
     async fn next(&mut self) -> Option<Event> {
         let closing = self.app.settings.closing.clone();
-        closing.run_until_cancelled(self.wait_for_change()).await
+        let told = match self.untold.pop() {
+            Some(told) => told,
+            None => closing.run_until_cancelled(self.wait_for_change()).await?,
+        };
+        Some(self.event(&told))
     }
 
-    async fn wait_for_change(&mut self) -> Event {
-        if !std::mem::take(&mut self.is_new) {
-            tokio::time::sleep(PACE).await;
-            // An error means that nobody is left to tell us anything; closing is not far then.
-            let _ = tokio::select! {
-                changed = self.changes.changed() => changed,
-                changed = self.brokers.changed() => changed,
-            };
+    async fn wait_for_change(&mut self) -> Told {
+        tokio::time::sleep(PACE).await;
+        // An error means that nobody is left to tell us anything; closing is not far then.
+        tokio::select! {
+            _ = self.changes.changed() => Told::Changes,
+            _ = self.brokers.changed() => Told::Changes,
+            _ = self.health.changed() => Told::Health,
+            () = tokio::time::sleep(SIGN_OF_LIFE) => Told::Health,
         }
-        let (feed, brokers) = (*self.changes.borrow_and_update(), *self.brokers.borrow_and_update());
-        Event::default().event("changes").data(text(feed, brokers))
+    }
+
+    fn event(&mut self, told: &Told) -> Event {
+        match told {
+            Told::Changes => {
+                let (feed, brokers) = (*self.changes.borrow_and_update(), *self.brokers.borrow_and_update());
+                Event::default().event("changes").data(text(feed, brokers))
+            }
+            Told::Health => Event::default().event("health").data(banner::changes(*self.health.borrow_and_update())),
+        }
     }
 }

@@ -1,64 +1,105 @@
 //! What machines ask: alive, ready, numbers.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use amqp_message::time::Timestamp;
 use axum::{
-    Router,
+    Json, Router,
     extract::State,
     http::{StatusCode, header},
     response::{IntoResponse, Response},
     routing::get,
 };
+use serde::Serialize;
+use tokio::time::timeout;
 
-use super::AppState;
+use super::{AppState, view::time::rfc3339};
 use crate::{
-    domain::{broker::BrokerHealth, filter::FacetCount, letter::Importance},
-    metrics::{DatabaseObservation, Observation},
+    crash_point,
+    domain::{
+        filter::FacetCount,
+        health::{Condition, Status},
+        letter::Importance,
+    },
+    metrics::{DatabaseObservation, HealthObservation, Observation},
     store::StoreError,
 };
+
+/// Prometheus waits for 10 s by default, and has to be told of a database that takes longer.
+const DATABASE_PATIENCE: Duration = crash_point::patience(Duration::from_secs(5));
 
 pub fn routes() -> Router<Arc<AppState>> {
     Router::new().route("/healthz", get(alive)).route("/readyz", get(ready)).route("/metrics", get(metrics))
 }
 
-/// The process answers; whether anything else does is for [`ready`] to say.
-async fn alive() -> &'static str {
-    "ok\n"
+/// The health of a server, as machines read it.
+#[derive(Serialize)]
+struct HealthReport {
+    status: &'static str,
+    conditions: Vec<ConditionItem>,
 }
 
-/// One line for the database and for each broker.
+/// One thing that is wrong.
+#[derive(Serialize)]
+struct ConditionItem {
+    condition: &'static str,
+    /// What the server is because of it.
+    status: &'static str,
+    /// The broker, channel or worker it is about.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    subject: String,
+    title: String,
+    since: String,
+    why: String,
+    what_to_do: String,
+}
+
+impl From<&Condition> for ConditionItem {
+    fn from(condition: &Condition) -> Self {
+        Self {
+            condition: condition.kind.as_str(),
+            status: condition.kind.status().as_str(),
+            subject: condition.subject.clone(),
+            title: condition.title(),
+            since: rfc3339(condition.since),
+            why: condition.why.clone(),
+            what_to_do: condition.what_to_do(),
+        }
+    }
+}
+
+/// The process answers; what it can do is in the details.
+async fn alive(State(app): State<Arc<AppState>>) -> Response {
+    report(&app).1.into_response()
+}
+
+/// Whether it takes messages in and sends them back. It asks nobody: also a database that hangs must not hold this up.
 async fn ready(State(app): State<Arc<AppState>>) -> Response {
-    let database = match app.store.ping().await {
-        Ok(()) => None,
-        Err(error) => Some(error.to_string()),
-    };
-    let brokers = app.brokers.all();
-    let checks: Vec<_> = std::iter::once(("database".to_owned(), database)).chain(brokers.iter().map(check)).collect();
-    let status = if checks.iter().all(|(_, trouble)| trouble.is_none()) {
-        StatusCode::OK
-    } else {
-        StatusCode::SERVICE_UNAVAILABLE
-    };
-    let lines: String =
-        checks.iter().map(|(name, trouble)| format!("{name}: {}\n", trouble.as_deref().unwrap_or("ok"))).collect();
-    (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], lines).into_response()
+    let (status, report) = report(&app);
+    let code = if status == Status::Unready { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
+    (code, report).into_response()
 }
 
-fn check(broker: &BrokerHealth) -> (String, Option<String>) {
-    let consuming = broker.consuming.trouble().map(|why| format!("consuming: {why}"));
-    let publishing = broker.publishing.trouble().map(|why| format!("publishing: {why}"));
-    let trouble: Vec<_> = consuming.into_iter().chain(publishing).collect();
-    (format!("broker {}", broker.name), (!trouble.is_empty()).then(|| trouble.join("; ")))
+fn report(app: &AppState) -> (Status, Json<HealthReport>) {
+    let conditions = app.health.conditions();
+    let status = Status::of(&conditions);
+    let conditions = conditions.iter().map(ConditionItem::from).collect();
+    (status, Json(HealthReport { status: status.as_str(), conditions }))
 }
 
 async fn metrics(State(app): State<Arc<AppState>>) -> Response {
     const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     let (now, brokers) = (app.clock.now(), app.brokers.all());
     // While the database is away, what was counted here is still worth telling.
-    let database = DatabaseFigures::read(&app, &brokers).await.ok();
+    let database = timeout(DATABASE_PATIENCE, DatabaseFigures::read(&app)).await.ok().and_then(Result::ok);
     let database = database.as_ref().map(DatabaseFigures::as_observed);
-    app.metrics.observe(&Observation { now, brokers: &brokers, database });
+    let (conditions, first_due) = (app.health.conditions(), app.health.first_due());
+    let health = HealthObservation {
+        conditions: &conditions,
+        not_enriched: app.health.figures().map(|figures| figures.not_enriched),
+        first_due: &first_due,
+    };
+    app.metrics.observe(&Observation { now, brokers: &brokers, health, database });
     ([(header::CONTENT_TYPE, OPEN_METRICS)], app.metrics.encode()).into_response()
 }
 
@@ -67,7 +108,6 @@ struct DatabaseFigures {
     facets: Vec<FacetCount>,
     oldest_open: Vec<(Importance, Timestamp)>,
     groups_open: u64,
-    first_due: Vec<(String, Timestamp)>,
     open_incidents: Vec<(Importance, u64)>,
     queues_without_consumers: Vec<(String, String)>,
     notifications_waiting: u64,
@@ -77,20 +117,15 @@ struct DatabaseFigures {
 }
 
 impl DatabaseFigures {
-    async fn read(app: &AppState, brokers: &[BrokerHealth]) -> Result<Self, StoreError> {
+    async fn read(app: &AppState) -> Result<Self, StoreError> {
         let store = &app.store;
         let (notifications_waiting, oldest_notification) = store.waiting_notifications().await?;
-        let mut first_due = Vec::new();
-        for broker in brokers {
-            first_due.extend(store.next_retry_due(&broker.name).await?.map(|at| (broker.name.clone(), at)));
-        }
         let mut digests_sent = store.digests_sent().await?;
         digests_sent.retain(|(name, _)| app.digests.plan(Some(name)).is_ok());
         Ok(Self {
             facets: store.facets().await?,
             oldest_open: store.oldest_open().await?,
             groups_open: store.open_groups().await?.iter().sum(),
-            first_due,
             open_incidents: store.count_open_incidents().await?,
             queues_without_consumers: store.queues_without_consumers().await?,
             notifications_waiting,
@@ -104,7 +139,6 @@ impl DatabaseFigures {
             facets: &self.facets,
             oldest_open: &self.oldest_open,
             groups_open: self.groups_open,
-            first_due: &self.first_due,
             open_incidents: &self.open_incidents,
             queues_without_consumers: &self.queues_without_consumers,
             notifications_waiting: self.notifications_waiting,

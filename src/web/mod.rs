@@ -54,8 +54,8 @@ use crate::{
     metrics::Metrics,
     rabbitmq::health::BrokerBoard,
     services::{
-        change_feed::ChangeFeed, decoding::reader::Reader, digests::Digests, policies::Policies, rules::Rules,
-        schemas::Schemas, triage::Triage,
+        change_feed::ChangeFeed, decoding::reader::Reader, digests::Digests, health::Health, policies::Policies,
+        rules::Rules, schemas::Schemas, triage::Triage,
     },
     store::StoreReader,
 };
@@ -83,6 +83,8 @@ pub struct AppState {
     pub tasks: TaskTracker,
     pub feed: ChangeFeed,
     pub brokers: BrokerBoard,
+    /// What is wrong with this server.
+    pub health: Health,
     pub clock: Clock,
     pub metrics: Metrics,
     pub settings: WebSettings,
@@ -113,7 +115,7 @@ pub fn router(app: Arc<AppState>) -> Router {
         .layer(PropagateRequestIdLayer::x_request_id())
         .layer(CompressionLayer::new())
         .layer(middleware::from_fn(security::set_headers))
-        .layer(middleware::from_fn(problem::present))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), problem::present))
         .layer(CatchPanicLayer::custom(error::on_panic))
         .layer(middleware::from_fn_with_state(hosts, security::refuse_foreign_hosts))
         .layer(middleware::from_fn(security::refuse_other_sites))

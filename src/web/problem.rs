@@ -3,10 +3,12 @@
 //! Who asked, and so in which form the answer goes out, is known only out here. It is also the one place where an error
 //! of ours is logged.
 
+use std::sync::Arc;
+
 use askama::Template;
 use axum::{
     Json,
-    extract::Request,
+    extract::{Request, State},
     http::{HeaderMap, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{Html, IntoResponse, Response},
@@ -17,18 +19,19 @@ use tower_http::request_id::RequestId;
 use utoipa::ToSchema;
 
 use super::{
+    AppState,
     error::WebError,
     input::is_htmx,
-    pages::{shell::Shell, toast::Toast},
+    pages::{banner::Banner, shell::Shell, toast::Toast},
 };
 
 /// Gives every error its body.
-pub async fn present(request: Request, next: Next) -> Response {
+pub async fn present(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
     let asker = Asker::of(&request);
     let response = next.run(request).await;
     match failure_in(&response) {
         None => response,
-        Some(error) => asker.answer(&error, response.headers()),
+        Some(error) => asker.answer(&app, &error, response.headers()),
     }
 }
 
@@ -126,7 +129,7 @@ impl Asker {
         Self { wants, request_id: id.unwrap_or("none").to_owned() }
     }
 
-    fn answer(&self, error: &WebError, original: &HeaderMap) -> Response {
+    fn answer(&self, app: &AppState, error: &WebError, original: &HeaderMap) -> Response {
         let is_ours = error.status.is_server_error();
         if is_ours {
             let cause = error.for_the_log();
@@ -139,7 +142,7 @@ impl Asker {
             Wants::Toast => {
                 ([("hx-push-url", "false")], Html(Toast::failure(error, request_id).to_html())).into_response()
             }
-            Wants::Page => page(error, request_id),
+            Wants::Page => page(app, error, request_id),
         };
         *response.status_mut() = error.status;
         if let Some(allowed) = original.get(header::ALLOW) {
@@ -162,9 +165,9 @@ fn problem(error: &WebError, request_id: Option<String>) -> Response {
     response
 }
 
-fn page(error: &WebError, request_id: Option<String>) -> Response {
+fn page(app: &AppState, error: &WebError, request_id: Option<String>) -> Response {
     let page = ErrorPage {
-        shell: Shell::bare(),
+        shell: Shell { banner: Banner::of(app), ..Shell::bare() },
         status: error.status.as_u16(),
         title: title(error.status),
         detail: &error.detail,

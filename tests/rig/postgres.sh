@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a private PostgreSQL in the foreground, on a free port of loopback only; anyone on this machine may log in.
-#   postgres.sh DIR [--durable]      meant to be run by leash.sh, with a --grace of some seconds
+#   postgres.sh DIR [--durable] [--port PORT]      meant to be run by leash.sh, with a --grace of some seconds
 # When it is ready, prints how to reach it as KEY=value lines and then READY.
 # Data is not synced to disk, which tests do not need, nor are queries compiled, which takes longer than to run them on
 # what tests have; --durable does as a real server does, for benchmarks.
@@ -10,10 +10,17 @@ rig=$(dirname "$(readlink -f "$0")")
 . "$rig/ports.sh"
 
 mkdir -p "$1"
-dir=$(readlink -f "$1") sync=off jit=off
-if [ "${2:-}" = --durable ]; then sync=on jit=on; fi
+dir=$(readlink -f "$1") sync=off jit=off port=''
+shift
+while [ $# -gt 0 ]; do
+  case $1 in
+    --durable) sync=on jit=on; shift ;;
+    --port) port=$2; shift 2 ;;
+    *) echo "rig: postgres.sh takes no $1" >&2; exit 2 ;;
+  esac
+done
 bin=$(dirname "$("$rig/find.sh" postgres)")
-port=$(free_ports 1)
+port=${port:-$(free_ports 1)}
 
 # PostgreSQL refuses to run as root. The capability lets the other user come to the directory through parents that are
 # closed to it, such as /root.

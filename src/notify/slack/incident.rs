@@ -12,6 +12,7 @@ const fn title(event: IncidentEvent) -> &'static str {
     match event {
         IncidentEvent::Opened => "Opened",
         IncidentEvent::Reminded => "Still open",
+        IncidentEvent::Updated => "More",
         IncidentEvent::Resolved => "Resolved",
     }
 }
@@ -30,7 +31,7 @@ pub fn incident(incident: &Incident, event: IncidentEvent, since: &str) -> Value
         (incident.error.as_deref().unwrap_or_default(), LONGEST_ERROR),
     ]);
     let open = match incident.kind {
-        IncidentKind::Group => format!(", {} open", plural(incident.open, "dead letter")),
+        IncidentKind::Group | IncidentKind::Storm => format!(", {} open", plural(incident.open, "dead letter")),
         IncidentKind::Watch => String::new(),
     };
     let fields = vec![

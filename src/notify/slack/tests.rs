@@ -384,6 +384,7 @@ fn an_incident() -> Incident {
         opened_at: now(),
         resolved_at: None,
         href: "https://dlo.example/incidents/1".to_owned(),
+        storm: None,
     }
 }
 

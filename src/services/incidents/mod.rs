@@ -1,11 +1,12 @@
 //! Incidents: notifying users of what concerns them now, once, and when it is over.
 //!
 //! A group with open letters of an importance that pages people is one incident, however many letters it has. It ends
-//! by itself with the last of them. What the watch raises is an incident too. What is reported is decided and written down
+//! by itself with the last of them. Many groups that begin together are one ([`storms`]). What the watch raises is an incident too. What is reported is decided and written down
 //! in one commit; [`super::deliveries`] sends it.
 
 mod group_watch;
 pub mod heartbeat;
+mod storms;
 pub mod wording;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -14,6 +15,7 @@ use amqp_message::time::Timestamp;
 use url::Url;
 
 pub use group_watch::GroupWatch;
+use storms::{Newcomer, Storms, is_of_group};
 
 use super::{
     change_feed::ChangeFeed,
@@ -57,6 +59,8 @@ pub struct Settings {
     pub quiet_hours: Option<QuietHours>,
     /// What waits in quiet hours.
     pub quiet: Vec<Importance>,
+    /// More groups than this within a minute are one incident; 0: never.
+    pub collect_above: usize,
 }
 
 impl Settings {
@@ -68,6 +72,7 @@ impl Settings {
             remind_every: page.remind_every,
             quiet_hours: page.quiet_hours.hours()?,
             quiet: page.quiet_hours.importance.clone(),
+            collect_above: page.collect_above,
         })
     }
 }
@@ -98,21 +103,32 @@ impl Incidents {
     /// Compares the groups with the incidents that are open, and says what has changed.
     pub async fn look(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
-        let mut open: BTreeMap<String, IncidentRecord> = BTreeMap::new();
-        for record in self.store.open_incidents().await? {
-            open.insert(record.incident.key.clone(), record);
-        }
+        let (storms, others): (Vec<_>, Vec<_>) =
+            self.store.open_incidents().await?.into_iter().partition(|record| record.incident.storm.is_some());
+        let mut storms = Storms::of(storms);
+        let alone = others.iter().filter(|record| is_of_group(&record.incident.key));
+        let alone: Vec<_> = alone.map(|record| (record.incident.importance, record.incident.opened_at)).collect();
+        let mut open: BTreeMap<String, IncidentRecord> =
+            others.into_iter().map(|record| (record.incident.key.clone(), record)).collect();
+        let mut newcomers = Vec::new();
         for group in self.concerning().await? {
             let Some(importance) = self.importance(&group) else { continue };
-            let incident = self.of_group(&group, importance, now);
-            let told = match open.remove(&incident.key) {
-                Some(was) => self.go_on(&was, &incident, now).await,
-                None => self.open(&incident, now).await.map(drop),
+            let Some(incident) = storms.take(self.of_group(&group, importance, now)) else { continue };
+            let (key, is_quiet) = (incident.key.clone(), self.is_quiet(importance, now));
+            let told = match open.remove(&key) {
+                Some(was) if was.told_at.is_some() || is_quiet => self.go_on(&was, &incident, now).await,
+                None if is_quiet => self.open(&incident, now).await.map(drop),
+                record => {
+                    newcomers.push(Newcomer { incident, record });
+                    continue;
+                }
             };
-            skip_if_refused(&incident.key, told)?;
+            skip_if_refused(&key, told)?;
         }
+        self.welcome(newcomers, &alone, &mut storms, now).await?;
+        self.follow(storms, now).await?;
         for (key, was) in open {
-            let told = match key.starts_with(GROUP) {
+            let told = match is_of_group(&key) {
                 true => self.end(&was, now).await.map(drop),
                 false => self.go_on(&was, &was.incident, now).await,
             };
@@ -191,32 +207,28 @@ impl Incidents {
             if self.is_quiet(incident.importance, now) {
                 return Ok(());
             }
-            return self.tell(was, &incident, false, now).await;
+            return self.tell(was, &incident, None, now).await;
         };
         if incident.importance < was.incident.importance {
-            return self.tell(was, &incident, false, now).await;
+            return self.tell(was, &incident, None, now).await;
         }
         let every = self.settings.remind_every;
         if every.is_zero() || now.since(told_at) < every || self.is_quiet(incident.importance, now) {
             return Ok(());
         }
-        self.tell(was, &incident, true, now).await
+        self.tell(was, &incident, Some(IncidentEvent::Reminded), now).await
     }
 
-    /// Notifies those who want to hear of it and have not yet, and if it `reminds`, the others once more.
+    /// Notifies those who want to hear of it and have not yet, and the others of `again`, if that is anything.
     async fn tell(
         &self,
         was: &IncidentRecord,
         incident: &Incident,
-        reminds: bool,
+        again: Option<IncidentEvent>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let told = |page: &PageChannel| {
-            let event = match page.knows(was, incident.importance) {
-                false => IncidentEvent::Opened,
-                true if reminds => IncidentEvent::Reminded,
-                true => return None,
-            };
+            let event = if page.knows(was, incident.importance) { again? } else { IncidentEvent::Opened };
             let had = was.told.get(&page.kind).filter(|had| **had != incident.importance);
             let had = had.map(|importance| Incident { importance: *importance, ..was.incident.clone() });
             notification(page, incident, had.as_ref(), event, now)
@@ -224,7 +236,7 @@ impl Incidents {
         let notifications: Vec<_> = self.wanted(incident.importance).filter_map(told).collect();
         let telling = Telling { notifications: &notifications, at: now };
         if self.store.tell_incident(was, incident, &telling).await? {
-            tracing::info!(incident = incident.key, reminds, "incident notified");
+            tracing::info!(incident = incident.key, again = again.is_some(), "incident notified");
             self.outbox.notify();
         }
         Ok(())

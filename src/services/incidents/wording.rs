@@ -11,7 +11,9 @@ use crate::{
         incident::{Incident, IncidentEvent, IncidentKind},
         letter::Importance,
         notification::{Channel, NotificationKind},
+        number::{plural, thousands},
         schedule::Zone,
+        storm::Storm,
     },
     notify::{Delivery, alertmanager, pagerduty, slack, webhook},
 };
@@ -34,13 +36,65 @@ pub(crate) fn of_group(key: String, group: &Group, importance: Importance, href:
         opened_at: now,
         resolved_at: None,
         href,
+        storm: None,
     }
 }
+
+/// Groups that a storm names; the others are counted.
+const NAMED: usize = 20;
+
+/// Many groups as one incident, opened then. What is named of them stands where the error of a group does.
+pub(crate) fn of_storm(
+    key: String,
+    groups: &[Incident],
+    importance: Importance,
+    storm: Storm,
+    href: String,
+    opened_at: Timestamp,
+) -> Incident {
+    let first = groups.first();
+    let broker = first.map(|group| group.broker.as_str()).filter(|broker| groups.iter().all(|it| it.broker == *broker));
+    Incident {
+        key,
+        kind: IncidentKind::Storm,
+        title: format!("{} within a short time", plural(storm.joined, "error group")),
+        importance,
+        broker: broker.unwrap_or("several").to_owned(),
+        queue: None,
+        message_type: None,
+        reason: None,
+        error: Some(listing(groups)),
+        open: groups.iter().map(|group| group.open).sum(),
+        first_seen: groups.iter().map(|group| group.first_seen).min().unwrap_or(opened_at),
+        last_seen: groups.iter().map(|group| group.last_seen).max().unwrap_or(opened_at),
+        opened_at,
+        resolved_at: None,
+        href,
+        storm: Some(storm),
+    }
+}
+
+/// `orders: Timeout (12); invoices: … (3); and 7 more`: those with the most open letters first.
+fn listing(groups: &[Incident]) -> String {
+    let mut groups: Vec<&Incident> = groups.iter().collect();
+    groups.sort_by(|one, other| other.open.cmp(&one.open).then_with(|| one.key.cmp(&other.key)));
+    let named = groups.iter().take(NAMED).map(|group| {
+        let title: String = group.title.chars().take(LONGEST_TITLE).collect();
+        format!("{title} ({})", group.open)
+    });
+    let more = groups.len().saturating_sub(NAMED);
+    let rest = (more > 0).then(|| format!("and {} more", thousands(more as u64)));
+    named.chain(rest).collect::<Vec<_>>().join("; ")
+}
+
+/// Characters of a group's title in the list of a storm.
+const LONGEST_TITLE: usize = 80;
 
 pub(crate) const fn kind(event: IncidentEvent) -> NotificationKind {
     match event {
         IncidentEvent::Opened => NotificationKind::IncidentOpened,
         IncidentEvent::Reminded => NotificationKind::IncidentReminder,
+        IncidentEvent::Updated => NotificationKind::IncidentUpdated,
         IncidentEvent::Resolved => NotificationKind::IncidentResolved,
     }
 }

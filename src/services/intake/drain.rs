@@ -121,7 +121,7 @@ impl Filing<'_> {
                 },
             }
         }
-        self.intake.hold_no_longer();
+        self.intake.hold_no_longer(&self.queue);
         Ok(stored)
     }
 
@@ -140,7 +140,7 @@ impl Filing<'_> {
         for form in forms.iter().cycle() {
             match self.store_batch(recorded_at, form).await? {
                 Ok(batch) => return Ok(batch),
-                Err(error) => self.intake.hold(&error),
+                Err(error) => self.intake.hold(&self.queue, &error),
             }
             tokio::time::sleep(backoff.next_delay()).await;
             self.acknowledger.check_open()?;
@@ -170,10 +170,10 @@ impl Filing<'_> {
         };
         let mut backoff = Backoff::default();
         let recorded = loop {
-            match intake.patiently(intake.store.record(&batch)).await {
+            match intake.patiently(&self.queue, intake.store.record(&batch)).await {
                 Ok(recorded) => break recorded,
                 Err(error) if error.is_refusal() => return Ok(Err(error)),
-                Err(error) => intake.hold(&error),
+                Err(error) => intake.hold(&self.queue, &error),
             }
             tokio::time::sleep(backoff.next_delay()).await;
             self.acknowledger.check_open()?;

@@ -27,6 +27,7 @@ use crate::{
     clock::Clock,
     config::{BrokerConfig, IntakeConfig},
     crash_point,
+    domain::broker::Holding,
     metrics::Metrics,
     rabbitmq::{health::BrokerBoard, reconnect::Backoff},
     store::{Store, StoreError},
@@ -65,14 +66,14 @@ impl Intake {
         Sessions::of(&self).run(&stop).await;
     }
 
-    /// Returns once the database takes a write.
-    async fn wait_for_database(&self) {
+    /// Returns once the database takes a write, for whoever is about to consume a queue.
+    async fn wait_for_database(&self, queue: &str) {
         let mut backoff = Backoff::default();
-        while let Err(error) = self.patiently(self.prepare_database()).await {
-            self.hold(&error);
+        while let Err(error) = self.patiently(queue, self.prepare_database()).await {
+            self.hold(queue, &error);
             tokio::time::sleep(backoff.next_delay()).await;
         }
-        self.hold_no_longer();
+        self.hold_no_longer(queue);
     }
 
     async fn prepare_database(&self) -> Result<(), StoreError> {
@@ -81,23 +82,29 @@ impl Intake {
     }
 
     /// Waits for the database's answer however long it takes, and says so when it takes long.
-    async fn patiently<T>(&self, answer: impl Future<Output = T>) -> T {
+    async fn patiently<T>(&self, queue: &str, answer: impl Future<Output = T>) -> T {
         let mut answer = pin!(answer);
         if let Ok(answer) = tokio::time::timeout(LONG, &mut answer).await {
             return answer;
         }
-        self.hold(&format_args!("it has not answered for {} s", LONG.as_secs()));
+        self.hold(queue, &format_args!("it has not answered for {} s", LONG.as_secs()));
         answer.await
     }
 
-    fn hold(&self, why: &dyn Display) {
+    fn hold(&self, queue: &str, why: &dyn Display) {
         crash_point::point("held");
-        tracing::error!(broker.name = self.broker, error = %why, "the database cannot be written; deliveries are held");
-        self.board.set_holding(&self.broker, Some(why.to_string()));
+        let (since, why) = (self.clock.now(), why.to_string());
+        tracing::error!(
+            broker.name = self.broker,
+            queue.name = queue,
+            error = why,
+            "the database cannot be written; deliveries are held"
+        );
+        self.board.hold(&self.broker, queue, Holding { since, why });
     }
 
-    fn hold_no_longer(&self) {
-        if self.board.set_holding(&self.broker, None) {
+    fn hold_no_longer(&self, queue: &str) {
+        if self.board.release(&self.broker, queue) {
             tracing::info!(broker.name = self.broker, "the database can be written again");
         }
     }

@@ -67,7 +67,7 @@ impl<'a> Sessions<'a> {
     async fn session(&self, n: usize, backoff: &mut Backoff, stop: &CancellationToken) -> Result<(), SessionError> {
         let (intake, source) = (self.intake, self.sources[n]);
         let queue = source.queue(&intake.config);
-        let Some(()) = stop.run_until_cancelled(intake.wait_for_database()).await else { return Ok(()) };
+        let Some(()) = stop.run_until_cancelled(intake.wait_for_database(queue)).await else { return Ok(()) };
         let Some(session) = stop.run_until_cancelled(self.open()).await else { return Ok(()) };
         let session = session?;
         let consumer = match source {

@@ -46,6 +46,8 @@ pub struct Channels {
     /// Where each digest goes, by its name.
     digests: BTreeMap<String, Channel>,
     pages: Vec<PageChannel>,
+    /// Notifications that each may be sent within a minute.
+    limits: BTreeMap<ChannelKind, u64>,
 }
 
 impl Channels {
@@ -53,6 +55,14 @@ impl Channels {
     /// Names the key that makes no channel, and never its value.
     pub fn new(config: &NotifyConfig) -> Result<Self, ChannelError> {
         let mut channels = Self::default();
+        for (kind, limit) in [
+            (ChannelKind::Slack, config.slack.per_minute),
+            (ChannelKind::PagerDuty, config.pagerduty.per_minute),
+            (ChannelKind::Alertmanager, config.alertmanager.per_minute),
+            (ChannelKind::Webhook, config.webhook.per_minute),
+        ] {
+            channels.limits.extend((limit > 0).then_some((kind, limit)));
+        }
         let default = &config.page.importance;
         if let Some(slack) = slack(&config.slack, &config.slack.webhook_url, &config.slack.channel)? {
             channels.add(slack, config.slack.importance.as_ref().unwrap_or(default));
@@ -88,6 +98,11 @@ impl Channels {
 
     pub fn get(&self, kind: ChannelKind) -> Option<&Channel> {
         self.by_kind.get(&kind)
+    }
+
+    /// How many notifications it may be sent within a minute; `None`: any number.
+    pub fn limit(&self, kind: ChannelKind) -> Option<u64> {
+        self.limits.get(&kind).copied()
     }
 
     /// All that incidents are reported in.

@@ -5,16 +5,18 @@
 
 use std::{sync::Arc, time::Duration};
 
+use amqp_message::time::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::channels::Channels;
 use crate::{
     clock::Clock,
     crash_point,
-    domain::notification::{Attempt, ClaimedNotification, NotificationKind},
+    domain::notification::{Attempt, Channel as ChannelKind, ClaimedNotification, NotificationKind},
     metrics::Metrics,
     notify::{Channel, Delivery, Outcome, Sender, backoff},
     services::{
+        health::Health,
         wakeup::Wakeup,
         worker::{Next, Worker},
     },
@@ -27,6 +29,8 @@ const LEASE: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(500);
 /// What nobody has taken for so long is given up; people have learned of it in some other way by then.
 const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
+/// What a limit is counted over.
+const MINUTE: Duration = Duration::from_secs(60);
 /// So many are sent at the same time.
 pub const AT_ONCE: usize = 4;
 
@@ -39,6 +43,7 @@ pub struct Deliveries {
     pub sender: Sender,
     pub clock: Clock,
     pub metrics: Metrics,
+    pub health: Health,
     /// Notified when something was written down to be sent.
     pub outbox: Wakeup,
 }
@@ -68,11 +73,14 @@ impl Deliveries {
         if self.store.next_notification_due(now).await?.is_none_or(|due| due > now) {
             return Ok(false);
         }
-        let Some(claimed) = self.store.claim_notification(now, LEASE).await? else { return Ok(false) };
+        let Some(claimed) = self.store.claim_notification(now, LEASE, &self.at_their_limit(now).await?).await? else {
+            return Ok(false);
+        };
         let attempt = self.attempt(&claimed).await;
         crash_point::point("notification sent");
         let notification = &claimed.notification;
         self.metrics.notification(notification.channel, (&attempt).into());
+        self.health.notified(notification.channel, &attempt);
         match &attempt {
             Attempt::Delivered => {
                 tracing::info!(channel = %notification.channel, subject = notification.subject, "notification delivered");
@@ -87,6 +95,14 @@ impl Deliveries {
         }
         self.store.end_attempt(notification.id, &attempt, self.clock.now()).await?;
         Ok(true)
+    }
+
+    /// Channels that have been sent as much as they take in a minute; the rest of what is for them waits.
+    async fn at_their_limit(&self, now: Timestamp) -> Result<Vec<ChannelKind>, StoreError> {
+        let is_full =
+            |(channel, sent): &(ChannelKind, u64)| self.channels.limit(*channel).is_some_and(|limit| *sent >= limit);
+        let sent = self.store.sent_since(now.minus(MINUTE), now).await?;
+        Ok(sent.into_iter().filter(is_full).map(|(channel, _)| channel).collect())
     }
 
     async fn attempt(&self, claimed: &ClaimedNotification) -> Attempt {
@@ -115,6 +131,7 @@ impl Deliveries {
             NotificationKind::Digest => self.channels.of_digest(&notification.subject),
             NotificationKind::IncidentOpened
             | NotificationKind::IncidentReminder
+            | NotificationKind::IncidentUpdated
             | NotificationKind::IncidentResolved => self.channels.get(notification.channel),
         }
     }

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     change_feed::ChangeFeed,
     halving::{Halved, halve},
+    health::{WorkerBoard, WorkerReport},
     policies::Policies,
     wakeup::Wakeup,
 };
@@ -56,6 +57,7 @@ pub struct Scheduler {
     pub metrics: Metrics,
     pub feed: ChangeFeed,
     pub wakeup: Wakeup,
+    pub workers: WorkerBoard,
 }
 
 /// Retries that were claimed together and wait to be published.
@@ -94,10 +96,13 @@ impl Scheduler {
     }
 
     async fn claim(&self, publisher: mpsc::Sender<Batch>, stop: &CancellationToken) {
+        let report = self.workers.begins("claiming retries");
         while !stop.is_cancelled() {
             // A place in the line first: what is claimed and waits is as good as lost until its lease ends.
             let Some(Ok(place)) = stop.run_until_cancelled(publisher.reserve()).await else { return };
-            match self.claim_due().await {
+            let claimed = self.claim_due().await;
+            report.result(&claimed);
+            match claimed {
                 Ok(claimed) if claimed.is_empty() => {
                     drop(place);
                     self.wait_for_more(stop).await;
@@ -145,15 +150,17 @@ impl Scheduler {
 
     /// Writes down how publishing ended.
     async fn mark(&self, mut ended: mpsc::Receiver<Vec<(ClaimedRetry, Ended)>>) {
+        let report = self.workers.begins("marking retries");
         while let Some(ended) = ended.recv().await {
-            self.mark_batch(&ended).await;
+            self.mark_batch(&ended, &report).await;
+            report.goes_well();
             crash_point::point("marked");
             self.count(&ended);
         }
     }
 
     /// Each is kept at while the database does not answer: what is to be written is all that is known.
-    async fn mark_batch(&self, ended: &[(ClaimedRetry, Ended)]) {
+    async fn mark_batch(&self, ended: &[(ClaimedRetry, Ended)], report: &WorkerReport) {
         let mut outcomes = Vec::with_capacity(ended.len());
         let (mut unknown, mut unpublished) = (Vec::new(), Vec::new());
         for (retry, ended) in ended {
@@ -163,18 +170,18 @@ impl Scheduler {
                 Ended::Unpublished => unpublished.push(retry.id),
             }
         }
-        self.finish(outcomes).await;
+        self.finish(outcomes, report).await;
         while let Err(error) = self.store.end_leases(&unknown).await {
-            self.pause(&error).await;
+            self.pause(&error, report).await;
         }
         while let Err(error) = self.store.unclaim_retries(&unpublished).await {
-            self.pause(&error).await;
+            self.pause(&error, report).await;
         }
     }
 
     /// A letter whose outcome the database refuses must not hold up the others, and must not be sent again and again
     /// either: its claim is held for a day.
-    async fn finish(&self, outcomes: Vec<(&ClaimedRetry, RetryOutcome)>) {
+    async fn finish(&self, outcomes: Vec<(&ClaimedRetry, RetryOutcome)>, report: &WorkerReport) {
         let mut parts = vec![outcomes];
         while let Some(part) = parts.pop() {
             let error = match self.store.finish_retries(&part, self.clock.now()).await {
@@ -182,7 +189,7 @@ impl Scheduler {
                 Err(error) => error,
             };
             if !error.is_refusal() {
-                self.pause(&error).await;
+                self.pause(&error, report).await;
                 parts.push(part);
                 continue;
             }
@@ -200,7 +207,8 @@ impl Scheduler {
         }
     }
 
-    async fn pause(&self, error: &StoreError) {
+    async fn pause(&self, error: &StoreError, report: &WorkerReport) {
+        report.fails(error);
         tracing::warn!(broker.name = self.broker, error = %error, "finished retries cannot be marked yet");
         tokio::time::sleep(PAUSE).await;
     }

@@ -225,6 +225,7 @@ impl Watch {
             opened_at: now,
             resolved_at: None,
             href: href.into(),
+            storm: None,
         }
     }
 }

@@ -7,6 +7,7 @@
 pub(crate) mod columns;
 pub(crate) mod id_list;
 mod lock;
+mod renewal;
 
 use std::{
     path::{Path, PathBuf},
@@ -22,6 +23,7 @@ use sqlx::{
 };
 
 use lock::FileLock;
+use renewal::Renewal;
 
 use super::StoreError;
 
@@ -81,6 +83,7 @@ pub(crate) struct Db {
     write: Either<SqlitePool, PgPool>,
     /// Held by a server on SQLite.
     lock: Arc<OnceLock<FileLock>>,
+    renewal: Renewal,
 }
 
 impl Db {
@@ -96,12 +99,21 @@ impl Db {
         let options = PgConnectOptions::from_str(url)
             .map_err(|error| StoreError::Url(error.to_string()))?
             .application_name("dlo");
+        let renewal = Renewal::default();
         let pool = PgPoolOptions::new()
             .max_connections(POSTGRES_CONNECTIONS)
             .acquire_timeout(ACQUIRE_TIMEOUT)
+            .before_acquire({
+                let renewal = renewal.clone();
+                move |_, connection| {
+                    let is_current = renewal.is_current(connection.age);
+                    Box::pin(async move { Ok(is_current) })
+                }
+            })
             .connect_with(options)
             .await?;
-        Ok(Self { read: Either::Postgres(pool.clone()), write: Either::Postgres(pool), lock: Arc::default() })
+        let (read, write) = (Either::Postgres(pool.clone()), Either::Postgres(pool));
+        Ok(Self { read, write, lock: Arc::default(), renewal })
     }
 
     /// The SQLite file that [`open`](Self::open) would create, where there is none yet.
@@ -131,7 +143,8 @@ impl Db {
         };
         let write = pool(1).connect_with(options.clone()).await?;
         let read = pool(READERS).connect_with(options).await?;
-        Ok(Self { read: Either::Sqlite(read), write: Either::Sqlite(write), lock: Arc::default() })
+        let (read, write) = (Either::Sqlite(read), Either::Sqlite(write));
+        Ok(Self { read, write, lock: Arc::default(), renewal: Renewal::default() })
     }
 
     /// Keeps other servers from a SQLite database, as long as this one or a clone of it lives.
@@ -144,6 +157,11 @@ impl Db {
             self.lock.get_or_init(|| lock);
         }
         Ok(())
+    }
+
+    /// Has Postgres be asked on new connections from now on: one that was made while the server was read-only stays so.
+    pub(crate) fn renew_connections(&self) {
+        self.renewal.begin();
     }
 
     /// A pool for single statements that only read.

@@ -15,6 +15,7 @@ use crate::{
     domain::{
         actor::Actor,
         group::{GroupId, GroupKey},
+        health::Backlog,
         history::Event,
         letter::{Importance, LetterId, TypeSource},
         lifecycle::{
@@ -39,6 +40,9 @@ use crate::{
 
 /// Rows in one statement.
 const CHUNK: usize = 500;
+
+/// Letters that are counted at most of those that wait: it is asked every few seconds.
+const COUNTED: i64 = 10_000;
 
 /// What a letter was found to be.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,6 +92,15 @@ impl StoreReader {
             .fetch_all(pool)
             .await?);
         Ok(ids.into_iter().map(LetterId::from_uuid).collect())
+    }
+
+    /// How many letters nobody has looked at yet, [`COUNTED`] at most, and since when the oldest of these waits.
+    pub async fn not_enriched_backlog(&self) -> Result<Backlog, StoreError> {
+        const BACKLOG: &str = "SELECT COUNT(*), min(received_at) FROM
+            (SELECT received_at FROM letters WHERE named_with IS NULL ORDER BY id LIMIT $1) AS oldest";
+        let (letters, oldest): (i64, Option<i64>) =
+            on!(self.db.reader(), |pool| sqlx::query_as(BACKLOG).bind(COUNTED).fetch_one(pool).await?);
+        Ok(Backlog { letters: letters.unsigned_abs(), oldest: oldest.map(Timestamp::from_micros) })
     }
 
     /// Letters that were named with another edition, the newest first of those before `before`.

@@ -11,6 +11,7 @@ use crate::{
         incident::{Incident, IncidentKind},
         letter::Importance,
         notification::{Channel, NewNotification},
+        storm::Storm,
     },
     store::{
         Store, StoreError, StoreReader,
@@ -59,6 +60,30 @@ struct Detail {
     href: String,
     #[serde(default)]
     told: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    storm: Option<StormDetail>,
+}
+
+#[derive(serde::Serialize, serde::Deserialize)]
+struct StormDetail {
+    groups: Vec<String>,
+    joined: u64,
+    told: u64,
+    joined_at: i64,
+}
+
+impl From<&Storm> for StormDetail {
+    fn from(storm: &Storm) -> Self {
+        let (groups, joined_at) = (storm.groups.clone(), storm.joined_at.as_micros());
+        Self { groups, joined: storm.joined, told: storm.told, joined_at }
+    }
+}
+
+impl From<StormDetail> for Storm {
+    fn from(detail: StormDetail) -> Self {
+        let StormDetail { groups, joined, told, joined_at } = detail;
+        Self { groups, joined, told, joined_at: Timestamp::from_micros(joined_at) }
+    }
 }
 
 impl Detail {
@@ -76,6 +101,7 @@ impl Detail {
             last_seen: incident.last_seen.as_micros(),
             href: incident.href.clone(),
             told: told.iter().map(|(channel, importance)| (channel.to_string(), importance.to_string())).collect(),
+            storm: incident.storm.as_ref().map(StormDetail::from),
         }
     }
 }
@@ -108,6 +134,7 @@ impl TryFrom<Row> for IncidentRecord {
             opened_at: Timestamp::from_micros(row.opened_at),
             resolved_at: row.resolved_at.map(Timestamp::from_micros),
             href: detail.href,
+            storm: detail.storm.map(Storm::from),
         };
         Ok(Self { id: row.id, incident, told_at: row.told_at.map(Timestamp::from_micros), told })
     }
@@ -174,6 +201,21 @@ impl Store {
             .await?
             .rows_affected());
         finish(tx, rows, Some(telling)).await
+    }
+
+    /// Writes down how an open incident is now, without anybody being notified; says whether nobody was meanwhile.
+    pub async fn keep_incident(&self, was: &IncidentRecord, incident: &Incident) -> Result<bool, StoreError> {
+        const KEEP: &str = "UPDATE incidents SET detail = $1
+            WHERE id = $2 AND resolved_at IS NULL AND coalesce(told_at, -1) = $3 AND importance = $4";
+        let rows = on!(self.db.writer(), |pool| sqlx::query(KEEP)
+            .bind(detail(incident, &was.told))
+            .bind(was.id)
+            .bind(was.told_at.map_or(-1, Timestamp::as_micros))
+            .bind(was.incident.importance.as_str())
+            .execute(pool)
+            .await?
+            .rows_affected());
+        Ok(rows > 0)
     }
 
     /// Ends an incident; says whether it was open.

@@ -20,7 +20,7 @@ use super::{
     letters::rows::{bigint, parse},
 };
 use crate::domain::notification::{
-    Attempt, ClaimedNotification, NewNotification, NotificationRecord, NotificationState,
+    Attempt, Channel, ClaimedNotification, NewNotification, NotificationRecord, NotificationState,
 };
 
 /// No attempt waits longer than this for the next.
@@ -102,16 +102,18 @@ pub(crate) async fn append(tx: &mut Tx, new: &[NewNotification], at: Timestamp) 
 impl Store {
     /// Claims one notification that is due, for `lease`; until then no other process sends it. Of one subject and
     /// channel only the first that waits can be claimed, so that nobody hears the end of something before its beginning.
-    /// What is due or claimed for longer than there is reason to was written by a clock that was ahead, and is due too.
+    /// None is claimed of the channels in `except`. What is due or claimed for longer than there is reason to was written by a clock that was ahead, and is due too.
     pub async fn claim_notification(
         &self,
         now: Timestamp,
         lease: Duration,
+        except: &[Channel],
     ) -> Result<Option<ClaimedNotification>, StoreError> {
         const CLAIM: Sql = Sql {
             sqlite: "UPDATE notifications SET claimed_until = $1, attempts = attempts + 1 WHERE id IN (
                     SELECT n.id FROM notifications n WHERE n.state = 'waiting' AND (n.due_at <= $2 OR n.due_at > $3)
-                    AND (n.claimed_until IS NULL OR n.claimed_until <= $2 OR n.claimed_until > $3) AND NOT EXISTS (
+                    AND (n.claimed_until IS NULL OR n.claimed_until <= $2 OR n.claimed_until > $3)
+                    AND $4 NOT LIKE '%,' || n.channel || ',%' AND NOT EXISTS (
                         SELECT 1 FROM notifications o WHERE o.subject = n.subject AND o.channel = n.channel
                         AND o.state = 'waiting' AND o.seq < n.seq)
                     ORDER BY n.due_at, n.seq LIMIT 1)
@@ -119,17 +121,20 @@ impl Store {
             // The subquery of an IN may be carried out several times, and each time it skips what it has just locked.
             postgres: "UPDATE notifications SET claimed_until = $1, attempts = attempts + 1 WHERE id = ANY(ARRAY(
                     SELECT n.id FROM notifications n WHERE n.state = 'waiting' AND (n.due_at <= $2 OR n.due_at > $3)
-                    AND (n.claimed_until IS NULL OR n.claimed_until <= $2 OR n.claimed_until > $3) AND NOT EXISTS (
+                    AND (n.claimed_until IS NULL OR n.claimed_until <= $2 OR n.claimed_until > $3)
+                    AND $4 NOT LIKE '%,' || n.channel || ',%' AND NOT EXISTS (
                         SELECT 1 FROM notifications o WHERE o.subject = n.subject AND o.channel = n.channel
                         AND o.state = 'waiting' AND o.seq < n.seq)
                     ORDER BY n.due_at, n.seq LIMIT 1 FOR UPDATE SKIP LOCKED))
                 RETURNING id, channel, subject, kind, body, created_at, due_at, attempts, state, ended_at, problem",
         };
         let claim = CLAIM.pick(self.db.writer());
+        let except: String = except.iter().map(|channel| format!(",{channel},")).collect();
         let row: Option<Row> = on!(self.db.writer(), |pool| sqlx::query_as(claim)
             .bind(now.plus(lease).as_micros())
             .bind(now.as_micros())
             .bind(now.plus(LONGEST_WAIT).as_micros())
+            .bind(&except)
             .fetch_optional(pool)
             .await?);
         row.map(Row::claimed).transpose()
@@ -179,6 +184,27 @@ impl StoreReader {
             .fetch_one(pool)
             .await?);
         Ok(due.map(Timestamp::from_micros))
+    }
+
+    /// When the first notification was or will be due that nobody is sending, whatever the clock says.
+    pub async fn first_notification_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        const FIRST: &str = "SELECT min(due_at) FROM notifications WHERE state = 'waiting' AND claimed_until IS NULL";
+        let due: Option<i64> = on!(self.db.reader(), |pool| sqlx::query_scalar(FIRST).fetch_one(pool).await?);
+        Ok(due.map(Timestamp::from_micros))
+    }
+
+    /// How many each channel was sent since then, or is being sent at `now`.
+    pub async fn sent_since(&self, since: Timestamp, now: Timestamp) -> Result<Vec<(Channel, u64)>, StoreError> {
+        const SENT: &str = "SELECT channel, COUNT(*) FROM (
+                SELECT channel FROM notifications WHERE ended_at > $1
+                UNION ALL SELECT channel FROM notifications WHERE state = 'waiting' AND claimed_until > $2
+            ) AS sent GROUP BY channel";
+        let rows: Vec<(String, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(SENT)
+            .bind(since.as_micros())
+            .bind(now.as_micros())
+            .fetch_all(pool)
+            .await?);
+        rows.into_iter().map(|(channel, sent)| Ok((parse("a channel", &channel)?, sent.unsigned_abs()))).collect()
     }
 
     /// How many wait to be sent, and since when the first of them does.

@@ -5,6 +5,7 @@
 
 mod actions;
 mod activity;
+pub mod banner;
 mod bulk_action;
 mod choices;
 mod digests;
@@ -47,6 +48,7 @@ use super::{AppState, upload};
 pub fn routes() -> Router<Arc<AppState>> {
     Router::new()
         .route("/", get(overview::show))
+        .route("/banner", get(banner::show))
         .route("/groups", get(groups::show))
         .route("/groups/{id}", get(group::show))
         .route("/groups/{id}/all", post(group::act))

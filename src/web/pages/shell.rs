@@ -2,7 +2,7 @@
 
 use amqp_message::{time::Timestamp, word_enum};
 
-use super::toast::Toast;
+use super::{banner::Banner, toast::Toast};
 use crate::{
     domain::{
         filter::{FacetCount, LetterFilter},
@@ -48,6 +48,8 @@ pub struct NavItem {
 pub struct Shell {
     pub nav: Vec<NavItem>,
     pub brokers: Vec<BrokerView>,
+    /// What is wrong with the server.
+    pub banner: Banner,
     pub toast: Option<Toast>,
     /// The page, as a word; none where nothing keeps the navigation up to date.
     pub page: Option<&'static str>,
@@ -82,6 +84,7 @@ impl Shell {
             page: Some(page.as_str()),
             changes: events::changes(app),
             brokers: brokers(app, now),
+            banner: Banner::of(app),
             ..Self::bare()
         })
     }
@@ -91,6 +94,7 @@ impl Shell {
         Self {
             nav: nav(None, NavCounts::default()),
             brokers: Vec::new(),
+            banner: Banner::default(),
             toast: None,
             page: None,
             changes: String::new(),

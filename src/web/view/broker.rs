@@ -3,7 +3,10 @@
 use amqp_message::time::Timestamp;
 
 use super::{text, time::Moment};
-use crate::domain::broker::{BrokerHealth, ConnectionState};
+use crate::domain::{
+    broker::{BrokerHealth, ConnectionState},
+    health::ConditionKind,
+};
 
 #[derive(Debug)]
 pub struct BrokerView {
@@ -34,15 +37,14 @@ impl BrokerView {
         match (worst, &broker.holding) {
             (ConnectionState::Elsewhere, _) => Self { class: "", state: "served by another process", ..base },
             (ConnectionState::Connected { .. }, None) => base,
-            (ConnectionState::Connected { .. }, Some(why)) => Self {
+            (ConnectionState::Connected { .. }, Some(holding)) => Self {
                 class: "warn",
                 state: "holding deliveries",
-                why: text::one_line(why),
-                advice: "RabbitMQ keeps them until the database can be written; nothing is lost. Check the database."
-                    .to_owned(),
+                why: text::one_line(&holding.why),
+                advice: ConditionKind::IntakeHeld.what_to_do(&base.name),
                 ..base
             },
-            (trouble, _) => base.in_trouble(broker, trouble),
+            (trouble, _) => base.in_trouble(trouble),
         }
     }
 
@@ -50,28 +52,16 @@ impl BrokerView {
         !self.advice.is_empty()
     }
 
-    fn in_trouble(self, broker: &BrokerHealth, state: &ConnectionState) -> Self {
-        let (class, words, advice) = match state {
-            ConnectionState::Blocked { .. } => (
-                "warn",
-                "blocked by an alarm",
-                "RabbitMQ is short of memory or disk and takes nothing in. Free some there; work resumes by itself."
-                    .to_owned(),
-            ),
-            ConnectionState::Lost { .. } => ("bad", "connection lost", lost_advice(broker)),
-            _ => ("warn", "connecting", lost_advice(broker)),
+    fn in_trouble(self, state: &ConnectionState) -> Self {
+        let (class, words, kind) = match state {
+            ConnectionState::Blocked { .. } => ("warn", "blocked by an alarm", ConditionKind::BrokerBlocked),
+            ConnectionState::Lost { .. } => ("bad", "connection lost", ConditionKind::BrokerUnreachable),
+            _ => ("warn", "connecting", ConditionKind::BrokerUnreachable),
         };
         let why = if let ConnectionState::Connecting = state { "" } else { state.trouble().unwrap_or_default() };
+        let advice = kind.what_to_do(&self.name);
         Self { class, state: words, why: text::one_line(why), advice, ..self }
     }
-}
-
-fn lost_advice(broker: &BrokerHealth) -> String {
-    format!(
-        "dlo keeps trying. Check that RabbitMQ runs at {} and that brokers.{}.url has the right user and vhost.",
-        text::one_line(&broker.address),
-        text::one_line(&broker.name)
-    )
 }
 
 const fn since(state: &ConnectionState) -> Option<Timestamp> {
@@ -86,6 +76,7 @@ const fn since(state: &ConnectionState) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::broker::Holding;
 
     fn check(consuming: ConnectionState, holding: Option<&str>, state: &str, class: &str, has_advice: bool) {
         let broker = BrokerHealth {
@@ -93,7 +84,7 @@ mod tests {
             address: "localhost:5672/".to_owned(),
             publishing: ConnectionState::Connected { since: Timestamp::default() },
             consuming,
-            holding: holding.map(str::to_owned),
+            holding: holding.map(|why| Holding { since: Timestamp::default(), why: why.to_owned() }),
         };
         let view = BrokerView::new(&broker, Timestamp::default());
         assert_eq!((view.state, view.class, !view.advice.is_empty()), (state, class, has_advice));

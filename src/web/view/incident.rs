@@ -50,5 +50,10 @@ impl IncidentLine {
 
 /// The page about it.
 fn path(key: &str) -> String {
-    key.strip_prefix("group:").map_or_else(|| "/queues".to_owned(), |group| format!("/groups/{group}"))
+    let (kind, rest) = key.split_once(':').unwrap_or_default();
+    match kind {
+        "group" => format!("/groups/{rest}"),
+        "storm" => format!("/groups?importance={}", rest.split(':').next().unwrap_or_default()),
+        _ => "/queues".to_owned(),
+    }
 }

@@ -10,10 +10,12 @@ use dead_letter_office::{
     domain::letter::LetterId,
     metrics::Metrics,
     notify::{Patience, Sender},
+    rabbitmq::health::BrokerBoard,
     services::{
         audited_store::AuditedStore,
         change_feed::ChangeFeed,
         digests::{Digests, DueDigests},
+        health::{Health, WorkerBoard},
         notifications::{channels::Channels, deliveries::Deliveries},
         wakeup::Wakeup,
         worker::Worker,
@@ -98,6 +100,7 @@ impl Newsroom {
             sender: Sender::with_patience(clock.clone(), patience).unwrap(),
             clock: clock.clone(),
             metrics: Metrics::default(),
+            health: Health::new(BrokerBoard::new([]), WorkerBoard::default(), clock.clone()),
             outbox,
         };
         let due = DueDigests::new(digests.clone());

@@ -20,6 +20,7 @@ use dead_letter_office::{
     services::{
         audited_store::AuditedStore,
         change_feed::ChangeFeed,
+        health::WorkerBoard,
         intake::{Intake, IntakeSource},
         policies::Policies,
         scheduler::Scheduler,
@@ -110,6 +111,7 @@ pub struct AppState {
     wakeup: Wakeup,
     stop: CancellationToken,
     workers: TaskTracker,
+    reports: WorkerBoard,
 }
 
 impl AppState {
@@ -151,6 +153,7 @@ impl AppState {
             wakeup,
             stop: CancellationToken::new(),
             workers: TaskTracker::new(),
+            reports: WorkerBoard::default(),
         };
         for (name, config) in brokers {
             server.hire(name, config);
@@ -174,6 +177,7 @@ impl AppState {
             metrics: self.metrics.clone(),
             feed: self.feed.clone(),
             wakeup: self.wakeup.clone(),
+            workers: self.reports.clone(),
         };
         self.workers.spawn(scheduler.run(self.stop.clone()));
     }

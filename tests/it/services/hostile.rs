@@ -10,7 +10,7 @@ use dead_letter_office::{
     },
     services::{
         audited_store::AuditedStore, change_feed::ChangeFeed, decoding::reader::Reader, enrichment::Enrichment,
-        rules::Rules, schemas::Schemas, wakeup::Wakeup, worker,
+        health::WorkerReport, rules::Rules, schemas::Schemas, wakeup::Wakeup, worker,
     },
 };
 use fastrand::Rng;
@@ -154,7 +154,7 @@ async fn open(database: &TestDatabase, url: String) -> (AppState, JoinSet<()>) {
         feed,
         done_with: None,
     };
-    workers.spawn(worker::run(enrichment, CancellationToken::new()));
+    workers.spawn(worker::run(enrichment, CancellationToken::new(), WorkerReport::default()));
     (server, workers)
 }
 

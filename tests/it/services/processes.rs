@@ -5,6 +5,7 @@ use std::sync::Arc;
 use dead_letter_office::{
     services::{
         change_feed::{ChangeFeed, Changes},
+        health::WorkerReport,
         processes,
         wakeup::Wakeup,
         worker,
@@ -31,8 +32,8 @@ impl Process {
         let (feed, wakeup, mut workers) = (ChangeFeed::default(), Wakeup::default(), JoinSet::new());
         let known = feed.subscribe();
         let (announcer, listener) = processes::between(store, &feed, vec![wakeup.clone()]).expect("it is Postgres");
-        workers.spawn(worker::run(announcer, CancellationToken::new()));
-        workers.spawn(worker::run(listener, CancellationToken::new()));
+        workers.spawn(worker::run(announcer, CancellationToken::new(), WorkerReport::default()));
+        workers.spawn(worker::run(listener, CancellationToken::new(), WorkerReport::default()));
         let mut process = Self { feed, known, wakeup, _workers: workers };
         process.knows(Changes { settings: 1, changed: 1, received: 0 }).await;
         process.is_woken().await;

@@ -62,7 +62,7 @@ async fn add(database: &TestDatabase, made: Made) -> (Uuid, bool) {
 
 /// The next notification ends like this.
 async fn ends(database: &TestDatabase, at: Timestamp, attempt: Attempt) {
-    let claimed = database.claim_notification(at, DAY).await.unwrap().unwrap();
+    let claimed = database.claim_notification(at, DAY, &[]).await.unwrap().unwrap();
     database.end_attempt(claimed.notification.id, &attempt, at).await.unwrap();
 }
 

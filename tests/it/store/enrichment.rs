@@ -4,6 +4,7 @@ use dead_letter_office::{
     domain::{
         actor::Actor,
         command::Command,
+        health::Backlog,
         history::Event,
         job::{Job, JobState},
         letter::{Importance, LetterId, Status, TypeSource},
@@ -50,6 +51,16 @@ async fn three(database: &TestDatabase) -> [LetterId; 3] {
     let ids = [letters[0].id, letters[1].id, letters[2].id];
     database.take_in(letters).await;
     ids
+}
+
+async fn what_nobody_looked_at_is_counted_from_the_oldest(database: &TestDatabase) {
+    assert_eq!(database.not_enriched_backlog().await.unwrap(), Backlog::default());
+    let letters = [later(3), later(1), later(2)].map(|at| an_arrival().received(at));
+    let ids = letters.each_ref().map(|letter| letter.id);
+    database.take_in(letters).await;
+    assert_eq!(database.not_enriched_backlog().await.unwrap(), Backlog { letters: 3, oldest: Some(later(1)) });
+    database.enrich(&[Enriched { received_at: later(1), ..nothing(ids[1]) }], 1, later(4)).await.unwrap();
+    assert_eq!(database.not_enriched_backlog().await.unwrap(), Backlog { letters: 2, oldest: Some(later(2)) });
 }
 
 async fn what_nobody_looked_at_comes_newest_first_until_it_is_named(database: &TestDatabase) {
@@ -175,6 +186,7 @@ async fn who_sees_hidden_values_is_written_down(database: &TestDatabase) {
 }
 
 on_both!(
+    what_nobody_looked_at_is_counted_from_the_oldest,
     what_nobody_looked_at_comes_newest_first_until_it_is_named,
     another_edition_is_named_anew_page_by_page,
     what_a_person_says_stays_until_it_is_taken_back,

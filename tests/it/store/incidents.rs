@@ -30,14 +30,14 @@ use super::{
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// What is told, told shortly: `pagerduty opened`.
-struct Desk {
-    store: Arc<Store>,
-    clock: Clock,
-    incidents: Incidents,
+pub(super) struct Desk {
+    pub store: Arc<Store>,
+    pub clock: Clock,
+    pub incidents: Incidents,
 }
 
 impl Desk {
-    async fn open(database: &TestDatabase, change: impl FnOnce(&mut NotifyConfig)) -> Self {
+    pub async fn open(database: &TestDatabase, change: impl FnOnce(&mut NotifyConfig)) -> Self {
         let mut config = NotifyConfig::default();
         config.pagerduty.routing_key = Secret::new("0123456789abcdef0123456789abcdef");
         change(&mut config);
@@ -55,14 +55,14 @@ impl Desk {
         Self { store, clock, incidents }
     }
 
-    async fn looks_at(&self, at: Timestamp) -> Vec<String> {
+    pub async fn looks_at(&self, at: Timestamp) -> Vec<String> {
         self.clock.advance(at.since(self.clock.now()));
         self.incidents.look().await.unwrap();
         self.told().await
     }
 
     /// Everything that was told so far, the first first.
-    async fn told(&self) -> Vec<String> {
+    pub async fn told(&self) -> Vec<String> {
         let mut notifications = self.store.notifications(&[], 1_000).await.unwrap();
         notifications.reverse();
         let told = notifications.iter().map(|told| {
@@ -78,7 +78,7 @@ fn found(letter: LetterId, importance: Importance, error: &str) -> Enriched {
     Enriched { importance, ..enriched(letter).in_group("main", "orders", error) }
 }
 
-async fn letters(database: &TestDatabase, importance: Importance, error: &str, n: usize) -> Vec<LetterId> {
+pub(super) async fn letters(database: &TestDatabase, importance: Importance, error: &str, n: usize) -> Vec<LetterId> {
     let arrivals: Vec<_> = (0..n).map(|_| an_arrival()).collect();
     let ids: Vec<LetterId> = arrivals.iter().map(|arrival| arrival.id).collect();
     for arrival in arrivals {
@@ -174,9 +174,9 @@ async fn who_heard_of_its_beginning_hears_of_its_end_though_it_fell(database: &T
 }
 
 /// What one channel is to be told, the first first.
-async fn bodies(database: &TestDatabase, channel: Channel) -> Vec<Value> {
+pub(super) async fn bodies(database: &TestDatabase, channel: Channel) -> Vec<Value> {
     let mut bodies = Vec::new();
-    while let Some(claimed) = database.claim_notification(later(9_999), HOUR).await.unwrap() {
+    while let Some(claimed) = database.claim_notification(later(9_999), HOUR, &[]).await.unwrap() {
         let told = claimed.notification;
         database.end_attempt(told.id, &Attempt::Delivered, later(9_999)).await.unwrap();
         if told.channel == channel {
@@ -253,6 +253,7 @@ async fn what_is_about_no_group_stays_until_it_is_cleared(database: &TestDatabas
         opened_at: NOON,
         resolved_at: None,
         href: "https://dlo.example/queues".to_owned(),
+        storm: None,
     };
     desk.incidents.raise(&incident).await.unwrap();
     desk.incidents.raise(&incident).await.unwrap();
@@ -270,10 +271,11 @@ async fn notifications_are_claimed_one_after_the_other(database: &TestDatabase) 
     desk.looks_at(later(1)).await;
     database.does(&DISCARD, &ids).await;
     desk.looks_at(later(2)).await;
-    let claim = async |at| database.claim_notification(at, HOUR).await.unwrap();
+    let claim = async |at| database.claim_notification(at, HOUR, &[]).await.unwrap();
     let opened = claim(later(3)).await.unwrap();
     assert_eq!((opened.notification.kind, opened.attempts), (NotificationKind::IncidentOpened, 0));
     assert_eq!(claim(later(4)).await, None, "the end is not told before the beginning");
+    assert_eq!(database.first_notification_due().await.unwrap(), Some(later(2)), "the first one is being sent");
     let again = Attempt::Later(later(60), "it is busy".to_owned());
     database.end_attempt(opened.notification.id, &again, later(5)).await.unwrap();
     assert_eq!(database.next_notification_due(later(5)).await.unwrap(), Some(later(2)));
@@ -301,8 +303,8 @@ async fn a_claim_holds_though_another_looked_at_the_clock_before(database: &Test
     let desk = Desk::open(database, |_| {}).await;
     letters(database, Importance::Critical, "no disk", 1).await;
     desk.looks_at(later(1)).await;
-    assert!(database.claim_notification(later(3), LEASE).await.unwrap().is_some());
-    assert_eq!(database.claim_notification(later(2), LEASE).await.unwrap(), None);
+    assert!(database.claim_notification(later(3), LEASE, &[]).await.unwrap().is_some());
+    assert_eq!(database.claim_notification(later(2), LEASE, &[]).await.unwrap(), None);
 }
 
 async fn a_clock_that_was_ahead_holds_nothing_up(database: &TestDatabase) {
@@ -310,15 +312,15 @@ async fn a_clock_that_was_ahead_holds_nothing_up(database: &TestDatabase) {
     letters(database, Importance::Critical, "no disk", 1).await;
     desk.looks_at(later(1)).await;
     let tomorrow = NOON.plus(24 * HOUR);
-    let claimed = database.claim_notification(tomorrow, LEASE).await.unwrap().unwrap();
+    let claimed = database.claim_notification(tomorrow, LEASE, &[]).await.unwrap().unwrap();
     assert_eq!(database.next_notification_due(later(2)).await.unwrap(), Some(later(1)));
-    let claimed_again = database.claim_notification(later(2), LEASE).await.unwrap().unwrap();
+    let claimed_again = database.claim_notification(later(2), LEASE, &[]).await.unwrap().unwrap();
     assert_eq!(claimed_again.notification, claimed.notification, "the clock was put right");
     let again = Attempt::Later(tomorrow, "it is busy".to_owned());
     database.end_attempt(claimed.notification.id, &again, later(3)).await.unwrap();
     assert_eq!(database.next_notification_due(later(4)).await.unwrap(), Some(later(4)));
-    assert!(database.claim_notification(later(4), LEASE).await.unwrap().is_some());
-    assert!(database.claim_notification(later(5), LEASE).await.unwrap().is_none(), "it is being sent");
+    assert!(database.claim_notification(later(4), LEASE, &[]).await.unwrap().is_some());
+    assert!(database.claim_notification(later(5), LEASE, &[]).await.unwrap().is_none(), "it is being sent");
 }
 
 async fn a_letter_that_is_back_is_an_incident_again(database: &TestDatabase) {

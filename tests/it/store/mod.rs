@@ -54,5 +54,6 @@ mod rules;
 mod schemas;
 mod settled;
 mod statements;
+mod storms;
 mod waiting;
 mod watch;

@@ -1,7 +1,7 @@
 //! Telling an outage, which passes, from an error, which stays.
 
 use dead_letter_office::{
-    domain::filter::LetterFilter,
+    domain::{filter::LetterFilter, health::DatabaseTrouble},
     store::{Store, StoreError},
 };
 
@@ -11,6 +11,12 @@ use super::{
     make::an_arrival,
 };
 use crate::support::postgres::Postgres;
+
+async fn what_keeps_it_from_being_used_has_a_name(database: &TestDatabase) {
+    assert!(database.check_writable().await.is_ok());
+    database.tamper("DROP TABLE jobs").await;
+    assert_eq!(database.check_writable().await.unwrap_err().trouble(), DatabaseTrouble::Refuses);
+}
 
 async fn a_missing_table_stays_missing(database: &TestDatabase) {
     database.tamper("DROP TABLE contents").await;
@@ -40,6 +46,7 @@ async fn a_status_of_a_later_version_is_unreadable(database: &TestDatabase) {
 }
 
 on_both!(
+    what_keeps_it_from_being_used_has_a_name,
     a_missing_table_stays_missing,
     headers_that_are_no_json_are_unreadable,
     a_status_of_a_later_version_is_unreadable,
@@ -51,7 +58,9 @@ async fn a_read_only_file_is_an_outage_for_writers_only() {
     database.take_in_new(an_arrival()).await;
     let store = Store::open(&format!("{}?mode=ro", database.url())).await.unwrap();
     assert_eq!(store.count(&LetterFilter::default()).await.unwrap(), 1);
-    assert!(store.check_writable().await.unwrap_err().is_outage());
+    let error = store.check_writable().await.unwrap_err();
+    assert!(error.is_outage());
+    assert_eq!(error.trouble(), DatabaseTrouble::ReadOnly);
     assert!(store.record(&batch("main", &[an_arrival()])).await.unwrap_err().is_outage());
 }
 

@@ -105,6 +105,13 @@ fn skip(why: &str) {
     drop(writeln!(std::io::stderr(), "skipped: {why}"));
 }
 
+/// A port of loopback for a server that goes away and comes back: below the range from which Linux takes the ports of
+/// outgoing connections, so that none of these takes it meanwhile.
+pub fn free_port() -> u16 {
+    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    std::iter::repeat_with(|| fastrand::u16(10_000..32_000)).take(100).find(is_free).expect("a free port")
+}
+
 /// A name of letters and digits that nothing else has.
 fn unique_name(prefix: &str) -> String {
     format!("{prefix}{}", uuid::Uuid::now_v7().simple())

@@ -1,6 +1,11 @@
 //! A private PostgreSQL, and a database of its own for each test.
 
-use std::{path::PathBuf, process::Command, sync::OnceLock, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+    time::Duration,
+};
 
 use super::{
     ServerFacts, find_or_skip,
@@ -31,6 +36,16 @@ impl Postgres {
         Self::start(&["--durable"])
     }
 
+    /// A server of one's own that can be stopped, started again and frozen.
+    pub fn doomed() -> Option<DoomedPostgres> {
+        find_or_skip("postgres")?;
+        let dir = scratch_dir("postgres-").keep();
+        let data = Leash::keeping(&dir).spawn();
+        let server = Self::in_dir(&dir, &[], Leash::on);
+        let port = server.admin.server_url.rsplit(':').next().expect("a port").to_owned();
+        Some(DoomedPostgres { server: Some(server), dir, port, _data: data })
+    }
+
     /// A new, empty database.
     pub fn database(&self) -> PostgresDatabase {
         self.create_database("template0")
@@ -45,20 +60,83 @@ impl Postgres {
         find_or_skip("postgres")?;
         // Deleted by the leash: a server in a `static` is never dropped.
         let dir = scratch_dir("postgres-").keep();
+        Some(Self::in_dir(&dir, options, |script| Leash::on(script).then_remove(&dir)))
+    }
+
+    fn in_dir(dir: &Path, options: &[&str], leash: impl FnOnce(Command) -> Leash) -> Self {
         let mut script = Command::new(rig_script("postgres.sh"));
-        script.arg(&dir).args(options);
-        let server = Leash::on(script).grace(STOP_GRACE).then_remove(&dir).spawn();
+        script.arg(dir).args(options);
+        let server = leash(script).grace(STOP_GRACE).spawn();
         let facts = ServerFacts::await_from(&server);
-        Some(Self {
+        Self {
             admin: Admin { psql: facts.require("PSQL").into(), server_url: facts.require("POSTGRES_URL").to_owned() },
             _server: server,
-        })
+        }
     }
 
     fn create_database(&self, template: &str) -> PostgresDatabase {
         let name = unique_name("test_");
         self.admin.execute(&format!("create database {name} template {template}"));
         PostgresDatabase { url: self.admin.database_url(&name), name, admin: self.admin.clone() }
+    }
+}
+
+/// A server that goes down and comes back, with the data it had.
+pub struct DoomedPostgres {
+    /// `None` while it is down.
+    server: Option<Postgres>,
+    dir: PathBuf,
+    port: String,
+    /// Only held, after the server: the data outlive its deaths.
+    _data: Leashed,
+}
+
+impl DoomedPostgres {
+    /// The address of a new, empty database, which goes with the server.
+    pub fn database_url(&self) -> String {
+        let (admin, name) = (&self.server.as_ref().expect("it runs").admin, unique_name("test_"));
+        admin.execute(&format!("create database {name}"));
+        admin.database_url(&name)
+    }
+
+    /// Ends it as a crash would.
+    pub fn stop(&mut self) {
+        self.server = None;
+    }
+
+    /// Starts it again, on the same port.
+    pub fn start(&mut self) {
+        self.server = Some(Postgres::in_dir(&self.dir, &["--port", &self.port], Leash::on));
+    }
+
+    /// From now on it takes connections and answers nothing.
+    pub fn freeze(&self) {
+        self.signal("STOP");
+    }
+
+    pub fn thaw(&self) {
+        self.signal("CONT");
+    }
+
+    /// To the server and to all that serve a connection.
+    fn signal(&self, signal: &str) {
+        let pid_file = std::fs::read_to_string(self.dir.join("data/postmaster.pid")).expect("it runs");
+        let server = pid_file.lines().next().expect("its process");
+        let children = std::fs::read_to_string(format!("/proc/{server}/task/{server}/children")).expect("it runs");
+        let status = Command::new("sh")
+            .args(["-c", "kill -\"$0\" \"$@\"", signal, server])
+            .args(children.split_whitespace())
+            .status();
+        assert!(status.is_ok_and(|status| status.success()), "SIG{signal} could not be sent");
+    }
+}
+
+impl Drop for DoomedPostgres {
+    fn drop(&mut self) {
+        if self.server.is_some() {
+            // A frozen one would not hear that it is to end.
+            self.thaw();
+        }
     }
 }
 

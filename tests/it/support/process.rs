@@ -130,6 +130,14 @@ impl Leashed {
         assert!(status.is_ok_and(|status| status.success()), "SIGTERM could not be sent");
     }
 
+    /// Has the command stand still, as if the machine had no time for it, or go on.
+    pub fn freeze(&self, frozen: bool) {
+        let signal = if frozen { "STOP" } else { "CONT" };
+        let pid = self.command_pid().to_string();
+        let status = Command::new("sh").args(["-c", "kill -\"$0\" \"$1\"", signal, &pid]).status();
+        assert!(status.is_ok_and(|status| status.success()), "SIG{signal} could not be sent");
+    }
+
     /// Waits until the command has ended by itself.
     ///
     /// # Panics

@@ -21,8 +21,16 @@ use dead_letter_office::{
     metrics::Metrics,
     rabbitmq::health::BrokerBoard,
     services::{
-        audited_store::AuditedStore, change_feed::ChangeFeed, decoding::reader::Reader, digests::Digests,
-        policies::Policies, rules::Rules, schemas::Schemas, triage::Triage, wakeup::Wakeup,
+        audited_store::AuditedStore,
+        change_feed::ChangeFeed,
+        decoding::reader::Reader,
+        digests::Digests,
+        health::{Health, Probe, WorkerBoard},
+        policies::Policies,
+        rules::Rules,
+        schemas::Schemas,
+        triage::Triage,
+        wakeup::Wakeup,
     },
     store::{AckState, IntakeBatch, Recorded, Store},
     web::{AppState, WebSettings, router},
@@ -55,6 +63,9 @@ pub struct Desk {
     pub store: Arc<Store>,
     pub changes: AuditedStore,
     pub board: BrokerBoard,
+    pub workers: WorkerBoard,
+    pub health: Health,
+    pub probe: Probe,
     pub clock: Clock,
     pub feed: ChangeFeed,
     pub metrics: Metrics,
@@ -108,6 +119,9 @@ impl Desk {
     fn on(store: Arc<Store>, board: BrokerBoard, directory: TempDir, watched: &[&str], notify: &NotifyConfig) -> Self {
         let (clock, feed, metrics) = (Clock::manual(NOON), ChangeFeed::default(), Metrics::default());
         let closing = CancellationToken::new();
+        let workers = WorkerBoard::new(clock.clone());
+        let health = Health::new(board.clone(), workers.clone(), clock.clone());
+        let brokers = board.all().into_iter().map(|broker| broker.name).collect();
         let changes = AuditedStore::new(Arc::clone(&store), clock.clone(), feed.clone(), Wakeup::default());
         let policies = Policies::new(vec![every_queue()], changes.clone());
         let rules = Rules::new(None, changes.clone(), clock.clone());
@@ -136,6 +150,7 @@ impl Desk {
             tasks: TaskTracker::new(),
             feed: feed.clone(),
             brokers: board.clone(),
+            health: health.clone(),
             clock: clock.clone(),
             metrics: metrics.clone(),
             settings: WebSettings {
@@ -147,10 +162,14 @@ impl Desk {
                 closing: closing.clone(),
             },
         };
+        let probe = Probe::new(Arc::clone(&store), health.clone(), brokers);
         Self {
             store,
             changes,
             board,
+            workers,
+            probe,
+            health,
             clock,
             feed,
             metrics,

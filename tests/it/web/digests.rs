@@ -173,7 +173,7 @@ async fn what_would_be_sent_is_sent_after_one_was_asked_once_more() {
     let page = desk.page(&place).await;
     assert!(page.words("header").contains("requested by local user"), "{}", page.words("header"));
     assert!(preview(&page).contains("2 dead letters open in 1 group"), "as it was sent");
-    let claimed = desk.store.claim_notification(desk.clock.now(), Duration::from_secs(60)).await.unwrap().unwrap();
+    let claimed = desk.store.claim_notification(desk.clock.now(), Duration::from_secs(60), &[]).await.unwrap().unwrap();
     let body: Value = serde_json::from_str(&claimed.notification.body).unwrap();
     check_slack_message(&body).unwrap();
     assert!(claimed.notification.body.contains(&format!("http://dlo.example.com{place}")));
@@ -198,7 +198,7 @@ async fn what_became_of_each_is_reported() {
     assert!(last().await.contains("waiting"), "{}", last().await);
     let end = async |attempt: Attempt| {
         let now = desk.clock.now();
-        let claimed = desk.store.claim_notification(now, Duration::from_secs(60)).await.unwrap().unwrap();
+        let claimed = desk.store.claim_notification(now, Duration::from_secs(60), &[]).await.unwrap().unwrap();
         desk.store.end_attempt(claimed.notification.id, &attempt, now).await.unwrap();
     };
     let soon = desk.clock.now().plus(Duration::from_secs(180));

@@ -6,55 +6,137 @@ use dead_letter_office::{
     domain::{
         broker::ConnectionState,
         letter::{Importance, Status},
+        notification::{Attempt, Channel},
     },
     metrics::RetryKind,
 };
+use serde_json::Value;
 
 use super::{
     dead::{NOON, before_noon, dead_in},
     desk::{Desk, MAIN},
+    groups::sort,
 };
 
 fn lost(why: &str) -> ConnectionState {
     ConnectionState::Lost { since: NOON, why: why.to_owned() }
 }
 
+/// What is wrong, as `condition subject: why`.
+async fn conditions(desk: &Desk, path: &str, code: u16, status: &str) -> Vec<String> {
+    let answer = desk.get(path).await.expect(code);
+    assert_eq!(answer.header("content-type"), "application/json");
+    let report = answer.json();
+    assert_eq!(report["status"], status);
+    let text = |item: &Value, name: &str| item[name].as_str().unwrap_or_default().to_owned();
+    let line = |item: &Value| format!("{} {}: {}", text(item, "condition"), text(item, "subject"), text(item, "why"));
+    report["conditions"].as_array().unwrap().iter().map(line).collect()
+}
+
 #[tokio::test]
 async fn alive_is_alive_whatever_else_is_not() {
     let desk = Desk::open().await;
     desk.board_says(MAIN, lost("gone"));
-    assert_eq!(desk.get("/healthz").await.expect(200).text(), "ok\n");
+    let found = conditions(&desk, "/healthz", 200, "unready").await;
+    assert_eq!(found, ["broker_unreachable main: gone"]);
 }
 
 #[tokio::test]
-async fn ready_is_told_thing_by_thing() {
-    let desk = Desk::with_brokers(&[MAIN, "other"]).await;
-    let answer = desk.get("/readyz").await.expect(200);
-    assert_eq!(answer.text(), "database: ok\nbroker main: ok\nbroker other: ok\n");
-    assert_eq!(answer.header("content-type"), "text/plain; charset=utf-8");
+async fn a_server_at_work_is_ready() {
+    let mut desk = Desk::with_brokers(&[MAIN, "other"]).await;
+    desk.probe.ask().await;
+    assert!(conditions(&desk, "/readyz", 200, "ready").await.is_empty());
 }
 
 #[tokio::test]
 async fn one_broker_that_is_down_is_enough_not_to_be_ready() {
     let desk = Desk::with_brokers(&[MAIN, "other"]).await;
     desk.board.set_publishing("other", lost("connection refused"));
-    let text = desk.get("/readyz").await.expect(503).text();
-    assert_eq!(text, "database: ok\nbroker main: ok\nbroker other: publishing: connection refused\n");
+    let found = conditions(&desk, "/readyz", 503, "unready").await;
+    assert_eq!(found, ["broker_unreachable other: connection refused"]);
+    let item = &desk.get("/readyz").await.json()["conditions"][0];
+    assert_eq!(item["since"], "2026-11-21T12:00:00Z");
+    assert_eq!(item["title"], "No connection to broker other");
+    assert!(item["what_to_do"].as_str().unwrap().contains("brokers.other.url"), "{item}");
     desk.board_says("other", ConnectionState::Connected { since: NOON });
-    desk.get("/readyz").await.expect(200);
+    assert!(conditions(&desk, "/readyz", 200, "ready").await.is_empty());
 }
 
 #[tokio::test]
 async fn each_way_of_not_being_connected_has_its_reason() {
     let desk = Desk::open().await;
     let blocked = ConnectionState::Blocked { since: NOON, why: "memory alarm".to_owned() };
-    for (state, reason) in [(ConnectionState::Connecting, "not connected yet"), (blocked, "memory alarm")] {
+    for (state, condition) in [
+        (ConnectionState::Connecting, "broker_unreachable main: not connected yet"),
+        (blocked, "broker_blocked main: memory alarm"),
+    ] {
         desk.board_says(MAIN, state);
-        let text = desk.get("/readyz").await.expect(503).text();
-        assert!(text.contains(&format!("consuming: {reason}; publishing: {reason}")), "{text}");
+        assert_eq!(conditions(&desk, "/readyz", 503, "unready").await, [condition]);
     }
     desk.board_says(MAIN, ConnectionState::Elsewhere);
-    desk.get("/readyz").await.expect(200);
+    assert!(conditions(&desk, "/readyz", 200, "ready").await.is_empty());
+}
+
+#[tokio::test]
+async fn letters_that_nobody_enriches_are_told_after_a_minute() {
+    let mut desk = Desk::open().await;
+    for _ in 0..3 {
+        desk.receive(dead_in("orders")).await;
+    }
+    desk.probe.ask().await;
+    assert!(conditions(&desk, "/readyz", 200, "ready").await.is_empty());
+    desk.clock.advance(Duration::from_secs(90));
+    desk.probe.ask().await;
+    let found = conditions(&desk, "/readyz", 200, "degraded").await;
+    assert_eq!(found, ["not_enriched : 3 dead letters not enriched"]);
+    let told = numbers(&desk).await;
+    assert_eq!((told["dlo_not_enriched"], told["dlo_oldest_not_enriched_seconds"]), (3.0, 90.0));
+    assert_eq!(told["dlo_condition{condition=\"not_enriched\"}"], 1.0);
+    sort(&desk).await;
+    desk.probe.ask().await;
+    assert!(conditions(&desk, "/readyz", 200, "ready").await.is_empty());
+    let told = numbers(&desk).await;
+    assert_eq!((told["dlo_not_enriched"], told["dlo_oldest_not_enriched_seconds"]), (0.0, 0.0));
+    assert_eq!(told["dlo_condition{condition=\"not_enriched\"}"], 0.0);
+}
+
+#[tokio::test]
+async fn a_retry_that_nobody_sends_is_late() {
+    let mut desk = Desk::open().await;
+    desk.letter_in(Status::Scheduled).await;
+    desk.probe.ask().await;
+    assert_eq!(numbers(&desk).await["dlo_scheduler_late_seconds{broker=\"main\"}"], 0.0);
+    desk.clock.advance(Duration::from_secs(3_700));
+    desk.probe.ask().await;
+    assert_eq!(numbers(&desk).await["dlo_scheduler_late_seconds{broker=\"main\"}"], 100.0);
+    let found = conditions(&desk, "/readyz", 200, "degraded").await;
+    assert!(found.contains(&"scheduler_late main: the first one that is due is not sent".to_owned()), "{found:?}");
+}
+
+#[tokio::test]
+async fn work_that_goes_on_failing_is_told() {
+    let desk = Desk::open().await;
+    let report = desk.workers.begins("enrichment");
+    for _ in 0..2 {
+        report.fails(&"a trigger objects");
+        desk.clock.advance(Duration::from_secs(20));
+    }
+    let found = conditions(&desk, "/readyz", 200, "degraded").await;
+    assert_eq!(found, ["worker_failing enrichment: a trigger objects"]);
+    report.goes_well();
+    assert!(conditions(&desk, "/readyz", 200, "ready").await.is_empty());
+}
+
+#[tokio::test]
+async fn notifications_that_are_refused_are_told_until_one_is_delivered() {
+    let desk = Desk::open().await;
+    desk.health.notified(Channel::Slack, &Attempt::Refused("404: no_service".to_owned()));
+    let found = conditions(&desk, "/readyz", 200, "degraded").await;
+    assert_eq!(found, ["notifications_failing Slack: 404: no_service"]);
+    desk.health.notified(Channel::PagerDuty, &Attempt::Delivered);
+    assert_eq!(conditions(&desk, "/readyz", 200, "degraded").await.len(), 1);
+    desk.health.notified(Channel::Slack, &Attempt::Delivered);
+    assert!(conditions(&desk, "/readyz", 200, "ready").await.is_empty());
 }
 
 /// The samples of a text in the format of OpenMetrics, by name and labels. Checks the format on the way.

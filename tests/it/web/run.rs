@@ -136,6 +136,11 @@ impl Running {
         self.ended().await
     }
 
+    /// Has it answer nothing, or go on.
+    pub fn freeze(&self, frozen: bool) {
+        self.process.freeze(frozen);
+    }
+
     pub async fn ended(&mut self) -> ExitStatus {
         self.process.exited(PATIENCE).await
     }

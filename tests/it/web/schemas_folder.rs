@@ -2,7 +2,7 @@
 
 use std::{fs, time::Duration};
 
-use dead_letter_office::services::{schemas::Folder, worker};
+use dead_letter_office::services::{health::WorkerReport, schemas::Folder, worker};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -129,7 +129,7 @@ async fn changes_are_noticed_and_it_ends_when_told() {
     let Scene { desk, place, folder } = Scene::open().await;
     let stop = CancellationToken::new();
     let mut told = desk.schemas.subscribe();
-    let running = worker::run(folder, stop.clone());
+    let running = worker::run(folder, stop.clone(), WorkerReport::default());
     let watching = async {
         fs::write(place.path().join("a.proto"), "syntax = \"proto3\"; message A {}").unwrap();
         told.wait_for(|catalogue| catalogue.find("A").is_some()).await.unwrap();

@@ -7,6 +7,7 @@ mod backoff;
 mod digests;
 mod edit;
 mod filter;
+mod gone;
 mod groups;
 mod keys;
 mod looks;

@@ -28,7 +28,7 @@ async fn without_a_broker_pages_are_up_and_say_so() {
     assert_eq!(server.get("/healthz").await.status(), 200);
     let ready = server.get("/readyz").await;
     assert_eq!(ready.status(), 503);
-    assert!(ready.text().await.unwrap().contains("broker main: consuming: "));
+    assert!(ready.text().await.unwrap().contains("\"condition\":\"broker_unreachable\""));
     assert_eq!(server.get("/letters").await.status(), 200);
 }
 

@@ -4,6 +4,7 @@ mod check;
 mod config;
 mod decode;
 mod demo;
+mod health;
 mod life;
 mod log;
 mod rules;

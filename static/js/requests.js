@@ -1,0 +1,164 @@
+// Says of each request of somebody's that it runs, that it failed, and offers to try again. Nothing that was entered is
+// lost by that.
+import { on, one } from "./dom.js";
+import { isLost, listenAgain } from "./live.js";
+
+const SHOWN_AFTER = 200;
+const SLOW_AFTER = 5000;
+const PATIENCE = 10000; // for the answer whether the server is there
+
+const running = new Map(); // requests, and how they are shown: "" or a word
+let repeat = null; // what "Try again" does
+let unanswered = null; // a request that failed and whose answer is being put into the page
+
+// What the page asks for by itself fails without a word: the banner says that the server is gone.
+const isOwn = ({ triggeringEvent } = {}) => triggeringEvent?.type?.startsWith("dlo:");
+
+const paint = () => {
+  const words = [...running.values()].map(({ word }) => word);
+  const busy = one("#busy");
+  busy.hidden = !words.some(Boolean);
+  busy.textContent = words.includes("slow") ? busy.dataset.slow : busy.dataset.busy;
+};
+
+const begin = (request) => {
+  const shown = { word: "" };
+  const set = (word) => () => ((shown.word = word), paint());
+  shown.timers = [setTimeout(set("busy"), SHOWN_AFTER), setTimeout(set("slow"), SLOW_AFTER)];
+  running.set(request, shown);
+};
+
+const end = (request) => {
+  running.get(request)?.timers.forEach(clearTimeout);
+  running.delete(request);
+  paint();
+};
+
+const fail = (text, again) => {
+  one("#toasts [data-unanswered]")?.remove();
+  const toast = one("#unanswered").content.firstElementChild.cloneNode(true);
+  toast.className = "toast-box is-failed";
+  one("p", toast).textContent = text;
+  one("#toasts").append(toast);
+  repeat = again;
+};
+
+const again = ({ elt, verb, path, formData, target, triggeringEvent }) => {
+  if (!elt.isConnected) htmx.ajax(verb, path, { values: formData, target: "#main", swap: "outerHTML show:none" });
+  else if (elt.matches("form")) submit(elt, triggeringEvent?.submitter);
+  else if (elt.matches("a")) elt.click();
+  else htmx.ajax(verb, path, { source: elt, values: formData, target });
+};
+
+// What was pressed is pressed again; where it has been replaced meanwhile, as it was.
+const submit = (form, submitter) => {
+  if (!submitter) return form.requestSubmit();
+  const isThere = submitter.form === form;
+  const button = isThere ? submitter : submitter.cloneNode();
+  if (!isThere) {
+    button.hidden = true;
+    form.append(button);
+  }
+  button.click();
+  if (!isThere) button.remove();
+};
+
+const said = (what, verb) => (verb === "get" ? what : `${what} ${one("#unanswered").dataset.unknown}`);
+
+const htmxFailed = (what) => ({ detail }) => {
+  const config = detail.requestConfig;
+  if (!isOwn(config)) fail(said(one("#unanswered").dataset[what], config.verb), () => again(config));
+};
+
+on("click", "[data-try-again]", (button) => {
+  button.closest(".toast-box").remove();
+  const todo = repeat;
+  repeat = null;
+  todo?.();
+});
+
+document.addEventListener("htmx:beforeSend", ({ detail }) => {
+  if (!isOwn(detail.requestConfig)) begin(detail.xhr);
+});
+
+document.addEventListener("htmx:afterRequest", ({ detail }) => {
+  end(detail.xhr);
+  if (detail.xhr.status) listenAgain();
+});
+
+document.addEventListener("htmx:sendError", htmxFailed("gone"));
+document.addEventListener("htmx:timeout", htmxFailed("slow"));
+
+// Errors of the server, or of a proxy before it, whose answer is no part of a page.
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  const { xhr, requestConfig } = detail;
+  unanswered = null;
+  if (xhr.status < 500) return;
+  const isOurs = xhr.responseText.includes("toast-box");
+  if (isOwn(requestConfig) || !isOurs) detail.shouldSwap = false;
+  if (isOwn(requestConfig)) return;
+  if (isOurs) unanswered = requestConfig;
+  else htmxFailed("gone")({ detail });
+});
+
+document.addEventListener("htmx:afterSwap", ({ detail }) => {
+  const toast = detail.target.id === "toasts" && unanswered && one("#toasts .toast-box.is-failed");
+  if (!toast) return;
+  const config = unanswered;
+  unanswered = null;
+  repeat = () => again(config);
+  one("p", toast).after(one("#unanswered").content.querySelector("[data-try-again]").cloneNode(true));
+});
+
+// What leads to another page: whether the server is there is asked first, or this page with all that was entered would be
+// gone with it.
+const isThere = async () => {
+  const answer = await fetch("/healthz", { cache: "no-store", signal: AbortSignal.timeout(PATIENCE) });
+  if (answer.status >= 502) throw new Error(`a proxy answers ${answer.status}`);
+};
+
+const leave = async (element, go, retry) => {
+  if (running.has(element)) return;
+  element.classList.add("htmx-request");
+  begin(element);
+  try {
+    await isThere();
+    go();
+  } catch {
+    element.classList.remove("htmx-request");
+    end(element);
+    fail(one("#unanswered").dataset.gone, retry);
+  }
+};
+
+let passes = null; // the form that is sent now
+
+document.addEventListener("submit", (event) => {
+  const { target: form, submitter } = event;
+  if (event.defaultPrevented || form.method === "dialog" || passes === form) {
+    passes = null;
+    return;
+  }
+  event.preventDefault();
+  const send = () => submit(form, submitter);
+  leave(form, () => ((passes = form), send()), send);
+});
+
+const isElsewhere = (link) =>
+  link.target || link.hasAttribute("download") || link.origin !== location.origin || (link.hash && link.pathname === location.pathname);
+
+// While the server is there, links need no question.
+on("click", "a[href]", (link, event) => {
+  if (!isLost() || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (isElsewhere(link)) return;
+  event.preventDefault();
+  leave(link, () => location.assign(link.href), () => link.click());
+});
+
+// Whoever comes back by the history finds the page as it was left.
+addEventListener("pageshow", () => {
+  [...running.keys()].forEach((request) => {
+    request.classList?.remove("htmx-request");
+    end(request);
+  });
+});

@@ -1,0 +1,143 @@
+//! A server that goes away under an open page, is slow, or fails: the page says so, keeps what was entered, and tries again
+//! when it is told to.
+
+use std::sync::Arc;
+
+use dead_letter_office::domain::letter::LetterId;
+use sqlx::{AssertSqlSafe, Connection, Executor, SqliteConnection};
+
+use super::{
+    super::{
+        desk::Desk,
+        run::{Running, serve},
+    },
+    scene::{Scene, letters},
+};
+use crate::support::{browser::Browser, free_port};
+
+const TRY_AGAIN: &str = ".toast-box.is-failed [data-try-again]";
+
+/// A server that comes back at the address it had.
+struct Stage {
+    desk: Arc<Desk>,
+    port: u16,
+    scene: Scene,
+}
+
+impl Stage {
+    async fn open(desk: Desk) -> Option<Self> {
+        let browser = Browser::start().await?;
+        let (desk, port) = (Arc::new(desk), free_port());
+        let server = start(&desk, port).await;
+        Some(Self { desk, port, scene: Scene::at(browser, server).await })
+    }
+
+    async fn stop(&mut self) {
+        self.scene.server.stop().await;
+        self.scene.sees("!document.querySelector('#connection').hidden").await;
+    }
+
+    async fn start(&mut self) {
+        self.scene.server = start(&self.desk, self.port).await;
+    }
+
+    /// Tries again what has failed.
+    async fn again(&mut self) {
+        self.start().await;
+        self.scene.click(TRY_AGAIN).await;
+    }
+}
+
+async fn start(desk: &Desk, port: u16) -> Running {
+    let address = format!("127.0.0.1:{port}");
+    serve()
+        .with("--roles=web")
+        .set("DLO_DATABASE__URL", &desk.database_url())
+        .set("DLO_WEB__LISTEN", &address)
+        .open()
+        .await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_gone_slow_or_ill_is_told_and_nothing_entered_is_lost() {
+    let desk = Desk::open().await;
+    let letter = letters(&desk, "orders", 3).await[0];
+    let Some(mut stage) = Stage::open(desk).await else { return };
+    a_click_says_that_the_server_is_gone_and_is_done_later(&mut stage).await;
+    a_form_within_the_page_keeps_what_was_entered(&mut stage, letter).await;
+    a_form_that_leads_to_another_page_keeps_it_too(&mut stage).await;
+    a_slow_answer_is_waited_for_in_sight(&stage).await;
+    a_failure_of_the_server_can_be_tried_again(&stage).await;
+}
+
+async fn a_click_says_that_the_server_is_gone_and_is_done_later(stage: &mut Stage) {
+    stage.scene.open("/letters").await;
+    stage.stop().await;
+    stage.scene.reads("#connection", "No connection to the server").await;
+    stage.scene.click("#side a[href='/groups']").await;
+    stage.scene.reads(".toast-box.is-failed", "The server does not answer.").await;
+    stage.scene.click(".toast-box [data-dismiss]").await;
+    stage.scene.is_at("/letters").await;
+    stage.scene.click(".list-row > a").await;
+    stage.scene.reads(".toast-box.is-failed", "The server does not answer.").await;
+    stage.again().await;
+    stage.scene.reads("#pane .letter-view", "orders").await;
+    stage.scene.counts(".toast-box", 0).await;
+    stage.scene.sees("document.querySelector('#connection').hidden").await;
+}
+
+async fn a_form_within_the_page_keeps_what_was_entered(stage: &mut Stage, letter: LetterId) {
+    const NOTE: &str = "textarea[name=note]";
+    stage.scene.open(&format!("/letters?letter={letter}")).await;
+    stage.scene.click(&format!("#pane details:has({NOTE}) > summary")).await;
+    stage.scene.types(&format!("#pane {NOTE}"), "asked the shop").await;
+    stage.stop().await;
+    stage.scene.click(&format!("#pane form:has({NOTE}) button[value=note]")).await;
+    stage.scene.reads(".toast-box.is-failed", "It is not known whether this was done").await;
+    stage.scene.sees(&format!("document.querySelector('#pane {NOTE}').value === 'asked the shop'")).await;
+    assert_eq!(stage.desk.note(letter).await, None);
+    stage.again().await;
+    stage.scene.reads("#pane", "asked the shop").await;
+    assert_eq!(stage.desk.note(letter).await.as_deref(), Some("asked the shop"));
+}
+
+async fn a_form_that_leads_to_another_page_keeps_it_too(stage: &mut Stage) {
+    stage.scene.open("/policies").await;
+    stage.scene.types("#policy [name=queues]", "texts.*").await;
+    stage.scene.reads("#preview", "Means:").await;
+    stage.stop().await;
+    stage.scene.click("#policy .btn-primary").await;
+    stage.scene.reads(".toast-box.is-failed", "The server does not answer.").await;
+    stage.scene.sees("document.querySelector('#policy [name=queues]').value === 'texts.*'").await;
+    stage.again().await;
+    stage.scene.sees("!document.querySelector('.toast-box.is-failed')").await;
+    stage.scene.reads("main table", "texts.*").await;
+}
+
+async fn a_slow_answer_is_waited_for_in_sight(stage: &Stage) {
+    let scene = &stage.scene;
+    scene.open("/letters").await;
+    scene.sees("document.querySelector('#busy').hidden").await;
+    scene.server.freeze(true);
+    scene.click(".list-row > a").await;
+    scene.reads("#busy", "Working").await;
+    scene.reads("#busy", "The server is slow").await;
+    scene.server.freeze(false);
+    scene.reads("#pane .letter-view", "orders").await;
+    scene.sees("document.querySelector('#busy').hidden").await;
+}
+
+async fn a_failure_of_the_server_can_be_tried_again(stage: &Stage) {
+    let scene = &stage.scene;
+    let alter = async |statement: &str| {
+        let mut database = SqliteConnection::connect(&stage.desk.database_url()).await.unwrap();
+        database.execute(AssertSqlSafe(statement.to_owned())).await.unwrap();
+    };
+    scene.open("/letters").await;
+    alter("ALTER TABLE facets RENAME TO gone").await;
+    scene.click(".list-row > a").await;
+    scene.reads(".toast-box.is-failed", "Internal error").await;
+    alter("ALTER TABLE gone RENAME TO facets").await;
+    scene.click(TRY_AGAIN).await;
+    scene.reads("#pane .letter-view", "orders").await;
+}
