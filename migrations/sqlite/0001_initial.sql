@@ -96,6 +96,7 @@ CREATE TABLE retries (
     letter_id BLOB NOT NULL PRIMARY KEY,
     broker TEXT NOT NULL,
     due_at BIGINT NOT NULL,
+    scheduled_at BIGINT NOT NULL, -- in the future only where a clock was ahead
     queue TEXT NOT NULL,
     actor TEXT NOT NULL,
     claimed_until BIGINT, -- being published by some process, which is given up for dead after this
@@ -103,6 +104,12 @@ CREATE TABLE retries (
 );
 
 CREATE INDEX retries_by_due ON retries (broker, due_at, letter_id);
+
+-- The latest time that a server has seen, in one row: a clock that says less was put back.
+CREATE TABLE latest_time (
+    id BIGINT NOT NULL PRIMARY KEY,
+    at BIGINT NOT NULL
+);
 
 -- Batches that are committed here while the broker may not have seen their acknowledgement yet.
 CREATE TABLE pending_acks (

@@ -17,6 +17,7 @@ use crate::{
     config::Config,
     services::{
         change_feed::DatabaseWatch,
+        clock_watch::ClockWatch,
         enrichment::Enrichment,
         intake::{Intake, IntakeSource},
         policies::Policies,
@@ -125,6 +126,8 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
             groups: config.groups.keep,
         };
         lifecycle.start_worker(retention);
+        let (store, clock, wakeup) = (Arc::clone(&services.store), services.clock.clone(), services.wakeup.clone());
+        lifecycle.start_worker(ClockWatch { store, clock, wakeup });
     }
     if roles.has(Role::Notify) {
         notify::start(&config, &services, lifecycle)?;

@@ -28,5 +28,6 @@ pub mod retry;
 pub mod rule;
 pub(crate) mod schedule;
 pub mod schema;
+pub mod version;
 pub mod waiting;
 pub mod watch;

@@ -3,6 +3,8 @@
 use sqlx::error::DatabaseError;
 use thiserror::Error;
 
+use crate::domain::version::Changed;
+
 #[derive(Debug, Error)]
 pub enum StoreError {
     #[error("database.url is not usable: {0}")]
@@ -41,6 +43,32 @@ impl StoreError {
     /// Whether trying again later may help without anything being changed.
     pub const fn is_outage(&self) -> bool {
         matches!(self, Self::Unavailable(_))
+    }
+}
+
+/// Why something was not changed that several people change.
+#[derive(Debug)]
+pub enum ChangeError<T> {
+    /// It is not as it was expected.
+    Changed(Changed<T>),
+    Store(StoreError),
+}
+
+impl<T> From<Changed<T>> for ChangeError<T> {
+    fn from(changed: Changed<T>) -> Self {
+        Self::Changed(changed)
+    }
+}
+
+impl<T> From<StoreError> for ChangeError<T> {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl<T> From<sqlx::Error> for ChangeError<T> {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Store(error.into())
     }
 }
 

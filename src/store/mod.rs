@@ -12,6 +12,7 @@
 
 mod announcements;
 pub(crate) mod audit;
+mod clock;
 mod counts;
 mod db;
 mod error;
@@ -32,8 +33,9 @@ use counts::facets::FacetIds;
 use db::{Db, Either, Sql, on};
 
 pub use audit::BulkAudit;
+pub use clock::SetBack;
 pub use counts::slices::SLICE;
-pub use error::StoreError;
+pub use error::{ChangeError, StoreError};
 pub use jobs::bulk::ClaimedBulk;
 
 pub use letters::edits::{EditOrder, EditedMessage, Original};

@@ -56,7 +56,19 @@ impl Tx {
         on!(self, |tx| tx.commit().await?);
         Ok(())
     }
+
+    /// Lets no other transaction write to a table until this one ends, as on SQLite none does anyway; for small tables that
+    /// people change.
+    pub(crate) async fn lock_table(&mut self, lock: LockTable) -> Result<(), StoreError> {
+        if let Self::Postgres(tx) = self {
+            sqlx::query(lock.0).execute(&mut **tx).await?;
+        }
+        Ok(())
+    }
 }
+
+/// A statement that locks a table.
+pub(crate) struct LockTable(pub(crate) &'static str);
 
 /// A statement whose text differs between the databases.
 pub(crate) struct Sql {
