@@ -1,5 +1,6 @@
 //! From a configuration to a running server.
 
+mod backup;
 mod check;
 mod lifecycle;
 pub mod logging;
@@ -30,6 +31,7 @@ use crate::{
     store::Store,
 };
 
+pub use backup::backup;
 pub use check::check;
 pub use lifecycle::Lifecycle;
 pub use roles::{Role, Roles};
@@ -124,6 +126,7 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
             clock: services.clock.clone(),
             keep: config.retention,
             groups: config.groups.keep,
+            tidied_at: None,
         };
         lifecycle.start_worker(retention);
         let (store, clock, wakeup) = (Arc::clone(&services.store), services.clock.clone(), services.wakeup.clone());

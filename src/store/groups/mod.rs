@@ -150,17 +150,22 @@ impl StoreReader {
 
     /// How many groups there are under the rest of `filter`, whatever it says of open letters and their importance.
     pub async fn count_groups(&self, filter: &GroupFilter) -> Result<GroupCounts, StoreError> {
-        const COUNT: &str =
-            "SELECT COUNT(*), coalesce(sum(CASE WHEN critical + high + normal + low > 0 THEN 1 ELSE 0 END), 0),
-            coalesce(sum(CASE WHEN critical > 0 THEN 1 ELSE 0 END), 0),
+        const ALL: &str = "SELECT COUNT(*) FROM groups";
+        const COUNT: &str = "SELECT COUNT(*), coalesce(sum(CASE WHEN critical > 0 THEN 1 ELSE 0 END), 0),
             coalesce(sum(CASE WHEN high > 0 THEN 1 ELSE 0 END), 0),
             coalesce(sum(CASE WHEN normal > 0 THEN 1 ELSE 0 END), 0),
             coalesce(sum(CASE WHEN low > 0 THEN 1 ELSE 0 END), 0) FROM groups";
-        let conditions = self.conditions(filter).await?.without_status();
-        let (all, open, critical, high, normal, low): (i64, i64, i64, i64, i64, i64) = on!(self.db.reader(), |pool| {
+        let conditions = self.conditions(filter).await?.of_any_importance();
+        let (open, critical, high, normal, low): (i64, i64, i64, i64, i64) = on!(self.db.reader(), |pool| {
             let mut count = QueryBuilder::new(COUNT);
             conditions.push(&mut count);
             count.build_query_as().fetch_one(pool).await?
+        });
+        let conditions = conditions.without_status();
+        let all: i64 = on!(self.db.reader(), |pool| {
+            let mut count = QueryBuilder::new(ALL);
+            conditions.push(&mut count);
+            count.build_query_scalar().fetch_one(pool).await?
         });
         Ok(GroupCounts {
             all: all.unsigned_abs(),
@@ -173,7 +178,7 @@ impl StoreReader {
     pub async fn open_groups(&self) -> Result<[u64; Importance::ALL.len()], StoreError> {
         const COUNT: &str = "SELECT weight, COUNT(*) FROM (SELECT CASE WHEN critical > 0 THEN 0 WHEN high > 0 THEN 1
                 WHEN normal > 0 THEN 2 ELSE 3 END AS weight FROM groups
-                WHERE critical > 0 OR high > 0 OR normal > 0 OR low > 0) AS open GROUP BY weight";
+                WHERE critical + high + normal + low > 0) AS open GROUP BY weight";
         let rows: Vec<(i32, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(COUNT).fetch_all(pool).await?);
         let mut counts = [0; Importance::ALL.len()];
         for (weight, count) in rows {

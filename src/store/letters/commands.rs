@@ -14,7 +14,7 @@ use crate::{
     store::{
         Store, StoreError,
         audit::BulkAudit,
-        counts::{facets::FacetScope, tally::Tally},
+        counts::{facet_scope::FacetScope, tally::Tally},
         db::Tx,
         jobs,
     },

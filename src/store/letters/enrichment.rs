@@ -25,7 +25,8 @@ use crate::{
     store::{
         Store, StoreError, StoreReader,
         counts::{
-            facets::{FacetId, FacetKey, FacetScope},
+            facet_scope::FacetScope,
+            facets::{FacetId, FacetKey},
             place::Place,
             tally::Tally,
         },

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     domain::{
         command::Command,
-        filter::{FacetCount, HistogramBar, LetterFilter, PageRequest, Sort},
+        filter::{HistogramBar, LetterCounts, LetterFilter, PageRequest, Sort},
         group::{Group, GroupId, Hour, Note},
         job::Bulk,
         letter::{Importance, LetterSummary, Status},
@@ -167,7 +167,7 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit<Asked, MainPart>) -> Re
         app.store.group(id, now.minus(app.settings.succeeded_after)),
         app.store.group_hours(std::slice::from_ref(&id), fortnight.from),
         app.store.letters(&letters, &newest),
-        app.store.facets(),
+        app.store.counts_overall(),
     )?;
     let group = group.ok_or_else(missing::<Group>)?;
     let hours = hours.get(&id).map(Vec::as_slice).unwrap_or_default();
@@ -236,7 +236,7 @@ fn confirmation(all: BulkAction, group: &Group, now: Timestamp) -> Confirmation 
     Confirmation::new(all, whole)
 }
 
-fn queues_to_name(group: &Group, facets: &[FacetCount]) -> Vec<String> {
+fn queues_to_name(group: &Group, facets: &LetterCounts) -> Vec<String> {
     if group.key.queue.is_none() { queue_names(facets) } else { Vec::new() }
 }
 

@@ -12,17 +12,20 @@ use super::{
     shell::{Page, Shell},
     toast::Toast,
 };
-use crate::web::{
-    AppState,
-    error::WebError,
-    input::QueryPairs,
-    policy_effect::{DAYS, counted_since},
-    queue_health::{concerns, levels},
-    view::{
-        healing, number,
-        queue::QueueRow,
-        tally::{self, QueueCounts, QueueKey},
-        watch::{ConcernLine, LevelCells, WatchLine},
+use crate::{
+    domain::filter::LetterCounts,
+    web::{
+        AppState,
+        error::WebError,
+        input::QueryPairs,
+        policy_effect::{DAYS, counted_since},
+        queue_health::{concerns, levels},
+        view::{
+            healing, number,
+            queue::QueueRow,
+            tally::{self, QueueCounts, QueueKey},
+            watch::{ConcernLine, LevelCells, WatchLine},
+        },
     },
 };
 
@@ -66,11 +69,12 @@ pub async fn show(
 async fn load(app: &AppState, patterns: &[String]) -> Result<QueuesPage, WebError> {
     let now = app.clock.now();
     let (facets, counts) = tokio::try_join!(app.store.facets(), app.store.retry_counts(counted_since(now)))?;
+    let all = LetterCounts::from(facets);
     let (healing, book, globs) = (healing::by_queue(&counts), app.policies.book(), Globs::new(patterns));
-    let letters = tally::queues_with(&facets, healing.keys().copied());
+    let letters = tally::queues_with(&all.facets, healing.keys().copied());
     let names: Vec<&str> = letters.iter().take(MOST).filter_map(|((_, queue), _)| *queue).collect();
     let levels = levels(app, &names, !patterns.is_empty()).await?;
-    let mut found = tally::queues_with(&facets, healing.keys().copied().chain(levels.keys()));
+    let mut found = tally::queues_with(&all.facets, healing.keys().copied().chain(levels.keys()));
     found.retain(|((_, queue), _)| globs.matches(queue.unwrap_or_default()));
     found.sort_by_key(|(key, _)| levels.urgency(*key));
     let row = |(key, counts): &(QueueKey<'_>, QueueCounts)| {
@@ -84,7 +88,7 @@ async fn load(app: &AppState, patterns: &[String]) -> Result<QueuesPage, WebErro
     Ok(QueuesPage {
         rows: found.iter().take(MOST).map(row).collect(),
         queue: patterns.join(","),
-        queues: queue_names(&facets),
+        queues: queue_names(&all),
         days: DAYS,
         total: number::plural(found.len() as u64, "queue"),
         hidden: if hidden > 0 { number::thousands(hidden) } else { String::new() },
@@ -94,6 +98,6 @@ async fn load(app: &AppState, patterns: &[String]) -> Result<QueuesPage, WebErro
         concerns,
         watch: brokers.iter().map(|broker| WatchLine::new(broker, is_set_up(&broker.name), &watched, now)).collect(),
         dead_letter_exchange: app.settings.dead_letter_exchange.clone(),
-        shell: Shell::new(app, Page::Queues, &facets).await?,
+        shell: Shell::new(app, Page::Queues, &all).await?,
     })
 }

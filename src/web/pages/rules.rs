@@ -157,11 +157,13 @@ async fn try_out(app: &AppState, form: &RuleForm) -> Result<Preview, WebError> {
 
 pub(super) async fn load(app: &AppState, form: RuleForm) -> Result<RulesPage, WebError> {
     let filter = ActivityFilter { areas: vec![Area::Rules], ..ActivityFilter::default() };
-    let store = &app.store;
-    let (facets, failures, changes) =
-        tokio::try_join!(store.facets(), app.rules.failures(), store.activity(&filter, None, CHANGES))?;
+    let (store, bulk_action) = (&app.store, LetterFilter::default());
+    let (facets, failures, changes) = tokio::try_join!(
+        store.letter_counts(&bulk_action),
+        app.rules.failures(),
+        store.activity(&filter, None, CHANGES)
+    )?;
     let (book, now) = (app.rules.in_force(), app.clock.now());
-    let bulk_action = LetterFilter::default();
     let tally = Tally::new(&facets, &bulk_action);
     let undecided = tally.of_status(Status::Open) + tally.of_status(Status::Scheduled);
     let row = |(place, active): (usize, &ActiveRule)| {
