@@ -9,6 +9,7 @@ use dead_letter_office::{
         actor::Actor,
         policy::Policy,
         rule::{Rule, RuleId},
+        version::Expected,
     },
     metrics::Metrics,
     rabbitmq::health::BrokerBoard,
@@ -89,7 +90,7 @@ pub async fn enrichment(database: &TestDatabase, rules: &[Rule], feed: ChangeFee
     let clock = Clock::system();
     let by = Actor::system();
     for rule in rules {
-        let change = RuleChange { by: &by, at: clock.now(), detail: "" };
+        let change = RuleChange { by: &by, at: clock.now(), detail: "", expected: &Expected::Anything };
         database.store.set_rule(RuleId::from_uuid(Uuid::now_v7()), rule, None, &change).await.expect("a rule");
     }
     let changes = AuditedStore::new(Arc::clone(&database.store), clock.clone(), feed.clone(), Wakeup::default());

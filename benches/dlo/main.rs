@@ -18,6 +18,7 @@ mod guess;
 mod intake;
 mod letters;
 mod pages;
+mod past;
 mod prototext;
 mod retry;
 mod samples;
@@ -51,6 +52,9 @@ fn main() {
     }
     if runs("groups") {
         runtime.block_on(groups::run());
+    }
+    if runs("past") {
+        runtime.block_on(past::run());
     }
 }
 

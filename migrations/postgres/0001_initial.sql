@@ -12,6 +12,8 @@ CREATE TABLE facets (
     UNIQUE (broker, queue, reason, status, importance)
 );
 
+CREATE INDEX facets_in_use ON facets (status, importance) WHERE count > 0;
+
 -- The same counts by slices of time of `letters.received_at`, in several widths: five minutes, an hour, a day.
 -- `scope` is a facet's id or, below zero, all facets of one status and importance.
 CREATE TABLE slices (
@@ -96,6 +98,7 @@ CREATE TABLE retries (
     letter_id UUID NOT NULL PRIMARY KEY,
     broker TEXT NOT NULL,
     due_at BIGINT NOT NULL,
+    scheduled_at BIGINT NOT NULL, -- in the future only where a clock was ahead
     queue TEXT NOT NULL,
     actor TEXT NOT NULL,
     claimed_until BIGINT, -- being published by some process, which is given up for dead after this
@@ -103,6 +106,12 @@ CREATE TABLE retries (
 ) WITH (fillfactor = 50); -- room for the claim beside each row, which then touches no index
 
 CREATE INDEX retries_by_due ON retries (broker, due_at, letter_id);
+
+-- The latest time that a server has seen, in one row: a clock that says less was put back.
+CREATE TABLE latest_time (
+    id BIGINT NOT NULL PRIMARY KEY,
+    at BIGINT NOT NULL
+);
 
 -- Batches that are committed here while the broker may not have seen their acknowledgement yet.
 CREATE TABLE pending_acks (
@@ -224,6 +233,8 @@ CREATE TABLE groups (
     note_by TEXT NOT NULL,
     note_at BIGINT
 );
+
+CREATE INDEX groups_open ON groups (last_seen) WHERE critical + high + normal + low > 0;
 
 -- The same over time, by hours: letters received, sent back, and of those the ones that came back. The group whose id
 -- is all zeros stands for all.

@@ -1,5 +1,6 @@
 //! From a configuration to a running server.
 
+mod backup;
 mod check;
 mod lifecycle;
 pub mod logging;
@@ -18,6 +19,7 @@ use crate::{
     domain::delay_queue::EmptyQueues,
     services::{
         change_feed::DatabaseWatch,
+        clock_watch::ClockWatch,
         enrichment::Enrichment,
         health::{HealthWatch, Probe},
         intake::{Intake, IntakeSource},
@@ -31,6 +33,7 @@ use crate::{
     store::Store,
 };
 
+pub use backup::backup;
 pub use check::check;
 pub use lifecycle::Lifecycle;
 pub use roles::{Role, Roles};
@@ -130,8 +133,11 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
             clock: services.clock.clone(),
             keep: config.retention,
             groups: config.groups,
+            tidied_at: None,
         };
         lifecycle.start_worker(retention);
+        let (store, clock, wakeup) = (Arc::clone(&services.store), services.clock.clone(), services.wakeup.clone());
+        lifecycle.start_worker(ClockWatch { store, clock, wakeup });
     }
     if roles.has(Role::Notify) {
         notify::start(&config, &services, lifecycle)?;

@@ -46,7 +46,7 @@ pub(super) struct Services {
 
 impl Services {
     pub(super) async fn build(config: &Config, roles: &Roles, workers: WorkerBoard) -> anyhow::Result<Self> {
-        let store = Store::open(config.database.url.reveal()).await?;
+        let store = Store::open_logging(config.database.url.reveal(), config.database.slow_statement).await?;
         store.lock()?;
         if config.database.auto_migrate {
             store.migrate().await?;

@@ -44,6 +44,12 @@ enum Command {
     Check,
     /// Bring the database to this version
     Migrate,
+    /// Copy the SQLite database into a new file, also while dlo runs; for Postgres there is pg_dump
+    Backup {
+        /// The copy; a file that is not there yet
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
     /// Print what RabbitMQ needs to dead-letter queues here: policies, exchange and queues, as definitions and as
     /// commands
     Topology(TopologyArgs),
@@ -94,6 +100,7 @@ async fn execute(command: Command, config: Config) -> anyhow::Result<ExitCode> {
         Command::Serve { roles } => app::serve(config, roles).await,
         Command::Check => Ok(app::check(&config).await),
         Command::Migrate => app::migrate(&config).await,
+        Command::Backup { file } => app::backup(&config, &file).await,
         Command::Topology(asked) => Ok(match topology(&asked, &config) {
             Ok(text) => print(text.as_bytes())?,
             Err(error) => fail(&error, USAGE_ERROR),

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    fmt::Display,
     path::{Path, PathBuf},
 };
 
@@ -56,10 +57,26 @@ fn reason(error: &::config::ConfigError) -> String {
     match error {
         ::config::ConfigError::At { error, .. } => reason(error),
         ::config::ConfigError::Type { unexpected, expected, .. } => {
-            format!("invalid type: {unexpected}, expected {expected}")
+            format!("invalid type: {}, expected {expected}", kind(unexpected))
         }
-        other => other.to_string(),
+        other => without_value(other.to_string()),
     }
+}
+
+/// The same as serde says it.
+fn without_value(text: String) -> String {
+    for start in ["invalid type: string", "invalid value: string"] {
+        let expected = text.strip_prefix(start).and_then(|rest| rest.rsplit_once("\", expected "));
+        if let Some((_, expected)) = expected {
+            return format!("{start}, expected {expected}");
+        }
+    }
+    text
+}
+
+/// What was given, without its text: it may be a secret that stands in the wrong place.
+fn kind(unexpected: &impl Display) -> String {
+    unexpected.to_string().split(['"', '`']).next().unwrap_or_default().trim_end().to_owned()
 }
 
 struct Mistake {
@@ -105,9 +122,14 @@ fn read(file: Option<&Path>) -> Result<Option<(PathBuf, String)>, ConfigError> {
 }
 
 fn toml_syntax(path: &Path, text: &str) -> Result<(), ConfigError> {
-    text.parse::<toml::Table>()
-        .map(drop)
-        .map_err(|error| ConfigError::Value(format!("{}: {}", path.display(), error.to_string().trim_end())))
+    // The error itself repeats the line, which may hold a secret.
+    let refused = |error: toml::de::Error| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let (line, column) =
+            (before.matches('\n').count() + 1, before.chars().rev().take_while(|c| *c != '\n').count() + 1);
+        ConfigError::Value(format!("{}, line {line}, column {column}: {}", path.display(), error.message()))
+    };
+    text.parse::<toml::Table>().map(drop).map_err(refused)
 }
 
 /// Our own variables.

@@ -16,11 +16,14 @@ pub struct DatabaseConfig {
     #[serde(deserialize_with = "database_url")]
     pub url: Secret,
     pub auto_migrate: bool,
+    #[serde(deserialize_with = "duration")]
+    pub slow_statement: Duration,
 }
 
 impl Default for DatabaseConfig {
     fn default() -> Self {
-        Self { url: Secret::new("sqlite://dlo.db"), auto_migrate: true }
+        let slow_statement = Duration::from_secs(1);
+        Self { url: Secret::new("sqlite://dlo.db"), auto_migrate: true, slow_statement }
     }
 }
 

@@ -65,7 +65,8 @@ pub fn http_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Url, D::Er
     let text = String::deserialize(deserializer)?;
     match Url::parse(&text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
-        _ => Err(D::Error::custom(format!("{text:?} is no address; it takes http://… or https://…"))),
+        // The text is not repeated: it may hold a password.
+        _ => Err(D::Error::custom("it takes http://… or https://…")),
     }
 }
 

@@ -6,7 +6,7 @@ use super::stand_ins::{PagerDutyStandIn, SlackStandIn};
 use crate::{
     clock::Clock,
     config::{Config, DigestConfig, values::Secret},
-    domain::{actor::Actor, letter::Importance, rule::Rule},
+    domain::{actor::Actor, letter::Importance, rule::Rule, version::Expected},
     services::{audited_store::AuditedStore, change_feed::ChangeFeed, rules::Rules, wakeup::Wakeup},
     store::Store,
 };
@@ -61,7 +61,7 @@ pub(super) async fn write_rules(config: &Config) -> anyhow::Result<()> {
     let rules = Rules::new(None, changes, clock);
     for (name, expression, importance) in RULES {
         let rule = Rule { name: name.to_owned(), expression: expression.to_owned(), importance };
-        rules.set(None, &rule, None, &Actor::named("demo")).await?;
+        rules.set(None, &rule, None, &Expected::Anything, &Actor::named("demo")).await?;
     }
     Ok(())
 }

@@ -31,6 +31,11 @@ impl LetterFilter {
         !(self.groups.is_empty() && self.types.is_empty())
     }
 
+    /// Whether it asks for certain queues, brokers or reasons, of which no sums are kept.
+    pub fn tells_facets_apart(&self) -> bool {
+        !(self.brokers.is_empty() && self.queues.is_empty() && self.reasons.is_empty())
+    }
+
     pub fn queue_globs(&self) -> Globs {
         Globs::new(&self.queues)
     }
@@ -76,6 +81,28 @@ pub struct FacetCount {
     pub status: Status,
     pub importance: Importance,
     pub count: u64,
+}
+
+/// How many letters there are, as far as pages need it: of many queues in the past only sums.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LetterCounts {
+    /// By all that they share.
+    pub facets: Vec<FacetCount>,
+    /// Those that are in no facet here.
+    pub sums: Vec<(Status, Importance, u64)>,
+}
+
+impl LetterCounts {
+    /// Whether there are no letters.
+    pub const fn is_empty(&self) -> bool {
+        self.facets.is_empty() && self.sums.is_empty()
+    }
+}
+
+impl From<Vec<FacetCount>> for LetterCounts {
+    fn from(facets: Vec<FacetCount>) -> Self {
+        Self { facets, sums: Vec::new() }
+    }
 }
 
 /// Letters received in one slice of time, by importance in the order of [`Importance::ALL`].

@@ -31,5 +31,6 @@ pub mod rule;
 pub(crate) mod schedule;
 pub mod schema;
 pub mod storm;
+pub mod version;
 pub mod waiting;
 pub mod watch;

@@ -132,6 +132,12 @@ pub enum Origin {
     },
 }
 
+impl Origin {
+    pub const fn is_person(&self) -> bool {
+        matches!(self, Self::Person { .. })
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivePolicy {
     pub policy: Policy,

@@ -16,15 +16,18 @@ use crate::{
         activity::{Area, AuditEntry},
         actor::Actor,
         command::{Command, CommandReport, Refusal},
-        group::GroupId,
+        group::{GroupId, Note},
         job::{Bulk, Job},
         letter::LetterId,
-        mapping::{Carrier, Mapping},
-        policy::Policy,
-        rule::{Rule, RuleId},
+        mapping::{ActiveMapping, Carrier, Mapping},
+        policy::{ActivePolicy, Policy},
+        rule::{ActiveRule, Rule, RuleId},
         schema::{SchemaId, SchemaRecord},
+        version::Expected,
     },
-    store::{BulkAudit, ClaimedBulk, EditOrder, NewDigest, Order, RuleChange, Store, StoreError, StoreReader},
+    store::{
+        BulkAudit, ChangeError, ClaimedBulk, EditOrder, NewDigest, Order, RuleChange, Store, StoreError, StoreReader,
+    },
 };
 
 /// Changes the database in somebody's name. Cheap to clone.
@@ -51,6 +54,13 @@ impl AuditedStore {
     pub(crate) async fn act(&self, order: &Order<'_>) -> Result<CommandReport, StoreError> {
         let report = self.store.act(order).await?;
         self.acted(order, &report);
+        Ok(report)
+    }
+
+    /// Carries out several commands on one letter, or none of them.
+    pub(crate) async fn act_on_one(&self, orders: &[Order<'_>]) -> Result<CommandReport, StoreError> {
+        let report = self.store.act_on_one(orders).await?;
+        orders.iter().for_each(|order| self.acted(order, &report));
         Ok(report)
     }
 
@@ -111,9 +121,15 @@ impl AuditedStore {
         Ok(is_there)
     }
 
-    pub(crate) async fn set_group_note(&self, id: GroupId, text: &str, by: &Actor) -> Result<bool, StoreError> {
+    pub(crate) async fn set_group_note(
+        &self,
+        id: GroupId,
+        text: &str,
+        expected: &Expected,
+        by: &Actor,
+    ) -> Result<bool, ChangeError<Note>> {
         let at = self.clock.now();
-        let is_there = self.store.set_group_note(id, text, by, at).await?;
+        let is_there = self.store.set_group_note(id, text, expected, by, at).await?;
         if is_there {
             log(&AuditEntry::new(at, by, Area::Groups, "note", id.to_string()));
             self.feed.changed(1);
@@ -121,9 +137,14 @@ impl AuditedStore {
         Ok(is_there)
     }
 
-    pub(crate) async fn set_policy(&self, policy: &Policy, by: &Actor) -> Result<(), StoreError> {
+    pub(crate) async fn set_policy(
+        &self,
+        policy: &Policy,
+        expected: &Expected,
+        by: &Actor,
+    ) -> Result<(), ChangeError<ActivePolicy>> {
         let at = self.clock.now();
-        self.store.set_policy(policy, by, at).await?;
+        self.store.set_policy(policy, expected, by, at).await?;
         self.log_setting(&AuditEntry::new(at, by, Area::Policies, "set", &*policy.queues));
         Ok(())
     }
@@ -132,47 +153,48 @@ impl AuditedStore {
         &self,
         queues: &str,
         reason: Option<Reason>,
+        expected: &Expected,
         by: &Actor,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool, ChangeError<ActivePolicy>> {
         let at = self.clock.now();
-        let unset = self.store.unset_policy(queues, reason, by, at).await?;
+        let unset = self.store.unset_policy(queues, reason, expected, by, at).await?;
         if unset {
             self.log_setting(&AuditEntry::new(at, by, Area::Policies, "remove", queues));
         }
         Ok(unset)
     }
 
-    /// The answer is whether the rule's name was free; `detail` says what there is to say of the change.
+    /// The answer is whether the rule's name was free.
     pub(crate) async fn set_rule(
         &self,
         id: RuleId,
         rule: &Rule,
         place: Option<usize>,
-        detail: &str,
-        by: &Actor,
-    ) -> Result<bool, StoreError> {
-        let at = self.clock.now();
-        let set = self.store.set_rule(id, rule, place, &RuleChange { by, at, detail }).await?;
+        change: &RuleChange<'_>,
+    ) -> Result<bool, ChangeError<ActiveRule>> {
+        let set = self.store.set_rule(id, rule, place, change).await?;
         if set {
-            self.log_setting(&AuditEntry::new(at, by, Area::Rules, "set", &*rule.name));
+            self.log_setting(&AuditEntry::new(change.at, change.by, Area::Rules, "set", &*rule.name));
         }
         Ok(set)
     }
 
     /// The answer is the rule's name, if there was such a rule.
-    pub(crate) async fn remove_rule(&self, id: RuleId, detail: &str, by: &Actor) -> Result<Option<String>, StoreError> {
-        let at = self.clock.now();
-        let removed = self.store.remove_rule(id, &RuleChange { by, at, detail }).await?;
+    pub(crate) async fn remove_rule(
+        &self,
+        id: RuleId,
+        change: &RuleChange<'_>,
+    ) -> Result<Option<String>, ChangeError<ActiveRule>> {
+        let removed = self.store.remove_rule(id, change).await?;
         if let Some(name) = &removed {
-            self.log_setting(&AuditEntry::new(at, by, Area::Rules, "remove", &**name));
+            self.log_setting(&AuditEntry::new(change.at, change.by, Area::Rules, "remove", &**name));
         }
         Ok(removed)
     }
 
-    pub(crate) async fn order_rules(&self, order: &[RuleId], detail: &str, by: &Actor) -> Result<(), StoreError> {
-        let at = self.clock.now();
-        self.store.order_rules(order, &RuleChange { by, at, detail }).await?;
-        self.log_setting(&AuditEntry::new(at, by, Area::Rules, "order", ""));
+    pub(crate) async fn order_rules(&self, order: &[RuleId], change: &RuleChange<'_>) -> Result<(), StoreError> {
+        self.store.order_rules(order, change).await?;
+        self.log_setting(&AuditEntry::new(change.at, change.by, Area::Rules, "order", ""));
         Ok(())
     }
 
@@ -193,13 +215,8 @@ impl AuditedStore {
     /// The answer is the id under which these descriptors are kept. Who adds them stands in the record.
     pub(crate) async fn add_schema(&self, record: &SchemaRecord, bytes: &[u8]) -> Result<SchemaId, StoreError> {
         let id = self.store.add_schema(record, bytes).await?;
-        self.log_setting(&AuditEntry::new(
-            record.uploaded_at,
-            &record.uploaded_by,
-            Area::Schemas,
-            "upload",
-            &*record.name,
-        ));
+        let (at, by) = (record.uploaded_at, &record.uploaded_by);
+        self.log_setting(&AuditEntry::new(at, by, Area::Schemas, "upload", &*record.name));
         Ok(id)
     }
 
@@ -212,9 +229,14 @@ impl AuditedStore {
         Ok(removed.is_some())
     }
 
-    pub(crate) async fn set_mapping(&self, mapping: &Mapping, by: &Actor) -> Result<(), StoreError> {
+    pub(crate) async fn set_mapping(
+        &self,
+        mapping: &Mapping,
+        expected: &Expected,
+        by: &Actor,
+    ) -> Result<(), ChangeError<ActiveMapping>> {
         let at = self.clock.now();
-        self.store.set_mapping(mapping, by, at).await?;
+        self.store.set_mapping(mapping, expected, by, at).await?;
         self.log_setting(&AuditEntry::new(at, by, Area::Mappings, "set", &*mapping.pattern));
         Ok(())
     }
@@ -224,10 +246,11 @@ impl AuditedStore {
         broker: Option<&str>,
         carrier: Carrier,
         pattern: &str,
+        expected: &Expected,
         by: &Actor,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool, ChangeError<ActiveMapping>> {
         let at = self.clock.now();
-        let unset = self.store.unset_mapping(broker, carrier, pattern, by, at).await?;
+        let unset = self.store.unset_mapping(broker, carrier, pattern, expected, by, at).await?;
         if unset {
             self.log_setting(&AuditEntry::new(at, by, Area::Mappings, "remove", pattern));
         }

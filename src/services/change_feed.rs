@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::worker::{Next, Worker};
 use crate::{
-    domain::filter::FacetCount,
+    domain::letter::{Importance, Status},
     store::{Store, StoreError},
 };
 
@@ -95,7 +95,7 @@ impl ChangeFeed {
 pub struct DatabaseWatch {
     store: Arc<Store>,
     feed: ChangeFeed,
-    seen: Option<Vec<FacetCount>>,
+    seen: Option<Vec<(Status, Importance, u64)>>,
     known: Changes,
 }
 
@@ -118,17 +118,17 @@ impl Worker for DatabaseWatch {
             self.seen = None;
             return Ok(Next::Later);
         }
-        let facets = self.store.facets().await?;
+        let sums = self.store.sums().await?;
         let known = *self.feed.known.borrow();
         if let Some(before) = &self.seen
-            && *before != facets
+            && *before != sums
             && known == self.known
         {
-            let letters = |facets: &[FacetCount]| facets.iter().map(|facet| facet.count).sum::<u64>();
-            let received = letters(&facets).saturating_sub(letters(before));
+            let letters = |sums: &[(_, _, u64)]| sums.iter().map(|(.., count)| count).sum::<u64>();
+            let received = letters(&sums).saturating_sub(letters(before));
             self.feed.heard(Changes { received, changed: 1, settings: 0 });
         }
-        self.seen = Some(facets);
+        self.seen = Some(sums);
         self.known = *self.feed.known.borrow();
         Ok(Next::Later)
     }

@@ -5,6 +5,7 @@
 
 pub mod audited_store;
 pub mod change_feed;
+pub mod clock_watch;
 pub mod decoding;
 pub mod digests;
 pub mod enrichment;

@@ -10,9 +10,10 @@ use super::audited_store::AuditedStore;
 use crate::{
     domain::{
         actor::Actor,
-        policy::{Policy, PolicyBook},
+        policy::{ActivePolicy, Policy, PolicyBook},
+        version::{Changed, Expected},
     },
-    store::{StoreError, StoreReader},
+    store::{ChangeError, StoreError, StoreReader},
 };
 
 #[derive(Debug, Error)]
@@ -20,8 +21,19 @@ pub enum PolicyError {
     /// What is wrong with it, in words.
     #[error("{0}")]
     Invalid(String),
+    #[error("somebody else has changed it")]
+    Changed(Changed<ActivePolicy>),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<ChangeError<ActivePolicy>> for PolicyError {
+    fn from(error: ChangeError<ActivePolicy>) -> Self {
+        match error {
+            ChangeError::Changed(changed) => Self::Changed(changed),
+            ChangeError::Store(error) => Self::Store(error),
+        }
+    }
 }
 
 #[derive(Clone)]
@@ -63,15 +75,21 @@ impl Policies {
     }
 
     /// Sets a policy. It is in force for what fails from now on; what waits already keeps its time.
-    pub async fn set(&self, policy: &Policy, by: &Actor) -> Result<(), PolicyError> {
+    pub async fn set(&self, policy: &Policy, expected: &Expected, by: &Actor) -> Result<(), PolicyError> {
         policy.check().map_err(PolicyError::Invalid)?;
-        self.changes.set_policy(policy, by).await?;
+        self.changes.set_policy(policy, expected, by).await?;
         Ok(self.reload().await?)
     }
 
     /// Takes back what was set; the answer is whether there was anything.
-    pub async fn unset(&self, queues: &str, reason: Option<Reason>, by: &Actor) -> Result<bool, StoreError> {
-        let unset = self.changes.unset_policy(queues, reason, by).await?;
+    pub async fn unset(
+        &self,
+        queues: &str,
+        reason: Option<Reason>,
+        expected: &Expected,
+        by: &Actor,
+    ) -> Result<bool, PolicyError> {
+        let unset = self.changes.unset_policy(queues, reason, expected, by).await?;
         self.reload().await?;
         Ok(unset)
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sqlx::error::DatabaseError;
 use thiserror::Error;
 
-use crate::domain::health::DatabaseTrouble;
+use crate::domain::{health::DatabaseTrouble, version::Changed};
 
 #[derive(Debug, Error)]
 pub enum StoreError {
@@ -85,6 +85,32 @@ fn trouble(code: &Code, is_outage: bool) -> DatabaseTrouble {
         Code::Sqlite(13) => DatabaseTrouble::Full,
         _ if is_outage => DatabaseTrouble::Unreachable,
         _ => DatabaseTrouble::Refuses,
+    }
+}
+
+/// Why something was not changed that several people change.
+#[derive(Debug)]
+pub enum ChangeError<T> {
+    /// It is not as it was expected.
+    Changed(Changed<T>),
+    Store(StoreError),
+}
+
+impl<T> From<Changed<T>> for ChangeError<T> {
+    fn from(changed: Changed<T>) -> Self {
+        Self::Changed(changed)
+    }
+}
+
+impl<T> From<StoreError> for ChangeError<T> {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl<T> From<sqlx::Error> for ChangeError<T> {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Store(error.into())
     }
 }
 

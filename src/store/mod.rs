@@ -12,6 +12,8 @@
 
 mod announcements;
 pub(crate) mod audit;
+mod backup;
+mod clock;
 mod counts;
 mod db;
 mod error;
@@ -22,19 +24,23 @@ mod notifications;
 mod retries;
 mod rules;
 mod schemas;
+mod space;
+mod versions;
 mod watch;
 
-use std::{cmp::Ordering, ops::Deref, path::PathBuf, sync::Arc};
+use std::{ops::Deref, path::PathBuf, sync::Arc, time::Duration};
 
 use uuid::Uuid;
 
-use counts::facets::FacetIds;
-use db::{Db, Either, Sql, on};
+use counts::facet_scope::FacetIds;
+use db::{Db, on};
 
 pub(crate) use announcements::Announcements;
 pub use audit::BulkAudit;
+pub use backup::BackupError;
+pub use clock::SetBack;
 pub use counts::slices::SLICE;
-pub use error::StoreError;
+pub use error::{ChangeError, StoreError};
 pub use jobs::bulk::ClaimedBulk;
 
 pub use letters::edits::{EditOrder, EditedMessage, Original};
@@ -82,7 +88,13 @@ impl Store {
     /// # Errors
     /// [`StoreError::Url`] when the address is malformed, [`StoreError::Unavailable`] when nothing answers there.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
-        Ok(Self(StoreReader { db: Db::open(url).await?, facets: Arc::default() }))
+        Self::open_logging(url, db::SLOW_STATEMENT).await
+    }
+
+    /// The same, where statements are logged that take as long as `slow`: their texts, never the values that are bound to
+    /// them.
+    pub async fn open_logging(url: &str, slow: Duration) -> Result<Self, StoreError> {
+        Ok(Self(StoreReader { db: Db::open(url, slow).await?, facets: Arc::default() }))
     }
 
     /// The file of the database that `url` names, where it is SQLite and there is none yet: [`open`](Self::open)
@@ -97,48 +109,6 @@ impl Store {
     /// [`StoreError::Locked`] if another process has it.
     pub fn lock(&self) -> Result<(), StoreError> {
         self.db.lock()
-    }
-
-    /// Brings the database to this version. It has to end before anything else uses the database.
-    pub async fn migrate(&self) -> Result<(), StoreError> {
-        match self.db.writer() {
-            Either::Sqlite(pool) => sqlx::migrate!("migrations/sqlite").run(pool).await?,
-            Either::Postgres(pool) => sqlx::migrate!("migrations/postgres").run(pool).await?,
-        }
-        Ok(())
-    }
-
-    /// Fails unless the database is at this version.
-    pub async fn check_version(&self) -> Result<(), StoreError> {
-        let newest = match self.db.reader() {
-            Either::Sqlite(_) => sqlx::migrate!("migrations/sqlite"),
-            Either::Postgres(_) => sqlx::migrate!("migrations/postgres"),
-        };
-        let newest = newest.iter().map(|migration| migration.version).max().unwrap_or(0);
-        let applied = self.applied_version().await?;
-        let what_to_do = match applied.cmp(&newest) {
-            Ordering::Equal => return Ok(()),
-            Ordering::Less => "run `dlo migrate`",
-            Ordering::Greater => "it needs a newer dlo",
-        };
-        let why = format!("it is at version {applied}, this program is made for {newest}; {what_to_do}");
-        Err(StoreError::Unreadable { what: "a schema", why })
-    }
-
-    /// The version of the database, 0 where nothing has been migrated yet.
-    async fn applied_version(&self) -> Result<i64, StoreError> {
-        const MIGRATED: Sql = Sql {
-            sqlite: "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations')",
-            postgres: "SELECT to_regclass('_sqlx_migrations') IS NOT NULL",
-        };
-        const APPLIED: &str = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations WHERE success";
-        let migrated = MIGRATED.pick(self.db.reader());
-        Ok(on!(self.db.reader(), |pool| {
-            match sqlx::query_scalar(migrated).fetch_one(pool).await? {
-                true => sqlx::query_scalar(APPLIED).fetch_one(pool).await?,
-                false => 0,
-            }
-        }))
     }
 
     /// Uses new connections from now on, where the database has any: on Postgres one that was made while the server was

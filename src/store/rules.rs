@@ -7,8 +7,8 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::{
-    Store, StoreError, StoreReader, audit,
-    db::{Tx, on},
+    ChangeError, Store, StoreError, StoreReader, audit,
+    db::{LockTable, Tx, on},
     letters::rows::parse,
 };
 use crate::domain::{
@@ -16,6 +16,7 @@ use crate::domain::{
     actor::Actor,
     letter::LetterId,
     rule::{ActiveRule, Rule, RuleFailures, RuleId},
+    version::Expected,
 };
 
 #[derive(FromRow)]
@@ -52,7 +53,11 @@ pub struct RuleChange<'a> {
     pub by: &'a Actor,
     pub at: Timestamp,
     pub detail: &'a str,
+    /// What the rule that is changed has to say.
+    pub expected: &'a Expected,
 }
+
+const LOCK: LockTable = LockTable("LOCK TABLE rules IN SHARE ROW EXCLUSIVE MODE");
 
 impl StoreReader {
     /// All rules, in the order in which they are tried.
@@ -87,13 +92,19 @@ impl Store {
         rule: &Rule,
         place: Option<usize>,
         change: &RuleChange<'_>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool, ChangeError<ActiveRule>> {
         const TAKEN: &str = "SELECT COUNT(*) FROM rules WHERE name = $1 AND id <> $2";
         const SET: &str = "INSERT INTO rules (id, position, name, expression, importance, set_by, set_at)
             VALUES ($1, (SELECT coalesce(max(position), 0) + 1 FROM rules), $2, $3, $4, $5, $6)
             ON CONFLICT (id) DO UPDATE SET name = excluded.name, expression = excluded.expression,
             importance = excluded.importance, set_by = excluded.set_by, set_at = excluded.set_at";
         let mut tx = self.db.begin().await?;
+        tx.lock_table(LOCK).await?;
+        let before = find(&mut tx, id).await?;
+        let is_same = before.as_ref().is_some_and(|before| before.rule == *rule);
+        if !is_same {
+            change.expected.check(before.as_ref())?;
+        }
         let taken: i64 = on!(&mut tx, |tx| sqlx::query_scalar(TAKEN)
             .bind(&*rule.name)
             .bind(id.as_uuid())
@@ -102,8 +113,6 @@ impl Store {
         if taken > 0 {
             return Ok(false);
         }
-        let before = find(&mut tx, id).await?;
-        let is_same = before.as_ref() == Some(rule);
         if !is_same {
             on!(&mut tx, |tx| sqlx::query(SET)
                 .bind(id.as_uuid())
@@ -115,7 +124,7 @@ impl Store {
                 .execute(&mut **tx)
                 .await
                 .map(drop)?);
-            forget_failures_of_change(&mut tx, before.as_ref(), rule).await?;
+            forget_failures_of_change(&mut tx, before.as_ref().map(|before| &before.rule), rule).await?;
         }
         let has_moved = match place {
             Some(place) => move_to(&mut tx, id, place).await?,
@@ -130,22 +139,28 @@ impl Store {
     }
 
     /// Removes a rule; the answer is its name, if there was such a rule.
-    pub async fn remove_rule(&self, id: RuleId, change: &RuleChange<'_>) -> Result<Option<String>, StoreError> {
-        const REMOVE: &str = "DELETE FROM rules WHERE id = $1 RETURNING name";
+    pub async fn remove_rule(
+        &self,
+        id: RuleId,
+        change: &RuleChange<'_>,
+    ) -> Result<Option<String>, ChangeError<ActiveRule>> {
+        const REMOVE: &str = "DELETE FROM rules WHERE id = $1";
         let mut tx = self.db.begin().await?;
-        let name: Option<String> =
-            on!(&mut tx, |tx| sqlx::query_scalar(REMOVE).bind(id.as_uuid()).fetch_optional(&mut **tx).await?);
-        if let Some(name) = &name {
-            forget_failures(&mut tx, name).await?;
-            write(&mut tx, "remove", name, change).await?;
-        }
+        tx.lock_table(LOCK).await?;
+        let Some(before) = find(&mut tx, id).await? else { return Ok(None) };
+        change.expected.check(Some(&before))?;
+        on!(&mut tx, |tx| sqlx::query(REMOVE).bind(id.as_uuid()).execute(&mut **tx).await.map(drop)?);
+        let name = before.rule.name;
+        forget_failures(&mut tx, &name).await?;
+        write(&mut tx, "remove", &name, change).await?;
         tx.commit().await?;
-        Ok(name)
+        Ok(Some(name))
     }
 
     /// Puts rules into this order; those that are not named follow as they were.
     pub async fn order_rules(&self, order: &[RuleId], change: &RuleChange<'_>) -> Result<(), StoreError> {
         let mut tx = self.db.begin().await?;
+        tx.lock_table(LOCK).await?;
         let was = self::order(&mut tx).await?;
         let mut is: Vec<RuleId> = Vec::with_capacity(was.len());
         for id in order.iter().chain(&was).filter(|id| was.contains(id)) {
@@ -198,10 +213,10 @@ impl Store {
 }
 
 /// A rule as it stands.
-async fn find(tx: &mut Tx, id: RuleId) -> Result<Option<Rule>, StoreError> {
+async fn find(tx: &mut Tx, id: RuleId) -> Result<Option<ActiveRule>, StoreError> {
     const SELECT: &str = "SELECT id, name, expression, importance, set_by, set_at FROM rules WHERE id = $1";
     let row: Option<Row> = on!(tx, |tx| sqlx::query_as(SELECT).bind(id.as_uuid()).fetch_optional(&mut **tx).await?);
-    Ok(row.map(ActiveRule::try_from).transpose()?.map(|state| state.rule))
+    row.map(ActiveRule::try_from).transpose()
 }
 
 /// Says whether that is another place than it had.

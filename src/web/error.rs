@@ -8,6 +8,7 @@ use axum::{
 };
 use rule_language::Mistake;
 
+use super::precondition;
 use crate::{
     services::{digests::DigestError, rules::RuleError},
     store::StoreError,
@@ -78,6 +79,7 @@ impl From<RuleError> for WebError {
             }
             RuleError::TooMany => Self::unprocessable(detail),
             RuleError::InFile(_) => Self::conflict(detail),
+            RuleError::Changed(changed) => precondition::failed(&changed),
             RuleError::Gone => Self::not_found("There is no such rule; an id is a UUID."),
             RuleError::Store(error) => error.into(),
         }

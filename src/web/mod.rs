@@ -20,10 +20,12 @@ mod pages;
 mod path_id;
 mod payload;
 mod policy_effect;
+mod precondition;
 mod problem;
 mod query;
 mod queue_health;
 mod security;
+mod seen;
 mod upload;
 mod view;
 

@@ -107,7 +107,7 @@ impl<'a> Decider<'a> {
         Ok(match self.command {
             Command::Retry { delay, queue } => {
                 let queue = state.target(queue.as_deref()).ok_or(Refusal::QueueUnknown)?;
-                let retry = NewRetry { due_at: self.at.plus(*delay), queue, by: self.by.as_str() };
+                let retry = NewRetry::after(*delay, self.at, queue, self.by);
                 with(ColumnChanges { problem: Change::Clear, ..columns })
                     .to(state.status, Status::Scheduled, self.at)
                     .retry(RetryChange::Schedule(retry))

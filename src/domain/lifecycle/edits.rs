@@ -53,7 +53,7 @@ pub fn edit<'a>(state: &'a LetterState, copy: &NewCopy<'a>) -> Result<Edited<'a>
         .with(line(Event::Edited, format!("copy {id}: {summary}")));
     let scheduled = stay
         .to(Status::Scheduled, Status::Scheduled, at)
-        .retry(RetryChange::Schedule(NewRetry { due_at: at.plus(delay), queue: target, by: by.as_str() }))
+        .retry(RetryChange::Schedule(NewRetry::after(delay, at, target, by)))
         .with(line(Event::Edited, format!("edited copy of {}: {summary}", state.id)))
         .with(line(Event::RetryScheduled, format!("to {target}, {}", in_time(delay))));
     Ok(Edited { original, copy: scheduled, target })

@@ -38,7 +38,8 @@ impl<'a> FailedMessage<'a> {
     }
 
     fn retry(&self, delay: Duration) -> NewRetry<'a> {
-        NewRetry { due_at: self.received_at.plus(delay), queue: self.queue, by: Actor::SYSTEM }
+        let due_at = self.received_at.plus(delay);
+        NewRetry { due_at, scheduled_at: self.received_at, queue: self.queue, by: Actor::SYSTEM }
     }
 
     fn scheduled_line(&self, delay: Duration) -> HistoryLine<'static> {

@@ -1,8 +1,11 @@
 //! What a decision changes.
 
+use std::time::Duration;
+
 use amqp_message::time::Timestamp;
 
 use crate::domain::{
+    actor::Actor,
     history::Event,
     letter::{Importance, Status},
 };
@@ -84,10 +87,18 @@ impl<'a> RetryChange<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewRetry<'a> {
     pub due_at: Timestamp,
+    pub scheduled_at: Timestamp,
     /// The queue it goes to.
     pub queue: &'a str,
     /// Who asks for it.
     pub by: &'a str,
+}
+
+impl<'a> NewRetry<'a> {
+    /// One that somebody asks for at this moment.
+    pub(super) fn after(delay: Duration, at: Timestamp, queue: &'a str, by: &'a Actor) -> Self {
+        Self { due_at: at.plus(delay), scheduled_at: at, queue, by: by.as_str() }
+    }
 }
 
 /// One line of a letter's history.

@@ -8,6 +8,7 @@ pub mod delay_queues;
 
 use std::{sync::Arc, time::Duration};
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -20,6 +21,10 @@ use crate::{
 
 /// How often it is looked for.
 const EVERY: Duration = Duration::from_secs(10);
+/// How often it is looked for what takes a look through a whole table.
+const SELDOM: Duration = Duration::from_secs(60 * 60);
+/// How long outcomes of automatic retries stay, and jobs that have ended.
+const SHOWN: Duration = Duration::from_secs(31 * 24 * 60 * 60);
 /// How long it can be looked up what users were notified of.
 const TOLD: Duration = Duration::from_secs(120 * 24 * 60 * 60);
 /// Letters removed in one commit; others wait for it.
@@ -31,6 +36,8 @@ pub struct Retention {
     /// How long letters stay after they were settled, and activity after it was written down.
     pub keep: RetentionConfig,
     pub groups: GroupsConfig,
+    /// When it was last looked for what is looked for seldom.
+    pub tidied_at: Option<Instant>,
 }
 
 impl Worker for Retention {
@@ -43,6 +50,11 @@ impl Worker for Retention {
 
     async fn round(&mut self, stop: &CancellationToken) -> Result<Next, StoreError> {
         self.forget(stop).await?;
+        if self.tidied_at.is_none_or(|at| at.elapsed() >= SELDOM) {
+            self.tidy(stop).await?;
+            self.tidied_at = Some(Instant::now());
+        }
+        self.store.give_back_space().await?;
         Ok(Next::Later)
     }
 }
@@ -66,5 +78,15 @@ impl Retention {
         self.store.forget_recent_retries(now.minus(self.groups.succeeded_after)).await?;
         self.store.forget_told(now.minus(TOLD)).await?;
         self.store.forget_groups(now.minus(self.groups.keep)).await.map(drop)
+    }
+
+    /// Removes what nothing is counted in any more, and what nobody looks at any more, in batches.
+    pub async fn tidy(&self, stop: &CancellationToken) -> Result<(), StoreError> {
+        let old = self.clock.now().minus(SHOWN);
+        while !stop.is_cancelled() && self.store.forget_facets(AT_ONCE).await? > 0 {}
+        while !stop.is_cancelled() && self.store.forget_slices(AT_ONCE).await? > 0 {}
+        while !stop.is_cancelled() && self.store.forget_retry_counts(old, AT_ONCE).await? > 0 {}
+        while !stop.is_cancelled() && self.store.forget_jobs(old, AT_ONCE).await? > 0 {}
+        Ok(())
     }
 }

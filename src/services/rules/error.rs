@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use rule_language::Mistake;
 use thiserror::Error;
 
-use crate::store::StoreError;
+use crate::{
+    domain::{rule::ActiveRule, version::Changed},
+    store::{ChangeError, StoreError},
+};
 
 #[derive(Debug, Error)]
 pub enum RuleError {
@@ -21,8 +24,20 @@ pub enum RuleError {
     InFile(PathBuf),
     #[error("there is no such rule any more")]
     Gone,
+    #[error("somebody else has changed the rule")]
+    Changed(Changed<ActiveRule>),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<ChangeError<ActiveRule>> for RuleError {
+    fn from(error: ChangeError<ActiveRule>) -> Self {
+        match error {
+            ChangeError::Changed(Changed(None)) => Self::Gone,
+            ChangeError::Changed(changed) => Self::Changed(changed),
+            ChangeError::Store(error) => Self::Store(error),
+        }
+    }
 }
 
 pub(crate) fn describe(mistakes: &[Mistake]) -> String {

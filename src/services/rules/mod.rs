@@ -29,8 +29,9 @@ use crate::{
         job::{APPLY_RULES, Job, JobState},
         letter::Status,
         rule::{ActiveRule, Rule, RuleFailures, RuleId},
+        version::Expected,
     },
-    store::{StoreError, StoreReader},
+    store::{RuleChange, StoreError, StoreReader},
 };
 
 pub use book::{BY_RULE, DEFAULT, RuleBook, Ruled, RuledOut, facts};
@@ -154,6 +155,7 @@ impl Rules {
         id: Option<RuleId>,
         rule: &Rule,
         place: Option<usize>,
+        expected: &Expected,
         by: &Actor,
     ) -> Result<RuleId, RuleError> {
         self.check_place()?;
@@ -173,7 +175,8 @@ impl Rules {
             None => described(&rule),
         };
         let id = id.unwrap_or_else(|| RuleId::from_uuid(ids::uuid(self.clock.now())));
-        if !self.changes.set_rule(id, &rule, place, &detail, by).await? {
+        let change = RuleChange { by, at: self.clock.now(), detail: &detail, expected };
+        if !self.changes.set_rule(id, &rule, place, &change).await? {
             return Err(RuleError::Name(format!("another rule is called {:?} already", rule.name)));
         }
         self.reload().await?;
@@ -181,11 +184,12 @@ impl Rules {
     }
 
     /// Removes a rule; the answer is what it said.
-    pub async fn remove(&self, id: RuleId, by: &Actor) -> Result<Rule, RuleError> {
+    pub async fn remove(&self, id: RuleId, expected: &Expected, by: &Actor) -> Result<Rule, RuleError> {
         self.check_place()?;
         let removed = self.store.rules().await?.into_iter().find(|active| active.id == id);
         let ActiveRule { rule, .. } = removed.ok_or(RuleError::Gone)?;
-        self.changes.remove_rule(id, &described(&rule), by).await?.ok_or(RuleError::Gone)?;
+        let change = RuleChange { by, at: self.clock.now(), detail: &described(&rule), expected };
+        self.changes.remove_rule(id, &change).await?.ok_or(RuleError::Gone)?;
         self.reload().await?;
         Ok(rule)
     }
@@ -216,7 +220,8 @@ impl Rules {
     }
 
     async fn order_as(&self, order: &[RuleId], detail: &str, by: &Actor) -> Result<(), RuleError> {
-        self.changes.order_rules(order, detail, by).await?;
+        let change = RuleChange { by, at: self.clock.now(), detail, expected: &Expected::Anything };
+        self.changes.order_rules(order, &change).await?;
         Ok(self.reload().await?)
     }
 

@@ -34,7 +34,7 @@ use crate::{
 };
 
 /// How long a claim holds before another process may take it over.
-const LEASE: Duration = Duration::from_secs(60);
+pub const LEASE: Duration = Duration::from_secs(60);
 /// Retries claimed at once.
 const CLAIM: usize = 10_000;
 /// How often the database is asked for due retries without being told: another process may have scheduled some.

@@ -5,7 +5,7 @@ mod folder;
 mod loading;
 mod reading;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use amqp_message::time::Timestamp;
 use payload_codec::schema::{Schema, SchemaProblem, Upload, hash};
@@ -19,11 +19,12 @@ use crate::{
     clock::Clock,
     domain::{
         actor::Actor,
-        mapping::{Carrier, Mapping, MappingBook},
+        mapping::{ActiveMapping, Carrier, Mapping, MappingBook},
         schema::{SchemaId, SchemaRecord, SchemaSource},
+        version::{Changed, Expected},
     },
     services::decoding::catalogue::Catalogue,
-    store::{StoreError, StoreReader},
+    store::{ChangeError, StoreError, StoreReader},
 };
 
 pub use folder::{Folder, FolderState, collect};
@@ -47,8 +48,19 @@ pub enum MappingError {
     /// The field that is wrong, and why.
     #[error("{0}: {1}")]
     Invalid(&'static str, String),
+    #[error("somebody else has changed it")]
+    Changed(Changed<ActiveMapping>),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<ChangeError<ActiveMapping>> for MappingError {
+    fn from(error: ChangeError<ActiveMapping>) -> Self {
+        match error {
+            ChangeError::Changed(changed) => Self::Changed(changed),
+            ChangeError::Store(error) => Self::Store(error),
+        }
+    }
 }
 
 /// The result of an upload.
@@ -140,7 +152,7 @@ impl Schemas {
             source: delivery.source,
             files: schema.files().clone(),
             size: bytes.len() as u64,
-            uploaded_at: self.clock.now(),
+            uploaded_at: self.latest(),
             uploaded_by: delivery.by,
         };
         self.check_room(&record, &schema)?;
@@ -172,9 +184,9 @@ impl Schemas {
     }
 
     /// Says of which type messages are that come by something.
-    pub async fn map(&self, mapping: &Mapping, by: &Actor) -> Result<(), MappingError> {
+    pub async fn map(&self, mapping: &Mapping, expected: &Expected, by: &Actor) -> Result<(), MappingError> {
         mapping.check().map_err(|(field, why)| MappingError::Invalid(field, why))?;
-        self.changes.set_mapping(mapping, by).await?;
+        self.changes.set_mapping(mapping, expected, by).await?;
         Ok(self.reload().await?)
     }
 
@@ -184,11 +196,19 @@ impl Schemas {
         broker: Option<&str>,
         carrier: Carrier,
         pattern: &str,
+        expected: &Expected,
         by: &Actor,
-    ) -> Result<bool, StoreError> {
-        let unset = self.changes.unset_mapping(broker, carrier, pattern, by).await?;
+    ) -> Result<bool, MappingError> {
+        let unset = self.changes.unset_mapping(broker, carrier, pattern, expected, by).await?;
         self.reload().await?;
         Ok(unset)
+    }
+
+    /// Now, or just after the newest upload: which counts is told by this time, and clocks are put back.
+    fn latest(&self) -> Timestamp {
+        let catalogue = self.catalogue();
+        let newest = catalogue.versions().iter().map(|version| version.record.uploaded_at).max();
+        newest.map_or(self.clock.now(), |newest| newest.plus(Duration::from_micros(1)).max(self.clock.now()))
     }
 
     fn check_room(&self, record: &SchemaRecord, schema: &Schema) -> Result<(), SchemaError> {

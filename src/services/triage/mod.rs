@@ -18,10 +18,11 @@ use crate::{
         actor::Actor,
         command::{Command, CommandReport, Refusal},
         edit::Edit,
-        group::GroupId,
+        group::{GroupId, Note},
         letter::{LetterId, LetterSummary},
+        version::Expected,
     },
-    store::{EditOrder, Order, Store, StoreError},
+    store::{ChangeError, EditOrder, Order, Store, StoreError},
 };
 
 /// What people do with letters and their groups, one by one or all of a filter.
@@ -50,7 +51,19 @@ impl Triage {
         self.changes.act(&self.order(ids, command, by, self.clock.now())).await
     }
 
-    /// The same, leaving a job behind that reports the result.
+    /// Carries out several commands on one letter: all of them or, where it refuses one, none.
+    pub async fn act_on_one(
+        &self,
+        id: LetterId,
+        commands: &[Command],
+        by: &Actor,
+    ) -> Result<CommandReport, StoreError> {
+        let (ids, at) = ([id], self.clock.now());
+        let orders: Vec<_> = commands.iter().map(|command| self.order(&ids, command, by, at)).collect();
+        self.changes.act_on_one(&orders).await
+    }
+
+    /// The same as [`act`](Self::act), leaving a job behind that reports the result.
     pub async fn act_as_job(&self, ids: &[LetterId], command: &Command, by: &Actor) -> Result<Uuid, StoreError> {
         let at = self.clock.now();
         let job = ids::uuid(at);
@@ -92,8 +105,14 @@ impl Triage {
     }
 
     /// Sets the note of a group, or with an empty text removes it; says whether there is such a group.
-    pub async fn set_group_note(&self, id: GroupId, text: &str, by: &Actor) -> Result<bool, StoreError> {
-        self.changes.set_group_note(id, text, by).await
+    pub async fn set_group_note(
+        &self,
+        id: GroupId,
+        text: &str,
+        expected: &Expected,
+        by: &Actor,
+    ) -> Result<bool, ChangeError<Note>> {
+        self.changes.set_group_note(id, text, expected, by).await
     }
 
     const fn order<'a>(&'a self, ids: &'a [LetterId], command: &'a Command, by: &'a Actor, at: Timestamp) -> Order<'a> {

@@ -1,9 +1,6 @@
 //! Facets: what letters are filtered and counted by.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::{Mutex, PoisonError},
-};
+use std::collections::BTreeSet;
 
 use amqp_message::death::Reason;
 use sqlx::{Database, Encode, FromRow, QueryBuilder, Type};
@@ -15,11 +12,7 @@ use crate::{
         group::{GroupFilter, GroupId},
         letter::{Importance, Status},
     },
-    store::{
-        Store, StoreError, StoreReader,
-        db::{Tx, on},
-        letters::rows::parse,
-    },
+    store::{StoreError, StoreReader, db::on, letters::rows::parse},
 };
 
 /// The combination itself. An unknown queue is the empty string, which RabbitMQ lets no queue be called.
@@ -54,68 +47,6 @@ impl FacetKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct FacetId(pub(crate) i64);
 
-/// The ids of facets seen so far. Facets are never deleted, so what is here stays true.
-#[derive(Default)]
-pub(crate) struct FacetIds(Mutex<HashMap<FacetKey, FacetId>>);
-
-impl FacetIds {
-    fn get(&self, key: &FacetKey) -> Option<FacetId> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied()
-    }
-
-    fn put(&self, key: FacetKey, id: FacetId) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, id);
-    }
-}
-
-/// Finds facets while a transaction is open, and makes those that are new in it.
-///
-/// What is new is remembered only by [`committed`](Self::committed): a rollback takes the facet with it.
-pub(crate) struct FacetScope<'a> {
-    known: &'a FacetIds,
-    made: HashMap<FacetKey, FacetId>,
-}
-
-impl FacetScope<'_> {
-    /// Makes those that are new, in the one order in which everybody makes them.
-    pub(crate) async fn make_all(&mut self, tx: &mut Tx, keys: BTreeSet<FacetKey>) -> Result<(), StoreError> {
-        for key in &keys {
-            self.id(tx, key).await?;
-        }
-        Ok(())
-    }
-
-    pub(crate) async fn id(&mut self, tx: &mut Tx, key: &FacetKey) -> Result<FacetId, StoreError> {
-        if let Some(id) = self.known.get(key).or_else(|| self.made.get(key).copied()) {
-            return Ok(id);
-        }
-        let id = make_facet(tx, key).await?;
-        self.made.insert(key.clone(), id);
-        Ok(id)
-    }
-
-    pub(crate) fn committed(self) {
-        for (key, id) in self.made {
-            self.known.put(key, id);
-        }
-    }
-}
-
-async fn make_facet(tx: &mut Tx, key: &FacetKey) -> Result<FacetId, StoreError> {
-    let words = [&*key.broker, &*key.queue, key.reason.as_str(), key.status.as_str(), key.importance.as_str()];
-    let id: i64 = on!(tx, |tx| {
-        let mut insert = sqlx::query(MAKE);
-        let mut find = sqlx::query_scalar(FIND);
-        for word in words {
-            insert = insert.bind(word);
-            find = find.bind(word);
-        }
-        insert.execute(&mut **tx).await?;
-        find.fetch_one(&mut **tx).await?
-    });
-    Ok(FacetId(id))
-}
-
 #[derive(FromRow)]
 struct FacetRow {
     id: i64,
@@ -133,17 +64,10 @@ impl FacetRow {
     }
 }
 
-const ALL: &str = "SELECT id, broker, queue, reason, status, importance, count FROM facets";
-const MAKE: &str = "INSERT INTO facets (broker, queue, reason, status, importance, count)
-    VALUES ($1, $2, $3, $4, $5, 0) ON CONFLICT DO NOTHING";
-const FIND: &str = "SELECT id FROM facets
-    WHERE broker = $1 AND queue = $2 AND reason = $3 AND status = $4 AND importance = $5";
-
+const IN_USE: &str = "SELECT id, broker, queue, reason, status, importance, count FROM facets WHERE count > 0";
 /// Facets that a filter lets through, with their kept counts.
 pub(crate) struct Matching {
     pub(crate) facets: Vec<(FacetId, FacetKey, u64)>,
-    /// Letters in all facets, matching or not.
-    pub(crate) everything: u64,
     /// Only letters of these groups are meant; `None`: of all.
     pub(crate) groups: Option<Vec<GroupHome>>,
 }
@@ -217,16 +141,14 @@ impl StoreReader {
     }
 }
 
-impl Store {
-    pub(crate) fn facet_scope(&self) -> FacetScope<'_> {
-        FacetScope { known: &self.facets, made: HashMap::new() }
-    }
-}
-
 impl StoreReader {
     /// Which facets `filter` lets through; its times are not looked at.
     pub(crate) async fn matching(&self, filter: &LetterFilter) -> Result<Matching, StoreError> {
-        let rows: Vec<FacetRow> = on!(self.db.reader(), |pool| sqlx::query_as(ALL).fetch_all(pool).await?);
+        let rows: Vec<FacetRow> = on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new(IN_USE);
+            push_words(&mut select, filter);
+            select.build_query_as().fetch_all(pool).await?
+        });
         let queues = filter.queue_globs();
         let groups = self.groups_of(filter).await?;
         let homes: Option<BTreeSet<(&str, &str, Reason)>> = groups.as_ref().map(|groups: &Vec<GroupHome>| {
@@ -236,16 +158,15 @@ impl StoreReader {
             homes.as_ref().is_none_or(|homes| homes.contains(&(&*key.broker, &*key.queue, key.reason)))
         };
         let mut facets = Vec::new();
-        let mut everything = 0;
-        for row in rows.iter().filter(|row| row.count > 0) {
+        for row in rows {
             let key = row.key()?;
             let count = row.count.unsigned_abs();
-            everything += count;
-            if lets_through(filter, &key) && queues.matches(&key.queue) && is_home(&key) {
+            if any(&filter.brokers, &key.broker) && queues.matches(&key.queue) && is_home(&key) {
                 facets.push((FacetId(row.id), key, count));
             }
         }
-        Ok(Matching { facets, everything, groups })
+        facets.sort_unstable_by_key(|(id, ..)| *id);
+        Ok(Matching { facets, groups })
     }
 }
 
@@ -271,14 +192,23 @@ impl StoreReader {
     }
 }
 
-fn lets_through(filter: &LetterFilter, key: &FacetKey) -> bool {
-    fn any<T: PartialEq>(wanted: &[T], value: &T) -> bool {
-        wanted.is_empty() || wanted.contains(value)
+/// An empty list lets everything through.
+fn any<T: PartialEq>(wanted: &[T], value: &T) -> bool {
+    wanted.is_empty() || wanted.contains(value)
+}
+
+/// Pushes which statuses, importances and reasons are meant: all in it are words of our own.
+fn push_words<DB: Database>(query: &mut QueryBuilder<DB>, filter: &LetterFilter) {
+    let quoted = |words: Vec<&str>| words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(", ");
+    for (column, words) in [
+        ("status", quoted(filter.statuses.iter().map(|status| status.as_str()).collect())),
+        ("importance", quoted(filter.importances.iter().map(|importance| importance.as_str()).collect())),
+        ("reason", quoted(filter.reasons.iter().map(|reason| reason.as_str()).collect())),
+    ] {
+        if !words.is_empty() {
+            query.push(" AND ").push(column).push(" IN (").push(words).push(")");
+        }
     }
-    any(&filter.statuses, &key.status)
-        && any(&filter.importances, &key.importance)
-        && any(&filter.reasons, &key.reason)
-        && any(&filter.brokers, &key.broker)
 }
 
 pub(crate) fn facet_count(key: FacetKey, count: u64) -> FacetCount {

@@ -1,9 +1,12 @@
 //! Counting and the histogram, from the counts that are kept.
 
+pub(crate) mod facet_scope;
 pub(crate) mod facets;
 pub(crate) mod place;
 pub(crate) mod slices;
+pub(crate) mod summary;
 pub(crate) mod tally;
+mod tidying;
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -47,9 +47,9 @@ impl Scope {
 
     /// Those that together hold the letters of `importance` in the facets that `filter` matched.
     pub(crate) fn of(filter: &LetterFilter, matching: &Matching, importance: Importance) -> Vec<Self> {
-        let tells_facets_apart = !(filter.brokers.is_empty() && filter.queues.is_empty() && filter.reasons.is_empty());
         let facets = matching.facets.iter().filter(|(_, key, _)| key.importance == importance);
-        let scope = |id, status| if tells_facets_apart { Self::facet(id) } else { Self::all(status, importance) };
+        let scope =
+            |id, status| if filter.tells_facets_apart() { Self::facet(id) } else { Self::all(status, importance) };
         let mut scopes: Vec<_> = facets.map(|(id, key, _)| scope(*id, key.status)).collect();
         scopes.sort_unstable();
         scopes.dedup();

@@ -96,7 +96,7 @@ fn slices(changes: BTreeMap<(FacetId, Timestamp), i64>, kinds: &Kinds) -> Vec<(S
 /// Locks facets and says of what kind each is.
 async fn lock_facets(tx: &mut Tx, changes: &[(FacetId, i64)]) -> Result<Kinds, StoreError> {
     /// An update of many rows would take them in any order.
-    const IN_ORDER: Sql = Sql { sqlite: "", postgres: " ORDER BY id FOR UPDATE" };
+    const IN_ORDER: Sql = Sql { sqlite: "", postgres: " ORDER BY id FOR NO KEY UPDATE" };
     let in_order = IN_ORDER.pick(tx);
     let rows: Vec<(i64, String, String)> = on!(tx, |tx| {
         let mut select = QueryBuilder::new("SELECT id, status, importance FROM facets WHERE id IN ");

@@ -5,10 +5,11 @@
 //! SQLite holds on it (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
 
 use std::{
-    fs::{File, OpenOptions, TryLockError},
-    path::{Path, PathBuf},
+    fs::{File, TryLockError},
+    path::Path,
 };
 
+use super::file::{beside, private};
 use crate::store::StoreError;
 
 /// Held as long as this lives; the system ends it with the process.
@@ -19,9 +20,9 @@ impl FileLock {
     /// # Errors
     /// If another process holds it, or the file cannot be made.
     pub(crate) fn of(database: &Path) -> Result<Self, StoreError> {
-        let path = beside(database);
+        let path = beside(database, ".lock");
         let refused = |why: String| StoreError::Locked { file: database.display().to_string(), why };
-        let opened = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+        let opened = private().create(true).truncate(false).open(&path);
         let file = opened.map_err(|error| refused(format!("{} cannot be written: {error}", path.display())))?;
         match file.try_lock() {
             Ok(()) => Ok(Self(file)),
@@ -33,13 +34,6 @@ impl FileLock {
             Err(TryLockError::Error(error)) => Err(refused(format!("{} cannot be locked: {error}", path.display()))),
         }
     }
-}
-
-/// `dlo.db.lock`
-fn beside(database: &Path) -> PathBuf {
-    let mut name = database.as_os_str().to_owned();
-    name.push(".lock");
-    name.into()
 }
 
 #[cfg(test)]

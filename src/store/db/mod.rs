@@ -5,21 +5,24 @@
 //! text beforehand.
 
 pub(crate) mod columns;
+pub(crate) mod file;
 pub(crate) mod id_list;
 mod lock;
 mod renewal;
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     str::FromStr,
     sync::{Arc, OnceLock},
     time::Duration,
 };
 
+use log::LevelFilter;
 use sqlx::{
-    PgPool, Postgres, Sqlite, SqlitePool, Transaction,
+    ConnectOptions, PgPool, Postgres, Sqlite, SqlitePool, Transaction,
     postgres::{PgConnectOptions, PgPoolOptions},
-    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+    sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
 use lock::FileLock;
@@ -32,6 +35,9 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pages are short reads; more connections than this only compete for two cores.
 const READERS: u32 = 4;
 const POSTGRES_CONNECTIONS: u32 = 10;
+
+/// A statement that takes so long is logged, unless something else is said.
+pub const SLOW_STATEMENT: Duration = Duration::from_secs(1);
 
 /// Runs the block with `$conn` bound to the SQLite or the Postgres side of `$either`.
 macro_rules! on {
@@ -58,7 +64,19 @@ impl Tx {
         on!(self, |tx| tx.commit().await?);
         Ok(())
     }
+
+    /// Lets no other transaction write to a table until this one ends, as on SQLite none does anyway; for small tables that
+    /// people change.
+    pub(crate) async fn lock_table(&mut self, lock: LockTable) -> Result<(), StoreError> {
+        if let Self::Postgres(tx) = self {
+            sqlx::query(lock.0).execute(&mut **tx).await?;
+        }
+        Ok(())
+    }
 }
+
+/// A statement that locks a table.
+pub(crate) struct LockTable(pub(crate) &'static str);
 
 /// A statement whose text differs between the databases.
 pub(crate) struct Sql {
@@ -87,10 +105,11 @@ pub(crate) struct Db {
 }
 
 impl Db {
-    /// Opens the database that `url` names; a SQLite file is created where there is none.
-    pub(crate) async fn open(url: &str) -> Result<Self, StoreError> {
+    /// Opens the database that `url` names; a SQLite file is created where there is none. Statements that take as long as
+    /// `slow` are logged: their texts, never the values that are bound to them.
+    pub(crate) async fn open(url: &str, slow: Duration) -> Result<Self, StoreError> {
         if url.starts_with("sqlite:") {
-            return Self::open_sqlite(url).await;
+            return Self::open_sqlite(url, slow).await;
         }
         // The driver itself takes an address of any kind and tries to reach a Postgres there.
         if !url.starts_with("postgres:") && !url.starts_with("postgresql:") {
@@ -98,7 +117,8 @@ impl Db {
         }
         let options = PgConnectOptions::from_str(url)
             .map_err(|error| StoreError::Url(error.to_string()))?
-            .application_name("dlo");
+            .application_name("dlo")
+            .log_slow_statements(LevelFilter::Warn, slow);
         let renewal = Renewal::default();
         let pool = PgPoolOptions::new()
             .max_connections(POSTGRES_CONNECTIONS)
@@ -118,22 +138,30 @@ impl Db {
 
     /// The SQLite file that [`open`](Self::open) would create, where there is none yet.
     pub(crate) fn missing_file(url: &str) -> Option<PathBuf> {
-        let is_in_memory = |file: &Path| url.contains("mode=memory") || file.to_string_lossy().starts_with("file:");
         let options = url.starts_with("sqlite:").then(|| SqliteConnectOptions::from_str(url).ok()).flatten()?;
         let file = options.get_filename();
         let folder = file.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-        (folder.is_dir() && !file.exists() && !is_in_memory(file)).then(|| file.to_owned())
+        (folder.is_dir() && !file.exists() && !is_in_memory(url, file)).then(|| file.to_owned())
     }
 
-    async fn open_sqlite(url: &str) -> Result<Self, StoreError> {
+    async fn open_sqlite(url: &str, slow: Duration) -> Result<Self, StoreError> {
         // The broker is acknowledged after the commit, so a commit has to be on disk: WAL with synchronous=FULL
         // (https://www.sqlite.org/pragma.html#pragma_synchronous).
         let options = SqliteConnectOptions::from_str(url)
             .map_err(|error| StoreError::Url(error.to_string()))?
             .create_if_missing(true)
+            .log_slow_statements(LevelFilter::Warn, slow)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .busy_timeout(ACQUIRE_TIMEOUT);
+        let file = options.get_filename();
+        // Before the first table: what retention frees then goes back with `PRAGMA incremental_vacuum`. To say it again would
+        // write.
+        let is_new = fs::metadata(file).map_or(true, |found| found.len() == 0);
+        let first = if is_new { options.clone().auto_vacuum(SqliteAutoVacuum::Incremental) } else { options.clone() };
+        if !is_in_memory(url, file) && !url.contains("mode=ro") {
+            file::make_private(file);
+        }
         let pool = |connections| {
             SqlitePoolOptions::new()
                 .max_connections(connections)
@@ -141,7 +169,7 @@ impl Db {
                 .idle_timeout(None)
                 .max_lifetime(None)
         };
-        let write = pool(1).connect_with(options.clone()).await?;
+        let write = pool(1).connect_with(first).await?;
         let read = pool(READERS).connect_with(options).await?;
         let (read, write) = (Either::Sqlite(read), Either::Sqlite(write));
         Ok(Self { read, write, lock: Arc::default(), renewal: Renewal::default() })
@@ -192,4 +220,9 @@ impl Db {
             Either::Postgres(pool) => Either::Postgres(pool.begin_with(FROZEN).await?),
         })
     }
+}
+
+/// A SQLite database that is in no file.
+fn is_in_memory(url: &str, file: &Path) -> bool {
+    url.contains("mode=memory") || file.to_string_lossy().starts_with("file:")
 }

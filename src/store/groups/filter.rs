@@ -20,6 +20,9 @@ use crate::{
     },
 };
 
+/// Of groups with open letters, in the words of their index.
+pub(crate) const OPEN: &str = "critical + high + normal + low > 0";
+
 /// A filter whose patterns have become the names that they stand for.
 pub(crate) struct Conditions {
     only_open: bool,
@@ -32,6 +35,11 @@ impl Conditions {
     /// The same whatever of the groups' letters is open.
     pub(crate) fn without_status(self) -> Self {
         Self { only_open: false, ..self }
+    }
+
+    /// The same for groups with open letters of any importance.
+    pub(crate) fn of_any_importance(self) -> Self {
+        Self { only_open: true, importances: Vec::new(), ..self }
     }
 
     /// Pushes ` WHERE …`; further conditions may follow.
@@ -51,9 +59,11 @@ impl Conditions {
         if !self.only_open {
             return "1 = 1".to_owned();
         }
-        let importances = if self.importances.is_empty() { Importance::ALL } else { &self.importances };
-        let counts: Vec<String> = importances.iter().map(|importance| format!("{importance} > 0")).collect();
-        format!("({})", counts.join(" OR "))
+        if self.importances.is_empty() {
+            return OPEN.to_owned();
+        }
+        let counts: Vec<String> = self.importances.iter().map(|importance| format!("{importance} > 0")).collect();
+        format!("{OPEN} AND ({})", counts.join(" OR "))
     }
 }
 

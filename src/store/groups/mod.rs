@@ -9,8 +9,8 @@ use sqlx::{Database, Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
 use super::{
-    Store, StoreError, StoreReader, audit,
-    db::{Sql, id_list::push_uuids, on},
+    ChangeError, Store, StoreError, StoreReader, audit,
+    db::{Sql, Tx, id_list::push_uuids, on},
     letters::rows::{bigint, parse},
 };
 use crate::domain::{
@@ -18,6 +18,7 @@ use crate::domain::{
     actor::Actor,
     group::{Group, GroupCounts, GroupCursor, GroupFilter, GroupId, GroupKey, GroupPage, GroupSort, Note, Outcome},
     letter::Importance,
+    version::Expected,
 };
 
 pub(crate) const COLUMNS: &str =
@@ -149,17 +150,22 @@ impl StoreReader {
 
     /// How many groups there are under the rest of `filter`, whatever it says of open letters and their importance.
     pub async fn count_groups(&self, filter: &GroupFilter) -> Result<GroupCounts, StoreError> {
-        const COUNT: &str =
-            "SELECT COUNT(*), coalesce(sum(CASE WHEN critical + high + normal + low > 0 THEN 1 ELSE 0 END), 0),
-            coalesce(sum(CASE WHEN critical > 0 THEN 1 ELSE 0 END), 0),
+        const ALL: &str = "SELECT COUNT(*) FROM groups";
+        const COUNT: &str = "SELECT COUNT(*), coalesce(sum(CASE WHEN critical > 0 THEN 1 ELSE 0 END), 0),
             coalesce(sum(CASE WHEN high > 0 THEN 1 ELSE 0 END), 0),
             coalesce(sum(CASE WHEN normal > 0 THEN 1 ELSE 0 END), 0),
             coalesce(sum(CASE WHEN low > 0 THEN 1 ELSE 0 END), 0) FROM groups";
-        let conditions = self.conditions(filter).await?.without_status();
-        let (all, open, critical, high, normal, low): (i64, i64, i64, i64, i64, i64) = on!(self.db.reader(), |pool| {
+        let conditions = self.conditions(filter).await?.of_any_importance();
+        let (open, critical, high, normal, low): (i64, i64, i64, i64, i64) = on!(self.db.reader(), |pool| {
             let mut count = QueryBuilder::new(COUNT);
             conditions.push(&mut count);
             count.build_query_as().fetch_one(pool).await?
+        });
+        let conditions = conditions.without_status();
+        let all: i64 = on!(self.db.reader(), |pool| {
+            let mut count = QueryBuilder::new(ALL);
+            conditions.push(&mut count);
+            count.build_query_scalar().fetch_one(pool).await?
         });
         Ok(GroupCounts {
             all: all.unsigned_abs(),
@@ -172,7 +178,7 @@ impl StoreReader {
     pub async fn open_groups(&self) -> Result<[u64; Importance::ALL.len()], StoreError> {
         const COUNT: &str = "SELECT weight, COUNT(*) FROM (SELECT CASE WHEN critical > 0 THEN 0 WHEN high > 0 THEN 1
                 WHEN normal > 0 THEN 2 ELSE 3 END AS weight FROM groups
-                WHERE critical > 0 OR high > 0 OR normal > 0 OR low > 0) AS open GROUP BY weight";
+                WHERE critical + high + normal + low > 0) AS open GROUP BY weight";
         let rows: Vec<(i32, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(COUNT).fetch_all(pool).await?);
         let mut counts = [0; Importance::ALL.len()];
         for (weight, count) in rows {
@@ -187,22 +193,29 @@ impl StoreReader {
 impl Store {
     /// Sets the note of a group, or with an empty text removes it; says whether there is such a group. A note that it has
     /// already stays, with who wrote it.
-    pub async fn set_group_note(&self, id: GroupId, text: &str, by: &Actor, at: Timestamp) -> Result<bool, StoreError> {
-        const IS_THERE: &str = "SELECT EXISTS (SELECT 1 FROM groups WHERE id = $1)";
-        const SET: &str = "UPDATE groups SET note = $1, note_by = $2, note_at = $3 WHERE id = $4 AND note <> $1";
+    pub async fn set_group_note(
+        &self,
+        id: GroupId,
+        text: &str,
+        expected: &Expected,
+        by: &Actor,
+        at: Timestamp,
+    ) -> Result<bool, ChangeError<Note>> {
+        const SET: &str = "UPDATE groups SET note = $1, note_by = $2, note_at = $3 WHERE id = $4";
         let mut tx = self.db.begin().await?;
-        let rows = on!(&mut tx, |tx| sqlx::query(SET)
+        let Some(before) = note(&mut tx, id).await? else { return Ok(false) };
+        if before.as_ref().map(|note| &*note.text).unwrap_or_default() == text {
+            return Ok(true);
+        }
+        expected.check(before.as_ref())?;
+        on!(&mut tx, |tx| sqlx::query(SET)
             .bind(text)
             .bind(by.as_str())
             .bind(Some(at.as_micros()).filter(|_| !text.is_empty()))
             .bind(id.as_uuid())
             .execute(&mut **tx)
-            .await?
-            .rows_affected());
-        if rows == 0 {
-            let id = id.as_uuid();
-            return Ok(on!(&mut tx, |tx| sqlx::query_scalar(IS_THERE).bind(id).fetch_one(&mut **tx).await?));
-        }
+            .await
+            .map(drop)?);
         let entry = AuditEntry::new(at, by, Area::Groups, "note", id.to_string());
         audit::append(&mut tx, &AuditEntry { detail: text.to_owned(), ..entry }).await?;
         tx.commit().await?;
@@ -226,6 +239,21 @@ impl Store {
             sqlx::query(groups).bind(before.as_micros()).execute(pool).await?.rows_affected()
         }))
     }
+}
+
+/// The note of a group, which nobody else changes until the transaction ends; `None` without such a group.
+async fn note(tx: &mut Tx, id: GroupId) -> Result<Option<Option<Note>>, StoreError> {
+    const NOTE: Sql = Sql {
+        sqlite: "SELECT note, note_by, note_at FROM groups WHERE id = $1",
+        postgres: "SELECT note, note_by, note_at FROM groups WHERE id = $1 FOR NO KEY UPDATE",
+    };
+    let select = NOTE.pick(tx);
+    let row: Option<(String, String, Option<i64>)> =
+        on!(tx, |tx| sqlx::query_as(select).bind(id.as_uuid()).fetch_optional(&mut **tx).await?);
+    let note = |(text, by, at): (String, String, Option<i64>)| {
+        Some(Note { text, by: Actor::named(by), at: Timestamp::from_micros(at?) })
+    };
+    Ok(row.map(note))
 }
 
 /// What a list is sorted by; all in it are words of our own.

@@ -164,9 +164,21 @@ impl Change {
     }
 }
 
+/// Keeps groups from being forgotten until the transaction ends; says which of them are there. Others may hold them too,
+/// and count in them.
+pub(crate) async fn hold(tx: &mut Tx, groups: impl Iterator<Item = &GroupId>) -> Result<Vec<GroupId>, StoreError> {
+    const HOLD: &str = "SELECT id FROM groups WHERE id = ANY($1) ORDER BY id FOR KEY SHARE";
+    // On SQLite there is only one writer.
+    let Either::Postgres(tx) = tx else { return Ok(groups.copied().collect()) };
+    let ids: Vec<Uuid> = groups.map(|group| group.as_uuid()).collect();
+    let held: Vec<Uuid> = sqlx::query_scalar(HOLD).bind(ids).fetch_all(&mut **tx).await?;
+    Ok(held.into_iter().map(GroupId::from_uuid).collect())
+}
+
 /// An update of many rows would take them in any order.
 async fn lock(tx: &mut Tx, changes: &[Change]) -> Result<(), StoreError> {
-    const IN_ORDER: &str = "SELECT id FROM groups WHERE id = ANY($1) ORDER BY id FOR UPDATE";
+    // Whoever only holds them does not have to be waited for.
+    const IN_ORDER: &str = "SELECT id FROM groups WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE";
     let Either::Postgres(tx) = tx else { return Ok(()) };
     let ids: Vec<Uuid> = changes.iter().map(|change| change.group.as_uuid()).collect();
     sqlx::query(IN_ORDER).bind(ids).execute(&mut **tx).await?;

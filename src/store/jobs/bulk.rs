@@ -17,6 +17,7 @@ use crate::{
     },
     store::{
         Store, StoreError,
+        clock::longest_claim,
         db::{Sql, on},
         letters::rows::{JobRow, parse},
     },
@@ -89,12 +90,12 @@ impl Store {
         const CLAIM: Sql = Sql {
             sqlite: "UPDATE jobs SET claimed_until = $1 WHERE id IN (SELECT id FROM jobs
                     WHERE bulk IS NOT NULL AND state = 'running'
-                    AND (claimed_until IS NULL OR claimed_until <= $2) ORDER BY created_at LIMIT 1)
+                    AND (claimed_until IS NULL OR claimed_until <= $2 OR claimed_until > $3) ORDER BY created_at LIMIT 1)
                 RETURNING id, action, state, total, done, failed, errors, created_at, actor, bulk",
             // The subquery of an IN may be carried out several times, and each time it skips what it has just locked.
             postgres: "UPDATE jobs SET claimed_until = $1 WHERE id = ANY(ARRAY(SELECT id FROM jobs
                     WHERE bulk IS NOT NULL AND state = 'running'
-                    AND (claimed_until IS NULL OR claimed_until <= $2) ORDER BY created_at LIMIT 1
+                    AND (claimed_until IS NULL OR claimed_until <= $2 OR claimed_until > $3) ORDER BY created_at LIMIT 1
                     FOR UPDATE SKIP LOCKED))
                 RETURNING id, action, state, total, done, failed, errors, created_at, actor, bulk",
         };
@@ -102,6 +103,7 @@ impl Store {
         let row: Option<Row> = on!(self.db.writer(), |pool| sqlx::query_as(claim)
             .bind(now.plus(lease).as_micros())
             .bind(now.as_micros())
+            .bind(longest_claim(now, lease))
             .fetch_optional(pool)
             .await?);
         row.map(ClaimedBulk::try_from).transpose()

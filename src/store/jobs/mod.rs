@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::{
     Store, StoreError, StoreReader, audit,
+    clock::longest_claim,
     db::{Either, Sql, Tx, on},
     letters::{
         order::Order,
@@ -39,10 +40,10 @@ impl StoreReader {
         row.map(Job::try_from).transpose()
     }
 
-    /// The job of this name that began last.
+    /// The job of this name that has not ended, or else began last: clocks jump.
     pub async fn latest_job(&self, action: &str) -> Result<Option<Job>, StoreError> {
         const SELECT: &str = "SELECT id, action, state, total, done, failed, errors FROM jobs WHERE action = $1
-            ORDER BY created_at DESC, id DESC LIMIT 1";
+            ORDER BY CASE WHEN state IN ('queued', 'running') THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT 1";
         let row: Option<JobRow> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(action).fetch_optional(pool).await?);
         row.map(Job::try_from).transpose()
@@ -70,24 +71,27 @@ impl Store {
         now: Timestamp,
         lease: Duration,
     ) -> Result<Option<(Job, Option<LetterId>)>, StoreError> {
+        // What is claimed for longer than there is reason to was claimed by a clock that was ahead.
         // Mostly there is none, and to ask for it does not keep the one writer of SQLite from its work.
         const IS_THERE: &str = "SELECT EXISTS (SELECT 1 FROM jobs WHERE action = $1
-            AND state IN ('queued', 'running') AND (claimed_until IS NULL OR claimed_until <= $2))";
+            AND state IN ('queued', 'running') AND (claimed_until IS NULL OR claimed_until <= $2 OR claimed_until > $3))";
         const CLAIM: Sql = Sql {
             sqlite: "UPDATE jobs SET state = 'running', claimed_until = $1 WHERE id IN (SELECT id FROM jobs
                     WHERE action = $2 AND state IN ('queued', 'running')
-                    AND (claimed_until IS NULL OR claimed_until <= $3) ORDER BY created_at LIMIT 1)
+                    AND (claimed_until IS NULL OR claimed_until <= $3 OR claimed_until > $4) ORDER BY created_at LIMIT 1)
                 RETURNING id, action, state, total, done, failed, errors, position",
             // The subquery of an IN may be carried out several times, and each time it skips what it has just locked.
             postgres: "UPDATE jobs SET state = 'running', claimed_until = $1 WHERE id = ANY(ARRAY(SELECT id FROM jobs
                     WHERE action = $2 AND state IN ('queued', 'running')
-                    AND (claimed_until IS NULL OR claimed_until <= $3) ORDER BY created_at LIMIT 1
+                    AND (claimed_until IS NULL OR claimed_until <= $3 OR claimed_until > $4) ORDER BY created_at LIMIT 1
                     FOR UPDATE SKIP LOCKED))
                 RETURNING id, action, state, total, done, failed, errors, position",
         };
+        let longest = longest_claim(now, lease);
         let is_there: bool = on!(self.db.reader(), |pool| sqlx::query_scalar(IS_THERE)
             .bind(action)
             .bind(now.as_micros())
+            .bind(longest)
             .fetch_one(pool)
             .await?);
         if !is_there {
@@ -98,6 +102,7 @@ impl Store {
             .bind(now.plus(lease).as_micros())
             .bind(action)
             .bind(now.as_micros())
+            .bind(longest)
             .fetch_optional(pool)
             .await?);
         let Some(row) = row else { return Ok(None) };

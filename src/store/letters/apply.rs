@@ -16,11 +16,7 @@ use crate::{
     },
     store::{
         StoreError,
-        counts::{
-            facets::{FacetId, FacetScope},
-            place::Place,
-            tally::Tally,
-        },
+        counts::{facet_scope::FacetScope, facets::FacetId, place::Place, tally::Tally},
         db::{Tx, id_list::push_ids, on},
         retries::schedule,
     },

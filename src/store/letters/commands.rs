@@ -14,7 +14,7 @@ use crate::{
     store::{
         Store, StoreError,
         audit::BulkAudit,
-        counts::{facets::FacetScope, tally::Tally},
+        counts::{facet_scope::FacetScope, tally::Tally},
         db::Tx,
         jobs,
     },
@@ -30,6 +30,25 @@ impl Store {
         tx.commit().await?;
         scope.committed();
         Ok(carried.report)
+    }
+
+    /// Carries out several commands on one letter, all in one commit or, where it refuses one of them, none. Only the first
+    /// may move it.
+    pub async fn act_on_one(&self, orders: &[Order<'_>]) -> Result<CommandReport, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let mut scope = self.facet_scope();
+        let mut report = CommandReport::default();
+        for order in orders {
+            let carried = carry_out(&mut tx, &mut scope, order).await?;
+            lines::write_entry(&mut tx, &carried.changed, order).await?;
+            report = carried.report;
+            if !report.refused.is_empty() {
+                return Ok(report);
+            }
+        }
+        tx.commit().await?;
+        scope.committed();
+        Ok(report)
     }
 
     /// The same for one of several orders that together are one entry.

@@ -29,11 +29,7 @@ use crate::{
     },
     store::{
         Store, StoreError, StoreReader, audit,
-        counts::{
-            facets::{FacetId, FacetScope},
-            place::Place,
-            tally::Tally,
-        },
+        counts::{facet_scope::FacetScope, facets::FacetId, place::Place, tally::Tally},
         db::{Tx, on},
         retries::schedule,
     },

@@ -26,7 +26,8 @@ use crate::{
     store::{
         Store, StoreError, StoreReader,
         counts::{
-            facets::{FacetId, FacetKey, FacetScope},
+            facet_scope::FacetScope,
+            facets::{FacetId, FacetKey},
             place::Place,
             tally::Tally,
         },
@@ -35,6 +36,7 @@ use crate::{
             columns::{self, Column},
             on,
         },
+        groups::tally::hold,
     },
 };
 
@@ -186,7 +188,7 @@ async fn enrich_chunk(
     if moves.is_empty() {
         return Ok(Vec::new());
     }
-    make_groups(tx, &moves).await?;
+    hold_groups(tx, &moves).await?;
     scope.make_all(tx, moves.iter().map(Move::facet).collect()).await?;
     let mut tally = Tally::default();
     let mut rows = Vec::with_capacity(moves.len());
@@ -236,8 +238,24 @@ impl<'a> Move<'a> {
     }
 }
 
-/// Makes groups that are new, in the one order in which everybody makes them.
-async fn make_groups(tx: &mut Tx, moves: &[Move<'_>]) -> Result<(), StoreError> {
+/// Sees to it that the groups which letters come into are there until the transaction ends: makes those that are new, in
+/// the one order in which everybody makes them, and holds those that were there.
+async fn hold_groups(tx: &mut Tx, moves: &[Move<'_>]) -> Result<(), StoreError> {
+    let mut groups: BTreeMap<GroupId, &Move<'_>> = BTreeMap::new();
+    for letter in moves.iter().filter(|letter| letter.was.state.group != Some(letter.is.group)) {
+        groups.entry(letter.is.group).or_insert(letter);
+    }
+    while !groups.is_empty() {
+        make_groups(tx, &groups).await?;
+        // One that was there may have been forgotten since, before it was held.
+        for held in hold(tx, groups.keys()).await? {
+            groups.remove(&held);
+        }
+    }
+    Ok(())
+}
+
+async fn make_groups(tx: &mut Tx, groups: &BTreeMap<GroupId, &Move<'_>>) -> Result<(), StoreError> {
     const MAKE: [&str; 2] = [
         "WITH new (id, broker, queue, message_type, reason, error, seen) AS (",
         ") INSERT INTO groups (id, broker, queue, message_type, reason, error, critical, high, normal, low, scheduled,
@@ -245,14 +263,7 @@ async fn make_groups(tx: &mut Tx, moves: &[Move<'_>]) -> Result<(), StoreError> 
         SELECT id, broker, queue, message_type, reason, error, 0, 0, 0, 0, 0, 0, 0, seen, seen, 0, 0, '', ''
         FROM new WHERE true ON CONFLICT (id) DO NOTHING",
     ];
-    let mut groups: BTreeMap<GroupId, &Move<'_>> = BTreeMap::new();
-    for letter in moves.iter().filter(|letter| letter.was.state.group != Some(letter.is.group)) {
-        groups.entry(letter.is.group).or_insert(letter);
-    }
-    let groups: Vec<_> = groups.into_values().collect();
-    if groups.is_empty() {
-        return Ok(());
-    }
+    let groups: Vec<_> = groups.values().collect();
     let columns = vec![
         Column::ids(&groups, |letter| letter.is.group.as_uuid()),
         Column::texts(&groups, |letter| &*letter.is.key.broker),

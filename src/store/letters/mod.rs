@@ -63,7 +63,7 @@ impl StoreReader {
         let part = Part { filter, page, limit: page.limit + 1 };
         let mut items = Vec::new();
         let ranges = matching.ranges();
-        if walks(&matching, ranges.len(), part.limit) {
+        if self.walks(&matching, ranges.len(), part.limit).await? {
             items = self.walk(&matching, &part).await?;
         } else {
             for chunk in ranges.chunks(MERGED) {
@@ -121,6 +121,17 @@ impl StoreReader {
         letters.collect()
     }
 
+    /// Walking reads, at worst, every letter that does not match: the oldest letters of a status that all new ones have are
+    /// the last in the walk. Merging reads so many of each range. How many letters of groups match nobody has counted.
+    async fn walks(&self, matching: &Matching, ranges: usize, limit: usize) -> Result<bool, StoreError> {
+        if matching.groups.is_some() {
+            return Ok(ranges > MOST_RANGES);
+        }
+        let everything: u64 = self.sums().await?.iter().map(|(.., count)| count).sum();
+        let others = everything.saturating_sub(matching.total());
+        Ok(others <= (ranges as u64).saturating_mul(limit as u64))
+    }
+
     /// Reads all letters by time and drops those of other facets: right where nearly all of them match.
     async fn walk(&self, matching: &Matching, part: &Part<'_>) -> Result<Vec<LetterSummary>, StoreError> {
         // SQLite would rather look up each facet and sort all that it finds.
@@ -168,16 +179,6 @@ impl StoreReader {
 }
 
 const JOINED: &str = " JOIN facets f ON f.id = l.facet_id LEFT JOIN retries r ON r.letter_id = l.id";
-
-/// Walking reads, at worst, every letter that does not match: the oldest letters of a status that all new ones have are
-/// the last in the walk. Merging reads so many of each range. How many letters of groups match nobody has counted.
-fn walks(matching: &Matching, ranges: usize, limit: usize) -> bool {
-    if matching.groups.is_some() {
-        return ranges > MOST_RANGES;
-    }
-    let others = matching.everything - matching.total();
-    others <= (ranges as u64).saturating_mul(limit as u64)
-}
 
 /// Which part of a sorted list is meant.
 struct Part<'a> {

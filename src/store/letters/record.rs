@@ -18,7 +18,7 @@ use crate::{
     },
     store::{
         Store, StoreError,
-        counts::{facets::FacetScope, place::Place, tally::Tally},
+        counts::{facet_scope::FacetScope, place::Place, tally::Tally},
         db::Tx,
         retries::{outcomes::RetryTally, schedule},
     },

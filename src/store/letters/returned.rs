@@ -26,7 +26,8 @@ use crate::{
     store::{
         StoreError,
         counts::{
-            facets::{FacetId, FacetKey, FacetScope},
+            facet_scope::FacetScope,
+            facets::{FacetId, FacetKey},
             place::Place,
             tally::Tally,
         },

@@ -12,13 +12,16 @@ use crate::{
         actor::Actor,
         policy::{ActivePolicy, Delays, Origin, Policy},
         policy_meaning::in_full,
+        version::Expected,
     },
     store::{
-        Store, StoreError, StoreReader, audit,
-        db::{Tx, on},
+        ChangeError, Store, StoreError, StoreReader, audit,
+        db::{LockTable, Tx, on},
         letters::rows::parse,
     },
 };
+
+const LOCK: LockTable = LockTable("LOCK TABLE policies IN SHARE ROW EXCLUSIVE MODE");
 
 /// [`Delays`] as they are stored; times are milliseconds.
 #[derive(Serialize, Deserialize)]
@@ -70,17 +73,25 @@ impl StoreReader {
 impl Store {
     /// Sets the policy of these queues and this reason, in place of what was set before. What is set already stays as it
     /// is, with who set it.
-    pub async fn set_policy(&self, policy: &Policy, by: &Actor, at: Timestamp) -> Result<(), StoreError> {
+    pub async fn set_policy(
+        &self,
+        policy: &Policy,
+        expected: &Expected,
+        by: &Actor,
+        at: Timestamp,
+    ) -> Result<(), ChangeError<ActivePolicy>> {
         const SET: &str = "INSERT INTO policies
             (queues, reason, delays, jitter, via, keep_routing_key, set_by, set_at)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (queues, reason) DO UPDATE SET
             delays = excluded.delays, jitter = excluded.jitter, via = excluded.via,
             keep_routing_key = excluded.keep_routing_key, set_by = excluded.set_by, set_at = excluded.set_at";
         let mut tx = self.db.begin().await?;
-        let before = state(&mut tx, &policy.queues, policy.reason).await?;
-        if before.as_ref() == Some(policy) {
+        tx.lock_table(LOCK).await?;
+        let before = find(&mut tx, &policy.queues, policy.reason).await?;
+        if before.as_ref().is_some_and(|before| before.policy == *policy) {
             return Ok(());
         }
+        expected.check(before.as_ref())?;
         on!(&mut tx, |tx| sqlx::query(SET)
             .bind(&*policy.queues)
             .bind(reason_word(policy.reason))
@@ -93,11 +104,11 @@ impl Store {
             .execute(&mut **tx)
             .await
             .map(drop)?);
-        let instead = before.map(|before| format!(", instead of {}", in_full(&before))).unwrap_or_default();
+        let instead = before.map(|before| format!(", instead of {}", in_full(&before.policy))).unwrap_or_default();
         let detail = format!("{}{instead}", describe(policy));
         let entry = AuditEntry::new(at, by, Area::Policies, "set", &*policy.queues);
         audit::append(&mut tx, &AuditEntry { detail, ..entry }).await?;
-        tx.commit().await
+        Ok(tx.commit().await?)
     }
 
     /// Takes back what was set, so that the configuration or a wider policy is in force again. The answer is whether
@@ -106,18 +117,21 @@ impl Store {
         &self,
         queues: &str,
         reason: Option<Reason>,
+        expected: &Expected,
         by: &Actor,
         at: Timestamp,
-    ) -> Result<bool, StoreError> {
-        const UNSET: &str = "DELETE FROM policies WHERE queues = $1 AND reason = $2
-            RETURNING queues, reason, delays, jitter, via, keep_routing_key, set_by, set_at";
+    ) -> Result<bool, ChangeError<ActivePolicy>> {
+        const UNSET: &str = "DELETE FROM policies WHERE queues = $1 AND reason = $2";
         let mut tx = self.db.begin().await?;
-        let row: Option<Row> = on!(&mut tx, |tx| sqlx::query_as(UNSET)
+        tx.lock_table(LOCK).await?;
+        let Some(removed) = find(&mut tx, queues, reason).await? else { return Ok(false) };
+        expected.check(Some(&removed))?;
+        on!(&mut tx, |tx| sqlx::query(UNSET)
             .bind(queues)
             .bind(reason_word(reason))
-            .fetch_optional(&mut **tx)
-            .await?);
-        let Some(removed) = row.map(ActivePolicy::try_from).transpose()? else { return Ok(false) };
+            .execute(&mut **tx)
+            .await
+            .map(drop)?);
         let entry = AuditEntry::new(at, by, Area::Policies, "remove", queues);
         audit::append(&mut tx, &AuditEntry { detail: describe(&removed.policy), ..entry }).await?;
         tx.commit().await?;
@@ -126,12 +140,12 @@ impl Store {
 }
 
 /// What people have set for exactly these.
-async fn state(tx: &mut Tx, queues: &str, reason: Option<Reason>) -> Result<Option<Policy>, StoreError> {
+async fn find(tx: &mut Tx, queues: &str, reason: Option<Reason>) -> Result<Option<ActivePolicy>, StoreError> {
     const SELECT: &str = "SELECT queues, reason, delays, jitter, via, keep_routing_key, set_by, set_at
         FROM policies WHERE queues = $1 AND reason = $2";
     let row: Option<Row> =
         on!(tx, |tx| sqlx::query_as(SELECT).bind(queues).bind(reason_word(reason)).fetch_optional(&mut **tx).await?);
-    row.map(|row| ActivePolicy::try_from(row).map(|state| state.policy)).transpose()
+    row.map(ActivePolicy::try_from).transpose()
 }
 
 /// `for what is expired: after 10 s; then needs attention`

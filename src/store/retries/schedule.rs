@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Rows in one statement; five values each stay below SQLite's 32,766.
+/// Rows in one statement; six values each stay below SQLite's 32,766.
 const CHUNK: usize = 1_000;
 
 /// What becomes of the retries of letters: each with its id and broker.
@@ -32,17 +32,18 @@ pub(crate) async fn change(tx: &mut Tx, letters: &[(LetterId, &str, RetryChange<
 async fn schedule(tx: &mut Tx, retries: &[(LetterId, &str, NewRetry<'_>)]) -> Result<(), StoreError> {
     // SQLite would take the ON of the last clause for a join's, were there no WHERE before it.
     const UPSERT: [&str; 2] = [
-        "WITH new (letter_id, broker, due_at, queue, actor) AS (",
-        ") INSERT INTO retries (letter_id, broker, due_at, queue, actor, claims)
-        SELECT letter_id, broker, due_at, queue, actor, 0 FROM new WHERE true
-        ON CONFLICT (letter_id) DO UPDATE SET due_at = excluded.due_at, queue = excluded.queue,
-            actor = excluded.actor, claimed_until = NULL",
+        "WITH new (letter_id, broker, due_at, scheduled_at, queue, actor) AS (",
+        ") INSERT INTO retries (letter_id, broker, due_at, scheduled_at, queue, actor, claims)
+        SELECT letter_id, broker, due_at, scheduled_at, queue, actor, 0 FROM new WHERE true
+        ON CONFLICT (letter_id) DO UPDATE SET due_at = excluded.due_at, scheduled_at = excluded.scheduled_at,
+            queue = excluded.queue, actor = excluded.actor, claimed_until = NULL",
     ];
     for chunk in retries.chunks(CHUNK) {
         let columns = vec![
             Column::ids(chunk, |(letter, ..)| letter.as_uuid()),
             Column::texts(chunk, |(_, broker, _)| *broker),
             Column::numbers(chunk, |(.., retry)| retry.due_at.as_micros()),
+            Column::numbers(chunk, |(.., retry)| retry.scheduled_at.as_micros()),
             Column::texts(chunk, |(.., retry)| retry.queue),
             Column::texts(chunk, |(.., retry)| retry.by),
         ];

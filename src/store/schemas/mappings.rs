@@ -8,9 +8,16 @@ use crate::{
         activity::{Area, AuditEntry},
         actor::Actor,
         mapping::{ActiveMapping, Carrier, Mapping},
+        version::Expected,
     },
-    store::{Store, StoreError, StoreReader, audit, db::on, letters::rows::parse},
+    store::{
+        ChangeError, Store, StoreError, StoreReader, audit,
+        db::{LockTable, Tx, on},
+        letters::rows::parse,
+    },
 };
+
+const LOCK: LockTable = LockTable("LOCK TABLE mappings IN SHARE ROW EXCLUSIVE MODE");
 
 #[derive(FromRow)]
 struct Row {
@@ -48,21 +55,23 @@ impl StoreReader {
 impl Store {
     /// Sets what messages carry, in place of what was said of the same ones before. What is said already stays as it is,
     /// with who said it.
-    pub async fn set_mapping(&self, mapping: &Mapping, by: &Actor, at: Timestamp) -> Result<(), StoreError> {
-        const BEFORE: &str = "SELECT message_type FROM mappings WHERE broker = $1 AND carrier = $2 AND pattern = $3";
+    pub async fn set_mapping(
+        &self,
+        mapping: &Mapping,
+        expected: &Expected,
+        by: &Actor,
+        at: Timestamp,
+    ) -> Result<(), ChangeError<ActiveMapping>> {
         const SET: &str = "INSERT INTO mappings (broker, carrier, pattern, message_type, set_by, set_at)
             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (broker, carrier, pattern) DO UPDATE SET
             message_type = excluded.message_type, set_by = excluded.set_by, set_at = excluded.set_at";
         let mut tx = self.db.begin().await?;
-        let before: Option<String> = on!(&mut tx, |tx| sqlx::query_scalar(BEFORE)
-            .bind(mapping.broker.as_deref().unwrap_or_default())
-            .bind(mapping.carrier.as_str())
-            .bind(&*mapping.pattern)
-            .fetch_optional(&mut **tx)
-            .await?);
-        if before.as_ref() == Some(&mapping.message_type) {
+        tx.lock_table(LOCK).await?;
+        let before = find(&mut tx, mapping.broker.as_deref(), mapping.carrier, &mapping.pattern).await?;
+        if before.as_ref().is_some_and(|before| before.mapping == *mapping) {
             return Ok(());
         }
+        expected.check(before.as_ref())?;
         on!(&mut tx, |tx| sqlx::query(SET)
             .bind(mapping.broker.as_deref().unwrap_or_default())
             .bind(mapping.carrier.as_str())
@@ -74,11 +83,11 @@ impl Store {
             .await
             .map(drop)?);
         let entry = AuditEntry::new(at, by, Area::Mappings, "set", &*mapping.pattern);
-        let instead = before.map(|before| format!(", instead of {before}")).unwrap_or_default();
+        let instead = before.map(|before| format!(", instead of {}", before.mapping.message_type)).unwrap_or_default();
         let detail =
             format!("{}{instead}", describe(mapping.broker.as_deref(), mapping.carrier, &mapping.message_type));
         audit::append(&mut tx, &AuditEntry { detail, ..entry }).await?;
-        tx.commit().await
+        Ok(tx.commit().await?)
     }
 
     /// The answer is whether there was anything to take back.
@@ -87,25 +96,46 @@ impl Store {
         broker: Option<&str>,
         carrier: Carrier,
         pattern: &str,
+        expected: &Expected,
         by: &Actor,
         at: Timestamp,
-    ) -> Result<bool, StoreError> {
-        const UNSET: &str =
-            "DELETE FROM mappings WHERE broker = $1 AND carrier = $2 AND pattern = $3 RETURNING message_type";
+    ) -> Result<bool, ChangeError<ActiveMapping>> {
+        const UNSET: &str = "DELETE FROM mappings WHERE broker = $1 AND carrier = $2 AND pattern = $3";
         let mut tx = self.db.begin().await?;
-        let removed: Option<String> = on!(&mut tx, |tx| sqlx::query_scalar(UNSET)
+        tx.lock_table(LOCK).await?;
+        let Some(removed) = find(&mut tx, broker, carrier, pattern).await? else { return Ok(false) };
+        expected.check(Some(&removed))?;
+        on!(&mut tx, |tx| sqlx::query(UNSET)
             .bind(broker.unwrap_or_default())
             .bind(carrier.as_str())
             .bind(pattern)
-            .fetch_optional(&mut **tx)
-            .await?);
-        let Some(message_type) = removed else { return Ok(false) };
+            .execute(&mut **tx)
+            .await
+            .map(drop)?);
         let entry = AuditEntry::new(at, by, Area::Mappings, "remove", pattern);
-        let detail = describe(broker, carrier, &message_type);
+        let detail = describe(broker, carrier, &removed.mapping.message_type);
         audit::append(&mut tx, &AuditEntry { detail, ..entry }).await?;
         tx.commit().await?;
         Ok(true)
     }
+}
+
+/// What was said of exactly these.
+async fn find(
+    tx: &mut Tx,
+    broker: Option<&str>,
+    carrier: Carrier,
+    pattern: &str,
+) -> Result<Option<ActiveMapping>, StoreError> {
+    const SELECT: &str = "SELECT broker, carrier, pattern, message_type, set_by, set_at
+        FROM mappings WHERE broker = $1 AND carrier = $2 AND pattern = $3";
+    let row: Option<Row> = on!(tx, |tx| sqlx::query_as(SELECT)
+        .bind(broker.unwrap_or_default())
+        .bind(carrier.as_str())
+        .bind(pattern)
+        .fetch_optional(&mut **tx)
+        .await?);
+    row.map(ActiveMapping::try_from).transpose()
 }
 
 /// `the queue carries acme.texts.v1.Text, on main`

@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use super::{
     Store, StoreError, StoreReader,
+    clock::longest_claim,
     db::{Either, Tx, columns, on},
     watch::rows::{COLUMNS, NewRow, QueueRow, read_state, write_state},
 };
@@ -71,7 +72,7 @@ impl Store {
         const TAKE: &str = "INSERT INTO watched_brokers (broker, watcher, claimed_until, problem, state)
             VALUES ($2, $3, $1, '', '') ON CONFLICT (broker) DO UPDATE
             SET watcher = excluded.watcher, claimed_until = excluded.claimed_until
-            WHERE watched_brokers.claimed_until <= $4";
+            WHERE watched_brokers.claimed_until <= $4 OR watched_brokers.claimed_until > $5";
         let until = now.plus(lease).as_micros();
         let mut tx = self.db.begin().await?;
         let claim = on!(&mut tx, |tx| {
@@ -80,7 +81,7 @@ impl Store {
                 Claim::Kept
             } else {
                 let take = sqlx::query(TAKE).bind(until).bind(broker).bind(watcher).bind(now.as_micros());
-                let taken = take.execute(&mut **tx).await?.rows_affected() > 0;
+                let taken = take.bind(longest_claim(now, lease)).execute(&mut **tx).await?.rows_affected() > 0;
                 if taken { Claim::Taken } else { Claim::Elsewhere }
             }
         });

@@ -144,7 +144,7 @@ pub struct Change {
     message_type: Option<String>,
 }
 
-/// Set importance or note by hand
+/// Set importance, note and type by hand: all that is given, or nothing
 #[utoipa::path(patch, path = "/letters/{id}", tag = "letters", params(PathId<Letter>), request_body = Change,
     responses(
     (status = OK, body = LetterItem),
@@ -166,17 +166,14 @@ pub async fn change(
     carry_out(&app, &user, id, &commands).await
 }
 
-/// One command after the other; the answer is the letter as it then stands.
+/// All commands or none; the answer is the letter as it then stands.
 async fn carry_out(
     app: &AppState,
     by: &Actor,
     id: LetterId,
     commands: &[Command],
 ) -> Result<Json<LetterItem>, WebError> {
-    for command in commands {
-        let report = app.triage.act(&[id], command, by).await?;
-        reply::done_or_refused(&report)?;
-    }
+    reply::done_or_refused(&app.triage.act_on_one(id, commands, by).await?)?;
     show(app, id).await
 }
 

@@ -9,13 +9,18 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::{
-    domain::group::{Group, GroupId, Hour, Outcome},
+    domain::{
+        group::{Group, GroupId, Hour, Note, Outcome},
+        version::Version,
+    },
+    store::ChangeError,
     web::{
         AppState,
         error::WebError,
         input::{JsonBody, Query},
         order::read_note,
         path_id::{PathId, missing},
+        precondition::{self, ETag, Precondition},
         problem::Problem,
         query::{GroupQuery, encode_cursor},
         security::CurrentUser,
@@ -63,6 +68,8 @@ pub struct GroupItem {
     note: Option<String>,
     note_by: Option<String>,
     note_at: Option<String>,
+    /// Which version of the note this is, for `If-Match`; `none` where there is no note.
+    note_version: String,
 }
 
 /// Retry outcomes: how many times a letter was sent back, and how many of those failed again, are pending or succeeded.
@@ -102,6 +109,7 @@ impl From<Group> for GroupItem {
             importance: importance.map(|importance| importance.as_str()),
             outcome: group.outcome.into(),
             last_retried_at: group.last_sent_at.map(rfc3339),
+            note_version: Version::of_perhaps(group.note.as_ref()).to_string(),
             note: group.note.map(|note| note.text),
             note_by,
             note_at,
@@ -160,7 +168,10 @@ pub async fn groups(
     (status = OK, body = FullGroup),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
-pub async fn group(State(app): State<Arc<AppState>>, PathId(id): PathId<Group>) -> Result<Json<FullGroup>, WebError> {
+pub async fn group(
+    State(app): State<Arc<AppState>>,
+    PathId(id): PathId<Group>,
+) -> Result<(ETag, Json<FullGroup>), WebError> {
     load(&app, id).await
 }
 
@@ -173,32 +184,44 @@ pub struct GroupChange {
 }
 
 /// Write or remove the note of a group
-#[utoipa::path(patch, path = "/groups/{id}", tag = "groups", params(PathId<Group>), request_body = GroupChange, responses(
+///
+/// `ETag` and `If-Match` are about the note, which is all of a group that people change.
+#[utoipa::path(patch, path = "/groups/{id}", tag = "groups", params(PathId<Group>, Precondition),
+    request_body = GroupChange, responses(
     (status = OK, body = FullGroup),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
+    (status = PRECONDITION_FAILED, body = Problem, content_type = "application/problem+json"),
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn change(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     PathId(id): PathId<Group>,
+    Precondition(expected): Precondition,
     JsonBody(change): JsonBody<GroupChange>,
-) -> Result<Json<FullGroup>, WebError> {
+) -> Result<(ETag, Json<FullGroup>), WebError> {
     if let Some(note) = &change.note {
-        app.triage.set_group_note(id, read_note(note)?, &user).await?;
+        app.triage.set_group_note(id, read_note(note)?, &expected, &user).await.map_err(refused)?;
     }
     load(&app, id).await
 }
 
-async fn load(app: &AppState, id: GroupId) -> Result<Json<FullGroup>, WebError> {
+fn refused(error: ChangeError<Note>) -> WebError {
+    match error {
+        ChangeError::Changed(changed) => precondition::failed(&changed),
+        ChangeError::Store(error) => error.into(),
+    }
+}
+
+async fn load(app: &AppState, id: GroupId) -> Result<(ETag, Json<FullGroup>), WebError> {
     let since = app.clock.now().minus(std::time::Duration::from_secs(DAYS * 24 * 60 * 60));
     let (group, mut hours) = tokio::try_join!(
         app.store.group(id, pending_since(app)),
         app.store.group_hours(std::slice::from_ref(&id), since),
     )?;
-    let item = group.ok_or_else(missing::<Group>)?.into();
+    let group = group.ok_or_else(missing::<Group>)?;
     let hours = hours.remove(&id).unwrap_or_default().into_iter().map(HourItem::from).collect();
-    Ok(Json(FullGroup { item, hours }))
+    Ok((ETag(Version::of_perhaps(group.note.as_ref())), Json(FullGroup { item: group.into(), hours })))
 }
 
 fn pending_since(app: &AppState) -> Timestamp {

@@ -7,13 +7,17 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
-    domain::mapping::{ActiveMapping, Carrier, Mapping},
+    domain::{
+        mapping::{ActiveMapping, Carrier, Mapping},
+        version::Versioned,
+    },
     services::decoding::catalogue::Catalogue,
     web::{
         AppState,
         draft::{Refused, Wrong},
         error::WebError,
         input::{JsonBody, Query},
+        precondition::{ETag, Precondition},
         problem::Problem,
         query::{form, parameters},
         security::CurrentUser,
@@ -40,6 +44,8 @@ pub struct MappingItem {
     r#type: String,
     /// Whether some schema describes that type.
     known: bool,
+    /// Which version this is, for `If-Match`.
+    version: String,
     set_by: String,
     set_at: String,
 }
@@ -55,6 +61,7 @@ impl MappingItem {
             routing_key: pattern(Carrier::RoutingKey),
             r#type: mapping.message_type.clone(),
             known: catalogue.find(&mapping.message_type).is_some(),
+            version: active.version().to_string(),
             set_by: active.by.as_str().to_owned(),
             set_at: rfc3339(active.at),
         }
@@ -102,22 +109,25 @@ fn carrier_of(
 }
 
 /// Say which type messages carry, in place of what was said of the same ones
-#[utoipa::path(put, path = "/mappings", tag = "schemas", request_body = NewMapping, responses(
+#[utoipa::path(put, path = "/mappings", tag = "schemas", params(Precondition), request_body = NewMapping, responses(
     (status = OK, body = MappingItem),
+    (status = PRECONDITION_FAILED, body = Problem, content_type = "application/problem+json"),
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn set(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
+    Precondition(expected): Precondition,
     JsonBody(new): JsonBody<NewMapping>,
-) -> Result<Json<MappingItem>, WebError> {
+) -> Result<(ETag, Json<MappingItem>), WebError> {
     let (carrier, pattern) = carrier_of(new.queue, new.exchange, new.routing_key)?;
     let mapping = Mapping { broker: new.broker, carrier, pattern, message_type: new.r#type };
-    app.schemas.map(&mapping, &user).await.map_err(Refused::from)?;
+    app.schemas.map(&mapping, &expected, &user).await.map_err(Refused::from)?;
     let (book, catalogue) = (app.schemas.mappings(), app.schemas.catalogue());
     let stored = book.all().iter().find(|active| active.mapping == mapping);
     let gone = || WebError::conflict("It was set, and changed again by somebody else.");
-    Ok(Json(MappingItem::new(stored.ok_or_else(gone)?, &catalogue)))
+    let stored = stored.ok_or_else(gone)?;
+    Ok((ETag(stored.version()), Json(MappingItem::new(stored, &catalogue))))
 }
 
 parameters! {
@@ -133,18 +143,21 @@ parameters! {
 }
 
 /// Take back what was said of messages
-#[utoipa::path(delete, path = "/mappings", tag = "schemas", params(Written), responses(
+#[utoipa::path(delete, path = "/mappings", tag = "schemas", params(Written, Precondition), responses(
     (status = NO_CONTENT),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
+    (status = PRECONDITION_FAILED, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn unset(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     Query(Written { broker, queue, exchange, routing_key }): Query<Written>,
+    Precondition(expected): Precondition,
 ) -> Result<StatusCode, WebError> {
     let meant = carrier_of(queue, exchange, routing_key);
     let (carrier, pattern) = meant.map_err(|wrong| WebError::bad_request(wrong.to_string()))?;
-    if app.schemas.unmap(broker.as_deref(), carrier, &pattern, &user).await? {
+    let unmapped = app.schemas.unmap(broker.as_deref(), carrier, &pattern, &expected, &user).await;
+    if unmapped.map_err(Refused::from)? {
         return Ok(StatusCode::NO_CONTENT);
     }
     Err(WebError::not_found("There is no such mapping."))

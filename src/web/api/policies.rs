@@ -8,13 +8,17 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
-    domain::policy::{ActivePolicy, Delays, Origin, Policy},
+    domain::{
+        policy::{ActivePolicy, Delays, Origin, Policy},
+        version::{Version, Versioned},
+    },
     web::{
         AppState,
         draft::{Draft, Refused},
         error::WebError,
         input::{JsonBody, Query},
         policy_effect,
+        precondition::{ETag, Precondition},
         problem::Problem,
         query::{form, parameters},
         security::CurrentUser,
@@ -52,6 +56,8 @@ pub struct PolicyItem {
     /// Where messages wait: `database` or `broker`
     via: &'static str,
     keep_routing_key: bool,
+    /// Which version this is, for `If-Match`; null for the configuration, in whose place `If-None-Match: *` sets one.
+    version: Option<String>,
     /// Who set it; null for the configuration.
     set_by: Option<String>,
     set_at: Option<String>,
@@ -63,7 +69,8 @@ impl From<&ActivePolicy> for PolicyItem {
         match &active.origin {
             Origin::Configuration => item,
             Origin::Person { by, at } => {
-                Self { set_by: Some(by.as_str().to_owned()), set_at: Some(rfc3339(*at)), ..item }
+                let version = Some(active.version().to_string());
+                Self { version, set_by: Some(by.as_str().to_owned()), set_at: Some(rfc3339(*at)), ..item }
             }
         }
     }
@@ -83,6 +90,7 @@ impl PolicyItem {
             jitter: policy.jitter,
             via: policy.via.as_str(),
             keep_routing_key: policy.keep_routing_key,
+            version: None,
             set_by: None,
             set_at: None,
         };
@@ -152,20 +160,23 @@ impl From<NewPolicy> for Draft {
 }
 
 /// Set a policy, in place of the one for the same queues and reason; it is in force at once
-#[utoipa::path(put, path = "/policies", tag = "policies", request_body = NewPolicy, responses(
+#[utoipa::path(put, path = "/policies", tag = "policies", params(Precondition), request_body = NewPolicy, responses(
     (status = OK, body = PolicyItem),
+    (status = PRECONDITION_FAILED, body = Problem, content_type = "application/problem+json"),
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn set(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
+    Precondition(expected): Precondition,
     JsonBody(new): JsonBody<NewPolicy>,
-) -> Result<Json<PolicyItem>, WebError> {
+) -> Result<(ETag, Json<PolicyItem>), WebError> {
     let policy = Draft::from(new).policy()?;
-    app.policies.set(&policy, &user).await.map_err(Refused::from)?;
+    app.policies.set(&policy, &expected, &user).await.map_err(Refused::from)?;
     let book = app.policies.book();
     let stored = book.all().iter().find(|active| active.policy == policy);
-    Ok(Json(stored.map_or_else(|| PolicyItem::new(&policy), |active| (&**active).into())))
+    let item = stored.map_or_else(|| PolicyItem::new(&policy), |active| (&**active).into());
+    Ok((ETag(Version::of(&policy)), Json(item)))
 }
 
 parameters! {
@@ -186,17 +197,19 @@ pub struct InForce {
 }
 
 /// Remove a policy that was set here
-#[utoipa::path(delete, path = "/policies", tag = "policies", params(Target), responses(
+#[utoipa::path(delete, path = "/policies", tag = "policies", params(Target, Precondition), responses(
     (status = OK, body = InForce),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
+    (status = PRECONDITION_FAILED, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn unset(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     Query(Target { queues, reason }): Query<Target>,
+    Precondition(expected): Precondition,
 ) -> Result<Json<InForce>, WebError> {
     let queues = queues.ok_or_else(|| WebError::bad_request("queues: it is needed"))?;
-    if !app.policies.unset(&queues, reason, &user).await? {
+    if !app.policies.unset(&queues, reason, &expected, &user).await.map_err(Refused::from)? {
         return Err(WebError::not_found("There is no such policy; those of the configuration cannot be removed here."));
     }
     let book = app.policies.book();

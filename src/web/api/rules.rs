@@ -8,7 +8,10 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::{
-    domain::rule::{ActiveRule, Rule, RuleFailures, RuleId},
+    domain::{
+        rule::{ActiveRule, Rule, RuleFailures, RuleId},
+        version::{Expected, Version, Versioned},
+    },
     services::rules::{RuleBook, RuleError},
     web::{
         AppState,
@@ -16,6 +19,7 @@ use crate::{
         input::JsonBody,
         order::read_importance,
         path_id::PathId,
+        precondition::{ETag, Precondition},
         problem::{MistakeItem, Problem},
         security::CurrentUser,
         view::time::rfc3339,
@@ -43,6 +47,8 @@ pub struct RuleItem {
     expression: String,
     /// `critical`, `high`, `normal` or `low`: of the letters that it takes
     importance: &'static str,
+    /// Which version this is, for `If-Match`.
+    version: String,
     /// Who wrote it as it is; null where it stands in a file.
     set_by: Option<String>,
     set_at: Option<String>,
@@ -70,6 +76,7 @@ impl RuleItem {
             name: rule.name.clone(),
             expression: rule.expression.clone(),
             importance: rule.importance.as_str(),
+            version: active.version().to_string(),
             set_by: active.set.as_ref().map(|(by, _)| by.as_str().to_owned()),
             set_at: active.set.as_ref().map(|(_, at)| rfc3339(*at)),
             mistakes: book.mistakes(active.id).iter().map(MistakeItem::from).collect(),
@@ -98,9 +105,9 @@ async fn items(app: &AppState) -> Result<Vec<RuleItem>, WebError> {
     Ok(book.active().iter().enumerate().map(item).collect())
 }
 
-async fn one(app: &AppState, id: RuleId) -> Result<RuleItem, WebError> {
-    let found = items(app).await?.into_iter().find(|item| item.id == id.as_uuid());
-    found.ok_or_else(|| RuleError::Gone.into())
+async fn one(app: &AppState, id: RuleId) -> Result<(ETag, Json<RuleItem>), WebError> {
+    let found = items(app).await?.into_iter().find(|item| item.id == id.as_uuid()).ok_or(RuleError::Gone)?;
+    Ok((ETag(Version::told(found.version.clone())), Json(found)))
 }
 
 /// A rule to write.
@@ -136,8 +143,11 @@ pub(super) fn read_position(position: Option<usize>) -> Result<Option<usize>, We
     (status = OK, body = RuleItem),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
-pub async fn rule(State(app): State<Arc<AppState>>, PathId(id): PathId<Rule>) -> Result<Json<RuleItem>, WebError> {
-    Ok(Json(one(&app, id).await?))
+pub async fn rule(
+    State(app): State<Arc<AppState>>,
+    PathId(id): PathId<Rule>,
+) -> Result<(ETag, Json<RuleItem>), WebError> {
+    one(&app, id).await
 }
 
 /// Write a new rule; it is in force for what comes in from then on
@@ -151,44 +161,50 @@ pub async fn add(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     JsonBody(new): JsonBody<NewRule>,
-) -> Result<(StatusCode, Json<RuleItem>), WebError> {
+) -> Result<(StatusCode, ETag, Json<RuleItem>), WebError> {
     let (rule, place) = new.read()?;
-    let id = app.rules.set(None, &rule, place, &user).await?;
-    Ok((StatusCode::CREATED, Json(one(&app, id).await?)))
+    let id = app.rules.set(None, &rule, place, &Expected::Anything, &user).await?;
+    let (tag, item) = one(&app, id).await?;
+    Ok((StatusCode::CREATED, tag, item))
 }
 
 /// Write a rule anew; it is in force for what comes in from then on
-#[utoipa::path(put, path = "/rules/{id}", tag = "rules", params(PathId<Rule>), request_body = NewRule, responses(
+#[utoipa::path(put, path = "/rules/{id}", tag = "rules", params(PathId<Rule>, Precondition), request_body = NewRule,
+    responses(
     (status = OK, body = RuleItem),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, description = "The rules are in a file", body = Problem,
         content_type = "application/problem+json"),
+    (status = PRECONDITION_FAILED, body = Problem, content_type = "application/problem+json"),
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn set(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     PathId(id): PathId<Rule>,
+    Precondition(expected): Precondition,
     JsonBody(new): JsonBody<NewRule>,
-) -> Result<Json<RuleItem>, WebError> {
+) -> Result<(ETag, Json<RuleItem>), WebError> {
     let (rule, place) = new.read()?;
-    app.rules.set(Some(id), &rule, place, &user).await?;
-    Ok(Json(one(&app, id).await?))
+    app.rules.set(Some(id), &rule, place, &expected, &user).await?;
+    one(&app, id).await
 }
 
 /// Remove a rule; letters that it took keep their importance until the rules are applied
-#[utoipa::path(delete, path = "/rules/{id}", tag = "rules", params(PathId<Rule>), responses(
+#[utoipa::path(delete, path = "/rules/{id}", tag = "rules", params(PathId<Rule>, Precondition), responses(
     (status = NO_CONTENT),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, description = "The rules are in a file", body = Problem,
         content_type = "application/problem+json"),
+    (status = PRECONDITION_FAILED, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn remove(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     PathId(id): PathId<Rule>,
+    Precondition(expected): Precondition,
 ) -> Result<StatusCode, WebError> {
-    app.rules.remove(id, &user).await?;
+    app.rules.remove(id, &expected, &user).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -60,8 +60,11 @@ async fn load(app: &AppState, visit: &Visit) -> Result<ActivityPage, WebError> {
     let (now, (query, Place { before })) = (app.clock.now(), &visit.query);
     let (filter, limit) = (query.filter(now), query.limit.unwrap_or(ROWS));
     // One more than is shown tells whether there are older ones.
-    let (facets, mut entries, people) =
-        tokio::try_join!(app.store.facets(), app.store.activity(&filter, *before, limit + 1), app.store.actors())?;
+    let (facets, mut entries, people) = tokio::try_join!(
+        app.store.counts_overall(),
+        app.store.activity(&filter, *before, limit + 1),
+        app.store.actors()
+    )?;
     let has_older = entries.len() > limit;
     entries.truncate(limit);
     let subjects = audit_subjects::load(app, &entries).await?;

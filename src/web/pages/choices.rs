@@ -5,7 +5,7 @@ use std::fmt::Display;
 use amqp_message::death::Reason;
 
 use crate::{
-    domain::{filter::FacetCount, letter::Importance},
+    domain::{filter::LetterCounts, letter::Importance},
     web::{AppState, query::LetterQuery, view::tally},
 };
 
@@ -89,7 +89,7 @@ pub struct NameFields {
 }
 
 impl NameFields {
-    pub fn new(app: &AppState, queues: &[String], brokers: &[String], facets: &[FacetCount]) -> Self {
+    pub fn new(app: &AppState, queues: &[String], brokers: &[String], facets: &LetterCounts) -> Self {
         let configured = app.brokers.all();
         Self {
             queue: queues.join(","),
@@ -103,10 +103,10 @@ impl NameFields {
 /// Brokers that are configured, and those that letters came from once.
 fn broker_choices<'a>(
     chosen: &'a [String],
-    facets: &'a [FacetCount],
+    counts: &'a LetterCounts,
     configured: impl Iterator<Item = &'a String>,
 ) -> Vec<Choice> {
-    let mut names: Vec<_> = configured.chain(facets.iter().map(|facet| &facet.broker)).chain(chosen).collect();
+    let mut names: Vec<_> = configured.chain(counts.facets.iter().map(|facet| &facet.broker)).chain(chosen).collect();
     names.sort();
     names.dedup();
     if names.len() < 2 {
@@ -116,7 +116,7 @@ fn broker_choices<'a>(
 }
 
 /// The queues with most open letters; a field that offers thousands helps nobody.
-pub fn queue_names(facets: &[FacetCount]) -> Vec<String> {
+pub fn queue_names(facets: &LetterCounts) -> Vec<String> {
     const OFFERED: usize = 100;
     let queues = tally::queues(facets);
     let mut names: Vec<_> =

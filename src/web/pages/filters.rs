@@ -5,7 +5,7 @@ use amqp_message::time::Timestamp;
 use super::choices::{Chip, Choice, NameFields};
 use crate::{
     domain::{
-        filter::{FacetCount, LetterFilter},
+        filter::{LetterCounts, LetterFilter},
         group::{Group, GroupId},
         letter::Status,
     },
@@ -58,7 +58,7 @@ impl Filters {
         app: &AppState,
         query: &LetterQuery,
         filter: &LetterFilter,
-        facets: &[FacetCount],
+        facets: &LetterCounts,
         by_status: &[(Status, u64)],
         groups: &[Group],
     ) -> Self {
@@ -123,7 +123,7 @@ fn status_chips(query: &LetterQuery, filter: &LetterFilter, by_status: &[(Status
     by_status.iter().map(chip).chain([all]).collect()
 }
 
-fn importance_chips(query: &LetterQuery, filter: &LetterFilter, facets: &[FacetCount]) -> Vec<Chip> {
+fn importance_chips(query: &LetterQuery, filter: &LetterFilter, facets: &LetterCounts) -> Vec<Chip> {
     let tally = Tally::new(facets, filter);
     // Of a time the kept counts do not know; of groups and types they were counted.
     let is_counted = (filter.since.is_none() && filter.until.is_none()) || filter.is_of_groups();

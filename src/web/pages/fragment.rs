@@ -62,6 +62,11 @@ pub fn refused(html: String, shell: &Shell) -> Response {
     (StatusCode::UNPROCESSABLE_ENTITY, whole(html, shell)).into_response()
 }
 
+/// The page again, with what somebody else has made of it meanwhile.
+pub fn conflicting(html: String, shell: &Shell) -> Response {
+    (StatusCode::CONFLICT, whole(html, shell)).into_response()
+}
+
 /// A part that is only brought up to date.
 pub fn only(html: String) -> Response {
     Html(html).into_response()

@@ -10,7 +10,7 @@ use super::{
     actions::redirect,
     bulk_action::{self, Asked, BulkAction, BulkTarget, Confirmation, take_confirmed},
     choices::queue_names,
-    fragment::answer,
+    fragment::{self, answer},
     part::MainPart,
     shell::{Page, Shell},
     toast::Toast,
@@ -19,11 +19,13 @@ use super::{
 use crate::{
     domain::{
         command::Command,
-        filter::{FacetCount, HistogramBar, LetterFilter, PageRequest, Sort},
-        group::{Group, GroupId, Hour},
+        filter::{HistogramBar, LetterCounts, LetterFilter, PageRequest, Sort},
+        group::{Group, GroupId, Hour, Note},
         job::Bulk,
         letter::{Importance, LetterSummary, Status},
+        version::{Changed, Expected, Version},
     },
+    store::ChangeError,
     web::{
         AppState,
         error::WebError,
@@ -34,6 +36,7 @@ use crate::{
         security::CurrentUser,
         view::{
             chart::{Chart, Window},
+            conflict::ConflictView,
             group::{GroupView, href},
             number, report,
             row::Row,
@@ -50,6 +53,7 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 struct GroupPage {
     shell: Shell,
     group: GroupView,
+    note: NoteForm,
     actions: Vec<AskButton>,
     importances: &'static [Importance],
     /// How many letters are open, as a button says it; empty where there are none.
@@ -64,6 +68,28 @@ struct GroupPage {
     /// Offered where a retry has to name a queue.
     queues: Vec<String>,
     succeeded_after: String,
+}
+
+/// The form for the note.
+struct NoteForm {
+    text: String,
+    /// The version of the note that is shown.
+    version: Version,
+    /// What somebody else has written meanwhile.
+    conflict: Option<ConflictView>,
+}
+
+impl NoteForm {
+    fn new(note: Option<&Note>) -> Self {
+        let text = note.map(|note| note.text.clone()).unwrap_or_default();
+        Self { text, version: Version::of_perhaps(note), conflict: None }
+    }
+
+    /// What was typed, and what somebody else has written. To save it again replaces that.
+    fn overtaken(text: String, changed: &Changed<Note>, now: Timestamp) -> Self {
+        let conflict = Some(ConflictView::new(changed, now));
+        Self { text, version: Version::of_perhaps(changed.0.as_deref()), conflict }
+    }
 }
 
 /// A button that asks once more.
@@ -107,9 +133,19 @@ pub async fn note(
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
-    let note = Command::SetNote(read_note(&pairs.take("note")?.unwrap_or_default())?.to_owned());
-    if !app.triage.set_group_note(id, &note.detail(), &user).await? {
-        return Err(missing::<Group>());
+    let typed = pairs.take("note")?.unwrap_or_default();
+    let note = Command::SetNote(read_note(&typed)?.to_owned());
+    let seen = pairs.take("version")?.map(Version::told);
+    let expected = seen.map_or(Expected::Anything, |version| Expected::OneOf(vec![version]));
+    match app.triage.set_group_note(id, &note.detail(), &expected, &user).await {
+        Ok(true) => {}
+        Ok(false) => return Err(missing::<Group>()),
+        Err(ChangeError::Changed(changed)) => {
+            let mut page = load(&app, id, &Visit::default()).await?;
+            page.note = NoteForm::overtaken(typed, &changed, app.clock.now());
+            return Ok(fragment::conflicting(page.render()?, &page.shell));
+        }
+        Err(ChangeError::Store(error)) => return Err(error.into()),
     }
     Ok(redirect(&href(id), &Toast::done(report::done(&note, None, 1)), &headers))
 }
@@ -131,7 +167,7 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit<Asked, MainPart>) -> Re
         app.store.group(id, now.minus(app.settings.succeeded_after)),
         app.store.group_hours(std::slice::from_ref(&id), fortnight.from),
         app.store.letters(&letters, &newest),
-        app.store.facets(),
+        app.store.counts_overall(),
     )?;
     let group = group.ok_or_else(missing::<Group>)?;
     let hours = hours.get(&id).map(Vec::as_slice).unwrap_or_default();
@@ -139,6 +175,7 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit<Asked, MainPart>) -> Re
     let here = bulk_action.map_or_else(|| href(id), |all| confirmation_href(id, all));
     let shell = visit.at(here, Shell::new(app, Page::Groups, &facets).await?);
     Ok(GroupPage {
+        note: NoteForm::new(group.note.as_ref()),
         actions: actions(&group),
         n_open: if group.n_open() > 0 { number::thousands(group.n_open()) } else { String::new() },
         until: now.as_micros(),
@@ -199,7 +236,7 @@ fn confirmation(all: BulkAction, group: &Group, now: Timestamp) -> Confirmation 
     Confirmation::new(all, whole)
 }
 
-fn queues_to_name(group: &Group, facets: &[FacetCount]) -> Vec<String> {
+fn queues_to_name(group: &Group, facets: &LetterCounts) -> Vec<String> {
     if group.key.queue.is_none() { queue_names(facets) } else { Vec::new() }
 }
 

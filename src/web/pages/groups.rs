@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     domain::{
-        filter::FacetCount,
+        filter::LetterCounts,
         group::{Group, GroupCounts, GroupFilter, GroupPage, GroupSort, Hour},
     },
     web::{
@@ -77,7 +77,7 @@ async fn load(app: &AppState, visit: &Visit<GroupQuery, ListPart>) -> Result<Gro
     // The page opens on what has open letters.
     let (query, filter) = (&visit.query, visit.query.filter(false));
     let (facets, counts, (page, rows)) = tokio::try_join!(
-        async { Ok(app.store.facets().await?) },
+        async { Ok(app.store.counts_overall().await?) },
         async { Ok(app.store.count_groups(&filter).await?) },
         load_rows(app, query, &filter),
     )?;
@@ -138,7 +138,7 @@ impl Filters {
         query: &GroupQuery,
         filter: &GroupFilter,
         counts: &GroupCounts,
-        facets: &[FacetCount],
+        facets: &LetterCounts,
     ) -> Self {
         let unfiltered = GroupQuery { all: query.all, sort: query.sort, ..GroupQuery::default() };
         let beside = |query: &mut GroupQuery| {

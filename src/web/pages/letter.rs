@@ -89,7 +89,7 @@ async fn load(
     links: Links,
     at: impl FnOnce(Shell) -> Shell,
 ) -> Result<LetterPage, WebError> {
-    let facets = async { Ok(app.store.facets().await?) };
+    let facets = async { Ok(app.store.counts_overall().await?) };
     let (letter, shell, facets) =
         tokio::try_join!(view(app, id, sight, links), Shell::load(app, Page::Letters), facets)?;
     let letter = letter.ok_or_else(missing::<Letter>)?;

@@ -100,8 +100,8 @@ pub async fn show(State(app): State<Arc<AppState>>, visit: Visit) -> Result<Resp
 }
 
 async fn load(app: &AppState, visit: &Visit) -> Result<LettersPage, WebError> {
-    let facets = app.store.facets().await?;
     let (query, (beside, _)) = &visit.query;
+    let facets = app.store.letter_counts(&page_filter(query, app.clock.now())).await?;
     let (list, pane) = tokio::try_join!(load_list(app, query, beside.letter, &facets), load_pane(app, visit))?;
     let shell = visit.at(here(visit), Shell::new(app, Page::Letters, &facets).await?);
     Ok(LettersPage { shell, list, pane })

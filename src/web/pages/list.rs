@@ -6,7 +6,7 @@ use super::filters::Filters;
 use crate::{
     domain::{
         broker::BrokerHealth,
-        filter::{FacetCount, HistogramBar, LetterFilter, LetterPage, PageRequest, Sort},
+        filter::{HistogramBar, LetterCounts, LetterFilter, LetterPage, PageRequest, Sort},
         group::Group,
         letter::{Importance, LetterId, Status},
     },
@@ -72,9 +72,9 @@ pub fn page_filter(query: &LetterQuery, now: Timestamp) -> LetterFilter {
 
 /// What is read of the database for one list.
 struct Loaded<'a> {
-    facets: &'a [FacetCount],
+    facets: &'a LetterCounts,
     /// Those that are counted anew, where the filter asks for groups or types.
-    within: Option<Vec<FacetCount>>,
+    within: Option<LetterCounts>,
     page: LetterPage,
     groups: Vec<Group>,
     by_status: Vec<(Status, u64)>,
@@ -88,19 +88,19 @@ pub async fn load_list(
     app: &AppState,
     query: &LetterQuery,
     selected: Option<LetterId>,
-    facets: &[FacetCount],
+    facets: &LetterCounts,
 ) -> Result<List, WebError> {
     let now = app.clock.now();
     let filter = page_filter(query, now);
     let request = PageRequest { sort: query.sort, after: query.cursor, limit: query.limit() };
     let oldest = app.store.oldest_open().await?;
     let window = Window::asked(filter.since, filter.until, oldest.iter().map(|(_, at)| *at).min(), now);
-    let within = if filter.is_of_groups() { Some(app.store.facets_within(&filter).await?) } else { None };
+    let within = if filter.is_of_groups() { Some(app.store.facets_within(&filter).await?.into()) } else { None };
     let (page, bars, groups, by_status) = tokio::try_join!(
         async { Ok(app.store.letters(&filter, &request).await?) },
         async { Ok(app.store.histogram(&filter, window.from, window.to, window.step).await?) },
         async { Ok(app.store.groups_by_id(&query.groups).await?) },
-        count_by_status(app, within.as_deref().unwrap_or(facets), &filter),
+        count_by_status(app, within.as_ref().unwrap_or(facets), &filter),
     )?;
     let counted = |status: &Status| filter.statuses.is_empty() || filter.statuses.contains(status);
     let total = by_status.iter().filter(|(status, _)| counted(status)).map(|(_, count)| count).sum();
@@ -111,7 +111,7 @@ pub async fn load_list(
 /// The kept counts know no times; with a time in the filter the database has to count. Those of groups were counted already.
 async fn count_by_status(
     app: &AppState,
-    facets: &[FacetCount],
+    facets: &LetterCounts,
     filter: &LetterFilter,
 ) -> Result<Vec<(Status, u64)>, WebError> {
     let mut counts = Vec::new();
@@ -152,7 +152,7 @@ fn make(
             app,
             query,
             filter,
-            loaded.within.as_deref().unwrap_or(loaded.facets),
+            loaded.within.as_ref().unwrap_or(loaded.facets),
             &loaded.by_status,
             &loaded.groups,
         ),

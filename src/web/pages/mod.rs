@@ -19,6 +19,7 @@ mod jobs;
 mod letter;
 mod letters;
 mod list;
+mod mapping_acts;
 mod mapping_form;
 mod overview;
 mod part;
@@ -79,8 +80,8 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/schemas", get(schemas::show))
         .route("/schemas/upload", post(schemas::upload).layer(upload::limit()))
         .route("/schemas/remove", post(schemas::remove))
-        .route("/schemas/map", post(schemas::map))
-        .route("/schemas/unmap", post(schemas::unmap))
+        .route("/schemas/map", post(mapping_acts::set))
+        .route("/schemas/unmap", post(mapping_acts::unset))
         .route("/schemas/types/{name}", get(schema_type::show))
         .layer(middleware::from_fn(target::choose_part))
 }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     domain::{
-        filter::{FacetCount, LetterFilter},
+        filter::{LetterCounts, LetterFilter},
         group::{GroupCounts, GroupFilter},
         letter::{Importance, Status},
     },
@@ -161,7 +161,7 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
     let (everything, every_group) = (LetterFilter::default(), GroupFilter::default());
     let succeeded_after = app.settings.succeeded_after;
     let (facets, oldest, bars, counts, outcome) = tokio::try_join!(
-        app.store.facets(),
+        app.store.letter_counts(&everything),
         app.store.oldest_open(),
         app.store.histogram(&everything, window.from, window.to, window.step),
         app.store.count_groups(&every_group),
@@ -182,7 +182,7 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
         totals: Status::ALL.iter().map(|status| total(*status, &tally)).collect(),
         chart: Chart::new(window, &bars, now, &all_letters()),
         chart_href: all_letters().href(),
-        n_queues: queues.len(),
+        n_queues: queues.iter().filter(|(_, counts)| counts.of(Status::Open) > 0).count(),
         queues: queue_lines(&queues),
         has_letters: !facets.is_empty(),
         dead_letter_exchange: app.settings.dead_letter_exchange.clone(),
@@ -214,7 +214,7 @@ fn open_letters(importance: Importance) -> LetterQuery {
 
 fn tile(
     importance: Importance,
-    facets: &[FacetCount],
+    facets: &LetterCounts,
     groups: &GroupCounts,
     oldest: &[(Importance, Timestamp)],
     now: Timestamp,

@@ -11,12 +11,16 @@ use super::{
     choices::queue_names,
     fragment,
     part::parts,
-    policy_form::{FORM_WORDS, PolicyForm},
+    policy_form::{FORM_WORDS, PolicyForm, key},
     shell::{Page, Shell},
     toast::Toast,
 };
 use crate::{
-    domain::policy::{ActivePolicy, Origin, Policy, PolicyBook},
+    domain::{
+        policy::{ActivePolicy, Origin, Policy, PolicyBook},
+        version::{Changed, Expected},
+    },
+    services::policies::PolicyError,
     web::{
         AppState,
         draft::{Refused, Wrong},
@@ -25,7 +29,9 @@ use crate::{
         policy_effect::{self, Force, known_queues},
         query::Pairs,
         security::CurrentUser,
+        seen,
         view::{
+            conflict::ConflictView,
             policy::{OriginView, in_full, meaning, reason_words, remarks, target},
             queue::set_href,
             text,
@@ -45,16 +51,25 @@ parts! {
 struct PoliciesPage {
     shell: Shell,
     policies: Vec<PolicyRow>,
+    removing: Option<Removing>,
     form: PolicyForm,
     preview: Preview,
     /// Names to choose from.
     queues: Vec<String>,
 }
 
-struct PolicyRow {
+/// A policy that is to be removed.
+struct Removing {
     /// As it is sent to take it back.
     queues: String,
     reason: &'static str,
+    shown: String,
+    meaning: String,
+    seen: String,
+    conflict: Option<ConflictView>,
+}
+
+struct PolicyRow {
     shown: String,
     shown_reason: &'static str,
     is_for_any_reason: bool,
@@ -63,6 +78,8 @@ struct PolicyRow {
     origin: OriginView,
     force: Force,
     edit: String,
+    /// Where it is asked once more before it is removed.
+    remove: String,
 }
 
 /// What the policy in the form would mean.
@@ -84,8 +101,14 @@ pub async fn show(
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
     let part: Option<Part> = pairs.take_parsed("part")?;
+    let removes = pairs.take("remove")?.is_some();
     let (queues, reason, typed) = PolicyForm::take(&mut pairs)?;
-    pairs.finish(&format!("{FORM_WORDS}, part"))?;
+    pairs.finish(&format!("{FORM_WORDS}, remove, part"))?;
+    if removes {
+        let mut page = load(&app, PolicyForm::default()).await?;
+        page.removing = Some(Removing::new(&app.policies.book(), &queues, reason).ok_or_else(gone)?);
+        return Ok(fragment::whole(page.render()?, &page.shell));
+    }
     let form = typed.unwrap_or_else(|| suggested(&app.policies.book(), queues, reason));
     let mut page = load(&app, form).await?;
     if part.is_some() {
@@ -103,21 +126,35 @@ pub async fn set(
 ) -> Result<Response, WebError> {
     let (_, _, form) = PolicyForm::take(&mut pairs)?;
     let form = form.ok_or_else(|| WebError::bad_request("kind: it takes listed or exponential"))?;
-    let set = async {
-        let policy = form.policy()?;
-        app.policies.set(&policy, &user).await.map(|()| policy).map_err(Refused::from)
+    let policy = match form.policy() {
+        Ok(policy) => policy,
+        Err(wrong) => return refuse(&app, form, wrong).await,
     };
-    match set.await {
-        Ok(policy) => {
+    match app.policies.set(&policy, &form.expected(&policy), &user).await {
+        Ok(()) => {
             let toast = Toast::done(format!("In force for {}: {}.", target(&policy), meaning(&policy)));
             Ok(redirect("/policies", &toast, &headers))
         }
-        Err(Refused::Wrong(wrong)) => {
-            let page = load(&app, PolicyForm { wrong: Some(wrong), ..form }).await?;
-            Ok(fragment::refused(page.render()?, &page.shell))
+        Err(PolicyError::Changed(changed)) => {
+            app.policies.reload().await?;
+            let page = load(&app, form.overtaken(&policy, &changed, app.clock.now())).await?;
+            Ok(fragment::conflicting(page.render()?, &page.shell))
         }
-        Err(Refused::Error(error)) => Err(error),
+        Err(error) => match Refused::from(error) {
+            Refused::Wrong(wrong) => refuse(&app, form, wrong).await,
+            Refused::Error(error) => Err(error),
+        },
     }
+}
+
+/// The page again, with what is wrong beside the form.
+async fn refuse(app: &AppState, form: PolicyForm, wrong: Wrong) -> Result<Response, WebError> {
+    let page = load(app, PolicyForm { wrong: Some(wrong), ..form }).await?;
+    Ok(fragment::refused(page.render()?, &page.shell))
+}
+
+fn gone() -> WebError {
+    WebError::not_found("There is no such policy; those of the configuration cannot be removed here.")
 }
 
 pub async fn unset(
@@ -127,7 +164,12 @@ pub async fn unset(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let (queues, reason) = take_target(&mut pairs)?;
-    let was_there = app.policies.unset(&queues, reason, &user).await?;
+    let expected =
+        pairs.take("seen")?.map_or(Expected::Anything, |token| seen::expected(&token, &key(&queues, reason)));
+    let was_there = match app.policies.unset(&queues, reason, &expected, &user).await {
+        Err(PolicyError::Changed(changed)) => return ask_again(&app, &queues, reason, &changed).await,
+        unset => unset.map_err(Refused::from)?,
+    };
     let shown = text::name(&queues, 60);
     let toast = if was_there {
         let book = app.policies.book();
@@ -142,28 +184,49 @@ pub async fn unset(
     Ok(redirect("/policies", &toast, &headers))
 }
 
+/// The question again, about what the policy is now.
+async fn ask_again(
+    app: &AppState,
+    queues: &str,
+    reason: Option<Reason>,
+    changed: &Changed<ActivePolicy>,
+) -> Result<Response, WebError> {
+    app.policies.reload().await?;
+    let mut page = load(app, PolicyForm::default()).await?;
+    let removing = Removing::new(&app.policies.book(), queues, reason).ok_or_else(gone)?;
+    page.removing = Some(Removing { conflict: Some(ConflictView::new(changed, app.clock.now())), ..removing });
+    Ok(fragment::conflicting(page.render()?, &page.shell))
+}
+
 fn take_target(pairs: &mut Pairs) -> Result<(String, Option<Reason>), WebError> {
     Ok((pairs.need("queues")?, pairs.take_parsed("reason")?))
 }
 
 /// The policy that stands for exactly these, or else the one in force for them, to begin with.
 fn suggested(book: &PolicyBook, queues: String, reason: Option<Reason>) -> PolicyForm {
-    let exact = |active: &&Arc<ActivePolicy>| active.policy.queues == queues && active.policy.reason == reason;
-    let active = book.all().iter().find(exact).map(|active| &**active);
+    let exact = find(book, &queues, reason);
+    let seen = seen::token(&key(&queues, reason), exact.filter(|active| active.origin.is_person()));
     let active =
-        active.or_else(|| policy_effect::next(book, &queues, reason)).or_else(|| book.all().last().map(|last| &**last));
+        exact.or_else(|| policy_effect::next(book, &queues, reason)).or_else(|| book.all().last().map(|last| &**last));
     let form = active.map_or_else(PolicyForm::default, |active| PolicyForm::of(&active.policy));
     let reason = reason.map(|reason| reason.as_str().to_owned()).unwrap_or_default();
-    PolicyForm { queues, reason, ..form }
+    PolicyForm { queues, reason, seen, ..form }
+}
+
+/// The policy for exactly these.
+fn find<'a>(book: &'a PolicyBook, queues: &str, reason: Option<Reason>) -> Option<&'a ActivePolicy> {
+    let exact = |active: &&Arc<ActivePolicy>| active.policy.queues == queues && active.policy.reason == reason;
+    book.all().iter().find(exact).map(|active| &**active)
 }
 
 async fn load(app: &AppState, form: PolicyForm) -> Result<PoliciesPage, WebError> {
-    let (facets, known) = tokio::try_join!(async { Ok(app.store.facets().await?) }, known_queues(app))?;
+    let (facets, known) = tokio::try_join!(async { Ok(app.store.counts_overall().await?) }, known_queues(app))?;
     let (book, now) = (app.policies.book(), app.clock.now());
     let forces = policy_effect::all(&book, &known);
     let rows = book.all().iter().zip(forces).map(|(active, force)| PolicyRow::new(active, force, now));
     Ok(PoliciesPage {
         policies: rows.collect(),
+        removing: None,
         preview: Preview::new(&form, &book, &known),
         queues: queue_names(&facets),
         form,
@@ -171,12 +234,25 @@ async fn load(app: &AppState, form: PolicyForm) -> Result<PoliciesPage, WebError
     })
 }
 
+impl Removing {
+    /// `None` where nobody has set one here.
+    fn new(book: &PolicyBook, queues: &str, reason: Option<Reason>) -> Option<Self> {
+        let active = find(book, queues, reason).filter(|active| active.origin.is_person())?;
+        Some(Self {
+            queues: queues.to_owned(),
+            reason: reason.map_or("", Reason::as_str),
+            shown: target(&active.policy),
+            meaning: in_full(&active.policy),
+            seen: seen::token(&key(queues, reason), Some(active)),
+            conflict: None,
+        })
+    }
+}
+
 impl PolicyRow {
     fn new(active: &ActivePolicy, force: Force, now: Timestamp) -> Self {
         let policy = &active.policy;
         Self {
-            queues: policy.queues.clone(),
-            reason: policy.reason.map_or("", Reason::as_str),
             shown: text::one_line(&policy.queues),
             shown_reason: reason_words(policy.reason),
             is_for_any_reason: policy.reason.is_none(),
@@ -185,6 +261,7 @@ impl PolicyRow {
             origin: OriginView::new(active, now),
             force,
             edit: format!("{}#set", set_href(&policy.queues, policy.reason)),
+            remove: format!("{}&remove=yes", set_href(&policy.queues, policy.reason)),
         }
     }
 }

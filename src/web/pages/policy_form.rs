@@ -2,25 +2,32 @@
 
 use std::str::FromStr;
 
-use amqp_message::death::Reason;
+use amqp_message::{death::Reason, time::Timestamp};
 
 use super::choices::Choice;
 use crate::{
-    domain::policy::{Delays, Policy, Via},
+    domain::{
+        policy::{ActivePolicy, Delays, Policy, Via},
+        version::{Changed, Expected},
+    },
     web::{
         draft::{Draft, Wrong},
         error::WebError,
         query::Pairs,
-        view::policy::{percent, typed, typed_duration},
+        seen,
+        view::{
+            conflict::ConflictView,
+            policy::{percent, typed, typed_duration},
+        },
     },
 };
 
 /// The words of the form, to name them where another one was given.
 pub const FORM_WORDS: &str =
-    "queues, reason, kind, delays, initial, factor, max, attempts, jitter, via, keep_routing_key";
+    "queues, reason, kind, delays, initial, factor, max, attempts, jitter, via, keep_routing_key, seen";
 
 /// As it was typed.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct PolicyForm {
     pub queues: String,
     pub reason: String,
@@ -34,6 +41,10 @@ pub struct PolicyForm {
     pub jitter: String,
     pub via: String,
     pub keep_routing_key: bool,
+    /// What was there when the form was opened; see [`seen`].
+    pub seen: String,
+    /// What somebody else has set meanwhile.
+    pub conflict: Option<ConflictView>,
     pub wrong: Option<Wrong>,
 }
 
@@ -54,6 +65,8 @@ impl PolicyForm {
             jitter: text("jitter")?,
             via: text("via")?,
             keep_routing_key: !text("keep_routing_key")?.is_empty(),
+            seen: text("seen")?,
+            conflict: None,
             wrong: None,
         };
         let reason = if form.reason.is_empty() { None } else { form.reason.parse().ok() };
@@ -118,6 +131,17 @@ impl PolicyForm {
         .policy()
     }
 
+    /// What has to be in the place of `policy`.
+    pub fn expected(&self, policy: &Policy) -> Expected {
+        seen::expected(&self.seen, &key(&policy.queues, policy.reason))
+    }
+
+    /// The same after it was told what somebody else has set. To set it again replaces that.
+    pub fn overtaken(self, policy: &Policy, changed: &Changed<ActivePolicy>, now: Timestamp) -> Self {
+        let seen = seen::token(&key(&policy.queues, policy.reason), changed.0.as_deref());
+        Self { seen, conflict: Some(ConflictView::new(changed, now)), ..self }
+    }
+
     /// What is wrong with a field; empty when nothing is.
     pub fn wrong_with(&self, field: &str) -> &str {
         self.wrong.as_ref().filter(|wrong| wrong.field == field).map(|wrong| wrong.why.as_str()).unwrap_or_default()
@@ -130,6 +154,11 @@ impl PolicyForm {
     pub fn is_via_broker(&self) -> bool {
         self.via == Via::Broker.as_str()
     }
+}
+
+/// What a policy is found by.
+pub fn key(queues: &str, reason: Option<Reason>) -> (&str, &str) {
+    (queues, reason.map_or("", Reason::as_str))
 }
 
 fn number<T: FromStr>(field: &'static str, text: &str, takes: &str) -> Result<T, Wrong> {

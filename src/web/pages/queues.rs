@@ -12,18 +12,21 @@ use super::{
     shell::{Page, Shell},
     toast::Toast,
 };
-use crate::web::{
-    AppState,
-    error::WebError,
-    input::QueryPairs,
-    policy_effect::DAYS,
-    queue_health::{UnhealthyQueues, levels, retry_figures},
-    view::{
-        number,
-        queue::QueueRow,
-        retry_outcomes::QueueOutcomes,
-        tally::{self, QueueCounts, QueueKey},
-        watch::{LevelCells, WatchLine},
+use crate::{
+    domain::filter::LetterCounts,
+    web::{
+        AppState,
+        error::WebError,
+        input::QueryPairs,
+        policy_effect::DAYS,
+        queue_health::{UnhealthyQueues, levels, retry_figures},
+        view::{
+            number,
+            queue::QueueRow,
+            retry_outcomes::QueueOutcomes,
+            tally::{self, QueueCounts, QueueKey},
+            watch::{LevelCells, WatchLine},
+        },
     },
 };
 
@@ -68,11 +71,12 @@ pub async fn show(
 async fn load(app: &AppState, patterns: &[String]) -> Result<QueuesPage, WebError> {
     let now = app.clock.now();
     let (facets, figures) = tokio::try_join!(async { Ok(app.store.facets().await?) }, retry_figures(app))?;
+    let all = LetterCounts::from(facets);
     let (outcomes, book, globs) = (figures.by_queue(), app.policies.book(), Globs::new(patterns));
-    let letters = tally::queues_with(&facets, outcomes.keys().copied());
+    let letters = tally::queues_with(&all.facets, outcomes.keys().copied());
     let names: Vec<&str> = letters.iter().take(MOST).filter_map(|((_, queue), _)| *queue).collect();
     let levels = levels(app, &names, !patterns.is_empty()).await?;
-    let mut found = tally::queues_with(&facets, outcomes.keys().copied().chain(levels.keys()));
+    let mut found = tally::queues_with(&all.facets, outcomes.keys().copied().chain(levels.keys()));
     found.retain(|((_, queue), _)| globs.matches(queue.unwrap_or_default()));
     found.sort_by_key(|(key, _)| levels.urgency(*key));
     let row = |(key, counts): &(QueueKey<'_>, QueueCounts)| {
@@ -94,7 +98,7 @@ async fn load(app: &AppState, patterns: &[String]) -> Result<QueuesPage, WebErro
     Ok(QueuesPage {
         rows: found.iter().take(MOST).map(row).collect(),
         queue: patterns.join(","),
-        queues: queue_names(&facets),
+        queues: queue_names(&all),
         days: DAYS,
         succeeded_after: number::span(app.settings.succeeded_after),
         total: number::plural(found.len() as u64, "queue"),
@@ -105,7 +109,7 @@ async fn load(app: &AppState, patterns: &[String]) -> Result<QueuesPage, WebErro
         unhealthy,
         watch: brokers.iter().map(|broker| WatchLine::new(broker, is_set_up(&broker.name), &watched, now)).collect(),
         dead_letter_exchange: app.settings.dead_letter_exchange.clone(),
-        shell: Shell::new(app, Page::Queues, &facets).await?,
+        shell: Shell::new(app, Page::Queues, &all).await?,
     })
 }
 

@@ -13,14 +13,18 @@ use super::{
     toast::Toast,
 };
 use crate::{
-    domain::{actor::Actor, rule::RuleId},
+    domain::{
+        actor::Actor,
+        rule::{ActiveRule, RuleId},
+        version::Changed,
+    },
     services::rules::{Draft, RuleError},
     web::{
         AppState,
         error::WebError,
         input::FormPairs,
         security::CurrentUser,
-        view::{number, rule::RULES, text},
+        view::{conflict::ConflictView, number, rule::RULES, text},
     },
 };
 
@@ -36,8 +40,11 @@ pub async fn set(
         Ok(draft) => draft,
         Err(wrong) => return refuse(&app, RuleForm { wrong: Some(wrong), ..form }).await,
     };
-    if let Err(error) = app.rules.set(id, &rule, place, &user).await {
-        return refuse(&app, form.refused(error)?).await;
+    match app.rules.set(id, &rule, place, &form.expected(), &user).await {
+        Ok(_) => {}
+        Err(RuleError::Changed(changed)) => return overtake(&app, form, &changed).await,
+        Err(RuleError::Gone) => return overtake(&app, form, &Changed(None)).await,
+        Err(error) => return refuse(&app, form.refused(error)?).await,
     }
     let name = text::name(rule.name.trim(), 60);
     let then = if applies { begin(&app, &user).await? } else { "It applies to new dead letters.".to_owned() };
@@ -51,6 +58,13 @@ async fn refuse(app: &AppState, form: RuleForm) -> Result<Response, WebError> {
     Ok(fragment::refused(askama::Template::render(&page)?, &page.shell))
 }
 
+/// The page again, with what somebody else has made of the rule.
+async fn overtake(app: &AppState, form: RuleForm, changed: &Changed<ActiveRule>) -> Result<Response, WebError> {
+    app.rules.reload().await?;
+    let page: RulesPage = load(app, form.overtaken(changed, app.clock.now())).await?;
+    Ok(fragment::conflicting(askama::Template::render(&page)?, &page.shell))
+}
+
 pub async fn remove(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
@@ -58,15 +72,26 @@ pub async fn remove(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let id: RuleId = pairs.need("id")?;
-    let toast = match app.rules.remove(id, &user).await {
+    let form = RuleForm { version: pairs.take("version")?.unwrap_or_default(), ..RuleForm::default() };
+    let toast = match app.rules.remove(id, &form.expected(), &user).await {
         Ok(rule) => {
             let name = text::name(&rule.name, 60);
             Toast::done(format!("Removed the rule {name}. What it matched stays as it is until rules are applied."))
         }
         Err(RuleError::Gone) => Toast::failed("There is no such rule any more."),
+        Err(RuleError::Changed(changed)) => return ask_again(&app, id, &changed).await,
         Err(error) => return Err(error.into()),
     };
     Ok(redirect(RULES, &toast, &headers))
+}
+
+/// The question again, about what the rule is now.
+async fn ask_again(app: &AppState, id: RuleId, changed: &Changed<ActiveRule>) -> Result<Response, WebError> {
+    app.rules.reload().await?;
+    let mut page: RulesPage = load(app, RuleForm::default()).await?;
+    page.ask_to_remove(Some(id))?;
+    page.conflict = Some(ConflictView::new(changed, app.clock.now()));
+    Ok(fragment::conflicting(askama::Template::render(&page)?, &page.shell))
 }
 
 pub async fn step(

@@ -1,32 +1,41 @@
 //! The form in which a rule is written: what was typed, and what is wrong with it.
 
+use amqp_message::time::Timestamp;
+
 use crate::{
     domain::{
         letter::Importance,
-        rule::{Rule, RuleId},
+        rule::{ActiveRule, Rule, RuleId},
+        version::{Changed, Expected, Version, Versioned},
     },
     services::rules::{Draft, RuleBook, RuleError},
     web::{
         draft::Wrong,
         error::WebError,
         query::Pairs,
-        view::{rule::MistakeView, rule_help::suggested, text},
+        view::{conflict::ConflictView, rule::MistakeView, rule_help::suggested, text},
     },
 };
 
 /// The words of the form, to name them where another one was given.
-pub const FORM_WORDS: &str = "edit, name, expression, importance, place, queue, type";
+pub const FORM_WORDS: &str = "edit, version, name, expression, importance, place, placed, queue, type";
 
 /// As it was typed.
 #[derive(Debug, Default)]
 pub struct RuleForm {
     /// The rule that is changed; `None`: a new one.
     pub id: Option<RuleId>,
+    /// The version of it that was seen; empty where none was.
+    pub version: String,
     pub name: String,
     pub expression: String,
     pub importance: String,
     /// From 1 on, or empty: where it stands, or last.
     pub place: String,
+    /// Where it stood when the form was opened: it is moved only if that was changed here.
+    pub placed: String,
+    /// What somebody else has made of the rule meanwhile.
+    pub conflict: Option<ConflictView>,
     /// What is wrong with anything but the expression.
     pub wrong: Option<Wrong>,
     /// What is wrong with the expression.
@@ -47,10 +56,12 @@ impl RuleForm {
         let mut text = |name: &str| pairs.take(name).map(Option::unwrap_or_default);
         let form = Self {
             id,
+            version: text("version")?,
             name: text("name")?,
             expression: text("expression")?.replace("\r\n", "\n"),
             importance: text("importance")?,
             place: text("place")?,
+            placed: text("placed")?,
             ..Self::default()
         };
         let (queue, message_type) = (text("queue")?, text("type")?);
@@ -68,9 +79,13 @@ impl RuleForm {
     /// [`RuleError::Gone`] where there is no such rule.
     pub fn filled(self, book: &RuleBook) -> Result<Self, RuleError> {
         let Some(id) = self.id else { return Ok(self) };
-        let Rule { name, expression, importance } = &book.find(id).ok_or(RuleError::Gone)?.rule;
+        let active = book.find(id).ok_or(RuleError::Gone)?;
+        let Rule { name, expression, importance } = &active.rule;
+        let place = book.active().iter().position(|active| active.id == id).map_or(0, |place| place + 1).to_string();
         let or = |typed: String, was: &str| if typed.is_empty() { was.to_owned() } else { typed };
         Ok(Self {
+            version: or(self.version, &active.version().to_string()),
+            placed: or(self.placed, &place),
             name: or(self.name, name),
             expression: or(self.expression, expression),
             importance: or(self.importance, importance.as_str()),
@@ -87,6 +102,7 @@ impl RuleForm {
         };
         let place = match &*self.place {
             "" => None,
+            unchanged if unchanged == self.placed => None,
             number => {
                 let place = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
                 Some(place.ok_or_else(|| Wrong::new("place", "it takes a number from 1 on"))?)
@@ -94,6 +110,23 @@ impl RuleForm {
         };
         let rule = Rule { name: self.name.clone(), expression: self.expression.clone(), importance };
         Ok(Draft { id: self.id, rule, place })
+    }
+
+    /// What the rule has to say that it changes.
+    pub fn expected(&self) -> Expected {
+        match &*self.version {
+            "" => Expected::Anything,
+            seen => Expected::OneOf(vec![Version::told(seen)]),
+        }
+    }
+
+    /// The same after it was told what somebody else has made of the rule. To save it again replaces that.
+    pub fn overtaken(self, changed: &Changed<ActiveRule>, now: Timestamp) -> Self {
+        let (id, version) = match changed {
+            Changed(Some(there)) => (self.id, there.version().to_string()),
+            Changed(None) => (None, String::new()),
+        };
+        Self { id, version, conflict: Some(ConflictView::new(changed, now)), ..self }
     }
 
     pub fn wrong_with(&self, field: &str) -> &str {
@@ -134,7 +167,7 @@ impl RuleForm {
             RuleError::Expression(mistakes) => {
                 Ok(Self { mistakes: MistakeView::all(&mistakes, &self.expression), ..self })
             }
-            RuleError::InFile(_) | RuleError::Gone | RuleError::Store(_) => Err(error.into()),
+            RuleError::InFile(_) | RuleError::Gone | RuleError::Changed(_) | RuleError::Store(_) => Err(error.into()),
         }
     }
 }

@@ -32,6 +32,7 @@ use crate::{
         error::WebError,
         input::{FormPairs, QueryPairs, is_htmx},
         view::{
+            conflict::ConflictView,
             number,
             rule::{ChangeRow, MistakeView, RuleRow},
             rule_help::{Example, examples},
@@ -64,6 +65,8 @@ pub(super) struct RulesPage {
     gone: String,
     /// The rule that is to be removed.
     removing: Option<RuleRow>,
+    /// What somebody else has made of that one since it was asked about.
+    pub(super) conflict: Option<ConflictView>,
     applying: Option<Applying>,
     /// `1,204 open or waiting letters`: those that rules are applied to; empty where there are none.
     undecided: String,
@@ -154,11 +157,13 @@ async fn try_out(app: &AppState, form: &RuleForm) -> Result<Preview, WebError> {
 
 pub(super) async fn load(app: &AppState, form: RuleForm) -> Result<RulesPage, WebError> {
     let filter = ActivityFilter { areas: vec![Area::Rules], ..ActivityFilter::default() };
-    let store = &app.store;
-    let (facets, failures, changes) =
-        tokio::try_join!(store.facets(), app.rules.failures(), store.activity(&filter, None, CHANGES))?;
+    let (store, bulk_action) = (&app.store, LetterFilter::default());
+    let (facets, failures, changes) = tokio::try_join!(
+        store.letter_counts(&bulk_action),
+        app.rules.failures(),
+        store.activity(&filter, None, CHANGES)
+    )?;
     let (book, now) = (app.rules.in_force(), app.clock.now());
-    let bulk_action = LetterFilter::default();
     let tally = Tally::new(&facets, &bulk_action);
     let undecided = tally.of_status(Status::Open) + tally.of_status(Status::Scheduled);
     let row = |(place, active): (usize, &ActiveRule)| {
@@ -171,6 +176,7 @@ pub(super) async fn load(app: &AppState, form: RuleForm) -> Result<RulesPage, We
         rules: book.active().iter().enumerate().map(row).collect(),
         gone: String::new(),
         removing: None,
+        conflict: None,
         applying: applying(app, None).await?,
         undecided: if undecided > 0 {
             number::plural(undecided, "open or scheduled dead letter")
@@ -231,7 +237,7 @@ impl RulesPage {
         }
     }
 
-    fn ask_to_remove(&mut self, id: Option<RuleId>) -> Result<(), WebError> {
+    pub(super) fn ask_to_remove(&mut self, id: Option<RuleId>) -> Result<(), WebError> {
         let Some(id) = id.map(|id| id.to_string()) else { return Ok(()) };
         let place = self.rules.iter().position(|row| row.id == id).ok_or(RuleError::Gone)?;
         self.removing = Some(self.rules.remove(place));

@@ -14,7 +14,7 @@ use super::{
     shell::{Page, Shell},
 };
 use crate::{
-    domain::{filter::FacetCount, job::Bulk, letter::Status},
+    domain::{filter::LetterCounts, job::Bulk, letter::Status},
     web::{
         AppState,
         error::WebError,
@@ -59,7 +59,8 @@ pub async fn show(State(app): State<Arc<AppState>>, visit: Visit) -> Result<Resp
 async fn load(app: &AppState, visit: &Visit) -> Result<ScheduledPage, WebError> {
     let (query, Asked { all }) = &visit.query;
     let filter = query.filter();
-    let (facets, page) = tokio::try_join!(app.store.facets(), app.store.waiting(&filter, query.cursor, query.limit()))?;
+    let (facets, page) =
+        tokio::try_join!(app.store.letter_counts(&filter), app.store.waiting(&filter, query.cursor, query.limit()))?;
     let (now, policies) = (app.clock.now(), app.policies.book());
     let (total, first) = (Tally::new(&facets, &filter).total(), query.with(|_| ()));
     let here = all.map_or_else(|| query.href(), |all| query.href_with(&[all.as_pair()]));
@@ -99,7 +100,7 @@ const fn label(all: BulkAction) -> &'static str {
     }
 }
 
-fn confirmation(all: BulkAction, query: &WaitingQuery, facets: &[FacetCount], now: i64) -> Confirmation {
+fn confirmation(all: BulkAction, query: &WaitingQuery, facets: &LetterCounts, now: i64) -> Confirmation {
     let filter = query.filter();
     let waiting = Tally::new(facets, &filter);
     let whole = BulkTarget {

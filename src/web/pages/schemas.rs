@@ -7,10 +7,10 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use payload_codec::schema::SchemaProblem;
 
 use super::{
-    actions::{redirect, take_back},
+    actions::redirect,
     choices::queue_names,
     fragment,
-    mapping_form::MappingForm,
+    mapping_form::{MappingForm, Unmapping},
     part::parts,
     shell::{Page, Shell},
     toast::Toast,
@@ -18,8 +18,7 @@ use super::{
 use crate::{
     domain::{
         job::{self, Job, JobState},
-        mapping::Carrier,
-        schema::{SchemaId, SchemaSource},
+        schema::{SchemaId, SchemaRecord, SchemaSource},
     },
     services::{
         decoding::catalogue::{Catalogue, TypeEntry},
@@ -27,14 +26,14 @@ use crate::{
     },
     web::{
         AppState,
-        draft::Refused,
         error::WebError,
         input::{FormPairs, QueryPairs},
+        path_id::missing,
         security::CurrentUser,
         upload::Files,
         view::{
             number,
-            schema::{MappingRow, ProblemView, SchemaRow, TypeLink, carrier_words},
+            schema::{MappingRow, ProblemView, SchemaRow, TypeLink},
             text,
         },
     },
@@ -56,8 +55,8 @@ parts! {
 
 #[derive(Template)]
 #[template(path = "schemas/page.html", blocks = ["types", "naming"])]
-struct SchemasPage {
-    shell: Shell,
+pub(super) struct SchemasPage {
+    pub(super) shell: Shell,
     schemas: Vec<SchemaRow>,
     naming: Option<NamingView>,
     /// Whether to look once more: a change that was just made is noticed a moment later.
@@ -75,6 +74,9 @@ struct SchemasPage {
     /// How many the page does not show.
     hidden: String,
     mappings: Vec<MappingRow>,
+    /// The schema and the mapping that are to be removed.
+    removing: Option<SchemaRow>,
+    pub(super) unmapping: Option<Unmapping>,
     form: MappingForm,
     choices: Vec<String>,
     queues: Vec<String>,
@@ -105,9 +107,16 @@ pub async fn show(
 ) -> Result<Response, WebError> {
     let part: Option<Part> = pairs.take_parsed("part")?;
     let q = pairs.take("q")?.unwrap_or_default();
+    let (removing, unmaps): (Option<SchemaId>, bool) = (pairs.take_parsed("remove")?, pairs.take("unmap")?.is_some());
     let form = MappingForm::take(&mut pairs)?;
-    pairs.finish("q, carrier, pattern, type, broker, part")?;
+    pairs.finish("q, carrier, pattern, type, broker, seen, remove, unmap, part")?;
+    let meant = if unmaps { Some(form.mapping()?) } else { None };
     let mut page = load(&app, q, form).await?;
+    page.ask_to_remove(removing)?;
+    if let Some(meant) = meant {
+        let gone = || WebError::not_found("There is no such mapping.");
+        page.unmapping = Some(Unmapping::find(&app.schemas.mappings(), &meant).ok_or_else(gone)?);
+    }
     match part {
         Some(Part::Types) => return Ok(fragment::only(page.as_types().render()?)),
         Some(Part::Naming) => {
@@ -172,52 +181,8 @@ pub async fn remove(
     Ok(redirect("/schemas", &toast, &headers))
 }
 
-pub async fn map(
-    State(app): State<Arc<AppState>>,
-    user: CurrentUser,
-    headers: HeaderMap,
-    FormPairs(mut pairs): FormPairs,
-) -> Result<Response, WebError> {
-    let form = MappingForm::take(&mut pairs)?;
-    let back = if pairs.has("back") { take_back(&mut pairs)? } else { "/schemas".to_owned() };
-    let set = async {
-        let mapping = form.mapping()?;
-        app.schemas.map(&mapping, &user).await.map(|()| mapping).map_err(Refused::from)
-    };
-    match set.await {
-        Ok(mapping) => {
-            let (carrier, pattern) = (carrier_words(mapping.carrier), text::one_line(&mapping.pattern));
-            let toast = Toast::done(format!("Messages of {carrier} {pattern} have the type {}.", mapping.message_type));
-            Ok(redirect(&back, &toast, &headers))
-        }
-        Err(Refused::Wrong(wrong)) => {
-            let page = load(&app, String::new(), MappingForm { wrong: Some(wrong), ..form }).await?;
-            Ok(fragment::refused(page.render()?, &page.shell))
-        }
-        Err(Refused::Error(error)) => Err(error),
-    }
-}
-
-pub async fn unmap(
-    State(app): State<Arc<AppState>>,
-    user: CurrentUser,
-    headers: HeaderMap,
-    FormPairs(mut pairs): FormPairs,
-) -> Result<Response, WebError> {
-    let (carrier, pattern): (Carrier, String) = (pairs.need("carrier")?, pairs.need("pattern")?);
-    let broker = pairs.take("broker")?;
-    let was_there = app.schemas.unmap(broker.as_deref(), carrier, &pattern, &user).await?;
-    let shown = text::name(&pattern, 60);
-    let toast = if was_there {
-        Toast::done(format!("Removed the mapping of {} {shown}.", carrier_words(carrier)))
-    } else {
-        Toast::failed(format!("There is no mapping of {} {shown}.", carrier_words(carrier)))
-    };
-    Ok(redirect("/schemas", &toast, &headers))
-}
-
-async fn load(app: &AppState, q: String, form: MappingForm) -> Result<SchemasPage, WebError> {
-    let facets = app.store.facets().await?;
+pub(super) async fn load(app: &AppState, q: String, form: MappingForm) -> Result<SchemasPage, WebError> {
+    let facets = app.store.counts_overall().await?;
     let naming = app.store.latest_job(job::NAME_TYPES).await?;
     let (catalogue, book, now) = (app.schemas.catalogue(), app.schemas.mappings(), app.clock.now());
     let found = catalogue.search(&q);
@@ -237,12 +202,23 @@ async fn load(app: &AppState, q: String, form: MappingForm) -> Result<SchemasPag
         types: found.into_iter().take(MOST_TYPES).map(|entry| TypeRow::new(entry, &catalogue)).collect(),
         q,
         mappings: book.all().iter().map(|active| MappingRow::new(active, &catalogue, now)).collect(),
+        removing: None,
+        unmapping: None,
         form,
         choices: catalogue.types().iter().take(MOST_CHOICES).map(|entry| entry.name.clone()).collect(),
         queues: queue_names(&facets),
         brokers: app.brokers.all().iter().map(|broker| broker.name.clone()).collect(),
         shell: Shell::new(app, Page::Schemas, &facets).await?,
     })
+}
+
+impl SchemasPage {
+    fn ask_to_remove(&mut self, id: Option<SchemaId>) -> Result<(), WebError> {
+        let Some(id) = id else { return Ok(()) };
+        let place = self.schemas.iter().position(|row| row.id == id).ok_or_else(missing::<SchemaRecord>)?;
+        self.removing = Some(self.schemas.remove(place));
+        Ok(())
+    }
 }
 
 impl NamingView {

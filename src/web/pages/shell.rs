@@ -5,7 +5,7 @@ use amqp_message::{time::Timestamp, word_enum};
 use super::{banner::Banner, toast::Toast};
 use crate::{
     domain::{
-        filter::{FacetCount, LetterFilter},
+        filter::{LetterCounts, LetterFilter},
         letter::Status,
     },
     web::{
@@ -63,12 +63,12 @@ pub struct Shell {
 
 impl Shell {
     pub async fn load(app: &AppState, page: Page) -> Result<Self, WebError> {
-        let facets = app.store.facets().await?;
+        let facets = app.store.counts_overall().await?;
         Self::new(app, page, &facets).await
     }
 
     /// For pages that need the counts for more than this.
-    pub async fn new(app: &AppState, page: Page, facets: &[FacetCount]) -> Result<Self, WebError> {
+    pub async fn new(app: &AppState, page: Page, facets: &LetterCounts) -> Result<Self, WebError> {
         let everything = LetterFilter::default();
         let tally = Tally::new(facets, &everything);
         let groups = app.store.open_groups().await?.iter().sum();

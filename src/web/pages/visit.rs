@@ -36,6 +36,13 @@ impl<Q: Parameters, P: FromStr<Err = String>, S: Sync> FromRequestParts<S> for V
     }
 }
 
+/// A visit without a word.
+impl<Q: Default, P> Default for Visit<Q, P> {
+    fn default() -> Self {
+        Self { query: Q::default(), part: None, toast: None }
+    }
+}
+
 impl<Q, P> Visit<Q, P> {
     /// What surrounds the page, which is at `here`.
     pub fn at(&self, here: String, shell: Shell) -> Shell {

@@ -109,9 +109,7 @@ pub struct StatusCount {
 
 #[derive(Debug)]
 pub struct NoteView {
-    /// As it was written, for editing.
-    pub text: String,
-    /// The same with what would deceive the eye named.
+    /// With what would deceive the eye named.
     pub shown: String,
     pub by: String,
     pub at: Moment,
@@ -136,7 +134,6 @@ impl GroupView {
             last_sent: group.last_sent_at.map(moment),
             note: group.note.as_ref().map(|note| NoteView {
                 shown: text::visible(&note.text).into_owned(),
-                text: note.text.clone(),
                 by: text::one_line(note.by.as_str()),
                 at: moment(note.at),
             }),

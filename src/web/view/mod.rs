@@ -5,6 +5,7 @@
 pub mod activity;
 pub mod broker;
 pub mod chart;
+pub mod conflict;
 pub mod deaths;
 pub mod digest;
 pub mod edits;

@@ -8,6 +8,7 @@ use crate::{
     domain::{
         activity::{ActivityEntry, AuditEntry},
         rule::{ActiveRule, RuleFailures},
+        version::Versioned,
     },
     services::rules::{BY_RULE, DEFAULT, RuleBook},
 };
@@ -19,6 +20,8 @@ pub const RULES: &str = "/rules";
 #[derive(Debug)]
 pub struct RuleRow {
     pub id: String,
+    /// The version of it that is shown.
+    pub version: String,
     /// From 1 on.
     pub number: usize,
     pub name: String,
@@ -62,6 +65,7 @@ impl RuleRow {
         let rule = &active.rule;
         Self {
             id: active.id.to_string(),
+            version: active.version().to_string(),
             number: place + 1,
             name: text::one_line(&rule.name),
             expression: text::visible(&rule.expression).into_owned(),

@@ -113,10 +113,6 @@ impl ProblemView {
 }
 
 pub struct MappingRow {
-    /// As it is sent to take it back.
-    pub broker: String,
-    pub carrier: &'static str,
-    pub pattern: String,
     /// `queue texts.*`, in words.
     pub carrier_words: &'static str,
     pub shown: String,
@@ -125,19 +121,21 @@ pub struct MappingRow {
     pub is_known: bool,
     pub by: String,
     pub at: Moment,
+    /// Where it is asked once more before it is removed.
+    pub remove: String,
 }
 
 impl MappingRow {
     pub fn new(active: &ActiveMapping, catalogue: &Catalogue, now: Timestamp) -> Self {
         let mapping = &active.mapping;
-        let broker = mapping.broker.clone().unwrap_or_default();
+        let broker = mapping.broker.as_deref().unwrap_or_default();
+        let found_by = [("carrier", mapping.carrier.as_str()), ("pattern", &mapping.pattern), ("broker", broker)];
+        let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(found_by).finish();
         Self {
-            shown_broker: text::one_line(&broker),
-            broker,
-            carrier: mapping.carrier.as_str(),
+            remove: format!("/schemas?unmap=yes&{query}"),
+            shown_broker: text::one_line(broker),
             carrier_words: carrier_words(mapping.carrier),
             shown: text::one_line(&mapping.pattern),
-            pattern: mapping.pattern.clone(),
             message_type: TypeLink::new(&mapping.message_type),
             is_known: catalogue.find(&mapping.message_type).is_some(),
             by: text::one_line(active.by.as_str()),

@@ -5,43 +5,45 @@ use std::collections::BTreeMap;
 use amqp_message::glob::Globs;
 
 use crate::domain::{
-    filter::{FacetCount, LetterFilter},
+    filter::{FacetCount, LetterCounts, LetterFilter},
     letter::{Importance, Status},
 };
 
 /// The kept counts, seen through a filter. They know no times: with `since` or `until` these numbers are too large.
 pub struct Tally<'a> {
-    facets: &'a [FacetCount],
+    counts: &'a LetterCounts,
     filter: &'a LetterFilter,
     globs: Globs,
 }
 
 impl<'a> Tally<'a> {
-    pub fn new(facets: &'a [FacetCount], filter: &'a LetterFilter) -> Self {
-        Self { facets, filter, globs: filter.queue_globs() }
+    /// `counts` are those of this filter, or of one that asks for the same queues, brokers and reasons, or for any.
+    pub fn new(counts: &'a LetterCounts, filter: &'a LetterFilter) -> Self {
+        Self { counts, filter, globs: filter.queue_globs() }
     }
 
     /// Letters that the filter lets through.
     pub fn total(&self) -> u64 {
-        self.sum(|facet| self.status_fits(facet) && self.importance_fits(facet))
+        self.sum(|status, importance| self.status_fits(status) && self.importance_fits(importance))
     }
 
     /// Letters of `status` that all else in the filter lets through.
     pub fn of_status(&self, status: Status) -> u64 {
-        self.sum(|facet| facet.status == status && self.importance_fits(facet))
+        self.sum(|of, importance| of == status && self.importance_fits(importance))
     }
 
     /// Letters of `importance` that all else in the filter lets through.
     pub fn of_importance(&self, importance: Importance) -> u64 {
-        self.sum(|facet| facet.importance == importance && self.status_fits(facet))
+        self.sum(|status, of| of == importance && self.status_fits(status))
     }
 
     /// Letters that the filter lets through, by the name of their queue, most first.
     pub fn by_queue(&self) -> Vec<(Option<&'a str>, u64)> {
         let mut queues: BTreeMap<Option<&str>, u64> = BTreeMap::new();
-        let fits =
-            |facet: &&FacetCount| self.status_fits(facet) && self.importance_fits(facet) && self.rest_fits(facet);
-        for facet in self.facets.iter().filter(fits) {
+        let fits = |facet: &&FacetCount| {
+            self.status_fits(facet.status) && self.importance_fits(facet.importance) && self.rest_fits(facet)
+        };
+        for facet in self.counts.facets.iter().filter(fits) {
             *queues.entry(facet.queue.as_deref()).or_default() += facet.count;
         }
         let mut queues: Vec<_> = queues.into_iter().collect();
@@ -49,16 +51,19 @@ impl<'a> Tally<'a> {
         queues
     }
 
-    fn sum(&self, fits: impl Fn(&FacetCount) -> bool) -> u64 {
-        self.facets.iter().filter(|facet| fits(facet) && self.rest_fits(facet)).map(|facet| facet.count).sum()
+    fn sum(&self, fits: impl Fn(Status, Importance) -> bool) -> u64 {
+        let facets = self.counts.facets.iter();
+        let facets = facets.filter(|facet| fits(facet.status, facet.importance) && self.rest_fits(facet));
+        let sums = self.counts.sums.iter().filter(|(status, importance, _)| fits(*status, *importance));
+        facets.map(|facet| facet.count).chain(sums.map(|(.., count)| *count)).sum()
     }
 
-    fn status_fits(&self, facet: &FacetCount) -> bool {
-        any(&self.filter.statuses, &facet.status)
+    fn status_fits(&self, status: Status) -> bool {
+        any(&self.filter.statuses, &status)
     }
 
-    fn importance_fits(&self, facet: &FacetCount) -> bool {
-        any(&self.filter.importances, &facet.importance)
+    fn importance_fits(&self, importance: Importance) -> bool {
+        any(&self.filter.importances, &importance)
     }
 
     fn rest_fits(&self, facet: &FacetCount) -> bool {
@@ -89,9 +94,9 @@ impl QueueCounts {
 /// A queue of a broker; `None` where letters do not say in which one they failed.
 pub type QueueKey<'a> = (&'a str, Option<&'a str>);
 
-/// Every queue that letters came from, by the number of its open letters, most first.
-pub fn queues(facets: &[FacetCount]) -> Vec<(QueueKey<'_>, QueueCounts)> {
-    queues_with(facets, std::iter::empty())
+/// Every queue of which counts are kept here, by the number of its open letters, most first.
+pub fn queues(counts: &LetterCounts) -> Vec<(QueueKey<'_>, QueueCounts)> {
+    queues_with(&counts.facets, std::iter::empty())
 }
 
 /// The same with queues that are known otherwise, whether letters came from them or not.
@@ -130,8 +135,9 @@ mod tests {
             facet(Some("b"), Status::Retried, Importance::High, 100),
             facet(None, Status::Open, Importance::High, 1_000),
         ];
+        let counts = LetterCounts::from(facets.to_vec());
         let check = |filter: LetterFilter, expected: [u64; 3]| {
-            let tally = Tally::new(&facets, &filter);
+            let tally = Tally::new(&counts, &filter);
             assert_eq!([tally.total(), tally.of_status(Status::Open), tally.of_importance(Importance::High)], expected);
         };
         check(LetterFilter::default(), [1_111, 1_011, 1_101]);
@@ -142,6 +148,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_only_summed_up_counts_too() {
+        let facets = vec![facet(Some("a"), Status::Open, Importance::High, 1)];
+        let counts = LetterCounts { facets, sums: vec![(Status::Discarded, Importance::High, 5)] };
+        let everything = LetterFilter::default();
+        let tally = Tally::new(&counts, &everything);
+        assert_eq!(
+            (tally.total(), tally.of_status(Status::Discarded), tally.of_importance(Importance::High)),
+            (6, 5, 6)
+        );
+        let open = LetterFilter { statuses: vec![Status::Open], ..everything.clone() };
+        assert_eq!(Tally::new(&counts, &open).of_importance(Importance::High), 1);
+    }
+
+    #[test]
     fn queues_with_most_open_letters_come_first() {
         let facets = [
             facet(Some("a"), Status::Open, Importance::High, 1),
@@ -149,8 +169,9 @@ mod tests {
             facet(Some("a"), Status::Open, Importance::Low, 3),
             facet(None, Status::Retried, Importance::Low, 9),
         ];
+        let counts = LetterCounts::from(facets.to_vec());
         let names: Vec<_> =
-            queues(&facets).iter().map(|((_, queue), counts)| (*queue, counts.of(Status::Open))).collect();
+            queues(&counts).iter().map(|((_, queue), counts)| (*queue, counts.of(Status::Open))).collect();
         assert_eq!(names, [(Some("a"), 4), (Some("b"), 2), (None, 0)]);
     }
 }

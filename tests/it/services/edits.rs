@@ -116,8 +116,13 @@ async fn the_server_forgets_what_is_settled_when_its_time_is_over() {
         .collect();
     server.act(ids[0], Command::Discard { note: None }).await;
     let keep = RetentionConfig { discarded: DAY, ..RetentionConfig::default() };
-    let retention =
-        Retention { store: Arc::clone(&server.store), clock: clock.clone(), keep, groups: GroupsConfig::default() };
+    let retention = Retention {
+        store: Arc::clone(&server.store),
+        clock: clock.clone(),
+        keep,
+        groups: GroupsConfig::default(),
+        tidied_at: None,
+    };
     let stop = CancellationToken::new();
     for (wait, left) in [(DAY, 2), (Duration::from_micros(1), 1)] {
         clock.advance(wait);
@@ -139,8 +144,13 @@ async fn the_server_forgets_who_did_what_when_its_time_is_over() {
     clock.advance(DAY);
     server.act(id, note("second")).await;
     let keep = RetentionConfig { activity: 2 * DAY, ..RetentionConfig::default() };
-    let retention =
-        Retention { store: Arc::clone(&server.store), clock: clock.clone(), keep, groups: GroupsConfig::default() };
+    let retention = Retention {
+        store: Arc::clone(&server.store),
+        clock: clock.clone(),
+        keep,
+        groups: GroupsConfig::default(),
+        tidied_at: None,
+    };
     for (wait, left) in [(DAY, 2), (Duration::from_micros(1), 1), (DAY, 0)] {
         clock.advance(wait);
         retention.forget(&CancellationToken::new()).await.unwrap();

@@ -15,6 +15,7 @@ use dead_letter_office::{
         policy::{Delays, Policy, Via},
         rule::{Rule, RuleId},
         schema::{SchemaId, SchemaRecord, SchemaSource},
+        version::Expected,
     },
     store::{BulkAudit, Order, RuleChange},
 };
@@ -152,22 +153,26 @@ fn policy(queues: &str, seconds: &[u64]) -> Policy {
 
 async fn policies_have_a_line_for_each_change(database: &TestDatabase) {
     let (first, second) = (policy("texts.*", &[10]), policy("texts.*", &[10, 90]));
-    database.set_policy(&first, &ann(), NOON).await.unwrap();
+    database.set_policy(&first, &Expected::Anything, &ann(), NOON).await.unwrap();
     let set = "after 10 s; then needs attention · ± 10 %";
     assert_eq!(only_line_after(database, 0).await, line(Area::Policies, "set", "texts.*", 0, set));
-    database.set_policy(&first, &Actor::named("Bob"), later(1)).await.unwrap();
+    database.set_policy(&first, &Expected::Anything, &Actor::named("Bob"), later(1)).await.unwrap();
     assert_eq!(lines(database).await.len(), 1);
-    database.set_policy(&second, &ann(), later(2)).await.unwrap();
+    database.set_policy(&second, &Expected::Anything, &ann(), later(2)).await.unwrap();
     let changed =
         "after 10 s, 1 min 30 s; then needs attention · ± 10 %, instead of after 10 s; then needs attention · ± 10 %";
     assert_eq!(only_line_after(database, 1).await, line(Area::Policies, "set", "texts.*", 0, changed));
     let expired = Policy { reason: Some(Reason::Expired), ..policy("texts.*", &[]) };
-    database.set_policy(&expired, &ann(), later(3)).await.unwrap();
+    database.set_policy(&expired, &Expected::Anything, &ann(), later(3)).await.unwrap();
     let told = "for what is expired: no automatic retry";
     assert_eq!(only_line_after(database, 2).await, line(Area::Policies, "set", "texts.*", 0, told));
-    assert!(database.unset_policy("texts.*", Some(Reason::Expired), &ann(), later(4)).await.unwrap());
+    assert!(
+        database.unset_policy("texts.*", Some(Reason::Expired), &Expected::Anything, &ann(), later(4)).await.unwrap()
+    );
     assert_eq!(only_line_after(database, 3).await, line(Area::Policies, "remove", "texts.*", 0, told));
-    assert!(!database.unset_policy("texts.*", Some(Reason::Expired), &ann(), later(5)).await.unwrap());
+    assert!(
+        !database.unset_policy("texts.*", Some(Reason::Expired), &Expected::Anything, &ann(), later(5)).await.unwrap()
+    );
     assert_eq!(lines(database).await.len(), 4);
 }
 
@@ -182,13 +187,16 @@ async fn mappings_have_a_line_for_each_change(database: &TestDatabase) {
         (0, "a.Text", "the routing key carries a.Text, on main"),
         (1, "a.Sms", "the routing key carries a.Sms, on main, instead of a.Text"),
     ] {
-        database.set_mapping(&mapping(message_type), &ann(), NOON).await.unwrap();
+        database.set_mapping(&mapping(message_type), &Expected::Anything, &ann(), NOON).await.unwrap();
         assert_eq!(only_line_after(database, place).await, line(Area::Mappings, "set", "text.*", 0, detail));
-        database.set_mapping(&mapping(message_type), &ann(), later(1)).await.unwrap();
+        database.set_mapping(&mapping(message_type), &Expected::Anything, &ann(), later(1)).await.unwrap();
         assert_eq!(lines(database).await.len(), place + 1);
     }
     for there in [true, false] {
-        let unset = database.unset_mapping(Some("main"), Carrier::RoutingKey, "text.*", &ann(), NOON).await.unwrap();
+        let unset = database
+            .unset_mapping(Some("main"), Carrier::RoutingKey, "text.*", &Expected::Anything, &ann(), NOON)
+            .await
+            .unwrap();
         assert_eq!(unset, there);
         let told = "the routing key carries a.Sms, on main";
         assert_eq!(only_line_after(database, 2).await, line(Area::Mappings, "remove", "text.*", 0, told));
@@ -223,7 +231,7 @@ async fn rules_have_a_line_for_each_change(database: &TestDatabase) {
     let [first, second] = [RuleId::from_uuid(id()), RuleId::from_uuid(id())];
     let rule = |name: &str| Rule { name: name.to_owned(), expression: "true".to_owned(), importance: Importance::Low };
     let ann = ann();
-    let change = RuleChange { by: &ann, at: NOON, detail: "low: true" };
+    let change = RuleChange { by: &ann, at: NOON, detail: "low: true", expected: &Expected::Anything };
     assert!(database.set_rule(first, &rule("texts"), None, &change).await.unwrap());
     assert!(database.set_rule(first, &rule("texts"), None, &change).await.unwrap(), "as it is");
     assert!(!database.set_rule(second, &rule("texts"), None, &change).await.unwrap(), "taken");
@@ -250,13 +258,13 @@ async fn a_groups_note_has_a_line_when_it_changes(database: &TestDatabase) {
     let group = of_group.group;
     database.enrich(&[of_group], 1, later(1)).await.unwrap();
     for _ in 0..2 {
-        assert!(database.set_group_note(group, "ask Bob", &ann(), later(2)).await.unwrap());
+        assert!(database.set_group_note(group, "ask Bob", &Expected::Anything, &ann(), later(2)).await.unwrap());
         let expected = line(Area::Groups, "note", &group.to_string(), 0, "ask Bob");
         assert_eq!(only_line_after(database, 0).await, expected);
     }
     let nobody = GroupId::from_uuid(id());
-    assert!(!database.set_group_note(nobody, "n", &ann(), later(3)).await.unwrap());
-    assert!(database.set_group_note(group, "", &ann(), later(4)).await.unwrap());
+    assert!(!database.set_group_note(nobody, "n", &Expected::Anything, &ann(), later(3)).await.unwrap());
+    assert!(database.set_group_note(group, "", &Expected::Anything, &ann(), later(4)).await.unwrap());
     assert_eq!(only_line_after(database, 1).await, line(Area::Groups, "note", &group.to_string(), 0, ""));
     let found = database.groups_by_id(&[nobody, group]).await.unwrap();
     assert_eq!(found.iter().map(|group| (group.id, &*group.key.error)).collect::<Vec<_>>(), [(group, "timeout")]);
@@ -278,7 +286,7 @@ async fn three_entries(database: &TestDatabase) -> [LetterId; 2] {
 
 async fn every_part_of_a_filter_counts(database: &TestDatabase) {
     let [first, _] = three_entries(database).await;
-    database.set_policy(&policy("a", &[1]), &Actor::named("Cid"), later(9_000)).await.unwrap();
+    database.set_policy(&policy("a", &[1]), &Expected::Anything, &Actor::named("Cid"), later(9_000)).await.unwrap();
     let found = async |filter: ActivityFilter| {
         let entries = database.activity(&filter, None, 10).await.unwrap();
         entries.iter().map(|entry| entry.entry.at.since(NOON).as_secs()).collect::<Vec<_>>()

@@ -17,7 +17,7 @@ use dead_letter_office::{
 use failure_conventions::inner_body::InnerBodies;
 
 use super::{
-    database::{DISCARD, LEASE, RETRY_LATER, RETRY_NOW, TestDatabase},
+    database::{DISCARD, LEASE, RETRY_LATER, RETRY_NOW, TestDatabase, order},
     make::{Make, NOON, an_arrival, id, later},
 };
 
@@ -260,7 +260,45 @@ async fn there_is_no_job_that_nobody_began(database: &TestDatabase) {
     assert_eq!(database.job(id()).await.unwrap(), None);
 }
 
+/// A letter of which the database takes no note.
+async fn letter_without_a_note(database: &TestDatabase) -> LetterId {
+    const SQLITE: &str = "CREATE TRIGGER no_notes BEFORE UPDATE OF note ON letters
+        BEGIN SELECT RAISE(ABORT, 'no notes'); END";
+    const POSTGRES: &str = "CREATE FUNCTION no_notes() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE 'no notes'; END $$;
+        CREATE TRIGGER no_notes BEFORE UPDATE OF note ON letters FOR EACH ROW EXECUTE FUNCTION no_notes()";
+    let id = database.take_in_new(an_arrival()).await;
+    database.tamper(if database.is_sqlite() { SQLITE } else { POSTGRES }).await;
+    id
+}
+
+async fn several_commands_on_one_letter_are_carried_out_or_none(database: &TestDatabase) {
+    let id = letter_without_a_note(database).await;
+    let ids = [id];
+    let (importance, note) = (Command::SetImportance(Importance::Critical), Command::SetNote("x".to_owned()));
+    database.act_on_one(&[order(&importance, &ids), order(&note, &ids)]).await.unwrap_err();
+    assert_eq!(database.shows(id).await.importance, Importance::Normal);
+    assert_eq!(database.events(id).await, []);
+    let message_type = Command::SetType(Some("a.B".to_owned()));
+    let report = database.act_on_one(&[order(&importance, &ids), order(&message_type, &ids)]).await.unwrap();
+    assert_eq!((report.done, report.refused), (vec![id], vec![]));
+    let letter = database.shows(id).await;
+    assert_eq!((letter.importance, letter.message_type.as_deref()), (Importance::Critical, Some("a.B")));
+    assert_eq!(database.events(id).await.len(), 2);
+}
+
+async fn where_one_command_is_refused_none_is_carried_out(database: &TestDatabase) {
+    let id = database.letter_in(Status::Discarded).await;
+    let ids = [id];
+    let importance = Command::SetImportance(Importance::Critical);
+    let report = database.act_on_one(&[order(&importance, &ids), order(&DISCARD, &ids)]).await.unwrap();
+    assert_eq!((report.done.len(), report.refused.len()), (0, 1));
+    assert_eq!(database.shows(id).await.importance, Importance::Normal);
+}
+
 on_both!(
+    several_commands_on_one_letter_are_carried_out_or_none,
+    where_one_command_is_refused_none_is_carried_out,
     a_retry_is_for_what_is_open_or_waits,
     a_discard_is_for_what_is_open_or_waits,
     a_reopening_is_for_what_waits_or_is_discarded,

@@ -5,16 +5,17 @@ use std::collections::HashSet;
 use dead_letter_office::{
     domain::{
         command::{Command, Refusal},
+        group::GroupId,
         letter::{Importance, LetterId, Status},
         retry::RetryOutcome,
     },
-    store::{AckState, Arrival, IntakeBatch, Recorded, Store},
+    store::{AckState, Arrival, Enriched, IntakeBatch, Recorded, Store},
 };
 use sqlx::PgPool;
 
 use super::{
     database::{DISCARD, LEASE, RETRY_LATER, RETRY_NOW, TestDatabase, batch, order, record},
-    make::{Make, NOON, an_arrival, later},
+    make::{InGroup, Make, NOON, an_arrival, enriched, later},
 };
 use crate::support::PATIENCE;
 
@@ -191,6 +192,86 @@ async fn orders_for_the_same_thousands_do_not_meet_in_a_circle(database: &TestDa
     assert_eq!((one.unwrap().done.len(), two.unwrap().done.len()), (1_500, 1_500));
 }
 
+/// What a letter of `orders` was found to be that failed with this error.
+fn found(letter: LetterId, error: &str) -> Enriched {
+    enriched(letter).in_group("main", "orders", error)
+}
+
+/// A group that no letter is in any more.
+async fn empty_group(database: &TestDatabase, error: &str) -> GroupId {
+    let letter = database.take_in_new(an_arrival()).await;
+    let empty = found(letter, error);
+    let group = empty.group;
+    database.enrich(&[empty], 1, later(1)).await.unwrap();
+    database.enrich(&[found(letter, "another")], 1, later(1)).await.unwrap();
+    group
+}
+
+/// A letter is put into the group, and has nearly got there, when another server forgets groups that are empty.
+async fn a_group_that_a_letter_is_coming_into_is_not_forgotten(database: &TestDatabase) {
+    let group = empty_group(database, "x").await;
+    let letter = database.take_in_new(an_arrival()).await;
+    let (other, into) = (database.second_server().await, [found(letter, "x")]);
+    let enrich = database.enrich(&into, 1, later(1));
+    let forgotten = match database.server() {
+        None => {
+            enrich.await.unwrap();
+            other.forget_groups(later(9)).await.unwrap()
+        }
+        Some(server) => {
+            let mut counts = server.begin().await.unwrap();
+            sqlx::query("SELECT id FROM facets FOR UPDATE").execute(&mut *counts).await.unwrap();
+            let forget = async {
+                waiting(server, 1).await;
+                let forgotten = other.forget_groups(later(9)).await.unwrap();
+                counts.rollback().await.unwrap();
+                forgotten
+            };
+            let (enriched, forgotten) = tokio::join!(enrich, forget);
+            enriched.unwrap();
+            forgotten
+        }
+    };
+    assert_eq!(forgotten, 0);
+    assert_eq!(database.group(group, NOON).await.unwrap().unwrap().n_open(), 1);
+}
+
+/// The group is forgotten after it was seen, and before it was held.
+async fn a_group_that_is_gone_meanwhile_is_made_anew(database: &TestDatabase) {
+    let group = empty_group(database, "x").await;
+    let letter = database.take_in_new(an_arrival()).await;
+    let into = [found(letter, "x")];
+    let enrich = database.enrich(&into, 1, later(1));
+    match database.server() {
+        None => {
+            assert_eq!(database.forget_groups(later(9)).await.unwrap(), 1);
+            enrich.await.unwrap();
+        }
+        Some(server) => {
+            const ITS: &str = "SELECT id FROM groups WHERE id = $1 FOR UPDATE";
+            let mut other = server.begin().await.unwrap();
+            sqlx::query(ITS).bind(group.as_uuid()).execute(&mut *other).await.unwrap();
+            let forget = async {
+                waiting(server, 1).await;
+                sqlx::query("DELETE FROM groups WHERE id = $1")
+                    .bind(group.as_uuid())
+                    .execute(&mut *other)
+                    .await
+                    .unwrap();
+                sqlx::query("DELETE FROM group_hours WHERE group_id = $1")
+                    .bind(group.as_uuid())
+                    .execute(&mut *other)
+                    .await
+                    .unwrap();
+                other.commit().await.unwrap();
+            };
+            let (enriched, ()) = tokio::join!(enrich, forget);
+            enriched.unwrap();
+        }
+    }
+    assert_eq!(database.group(group, NOON).await.unwrap().unwrap().n_open(), 1);
+}
+
 on_both!(
     of_two_people_who_discard_one_is_told_no,
     what_comes_back_while_it_is_marked_is_open,
@@ -199,4 +280,6 @@ on_both!(
     writers_never_wait_in_a_circle,
     intakes_never_wait_in_a_circle,
     orders_for_the_same_thousands_do_not_meet_in_a_circle,
+    a_group_that_a_letter_is_coming_into_is_not_forgotten,
+    a_group_that_is_gone_meanwhile_is_made_anew,
 );

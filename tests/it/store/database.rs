@@ -313,7 +313,7 @@ impl TestDatabase {
 }
 
 /// What must not be there, and where it would be.
-const AUDIT: [(&str, &str); 14] = [
+const AUDIT: [(&str, &str); 15] = [
     ("a facet's count is wrong", "facets f WHERE f.count <> (SELECT count(*) FROM letters l WHERE l.facet_id = f.id)"),
     (
         "a slice's count is wrong",
@@ -354,6 +354,10 @@ const AUDIT: [(&str, &str); 14] = [
         "letters l WHERE (l.edited_from IS NOT NULL OR l.replaced_by IS NOT NULL) AND (l.family IS NULL
             OR NOT EXISTS (SELECT 1 FROM letters o WHERE o.id = coalesce(l.edited_from, l.replaced_by) AND o.family = l.family)
             OR NOT EXISTS (SELECT 1 FROM letters o WHERE o.id = coalesce(l.replaced_by, l.edited_from) AND o.family = l.family))",
+    ),
+    (
+        "a letter is in a group that is not there",
+        "letters l WHERE l.group_id IS NOT NULL AND l.group_id NOT IN (SELECT id FROM groups)",
     ),
     (
         "a group's counts are wrong",

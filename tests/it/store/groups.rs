@@ -12,6 +12,7 @@ use dead_letter_office::{
         group::{Group, GroupCounts, GroupCursor, GroupFilter, GroupId, GroupSort, Hour, Outcome},
         letter::{Importance, LetterId, Status},
         retry::RetryOutcome,
+        version::Expected,
     },
     grouping,
     store::Enriched,
@@ -195,7 +196,7 @@ async fn an_empty_database_has_no_groups(database: &TestDatabase) {
     assert_eq!(database.outcome(NOON, NOON).await.unwrap(), Outcome::default());
     let id = GroupId::from_uuid(super::make::id());
     assert_eq!(database.group(id, NOON).await.unwrap(), None);
-    assert!(!database.set_group_note(id, "x", &Actor::local(), NOON).await.unwrap());
+    assert!(!database.set_group_note(id, "x", &Expected::Anything, &Actor::local(), NOON).await.unwrap());
 }
 
 /// Sends letters back at that moment.
@@ -256,10 +257,15 @@ async fn what_happened_is_told_by_the_hour(database: &TestDatabase) {
 async fn a_note_says_who_wrote_it_and_when_until_it_is_removed(database: &TestDatabase) {
     let letters = fail(database, "x", &[Normal]).await;
     let id = database.summary(letters[0]).await.unwrap().unwrap().group.unwrap();
-    assert!(database.set_group_note(id, "being looked at", &Actor::named("Ann"), later(5)).await.unwrap());
+    assert!(
+        database
+            .set_group_note(id, "being looked at", &Expected::Anything, &Actor::named("Ann"), later(5))
+            .await
+            .unwrap()
+    );
     let note = only(database, NOON).await.note.unwrap();
     assert_eq!((&*note.text, note.by.as_str(), note.at), ("being looked at", "Ann", later(5)));
-    assert!(database.set_group_note(id, "", &Actor::named("Bob"), later(6)).await.unwrap());
+    assert!(database.set_group_note(id, "", &Expected::Anything, &Actor::named("Bob"), later(6)).await.unwrap());
     assert_eq!(only(database, NOON).await.note, None);
     let of_groups = ActivityFilter { areas: vec![Area::Groups], ..ActivityFilter::default() };
     let entries = database.activity(&of_groups, None, 9).await.unwrap();
@@ -275,7 +281,7 @@ async fn groups_that_nobody_needs_are_forgotten(database: &TestDatabase) {
         ids.extend(fail(database, error, &[Normal]).await);
     }
     let group = database.summary(ids[1]).await.unwrap().unwrap().group.unwrap();
-    database.set_group_note(group, "x", &Actor::local(), NOON).await.unwrap();
+    database.set_group_note(group, "x", &Expected::Anything, &Actor::local(), NOON).await.unwrap();
     database.does(&Command::Discard { note: None }, &ids[..2]).await;
     let gone = dead_letter_office::domain::lifecycle::retention::Outdated { retried: later(9), discarded: later(9) };
     assert_eq!(database.forget_settled(gone, 9).await.unwrap(), 2);

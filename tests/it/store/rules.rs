@@ -7,6 +7,7 @@ use dead_letter_office::{
         job::{Job, JobState},
         letter::{Importance, LetterId},
         rule::{Rule, RuleId},
+        version::Expected,
     },
     store::{RuleChange, RuleFailure},
 };
@@ -21,7 +22,7 @@ fn rule(name: &str, expression: &str) -> Rule {
 }
 
 async fn set(database: &TestDatabase, id: RuleId, rule: &Rule, place: Option<usize>) -> bool {
-    let change = RuleChange { by: &Actor::named("Ada"), at: later(1), detail: "so" };
+    let change = RuleChange { by: &Actor::named("Ada"), at: later(1), detail: "so", expected: &Expected::Anything };
     database.set_rule(id, rule, place, &change).await.unwrap()
 }
 
@@ -32,7 +33,7 @@ async fn add(database: &TestDatabase, name: &str) -> RuleId {
 }
 
 async fn order(database: &TestDatabase, ids: &[RuleId]) {
-    let change = RuleChange { by: &Actor::named("Ada"), at: later(2), detail: "" };
+    let change = RuleChange { by: &Actor::named("Ada"), at: later(2), detail: "", expected: &Expected::Anything };
     database.order_rules(ids, &change).await.unwrap();
 }
 
@@ -107,7 +108,10 @@ async fn failures_are_counted_until_the_rule_changes(database: &TestDatabase) {
     for name in ["b", "c", "d"] {
         fails(database, name, "one").await;
     }
-    database.remove_rule(a, &RuleChange { by: &Actor::local(), at: later(4), detail: "" }).await.unwrap();
+    database
+        .remove_rule(a, &RuleChange { by: &Actor::local(), at: later(4), detail: "", expected: &Expected::Anything })
+        .await
+        .unwrap();
     assert_eq!(failing(database).await, ["c", "d"]);
     database.forget_rule_failures(&["c".to_owned(), "x".to_owned()]).await.unwrap();
     assert_eq!(failing(database).await, ["d"]);
@@ -118,7 +122,8 @@ async fn who_changes_rules_is_written_down(database: &TestDatabase) {
     assert!(set(database, a, &rule("a", "true"), None).await);
     assert!(set(database, a, &rule("a", "true"), Some(0)).await);
     order(database, &[a, b]).await;
-    let change = RuleChange { by: &Actor::named("Eve"), at: later(9), detail: "high: true" };
+    let change =
+        RuleChange { by: &Actor::named("Eve"), at: later(9), detail: "high: true", expected: &Expected::Anything };
     assert_eq!(database.remove_rule(b, &change).await.unwrap().as_deref(), Some("b"));
     assert_eq!(database.remove_rule(b, &change).await.unwrap(), None);
     let is = |verb: &str, subject: &str| (verb.to_owned(), subject.to_owned());

@@ -5,6 +5,7 @@ use dead_letter_office::domain::{
     actor::Actor,
     mapping::{ActiveMapping, Carrier, Mapping},
     schema::{SchemaId, SchemaRecord, SchemaSource},
+    version::Expected,
 };
 
 use super::{
@@ -70,18 +71,33 @@ async fn mappings_are_set_replaced_and_taken_back(database: &TestDatabase) {
     let main = mapping(Some("main"), Carrier::Queue, "texts.*", "acme.Sms");
     let key = mapping(None, Carrier::RoutingKey, "text.new", "acme.Text");
     for (n, each) in [&any, &main, &key].into_iter().enumerate() {
-        database.set_mapping(each, &Actor::named("Ada"), later(n as u64)).await.unwrap();
+        database.set_mapping(each, &Expected::Anything, &Actor::named("Ada"), later(n as u64)).await.unwrap();
     }
     let replaced = Mapping { message_type: "acme.Mms".to_owned(), ..main };
-    database.set_mapping(&replaced, &Actor::named("Bob"), later(9)).await.unwrap();
+    database.set_mapping(&replaced, &Expected::Anything, &Actor::named("Bob"), later(9)).await.unwrap();
     let standing =
         |mapping: &Mapping, by: &str, at| ActiveMapping { mapping: mapping.clone(), by: Actor::named(by), at };
     let expected =
         [standing(&any, "Ada", later(0)), standing(&replaced, "Bob", later(9)), standing(&key, "Ada", later(2))];
     assert_eq!(database.mappings().await.unwrap(), expected);
-    assert!(database.unset_mapping(Some("main"), Carrier::Queue, "texts.*", &Actor::local(), later(9)).await.unwrap());
-    assert!(!database.unset_mapping(Some("main"), Carrier::Queue, "texts.*", &Actor::local(), later(9)).await.unwrap());
-    assert!(!database.unset_mapping(None, Carrier::Exchange, "texts.*", &Actor::local(), later(9)).await.unwrap());
+    assert!(
+        database
+            .unset_mapping(Some("main"), Carrier::Queue, "texts.*", &Expected::Anything, &Actor::local(), later(9))
+            .await
+            .unwrap()
+    );
+    assert!(
+        !database
+            .unset_mapping(Some("main"), Carrier::Queue, "texts.*", &Expected::Anything, &Actor::local(), later(9))
+            .await
+            .unwrap()
+    );
+    assert!(
+        !database
+            .unset_mapping(None, Carrier::Exchange, "texts.*", &Expected::Anything, &Actor::local(), later(9))
+            .await
+            .unwrap()
+    );
     assert_eq!(database.mappings().await.unwrap(), [expected[0].clone(), expected[2].clone()]);
 }
 

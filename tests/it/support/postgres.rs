@@ -56,6 +56,24 @@ impl Postgres {
         self.create_database(&template.name)
     }
 
+    /// A new database with a dump of another, made and restored as the documentation says; `None` where the programs for it
+    /// are not installed.
+    pub fn dumped_and_restored(&self, url: &str) -> Option<PostgresDatabase> {
+        let program = |name: &str| Some(self.admin.psql.with_file_name(name)).filter(|program| program.exists());
+        let (Some(dump), Some(restore)) = (program("pg_dump"), program("pg_restore")) else {
+            super::skip("pg_dump is not installed here");
+            return None;
+        };
+        let directory = tempfile::tempdir().expect("a directory");
+        let (file, restored) = (directory.path().join("dlo.dump"), self.database());
+        let mut dumping = Command::new(dump);
+        let dumped = dumping.arg("--format=custom").arg("--file").arg(&file).arg(url).status().expect("pg_dump runs");
+        let mut restoring = Command::new(restore);
+        let done = restoring.arg("--dbname").arg(&restored.url).arg(&file).status().expect("pg_restore runs");
+        assert!(dumped.success() && done.success(), "a dump is made and restored");
+        Some(restored)
+    }
+
     fn start(options: &[&str]) -> Option<Self> {
         find_or_skip("postgres")?;
         // Deleted by the leash: a server in a `static` is never dropped.

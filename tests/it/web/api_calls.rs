@@ -90,6 +90,19 @@ async fn patch_sets_what_it_names_and_leaves_the_rest() {
     assert_eq!(set(json!({})).await["importance"], "critical");
 }
 
+/// The database takes the importance and not the note.
+#[tokio::test]
+async fn patch_sets_all_that_it_names_or_nothing() {
+    let (desk, id, path) = a_letter(Status::Open).await;
+    let raw = sqlx::SqlitePool::connect(&desk.database_url()).await.unwrap();
+    const NO_NOTES: &str = "CREATE TRIGGER no_notes BEFORE UPDATE OF note ON letters
+        BEGIN SELECT RAISE(ABORT, 'no notes'); END";
+    sqlx::query(NO_NOTES).execute(&raw).await.unwrap();
+    desk.call(Method::PATCH, &path, &json!({"importance": "critical", "note": "x"})).await.problem(500);
+    assert_eq!(desk.letter(id).await["importance"], "normal");
+    assert_eq!(desk.letter(id).await["history"].as_array().unwrap().len(), 1);
+}
+
 #[tokio::test]
 async fn an_action_on_many_leaves_a_job() {
     let desk = Desk::open().await;

@@ -19,7 +19,7 @@ use super::{
 use crate::support::process::wait_until;
 
 const FIELDS: &str = "id broker queue message_type reason error count open scheduled retried discarded first_seen last_seen \
-    importance outcome last_retried_at note note_by note_at";
+    importance outcome last_retried_at note note_by note_at note_version";
 
 async fn api_path(desk: &Desk, letter: LetterId) -> String {
     format!("/api/v1{}", group_of(desk, letter).await)
@@ -48,6 +48,7 @@ async fn a_group_has_the_fields_of_the_contract() {
         "first_seen": "2026-11-21T11:59:00Z", "last_seen": "2026-11-21T11:59:02Z", "importance": "normal",
         "outcome": {"sent": 1, "failed_again": 0, "pending": 1, "succeeded": 0},
         "last_retried_at": "2026-11-21T12:00:00Z", "note": null, "note_by": null, "note_at": null,
+        "note_version": "none",
     });
     assert_eq!(*item, expected);
     assert_eq!((&list["total"], &list["next_cursor"]), (&json!(1), &Value::Null));

@@ -47,7 +47,10 @@ use super::{
     answer::Answer,
     dead::{Dead, NOON, dead_in},
 };
-use crate::support::process::block_on;
+use crate::support::{
+    postgres::{Postgres, PostgresDatabase},
+    process::block_on,
+};
 
 /// The broker of a server that has one.
 pub const MAIN: &str = "main";
@@ -114,6 +117,16 @@ impl Desk {
             board.set_publishing(name, ConnectionState::Connected { since: NOON });
         }
         Self::on(store, board, directory, watched, notify)
+    }
+
+    /// The same on Postgres; `None` where there is none and tests may be skipped for it.
+    pub async fn on_postgres() -> Option<(Self, PostgresDatabase)> {
+        let database = Postgres::shared()?.database();
+        let store = Arc::new(Store::open(&database.url).await.unwrap());
+        store.migrate().await.unwrap();
+        let board = BrokerBoard::new([(MAIN.to_owned(), format!("{MAIN}.example:5672"))]);
+        let directory = tempfile::tempdir().unwrap();
+        Some((Self::on(store, board, directory, &[], &NotifyConfig::default()), database))
     }
 
     fn on(store: Arc<Store>, board: BrokerBoard, directory: TempDir, watched: &[&str], notify: &NotifyConfig) -> Self {

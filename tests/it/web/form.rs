@@ -56,6 +56,18 @@ impl Form {
     }
 }
 
+/// The page that the only link with that label leads to.
+pub async fn click(desk: &Desk, page: &Html, label: &str) -> Html {
+    let links: Vec<_> = page.all("a").into_iter().filter(|link| words(*link) == label).collect();
+    assert_eq!(links.len(), 1, "links {label:?}");
+    desk.page(links[0].attr("href").unwrap()).await
+}
+
+/// Presses a button that asks once more, and then that one.
+pub async fn remove(desk: &Desk, page: &Html, label: &str) -> Html {
+    Form::of(&click(desk, page, label).await, "Remove it").press(desk).await
+}
+
 /// Posts fields as a browser does that shows a page of this server.
 pub async fn submit(desk: &Desk, action: &str, pairs: &[(&str, &str)]) -> Answer {
     let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();

@@ -44,5 +44,6 @@ mod rules_at_work;
 mod schemas;
 mod schemas_folder;
 mod security;
+mod two_editors;
 mod watch;
 mod why;

@@ -9,6 +9,7 @@ use dead_letter_office::domain::{
     letter::{Importance, Status},
     policy::{Delays, Policy, Via},
     retry::RetryOutcome,
+    version::Expected,
 };
 use scraper::{ElementRef, Html};
 
@@ -43,7 +44,7 @@ pub async fn a_busy_server() -> (Desk, Vec<String>) {
     paths.extend(["/groups", "/groups?status=all&sort=biggest&limit=2", "/groups?queue=none"].map(str::to_owned));
     paths.extend([group.clone(), format!("{group}?all=retry")]);
     paths.push(format!("/letters?status=all&{}", group.replace("/groups/", "group=")));
-    desk.policies.set(&strict("texts"), &Actor::named("Ann")).await.unwrap();
+    desk.policies.set(&strict("texts"), &Expected::Anything, &Actor::named("Ann")).await.unwrap();
     for set in ["small.binpb", "sets_odd/texts_no_imports.binpb", "sets_odd/texts_v2_conflict.binpb"] {
         put_set(&desk, "acme", fixture(set)).await.expect(201);
     }

@@ -44,7 +44,8 @@ async fn rules_are_written_read_and_removed_by_the_api() {
     let added = desk.post(API, &new).await.expect(201).json();
     let expected = json!({
         "id": added["id"], "position": 1, "name": "texts", "expression": "letter.queue == \"texts\"",
-        "importance": "high", "set_by": "local user", "set_at": "2026-11-21T12:00:00Z", "mistakes": [], "failures": null,
+        "importance": "high", "version": added["version"], "set_by": "local user", "set_at": "2026-11-21T12:00:00Z",
+        "mistakes": [], "failures": null,
     });
     assert_eq!(added, expected);
     let id = added["id"].as_str().unwrap();
@@ -249,7 +250,7 @@ async fn rules_are_moved_changed_and_removed_on_the_page() {
         ("/rules/move", vec![("id", c.to_string()), ("to", "up".to_owned())], 400),
         ("/rules/remove", vec![], 400),
         ("/rules/cancel", vec![("job", "x".to_owned())], 400),
-        ("/rules/set", vec![("edit", c.to_string()), ("name", "x".to_owned()), ("expression", "true".to_owned())], 404),
+        ("/rules/set", vec![("edit", c.to_string()), ("name", "x".to_owned()), ("expression", "true".to_owned())], 409),
     ] {
         let pairs: Vec<_> = pairs.iter().map(|(name, value)| (*name, &**value)).collect();
         submit(&desk, action, &pairs).await.expect(status);

@@ -12,6 +12,7 @@ use dead_letter_office::{
         job::{APPLY_RULES, Job, JobState},
         letter::{Importance, LetterId, Status},
         rule::{Rule, RuleId},
+        version::Expected,
     },
     metrics::Metrics,
     services::{
@@ -64,7 +65,7 @@ fn rule(name: &str, expression: &str, importance: Importance) -> Rule {
 }
 
 pub async fn add(desk: &Desk, name: &str, expression: &str, importance: Importance) -> RuleId {
-    desk.rules.set(None, &rule(name, expression, importance), None, &Actor::local()).await.unwrap()
+    desk.rules.set(None, &rule(name, expression, importance), None, &Expected::Anything, &Actor::local()).await.unwrap()
 }
 
 /// How important it is, and who says so.
@@ -127,7 +128,7 @@ async fn a_rule_that_fails_is_passed_by_and_counted() {
     assert!([zero, text].contains(&failures.last_letter));
     assert!(failures.last_error.starts_with("line 1, column "), "{}", failures.last_error);
     let mended = rule("odd", "has(payload.n)", Importance::Critical);
-    desk.rules.set(Some(id), &mended, None, &Actor::local()).await.unwrap();
+    desk.rules.set(Some(id), &mended, None, &Expected::Anything, &Actor::local()).await.unwrap();
     assert!(desk.rules.failures().await.unwrap().is_empty());
 }
 
@@ -261,10 +262,12 @@ async fn another_process_applies_the_rules_as_they_are_now() {
     work_with(&desk, elsewhere.clone()).await;
     assert_eq!(evaluated(&desk, letter).await, by(Importance::Critical, "rule:all"));
     let id = elsewhere.in_force().active()[0].id;
-    desk.rules.remove(id, &Actor::local()).await.unwrap();
+    desk.rules.remove(id, &Expected::Anything, &Actor::local()).await.unwrap();
     elsewhere.reload().await.unwrap();
     assert!(elsewhere.in_force().active().is_empty());
-    let gone = elsewhere.set(Some(id), &rule("all", "true", Importance::Low), None, &Actor::local()).await;
+    let gone = elsewhere
+        .set(Some(id), &rule("all", "true", Importance::Low), None, &Expected::Anything, &Actor::local())
+        .await;
     assert!(matches!(gone, Err(RuleError::Gone)));
 }
 
@@ -302,7 +305,7 @@ async fn a_file_counts_as_long_as_it_is_right() {
     std::fs::remove_file(&file).unwrap();
     rules.reload().await.unwrap();
     assert_eq!(names(), ["b", "a"]);
-    let set = rules.set(None, &rule("d", "true", Importance::Low), None, &Actor::local()).await;
+    let set = rules.set(None, &rule("d", "true", Importance::Low), None, &Expected::Anything, &Actor::local()).await;
     assert!(matches!(set, Err(RuleError::InFile(_))));
     assert!(desk.store.rules().await.unwrap().is_empty());
 }

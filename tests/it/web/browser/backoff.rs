@@ -3,6 +3,7 @@
 use dead_letter_office::domain::{
     actor::Actor,
     letter::{LetterId, Status},
+    version::Expected,
 };
 
 use super::{
@@ -17,7 +18,7 @@ async fn retries_are_tuned_seen_and_hurried() {
     let desk = Desk::open().await;
     // The spawned server retries nothing by itself unless a user says so.
     let every_queue = desk.policies.book().all()[0].policy.clone();
-    desk.policies.set(&every_queue, &Actor::named("Ann")).await.unwrap();
+    desk.policies.set(&every_queue, &Expected::Anything, &Actor::named("Ann")).await.unwrap();
     let Some(scene) = Scene::over(&desk).await else { return };
     a_policy_is_previewed_set_and_in_force(&scene, &desk).await;
     what_waits_is_walked_and_hurried_by_keys(&scene, &desk).await;

@@ -116,6 +116,22 @@ fn a_password_is_not_repeated_with_the_mistake() {
 }
 
 #[test]
+fn no_line_of_the_file_is_repeated_with_the_mistake() {
+    for (toml, part) in [
+        ("[brokers.main]\nurl = \"amqp://user:hunter2@host\nprefetch = 1", "line 2"),
+        ("[notify.pagerduty]\nrouting_key = hunter2", "line 2"),
+        ("[notify.webhook]\nsecret = \"a\"\nsecret = \"hunter2\"", "duplicate key"),
+        ("[brokers]\nmain = \"amqp://user:hunter2@host\"", "brokers.main: invalid type: string"),
+        ("[notify.webhook]\nsecret = [\"hunter2\"]", "notify.webhook.secret"),
+        ("[web]\npublic_url = \"ftp://user:hunter2@host\"", "web.public_url"),
+        ("[web]\nhunter = \"hunter2\"", "hunter"),
+    ] {
+        let said = refused(dlo(&["check"]).config(toml));
+        assert!(!said.contains("hunter2") && said.contains(part), "{toml}: {said}");
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_named() {
     let said = refused(dlo(&["check", "--config", "nowhere.toml"]));
     assert!(said.contains("nowhere.toml") && said.contains("No such file"), "{said}");

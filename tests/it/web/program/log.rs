@@ -49,6 +49,8 @@ async fn at_any_level_it_holds_no_contents_and_no_passwords() {
         let vhost = rabbit.vhost();
         let url = with_a_password(&vhost).await;
         let program = serve().set("DLO_BROKERS__MAIN__URL", &url).set("DLO_LOG__FORMAT", "json");
+        // Every statement counts as slow.
+        let program = program.set("DLO_DATABASE__SLOW_STATEMENT", "0s");
         let mut server = program.set("DLO_LOG__FILTER", &format!("dead_letter_office={filter},warn")).open().await;
         server.await_ready().await;
         a_day_at_work(&server, &vhost).await;
@@ -61,6 +63,8 @@ async fn at_any_level_it_holds_no_contents_and_no_passwords() {
             assert!(!line.contains(SECRET) && !line.contains(PASSWORD), "{line}");
         }
         assert!(lines.iter().any(|line| line.contains("a change was made")), "{lines:?}");
+        let is_statement = |line: &String| line.contains("slow statement") && line.contains("INSERT INTO contents");
+        assert!(lines.iter().any(is_statement), "statements are in the log");
         let refused = |line: &&String| line.contains("\"letters\":0,\"refused\":1");
         let refused = lines.iter().find(refused).expect("the second discard is in the log");
         assert!(refused.contains("a change was refused"), "{refused}");

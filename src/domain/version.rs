@@ -1,0 +1,135 @@
+//! Versions of what several people change: whether it still is as somebody has seen it.
+
+use std::fmt::{self, Debug, Display};
+
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::{group::Note, mapping::ActiveMapping, policy::ActivePolicy, rule::ActiveRule};
+
+/// A version, which follows from the content: what is changed back is what it was. To everybody else it is opaque.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version(String);
+
+impl Version {
+    /// That of this content.
+    pub fn of(content: &impl Debug) -> Self {
+        Self(format!("{:032x}", xxh3_128(format!("{content:?}").as_bytes())))
+    }
+
+    /// That of what is not there.
+    pub fn none() -> Self {
+        Self("none".to_owned())
+    }
+
+    /// That of what may be there.
+    pub fn of_perhaps<T: Versioned>(there: Option<&T>) -> Self {
+        there.map_or_else(Self::none, Versioned::version)
+    }
+
+    /// One that somebody has been told.
+    pub fn told(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+impl Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What several people change.
+pub trait Versioned {
+    fn version(&self) -> Version;
+}
+
+impl Versioned for ActiveRule {
+    fn version(&self) -> Version {
+        Version::of(&self.rule)
+    }
+}
+
+impl Versioned for ActivePolicy {
+    fn version(&self) -> Version {
+        Version::of(&self.policy)
+    }
+}
+
+impl Versioned for ActiveMapping {
+    fn version(&self) -> Version {
+        Version::of(&self.mapping)
+    }
+}
+
+impl Versioned for Note {
+    fn version(&self) -> Version {
+        Version::of(&self.text)
+    }
+}
+
+/// What has to be there for a change to be made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Expected {
+    /// Whatever there is, or nothing.
+    #[default]
+    Anything,
+    /// Something, in whatever version.
+    Something,
+    /// One of these; [`Version::none`] is that nothing is there.
+    OneOf(Vec<Version>),
+}
+
+impl Expected {
+    pub fn nothing() -> Self {
+        Self::OneOf(vec![Version::none()])
+    }
+
+    /// # Errors
+    /// [`Changed`] where something else is there.
+    pub fn check<T: Versioned + Clone>(&self, there: Option<&T>) -> Result<(), Changed<T>> {
+        let is_met = match self {
+            Self::Anything => true,
+            Self::Something => there.is_some(),
+            Self::OneOf(versions) => versions.contains(&Version::of_perhaps(there)),
+        };
+        if is_met { Ok(()) } else { Err(Changed(there.cloned().map(Box::new))) }
+    }
+}
+
+/// It is not as it was expected: what is there instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed<T>(pub Option<Box<T>>);
+
+#[cfg(test)]
+mod tests {
+    use amqp_message::time::Timestamp;
+
+    use super::*;
+    use crate::domain::actor::Actor;
+
+    fn note(text: &str, seconds: u64) -> Note {
+        Note { text: text.to_owned(), by: Actor::local(), at: Timestamp::from_seconds(seconds) }
+    }
+
+    #[test]
+    fn a_version_follows_from_the_content_alone() {
+        assert_eq!(note("a", 1).version(), note("a", 2).version());
+        assert_ne!(note("a", 1).version(), note("b", 1).version());
+    }
+
+    #[test]
+    fn what_is_expected_has_to_be_there() {
+        let (a, b) = (note("a", 1), note("b", 1));
+        let seen = Expected::OneOf(vec![a.version()]);
+        let check = |expected: &Expected, there: Option<&Note>, is_met: bool| {
+            let changed = Err(Changed(there.cloned().map(Box::new)));
+            assert_eq!(expected.check(there), if is_met { Ok(()) } else { changed }, "{expected:?}, {there:?}");
+        };
+        for there in [None, Some(&a), Some(&b)] {
+            check(&Expected::Anything, there, true);
+            check(&Expected::Something, there, there.is_some());
+            check(&Expected::nothing(), there, there.is_none());
+            check(&seen, there, there == Some(&a));
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What a clock that was ahead leaves behind: times that are not over yet when it is put right.
+//!
+//! The latest time that any server has seen is kept. Where the clock says less, it was put back since, or that of another
+//! server is ahead.
+
+use std::time::Duration;
+
+use amqp_message::time::Timestamp;
+
+use super::{
+    Store, StoreError,
+    db::{Sql, Tx, on},
+};
+
+/// By so much the clocks of several servers may differ.
+const TOLERANCE: Duration = Duration::from_secs(10);
+/// Retries that are changed in one commit.
+const AT_ONCE: i64 = 10_000;
+
+/// A clock was put back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetBack {
+    pub by: Duration,
+    /// Retries that were scheduled for later than they should be.
+    pub retries: u64,
+}
+
+/// No claim that is made for `lease` reaches beyond this: one that does was made by a clock that was ahead.
+pub(crate) fn longest_claim(now: Timestamp, lease: Duration) -> i64 {
+    now.plus(lease.saturating_mul(2)).as_micros()
+}
+
+impl Store {
+    /// Keeps what the clock says. Where it was put back, retries that were scheduled meanwhile are due after their delay
+    /// from now on, what is claimed stays so for `lease` at most, and incidents count as reported now.
+    pub async fn observe_clock(&self, now: Timestamp, lease: Duration) -> Result<Option<SetBack>, StoreError> {
+        const LATEST: &str = "SELECT at FROM latest_time WHERE id = 1";
+        const KEEP: &str = "INSERT INTO latest_time (id, at) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET
+            at = CASE WHEN excluded.at > latest_time.at THEN excluded.at ELSE latest_time.at END";
+        const PUT_BACK: &str = "UPDATE latest_time SET at = $1 WHERE id = 1 AND at > $1";
+        let latest: Option<i64> = on!(self.db.reader(), |pool| sqlx::query_scalar(LATEST).fetch_optional(pool).await?);
+        let by = latest.map_or(Duration::ZERO, |latest| Timestamp::from_micros(latest).since(now));
+        let set_back = match by > TOLERANCE {
+            true => Some(SetBack { by, retries: self.shorten_waits(now, by, lease).await? }),
+            false => None,
+        };
+        // At last: what is cut short is done again.
+        let keep = if set_back.is_some() { PUT_BACK } else { KEEP };
+        on!(self.db.writer(), |pool| sqlx::query(keep).bind(now.as_micros()).execute(pool).await.map(drop)?);
+        Ok(set_back)
+    }
+
+    async fn shorten_waits(&self, now: Timestamp, by: Duration, lease: Duration) -> Result<u64, StoreError> {
+        const INCIDENTS: &str = "UPDATE incidents SET told_at = $1 WHERE told_at > $1";
+        on!(self.db.writer(), |pool| sqlx::query(INCIDENTS).bind(now.as_micros()).execute(pool).await.map(drop)?);
+        let mut tx = self.db.begin().await?;
+        shorten_claims(&mut tx, now, by, lease).await?;
+        tx.commit().await?;
+        let mut shortened = 0;
+        loop {
+            let mut tx = self.db.begin().await?;
+            let some = shorten_some(&mut tx, now).await?;
+            tx.commit().await?;
+            if some == 0 {
+                return Ok(shortened);
+            }
+            shortened += some;
+        }
+    }
+}
+
+async fn shorten_claims(tx: &mut Tx, now: Timestamp, by: Duration, lease: Duration) -> Result<(), StoreError> {
+    const CLAIMS: Sql = Sql {
+        sqlite: "UPDATE retries SET claimed_until = claimed_until - $1 WHERE claimed_until > $2",
+        postgres: "UPDATE retries SET claimed_until = claimed_until - $1 WHERE letter_id = ANY(ARRAY(
+            SELECT letter_id FROM retries WHERE claimed_until > $2 ORDER BY letter_id FOR UPDATE))",
+    };
+    let (claims, by) = (CLAIMS.pick(tx), Timestamp::default().plus(by).as_micros());
+    let longest = now.plus(lease).as_micros();
+    on!(tx, |tx| sqlx::query(claims).bind(by).bind(longest).execute(&mut **tx).await.map(drop)?);
+    Ok(())
+}
+
+async fn shorten_some(tx: &mut Tx, now: Timestamp) -> Result<u64, StoreError> {
+    const RETRIES: Sql = Sql {
+        sqlite: "UPDATE retries SET due_at = due_at - scheduled_at + $1, scheduled_at = $1 WHERE letter_id IN (
+            SELECT letter_id FROM retries WHERE scheduled_at > $1 LIMIT $2)",
+        postgres:
+            "UPDATE retries SET due_at = due_at - scheduled_at + $1, scheduled_at = $1 WHERE letter_id = ANY(ARRAY(
+            SELECT letter_id FROM retries WHERE scheduled_at > $1 ORDER BY letter_id LIMIT $2 FOR UPDATE))",
+    };
+    let retries = RETRIES.pick(tx);
+    Ok(on!(tx, |tx| {
+        sqlx::query(retries).bind(now.as_micros()).bind(AT_ONCE).execute(&mut **tx).await?.rows_affected()
+    }))
+}

@@ -1,0 +1,51 @@
+//! The file of a SQLite database: whose it is.
+
+use std::{
+    fs::{self, OpenOptions, Permissions},
+    io,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+
+/// Read and written by its owner alone: it holds whole messages.
+const PRIVATE: u32 = 0o600;
+
+/// The same file with an ending behind its whole name: `dlo.db-wal`.
+pub(crate) fn beside(file: &Path, ending: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// How a file of a database is opened or made.
+pub(crate) fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).mode(PRIVATE);
+    options
+}
+
+/// Makes the database's file where there is none, and takes the rights of others from what is there. SQLite gives the
+/// files that it makes beside it the same rights.
+pub(crate) fn make_private(database: &Path) {
+    let made = private().create(true).truncate(false).open(database);
+    if let Err(error) = made {
+        // SQLite says it better.
+        tracing::debug!(file = %database.display(), error = %error, "the database's file cannot be opened");
+    }
+    for file in ["", "-wal", "-shm", ".lock"].map(|ending| beside(database, ending)) {
+        if let Err(error) = restrict(&file) {
+            tracing::warn!(file = %file.display(), error = %error, "others may read this file, which holds messages");
+        }
+    }
+}
+
+fn restrict(file: &Path) -> io::Result<()> {
+    match fs::metadata(file) {
+        Ok(found) if found.permissions().mode() & 0o777 & !PRIVATE != 0 => {
+            fs::set_permissions(file, Permissions::from_mode(PRIVATE))
+        }
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}

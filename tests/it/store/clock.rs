@@ -1,0 +1,94 @@
+//! A clock that was ahead and is put back, as people and time servers do with theirs.
+
+use std::time::Duration;
+
+use amqp_message::time::Timestamp;
+use dead_letter_office::{
+    domain::{
+        command::Command,
+        job::{Job, JobState},
+        letter::LetterId,
+    },
+    store::{Claim, Order, SetBack},
+};
+
+use super::{
+    database::{LEASE, TestDatabase, order},
+    make::{NOON, id, later},
+};
+
+const SIX_HOURS: Duration = Duration::from_secs(6 * 3_600);
+/// What the clock said while it was ahead.
+const AHEAD: Timestamp = Timestamp::from_micros(NOON.as_micros() + 6 * 3_600_000_000);
+
+/// A letter whose retry somebody asked for at that moment.
+async fn retried_in(database: &TestDatabase, at: Timestamp, seconds: u64) -> LetterId {
+    let id = database.take_in_many(1).await[0];
+    let command = Command::Retry { delay: Duration::from_secs(seconds), queue: None };
+    let report = database.act(&Order { at, ..order(&command, &[id]) }).await.unwrap();
+    assert_eq!(report.refused, []);
+    id
+}
+
+async fn what_was_scheduled_meanwhile_waits_no_longer_than_it_should(database: &TestDatabase) {
+    let before = retried_in(database, NOON, 3_600).await;
+    assert_eq!(database.observe_clock(AHEAD, LEASE).await.unwrap(), None);
+    let meanwhile = retried_in(database, AHEAD, 10).await;
+    assert_eq!(database.claims(later(600)).await, [], "that is what it is about");
+    let set_back = SetBack { by: SIX_HOURS, retries: 1 };
+    assert_eq!(database.observe_clock(NOON, LEASE).await.unwrap(), Some(set_back));
+    assert_eq!(database.observe_clock(NOON, LEASE).await.unwrap(), None, "once");
+    assert_eq!(database.claims(later(9)).await, []);
+    assert_eq!(database.claims(later(10)).await, [meanwhile]);
+    assert_eq!(database.claims(later(3_599)).await, [meanwhile], "its claim is over");
+    assert_eq!(database.claims(later(3_600)).await, [before]);
+}
+
+async fn what_a_dead_process_has_claimed_meanwhile_is_free_after_a_lease(database: &TestDatabase) {
+    database.observe_clock(AHEAD, LEASE).await.unwrap();
+    let id = retried_in(database, AHEAD, 0).await;
+    assert_eq!(database.claims(AHEAD).await, [id]);
+    database.observe_clock(NOON, LEASE).await.unwrap();
+    assert_eq!(database.claims(later(59)).await, []);
+    assert_eq!(database.claims(later(60)).await, [id]);
+}
+
+async fn clocks_of_two_servers_may_differ_a_little(database: &TestDatabase) {
+    database.observe_clock(later(5), LEASE).await.unwrap();
+    let id = retried_in(database, later(5), 10).await;
+    assert_eq!(database.observe_clock(NOON, LEASE).await.unwrap(), None);
+    assert_eq!(database.claims(later(14)).await, []);
+    assert_eq!(database.claims(later(15)).await, [id]);
+}
+
+async fn a_job_and_a_watch_are_not_held_by_a_clock_that_was_ahead(database: &TestDatabase) {
+    let job = Job { state: JobState::Queued, ..Job::begun(id(), "work") };
+    database.add_job(&job, &dead_letter_office::domain::actor::Actor::local(), NOON).await.unwrap();
+    assert!(database.claim_job("work", later(1), LEASE).await.unwrap().is_some());
+    assert!(database.claim_job("work", NOON, LEASE).await.unwrap().is_none(), "the other's clock is a second ahead");
+    assert!(database.claim_job("work", AHEAD, LEASE).await.unwrap().is_some(), "it has ended");
+    assert!(database.claim_job("work", NOON, LEASE).await.unwrap().is_some());
+    let (one, other) = (id(), id());
+    assert_eq!(database.claim_watch("main", one, AHEAD, LEASE).await.unwrap(), Claim::Taken);
+    assert_eq!(database.claim_watch("main", other, AHEAD, LEASE).await.unwrap(), Claim::Elsewhere);
+    assert_eq!(database.claim_watch("main", other, NOON, LEASE).await.unwrap(), Claim::Taken);
+}
+
+/// The page shows the job that goes on, not one that ended in what is the future now.
+async fn the_latest_job_is_the_one_that_goes_on(database: &TestDatabase) {
+    let by = dead_letter_office::domain::actor::Actor::local();
+    let (mut ended, goes_on) = (Job::begun(id(), "work"), Job::begun(id(), "work"));
+    ended.end();
+    database.add_job(&ended, &by, AHEAD).await.unwrap();
+    assert_eq!(database.latest_job("work").await.unwrap().unwrap().id, ended.id);
+    database.add_job(&goes_on, &by, NOON).await.unwrap();
+    assert_eq!(database.latest_job("work").await.unwrap().unwrap().id, goes_on.id);
+}
+
+on_both!(
+    what_was_scheduled_meanwhile_waits_no_longer_than_it_should,
+    what_a_dead_process_has_claimed_meanwhile_is_free_after_a_lease,
+    clocks_of_two_servers_may_differ_a_little,
+    a_job_and_a_watch_are_not_held_by_a_clock_that_was_ahead,
+    the_latest_job_is_the_one_that_goes_on,
+);

@@ -1,0 +1,258 @@
+//! Two people who change the same: the second is told, keeps what was typed, and nothing is overwritten in silence. By
+//! forms and by the API, on both databases.
+
+use axum::{
+    body::Body,
+    http::{HeaderName, Method, header},
+};
+use scraper::Html;
+use serde_json::{Value, json};
+
+use super::{
+    answer::{Answer, Look},
+    desk::{Desk, builder},
+    form::{Form, click, submit},
+    groups::{alike, group_of},
+};
+
+macro_rules! on_both {
+    ($($test:ident),+ $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $test() {
+                super::$test(&super::Desk::open().await).await;
+            })+
+        }
+        mod postgres {
+            $(#[tokio::test]
+            async fn $test() {
+                let Some((desk, _database)) = super::Desk::on_postgres().await else { return };
+                super::$test(&desk).await;
+            })+
+        }
+    };
+}
+
+/// A call with a header.
+async fn call(desk: &Desk, method: Method, path: &str, body: &Value, (name, value): (HeaderName, &str)) -> Answer {
+    let request = builder(method, path).header("content-type", "application/json").header(name, value);
+    desk.send(request.body(Body::from(body.to_string())).unwrap()).await
+}
+
+fn if_match(tag: &str) -> (HeaderName, &str) {
+    (header::IF_MATCH, tag)
+}
+
+/// What the second is told.
+fn told(page: &Html) -> String {
+    page.words(".form-conflict")
+}
+
+async fn a_rule_in_the_form(desk: &Desk) {
+    let new = json!({"name": "a", "expression": "true", "importance": "low"});
+    let id = desk.post("/api/v1/rules", &new).await.expect(201).json()["id"].as_str().unwrap().to_owned();
+    let path = format!("/rules?edit={id}");
+    let (first, second) = (desk.page(&path).await, desk.page(&path).await);
+    Form::of(&first, "Save").fill("expression", "false").press(desk).await;
+    let mine = Form::of(&second, "Save").fill("name", "mine").fill("importance", "critical");
+    let again = mine.send(desk).await.expect(409).page();
+    let expected = "local user has set this rule meanwhile. now Name: a When: false importance: low";
+    assert!(told(&again).starts_with(expected), "{}", told(&again));
+    let form = (again.one("#rule [name=name]").attr("value"), again.words("#rule [name=importance] [selected]"));
+    assert_eq!(form, (Some("mine"), "critical".to_owned()), "kept as typed");
+    assert_eq!(desk.rules.in_force().active()[0].rule.expression, "false", "nothing is overwritten");
+    Form::of(&again, "Save").press(desk).await;
+    let active = desk.rules.in_force().active()[0].rule.clone();
+    assert_eq!((&*active.name, &*active.expression), ("mine", "true"), "who was told may");
+}
+
+async fn a_rule_that_was_removed_meanwhile(desk: &Desk) {
+    let new = json!({"name": "a", "expression": "true", "importance": "low"});
+    let id = desk.post("/api/v1/rules", &new).await.expect(201).json()["id"].as_str().unwrap().to_owned();
+    let form = Form::of(&desk.page(&format!("/rules?edit={id}")).await, "Save");
+    desk.call(Method::DELETE, &format!("/api/v1/rules/{id}"), &json!({})).await.expect(204);
+    let again = form.fill("name", "mine").send(desk).await.expect(409).page();
+    assert!(told(&again).starts_with("Somebody has removed this rule meanwhile."), "{}", told(&again));
+    Form::of(&again, "Save").press(desk).await;
+    assert_eq!(desk.rules.in_force().active()[0].rule.name, "mine", "it is a new one");
+}
+
+/// The place is not what was changed, and so stays where the other has put it.
+async fn a_rule_that_was_moved_meanwhile_stays_there(desk: &Desk) {
+    for name in ["a", "b"] {
+        let new = json!({"name": name, "expression": "true", "importance": "low"});
+        desk.post("/api/v1/rules", &new).await.expect(201);
+    }
+    let order = || desk.rules.in_force().active().iter().map(|active| active.rule.name.clone()).collect::<Vec<_>>();
+    let id = desk.rules.in_force().active()[0].id;
+    let form = Form::of(&desk.page(&format!("/rules?edit={id}")).await, "Save");
+    Form::of(&desk.page("/rules").await, "Move a down").press(desk).await;
+    assert_eq!(order(), ["b", "a"]);
+    form.fill("name", "c").press(desk).await;
+    assert_eq!(order(), ["b", "c"]);
+}
+
+async fn a_rule_that_is_to_be_removed(desk: &Desk) {
+    let new = json!({"name": "a", "expression": "true", "importance": "low"});
+    let id = desk.post("/api/v1/rules", &new).await.expect(201).json()["id"].as_str().unwrap().to_owned();
+    let question = desk.page(&format!("/rules?remove={id}")).await;
+    let changed = json!({"name": "a", "expression": "false", "importance": "low"});
+    desk.call(Method::PUT, &format!("/api/v1/rules/{id}"), &changed).await.expect(200);
+    let again = Form::of(&question, "Remove it").send(desk).await.expect(409).page();
+    assert!(told(&again).contains("When: false"), "{}", told(&again));
+    Form::of(&again, "Remove it").press(desk).await;
+    assert!(desk.rules.in_force().active().is_empty());
+}
+
+async fn a_policy_in_the_form(desk: &Desk) {
+    let path = "/policies?queues=orders";
+    let (first, second) = (desk.page(path).await, desk.page(path).await);
+    Form::of(&first, "Set the policy").fill("delays", "1s").press(desk).await;
+    let mine = Form::of(&second, "Set the policy").fill("delays", "2s").fill("jitter", "5");
+    let again = mine.send(desk).await.expect(409).page();
+    let expected = "local user has set this policy meanwhile. now after 1 s; then needs attention";
+    assert!(told(&again).starts_with(expected), "{}", told(&again));
+    assert_eq!(again.one("#policy [name=delays]").attr("value"), Some("2s"), "kept as typed");
+    assert!(desk.policies.book().all()[0].policy.delays.after(1).is_some_and(|delay| delay.as_secs() == 1));
+    Form::of(&again, "Set the policy").press(desk).await;
+    assert!(desk.policies.book().all()[0].policy.delays.after(1).is_some_and(|delay| delay.as_secs() == 2));
+}
+
+/// Who opens the form for other queues has seen nothing of these.
+async fn a_policy_that_was_not_seen(desk: &Desk) {
+    desk.call(Method::PUT, "/api/v1/policies", &json!({"queues": "orders", "delays": ["1s"]})).await.expect(200);
+    let other = Form::of(&desk.page("/policies?queues=texts").await, "Set the policy").fill("queues", "orders");
+    let again = other.fill("delays", "9s").send(desk).await.expect(409).page();
+    assert!(told(&again).contains("after 1 s"), "{}", told(&again));
+    let back = Form::of(&again, "Set the policy").fill("queues", "texts");
+    back.press(desk).await;
+    assert_eq!(desk.policies.book().all().len(), 3, "there was none for these");
+}
+
+async fn a_policy_that_is_to_be_removed(desk: &Desk) {
+    let put =
+        async |delay| desk.call(Method::PUT, "/api/v1/policies", &json!({"queues": "a", "delays": [delay]})).await;
+    put("1s").await.expect(200);
+    let question = click(desk, &desk.page("/policies").await, "Remove a any reason").await;
+    assert!(question.words(".confirm-box").contains("after 1 s; then needs attention"));
+    put("2s").await.expect(200);
+    let again = Form::of(&question, "Remove it").send(desk).await.expect(409).page();
+    assert!(told(&again).contains("after 2 s"), "{}", told(&again));
+    assert_eq!(desk.store.policies().await.unwrap().len(), 1);
+    Form::of(&again, "Remove it").press(desk).await;
+    assert_eq!(desk.store.policies().await.unwrap(), []);
+    desk.get("/policies?queues=a&remove=yes").await.expect(404);
+    desk.get("/policies?queues=*&remove=yes").await.expect(404);
+}
+
+async fn a_mapping_in_the_form(desk: &Desk) {
+    let page = desk.page("/schemas?type=a.A").await;
+    Form::of(&page, "Add").fill("pattern", "orders").press(desk).await;
+    let second = Form::of(&page, "Add").fill("pattern", "orders").fill("type", "a.B");
+    let again = second.send(desk).await.expect(409).page();
+    assert!(told(&again).contains("Messages of queue orders have the type a.A"), "{}", told(&again));
+    assert_eq!(desk.store.mappings().await.unwrap()[0].mapping.message_type, "a.A");
+    Form::of(&again, "Add").press(desk).await;
+    assert_eq!(desk.store.mappings().await.unwrap()[0].mapping.message_type, "a.B");
+    let question = click(desk, &desk.page("/schemas").await, "Remove queue orders").await;
+    let other = json!({"queue": "orders", "type": "a.C"});
+    desk.call(Method::PUT, "/api/v1/mappings", &other).await.expect(200);
+    let again = Form::of(&question, "Remove it").send(desk).await.expect(409).page();
+    assert!(told(&again).contains("a.C"), "{}", told(&again));
+    Form::of(&again, "Remove it").press(desk).await;
+    assert_eq!(desk.store.mappings().await.unwrap(), []);
+}
+
+/// From the page of a letter, which has no room for the question.
+async fn a_mapping_from_another_page(desk: &Desk) {
+    desk.call(Method::PUT, "/api/v1/mappings", &json!({"queue": "orders", "type": "a.A"})).await.expect(200);
+    let request = builder(Method::POST, "/schemas/map")
+        .header("content-type", "application/x-www-form-urlencoded")
+        .header("sec-fetch-site", "same-origin")
+        .header("hx-request", "true");
+    let body = Body::from("carrier=queue&pattern=orders&type=a.B&back=/letters");
+    let answer = desk.send(request.body(body).unwrap()).await.expect(409);
+    assert!(answer.page().words(".toast-box p").contains("have the type a.A"), "{}", answer.text());
+    submit(desk, "/schemas/map", &[("carrier", "queue"), ("pattern", "orders"), ("type", "a.A")]).await.expect(303);
+}
+
+async fn a_note_in_the_form(desk: &Desk) {
+    let letters = alike(desk, "orders", "x", 1).await;
+    let path = group_of(desk, letters[0]).await;
+    let (first, second) = (desk.page(&path).await, desk.page(&path).await);
+    Form::of(&first, "Save the note").fill("note", "ask Ann").press(desk).await;
+    let again = Form::of(&second, "Save the note").fill("note", "ask Bob").send(desk).await.expect(409).page();
+    assert!(told(&again).contains("local user has set this note meanwhile. now ask Ann"), "{}", told(&again));
+    assert_eq!((again.words("textarea"), again.count("details.note-form[open]")), ("ask Bob".to_owned(), 1));
+    Form::of(&again, "Save the note").press(desk).await;
+    let stale = Form::of(&again, "Remove the note").send(desk).await.expect(409).page();
+    assert!(told(&stale).contains("ask Bob"), "{}", told(&stale));
+    let page = desk.page(&path).await;
+    assert_eq!(page.words(".note-text"), "ask Bob");
+}
+
+async fn a_rule_by_the_api(desk: &Desk) {
+    let rule = |expression: &str| json!({"name": "a", "expression": expression, "importance": "low"});
+    let made = desk.post("/api/v1/rules", &rule("true")).await.expect(201);
+    let path = format!("/api/v1/rules/{}", made.json()["id"].as_str().unwrap());
+    let seen = desk.get(&path).await.expect(200);
+    assert_eq!(seen.header("etag"), made.header("etag"));
+    assert_eq!(seen.header("etag"), format!("\"{}\"", seen.json()["version"].as_str().unwrap()));
+    let set = call(desk, Method::PUT, &path, &rule("false"), if_match(seen.header("etag"))).await.expect(200);
+    let stale = call(desk, Method::PUT, &path, &rule("1 == 1"), if_match(seen.header("etag"))).await.problem(412);
+    assert!(stale.contains("local user has set this rule meanwhile. It says now: Name: a; When: false"), "{stale}");
+    call(desk, Method::DELETE, &path, &json!({}), if_match(seen.header("etag"))).await.problem(412);
+    desk.call(Method::PUT, &path, &rule("true")).await.expect(200);
+    call(desk, Method::DELETE, &path, &json!({}), if_match(set.header("etag"))).await.problem(412);
+    call(desk, Method::DELETE, &path, &json!({}), if_match("*")).await.expect(204);
+}
+
+async fn policies_mappings_and_notes_by_the_api(desk: &Desk) {
+    let letters = alike(desk, "orders", "x", 1).await;
+    let group = format!("/api/v1{}", group_of(desk, letters[0]).await);
+    let query = "?queue=orders&queues=orders";
+    for (method, path, unset, bodies) in [
+        (
+            Method::PUT,
+            "/api/v1/policies",
+            Some("/api/v1/policies?queues=orders"),
+            ["1s", "2s", "3s"].map(|delay| json!({"queues": "orders", "delays": [delay]})),
+        ),
+        (
+            Method::PUT,
+            "/api/v1/mappings",
+            Some("/api/v1/mappings?queue=orders"),
+            ["a.A", "a.B", "a.C"].map(|name| json!({"queue": "orders", "type": name})),
+        ),
+        (Method::PATCH, &*group, None, ["a", "b", "c"].map(|note| json!({"note": note}))),
+    ] {
+        let send = async |body: &Value, condition| call(desk, method.clone(), path, body, condition).await;
+        let none = (header::IF_NONE_MATCH, "*");
+        let first = send(&bodies[0], none.clone()).await.expect(200);
+        send(&bodies[1], none).await.problem(412);
+        let second = send(&bodies[1], if_match(first.header("etag"))).await.expect(200);
+        send(&bodies[2], if_match(first.header("etag"))).await.problem(412);
+        send(&bodies[2], if_match("nonsense")).await.problem(400);
+        let Some(unset) = unset else { continue };
+        let list = desk.get(path.trim_end_matches(query)).await.expect(200).json();
+        assert_eq!(second.header("etag"), format!("\"{}\"", list["items"][0]["version"].as_str().unwrap()));
+        call(desk, Method::DELETE, unset, &json!({}), if_match(first.header("etag"))).await.problem(412);
+        let gone = call(desk, Method::DELETE, unset, &json!({}), if_match(second.header("etag"))).await;
+        assert!(gone.status.is_success(), "{}", gone.text());
+    }
+}
+
+on_both!(
+    a_rule_in_the_form,
+    a_rule_that_was_removed_meanwhile,
+    a_rule_that_was_moved_meanwhile_stays_there,
+    a_rule_that_is_to_be_removed,
+    a_policy_in_the_form,
+    a_policy_that_was_not_seen,
+    a_policy_that_is_to_be_removed,
+    a_mapping_in_the_form,
+    a_mapping_from_another_page,
+    a_note_in_the_form,
+    a_rule_by_the_api,
+    policies_mappings_and_notes_by_the_api,
+);
