@@ -15,6 +15,7 @@ pub(super) mod history;
 pub(super) mod insert;
 pub(super) mod intake;
 pub(super) mod lock;
+mod not_enriched;
 pub(super) mod order;
 pub(super) mod record;
 pub(super) mod returned;

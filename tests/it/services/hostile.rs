@@ -26,7 +26,7 @@ use super::{
     desk::{AppState, PATIENCE, TestDatabase, broker},
     service::{OBITUARIES, Service, confirming_channel, publish},
 };
-use crate::support::{process::wait_until, rabbit::Rabbit, soak};
+use crate::support::{process::wait_until, rabbit::Rabbit, seed, soak};
 
 /// Headers that something is read from.
 const HEADERS: [&str; 24] = [
@@ -170,8 +170,7 @@ fn ids<'a>(letters: impl IntoIterator<Item = &'a LetterSummary>) -> Vec<LetterId
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_message_holds_up_another() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let seed = fastrand::u64(..);
-    println!("seed {seed}");
+    let seed = seed();
     for database in TestDatabase::both() {
         let (vhost, mut rng) = (rabbit.vhost(), Rng::with_seed(seed));
         let (server, _enrichment) = open(&database, vhost.amqp_url()).await;
