@@ -52,7 +52,8 @@ impl StoreReader {
         }
         let [.., widest] = WIDTHS;
         let spans = slices::cover(first_whole, last_whole, widest);
-        let whole = self.slices(filter, &matching, &spans).await?;
+        let of_facets = filter.tells_facets_apart().then_some(&matching);
+        let whole = self.slices(filter, of_facets, &spans).await?;
         Ok(self.count_rows(&matching, since, first_whole).await?
             + whole.iter().map(|slice| slice.count).sum::<u64>()
             + self.count_rows(&matching, last_whole, until).await?)
@@ -94,13 +95,17 @@ impl StoreReader {
         to: Timestamp,
         width: Duration,
     ) -> Result<Vec<HistogramBar>, StoreError> {
-        let matching = self.matching(filter).await?;
+        // Who does not tell facets apart need not read them: there may be any number of queues in the past.
+        let asks_for_some = filter.tells_facets_apart() || filter.is_of_groups();
+        let matching = if asks_for_some { Some(self.matching(filter).await?) } else { None };
         let width = SLICE * u32::try_from(width.as_secs().div_ceil(SLICE.as_secs()).max(1)).unwrap_or(u32::MAX);
         let spans = slices::cover(from.floor_to(width), slices::ceil_to(to, SLICE), slices::widest_within(width));
         let mut bars = empty_bars(from, to, width);
-        let slices = match matching.groups {
-            Some(_) => self.slices_of_rows(&matching, from.floor_to(width), slices::ceil_to(to, SLICE)).await?,
-            None => self.slices(filter, &matching, &spans).await?,
+        let slices = match &matching {
+            Some(matching) if matching.groups.is_some() => {
+                self.slices_of_rows(matching, from.floor_to(width), slices::ceil_to(to, SLICE)).await?
+            }
+            matching => self.slices(filter, matching.as_ref(), &spans).await?,
         };
         for slice in slices {
             if let Some(bar) = bars.get_mut(&slice.start.floor_to(width)) {
@@ -185,7 +190,7 @@ impl StoreReader {
     async fn slices(
         &self,
         filter: &LetterFilter,
-        matching: &Matching,
+        matching: Option<&Matching>,
         spans: &[Span],
     ) -> Result<Vec<Slice>, StoreError> {
         let mut parts = Vec::new();

@@ -45,15 +45,18 @@ impl Scope {
         Self(-1 - 4 * status - importance)
     }
 
-    /// Those that together hold the letters of `importance` in the facets that `filter` matched.
-    pub(crate) fn of(filter: &LetterFilter, matching: &Matching, importance: Importance) -> Vec<Self> {
-        let facets = matching.facets.iter().filter(|(_, key, _)| key.importance == importance);
-        let scope =
-            |id, status| if filter.tells_facets_apart() { Self::facet(id) } else { Self::all(status, importance) };
-        let mut scopes: Vec<_> = facets.map(|(id, key, _)| scope(*id, key.status)).collect();
-        scopes.sort_unstable();
-        scopes.dedup();
-        scopes
+    /// Those that together hold the letters of `importance` that `filter` lets through: of the facets that it matched or,
+    /// where it tells none apart, of all.
+    pub(crate) fn of(filter: &LetterFilter, matching: Option<&Matching>, importance: Importance) -> Vec<Self> {
+        if let Some(matching) = matching {
+            let facets = matching.facets.iter().filter(|(_, key, _)| key.importance == importance);
+            return facets.map(|(id, ..)| Self::facet(*id)).collect();
+        }
+        if !filter.importances.is_empty() && !filter.importances.contains(&importance) {
+            return Vec::new();
+        }
+        let statuses = if filter.statuses.is_empty() { Status::ALL } else { &filter.statuses };
+        statuses.iter().map(|status| Self::all(*status, importance)).collect()
     }
 }
 
