@@ -6,6 +6,7 @@ use dead_letter_office::{
     domain::{broker::ConnectionState, letter::Status},
 };
 use reqwest::Method;
+use tokio::task::JoinSet;
 
 use super::{
     desk::{AppState, MAIN, PATIENCE, TestDatabase, broker, with_queues},
@@ -50,7 +51,8 @@ async fn a_connection_closed_by_an_operator_is_made_again() {
     let server = AppState::open(&database, broker(vhost.amqp_url())).await;
     // They may be made again before whoever closes them hears that they are closed.
     let (board, mut changes) = (server.board.clone(), server.board.changes());
-    let why_lost = tokio::spawn(async move {
+    let mut looking = JoinSet::new();
+    looking.spawn(async move {
         loop {
             let health = board.all().into_iter().find(|health| health.name == MAIN).unwrap();
             if let ConnectionState::Lost { why, .. } = health.consuming {
@@ -60,7 +62,8 @@ async fn a_connection_closed_by_an_operator_is_made_again() {
         }
     });
     vhost.close_connections().await;
-    let why = tokio::time::timeout(PATIENCE, why_lost).await.expect("it is seen that they are lost").unwrap();
+    let why = tokio::time::timeout(PATIENCE, looking.join_next()).await.expect("it is seen that they are lost");
+    let why = why.unwrap().unwrap();
     assert!(why.contains("closed by a test"), "{why}");
     server.await_work().await;
     Service::start(&vhost, "orders").await.fail("body").await;

@@ -80,12 +80,10 @@ pub fn soak<T>(few: T, many: T) -> T {
     if env::var_os("DLO_TEST_SOAK").is_some_and(|soak| soak == "1") { many } else { few }
 }
 
-/// What a random test begins with: another each time, and said, so that `DLO_TEST_SEED` has the same happen again.
+/// What a random test begins with: another each time, unless `DLO_TEST_SEED` has the same happen again. A test says it.
 pub fn seed() -> u64 {
     let given = env::var("DLO_TEST_SEED").ok().map(|seed| seed.parse().expect("DLO_TEST_SEED is a number"));
-    let seed = given.unwrap_or_else(|| fastrand::u64(..));
-    println!("DLO_TEST_SEED={seed}");
-    seed
+    given.unwrap_or_else(|| fastrand::u64(..))
 }
 
 /// The path of a program that tests need, or `None` if it is not installed and tests may be skipped for it.
