@@ -1,6 +1,11 @@
 //! A private PostgreSQL, and a database of its own for each test.
 
-use std::{path::PathBuf, process::Command, sync::OnceLock, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+    time::Duration,
+};
 
 use super::{
     ServerFacts, find_or_skip,
@@ -14,9 +19,16 @@ const STOP_GRACE: Duration = Duration::from_secs(5);
 /// A private PostgreSQL server. It stops when dropped or when this process ends.
 pub struct Postgres {
     admin: Admin,
-    /// Only held: its end is the server's end.
-    _server: Leashed,
+    /// Its end is the server's end.
+    server: Leashed,
+    dir: PathBuf,
+    options: Options,
+    /// Only held, after the server: the data outlive its deaths.
+    _data: Leashed,
 }
+
+/// Arguments of `postgres.sh`.
+type Options = &'static [&'static str];
 
 impl Postgres {
     /// The server that all tests share, started by the first to ask; `None` where tests for it may be skipped.
@@ -26,7 +38,7 @@ impl Postgres {
         SHARED.get_or_init(|| Self::start(&[])).as_ref()
     }
 
-    /// A server of one's own that syncs to disk as a real one does, for benchmarks.
+    /// A server of one's own that syncs to disk as a real one does, for benchmarks and to be killed.
     pub fn durable() -> Option<Self> {
         Self::start(&["--durable"])
     }
@@ -41,18 +53,30 @@ impl Postgres {
         self.create_database(&template.name)
     }
 
-    fn start(options: &[&str]) -> Option<Self> {
+    /// Kills the server as a crash would. Its other processes die with the first.
+    pub fn kill(&mut self) {
+        let pid = std::fs::read_to_string(self.dir.join("data/postmaster.pid")).expect("the server runs");
+        let pid = pid.lines().next().expect("a process id");
+        let status = Command::new("sh").args(["-c", "kill -KILL \"$0\"", pid]).status();
+        assert!(status.is_ok_and(|status| status.success()), "SIGKILL could not be sent");
+        self.server.kill();
+    }
+
+    /// Starts the killed server again, on the same port and with the data it had.
+    pub fn start_again(&mut self) {
+        self.server = leash(&self.dir, self.options).spawn();
+        ServerFacts::await_from(&self.server);
+    }
+
+    fn start(options: Options) -> Option<Self> {
         find_or_skip("postgres")?;
         // Deleted by the leash: a server in a `static` is never dropped.
         let dir = scratch_dir("postgres-").keep();
-        let mut script = Command::new(rig_script("postgres.sh"));
-        script.arg(&dir).args(options);
-        let server = Leash::on(script).grace(STOP_GRACE).then_remove(&dir).spawn();
+        let data = Leash::keeping(&dir).spawn();
+        let server = leash(&dir, options).spawn();
         let facts = ServerFacts::await_from(&server);
-        Some(Self {
-            admin: Admin { psql: facts.require("PSQL").into(), server_url: facts.require("POSTGRES_URL").to_owned() },
-            _server: server,
-        })
+        let admin = Admin { psql: facts.require("PSQL").into(), server_url: facts.require("POSTGRES_URL").to_owned() };
+        Some(Self { admin, server, dir, options, _data: data })
     }
 
     fn create_database(&self, template: &str) -> PostgresDatabase {
@@ -60,6 +84,12 @@ impl Postgres {
         self.admin.execute(&format!("create database {name} template {template}"));
         PostgresDatabase { url: self.admin.database_url(&name), name, admin: self.admin.clone() }
     }
+}
+
+fn leash(dir: &Path, options: Options) -> Leash {
+    let mut script = Command::new(rig_script("postgres.sh"));
+    script.arg(dir).args(options);
+    Leash::on(script).grace(STOP_GRACE)
 }
 
 /// A database for one test, dropped with this value even if something is still connected to it.
