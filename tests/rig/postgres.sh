@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs a private PostgreSQL in the foreground, on a free port of loopback only; anyone on this machine may log in.
-#   postgres.sh DIR [--durable] [--port PORT]      meant to be run by leash.sh, with a --grace of some seconds
+#   postgres.sh DIR [--durable]      meant to be run by leash.sh, with a --grace of some seconds
 # When it is ready, prints how to reach it as KEY=value lines and then READY.
+# Run again with the same DIR, it comes back with its data and on its old port.
 # Data is not synced to disk, which tests do not need, nor are queries compiled, which takes longer than to run them on
 # what tests have; --durable does as a real server does, for benchmarks.
 set -euo pipefail
@@ -10,17 +11,11 @@ rig=$(dirname "$(readlink -f "$0")")
 . "$rig/ports.sh"
 
 mkdir -p "$1"
-dir=$(readlink -f "$1") sync=off jit=off port=''
-shift
-while [ $# -gt 0 ]; do
-  case $1 in
-    --durable) sync=on jit=on; shift ;;
-    --port) port=$2; shift 2 ;;
-    *) echo "rig: postgres.sh takes no $1" >&2; exit 2 ;;
-  esac
-done
+dir=$(readlink -f "$1") sync=off jit=off
+if [ "${2:-}" = --durable ]; then sync=on jit=on; fi
 bin=$(dirname "$("$rig/find.sh" postgres)")
-port=${port:-$(free_ports 1)}
+[ -e "$dir/port" ] || free_ports 1 >"$dir/port"
+port=$(<"$dir/port")
 
 # PostgreSQL refuses to run as root. The capability lets the other user come to the directory through parents that are
 # closed to it, such as /root.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs a private RabbitMQ node in the foreground, on free ports of loopback only, Erlang's own included.
-#   rabbitmq.sh DIR [--tls] [--set 'key = value']…      meant to be run by leash.sh
+#   rabbitmq.sh DIR [--tls] [--set 'key = value']… [--dead-letter-again MS]      meant to be run by leash.sh
+# --dead-letter-again: how soon at-least-once dead-lettering tries again, instead of after three minutes.
 # When the node is ready, prints how to reach it as KEY=value lines and then READY; DIR/node.env keeps the same lines.
 # DLO_TEST_RABBITMQ chooses another RabbitMQ than the one that is installed, see release.sh.
 # On SIGTERM the node stops in order. Run again with the same DIR, it comes back with its data and on its old ports.
@@ -10,13 +11,14 @@ rig=$(dirname "$(readlink -f "$0")")
 . "$rig/ports.sh"
 
 mkdir -p "$1"
-dir=$(readlink -f "$1") tls=no settings=()
+dir=$(readlink -f "$1") tls=no settings=() again=180000
 shift
 while [ $# -gt 0 ]; do
   case $1 in
     --tls) tls=yes; shift ;;
     --set) settings+=("$2"); shift 2 ;;
-    *) echo "usage: $0 DIR [--tls] [--set 'key = value']..." >&2; exit 2 ;;
+    --dead-letter-again) again=$2; shift 2 ;;
+    *) echo "usage: $0 DIR [--tls] [--set 'key = value']... [--dead-letter-again MS]" >&2; exit 2 ;;
   esac
 done
 
@@ -70,7 +72,7 @@ export RABBITMQ_MNESIA_BASE='$seen/data'
 export RABBITMQ_LOG_BASE='$seen/log'
 export RABBITMQ_PID_FILE='$seen/rabbit.pid'
 export RABBITMQ_DIST_PORT=$dist
-export RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS='-kernel inet_dist_use_interface {127,0,0,1} +S 2:2'
+export RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS='-kernel inet_dist_use_interface {127,0,0,1} +S 2:2 -rabbit dead_letter_worker_publisher_confirm_timeout $again'
 export ERL_FLAGS='-start_epmd false'
 export ERL_EPMD_ADDRESS=127.0.0.1
 export ERL_EPMD_PORT=$epmd

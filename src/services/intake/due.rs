@@ -41,8 +41,9 @@ pub(crate) async fn send_back(
     stop: &CancellationToken,
 ) -> Result<(), SessionError> {
     let mut due = Due { intake, publisher: Publisher::new(intake) };
-    while !stop.is_cancelled() {
-        match session.consume_due().await? {
+    // A broker that is silent answers late, and nothing has been delivered yet.
+    while let Some(consumer) = stop.run_until_cancelled(session.consume_due()).await {
+        match consumer? {
             Some(consumer) => {
                 due.remember().await;
                 match due.drain(consumer, stop).await {

@@ -72,7 +72,11 @@ impl<'a> Sessions<'a> {
         let session = session?;
         let consumer = match source {
             IntakeSource::Due => None,
-            IntakeSource::DeadLetters(_) | IntakeSource::Obituaries => Some(session.consume(queue).await?),
+            // A broker that is silent answers late, and nothing has been delivered yet.
+            IntakeSource::DeadLetters(_) | IntakeSource::Obituaries => {
+                let Some(consumer) = stop.run_until_cancelled(session.consume(queue)).await else { return Ok(()) };
+                Some(consumer?)
+            }
         };
         backoff.connected();
         self.show(n, ConnectionState::Connected { since: intake.clock.now() });

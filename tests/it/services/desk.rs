@@ -63,8 +63,13 @@ impl TestDatabase {
 
     /// `None` where tests for it may be skipped.
     pub fn postgres() -> Option<Self> {
-        let database = Postgres::shared()?.database();
-        Some(Self { url: database.url.clone(), keep: Keep::Postgres { _database: database } })
+        Postgres::shared().map(Self::on)
+    }
+
+    /// On a server of one's own.
+    pub fn on(server: &Postgres) -> Self {
+        let database = server.database();
+        Self { url: database.url.clone(), keep: Keep::Postgres { _database: database } }
     }
 
     /// As if so much time had passed that claims of processes that died have ended.

@@ -1,10 +1,15 @@
-//! A line to a server that a test can cut and garble.
+//! A line to a server that a test can cut, slow down, silence and garble.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream, tcp::OwnedReadHalf, tcp::OwnedWriteHalf},
+    sync::watch,
+    time::{Instant, sleep_until},
 };
 use tokio_util::{
     sync::{CancellationToken, DropGuard},
@@ -30,10 +35,21 @@ pub enum Heard {
     CutBeforeThis,
 }
 
+/// How a line passes on what is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    AtOnce,
+    /// So much later.
+    Late(Duration),
+    /// Not before it is set otherwise; connections stand meanwhile, as when packets are lost.
+    Never,
+}
+
 /// Accepts connections on a port of its own and passes on what is said. It ends when dropped.
 pub struct Line {
     url: String,
     standing: Arc<Mutex<CancellationToken>>,
+    pace: watch::Sender<Pace>,
     _open: DropGuard,
 }
 
@@ -53,14 +69,19 @@ impl Line {
         here.set_port(Some(port)).unwrap();
         let open = CancellationToken::new();
         let standing = Arc::new(Mutex::new(open.child_token()));
-        let accepting = accept(listener, server, Arc::clone(&standing), Arc::new(ears));
+        let pace = watch::Sender::new(Pace::AtOnce);
+        let accepting = accept(listener, server, Arc::clone(&standing), pace.subscribe(), Arc::new(ears));
         TaskTracker::new().spawn(open.clone().run_until_cancelled_owned(accepting));
-        Self { url: here.into(), standing, _open: open.drop_guard() }
+        Self { url: here.into(), standing, pace, _open: open.drop_guard() }
     }
 
     /// The server's URL by way of this line.
     pub fn url(&self) -> String {
         self.url.clone()
+    }
+
+    pub fn set_pace(&self, pace: Pace) {
+        self.pace.send_replace(pace);
     }
 
     /// Cuts all connections that stand; new ones can be made at once.
@@ -76,35 +97,51 @@ impl Drop for Line {
     }
 }
 
-async fn accept(listener: TcpListener, server: String, standing: Arc<Mutex<CancellationToken>>, ears: Ears) {
+async fn accept(
+    listener: TcpListener,
+    server: String,
+    standing: Arc<Mutex<CancellationToken>>,
+    pace: watch::Receiver<Pace>,
+    ears: Ears,
+) {
     let connections = TaskTracker::new();
     loop {
         let (client, _) = listener.accept().await.unwrap();
         let cut = standing.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let (server, ear) = (server.clone(), ears());
+        let (server, pace, ear) = (server.clone(), pace.clone(), ears());
         connections.spawn(cut.run_until_cancelled_owned(async move {
             // A server that is down is seen by the client as a connection that closes at once.
             let Ok(server) = TcpStream::connect(server).await else { return };
             let (from_client, to_client) = client.into_split();
             let (from_server, to_server) = server.into_split();
             tokio::select! {
-                () = pass_on(from_client, to_server, ear) => {}
-                () = pass_on(from_server, to_client, nobody()) => {}
+                () = pass_on(from_client, to_server, pace.clone(), ear) => {}
+                () = pass_on(from_server, to_client, pace, nobody()) => {}
             }
         }));
     }
 }
 
 /// Passes on until either end closes.
-async fn pass_on(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut ear: Ear) {
+async fn pass_on(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut pace: watch::Receiver<Pace>, mut ear: Ear) {
     let mut said = vec![0; 64 * 1024];
     while let Ok(length @ 1..) = from.read(&mut said).await {
         let said = &mut said[..length];
         garble(said);
         let heard = ear(said);
+        keep(&mut pace).await;
         if heard == Heard::CutBeforeThis || to.write_all(said).await.is_err() || heard == Heard::CutAfterThis {
             return;
         }
+    }
+}
+
+/// Waits as long as the pace says. A line that is gone keeps none.
+async fn keep(pace: &mut watch::Receiver<Pace>) {
+    let spoken = pace.wait_for(|pace| *pace != Pace::Never).await.map(|pace| *pace);
+    if let Ok(Pace::Late(delay)) = spoken {
+        // Nothing is waited for here: it is what the line does.
+        sleep_until(Instant::now() + delay).await;
     }
 }
 

@@ -12,6 +12,8 @@ mod deaths;
 mod desk;
 mod destinations;
 mod edits;
+#[cfg(feature = "crash-points")]
+mod faults;
 mod foreign_clients;
 mod frameworks;
 mod hostile;

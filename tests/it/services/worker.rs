@@ -40,6 +40,8 @@ pub struct Seen {
 
 /// It works until it is dropped or its channel is lost.
 pub struct Worker {
+    /// What the times of deliveries are counted from.
+    pub began: Instant,
     seen: Arc<Mutex<Vec<Seen>>>,
     _open: DropGuard,
 }
@@ -74,7 +76,7 @@ impl Worker {
         };
         let open = CancellationToken::new();
         TaskTracker::new().spawn(open.clone().run_until_cancelled_owned(working));
-        Self { seen, _open: open.drop_guard() }
+        Self { began: begin, seen, _open: open.drop_guard() }
     }
 
     /// Everything it was given, in order.

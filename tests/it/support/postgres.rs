@@ -19,9 +19,16 @@ const STOP_GRACE: Duration = Duration::from_secs(5);
 /// A private PostgreSQL server. It stops when dropped or when this process ends.
 pub struct Postgres {
     admin: Admin,
-    /// Only held: its end is the server's end.
-    _server: Leashed,
+    /// Its end is the server's end.
+    server: Leashed,
+    dir: PathBuf,
+    options: Options,
+    /// Only held, after the server: the data outlive its deaths.
+    _data: Leashed,
 }
+
+/// Arguments of `postgres.sh`.
+type Options = &'static [&'static str];
 
 impl Postgres {
     /// The server that all tests share, started by the first to ask; `None` where tests for it may be skipped.
@@ -31,19 +38,14 @@ impl Postgres {
         SHARED.get_or_init(|| Self::start(&[])).as_ref()
     }
 
-    /// A server of one's own that syncs to disk as a real one does, for benchmarks.
+    /// A server of one's own that syncs to disk as a real one does, for benchmarks and to be killed.
     pub fn durable() -> Option<Self> {
         Self::start(&["--durable"])
     }
 
     /// A server of one's own that can be stopped, started again and frozen.
     pub fn doomed() -> Option<DoomedPostgres> {
-        find_or_skip("postgres")?;
-        let dir = scratch_dir("postgres-").keep();
-        let data = Leash::keeping(&dir).spawn();
-        let server = Self::in_dir(&dir, &[], Leash::on);
-        let port = server.admin.server_url.rsplit(':').next().expect("a port").to_owned();
-        Some(DoomedPostgres { server: Some(server), dir, port, _data: data })
+        Self::start(&[]).map(|server| DoomedPostgres { server, is_up: true })
     }
 
     /// A new, empty database.
@@ -74,22 +76,33 @@ impl Postgres {
         Some(restored)
     }
 
-    fn start(options: &[&str]) -> Option<Self> {
+    /// Kills the server as a crash would. Its other processes die with the first.
+    pub fn kill(&mut self) {
+        let status = Command::new("sh").args(["-c", "kill -KILL \"$0\"", &self.pid()]).status();
+        assert!(status.is_ok_and(|status| status.success()), "SIGKILL could not be sent");
+        self.server.kill();
+    }
+
+    fn pid(&self) -> String {
+        let file = std::fs::read_to_string(self.dir.join("data/postmaster.pid")).expect("the server runs");
+        file.lines().next().expect("a process id").to_owned()
+    }
+
+    /// Starts the killed server again, on the same port and with the data it had.
+    pub fn start_again(&mut self) {
+        self.server = leash(&self.dir, self.options).spawn();
+        ServerFacts::await_from(&self.server);
+    }
+
+    fn start(options: Options) -> Option<Self> {
         find_or_skip("postgres")?;
         // Deleted by the leash: a server in a `static` is never dropped.
         let dir = scratch_dir("postgres-").keep();
-        Some(Self::in_dir(&dir, options, |script| Leash::on(script).then_remove(&dir)))
-    }
-
-    fn in_dir(dir: &Path, options: &[&str], leash: impl FnOnce(Command) -> Leash) -> Self {
-        let mut script = Command::new(rig_script("postgres.sh"));
-        script.arg(dir).args(options);
-        let server = leash(script).grace(STOP_GRACE).spawn();
+        let data = Leash::keeping(&dir).spawn();
+        let server = leash(&dir, options).spawn();
         let facts = ServerFacts::await_from(&server);
-        Self {
-            admin: Admin { psql: facts.require("PSQL").into(), server_url: facts.require("POSTGRES_URL").to_owned() },
-            _server: server,
-        }
+        let admin = Admin { psql: facts.require("PSQL").into(), server_url: facts.require("POSTGRES_URL").to_owned() };
+        Some(Self { admin, server, dir, options, _data: data })
     }
 
     fn create_database(&self, template: &str) -> PostgresDatabase {
@@ -101,30 +114,28 @@ impl Postgres {
 
 /// A server that goes down and comes back, with the data it had.
 pub struct DoomedPostgres {
-    /// `None` while it is down.
-    server: Option<Postgres>,
-    dir: PathBuf,
-    port: String,
-    /// Only held, after the server: the data outlive its deaths.
-    _data: Leashed,
+    server: Postgres,
+    is_up: bool,
 }
 
 impl DoomedPostgres {
     /// The address of a new, empty database, which goes with the server.
     pub fn database_url(&self) -> String {
-        let (admin, name) = (&self.server.as_ref().expect("it runs").admin, unique_name("test_"));
+        let (admin, name) = (&self.server.admin, unique_name("test_"));
         admin.execute(&format!("create database {name}"));
         admin.database_url(&name)
     }
 
     /// Ends it as a crash would.
     pub fn stop(&mut self) {
-        self.server = None;
+        self.server.kill();
+        self.is_up = false;
     }
 
     /// Starts it again, on the same port.
     pub fn start(&mut self) {
-        self.server = Some(Postgres::in_dir(&self.dir, &["--port", &self.port], Leash::on));
+        self.server.start_again();
+        self.is_up = true;
     }
 
     /// From now on it takes connections and answers nothing.
@@ -138,11 +149,10 @@ impl DoomedPostgres {
 
     /// To the server and to all that serve a connection.
     fn signal(&self, signal: &str) {
-        let pid_file = std::fs::read_to_string(self.dir.join("data/postmaster.pid")).expect("it runs");
-        let server = pid_file.lines().next().expect("its process");
+        let server = self.server.pid();
         let children = std::fs::read_to_string(format!("/proc/{server}/task/{server}/children")).expect("it runs");
         let status = Command::new("sh")
-            .args(["-c", "kill -\"$0\" \"$@\"", signal, server])
+            .args(["-c", "kill -\"$0\" \"$@\"", signal, &server])
             .args(children.split_whitespace())
             .status();
         assert!(status.is_ok_and(|status| status.success()), "SIG{signal} could not be sent");
@@ -151,11 +161,17 @@ impl DoomedPostgres {
 
 impl Drop for DoomedPostgres {
     fn drop(&mut self) {
-        if self.server.is_some() {
+        if self.is_up {
             // A frozen one would not hear that it is to end.
             self.thaw();
         }
     }
+}
+
+fn leash(dir: &Path, options: Options) -> Leash {
+    let mut script = Command::new(rig_script("postgres.sh"));
+    script.arg(dir).args(options);
+    Leash::on(script).grace(STOP_GRACE)
 }
 
 /// A database for one test, dropped with this value even if something is still connected to it.

@@ -72,7 +72,7 @@ impl Rabbit {
         // What a failed test has left behind is not for the next one.
         if node.as_ref().is_none_or(|node| node.is_disturbed) {
             *node = None;
-            *node = Self::start_new(&[]);
+            *node = Self::start_new(&["--dead-letter-again", "5000"]);
         }
         MutexGuard::try_map(node, Option::as_mut).ok()
     }

@@ -1,0 +1,82 @@
+//! The real program, once or several times on one database, each with lines of its own to what it depends on.
+
+use dead_letter_office::domain::policy::Via;
+
+use super::super::{
+    desk::TestDatabase,
+    line::{Line, Pace},
+};
+use super::plan::Fault;
+use crate::{
+    support::rabbit::Vhost,
+    web::run::{Running, dlo},
+};
+
+pub struct Server {
+    running: Option<Running>,
+    via: Via,
+    pub broker: Line,
+    /// `None`: its database is a file.
+    pub database: Option<Line>,
+    database_url: String,
+}
+
+impl Server {
+    pub async fn start(database: &TestDatabase, vhost: &Vhost, via: Via) -> Self {
+        let broker = Line::to(&vhost.amqp_url()).await;
+        let is_file = database.url.starts_with("sqlite:");
+        let line = if is_file { None } else { Some(Line::to(&database.url).await) };
+        let database_url = line.as_ref().map_or_else(|| database.url.clone(), Line::url);
+        let mut server = Self { running: None, via, broker, database: line, database_url };
+        server.run().await;
+        server
+    }
+
+    /// Waits until it listens.
+    pub async fn run(&mut self) {
+        let program = dlo(&["serve"])
+            .set("DLO_WEB__LISTEN", "127.0.0.1:0")
+            .set("DLO_DATABASE__URL", &self.database_url)
+            .set("DLO_BROKERS__MAIN__URL", &self.broker.url())
+            .set("DLO_BROKERS__MAIN__QUEUE_TYPE", "quorum")
+            .set("DLO_INTAKE__BATCH_SIZE", "20")
+            .set("DLO_RETRY__DELAYS", "100ms,300ms")
+            .set("DLO_RETRY__VIA", self.via.as_str())
+            .set("DLO_RETRY__JITTER", "0");
+        self.running = Some(program.open().await);
+    }
+
+    pub fn url(&self) -> String {
+        self.running.as_ref().map_or_else(String::new, |running| running.url.clone())
+    }
+
+    /// Waits until it takes in and sends back.
+    pub async fn await_ready(&self) {
+        if let Some(running) = &self.running {
+            running.await_ready().await;
+        }
+    }
+
+    pub fn kill(&mut self) {
+        self.running = None;
+    }
+
+    /// Sends SIGTERM and waits for the end. What it was: a server that does not finish within its own limit gives up, and
+    /// that is as if it were killed.
+    pub async fn stop(&mut self) -> Fault {
+        let mut running = self.running.take().expect("the server runs");
+        if running.stop().await.success() {
+            return Fault::StopServer;
+        }
+        let said = running.lines().join("\n");
+        assert!(said.contains("workers did not finish within"), "a server ends in order:\n{said}");
+        eprintln!("faults: a server did not finish in time:\n{said}");
+        Fault::KillServer
+    }
+
+    pub fn set_database_pace(&self, pace: Pace) {
+        if let Some(line) = &self.database {
+            line.set_pace(pace);
+        }
+    }
+}
