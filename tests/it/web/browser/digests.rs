@@ -50,8 +50,15 @@ async fn one_is_looked_at_and_sent(scene: &Scene, slack: &SlackStandIn) {
     wait_until("Slack to hear of it", PATIENCE, async || slack.messages().len() == 1).await;
     let message = slack.messages().remove(0).to_string();
     assert!(message.contains(&format!("http://127.0.0.1:8420{}", scene.address().await)), "{message}");
-    scene.open("/digests").await;
-    scene.reads("table", "sent first attempt").await;
+    // Slack has it before the server has written that down, and the page does not change by itself.
+    let is_listed = async || {
+        scene.open("/digests").await;
+        scene
+            .ask("document.querySelector('table')?.innerText.replace(/\\s+/g, ' ').includes('sent first attempt') === true")
+            .await
+            == true
+    };
+    wait_until("it to be listed as sent", PATIENCE, is_listed).await;
 }
 
 async fn a_refusal_shows_where_people_look(scene: &Scene, slack: &SlackStandIn) {
