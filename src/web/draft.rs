@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{error::WebError, precondition};
+use super::error::WebError;
 use crate::{
     config::values::parse_duration,
     domain::policy::{Delays, Policy, Via},
@@ -70,7 +70,7 @@ impl From<PolicyError> for Refused {
     fn from(error: PolicyError) -> Self {
         match error {
             PolicyError::Invalid(why) => Self::Wrong(Wrong::new("queues", why)),
-            PolicyError::Changed(changed) => Self::Error(precondition::failed(&changed)),
+            PolicyError::Changed(changed) => Self::Error(WebError::changed(&changed)),
             PolicyError::Store(error) => Self::Error(error.into()),
         }
     }
@@ -80,7 +80,7 @@ impl From<MappingError> for Refused {
     fn from(error: MappingError) -> Self {
         match error {
             MappingError::Invalid(field, why) => Self::Wrong(Wrong::new(field, why)),
-            MappingError::Changed(changed) => Self::Error(precondition::failed(&changed)),
+            MappingError::Changed(changed) => Self::Error(WebError::changed(&changed)),
             MappingError::Store(error) => Self::Error(error.into()),
         }
     }

@@ -8,8 +8,9 @@ use axum::{
 };
 use rule_language::Mistake;
 
-use super::precondition;
+use super::view::conflict::{ConflictView, Shared};
 use crate::{
+    domain::version::Changed,
     services::{digests::DigestError, rules::RuleError},
     store::StoreError,
 };
@@ -48,6 +49,13 @@ impl WebError {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
     }
 
+    /// It is not as the call expected, see [`Precondition`](super::precondition::Precondition).
+    pub fn changed<T: Shared>(changed: &Changed<T>) -> Self {
+        let there = ConflictView::sentence(changed);
+        let detail = format!("{there} Get it again, and repeat the change if it is still meant.");
+        Self::new(StatusCode::PRECONDITION_FAILED, detail)
+    }
+
     /// For the log: the detail, or its cause with all that lies behind it, in one line.
     pub fn for_the_log(&self) -> String {
         self.cause.as_deref().map_or_else(|| self.detail.clone(), chain)
@@ -79,7 +87,7 @@ impl From<RuleError> for WebError {
             }
             RuleError::TooMany => Self::unprocessable(detail),
             RuleError::InFile(_) => Self::conflict(detail),
-            RuleError::Changed(changed) => precondition::failed(&changed),
+            RuleError::Changed(changed) => Self::changed(&changed),
             RuleError::Gone => Self::not_found("There is no such rule; an id is a UUID."),
             RuleError::Store(error) => error.into(),
         }

@@ -2,7 +2,7 @@
 
 use axum::{
     extract::FromRequestParts,
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts},
+    http::{HeaderMap, HeaderName, HeaderValue, header, request::Parts},
     response::{IntoResponseParts, ResponseParts},
 };
 use utoipa::{
@@ -13,11 +13,8 @@ use utoipa::{
     },
 };
 
-use super::{
-    error::WebError,
-    view::conflict::{ConflictView, Shared},
-};
-use crate::domain::version::{Changed, Expected, Version};
+use super::error::WebError;
+use crate::domain::version::{Expected, Version};
 
 /// What a call expects; anything where it says nothing.
 pub struct Precondition(pub Expected);
@@ -88,13 +85,6 @@ impl IntoResponseParts for ETag {
         }
         Ok(response)
     }
-}
-
-/// It is not as it was expected.
-pub fn failed<T: Shared>(changed: &Changed<T>) -> WebError {
-    let detail =
-        format!("{} Get it again, and repeat the change if it is still meant.", ConflictView::sentence(changed));
-    WebError::new(StatusCode::PRECONDITION_FAILED, detail)
 }
 
 #[cfg(test)]

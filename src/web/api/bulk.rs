@@ -4,12 +4,16 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use amqp_message::time::Timestamp;
 use axum::{extract::State, response::Response};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{bulk_filter::BulkFilter, jobs::started, reply};
+use super::{
+    bulk_filter::BulkFilter,
+    jobs::{Started, started},
+    reply,
+};
 use crate::{
     domain::{actor::Actor, command::Command, job::Bulk, letter::LetterId},
     web::{
@@ -47,12 +51,6 @@ pub struct BulkAction {
     rate: Option<Value>,
     #[schema(ignore)]
     canary: Option<Value>,
-}
-
-/// The job that carries it out.
-#[derive(Serialize, ToSchema)]
-pub struct Started {
-    pub(super) job: Uuid,
 }
 
 /// Do one thing with many letters; the job reports the result

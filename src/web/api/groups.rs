@@ -20,7 +20,7 @@ use crate::{
         input::{JsonBody, Query},
         order::read_note,
         path_id::{PathId, missing},
-        precondition::{self, ETag, Precondition},
+        precondition::{ETag, Precondition},
         problem::Problem,
         query::{GroupQuery, encode_cursor},
         security::CurrentUser,
@@ -208,7 +208,7 @@ pub async fn change(
 
 fn refused(error: ChangeError<Note>) -> WebError {
     match error {
-        ChangeError::Changed(changed) => precondition::failed(&changed),
+        ChangeError::Changed(changed) => WebError::changed(&changed),
         ChangeError::Store(error) => error.into(),
     }
 }

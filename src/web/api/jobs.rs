@@ -12,7 +12,6 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::bulk::Started;
 use crate::{
     domain::job::Job,
     web::{
@@ -100,6 +99,12 @@ pub async fn undo(
     find(&app, id).await?;
     let bulk = app.triage.undo(id, &user).await?.map_err(|why| WebError::conflict(why.to_string()))?;
     Ok(started(background::begin(&app, bulk).await?.job))
+}
+
+/// The job that carries it out.
+#[derive(Serialize, ToSchema)]
+pub struct Started {
+    job: Uuid,
 }
 
 /// Says which job does it.

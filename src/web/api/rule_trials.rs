@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use axum::{Json, extract::State, http::StatusCode};
+use axum::{Json, extract::State, response::Response};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{bulk::Started, rules::read_position};
+use super::{
+    jobs::{Started, started},
+    rules::read_position,
+};
 use crate::{
     domain::{
         letter::Importance,
@@ -142,10 +145,6 @@ pub async fn test(
 
 /// Apply the rules to all letters that are open or wait for a retry, as a job; what was set by hand stays
 #[utoipa::path(post, path = "/rules/apply", tag = "rules", responses((status = ACCEPTED, body = Started)))]
-pub async fn apply(
-    State(app): State<Arc<AppState>>,
-    user: CurrentUser,
-) -> Result<(StatusCode, Json<Started>), WebError> {
-    let job = app.rules.apply(&user).await?;
-    Ok((StatusCode::ACCEPTED, Json(Started { job })))
+pub async fn apply(State(app): State<Arc<AppState>>, user: CurrentUser) -> Result<Response, WebError> {
+    Ok(started(app.rules.apply(&user).await?))
 }
