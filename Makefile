@@ -31,7 +31,7 @@ test: setup ## runs every test; nothing is skipped. With RABBITMQ=4.0 or 4.3 on 
 	DLO_TEST_REQUIRE=all cargo test --features crash-points
 
 soak: setup ## as test with larger numbers: more kills, more messages, longer lives; takes several times as long
-	DLO_TEST_SOAK=1 DLO_TEST_REQUIRE=all cargo test --features crash-points -- --include-ignored
+	DLO_TEST_SOAK=1 DLO_TEST_REQUIRE=all cargo test --features crash-points
 
 docs: ## writes the pages of docs/reference that are made from the program
 	DLO_WRITE_DOCS=1 cargo test --features crash-points --test it -- docs::

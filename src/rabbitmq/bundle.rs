@@ -53,7 +53,16 @@ pub(super) const fn has_room(messages: usize, bytes: usize) -> bool {
 pub(super) fn properties(first: &OutgoingRetry, messages: usize) -> BasicProperties {
     let mut headers = FieldTable::default();
     headers.insert(dlo_headers::ID.into(), text(&first.id.to_string()));
-    headers.insert(dlo_headers::QUEUE.into(), text(&first.destination.queue));
+    of(headers, &first.destination.queue, messages)
+}
+
+/// The properties of a bundle of nothing, whose body is empty.
+pub(super) fn empty(queue: &str) -> BasicProperties {
+    of(FieldTable::default(), queue, 0)
+}
+
+fn of(mut headers: FieldTable, queue: &str, messages: usize) -> BasicProperties {
+    headers.insert(dlo_headers::QUEUE.into(), text(queue));
     headers.insert(COUNT.into(), text(&messages.to_string()));
     BasicProperties::default().with_type(KIND.into()).with_delivery_mode(PERSISTENT).with_headers(headers)
 }
@@ -158,6 +167,12 @@ mod tests {
         assert_eq!(bundle.headers.get_str(COUNT), Some("3"));
         assert_eq!(bundle.properties.delivery_mode, Some(2));
         assert_eq!(unpack(&bundle).unwrap(), retries);
+    }
+
+    #[test]
+    fn an_empty_bundle_is_one() {
+        let (properties, headers) = convert::properties_from_lapin(&empty("orders"));
+        assert_eq!(unpack(&Message { properties, headers, ..Message::default() }), Ok(Vec::new()));
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub enum PublishOutcome {
     Unknown,
     /// The channel or the connection was lost before it was sent at all.
     NotSent,
-    /// It was not sent, as a queue on its way is new: until then a node that is killed forgets what is in it.
+    /// It was not sent, as a queue on its way is new, or has confirmed nothing yet: it should not be tried before then.
     Settling(Instant),
 }
 

@@ -105,7 +105,10 @@ impl Answers {
                 return Answer::Returned(words.clone());
             }
             match (outcome, &self.refusal) {
-                (PublishOutcome::Unknown, _) if overdue => Answer::Outcome(PublishOutcome::Failed(overdue_reason())),
+                // A delay queue that confirms nothing is found out before it gets the next.
+                (PublishOutcome::Unknown, _) if overdue && !publication.route.waits() => {
+                    Answer::Outcome(PublishOutcome::Failed(overdue_reason()))
+                }
                 (PublishOutcome::Unknown, Some(refusal)) if alone && self.exchange_missing => {
                     Answer::Returned(refusal.clone())
                 }

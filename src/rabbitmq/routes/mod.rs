@@ -18,6 +18,8 @@
 //! (<https://www.rabbitmq.com/docs/quorum-queues#dead-lettering>). RabbitMQ 3.10 needs its feature flag `stream_queue`
 //! for this, which every new node has enabled.
 //!
+//! A delay queue gets messages once it has settled and has [confirmed](probing) an empty bundle.
+//!
 //! # Rights
 //! Beside those of dlo itself:
 //! - configure, read and write: `^dlo\.(to|due|delay)`
@@ -30,6 +32,7 @@
 
 mod declaring;
 mod disused;
+mod probing;
 pub mod route;
 
 use std::{
@@ -41,6 +44,8 @@ use lapin::Connection;
 use tokio::{sync::Mutex, time::Instant};
 
 use declaring::Declarer;
+use failure_conventions::dlo_queues;
+use probing::Prober;
 
 use super::{PublishOutcome, SessionError, refusal};
 
@@ -54,13 +59,14 @@ pub(super) struct Routes {
 
 struct State {
     declarer: Declarer,
+    prober: Prober,
     declared: HashSet<String>,
 }
 
 impl Routes {
     pub fn new(connection: &Arc<Connection>) -> Self {
-        let declarer = Declarer::new(Arc::clone(connection));
-        Self { state: Mutex::new(State { declarer, declared: HashSet::new() }) }
+        let (declarer, prober) = (Declarer::new(Arc::clone(connection)), Prober::new(Arc::clone(connection)));
+        Self { state: Mutex::new(State { declarer, prober, declared: HashSet::new() }) }
     }
 
     /// Sees to it that `routes` can be gone. Those that cannot are reported with what is to become of their messages.
@@ -89,7 +95,7 @@ impl Routes {
     pub async fn forget<'a>(&self, routes: impl Iterator<Item = &'a Route<'a>>) {
         let mut state = self.state.lock().await;
         for name in routes.filter_map(Route::declared) {
-            state.declared.remove(name);
+            state.forget(name);
         }
     }
 
@@ -101,7 +107,7 @@ impl Routes {
     /// Deletes a delay queue if it shows no message.
     pub async fn delete(&self, name: &str) -> DelayQueueState {
         let mut state = self.state.lock().await;
-        state.declared.remove(name);
+        state.forget(name);
         state.declarer.delete_if_empty(name).await
     }
 }
@@ -113,7 +119,23 @@ impl State {
             self.declarer.declare(route).await?;
             self.declared.insert(name.to_owned());
         }
-        Ok(if route.waits() { self.declarer.settled(name) } else { None })
+        if !route.waits() {
+            return Ok(None);
+        }
+        if let Some(settled) = self.declarer.settled(name) {
+            return Ok(Some(settled));
+        }
+        for queue in [dlo_queues::DUE, name] {
+            if let Some(until) = self.prober.unproven(queue, route.target).await? {
+                return Ok(Some(until));
+            }
+        }
+        Ok(None)
+    }
+
+    fn forget(&mut self, name: &str) {
+        self.declared.remove(name);
+        self.prober.forget(name);
     }
 }
 

@@ -216,7 +216,7 @@ impl Due<'_> {
         match outcome {
             PublishOutcome::Confirmed => Then::Sent,
             PublishOutcome::Unknown | PublishOutcome::NotSent => Then::Again(retry),
-            PublishOutcome::Settling(settled) => Then::Later(retry, settled),
+            PublishOutcome::Settling(until) => Then::Later(at_once(retry), until),
             PublishOutcome::Full(_) => Then::Again(self.later(retry)),
             PublishOutcome::Failed(why) if retry.destination.queue == self.target() => {
                 tracing::error!(letter.id = %retry.id, why, "an obituary cannot be published yet");
@@ -252,6 +252,11 @@ impl Due<'_> {
     fn target(&self) -> &str {
         &self.intake.config.obituary_queue
     }
+}
+
+/// What could not be put back to wait has waited long enough when it is taken up.
+fn at_once(retry: OutgoingRetry) -> OutgoingRetry {
+    OutgoingRetry { destination: Destination { wait: None, ..retry.destination }, ..retry }
 }
 
 #[cfg(test)]

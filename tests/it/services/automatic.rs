@@ -159,7 +159,7 @@ async fn what_would_wait_in_a_new_queue_of_the_broker_waits_in_the_database() {
         assert_eq!((counts.failures, counts.failed, counts.retried, counts.exhausted), (1, 1, 1, 0));
         wait_until("later ones to wait in the broker", PATIENCE, async || {
             new.fail("later").await;
-            vhost.depth(&delay_queue()).await > 0
+            delay_queues::messages_in(&vhost, &delay_queue()).await > 0
         })
         .await;
     }

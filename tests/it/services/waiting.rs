@@ -12,7 +12,6 @@ use dead_letter_office::{
     },
     rabbitmq::names,
 };
-use lapin::{options::BasicGetOptions, types::AMQPValue};
 
 use super::{
     desk::{AppState, MAIN, PATIENCE, TestDatabase, open_database, with_queues},
@@ -47,19 +46,6 @@ async fn worker(vhost: &Vhost, via: Via) -> Worker {
     Worker::start(vhost, via.as_str(), 100, decide).await
 }
 
-/// What waits in a queue, by what its bundles say. They stay there.
-async fn messages_in_bundles(vhost: &Vhost, queue: &str) -> usize {
-    let channel = vhost.looking_channel().await;
-    let mut messages = 0;
-    while let Some(bundle) = channel.basic_get(queue.into(), BasicGetOptions::default()).await.unwrap() {
-        let headers = bundle.properties.headers().clone().unwrap();
-        let Some(AMQPValue::LongString(count)) = headers.inner().get("dlo-messages") else { panic!("{headers:?}") };
-        messages += count.to_string().parse::<usize>().unwrap();
-    }
-    channel.close(200, "seen".into()).await.unwrap();
-    messages
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_broker_killed_with_messages_waiting_loses_none() {
     let Some(mut doomed) = Rabbit::doomed().await else { return };
@@ -88,7 +74,7 @@ async fn a_broker_killed_with_messages_waiting_loses_none() {
     let back = |worker: &Worker| worker.count_of(|seen| seen.attempts > 0);
     wait_until("all to wait", PATIENCE, async || {
         let in_database = server.count_of(Status::Scheduled).await as usize + back(&by_database);
-        let in_broker = messages_in_bundles(&vhost, &delay_queue).await + back(&by_broker);
+        let in_broker = delay_queues::messages_in(&vhost, &delay_queue).await + back(&by_broker);
         in_database >= messages && in_broker >= messages
     })
     .await;

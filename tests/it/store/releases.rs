@@ -1,7 +1,7 @@
 //! A database of every version that was released opens with this one.
 //!
-//! `releases` holds a dump of each: its tables as they were, and some rows. From the first release on these files are never
-//! changed again; until then `DLO_TEST_RELEASES=write` writes the tables of today into the first.
+//! `releases` holds some rows of each. Its tables are those of the migrations that it had, which are never changed again once
+//! they are released: sqlx refuses a database that was made by another text.
 
 use std::{fs, path::PathBuf};
 
@@ -15,58 +15,34 @@ use super::{
 };
 use crate::support::postgres::Postgres;
 
-/// What stands between the tables and the rows.
-const ROWS: &str = "-- Rows.\n";
 /// The migrations that a version had, by their numbers and descriptions.
 const RELEASES: [&[(i64, &str)]; 1] = [&[(1, "initial")]];
 
-struct Release {
-    tables: String,
-    rows: String,
-    migrations: &'static [(i64, &'static str)],
-}
-
-fn releases(database: &str) -> Vec<Release> {
+/// What each version would have executed and written down on that database; `of_bytes` makes a literal of hex digits.
+fn releases(database: &str, made: &str, of_bytes: impl Fn(&str) -> String) -> Vec<String> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let read = |migrations: &'static [(i64, &'static str)]| {
-        let newest = migrations.len();
-        let path = root.join(format!("tests/it/store/releases/{newest:04}.{database}.sql"));
-        let dump = fs::read_to_string(&path).unwrap();
-        let (tables, rows) = dump.split_once(ROWS).unwrap();
-        let mut release = Release { tables: tables.to_owned(), rows: rows.to_owned(), migrations };
-        if newest == 1 && std::env::var("DLO_TEST_RELEASES").is_ok_and(|wish| wish == "write") {
-            release.tables = fs::read_to_string(root.join(format!("migrations/{database}/0001_initial.sql"))).unwrap();
-            fs::write(path, format!("{}{ROWS}{}", release.tables, release.rows)).unwrap();
-        }
-        release
+    let read = |path: String| fs::read_to_string(root.join(path)).unwrap();
+    let apply = |(version, description): &(i64, &str)| {
+        let text = read(format!("migrations/{database}/{version:04}_{description}.sql"));
+        let sum: String = Sha384::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
+        format!(
+            "{text}
+            INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+                VALUES ({version}, '{description}', TRUE, {}, 0);\n",
+            of_bytes(&sum)
+        )
     };
-    RELEASES.into_iter().map(read).collect()
-}
-
-impl Release {
-    /// What the version itself would have executed and written down. A dump holds the tables of its first migration; those
-    /// that came later stand behind it, each with the first line that begins with `-- Migration`.
-    fn script(&self, of_bytes: impl Fn(&str) -> String, made: &str) -> String {
-        let parts: Vec<&str> = self.tables.split("-- Migration\n").collect();
-        let applied = self.migrations.iter().zip(&parts).map(|((version, description), text)| {
-            let sum = Sha384::digest(text).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-            format!(
-                "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
-                    VALUES ({version}, '{description}', TRUE, {}, 0);\n",
-                of_bytes(&sum)
-            )
-        });
-        format!("{made}\n{}\n{}\n{}", self.tables, applied.collect::<String>(), self.rows)
-    }
+    let script = |migrations: &&[(i64, &str)]| {
+        let rows = read(format!("tests/it/store/releases/{:04}.{database}.sql", migrations.len()));
+        format!("{made}\n{}{rows}", migrations.iter().map(apply).collect::<String>())
+    };
+    RELEASES.iter().map(script).collect()
 }
 
 /// It is brought to this version, what was in it is there, and it goes on.
 async fn check(url: &str) {
     let store = Store::open(url).await.unwrap();
-    let told = "a dump and its migration differ; until the first release: DLO_TEST_RELEASES=write cargo test releases";
-    if let Err(error) = store.migrate().await {
-        panic!("{told}: {error}");
-    }
+    store.migrate().await.unwrap();
     store.check_version().await.unwrap();
     let id: LetterId = "019a8b7c-0000-7000-8000-000000000001".parse().unwrap();
     let letter = store.letter(id).await.unwrap().unwrap();
@@ -82,11 +58,10 @@ async fn every_release_on_sqlite() {
     const MADE: &str = "CREATE TABLE _sqlx_migrations (version BIGINT PRIMARY KEY, description TEXT NOT NULL,
         installed_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, success BOOLEAN NOT NULL, checksum BLOB NOT NULL,
         execution_time BIGINT NOT NULL);";
-    for release in releases("sqlite") {
+    for script in releases("sqlite", MADE, |hex| format!("x'{hex}'")) {
         let directory = tempfile::tempdir().unwrap();
         let url = sqlite_url(&directory.path().join("old.db"));
         let raw = SqlitePool::connect(&format!("{url}?mode=rwc")).await.unwrap();
-        let script = release.script(|hex| format!("x'{hex}'"), MADE);
         sqlx::raw_sql(AssertSqlSafe(script)).execute(&raw).await.unwrap();
         raw.close().await;
         check(&url).await;
@@ -99,10 +74,9 @@ async fn every_release_on_postgres() {
         installed_on TIMESTAMPTZ NOT NULL DEFAULT now(), success BOOLEAN NOT NULL, checksum BYTEA NOT NULL,
         execution_time BIGINT NOT NULL);";
     let Some(server) = Postgres::shared() else { return };
-    for release in releases("postgres") {
+    for script in releases("postgres", MADE, |hex| format!("'\\x{hex}'")) {
         let database = server.database();
         let raw = PgPool::connect(&database.url).await.unwrap();
-        let script = release.script(|hex| format!("'\\x{hex}'"), MADE);
         sqlx::raw_sql(AssertSqlSafe(script)).execute(&raw).await.unwrap();
         raw.close().await;
         check(&database.url).await;

@@ -11,7 +11,10 @@ use dead_letter_office::{
     },
     rabbitmq::{PublishOutcome, PublishingSession},
 };
+use lapin::{options::BasicGetOptions, types::AMQPValue};
 use tokio::time::sleep_until;
+
+use super::rabbit::Vhost;
 
 /// Declares the delay queues that messages for `queue` wait in at that time, and returns once messages may be put into
 /// them. None is.
@@ -31,4 +34,19 @@ pub async fn settle(url: String, queue: &str, delays: impl IntoIterator<Item = D
         sleep_until(settled).await;
     }
     session.close().await;
+}
+
+/// What waits in a queue, by what its bundles say. They stay there, the empty ones by which queues are tried included.
+pub async fn messages_in(vhost: &Vhost, queue: &str) -> usize {
+    let channel = vhost.looking_channel().await;
+    let mut messages = 0;
+    while let Some(bundle) =
+        channel.basic_get(queue.into(), BasicGetOptions::default()).await.expect("the queue exists")
+    {
+        let headers = bundle.properties.headers().clone().expect("a bundle has headers");
+        let Some(AMQPValue::LongString(count)) = headers.inner().get("dlo-messages") else { panic!("{headers:?}") };
+        messages += count.to_string().parse::<usize>().expect("a number");
+    }
+    channel.close(200, "seen".into()).await.expect("the channel was open");
+    messages
 }

@@ -12,13 +12,16 @@ use dead_letter_office::{
 };
 use serde_json::json;
 
-use super::{LONG, SHORT, Sender, Taken, now, numbered, orders, outgoing};
+use super::{HOUR, LONG, SHORT, Sender, Taken, now, numbered, orders, outgoing};
 use crate::{
     services::{
         desk::PATIENCE,
         service::{DEAD_LETTERS, OBITUARIES, Service},
     },
-    support::{process::wait_until, rabbit::Rabbit},
+    support::{
+        process::wait_until,
+        rabbit::{Rabbit, Vhost},
+    },
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -66,6 +69,41 @@ async fn a_new_delay_queue_holds_up_nothing_else() {
     assert_eq!(vhost.depth(&names::delay_queue(&new).unwrap()).await, 0);
     assert_eq!(sender.send_together(window[..1].to_vec()).await, [PublishOutcome::Confirmed]);
     assert_eq!(service.work().await.data, b"0");
+}
+
+/// Runs a line of Erlang on the node, in which `Name` is the process of a quorum queue.
+fn eval(vhost: &Vhost, queue: &str, lines: &str) {
+    let name = vhost.name();
+    let found = format!("{{ok, Q}} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"{name}\">>, queue, <<\"{queue}\">>))");
+    let output = vhost.shell(&format!("rabbitmqctl eval '{found}, {{Name, _}} = amqqueue:get_pid(Q), {lines}.'"));
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// A queue whose node was killed seconds after the queue was declared answers nothing for a minute, or refuses at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_delay_queue_that_takes_nothing_holds_up_nothing() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let vhost = rabbit.vhost();
+    let service = Service::start(&vhost, "orders").await;
+    let (silent, refusing) = (orders().after(HOUR, now()), orders().after(2 * HOUR, now()));
+    let mut before = Sender::at(&vhost).await;
+    for destination in [&silent, &refusing] {
+        before.deliver(destination, "before").await;
+    }
+    eval(&vhost, &names::delay_queue(&silent).unwrap(), "sys:suspend(Name)");
+    eval(&vhost, &names::delay_queue(&refusing).unwrap(), "ra:stop_server(quorum_queues, {Name, node()})");
+    let mut sender = Sender::at(&vhost).await;
+    for _ in 0..2 {
+        let outcomes =
+            sender.send_at_once(&[numbered(&silent, 0), numbered(&refusing, 1), numbered(&orders(), 2)]).await;
+        assert!(matches!(outcomes[..2], [PublishOutcome::Settling(_), PublishOutcome::Settling(_)]), "{outcomes:?}");
+        assert_eq!(outcomes[2], PublishOutcome::Confirmed);
+        assert_eq!(service.work().await.data, b"2");
+    }
+    // Who has used it before finds out by waiting, and cannot know whether it has arrived.
+    assert_eq!(before.send(&silent, "meanwhile").await, PublishOutcome::Unknown);
+    eval(&vhost, &names::delay_queue(&silent).unwrap(), "sys:resume(Name)");
+    sender.deliver(&silent, "after").await;
 }
 
 /// `Message::default()` says nothing of whether it should outlive a restart.

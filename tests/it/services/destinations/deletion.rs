@@ -20,6 +20,7 @@ use crate::{
         service::{Service, text, texts},
     },
     support::{
+        delay_queues,
         process::wait_until,
         rabbit::{Rabbit, Vhost},
         soak,
@@ -48,7 +49,7 @@ async fn only_what_is_empty_and_out_of_use_is_deleted() {
     assert_eq!(sender.session.delete_delay_queue(&names[0], later).await, DelayQueueState::Gone);
     assert_eq!(sender.session.delete_delay_queue(&names[1], later).await, DelayQueueState::Needed);
     assert!(!exists(&vhost, &names[0]).await);
-    assert_eq!(vhost.depth(&names[1]).await, 1);
+    assert_eq!(delay_queues::messages_in(&vhost, &names[1]).await, 1);
 
     // What is gone already is gone, and what is published nonetheless is not lost.
     assert_eq!(sender.session.delete_delay_queue(&names[0], later).await, DelayQueueState::Gone);

@@ -33,19 +33,16 @@ async fn check(mut postgres: Option<Postgres>, via: Option<Via>, servers: RangeI
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-#[ignore = "takes minutes; make soak runs it"]
 async fn the_books_balance_with_messages_waiting_in_sqlite() {
     check(None, Some(Via::Database), 1..=1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-#[ignore = "takes minutes; make soak runs it"]
 async fn the_books_balance_with_messages_waiting_in_the_broker() {
     check(None, Some(Via::Broker), 1..=1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-#[ignore = "takes minutes; make soak runs it"]
 async fn the_books_balance_with_several_servers_on_one_postgres() {
     let Some(postgres) = Postgres::durable() else { return };
     check(Some(postgres), None, 2..=3).await;
