@@ -50,7 +50,9 @@ impl<'a> World<'a> {
             .args(["serve", "--roles", "notify"])
             .current_dir(Path::new(env!("CARGO_TARGET_TMPDIR")))
             .env("DLO_DATABASE__URL", self.database.url())
-            .env("DLO_NOTIFY__SLACK__WEBHOOK_URL", self.slack.webhook_url());
+            .env("DLO_NOTIFY__SLACK__WEBHOOK_URL", self.slack.webhook_url())
+            // However long the lives before, all of theirs are sent at once.
+            .env("DLO_NOTIFY__SLACK__PER_MINUTE", "0");
         for name in DIGESTS {
             let key = |key: &str| format!("DLO_NOTIFY__DIGESTS__{}__{key}", name.to_uppercase());
             command.env(key("SCHEDULE"), "* * * * * *").env(key("ALL_QUIET"), "true");

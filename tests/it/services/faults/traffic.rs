@@ -14,7 +14,7 @@ use lapin::{
     options::{BasicPublishOptions, ConfirmSelectOptions},
 };
 use serde_json::{Value, json};
-use tokio::sync::watch;
+use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -140,15 +140,17 @@ impl<'a> Traffic<'a> {
         }
     }
 
-    /// A connection of its own, since an alarm blocks those that publish.
+    /// A connection of its own, since an alarm blocks those that publish. The client waits for ever for the answer of a
+    /// node that is killed meanwhile.
     async fn connect(&self) -> (Connection, Channel) {
-        wait_for("the broker to take a connection", PATIENCE, async || {
+        const ATTEMPT: Duration = Duration::from_secs(10);
+        let connecting = async || {
             let connection = Connection::connect(&self.vhost.amqp_url(), ConnectionProperties::default()).await.ok()?;
             let channel = connection.create_channel().await.ok()?;
             channel.confirm_select(ConfirmSelectOptions::default()).await.ok()?;
             Some((connection, channel))
-        })
-        .await
+        };
+        wait_for("the broker to take a connection", PATIENCE, async || timeout(ATTEMPT, connecting()).await.ok()?).await
     }
 
     /// People act on what is open, until it ends.
