@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A small file system in memory, for what has to be tried on a disk that is full. It needs the right to mount: as root,
 # or in a user namespace.
+#   small-disk.sh may               says by its exit status whether it may
 #   small-disk.sh hold DIR SIZE       mounts it at DIR, says READY and holds it; meant to be run by leash.sh
 #   small-disk.sh run PID COMMAND…    becomes a command that finds it at DIR; PID is the process that holds it
 # Others find it at /proc/PID/root/DIR, but for SQLite, which takes that for a link.
@@ -11,6 +12,7 @@ begin=(--mount --propagation private) enter=(--mount)
 if [ "$(id -u)" != 0 ]; then begin+=(--user --map-root-user) enter+=(--user --preserve-credentials); fi
 
 case ${1:-} in
+  may) unshare "${begin[@]}" mount -t tmpfs small /tmp 2>/dev/null ;;
   hold)
     mkdir -p "$2"
     # shellcheck disable=SC2016 # expanded by that shell
@@ -22,5 +24,5 @@ case ${1:-} in
     holder=$2
     shift 2
     exec nsenter --target "$holder" "${enter[@]}" --wd="$PWD" "$@" ;;
-  *) echo "usage: $0 hold DIR SIZE | run PID COMMAND..." >&2; exit 2 ;;
+  *) echo "usage: $0 may | hold DIR SIZE | run PID COMMAND..." >&2; exit 2 ;;
 esac
