@@ -71,15 +71,16 @@ impl<'a> Site<'a> {
             ended_as.push(self.begin(*fault, &mut servers[victim], traffic, plan).await);
         }
         traffic_meanwhile(faults, traffic).await;
-        if faults == [Fault::FullDisk] {
-            await_said(servers, traffic, "database_full").await;
+        match faults {
+            [Fault::FullDisk] => await_said(servers, traffic, "database_full").await,
+            [Fault::ClockBehind] => await_set_back(servers, set_backs).await,
+            _ => {}
         }
         for fault in faults {
             self.end(*fault, &mut servers[victim]).await;
         }
-        if faults.len() == 1 && faults[0].is_of_clock() {
-            let noticed = async || servers.iter().map(Server::set_backs).sum::<usize>() > set_backs;
-            wait_until("a clock that was put back to be noticed", PATIENCE, noticed).await;
+        if faults == [Fault::ClockAhead] {
+            await_set_back(servers, set_backs).await;
         }
         ended_as
     }
@@ -153,6 +154,12 @@ async fn traffic_meanwhile(faults: &[Fault], traffic: &Traffic<'_>) {
     } else if !faults.iter().all(|fault| fault.is_instant()) {
         traffic.await_published(0).await;
     }
+}
+
+/// A server has noticed that the clock was put back, more often than `before`.
+async fn await_set_back(servers: &[Server], before: usize) {
+    let noticed = async || servers.iter().map(Server::set_backs).sum::<usize>() > before;
+    wait_until("a clock that was put back to be noticed", PATIENCE, noticed).await;
 }
 
 /// Messages come until a server says that this is wrong.
