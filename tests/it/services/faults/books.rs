@@ -24,6 +24,8 @@ pub struct Kept {
     pub retried_by_hand: usize,
     /// Somebody has asked for it to be discarded.
     pub asked: bool,
+    /// For whoever reads why a test failed.
+    pub history: String,
 }
 
 /// Faults at once, and when they were.
@@ -118,9 +120,13 @@ impl Books {
                 "{body}: went {went} times, from {least} to {most} are accounted for by {faults} faults"
             ));
         }
-        let letters = self.letters.get(body).map_or(0, Vec::len);
+        let kept = self.letters.get(body).map_or(&[][..], Vec::as_slice);
+        let letters = kept.len();
         let may_be = 1 + if self.copies_live { 2 * faults } else { self.second_letters_in_life_of(message) };
-        (letters > may_be).then(|| format!("{body}: is {letters} letters, {may_be} are accounted for"))
+        (letters > may_be).then(|| {
+            let histories: Vec<&str> = kept.iter().map(|letter| &*letter.history).collect();
+            format!("{body}: is {letters} letters, {may_be} are accounted for: {histories:?}")
+        })
     }
 
     /// How often it goes when there is no fault.

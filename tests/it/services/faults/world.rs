@@ -165,6 +165,10 @@ impl<'a> World<'a> {
         Kept {
             status: letter.status,
             retried_by_hand: history.iter().filter(is_by_hand).count(),
+            history: history
+                .iter()
+                .map(|entry| format!("{:?} {} {}; ", entry.at, entry.event.as_str(), entry.detail))
+                .collect(),
             asked: lock(&self.traffic.discarded).contains(&letter.id.to_string()),
         }
     }
