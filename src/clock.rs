@@ -11,7 +11,11 @@ use std::{
 use amqp_message::time::Timestamp;
 
 #[derive(Clone, Debug, Default)]
-pub struct Clock(Source);
+pub struct Clock {
+    source: Source,
+    /// The latest time that was told to anybody.
+    latest: Arc<AtomicI64>,
+}
 
 #[derive(Clone, Debug, Default)]
 enum Source {
@@ -23,33 +27,46 @@ enum Source {
 impl Clock {
     /// The machine's own clock.
     pub fn system() -> Self {
-        Self(Source::System)
+        Self::default()
     }
 
     /// A clock that stands at `now` until it is moved on.
     pub fn manual(now: Timestamp) -> Self {
-        Self(Source::Manual(Arc::new(AtomicI64::new(now.as_micros()))))
+        Self { source: Source::Manual(Arc::new(AtomicI64::new(now.as_micros()))), latest: Arc::default() }
     }
 
     /// Moves a manual clock on; the system's own is not ours to move.
     pub fn advance(&self, by: Duration) {
-        if let Source::Manual(micros) = &self.0 {
+        if let Source::Manual(micros) = &self.source {
             micros.store(self.now().plus(by).as_micros(), Ordering::SeqCst);
         }
     }
 
     /// Puts a manual clock forward or back, as people do with theirs.
     pub fn set(&self, now: Timestamp) {
-        if let Source::Manual(micros) = &self.0 {
+        if let Source::Manual(micros) = &self.source {
             micros.store(now.as_micros(), Ordering::SeqCst);
         }
     }
 
     pub fn now(&self) -> Timestamp {
-        match &self.0 {
+        let now = match &self.source {
             Source::System => system_now(),
             Source::Manual(micros) => Timestamp::from_micros(micros.load(Ordering::SeqCst)),
-        }
+        };
+        self.latest.fetch_max(now.as_micros(), Ordering::Relaxed);
+        now
+    }
+
+    /// The latest time that was told to anybody: what the clock says, unless it was put back.
+    pub fn latest(&self) -> Timestamp {
+        let now = self.now();
+        now.max(Timestamp::from_micros(self.latest.load(Ordering::Relaxed)))
+    }
+
+    /// Forgets what the clock said before it was put back.
+    pub fn forget_latest(&self) {
+        self.latest.store(self.now().as_micros(), Ordering::Relaxed);
     }
 }
 

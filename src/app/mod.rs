@@ -137,7 +137,7 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
         };
         lifecycle.start_worker(retention);
         let (store, clock, wakeup) = (Arc::clone(&services.store), services.clock.clone(), services.wakeup.clone());
-        lifecycle.start_worker(ClockWatch { store, clock, wakeup });
+        lifecycle.start_worker(ClockWatch::new(store, clock, wakeup));
     }
     if roles.has(Role::Notify) {
         notify::start(&config, &services, lifecycle)?;

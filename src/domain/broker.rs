@@ -71,6 +71,8 @@ pub struct BrokerHealth {
 pub struct Holding {
     pub since: Timestamp,
     pub why: String,
+    /// The database has said that there is no room.
+    pub is_full: bool,
 }
 
 #[cfg(test)]

@@ -170,8 +170,10 @@ fn a_retry_is_late_when_it_is_due_also_while_the_database_is_away() {
 #[test]
 fn what_is_held_or_not_enriched_has_an_age() {
     let metrics = Metrics::default();
-    let held =
-        BrokerHealth { holding: Some(Holding { since: seconds_ago(7), why: "disk full".to_owned() }), ..connected() };
+    let held = BrokerHealth {
+        holding: Some(Holding { since: seconds_ago(7), why: "disk full".to_owned(), is_full: true }),
+        ..connected()
+    };
     let not_enriched = Some(Backlog { letters: 12, oldest: Some(seconds_ago(90)) });
     let health = HealthObservation { not_enriched, ..HealthObservation::default() };
     metrics.observe(&Observation { now: NOON, brokers: &[held], health, database: None });

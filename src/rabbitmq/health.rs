@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     fn held(second: i64) -> Holding {
-        Holding { since: Timestamp::from_micros(second * 1_000_000), why: "disk full".to_owned() }
+        Holding { since: Timestamp::from_micros(second * 1_000_000), why: "disk full".to_owned(), is_full: true }
     }
 
     #[test]

@@ -50,6 +50,13 @@ impl Store {
         Ok(set_back)
     }
 
+    /// The latest time at which a retry that is not done was scheduled.
+    pub async fn latest_schedule(&self) -> Result<Option<Timestamp>, StoreError> {
+        const LATEST: &str = "SELECT max(scheduled_at) FROM retries";
+        let latest: Option<i64> = on!(self.db.reader(), |pool| sqlx::query_scalar(LATEST).fetch_one(pool).await?);
+        Ok(latest.map(Timestamp::from_micros))
+    }
+
     async fn shorten_waits(&self, now: Timestamp, by: Duration, lease: Duration) -> Result<u64, StoreError> {
         const INCIDENTS: &str = "UPDATE incidents SET told_at = $1 WHERE told_at > $1";
         on!(self.db.writer(), |pool| sqlx::query(INCIDENTS).bind(now.as_micros()).execute(pool).await.map(drop)?);

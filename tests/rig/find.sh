@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints where a program the rig needs is, or exits 1 with nothing printed. The one place that knows the usual places.
-#   find.sh rabbitmq-server|mmdebstrap|postgres|chromium|pika|node|npm|amqplib|promtool
+#   find.sh rabbitmq-server|mmdebstrap|postgres|chromium|pika|node|npm|amqplib|promtool|faketime
 set -euo pipefail
 rig=$(dirname "$(readlink -f "$0")")
 shopt -s nullglob
@@ -39,12 +39,16 @@ case ${1:-} in
     exit 1 ;;
   node) first_executable "$(on_path node)" "$(on_path nodejs)" ;;
   npm) first_executable "$(on_path npm)" ;;
+  # The library for programs with threads.
+  faketime)
+    for library in /usr/lib/*/faketime/libfaketimeMT.so.1; do echo "$library"; exit; done
+    exit 1 ;;
   promtool) first_executable "$(on_path promtool)" ;;
   # The directory of modules it is in.
   amqplib)
     modules=$("$rig/amqplib.sh" path)
     if [ -e "$modules/amqplib" ]; then echo "$modules"; else exit 1; fi ;;
   *)
-    echo "usage: $0 rabbitmq-server|mmdebstrap|postgres|chromium|pika|node|npm|amqplib|promtool" >&2
+    echo "usage: $0 rabbitmq-server|mmdebstrap|postgres|chromium|pika|node|npm|amqplib|promtool|faketime" >&2
     exit 2 ;;
 esac

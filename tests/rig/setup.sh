@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that what the tests and the demo use is on this machine: all of it, or what is named.
-#   setup.sh [rabbitmq] [postgres] [chromium] [pika] [amqplib] [promtool]
+#   setup.sh [rabbitmq] [postgres] [chromium] [pika] [amqplib] [promtool] [faketime]
 # DLO_TEST_RABBITMQ=4.0 or 4.3: that RabbitMQ instead, which is not installed but unpacked under target/.
 # Installs what is missing with apt where it may (as root, or by sudo without a password). Starts nothing.
 set -euo pipefail
@@ -8,9 +8,9 @@ rig=$(dirname "$(readlink -f "$0")")
 export DEBIAN_FRONTEND=noninteractive
 
 declare -A programs=([rabbitmq]="rabbitmq-server" [postgres]="postgres" [chromium]="chromium"
-  [pika]="pika" [amqplib]="node npm" [promtool]="promtool")
+  [pika]="pika" [amqplib]="node npm" [promtool]="promtool" [faketime]="faketime")
 declare -A packages=([rabbitmq]="rabbitmq-server" [postgres]="postgresql" [chromium]="chromium"
-  [pika]="python3-pika" [amqplib]="nodejs npm" [promtool]="prometheus")
+  [pika]="python3-pika" [amqplib]="nodejs npm" [promtool]="prometheus" [faketime]="libfaketime")
 # Ubuntu's names; there it comes as a snap.
 if grep -qs '^ID=ubuntu' /etc/os-release; then packages[chromium]="chromium-browser"; fi
 
@@ -92,10 +92,10 @@ install_missing() {
 }
 
 missing=() wanted=() unpacked=no fetched=no
-for part in "${@:-rabbitmq postgres chromium pika amqplib promtool}"; do
+for part in "${@:-rabbitmq postgres chromium pika amqplib promtool faketime}"; do
   for name in $part; do
     if [ -z "${packages[$name]:-}" ]; then
-      echo "usage: $0 [rabbitmq] [postgres] [chromium] [pika] [amqplib] [promtool]" >&2
+      echo "usage: $0 [rabbitmq] [postgres] [chromium] [pika] [amqplib] [promtool] [faketime]" >&2
       exit 2
     fi
     # shellcheck disable=SC2206 # a list of package names, to be split

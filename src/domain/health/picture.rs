@@ -26,7 +26,7 @@ const UNSENT_DUE: Duration = Duration::from_secs(300);
 /// What is wrong at `now` with a server that runs since `started_at`, the worst first.
 pub fn conditions(facts: &Facts, brokers: &[BrokerHealth], started_at: Timestamp, now: Timestamp) -> Vec<Condition> {
     let picture = Picture { facts, now };
-    let mut found: Vec<Condition> = picture.database().into_iter().collect();
+    let mut found: Vec<Condition> = picture.database().or_else(|| full(brokers)).into_iter().collect();
     let database_is_well = found.is_empty();
     for broker in brokers {
         found.extend(picture.broker(broker, started_at));
@@ -125,6 +125,12 @@ impl Picture<'_> {
     fn lasts(&self, since: Timestamp, length: Duration) -> bool {
         self.now.since(since) >= length
     }
+}
+
+/// What the probe writes may still find room where messages do not.
+fn full(brokers: &[BrokerHealth]) -> Option<Condition> {
+    let held = brokers.iter().filter_map(|broker| broker.holding.as_ref()).filter(|held| held.is_full);
+    held.min_by_key(|held| held.since).map(|held| condition(DatabaseTrouble::Full, "", held.since, &held.why))
 }
 
 fn condition(kind: impl Into<ConditionKind>, subject: &str, since: Timestamp, why: &str) -> Condition {

@@ -52,8 +52,12 @@ fn brokers_are_lost_blocked_or_held() {
     check(&none, &[broker(blocked.clone())], &[(ConditionKind::BrokerBlocked, 4)]);
     let both = BrokerHealth { publishing: lost, ..broker(blocked) };
     check(&none, &[both], &[(ConditionKind::BrokerUnreachable, 3)]);
-    let held = BrokerHealth { holding: Some(Holding { since: ago(7), why: "disk full".to_owned() }), ..connected() };
-    check(&none, &[held], &[(ConditionKind::IntakeHeld, 7)]);
+    let held = |is_full| {
+        let holding = Holding { since: ago(7), why: "disk full".to_owned(), is_full };
+        BrokerHealth { holding: Some(holding), ..connected() }
+    };
+    check(&none, &[held(false)], &[(ConditionKind::IntakeHeld, 7)]);
+    check(&none, &[held(true)], &[(ConditionKind::DatabaseFull, 7), (ConditionKind::IntakeHeld, 7)]);
 }
 
 #[test]

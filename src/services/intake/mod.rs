@@ -17,7 +17,7 @@ mod sessions;
 pub mod source;
 pub mod unacknowledged;
 
-use std::{fmt::Display, pin::pin, sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use failure_conventions::inner_body::InnerBodies;
 use tokio_util::sync::CancellationToken;
@@ -27,7 +27,7 @@ use crate::{
     clock::Clock,
     config::{BrokerConfig, IntakeConfig},
     crash_point,
-    domain::broker::Holding,
+    domain::{broker::Holding, health::DatabaseTrouble},
     metrics::Metrics,
     rabbitmq::{health::BrokerBoard, reconnect::Backoff},
     store::{Store, StoreError},
@@ -87,20 +87,20 @@ impl Intake {
         if let Ok(answer) = tokio::time::timeout(LONG, &mut answer).await {
             return answer;
         }
-        self.hold(queue, &format_args!("it has not answered for {} s", LONG.as_secs()));
+        self.hold(queue, &StoreError::NoAnswer(LONG));
         answer.await
     }
 
-    fn hold(&self, queue: &str, why: &dyn Display) {
+    fn hold(&self, queue: &str, error: &StoreError) {
         crash_point::point("held");
-        let (since, why) = (self.clock.now(), why.to_string());
+        let (since, why) = (self.clock.now(), error.to_string());
         tracing::error!(
             broker.name = self.broker,
             queue.name = queue,
             error = why,
             "the database cannot be written; deliveries are held"
         );
-        self.board.hold(&self.broker, queue, Holding { since, why });
+        self.board.hold(&self.broker, queue, Holding { since, why, is_full: error.trouble() == DatabaseTrouble::Full });
     }
 
     fn hold_no_longer(&self, queue: &str) {

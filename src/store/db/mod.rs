@@ -20,7 +20,7 @@ use std::{
 
 use log::LevelFilter;
 use sqlx::{
-    ConnectOptions, PgPool, Postgres, Sqlite, SqlitePool, Transaction,
+    ConnectOptions, Connection, PgPool, Postgres, Sqlite, SqlitePool, Transaction,
     postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
@@ -168,6 +168,11 @@ impl Db {
                 .acquire_timeout(ACQUIRE_TIMEOUT)
                 .idle_timeout(None)
                 .max_lifetime(None)
+                .before_acquire(|connection, _| {
+                    // SQLite ends a transaction by itself when the disk is full, and the driver goes on counting it.
+                    let is_usable = !connection.is_in_transaction();
+                    Box::pin(async move { Ok(is_usable) })
+                })
         };
         let write = pool(1).connect_with(first).await?;
         let read = pool(READERS).connect_with(options).await?;

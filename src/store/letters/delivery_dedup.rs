@@ -53,6 +53,18 @@ pub(crate) struct PendingAcks {
     used: Vec<(Uuid, Fingerprint, LetterId)>,
 }
 
+/// Lets other servers commit first what they took from the batch's queue, where the batch may hold it again: until then
+/// nobody sees what they know.
+pub(crate) async fn wait_for_others(tx: &mut Tx, batch: &IntakeBatch<'_>) -> Result<(), StoreError> {
+    const FIRST_OF_ALL: &str = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1 || ' ' || $2, 0))";
+    const AFTER_THEM: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1 || ' ' || $2, 0))";
+    if let Either::Postgres(tx) = tx {
+        let wait = if batch.holds_redelivered() { AFTER_THEM } else { FIRST_OF_ALL };
+        sqlx::query(wait).bind(batch.broker).bind(batch.queue).execute(&mut **tx).await?;
+    }
+    Ok(())
+}
+
 impl PendingAcks {
     /// Reads the rows of the batch's queue, but for those that it settles, and locks them: of two processes that are
     /// redelivered equal messages only one may use an entry.

@@ -111,6 +111,13 @@ pub struct IntakeBatch<'a> {
     pub settled: AckState<'a>,
 }
 
+impl IntakeBatch<'_> {
+    /// Whether some of it may be here already.
+    pub(crate) fn holds_redelivered(&self) -> bool {
+        self.arrivals.iter().any(|arrival| arrival.redelivered)
+    }
+}
+
 /// The outcome of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {

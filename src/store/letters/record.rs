@@ -32,7 +32,8 @@ impl Store {
         let mut tally = Tally::default();
 
         let mut known = PendingAcks::default();
-        if batch.arrivals.iter().any(|arrival| arrival.redelivered) {
+        delivery_dedup::wait_for_others(&mut tx, batch).await?;
+        if batch.holds_redelivered() {
             known = PendingAcks::load(&mut tx, batch).await?;
         }
         delivery_dedup::settle(&mut tx, batch.settled).await?;

@@ -84,7 +84,7 @@ mod tests {
             address: "localhost:5672/".to_owned(),
             publishing: ConnectionState::Connected { since: Timestamp::default() },
             consuming,
-            holding: holding.map(|why| Holding { since: Timestamp::default(), why: why.to_owned() }),
+            holding: holding.map(|why| Holding { since: Timestamp::default(), why: why.to_owned(), is_full: false }),
         };
         let view = BrokerView::new(&broker, Timestamp::default());
         assert_eq!((view.state, view.class, !view.advice.is_empty()), (state, class, has_advice));

@@ -1,6 +1,6 @@
 //! A server for one test: a database and the workers on it, put together as `dlo serve` does.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use amqp_message::message::Message;
 use dead_letter_office::{
@@ -50,7 +50,7 @@ pub struct TestDatabase {
 }
 
 enum Keep {
-    Sqlite { _directory: tempfile::TempDir },
+    Sqlite { directory: tempfile::TempDir },
     Postgres { _database: PostgresDatabase },
 }
 
@@ -58,7 +58,16 @@ impl TestDatabase {
     pub fn sqlite() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}/database.db", directory.path().display());
-        Self { url, keep: Keep::Sqlite { _directory: directory } }
+        Self { url, keep: Keep::Sqlite { directory } }
+    }
+
+    /// Where it is, if it is a file.
+    #[cfg_attr(not(feature = "crash-points"), expect(dead_code, reason = "only random sequences of faults need it"))]
+    pub fn directory(&self) -> Option<&Path> {
+        match &self.keep {
+            Keep::Sqlite { directory } => Some(directory.path()),
+            Keep::Postgres { .. } => None,
+        }
     }
 
     /// `None` where tests for it may be skipped.

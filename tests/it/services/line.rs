@@ -48,6 +48,7 @@ pub enum Pace {
 /// Accepts connections on a port of its own and passes on what is said. It ends when dropped.
 pub struct Line {
     url: String,
+    server: Arc<Mutex<String>>,
     standing: Arc<Mutex<CancellationToken>>,
     pace: watch::Sender<Pace>,
     _open: DropGuard,
@@ -64,15 +65,15 @@ impl Line {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let mut here = Url::parse(url).unwrap();
-        let server = format!("{}:{}", here.host_str().unwrap(), here.port().unwrap());
+        let server = Arc::new(Mutex::new(address(&here)));
         here.set_host(Some("127.0.0.1")).unwrap();
         here.set_port(Some(port)).unwrap();
         let open = CancellationToken::new();
         let standing = Arc::new(Mutex::new(open.child_token()));
         let pace = watch::Sender::new(Pace::AtOnce);
-        let accepting = accept(listener, server, Arc::clone(&standing), pace.subscribe(), Arc::new(ears));
+        let accepting = accept(listener, Arc::clone(&server), Arc::clone(&standing), pace.subscribe(), Arc::new(ears));
         TaskTracker::new().spawn(open.clone().run_until_cancelled_owned(accepting));
-        Self { url: here.into(), standing, pace, _open: open.drop_guard() }
+        Self { url: here.into(), server, standing, pace, _open: open.drop_guard() }
     }
 
     /// The server's URL by way of this line.
@@ -82,6 +83,13 @@ impl Line {
 
     pub fn set_pace(&self, pace: Pace) {
         self.pace.send_replace(pace);
+    }
+
+    /// From now on it leads to another server; connections that stand are cut.
+    #[cfg_attr(not(feature = "crash-points"), expect(dead_code, reason = "only random sequences of faults need it"))]
+    pub fn lead_to(&self, url: &str) {
+        *self.server.lock().unwrap_or_else(PoisonError::into_inner) = address(&Url::parse(url).unwrap());
+        self.cut();
     }
 
     /// Cuts all connections that stand; new ones can be made at once.
@@ -97,9 +105,13 @@ impl Drop for Line {
     }
 }
 
+fn address(url: &Url) -> String {
+    format!("{}:{}", url.host_str().unwrap(), url.port().unwrap())
+}
+
 async fn accept(
     listener: TcpListener,
-    server: String,
+    server: Arc<Mutex<String>>,
     standing: Arc<Mutex<CancellationToken>>,
     pace: watch::Receiver<Pace>,
     ears: Ears,
@@ -108,7 +120,8 @@ async fn accept(
     loop {
         let (client, _) = listener.accept().await.unwrap();
         let cut = standing.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let (server, pace, ear) = (server.clone(), pace.clone(), ears());
+        let server = server.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (pace, ear) = (pace.clone(), ears());
         connections.spawn(cut.run_until_cancelled_owned(async move {
             // A server that is down is seen by the client as a connection that closes at once.
             let Ok(server) = TcpStream::connect(server).await else { return };

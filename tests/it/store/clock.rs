@@ -1,16 +1,19 @@
 //! A clock that was ahead and is put back, as people and time servers do with theirs.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use amqp_message::time::Timestamp;
 use dead_letter_office::{
+    clock::Clock,
     domain::{
         command::Command,
         job::{Job, JobState},
         letter::LetterId,
     },
-    store::{Claim, Order, SetBack},
+    services::{clock_watch::ClockWatch, wakeup::Wakeup, worker::Worker},
+    store::{Claim, Order, SetBack, Store},
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{
     database::{LEASE, TestDatabase, order},
@@ -42,6 +45,30 @@ async fn what_was_scheduled_meanwhile_waits_no_longer_than_it_should(database: &
     assert_eq!(database.claims(later(10)).await, [meanwhile]);
     assert_eq!(database.claims(later(3_599)).await, [meanwhile], "its claim is over");
     assert_eq!(database.claims(later(3_600)).await, [before]);
+}
+
+/// A retry is scheduled between two looks at the clock, while it is ahead.
+async fn check_moment(database: &TestDatabase, restarts: bool) {
+    let store = Arc::new(Store::open(database.url()).await.unwrap());
+    let (clock, stop) = (Clock::manual(NOON), CancellationToken::new());
+    let mut watch = ClockWatch::new(Arc::clone(&store), clock.clone(), Wakeup::default());
+    watch.round(&stop).await.unwrap();
+    clock.set(AHEAD);
+    let meanwhile = retried_in(database, clock.now(), 10).await;
+    clock.set(NOON);
+    if restarts {
+        watch = ClockWatch::new(store, Clock::manual(NOON), Wakeup::default());
+    }
+    watch.round(&stop).await.unwrap();
+    assert_eq!(database.claims(later(10)).await, [meanwhile]);
+}
+
+async fn a_clock_that_was_ahead_for_a_moment_is_noticed(database: &TestDatabase) {
+    check_moment(database, false).await;
+}
+
+async fn so_it_is_after_a_restart(database: &TestDatabase) {
+    check_moment(database, true).await;
 }
 
 async fn what_a_dead_process_has_claimed_meanwhile_is_free_after_a_lease(database: &TestDatabase) {
@@ -87,6 +114,8 @@ async fn the_latest_job_is_the_one_that_goes_on(database: &TestDatabase) {
 
 on_both!(
     what_was_scheduled_meanwhile_waits_no_longer_than_it_should,
+    a_clock_that_was_ahead_for_a_moment_is_noticed,
+    so_it_is_after_a_restart,
     what_a_dead_process_has_claimed_meanwhile_is_free_after_a_lease,
     clocks_of_two_servers_may_differ_a_little,
     a_job_and_a_watch_are_not_held_by_a_clock_that_was_ahead,

@@ -64,6 +64,16 @@ async fn a_read_only_file_is_an_outage_for_writers_only() {
     assert!(store.record(&batch("main", &[an_arrival()])).await.unwrap_err().is_outage());
 }
 
+/// As it does when the disk is full.
+#[tokio::test]
+async fn a_transaction_that_sqlite_ends_by_itself_is_no_trouble_for_the_next() {
+    let database = TestDatabase::sqlite().await;
+    database.tamper("CREATE TRIGGER t AFTER INSERT ON letters BEGIN SELECT RAISE(ROLLBACK, 'full'); END").await;
+    assert!(database.record(&batch("main", &[an_arrival()])).await.is_err());
+    database.tamper("DROP TRIGGER t").await;
+    database.take_in_new(an_arrival()).await;
+}
+
 #[tokio::test]
 async fn a_directory_that_is_not_there_is_an_outage() {
     let Err(error) = Store::open("sqlite:///no/such/directory/database.db").await else { panic!("it was opened") };

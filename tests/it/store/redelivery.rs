@@ -7,6 +7,7 @@ use dead_letter_office::{
 use uuid::Uuid;
 
 use super::{
+    concurrency::waiting,
     database::{TestDatabase, batch, record},
     make::{Make, NOON, an_arrival, id, later},
 };
@@ -234,3 +235,25 @@ on_both!(
     a_letter_that_failed_again_is_known_when_redelivered,
     two_copies_that_failed_again_are_each_known_once,
 );
+
+/// The connection is cut while one server commits, and RabbitMQ delivers to another at once.
+#[tokio::test]
+async fn what_another_server_commits_at_this_moment_is_known() {
+    let Some(database) = TestDatabase::postgres().await else { return };
+    let server = database.server().unwrap();
+    let mut lock = server.begin().await.unwrap();
+    sqlx::query("LOCK TABLE letters").execute(&mut *lock).await.unwrap();
+    let first = an_arrival();
+    let (arrivals, again) = ([first.clone()], [first.again()]);
+    let (one, other) = (batch("main", &arrivals), batch("main", &again));
+    let one_after_the_other = async {
+        waiting(server, 1).await;
+        let unlock = async {
+            waiting(server, 2).await;
+            lock.rollback().await.unwrap();
+        };
+        tokio::join!(database.record(&other), unlock).0
+    };
+    let (one, other) = tokio::join!(database.record(&one), one_after_the_other);
+    assert_eq!((one.unwrap(), other.unwrap()), (vec![Recorded::New(first.id)], vec![Recorded::Redelivered(first.id)]));
+}

@@ -19,6 +19,7 @@ pub mod process;
 pub mod promtool;
 pub mod rabbit;
 pub mod slack_rules;
+pub mod small_disk;
 
 use std::{
     collections::HashMap,
@@ -99,6 +100,11 @@ fn find_or_skip(program: &str) -> Option<PathBuf> {
     }
     skip(&format!("{program} is not installed here; `make setup` installs it"));
     None
+}
+
+/// The library that tells a program another time; `None` where tests may be skipped for it.
+pub fn faketime() -> Option<PathBuf> {
+    find_or_skip("faketime")
 }
 
 /// Tells why a test is skipped, or fails it where nothing may be skipped.

@@ -3,14 +3,16 @@
 use std::{
     path::{Path, PathBuf},
     process::Command,
-    sync::OnceLock,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
 use super::{
-    ServerFacts, find_or_skip,
-    process::{Leash, Leashed},
-    rig_script, scratch_dir, unique_name,
+    PATIENCE, ServerFacts, find_or_skip,
+    process::{Leash, Leashed, wait_until},
+    rig_script, scratch_dir,
+    small_disk::SmallDisk,
+    unique_name,
 };
 
 /// Enough for the server to drop its connections and to give back its shared memory.
@@ -23,6 +25,8 @@ pub struct Postgres {
     server: Leashed,
     dir: PathBuf,
     options: Options,
+    /// Where its tables are, if it has such a disk.
+    disk: Option<SmallDisk>,
     /// Only held, after the server: the data outlive its deaths.
     _data: Leashed,
 }
@@ -30,22 +34,30 @@ pub struct Postgres {
 /// Arguments of `postgres.sh`.
 type Options = &'static [&'static str];
 
+const DURABLE: Options = &["--durable"];
+
 impl Postgres {
     /// The server that all tests share, started by the first to ask; `None` where tests for it may be skipped.
     /// It never waits for the disk.
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Option<Postgres>> = OnceLock::new();
-        SHARED.get_or_init(|| Self::start(&[])).as_ref()
+        SHARED.get_or_init(|| Self::start(&[], None)).as_ref()
     }
 
     /// A server of one's own that syncs to disk as a real one does, for benchmarks and to be killed.
     pub fn durable() -> Option<Self> {
-        Self::start(&["--durable"])
+        Self::start(DURABLE, None)
+    }
+
+    /// The same with its tables on a small disk; `None` where nothing may be mounted, too.
+    pub fn on_small_disk() -> Option<Self> {
+        let dir = scratch_dir("small-disk-").keep();
+        SmallDisk::at(&dir).and_then(|disk| Self::start(DURABLE, Some(disk)))
     }
 
     /// A server of one's own that can be stopped, started again and frozen.
     pub fn doomed() -> Option<DoomedPostgres> {
-        Self::start(&[]).map(|server| DoomedPostgres { server, is_up: true })
+        Self::start(&[], None).map(|server| DoomedPostgres { server, is_up: true })
     }
 
     /// A new, empty database.
@@ -90,19 +102,56 @@ impl Postgres {
 
     /// Starts the killed server again, on the same port and with the data it had.
     pub fn start_again(&mut self) {
-        self.server = leash(&self.dir, self.options).spawn();
+        self.server = self.leash(&[]).spawn();
         ServerFacts::await_from(&self.server);
     }
 
-    fn start(options: Options) -> Option<Self> {
+    /// Gives it a standby, without which it commits nothing from now on.
+    pub async fn standby(&self) -> Standby {
+        let dir = scratch_dir("postgres-").keep();
+        let data = Leash::keeping(&dir).spawn();
+        let primary = self.admin.server_url();
+        let server = leash(&dir, self.options, None, &["--standby-of", &primary]).spawn();
+        let facts = ServerFacts::await_from(&server);
+        self.admin.execute("ALTER SYSTEM SET synchronous_standby_names = '*'");
+        self.admin.execute("SELECT pg_reload_conf()");
+        let is_sync =
+            async || self.admin.ask("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == "1";
+        wait_until("the standby to follow", PATIENCE, is_sync).await;
+        Standby { url: facts.require("POSTGRES_URL").to_owned(), server, dir, data }
+    }
+
+    /// Kills it and has its standby take over, by another address.
+    pub fn fail_over(&mut self, standby: Standby) {
+        self.kill();
+        *self.admin.server_url.lock().unwrap_or_else(PoisonError::into_inner) = standby.url;
+        (self.server, self.dir, self._data) = (standby.server, standby.dir, standby.data);
+        self.admin.execute("SELECT pg_promote()");
+    }
+
+    /// Without a database.
+    pub fn url(&self) -> String {
+        self.admin.server_url()
+    }
+
+    pub const fn disk(&self) -> Option<&SmallDisk> {
+        self.disk.as_ref()
+    }
+
+    fn start(options: Options, disk: Option<SmallDisk>) -> Option<Self> {
         find_or_skip("postgres")?;
         // Deleted by the leash: a server in a `static` is never dropped.
         let dir = scratch_dir("postgres-").keep();
         let data = Leash::keeping(&dir).spawn();
-        let server = leash(&dir, options).spawn();
+        let server = leash(&dir, options, disk.as_ref(), &[]).spawn();
         let facts = ServerFacts::await_from(&server);
-        let admin = Admin { psql: facts.require("PSQL").into(), server_url: facts.require("POSTGRES_URL").to_owned() };
-        Some(Self { admin, server, dir, options, _data: data })
+        let server_url = Arc::new(Mutex::new(facts.require("POSTGRES_URL").to_owned()));
+        let admin = Admin { psql: facts.require("PSQL").into(), server_url };
+        Some(Self { admin, server, dir, options, disk, _data: data })
+    }
+
+    fn leash(&self, more: &[&str]) -> Leash {
+        leash(&self.dir, self.options, self.disk.as_ref(), more)
     }
 
     fn create_database(&self, template: &str) -> PostgresDatabase {
@@ -110,6 +159,14 @@ impl Postgres {
         self.admin.execute(&format!("create database {name} template {template}"));
         PostgresDatabase { url: self.admin.database_url(&name), name, admin: self.admin.clone() }
     }
+}
+
+/// A server that follows another.
+pub struct Standby {
+    url: String,
+    server: Leashed,
+    dir: PathBuf,
+    data: Leashed,
 }
 
 /// A server that goes down and comes back, with the data it had.
@@ -168,9 +225,13 @@ impl Drop for DoomedPostgres {
     }
 }
 
-fn leash(dir: &Path, options: Options) -> Leash {
+fn leash(dir: &Path, options: Options, disk: Option<&SmallDisk>, more: &[&str]) -> Leash {
     let mut script = Command::new(rig_script("postgres.sh"));
-    script.arg(dir).args(options);
+    script.arg(dir).args(options).args(more);
+    if let Some(disk) = disk {
+        script.arg("--tables-in").arg(disk.dir());
+        script = disk.within(&script);
+    }
     Leash::on(script).grace(STOP_GRACE)
 }
 
@@ -191,13 +252,27 @@ impl Drop for PostgresDatabase {
 #[derive(Clone)]
 struct Admin {
     psql: PathBuf,
-    /// Without a database.
-    server_url: String,
+    /// Without a database. It is another one after a failover.
+    server_url: Arc<Mutex<String>>,
 }
 
 impl Admin {
     fn database_url(&self, name: &str) -> String {
-        format!("{}/{name}", self.server_url)
+        format!("{}/{name}", self.server_url())
+    }
+
+    fn server_url(&self) -> String {
+        self.server_url.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What a statement answers.
+    fn ask(&self, statement: &str) -> String {
+        let output = Command::new(&self.psql)
+            .args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--command", statement])
+            .arg(self.database_url("postgres"))
+            .output()
+            .expect("psql runs");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
     fn execute(&self, statement: &str) {

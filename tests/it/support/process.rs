@@ -70,18 +70,24 @@ impl Leash {
 
     fn into_leash_command(self) -> Command {
         let mut leash = Command::new(rig_script("leash.sh"));
-        leash.args(self.options).arg(self.command.get_program()).args(self.command.get_args());
-        for (key, value) in self.command.get_envs() {
-            match value {
-                Some(value) => leash.env(key, value),
-                None => leash.env_remove(key),
-            };
-        }
-        if let Some(dir) = self.command.get_current_dir() {
-            leash.current_dir(dir);
-        }
-        leash
+        leash.args(self.options);
+        copied(&self.command, leash)
     }
+}
+
+/// Has `by` run that command, as its last arguments and in its environment and directory.
+pub fn copied(command: &Command, mut by: Command) -> Command {
+    by.arg(command.get_program()).args(command.get_args());
+    for (key, value) in command.get_envs() {
+        match value {
+            Some(value) => by.env(key, value),
+            None => by.env_remove(key),
+        };
+    }
+    if let Some(dir) = command.get_current_dir() {
+        by.current_dir(dir);
+    }
+    by
 }
 
 /// A running command on its leash. Dropping it kills the command and all it started, and waits until they are dead.

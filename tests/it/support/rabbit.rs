@@ -134,6 +134,14 @@ impl Rabbit {
         self.endpoint.control(&["set_vm_memory_high_watermark", watermark]);
         self.is_disturbed = raised;
     }
+
+    /// The same with an alarm for the disk: there is less room than the node is told to keep.
+    pub fn disk_alarm(&mut self, raised: bool) {
+        let keep_free = if raised { "9000000000000000" } else { "50MB" };
+        self.is_disturbed = true;
+        self.endpoint.control(&["set_disk_free_limit", keep_free]);
+        self.is_disturbed = raised;
+    }
 }
 
 fn leash(dir: &Path, options: Options) -> Leash {

@@ -12,6 +12,7 @@ pub use crate::support::PATIENCE;
 use crate::support::{
     http,
     process::{Leash, Leashed, wait_until},
+    small_disk::SmallDisk,
 };
 
 /// `dlo` with these arguments, in an empty directory of its own.
@@ -41,6 +42,12 @@ impl Program {
 
     pub fn with(mut self, argument: &str) -> Self {
         self.command.arg(argument);
+        self
+    }
+
+    /// Has it find a small disk.
+    pub fn within(mut self, disk: &SmallDisk) -> Self {
+        self.command = disk.within(&self.command);
         self
     }
 

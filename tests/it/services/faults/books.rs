@@ -24,14 +24,28 @@ pub struct Kept {
     pub retried_by_hand: usize,
     /// Somebody has asked for it to be discarded.
     pub asked: bool,
+    /// For whoever reads why a test failed.
+    pub history: String,
 }
 
-/// A fault, and when it was.
+/// Faults at once, and when they were.
 #[derive(Clone)]
 pub struct Suffered {
-    pub fault: Fault,
+    pub faults: Vec<Fault>,
     pub from: Instant,
     pub until: Instant,
+}
+
+impl Suffered {
+    /// Of two at once one may keep dlo from finishing what the other has interrupted.
+    fn may_double(&self) -> bool {
+        self.faults.len() > 1 || self.faults.iter().any(|fault| fault.may_double())
+    }
+
+    /// A broker that was killed delivers again what was acknowledged, and dlo knows what it has had by its time.
+    fn may_be_second_letter(&self) -> bool {
+        self.faults.iter().any(|fault| *fault == Fault::KillBroker || fault.is_of_clock())
+    }
 }
 
 /// Deliveries of one message to its consumer.
@@ -106,9 +120,13 @@ impl Books {
                 "{body}: went {went} times, from {least} to {most} are accounted for by {faults} faults"
             ));
         }
-        let letters = self.letters.get(body).map_or(0, Vec::len);
-        let may_be = 1 + if self.copies_live { 2 * faults } else { self.broker_kills_in_life_of(message) };
-        (letters > may_be).then(|| format!("{body}: is {letters} letters, {may_be} are accounted for"))
+        let kept = self.letters.get(body).map_or(&[][..], Vec::as_slice);
+        let letters = kept.len();
+        let may_be = 1 + if self.copies_live { 2 * faults } else { self.second_letters_in_life_of(message) };
+        (letters > may_be).then(|| {
+            let histories: Vec<&str> = kept.iter().map(|letter| &*letter.history).collect();
+            format!("{body}: is {letters} letters, {may_be} are accounted for: {histories:?}")
+        })
     }
 
     /// How often it goes when there is no fault.
@@ -118,11 +136,11 @@ impl Books {
     }
 
     fn faults_in_life_of(&self, message: &Published) -> usize {
-        self.suffered_by(message).filter(|suffered| suffered.fault.may_double()).count()
+        self.suffered_by(message).filter(|suffered| suffered.may_double()).map(|suffered| suffered.faults.len()).sum()
     }
 
-    fn broker_kills_in_life_of(&self, message: &Published) -> usize {
-        self.suffered_by(message).filter(|suffered| suffered.fault == Fault::KillBroker).count()
+    fn second_letters_in_life_of(&self, message: &Published) -> usize {
+        self.suffered_by(message).filter(|suffered| suffered.may_be_second_letter()).count()
     }
 
     /// Faults between the publishing of a message and its last delivery.

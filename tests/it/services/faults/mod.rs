@@ -6,8 +6,10 @@
 //! Needs the feature `crash-points`, as in `make test`.
 
 mod books;
+mod clock;
 mod plan;
 mod servers;
+mod site;
 mod traffic;
 mod world;
 
@@ -15,35 +17,80 @@ use std::ops::RangeInclusive;
 
 use dead_letter_office::domain::policy::Via;
 
-use super::desk::TestDatabase;
-use crate::support::{postgres::Postgres, rabbit::Rabbit, soak};
-use plan::Plan;
+use crate::support::{
+    postgres::Postgres,
+    rabbit::{Doomed, Rabbit},
+    soak,
+};
+use plan::{Fault, Plan, Setting};
+use site::Site;
 use world::World;
 
-async fn check(mut postgres: Option<Postgres>, via: Option<Via>, servers: RangeInclusive<usize>) {
+async fn run(plan: Plan, rabbit: &mut Doomed, postgres: Option<&mut Postgres>) {
+    let vhost = rabbit.vhost();
+    let Some(site) = Site::new(rabbit, postgres).await else { return };
+    let mut world = World::begin(plan, &vhost, site).await;
+    world.suffer().await;
+    world.settle().await;
+}
+
+async fn check(setting: Setting, via: Option<Via>, servers: RangeInclusive<usize>) {
     let Some(mut rabbit) = Rabbit::doomed().await else { return };
+    let Some(mut postgres) = postgres(setting) else { return };
     for _ in 0..soak(1, 10) {
-        let database = postgres.as_ref().map_or_else(TestDatabase::sqlite, TestDatabase::on);
-        let vhost = rabbit.vhost();
-        let plan = Plan::new(postgres.is_some(), via, servers.clone());
-        let mut world = World::begin(plan, &database, &vhost, &mut rabbit).await;
-        world.suffer(&mut rabbit, &mut postgres).await;
-        world.settle().await;
+        run(Plan::new(setting, via, servers.clone()), &mut rabbit, postgres.as_mut()).await;
     }
+}
+
+/// These faults alone, one after the other.
+async fn check_each(settings: &[Setting], faults: &[Fault]) {
+    let Some(mut rabbit) = Rabbit::doomed().await else { return };
+    for setting in settings {
+        let Some(mut postgres) = postgres(*setting) else { return };
+        run(Plan::of(*setting, Via::Database, faults), &mut rabbit, postgres.as_mut()).await;
+    }
+}
+
+/// The server it takes, if any; `None` where tests for it may be skipped.
+fn postgres(setting: Setting) -> Option<Option<Postgres>> {
+    Some(match setting {
+        Setting::Sqlite => None,
+        Setting::Postgres => Some(Postgres::on_small_disk()?),
+        Setting::PostgresPair => Some(Postgres::durable()?),
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_full_disk_is_told_and_loses_and_doubles_nothing() {
+    check_each(&[Setting::Sqlite, Setting::Postgres], &[Fault::FullDisk, Fault::FullDisk]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_clock_that_jumps_is_noticed_and_loses_nothing() {
+    check_each(&[Setting::Sqlite, Setting::Postgres], &[Fault::ClockAhead, Fault::ClockBehind]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_standby_takes_over_and_nothing_is_lost() {
+    check_each(&[Setting::PostgresPair], &[Fault::FailOver, Fault::FailOver]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_books_balance_with_messages_waiting_in_sqlite() {
-    check(None, Some(Via::Database), 1..=1).await;
+    check(Setting::Sqlite, Some(Via::Database), 1..=1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_books_balance_with_messages_waiting_in_the_broker() {
-    check(None, Some(Via::Broker), 1..=1).await;
+    check(Setting::Sqlite, Some(Via::Broker), 1..=1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_books_balance_with_several_servers_on_one_postgres() {
-    let Some(postgres) = Postgres::durable() else { return };
-    check(Some(postgres), None, 2..=3).await;
+    check(Setting::Postgres, None, 2..=3).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_books_balance_when_postgres_fails_over() {
+    check(Setting::PostgresPair, None, 1..=2).await;
 }

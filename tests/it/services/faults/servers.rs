@@ -2,13 +2,10 @@
 
 use dead_letter_office::domain::policy::Via;
 
-use super::super::{
-    desk::TestDatabase,
-    line::{Line, Pace},
-};
-use super::plan::Fault;
+use super::super::line::{Line, Pace};
+use super::{clock::ServerClock, plan::Fault};
 use crate::{
-    support::rabbit::Vhost,
+    support::{rabbit::Vhost, small_disk::SmallDisk},
     web::run::{Running, dlo},
 };
 
@@ -19,22 +16,22 @@ pub struct Server {
     /// `None`: its database is a file.
     pub database: Option<Line>,
     database_url: String,
+    clock: ServerClock,
 }
 
 impl Server {
-    pub async fn start(database: &TestDatabase, vhost: &Vhost, via: Via) -> Self {
+    /// It does not run yet.
+    pub async fn new(database: &str, vhost: &Vhost, via: Via, clock: ServerClock) -> Self {
         let broker = Line::to(&vhost.amqp_url()).await;
-        let is_file = database.url.starts_with("sqlite:");
-        let line = if is_file { None } else { Some(Line::to(&database.url).await) };
-        let database_url = line.as_ref().map_or_else(|| database.url.clone(), Line::url);
-        let mut server = Self { running: None, via, broker, database: line, database_url };
-        server.run().await;
-        server
+        let is_file = database.starts_with("sqlite:");
+        let line = if is_file { None } else { Some(Line::to(database).await) };
+        let database_url = line.as_ref().map_or_else(|| database.to_owned(), Line::url);
+        Self { running: None, via, broker, database: line, database_url, clock }
     }
 
-    /// Waits until it listens.
-    pub async fn run(&mut self) {
-        let program = dlo(&["serve"])
+    /// Waits until it listens. Its database may be on a small disk.
+    pub async fn run(&mut self, disk: Option<&SmallDisk>) {
+        let mut program = dlo(&["serve"])
             .set("DLO_WEB__LISTEN", "127.0.0.1:0")
             .set("DLO_DATABASE__URL", &self.database_url)
             .set("DLO_BROKERS__MAIN__URL", &self.broker.url())
@@ -42,7 +39,15 @@ impl Server {
             .set("DLO_INTAKE__BATCH_SIZE", "20")
             .set("DLO_RETRY__DELAYS", "100ms,300ms")
             .set("DLO_RETRY__VIA", self.via.as_str())
-            .set("DLO_RETRY__JITTER", "0");
+            .set("DLO_RETRY__JITTER", "0")
+            // Longer than a clock jumps.
+            .set("DLO_RETENTION__SUCCEEDED", "720h");
+        for (name, value) in self.clock.environment() {
+            program = program.set(name, &value);
+        }
+        if let Some(disk) = disk {
+            program = program.within(disk);
+        }
         self.running = Some(program.open().await);
     }
 
@@ -55,6 +60,19 @@ impl Server {
         if let Some(running) = &self.running {
             running.await_ready().await;
         }
+    }
+
+    /// Whether it says that this is wrong.
+    pub async fn says(&self, condition: &str) -> bool {
+        let Some(running) = &self.running else { return false };
+        let found = running.json("/readyz").await;
+        found["conditions"].as_array().is_some_and(|all| all.iter().any(|one| one["condition"] == condition))
+    }
+
+    /// How often it has noticed since it runs that its clock was put back.
+    pub fn set_backs(&self) -> usize {
+        let lines = self.running.as_ref().map_or_else(Vec::new, Running::lines);
+        lines.iter().filter(|line| line.contains("the clock was ahead")).count()
     }
 
     pub fn kill(&mut self) {

@@ -17,20 +17,16 @@ use tokio::task::block_in_place;
 
 use super::{
     super::{
-        desk::{AppState, PATIENCE, TestDatabase},
-        line::{Line, Pace},
+        desk::{AppState, PATIENCE},
         worker::Answer,
     },
     books::{Books, Deliveries, Kept, Suffered},
     plan::{Fault, MESSAGES, Plan},
     servers::Server,
+    site::Site,
     traffic::{HEALS, QUEUE, Traffic, lock},
 };
-use crate::support::{
-    postgres::Postgres,
-    process::wait_until,
-    rabbit::{Doomed, Vhost},
-};
+use crate::support::{process::wait_until, rabbit::Vhost};
 
 /// In the order in which it has to end.
 pub struct World<'a> {
@@ -40,15 +36,17 @@ pub struct World<'a> {
     plan: Plan,
     /// What was off when it was looked last, for whoever reads why a test failed.
     off: Vec<String>,
-    database: &'a TestDatabase,
     vhost: &'a Vhost,
+    site: Site<'a>,
 }
 
 impl<'a> World<'a> {
-    pub async fn begin(plan: Plan, database: &'a TestDatabase, vhost: &'a Vhost, rabbit: &mut Doomed) -> Self {
+    pub async fn begin(plan: Plan, vhost: &'a Vhost, site: Site<'a>) -> Self {
         let mut servers = Vec::with_capacity(plan.servers);
         for _ in 0..plan.servers {
-            servers.push(Server::start(database, vhost, plan.via).await);
+            let mut server = Server::new(&site.database_url(), vhost, plan.via, site.clock.clone()).await;
+            server.run(site.disk()).await;
+            servers.push(server);
         }
         for server in &servers {
             server.await_ready().await;
@@ -60,30 +58,30 @@ impl<'a> World<'a> {
         });
         vhost.declare_queue(QUEUE, arguments).await;
         // A node that is killed soon after a quorum queue was declared has that queue empty afterwards.
-        if plan.faults.iter().any(|(fault, _)| *fault == Fault::KillBroker) {
-            rabbit.stop().await;
-            rabbit.start().await;
+        if plan.has(Fault::KillBroker) {
+            site.rabbit.stop().await;
+            site.rabbit.start().await;
         }
         for server in &servers {
             server.await_ready().await;
         }
         let traffic = Traffic::begin(vhost).await;
         *lock(&traffic.servers) = servers.iter().map(Server::url).collect();
-        Self { servers, traffic, suffered: Vec::new(), plan, off: Vec::new(), database, vhost }
+        Self { servers, traffic, suffered: Vec::new(), plan, off: Vec::new(), vhost, site }
     }
 
     /// Messages come and people act while one fault follows the other.
-    pub async fn suffer(&mut self, rabbit: &mut Doomed, postgres: &mut Option<Postgres>) {
-        let Self { servers, traffic, suffered, plan, .. } = self;
+    pub async fn suffer(&mut self) {
+        let Self { servers, traffic, suffered, plan, site, .. } = self;
         let rng = plan.rng.fork();
         let faults = async {
-            for (fault, after) in plan.faults.clone() {
+            for (faults, after) in plan.faults.clone() {
                 traffic.allow(MESSAGES);
                 traffic.await_published(MESSAGES - after).await;
                 let from = Instant::now();
                 let victim = plan.rng.usize(..servers.len());
-                let fault = inflict(fault, victim, servers, traffic, plan, rabbit, postgres).await;
-                suffered.push(Suffered { fault, from, until: Instant::now() });
+                let faults = site.inflict(&faults, victim, servers, traffic, plan).await;
+                suffered.push(Suffered { faults, from, until: Instant::now() });
                 *lock(&traffic.servers) = servers.iter().map(Server::url).collect();
             }
             traffic.allow(MESSAGES);
@@ -97,14 +95,15 @@ impl<'a> World<'a> {
     pub async fn settle(mut self) {
         for server in &mut self.servers {
             let from = Instant::now();
-            let fault = server.stop().await;
-            self.suffered.push(Suffered { fault, from, until: Instant::now() });
+            let faults = vec![server.stop().await];
+            self.suffered.push(Suffered { faults, from, until: Instant::now() });
         }
+        self.site.leave_disk();
         self.let_claims_end().await;
         self.servers.truncate(1);
         // Opened before, for it takes all claims in a file to be of processes that died.
-        let looking = AppState::begin(&self.database.url, Clock::system(), []).await;
-        self.servers[0].run().await;
+        let looking = AppState::begin(&self.site.database_url(), Clock::system(), []).await;
+        self.servers[0].run(None).await;
         wait_until("the books to balance", PATIENCE, async || self.is_over(&looking).await).await;
         let books = self.books(&looking).await;
         self.off = books.missing();
@@ -118,10 +117,10 @@ impl<'a> World<'a> {
 
     /// As if the time had passed after which claims of processes that died are void. No process lives.
     async fn let_claims_end(&self) {
-        const END: &str = "UPDATE jobs SET claimed_until = 0 WHERE claimed_until IS NOT NULL";
-        self.database.let_leases_end().await;
+        const END: &str = "UPDATE retries SET claimed_until = 0 WHERE claimed_until IS NOT NULL;
+            UPDATE jobs SET claimed_until = 0 WHERE claimed_until IS NOT NULL";
         if self.servers[0].database.is_some() {
-            sqlx::PgConnection::connect(&self.database.url).await.unwrap().execute(END).await.unwrap();
+            sqlx::PgConnection::connect(&self.site.database_url()).await.unwrap().execute(END).await.unwrap();
         }
     }
 
@@ -166,6 +165,10 @@ impl<'a> World<'a> {
         Kept {
             status: letter.status,
             retried_by_hand: history.iter().filter(is_by_hand).count(),
+            history: history
+                .iter()
+                .map(|entry| format!("{:?} {} {}; ", entry.at, entry.event.as_str(), entry.detail))
+                .collect(),
             asked: lock(&self.traffic.discarded).contains(&letter.id.to_string()),
         }
     }
@@ -190,61 +193,4 @@ impl Drop for World<'_> {
             eprintln!("{}\noff: {:#?}", self.plan, self.off);
         }
     }
-}
-
-/// Makes the fault and heals it, and says which it was in the end. Messages go on meanwhile, as far as it lets them.
-async fn inflict(
-    fault: Fault,
-    victim: usize,
-    servers: &mut [Server],
-    traffic: &Traffic<'_>,
-    plan: &mut Plan,
-    rabbit: &mut Doomed,
-    postgres: &mut Option<Postgres>,
-) -> Fault {
-    let server = &mut servers[victim];
-    match fault {
-        Fault::KillServer => {
-            block_in_place(|| server.kill());
-            traffic.await_published(MESSAGES / 3).await;
-            server.run().await;
-        }
-        Fault::StopServer => {
-            let ended_as = server.stop().await;
-            traffic.await_published(MESSAGES / 3).await;
-            server.run().await;
-            return ended_as;
-        }
-        Fault::KillBroker => {
-            block_in_place(|| rabbit.kill());
-            rabbit.start().await;
-            traffic.reconnect().await;
-        }
-        Fault::Alarm => {
-            block_in_place(|| rabbit.memory_alarm(true));
-            traffic.await_delivered().await;
-            block_in_place(|| rabbit.memory_alarm(false));
-        }
-        Fault::CutBroker => server.broker.cut(),
-        Fault::SlowBroker | Fault::SilentBroker => {
-            let pace = if fault == Fault::SlowBroker { Pace::Late(plan.lateness()) } else { Pace::Never };
-            server.broker.set_pace(pace);
-            traffic.await_published(0).await;
-            server.broker.set_pace(Pace::AtOnce);
-        }
-        Fault::KillDatabase => {
-            let postgres = postgres.as_mut().expect("only Postgres is killed");
-            block_in_place(|| postgres.kill());
-            traffic.await_published(MESSAGES / 3).await;
-            block_in_place(|| postgres.start_again());
-        }
-        Fault::CutDatabase => server.database.iter().for_each(Line::cut),
-        Fault::SlowDatabase | Fault::SilentDatabase => {
-            let pace = if fault == Fault::SlowDatabase { Pace::Late(plan.lateness()) } else { Pace::Never };
-            server.set_database_pace(pace);
-            traffic.await_published(0).await;
-            server.set_database_pace(Pace::AtOnce);
-        }
-    }
-    fault
 }
