@@ -62,7 +62,9 @@ async fn filled(rabbit: &Rabbit, queue_type: &str) -> Vhost {
 
 async fn bare_consumer(rabbit: &Rabbit, queue_type: &str) -> f64 {
     let vhost = filled(rabbit, queue_type).await;
-    broker::bare_consumer(&vhost, QUEUE, PREFETCH, MESSAGES).await
+    let rate = broker::bare_consumer(&vhost, QUEUE, PREFETCH, MESSAGES).await;
+    println!("  {rate:.0}/s, the bare consumer");
+    rate
 }
 
 /// Messages a second until all are stored, counted from when the server listens.

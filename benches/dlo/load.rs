@@ -1,7 +1,7 @@
 //! Everything at once for a while: intake at full rate, a bulk retry of all letters that were there, digests, and a
 //! hundred browsers that hear of all of it.
 //!
-//! `DLO_LOAD_MINUTES` and `DLO_LOAD_LETTERS` say how long, and of how many letters there are at first; a multiple of ten
+//! `DLO_TEST_LOAD_MINUTES` and `DLO_TEST_LOAD_LETTERS` say how long, and of how many letters there are at first; a multiple of ten
 //! thousand. Figures are printed. What must hold is asserted: memory is bounded, all queues are drained at the end, and
 //! no descriptor is left behind.
 
@@ -54,7 +54,7 @@ const PATIENCE: Duration = Duration::from_secs(1_800);
 
 pub async fn run() {
     let Some(rabbit) = Rabbit::shared() else { return };
-    let (minutes, letters) = (setting("DLO_LOAD_MINUTES", 0.5), setting("DLO_LOAD_LETTERS", 50_000));
+    let (minutes, letters) = (setting("DLO_TEST_LOAD_MINUTES", 0.5), setting("DLO_TEST_LOAD_LETTERS", 50_000));
     println!(
         "\neverything at once for {minutes} min: intake, a retry of {letters} letters, digests, {BROWSERS} browsers"
     );
@@ -196,13 +196,16 @@ async fn send_digests(server: &Server, done: &CancellationToken) -> u32 {
     sent
 }
 
-/// Waits until all are taken in and enriched.
+/// Waits until all are taken in.
 async fn drained(vhost: &Vhost, database: &TestDatabase, letters: u32) {
     let count = async || database.store.count(&LetterFilter::default()).await.expect("a count");
     wait_until("all dead letters are taken in", PATIENCE, async || count().await >= u64::from(letters)).await;
     assert_eq!((count().await, vhost.depth(QUEUE).await), (u64::from(letters), 0), "each once, and none is left");
-    let enriched = async || database.store.not_enriched(1).await.expect("letters").is_empty();
-    wait_until("all are enriched", PATIENCE, enriched).await;
+}
+
+async fn enriched(database: &TestDatabase) {
+    let all_are = async || database.store.not_enriched(1).await.expect("letters").is_empty();
+    wait_until("all are enriched", PATIENCE, all_are).await;
 }
 
 /// Waits until a job has ended; how many letters it was about, all of which it has done.
