@@ -92,26 +92,15 @@ impl Load<'_> {
             idle.push(server.time(page).await);
         }
         let mut footprint = Footprint::of(&server, &database).await;
-        let job = self.retry_all(&server).await;
-        let (done, begun) = (CancellationToken::new(), Instant::now());
-        let over = async {
-            let published = self.publish(&vhost).await;
-            done.cancel();
-            published
+        println!("{name}:");
+        let quiet = CancellationToken::new();
+        let everything = async {
+            let done = self.everything(&server, &database, &vhost, &services).await;
+            quiet.cancel();
+            done
         };
-        let browsers = join_all((0..BROWSERS).map(|n| browse(&server, n, &done)));
-        let (published, looks, digests, ()) =
-            tokio::join!(over, browsers, send_digests(&server, &done), footprint.watch(&server, &database, &done));
-        drained(&vhost, &database, self.letters + published).await;
-        let elapsed = begun.elapsed();
-        println!(
-            "{name}: {published} came in, {:.0}/s; {digests} digests",
-            f64::from(published) / elapsed.as_secs_f64()
-        );
-        let retried = ended(&server, &job).await;
-        services.have(retried).await;
-        println!("  {retried} were retried after {:.0} s", begun.elapsed().as_secs_f64());
-        told(&idle, looks.concat());
+        let ((published, looks), ()) = tokio::join!(everything, footprint.watch(&server, &database, &quiet));
+        told(&idle, looks);
         footprint.told(&server, &database, published).await;
         let rest = footprint.descriptors + SPARE_DESCRIPTORS;
         wait_until("descriptors are back", PATIENCE, async || server.descriptors() <= rest).await;
@@ -120,6 +109,34 @@ impl Load<'_> {
             "it took {} and more than {MEGABYTES} MB",
             megabytes(footprint.highest)
         );
+    }
+
+    /// Until all is done: how many dead letters came in, and what the browsers saw.
+    async fn everything(
+        &self,
+        server: &Server,
+        database: &TestDatabase,
+        vhost: &Vhost,
+        services: &Services,
+    ) -> (u32, Vec<(usize, f64)>) {
+        let job = self.retry_all(server).await;
+        let (over, begun) = (CancellationToken::new(), Instant::now());
+        let publishing = async {
+            let published = self.publish(vhost).await;
+            over.cancel();
+            published
+        };
+        let browsers = join_all((0..BROWSERS).map(|n| browse(server, n, &over)));
+        let (published, looks, digests) = tokio::join!(publishing, browsers, send_digests(server, &over));
+        drained(vhost, database, self.letters + published).await;
+        let rate = f64::from(published) / begun.elapsed().as_secs_f64();
+        println!("  {published} came in, {rate:.0}/s; {digests} digests");
+        enriched(database).await;
+        println!("  all are enriched after {:.0} s", begun.elapsed().as_secs_f64());
+        let retried = ended(server, &job).await;
+        services.have(retried).await;
+        println!("  {retried} were retried after {:.0} s at most", begun.elapsed().as_secs_f64());
+        (published, looks.concat())
     }
 
     /// Begins to retry all letters there are, and names the job.
