@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, future::join_all};
 use lapin::{
-    BasicProperties,
+    BasicProperties, Connection, Consumer,
     options::{
         BasicAckOptions, BasicConsumeOptions, BasicNackOptions, BasicPublishOptions, BasicQosOptions,
         ConfirmSelectOptions,
@@ -19,33 +19,33 @@ use crate::{
 };
 
 /// Publishes persistent messages that look as if `failed_queue` had rejected them.
-pub async fn fill(vhost: &Vhost, queue: &str, queue_type: &str, failed_queue: &str) {
+pub async fn fill(vhost: &Vhost, queue: &str, queue_type: &str, failed_queue: &str, messages: u32) {
     vhost.declare_queue(queue, json!({ "x-queue-type": queue_type })).await;
-    pour(vhost, queue, failed_queue).await;
-    vhost.await_depth(queue, MESSAGES).await;
+    pour(vhost, queue, failed_queue, messages).await;
+    vhost.await_depth(queue, messages).await;
 }
 
 /// The same into a queue that is there already and may have a consumer.
-pub async fn pour(vhost: &Vhost, queue: &str, failed_queue: &str) {
-    publish(vhost, queue, properties().with_headers(dead(failed_queue))).await;
+pub async fn pour(vhost: &Vhost, queue: &str, failed_queue: &str, messages: u32) {
+    publish(vhost, queue, properties().with_headers(dead(failed_queue)), messages).await;
 }
 
 /// Publishes persistent messages that never failed.
 pub async fn pour_fresh(vhost: &Vhost, queue: &str) {
-    publish(vhost, queue, properties()).await;
+    publish(vhost, queue, properties(), MESSAGES).await;
 }
 
 fn properties() -> BasicProperties {
     BasicProperties::default().with_delivery_mode(2).with_content_type("application/json".into())
 }
 
-async fn publish(vhost: &Vhost, queue: &str, properties: BasicProperties) {
+async fn publish(vhost: &Vhost, queue: &str, properties: BasicProperties, messages: u32) {
     const WINDOW: u32 = 2_000;
     let channel = vhost.channel().await;
     channel.confirm_select(ConfirmSelectOptions::default()).await.expect("confirms");
-    for first in (0..MESSAGES).step_by(WINDOW as usize) {
+    for first in (0..messages).step_by(WINDOW as usize) {
         let mut confirms = Vec::new();
-        for number in first..MESSAGES.min(first + WINDOW) {
+        for number in first..messages.min(first + WINDOW) {
             let body = body(number);
             let options = BasicPublishOptions::default();
             let published = channel.basic_publish("".into(), queue.into(), options, &body, properties.clone()).await;
@@ -81,20 +81,27 @@ fn dead(queue: &str) -> FieldTable {
 }
 
 /// Messages a second that a consumer takes which does nothing but acknowledge every hundredth with all before it.
-pub async fn bare_consumer(vhost: &Vhost, queue: &str, prefetch: u16) -> f64 {
+pub async fn bare_consumer(vhost: &Vhost, queue: &str, prefetch: u16, messages: u32) -> f64 {
     let channel = vhost.channel().await;
     channel.basic_qos(prefetch, BasicQosOptions::default()).await.expect("qos");
     let begun = Instant::now();
     let consumed =
         channel.basic_consume(queue.into(), "".into(), BasicConsumeOptions::default(), FieldTable::default());
     let mut deliveries = consumed.await.expect("consuming");
-    for number in 1..=MESSAGES {
+    for number in 1..=messages {
         let delivery = deliveries.next().await.expect("a delivery").expect("a delivery");
-        if number % 100 == 0 || number == MESSAGES {
+        if number % 100 == 0 || number == messages {
             delivery.ack(BasicAckOptions { multiple: true }).await.expect("acknowledged");
         }
     }
-    f64::from(MESSAGES) / begun.elapsed().as_secs_f64()
+    f64::from(messages) / begun.elapsed().as_secs_f64()
+}
+
+/// All messages of a queue as they come, each acknowledged by that.
+pub async fn consume_all(connection: &Connection, queue: &str) -> Consumer {
+    let channel = connection.create_channel().await.expect("a channel");
+    let options = BasicConsumeOptions { no_ack: true, ..BasicConsumeOptions::default() };
+    channel.basic_consume(queue.into(), "".into(), options, FieldTable::default()).await.expect("consuming")
 }
 
 /// Rejects the first `messages` of `queue`, by the hundred, as one whose service is broken does.

@@ -85,14 +85,19 @@ pub async fn intake_and_enrichment(vhost: &Vhost, database: &TestDatabase, rules
     (intake, enrichment)
 }
 
-/// What enriches letters, by `rules`, which are written into the database.
-pub async fn enrichment(database: &TestDatabase, rules: &[Rule], feed: ChangeFeed) -> Enrichment {
-    let clock = Clock::system();
-    let by = Actor::system();
+/// Writes rules into the database.
+pub async fn set_rules(database: &TestDatabase, rules: &[Rule]) {
+    let (by, at) = (Actor::system(), Clock::system().now());
     for rule in rules {
-        let change = RuleChange { by: &by, at: clock.now(), detail: "", expected: &Expected::Anything };
+        let change = RuleChange { by: &by, at, detail: "", expected: &Expected::Anything };
         database.store.set_rule(RuleId::from_uuid(Uuid::now_v7()), rule, None, &change).await.expect("a rule");
     }
+}
+
+/// What enriches letters, by `rules`, which are written into the database.
+pub async fn enrichment(database: &TestDatabase, rules: &[Rule], feed: ChangeFeed) -> Enrichment {
+    set_rules(database, rules).await;
+    let clock = Clock::system();
     let changes = AuditedStore::new(Arc::clone(&database.store), clock.clone(), feed.clone(), Wakeup::default());
     let in_force = Rules::new(None, changes.clone(), clock.clone());
     in_force.reload().await.expect("rules");

@@ -53,7 +53,16 @@ pub async fn fill(database: TestDatabase, letters: u32) -> TestDatabase {
 }
 
 fn queue(number: u32) -> String {
-    format!("service-{}.events", number / 4 % QUEUES)
+    name(number / 4 % QUEUES)
+}
+
+fn name(queue: u32) -> String {
+    format!("service-{queue}.events")
+}
+
+/// In which the letters have failed.
+pub fn queues() -> impl Iterator<Item = String> {
+    (0..QUEUES).map(name)
 }
 
 /// Two letters of each queue and importance fail in the next two ways, so that few letters fill all groups.

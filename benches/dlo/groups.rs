@@ -3,7 +3,8 @@
 use crate::{
     database::TestDatabase,
     full::{GROUPS, fill},
-    pages::{FEW, MANY, Server},
+    pages::{FEW, MANY},
+    server::Server,
     support::{
         postgres::Postgres,
         rabbit::{Rabbit, Vhost},

@@ -16,7 +16,7 @@ use crate::{
 };
 
 const QUEUE: &str = "dlo.obituaries";
-const PREFETCH: u16 = 1_000;
+pub const PREFETCH: u16 = 1_000;
 
 pub async fn run() {
     let Some(rabbit) = Rabbit::shared() else { return };
@@ -24,8 +24,8 @@ pub async fn run() {
     println!("\nintake of {MESSAGES} persistent messages of 1 KiB, every commit on disk before its acknowledgement");
     for (queue_type, promised) in [("classic", 0.60), ("quorum", 0.40)] {
         let vhost = rabbit.vhost();
-        broker::fill(&vhost, QUEUE, queue_type, "orders").await;
-        let bare = broker::bare_consumer(&vhost, QUEUE, PREFETCH).await;
+        broker::fill(&vhost, QUEUE, queue_type, "orders", MESSAGES).await;
+        let bare = broker::bare_consumer(&vhost, QUEUE, PREFETCH, MESSAGES).await;
         println!("{:<44} {bare:>9.0}/s", format!("bare consumer, {queue_type} queue"));
         let sqlite = TestDatabase::sqlite().await;
         line(&format!("into SQLite, {queue_type} queue"), intake(rabbit, queue_type, &sqlite).await, bare, promised);
@@ -48,7 +48,7 @@ async fn beside_enrichment(rabbit: &Rabbit, what: &str, alone: &TestDatabase, be
     const QUEUE_TYPE: &str = "classic";
     let against = intake(rabbit, QUEUE_TYPE, alone).await;
     let vhost = rabbit.vhost();
-    broker::fill(&vhost, QUEUE, QUEUE_TYPE, "orders").await;
+    broker::fill(&vhost, QUEUE, QUEUE_TYPE, "orders", MESSAGES).await;
     let (intake, enrichment) = database::intake_and_enrichment(&vhost, beside, &hundred_rules()).await;
     let stop = CancellationToken::new();
     let enriched = async {
@@ -61,7 +61,7 @@ async fn beside_enrichment(rabbit: &Rabbit, what: &str, alone: &TestDatabase, be
 }
 
 /// None of them takes a letter, so that all are tried; every other looks into the payload.
-fn hundred_rules() -> Vec<Rule> {
+pub fn hundred_rules() -> Vec<Rule> {
     let expression = |n: u32| match n % 2 {
         0 => format!("letter.queue.startsWith(\"campaigns.{n}.\") || letter.error.contains(\"Timeout {n}\")"),
         _ => format!("payload.order < 0 && payload.text.startsWith(\"{n}\")"),
@@ -72,7 +72,7 @@ fn hundred_rules() -> Vec<Rule> {
 
 async fn intake(rabbit: &Rabbit, queue_type: &str, database: &TestDatabase) -> f64 {
     let vhost = rabbit.vhost();
-    broker::fill(&vhost, QUEUE, queue_type, "orders").await;
+    broker::fill(&vhost, QUEUE, queue_type, "orders", MESSAGES).await;
     until_stored(database::intake(&vhost, database), database, &CancellationToken::new()).await
 }
 

@@ -9,19 +9,23 @@
     reason = "in a benchmark a panic that says what was expected is the error handling, and printing is its purpose"
 )]
 
+mod backlog;
 mod backoff;
 mod broker;
 mod database;
+mod footprint;
 mod full;
 mod groups;
 mod guess;
 mod intake;
 mod letters;
+mod load;
 mod pages;
 mod past;
 mod prototext;
 mod retry;
 mod samples;
+mod server;
 
 #[path = "../../tests/it/support/mod.rs"]
 mod support;
@@ -37,6 +41,9 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     if runs("intake") {
         runtime.block_on(intake::run());
+    }
+    if runs("backlog") {
+        runtime.block_on(backlog::run());
     }
     if runs("retry") {
         runtime.block_on(retry::run());
@@ -55,6 +62,9 @@ fn main() {
     }
     if runs("past") {
         runtime.block_on(past::run());
+    }
+    if runs("load") {
+        runtime.block_on(load::run());
     }
 }
 

@@ -10,7 +10,7 @@ use failure_conventions::inner_body::InnerBodies;
 use crate::{
     database::TestDatabase,
     letters::{ids_of_all, store_letters},
-    pages::Server,
+    server::Server,
     support::{postgres::Postgres, rabbit::Rabbit},
 };
 

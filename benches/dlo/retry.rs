@@ -25,7 +25,7 @@ pub async fn run() {
     println!("\npublishing {MESSAGES} due retries of 1 KiB with confirms");
     for queue_type in ["classic", "quorum"] {
         let vhost = rabbit.vhost();
-        broker::fill(&vhost, "dlq", queue_type, TARGET).await;
+        broker::fill(&vhost, "dlq", queue_type, TARGET, MESSAGES).await;
         declare_target(&vhost, queue_type).await;
         let shovel = broker::shovel(&vhost, "dlq", TARGET).await;
         println!("{:<44} {shovel:>9.0}/s", format!("shovel on-confirm, {queue_type} queues"));
