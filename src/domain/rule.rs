@@ -55,6 +55,16 @@ pub struct ActiveRule {
     pub set: Option<(Actor, Timestamp)>,
 }
 
+/// The order in which rules are tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleOrder(pub Vec<RuleId>);
+
+impl RuleOrder {
+    pub fn of(rules: &[ActiveRule]) -> Self {
+        Self(rules.iter().map(|active| active.id).collect())
+    }
+}
+
 /// That a rule could not be tried on letters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleFailures {

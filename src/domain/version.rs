@@ -4,7 +4,12 @@ use std::fmt::{self, Debug, Display};
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::{group::Note, mapping::ActiveMapping, policy::ActivePolicy, rule::ActiveRule};
+use super::{
+    group::Note,
+    mapping::ActiveMapping,
+    policy::ActivePolicy,
+    rule::{ActiveRule, RuleOrder},
+};
 
 /// A version, which follows from the content: what is changed back is what it was. To everybody else it is opaque.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +54,12 @@ impl Versioned for ActiveRule {
     }
 }
 
+impl Versioned for RuleOrder {
+    fn version(&self) -> Version {
+        Version::of(&self.0)
+    }
+}
+
 impl Versioned for ActivePolicy {
     fn version(&self) -> Version {
         Version::of(&self.policy)
@@ -80,6 +91,11 @@ pub enum Expected {
 }
 
 impl Expected {
+    /// This one, or where none was seen, anything.
+    pub fn seen(version: &str) -> Self {
+        if version.is_empty() { Self::Anything } else { Self::OneOf(vec![Version::told(version)]) }
+    }
+
     pub fn nothing() -> Self {
         Self::OneOf(vec![Version::none()])
     }

@@ -26,7 +26,8 @@ use crate::{
         version::Expected,
     },
     store::{
-        BulkAudit, ChangeError, ClaimedBulk, EditOrder, NewDigest, Order, RuleChange, Store, StoreError, StoreReader,
+        BulkAudit, ChangeError, ClaimedBulk, EditOrder, NewDigest, Order, OrderError, RuleChange, Store, StoreError,
+        StoreReader,
     },
 };
 
@@ -192,16 +193,15 @@ impl AuditedStore {
         Ok(removed)
     }
 
-    pub(crate) async fn order_rules(&self, order: &[RuleId], change: &RuleChange<'_>) -> Result<(), StoreError> {
-        self.store.order_rules(order, change).await?;
-        self.log_setting(&AuditEntry::new(change.at, change.by, Area::Rules, "order", ""));
-        Ok(())
+    pub(crate) async fn order_rules(&self, order: &[RuleId], change: &RuleChange<'_>) -> Result<(), OrderError> {
+        let ordered = self.store.order_rules(order, change).await;
+        ordered.inspect(|()| self.log_setting(&AuditEntry::new(change.at, change.by, Area::Rules, "order", "")))
     }
 
     /// Begins a job that tries the rules on all its letters.
     pub(crate) async fn apply_rules(&self, job: &Job, by: &Actor) -> Result<(), StoreError> {
-        let entry = AuditEntry::new(self.clock.now(), by, Area::Rules, "apply", "");
-        let entry = AuditEntry { letters: job.total, ..entry };
+        let at = self.clock.now();
+        let entry = AuditEntry { letters: job.total, ..AuditEntry::new(at, by, Area::Rules, "apply", "") };
         self.store.begin_job(job, &entry).await?;
         log(&entry);
         Ok(())

@@ -15,7 +15,7 @@ use crate::domain::{
     activity::{Area, AuditEntry},
     actor::Actor,
     letter::LetterId,
-    rule::{ActiveRule, Rule, RuleFailures, RuleId},
+    rule::{ActiveRule, Rule, RuleFailures, RuleId, RuleOrder},
     version::Expected,
 };
 
@@ -53,9 +53,12 @@ pub struct RuleChange<'a> {
     pub by: &'a Actor,
     pub at: Timestamp,
     pub detail: &'a str,
-    /// What the rule that is changed has to say.
+    /// What the rule that is changed has to say, or in which order they have to be.
     pub expected: &'a Expected,
 }
+
+/// Why rules are not put into another order.
+pub type OrderError = ChangeError<RuleOrder>;
 
 const LOCK: LockTable = LockTable("LOCK TABLE rules IN SHARE ROW EXCLUSIVE MODE");
 
@@ -158,7 +161,7 @@ impl Store {
     }
 
     /// Puts rules into this order; those that are not named follow as they were.
-    pub async fn order_rules(&self, order: &[RuleId], change: &RuleChange<'_>) -> Result<(), StoreError> {
+    pub async fn order_rules(&self, order: &[RuleId], change: &RuleChange<'_>) -> Result<(), OrderError> {
         let mut tx = self.db.begin().await?;
         tx.lock_table(LOCK).await?;
         let was = self::order(&mut tx).await?;
@@ -171,9 +174,10 @@ impl Store {
         if is == was {
             return Ok(());
         }
+        change.expected.check(Some(&RuleOrder(was)))?;
         put_in_order(&mut tx, &is).await?;
         write(&mut tx, "order", "", change).await?;
-        tx.commit().await
+        Ok(tx.commit().await?)
     }
 
     /// Forgets the failures of rules that are not any more what they were.

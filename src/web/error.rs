@@ -51,7 +51,10 @@ impl WebError {
 
     /// It is not as the call expected, see [`Precondition`](super::precondition::Precondition).
     pub fn changed<T: Shared>(changed: &Changed<T>) -> Self {
-        let there = ConflictView::sentence(changed);
+        Self::not_as_expected(&ConflictView::sentence(changed))
+    }
+
+    fn not_as_expected(there: &str) -> Self {
         let detail = format!("{there} Get it again, and repeat the change if it is still meant.");
         Self::new(StatusCode::PRECONDITION_FAILED, detail)
     }
@@ -88,6 +91,7 @@ impl From<RuleError> for WebError {
             RuleError::TooMany => Self::unprocessable(detail),
             RuleError::InFile(_) => Self::conflict(detail),
             RuleError::Changed(changed) => Self::changed(&changed),
+            RuleError::Reordered => Self::not_as_expected(&detail),
             RuleError::Gone => Self::not_found("There is no such rule; an id is a UUID."),
             RuleError::Store(error) => error.into(),
         }

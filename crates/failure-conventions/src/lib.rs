@@ -123,6 +123,8 @@ pub struct FailureReport {
     pub queue_candidates: Vec<String>,
     /// What to know before a retry: whole sentences.
     pub cautions: Vec<&'static str>,
+    /// Which headers of an obituary could not be taken, and why: whole clauses.
+    pub not_taken: Vec<String>,
     /// The headers it had before its framework put them away in another place.
     original_headers: Option<FieldTable>,
 }
@@ -152,6 +154,7 @@ pub fn read(message: &Message) -> FailureReport {
         advice: framework.map(|framework| framework.advice),
         queue_candidates,
         cautions: transit::cautions(message).into_iter().chain(caution).chain(dispute).collect(),
+        not_taken: obituary::not_taken(&message.headers),
         failure,
         original_headers,
     }

@@ -4,38 +4,72 @@
 //! `dlo-reason` tells them from messages that were sent back before and failed once more. What they say goes before
 //! anything that a framework has left on the same message.
 
-use amqp_message::{error_report::ErrorReport, field::FieldTable};
+use amqp_message::{death::Reason, error_report::ErrorReport, field::FieldTable};
 
 use super::{evidence::Evidence, moment, report::FrameworkReport};
 use crate::dlo_headers;
 
-/// Lays what an obituary says over what else is `report`.
+/// Lays what an obituary says over what else is `report`. What cannot be read of it is as good as absent.
 pub(super) fn over(report: FrameworkReport, evidence: &Evidence) -> FrameworkReport {
     let headers = &evidence.message.headers;
-    let Some((reason, queue)) = headers
-        .get_str(dlo_headers::REASON)
-        .and_then(|reason| reason.parse().ok())
-        .zip(dlo_headers::dlo_queue(headers))
-    else {
+    if !is_obituary(headers) {
         return report;
-    };
+    }
+    let reason = headers.get_str(dlo_headers::REASON).and_then(|reason| reason.parse().ok());
     let text = |name| headers.get_str(name).map(str::to_owned);
     let error = ErrorReport::new(
         text(dlo_headers::ERROR_TYPE),
         text(dlo_headers::ERROR_MESSAGE),
         text(dlo_headers::ERROR_STACKTRACE),
     );
+    let report = FrameworkReport {
+        published: Some(reason.unwrap_or_default()),
+        error: error.or(report.error),
+        failed_at: text(dlo_headers::FAILED_AT).as_deref().and_then(moment::iso).or(report.failed_at),
+        ..report
+    };
+    // Address and attempts belong to the queue.
+    let Some(queue) = dlo_headers::dlo_queue(headers) else { return report };
     FrameworkReport {
         queue: Some(queue.to_owned()),
         exchange: text(dlo_headers::EXCHANGE),
         routing_key: text(dlo_headers::ROUTING_KEY),
         attempts: dlo_headers::dlo_attempts(headers, queue),
-        published: Some(reason),
         counts_all: true,
-        error: error.or(report.error),
-        failed_at: text(dlo_headers::FAILED_AT).as_deref().and_then(moment::iso).or(report.failed_at),
         ..report
     }
+}
+
+/// Which headers of an obituary are not what they have to be and were not taken: whole clauses.
+pub(super) fn not_taken(headers: &FieldTable) -> Vec<String> {
+    if !is_obituary(headers) {
+        return Vec::new();
+    }
+    let wrong =
+        |&(name, _): &(&str, &str)| Some(format!("its header {name} was not taken: it is {}", fault(headers, name)?));
+    dlo_headers::ALL.iter().filter_map(wrong).collect()
+}
+
+/// Nothing else has this header.
+fn is_obituary(headers: &FieldTable) -> bool {
+    headers.get(dlo_headers::REASON).is_some()
+}
+
+fn fault(headers: &FieldTable, name: &str) -> Option<&'static str> {
+    let Some(value) = headers.get(name) else {
+        return (name == dlo_headers::QUEUE).then_some("missing");
+    };
+    let Some(text) = value.as_str() else { return Some("no string") };
+    let (is_right, what) = match name {
+        dlo_headers::REASON => {
+            (text.parse::<Reason>().is_ok(), "none of rejected, expired, maxlen, delivery_limit and unknown")
+        }
+        dlo_headers::ATTEMPTS => (text.parse::<u64>().is_ok(), "no number in digits"),
+        dlo_headers::ID => (dlo_headers::dlo_id(headers).is_some(), "no UUID"),
+        dlo_headers::FAILED_AT => (moment::iso(text).is_some(), "no time in RFC 3339"),
+        _ => return None,
+    };
+    (!is_right).then_some(what)
 }
 
 /// Takes off what makes a message an obituary: when it fails again, that is another failure.
@@ -83,10 +117,44 @@ mod tests {
     }
 
     #[test]
-    fn without_a_reason_or_a_queue_it_is_none() {
-        assert_eq!(read(&[("dlo-queue", "orders"), ("dlo-attempts", "4")]).reason, Reason::Unknown);
-        assert_eq!(read(&[("dlo-reason", "expired")]).reason, Reason::Unknown);
-        assert_eq!(read(&[("dlo-queue", "orders"), ("dlo-reason", "bored")]).reason, Reason::Unknown);
+    fn without_a_reason_it_is_none() {
+        let report = read(&[("dlo-queue", "orders"), ("dlo-attempts", "4")]);
+        assert_eq!((report.queue, report.reason), (None, Reason::Unknown));
+    }
+
+    #[test]
+    fn what_is_wrong_in_it_leaves_the_rest_valid() {
+        fn check(name: &str, value: FieldValue, expected: Failure, why: &str) {
+            let text = |text: &str| FieldValue::string(text);
+            let mut message = Message::default();
+            for (name, right) in [("dlo-queue", "orders"), ("dlo-reason", "expired"), ("dlo-attempts", "4")] {
+                message.headers.set(name, text(right));
+            }
+            message.headers.set(name, value);
+            let report = crate::read(&message);
+            assert_eq!(report.failure, expected, "{name}");
+            assert_eq!(report.not_taken, [format!("its header {name} was not taken: it is {why}")]);
+        }
+        let all =
+            || Failure { queue: Some("orders".to_owned()), reason: Reason::Expired, attempts: 4, ..Failure::default() };
+        let unknown = || Failure { reason: Reason::Unknown, ..all() };
+        let reasons = "none of rejected, expired, maxlen, delivery_limit and unknown";
+        check("dlo-reason", FieldValue::string("bored"), unknown(), reasons);
+        check("dlo-reason", FieldValue::LongInt(1), unknown(), "no string");
+        check("dlo-queue", FieldValue::LongInt(1), Failure { queue: None, attempts: 1, ..all() }, "no string");
+        check("dlo-attempts", FieldValue::string("many"), Failure { attempts: 1, ..all() }, "no number in digits");
+        check("dlo-failed-at", FieldValue::string("yesterday"), all(), "no time in RFC 3339");
+        check("dlo-id", FieldValue::string("1"), all(), "no UUID");
+        check("dlo-error-type", FieldValue::Void, all(), "no string");
+    }
+
+    #[test]
+    fn without_a_queue_the_rest_is_taken() {
+        let mut message = Message::default();
+        message.headers.set("dlo-reason", FieldValue::string("maxlen"));
+        let report = crate::read(&message);
+        assert_eq!((report.failure.queue, report.failure.reason), (None, Reason::MaxLen));
+        assert_eq!(report.not_taken, ["its header dlo-queue was not taken: it is missing"]);
     }
 
     #[test]

@@ -36,6 +36,7 @@ pub(crate) fn arrival(
     // The attempts belong to one queue: what fails in another is another matter.
     let returning =
         LetterId::from_headers(headers).filter(|_| account.failure.queue.as_deref() == dlo_headers::dlo_queue(headers));
+    remarks.extend(account.not_taken);
     let failure = storable(account.failure, &mut remarks);
     Arrival {
         id: ids::letter(received_at),
@@ -151,6 +152,16 @@ mod tests {
         assert_eq!((letter.failure.queue, letter.failure.message_type), (None, None));
         assert_eq!(letter.remarks.len(), 1, "{:?}", letter.remarks);
         assert_eq!(letter.message.properties.kind.map(|kind| kind.len()), Some(6_000), "the message stays whole");
+    }
+
+    #[test]
+    fn an_obituary_with_a_wrong_reason_keeps_its_queue() {
+        let mut message = with_header("dlo-queue", FieldValue::string("orders"));
+        message.headers.set("dlo-reason", FieldValue::string("bored"));
+        let letter =
+            arrival(delivery(message), &IntakeSource::Obituaries, &InnerBodies::default(), Timestamp::default(), 0);
+        assert_eq!(letter.failure.queue.as_deref(), Some("orders"));
+        assert!(matches!(&*letter.remarks, [remark] if remark.contains("dlo-reason")), "{:?}", letter.remarks);
     }
 
     #[test]

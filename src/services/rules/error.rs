@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::{
     domain::{rule::ActiveRule, version::Changed},
-    store::{ChangeError, StoreError},
+    store::{ChangeError, OrderError, StoreError},
 };
 
 #[derive(Debug, Error)]
@@ -26,6 +26,8 @@ pub enum RuleError {
     Gone,
     #[error("somebody else has changed the rule")]
     Changed(Changed<ActiveRule>),
+    #[error("Somebody has put the rules into another order meanwhile.")]
+    Reordered,
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -35,6 +37,15 @@ impl From<ChangeError<ActiveRule>> for RuleError {
         match error {
             ChangeError::Changed(Changed(None)) => Self::Gone,
             ChangeError::Changed(changed) => Self::Changed(changed),
+            ChangeError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+impl From<OrderError> for RuleError {
+    fn from(error: OrderError) -> Self {
+        match error {
+            ChangeError::Changed(_) => Self::Reordered,
             ChangeError::Store(error) => Self::Store(error),
         }
     }

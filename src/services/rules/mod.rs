@@ -28,7 +28,7 @@ use crate::{
         filter::LetterFilter,
         job::{APPLY_RULES, Job, JobState},
         letter::Status,
-        rule::{ActiveRule, Rule, RuleFailures, RuleId},
+        rule::{ActiveRule, Rule, RuleFailures, RuleId, RuleOrder},
         version::Expected,
     },
     store::{RuleChange, StoreError, StoreReader},
@@ -195,18 +195,20 @@ impl Rules {
     }
 
     /// Puts the rules into another order; those that are not named follow as they were.
-    pub async fn order(&self, order: &[RuleId], by: &Actor) -> Result<(), RuleError> {
+    pub async fn order(&self, order: &[RuleId], expected: &Expected, by: &Actor) -> Result<(), RuleError> {
         self.check_place()?;
         let active = self.store.rules().await?;
         let name = |id: &RuleId| Some(&*active.iter().find(|active| active.id == *id)?.rule.name);
         let detail = order.iter().filter_map(name).collect::<Vec<_>>().join(", ");
-        self.order_as(order, &format!("tried first: {detail}"), by).await
+        self.order_as(order, &format!("tried first: {detail}"), expected, by).await
     }
 
-    /// Has a rule tried one place earlier or later.
-    pub async fn step(&self, id: RuleId, earlier: bool, by: &Actor) -> Result<(), RuleError> {
+    /// Has a rule tried one place earlier or later in the order that is expected.
+    pub async fn step(&self, id: RuleId, earlier: bool, expected: &Expected, by: &Actor) -> Result<(), RuleError> {
         self.check_place()?;
         let active = self.store.rules().await?;
+        // One place further is somewhere else in another order.
+        expected.check(Some(&RuleOrder::of(&active))).map_err(|_| RuleError::Reordered)?;
         let place = active.iter().position(|active| active.id == id).ok_or(RuleError::Gone)?;
         let other = if earlier { place.checked_sub(1) } else { Some(place + 1) };
         let Some((other, neighbour)) = other.and_then(|other| Some((other, active.get(other)?))) else {
@@ -216,11 +218,11 @@ impl Rules {
         order.swap(place, other);
         let name = active.get(place).map(|active| &*active.rule.name).unwrap_or_default();
         let side = if earlier { "before" } else { "after" };
-        self.order_as(&order, &format!("{name:?} is tried {side} {:?}", neighbour.rule.name), by).await
+        self.order_as(&order, &format!("{name:?} is tried {side} {:?}", neighbour.rule.name), expected, by).await
     }
 
-    async fn order_as(&self, order: &[RuleId], detail: &str, by: &Actor) -> Result<(), RuleError> {
-        let change = RuleChange { by, at: self.clock.now(), detail, expected: &Expected::Anything };
+    async fn order_as(&self, order: &[RuleId], detail: &str, expected: &Expected, by: &Actor) -> Result<(), RuleError> {
+        let change = RuleChange { by, at: self.clock.now(), detail, expected };
         self.changes.order_rules(order, &change).await?;
         Ok(self.reload().await?)
     }

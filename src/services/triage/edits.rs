@@ -2,7 +2,10 @@
 //!
 //! An edit that would not reach its consumer as it was meant is refused and not made in silence.
 
-use amqp_message::{field::FieldValue, message::Message};
+use amqp_message::{
+    field::{FieldTable, FieldValue},
+    message::Message,
+};
 use failure_conventions::{self, inner_body::InnerBodies};
 
 use crate::{
@@ -65,6 +68,54 @@ fn change(message: &mut Message, header: &HeaderEdit) -> Result<(), Refusal> {
         HeaderEdit::Remove { .. } => message.headers.remove_where(|key| key == name),
     }
     Ok(())
+}
+
+/// Which headers of a message can be edited so that it arrives.
+pub struct HeaderReach {
+    /// Those it has, and one that is new.
+    headers: FieldTable,
+    /// What a retry makes of them; `None` where there is none.
+    outgoing: Option<FieldTable>,
+    framework: Option<&'static str>,
+}
+
+/// A header that no message has yet, to see whether such a one goes out.
+const NEW: &str = "\0new";
+
+impl HeaderReach {
+    pub(crate) fn new(message: &Message, bodies: &InnerBodies) -> Self {
+        let mut message = message.clone();
+        message.headers.put(NEW, FieldValue::Void);
+        let headers = message.headers.clone();
+        let framework = failure_conventions::read(&message).framework;
+        let outgoing = failure_conventions::clean(message, bodies).ok().map(|clean| clean.headers);
+        Self { headers, outgoing, framework }
+    }
+
+    /// Those that the message has.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &FieldValue)> {
+        self.headers.iter().filter(|(name, _)| *name != NEW)
+    }
+
+    /// Why this header is not for editing, whatever it is to be.
+    pub fn why_not(&self, name: &str) -> Option<String> {
+        if outgoing::takes_over(name) {
+            return Some("a retry takes it off or writes it anew".to_owned());
+        }
+        let outgoing = self.outgoing.as_ref()?;
+        let goes_out = |name| outgoing.get(name) == self.headers.get(name);
+        // Where a new one does not go out, others come in the place of all that there are.
+        if goes_out(NEW) && goes_out(name) {
+            return None;
+        }
+        let framework = self.framework.unwrap_or("its framework");
+        Some(format!("what goes back is the message as it was before {framework} gave it up"))
+    }
+
+    /// Why there can be no new headers.
+    pub fn why_none_new(&self) -> Option<String> {
+        self.why_not(NEW)
+    }
 }
 
 /// What a framework has wrapped or marked has to stay so, or its marks would go out to the consumer.
@@ -210,6 +261,32 @@ mod tests {
         let mark = |name: &str| HeaderEdit::Set { name: name.to_owned(), value: "m".to_owned() };
         let marks = ["x-exception-message", "x-exception-stacktrace", "x-original-exchange", "x-original-routingKey"];
         check_refused(&message("a", &[]), &headers(marks.map(mark).into()), "looks like one that Spring AMQP");
+    }
+
+    #[test]
+    fn a_header_that_can_be_edited_arrives() {
+        let check = |message: &Message, name: &str, why: Option<&str>| {
+            let reach = HeaderReach::new(message, &InnerBodies::default());
+            let told = reach.why_not(name);
+            assert_eq!(told.is_some(), why.is_some(), "{name}: {told:?}");
+            assert!(told.is_none_or(|told| told.contains(why.unwrap_or_default())));
+            assert_eq!(edited(message, &set(name, "other")).is_err(), why.is_some(), "{name}");
+        };
+        let spring = [
+            ("tenant", "acme"),
+            ("dlo-id", "x"),
+            ("x-exception-message", "out of stock"),
+            ("x-exception-stacktrace", "at A"),
+            ("x-original-exchange", ""),
+            ("x-original-routingKey", "orders"),
+        ];
+        let spring = message("a", &spring);
+        check(&spring, "tenant", None);
+        check(&spring, "new", None);
+        check(&spring, "dlo-id", Some("writes it anew"));
+        check(&spring, "x-exception-message", Some("before Spring AMQP gave it up"));
+        assert_eq!(HeaderReach::new(&spring, &InnerBodies::default()).why_none_new(), None);
+        check(&message("a", &[]), "x-exception-message", None);
     }
 
     #[test]

@@ -7,10 +7,11 @@ pub mod scope;
 
 use std::{sync::Arc, time::Duration};
 
-use amqp_message::time::Timestamp;
+use amqp_message::{message::Message, time::Timestamp};
 use failure_conventions::{danger::Danger, inner_body::InnerBodies};
 use uuid::Uuid;
 
+use self::edits::HeaderReach;
 use super::{audited_store::AuditedStore, ids};
 use crate::{
     clock::Clock,
@@ -19,10 +20,10 @@ use crate::{
         command::{Command, CommandReport, Refusal},
         edit::Edit,
         group::{GroupId, Note},
-        letter::{LetterId, LetterSummary},
+        letter::{Letter, LetterId, LetterSummary},
         version::Expected,
     },
-    store::{ChangeError, EditOrder, Order, Store, StoreError},
+    store::{ChangeError, EditOrder, Order, Original, Store, StoreError},
 };
 
 /// What people do with letters and their groups, one by one or all of a filter.
@@ -97,6 +98,20 @@ impl Triage {
             at,
         };
         self.changes.retry_edited(&order).await
+    }
+
+    /// Says beforehand whether an edit of a letter could be sent, as far as that is the edit's matter.
+    pub fn check_edit(&self, letter: &Letter, edit: &Edit, queue: Option<&str>) -> Result<(), Refusal> {
+        let LetterSummary { id, queue: failed_queue, attempts, .. } = &letter.summary;
+        let failed_queue = failed_queue.as_deref();
+        let target = queue.or(failed_queue).unwrap_or_default();
+        let original = Original { message: &letter.message, failed_queue, attempts: *attempts, target };
+        edits::apply(edit, &original, *id, &self.bodies).map(drop)
+    }
+
+    /// Which headers of a message can be edited.
+    pub fn header_reach(&self, message: &Message) -> HeaderReach {
+        HeaderReach::new(message, &self.bodies)
     }
 
     /// Writes down that somebody sees what is hidden in a letter, before it is shown; says whether there is such a letter.

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::policies::PolicyItem;
 use crate::{
-    domain::letter::Status,
+    domain::{letter::Status, policy::PolicyBook},
     store::WatchedQueue,
     web::{
         AppState,
@@ -51,7 +51,18 @@ struct Queue {
     unhealthy: bool,
     /// The policy in force for what is rejected there; null where nothing is retried by itself.
     policy: Option<PolicyItem>,
+    /// The same for each reason of which another one is in force; empty where it is one for all.
+    other_policies: Vec<OtherPolicy>,
     last_7_days: Retries,
+}
+
+/// What is in force for what was not rejected.
+#[derive(Serialize, ToSchema)]
+struct OtherPolicy {
+    /// `expired`, `maxlen`, `delivery_limit` or `unknown`
+    reason: &'static str,
+    /// Null where nothing is retried by itself.
+    policy: Option<PolicyItem>,
 }
 
 /// Outcomes of automatic retries, today included.
@@ -100,6 +111,13 @@ impl From<QueueOutcomes> for Retries {
     }
 }
 
+fn other_policies(queue: &str, book: &PolicyBook) -> Vec<OtherPolicy> {
+    let rejected = book.find(queue, Reason::Rejected);
+    let policies = Reason::ALL.iter().map(|reason| (reason.as_str(), book.find(queue, *reason)));
+    let others = policies.filter(|(_, active)| *active != rejected);
+    others.map(|(reason, active)| OtherPolicy { reason, policy: active.map(|active| (&**active).into()) }).collect()
+}
+
 /// Queues that letters came from and those of watched brokers, those with most open letters first
 #[utoipa::path(get, path = "/queues", tag = "queues", responses((status = OK, body = Queues)))]
 pub async fn queues(State(app): State<Arc<AppState>>) -> Result<Json<Queues>, WebError> {
@@ -115,6 +133,7 @@ pub async fn queues(State(app): State<Arc<AppState>>) -> Result<Json<Queues>, We
         retried: counts.of(Status::Retried),
         discarded: counts.of(Status::Discarded),
         policy: key.1.and_then(|queue| book.find(queue, Reason::Rejected)).map(|active| (&**active).into()),
+        other_policies: key.1.map(|queue| other_policies(queue, &book)).unwrap_or_default(),
         last_7_days: outcomes.get(&key).cloned().unwrap_or_default().into(),
         ..Queue::active(levels.get(key))
     });

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::{
     domain::{
-        rule::{ActiveRule, Rule, RuleFailures, RuleId},
+        rule::{ActiveRule, Rule, RuleFailures, RuleId, RuleOrder},
         version::{Expected, Version, Versioned},
     },
     services::rules::{RuleBook, RuleError},
@@ -34,6 +34,8 @@ pub struct RuleList {
     file: Option<String>,
     /// Why the file cannot be read as it is now; those that it had before are in force.
     problem: Option<String>,
+    /// Which version of the order this is, for `If-Match`.
+    version: String,
 }
 
 /// A rule of importance.
@@ -92,21 +94,27 @@ impl RuleItem {
 
 /// The rules
 #[utoipa::path(get, path = "/rules", tag = "rules", responses((status = OK, body = RuleList)))]
-pub async fn rules(State(app): State<Arc<AppState>>) -> Result<Json<RuleList>, WebError> {
-    let items = items(&app).await?;
+pub async fn rules(State(app): State<Arc<AppState>>) -> Result<(ETag, Json<RuleList>), WebError> {
+    let book = app.rules.in_force();
+    let (items, version) = (items(&app, &book).await?, RuleOrder::of(book.active()).version());
     let file = app.rules.file().map(|file| file.display().to_string());
-    Ok(Json(RuleList { items, file, problem: app.rules.problem() }))
+    let list = RuleList { items, file, problem: app.rules.problem(), version: version.to_string() };
+    Ok((ETag(version), Json(list)))
 }
 
-async fn items(app: &AppState) -> Result<Vec<RuleItem>, WebError> {
-    let (failures, book) = (app.rules.failures().await?, app.rules.in_force());
+async fn items(app: &AppState, book: &RuleBook) -> Result<Vec<RuleItem>, WebError> {
+    let failures = app.rules.failures().await?;
     let item =
-        |(place, active): (usize, &ActiveRule)| RuleItem::new(&book, place, active, failures.get(&active.rule.name));
+        |(place, active): (usize, &ActiveRule)| RuleItem::new(book, place, active, failures.get(&active.rule.name));
     Ok(book.active().iter().enumerate().map(item).collect())
 }
 
 async fn one(app: &AppState, id: RuleId) -> Result<(ETag, Json<RuleItem>), WebError> {
-    let found = items(app).await?.into_iter().find(|item| item.id == id.as_uuid()).ok_or(RuleError::Gone)?;
+    let found = items(app, &app.rules.in_force())
+        .await?
+        .into_iter()
+        .find(|item| item.id == id.as_uuid())
+        .ok_or(RuleError::Gone)?;
     Ok((ETag(Version::told(found.version.clone())), Json(found)))
 }
 
@@ -216,23 +224,25 @@ pub struct NewOrder {
     ids: Vec<Uuid>,
 }
 
-/// Put the rules into another order
-#[utoipa::path(put, path = "/rules/order", tag = "rules", request_body = NewOrder, responses(
+/// Put the rules into another order; `If-Match` is about the order
+#[utoipa::path(put, path = "/rules/order", tag = "rules", params(Precondition), request_body = NewOrder, responses(
     (status = OK, body = RuleList),
     (status = CONFLICT, description = "The rules are in a file", body = Problem,
         content_type = "application/problem+json"),
+    (status = PRECONDITION_FAILED, body = Problem, content_type = "application/problem+json"),
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn order(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
+    Precondition(expected): Precondition,
     JsonBody(order): JsonBody<NewOrder>,
-) -> Result<Json<RuleList>, WebError> {
+) -> Result<(ETag, Json<RuleList>), WebError> {
     let ids: Vec<RuleId> = order.ids.into_iter().map(RuleId::from_uuid).collect();
     let book = app.rules.in_force();
     if let Some(unknown) = ids.iter().find(|id| book.find(**id).is_none()) {
         return Err(WebError::unprocessable(format!("ids: there is no rule {unknown}")));
     }
-    app.rules.order(&ids, &user).await?;
+    app.rules.order(&ids, &expected, &user).await?;
     rules(State(app)).await
 }

@@ -22,7 +22,7 @@ use payload_codec::{
 
 use super::{
     actions::redirect,
-    edit_form::{EditForm, HeaderRow},
+    edit_form::{EditForm, FixedHeaders, HeaderRow, fixed},
     fragment,
     shell::{Page, Shell},
     toast::Toast,
@@ -34,7 +34,10 @@ use crate::{
         edit::{Edit, HeaderEdit},
         letter::{Letter, LetterId},
     },
-    services::decoding::reading::{Content, EditProblem, Reading},
+    services::{
+        decoding::reading::{Content, EditProblem, Reading},
+        triage::edits::HeaderReach,
+    },
     web::{
         AppState,
         error::WebError,
@@ -59,6 +62,7 @@ struct EditPage {
     shape: String,
     form: EditForm,
     headers: Vec<HeaderRow>,
+    fixed: Vec<FixedHeaders>,
     remarks: Vec<String>,
     /// Why its contents cannot be edited; its headers can.
     only_headers: Option<String>,
@@ -151,6 +155,7 @@ fn sent(copy: LetterId, headers: &HeaderMap) -> Response {
 struct Desk {
     letter: Arc<Letter>,
     reading: Reading,
+    reach: HeaderReach,
 }
 
 impl Desk {
@@ -158,7 +163,8 @@ impl Desk {
         let letter = app.store.letter(id).await?.ok_or_else(missing::<Letter>)?;
         let letter = Arc::new(letter);
         let reading = app.reader.read(&letter, Vec::new(), UnwrapMode::Automatic, false).await;
-        Ok(Self { letter, reading })
+        let reach = app.triage.header_reach(&letter.message);
+        Ok(Self { letter, reading, reach })
     }
 
     /// What is shown for editing; `None` where there is nothing to edit but headers.
@@ -201,14 +207,20 @@ impl Desk {
             None
         });
         let body = body.filter(|body| *body != self.letter.message.body);
-        let headers = form.header_edits(&self.letter.message.headers);
-        if problems.is_empty() { Ok(Edit { body, headers }) } else { Err(problems) }
+        let edit = Edit { body, headers: form.header_edits(&self.reach) };
+        match app.triage.check_edit(&self.letter, &edit, form.queue()) {
+            _ if !problems.is_empty() => Err(problems),
+            Err(refusal) if !edit.is_empty() => {
+                Err(vec![EditProblem { at: None, path: String::new(), reason: refusal.to_string() }])
+            }
+            _ => Ok(edit),
+        }
     }
 
     /// What is wrong beside the contents.
     fn problems_beside(&self, app: &AppState, form: &EditForm) -> Vec<EditProblem> {
         let problem = |path, reason| EditProblem { at: None, path, reason };
-        let headers = form.wrong_headers(&self.letter.message.headers).into_iter();
+        let headers = form.wrong_headers(&self.reach).into_iter();
         let delay = parse_delay(&form.delay, app.clock.now()).err();
         let delay = delay.map(|reason| problem("after".to_owned(), reason));
         headers.map(|(name, reason)| problem(format!("header {name}"), reason)).chain(delay).collect()
@@ -247,8 +259,7 @@ impl Desk {
         by: &Actor,
     ) -> Result<Result<LetterId, Refusal>, WebError> {
         let delay = read_delay(Some(form.delay.clone()), app.clock.now())?;
-        let queue = Some(form.queue.as_str()).filter(|queue| !queue.is_empty());
-        Ok(app.triage.retry_edited(self.letter.summary.id, edit, delay, queue, by).await?)
+        Ok(app.triage.retry_edited(self.letter.summary.id, edit, delay, form.queue(), by).await?)
     }
 
     async fn page(&self, app: &AppState, form: EditForm, check: Check) -> Result<EditPage, WebError> {
@@ -263,7 +274,8 @@ impl Desk {
             id: summary.id,
             queue: summary.queue.clone().unwrap_or_default(),
             shape: text::one_line(&format!("{shape}{named}")),
-            headers: form.rows(&self.letter.message.headers),
+            headers: form.rows(&self.reach),
+            fixed: fixed(&self.reach),
             form,
             remarks: self.reading.remarks.clone(),
             only_headers: self.why_only_headers(),

@@ -1,11 +1,11 @@
 //! The form in which a message is edited: its contents, its headers, where and when it goes.
 
-use amqp_message::field::FieldTable;
+use amqp_message::field::FieldValue;
 
 use crate::{
     domain::edit::HeaderEdit,
-    rabbitmq::outgoing,
-    web::{error::WebError, query::Pairs},
+    services::triage::edits::HeaderReach,
+    web::{error::WebError, query::Pairs, view::text},
 };
 
 /// Rows for headers that are not there yet.
@@ -37,6 +37,12 @@ pub struct HeaderRow {
     pub is_new: bool,
 }
 
+/// Headers that cannot be edited, all for one reason.
+pub struct FixedHeaders {
+    pub names: Vec<String>,
+    pub why: String,
+}
+
 impl EditForm {
     pub fn of(text: &str) -> Self {
         Self { text: text.to_owned(), ..Self::default() }
@@ -64,18 +70,23 @@ impl EditForm {
         Ok(Self { text, delay, queue, headers, new, removed, is_filled: true })
     }
 
+    /// Where it is to go, if that is named.
+    pub fn queue(&self) -> Option<&str> {
+        Some(&*self.queue).filter(|queue| !queue.is_empty())
+    }
+
     /// The text with the line breaks of `shown`.
     pub fn text_like(&self, shown: &str) -> String {
         with_breaks_of(shown, &self.text)
     }
 
-    /// What it changes in `headers`. A field that was emptied is an empty text.
-    pub fn header_edits(&self, headers: &FieldTable) -> Vec<HeaderEdit> {
+    /// What it changes in the headers. A field that was emptied is an empty text.
+    pub fn header_edits(&self, reach: &HeaderReach) -> Vec<HeaderEdit> {
         if !self.is_filled {
             return Vec::new();
         }
         let mut edits = Vec::new();
-        for (name, value) in editable(headers) {
+        for (name, value) in editable(reach) {
             let typed = with_breaks_of(value, self.typed(name));
             if self.removed.iter().any(|removed| removed == name) {
                 edits.push(HeaderEdit::Remove { name: name.to_owned() });
@@ -88,22 +99,23 @@ impl EditForm {
     }
 
     /// Why headers that are new cannot be so: their names, and reasons.
-    pub fn wrong_headers(&self, headers: &FieldTable) -> Vec<(String, String)> {
+    pub fn wrong_headers(&self, reach: &HeaderReach) -> Vec<(String, String)> {
         let reason = |row: usize, name: &str| {
             let is_twice = self.new.iter().take(row).any(|(other, _)| other == name);
             match () {
-                () if outgoing::takes_over(name) => Some("it is not for editing: it says how messages went before"),
-                () if headers.get(name).is_some() => Some("there is a header of that name already"),
-                () if is_twice => Some("it is there twice"),
-                () => None,
+                () if reach.headers().any(|(other, _)| other == name) => {
+                    Some("there is a header of that name already".to_owned())
+                }
+                () if is_twice => Some("it is there twice".to_owned()),
+                () => reach.why_not(name).map(|why| format!("it is not for editing: {why}")),
             }
         };
         let new = self.new.iter().enumerate();
-        new.filter_map(|(row, (name, _))| Some((name.clone(), reason(row, name)?.to_owned()))).collect()
+        new.filter_map(|(row, (name, _))| Some((name.clone(), reason(row, name)?))).collect()
     }
 
-    /// The headers that can be edited, and rows for new ones.
-    pub fn rows(&self, headers: &FieldTable) -> Vec<HeaderRow> {
+    /// The headers that can be edited, and rows for new ones where there can be such.
+    pub fn rows(&self, reach: &HeaderReach) -> Vec<HeaderRow> {
         let row = |(name, value): (&str, &str)| HeaderRow {
             name: name.to_owned(),
             value: if self.is_filled { self.typed(name) } else { value }.to_owned(),
@@ -111,9 +123,10 @@ impl EditForm {
             is_long: value.contains(['\r', '\n']),
             is_new: false,
         };
-        let mut rows: Vec<HeaderRow> = editable(headers).map(row).collect();
+        let mut rows: Vec<HeaderRow> = editable(reach).map(row).collect();
         let spare = std::iter::repeat_n((String::new(), String::new()), SPARE_ROWS);
-        rows.extend(self.new.iter().cloned().chain(spare).take(SPARE_ROWS).map(|(name, value)| HeaderRow {
+        let n_new = if reach.why_none_new().is_none() { SPARE_ROWS } else { self.new.len() };
+        rows.extend(self.new.iter().cloned().chain(spare).take(n_new).map(|(name, value)| HeaderRow {
             name,
             value,
             is_removed: false,
@@ -129,16 +142,37 @@ impl EditForm {
     }
 }
 
-/// Headers that are text and neither RabbitMQ's nor ours. No field of a page can hold a NUL, and one of several headers
-/// of the same name could not be told from the others.
-fn editable(headers: &FieldTable) -> impl Iterator<Item = (&str, &str)> {
-    headers
-        .iter()
-        .filter(|(name, _)| {
-            !outgoing::takes_over(name) && headers.iter().filter(|(other, _)| other == name).count() == 1
-        })
-        .filter_map(|(name, value)| Some((name, value.as_str()?)))
-        .filter(|(name, value)| !name.contains(['\0', '\r', '\n']) && !value.contains('\0'))
+/// The headers that cannot be edited, by why.
+pub fn fixed(reach: &HeaderReach) -> Vec<FixedHeaders> {
+    let mut fixed: Vec<FixedHeaders> = Vec::new();
+    for (name, value) in reach.headers() {
+        let Some(why) = why_fixed(reach, name, value) else { continue };
+        let name = text::one_line(name);
+        match fixed.iter_mut().find(|fixed| fixed.why == why) {
+            Some(others) if others.names.contains(&name) => {}
+            Some(others) => others.names.push(name),
+            None => fixed.push(FixedHeaders { names: vec![name], why }),
+        }
+    }
+    fixed
+}
+
+fn editable(reach: &HeaderReach) -> impl Iterator<Item = (&str, &str)> {
+    let is_editable = |(name, value): &(&str, &FieldValue)| why_fixed(reach, name, value).is_none();
+    reach.headers().filter(is_editable).filter_map(|(name, value)| Some((name, value.as_str()?)))
+}
+
+/// No field of a page can hold a NUL, and one of several headers of the same name could not be told from the others.
+fn why_fixed(reach: &HeaderReach, name: &str, value: &FieldValue) -> Option<String> {
+    let why = match value.as_str() {
+        _ if reach.headers().filter(|(other, _)| *other == name).count() > 1 => "there are several of that name",
+        Some(text) if name.contains(['\0', '\r', '\n']) || text.contains('\0') => {
+            "it has characters that no field of a page can hold"
+        }
+        Some(_) => return reach.why_not(name),
+        None => return reach.why_not(name).or_else(|| Some("it is no text".to_owned())),
+    };
+    Some(why.to_owned())
 }
 
 /// Forms send all line breaks as CR LF, and scripts as LF. What was typed gets those that were there.
@@ -158,13 +192,17 @@ const VALUE: &str = "header:";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use amqp_message::field::FieldValue;
+    use amqp_message::{field::FieldTable, message::Message};
+    use failure_conventions::inner_body::InnerBodies;
 
-    fn headers() -> FieldTable {
+    fn reach(headers: FieldTable) -> HeaderReach {
+        HeaderReach::new(&Message { headers, ..Message::default() }, &InnerBodies::default())
+    }
+
+    fn headers() -> HeaderReach {
         let text = |name: &str, value: &str| (name.to_owned(), FieldValue::string(value));
-        [text("tenant", "acme"), text("x-death", "no"), ("n".to_owned(), FieldValue::LongInt(1)), text("trace", "t")]
-            .into_iter()
-            .collect()
+        let number = ("n".to_owned(), FieldValue::LongInt(1));
+        reach([text("tenant", "acme"), text("x-death", "no"), number, text("trace", "t")].into_iter().collect())
     }
 
     fn check(form: &str, expected: &[&str]) {
@@ -189,7 +227,7 @@ mod tests {
 
     #[test]
     fn what_begins_as_our_field_names_do_is_a_name_too() {
-        let headers: FieldTable = [("header:a".to_owned(), FieldValue::string("b"))].into_iter().collect();
+        let headers = reach([("header:a".to_owned(), FieldValue::string("b"))].into_iter().collect());
         let form = EditForm::take(&mut Pairs::parse(b"header:header:a=b")).unwrap();
         assert_eq!(form.header_edits(&headers), []);
     }
@@ -208,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_header_of_several_lines_is_kept() {
-        let headers: FieldTable = [("trace".to_owned(), FieldValue::string("a\nb"))].into_iter().collect();
+        let headers = reach([("trace".to_owned(), FieldValue::string("a\nb"))].into_iter().collect());
         let form = EditForm::take(&mut Pairs::parse(b"header:trace=a%0D%0Ab")).unwrap();
         assert_eq!(form.header_edits(&headers), []);
         assert!(form.rows(&headers)[0].is_long);
@@ -231,7 +269,23 @@ mod tests {
     #[test]
     fn what_no_page_can_hold_is_not_for_editing() {
         let field = |name: &str, value: &str| (name.to_owned(), FieldValue::string(value));
-        let headers: FieldTable = [field("nul", "a\0b"), field("a\nb", "c")].into_iter().collect();
+        let headers = reach([field("nul", "a\0b"), field("a\nb", "c")].into_iter().collect());
         assert_eq!(EditForm::of("").rows(&headers).len(), SPARE_ROWS);
+    }
+
+    #[test]
+    fn what_is_not_for_editing_says_why() {
+        let fixed = fixed(&headers());
+        let told: Vec<_> = fixed.iter().map(|fixed| (fixed.names.join(", "), &*fixed.why)).collect();
+        let expected = [("x-death", "a retry takes it off or writes it anew"), ("n", "it is no text")];
+        let sorted = |mut told: Vec<(String, String)>| {
+            told.sort();
+            told
+        };
+        let owned = |(name, why): (&str, &str)| (name.to_owned(), why.to_owned());
+        assert_eq!(
+            sorted(told.into_iter().map(|(name, why)| (name, why.to_owned())).collect()),
+            sorted(expected.into_iter().map(owned).collect())
+        );
     }
 }

@@ -32,7 +32,7 @@ pub struct List {
     pub rows: Vec<Row>,
     /// `1,284 letters`
     pub total: String,
-    /// `3 critical · oldest 2 d`
+    /// Of the same letters: `1,284 open · 3 critical · oldest 2 d`
     pub subtitle: String,
     pub pager: Pager,
     pub sort: SortLink,
@@ -79,6 +79,7 @@ struct Loaded<'a> {
     groups: Vec<Group>,
     by_status: Vec<(Status, u64)>,
     total: u64,
+    critical: u64,
     oldest: Vec<(Importance, Timestamp)>,
     window: Window,
     bars: Vec<HistogramBar>,
@@ -102,9 +103,9 @@ pub async fn load_list(
         async { Ok(app.store.groups_by_id(&query.groups).await?) },
         count_by_status(app, within.as_ref().unwrap_or(facets), &filter),
     )?;
-    let counted = |status: &Status| filter.statuses.is_empty() || filter.statuses.contains(status);
-    let total = by_status.iter().filter(|(status, _)| counted(status)).map(|(_, count)| count).sum();
-    let loaded = Loaded { facets, within, page, groups, by_status, total, oldest, window, bars };
+    let total = total(&by_status, &filter);
+    let critical = count_critical(app, within.as_ref().unwrap_or(facets), &filter).await?;
+    let loaded = Loaded { facets, within, page, groups, by_status, total, critical, oldest, window, bars };
     Ok(make(app, query, &filter, selected, loaded))
 }
 
@@ -126,6 +127,21 @@ async fn count_by_status(
     Ok(counts)
 }
 
+/// Those of them whose status the filter lets through.
+fn total(by_status: &[(Status, u64)], filter: &LetterFilter) -> u64 {
+    let counted = |status: &Status| filter.statuses.is_empty() || filter.statuses.contains(status);
+    by_status.iter().filter(|(status, _)| counted(status)).map(|(_, count)| count).sum()
+}
+
+/// Critical letters among those that the filter lets through.
+async fn count_critical(app: &AppState, facets: &LetterCounts, filter: &LetterFilter) -> Result<u64, WebError> {
+    if !(filter.importances.is_empty() || filter.importances.contains(&Importance::Critical)) {
+        return Ok(0);
+    }
+    let critical = LetterFilter { importances: vec![Importance::Critical], ..filter.clone() };
+    Ok(total(&count_by_status(app, facets, &critical).await?, filter))
+}
+
 fn make(
     app: &AppState,
     query: &LetterQuery,
@@ -142,7 +158,7 @@ fn make(
         rows: rows.collect(),
         chart: Some(Chart::new(loaded.window, &loaded.bars, now, query)),
         total: number::plural(loaded.total, "dead letter"),
-        subtitle: subtitle(&loaded, now),
+        subtitle: subtitle(&loaded, filter, now),
         pager: query.pager(loaded.page.next),
         sort: sort_link(query),
         empty: (loaded.total == 0).then(|| why_empty(app, query, &loaded, &brokers)),
@@ -159,14 +175,18 @@ fn make(
     }
 }
 
-fn subtitle(loaded: &Loaded, now: Timestamp) -> String {
+fn subtitle(loaded: &Loaded, filter: &LetterFilter, now: Timestamp) -> String {
     let open = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
-    let tally = Tally::new(loaded.facets, &open);
-    let critical = tally.of_importance(Importance::Critical);
-    let oldest = loaded.oldest.iter().map(|(_, at)| *at).min();
+    // When the oldest came in is only known of all that are open.
+    let oldest = loaded.oldest.iter().map(|(_, at)| *at).min().filter(|_| *filter == open);
+    let total = if filter.statuses == open.statuses {
+        format!("{} open", number::thousands(loaded.total))
+    } else {
+        number::plural(loaded.total, "dead letter")
+    };
     let parts = [
-        Some(format!("{} open", number::thousands(tally.total()))),
-        (critical > 0).then(|| format!("{} critical", number::thousands(critical))),
+        Some(total),
+        (loaded.critical > 0).then(|| format!("{} critical", number::thousands(loaded.critical))),
         oldest.map(|at| format!("oldest {}", time::span(now.since(at)))),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")

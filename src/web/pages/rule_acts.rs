@@ -16,7 +16,7 @@ use crate::{
     domain::{
         actor::Actor,
         rule::{ActiveRule, RuleId},
-        version::Changed,
+        version::{Changed, Expected},
     },
     services::rules::{Draft, RuleError},
     web::{
@@ -106,12 +106,22 @@ pub async fn step(
         Some("later") => false,
         _ => return Err(WebError::bad_request("to: it takes earlier or later")),
     };
-    let toast = match app.rules.step(id, earlier, &user).await {
+    let expected = Expected::seen(&pairs.take("order")?.unwrap_or_default());
+    let toast = match app.rules.step(id, earlier, &expected, &user).await {
         Ok(()) => Toast::done("The rules are tried in another order now."),
         Err(RuleError::Gone) => Toast::failed("There is no such rule any more."),
+        Err(RuleError::Reordered) => return show_order(&app).await,
         Err(error) => return Err(error.into()),
     };
     Ok(redirect(RULES, &toast, &headers))
+}
+
+/// The page again, with the order in which somebody else has put the rules.
+async fn show_order(app: &AppState) -> Result<Response, WebError> {
+    app.rules.reload().await?;
+    let mut page: RulesPage = load(app, RuleForm::default()).await?;
+    page.is_reordered = true;
+    Ok(fragment::conflicting(askama::Template::render(&page)?, &page.shell))
 }
 
 pub async fn apply(

@@ -6,7 +6,7 @@ use crate::{
     domain::{
         letter::Importance,
         rule::{ActiveRule, Rule, RuleId},
-        version::{Changed, Expected, Version, Versioned},
+        version::{Changed, Expected, Versioned},
     },
     services::rules::{Draft, RuleBook, RuleError},
     web::{
@@ -114,10 +114,7 @@ impl RuleForm {
 
     /// What the rule has to say that it changes.
     pub fn expected(&self) -> Expected {
-        match &*self.version {
-            "" => Expected::Anything,
-            seen => Expected::OneOf(vec![Version::told(seen)]),
-        }
+        Expected::seen(&self.version)
     }
 
     /// The same after it was told what somebody else has made of the rule. To save it again replaces that.
@@ -167,7 +164,11 @@ impl RuleForm {
             RuleError::Expression(mistakes) => {
                 Ok(Self { mistakes: MistakeView::all(&mistakes, &self.expression), ..self })
             }
-            RuleError::InFile(_) | RuleError::Gone | RuleError::Changed(_) | RuleError::Store(_) => Err(error.into()),
+            RuleError::InFile(_)
+            | RuleError::Gone
+            | RuleError::Changed(_)
+            | RuleError::Reordered
+            | RuleError::Store(_) => Err(error.into()),
         }
     }
 }

@@ -23,7 +23,8 @@ use crate::{
         filter::LetterFilter,
         job::{self, Job, JobState},
         letter::Status,
-        rule::{ActiveRule, RuleId},
+        rule::{ActiveRule, RuleId, RuleOrder},
+        version::{Version, Versioned},
     },
     services::rules::RuleError,
     web::{
@@ -61,6 +62,10 @@ pub(super) struct RulesPage {
     file: Option<String>,
     file_problem: String,
     rules: Vec<RuleRow>,
+    /// The version of their order.
+    order: Version,
+    /// Whether somebody else has put them into this order meanwhile.
+    pub(super) is_reordered: bool,
     /// A rule that the address names and that is not there; empty where there is none.
     gone: String,
     /// The rule that is to be removed.
@@ -174,6 +179,8 @@ pub(super) async fn load(app: &AppState, form: RuleForm) -> Result<RulesPage, We
         file: app.rules.file().map(|file| text::one_line(&file.display().to_string())),
         file_problem: app.rules.problem().map(|why| text::visible(&why).into_owned()).unwrap_or_default(),
         rules: book.active().iter().enumerate().map(row).collect(),
+        order: RuleOrder::of(book.active()).version(),
+        is_reordered: false,
         gone: String::new(),
         removing: None,
         conflict: None,

@@ -4,7 +4,7 @@ use amqp_message::death::Reason;
 
 use super::{
     number,
-    policy::{in_full, meaning},
+    policy::{in_full, meaning, reason_words},
     retry_outcomes::QueueOutcomes,
     tally::{QueueCounts, QueueKey},
     text,
@@ -28,7 +28,7 @@ pub struct QueueRow {
     pub letters: String,
     pub scheduled: String,
     /// None where nothing is retried: of no known queue, or of one of ours.
-    pub policy: Option<PolicyCell>,
+    pub policies: Option<Vec<PolicyLine>>,
     pub failed: String,
     pub succeeded: String,
     /// `7 pending`; empty where none are.
@@ -39,16 +39,16 @@ pub struct QueueRow {
     pub level: Option<LevelCells>,
 }
 
-/// The policy in force, as it shows in a table.
+/// A policy in force, as it shows in a table.
 #[derive(Debug)]
-pub struct PolicyCell {
+pub struct PolicyLine {
+    /// `expired, queue full`; empty where it is for all.
+    pub reasons: String,
     pub meaning: String,
     /// With jitter and the rest.
     pub full: String,
     /// Its glob, where it is not this very queue's own.
     pub from: String,
-    /// Other reasons have other policies.
-    pub differs: bool,
     /// Where one sets a policy for this queue.
     pub set: String,
 }
@@ -89,7 +89,7 @@ impl QueueRow {
             waiting: number::thousands(counts.of(Status::Scheduled)),
             letters: letters.href(),
             scheduled: scheduled.href(),
-            policy: queue.filter(|_| !is_ours).map(|queue| PolicyCell::new(queue, book)),
+            policies: queue.filter(|_| !is_ours).map(|queue| PolicyLine::all(queue, book)),
             failed: number::thousands(outcomes.failed),
             succeeded: number::thousands(outcomes.succeeded),
             pending: if outcomes.pending > 0 {
@@ -114,24 +114,34 @@ pub fn set_href(queues: &str, reason: Option<Reason>) -> String {
     format!("/policies?{}", query.finish())
 }
 
-impl PolicyCell {
-    fn new(queue: &str, book: &PolicyBook) -> Self {
-        // What a consumer rejects is by far the most.
-        let policy = |reason| book.find(queue, reason).map(|active| &active.policy);
-        let rejected = policy(Reason::Rejected);
-        let says = |policy: Option<&Policy>, say: fn(&Policy) -> String| {
-            policy.map_or_else(|| "no automatic retry".to_owned(), say)
+impl PolicyLine {
+    /// One for each policy, the one for what consumers reject first.
+    fn all(queue: &str, book: &PolicyBook) -> Vec<Self> {
+        let mut lines: Vec<(Vec<Reason>, Self)> = Vec::new();
+        for &reason in Reason::ALL {
+            let line = Self::new(queue, book.find(queue, reason).map(|active| &active.policy));
+            match lines.iter_mut().find(|(_, other)| (&other.full, &other.from) == (&line.full, &line.from)) {
+                Some((reasons, _)) => reasons.push(reason),
+                None => lines.push((vec![reason], line)),
+            }
+        }
+        let differ = lines.len() > 1;
+        let words = |reasons: &[Reason]| {
+            let words: Vec<_> = reasons.iter().filter(|_| differ).map(|reason| reason_words(Some(*reason))).collect();
+            words.join(", ")
         };
-        let is_same = |reason: &Reason| policy(*reason).map(in_full) == rejected.map(in_full);
+        lines.into_iter().map(|(reasons, line)| Self { reasons: words(&reasons), ..line }).collect()
+    }
+
+    fn new(queue: &str, policy: Option<&Policy>) -> Self {
+        let says = |say: fn(&Policy) -> String| policy.map_or_else(|| "no automatic retry".to_owned(), say);
+        let from = policy.filter(|policy| policy.queues != queue).map(|policy| text::one_line(&policy.queues));
         Self {
-            meaning: says(rejected, meaning),
-            full: says(rejected, in_full),
-            from: rejected
-                .filter(|policy| policy.queues != queue)
-                .map(|policy| text::one_line(&policy.queues))
-                .unwrap_or_default(),
-            differs: !Reason::ALL.iter().all(is_same),
-            set: set_href(queue, None),
+            reasons: String::new(),
+            meaning: says(meaning),
+            full: says(in_full),
+            from: from.unwrap_or_default(),
+            set: set_href(queue, policy.and_then(|policy| policy.reason)),
         }
     }
 }

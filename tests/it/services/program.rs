@@ -18,6 +18,8 @@ pub struct Program<'a> {
     pub retry: Retry,
     /// What it takes in together.
     pub batch_size: usize,
+    /// How long the first of them waits for others.
+    pub batch_wait: &'static str,
 }
 
 /// Where messages wait for their retries, and how long before each.
@@ -34,7 +36,7 @@ impl Retry {
 impl<'a> Program<'a> {
     /// Retries nothing by itself.
     pub fn new(database: &'a TestDatabase, vhost: &'a Vhost, queue_type: QueueType) -> Self {
-        Self { database, vhost, queue_type, retry: Retry::NEVER, batch_size: 500 }
+        Self { database, vhost, queue_type, retry: Retry::NEVER, batch_size: 500, batch_wait: "5ms" }
     }
 
     fn command(&self) -> Command {
@@ -46,6 +48,7 @@ impl<'a> Program<'a> {
             .env("DLO_BROKERS__MAIN__URL", self.vhost.amqp_url())
             .env("DLO_BROKERS__MAIN__QUEUE_TYPE", self.queue_type.as_str())
             .env("DLO_INTAKE__BATCH_SIZE", self.batch_size.to_string())
+            .env("DLO_INTAKE__BATCH_WAIT", self.batch_wait)
             .env("DLO_RETRY__DELAYS", self.retry.delays)
             .env("DLO_RETRY__VIA", self.retry.via.as_str())
             .env("DLO_RETRY__JITTER", "0");
@@ -58,10 +61,15 @@ impl<'a> Program<'a> {
 
     /// Runs it until it dies at the `nth` time it comes to that place.
     pub async fn die_at(&self, place: &str, nth: usize) {
+        let status = self.run_to(place, nth).exited(PATIENCE).await;
+        assert!(!status.success(), "it did not die at {place}");
+    }
+
+    /// Runs it; it will die there.
+    pub fn run_to(&self, place: &str, nth: usize) -> Leashed {
         let mut command = self.command();
         command.env("DLO_TEST_CRASH_AT", format!("{place}:{nth}"));
-        let status = Leash::on(command).spawn().exited(PATIENCE).await;
-        assert!(!status.success(), "it did not die at {place}");
+        Leash::on(command).spawn()
     }
 
     /// Runs it until the database is as expected, and closes it in order.

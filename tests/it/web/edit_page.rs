@@ -216,6 +216,27 @@ async fn headers_are_set_removed_and_added() {
 }
 
 #[tokio::test]
+async fn a_header_that_would_not_arrive_is_not_offered_and_says_why() {
+    let text = |text: &str| FieldValue::string(text);
+    let spring = dead_in("orders").body("text").header("tenant", text("acme")).header("n", FieldValue::LongInt(7));
+    let spring = spring.header("x-exception-message", text("no rate")).header("x-exception-stacktrace", text("at A"));
+    let spring = spring.header("x-original-exchange", text("")).header("x-original-routingKey", text("orders"));
+    let (desk, id) = a_letter(spring).await;
+    let page = edit_page(&desk, id).await;
+    assert_eq!(page.values("[name^='header:']", "name"), ["header:tenant"]);
+    let told = lines(&page, "[data-fixed]").join(" ");
+    for (name, why) in [("x-exception-message", "before Spring AMQP gave it up"), ("n", "it is no text")] {
+        assert!(told.contains(name) && told.contains(why), "{told}");
+    }
+    // What is refused for all of the message is refused before it can be sent.
+    let form =
+        Form::of(&page, "Check").fill("new_name:0", "x-original-queue").fill("new_value:0", &"x".repeat(200_000));
+    let page = form.send(&desk).await.expect(200).page();
+    assert!(page.words(".edit-mistakes").contains("refuses more than"), "{}", page.words(".edit-mistakes"));
+    assert!(!buttons(&page).contains(&SEND.to_owned()));
+}
+
+#[tokio::test]
 async fn what_else_is_wrong_is_told_before_it_is_sent() {
     let (desk, id) = a_letter(dead_in("orders").body("text").header("tenant", FieldValue::string("acme"))).await;
     let page = edit_page(&desk, id).await;

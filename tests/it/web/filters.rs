@@ -196,3 +196,17 @@ async fn the_chart_leads_to_the_letters_of_each_bar() {
         assert_eq!(server.desk.page(path).await.count(".list-row"), rows, "{path}");
     }
 }
+
+/// What stands under the name of the page is of the list below it.
+#[tokio::test]
+async fn the_count_in_the_header_is_of_what_the_filter_lets_through() {
+    let server = Named::open().await;
+    let head = async |query: &str| server.desk.page(&format!("/letters?{query}")).await.words("header.page-head p");
+    assert_eq!(head("").await, "7 open · 1 critical · oldest 2 d");
+    assert_eq!(head("queue=orders").await, "4 open · 1 critical");
+    assert_eq!(head("queue=texts.*").await, "2 open");
+    assert_eq!(head("queue=texts.*&status=all").await, "3 dead letters");
+    assert_eq!(head("importance=critical").await, "1 open · 1 critical");
+    assert_eq!(head("since=24h").await, "6 open · 1 critical");
+    assert_eq!(head("since=24h&importance=low").await, "1 open");
+}

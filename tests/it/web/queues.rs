@@ -93,7 +93,25 @@ async fn a_policy_of_its_own_and_of_a_reason_shows() {
     put(json!({"queues": "orders", "delays": []})).await;
     assert_eq!(cells(&desk.page("/queues").await, "orders")[2], "no automatic retry");
     put(json!({"queues": "orders", "reason": "expired", "delays": ["1h"]})).await;
-    assert_eq!(cells(&desk.page("/queues").await, "orders")[2], "no automatic retry differs by reason");
+    put(json!({"queues": "*", "reason": "maxlen", "delays": ["2h"]})).await;
+    let expected = "rejected, queue full, delivery limit, unknown reason no automatic retry \
+                    expired after 1 h; then needs attention";
+    assert_eq!(cells(&desk.page("/queues").await, "orders")[2], expected);
+    let item = &desk.get("/api/v1/queues").await.expect(200).json()["items"][0];
+    let others: Vec<_> = item["other_policies"].as_array().unwrap().iter().map(|other| &other["reason"]).collect();
+    assert_eq!(others, ["expired"], "the name of a queue goes before any glob");
+    assert_eq!(item["other_policies"][0]["policy"]["meaning"], "after 1 h; then needs attention · ± 10 %");
+    put(json!({"queues": "orders", "delays": ["1s"], "reason": "rejected"})).await;
+    put(json!({"queues": "texts", "reason": "delivery_limit", "delays": ["3h"]})).await;
+    put(json!({"queues": "texts", "reason": "expired", "delays": ["3h"]})).await;
+    desk.receive(dead_in("texts")).await;
+    let expected = "rejected after 1 s; then needs attention expired after 1 h; then needs attention \
+                    queue full, delivery limit, unknown reason no automatic retry";
+    assert_eq!(cells(&desk.page("/queues").await, "orders")[2], expected);
+    let expected = "rejected, unknown reason after 10 s, 1 min 40 s, 16 min 40 s; then needs attention from * \
+                    expired, delivery limit after 3 h; then needs attention \
+                    queue full after 2 h; then needs attention from *";
+    assert_eq!(cells(&desk.page("/queues").await, "texts")[2], expected);
 }
 
 #[tokio::test]

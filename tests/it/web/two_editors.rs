@@ -77,19 +77,56 @@ async fn a_rule_that_was_removed_meanwhile(desk: &Desk) {
     assert_eq!(desk.rules.in_force().active()[0].rule.name, "mine", "it is a new one");
 }
 
-/// The place is not what was changed, and so stays where the other has put it.
-async fn a_rule_that_was_moved_meanwhile_stays_there(desk: &Desk) {
-    for name in ["a", "b"] {
+/// In the order in which rules are tried.
+fn rules_in_order(desk: &Desk) -> Vec<String> {
+    desk.rules.in_force().active().iter().map(|active| active.rule.name.clone()).collect()
+}
+
+async fn three_rules(desk: &Desk) {
+    for name in ["a", "b", "c"] {
         let new = json!({"name": name, "expression": "true", "importance": "low"});
         desk.post("/api/v1/rules", &new).await.expect(201);
     }
-    let order = || desk.rules.in_force().active().iter().map(|active| active.rule.name.clone()).collect::<Vec<_>>();
+}
+
+/// The place is not what was changed, and so stays where the other has put it.
+async fn a_rule_that_was_moved_meanwhile_stays_there(desk: &Desk) {
+    three_rules(desk).await;
     let id = desk.rules.in_force().active()[0].id;
     let form = Form::of(&desk.page(&format!("/rules?edit={id}")).await, "Save");
     Form::of(&desk.page("/rules").await, "Move a down").press(desk).await;
-    assert_eq!(order(), ["b", "a"]);
-    form.fill("name", "c").press(desk).await;
-    assert_eq!(order(), ["b", "c"]);
+    assert_eq!(rules_in_order(desk), ["b", "a", "c"]);
+    form.fill("name", "d").press(desk).await;
+    assert_eq!(rules_in_order(desk), ["b", "d", "c"]);
+}
+
+async fn rules_that_were_moved_meanwhile(desk: &Desk) {
+    three_rules(desk).await;
+    let page = desk.page("/rules").await;
+    Form::of(&page, "Move a down").press(desk).await;
+    assert_eq!(rules_in_order(desk), ["b", "a", "c"]);
+    let again = Form::of(&page, "Move b up").send(desk).await.expect(409).page();
+    assert!(told(&again).starts_with("Somebody has put the rules into another order meanwhile."), "{}", told(&again));
+    assert_eq!(rules_in_order(desk), ["b", "a", "c"], "nothing is moved that was not seen");
+    Form::of(&again, "Move c up").press(desk).await;
+    assert_eq!(rules_in_order(desk), ["b", "c", "a"], "who was told may");
+}
+
+async fn the_order_of_rules_by_the_api(desk: &Desk) {
+    three_rules(desk).await;
+    let path = "/api/v1/rules/order";
+    let seen = desk.get("/api/v1/rules").await.expect(200);
+    let tag = format!("\"{}\"", seen.json()["version"].as_str().unwrap());
+    assert_eq!(seen.header("etag"), tag);
+    let ids: Vec<Value> = seen.json()["items"].as_array().unwrap().iter().map(|item| item["id"].clone()).collect();
+    let put = async |id: &Value, tag: &str| call(desk, Method::PUT, path, &json!({"ids": [id]}), if_match(tag)).await;
+    let moved = put(&ids[1], &tag).await.expect(200);
+    let refused = put(&ids[2], &tag).await.problem(412);
+    assert!(refused.starts_with("Somebody has put the rules into another order meanwhile."), "{refused}");
+    assert_eq!(rules_in_order(desk), ["b", "a", "c"]);
+    put(&ids[2], moved.header("etag")).await.expect(200);
+    assert_eq!(rules_in_order(desk), ["c", "b", "a"]);
+    desk.call(Method::PUT, path, &json!({"ids": [ids[0]]})).await.expect(200);
 }
 
 async fn a_rule_that_is_to_be_removed(desk: &Desk) {
@@ -246,6 +283,8 @@ on_both!(
     a_rule_in_the_form,
     a_rule_that_was_removed_meanwhile,
     a_rule_that_was_moved_meanwhile_stays_there,
+    rules_that_were_moved_meanwhile,
+    the_order_of_rules_by_the_api,
     a_rule_that_is_to_be_removed,
     a_policy_in_the_form,
     a_policy_that_was_not_seen,
