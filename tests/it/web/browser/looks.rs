@@ -42,6 +42,42 @@ async fn every_page_fits_is_readable_and_light() {
     scene.check_quiet().await;
 }
 
+/// What opens from a button is in sight, wherever the button is.
+#[tokio::test]
+async fn every_menu_opens_within_the_page() {
+    let desk = Desk::open().await;
+    let ids = alike(&desk, "orders", "no rate", 3).await;
+    desk.fails(fresh("mail", 1), 1).await;
+    bring_lab(&desk).await;
+    let guessed = desk.receive(fresh("doors", 6).body(OPENED)).await;
+    sort(&desk).await;
+    let Some(scene) = Scene::over(&desk).await else { return };
+    let paths = ["/letters".to_owned(), "/scheduled".to_owned(), format!("/letters?letter={}", ids[0])];
+    let mut menus = 0;
+    for path in paths.into_iter().chain([format!("/letters/{}", ids[0]), format!("/letters/{guessed}")]) {
+        scene.open(&path).await;
+        for (width, height) in [(390, 844), (820, 1024), (1280, 900)] {
+            scene.browser.set_viewport(width, height).await;
+            let opened = scene.ask(OUT_OF_SIGHT).await;
+            assert_eq!(opened["outside"], json!([]), "{path} at {width}");
+            menus += opened["menus"].as_u64().unwrap();
+        }
+    }
+    assert!(menus > 30, "{menus} menus");
+}
+
+/// Opens one menu after the other: those that are not between the edges of the page.
+const OUT_OF_SIGHT: &str = "(() => {
+    const menus = [...document.querySelectorAll('#main details.menu-box')].filter((menu) => menu.getClientRects().length);
+    const outside = menus.filter((menu) => {
+        menu.open = true;
+        const { left, right } = menu.querySelector('.menu-sheet').getBoundingClientRect();
+        menu.open = false;
+        return left < 0 || right > document.documentElement.clientWidth;
+    });
+    return { menus: menus.length, outside: outside.map((menu) => menu.innerText) };
+})()";
+
 /// Styles that a message brought in would not apply, and this test would hear of it.
 async fn trouble_would_be_heard_of(scene: &Scene) {
     scene.open("/").await;
@@ -92,7 +128,7 @@ async fn furnish(desk: &Desk) -> Vec<String> {
     bring_lab(desk).await;
     looks(desk, lost_for(22)).await;
     let guessed = desk.receive(fresh(&long, 6).body(OPENED)).await;
-    let hidden = desk.receive(fresh("accounts", 7).body(ACCOUNT)).await;
+    let hidden = desk.receive(fresh("accounts", 7).of(Importance::Low).body(ACCOUNT)).await;
     let types = [
         format!("/letters/{guessed}"),
         format!("/letters/{guessed}?view=fields"),
