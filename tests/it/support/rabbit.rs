@@ -1,7 +1,7 @@
 //! Private RabbitMQ nodes that tests share, and a virtual host of its own for each test.
 //!
-//! There are three, each started by the first test to ask: [`Rabbit::shared`] for nearly all, [`Rabbit::doomed`] for
-//! tests that kill, stop or block it, one after the other, and [`Rabbit::strict`] for those that need other settings.
+//! There are four, each started by the first test to ask: [`Rabbit::shared`] for nearly all, two [`Rabbit::doomed`] for
+//! tests that kill, stop or block one, and [`Rabbit::strict`] for those that need other settings.
 
 use std::{
     path::{Path, PathBuf},
@@ -45,7 +45,7 @@ pub struct Rabbit {
     _data: Leashed,
 }
 
-/// The doomed node, in the hands of one test; the next has to wait for it.
+/// A doomed node, in the hands of one test; others have to wait for it.
 pub type Doomed = MappedMutexGuard<'static, Rabbit>;
 
 impl Rabbit {
@@ -67,8 +67,13 @@ impl Rabbit {
     /// A node for one test at a time, to be killed, stopped, started and blocked at will; `None` where tests for it may
     /// be skipped.
     pub async fn doomed() -> Option<Doomed> {
-        static DOOMED: Mutex<Option<Rabbit>> = Mutex::const_new(None);
-        let mut node = DOOMED.lock().await;
+        static DOOMED: [Mutex<Option<Rabbit>>; 2] = [Mutex::const_new(None), Mutex::const_new(None)];
+        let [first, second] = &DOOMED;
+        let mut node = tokio::select! {
+            biased;
+            node = first.lock() => node,
+            node = second.lock() => node,
+        };
         // What a failed test has left behind is not for the next one.
         if node.as_ref().is_none_or(|node| node.is_disturbed) {
             *node = None;
