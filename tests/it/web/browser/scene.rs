@@ -106,8 +106,11 @@ impl Scene {
         self.browser.back().await;
     }
 
-    /// From now on, or again, pages do without scripts.
+    /// From now on, or again, pages do without scripts. The page that is open is left first: what it has begun would never be
+    /// done.
     pub async fn disable_scripts(&self) {
+        self.rests().await;
+        self.browser.open("about:blank").await;
         self.browser.devtools("Emulation.setScriptExecutionDisabled", json!({"value": true})).await;
     }
 
