@@ -69,6 +69,13 @@ impl Server {
         found["conditions"].as_array().is_some_and(|all| all.iter().any(|one| one["condition"] == condition))
     }
 
+    /// Has it look at its clock, as it does for each answer.
+    pub async fn looks_at_clock(&self) {
+        if let Some(running) = &self.running {
+            running.json("/readyz").await;
+        }
+    }
+
     /// How often it has noticed since it runs that its clock was put back.
     pub fn set_backs(&self) -> usize {
         let lines = self.running.as_ref().map_or_else(Vec::new, Running::lines);

@@ -74,6 +74,12 @@ impl<'a> Site<'a> {
         match faults {
             [Fault::FullDisk] => await_said(servers, traffic, "database_full").await,
             [Fault::ClockBehind] => await_set_back(servers, set_backs).await,
+            // Nobody can notice what nobody has seen.
+            [Fault::ClockAhead] => {
+                for server in servers.iter() {
+                    server.looks_at_clock().await;
+                }
+            }
             _ => {}
         }
         for fault in faults {
