@@ -6,7 +6,7 @@ export DLO_TEST_RABBITMQ = $(RABBITMQ)
 endif
 
 # Tests mostly wait for servers, so more of them run at once than there are processors.
-export RUST_TEST_THREADS ?= $(shell echo $$((6 * $$(nproc))))
+export RUST_TEST_THREADS ?= $(shell echo $$((4 * $$(nproc))))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo check test soak docs bench lint clean

@@ -23,6 +23,9 @@ use super::{
 /// Ten times as often as usual, so that tests of what the management API tells need not wait long for it.
 const STATISTICS_INTERVAL: &str = "collect_statistics_interval = 500";
 
+/// How soon a delay queue tries again what found no way out, in milliseconds. Three minutes are as long as a test waits.
+const AGAIN: &str = "--dead-letter-again";
+
 /// RabbitMQ 3 takes messages of 128 MiB unless told otherwise, RabbitMQ 4 of an eighth of that.
 const ROOMY: &str = "max_message_size = 134217728";
 
@@ -53,7 +56,7 @@ impl Rabbit {
     /// the plain protocol, with a certificate for `localhost`.
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Option<Rabbit>> = OnceLock::new();
-        SHARED.get_or_init(|| Self::start_new(&["--tls", "--set", ROOMY])).as_ref()
+        SHARED.get_or_init(|| Self::start_new(&["--tls", "--set", ROOMY, AGAIN, "5000"])).as_ref()
     }
 
     /// A node that takes nothing above [`STRICT_LIMIT`] and keeps no statistics; `None` where tests for it may be
@@ -77,7 +80,7 @@ impl Rabbit {
         // What a failed test has left behind is not for the next one.
         if node.as_ref().is_none_or(|node| node.is_disturbed) {
             *node = None;
-            *node = Self::start_new(&["--dead-letter-again", "5000"]);
+            *node = Self::start_new(&[AGAIN, "5000"]);
         }
         MutexGuard::try_map(node, Option::as_mut).ok()
     }
