@@ -36,7 +36,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub use crate::support::PATIENCE;
 use crate::support::{
     postgres::{Postgres, PostgresDatabase},
-    process::{wait_for, wait_until},
+    process::{wait_for, wait_to_see, wait_until},
     rabbit::Vhost,
 };
 
@@ -250,12 +250,11 @@ impl AppState {
     /// Waits until there are exactly so many letters, and returns them in the order in which they came in.
     #[track_caller]
     pub fn await_letters(&self, expected: u64) -> impl Future<Output = Vec<LetterSummary>> {
-        let arrived = async move || self.count().await == expected;
-        let waiting = wait_until("exactly as many letters as expected", PATIENCE, arrived);
-        async move {
-            waiting.await;
-            self.letters().await
-        }
+        let arrived = async move || match self.count().await {
+            count if count == expected => Ok(self.letters().await),
+            count => Err(count),
+        };
+        wait_to_see("exactly as many letters as expected", PATIENCE, arrived)
     }
 
     /// Waits until the database holds the only letter it is going to hold, and returns it in full.

@@ -8,7 +8,7 @@ use lapin::{
     message::BasicGetMessage,
     options::{
         BasicAckOptions, BasicConsumeOptions, BasicGetOptions, BasicPublishOptions, BasicQosOptions,
-        BasicRejectOptions, ConfirmSelectOptions,
+        BasicRejectOptions, ConfirmSelectOptions, QueueDeclareOptions,
     },
     types::FieldTable,
 };
@@ -55,10 +55,13 @@ impl<'a> Service<'a> {
         self.reject().await;
     }
 
-    /// Takes the next message and rejects it.
+    /// Takes the next message and rejects it. The queue has dead-lettered it then, and may be deleted.
     pub async fn reject(&self) -> BasicGetMessage {
         let message = self.next().await;
         message.reject(BasicRejectOptions { requeue: false }).await.unwrap();
+        // Rejections are not answered, so something else is asked of the queue after it.
+        let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
+        self.channel.queue_declare(self.queue.into(), passive, FieldTable::default()).await.unwrap();
         message
     }
 

@@ -23,7 +23,7 @@ use serde_json::json;
 
 use crate::support::{
     PATIENCE, http,
-    process::wait_for,
+    process::wait_to_see,
     rabbit::{Rabbit, Vhost},
 };
 
@@ -45,9 +45,9 @@ fn management_as(vhost: &Vhost, user: &str, password: &str) -> Management {
 
 /// Waits until the queue is told of as it should be.
 pub async fn await_level(management: &Management, queue: &str, is_so: impl Fn(&QueueLevel) -> bool) -> QueueLevel {
-    wait_for(&format!("{queue} to be told of"), PATIENCE, async || {
+    wait_to_see(&format!("{queue} to be told of"), PATIENCE, async || {
         let levels = management.queues().await.unwrap();
-        levels.into_iter().find(|level| level.name == queue).filter(&is_so)
+        levels.iter().find(|level| level.name == queue).filter(|level| is_so(level)).cloned().ok_or(levels)
     })
     .await
 }

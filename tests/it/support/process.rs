@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    fmt::Debug,
     io::{BufRead, BufReader, PipeReader, PipeWriter},
     os::unix::process::CommandExt,
     panic::Location,
@@ -257,13 +258,28 @@ pub fn wait_for<T>(
     timeout: Duration,
     mut check: impl AsyncFnMut() -> Option<T>,
 ) -> impl Future<Output = T> {
+    wait_to_see(what, timeout, async move || check().await.ok_or(()))
+}
+
+/// Waits until `check` has a value, and returns it. Until then it says what there is instead.
+///
+/// # Panics
+/// Naming `what`, the caller and what there was last, when there is none in time.
+#[track_caller]
+pub fn wait_to_see<T, E: Debug>(
+    what: &str,
+    timeout: Duration,
+    mut check: impl AsyncFnMut() -> Result<T, E>,
+) -> impl Future<Output = T> {
     let caller = Location::caller();
     async move {
+        let mut last = None;
         let polling = async {
             let mut pause = POLL_INTERVAL;
             loop {
-                if let Some(value) = check().await {
-                    return value;
+                match check().await {
+                    Ok(value) => return value,
+                    Err(seen) => last = Some(seen),
                 }
                 tokio::time::sleep(pause).await;
                 pause = LONGEST_POLL_INTERVAL.min(pause * 5 / 4);
@@ -272,7 +288,7 @@ pub fn wait_for<T>(
         // Around the whole, so that a check that hangs is found out too.
         match tokio::time::timeout(timeout, polling).await {
             Ok(value) => value,
-            Err(_) => panic!("{caller}: waited {timeout:?} in vain for {what}"),
+            Err(_) => panic!("{caller}: waited {timeout:?} in vain for {what}; last seen: {last:?}"),
         }
     }
 }
