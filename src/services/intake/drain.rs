@@ -1,6 +1,7 @@
 //! Draining one queue: gather a batch, commit it, acknowledge it. While one is committed the next is gathered.
 
 use amqp_message::time::Timestamp;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -41,9 +42,9 @@ pub(crate) async fn drain(
     let mut gatherer = Gatherer { intake, source, consumer, stop, stopping: false, expired: None };
     let mut batch = None;
     loop {
-        let idles = batch.is_some() || filing.is_unfinished();
+        let due = if batch.is_some() { Some(Instant::now()) } else { filing.due() };
         // What has been delivered is stored before it is told that the stream is over.
-        let (filed, gathered) = tokio::join!(filing.file(batch.take()), gatherer.gather(idles));
+        let (filed, gathered) = tokio::join!(filing.file(batch.take()), gatherer.gather(due));
         filed?;
         match gathered? {
             Gathered::Batch(gathered) => batch = Some(gathered),
@@ -69,8 +70,9 @@ struct Filing<'a> {
 }
 
 impl Filing<'_> {
-    fn is_unfinished(&self) -> bool {
-        self.pending_acks.is_some() || self.forwarder.has_numbers()
+    /// From when on there is something to [`finish`](Self::finish).
+    fn due(&self) -> Option<Instant> {
+        if self.forwarder.has_numbers() { Some(Instant::now()) } else { self.pending_acks.due() }
     }
 
     /// Does what can wait until nothing comes.

@@ -50,14 +50,20 @@ pub(crate) struct Gatherer<'a> {
 }
 
 impl Gatherer<'_> {
-    /// Gathers what has come, by count, bytes and time.
-    pub async fn gather(&mut self, idles: bool) -> Result<Gathered, SessionError> {
+    /// Gathers what has come, by count, bytes and time. From `due` on it says when nothing comes.
+    pub async fn gather(&mut self, due: Option<Instant>) -> Result<Gathered, SessionError> {
         if let Some(expired) = self.expired.take() {
             return expired.map(|()| Gathered::Ended);
         }
+        let idle = async {
+            match due {
+                Some(due) => sleep_until(due.max(Instant::now() + IDLE)).await,
+                None => std::future::pending().await,
+            }
+        };
         let first = tokio::select! {
             first = next(&mut self.consumer, self.stop, &mut self.stopping) => first?,
-            () = tokio::time::sleep(IDLE), if idles => return Ok(Gathered::Idle),
+            () = idle => return Ok(Gathered::Idle),
         };
         let Received::Delivery(first) = first else { return Ok(Gathered::Ended) };
         let mut batch = Batch::begin(self.intake.clock.now());

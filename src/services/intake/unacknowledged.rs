@@ -25,13 +25,12 @@ pub(crate) struct PendingAcks {
 }
 
 impl PendingAcks {
-    /// Whether there is something to do.
-    pub fn is_some(&self) -> bool {
-        !self.acknowledged.is_empty() || !self.confirmed.is_empty() || self.is_over()
-    }
-
-    fn is_over(&self) -> bool {
-        self.resting.front().is_some_and(|(confirmed, _)| confirmed.elapsed() > REST)
+    /// From when on there is something to do; never, where nothing is left.
+    pub fn due(&self) -> Option<Instant> {
+        if !self.acknowledged.is_empty() || !self.confirmed.is_empty() {
+            return Some(Instant::now());
+        }
+        self.resting.front().map(|(confirmed, _)| *confirmed + REST)
     }
 
     pub fn acknowledged(&mut self, batches: Vec<Uuid>) {
@@ -59,7 +58,7 @@ impl PendingAcks {
     /// What the database is to be updated with: batches just confirmed, and those that are over.
     pub fn settled(&self) -> (Vec<Uuid>, Vec<Uuid>) {
         let expired =
-            self.resting.iter().take_while(|(confirmed, _)| confirmed.elapsed() > REST).map(|(_, batch)| *batch);
+            self.resting.iter().take_while(|(confirmed, _)| confirmed.elapsed() >= REST).map(|(_, batch)| *batch);
         (self.confirmed.clone(), expired.collect())
     }
 
@@ -78,5 +77,28 @@ impl PendingAcks {
             // The next batch takes them along.
             Err(error) => tracing::debug!(error = %error, "batches cannot be settled yet"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_batch_is_forgotten_when_it_has_rested_though_nothing_comes() {
+        let (mut pending, batch) = (PendingAcks::default(), Uuid::from_u128(1));
+        assert_eq!(pending.due(), None);
+        pending.acknowledged(vec![batch]);
+        assert_eq!(pending.due(), Some(Instant::now()));
+        pending.acknowledged(Vec::new());
+        pending.confirmed(vec![batch]);
+        assert_eq!((pending.due(), pending.settled()), (Some(Instant::now()), (vec![batch], vec![])));
+        pending.told(&[batch], &[]);
+        let due = pending.due().expect("it is to be forgotten");
+        assert_eq!((due, pending.settled()), (Instant::now() + REST, (vec![], vec![])));
+        tokio::time::sleep_until(due).await;
+        assert_eq!(pending.settled(), (vec![], vec![batch]));
+        pending.told(&[], &[batch]);
+        assert_eq!(pending.due(), None);
     }
 }
