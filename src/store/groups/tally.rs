@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// Rows in one statement; fifteen values each stay below SQLite's 32,766.
+/// Rows that are written at a time.
 const CHUNK: usize = 1_000;
 /// What happens in a group is counted by hours.
 pub(crate) const HOUR: Duration = Duration::from_secs(60 * 60);

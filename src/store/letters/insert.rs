@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// Rows in one statement: fifteen values each stay below SQLite's 32,766.
+/// Rows that are written at a time.
 const CHUNK: usize = 1_000;
 
 /// A letter that is not in the database yet.

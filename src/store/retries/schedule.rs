@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Rows in one statement; six values each stay below SQLite's 32,766.
+/// Rows that are written at a time.
 const CHUNK: usize = 1_000;
 
 /// What becomes of the retries of letters: each with its id and broker.

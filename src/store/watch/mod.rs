@@ -24,7 +24,7 @@ use crate::domain::{
     watch::{BrokerWatch, Watched},
 };
 
-/// Rows in one statement; nineteen values each stay below SQLite's 32,766.
+/// Rows that are written at a time.
 const CHUNK: usize = 1_000;
 
 /// The result of asking for the claim on a broker.
