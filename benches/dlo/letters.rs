@@ -8,6 +8,7 @@ use dead_letter_office::{
     domain::{
         actor::Actor,
         command::Command,
+        content_key::ContentKey,
         filter::{LetterFilter, PageRequest, Sort},
         letter::{Importance, LetterId},
     },
@@ -56,6 +57,8 @@ fn arrival(number: u32, queue: String, error: Option<String>, received_at: Times
     Arrival {
         id: LetterId::from_uuid(Uuid::now_v7()),
         returning: None,
+        is_recognised: false,
+        content: ContentKey(i64::from(number)),
         fingerprint: Fingerprint(u128::from(number)),
         redelivered: false,
         received_at,

@@ -129,6 +129,7 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
     }
     if roles.has(Role::Retry) {
         let retention = Retention {
+            policies: services.policies.clone(),
             store: Arc::clone(&services.store),
             clock: services.clock.clone(),
             keep: config.retention,

@@ -7,6 +7,7 @@ pub mod activity;
 pub mod actor;
 pub mod broker;
 pub mod command;
+pub mod content_key;
 pub mod delay_queue;
 pub mod digest;
 pub mod edit;

@@ -60,6 +60,11 @@ impl Delays {
         }
     }
 
+    /// All of them together.
+    pub fn span(&self) -> Duration {
+        (1..).map_while(|failures| self.after(failures)).fold(Duration::ZERO, Duration::saturating_add)
+    }
+
     /// How long to wait after the `failures`th failure, counted from 1; `None` when the retries are used up.
     pub fn after(&self, failures: u64) -> Option<Duration> {
         let retry = usize::try_from(failures).ok()?.checked_sub(1)?;
@@ -112,6 +117,11 @@ impl Policy {
     pub fn delay(&self, failures: u64, random: f64) -> Option<Duration> {
         let delay = self.delays.after(failures)?;
         Some(delay.mul_f64((1.0 + self.jitter * (2.0 * random - 1.0)).max(0.0)))
+    }
+
+    /// All delays together, at their longest.
+    pub fn span(&self) -> Duration {
+        Duration::try_from_secs_f64(self.delays.span().as_secs_f64() * (1.0 + self.jitter)).unwrap_or(Duration::MAX)
     }
 
     /// The queue first: its very name before any glob, the longer glob before the shorter; then the reason.
@@ -170,6 +180,11 @@ impl PolicyBook {
         &self.policies
     }
 
+    /// How long the retries of any message may take together, but for the time in the queue.
+    pub fn longest_span(&self) -> Duration {
+        self.policies.iter().map(|active| active.policy.span()).max().unwrap_or_default()
+    }
+
     /// The policy in force for what was dead-lettered for `reason` in `queue`.
     pub fn find(&self, queue: &str, reason: Reason) -> Option<&Arc<ActivePolicy>> {
         let applies = |(active, glob): &(&Arc<ActivePolicy>, &Globs)| {
@@ -202,6 +217,16 @@ impl Decision {
         let decision = Self { policy, random };
         let random = if decision.via() == Via::Broker { (random * 4.0).round() / 4.0 } else { random };
         Self { random, ..decision }
+    }
+
+    /// How often its policy sends a message back.
+    pub fn retries(&self) -> usize {
+        self.policy.as_ref().map_or(0, |active| active.policy.delays.retries())
+    }
+
+    /// How long all its retries take together, but for the time in the queue.
+    pub fn span(&self) -> Duration {
+        self.policy.as_ref().map_or(Duration::ZERO, |active| active.policy.span())
     }
 
     /// Where messages of this policy wait.

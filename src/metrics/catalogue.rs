@@ -23,6 +23,7 @@ pub(super) struct Families {
     pub exhausted: Family<ExhaustedLabels, Counter>,
     pub retries: Family<RetryLabels, Counter>,
     pub retry_failures: Family<RetryLabels, Counter>,
+    pub retry_stops: Family<QueueLabels, Counter>,
     pub notifications: Family<NotificationLabels, Counter>,
     pub rule_failures: Family<RuleLabels, Counter>,
     pub connected: Family<BrokerLabels, Gauge>,
@@ -60,6 +61,11 @@ impl Families {
             "dlo_retry_failures",
             "Retries the broker returned, refused or did not confirm in time",
             &self.retry_failures,
+        );
+        c.counter(
+            "dlo_retry_stops",
+            "Messages not retried because their content was sent back too often under other identities",
+            &self.retry_stops,
         );
         c.counter("dlo_notifications", "Attempts to deliver a notification, by outcome", &self.notifications);
         c.counter("dlo_rule_failures", "Dead letters on which a rule failed", &self.rule_failures);

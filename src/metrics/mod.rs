@@ -69,6 +69,10 @@ impl Metrics {
         self.0.families.received.get_or_create(&self.queue_labels(broker, queue)).inc();
     }
 
+    pub fn retry_stopped(&self, broker: &str, queue: Option<&str>) {
+        self.0.families.retry_stops.get_or_create(&self.queue_labels(broker, queue)).inc();
+    }
+
     pub fn redelivered(&self, broker: &str) {
         self.0.families.redelivered.get_or_create(&BrokerLabels::of(broker)).inc();
     }

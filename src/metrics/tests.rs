@@ -60,6 +60,7 @@ fn sampled(text: &str) -> BTreeSet<String> {
 fn count_everything(metrics: &Metrics) {
     metrics.letter_received("main", None);
     metrics.redelivered("main");
+    metrics.retry_stopped("main", None);
     metrics.exhausted("main", None, Importance::Low);
     metrics.retried("main", "orders", RetryKind::Manual, 1);
     metrics.retry_failed("main", "orders", RetryKind::Automatic);

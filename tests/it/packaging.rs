@@ -176,6 +176,7 @@ pub fn everything_counted() -> Metrics {
     let metrics = Metrics::default();
     metrics.letter_received("main", Some("orders"));
     metrics.redelivered("main");
+    metrics.retry_stopped("main", Some("orders"));
     metrics.exhausted("main", Some("orders"), Importance::High);
     metrics.retried("main", "orders", RetryKind::Automatic, 1);
     metrics.retry_failed("main", "orders", RetryKind::Manual);

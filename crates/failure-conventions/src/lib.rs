@@ -15,6 +15,7 @@ mod evidence;
 mod exception;
 mod failure;
 mod framework;
+pub mod identity;
 pub mod inner_body;
 mod laravel;
 mod machinery;
@@ -34,6 +35,7 @@ mod site;
 mod sneakers;
 mod sneakers_handlers;
 mod spring;
+pub mod stripped;
 mod symfony;
 mod transit;
 mod watermill;
@@ -206,7 +208,9 @@ fn failure(evidence: &Evidence, headers: &FieldTable, report: FrameworkReport) -
     let Evidence { message, deaths, site } = evidence;
     let (site, other_site) =
         if site.is_some_and(|death| report.agrees_with(death)) { (*site, None) } else { (None, *site) };
-    let queue = report.queue.or_else(|| site.map(|death| death.queue.clone()));
+    // What was published to the dead letters by hand says nothing else than where it was sent to last.
+    let sent_to = || dlo_headers::dlo_id(headers).and(dlo_headers::dlo_queue(headers)).map(str::to_owned);
+    let queue = report.queue.or_else(|| site.map(|death| death.queue.clone())).or_else(sent_to);
     let first_address = dlo_headers::dlo_address(headers)
         .filter(|_| queue.as_deref() == dlo_headers::dlo_queue(headers))
         .map(|(exchange, routing_key)| (exchange.to_owned(), routing_key.to_owned()));

@@ -24,6 +24,8 @@ pub struct FailedMessage<'a> {
     pub queue: &'a str,
     /// How often it has failed, as far as it says.
     pub attempts: u64,
+    /// It did not say which letter it is.
+    pub is_recognised: bool,
     /// What the retry policy decides; `None` for what needs attention in any case.
     pub decision: Option<&'a Decision>,
 }
@@ -108,11 +110,12 @@ impl<'a> FailedAgain<'a> {
     pub fn again(&mut self, message: FailedMessage<'a>) {
         self.attempts = message.attempts.max(self.attempts.saturating_add(1));
         self.last = message;
+        let how = if message.is_recognised { ", recognised without its id" } else { "" };
         let remark = match self.is_replaced {
             true => "; it stays set aside, since it was edited and another edit stands",
             false => "",
         };
-        let detail = format!("attempt {}{remark}", self.attempts);
+        let detail = format!("attempt {}{how}{remark}", self.attempts);
         let (at, event) = (message.received_at, Event::FailedAgain);
         self.lines.push(HistoryLine { at, event, by: Actor::SYSTEM, detail });
     }

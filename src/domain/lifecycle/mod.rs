@@ -21,6 +21,7 @@ pub mod edits;
 pub mod enrichment;
 pub mod failures;
 pub mod publishing;
+pub mod recognition;
 pub mod retention;
 mod state;
 mod transition;

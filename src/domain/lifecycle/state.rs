@@ -3,6 +3,7 @@
 use amqp_message::{death::Reason, time::Timestamp};
 use failure_conventions::danger::Danger;
 
+use super::recognition::is_away;
 use crate::domain::{
     group::GroupId,
     letter::{Importance, LetterId, Status},
@@ -36,6 +37,8 @@ pub struct LetterState {
     pub family: Option<LetterId>,
     /// Another of them that is not discarded. As long as there is one, this one must not be sent.
     pub rival: Option<LetterId>,
+    /// It has come back without its id. So another copy of it may be under way.
+    pub was_recognised: bool,
     /// There is one exactly while the letter is scheduled.
     pub retry: Option<PendingRetry>,
 }
@@ -76,6 +79,11 @@ impl LetterState {
     /// Its retry is scheduled and has not been published, not even perhaps.
     pub fn waits(&self) -> bool {
         self.status == Status::Scheduled && self.retry.as_ref().is_some_and(|retry| !retry.perhaps_sent())
+    }
+
+    /// It was sent and has not been seen since.
+    pub fn is_away(&self) -> bool {
+        is_away(self.status, self.retry.as_ref().map_or(0, |retry| retry.claims))
     }
 
     /// Its retry is being published.

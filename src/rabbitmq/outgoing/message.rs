@@ -1,27 +1,13 @@
 //! The message a retry publishes.
 
 use amqp_message::{field::FieldTable, message::Message};
-use failure_conventions::dlo_headers;
+use failure_conventions::{dlo_headers, stripped::is_stripped};
 
 use crate::domain::letter::LetterId;
 
 /// The address RabbitMQ rewrites for direct reply-to. Published as it stands, outside of a request of our own, it
 /// closes the channel; the rewritten form passes.
 const DIRECT_REPLY_TO: &str = "amq.rabbitmq.reply-to";
-
-/// Headers that must not go out again, each with why: it would misroute the message or mislead its next reader. A name
-/// that ends in `*` stands for all that begin so.
-pub const STRIPPED: &[(&str, &str)] = &[
-    ("x-death", "RabbitMQ up to 3.12 goes on counting in it, RabbitMQ 4 leaves it stale, and handlers act on either"),
-    ("x-first-death-*", "as `x-death`"),
-    ("x-last-death-*", "as `x-death`"),
-    ("x-delivery-count", "it describes deliveries of another queue, and a consumer takes it for its own"),
-    ("x-acquired-count", "as `x-delivery-count`"),
-    ("x-stream-offset", "as `x-delivery-count`"),
-    ("x-delay", "the delayed message exchange would hold the message back once more"),
-    ("CC", "on the default exchange each of its keys is one more queue that gets a copy"),
-    ("BCC", "as `CC`"),
-];
 
 /// The message that brings letter `id` to the queue `target` by the default exchange.
 ///
@@ -52,13 +38,6 @@ pub fn takes_over(name: &str) -> bool {
 /// Unknown `x-*` headers stay: they may be an application's.
 fn strip(headers: &mut FieldTable) {
     headers.remove_where(is_stripped);
-}
-
-fn is_stripped(name: &str) -> bool {
-    STRIPPED.iter().any(|(its, _)| match its.strip_suffix('*') {
-        Some(prefix) => name.starts_with(prefix),
-        None => name == *its,
-    })
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::source::IntakeSource;
 use crate::{
     domain::{
+        content_key::ContentKey,
         letter::{Importance, LetterId},
         names,
     },
@@ -36,11 +37,14 @@ pub(crate) fn arrival(
     // The attempts belong to one queue: what fails in another is another matter.
     let returning =
         LetterId::from_headers(headers).filter(|_| account.failure.queue.as_deref() == dlo_headers::dlo_queue(headers));
+    let content = ContentKey::of(&message, &account);
     remarks.extend(account.not_taken);
     let failure = storable(account.failure, &mut remarks);
     Arrival {
         id: ids::letter(received_at),
         returning,
+        is_recognised: false,
+        content,
         fingerprint: fingerprint(&message),
         redelivered,
         received_at,

@@ -10,6 +10,7 @@ use super::{
     batch_acks::BatchAcks,
     forward::Forwarder,
     gather::{Batch, Gathered, Gatherer},
+    recognition,
     unacknowledged::PendingAcks,
 };
 use crate::{
@@ -95,12 +96,27 @@ impl Filing<'_> {
         let Some(Batch { tags, received_at, mut here, onward, .. }) = batch else { return Ok(Vec::new()) };
         crash_point::point("delivered");
         let mut acks = BatchAcks::new(self.acknowledger.clone(), tags);
-        here.extend(self.forwarder.forward(onward, &mut acks).await?);
+        let onward = recognition::of_those_for_broker(self.intake, onward, &mut here).await;
+        let sent_here = self.forwarder.forward(onward, &mut acks).await?;
+        self.recognise(&mut here).await?;
+        here.extend(sent_here);
         let stored = self.store(received_at, here).await?;
         crash_point::point("committed");
         acks.acknowledge_all().await?;
         crash_point::point("acknowledged");
         Ok(stored)
+    }
+
+    /// Recognises what was sent back and does not say so, however long that takes.
+    async fn recognise(&self, arrivals: &mut [Arrival]) -> Result<(), SessionError> {
+        let intake = self.intake;
+        let mut backoff = Backoff::default();
+        while let Err(error) = intake.patiently(&self.queue, recognition::recognise(intake, arrivals)).await {
+            intake.hold(&self.queue, &error);
+            tokio::time::sleep(backoff.next_delay()).await;
+            self.acknowledger.check_open()?;
+        }
+        Ok(())
     }
 
     /// Stores what has come, however long that takes, and says in which batches. It fails only when the channel is gone:

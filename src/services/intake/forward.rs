@@ -6,13 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use amqp_message::time::Timestamp;
 use failure_conventions::{self, danger::Danger, dlo_headers};
 
-use super::{Intake, batch_acks::BatchAcks, publisher::Publisher};
+use super::{Intake, batch_acks::BatchAcks, publisher::Publisher, recognition::briefly};
 use crate::{
     crash_point,
     domain::{
-        lifecycle::{PolicyOutcome, PolicyStep},
+        lifecycle::{PolicyOutcome, PolicyStep, recognition::SentBack},
         policy::{Decision, Verdict, Via},
         retry::{Destination, OutgoingRetry},
     },
@@ -123,6 +124,8 @@ impl<'a> Forwarder<'a> {
             }
         }
         self.remember(&outgoing).await;
+        // Before it is published: it may be back before the confirm is read.
+        self.remember_sent(&sent).await;
         let outcomes = self.publisher.publish(&outgoing).await;
         self.waiting.notify();
         let (mut again, mut done) = (Vec::new(), Vec::new());
@@ -134,6 +137,7 @@ impl<'a> Forwarder<'a> {
                 PublishOutcome::Settling(_) | PublishOutcome::Unknown | PublishOutcome::NotSent => again.push(parcel),
             }
         }
+        self.forget_sent(here).await;
         self.count(&done);
         (done.iter().map(|parcel| parcel.tag).collect(), again)
     }
@@ -149,6 +153,25 @@ impl<'a> Forwarder<'a> {
                 Err(error) => tracing::warn!(error = %error, queue.name = name, "a delay queue is not remembered yet"),
             }
         }
+    }
+
+    /// What comes back without our headers is to be recognised. What has our headers by now keeps them, most likely.
+    async fn remember_sent(&self, parcels: &[Parcel]) {
+        let now = self.intake.clock.now();
+        let sent: Vec<SentBack> = parcels.iter().filter_map(|parcel| parcel.sent_back(now)).collect();
+        if sent.is_empty() {
+            return;
+        }
+        briefly(self.intake.store.remember_sent_back(&self.intake.broker, &sent)).await;
+    }
+
+    /// What goes to the database instead is not on its way.
+    async fn forget_sent(&self, here: &[Arrival]) {
+        let here: Vec<_> = here.iter().map(|arrival| (arrival.content, arrival.id)).collect();
+        if here.is_empty() {
+            return;
+        }
+        briefly(self.intake.store.forget_returned(&here)).await;
     }
 
     /// Whether the database knows of the delay queue and can take what would wait there. While it is away a new delay
@@ -187,6 +210,13 @@ impl Parcel {
     /// How long it waits; `None` where it does not.
     fn delay(&self) -> Option<Duration> {
         delay(&self.arrival).filter(|_| !self.is_obituary)
+    }
+
+    fn sent_back(&self, now: Timestamp) -> Option<SentBack> {
+        let Arrival { id, content: key, failure, .. } = &self.arrival;
+        let sent_at = now.plus(self.delay().filter(|_| self.arrival.returning.is_none())?);
+        let queue = failure.queue.clone()?;
+        Some(SentBack { key: *key, id: *id, queue, sent_at, automatic: 1, attempts: failure.attempts, letter: None })
     }
 
     /// The message to publish, or the arrival back where it breaks a limit of AMQP in both forms.

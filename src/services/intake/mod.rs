@@ -13,6 +13,7 @@ mod due;
 mod forward;
 mod gather;
 mod publisher;
+mod recognition;
 mod sessions;
 pub mod source;
 pub mod unacknowledged;

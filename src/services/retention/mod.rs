@@ -14,8 +14,11 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     clock::Clock,
     config::{GroupsConfig, RetentionConfig},
-    domain::lifecycle::retention::Outdated,
-    services::worker::{Next, Worker},
+    domain::lifecycle::{recognition::MARGIN, retention::Outdated},
+    services::{
+        policies::Policies,
+        worker::{Next, Worker},
+    },
     store::{Store, StoreError},
 };
 
@@ -36,6 +39,7 @@ pub struct Retention {
     /// How long letters stay after they were settled, and activity after it was written down.
     pub keep: RetentionConfig,
     pub groups: GroupsConfig,
+    pub policies: Policies,
     /// When it was last looked for what is looked for seldom.
     pub tidied_at: Option<Instant>,
 }
@@ -76,6 +80,8 @@ impl Retention {
         let now = self.clock.now();
         while !stop.is_cancelled() && self.store.forget_activity(now.minus(self.keep.activity), AT_ONCE).await? > 0 {}
         self.store.forget_recent_retries(now.minus(self.groups.succeeded_after)).await?;
+        let longest = self.policies.book().longest_span().saturating_add(MARGIN);
+        while !stop.is_cancelled() && self.store.forget_sent_back(now.minus(longest), AT_ONCE).await? > 0 {}
         self.store.forget_told(now.minus(TOLD)).await?;
         self.store.forget_groups(now.minus(self.groups.keep)).await.map(drop)
     }

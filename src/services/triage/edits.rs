@@ -11,6 +11,7 @@ use failure_conventions::{self, inner_body::InnerBodies};
 use crate::{
     domain::{
         command::Refusal,
+        content_key::ContentKey,
         edit::{Edit, HeaderEdit},
         letter::LetterId,
     },
@@ -49,7 +50,8 @@ pub(crate) fn apply(
     let outgoing = outgoing::outgoing(copy, clean, original.failed_queue, original.target, original.attempts);
     outgoing::check(&outgoing).map_err(Refusal::Unfit)?;
     edit.headers.iter().try_for_each(|header| check_arrives(&outgoing, header))?;
-    Ok(EditedMessage { message, message_type: account.failure.message_type, danger })
+    let content = ContentKey::of(&message, &account);
+    Ok(EditedMessage { message, message_type: account.failure.message_type, content, danger })
 }
 
 fn change(message: &mut Message, header: &HeaderEdit) -> Result<(), Refusal> {

@@ -21,6 +21,7 @@ use crate::{
         activity::{Area, AuditEntry},
         actor::Actor,
         command::Refusal,
+        content_key::ContentKey,
         letter::LetterId,
         lifecycle::{
             Transition,
@@ -66,6 +67,7 @@ pub struct EditedMessage {
     pub message: Message,
     /// What its headers say.
     pub message_type: Option<String>,
+    pub content: ContentKey,
     /// A danger of it, which the configuration has settled.
     pub danger: Option<Danger>,
 }
@@ -155,13 +157,14 @@ impl Copy<'_> {
     async fn insert_letter(&self, tx: &mut Tx, facet: FacetId) -> Result<(), StoreError> {
         const INSERT: &str = "INSERT INTO letters (id, facet_id, received_at, first_received_at, first_failed_at,
                 last_failed_at, exchange, routing_key, attempts, importance_by, size, error_type, error_message,
-                message_type, type_source, type_confidence, group_id, danger, note, handed_over_at, edited_from, family)
+                message_type, type_source, type_confidence, group_id, danger, note, handed_over_at, edited_from, family,
+                content)
             SELECT $1, $2, received_at, first_received_at, first_failed_at, last_failed_at, exchange, routing_key,
                 attempts, importance_by, $3, error_type, error_message,
                 CASE WHEN coalesce(type_source, 'header') = 'header' THEN $4 ELSE message_type END,
                 CASE WHEN coalesce(type_source, 'header') = 'header' THEN $5 ELSE type_source END,
-                type_confidence, group_id, $6, note, coalesce(handed_over_at, $7), id, coalesce(family, id)
-            FROM letters WHERE id = $8";
+                type_confidence, group_id, $6, note, coalesce(handed_over_at, $7), id, coalesce(family, id), $8
+            FROM letters WHERE id = $9";
         let (order, edited) = (self.order, self.message);
         on!(tx, |tx| sqlx::query(INSERT)
             .bind(order.copy.as_uuid())
@@ -171,6 +174,7 @@ impl Copy<'_> {
             .bind(edited.message_type.as_ref().map(|_| "header"))
             .bind(edited.danger.map(Danger::as_str))
             .bind(order.at.as_micros())
+            .bind(edited.content.0)
             .bind(order.letter.as_uuid())
             .execute(&mut **tx)
             .await

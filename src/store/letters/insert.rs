@@ -55,13 +55,13 @@ pub(super) async fn insert(tx: &mut Tx, rows: &[(FacetId, &NewLetter<'_>)]) -> R
 async fn insert_letters(tx: &mut Tx, rows: &[(FacetId, &NewLetter<'_>)]) -> Result<(), StoreError> {
     const INSERT: [&str; 2] = [
         "WITH new (id, facet_id, at, first_failed_at, last_failed_at, exchange, routing_key, attempts, importance_by,
-            size, handed_over_at, error_type, error_message, message_type, danger) AS (",
+            size, handed_over_at, error_type, error_message, message_type, danger, content) AS (",
         ") INSERT INTO letters (id, facet_id, received_at, first_received_at, first_failed_at, last_failed_at,
             exchange, routing_key, attempts, importance_by, size, handed_over_at, error_type, error_message,
-            message_type, type_source, danger)
+            message_type, type_source, danger, content)
         SELECT id, facet_id, at, at, first_failed_at, last_failed_at, exchange, routing_key, attempts, importance_by,
             size, handed_over_at, error_type, error_message, message_type,
-            CASE WHEN message_type IS NOT NULL THEN 'header' END, danger FROM new",
+            CASE WHEN message_type IS NOT NULL THEN 'header' END, danger, content FROM new",
     ];
     let columns = vec![
         Column::ids(rows, |(_, letter)| letter.id.as_uuid()),
@@ -79,6 +79,7 @@ async fn insert_letters(tx: &mut Tx, rows: &[(FacetId, &NewLetter<'_>)]) -> Resu
         Column::perhaps_texts(rows, |(_, letter)| letter.arrival.error_message()),
         Column::perhaps_texts(rows, |(_, letter)| letter.arrival.failure.message_type.as_deref()),
         Column::perhaps_texts(rows, |(_, letter)| letter.arrival.failure.danger.map(Danger::as_str)),
+        Column::numbers(rows, |(_, letter)| letter.arrival.content.0),
     ];
     columns::execute(tx, INSERT, columns).await
 }

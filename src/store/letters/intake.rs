@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use crate::{
     domain::{
+        content_key::ContentKey,
         letter::{Importance, LetterId},
         lifecycle::{Transition, failures::FailedMessage},
         policy::Decision,
@@ -26,6 +27,9 @@ pub struct Arrival {
     pub id: LetterId,
     /// The letter it says it is, when it was sent back by this server before and failed in the same queue again.
     pub returning: Option<LetterId>,
+    /// It does not say so itself: it was recognised by what it brings.
+    pub is_recognised: bool,
+    pub content: ContentKey,
     pub fingerprint: Fingerprint,
     /// RabbitMQ has delivered it before.
     pub redelivered: bool,
@@ -45,6 +49,7 @@ impl Arrival {
         let remark = format!("what it says of its failure could not be stored ({why}), so only the message itself was");
         Self {
             returning: None,
+            is_recognised: false,
             failure: Failure { attempts: self.failure.attempts, danger: self.failure.danger, ..Failure::default() },
             decision: None,
             remarks: vec![remark],
@@ -74,6 +79,7 @@ impl Arrival {
             received_at: self.received_at,
             queue: self.failure.queue.as_deref().unwrap_or_default(),
             attempts: self.failure.attempts,
+            is_recognised: self.is_recognised,
             decision: self.decision.as_ref(),
         }
     }

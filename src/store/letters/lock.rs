@@ -32,7 +32,7 @@ const CHUNK: usize = 1_000;
 
 const SELECT: &str = "SELECT l.id, l.facet_id, l.received_at, l.attempts, f.broker, f.queue, f.reason, f.status,
     f.importance, l.importance_by, l.message_type, l.type_source, l.note, l.group_id, l.enriched_at, l.danger,
-    l.closed_at, l.family, r.due_at, r.queue AS retry_queue, r.claimed_until, r.claims,
+    l.closed_at, l.family, l.recognised_at, r.due_at, r.queue AS retry_queue, r.claimed_until, r.claims,
     CASE WHEN l.family IS NOT NULL THEN (SELECT o.id FROM letters o JOIN facets g ON g.id = o.facet_id
         WHERE o.family = l.family AND o.id <> l.id AND g.status <> 'discarded' LIMIT 1) END AS rival
     FROM letters l JOIN facets f ON f.id = l.facet_id
@@ -58,6 +58,7 @@ struct Row {
     danger: Option<String>,
     closed_at: Option<i64>,
     family: Option<Uuid>,
+    recognised_at: Option<i64>,
     rival: Option<Uuid>,
     due_at: Option<i64>,
     retry_queue: Option<String>,
@@ -94,6 +95,7 @@ impl TryFrom<Row> for LockedLetter {
             danger: row.danger.as_deref().map(|word| parse("a danger", word)).transpose()?,
             closed_at: row.closed_at.map(Timestamp::from_micros),
             family: row.family.map(LetterId::from_uuid),
+            was_recognised: row.recognised_at.is_some(),
             rival: row.rival.map(LetterId::from_uuid),
             retry,
         };

@@ -87,11 +87,15 @@ async fn write_transitions(
 fn sort_out(batch: &IntakeBatch<'_>, known: &mut PendingAcks, returning: &mut Returning) -> Vec<Recorded> {
     let mut sort = |arrival: &Arrival| {
         let duplicate = if arrival.redelivered { known.take(arrival) } else { None };
-        match (duplicate, arrival.returning) {
-            (Some(letter), _) => Recorded::Redelivered(letter),
-            (None, Some(letter)) if returning.is_genuine(arrival) => Recorded::FailedAgain(letter),
+        if let Some(letter) = duplicate {
+            return Recorded::Redelivered(letter);
+        }
+        if let Some(letter) = returning.comes_back(arrival) {
+            return Recorded::FailedAgain(letter);
+        }
+        match arrival.returning {
             // It has been here before and was forgotten, or it waited in RabbitMQ: one id for its whole life.
-            (None, Some(letter)) if returning.takes(letter) => Recorded::New(letter),
+            Some(letter) if returning.takes(letter) => Recorded::New(letter),
             _ => Recorded::New(arrival.id),
         }
     };

@@ -48,6 +48,8 @@ pub(crate) struct Returning {
     contents: HashMap<LetterId, ContentsRow>,
     /// Ids of letters that there are, on whatever broker.
     taken: HashSet<LetterId>,
+    /// Letters that an arrival of the batch was found to be.
+    back: HashSet<LetterId>,
 }
 
 impl Returning {
@@ -60,16 +62,28 @@ impl Returning {
         let taken = letters.keys().copied().collect();
         letters.retain(|_, letter| letter.state.broker == batch.broker);
         let ids: Vec<LetterId> = letters.keys().copied().collect();
-        Ok(Self { letters, contents: contents(tx, &ids).await?, taken })
+        Ok(Self { letters, contents: contents(tx, &ids).await?, taken, back: HashSet::new() })
     }
 
-    /// Whether an arrival is the letter it claims to be.
-    ///
+    /// The letter that an arrival is, where it is the one it claims, or was found, to be.
+    pub(crate) fn comes_back(&mut self, arrival: &Arrival) -> Option<LetterId> {
+        let id = arrival.returning.filter(|id| self.is_genuine(*id, arrival))?;
+        self.back.insert(id);
+        Some(id)
+    }
+
     /// Services copy headers, `dlo-id` among them, into messages of their own. So the broker has to be the same and
     /// what the body brings too; anything else is a letter of its own, for what is overwritten is lost.
-    pub(crate) fn is_genuine(&self, arrival: &Arrival) -> bool {
-        let contents = arrival.returning.and_then(|letter| self.contents.get(&letter));
-        contents.is_some_and(|contents| contents.is_same_body(&arrival.message))
+    ///
+    /// What was recognised without its id may be another message with the same content, of which a copy with that id is
+    /// still under way. Only one of them is the letter: the one that comes first after it was sent.
+    fn is_genuine(&self, id: LetterId, arrival: &Arrival) -> bool {
+        let (Some(letter), Some(contents)) = (self.letters.get(&id), self.contents.get(&id)) else { return false };
+        let is_away = letter.state.is_away() && !self.back.contains(&id);
+        if arrival.is_recognised {
+            return is_away;
+        }
+        contents.is_same_body(&arrival.message) && (is_away || !letter.state.was_recognised)
     }
 
     /// Takes the id for a new letter, unless some letter has it.
@@ -183,10 +197,11 @@ impl<'a> Letter<'a> {
 async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Result<(), StoreError> {
     const UPDATE: [&str; 2] = [
         "WITH back (id, facet_id, at, last_failed_at, attempts, size, handed_over_at, closed_at, error_type,
-            error_message, message_type, danger) AS (",
+            error_message, message_type, danger, recognised_at) AS (",
         ") UPDATE letters SET facet_id = back.facet_id, received_at = back.at, last_failed_at = back.last_failed_at,
             attempts = back.attempts, size = back.size, problem = NULL, closed_at = back.closed_at, named_with = NULL,
             handed_over_at = coalesce(letters.handed_over_at, back.handed_over_at),
+            recognised_at = coalesce(back.recognised_at, letters.recognised_at),
             error_type = back.error_type, error_message = back.error_message, danger = back.danger,
             message_type = CASE WHEN coalesce(letters.type_source, 'header') = 'header'
                 THEN coalesce(back.message_type, letters.message_type) ELSE letters.message_type END,
@@ -207,6 +222,9 @@ async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Resu
         Column::perhaps_texts(letters, |(_, letter)| letter.last.error_message()),
         Column::perhaps_texts(letters, |(_, letter)| letter.last.failure.message_type.as_deref()),
         Column::perhaps_texts(letters, |(_, letter)| letter.last.failure.danger.map(Danger::as_str)),
+        Column::numbers(letters, |(_, letter)| {
+            letter.last.is_recognised.then_some(letter.last.received_at.as_micros())
+        }),
     ];
     columns::execute(tx, UPDATE, columns).await
 }

@@ -6,6 +6,7 @@ pub(super) mod outcomes;
 pub(super) mod policies;
 pub(super) mod schedule;
 pub(super) mod scheduled;
+mod sent_back;
 
 use std::{collections::HashMap, time::Duration};
 
@@ -119,6 +120,9 @@ impl Store {
             .await?);
         let ids: Vec<LetterId> = ids.into_iter().map(LetterId::from_uuid).collect();
         let mut claimed = claimed(&mut tx, &ids).await?;
+        for chunk in ids.chunks(CHUNK) {
+            sent_back::remember(&mut tx, chunk, now).await?;
+        }
         tx.commit().await?;
         claimed.sort_by_key(|retry| (retry.due_at, retry.id));
         Ok(claimed)

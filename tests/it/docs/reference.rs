@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dead_letter_office::rabbitmq::outgoing::STRIPPED;
+use failure_conventions::stripped::STRIPPED;
 use failure_conventions::{dlo_headers, frameworks};
 use rule_language as rules;
 

@@ -120,7 +120,7 @@ pub struct AppState {
     pub clock: Clock,
     pub metrics: Metrics,
     triage: Triage,
-    policies: Policies,
+    pub policies: Policies,
     feed: ChangeFeed,
     wakeup: Wakeup,
     stop: CancellationToken,

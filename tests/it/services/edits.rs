@@ -117,6 +117,7 @@ async fn the_server_forgets_what_is_settled_when_its_time_is_over() {
     server.act(ids[0], Command::Discard { note: None }).await;
     let keep = RetentionConfig { discarded: DAY, ..RetentionConfig::default() };
     let retention = Retention {
+        policies: server.policies.clone(),
         store: Arc::clone(&server.store),
         clock: clock.clone(),
         keep,
@@ -145,6 +146,7 @@ async fn the_server_forgets_who_did_what_when_its_time_is_over() {
     server.act(id, note("second")).await;
     let keep = RetentionConfig { activity: 2 * DAY, ..RetentionConfig::default() };
     let retention = Retention {
+        policies: server.policies.clone(),
         store: Arc::clone(&server.store),
         clock: clock.clone(),
         keep,

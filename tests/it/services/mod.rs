@@ -27,6 +27,7 @@ mod program;
 mod retries;
 #[cfg(feature = "crash-points")]
 mod retry_kills;
+mod returns;
 mod service;
 mod storm;
 mod topology;

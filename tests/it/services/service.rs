@@ -60,8 +60,7 @@ impl<'a> Service<'a> {
         let message = self.next().await;
         message.reject(BasicRejectOptions { requeue: false }).await.unwrap();
         // Rejections are not answered, so something else is asked of the queue after it.
-        let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
-        self.channel.queue_declare(self.queue.into(), passive, FieldTable::default()).await.unwrap();
+        self.ask().await;
         message
     }
 
@@ -85,6 +84,18 @@ impl<'a> Service<'a> {
             self.channel.basic_consume(self.queue.into(), "".into(), options, FieldTable::default()).await.unwrap();
         let bodies = consumer.take(count).map(|delivery| String::from_utf8(delivery.unwrap().data).unwrap()).collect();
         tokio::time::timeout(PATIENCE, bodies).await.expect("as many messages as asked for")
+    }
+
+    /// Whether there is a message that nobody has taken.
+    pub async fn is_waiting(&self) -> bool {
+        self.ask().await > 0
+    }
+
+    /// How many messages are there; RabbitMQ has done by then what it was told before.
+    async fn ask(&self) -> u32 {
+        let passive = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
+        let queue = self.channel.queue_declare(self.queue.into(), passive, FieldTable::default()).await.unwrap();
+        queue.message_count()
     }
 
     /// Takes the next message and leaves open what becomes of it.

@@ -15,6 +15,7 @@ use dead_letter_office::{
     domain::{
         actor::Actor,
         command::{Command, CommandReport, Refusal},
+        content_key::ContentKey,
         filter::LetterFilter,
         history::Event,
         letter::{LetterId, LetterSummary, Status},
@@ -200,7 +201,7 @@ impl TestDatabase {
         let edit = |original: &Original<'_>| {
             let mut message = original.message.clone();
             change(&mut message);
-            Ok(EditedMessage { message, message_type: None, danger: None })
+            Ok(EditedMessage { message, message_type: None, content: ContentKey(0), danger: None })
         };
         let order = EditOrder {
             letter: id,

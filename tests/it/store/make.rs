@@ -10,6 +10,7 @@ use amqp_message::{
 };
 use dead_letter_office::{
     domain::{
+        content_key::ContentKey,
         group::GroupKey,
         letter::{Importance, LetterId},
     },
@@ -36,6 +37,8 @@ pub fn an_arrival() -> Arrival {
     Arrival {
         id: LetterId::from_uuid(id()),
         returning: None,
+        is_recognised: false,
+        content: ContentKey(id().as_u64_pair().1.cast_signed()),
         fingerprint: Fingerprint(id().as_u128()),
         redelivered: false,
         received_at: NOON,

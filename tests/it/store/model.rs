@@ -143,6 +143,7 @@ impl Model {
             claims: u64::from(letter.claimed),
         };
         Some(LetterState {
+            was_recognised: false,
             id,
             broker: letter.broker.clone(),
             queue: failure.queue.clone(),

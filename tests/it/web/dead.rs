@@ -9,7 +9,10 @@ use amqp_message::{
     time::Timestamp,
 };
 use dead_letter_office::{
-    domain::letter::{Importance, LetterId},
+    domain::{
+        content_key::ContentKey,
+        letter::{Importance, LetterId},
+    },
     store::{Arrival, Fingerprint},
 };
 use failure_conventions::{self, Failure};
@@ -29,6 +32,8 @@ pub fn dead_in(queue: &str) -> Dead {
     Dead(Arrival {
         id: LetterId::from_uuid(id),
         returning: None,
+        is_recognised: false,
+        content: ContentKey(0),
         fingerprint: Fingerprint(id.as_u128()),
         redelivered: false,
         received_at: NOON,

@@ -92,7 +92,7 @@ impl Life<'_, '_> {
         let decision = policy(self.u.int_in_range(0..=2)?);
         let decision = self.u.arbitrary::<bool>()?.then_some(&decision);
         let queue = self.u.choose(&QUEUES)?;
-        let message = FailedMessage { received_at: self.world.now, queue, attempts: 1, decision };
+        let message = FailedMessage { received_at: self.world.now, queue, attempts: 1, is_recognised: false, decision };
         self.world.receive(message, *self.u.choose(Importance::ALL)?);
         Ok(())
     }
@@ -135,8 +135,13 @@ impl Life<'_, '_> {
 
     fn come_back(&mut self) -> Result<()> {
         let decision = policy(self.u.int_in_range(0..=4)?);
-        let message =
-            FailedMessage { received_at: self.world.now, queue: "orders", attempts: 1, decision: Some(&decision) };
+        let message = FailedMessage {
+            received_at: self.world.now,
+            queue: "orders",
+            attempts: 1,
+            is_recognised: false,
+            decision: Some(&decision),
+        };
         let states = self.one_or_two()?;
         let mut revived = RevivedFamilies::default();
         for state in &states {

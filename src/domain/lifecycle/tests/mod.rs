@@ -62,7 +62,7 @@ fn claim(state: &LetterState, by: &str) -> ClaimedRetry {
 }
 
 fn failed(attempts: u64) -> FailedMessage<'static> {
-    FailedMessage { received_at: NOW, queue: "orders", attempts, decision: None }
+    FailedMessage { received_at: NOW, queue: "orders", attempts, is_recognised: false, decision: None }
 }
 
 /// Whether a letter may be moved by a command: said here once more, the plain way.

@@ -61,6 +61,7 @@ impl World {
             danger: None,
             closed_at: None,
             family: None,
+            was_recognised: false,
             rival: None,
             retry: None,
         };
@@ -169,7 +170,13 @@ pub fn any_command(u: &mut Unstructured<'_>) -> Result<Command> {
 /// A letter that can stand so, in any status.
 pub fn any_letter(u: &mut Unstructured<'_>) -> Result<LetterState> {
     let mut world = World::default();
-    let message = FailedMessage { received_at: world.now, queue: u.choose(&QUEUES)?, attempts: 1, decision: None };
+    let message = FailedMessage {
+        received_at: world.now,
+        queue: u.choose(&QUEUES)?,
+        attempts: 1,
+        is_recognised: false,
+        decision: None,
+    };
     let id = world.receive(message, *u.choose(Importance::ALL)?);
     let letter = world.state(id);
     let status = *u.choose(Status::ALL)?;

@@ -1,0 +1,214 @@
+//! What tells a message from all others at its queue, though it was published anew on the way.
+//!
+//! Some frameworks publish a new message for each try, and drop headers and properties. What they keep is an id of their
+//! own or, where they have none, the body.
+
+use std::{
+    borrow::Cow,
+    hash::{Hash, Hasher},
+};
+
+use amqp_message::{field::FieldValue, message::Message};
+use serde::Deserialize;
+
+use super::{FailureReport, clean, dlo_headers, inner_body::InnerBodies, stripped};
+
+/// A body shorter than this, in bytes, says too little: what the message is stands in its headers.
+const SAYS_LITTLE: usize = 16;
+
+/// The largest body, in bytes, that is looked through for an id.
+const MAX_BODY: usize = 64 * 1024;
+
+/// Headers that hold the id which a framework gives to a message, or to a task.
+const ID_HEADERS: [&str; 3] = ["NServiceBus.MessageId", "rbs2-msg-id", "cap-msg-id"];
+
+/// Headers that whoever publishes writes anew, so that they tell no message from another.
+const TRACING: [&str; 6] = ["traceparent", "tracestate", "baggage", "b3", "x-b3-*", "sentry-trace"];
+
+/// Texts of which one stands in each body that has an id.
+const SIGNS: [&str; 5] = ["\"actor_name\"", "\"task\"", "\"task_name\"", "\"displayName\"", "\"messageId\""];
+
+/// Ids in bodies: Dramatiq, Celery's first protocol, TaskIQ, Laravel, MassTransit.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum BodyWithId {
+    Dramatiq {
+        actor_name: String,
+        message_id: String,
+    },
+    Celery {
+        task: String,
+        id: String,
+    },
+    TaskIq {
+        task_name: String,
+        task_id: String,
+    },
+    Laravel {
+        #[serde(rename = "displayName")]
+        display_name: String,
+        uuid: String,
+    },
+    MassTransit {
+        #[serde(rename = "messageType")]
+        message_type: Vec<String>,
+        #[serde(rename = "messageId")]
+        message_id: String,
+    },
+}
+
+/// Hashes what stays of a message, of which `report` was read, when it is published anew: the id that its framework gives
+/// it, or else what it brings to its consumer.
+pub fn hash(message: &Message, report: &FailureReport, state: &mut impl Hasher) {
+    if let Some(id) = framework_id(message) {
+        return ("id", id).hash(state);
+    }
+    let lasting = if report.framework.is_some() { lasting(message) } else { Cow::Borrowed(message) };
+    lasting.body.hash(state);
+    if lasting.body.len() < SAYS_LITTLE {
+        lasting.properties.kind.hash(state);
+        let mut headers: Vec<_> = lasting.headers.iter().filter(|(name, _)| lasts(name)).collect();
+        headers.sort_unstable_by_key(|(name, _)| *name);
+        headers.hash(state);
+    }
+}
+
+/// Whether two messages with equal [hashes](hash) say themselves that they are different ones: by an id, a type or a
+/// header that both have.
+pub fn are_different(one: &Message, other: &Message) -> bool {
+    if framework_id(one).is_some() {
+        return false;
+    }
+    let (one, other) = (lasting(one), lasting(other));
+    let differ = |one: &Option<String>, other: &Option<String>| {
+        one.as_ref().zip(other.as_ref()).is_some_and(|(one, other)| one != other)
+    };
+    let (properties, others) = (&one.properties, &other.properties);
+    differ(&properties.message_id, &others.message_id)
+        || differ(&properties.correlation_id, &others.correlation_id)
+        || differ(&properties.kind, &others.kind)
+        || one
+            .headers
+            .iter()
+            .any(|(name, value)| lasts(name) && other.headers.get(name).is_some_and(|its| its != value))
+}
+
+/// The message without what was added to it when it failed, as far as that can be told.
+fn lasting(message: &Message) -> Cow<'_, Message> {
+    let bodies = InnerBodies::new([("*".to_owned(), super::InnerBody::Text)]);
+    clean(message.clone(), &bodies).map_or(Cow::Borrowed(message), Cow::Owned)
+}
+
+fn lasts(name: &str) -> bool {
+    let is_tracing = stripped::is_any_of(&TRACING, name);
+    !is_tracing && !stripped::is_stripped(name) && !name.starts_with(dlo_headers::PREFIX)
+}
+
+fn framework_id(message: &Message) -> Option<String> {
+    let header = |name: &str| message.headers.get(name).and_then(FieldValue::as_str);
+    let celery = || header("id").filter(|_| header("task").is_some());
+    let in_headers = celery().or_else(|| ID_HEADERS.iter().find_map(|name| header(name)));
+    in_headers.map(str::to_owned).or_else(|| id_in_body(&message.body)).filter(|id| !id.is_empty())
+}
+
+fn id_in_body(body: &[u8]) -> Option<String> {
+    if !body.starts_with(b"{") || body.len() > MAX_BODY {
+        return None;
+    }
+    let text = std::str::from_utf8(body).ok()?;
+    if !SIGNS.iter().any(|sign| text.contains(sign)) {
+        return None;
+    }
+    Some(match serde_json::from_str(text).ok()? {
+        BodyWithId::Dramatiq { actor_name: what, message_id: id }
+        | BodyWithId::Celery { task: what, id }
+        | BodyWithId::TaskIq { task_name: what, task_id: id }
+        | BodyWithId::Laravel { display_name: what, uuid: id } => format!("{what} {id}"),
+        BodyWithId::MassTransit { message_type, message_id } => format!("{} {message_id}", message_type.join(" ")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::hash::DefaultHasher;
+
+    fn message(body: &str, headers: &[(&str, &str)]) -> Message {
+        let field = |(name, value): &(&str, &str)| ((*name).to_owned(), FieldValue::string(*value));
+        Message { body: body.into(), headers: headers.iter().map(field).collect(), ..Message::default() }
+    }
+
+    fn with_id(message: Message, id: &str) -> Message {
+        let properties = amqp_message::message::Properties { message_id: Some(id.to_owned()), ..message.properties };
+        Message { properties, ..message }
+    }
+
+    fn hashed(message: &Message) -> u64 {
+        let mut state = DefaultHasher::new();
+        hash(message, &crate::read(message), &mut state);
+        state.finish()
+    }
+
+    /// Whether the second may be the first that has come back.
+    fn check(one: &Message, other: &Message, same: bool) {
+        let is_same = hashed(one) == hashed(other) && !are_different(one, other);
+        assert_eq!(is_same, same, "{one:?} {other:?}");
+    }
+
+    const ORDER: &str = r#"{"order":1090,"total":12.5}"#;
+
+    #[test]
+    fn what_was_lost_on_the_way_tells_nothing() {
+        let first = message(ORDER, &[("tenant", "acme"), ("traceparent", "00-1")]);
+        check(&first, &message(ORDER, &[]), true);
+        check(&first, &message(ORDER, &[("tenant", "acme"), ("dlo-id", "x"), ("x-death", "y")]), true);
+        check(&first, &message(ORDER, &[("traceparent", "00-2"), ("x-b3-spanid", "1")]), true);
+        check(&with_id(first.clone(), "1"), &message(ORDER, &[]), true);
+        check(&first, &message(r#"{"order":1091,"total":12.5}"#, &[]), false);
+    }
+
+    #[test]
+    fn what_both_have_tells_them_apart() {
+        let first = message(ORDER, &[("tenant", "acme")]);
+        check(&first, &message(ORDER, &[("tenant", "other")]), false);
+        check(&with_id(first.clone(), "1"), &with_id(first.clone(), "2"), false);
+        check(&with_id(first.clone(), "1"), &with_id(first, "1"), true);
+    }
+
+    #[test]
+    fn a_short_body_is_told_by_its_headers() {
+        check(&message("{}", &[("tenant", "acme")]), &message("{}", &[("tenant", "acme"), ("x-death", "1")]), true);
+        check(&message("{}", &[("tenant", "acme")]), &message("{}", &[]), false);
+    }
+
+    #[test]
+    fn an_id_of_the_framework_outlasts_all_else() {
+        let dramatiq = |retries: &str| {
+            let body =
+                r#"{"actor_name":"charge","queue_name":"q","args":[1],"message_id":"m-1","options":{"retries":N}}"#;
+            message(&body.replace('N', retries), &[])
+        };
+        check(&dramatiq("0"), &dramatiq("2"), true);
+        let celery = |id: &str, retries: &str| {
+            message(r#"[[42],{},{}]"#, &[("task", "billing.charge"), ("id", id), ("retries", retries)])
+        };
+        check(&celery("a", "0"), &celery("a", "3"), true);
+        check(&celery("a", "0"), &celery("b", "0"), false);
+        let old = |id: &str| message(&format!(r#"{{"task":"billing.charge","id":"{id}","args":[42]}}"#), &[]);
+        check(&old("a"), &old("a"), true);
+        check(&old("a"), &old("b"), false);
+        check(
+            &message(r#"{"task":"mow the lawn","done":false}"#, &[]),
+            &message(r#"{"task":"mow the lawn","done":false}"#, &[]),
+            true,
+        );
+    }
+
+    #[test]
+    fn what_moleculer_publishes_is_what_had_failed() {
+        let first = message(ORDER, &[("$requestID", "r")]);
+        let marks =
+            [("x-original-channel", "orders"), ("x-original-group", "billing"), ("x-error-message", "out of stock")];
+        check(&first, &message(ORDER, &marks), true);
+    }
+}

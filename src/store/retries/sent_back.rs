@@ -1,0 +1,163 @@
+//! What was sent back lately, to recognise it when it comes as a new message.
+
+use amqp_message::time::Timestamp;
+use sqlx::{FromRow, QueryBuilder};
+use uuid::Uuid;
+
+use crate::{
+    domain::{
+        actor::Actor,
+        content_key::ContentKey,
+        letter::LetterId,
+        lifecycle::recognition::{SentBack, SentLetter, is_away},
+    },
+    store::{
+        Store, StoreError, StoreReader,
+        db::{
+            Sql, Tx,
+            columns::{self, Column},
+            id_list::push_ids,
+            on,
+        },
+        letters::rows::{bigint, parse},
+    },
+};
+
+/// Of each content and queue the newest hundred: no policy allows more retries. They come as one JSON array of pairs, so that the text is the same for any number.
+const FIND: Sql = Sql {
+    sqlite: "SELECT s.content, s.letter_id, s.queue, s.sent_at, s.automatic, s.attempts, f.status, r.claims
+        FROM (SELECT value ->> 0 AS content, value ->> 1 AS queue FROM json_each($1)) w
+        CROSS JOIN sent_back s ON s.content = w.content AND s.letter_id IN (SELECT letter_id FROM sent_back
+            WHERE content = w.content AND queue = w.queue AND broker = $2 ORDER BY letter_id DESC LIMIT 100)
+        LEFT JOIN letters l ON l.id = s.letter_id LEFT JOIN facets f ON f.id = l.facet_id
+        LEFT JOIN retries r ON r.letter_id = s.letter_id ORDER BY s.content, s.letter_id DESC",
+    postgres: "SELECT s.content, s.letter_id, s.queue, s.sent_at, s.automatic, s.attempts, f.status, r.claims
+        FROM (SELECT CAST(value ->> 0 AS BIGINT) AS content, value ->> 1 AS queue
+            FROM json_array_elements(CAST($1 AS JSON)) AS pairs (value)) w
+        CROSS JOIN LATERAL (SELECT * FROM sent_back WHERE content = w.content AND queue = w.queue AND broker = $2
+            ORDER BY letter_id DESC LIMIT 100) s
+        LEFT JOIN letters l ON l.id = s.letter_id LEFT JOIN facets f ON f.id = l.facet_id
+        LEFT JOIN retries r ON r.letter_id = s.letter_id ORDER BY s.content, s.letter_id DESC",
+};
+
+#[derive(FromRow)]
+struct Row {
+    content: i64,
+    letter_id: Uuid,
+    queue: String,
+    sent_at: i64,
+    automatic: i64,
+    attempts: i64,
+    status: Option<String>,
+    claims: Option<i64>,
+}
+
+impl TryFrom<Row> for SentBack {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let claims = row.claims.unwrap_or_default().unsigned_abs();
+        let status = row.status.as_deref().map(|status| parse("a status", status)).transpose()?;
+        Ok(Self {
+            key: ContentKey(row.content),
+            id: LetterId::from_uuid(row.letter_id),
+            queue: row.queue,
+            sent_at: Timestamp::from_micros(row.sent_at),
+            automatic: row.automatic.unsigned_abs(),
+            attempts: row.attempts.unsigned_abs(),
+            letter: status.map(|status| SentLetter { is_away: is_away(status, claims), message: None }),
+        })
+    }
+}
+
+impl StoreReader {
+    /// What was sent back of these contents to these queues of a broker, the newest of each first, with the messages of
+    /// those that are letters and have not been seen since.
+    pub async fn sent_back(&self, broker: &str, contents: &[(ContentKey, &str)]) -> Result<Vec<SentBack>, StoreError> {
+        let pairs: Vec<_> = contents.iter().map(|(content, queue)| (content.0, *queue)).collect();
+        let pairs = serde_json::json!(pairs).to_string();
+        let sql = FIND.pick(self.db.reader());
+        let rows: Vec<Row> =
+            on!(self.db.reader(), |pool| sqlx::query_as(sql).bind(&pairs).bind(broker).fetch_all(pool).await?);
+        let mut sent = rows.into_iter().map(SentBack::try_from).collect::<Result<Vec<_>, _>>()?;
+        let is_letter_away = |sent: &&SentBack| sent.letter.as_ref().is_some_and(|letter| letter.is_away);
+        let away: Vec<LetterId> = sent.iter().filter(is_letter_away).map(|sent| sent.id).collect();
+        let mut messages = self.messages(&away).await?;
+        for SentBack { id, letter, .. } in &mut sent {
+            if let Some(letter) = letter {
+                letter.message = messages.remove(id);
+            }
+        }
+        Ok(sent)
+    }
+}
+
+impl Store {
+    /// Remembers messages that go back from RabbitMQ, where they wait.
+    pub async fn remember_sent_back(&self, broker: &str, sent: &[SentBack]) -> Result<(), StoreError> {
+        const REMEMBER: [&str; 2] = [
+            "WITH new (content, letter_id, broker, queue, sent_at, attempts) AS (",
+            ") INSERT INTO sent_back (content, letter_id, broker, queue, sent_at, automatic, attempts)
+            SELECT content, letter_id, broker, queue, sent_at, 1, attempts FROM new WHERE true
+            ON CONFLICT (content, letter_id) DO UPDATE SET sent_at = excluded.sent_at, attempts = excluded.attempts",
+        ];
+        let columns = vec![
+            Column::numbers(sent, |sent| sent.key.0),
+            Column::ids(sent, |sent| sent.id.as_uuid()),
+            Column::texts(sent, |_| broker),
+            Column::texts(sent, |sent| &*sent.queue),
+            Column::numbers(sent, |sent| sent.sent_at.as_micros()),
+            Column::numbers(sent, |sent| bigint(sent.attempts)),
+        ];
+        let mut tx = self.db.begin().await?;
+        columns::execute(&mut tx, REMEMBER, columns).await?;
+        tx.commit().await
+    }
+
+    /// Forgets messages that have come back.
+    pub async fn forget_returned(&self, returned: &[(ContentKey, LetterId)]) -> Result<(), StoreError> {
+        const FORGET: [&str; 2] = [
+            "WITH back (content, letter_id) AS (",
+            ") DELETE FROM sent_back WHERE (content, letter_id) IN (SELECT content, letter_id FROM back)",
+        ];
+        let columns = vec![
+            Column::numbers(returned, |(content, _)| content.0),
+            Column::ids(returned, |(_, letter)| letter.as_uuid()),
+        ];
+        let mut tx = self.db.begin().await?;
+        columns::execute(&mut tx, FORGET, columns).await?;
+        tx.commit().await
+    }
+
+    /// Forgets what was sent back so long ago; the answer is how much that was, of `limit` at most.
+    pub async fn forget_sent_back(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        const FORGET: &str = "DELETE FROM sent_back WHERE (content, letter_id) IN (
+            SELECT content, letter_id FROM sent_back WHERE sent_at < $1 ORDER BY sent_at LIMIT $2)";
+        Ok(on!(self.db.writer(), |pool| {
+            let deleted = sqlx::query(FORGET).bind(before.as_micros()).bind(i64::from(limit)).execute(pool).await?;
+            deleted.rows_affected()
+        }))
+    }
+}
+
+/// Remembers letters whose retries are about to be published: they may be back before the confirm is read.
+pub(super) async fn remember(tx: &mut Tx, ids: &[LetterId], now: Timestamp) -> Result<(), StoreError> {
+    on!(tx, |tx| {
+        let mut query = QueryBuilder::new(
+            "INSERT INTO sent_back (content, letter_id, broker, queue, sent_at, automatic, attempts)
+            SELECT l.content, l.id, r.broker, r.queue, ",
+        );
+        query.push_bind(now.as_micros()).push(", CASE WHEN r.actor = ").push_bind(Actor::SYSTEM);
+        query.push(
+            " THEN 1 ELSE 0 END, l.attempts FROM retries r JOIN letters l ON l.id = r.letter_id
+            WHERE l.content IS NOT NULL AND r.letter_id IN ",
+        );
+        push_ids(&mut query, ids);
+        query.push(
+            " ON CONFLICT (content, letter_id) DO UPDATE SET queue = excluded.queue, sent_at = excluded.sent_at,
+            automatic = sent_back.automatic + excluded.automatic, attempts = excluded.attempts",
+        );
+        query.build().execute(&mut **tx).await?;
+    });
+    Ok(())
+}
