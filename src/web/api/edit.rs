@@ -3,9 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use payload_codec::unwrap::UnwrapMode;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::{
@@ -13,7 +11,7 @@ use crate::{
         edit::HeaderEdit,
         letter::{Letter, LetterId},
     },
-    services::decoding::reading::EditProblem,
+    services::decoding::reading::{EditProblem, EditedAs},
     web::{AppState, error::WebError, path_id::missing},
 };
 
@@ -50,13 +48,19 @@ pub fn edited_body(body_base64: Option<&str>) -> Result<Option<Vec<u8>>, WebErro
     })
 }
 
-/// The body of a letter with another payload, which the call gives as JSON. No digit of its numbers is lost.
-pub async fn edited_payload(app: &AppState, id: LetterId, json: &RawValue) -> Result<Vec<u8>, WebError> {
+/// The body of a letter with another payload. No digit of its numbers is lost.
+pub async fn edited_payload(
+    app: &AppState,
+    id: LetterId,
+    text: String,
+    edited: EditedAs,
+) -> Result<Vec<u8>, WebError> {
     let letter = app.store.letter(id).await?.ok_or_else(missing::<Letter>)?;
-    let written = app.reader.write(&Arc::new(letter), UnwrapMode::Automatic, json.get().to_owned(), false).await;
+    let written = app.reader.write(&Arc::new(letter), text, edited).await;
     written.map_err(|problems| {
         let told: Vec<String> = problems.iter().map(in_words).collect();
-        WebError::unprocessable(format!("json: {}", told.join("; ")))
+        let field = if edited == EditedAs::Text { "text" } else { "json" };
+        WebError::unprocessable(format!("{field}: {}", told.join("; ")))
     })
 }
 

@@ -35,7 +35,7 @@ use crate::{
         letter::{Letter, LetterId},
     },
     services::{
-        decoding::reading::{Content, EditProblem, Reading},
+        decoding::reading::{Content, EditProblem, EditedAs, Reading},
         triage::edits::HeaderReach,
     },
     web::{
@@ -199,7 +199,7 @@ impl Desk {
         let shown = self.text();
         let changed = shown.map(|shown| form.text_like(shown)).filter(|text| Some(text.as_str()) != shown);
         let written = match changed {
-            Some(text) => app.reader.write(&self.letter, UnwrapMode::Automatic, text, false).await.map(Some),
+            Some(text) => app.reader.write(&self.letter, text, EditedAs::Shown).await.map(Some),
             None => Ok(None),
         };
         let body = written.unwrap_or_else(|wrong| {

@@ -121,9 +121,7 @@ impl Reading {
 
     fn value(&mut self, library: &Library, format: value::Format, reveal: bool) {
         match value::to_json(self.unwrapped.payload(), format, &library.limits) {
-            Ok(shown) => {
-                self.content = Content::Json(if reveal { shown.json } else { self.masked(library, shown.json) });
-            }
+            Ok(json) => self.content = Content::Json(if reveal { json } else { self.masked(library, json) }),
             Err(error) => self.remarks.push(sentence(&error.to_string())),
         }
     }

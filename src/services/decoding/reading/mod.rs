@@ -26,7 +26,7 @@ use payload_codec::{
 
 use crate::domain::letter::TypeSource;
 
-pub use edit::EditProblem;
+pub use edit::{EditProblem, EditedAs};
 pub use library::Library;
 
 /// A body, and what is known of it from outside.
