@@ -25,6 +25,8 @@ pub struct ClaimedRetry {
     pub size: u64,
     /// An earlier attempt at publishing this retry was cut short, so it may go out twice.
     pub claimed_before: bool,
+    /// It is an edited copy of another letter.
+    pub is_edited: bool,
 }
 
 /// A message on its way.

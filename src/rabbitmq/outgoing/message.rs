@@ -44,6 +44,13 @@ pub fn outgoing(id: LetterId, message: Message, failed_queue: Option<&str>, targ
     outgoing
 }
 
+/// The expiration with which an edited copy goes out: the one that its edit gave it, which stands in `message`, unless
+/// its framework has put another message in its place, which is `clean`.
+pub fn expiration_of_copy(message: &Message, clean: &Message) -> Option<String> {
+    let (given, goes_out) = (&message.properties.expiration, &clean.properties.expiration);
+    given.clone().filter(|given| goes_out.as_ref() == Some(given))
+}
+
 /// Whether a header of this name never goes out as it stands: a retry takes it off, or writes it itself.
 pub fn takes_over(name: &str) -> bool {
     is_stripped(name) || name.starts_with(dlo_headers::PREFIX)

@@ -59,6 +59,8 @@ mod tests {
             due_at: Timestamp::default(),
             size: *size,
             claimed_before,
+            is_edited: false,
+            is_edited: false,
         });
         let lengths: Vec<usize> = windows(retries.collect()).iter().map(Vec::len).collect();
         assert_eq!(lengths, expected, "{sizes:?}");

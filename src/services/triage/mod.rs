@@ -7,11 +7,11 @@ pub mod scope;
 
 use std::{sync::Arc, time::Duration};
 
-use amqp_message::{message::Message, time::Timestamp};
+use amqp_message::time::Timestamp;
 use failure_conventions::{danger::Danger, inner_body::InnerBodies};
 use uuid::Uuid;
 
-use self::edits::HeaderReach;
+use self::edits::EditReach;
 use super::{audited_store::AuditedStore, ids};
 use crate::{
     clock::Clock,
@@ -109,9 +109,10 @@ impl Triage {
         edits::apply(edit, &original, *id, &self.bodies).map(drop)
     }
 
-    /// Which headers of a message can be edited.
-    pub fn header_reach(&self, message: &Message) -> HeaderReach {
-        HeaderReach::new(message, &self.bodies)
+    /// Which headers and properties of a letter can be edited.
+    pub fn edit_reach(&self, letter: &Letter) -> EditReach {
+        let reach = EditReach::new(&letter.message, &self.bodies);
+        if letter.summary.edited_from.is_some() { reach } else { reach.without_expiration() }
     }
 
     /// Writes down that somebody sees what is hidden in a letter, before it is shown; says whether there is such a letter.

@@ -181,11 +181,12 @@ impl Copy<'_> {
     async fn insert_contents(&self, tx: &mut Tx) -> Result<(), StoreError> {
         const INSERT: &str = "INSERT INTO contents (letter_id, exchange, routing_key, properties, headers,
                 earlier_deaths, remarks, body)
-            SELECT $1, exchange, routing_key, properties, $2, earlier_deaths, remarks, $3
-            FROM contents WHERE letter_id = $4";
-        let Message { headers, body, .. } = &self.message.message;
+            SELECT $1, exchange, routing_key, $2, $3, earlier_deaths, remarks, $4
+            FROM contents WHERE letter_id = $5";
+        let Message { properties, headers, body, .. } = &self.message.message;
         on!(tx, |tx| sqlx::query(INSERT)
             .bind(self.order.copy.as_uuid())
+            .bind(json::properties_to_string(properties))
             .bind(json::table_to_string(headers))
             .bind(body.as_slice())
             .bind(self.order.letter.as_uuid())

@@ -47,6 +47,7 @@ struct ClaimRow {
     due_at: i64,
     size: i64,
     claims: i64,
+    edited_from: Option<Uuid>,
 }
 
 impl TryFrom<ClaimRow> for ClaimedRetry {
@@ -64,6 +65,7 @@ impl TryFrom<ClaimRow> for ClaimedRetry {
             due_at: Timestamp::from_micros(row.due_at),
             size: row.size.unsigned_abs(),
             claimed_before: row.claims > 1,
+            is_edited: row.edited_from.is_some(),
         })
     }
 }
@@ -174,7 +176,7 @@ impl Store {
 async fn claimed(tx: &mut Tx, ids: &[LetterId]) -> Result<Vec<ClaimedRetry>, StoreError> {
     const SELECT: &str =
         "SELECT l.id, r.queue, f.queue AS failed_queue, f.reason, l.routing_key, r.actor, l.attempts, r.due_at, l.size,
-        r.claims FROM retries r JOIN letters l ON l.id = r.letter_id JOIN facets f ON f.id = l.facet_id
+        r.claims, l.edited_from FROM retries r JOIN letters l ON l.id = r.letter_id JOIN facets f ON f.id = l.facet_id
         WHERE r.letter_id IN ";
     let mut claimed = Vec::with_capacity(ids.len());
     for chunk in ids.chunks(CHUNK) {

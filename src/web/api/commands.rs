@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::{
-    edit::{HeaderChanges, edited_body, edited_payload},
+    edit::{HeaderChanges, PropertyChanges, edited_body, edited_payload},
     model::LetterItem,
     reply,
 };
@@ -50,11 +50,13 @@ pub struct Retry {
     text: Option<String>,
     /// Edit and retry: changes to its headers, `{"set": {name: text}, "remove": [name]}`.
     headers: Option<HeaderChanges>,
+    /// Edit and retry: changes to its properties, `{"content_type": "application/json", "expiration": null}`.
+    properties: Option<PropertyChanges>,
 }
 
 impl Retry {
     /// What it changes in a letter, when it changes anything.
-    async fn edit(&self, app: &AppState, id: LetterId) -> Result<Option<Edit>, WebError> {
+    async fn edit(&mut self, app: &AppState, id: LetterId) -> Result<Option<Edit>, WebError> {
         let body = match (&self.json, &self.text, &self.body_base64) {
             (Some(json), None, None) => Some(edited_payload(app, id, json.get().to_owned(), EditedAs::Json).await?),
             (None, Some(text), None) => Some(edited_payload(app, id, text.clone(), EditedAs::Text).await?),
@@ -62,7 +64,10 @@ impl Retry {
             _ => return Err(WebError::unprocessable("body_base64, json, text: it takes one of them")),
         };
         let headers = self.headers.as_ref().map(HeaderChanges::read).transpose()?;
-        Ok((body.is_some() || headers.is_some()).then(|| Edit { body, headers: headers.unwrap_or_default() }))
+        let properties = self.properties.take().map(PropertyChanges::read).transpose()?;
+        let is_edit = body.is_some() || headers.is_some() || properties.is_some();
+        let (headers, properties) = (headers.unwrap_or_default(), properties.unwrap_or_default());
+        Ok(is_edit.then_some(Edit { body, headers, properties }))
     }
 }
 
@@ -81,7 +86,7 @@ pub async fn retry(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     PathId(id): PathId<Letter>,
-    JsonBody(retry): JsonBody<Retry>,
+    JsonBody(mut retry): JsonBody<Retry>,
 ) -> Result<Json<LetterItem>, WebError> {
     let edit = retry.edit(&app, id).await?;
     let delay = read_delay(retry.delay, app.clock.now())?;

@@ -16,13 +16,14 @@ use axum::{
 };
 use payload_codec::{
     Format,
-    diff::{Hunk, Line, diff},
+    diff::{Line, diff},
     unwrap::UnwrapMode,
 };
 
 use super::{
     actions::redirect,
-    edit_form::{EditForm, FixedHeaders, HeaderRow, fixed},
+    edit_check::{Check, WrongPlace, header_in_words},
+    edit_form::{EditForm, FixedHeaders, HeaderRow, PropertyRow, fixed},
     fragment,
     shell::{Page, Shell},
     toast::Toast,
@@ -31,12 +32,12 @@ use crate::{
     domain::{
         actor::Actor,
         command::Refusal,
-        edit::{Edit, HeaderEdit},
+        edit::Edit,
         letter::{Letter, LetterId},
     },
     services::{
         decoding::reading::{Content, EditProblem, EditedAs, Reading},
-        triage::edits::HeaderReach,
+        triage::edits::EditReach,
     },
     web::{
         AppState,
@@ -63,33 +64,13 @@ struct EditPage {
     form: EditForm,
     headers: Vec<HeaderRow>,
     fixed: Vec<FixedHeaders>,
+    properties: Vec<PropertyRow>,
+    /// Why there are none of these.
+    no_properties: Option<String>,
     remarks: Vec<String>,
     /// Why its contents cannot be edited; its headers can.
     only_headers: Option<String>,
     check: Check,
-}
-
-/// The result of checking.
-enum Check {
-    /// Nothing has been changed yet.
-    Same,
-    Wrong(Vec<WrongPlace>),
-    /// What would be sent differs so.
-    Changed {
-        hunks: Vec<Hunk>,
-        headers: Vec<String>,
-        /// No line does, but how they end.
-        only_breaks: bool,
-        /// Stands for just these changes: only what was shown is sent.
-        seen: String,
-    },
-}
-
-struct WrongPlace {
-    /// `line 3, column 14`; empty where it is about the whole.
-    place: String,
-    path: String,
-    reason: String,
 }
 
 /// The limit of its form.
@@ -123,7 +104,9 @@ pub async fn act(
     // Scripts name the page they are on.
     pairs.take("back")?;
     let form = EditForm::take(&mut pairs)?;
-    pairs.finish("text, delay, queue, header:NAME, header_removed, new_name:N, new_value:N, send, part")?;
+    pairs.finish(
+        "text, delay, queue, property:NAME, header:NAME, header_removed, new_name:N, new_value:N, send, part",
+    )?;
     let desk = Desk::lay(&app, id).await?;
     let edit = desk.edit(&app, &form).await;
     if let (Some(seen), Ok(edit)) = (&seen, &edit)
@@ -155,7 +138,7 @@ fn sent(copy: LetterId, headers: &HeaderMap) -> Response {
 struct Desk {
     letter: Arc<Letter>,
     reading: Reading,
-    reach: HeaderReach,
+    reach: EditReach,
 }
 
 impl Desk {
@@ -163,7 +146,7 @@ impl Desk {
         let letter = app.store.letter(id).await?.ok_or_else(missing::<Letter>)?;
         let letter = Arc::new(letter);
         let reading = app.reader.read(&letter, Vec::new(), UnwrapMode::Automatic, false).await;
-        let reach = app.triage.header_reach(&letter.message);
+        let reach = app.triage.edit_reach(&letter);
         Ok(Self { letter, reading, reach })
     }
 
@@ -207,7 +190,15 @@ impl Desk {
             None
         });
         let body = body.filter(|body| *body != self.letter.message.body);
-        let edit = Edit { body, headers: form.header_edits(&self.reach) };
+        let headers = form.header_edits(&self.reach);
+        let properties =
+            form.property_edits(&self.reach, body.is_some() || !headers.is_empty()).unwrap_or_else(|wrong| {
+                let problem =
+                    |(property, reason)| EditProblem { at: None, path: format!("property {property}"), reason };
+                problems.extend(wrong.into_iter().map(problem));
+                Vec::new()
+            });
+        let edit = Edit { body, headers, properties };
         match app.triage.check_edit(&self.letter, &edit, form.queue()) {
             _ if !problems.is_empty() => Err(problems),
             Err(refusal) if !edit.is_empty() => {
@@ -235,8 +226,9 @@ impl Desk {
                 let hunks = edit.body.as_ref().map(|_| diff(shown, &form.text_like(shown))).unwrap_or_default();
                 let only_breaks = edit.body.is_some() && hunks.is_empty();
                 let seen = self.fingerprint(form, &edit);
-                let headers = edit.headers.iter().map(in_words).collect();
-                Check::Changed { hunks, headers, only_breaks, seen }
+                let headers = edit.headers.iter().map(header_in_words).collect();
+                let properties = edit.properties.iter().map(|edit| text::one_line(&edit.summary())).collect();
+                Check::Changed { hunks, headers, properties, only_breaks, seen }
             }
         }
     }
@@ -246,7 +238,7 @@ impl Desk {
     fn fingerprint(&self, form: &EditForm, edit: &Edit) -> String {
         let mut hasher = DefaultHasher::new();
         let text = edit.body.as_ref().and_then(|_| self.text()).map(|shown| form.text_like(shown));
-        (text, &edit.headers).hash(&mut hasher);
+        (text, &edit.headers, &edit.properties).hash(&mut hasher);
         format!("{:016x}", hasher.finish())
     }
 
@@ -276,24 +268,12 @@ impl Desk {
             shape: text::one_line(&format!("{shape}{named}")),
             headers: form.rows(&self.reach),
             fixed: fixed(&self.reach),
+            properties: form.property_rows(&self.reach),
+            no_properties: self.reach.why_no_properties(),
             form,
             remarks: self.reading.remarks.clone(),
             only_headers: self.why_only_headers(),
             check,
         })
-    }
-}
-
-fn in_words(edit: &HeaderEdit) -> String {
-    match edit {
-        HeaderEdit::Set { name, value } => format!("{} = {}", text::one_line(name), text::one_line(value)),
-        HeaderEdit::Remove { name } => format!("{} removed", text::one_line(name)),
-    }
-}
-
-impl From<EditProblem> for WrongPlace {
-    fn from(problem: EditProblem) -> Self {
-        let place = problem.at.map(|(line, column)| format!("line {line}, column {column}")).unwrap_or_default();
-        Self { place, path: text::one_line(&problem.path), reason: problem.reason }
     }
 }

@@ -96,10 +96,7 @@ impl Kind {
 
     /// Whether it compresses: compressions alone may wrap the same payload in other bytes than before.
     pub fn compresses(self) -> bool {
-        matches!(
-            self,
-            Self::Gzip | Self::Zlib | Self::RawDeflate | Self::Zstd | Self::Bzip2 | Self::Xz | Self::Lzma
-        )
+        matches!(self, Self::Gzip | Self::Zlib | Self::RawDeflate | Self::Zstd | Self::Bzip2 | Self::Xz | Self::Lzma)
     }
 
     /// Whether it does nothing but say how long the messages are.

@@ -191,7 +191,8 @@ fn length(bytes: &mut Bytes<'_>, info: u8) -> Result<Option<usize>, Stop> {
     if info == 31 {
         return Ok(None);
     }
-    let n = usize::try_from(argument(bytes, info)?).map_err(|_| malformed("it ends in the middle of a list or a map"))?;
+    let n =
+        usize::try_from(argument(bytes, info)?).map_err(|_| malformed("it ends in the middle of a list or a map"))?;
     bytes.expect(n)?;
     Ok(Some(n))
 }

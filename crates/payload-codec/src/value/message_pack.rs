@@ -101,7 +101,9 @@ impl Codec for MessagePack {
             }
             (Some(Float::Single(_)), None) => {
                 let nearest = number as f32;
-                return Err(format!("{number:?} does not fit: this number is of single precision (float32); {nearest:?} would"));
+                return Err(format!(
+                    "{number:?} does not fit: this number is of single precision (float32); {nearest:?} would"
+                ));
             }
             _ => {
                 out.push(0xcb);
@@ -266,5 +268,8 @@ fn tail(out: &mut Vec<u8>, number: u64, n_bytes: usize) {
 /// As JSON has it.
 pub(super) fn ext_to_json(kind: i8, bytes: &[u8]) -> Node<'static> {
     let base64 = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, bytes);
-    Node::pair("#ext", Node::object(vec![Member::new("type", Node::number(kind)), Member::new("base64", Node::text(base64))]))
+    Node::pair(
+        "#ext",
+        Node::object(vec![Member::new("type", Node::number(kind)), Member::new("base64", Node::text(base64))]),
+    )
 }

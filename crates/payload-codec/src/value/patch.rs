@@ -62,7 +62,8 @@ impl<'b> Patch<'b> {
         match &node.kind {
             json::Kind::Bool(yes) => C::bool(&mut self.out, *yes),
             json::Kind::Text(text) => {
-                let like = like.and_then(|item| if let Kind::Text(old) = &item.kind { Some((first, old.len())) } else { None });
+                let like = like
+                    .and_then(|item| if let Kind::Text(old) = &item.kind { Some((first, old.len())) } else { None });
                 return C::text(&mut self.out, text, like);
             }
             json::Kind::Number(digits) => {
@@ -81,7 +82,9 @@ impl<'b> Patch<'b> {
             }
             (Number::Integer(number), Some(Kind::Int(old))) => C::int(&mut self.out, number, Some((first, *old))),
             (Number::Integer(number), _) => C::int(&mut self.out, number, None),
-            (Number::Double(number), Some(Kind::Int(old))) if number.fract() == 0.0 && number.abs() <= MAX_EXACT as f64 => {
+            (Number::Double(number), Some(Kind::Int(old)))
+                if number.fract() == 0.0 && number.abs() <= MAX_EXACT as f64 =>
+            {
                 C::int(&mut self.out, number as i128, Some((first, *old)))
             }
             (Number::Double(number), Some(Kind::Float(float))) => C::float(&mut self.out, number, Some(*float)),
@@ -98,7 +101,8 @@ impl<'b> Patch<'b> {
         match &*member.key {
             "#base64" => {
                 let first = like.and_then(|item| self.body.get(item.span.start)).copied().unwrap_or_default();
-                let like = kind.and_then(|kind| if let Kind::Bytes(old) = kind { Some((first, old.len())) } else { None });
+                let like =
+                    kind.and_then(|kind| if let Kind::Bytes(old) = kind { Some((first, old.len())) } else { None });
                 C::bytes(&mut self.out, &marks::read_bytes(value)?, like).map_err(wrong)?;
             }
             "#float" => {
@@ -125,7 +129,12 @@ impl<'b> Patch<'b> {
         Ok(true)
     }
 
-    fn array<C: Codec>(&mut self, nodes: &[Node<'_>], like: Option<&Item<'_>>, items: &[Item<'_>]) -> Result<(), Wrong> {
+    fn array<C: Codec>(
+        &mut self,
+        nodes: &[Node<'_>],
+        like: Option<&Item<'_>>,
+        items: &[Item<'_>],
+    ) -> Result<(), Wrong> {
         self.head::<C>(Container::Array, nodes.len(), items.len(), like)?;
         for (node, item) in nodes.iter().zip(align(nodes, items)) {
             self.value::<C>(node, item)?;
@@ -149,7 +158,11 @@ impl<'b> Patch<'b> {
             let n_old = n_old.get(key).copied().unwrap_or(1);
             if members.len() > n_old || members.len() < n_old && n_old > 1 {
                 let at = members.back().map_or(0, |member| member.at);
-                let why = if n_old > 1 { format!("of {key:?} there are {n_old}, which have to stay or go together") } else { format!("{key:?} is here twice") };
+                let why = if n_old > 1 {
+                    format!("of {key:?} there are {n_old}, which have to stay or go together")
+                } else {
+                    format!("{key:?} is here twice")
+                };
                 return Err((at, why));
             }
         }
@@ -185,7 +198,13 @@ impl<'b> Patch<'b> {
     }
 
     /// The head as it was where the number of values is.
-    fn head<C: Codec>(&mut self, container: Container, n: usize, n_old: usize, like: Option<&Item<'_>>) -> Result<(), Wrong> {
+    fn head<C: Codec>(
+        &mut self,
+        container: Container,
+        n: usize,
+        n_old: usize,
+        like: Option<&Item<'_>>,
+    ) -> Result<(), Wrong> {
         let Some(item) = like else {
             return C::head(&mut self.out, container, n, None).map_err(|why| (0, why));
         };

@@ -38,9 +38,10 @@ pub(super) fn is_same(kind: &Kind<'_>, node: &Node<'_>) -> bool {
         }
         (Kind::Map(pairs), json::Kind::Object(members)) => {
             pairs.len() == members.len()
-                && pairs.iter().zip(members).all(|((key, value), member)| {
-                    key_text(key) == member.key && is_same(&value.kind, &member.value)
-                })
+                && pairs
+                    .iter()
+                    .zip(members)
+                    .all(|((key, value), member)| key_text(key) == member.key && is_same(&value.kind, &member.value))
         }
         (Kind::Tag(_, inner), json::Kind::Object(members)) => as_tag(members).is_some_and(|tag| {
             matches!(kind, Kind::Tag(old, _) if *old == tag)
@@ -48,9 +49,10 @@ pub(super) fn is_same(kind: &Kind<'_>, node: &Node<'_>) -> bool {
                     parts.iter().any(|part| part.key == "value" && is_same(&inner.kind, &part.value))
                 })
         }),
-        (Kind::Float(_) | Kind::NotText(_) | Kind::Bytes(_) | Kind::Ext(..) | Kind::Simple(_), json::Kind::Object(_)) => {
-            to_json(kind) == *node
-        }
+        (
+            Kind::Float(_) | Kind::NotText(_) | Kind::Bytes(_) | Kind::Ext(..) | Kind::Simple(_),
+            json::Kind::Object(_),
+        ) => to_json(kind) == *node,
         _ => false,
     }
 }

@@ -25,9 +25,10 @@ pub(super) fn to_json(kind: &Kind<'_>) -> Node<'static> {
             Node::object(pairs.iter().map(|(key, value)| Member::new(key_text(key), to_json(&value.kind))).collect())
         }
         Kind::Ext(kind, bytes) => ext_to_json(*kind, bytes),
-        Kind::Tag(tag, value) => {
-            Node::pair("#tag", Node::object(vec![Member::new("tag", Node::number(tag)), Member::new("value", to_json(&value.kind))]))
-        }
+        Kind::Tag(tag, value) => Node::pair(
+            "#tag",
+            Node::object(vec![Member::new("tag", Node::number(tag)), Member::new("value", to_json(&value.kind))]),
+        ),
         Kind::Simple(number) => Node::pair("#simple", Node::number(number)),
     }
 }

@@ -111,7 +111,11 @@ fn what_is_edited_keeps_its_type_and_all_else_its_bytes() {
     // Lists: what is put in or taken out moves the others as they are.
     message_pack(b"\x93\x01\xcd\0\x02\x03", "[9, 1, 2, 3]", b"\x94\x09\x01\xcd\0\x02\x03");
     message_pack(b"\x93\x01\xcd\0\x02\x03", "[2]", b"\x91\xcd\0\x02");
-    message_pack(b"\x92\xca\x3f\x80\0\0\xca\x3f\x80\0\0", "[1.0, 1.0, 2.0]", b"\x93\xca\x3f\x80\0\0\xca\x3f\x80\0\0\xca\x40\0\0\0");
+    message_pack(
+        b"\x92\xca\x3f\x80\0\0\xca\x3f\x80\0\0",
+        "[1.0, 1.0, 2.0]",
+        b"\x93\xca\x3f\x80\0\0\xca\x3f\x80\0\0\xca\x40\0\0\0",
+    );
     cbor(b"\x9f\x01\xff", "[1, 2]", b"\x9f\x01\x02\xff");
     // Strings and bytes, what is tagged, what follows the end.
     message_pack(b"\x92\xda\0\x02hi\xc4\x01\x01", r##"["ho", {"#base64": "Ag=="}]"##, b"\x92\xda\0\x02ho\xc4\x01\x02");
@@ -136,8 +140,16 @@ fn what_cannot_be_written_back_is_refused() {
     );
     message_pack(b"\xcd\0\x05", "70000", "1:1: 70000 is out of range: the sender writes this number as uint16");
     message_pack(b"\xd0\x05", "-200", "1:1: -200 is out of range: the sender writes this number as int8");
-    message_pack(b"\x82\xa1a\x01\xa1a\x02", r#"{"a": 1}"#, r#"1:2: of "a" there are 2, which have to stay or go together"#);
-    message_pack(b"\x81\x03\x01", r#"{"3": 1, "x": 2}"#, r#"1:10: "x" cannot be added: the keys beside it are whole numbers, and this is none"#);
+    message_pack(
+        b"\x82\xa1a\x01\xa1a\x02",
+        r#"{"a": 1}"#,
+        r#"1:2: of "a" there are 2, which have to stay or go together"#,
+    );
+    message_pack(
+        b"\x81\x03\x01",
+        r#"{"3": 1, "x": 2}"#,
+        r#"1:10: "x" cannot be added: the keys beside it are whole numbers, and this is none"#,
+    );
     message_pack(
         b"\x82\x03\x01\xa1a\x01",
         r#"{"3": 1, "a": 1, "4": 2}"#,
@@ -159,7 +171,9 @@ fn arbitrary_value(u: &mut arbtest::arbitrary::Unstructured<'_>, depth: u8) -> a
         6 => Value::from(u.arbitrary::<&str>()?),
         7 => Value::Binary(u.arbitrary()?),
         8 => Value::Ext(u.arbitrary()?, u.arbitrary()?),
-        9 => Value::Array((0..u.int_in_range(0..=4)?).map(|_| arbitrary_value(u, depth - 1)).collect::<Result<_, _>>()?),
+        9 => {
+            Value::Array((0..u.int_in_range(0..=4)?).map(|_| arbitrary_value(u, depth - 1)).collect::<Result<_, _>>()?)
+        }
         _ => {
             let pair = |_| Ok((arbitrary_value(u, 0)?, arbitrary_value(u, depth - 1)?));
             Value::Map((0..3).map(pair).collect::<Result<_, _>>()?)
@@ -170,7 +184,8 @@ fn arbitrary_value(u: &mut arbtest::arbitrary::Unstructured<'_>, depth: u8) -> a
 #[test]
 fn any_value_comes_back_as_it_went_and_one_edit_changes_one_value() {
     arbtest::arbtest(|u| {
-        let fields: Vec<rmpv::Value> = (0..u.int_in_range(1..=5)?).map(|_| arbitrary_value(u, 3)).collect::<Result<_, _>>()?;
+        let fields: Vec<rmpv::Value> =
+            (0..u.int_in_range(1..=5)?).map(|_| arbitrary_value(u, 3)).collect::<Result<_, _>>()?;
         let write = |fields: &[rmpv::Value]| {
             let pairs = fields.iter().enumerate().map(|(i, value)| (rmpv::Value::from(i as u64 * 100), value.clone()));
             let mut body = Vec::new();

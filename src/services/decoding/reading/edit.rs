@@ -37,9 +37,9 @@ impl EditedAs {
         let is_text = matches!(format, Format::Text);
         let label = format.as_str();
         match self {
-            Self::Json if is_text => {
-                Err(whole(format!("the payload is {label}, and JSON would go out as JSON; send it as text or as bytes")))
-            }
+            Self::Json if is_text => Err(whole(format!(
+                "the payload is {label}, and JSON would go out as JSON; send it as text or as bytes"
+            ))),
             Self::Text if !is_text && format != Format::Json => {
                 Err(whole(format!("the payload is {label}, no text; send it as JSON or as bytes")))
             }

@@ -247,7 +247,10 @@ fn compressions_of_python() {
     const ORDER: &[u8] = br#"{"order": 42, "lines": [1, 2, 3]}"#;
     for (name, compressed) in [
         ("bzip2", "QlpoOTFBWSZTWQ6csb0AAA+bgFAEPBAACgYlmAogACIIDRoHohTCaaA0xJHcvCjqqM1TySNjYFggdIj4u5IpwoSAdOWN6A=="),
-        ("xz", "/Td6WFoAAATm1rRGAgAhARYAAAB0L+WjAQAgeyJvcmRlciI6IDQyLCAibGluZXMiOiBbMSwgMiwgM119AAAAAL4KbbIyY0gVAAE5Ic8oa2IftvN9AQAAAAAEWVo="),
+        (
+            "xz",
+            "/Td6WFoAAATm1rRGAgAhARYAAAB0L+WjAQAgeyJvcmRlciI6IDQyLCAibGluZXMiOiBbMSwgMiwgM119AAAAAL4KbbIyY0gVAAE5Ic8oa2IftvN9AQAAAAAEWVo=",
+        ),
         ("lzma", "XQAAgAD//////////wA9iInnY5u/uSxdxbln0BkhACYxp/iEvI1FOvwBDslnaT7kFf/9yHAA"),
     ] {
         let body = BASE64_STANDARD.decode(compressed).unwrap();

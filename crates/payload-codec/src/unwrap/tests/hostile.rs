@@ -165,7 +165,8 @@ fn wrapped(kind: Kind, payload: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_chain_that_is_asked_for_is_undone_exactly() {
-    let kinds = [Kind::Base64, Kind::Hex, Kind::Grpc, Kind::LengthPrefix4, Kind::Zstd, Kind::Gzip, Kind::Bzip2, Kind::Xz];
+    let kinds =
+        [Kind::Base64, Kind::Hex, Kind::Grpc, Kind::LengthPrefix4, Kind::Zstd, Kind::Gzip, Kind::Bzip2, Kind::Xz];
     arbtest(|u| {
         let payload: Vec<u8> = u.arbitrary()?;
         let chain: Vec<Kind> =
