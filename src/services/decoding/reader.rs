@@ -92,7 +92,7 @@ impl Reader {
         library: &Library,
         letter: &Letter,
         confirmed: &Confirmed,
-        use_it: impl FnOnce(Option<Named>, &Decode<'_>) -> T,
+        use_it: impl FnOnce(Option<Named>, Option<String>, &Decode<'_>) -> T,
     ) -> T {
         self.ask(letter, confirmed, &UnwrapMode::Automatic, |question| library.name(question, use_it))
     }

@@ -159,7 +159,7 @@ fn prepare(scheduler: &Scheduler, claimed: &ClaimedRetry, message: Option<Messag
         failure_conventions::clean(message.clone(), &scheduler.bodies).map_err(|danger| danger.clause().to_owned())?;
     let expiration = outgoing::expiration_of_copy(&message, &clean).filter(|_| claimed.is_edited);
     let failed_queue = claimed.failed_queue.as_deref();
-    let mut message = outgoing::outgoing(claimed.id, clean, failed_queue, &claimed.queue, claimed.attempts);
+    let mut message = outgoing::outgoing(claimed.id, clean, failed_queue, &claimed.queue, claimed.count);
     message.properties.expiration = expiration;
     outgoing::check(&message)?;
     let mut destination = Destination::straight_to(&claimed.queue);

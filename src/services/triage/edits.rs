@@ -53,7 +53,7 @@ pub(crate) fn apply(
     }
     let clean = failure_conventions::clean(message.clone(), bodies).map_err(Refusal::Dangerous)?;
     let expiration = outgoing::expiration_of_copy(&message, &clean);
-    let mut outgoing = outgoing::outgoing(copy, clean, original.failed_queue, original.target, original.attempts);
+    let mut outgoing = outgoing::outgoing(copy, clean, original.failed_queue, original.target, original.count);
     outgoing.properties.expiration = expiration;
     outgoing::check(&outgoing).map_err(Refusal::Unfit)?;
     edit.headers.iter().try_for_each(|header| check_arrives(&outgoing, header))?;
@@ -201,8 +201,9 @@ fn unfit<T>(why: impl Into<String>) -> Result<T, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use failure_conventions::danger::Danger;
+    use failure_conventions::{FailureCount, danger::Danger};
 
+    const COUNT: FailureCount = FailureCount { attempts: 3, rounds: 3 };
     const COPY: &str = "019a8b7c-0000-7000-8000-000000000002";
 
     fn message(body: &str, headers: &[(&str, &str)]) -> Message {
@@ -227,7 +228,7 @@ mod tests {
     }
 
     fn edited(message: &Message, edit: &Edit) -> Result<EditedMessage, Refusal> {
-        let original = Original { message, failed_queue: Some("orders"), attempts: 3, target: "orders" };
+        let original = Original { message, failed_queue: Some("orders"), count: COUNT, target: "orders" };
         apply(edit, &original, COPY.parse().unwrap(), &InnerBodies::default())
     }
 

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use amqp_message::{json, message::Message, time::Timestamp};
-use failure_conventions::danger::Danger;
+use failure_conventions::{FailureCount, danger::Danger};
 use uuid::Uuid;
 
 use super::{
@@ -56,7 +56,7 @@ pub struct Original<'a> {
     pub message: &'a Message,
     /// The queue it failed in, and how often.
     pub failed_queue: Option<&'a str>,
-    pub attempts: u64,
+    pub count: FailureCount,
     /// Where the copy is to go.
     pub target: &'a str,
 }
@@ -97,7 +97,7 @@ impl Store {
         let original_message = Original {
             message: &message,
             failed_queue: original.state.queue.as_deref(),
-            attempts: original.state.attempts,
+            count: original.state.count(),
             target: edited.target,
         };
         let message = match (order.edit)(&original_message) {
@@ -154,10 +154,10 @@ impl Copy<'_> {
     /// A copy is its original in all but the contents: it came in then and has failed as often.
     async fn insert_letter(&self, tx: &mut Tx, facet: FacetId) -> Result<(), StoreError> {
         const INSERT: &str = "INSERT INTO letters (id, facet_id, received_at, first_received_at, first_failed_at,
-                last_failed_at, exchange, routing_key, attempts, importance_by, size, error_type, error_message,
+                last_failed_at, exchange, routing_key, attempts, rounds, importance_by, size, error_type, error_message,
                 message_type, type_source, type_confidence, group_id, danger, note, handed_over_at, edited_from, family)
             SELECT $1, $2, received_at, first_received_at, first_failed_at, last_failed_at, exchange, routing_key,
-                attempts, importance_by, $3, error_type, error_message,
+                attempts, rounds, importance_by, $3, error_type, error_message,
                 CASE WHEN coalesce(type_source, 'header') = 'header' THEN $4 ELSE message_type END,
                 CASE WHEN coalesce(type_source, 'header') = 'header' THEN $5 ELSE type_source END,
                 type_confidence, group_id, $6, note, coalesce(handed_over_at, $7), id, coalesce(family, id)

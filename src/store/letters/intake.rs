@@ -45,7 +45,12 @@ impl Arrival {
         let remark = format!("what it says of its failure could not be stored ({why}), so only the message itself was");
         Self {
             returning: None,
-            failure: Failure { attempts: self.failure.attempts, danger: self.failure.danger, ..Failure::default() },
+            failure: Failure {
+                attempts: self.failure.attempts,
+                rounds: self.failure.rounds,
+                danger: self.failure.danger,
+                ..Failure::default()
+            },
             decision: None,
             remarks: vec![remark],
             ..self.clone()
@@ -74,6 +79,7 @@ impl Arrival {
             received_at: self.received_at,
             queue: self.failure.queue.as_deref().unwrap_or_default(),
             attempts: self.failure.attempts,
+            rounds: self.failure.rounds,
             decision: self.decision.as_ref(),
         }
     }

@@ -67,7 +67,12 @@ impl Retry {
         let properties = self.properties.take().map(PropertyChanges::read).transpose()?;
         let is_edit = body.is_some() || headers.is_some() || properties.is_some();
         let (headers, properties) = (headers.unwrap_or_default(), properties.unwrap_or_default());
-        Ok(is_edit.then_some(Edit { body, headers, properties }))
+        if !is_edit {
+            return Ok(None);
+        }
+        let edit = Edit { body, headers, properties };
+        let message = app.store.messages(&[id]).await?.remove(&id).ok_or_else(missing::<Letter>)?;
+        Ok(Some(app.triage.with_consequences(&message, edit)))
     }
 }
 

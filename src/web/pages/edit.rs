@@ -129,6 +129,11 @@ pub async fn act(
     Ok(fragment::whole(page.render()?, &page.shell))
 }
 
+/// Nobody but the language itself can write it.
+fn is_read_only(format: Format) -> bool {
+    matches!(format, Format::Pickle | Format::Php | Format::Java)
+}
+
 fn sent(copy: LetterId, headers: &HeaderMap) -> Response {
     let toast = Toast::done("The edited copy is being retried; the original is discarded.");
     redirect(&format!("/letters/{copy}"), &toast, headers)
@@ -153,6 +158,10 @@ impl Desk {
     /// What is shown for editing; `None` where there is nothing to edit but headers.
     fn text(&self) -> Option<&str> {
         match &self.reading.content {
+            // With its comments, and in its own layout.
+            Content::Json(_) if self.reading.unwrapped.format == Format::Yaml && self.why_only_headers().is_none() => {
+                std::str::from_utf8(self.reading.unwrapped.payload()).ok()
+            }
             Content::Json(text) | Content::Text(text) if self.why_only_headers().is_none() => Some(text),
             _ => None,
         }
@@ -163,6 +172,9 @@ impl Desk {
         match &self.reading.content {
             Content::Hidden(why) => Some(why.clone()),
             Content::Binary => Some("Only the bytes of its contents can be shown.".to_owned()),
+            Content::Json(_) if is_read_only(self.reading.unwrapped.format) => {
+                Some(format!("{} is shown and never written.", label(self.reading.unwrapped.format)))
+            }
             Content::Json(_) if self.reading.unwrapped.format == Format::Protobuf && is_guessed => {
                 Some("Its type is not certain. Choose its type on its page to edit its contents.".to_owned())
             }
@@ -198,7 +210,7 @@ impl Desk {
                 problems.extend(wrong.into_iter().map(problem));
                 Vec::new()
             });
-        let edit = Edit { body, headers, properties };
+        let edit = app.triage.with_consequences(&self.letter.message, Edit { body, headers, properties });
         match app.triage.check_edit(&self.letter, &edit, form.queue()) {
             _ if !problems.is_empty() => Err(problems),
             Err(refusal) if !edit.is_empty() => {

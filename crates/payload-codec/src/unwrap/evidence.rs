@@ -96,7 +96,11 @@ fn format_of(media_type: &str) -> Option<Format> {
         "protobuf" | "protobuffer" | "google.protobuf" | "google-protobuf" | "proto" => Some(Format::Protobuf),
         "msgpack" => Some(Format::MessagePack),
         "cbor" => Some(Format::Cbor),
-        "xml" | "yaml" => Some(Format::Text),
+        "yaml" => Some(Format::Yaml),
+        "python-serialize" | "pickle" => Some(Format::Pickle),
+        "php.serialized" | "php-serialized" => Some(Format::Php),
+        "java-serialized-object" => Some(Format::Java),
+        "xml" => Some(Format::Text),
         _ => media_type.starts_with("text/").then_some(Format::Text),
     }
 }

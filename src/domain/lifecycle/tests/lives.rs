@@ -92,7 +92,7 @@ impl Life<'_, '_> {
         let decision = policy(self.u.int_in_range(0..=2)?);
         let decision = self.u.arbitrary::<bool>()?.then_some(&decision);
         let queue = self.u.choose(&QUEUES)?;
-        let message = FailedMessage { received_at: self.world.now, queue, attempts: 1, decision };
+        let message = FailedMessage { received_at: self.world.now, queue, attempts: 1, rounds: 1, decision };
         self.world.receive(message, *self.u.choose(Importance::ALL)?);
         Ok(())
     }
@@ -135,15 +135,21 @@ impl Life<'_, '_> {
 
     fn come_back(&mut self) -> Result<()> {
         let decision = policy(self.u.int_in_range(0..=4)?);
-        let message =
-            FailedMessage { received_at: self.world.now, queue: "orders", attempts: 1, decision: Some(&decision) };
+        let message = FailedMessage {
+            received_at: self.world.now,
+            queue: "orders",
+            attempts: 1,
+            rounds: 1,
+            decision: Some(&decision),
+        };
         let states = self.one_or_two()?;
         let mut revived = RevivedFamilies::default();
         for state in &states {
             let back = FailedAgain::new(state, message, &mut revived);
             self.apply(state.id, &back.transition());
             if let Some(letter) = self.world.letters.get_mut(&state.id) {
-                (letter.attempts, letter.received_at) = (back.attempts(), message.received_at);
+                (letter.attempts, letter.rounds, letter.received_at) =
+                    (back.attempts(), back.rounds(), message.received_at);
             }
         }
         Ok(())

@@ -58,6 +58,7 @@ impl World {
             received_at: message.received_at,
             enriched_at: None,
             attempts: message.attempts,
+            rounds: message.rounds,
             danger: None,
             closed_at: None,
             family: None,
@@ -169,7 +170,8 @@ pub fn any_command(u: &mut Unstructured<'_>) -> Result<Command> {
 /// A letter that can stand so, in any status.
 pub fn any_letter(u: &mut Unstructured<'_>) -> Result<LetterState> {
     let mut world = World::default();
-    let message = FailedMessage { received_at: world.now, queue: u.choose(&QUEUES)?, attempts: 1, decision: None };
+    let message =
+        FailedMessage { received_at: world.now, queue: u.choose(&QUEUES)?, attempts: 1, rounds: 1, decision: None };
     let id = world.receive(message, *u.choose(Importance::ALL)?);
     let letter = world.state(id);
     let status = *u.choose(Status::ALL)?;

@@ -3,7 +3,7 @@
 use payload_codec::{
     Format,
     json::{self, Position},
-    message,
+    message, structure,
     unwrap::{self, Unwrapped},
     value,
 };
@@ -34,7 +34,7 @@ pub enum EditedAs {
 impl EditedAs {
     /// Why a payload of this format is not to be written so.
     fn check(self, format: Format) -> Result<(), Vec<EditProblem>> {
-        let is_text = matches!(format, Format::Text);
+        let is_text = matches!(format, Format::Text | Format::Yaml);
         let label = format.as_str();
         match self {
             Self::Json if is_text => Err(whole(format!(
@@ -80,6 +80,13 @@ impl Library {
             Format::MessagePack => self.value(unwrapped.payload(), text, value::Format::MessagePack)?,
             Format::Cbor => self.value(unwrapped.payload(), text, value::Format::Cbor)?,
             Format::Text => text.as_bytes().to_vec(),
+            Format::Yaml => self.yaml(text)?,
+            Format::Pickle | Format::Php | Format::Java => {
+                let label = unwrapped.format.as_str();
+                return Err(whole(format!(
+                    "the payload is {label}, which is shown and never written; send bytes instead"
+                )));
+            }
             Format::Binary => return Err(whole("only bytes can be shown of it; send other bytes instead".to_owned())),
         };
         wrapped(unwrapped, payload, question.body)
@@ -93,6 +100,14 @@ impl Library {
                 let at = Some((position.line, position.column));
                 Err(vec![EditProblem { at, path: String::new(), reason: error.reason }])
             }
+        }
+    }
+
+    /// YAML is edited as the text it is, with its comments.
+    fn yaml(&self, text: &str) -> Result<Vec<u8>, Vec<EditProblem>> {
+        match structure::read(text.as_bytes(), structure::Format::Yaml, &self.limits) {
+            Ok(_) => Ok(text.as_bytes().to_vec()),
+            Err(error) => Err(whole(format!("this is no YAML: {error}"))),
         }
     }
 

@@ -62,6 +62,7 @@ impl Letter {
             properties: &self.properties,
             headers: &self.headers,
             address: &[],
+            routing_key: "",
             by_hand: None,
             declared: None,
             mapped: None,
@@ -77,7 +78,7 @@ fn phone() -> Vec<u8> {
 
 fn check_name(question: &Question<'_>, name: Option<&str>, source: Option<TypeSource>) {
     let library = library(&[]);
-    let (named, _) = library.name(question, |named, _| (named, ()));
+    let (named, _) = library.name(question, |named, _, _| (named, ()));
     assert_eq!(named.as_ref().map(|named| (&*named.name, named.source)), name.zip(source));
     assert_eq!(library.read(question, false).named, named);
 }
