@@ -11,7 +11,7 @@ CREATE TABLE sent_back (
     queue TEXT NOT NULL,
     sent_at BIGINT NOT NULL,
     automatic BIGINT NOT NULL, -- how often a policy has sent it
-    attempts BIGINT NOT NULL, -- how often it had failed by then
+    rounds BIGINT NOT NULL, -- how often it had come here by then
     PRIMARY KEY (content, letter_id)
 );
 

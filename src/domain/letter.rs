@@ -10,7 +10,7 @@ use amqp_message::{
     time::Timestamp,
     word_enum,
 };
-use failure_conventions::{danger::Danger, dlo_headers};
+use failure_conventions::{FailureCount, danger::Danger, dlo_headers};
 use uuid::Uuid;
 
 use super::group_id::GroupId;
@@ -95,6 +95,8 @@ pub struct LetterSummary {
     /// The class of the error, and the beginning of what it says, where its consumer recorded them.
     pub error_type: Option<String>,
     pub error_message: Option<String>,
+    /// What the message is, where it is a call: `billing.charge(order=42)`. `None` until that is found out, too.
+    pub title: Option<String>,
     /// The type of the message, and who says so.
     pub message_type: Option<String>,
     pub type_source: Option<TypeSource>,
@@ -102,7 +104,10 @@ pub struct LetterSummary {
     pub type_confidence: Option<f64>,
     /// What failed like it; `None` until that is found out.
     pub group: Option<GroupId>,
+    /// How often it has failed, the tries that its framework made by itself included.
     pub attempts: u64,
+    /// How often dlo has seen it fail: that decides which delay of its policy is the next.
+    pub rounds: u64,
     pub first_failed_at: Option<Timestamp>,
     pub last_failed_at: Timestamp,
     pub received_at: Timestamp,
@@ -125,6 +130,11 @@ pub struct LetterSummary {
 }
 
 impl LetterSummary {
+    /// How often it has failed.
+    pub const fn count(&self) -> FailureCount {
+        FailureCount { attempts: self.attempts, rounds: self.rounds }
+    }
+
     /// `type: message` of its error in one line; `None` where no error is recorded.
     pub fn error(&self) -> Option<String> {
         error_report::headline(self.error_type.as_deref(), self.error_message.as_deref())

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use amqp_message::{death::Reason, message::Message, time::Timestamp};
+use failure_conventions::FailureCount;
 
 use super::{actor::Actor, letter::LetterId};
 
@@ -19,12 +20,15 @@ pub struct ClaimedRetry {
     pub routing_key: String,
     /// Who asked for it.
     pub by: Actor,
-    pub attempts: u64,
+    /// How often it has failed.
+    pub count: FailureCount,
     pub due_at: Timestamp,
     /// Bytes of the body, so that a window can be cut before the contents are read.
     pub size: u64,
     /// An earlier attempt at publishing this retry was cut short, so it may go out twice.
     pub claimed_before: bool,
+    /// It is an edited copy of another letter.
+    pub is_edited: bool,
 }
 
 /// A message on its way.

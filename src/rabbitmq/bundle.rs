@@ -148,7 +148,12 @@ mod tests {
         message.properties =
             Properties { message_id: Some("m".to_owned()), priority: Some(n), ..Properties::default() };
         message.headers.set("tenant", FieldValue::LongInt(n.into()));
-        dlo_headers::write(&mut message.headers, id, "orders", 1);
+        dlo_headers::write(
+            &mut message.headers,
+            id,
+            "orders",
+            failure_conventions::FailureCount { attempts: 1, rounds: 1 },
+        );
         let destination =
             Destination { routing_key: routing_key.map(str::to_owned), ..Destination::straight_to("orders") };
         OutgoingRetry { id, destination, reason: Reason::Expired, message }

@@ -8,6 +8,8 @@ use std::fmt::Display;
 use amqp_message::field::{FieldTable, FieldValue};
 use uuid::Uuid;
 
+use crate::failure::FailureCount;
+
 /// What all of their names begin with.
 pub const PREFIX: &str = "dlo-";
 
@@ -26,7 +28,9 @@ headers! {
     ID = "dlo-id";
     /// how often it has failed so far in the queue of `dlo-queue`
     ATTEMPTS = "dlo-attempts";
-    /// the queue where it failed, to which the attempts belong
+    /// how often dlo has seen it fail there: the attempts without those that its framework made by itself in between
+    ROUNDS = "dlo-rounds";
+    /// the queue where it failed, to which attempts and rounds belong
     QUEUE = "dlo-queue";
     /// the exchange it was first published to
     EXCHANGE = "dlo-exchange";
@@ -46,7 +50,7 @@ headers! {
 
 /// Those that every retry has. RabbitMQ forgets the first address with the first retry; only what waits in RabbitMQ has
 /// that in headers, too.
-pub const WRITTEN: [&str; 3] = [ID, ATTEMPTS, QUEUE];
+pub const WRITTEN: [&str; 4] = [ID, ATTEMPTS, ROUNDS, QUEUE];
 
 /// The id of the dead letter that this message was before.
 pub fn dlo_id(headers: &FieldTable) -> Option<Uuid> {
@@ -66,6 +70,21 @@ pub fn dlo_attempts(headers: &FieldTable, queue: &str) -> Option<u64> {
     headers.get_str(ATTEMPTS)?.parse().ok()
 }
 
+/// How often dlo had seen it fail in `queue` when it was sent back there.
+pub fn dlo_rounds(headers: &FieldTable, queue: &str) -> Option<u64> {
+    if dlo_queue(headers)? != queue {
+        return None;
+    }
+    headers.get_str(ROUNDS)?.parse().ok()
+}
+
+/// How often it had failed in `queue` when it was sent back there. Where the rounds are lost there were no more of them
+/// than attempts.
+pub fn dlo_count(headers: &FieldTable, queue: &str) -> Option<FailureCount> {
+    let attempts = dlo_attempts(headers, queue)?;
+    Some(FailureCount { attempts, rounds: dlo_rounds(headers, queue).unwrap_or(attempts) })
+}
+
 /// The exchange and routing key it was first published with.
 pub fn dlo_address(headers: &FieldTable) -> Option<(&str, &str)> {
     Some((headers.get_str(EXCHANGE)?, headers.get_str(ROUTING_KEY)?))
@@ -77,10 +96,11 @@ pub fn write_address(headers: &mut FieldTable, exchange: &str, routing_key: &str
     headers.set(ROUTING_KEY, FieldValue::string(routing_key));
 }
 
-/// Marks a message as `id` on its way to `queue`, where it has failed `attempts` times.
-pub fn write(headers: &mut FieldTable, id: impl Display, queue: &str, attempts: u64) {
+/// Marks a message as `id` on its way to `queue`, where it has failed so often.
+pub fn write(headers: &mut FieldTable, id: impl Display, queue: &str, count: FailureCount) {
     headers.set(ID, FieldValue::string(id.to_string()));
-    headers.set(ATTEMPTS, FieldValue::string(attempts.to_string()));
+    headers.set(ATTEMPTS, FieldValue::string(count.attempts.to_string()));
+    headers.set(ROUNDS, FieldValue::string(count.rounds.to_string()));
     headers.set(QUEUE, FieldValue::string(queue));
 }
 
@@ -94,9 +114,11 @@ mod tests {
     fn reads_what_it_wrote() {
         let mut headers = FieldTable::default();
         let id = SOME_ID.parse().unwrap();
-        write(&mut headers, id, "orders", 3);
-        write(&mut headers, id, "orders", 4);
-        assert_eq!(headers.len(), 3);
+        write(&mut headers, id, "orders", FailureCount { attempts: 3, rounds: 1 });
+        let count = FailureCount { attempts: 4, rounds: 2 };
+        write(&mut headers, id, "orders", count);
+        assert_eq!(headers.len(), 4);
+        assert_eq!((dlo_count(&headers, "orders"), dlo_count(&headers, "invoices")), (Some(count), None));
         assert_eq!(headers.get_str(ID), Some(SOME_ID));
         assert_eq!(dlo_id(&headers), Some(id));
         assert_eq!(dlo_queue(&headers), Some("orders"));

@@ -4,6 +4,15 @@ use amqp_message::{death::Reason, error_report::ErrorReport, time::Timestamp};
 
 use crate::danger::Danger;
 
+/// How often a message has failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FailureCount {
+    /// All tries, those that its framework made by itself included.
+    pub attempts: u64,
+    /// The times that dlo saw it fail.
+    pub rounds: u64,
+}
+
 /// Where, when and why a message failed, as far as it says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Failure {
@@ -15,8 +24,10 @@ pub struct Failure {
     pub exchange: String,
     /// The routing key it was first published with, as far as known.
     pub routing_key: String,
-    /// How often it has failed so far.
+    /// How often it has failed so far, the tries that its framework made by itself included.
     pub attempts: u64,
+    /// How often dlo has seen it fail, this time included.
+    pub rounds: u64,
     /// When it failed for the first time.
     pub first_failed_at: Option<Timestamp>,
     /// When it failed for the last time. Only where it is recorded: RabbitMQ itself says the first of several deaths alike.
@@ -29,4 +40,11 @@ pub struct Failure {
     pub danger: Option<Danger>,
     /// Whether RabbitMQ says that it was rejected in another queue. One of the two is history, and nothing says which.
     pub is_disputed: bool,
+}
+
+impl Failure {
+    /// How often it has failed so far.
+    pub fn count(&self) -> FailureCount {
+        FailureCount { attempts: self.attempts, rounds: self.rounds }
+    }
 }

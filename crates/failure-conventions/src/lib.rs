@@ -30,6 +30,7 @@ mod original;
 mod rascal;
 mod raw_object;
 mod rebus;
+mod recipe;
 mod report;
 mod site;
 mod sneakers;
@@ -44,7 +45,7 @@ mod wolverine;
 #[cfg(test)]
 mod vectors;
 
-pub use failure::Failure;
+pub use failure::{Failure, FailureCount};
 pub use original::Original;
 
 use amqp_message::{
@@ -68,6 +69,7 @@ const FRAMEWORKS: &[Framework] = &[
     rebus::FRAMEWORK,
     wolverine::FRAMEWORK,
     sneakers::FRAMEWORK,
+    recipe::FRAMEWORK,
     spring::FRAMEWORK,
     symfony::FRAMEWORK,
     moleculer::FRAMEWORK,
@@ -162,6 +164,13 @@ pub fn read(message: &Message) -> FailureReport {
     }
 }
 
+/// The headers that repeat what stands in the body, for people: after another body was put there they are wrong. Celery has
+/// such, and works without.
+pub fn repeats_body(message: &Message) -> impl Iterator<Item = &'static str> {
+    let is_celery = message.headers.get("task").is_some() && message.headers.get("id").is_some();
+    ["argsrepr", "kwargsrepr"].into_iter().filter(move |name| is_celery && message.headers.get(name).is_some())
+}
+
 /// The properties and headers of the message that failed, where its framework keeps them in the body (EasyNetQ) or in a
 /// header (Sneakers) of the message that it published; `None` where the message has its own.
 pub fn original(message: &Message) -> Option<Original> {
@@ -219,16 +228,20 @@ fn failure(evidence: &Evidence, headers: &FieldTable, report: FrameworkReport) -
     let routing_key =
         report.routing_key.or(first_key).or_else(|| site.and_then(|death| death.routing_keys.first().cloned()));
     let deaths_there = deaths.iter().filter(|death| Some(&death.queue) == queue.as_ref());
-    let attempts = report.attempts.or_else(|| site.map(|death| death.count)).unwrap_or(1);
+    let tries = report.attempts.or_else(|| site.map(|death| death.count)).unwrap_or(1);
+    let count = if report.counts_all {
+        let rounds = queue.as_deref().and_then(|queue| dlo_headers::dlo_rounds(headers, queue)).unwrap_or(1);
+        FailureCount { attempts: tries, rounds }
+    } else {
+        let earlier = queue.as_deref().and_then(|queue| dlo_headers::dlo_count(headers, queue));
+        with_earlier_rounds(tries, earlier, || report.attempts.is_none() || begins_anew(message))
+    };
     Failure {
         reason: report.published.or_else(|| site.map(reason)).unwrap_or_default(),
         exchange: exchange.unwrap_or_else(|| message.exchange.clone()),
         routing_key: routing_key.unwrap_or_else(|| message.routing_key.clone()),
-        attempts: if report.counts_all {
-            attempts.clamp(1, xdeath::MAX_COUNT)
-        } else {
-            with_earlier_rounds(attempts, headers, queue.as_deref())
-        },
+        attempts: count.attempts.clamp(1, xdeath::MAX_COUNT),
+        rounds: count.rounds.clamp(1, xdeath::MAX_COUNT),
         first_failed_at: deaths_there.filter_map(|death| death.first_at).min(),
         // RabbitMQ says the first of several deaths, which is the last one only where there was no other.
         last_failed_at: report.failed_at.or_else(|| site.filter(|death| death.count == 1)?.first_at),
@@ -245,8 +258,23 @@ fn reason(death: &Death) -> Reason {
     death.reason.parse().unwrap_or_default()
 }
 
-/// Counts the rounds before our last retry, which our own header remembers: RabbitMQ 4 begins anew after each.
-fn with_earlier_rounds(attempts: u64, headers: &FieldTable, queue: Option<&str>) -> u64 {
-    let earlier = queue.and_then(|queue| dlo_headers::dlo_attempts(headers, queue)).unwrap_or(0);
-    attempts.max(earlier.saturating_add(1)).min(xdeath::MAX_COUNT)
+/// Counts what was before our last retry, which our own headers remember. RabbitMQ begins to count anew after each, and so
+/// do frameworks whose count comes off; one that stays goes on.
+fn with_earlier_rounds(tries: u64, earlier: Option<FailureCount>, begins_anew: impl FnOnce() -> bool) -> FailureCount {
+    let Some(earlier) = earlier else { return FailureCount { attempts: tries, rounds: 1 } };
+    let at_least = earlier.attempts.saturating_add(1);
+    let attempts = match tries {
+        0 | 1 => at_least,
+        _ if begins_anew() => earlier.attempts.saturating_add(tries),
+        _ => tries.max(at_least),
+    };
+    FailureCount { attempts, rounds: earlier.rounds.saturating_add(1) }
+}
+
+/// Whether the count of its framework comes off when it goes back.
+fn begins_anew(message: &Message) -> bool {
+    let Some((framework, _)) = recognised(message) else { return true };
+    let mut clean = message.clone();
+    let is_clean = (framework.clean)(&mut clean, &InnerBodies::default()).is_ok();
+    is_clean && recognised(&clean).is_none_or(|(_, report)| report.attempts.is_none_or(|attempts| attempts <= 1))
 }

@@ -18,6 +18,7 @@ pub(super) fn read(evidence: &Evidence, report: Option<String>) -> Option<String
         .or_else(|| property(evidence))
         .or_else(|| evidence.text("__TypeId__"))
         .or_else(|| content_type_parameter(evidence.message.properties.content_type.as_deref()?))
+        .or_else(|| taskiq(evidence))
         .or_else(|| body(evidence))?;
     let name = name.trim();
     (!name.is_empty() && name.len() <= MAX_NAME).then(|| name.to_owned())
@@ -60,6 +61,11 @@ fn content_type_parameter(content_type: &str) -> Option<String> {
     let mut named =
         parameters.filter(|(name, _)| ["messagetype", "proto"].contains(&&*name.trim().to_ascii_lowercase()));
     named.next().map(|(_, value)| value.trim().trim_matches('"').to_owned())
+}
+
+/// TaskIQ writes both, and its labels beside them.
+fn taskiq(evidence: &Evidence) -> Option<String> {
+    evidence.text("task_name").filter(|_| evidence.has("task_id"))
 }
 
 /// The fields that give a library away.
@@ -147,6 +153,10 @@ mod tests {
         check(header("cloudevents_Type", "a.b"), Some("a.b"));
         check(header("__TypeId__", "a.B"), Some("a.B"));
         check(header("type", "a.b"), None);
+        check(header("task_name", "billing:charge"), None);
+        let mut taskiq = header("task_name", "billing:charge");
+        taskiq.headers.set("task_id", FieldValue::string("1"));
+        check(taskiq, Some("billing:charge"));
     }
 
     #[test]

@@ -111,6 +111,7 @@ mod tests {
             exchange: "events".to_owned(),
             routing_key: "order.placed".to_owned(),
             attempts: 4,
+            rounds: 1,
             ..Failure::default()
         };
         assert_eq!(read(&obituary), expected);
@@ -135,8 +136,13 @@ mod tests {
             assert_eq!(report.failure, expected, "{name}");
             assert_eq!(report.not_taken, [format!("its header {name} was not taken: it is {why}")]);
         }
-        let all =
-            || Failure { queue: Some("orders".to_owned()), reason: Reason::Expired, attempts: 4, ..Failure::default() };
+        let all = || Failure {
+            queue: Some("orders".to_owned()),
+            reason: Reason::Expired,
+            attempts: 4,
+            rounds: 1,
+            ..Failure::default()
+        };
         let unknown = || Failure { reason: Reason::Unknown, ..all() };
         let reasons = "none of rejected, expired, maxlen, delivery_limit and unknown";
         check("dlo-reason", FieldValue::string("bored"), unknown(), reasons);

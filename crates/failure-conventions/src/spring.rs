@@ -19,7 +19,7 @@ pub(super) const FRAMEWORK: Framework = Framework {
 const ADDED: [&str; 5] =
     ["x-exception-message", "x-exception-stacktrace", "x-original-exchange", "x-original-routingKey", "retry-count"];
 
-fn read(evidence: &Evidence) -> Option<FrameworkReport> {
+pub(super) fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     let routing_key = evidence.text("x-original-routingKey");
     if routing_key.is_none() && !evidence.has("x-exception-message") {
         return None;
@@ -43,7 +43,7 @@ fn error(evidence: &Evidence) -> Option<ErrorReport> {
     ErrorReport::new(class, evidence.text("x-exception-message"), stacktrace)
 }
 
-fn clean(message: &mut Message, _: &InnerBodies) -> Result<(), Danger> {
+pub(super) fn clean(message: &mut Message, _: &InnerBodies) -> Result<(), Danger> {
     message.headers.remove_where(|name| ADDED.contains(&name));
     Ok(())
 }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::{clean, moment};
 use crate::{
-    Failure, dlo_headers,
+    Failure, FailureCount, dlo_headers,
     inner_body::{InnerBodies, InnerBody},
 };
 
@@ -218,7 +218,7 @@ fn failed_again(id: &str, queue: &str, attempts: u64) -> Failure {
     let vectors = vectors();
     let mut message = message(vectors.iter().find(|vector| vector["id"] == id).unwrap());
     let letter = "019a8b7c-0000-7000-8000-000000000001";
-    dlo_headers::write(&mut message.headers, letter, queue, attempts);
+    dlo_headers::write(&mut message.headers, letter, queue, FailureCount { attempts, rounds: 1 });
     read(&message)
 }
 
@@ -227,14 +227,41 @@ fn earlier_rounds_count() {
     fn check(queue: &str, attempts: u64, expected: u64) {
         assert_eq!(failed_again("rmq-retry-loop", queue, attempts).attempts, expected);
     }
-    // Its x-death alone counts 3.
+    // Its x-death alone counts 3, since it was sent back.
     check("orders.process", 0, 3);
-    check("orders.process", 2, 3);
-    check("orders.process", 7, 8);
+    check("orders.process", 2, 5);
+    check("orders.process", 7, 10);
     check("another.queue", 7, 3);
     check("orders.process", u64::MAX, 1_000_000_000);
     // It does not say its queue, which then is the one it was sent back to.
     assert_eq!(failed_again("spring-republish-recoverer", "orders", 7).attempts, 8);
+}
+
+#[test]
+fn tries_and_rounds_are_counted_apart() {
+    let check = |headers: &[(&str, FieldValue)], earlier: Option<(u64, u64)>, expected: (u64, u64)| {
+        let death = [("queue", "tasks"), ("reason", "rejected")];
+        let death = death.map(|(name, value)| (name.to_owned(), FieldValue::string(value))).into_iter().collect();
+        let mut table: FieldTable = headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        table.set("x-death", FieldValue::Array(vec![FieldValue::Table(death)]));
+        if let Some((attempts, rounds)) = earlier {
+            let id = "019a8b7c-0000-7000-8000-000000000001";
+            dlo_headers::write(&mut table, id, "tasks", FailureCount { attempts, rounds });
+        }
+        let failure = read(&Message { headers: table, ..Message::default() });
+        assert_eq!((failure.attempts, failure.rounds), expected, "{headers:?} {earlier:?}");
+    };
+    // Celery's own count stays in the message, so that each of our rounds is one try more.
+    let text = FieldValue::string;
+    let celery = |retries| [("task", text("add")), ("id", text("1")), ("retries", FieldValue::LongInt(retries))];
+    check(&celery(2), None, (3, 1));
+    check(&celery(2), Some((3, 1)), (4, 2));
+    // Laravel's comes off: it tries as often in each round.
+    let laravel = [("attempts".to_owned(), FieldValue::LongInt(2))].into_iter().collect();
+    let laravel = [("laravel", FieldValue::Table(laravel))];
+    check(&laravel, None, (3, 1));
+    check(&laravel, Some((3, 1)), (6, 2));
+    check(&[], Some((6, 2)), (7, 3));
 }
 
 #[test]

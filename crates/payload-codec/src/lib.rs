@@ -61,6 +61,7 @@ pub mod json;
 mod limits;
 pub mod message;
 pub mod schema;
+pub mod structure;
 pub mod tree;
 pub mod unwrap;
 pub mod value;

@@ -173,6 +173,7 @@ mod tests {
             guess: Guess::default(),
             evidence: Vec::new(),
             content,
+            task: None,
             is_unread: false,
             hides: false,
             remarks: Vec::new(),

@@ -22,10 +22,12 @@ pub struct FailedMessage<'a> {
     pub received_at: Timestamp,
     /// The queue it failed in, empty where nothing says which.
     pub queue: &'a str,
-    /// How often it has failed, as far as it says.
+    /// How often it has failed, as far as it says, the tries of its framework included.
     pub attempts: u64,
     /// It did not say which letter it is.
     pub is_recognised: bool,
+    /// How often dlo has seen it fail: what its framework tries by itself uses up no delay.
+    pub rounds: u64,
     /// What the retry policy decides; `None` for what needs attention in any case.
     pub decision: Option<&'a Decision>,
 }
@@ -62,14 +64,14 @@ impl<'a> FailedMessage<'a> {
 
 /// What becomes of a message that was not here before.
 pub fn received(message: FailedMessage<'_>, importance: Importance) -> Transition<'_> {
-    let delay = message.delay(message.attempts);
+    let delay = message.delay(message.rounds);
     let status = if delay.is_some() { Status::Scheduled } else { Status::Open };
     let new = Transition::stay(status, importance);
     Transition {
         columns: ColumnChanges { handed_over_at: message.handed_over_at(status), ..new.columns },
         retry: delay.map_or(RetryChange::Keep, |delay| RetryChange::Schedule(message.retry(delay))),
         history: delay.map(|delay| message.scheduled_line(delay)).into_iter().collect(),
-        policy_step: message.policy_step(message.attempts, status),
+        policy_step: message.policy_step(message.rounds, status),
         ..new
     }
 }
@@ -88,6 +90,7 @@ pub struct FailedAgain<'a> {
     /// As it failed last.
     last: FailedMessage<'a>,
     attempts: u64,
+    rounds: u64,
     /// Another edit of it stands: this one is not sent again.
     is_replaced: bool,
     lines: Vec<HistoryLine<'a>>,
@@ -97,7 +100,10 @@ impl<'a> FailedAgain<'a> {
     /// `revived` is about all letters that come back in one transaction.
     pub fn new(state: &'a LetterState, message: FailedMessage<'a>, revived: &mut RevivedFamilies) -> Self {
         let is_replaced = state.rival.is_some() || !revives(state, revived);
-        let mut back = Self { state, last: message, attempts: state.attempts, is_replaced, lines: Vec::new() };
+        // Another queue has a policy of its own, and counts from the beginning.
+        let is_same_queue = state.queue.as_deref().unwrap_or_default() == message.queue;
+        let rounds = if is_same_queue { state.rounds } else { 0 };
+        let mut back = Self { state, last: message, attempts: state.attempts, rounds, is_replaced, lines: Vec::new() };
         back.again(message);
         // A second copy is perhaps under way, and what sent it may have died before it could say so.
         if state.retry.as_ref().is_some_and(PendingRetry::perhaps_sent_twice) {
@@ -109,6 +115,7 @@ impl<'a> FailedAgain<'a> {
     /// Another copy of it has come back as well.
     pub fn again(&mut self, message: FailedMessage<'a>) {
         self.attempts = message.attempts.max(self.attempts.saturating_add(1));
+        self.rounds = message.rounds.max(self.rounds.saturating_add(1));
         self.last = message;
         let how = if message.is_recognised { ", recognised without its id" } else { "" };
         let remark = match self.is_replaced {
@@ -125,10 +132,15 @@ impl<'a> FailedAgain<'a> {
         self.attempts
     }
 
+    /// How often dlo has seen it fail by now.
+    pub const fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
     /// What becomes of it. A retry that stands already, as it was settled when the letter was sent before, stays.
     pub fn transition(&self) -> Transition<'a> {
         let (state, message) = (self.state, self.last);
-        let delay = message.delay(self.attempts).filter(|_| !self.is_replaced && !state.waits());
+        let delay = message.delay(self.rounds).filter(|_| !self.is_replaced && !state.waits());
         let status = match delay {
             _ if self.is_replaced => Status::Discarded,
             Some(_) => Status::Scheduled,
@@ -146,7 +158,7 @@ impl<'a> FailedAgain<'a> {
             retry,
             history: lines.collect(),
             group_step: self.group_step(),
-            policy_step: message.policy_step(self.attempts, status),
+            policy_step: message.policy_step(self.rounds, status),
             ..Transition::stay(status, state.importance)
         }
     }

@@ -44,7 +44,7 @@ pub fn published<'a>(
 
 /// What went back by itself is counted.
 fn policy_step(retry: &ClaimedRetry, at: Timestamp) -> Option<PolicyStep<'_>> {
-    let step = PolicyStep { queue: &retry.queue, at, failures: retry.attempts, outcome: PolicyOutcome::Retried };
+    let step = PolicyStep { queue: &retry.queue, at, failures: retry.count.rounds, outcome: PolicyOutcome::Retried };
     (retry.by.as_str() == Actor::SYSTEM).then_some(step)
 }
 

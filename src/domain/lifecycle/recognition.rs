@@ -27,8 +27,8 @@ pub struct SentBack {
     pub sent_at: Timestamp,
     /// How often a policy has sent it.
     pub automatic: u64,
-    /// How often it had failed by then.
-    pub attempts: u64,
+    /// How often it had come here by then.
+    pub rounds: u64,
     /// Its letter; `None` where it waited in RabbitMQ.
     pub letter: Option<SentLetter>,
 }
@@ -50,8 +50,8 @@ pub fn is_away(status: Status, claims: u64) -> bool {
 pub enum Recognised {
     /// A letter that was sent back.
     Letter(LetterId),
-    /// One that waited in RabbitMQ, with that id, and had failed so often.
-    Waited { id: LetterId, attempts: u64 },
+    /// One that waited in RabbitMQ, with that id, and had come here so often.
+    Waited { id: LetterId, rounds: u64 },
     /// One that has been sent back as often as its policy allows, each time as another message.
     Stopped { retries: u64, identities: usize },
     /// One that was not here before, as far as anybody can tell.
@@ -76,7 +76,7 @@ pub fn recognise(
     if let Some(found) = away.iter().find(|sent| sent.may_be(message)) {
         return match &found.letter {
             Some(_) => Recognised::Letter(found.id),
-            None => Recognised::Waited { id: found.id, attempts: found.attempts },
+            None => Recognised::Waited { id: found.id, rounds: found.rounds },
         };
     }
     let (identities, retries) = (away.len(), away.iter().map(|sent| sent.automatic).sum());
@@ -113,7 +113,7 @@ mod tests {
             queue: "orders".to_owned(),
             sent_at: Timestamp::default(),
             automatic: 1,
-            attempts: 2,
+            rounds: 2,
             letter: Some(SentLetter { is_away: true, message: Some(message) }),
         }
     }
@@ -152,7 +152,7 @@ mod tests {
         check(None, &[back(sent(2, message(None))), sent(1, message(None))], Recognised::Letter(one));
         check(Some("a"), &[sent(2, message(Some("b"))), sent(1, message(Some("a")))], Recognised::Letter(one));
         check(Some("a"), &[sent(1, message(None))], Recognised::Letter(one));
-        check(None, &[in_broker(sent(1, message(None)))], Recognised::Waited { id: one, attempts: 2 });
+        check(None, &[in_broker(sent(1, message(None)))], Recognised::Waited { id: one, rounds: 2 });
         check(None, &[SentBack { queue: "other".to_owned(), ..sent(1, message(None)) }], Recognised::New);
     }
 

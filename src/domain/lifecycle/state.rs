@@ -1,7 +1,7 @@
 //! How a letter stands: all that decisions about it depend on.
 
 use amqp_message::{death::Reason, time::Timestamp};
-use failure_conventions::danger::Danger;
+use failure_conventions::{FailureCount, danger::Danger};
 
 use super::recognition::is_away;
 use crate::domain::{
@@ -27,8 +27,9 @@ pub struct LetterState {
     pub received_at: Timestamp,
     /// When its type, importance and group were found last.
     pub enriched_at: Option<Timestamp>,
-    /// How often it has failed.
+    /// How often it has failed, and how often of these dlo has seen it.
     pub attempts: u64,
+    pub rounds: u64,
     /// Why it must not be retried, when it must not.
     pub danger: Option<Danger>,
     /// When it was sent back or discarded.
@@ -67,6 +68,11 @@ impl PendingRetry {
 }
 
 impl LetterState {
+    /// How often it has failed.
+    pub const fn count(&self) -> FailureCount {
+        FailureCount { attempts: self.attempts, rounds: self.rounds }
+    }
+
     /// `importance_by` of what a user has chosen.
     pub const BY_HAND: &str = "manual";
 

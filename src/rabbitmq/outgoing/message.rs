@@ -1,7 +1,7 @@
 //! The message a retry publishes.
 
 use amqp_message::{field::FieldTable, message::Message};
-use failure_conventions::{dlo_headers, stripped::is_stripped};
+use failure_conventions::{FailureCount, dlo_headers, stripped::is_stripped};
 
 use crate::domain::letter::LetterId;
 
@@ -11,8 +11,14 @@ const DIRECT_REPLY_TO: &str = "amq.rabbitmq.reply-to";
 
 /// The message that brings letter `id` to the queue `target` by the default exchange.
 ///
-/// `attempts` is how often it has failed in `failed_queue`. A retry to any other queue starts to count at none.
-pub fn outgoing(id: LetterId, message: Message, failed_queue: Option<&str>, target: &str, attempts: u64) -> Message {
+/// `count` is how often it has failed in `failed_queue`. A retry to any other queue starts to count at none.
+pub fn outgoing(
+    id: LetterId,
+    message: Message,
+    failed_queue: Option<&str>,
+    target: &str,
+    count: FailureCount,
+) -> Message {
     let mut outgoing = message;
     outgoing.exchange = String::new();
     outgoing.routing_key = target.to_owned();
@@ -25,9 +31,16 @@ pub fn outgoing(id: LetterId, message: Message, failed_queue: Option<&str>, targ
     properties.reply_to.take_if(|reply_to| reply_to == DIRECT_REPLY_TO);
 
     strip(&mut outgoing.headers);
-    let attempts_there = if failed_queue == Some(target) { attempts } else { 0 };
-    dlo_headers::write(&mut outgoing.headers, id, target, attempts_there);
+    let count_there = if failed_queue == Some(target) { count } else { FailureCount::default() };
+    dlo_headers::write(&mut outgoing.headers, id, target, count_there);
     outgoing
+}
+
+/// The expiration with which an edited copy goes out: the one that its edit gave it, which stands in `message`, unless
+/// its framework has put another message in its place, which is `clean`.
+pub fn expiration_of_copy(message: &Message, clean: &Message) -> Option<String> {
+    let (given, goes_out) = (&message.properties.expiration, &clean.properties.expiration);
+    given.clone().filter(|given| goes_out.as_ref() == Some(given))
 }
 
 /// Whether a header of this name never goes out as it stands: a retry takes it off, or writes it itself.
@@ -46,6 +59,7 @@ mod tests {
     use amqp_message::{field::FieldValue, message::Properties};
 
     const ID: &str = "019a8b7c-0000-7000-8000-000000000001";
+    const COUNT: FailureCount = FailureCount { attempts: 5, rounds: 2 };
 
     fn letter(headers: &[&str]) -> Message {
         Message {
@@ -58,13 +72,13 @@ mod tests {
     }
 
     fn check_headers(headers: &[&str], expected: &[&str]) {
-        let outgoing = outgoing(ID.parse().unwrap(), letter(headers), Some("q"), "q", 1);
+        let outgoing = outgoing(ID.parse().unwrap(), letter(headers), Some("q"), "q", COUNT);
         let names: Vec<&str> = outgoing.headers.iter().map(|(name, _)| name).collect();
-        assert_eq!(names, [expected, &["dlo-id", "dlo-attempts", "dlo-queue"]].concat());
+        assert_eq!(names, [expected, &["dlo-id", "dlo-attempts", "dlo-rounds", "dlo-queue"]].concat());
     }
 
     fn check_attempts(failed_queue: Option<&str>, target: &str, expected: &str) {
-        let outgoing = outgoing(ID.parse().unwrap(), letter(&["dlo-attempts"]), failed_queue, target, 5);
+        let outgoing = outgoing(ID.parse().unwrap(), letter(&["dlo-attempts"]), failed_queue, target, COUNT);
         assert_eq!((&*outgoing.exchange, &*outgoing.routing_key), ("", target));
         assert_eq!(outgoing.body, [0, 0xff]);
         assert_eq!(outgoing.headers.get_str("dlo-id"), Some(ID));
@@ -104,7 +118,7 @@ mod tests {
             kind: text("t"),
             ..Properties::default()
         };
-        let sent = |message: &Message| outgoing(ID.parse().unwrap(), message.clone(), None, "q", 1).properties;
+        let sent = |message: &Message| outgoing(ID.parse().unwrap(), message.clone(), None, "q", COUNT).properties;
         let expected = Properties { expiration: None, user_id: None, ..message.properties.clone() };
         assert_eq!(sent(&message), expected);
 

@@ -11,5 +11,5 @@ mod obituary;
 mod vectors;
 
 pub use limits::check;
-pub use message::{outgoing, takes_over};
+pub use message::{expiration_of_copy, outgoing, takes_over};
 pub use obituary::{obituary, undeliverable};

@@ -5,7 +5,7 @@ use amqp_message::{
     field::{FieldTable, FieldValue},
     message::Message,
 };
-use failure_conventions::{Failure, dlo_headers};
+use failure_conventions::{Failure, FailureCount, dlo_headers};
 
 use super::message::outgoing;
 use crate::domain::letter::LetterId;
@@ -15,7 +15,7 @@ use crate::domain::letter::LetterId;
 /// Its own deaths go along. Everywhere else `x-death` is dangerous to publish; here nobody but dlo reads it, and
 /// it is the only account there is.
 pub fn obituary(id: LetterId, message: &Message, failure: &Failure, target: &str) -> Message {
-    let mut obituary = outgoing(id, message.clone(), None, target, 0);
+    let mut obituary = outgoing(id, message.clone(), None, target, FailureCount::default());
     for (name, value) in message.headers.iter().filter(|(name, _)| is_account(name)) {
         obituary.headers.set(name, value.clone());
     }
@@ -26,12 +26,14 @@ pub fn obituary(id: LetterId, message: &Message, failure: &Failure, target: &str
 /// `message`, which was on its way back to `queue` and could not be brought there, as an obituary.
 pub fn undeliverable(id: LetterId, message: &Message, queue: &str, reason: Reason, why: &str, target: &str) -> Message {
     let (exchange, routing_key) = dlo_headers::dlo_address(&message.headers).unwrap_or_default();
+    let count = dlo_headers::dlo_count(&message.headers, queue).unwrap_or(FailureCount { attempts: 1, rounds: 1 });
     let failure = Failure {
         queue: Some(queue.to_owned()),
         reason,
         exchange: exchange.to_owned(),
         routing_key: routing_key.to_owned(),
-        attempts: dlo_headers::dlo_attempts(&message.headers, queue).unwrap_or(1),
+        attempts: count.attempts,
+        rounds: count.rounds,
         ..Failure::default()
     };
     let mut obituary = obituary(id, message, &failure, target);
@@ -46,7 +48,7 @@ fn is_account(name: &str) -> bool {
 fn write(headers: &mut FieldTable, id: LetterId, failure: &Failure) {
     headers.remove_where(|name| name == dlo_headers::QUEUE);
     if let Some(queue) = &failure.queue {
-        dlo_headers::write(headers, id, queue, failure.attempts);
+        dlo_headers::write(headers, id, queue, failure.count());
         dlo_headers::write_address(headers, &failure.exchange, &failure.routing_key);
         headers.set(dlo_headers::REASON, FieldValue::string(failure.reason.as_str()));
     }
@@ -83,7 +85,7 @@ mod tests {
     fn what_cannot_be_brought_back_says_where_it_was_going_and_why_not() {
         let id = "019a8b7c-0000-7000-8000-000000000001".parse().unwrap();
         let mut message = Message::default();
-        dlo_headers::write(&mut message.headers, id, "orders", 3);
+        dlo_headers::write(&mut message.headers, id, "orders", FailureCount { attempts: 3, rounds: 1 });
         dlo_headers::write_address(&mut message.headers, "events", "order.placed");
         let obituary = undeliverable(id, &message, "orders", Reason::Expired, "no queue", "dlo.obituaries");
         let told = |name| obituary.headers.get_str(name);

@@ -9,7 +9,7 @@ use amqp_message::{
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use failure_conventions::{
-    clean,
+    FailureCount, clean,
     danger::Danger,
     inner_body::{InnerBodies, InnerBody},
 };
@@ -48,7 +48,7 @@ fn check_retry(vector: &Value) {
     let setting = is_base64.then(|| (failure.queue.clone().unwrap(), InnerBody::Base64));
     let clean = clean(before.clone(), &InnerBodies::new(setting)).unwrap();
     let letter = "019a8b7c-0000-7000-8000-000000000001".parse().unwrap();
-    let mut after = outgoing(letter, clean, None, "target", 0);
+    let mut after = outgoing(letter, clean, None, "target", FailureCount::default());
     after.headers.remove_where(|name| name.starts_with("dlo-"));
 
     check_headers_after(&before.headers, &after.headers, expect, id);

@@ -17,7 +17,7 @@ use crate::{
         mapping::Route,
     },
     services::{
-        decoding::reading::{EditProblem, Library, Named, Question, Reading},
+        decoding::reading::{EditProblem, EditedAs, Library, Named, Question, Reading},
         schemas::Schemas,
     },
 };
@@ -67,20 +67,21 @@ impl Reader {
         .await
     }
 
-    /// The body of a letter whose payload says what `text` says: what [`read`](Self::read) showed, edited.
+    /// The body of a letter whose payload says what `text` says: what [`read`](Self::read) showed with
+    /// nothing revealed, edited.
     ///
     /// # Errors
     /// All that is wrong with `text`.
     pub async fn write(
         &self,
         letter: &Arc<Letter>,
-        mode: UnwrapMode,
         text: String,
-        reveal: bool,
+        edited: EditedAs,
     ) -> Result<Vec<u8>, Vec<EditProblem>> {
         let (library, reader, letter) = (self.library().await, self.clone(), Arc::clone(letter));
         off_the_runtime(move || {
-            reader.ask(&letter, &Confirmed::default(), &mode, |question| library.write(question, &text, reveal))
+            let write = |question: &Question<'_>| library.write(question, &text, edited, false);
+            reader.ask(&letter, &Confirmed::default(), &UnwrapMode::Automatic, write)
         })
         .await
     }
@@ -91,7 +92,7 @@ impl Reader {
         library: &Library,
         letter: &Letter,
         confirmed: &Confirmed,
-        use_it: impl FnOnce(Option<Named>, &Decode<'_>) -> T,
+        use_it: impl FnOnce(Option<Named>, Option<String>, &Decode<'_>) -> T,
     ) -> T {
         self.ask(letter, confirmed, &UnwrapMode::Automatic, |question| library.name(question, use_it))
     }

@@ -75,6 +75,7 @@ impl MessageContext<'_> {
             properties,
             headers,
             address: &address,
+            routing_key: route.routing_key,
             by_hand: self.by_hand,
             declared: declared.as_deref(),
             mapped: mappings.find(route).map(|active| active.mapping.message_type.as_str()),

@@ -32,7 +32,7 @@ pub(crate) struct Analyzer {
 impl Analyzer {
     pub(crate) fn look_at(&self, letter: &Letter, confirmed: &Confirmed) -> (Enriched, Vec<RuleFailure>) {
         let summary = &letter.summary;
-        let (named, Ruled { importance, by, failures, .. }) = self.evaluate(letter, confirmed);
+        let (named, title, Ruled { importance, by, failures, .. }) = self.evaluate(letter, confirmed);
         let by_hand = summary.type_source == Some(TypeSource::Manual);
         let key = group_key(letter, named.as_ref());
         let enriched = Enriched {
@@ -42,6 +42,7 @@ impl Analyzer {
             confidence: named.as_ref().and_then(|named| named.confidence),
             source: named.as_ref().map(|named| named.source),
             message_type: named.map(|named| named.name),
+            title,
             importance,
             importance_by: by,
             group: grouping::id(&key),
@@ -52,17 +53,17 @@ impl Analyzer {
     }
 
     /// Nothing in there panics, as far as we know. If it does, one letter is of no type and the others go on.
-    fn evaluate(&self, letter: &Letter, confirmed: &Confirmed) -> (Option<Named>, Ruled) {
+    fn evaluate(&self, letter: &Letter, confirmed: &Confirmed) -> (Option<Named>, Option<String>, Ruled) {
         let evaluate = || {
-            self.reader.analyze(&self.library, letter, confirmed, |named, payload| {
+            self.reader.analyze(&self.library, letter, confirmed, |named, title, payload| {
                 let message_type = named.as_ref().map(|named| &*named.name);
                 let ruled = self.rules.evaluate(&facts(letter, message_type, payload));
-                (named, ruled)
+                (named, title, ruled)
             })
         };
         catch_unwind(AssertUnwindSafe(evaluate)).unwrap_or_else(|_| {
             tracing::error!(letter = %letter.summary.id, "a dead letter could not be decoded; please report this");
-            (None, self.rules.evaluate(&facts(letter, None, &|| None)))
+            (None, None, self.rules.evaluate(&facts(letter, None, &|| None)))
         })
     }
 }
@@ -82,6 +83,7 @@ pub(super) fn plain(summary: &LetterSummary) -> Enriched {
         received_at: summary.received_at,
         type_by_hand: summary.message_type.clone().filter(|_| by_hand),
         message_type: None,
+        title: None,
         source: None,
         confidence: None,
         importance: Importance::Normal,

@@ -186,7 +186,7 @@ impl<'a> Forwarder<'a> {
         for parcel in done {
             let failure = &parcel.arrival.failure;
             let queue = failure.queue.as_deref().unwrap_or_default();
-            let step = |outcome, at| PolicyStep { queue, at, failures: failure.attempts, outcome };
+            let step = |outcome, at| PolicyStep { queue, at, failures: failure.rounds, outcome };
             let Some(delay) = parcel.delay() else {
                 self.tally.add(broker, &step(PolicyOutcome::Exhausted, now));
                 continue;
@@ -216,7 +216,7 @@ impl Parcel {
         let Arrival { id, content: key, failure, .. } = &self.arrival;
         let sent_at = now.plus(self.delay().filter(|_| self.arrival.returning.is_none())?);
         let queue = failure.queue.clone()?;
-        Some(SentBack { key: *key, id: *id, queue, sent_at, automatic: 1, attempts: failure.attempts, letter: None })
+        Some(SentBack { key: *key, id: *id, queue, sent_at, automatic: 1, rounds: failure.rounds, letter: None })
     }
 
     /// The message to publish, or the arrival back where it breaks a limit of AMQP in both forms.
@@ -247,7 +247,7 @@ impl Parcel {
             return Ok(OutgoingRetry { id, destination: Destination::straight_to(target), reason, message });
         };
         let clean = failure_conventions::clean(message.clone(), &intake.bodies)?;
-        let mut outgoing = outgoing::outgoing(id, clean, Some(queue), queue, failure.attempts);
+        let mut outgoing = outgoing::outgoing(id, clean, Some(queue), queue, failure.count());
         dlo_headers::write_address(&mut outgoing.headers, &failure.exchange, &failure.routing_key);
         let mut destination = Destination::straight_to(queue).after(delay, intake.clock.now());
         if self.arrival.decision.as_ref().is_some_and(Decision::keeps_routing_key) {
@@ -269,7 +269,7 @@ impl Parcel {
 }
 
 fn delay(arrival: &Arrival) -> Option<Duration> {
-    match arrival.decision.as_ref()?.verdict(arrival.failure.attempts) {
+    match arrival.decision.as_ref()?.verdict(arrival.failure.rounds) {
         Verdict::Retry { delay } => Some(delay),
         Verdict::Exhausted => None,
     }

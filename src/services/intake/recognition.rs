@@ -58,8 +58,9 @@ async fn recognise_all(intake: &Intake, mut arrivals: Vec<&mut Arrival>) -> Resu
                 arrival.is_recognised = true;
                 sent.retain(|sent| sent.id != id);
             }
-            Recognised::Waited { id, attempts } => {
-                arrival.failure.attempts = arrival.failure.attempts.max(attempts.saturating_add(1));
+            Recognised::Waited { id, rounds } => {
+                arrival.failure.rounds = arrival.failure.rounds.max(rounds.saturating_add(1));
+                arrival.failure.attempts = arrival.failure.attempts.max(arrival.failure.rounds);
                 returned.push((arrival.content, id));
                 sent.retain(|sent| sent.id != id);
             }

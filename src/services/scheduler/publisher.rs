@@ -155,10 +155,12 @@ async fn publish_window(
 fn prepare(scheduler: &Scheduler, claimed: &ClaimedRetry, message: Option<Message>) -> Result<OutgoingRetry, String> {
     let message = message.ok_or("its contents are gone from the database")?;
     // It stands in the database as it came in; only what leaves is clean.
-    let message =
-        failure_conventions::clean(message, &scheduler.bodies).map_err(|danger| danger.clause().to_owned())?;
+    let clean =
+        failure_conventions::clean(message.clone(), &scheduler.bodies).map_err(|danger| danger.clause().to_owned())?;
+    let expiration = outgoing::expiration_of_copy(&message, &clean).filter(|_| claimed.is_edited);
     let failed_queue = claimed.failed_queue.as_deref();
-    let message = outgoing::outgoing(claimed.id, message, failed_queue, &claimed.queue, claimed.attempts);
+    let mut message = outgoing::outgoing(claimed.id, clean, failed_queue, &claimed.queue, claimed.count);
+    message.properties.expiration = expiration;
     outgoing::check(&message)?;
     let mut destination = Destination::straight_to(&claimed.queue);
     if scheduler.policies.keeps_routing_key(&claimed.queue, claimed.reason) {

@@ -46,6 +46,7 @@ mod tests {
     use super::*;
     use crate::domain::{actor::Actor, letter::LetterId};
     use amqp_message::{death::Reason, time::Timestamp};
+    use failure_conventions::FailureCount;
 
     fn check(sizes: &[u64], claimed_before: bool, expected: &[usize]) {
         let retries = sizes.iter().map(|size| ClaimedRetry {
@@ -55,10 +56,11 @@ mod tests {
             reason: Reason::Rejected,
             routing_key: String::new(),
             by: Actor::local(),
-            attempts: 1,
+            count: FailureCount { attempts: 1, rounds: 1 },
             due_at: Timestamp::default(),
             size: *size,
             claimed_before,
+            is_edited: false,
         });
         let lengths: Vec<usize> = windows(retries.collect()).iter().map(Vec::len).collect();
         assert_eq!(lengths, expected, "{sizes:?}");

@@ -4,7 +4,7 @@
 
 use amqp_message::{
     field::{FieldTable, FieldValue},
-    message::Message,
+    message::{Message, Properties},
 };
 use failure_conventions::{self, inner_body::InnerBodies};
 
@@ -12,7 +12,7 @@ use crate::{
     domain::{
         command::Refusal,
         content_key::ContentKey,
-        edit::{Edit, HeaderEdit},
+        edit::{Edit, HeaderEdit, Property, PropertyEdit},
         letter::LetterId,
     },
     rabbitmq::outgoing,
@@ -33,8 +33,14 @@ pub(crate) fn apply(
     for header in &edit.headers {
         change(&mut message, header)?;
     }
-    if message == *original.message {
+    edit.properties.iter().for_each(|property| property.apply(&mut message.properties));
+    let names_expiration = |edit: &PropertyEdit| edit.property() == Property::Expiration && edit.value().is_some();
+    if message == *original.message && !edit.properties.iter().any(names_expiration) {
         return unfit("the edit changes nothing; retry it as it is");
+    }
+    // An expiration goes out with a copy, and so only that which the edit names.
+    if !edit.properties.iter().any(names_expiration) {
+        message.properties.expiration = None;
     }
     let (before, account) = (failure_conventions::read(original.message), failure_conventions::read(&message));
     check_framework(before.framework, account.framework)?;
@@ -47,9 +53,12 @@ pub(crate) fn apply(
         return unfit(format!("with this edit {}", danger.clause()));
     }
     let clean = failure_conventions::clean(message.clone(), bodies).map_err(Refusal::Dangerous)?;
-    let outgoing = outgoing::outgoing(copy, clean, original.failed_queue, original.target, original.attempts);
+    let expiration = outgoing::expiration_of_copy(&message, &clean);
+    let mut outgoing = outgoing::outgoing(copy, clean, original.failed_queue, original.target, original.count);
+    outgoing.properties.expiration = expiration;
     outgoing::check(&outgoing).map_err(Refusal::Unfit)?;
     edit.headers.iter().try_for_each(|header| check_arrives(&outgoing, header))?;
+    edit.properties.iter().try_for_each(|property| check_property(&outgoing, property))?;
     let content = ContentKey::of(&message, &account);
     Ok(EditedMessage { message, message_type: account.failure.message_type, content, danger })
 }
@@ -72,8 +81,11 @@ fn change(message: &mut Message, header: &HeaderEdit) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Which headers of a message can be edited so that it arrives.
-pub struct HeaderReach {
+/// Which headers and properties of a message can be edited so that it arrives.
+pub struct EditReach {
+    properties: Properties,
+    /// Whether others come in the place of its properties when it goes back.
+    replaces_properties: bool,
     /// Those it has, and one that is new.
     headers: FieldTable,
     /// What a retry makes of them; `None` where there is none.
@@ -84,14 +96,17 @@ pub struct HeaderReach {
 /// A header that no message has yet, to see whether such a one goes out.
 const NEW: &str = "\0new";
 
-impl HeaderReach {
+impl EditReach {
     pub(crate) fn new(message: &Message, bodies: &InnerBodies) -> Self {
         let mut message = message.clone();
         message.headers.put(NEW, FieldValue::Void);
         let headers = message.headers.clone();
         let framework = failure_conventions::read(&message).framework;
-        let outgoing = failure_conventions::clean(message, bodies).ok().map(|clean| clean.headers);
-        Self { headers, outgoing, framework }
+        let properties = message.properties.clone();
+        let clean = failure_conventions::clean(message, bodies).ok();
+        let replaces_properties = clean.as_ref().is_some_and(|clean| clean.properties != properties);
+        let outgoing = clean.map(|clean| clean.headers);
+        Self { properties, replaces_properties, headers, outgoing, framework }
     }
 
     /// Those that the message has.
@@ -110,8 +125,28 @@ impl HeaderReach {
         if goes_out(NEW) && goes_out(name) {
             return None;
         }
+        Some(self.comes_from_before())
+    }
+
+    /// Of a letter whose expiration never goes out.
+    pub(crate) fn without_expiration(mut self) -> Self {
+        self.properties.expiration = None;
+        self
+    }
+
+    /// What the message has of a property that a retry would send.
+    pub fn property(&self, property: Property) -> Option<String> {
+        property.of(&self.properties)
+    }
+
+    /// Why its properties are not for editing.
+    pub fn why_no_properties(&self) -> Option<String> {
+        self.replaces_properties.then(|| self.comes_from_before())
+    }
+
+    fn comes_from_before(&self) -> String {
         let framework = self.framework.unwrap_or("its framework");
-        Some(format!("what goes back is the message as it was before {framework} gave it up"))
+        format!("what goes back is the message as it was before {framework} gave it up")
     }
 
     /// Why there can be no new headers.
@@ -150,6 +185,17 @@ fn check_arrives(outgoing: &Message, header: &HeaderEdit) -> Result<(), Refusal>
     ))
 }
 
+fn check_property(outgoing: &Message, edit: &PropertyEdit) -> Result<(), Refusal> {
+    let property = edit.property();
+    if property.of(&outgoing.properties).as_deref() == edit.value() {
+        return Ok(());
+    }
+    unfit(format!(
+        "the edit of the property {property} would not arrive: what leaves is the message as it was before its framework \
+         gave it up"
+    ))
+}
+
 fn unfit<T>(why: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal::Unfit(why.into()))
 }
@@ -157,8 +203,9 @@ fn unfit<T>(why: impl Into<String>) -> Result<T, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use failure_conventions::danger::Danger;
+    use failure_conventions::{FailureCount, danger::Danger};
 
+    const COUNT: FailureCount = FailureCount { attempts: 3, rounds: 3 };
     const COPY: &str = "019a8b7c-0000-7000-8000-000000000002";
 
     fn message(body: &str, headers: &[(&str, &str)]) -> Message {
@@ -175,15 +222,15 @@ mod tests {
     }
 
     fn headers(headers: Vec<HeaderEdit>) -> Edit {
-        Edit { body: None, headers }
+        Edit::of_headers(headers)
     }
 
     fn body(body: &str) -> Edit {
-        Edit { body: Some(body.into()), headers: Vec::new() }
+        Edit::of_body(body)
     }
 
     fn edited(message: &Message, edit: &Edit) -> Result<EditedMessage, Refusal> {
-        let original = Original { message, failed_queue: Some("orders"), attempts: 3, target: "orders" };
+        let original = Original { message, failed_queue: Some("orders"), count: COUNT, target: "orders" };
         apply(edit, &original, COPY.parse().unwrap(), &InnerBodies::default())
     }
 
@@ -212,6 +259,33 @@ mod tests {
         let mut before = message("a", &[]);
         before.headers.set("version", FieldValue::LongInt(1));
         check(&before, &set("version", "1"), &message("a", &[("version", "1")]));
+    }
+
+    #[test]
+    fn properties_change_and_an_expiration_goes_out_only_where_it_is_named() {
+        let edit = |property, value: Option<&str>| Edit {
+            properties: vec![PropertyEdit::new(property, value.map(str::to_owned)).unwrap()],
+            ..Edit::default()
+        };
+        let mut before = message("a", &[]);
+        before.properties = Properties {
+            content_type: Some("text/plain".to_owned()),
+            expiration: Some("1000".to_owned()),
+            ..Properties::default()
+        };
+        let mut after = before.clone();
+        after.properties = Properties { content_type: None, expiration: None, ..after.properties };
+        check(&before, &edit(Property::ContentType, None), &after);
+        after.properties = Properties { expiration: Some("2000".to_owned()), ..before.properties.clone() };
+        check(&before, &edit(Property::Expiration, Some("2000")), &after);
+        check_refused(&before, &edit(Property::ContentType, Some("text/plain")), "changes nothing");
+        // What a framework has put away comes back with its own.
+        let retry_info = r#"{"properties":{"content_type":"application/json","headers":{}}}"#;
+        let sneakers = message("a", &[("retry_info", retry_info)]);
+        check_refused(&sneakers, &edit(Property::Type, Some("order")), "property type would not arrive");
+        let reach = EditReach::new(&sneakers, &InnerBodies::default());
+        assert!(reach.why_no_properties().is_some_and(|why| why.contains("gave it up")));
+        assert_eq!(EditReach::new(&before, &InnerBodies::default()).why_no_properties(), None);
     }
 
     #[test]
@@ -268,7 +342,7 @@ mod tests {
     #[test]
     fn a_header_that_can_be_edited_arrives() {
         let check = |message: &Message, name: &str, why: Option<&str>| {
-            let reach = HeaderReach::new(message, &InnerBodies::default());
+            let reach = EditReach::new(message, &InnerBodies::default());
             let told = reach.why_not(name);
             assert_eq!(told.is_some(), why.is_some(), "{name}: {told:?}");
             assert!(told.is_none_or(|told| told.contains(why.unwrap_or_default())));
@@ -288,7 +362,7 @@ mod tests {
         check(&spring, "new", None);
         check(&spring, "dlo-id", Some("writes it anew"));
         check(&spring, "x-exception-message", Some("before Spring AMQP gave it up"));
-        assert_eq!(HeaderReach::new(&spring, &InnerBodies::default()).why_none_new(), None);
+        assert_eq!(EditReach::new(&spring, &InnerBodies::default()).why_none_new(), None);
         check(&message("a", &[]), "x-exception", None);
     }
 

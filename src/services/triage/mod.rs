@@ -11,14 +11,14 @@ use amqp_message::{message::Message, time::Timestamp};
 use failure_conventions::{danger::Danger, inner_body::InnerBodies};
 use uuid::Uuid;
 
-use self::edits::HeaderReach;
+use self::edits::EditReach;
 use super::{audited_store::AuditedStore, ids};
 use crate::{
     clock::Clock,
     domain::{
         actor::Actor,
         command::{Command, CommandReport, Refusal},
-        edit::Edit,
+        edit::{Edit, HeaderEdit},
         group::{GroupId, Note},
         letter::{Letter, LetterId, LetterSummary},
         version::Expected,
@@ -102,16 +102,31 @@ impl Triage {
 
     /// Says beforehand whether an edit of a letter could be sent, as far as that is the edit's matter.
     pub fn check_edit(&self, letter: &Letter, edit: &Edit, queue: Option<&str>) -> Result<(), Refusal> {
-        let LetterSummary { id, queue: failed_queue, attempts, .. } = &letter.summary;
+        let LetterSummary { id, queue: failed_queue, .. } = &letter.summary;
         let failed_queue = failed_queue.as_deref();
         let target = queue.or(failed_queue).unwrap_or_default();
-        let original = Original { message: &letter.message, failed_queue, attempts: *attempts, target };
+        let original = Original { message: &letter.message, failed_queue, count: letter.summary.count(), target };
         edits::apply(edit, &original, *id, &self.bodies).map(drop)
     }
 
-    /// Which headers of a message can be edited.
-    pub fn header_reach(&self, message: &Message) -> HeaderReach {
-        HeaderReach::new(message, &self.bodies)
+    /// An edit with what follows from it: a header that repeats the arguments goes when the body changes, for it would tell
+    /// the old ones.
+    pub fn with_consequences(&self, message: &Message, mut edit: Edit) -> Edit {
+        if edit.body.as_ref().is_none_or(|body| *body == message.body) {
+            return edit;
+        }
+        for name in failure_conventions::repeats_body(message) {
+            if !edit.headers.iter().any(|header| header.name() == name) {
+                edit.headers.push(HeaderEdit::Remove { name: name.to_owned() });
+            }
+        }
+        edit
+    }
+
+    /// Which headers and properties of a letter can be edited.
+    pub fn edit_reach(&self, letter: &Letter) -> EditReach {
+        let reach = EditReach::new(&letter.message, &self.bodies);
+        if letter.summary.edited_from.is_some() { reach } else { reach.without_expiration() }
     }
 
     /// Writes down that somebody sees what is hidden in a letter, before it is shown; says whether there is such a letter.

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use amqp_message::{json, message::Message, time::Timestamp};
-use failure_conventions::danger::Danger;
+use failure_conventions::{FailureCount, danger::Danger};
 use uuid::Uuid;
 
 use super::{
@@ -57,7 +57,7 @@ pub struct Original<'a> {
     pub message: &'a Message,
     /// The queue it failed in, and how often.
     pub failed_queue: Option<&'a str>,
-    pub attempts: u64,
+    pub count: FailureCount,
     /// Where the copy is to go.
     pub target: &'a str,
 }
@@ -99,7 +99,7 @@ impl Store {
         let original_message = Original {
             message: &message,
             failed_queue: original.state.queue.as_deref(),
-            attempts: original.state.attempts,
+            count: original.state.count(),
             target: edited.target,
         };
         let message = match (order.edit)(&original_message) {
@@ -156,11 +156,11 @@ impl Copy<'_> {
     /// A copy is its original in all but the contents: it came in then and has failed as often.
     async fn insert_letter(&self, tx: &mut Tx, facet: FacetId) -> Result<(), StoreError> {
         const INSERT: &str = "INSERT INTO letters (id, facet_id, received_at, first_received_at, first_failed_at,
-                last_failed_at, exchange, routing_key, attempts, importance_by, size, error_type, error_message,
+                last_failed_at, exchange, routing_key, attempts, rounds, importance_by, size, error_type, error_message,
                 message_type, type_source, type_confidence, group_id, danger, note, handed_over_at, edited_from, family,
                 content)
             SELECT $1, $2, received_at, first_received_at, first_failed_at, last_failed_at, exchange, routing_key,
-                attempts, importance_by, $3, error_type, error_message,
+                attempts, rounds, importance_by, $3, error_type, error_message,
                 CASE WHEN coalesce(type_source, 'header') = 'header' THEN $4 ELSE message_type END,
                 CASE WHEN coalesce(type_source, 'header') = 'header' THEN $5 ELSE type_source END,
                 type_confidence, group_id, $6, note, coalesce(handed_over_at, $7), id, coalesce(family, id), $8
@@ -185,11 +185,12 @@ impl Copy<'_> {
     async fn insert_contents(&self, tx: &mut Tx) -> Result<(), StoreError> {
         const INSERT: &str = "INSERT INTO contents (letter_id, exchange, routing_key, properties, headers,
                 earlier_deaths, remarks, body)
-            SELECT $1, exchange, routing_key, properties, $2, earlier_deaths, remarks, $3
-            FROM contents WHERE letter_id = $4";
-        let Message { headers, body, .. } = &self.message.message;
+            SELECT $1, exchange, routing_key, $2, $3, earlier_deaths, remarks, $4
+            FROM contents WHERE letter_id = $5";
+        let Message { properties, headers, body, .. } = &self.message.message;
         on!(tx, |tx| sqlx::query(INSERT)
             .bind(self.order.copy.as_uuid())
+            .bind(json::properties_to_string(properties))
             .bind(json::table_to_string(headers))
             .bind(body.as_slice())
             .bind(self.order.letter.as_uuid())

@@ -53,6 +53,8 @@ pub struct Enriched {
     pub source: Option<TypeSource>,
     /// From 0 to 1, of a guess.
     pub confidence: Option<f64>,
+    /// What the message is, where it is a call.
+    pub title: Option<String>,
     /// What the rules say.
     pub importance: Importance,
     /// `rule:<name>` or `default`.
@@ -229,9 +231,10 @@ async fn make_groups(tx: &mut Tx, groups: &BTreeMap<GroupId, &Move<'_>>) -> Resu
 async fn update(tx: &mut Tx, rows: &[(FacetId, &Move<'_>)], edition: i64, at: Timestamp) -> Result<(), StoreError> {
     const UPDATE: [&str; 2] = [
         "WITH found (id, facet_id, group_id, importance_by, message_type, type_source, type_confidence, named_with,
-            enriched_at) AS (",
+            enriched_at, title) AS (",
         ") UPDATE letters SET facet_id = found.facet_id, group_id = found.group_id,
             importance_by = found.importance_by, named_with = found.named_with, enriched_at = found.enriched_at,
+            title = found.title,
             message_type = CASE WHEN letters.type_source = 'manual'
                 THEN letters.message_type ELSE found.message_type END,
             type_confidence = CASE WHEN letters.type_source = 'manual'
@@ -242,6 +245,7 @@ async fn update(tx: &mut Tx, rows: &[(FacetId, &Move<'_>)], edition: i64, at: Ti
             OR letters.group_id IS DISTINCT FROM found.group_id OR letters.importance_by <> found.importance_by
             OR letters.message_type IS DISTINCT FROM found.message_type
             OR letters.type_confidence IS DISTINCT FROM found.type_confidence
+            OR letters.title IS DISTINCT FROM found.title
             OR letters.type_source IS DISTINCT FROM found.type_source)",
     ];
     let columns = vec![
@@ -254,6 +258,7 @@ async fn update(tx: &mut Tx, rows: &[(FacetId, &Move<'_>)], edition: i64, at: Ti
         Column::perhaps_reals(rows, |(_, letter)| letter.is.confidence),
         Column::numbers(rows, |_| edition),
         Column::numbers(rows, |_| at.as_micros()),
+        Column::perhaps_texts(rows, |(_, letter)| letter.is.title.as_deref()),
     ];
     columns::execute(tx, UPDATE, columns).await
 }

@@ -54,12 +54,12 @@ pub(super) async fn insert(tx: &mut Tx, rows: &[(FacetId, &NewLetter<'_>)]) -> R
 
 async fn insert_letters(tx: &mut Tx, rows: &[(FacetId, &NewLetter<'_>)]) -> Result<(), StoreError> {
     const INSERT: [&str; 2] = [
-        "WITH new (id, facet_id, at, first_failed_at, last_failed_at, exchange, routing_key, attempts, importance_by,
+        "WITH new (id, facet_id, at, first_failed_at, last_failed_at, exchange, routing_key, attempts, rounds, importance_by,
             size, handed_over_at, error_type, error_message, message_type, danger, content) AS (",
         ") INSERT INTO letters (id, facet_id, received_at, first_received_at, first_failed_at, last_failed_at,
-            exchange, routing_key, attempts, importance_by, size, handed_over_at, error_type, error_message,
+            exchange, routing_key, attempts, rounds, importance_by, size, handed_over_at, error_type, error_message,
             message_type, type_source, danger, content)
-        SELECT id, facet_id, at, at, first_failed_at, last_failed_at, exchange, routing_key, attempts, importance_by,
+        SELECT id, facet_id, at, at, first_failed_at, last_failed_at, exchange, routing_key, attempts, rounds, importance_by,
             size, handed_over_at, error_type, error_message, message_type,
             CASE WHEN message_type IS NOT NULL THEN 'header' END, danger, content FROM new",
     ];
@@ -72,6 +72,7 @@ async fn insert_letters(tx: &mut Tx, rows: &[(FacetId, &NewLetter<'_>)]) -> Resu
         Column::texts(rows, |(_, letter)| &*letter.arrival.failure.exchange),
         Column::texts(rows, |(_, letter)| &*letter.arrival.failure.routing_key),
         Column::numbers(rows, |(_, letter)| bigint(letter.arrival.failure.attempts)),
+        Column::numbers(rows, |(_, letter)| bigint(letter.arrival.failure.rounds)),
         Column::texts(rows, |(_, letter)| letter.arrival.importance_by),
         Column::numbers(rows, |(_, letter)| bigint(letter.arrival.message.body.len() as u64)),
         Column::numbers(rows, |(_, letter)| letter.transition.columns.handed_over_at.map(Timestamp::as_micros)),

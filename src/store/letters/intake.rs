@@ -50,7 +50,12 @@ impl Arrival {
         Self {
             returning: None,
             is_recognised: false,
-            failure: Failure { attempts: self.failure.attempts, danger: self.failure.danger, ..Failure::default() },
+            failure: Failure {
+                attempts: self.failure.attempts,
+                rounds: self.failure.rounds,
+                danger: self.failure.danger,
+                ..Failure::default()
+            },
             decision: None,
             remarks: vec![remark],
             ..self.clone()
@@ -80,6 +85,7 @@ impl Arrival {
             queue: self.failure.queue.as_deref().unwrap_or_default(),
             attempts: self.failure.attempts,
             is_recognised: self.is_recognised,
+            rounds: self.failure.rounds,
             decision: self.decision.as_ref(),
         }
     }

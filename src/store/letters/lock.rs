@@ -30,7 +30,8 @@ use crate::{
 /// Ids in one statement.
 const CHUNK: usize = 1_000;
 
-const SELECT: &str = "SELECT l.id, l.facet_id, l.received_at, l.attempts, f.broker, f.queue, f.reason, f.status,
+const SELECT: &str =
+    "SELECT l.id, l.facet_id, l.received_at, l.attempts, l.rounds, f.broker, f.queue, f.reason, f.status,
     f.importance, l.importance_by, l.message_type, l.type_source, l.note, l.group_id, l.enriched_at, l.danger,
     l.closed_at, l.family, l.recognised_at, r.due_at, r.queue AS retry_queue, r.claimed_until, r.claims,
     CASE WHEN l.family IS NOT NULL THEN (SELECT o.id FROM letters o JOIN facets g ON g.id = o.facet_id
@@ -44,6 +45,7 @@ struct Row {
     facet_id: i64,
     received_at: i64,
     attempts: i64,
+    rounds: i64,
     broker: String,
     queue: String,
     reason: String,
@@ -92,6 +94,7 @@ impl TryFrom<Row> for LockedLetter {
             received_at: Timestamp::from_micros(row.received_at),
             enriched_at: row.enriched_at.map(Timestamp::from_micros),
             attempts: row.attempts.unsigned_abs(),
+            rounds: row.rounds.unsigned_abs(),
             danger: row.danger.as_deref().map(|word| parse("a danger", word)).transpose()?,
             closed_at: row.closed_at.map(Timestamp::from_micros),
             family: row.family.map(LetterId::from_uuid),

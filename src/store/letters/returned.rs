@@ -196,10 +196,10 @@ impl<'a> Letter<'a> {
 
 async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Result<(), StoreError> {
     const UPDATE: [&str; 2] = [
-        "WITH back (id, facet_id, at, last_failed_at, attempts, size, handed_over_at, closed_at, error_type,
+        "WITH back (id, facet_id, at, last_failed_at, attempts, rounds, size, handed_over_at, closed_at, error_type,
             error_message, message_type, danger, recognised_at) AS (",
         ") UPDATE letters SET facet_id = back.facet_id, received_at = back.at, last_failed_at = back.last_failed_at,
-            attempts = back.attempts, size = back.size, problem = NULL, closed_at = back.closed_at, named_with = NULL,
+            attempts = back.attempts, rounds = back.rounds, size = back.size, problem = NULL, closed_at = back.closed_at, named_with = NULL,
             handed_over_at = coalesce(letters.handed_over_at, back.handed_over_at),
             recognised_at = coalesce(back.recognised_at, letters.recognised_at),
             error_type = back.error_type, error_message = back.error_message, danger = back.danger,
@@ -215,6 +215,7 @@ async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Resu
         Column::numbers(letters, |(_, letter)| letter.last.received_at.as_micros()),
         Column::numbers(letters, |(_, letter)| letter.last.failed_at().as_micros()),
         Column::numbers(letters, |(_, letter)| bigint(letter.failed_again.attempts())),
+        Column::numbers(letters, |(_, letter)| bigint(letter.failed_again.rounds())),
         Column::numbers(letters, |(_, letter)| bigint(letter.last.message.body.len() as u64)),
         Column::numbers(letters, |(_, letter)| letter.transition.columns.handed_over_at.map(Timestamp::as_micros)),
         Column::numbers(letters, |(_, letter)| letter.closed_at().map(Timestamp::as_micros)),

@@ -18,9 +18,9 @@ use crate::{
 };
 
 /// The columns of [`SummaryRow`], from letters `l`, facets `f` and retries `r`.
-pub(crate) const SUMMARY_COLUMNS: &str = "l.id, f.broker, f.queue, l.exchange, l.routing_key, f.reason, l.attempts,
+pub(crate) const SUMMARY_COLUMNS: &str = "l.id, f.broker, f.queue, l.exchange, l.routing_key, f.reason, l.attempts, l.rounds,
     l.first_failed_at, l.last_failed_at, l.received_at, r.due_at AS retry_at, f.status, f.importance, l.importance_by,
-    l.size, l.error_type, l.error_message, l.message_type, l.type_source, l.type_confidence, l.group_id, l.danger,
+    l.size, l.error_type, l.error_message, l.title, l.message_type, l.type_source, l.type_confidence, l.group_id, l.danger,
     l.note, l.problem, l.edited_from, l.replaced_by";
 
 #[derive(FromRow)]
@@ -32,6 +32,7 @@ pub(crate) struct SummaryRow {
     routing_key: String,
     reason: String,
     attempts: i64,
+    rounds: i64,
     first_failed_at: Option<i64>,
     last_failed_at: i64,
     received_at: i64,
@@ -42,6 +43,7 @@ pub(crate) struct SummaryRow {
     size: i64,
     error_type: Option<String>,
     error_message: Option<String>,
+    title: Option<String>,
     message_type: Option<String>,
     type_source: Option<String>,
     type_confidence: Option<f64>,
@@ -66,11 +68,13 @@ impl TryFrom<SummaryRow> for LetterSummary {
             reason: parse("a reason", &row.reason)?,
             error_type: row.error_type,
             error_message: row.error_message,
+            title: row.title,
             message_type: row.message_type,
             type_source: row.type_source.as_deref().map(|word| parse("a source of a type", word)).transpose()?,
             type_confidence: row.type_confidence,
             group: row.group_id.map(GroupId::from_uuid),
             attempts: row.attempts.unsigned_abs(),
+            rounds: row.rounds.unsigned_abs(),
             first_failed_at: row.first_failed_at.map(Timestamp::from_micros),
             last_failed_at: Timestamp::from_micros(row.last_failed_at),
             received_at: Timestamp::from_micros(row.received_at),

@@ -11,6 +11,7 @@ mod sent_back;
 use std::{collections::HashMap, time::Duration};
 
 use amqp_message::{message::Message, time::Timestamp};
+use failure_conventions::FailureCount;
 use sqlx::{FromRow, QueryBuilder};
 use uuid::Uuid;
 
@@ -45,9 +46,11 @@ struct ClaimRow {
     routing_key: String,
     actor: String,
     attempts: i64,
+    rounds: i64,
     due_at: i64,
     size: i64,
     claims: i64,
+    edited_from: Option<Uuid>,
 }
 
 impl TryFrom<ClaimRow> for ClaimedRetry {
@@ -61,10 +64,11 @@ impl TryFrom<ClaimRow> for ClaimedRetry {
             routing_key: row.routing_key,
             failed_queue: Some(row.failed_queue).filter(|queue| !queue.is_empty()),
             by: Actor::named(row.actor),
-            attempts: row.attempts.unsigned_abs(),
+            count: FailureCount { attempts: row.attempts.unsigned_abs(), rounds: row.rounds.unsigned_abs() },
             due_at: Timestamp::from_micros(row.due_at),
             size: row.size.unsigned_abs(),
             claimed_before: row.claims > 1,
+            is_edited: row.edited_from.is_some(),
         })
     }
 }
@@ -177,8 +181,8 @@ impl Store {
 
 async fn claimed(tx: &mut Tx, ids: &[LetterId]) -> Result<Vec<ClaimedRetry>, StoreError> {
     const SELECT: &str =
-        "SELECT l.id, r.queue, f.queue AS failed_queue, f.reason, l.routing_key, r.actor, l.attempts, r.due_at, l.size,
-        r.claims FROM retries r JOIN letters l ON l.id = r.letter_id JOIN facets f ON f.id = l.facet_id
+        "SELECT l.id, r.queue, f.queue AS failed_queue, f.reason, l.routing_key, r.actor, l.attempts, l.rounds, r.due_at, l.size,
+        r.claims, l.edited_from FROM retries r JOIN letters l ON l.id = r.letter_id JOIN facets f ON f.id = l.facet_id
         WHERE r.letter_id IN ";
     let mut claimed = Vec::with_capacity(ids.len());
     for chunk in ids.chunks(CHUNK) {

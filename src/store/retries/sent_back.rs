@@ -25,13 +25,13 @@ use crate::{
 
 /// Of each content and queue the newest hundred: no policy allows more retries. They come as one JSON array of pairs, so that the text is the same for any number.
 const FIND: Sql = Sql {
-    sqlite: "SELECT s.content, s.letter_id, s.queue, s.sent_at, s.automatic, s.attempts, f.status, r.claims
+    sqlite: "SELECT s.content, s.letter_id, s.queue, s.sent_at, s.automatic, s.rounds, f.status, r.claims
         FROM (SELECT value ->> 0 AS content, value ->> 1 AS queue FROM json_each($1)) w
         CROSS JOIN sent_back s ON s.content = w.content AND s.letter_id IN (SELECT letter_id FROM sent_back
             WHERE content = w.content AND queue = w.queue AND broker = $2 ORDER BY letter_id DESC LIMIT 100)
         LEFT JOIN letters l ON l.id = s.letter_id LEFT JOIN facets f ON f.id = l.facet_id
         LEFT JOIN retries r ON r.letter_id = s.letter_id ORDER BY s.content, s.letter_id DESC",
-    postgres: "SELECT s.content, s.letter_id, s.queue, s.sent_at, s.automatic, s.attempts, f.status, r.claims
+    postgres: "SELECT s.content, s.letter_id, s.queue, s.sent_at, s.automatic, s.rounds, f.status, r.claims
         FROM (SELECT CAST(value ->> 0 AS BIGINT) AS content, value ->> 1 AS queue
             FROM json_array_elements(CAST($1 AS JSON)) AS pairs (value)) w
         CROSS JOIN LATERAL (SELECT * FROM sent_back WHERE content = w.content AND queue = w.queue AND broker = $2
@@ -47,7 +47,7 @@ struct Row {
     queue: String,
     sent_at: i64,
     automatic: i64,
-    attempts: i64,
+    rounds: i64,
     status: Option<String>,
     claims: Option<i64>,
 }
@@ -64,7 +64,7 @@ impl TryFrom<Row> for SentBack {
             queue: row.queue,
             sent_at: Timestamp::from_micros(row.sent_at),
             automatic: row.automatic.unsigned_abs(),
-            attempts: row.attempts.unsigned_abs(),
+            rounds: row.rounds.unsigned_abs(),
             letter: status.map(|status| SentLetter { is_away: is_away(status, claims), message: None }),
         })
     }
@@ -96,10 +96,10 @@ impl Store {
     /// Remembers messages that go back from RabbitMQ, where they wait.
     pub async fn remember_sent_back(&self, broker: &str, sent: &[SentBack]) -> Result<(), StoreError> {
         const REMEMBER: [&str; 2] = [
-            "WITH new (content, letter_id, broker, queue, sent_at, attempts) AS (",
-            ") INSERT INTO sent_back (content, letter_id, broker, queue, sent_at, automatic, attempts)
-            SELECT content, letter_id, broker, queue, sent_at, 1, attempts FROM new WHERE true
-            ON CONFLICT (content, letter_id) DO UPDATE SET sent_at = excluded.sent_at, attempts = excluded.attempts",
+            "WITH new (content, letter_id, broker, queue, sent_at, rounds) AS (",
+            ") INSERT INTO sent_back (content, letter_id, broker, queue, sent_at, automatic, rounds)
+            SELECT content, letter_id, broker, queue, sent_at, 1, rounds FROM new WHERE true
+            ON CONFLICT (content, letter_id) DO UPDATE SET sent_at = excluded.sent_at, rounds = excluded.rounds",
         ];
         let columns = vec![
             Column::numbers(sent, |sent| sent.key.0),
@@ -107,7 +107,7 @@ impl Store {
             Column::texts(sent, |_| broker),
             Column::texts(sent, |sent| &*sent.queue),
             Column::numbers(sent, |sent| sent.sent_at.as_micros()),
-            Column::numbers(sent, |sent| bigint(sent.attempts)),
+            Column::numbers(sent, |sent| bigint(sent.rounds)),
         ];
         let mut tx = self.db.begin().await?;
         columns::execute(&mut tx, REMEMBER, columns).await?;
@@ -144,18 +144,18 @@ impl Store {
 pub(super) async fn remember(tx: &mut Tx, ids: &[LetterId], now: Timestamp) -> Result<(), StoreError> {
     on!(tx, |tx| {
         let mut query = QueryBuilder::new(
-            "INSERT INTO sent_back (content, letter_id, broker, queue, sent_at, automatic, attempts)
+            "INSERT INTO sent_back (content, letter_id, broker, queue, sent_at, automatic, rounds)
             SELECT l.content, l.id, r.broker, r.queue, ",
         );
         query.push_bind(now.as_micros()).push(", CASE WHEN r.actor = ").push_bind(Actor::SYSTEM);
         query.push(
-            " THEN 1 ELSE 0 END, l.attempts FROM retries r JOIN letters l ON l.id = r.letter_id
+            " THEN 1 ELSE 0 END, l.rounds FROM retries r JOIN letters l ON l.id = r.letter_id
             WHERE l.content IS NOT NULL AND r.letter_id IN ",
         );
         push_ids(&mut query, ids);
         query.push(
             " ON CONFLICT (content, letter_id) DO UPDATE SET queue = excluded.queue, sent_at = excluded.sent_at,
-            automatic = sent_back.automatic + excluded.automatic, attempts = excluded.attempts",
+            automatic = sent_back.automatic + excluded.automatic, rounds = excluded.rounds",
         );
         query.build().execute(&mut **tx).await?;
     });

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::{
-    edit::{HeaderChanges, edited_body, edited_payload},
+    edit::{HeaderChanges, PropertyChanges, edited_body, edited_payload},
     model::LetterItem,
     reply,
 };
@@ -19,6 +19,7 @@ use crate::{
         edit::Edit,
         letter::{Letter, LetterId},
     },
+    services::decoding::reading::EditedAs,
     web::{
         AppState,
         error::WebError,
@@ -42,24 +43,36 @@ pub struct Retry {
     body_base64: Option<String>,
     /// Edit and retry: its payload as `GET letters/{id}` shows it in `payload.json`, edited. It is written back by its type
     /// and wrapped as it came; values that are hidden there stay what they are.
+    /// Not for a payload that is text.
     #[schema(value_type = Option<serde_json::Value>)]
     json: Option<Box<RawValue>>,
+    /// Edit and retry: its payload, where that is text, wrapped as it came.
+    text: Option<String>,
     /// Edit and retry: changes to its headers, `{"set": {name: text}, "remove": [name]}`.
     headers: Option<HeaderChanges>,
+    /// Edit and retry: changes to its properties, `{"content_type": "application/json", "expiration": null}`.
+    properties: Option<PropertyChanges>,
 }
 
 impl Retry {
     /// What it changes in a letter, when it changes anything.
-    async fn edit(&self, app: &AppState, id: LetterId) -> Result<Option<Edit>, WebError> {
-        let body = match &self.json {
-            Some(_) if self.body_base64.is_some() => {
-                return Err(WebError::unprocessable("body_base64, json: it takes one of them"));
-            }
-            Some(json) => Some(edited_payload(app, id, json).await?),
-            None => edited_body(self.body_base64.as_deref())?,
+    async fn edit(&mut self, app: &AppState, id: LetterId) -> Result<Option<Edit>, WebError> {
+        let body = match (&self.json, &self.text, &self.body_base64) {
+            (Some(json), None, None) => Some(edited_payload(app, id, json.get().to_owned(), EditedAs::Json).await?),
+            (None, Some(text), None) => Some(edited_payload(app, id, text.clone(), EditedAs::Text).await?),
+            (None, None, body) => edited_body(body.as_deref())?,
+            _ => return Err(WebError::unprocessable("body_base64, json, text: it takes one of them")),
         };
         let headers = self.headers.as_ref().map(HeaderChanges::read).transpose()?;
-        Ok((body.is_some() || headers.is_some()).then(|| Edit { body, headers: headers.unwrap_or_default() }))
+        let properties = self.properties.take().map(PropertyChanges::read).transpose()?;
+        let is_edit = body.is_some() || headers.is_some() || properties.is_some();
+        let (headers, properties) = (headers.unwrap_or_default(), properties.unwrap_or_default());
+        if !is_edit {
+            return Ok(None);
+        }
+        let edit = Edit { body, headers, properties };
+        let message = app.store.messages(&[id]).await?.remove(&id).ok_or_else(missing::<Letter>)?;
+        Ok(Some(app.triage.with_consequences(&message, edit)))
     }
 }
 
@@ -78,7 +91,7 @@ pub async fn retry(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     PathId(id): PathId<Letter>,
-    JsonBody(retry): JsonBody<Retry>,
+    JsonBody(mut retry): JsonBody<Retry>,
 ) -> Result<Json<LetterItem>, WebError> {
     let edit = retry.edit(&app, id).await?;
     let delay = read_delay(retry.delay, app.clock.now())?;

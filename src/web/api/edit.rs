@@ -3,17 +3,15 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use payload_codec::unwrap::UnwrapMode;
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
 use crate::{
     domain::{
-        edit::HeaderEdit,
+        edit::{HeaderEdit, Property, PropertyEdit},
         letter::{Letter, LetterId},
     },
-    services::decoding::reading::EditProblem,
+    services::decoding::reading::{EditProblem, EditedAs},
     web::{AppState, error::WebError, path_id::missing},
 };
 
@@ -40,6 +38,58 @@ impl HeaderChanges {
     }
 }
 
+/// Changes to properties: `null` removes one, and what is not named stays as it is.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PropertyChanges {
+    /// The media type of the body.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, max_length = 255)]
+    content_type: Option<Option<String>>,
+    /// How the body is compressed; this changes what is said of it, not the body.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, max_length = 255)]
+    content_encoding: Option<Option<String>>,
+    /// What kind of message it is.
+    #[serde(default, rename = "type", deserialize_with = "given")]
+    #[schema(value_type = Option<String>, max_length = 255)]
+    kind: Option<Option<String>>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<u8>, minimum = 0, maximum = 255)]
+    priority: Option<Option<Number>>,
+    /// Milliseconds, in digits, for which the retried message may wait in its queue. The one that the letter came with never
+    /// goes out.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, pattern = "^[0-9]+$")]
+    expiration: Option<Option<String>>,
+}
+
+/// So that one that is out of range is told what it takes.
+type Number = serde_json::Number;
+
+/// Tells `null` from nothing.
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(from).map(Some)
+}
+
+impl PropertyChanges {
+    pub fn read(self) -> Result<Vec<PropertyEdit>, WebError> {
+        let priority = self.priority.map(|priority| priority.map(|number| number.to_string()));
+        let changes = [
+            (Property::ContentType, self.content_type),
+            (Property::ContentEncoding, self.content_encoding),
+            (Property::Type, self.kind),
+            (Property::Priority, priority),
+            (Property::Expiration, self.expiration),
+        ];
+        let edits = changes.into_iter().filter_map(|(property, value)| {
+            let edit = PropertyEdit::new(property, value?);
+            Some(edit.map_err(|why| WebError::unprocessable(format!("properties.{property}: {why}"))))
+        });
+        edits.collect()
+    }
+}
+
 /// The body that a call asks for: all the bytes that the letter is to have, in the encoding that the database keeps it in;
 /// `None` where it says nothing about the body.
 pub fn edited_body(body_base64: Option<&str>) -> Result<Option<Vec<u8>>, WebError> {
@@ -50,13 +100,14 @@ pub fn edited_body(body_base64: Option<&str>) -> Result<Option<Vec<u8>>, WebErro
     })
 }
 
-/// The body of a letter with another payload, which the call gives as JSON. No digit of its numbers is lost.
-pub async fn edited_payload(app: &AppState, id: LetterId, json: &RawValue) -> Result<Vec<u8>, WebError> {
+/// The body of a letter with another payload. No digit of its numbers is lost.
+pub async fn edited_payload(app: &AppState, id: LetterId, text: String, edited: EditedAs) -> Result<Vec<u8>, WebError> {
     let letter = app.store.letter(id).await?.ok_or_else(missing::<Letter>)?;
-    let written = app.reader.write(&Arc::new(letter), UnwrapMode::Automatic, json.get().to_owned(), false).await;
+    let written = app.reader.write(&Arc::new(letter), text, edited).await;
     written.map_err(|problems| {
         let told: Vec<String> = problems.iter().map(in_words).collect();
-        WebError::unprocessable(format!("json: {}", told.join("; ")))
+        let field = if edited == EditedAs::Text { "text" } else { "json" };
+        WebError::unprocessable(format!("{field}: {}", told.join("; ")))
     })
 }
 

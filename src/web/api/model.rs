@@ -35,7 +35,10 @@ pub struct LetterItem {
     reason: &'static str,
     /// What the consumer recorded; null where it recorded nothing.
     error: Option<LetterError>,
+    /// How often it has failed, the tries that its framework made by itself included.
     attempts: u64,
+    /// How often dlo has seen it fail; that decides which delay of its policy is the next.
+    rounds: u64,
     first_failed_at: Option<String>,
     last_failed_at: String,
     received_at: String,
@@ -46,6 +49,9 @@ pub struct LetterItem {
     importance: &'static str,
     /// `rule:<name>`, `manual` or `default`
     importance_by: String,
+    /// What the message is, where it is a call of a task framework: `billing.charge(order=42)`. Hidden values are not in
+    /// it. Null for any other, and until that is found out.
+    title: Option<String>,
     message_type: Option<String>,
     type_source: Option<String>,
     type_confidence: Option<f64>,
@@ -73,6 +79,7 @@ impl From<LetterSummary> for LetterItem {
             reason: letter.reason.as_str(),
             error: LetterError::listed(letter.error_type, letter.error_message),
             attempts: letter.attempts,
+            rounds: letter.rounds,
             first_failed_at: letter.first_failed_at.map(rfc3339),
             last_failed_at: rfc3339(letter.last_failed_at),
             received_at: rfc3339(letter.received_at),
@@ -80,6 +87,7 @@ impl From<LetterSummary> for LetterItem {
             status: letter.status.as_str(),
             importance: letter.importance.as_str(),
             importance_by: letter.importance_by,
+            title: letter.title,
             message_type: letter.message_type,
             type_source: letter.type_source.map(|source| source.as_str().to_owned()),
             type_confidence: letter.type_confidence,

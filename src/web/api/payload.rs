@@ -1,24 +1,29 @@
 //! What is inside a body, as the API shows it: of letters and of bodies that are only asked about.
 
-use payload_codec::guess::{Candidate, Evidence};
+use payload_codec::{
+    Format,
+    guess::{Candidate, Evidence},
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::services::decoding::reading::{Content, Reading};
+use crate::services::decoding::reading::{Argument, Content, Reading, Task};
 
 /// What is inside a body.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReadPayload {
     /// What was unwrapped, from the outside in: `base64`, `gzip` and others.
     encoding: Vec<&'static str>,
-    /// `protobuf`, `json`, `text`, `msgpack`, `cbor` or `binary`
+    /// `protobuf`, `json`, `text`, `msgpack`, `cbor`, `yaml`, `pickle`, `php`, `java` or `binary`
     format: &'static str,
     /// What it says; null where it has no form as JSON, or is hidden as a whole.
     #[schema(value_type = Option<Value>)]
     json: Option<Box<RawValue>>,
-    /// What it says where it is text.
+    /// What it says where it is text, also of YAML.
     text: Option<String>,
+    /// What is called, and with which arguments, where it is a call of Celery, Dramatiq, TaskIQ, NestJS, Nameko or Laravel.
+    task: Option<TaskItem>,
     /// The type that `json` was read as. Null: `json` is no message of a known type, or has field numbers for names.
     decoded_as: Option<String>,
     /// The types it may be, the best first; empty for formats other than protobuf.
@@ -29,6 +34,33 @@ pub struct ReadPayload {
     remarks: Vec<String>,
     /// Whether some value in it is hidden.
     hidden: bool,
+}
+
+/// A call.
+#[derive(Debug, Serialize, ToSchema)]
+struct TaskItem {
+    name: String,
+    arguments: Vec<ArgumentItem>,
+}
+
+/// An argument of a call.
+#[derive(Debug, Serialize, ToSchema)]
+struct ArgumentItem {
+    /// Null where only its place tells what it is.
+    name: Option<String>,
+    /// Its value; null, too, where it cannot be given.
+    #[schema(value_type = Option<Value>)]
+    value: Option<Box<RawValue>>,
+}
+
+impl TaskItem {
+    fn new(task: &Task) -> Self {
+        let argument = |argument: &Argument| ArgumentItem {
+            name: argument.name.clone(),
+            value: RawValue::from_string(argument.value.clone()).ok(),
+        };
+        Self { name: task.name.clone(), arguments: task.arguments.iter().map(argument).collect() }
+    }
 }
 
 /// A type that a payload may be of.
@@ -48,6 +80,10 @@ impl ReadPayload {
     pub fn new(reading: &Reading) -> Self {
         let (text, why_hidden) = match &reading.content {
             Content::Text(text) => (Some(text.clone()), None),
+            // Its text has all that may be hidden in it.
+            Content::Json(_) if reading.unwrapped.format == Format::Yaml && !reading.hides => {
+                (Some(String::from_utf8_lossy(reading.unwrapped.payload()).into_owned()), None)
+            }
             Content::Hidden(why) => (None, Some(why.clone())),
             Content::Json(_) | Content::Binary => (None, None),
         };
@@ -56,6 +92,7 @@ impl ReadPayload {
             format: reading.unwrapped.format.as_str(),
             json: reading.json().and_then(|json| RawValue::from_string(json.to_owned()).ok()),
             text,
+            task: reading.task.as_ref().map(TaskItem::new),
             decoded_as: reading.decoded_as.clone(),
             candidates: reading
                 .candidates()

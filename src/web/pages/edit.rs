@@ -16,13 +16,14 @@ use axum::{
 };
 use payload_codec::{
     Format,
-    diff::{Hunk, Line, diff},
+    diff::{Line, diff},
     unwrap::UnwrapMode,
 };
 
 use super::{
     actions::redirect,
-    edit_form::{EditForm, FixedHeaders, HeaderRow, fixed},
+    edit_check::{Check, WrongPlace, header_in_words},
+    edit_form::{EditForm, FixedHeaders, HeaderRow, PropertyRow, fixed},
     fragment,
     shell::{Page, Shell},
     toast::Toast,
@@ -31,12 +32,12 @@ use crate::{
     domain::{
         actor::Actor,
         command::Refusal,
-        edit::{Edit, HeaderEdit},
+        edit::Edit,
         letter::{Letter, LetterId},
     },
     services::{
-        decoding::reading::{Content, EditProblem, Reading},
-        triage::edits::HeaderReach,
+        decoding::reading::{Content, EditProblem, EditedAs, Reading},
+        triage::edits::EditReach,
     },
     web::{
         AppState,
@@ -63,33 +64,13 @@ struct EditPage {
     form: EditForm,
     headers: Vec<HeaderRow>,
     fixed: Vec<FixedHeaders>,
+    properties: Vec<PropertyRow>,
+    /// Why there are none of these.
+    no_properties: Option<String>,
     remarks: Vec<String>,
     /// Why its contents cannot be edited; its headers can.
     only_headers: Option<String>,
     check: Check,
-}
-
-/// The result of checking.
-enum Check {
-    /// Nothing has been changed yet.
-    Same,
-    Wrong(Vec<WrongPlace>),
-    /// What would be sent differs so.
-    Changed {
-        hunks: Vec<Hunk>,
-        headers: Vec<String>,
-        /// No line does, but how they end.
-        only_breaks: bool,
-        /// Stands for just these changes: only what was shown is sent.
-        seen: String,
-    },
-}
-
-struct WrongPlace {
-    /// `line 3, column 14`; empty where it is about the whole.
-    place: String,
-    path: String,
-    reason: String,
 }
 
 /// The limit of its form.
@@ -123,7 +104,9 @@ pub async fn act(
     // Scripts name the page they are on.
     pairs.take("back")?;
     let form = EditForm::take(&mut pairs)?;
-    pairs.finish("text, delay, queue, header:NAME, header_removed, new_name:N, new_value:N, send, part")?;
+    pairs.finish(
+        "text, delay, queue, property:NAME, header:NAME, header_removed, new_name:N, new_value:N, send, part",
+    )?;
     let desk = Desk::lay(&app, id).await?;
     let edit = desk.edit(&app, &form).await;
     if let (Some(seen), Ok(edit)) = (&seen, &edit)
@@ -146,6 +129,11 @@ pub async fn act(
     Ok(fragment::whole(page.render()?, &page.shell))
 }
 
+/// Nobody but the language itself can write it.
+fn is_read_only(format: Format) -> bool {
+    matches!(format, Format::Pickle | Format::Php | Format::Java)
+}
+
 fn sent(copy: LetterId, headers: &HeaderMap) -> Response {
     let toast = Toast::done("The edited copy is being retried; the original is discarded.");
     redirect(&format!("/letters/{copy}"), &toast, headers)
@@ -155,7 +143,7 @@ fn sent(copy: LetterId, headers: &HeaderMap) -> Response {
 struct Desk {
     letter: Arc<Letter>,
     reading: Reading,
-    reach: HeaderReach,
+    reach: EditReach,
 }
 
 impl Desk {
@@ -163,13 +151,17 @@ impl Desk {
         let letter = app.store.letter(id).await?.ok_or_else(missing::<Letter>)?;
         let letter = Arc::new(letter);
         let reading = app.reader.read(&letter, Vec::new(), UnwrapMode::Automatic, false).await;
-        let reach = app.triage.header_reach(&letter.message);
+        let reach = app.triage.edit_reach(&letter);
         Ok(Self { letter, reading, reach })
     }
 
     /// What is shown for editing; `None` where there is nothing to edit but headers.
     fn text(&self) -> Option<&str> {
         match &self.reading.content {
+            // With its comments, and in its own layout.
+            Content::Json(_) if self.reading.unwrapped.format == Format::Yaml && self.why_only_headers().is_none() => {
+                std::str::from_utf8(self.reading.unwrapped.payload()).ok()
+            }
             Content::Json(text) | Content::Text(text) if self.why_only_headers().is_none() => Some(text),
             _ => None,
         }
@@ -180,6 +172,9 @@ impl Desk {
         match &self.reading.content {
             Content::Hidden(why) => Some(why.clone()),
             Content::Binary => Some("Only the bytes of its contents can be shown.".to_owned()),
+            Content::Json(_) if is_read_only(self.reading.unwrapped.format) => {
+                Some(format!("{} is shown and never written.", label(self.reading.unwrapped.format)))
+            }
             Content::Json(_) if self.reading.unwrapped.format == Format::Protobuf && is_guessed => {
                 Some("Its type is not certain. Choose its type on its page to edit its contents.".to_owned())
             }
@@ -199,7 +194,7 @@ impl Desk {
         let shown = self.text();
         let changed = shown.map(|shown| form.text_like(shown)).filter(|text| Some(text.as_str()) != shown);
         let written = match changed {
-            Some(text) => app.reader.write(&self.letter, UnwrapMode::Automatic, text, false).await.map(Some),
+            Some(text) => app.reader.write(&self.letter, text, EditedAs::Shown).await.map(Some),
             None => Ok(None),
         };
         let body = written.unwrap_or_else(|wrong| {
@@ -207,7 +202,15 @@ impl Desk {
             None
         });
         let body = body.filter(|body| *body != self.letter.message.body);
-        let edit = Edit { body, headers: form.header_edits(&self.reach) };
+        let headers = form.header_edits(&self.reach);
+        let properties =
+            form.property_edits(&self.reach, body.is_some() || !headers.is_empty()).unwrap_or_else(|wrong| {
+                let problem =
+                    |(property, reason)| EditProblem { at: None, path: format!("property {property}"), reason };
+                problems.extend(wrong.into_iter().map(problem));
+                Vec::new()
+            });
+        let edit = app.triage.with_consequences(&self.letter.message, Edit { body, headers, properties });
         match app.triage.check_edit(&self.letter, &edit, form.queue()) {
             _ if !problems.is_empty() => Err(problems),
             Err(refusal) if !edit.is_empty() => {
@@ -235,8 +238,9 @@ impl Desk {
                 let hunks = edit.body.as_ref().map(|_| diff(shown, &form.text_like(shown))).unwrap_or_default();
                 let only_breaks = edit.body.is_some() && hunks.is_empty();
                 let seen = self.fingerprint(form, &edit);
-                let headers = edit.headers.iter().map(in_words).collect();
-                Check::Changed { hunks, headers, only_breaks, seen }
+                let headers = edit.headers.iter().map(header_in_words).collect();
+                let properties = edit.properties.iter().map(|edit| text::one_line(&edit.summary())).collect();
+                Check::Changed { hunks, headers, properties, only_breaks, seen }
             }
         }
     }
@@ -246,7 +250,7 @@ impl Desk {
     fn fingerprint(&self, form: &EditForm, edit: &Edit) -> String {
         let mut hasher = DefaultHasher::new();
         let text = edit.body.as_ref().and_then(|_| self.text()).map(|shown| form.text_like(shown));
-        (text, &edit.headers).hash(&mut hasher);
+        (text, &edit.headers, &edit.properties).hash(&mut hasher);
         format!("{:016x}", hasher.finish())
     }
 
@@ -276,24 +280,12 @@ impl Desk {
             shape: text::one_line(&format!("{shape}{named}")),
             headers: form.rows(&self.reach),
             fixed: fixed(&self.reach),
+            properties: form.property_rows(&self.reach),
+            no_properties: self.reach.why_no_properties(),
             form,
             remarks: self.reading.remarks.clone(),
             only_headers: self.why_only_headers(),
             check,
         })
-    }
-}
-
-fn in_words(edit: &HeaderEdit) -> String {
-    match edit {
-        HeaderEdit::Set { name, value } => format!("{} = {}", text::one_line(name), text::one_line(value)),
-        HeaderEdit::Remove { name } => format!("{} removed", text::one_line(name)),
-    }
-}
-
-impl From<EditProblem> for WrongPlace {
-    fn from(problem: EditProblem) -> Self {
-        let place = problem.at.map(|(line, column)| format!("line {line}, column {column}")).unwrap_or_default();
-        Self { place, path: text::one_line(&problem.path), reason: problem.reason }
     }
 }

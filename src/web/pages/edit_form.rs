@@ -3,8 +3,8 @@
 use amqp_message::field::FieldValue;
 
 use crate::{
-    domain::edit::HeaderEdit,
-    services::triage::edits::HeaderReach,
+    domain::edit::{HeaderEdit, Property, PropertyEdit},
+    services::triage::edits::EditReach,
     web::{error::WebError, query::Pairs, view::text},
 };
 
@@ -22,6 +22,8 @@ pub struct EditForm {
     /// Headers that are not there yet.
     new: Vec<(String, String)>,
     removed: Vec<String>,
+    /// What is typed for properties.
+    properties: Vec<(Property, String)>,
     /// Whether it was sent, and does not just show a letter.
     is_filled: bool,
 }
@@ -35,6 +37,15 @@ pub struct HeaderRow {
     pub is_long: bool,
     /// It is not there yet.
     pub is_new: bool,
+}
+
+/// One property in the form.
+pub struct PropertyRow {
+    pub name: &'static str,
+    pub value: String,
+    /// What it takes.
+    pub hint: &'static str,
+    pub is_number: bool,
 }
 
 /// Headers that cannot be edited, all for one reason.
@@ -67,7 +78,13 @@ impl EditForm {
                 new.push((name.trim().to_owned(), value));
             }
         }
-        Ok(Self { text, delay, queue, headers, new, removed, is_filled: true })
+        let mut properties = Vec::new();
+        for property in Property::ALL.iter().copied() {
+            if let Some(value) = pairs.take(&format!("property:{property}"))? {
+                properties.push((property, value));
+            }
+        }
+        Ok(Self { text, delay, queue, headers, new, removed, properties, is_filled: true })
     }
 
     /// Where it is to go, if that is named.
@@ -81,7 +98,7 @@ impl EditForm {
     }
 
     /// What it changes in the headers. A field that was emptied is an empty text.
-    pub fn header_edits(&self, reach: &HeaderReach) -> Vec<HeaderEdit> {
+    pub fn header_edits(&self, reach: &EditReach) -> Vec<HeaderEdit> {
         if !self.is_filled {
             return Vec::new();
         }
@@ -98,8 +115,53 @@ impl EditForm {
         edits
     }
 
+    /// What it changes in the properties, or their names with what they take. One that was emptied goes.
+    ///
+    /// An expiration that the form shows is sent along with any other change: it goes out only where it is named.
+    pub fn property_edits(
+        &self,
+        reach: &EditReach,
+        has_others: bool,
+    ) -> Result<Vec<PropertyEdit>, Vec<(Property, String)>> {
+        let mut edits = Vec::new();
+        let mut wrong = Vec::new();
+        for (property, typed) in &self.properties {
+            let value = Some(typed.clone()).filter(|typed| !typed.is_empty());
+            let is_same = value == shown(reach, *property);
+            let goes_along = *property == Property::Expiration && value.is_some() && has_others;
+            if is_same && !goes_along {
+                continue;
+            }
+            match PropertyEdit::new(*property, value) {
+                Ok(edit) => edits.push(edit),
+                Err(why) => wrong.push((*property, why)),
+            }
+        }
+        if wrong.is_empty() { Ok(edits) } else { Err(wrong) }
+    }
+
+    /// The properties that can be edited.
+    pub fn property_rows(&self, reach: &EditReach) -> Vec<PropertyRow> {
+        if reach.why_no_properties().is_some() {
+            return Vec::new();
+        }
+        let typed =
+            |property| self.properties.iter().find(|(typed, _)| *typed == property).map(|(_, value)| value.clone());
+        let row = |property: Property| {
+            let value = typed(property).or_else(|| shown(reach, property)).unwrap_or_default();
+            let (hint, is_number) = match property {
+                Property::ContentType => ("application/json", false),
+                Property::ContentEncoding | Property::Type => ("none", false),
+                Property::Priority => ("0 to 255", true),
+                Property::Expiration => ("milliseconds", true),
+            };
+            PropertyRow { name: property.as_str(), value, hint, is_number }
+        };
+        Property::ALL.iter().copied().map(row).collect()
+    }
+
     /// Why headers that are new cannot be so: their names, and reasons.
-    pub fn wrong_headers(&self, reach: &HeaderReach) -> Vec<(String, String)> {
+    pub fn wrong_headers(&self, reach: &EditReach) -> Vec<(String, String)> {
         let reason = |row: usize, name: &str| {
             let is_twice = self.new.iter().take(row).any(|(other, _)| other == name);
             match () {
@@ -115,7 +177,7 @@ impl EditForm {
     }
 
     /// The headers that can be edited, and rows for new ones where there can be such.
-    pub fn rows(&self, reach: &HeaderReach) -> Vec<HeaderRow> {
+    pub fn rows(&self, reach: &EditReach) -> Vec<HeaderRow> {
         let row = |(name, value): (&str, &str)| HeaderRow {
             name: name.to_owned(),
             value: if self.is_filled { self.typed(name) } else { value }.to_owned(),
@@ -142,8 +204,13 @@ impl EditForm {
     }
 }
 
+/// What the form shows of a property before anything is typed.
+fn shown(reach: &EditReach, property: Property) -> Option<String> {
+    reach.property(property).filter(|value| !value.contains(['\0', '\r', '\n']))
+}
+
 /// The headers that cannot be edited, by why.
-pub fn fixed(reach: &HeaderReach) -> Vec<FixedHeaders> {
+pub fn fixed(reach: &EditReach) -> Vec<FixedHeaders> {
     let mut fixed: Vec<FixedHeaders> = Vec::new();
     for (name, value) in reach.headers() {
         let Some(why) = why_fixed(reach, name, value) else { continue };
@@ -157,13 +224,13 @@ pub fn fixed(reach: &HeaderReach) -> Vec<FixedHeaders> {
     fixed
 }
 
-fn editable(reach: &HeaderReach) -> impl Iterator<Item = (&str, &str)> {
+fn editable(reach: &EditReach) -> impl Iterator<Item = (&str, &str)> {
     let is_editable = |(name, value): &(&str, &FieldValue)| why_fixed(reach, name, value).is_none();
     reach.headers().filter(is_editable).filter_map(|(name, value)| Some((name, value.as_str()?)))
 }
 
 /// No field of a page can hold a NUL, and one of several headers of the same name could not be told from the others.
-fn why_fixed(reach: &HeaderReach, name: &str, value: &FieldValue) -> Option<String> {
+fn why_fixed(reach: &EditReach, name: &str, value: &FieldValue) -> Option<String> {
     let why = match value.as_str() {
         _ if reach.headers().filter(|(other, _)| *other == name).count() > 1 => "there are several of that name",
         Some(text) if name.contains(['\0', '\r', '\n']) || text.contains('\0') => {
@@ -195,11 +262,11 @@ mod tests {
     use amqp_message::{field::FieldTable, message::Message};
     use failure_conventions::inner_body::InnerBodies;
 
-    fn reach(headers: FieldTable) -> HeaderReach {
-        HeaderReach::new(&Message { headers, ..Message::default() }, &InnerBodies::default())
+    fn reach(headers: FieldTable) -> EditReach {
+        EditReach::new(&Message { headers, ..Message::default() }, &InnerBodies::default())
     }
 
-    fn headers() -> HeaderReach {
+    fn headers() -> EditReach {
         let text = |name: &str, value: &str| (name.to_owned(), FieldValue::string(value));
         let number = ("n".to_owned(), FieldValue::LongInt(1));
         reach([text("tenant", "acme"), text("x-death", "no"), number, text("trace", "t")].into_iter().collect())

@@ -10,6 +10,7 @@ mod bulk_action;
 mod choices;
 mod digests;
 mod edit;
+mod edit_check;
 mod edit_form;
 mod filters;
 mod fragment;

@@ -73,6 +73,8 @@ pub struct Facts {
     pub is_error_known: bool,
     /// Empty where it says none.
     pub message_type: String,
+    /// What is called, with which arguments; empty where it is no call.
+    pub task: String,
     /// What failed like it; `None` until that is found out.
     pub alike: Option<Alike>,
     pub attempts: String,
@@ -116,7 +118,7 @@ pub struct RetryView {
 impl RetryView {
     pub fn new(letter: &LetterSummary, retry: &WaitingRetry, policies: &PolicyBook, now: Timestamp) -> Self {
         let policy = letter.queue.as_deref().and_then(|queue| policies.find(queue, letter.reason));
-        let which = || which_retry(letter.attempts, policy.map(|policy| &**policy));
+        let which = || which_retry(letter.rounds, policy.map(|policy| &**policy));
         let is_elsewhere = letter.queue.as_deref() != Some(&*retry.queue);
         Self {
             which: if retry.is_by_policy() { which() } else { String::new() },
@@ -218,8 +220,9 @@ impl Facts {
             why: text::shortened(&why::in_short(letter), WHY),
             is_error_known: letter.error().is_some(),
             message_type: letter.message_type.as_deref().map(text::one_line).unwrap_or_default(),
+            task: letter.title.as_deref().map(text::one_line).unwrap_or_default(),
             alike,
-            attempts: number::attempts(letter.attempts),
+            attempts: number::failures(letter.count()),
             status: letter.status.as_str(),
             importance: letter.importance.as_str(),
             importance_by: ImportanceBy::new(&letter.importance_by),

@@ -1,5 +1,7 @@
 //! Numbers for people.
 
+use failure_conventions::FailureCount;
+
 pub use crate::domain::number::{plural, span, thousands};
 
 /// `1 attempt`, `4 attempts`. A message can claim any number; nobody counts that far.
@@ -9,6 +11,16 @@ pub fn attempts(n: u64) -> String {
         1 => "1 attempt".to_owned(),
         0..=MOST => format!("{n} attempts"),
         _ => format!("{MOST}+ attempts"),
+    }
+}
+
+/// `4 attempts`; with the times that dlo saw it fail where its framework tries by itself as well: `4 attempts in 2 rounds`.
+pub fn failures(count: FailureCount) -> String {
+    let tries = attempts(count.attempts);
+    match count.rounds {
+        rounds if rounds == count.attempts || count.attempts <= 1 => tries,
+        1 => format!("{tries} in 1 round"),
+        rounds => format!("{tries} in {} rounds", thousands(rounds)),
     }
 }
 
@@ -30,6 +42,16 @@ pub fn bytes(n: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tries_and_rounds_are_apart_where_they_differ() {
+        let check =
+            |attempts, rounds, expected: &str| assert_eq!(failures(FailureCount { attempts, rounds }), expected);
+        check(1, 1, "1 attempt");
+        check(3, 3, "3 attempts");
+        check(3, 1, "3 attempts in 1 round");
+        check(6, 2, "6 attempts in 2 rounds");
+    }
 
     #[test]
     fn bytes_in_the_unit_that_reads_best() {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     domain::{history::HistoryEntry, letter::Letter, mapping::Mapping},
-    services::decoding::reading::{Content, Reading},
+    services::decoding::reading::{Argument, Content, Reading, Task},
     web::{
         payload::{PayloadForm, PayloadQuery},
         query::Parameters,
@@ -48,6 +48,8 @@ pub struct Payload {
     pub summary: String,
     pub format: &'static str,
     pub encodings: Encodings,
+    /// The arguments of a call, which its title tells: names and values.
+    pub arguments: Vec<(String, String)>,
     /// None where nobody knows.
     pub message_type: Option<TypeView>,
     pub candidates: Option<Candidates>,
@@ -96,6 +98,7 @@ impl Payload {
                 .chain(shown.remarks)
                 .map(|it| text::visible(&it).into_owned())
                 .collect(),
+            arguments: reading.task.as_ref().map(arguments).unwrap_or_default(),
             hides: reading.hides && !context.is_revealed,
             is_revealed: context.is_revealed,
             asked: context.query.pairs(),
@@ -110,6 +113,15 @@ impl Payload {
     pub fn is_typed_by_hand(&self) -> bool {
         self.message_type.as_ref().is_some_and(|it| it.is_by_hand)
     }
+}
+
+/// What only its place names has the number of that place.
+fn arguments(task: &Task) -> Vec<(String, String)> {
+    let argument = |(place, argument): (usize, &Argument)| {
+        let name = argument.name.as_ref().map_or_else(|| format!("{}.", place + 1), |name| text::name(name, 120));
+        (name, text::shortened(&argument.value, 300))
+    };
+    task.arguments.iter().enumerate().map(argument).collect()
 }
 
 /// The contents of one form.
@@ -191,6 +203,10 @@ pub const fn label(format: Format) -> &'static str {
         Format::Json => "JSON",
         Format::MessagePack => "MessagePack",
         Format::Cbor => "CBOR",
+        Format::Yaml => "YAML",
+        Format::Pickle => "Python pickle",
+        Format::Php => "PHP serialize",
+        Format::Java => "Java serialization",
         Format::Text => "text",
         Format::Binary => "binary",
     }
@@ -248,6 +264,7 @@ mod tests {
             properties: &message.properties,
             headers: &message.headers,
             address: &[],
+            routing_key: "",
             by_hand: None,
             declared: None,
             mapped: None,

@@ -24,6 +24,8 @@ pub struct Row {
     pub broker: String,
     /// The last part of the name of its type; empty where that is unknown.
     pub type_name: String,
+    /// What is called, with which arguments; empty where it is no call.
+    pub task: String,
     /// The name in full.
     pub full_type: String,
     pub route: String,
@@ -53,6 +55,7 @@ impl Row {
             broker: text::one_line(&letter.broker),
             type_name: letter.message_type.as_deref().map(last_part).unwrap_or_default(),
             full_type: letter.message_type.as_deref().map(|name| text::name(name, NAME)).unwrap_or_default(),
+            task: letter.title.as_deref().map(|task| text::name(task, NAME)).unwrap_or_default(),
             route: text::shortened(&route(&letter.exchange, &letter.routing_key), NAME),
             why: why(letter, now),
             has_problem: letter.problem.is_some(),
@@ -60,7 +63,7 @@ impl Row {
             importance: letter.importance.as_str(),
             status: letter.status.as_str(),
             received,
-            tries: number::attempts(letter.attempts),
+            tries: number::failures(letter.count()),
         }
     }
 }

@@ -37,7 +37,7 @@ impl WaitingRow {
         let goes_to = if is_elsewhere { text::name(&retry.queue, NAME) } else { String::new() };
         let policy = letter.queue.as_deref().and_then(|queue| policies.find(queue, letter.reason));
         let which = if retry.is_by_policy() {
-            which_retry(letter.attempts, policy.map(|policy| &**policy))
+            which_retry(letter.rounds, policy.map(|policy| &**policy))
         } else {
             String::new()
         };

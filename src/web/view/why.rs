@@ -59,7 +59,7 @@ impl Why {
             error: account.failure.error.as_ref().map(ErrorView::new),
             framework: account.framework.unwrap_or_default(),
             failed: Moment::new(summary.last_failed_at, now),
-            attempts: number::attempts(summary.attempts),
+            attempts: number::failures(summary.count()),
             route: route(&summary.exchange, &summary.routing_key),
             candidates: account.queue_candidates.iter().map(|name| text::one_line(name)).collect(),
             cautions: account.cautions,

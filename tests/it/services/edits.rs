@@ -10,7 +10,7 @@ use dead_letter_office::{
         activity::ActivityFilter,
         actor::Actor,
         command::{Command, Refusal},
-        edit::{Edit, HeaderEdit},
+        edit::{Edit, HeaderEdit, Property, PropertyEdit},
         letter::{LetterId, Status},
     },
     services::retention::Retention,
@@ -27,7 +27,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 fn body(body: impl Into<Vec<u8>>) -> Edit {
-    Edit { body: Some(body.into()), headers: Vec::new() }
+    Edit::of_body(body)
 }
 
 async fn edit(server: &AppState, id: LetterId, edit: &Edit, delay: Duration) -> Result<LetterId, Refusal> {
@@ -49,6 +49,8 @@ async fn the_edited_copy_arrives_and_the_original_never_does() {
         server.retry_later(&[id], HOUR).await;
         let mut edited = body("mended");
         edited.headers.push(HeaderEdit::Set { name: "tenant".to_owned(), value: "acme".to_owned() });
+        let property = |property, value: &str| PropertyEdit::new(property, Some(value.to_owned())).unwrap();
+        edited.properties = vec![property(Property::Priority, "7"), property(Property::Expiration, "3600000")];
         let copy = edit(&server, id, &edited, HOUR).await.unwrap();
         server.close().await;
 
@@ -62,6 +64,8 @@ async fn the_edited_copy_arrives_and_the_original_never_does() {
             (text("tenant"), text("dlo-id"), text("dlo-attempts")),
             ("acme".into(), copy.to_string(), "1".into())
         );
+        assert_eq!(*came.properties.priority(), Some(7));
+        assert_eq!(came.properties.expiration().as_ref().map(|it| it.as_str()), Some("3600000"));
         let back = server.await_status(copy, Status::Open).await;
         assert_eq!((back.attempts, back.edited_from), (2, Some(id)));
         assert_eq!(vhost.depth("orders").await, 0);
@@ -94,7 +98,7 @@ async fn what_easynetq_wrapped_is_edited_inside_its_encoding() {
         "{bare:?}"
     );
     let outside = HeaderEdit::Set { name: "tenant".to_owned(), value: "other".to_owned() };
-    let outside = edit(&server, id, &Edit { body: None, headers: vec![outside] }, Duration::ZERO).await;
+    let outside = edit(&server, id, &Edit::of_headers(vec![outside]), Duration::ZERO).await;
     assert!(matches!(&outside, Err(Refusal::Unfit(why)) if why.contains("would not arrive")), "{outside:?}");
 
     let mut wrapped: serde_json::Value = serde_json::from_slice(&error.body).unwrap();

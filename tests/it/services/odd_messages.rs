@@ -70,9 +70,12 @@ async fn every_type_of_header_goes_out_as_it_came_in() {
 
         let came = orders.work().await;
         let mut expected = every_type();
-        for (name, value) in
-            [("dlo-id", &*letter.summary.id.to_string()), ("dlo-attempts", "1"), ("dlo-queue", "orders")]
-        {
+        for (name, value) in [
+            ("dlo-id", &*letter.summary.id.to_string()),
+            ("dlo-attempts", "1"),
+            ("dlo-rounds", "1"),
+            ("dlo-queue", "orders"),
+        ] {
             expected.insert(name.into(), AMQPValue::LongString(value.into()));
         }
         assert_eq!(came.properties, properties.with_headers(expected));

@@ -222,7 +222,7 @@ async fn what_would_hinder_a_retry_stays_in_the_database() {
     let came = orders.work().await;
     let headers = came.properties.headers().clone().unwrap();
     let names: Vec<&str> = headers.inner().keys().map(|name| name.as_str()).collect();
-    assert_eq!(names, ["dlo-attempts", "dlo-id", "dlo-queue"]);
+    assert_eq!(names, ["dlo-attempts", "dlo-id", "dlo-queue", "dlo-rounds"]);
     assert_eq!((came.properties.expiration(), came.properties.user_id()), (&None, &None));
     assert_eq!(vhost.depth("other").await, 0);
 }

@@ -46,6 +46,7 @@ pub fn an_arrival() -> Arrival {
             queue: Some("orders".to_owned()),
             reason: Reason::Rejected,
             attempts: 1,
+            rounds: 1,
             ..Failure::default()
         },
         decision: None,
@@ -70,6 +71,7 @@ pub fn enriched(letter: LetterId) -> Enriched {
         received_at: NOON,
         type_by_hand: None,
         message_type: None,
+        title: None,
         source: None,
         confidence: None,
         importance: Importance::Normal,
@@ -113,7 +115,7 @@ pub trait Make: Sized {
     }
 
     fn attempts(self, n: u64) -> Arrival {
-        self.make(|arrival| arrival.failure.attempts = n)
+        self.make(|arrival| (arrival.failure.attempts, arrival.failure.rounds) = (n, n))
     }
 
     fn importance(self, importance: Importance) -> Arrival {

@@ -157,6 +157,7 @@ impl Model {
             received_at: letter.received_at,
             enriched_at: letter.is_enriched.then_some(NOON),
             attempts: failure.attempts,
+            rounds: failure.rounds,
             danger: None,
             closed_at: matches!(letter.status, Status::Retried | Status::Discarded).then_some(NOON),
             family: Some(letter.family),

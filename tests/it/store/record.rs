@@ -24,6 +24,7 @@ async fn a_new_letter_is_open_and_tells_how_it_failed(database: &TestDatabase) {
             exchange: "shop".to_owned(),
             routing_key: "order.placed".to_owned(),
             attempts: 3,
+            rounds: 1,
             first_failed_at: Some(NOON),
             ..Failure::default()
         };

@@ -7,6 +7,7 @@ use dead_letter_office::domain::{
     letter::{LetterId, Status},
     retry::{ClaimedRetry, RetryOutcome},
 };
+use failure_conventions::FailureCount;
 
 use super::{
     database::{DISCARD, LEASE, RETRY_LATER, RETRY_NOW, TestDatabase, record},
@@ -42,10 +43,11 @@ async fn a_claim_tells_what_is_to_be_published(database: &TestDatabase) {
         reason: Reason::Rejected,
         routing_key: String::new(),
         by: Actor::local(),
-        attempts: 3,
+        count: FailureCount { attempts: 3, rounds: 3 },
         due_at: NOON,
         size: 5,
         claimed_before: false,
+        is_edited: false,
     };
     assert_eq!(database.claim(NOON).await, [expected]);
 }

@@ -15,8 +15,8 @@ use super::{
 };
 
 /// The fields of a letter that the contract promises, of those that lists have too.
-const ITEM: &str = "id broker queue exchange routing_key reason error attempts first_failed_at last_failed_at \
-    received_at retry_at status importance importance_by message_type type_source type_confidence group size note";
+const ITEM: &str = "id broker queue exchange routing_key reason error attempts rounds first_failed_at last_failed_at \
+    received_at retry_at status importance importance_by title message_type type_source type_confidence group size note";
 /// The fields that only a single letter has.
 const CONTENTS: &str = "properties headers deaths payload history";
 /// What we add to the contract.

@@ -28,7 +28,7 @@ pub fn before_noon(length: Duration) -> Timestamp {
 /// A message, unlike any other, that was rejected in `queue` and came in at noon.
 pub fn dead_in(queue: &str) -> Dead {
     let id = Uuid::now_v7();
-    let failure = Failure { queue: Some(queue.to_owned()), attempts: 1, ..Failure::default() };
+    let failure = Failure { queue: Some(queue.to_owned()), attempts: 1, rounds: 1, ..Failure::default() };
     Dead(Arrival {
         id: LetterId::from_uuid(id),
         returning: None,
@@ -80,7 +80,7 @@ impl Dead {
     }
 
     pub fn attempts(self, n: u64) -> Self {
-        self.with(|arrival| arrival.failure.attempts = n)
+        self.with(|arrival| (arrival.failure.attempts, arrival.failure.rounds) = (n, n))
     }
 
     pub fn received(self, at: Timestamp) -> Self {

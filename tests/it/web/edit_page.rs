@@ -216,6 +216,43 @@ async fn headers_are_set_removed_and_added() {
 }
 
 #[tokio::test]
+async fn properties_are_edited_beside() {
+    let (desk, id) = a_letter(dead_in("orders").body("{\"n\": 1}")).await;
+    let page = edit_page(&desk, id).await;
+    let form = Form::of(&page, "Check").fill("property:priority", "300").fill("property:expiration", "soon");
+    let page = form.send(&desk).await.expect(200).page();
+    let told = page.words(".edit-mistakes");
+    assert!(told.contains("property priority") && told.contains("property expiration"), "{told}");
+    let form = Form::of(&page, "Check").fill("property:priority", "3").fill("property:expiration", "60000");
+    let page = form.fill("property:content_type", "text/x-note").send(&desk).await.expect(200).page();
+    let expected = ["property content_type = text/x-note", "property priority = 3", "property expiration = 60000"];
+    assert_eq!(lines(&page, "#check li"), expected);
+    let copy = send(&desk, &page).await;
+    let properties = desk.letter(copy).await["properties"].clone();
+    assert_eq!((&properties["content_type"], &properties["expiration"]), (&json!("text/x-note"), &json!("60000")));
+    let page = edit_page(&desk, copy).await;
+    assert_eq!(page.values("[name='property:expiration']", "value"), ["60000"]);
+    let page = checked(&desk, &page, "{\"n\": 2}").await;
+    assert_eq!(lines(&page, "#check li"), ["property expiration = 60000"], "it goes along");
+}
+
+#[tokio::test]
+async fn numbers_of_binary_formats_keep_their_types() {
+    // {3: 0.1 as float32, "n": 5 as uint16}
+    const BODY: &[u8] = b"\x82\x03\xca\x3d\xcc\xcc\xcd\xa1n\xcd\0\x05";
+    let (desk, id) = a_letter(dead_in("orders").body(BODY)).await;
+    let page = edit_page(&desk, id).await;
+    let shown = text(&page);
+    let told = checked(&desk, &page, &shown.replace("0.1", "0.123456789")).await.words(".edit-mistakes");
+    assert!(told.contains("single precision"), "{told}");
+    let page = checked(&desk, &page, &shown.replace(": 5", ": 6")).await;
+    let copy = send(&desk, &page).await;
+    assert_eq!(body(&desk, copy).await, b"\x82\x03\xca\x3d\xcc\xcc\xcd\xa1n\xcd\0\x06");
+    let refused = retry(&desk, copy, r#"{"json": {"3": 0.123456789, "n": 6}}"#).await.problem(422);
+    assert!(refused.contains("single precision"), "{refused}");
+}
+
+#[tokio::test]
 async fn a_header_that_would_not_arrive_is_not_offered_and_says_why() {
     let text = |text: &str| FieldValue::string(text);
     let spring = dead_in("orders").body("text").header("tenant", text("acme")).header("n", FieldValue::LongInt(7));
@@ -313,7 +350,7 @@ async fn the_api_takes_an_edited_payload() {
     for (asked, told) in [
         (json!({"json": {"county": "DE"}}), "json: acme.common.v1.PhoneNumber has no field \"county\""),
         (json!({"json": {"countryCode": 7}}), "json: country_code: a string was expected"),
-        (json!({"json": payload, "body_base64": "AA=="}), "body_base64, json: it takes one of them"),
+        (json!({"json": payload, "body_base64": "AA=="}), "body_base64, json, text: it takes one of them"),
     ] {
         let detail = retry(&desk, id, &asked.to_string()).await.problem(422);
         assert!(detail.starts_with(told), "{asked}: {detail}");

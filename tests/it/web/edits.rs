@@ -77,6 +77,24 @@ async fn headers_are_set_and_removed() {
 }
 
 #[tokio::test]
+async fn properties_are_set_and_removed_and_the_history_keeps_them() {
+    let (desk, id) = a_letter().await;
+    let asked = json!({"properties": {
+        "content_type": "text/plain", "content_encoding": null, "type": "note", "priority": 0, "expiration": "60000"}});
+    let copy = edit(&desk, id, &asked).await;
+    let letter = desk.letter(copy).await;
+    let expected = json!({"content_type": "text/plain", "type": "note", "priority": 0, "expiration": "60000"});
+    assert_eq!(letter["properties"], expected);
+    let told = letter["history"].to_string();
+    for change in ["content_type = text/plain", "priority = 0", "content_encoding removed", "expiration = 60000"] {
+        assert!(told.contains(&format!("property {change}")), "{told}");
+    }
+    let again = edit(&desk, copy, &json!({"properties": {"content_type": null, "type": null}, "text": "mended"})).await;
+    assert_eq!(desk.letter(again).await["properties"], json!({"priority": 0}), "an expiration is named each time");
+    assert_eq!(desk.get(&format!("/api/v1/letters/{again}/body")).await.body, b"mended");
+}
+
+#[tokio::test]
 async fn an_edited_retry_may_name_another_queue() {
     let (desk, id) = a_letter().await;
     let mut asked = mended();
@@ -101,6 +119,14 @@ async fn edits_that_cannot_be_are_refused_with_what_would_be_right() {
         (id, json!({"headers": {"set": {"a": "b"}, "remove": ["a"]}}), "both set and removed"),
         (id, json!({"headers": {"set": {"a": 1}}}), "headers.set.a"),
         (id, json!({"headers": {"put": {}}}), "put"),
+        (id, json!({"properties": {}}), "changes nothing"),
+        (id, json!({"properties": {"priority": 256}}), "properties.priority: \"256\" is no priority"),
+        (id, json!({"properties": {"expiration": "soon"}}), "properties.expiration: \"soon\" is no expiration"),
+        (id, json!({"properties": {"type": "x".repeat(256)}}), "properties.type: it has 256 bytes"),
+        (id, json!({"properties": {"message_id": "x"}}), "message_id"),
+        (id, json!({"properties": {"content_type": null}}), "changes nothing"),
+        (id, json!({"json": {}}), "json: the payload is text"),
+        (id, json!({"json": {}, "text": ""}), "it takes one of them"),
         (somewhere, mended(), "name one"),
     ];
     for (id, body, part) in cases {
@@ -148,7 +174,10 @@ async fn the_description_tells_of_edits() {
     let desk = Desk::open().await;
     let description = desk.get("/api/openapi.json").await.json();
     let fields = description["components"]["schemas"]["Retry"]["properties"].as_object().unwrap();
-    assert_eq!(fields.keys().collect::<Vec<_>>(), ["body_base64", "delay", "headers", "json", "queue"]);
+    assert_eq!(
+        fields.keys().collect::<Vec<_>>(),
+        ["body_base64", "delay", "headers", "json", "properties", "queue", "text"]
+    );
     let docs = desk.page("/api/docs").await;
     let told = docs.words("main");
     assert!(told.contains("{\"set\": {name: text}, \"remove\": [name]}"), "{told}");

@@ -70,9 +70,11 @@ fn string_after(text: &str, name: &str) -> Option<String> {
     string(rest)
 }
 
+/// Of all that follow `name` the last that is a string: stamps of other kinds have a field of that name, too, which is null
+/// most of the time.
 fn last_string_after(text: &str, name: &str) -> Option<String> {
-    let (_, rest) = text.rsplit_once(name)?;
-    string(rest)
+    let places = text.rmatch_indices(name);
+    places.filter_map(|(at, _)| string(text.get(at.checked_add(name.len())?..)?)).next()
 }
 
 /// Its length is in bytes, so that quotes inside need no escape.
@@ -127,7 +129,10 @@ mod tests {
             s:3:\"\0x\0exceptionMessage\";s:14:\"SMTP \"refused\"\";";
         let details = stamp("ErrorDetailsStamp", details);
         let moved = stamp("SentToFailureTransportStamp", "s:3:\"\0x\0originalReceiverName\";s:5:\"async\";");
-        let again = stamp("RedeliveryStamp", "s:3:\"\0x\0retryCount\";i:2;") + "s:3:\"\0x\0retryCount\";i:0;";
+        // Symfony 5.4 has the same fields there, and leaves them empty.
+        let empty = "s:3:\"\0x\0exceptionMessage\";N;s:3:\"\0x\0flattenException\";N;";
+        let again =
+            stamp("RedeliveryStamp", &format!("s:3:\"\0x\0retryCount\";i:2;{empty}")) + "s:3:\"\0x\0retryCount\";i:0;";
         serialized(&(details + &moved + &again))
     }
 

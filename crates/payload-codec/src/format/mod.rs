@@ -1,4 +1,5 @@
-//! What a payload is once nothing wraps it any more: protobuf, JSON, MessagePack, CBOR, text or unknown bytes.
+//! What a payload is once nothing wraps it any more: protobuf, JSON, MessagePack, CBOR, YAML, what languages serialize, text
+//! or unknown bytes.
 //!
 //! Every reading is priced in nats, the negative natural logarithm of how likely the payload is under it, so that
 //! readings compete in one unit and the cheapest wins. A binary format is considered only if the whole payload is one
@@ -8,12 +9,16 @@
 mod cbor;
 mod json;
 mod msgpack;
+mod serialized;
 pub(crate) mod text;
 
 #[cfg(test)]
 mod tests;
 
-use super::wire::{self, cost};
+use super::{
+    structure,
+    wire::{self, cost},
+};
 
 /// Nats of being text of no particular kind, and of being bytes of no format we know.
 const PLAIN: f64 = 2.5;
@@ -36,6 +41,14 @@ pub enum Format {
     MessagePack,
     /// One item of RFC 8949.
     Cbor,
+    /// YAML, where it says that it is or somebody else does.
+    Yaml,
+    /// Python's pickle.
+    Pickle,
+    /// What PHP's `serialize` writes.
+    Php,
+    /// Java's object serialization.
+    Java,
     /// Bytes of no format that is known here.
     Binary,
 }
@@ -49,8 +62,28 @@ impl Format {
             Self::Text => "text",
             Self::MessagePack => "msgpack",
             Self::Cbor => "cbor",
+            Self::Yaml => "yaml",
+            Self::Pickle => "pickle",
+            Self::Php => "php",
+            Self::Java => "java",
             Self::Binary => "binary",
         }
+    }
+
+    /// The format as one of those that are shown and never written.
+    pub fn structure(self) -> Option<structure::Format> {
+        match self {
+            Self::Yaml => Some(structure::Format::Yaml),
+            Self::Pickle => Some(structure::Format::Pickle),
+            Self::Php => Some(structure::Format::Php),
+            Self::Java => Some(structure::Format::Java),
+            Self::Protobuf | Self::Json | Self::Text | Self::MessagePack | Self::Cbor | Self::Binary => None,
+        }
+    }
+
+    /// Whether its payloads are text.
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Text | Self::Json | Self::Yaml)
     }
 }
 
@@ -62,8 +95,8 @@ pub(crate) struct Reading {
     pub nats: f64,
 }
 
-/// All formats `payload` can be read in; `Binary` is always among them.
-pub(crate) fn readings(payload: &[u8]) -> Vec<Reading> {
+/// All formats `payload` can be read in; `Binary` is always among them. `expected` is the one that its sender names.
+pub(crate) fn readings(payload: &[u8], expected: Option<Format>) -> Vec<Reading> {
     let prices = [
         (Format::Text, text::nats(payload).map(|nats| nats + PLAIN)),
         (Format::Binary, Some(cost::bytes(payload) + UNKNOWN)),
@@ -71,6 +104,10 @@ pub(crate) fn readings(payload: &[u8]) -> Vec<Reading> {
         (Format::Protobuf, protobuf(payload)),
         (Format::MessagePack, msgpack::nats(payload)),
         (Format::Cbor, cbor::nats(payload)),
+        (Format::Yaml, serialized::yaml(payload, expected)),
+        (Format::Pickle, serialized::nats(payload, Format::Pickle, expected)),
+        (Format::Php, serialized::nats(payload, Format::Php, expected)),
+        (Format::Java, serialized::nats(payload, Format::Java, expected)),
     ];
     let priced = prices.into_iter().filter_map(|(format, nats)| Some(Reading { format, nats: nats? }));
     priced.collect()

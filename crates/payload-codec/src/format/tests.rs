@@ -4,7 +4,7 @@ use super::{Format, readings};
 
 /// The cheapest reading.
 fn format(payload: &[u8]) -> Format {
-    readings(payload).into_iter().min_by(|a, b| a.nats.total_cmp(&b.nats)).unwrap().format
+    readings(payload, None).into_iter().min_by(|a, b| a.nats.total_cmp(&b.nats)).unwrap().format
 }
 
 fn check(payload: &[u8], expected: Format) {
@@ -30,6 +30,26 @@ fn by_hand() {
     check(b"\xbf\x62id\x07\x64name\x65amber\xff", Format::Cbor);
     check(b"\xa2\x62id\x07\x64name\x65ambe", Format::Binary);
     check(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xcd\xcd\xed\x3f", Format::Binary);
+}
+
+#[test]
+fn what_languages_serialize_is_recognised() {
+    check(b"---\norder: 42\nlines: [1, 2]\n", Format::Yaml);
+    check(b"order: 42\nlines: [1, 2]\n", Format::Text);
+    check(b"\x80\x04\x95\x0e\0\0\0\0\0\0\0}\x94\x8c\x05order\x94K*s.", Format::Pickle);
+    check(b"\x80\x02}q\0X\x05\0\0\0orderq\x01K*s.", Format::Pickle);
+    check(b"(dp0\nVorder\np1\nI42\ns.", Format::Pickle);
+    check(b"(see above).", Format::Text);
+    check(b"a:1:{s:5:\"order\";i:42;}", Format::Php);
+    check(b"O:8:\"stdClass\":1:{s:5:\"order\";i:42;}", Format::Php);
+    check(b"\xac\xed\0\x05t\0\x05amber", Format::Java);
+    check(b"\xac\xed\0\x05sr\0\x0aacme.Order", Format::Java);
+    let declared = |payload: &[u8], format| {
+        let readings = readings(payload, Some(format));
+        readings.into_iter().any(|reading| reading.format == format)
+    };
+    assert!(declared(b"order: 42\n", Format::Yaml));
+    assert!(!declared(b"just words", Format::Yaml));
 }
 
 /// Values of every kind, as JSON, which both libraries can be given.

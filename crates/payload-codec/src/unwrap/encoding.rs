@@ -19,6 +19,12 @@ pub enum Encoding {
     RawDeflate,
     /// RFC 8878.
     Zstd,
+    /// bzip2.
+    Bzip2,
+    /// The container of xz around LZMA2.
+    Xz,
+    /// LZMA with the header of 13 bytes that xz calls `alone`.
+    Lzma,
     /// RFC 4648.
     Base64(Base64),
     /// Hexadecimal digits.
@@ -58,6 +64,9 @@ impl Encoding {
             Self::Zlib => Kind::Zlib,
             Self::RawDeflate => Kind::RawDeflate,
             Self::Zstd => Kind::Zstd,
+            Self::Bzip2 => Kind::Bzip2,
+            Self::Xz => Kind::Xz,
+            Self::Lzma => Kind::Lzma,
             Self::Base64(_) => Kind::Base64,
             Self::Hex(_) => Kind::Hex,
             Self::DataUri(_) => Kind::DataUri,

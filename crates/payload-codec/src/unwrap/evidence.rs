@@ -17,7 +17,7 @@ const ENCODING_HEADERS: [&str; 3] = ["grpc-encoding", "rbs2-content-encoding", "
 const CLOUD_EVENT_PREFIXES: [&str; 2] = ["cloudEvents:", "cloudEvents_"];
 
 /// Names of content codings that are known but not undone.
-const UNSUPPORTED: [&str; 7] = ["br", "brotli", "compress", "snappy", "lz4", "bzip2", "lzma"];
+const UNSUPPORTED: [&str; 6] = ["br", "brotli", "application/x-brotli", "compress", "snappy", "lz4"];
 
 /// What is to be expected of a body, or of a part of it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -80,6 +80,8 @@ fn kinds_of(coding: &str) -> &'static [Kind] {
         "gzip" | "x-gzip" | "application/gzip" | "application/x-gzip" => &[Kind::Gzip, Kind::Zlib],
         "deflate" | "zlib" | "application/zlib" => &[Kind::Zlib, Kind::RawDeflate],
         "zstd" | "application/zstd" => &[Kind::Zstd],
+        "bz2" | "bzip2" | "bzip" | "application/x-bz2" | "application/x-bzip2" => &[Kind::Bzip2],
+        "xz" | "lzma" | "application/x-lzma" | "application/x-xz" => &[Kind::Xz, Kind::Lzma],
         "base64" => &[Kind::Base64],
         "hex" => &[Kind::Hex],
         _ => &[],
@@ -94,7 +96,11 @@ fn format_of(media_type: &str) -> Option<Format> {
         "protobuf" | "protobuffer" | "google.protobuf" | "google-protobuf" | "proto" => Some(Format::Protobuf),
         "msgpack" => Some(Format::MessagePack),
         "cbor" => Some(Format::Cbor),
-        "xml" | "yaml" => Some(Format::Text),
+        "yaml" => Some(Format::Yaml),
+        "python-serialize" | "pickle" => Some(Format::Pickle),
+        "php.serialized" | "php-serialized" => Some(Format::Php),
+        "java-serialized-object" => Some(Format::Java),
+        "xml" => Some(Format::Text),
         _ => media_type.starts_with("text/").then_some(Format::Text),
     }
 }

@@ -13,6 +13,12 @@ pub enum Kind {
     RawDeflate,
     /// RFC 8878.
     Zstd,
+    /// bzip2.
+    Bzip2,
+    /// The container of xz around LZMA2.
+    Xz,
+    /// LZMA with the header of 13 bytes that xz calls `alone`.
+    Lzma,
     /// RFC 4648, both alphabets.
     Base64,
     /// Hexadecimal digits.
@@ -41,10 +47,13 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds; those that leave no doubt come first, as looking further is then of no use.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 19] = [
         Self::Gzip,
         Self::Zlib,
         Self::Zstd,
+        Self::Bzip2,
+        Self::Xz,
+        Self::Lzma,
         Self::EasyNetQ,
         Self::CloudEvent,
         Self::DataUri,
@@ -67,6 +76,9 @@ impl Kind {
             Self::Zlib => "deflate",
             Self::RawDeflate => "raw-deflate",
             Self::Zstd => "zstd",
+            Self::Bzip2 => "bzip2",
+            Self::Xz => "xz",
+            Self::Lzma => "lzma",
             Self::Base64 => "base64",
             Self::Hex => "hex",
             Self::DataUri => "data-uri",
@@ -84,7 +96,7 @@ impl Kind {
 
     /// Whether it compresses: compressions alone may wrap the same payload in other bytes than before.
     pub fn compresses(self) -> bool {
-        matches!(self, Self::Gzip | Self::Zlib | Self::RawDeflate | Self::Zstd)
+        matches!(self, Self::Gzip | Self::Zlib | Self::RawDeflate | Self::Zstd | Self::Bzip2 | Self::Xz | Self::Lzma)
     }
 
     /// Whether it does nothing but say how long the messages are.

@@ -142,9 +142,9 @@ impl<'a> Search<'a> {
     fn read(&mut self, at: usize) {
         let node = &self.nodes[at];
         let expects = node.expected.format.filter(|format| *format != Format::Text || node.n_steps == 0);
-        let mut sums: Vec<Reading> = self.readings(&node.payloads[0]);
+        let mut sums: Vec<Reading> = self.readings(&node.payloads[0], expects);
         for payload in node.payloads.iter().skip(1) {
-            let more = self.readings(payload);
+            let more = self.readings(payload, expects);
             sums.retain_mut(|sum| {
                 let reading = more.iter().find(|reading| reading.format == sum.format);
                 reading.inspect(|reading| sum.nats += reading.nats).is_some()
@@ -159,8 +159,8 @@ impl<'a> Search<'a> {
         self.hypotheses.extend(hypotheses);
     }
 
-    fn readings(&self, payload: &[u8]) -> Vec<Reading> {
-        let mut readings = readings(payload);
+    fn readings(&self, payload: &[u8], expects: Option<Format>) -> Vec<Reading> {
+        let mut readings = readings(payload, expects);
         // No bytes are a message of every type.
         if let Some(known) = self.known.filter(|_| !payload.is_empty()) {
             let protobuf = readings.iter_mut().find(|reading| reading.format == Format::Protobuf);

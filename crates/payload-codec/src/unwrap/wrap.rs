@@ -62,9 +62,6 @@ fn wrap_one(payload: &[u8], step: &Encoding) -> Result<Vec<u8>, WrapError> {
         return Err(WrapError::TooLarge(kind));
     }
     match step {
-        Encoding::Gzip | Encoding::Zlib | Encoding::RawDeflate | Encoding::Zstd => {
-            compression::encode(kind, payload).map_err(|error| WrapError::Compression(kind, error.to_string()))
-        }
         Encoding::Base64(base64) => Ok(base64.encode(payload).into_bytes()),
         Encoding::Hex(hex) => Ok(hex.encode(payload).into_bytes()),
         Encoding::DataUri(uri) => Ok(uri.encode(payload).into_bytes()),
@@ -83,5 +80,14 @@ fn wrap_one(payload: &[u8], step: &Encoding) -> Result<Vec<u8>, WrapError> {
         Encoding::Grpc(grpc) => Ok(grpc.encode(payload)),
         Encoding::Confluent(confluent) => Ok(confluent.encode(payload)),
         Encoding::Any(any) => Ok(any.encode(payload)),
+        Encoding::Gzip
+        | Encoding::Zlib
+        | Encoding::RawDeflate
+        | Encoding::Zstd
+        | Encoding::Bzip2
+        | Encoding::Xz
+        | Encoding::Lzma => {
+            compression::encode(kind, payload).map_err(|error| WrapError::Compression(kind, error.to_string()))
+        }
     }
 }

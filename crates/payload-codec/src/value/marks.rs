@@ -1,4 +1,4 @@
-//! What both formats have and JSON has not.
+//! How JSON shows what it has no words for.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 
@@ -36,6 +36,9 @@ pub(super) fn read_float(node: &Node<'_>) -> Result<f64, Wrong> {
     }
 }
 
+/// Up to here doubles are exact, and JSON of other programs may have a whole number with or without a point.
+pub(super) const MAX_EXACT: i128 = 1 << 53;
+
 /// What digits stand for.
 pub(super) enum Number {
     Integer(i128),
@@ -56,15 +59,6 @@ pub(super) fn key(node: &Node<'_>) -> String {
     match &node.kind {
         Kind::Text(text) => text.clone().into_owned(),
         _ => node.to_string().split_whitespace().collect::<Vec<_>>().join(" "),
-    }
-}
-
-/// The members of an object under their keys, of which each is there once.
-pub(super) fn unique<'n, 'a>(members: &'n [Member<'a>]) -> Result<&'n [Member<'a>], Wrong> {
-    let mut seen = std::collections::HashSet::new();
-    match members.iter().find(|member| !seen.insert(&*member.key)) {
-        Some(member) => Err((member.at, format!("{:?} is here twice", member.key))),
-        None => Ok(members),
     }
 }
 

@@ -1,153 +1,275 @@
 //! <https://github.com/msgpack/msgpack/blob/master/spec.md>
 
-use rmpv::Value;
+use std::borrow::Cow;
 
 use super::{
-    Codec,
-    marks::{self, Number, Wrong},
+    Codec, Container,
+    item::{Bytes, Float, Item, Kind, Stop, as_single, malformed},
+    marks::{self, Wrong},
 };
 use crate::{
     escape,
-    json::{Kind, Member, Node},
+    json::{Member, Node},
 };
 
 pub(super) struct MessagePack;
 
 impl Codec for MessagePack {
-    type Value = Value;
+    const HAS_TAGS: bool = false;
 
-    /// Every marker is a value; what follows it inside is skipped.
-    fn count(body: &[u8]) -> usize {
-        let (mut at, mut n_values) = (0_usize, 0_usize);
-        while let Some(&marker) = body.get(at) {
-            let after = at.saturating_add(1);
-            at = after.saturating_add(payload_len(marker, body.get(after..).unwrap_or_default()));
-            n_values = n_values.saturating_add(1);
-        }
-        n_values
-    }
-
-    fn read(body: &[u8], max_depth: usize) -> Result<(Value, usize), String> {
-        let mut rest = body;
-        // The library counts each container and each value in it as a level, and the leaf as well.
-        let max_depth = max_depth.saturating_mul(2).saturating_add(3);
-        let value = rmpv::decode::read_value_with_max_depth(&mut rest, max_depth).map_err(|e| e.to_string())?;
-        Ok((value, body.len().saturating_sub(rest.len())))
-    }
-
-    /// Always doubles, since JSON does not tell them from singles.
-    fn write(value: &Value) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        match rmpv::encode::write_value(&mut bytes, &in_doubles(value)) {
-            Ok(()) => bytes,
-            Err(_) => Vec::new(),
-        }
-    }
-
-    fn to_json(value: &Value) -> Node<'static> {
-        match value {
-            Value::Nil => Node::null(),
-            Value::Boolean(yes) => Kind::Bool(*yes).into(),
-            Value::Integer(number) => Node::number(number),
-            Value::F32(number) if number.is_finite() => Node::number(format!("{number:?}")),
-            Value::F32(number) => marks::float((*number).into()),
-            Value::F64(number) => marks::float(*number),
-            Value::String(text) => match text.as_str() {
-                Some(text) => Node::text(text.to_owned()),
-                None => escape::escaped(text.as_bytes()),
-            },
-            Value::Binary(bytes) => marks::bytes(bytes),
-            Value::Array(values) => Node::array(values.iter().map(Self::to_json).collect()),
-            Value::Map(pairs) => {
-                let members =
-                    pairs.iter().map(|(key, value)| Member::new(marks::key(&Self::to_json(key)), Self::to_json(value)));
-                Node::object(members.collect())
+    fn read<'a>(bytes: &mut Bytes<'a>, depth_left: usize) -> Result<Item<'a>, Stop> {
+        bytes.count()?;
+        let start = bytes.at;
+        let marker = bytes.byte()?;
+        let kind = match marker {
+            0x80..=0x8f => return map(bytes, start, usize::from(marker & 0x0f), depth_left),
+            0x90..=0x9f => return array(bytes, start, usize::from(marker & 0x0f), depth_left),
+            0xdc => return bytes.len(2).and_then(|n| array(bytes, start, n, depth_left)),
+            0xdd => return bytes.len(4).and_then(|n| array(bytes, start, n, depth_left)),
+            0xde => return bytes.len(2).and_then(|n| map(bytes, start, n, depth_left)),
+            0xdf => return bytes.len(4).and_then(|n| map(bytes, start, n, depth_left)),
+            0x00..=0x7f => Kind::Int(marker.into()),
+            0xe0..=0xff => Kind::Int(marker.cast_signed().into()),
+            0xa0..=0xbf => text(bytes.take(usize::from(marker & 0x1f))?),
+            0xd9..=0xdb => {
+                let n_bytes = bytes.len(1 << (marker - 0xd9))?;
+                text(bytes.take(n_bytes)?)
             }
-            Value::Ext(kind, bytes) => {
-                let parts = vec![
-                    Member::new("type", Node::number(kind)),
-                    Member::new("base64", Node::text(base64::Engine::encode(&base64::prelude::BASE64_STANDARD, bytes))),
-                ];
-                Node::pair("#ext", Node::object(parts))
+            0xc0 => Kind::Null,
+            0xc1 => return Err(malformed("the byte c1 is never used")),
+            0xc2 | 0xc3 => Kind::Bool(marker == 0xc3),
+            0xc4..=0xc6 => {
+                let n_bytes = bytes.len(1 << (marker - 0xc4))?;
+                Kind::Bytes(Cow::Borrowed(bytes.take(n_bytes)?))
+            }
+            0xc7..=0xc9 => {
+                let n_bytes = bytes.len(1 << (marker - 0xc7))?;
+                ext(bytes, n_bytes)?
+            }
+            0xd4..=0xd8 => ext(bytes, 1 << (marker - 0xd4))?,
+            0xca => Kind::Float(Float::Single(f32::from_bits(bytes.number(4)? as u32))),
+            0xcb => Kind::Float(Float::Double(f64::from_bits(bytes.number(8)?))),
+            0xcc..=0xcf => Kind::Int(bytes.number(1 << (marker - 0xcc))?.into()),
+            0xd0..=0xd3 => {
+                let n_bytes = 1_usize << (marker - 0xd0);
+                let unused_bits = 64 - 8 * n_bytes as u32;
+                Kind::Int((bytes.number(n_bytes)? << unused_bits).cast_signed().wrapping_shr(unused_bits).into())
+            }
+        };
+        Ok(Item { span: start..bytes.at, n_head: 0, kind })
+    }
+
+    fn null(out: &mut Vec<u8>) {
+        out.push(0xc0);
+    }
+
+    fn bool(out: &mut Vec<u8>, yes: bool) {
+        out.push(if yes { 0xc3 } else { 0xc2 });
+    }
+
+    /// Some libraries write all integers of a type in its width, some the shortest form, and of these some the shortest
+    /// signed one.
+    fn int(out: &mut Vec<u8>, number: i128, like: Option<(u8, i128)>) -> Result<(), String> {
+        let shortest = |number| unsigned(number).or_else(|| signed(number));
+        let marker = match like {
+            Some((marker, old)) if shortest(old) == Some(marker) => shortest(number),
+            Some((marker, old)) if signed(old) == Some(marker) => signed(number),
+            Some((marker, _)) if holds(marker, number) => Some(marker),
+            Some((marker @ 0xcc..=0xd3, _)) => {
+                let (kind, bits) = (if marker < 0xd0 { "uint" } else { "int" }, 8 << (marker & 3));
+                return Err(format!("{number} is out of range: the sender writes this number as {kind}{bits}"));
+            }
+            _ => shortest(number),
+        };
+        let marker = marker.ok_or("MessagePack has no larger integers than 64 bits")?;
+        out.push(marker);
+        if let 0xcc..=0xd3 = marker {
+            tail(out, number as u64, 1 << (marker & 3));
+        }
+        Ok(())
+    }
+
+    fn float(out: &mut Vec<u8>, number: f64, like: Option<Float>) -> Result<(), String> {
+        match (like, as_single(number)) {
+            (Some(Float::Single(_)), _) if !number.is_finite() => {
+                out.push(0xca);
+                out.extend((number as f32).to_be_bytes());
+            }
+            (Some(Float::Single(_)), Some(single)) => {
+                out.push(0xca);
+                out.extend(single.to_be_bytes());
+            }
+            (Some(Float::Single(_)), None) => {
+                let nearest = number as f32;
+                return Err(format!(
+                    "{number:?} does not fit: this number is of single precision (float32); {nearest:?} would"
+                ));
+            }
+            _ => {
+                out.push(0xcb);
+                out.extend(number.to_be_bytes());
             }
         }
+        Ok(())
     }
 
-    fn from_json(node: &Node<'_>) -> Result<Value, Wrong> {
-        Ok(match &node.kind {
-            Kind::Null => Value::Nil,
-            Kind::Bool(yes) => Value::Boolean(*yes),
-            Kind::Number(digits) => match marks::number(digits, node.at)? {
-                Number::Double(number) => Value::F64(number),
-                Number::Integer(number) => {
-                    let unsigned = u64::try_from(number).map(Value::from);
-                    unsigned
-                        .or_else(|_| i64::try_from(number).map(Value::from))
-                        .map_err(|_| (node.at, "MessagePack has no larger integers than 64 bits".to_owned()))?
-                }
-            },
-            Kind::Text(text) => Value::from(&**text),
-            Kind::Array(nodes) => Value::Array(nodes.iter().map(Self::from_json).collect::<Result<_, _>>()?),
-            Kind::Object(members) => match node.as_pair().map(marked).transpose()?.flatten() {
-                Some(value) => value,
-                None => {
-                    let pair = |member: &Member<'_>| Ok((Value::from(&*member.key), Self::from_json(&member.value)?));
-                    Value::Map(marks::unique(members)?.iter().map(pair).collect::<Result<_, Wrong>>()?)
-                }
-            },
-        })
+    fn text(out: &mut Vec<u8>, text: &str, like: Option<(u8, usize)>) -> Result<(), String> {
+        write_text(out, text.as_bytes(), like)
     }
-}
 
-fn marked(member: &Member<'_>) -> Result<Option<Value>, Wrong> {
-    let node = &member.value;
-    Ok(Some(match &*member.key {
-        "#base64" => Value::Binary(marks::read_bytes(node)?),
-        "#float" => Value::F64(marks::read_float(node)?),
-        // The library would write bytes in its place.
-        "#escaped" => return Err((member.at, "a string that is not UTF-8 cannot be written".to_owned())),
-        "#ext" => {
-            let [kind, bytes] = marks::two(node, "type", "base64")?;
-            Value::Ext(marks::integer(kind)?, marks::read_bytes(bytes)?)
+    fn bytes(out: &mut Vec<u8>, bytes: &[u8], like: Option<(u8, usize)>) -> Result<(), String> {
+        head(out, bytes.len(), like, |n| wide(n, 0xc4), 0xc4..=0xc6)?;
+        out.extend(bytes);
+        Ok(())
+    }
+
+    fn head(out: &mut Vec<u8>, container: Container, n: usize, like: Option<(u8, usize)>) -> Result<(), String> {
+        let (short, long) = match container {
+            Container::Array => (0x90, 0xdc),
+            Container::Map => (0x80, 0xde),
+        };
+        let shortest = |n| match n {
+            0..16 => short | n as u8,
+            16..0x1_0000 => long,
+            _ => long + 1,
+        };
+        head(out, n, like, shortest, long..=long + 1)
+    }
+
+    fn marked(out: &mut Vec<u8>, member: &Member<'_>) -> Result<bool, Wrong> {
+        match &*member.key {
+            "#escaped" => {
+                let bytes = escape::unescaped(&member.value).map_err(|why| (member.value.at, why))?;
+                write_text(out, &bytes, None).map_err(|why| (member.at, why))?;
+                Ok(true)
+            }
+            "#ext" => {
+                let [kind, bytes] = marks::two(&member.value, "type", "base64")?;
+                write_ext(out, marks::integer(kind)?, &marks::read_bytes(bytes)?).map_err(|why| (member.at, why))?;
+                Ok(true)
+            }
+            _ => Ok(false),
         }
-        _ => return Ok(None),
-    }))
-}
-
-fn in_doubles(value: &Value) -> Value {
-    match value {
-        // By its shortest digits, as JSON has it.
-        Value::F32(number) => Value::F64(format!("{number:?}").parse().unwrap_or_else(|_| (*number).into())),
-        Value::Array(values) => Value::Array(values.iter().map(in_doubles).collect()),
-        Value::Map(pairs) => {
-            Value::Map(pairs.iter().map(|(key, value)| (in_doubles(key), in_doubles(value))).collect())
-        }
-        other => other.clone(),
     }
+
+    fn tag(_: &mut Vec<u8>, _: u64) {}
 }
 
-/// How many bytes behind a marker are no markers.
-fn payload_len(marker: u8, after: &[u8]) -> usize {
-    let number = |n_bytes: usize| {
-        let digits = after.get(..n_bytes).unwrap_or_default();
-        digits.iter().fold(0_usize, |number, byte| (number << 8) | usize::from(*byte)).saturating_add(n_bytes)
+fn array<'a>(bytes: &mut Bytes<'a>, start: usize, n: usize, depth_left: usize) -> Result<Item<'a>, Stop> {
+    let n_head = bytes.at.saturating_sub(start);
+    let depth_left = super::deeper(depth_left)?;
+    bytes.expect(n)?;
+    let items = (0..n).map(|_| MessagePack::read(bytes, depth_left)).collect::<Result<_, _>>()?;
+    Ok(Item { span: start..bytes.at, n_head, kind: Kind::Array(items) })
+}
+
+fn map<'a>(bytes: &mut Bytes<'a>, start: usize, n: usize, depth_left: usize) -> Result<Item<'a>, Stop> {
+    let n_head = bytes.at.saturating_sub(start);
+    let depth_left = super::deeper(depth_left)?;
+    bytes.expect(n.saturating_mul(2))?;
+    let pair = |_| Ok((MessagePack::read(bytes, depth_left)?, MessagePack::read(bytes, depth_left)?));
+    let pairs = (0..n).map(pair).collect::<Result<_, Stop>>()?;
+    Ok(Item { span: start..bytes.at, n_head, kind: Kind::Map(pairs) })
+}
+
+fn text(bytes: &[u8]) -> Kind<'_> {
+    std::str::from_utf8(bytes).map_or(Kind::NotText(bytes), |text| Kind::Text(Cow::Borrowed(text)))
+}
+
+fn ext<'a>(bytes: &mut Bytes<'a>, n_bytes: usize) -> Result<Kind<'a>, Stop> {
+    let kind = bytes.byte()?.cast_signed();
+    Ok(Kind::Ext(kind, bytes.take(n_bytes)?))
+}
+
+/// A length that was written longer than need be stays so wide: older versions had no `str 8`.
+fn write_text(out: &mut Vec<u8>, text: &[u8], like: Option<(u8, usize)>) -> Result<(), String> {
+    let shortest = |n| if n < 32 { 0xa0 | n as u8 } else { wide(n, 0xd9) };
+    head(out, text.len(), like, shortest, 0xd9..=0xdb)?;
+    out.extend(text);
+    Ok(())
+}
+
+fn write_ext(out: &mut Vec<u8>, kind: i8, bytes: &[u8]) -> Result<(), String> {
+    let shortest = |n: usize| match n {
+        1 | 2 | 4 | 8 | 16 => 0xd4 + n.ilog2() as u8,
+        _ => wide(n, 0xc7),
     };
-    match marker {
-        0xa0..=0xbf => usize::from(marker & 0x1f),
-        0xc4 | 0xd9 => number(1),
-        0xc5 | 0xda => number(2),
-        0xc6 | 0xdb => number(4),
-        0xc7 => number(1).saturating_add(1),
-        0xc8 => number(2).saturating_add(1),
-        0xc9 => number(4).saturating_add(1),
-        0xcc | 0xd0 => 1,
-        0xcd | 0xd1 | 0xd4 | 0xdc | 0xde => 2,
-        0xd5 => 3,
-        0xca | 0xce | 0xd2 | 0xdd | 0xdf => 4,
-        0xd6 => 5,
-        0xcb | 0xcf | 0xd3 => 8,
-        0xd7 => 9,
-        0xd8 => 17,
-        _ => 0,
+    head(out, bytes.len(), None, shortest, 0xc7..=0xc9)?;
+    out.push(kind.cast_unsigned());
+    out.extend(bytes);
+    Ok(())
+}
+
+/// The marker of the shortest form without a sign.
+fn unsigned(number: i128) -> Option<u8> {
+    match u64::try_from(number).ok()? {
+        small @ 0..0x80 => Some(small as u8),
+        0x80..0x100 => Some(0xcc),
+        0x100..0x1_0000 => Some(0xcd),
+        0x1_0000..0x1_0000_0000 => Some(0xce),
+        _ => Some(0xcf),
     }
+}
+
+/// The marker of the shortest form with a sign.
+fn signed(number: i128) -> Option<u8> {
+    match i64::try_from(number).ok()? {
+        small @ -32..128 => Some(small as u8),
+        -0x80..0x80 => Some(0xd0),
+        -0x8000..0x8000 => Some(0xd1),
+        -0x8000_0000..0x8000_0000 => Some(0xd2),
+        _ => Some(0xd3),
+    }
+}
+
+/// Whether a number can stand behind this marker.
+fn holds(marker: u8, number: i128) -> bool {
+    let n_bits = 8_u32 << (marker & 3);
+    match marker {
+        0xcc..=0xcf => (0..1_i128 << n_bits).contains(&number),
+        0xd0..=0xd3 => (-(1_i128 << (n_bits - 1))..1_i128 << (n_bits - 1)).contains(&number),
+        _ => false,
+    }
+}
+
+/// The marker for a length of one, two or four bytes, of which `first` is the one for one byte.
+fn wide(n: usize, first: u8) -> u8 {
+    match n {
+        0..0x100 => first,
+        0x100..0x1_0000 => first + 1,
+        _ => first + 2,
+    }
+}
+
+/// A marker with a length, as wide as it was where that was wider than need be. `wide` are the markers with a length
+/// behind them; the last of these has one of four bytes.
+fn head(
+    out: &mut Vec<u8>,
+    n: usize,
+    like: Option<(u8, usize)>,
+    shortest: impl Fn(usize) -> u8,
+    wide: std::ops::RangeInclusive<u8>,
+) -> Result<(), String> {
+    let n_32 = u32::try_from(n).map_err(|_| "MessagePack has no larger lengths than 32 bits".to_owned())?;
+    let is_padded = |(marker, old): &(u8, usize)| shortest(*old) != *marker && wide.contains(marker);
+    let marker = like.filter(is_padded).map_or_else(|| shortest(n), |(marker, _)| marker.max(shortest(n)));
+    out.push(marker);
+    if wide.contains(&marker) {
+        tail(out, n_32.into(), 4 >> (wide.end() - marker));
+    }
+    Ok(())
+}
+
+/// The last bytes of a big-endian number.
+fn tail(out: &mut Vec<u8>, number: u64, n_bytes: usize) {
+    out.extend(number.to_be_bytes().iter().skip(8_usize.saturating_sub(n_bytes)));
+}
+
+/// As JSON has it.
+pub(super) fn ext_to_json(kind: i8, bytes: &[u8]) -> Node<'static> {
+    let base64 = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, bytes);
+    Node::pair(
+        "#ext",
+        Node::object(vec![Member::new("type", Node::number(kind)), Member::new("base64", Node::text(base64))]),
+    )
 }

@@ -6,20 +6,29 @@
 //! | JSON | stands for |
 //! | --- | --- |
 //! | `{"#base64": "…"}` | bytes |
-//! | `{"#escaped": "caf\\xe9"}` | a string of MessagePack that is not UTF-8; it cannot be written |
+//! | `{"#escaped": "caf\\xe9"}` | a string of MessagePack that is not UTF-8 |
 //! | `{"#float": "NaN"}` | a number that is not finite: `NaN`, `Infinity`, `-Infinity` |
+//! | `{"#float32": 0.5}` | a new number of single precision; never shown |
 //! | `{"#ext": {"type": 5, "base64": "…"}}` | an extension of MessagePack |
 //! | `{"#tag": {"tag": 0, "value": …}}` | a tagged value of CBOR |
+//! | `{"#simple": 16}` | a simple value of CBOR |
 //!
-//! A number without point and exponent is an integer, any other a double. Keys that are no strings are shown as the
-//! text of their JSON; [`Fidelity`] says whether a payload survives that.
+//! A key that is no string is shown as the text of its JSON. An edit loses nothing: what was not changed is copied byte
+//! for byte, and what was is written in the type and the width that stood there before, or refused. A new number without
+//! point and exponent is an integer, any other a double; a new key has the type of the keys beside it.
 
 mod cbor;
+mod item;
 mod marks;
 mod message_pack;
+mod patch;
+mod same;
+mod show;
+
+use item::{Bytes, Float, Item, Stop, malformed};
 
 use super::{
-    json::{self, Node, Position},
+    json::{self, Member, Position},
     limits::Limits,
 };
 
@@ -33,26 +42,6 @@ pub enum Format {
     MessagePack,
     /// RFC 8949.
     Cbor,
-}
-
-/// A payload as JSON.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Shown {
-    /// As the table above has it.
-    pub json: String,
-    /// Whether it can be edited without loss.
-    pub fidelity: Fidelity,
-}
-
-/// What would be left of a payload that is written from its JSON.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Fidelity {
-    /// Every byte.
-    Exact,
-    /// Every value, if not as it was laid out: single precision becomes double, lengths are written shortest.
-    Values,
-    /// Not every value: keys that are no strings, keys that are there twice, strings that are not UTF-8, bytes behind the end.
-    Lossy,
 }
 
 /// Why a payload cannot be shown.
@@ -76,79 +65,78 @@ pub struct Unwritable {
     pub reason: String,
 }
 
-/// What a format has to do.
+/// What holds several values.
+#[derive(Clone, Copy)]
+enum Container {
+    Array,
+    Map,
+}
+
+/// What a format has to do. `like` is what stands in the place of the value: the first of its bytes, and what it means.
 trait Codec {
-    type Value;
+    /// Whether values can have tags.
+    const HAS_TAGS: bool;
 
-    /// No fewer than the values of a well-formed payload, without reading them; no more than the bytes of any.
-    fn count(body: &[u8]) -> usize;
+    fn read<'a>(bytes: &mut Bytes<'a>, depth_left: usize) -> Result<Item<'a>, Stop>;
 
-    /// Reads the first value and says how many bytes it takes.
-    fn read(body: &[u8], max_depth: usize) -> Result<(Self::Value, usize), String>;
-
-    fn write(value: &Self::Value) -> Vec<u8>;
-
-    fn to_json(value: &Self::Value) -> Node<'static>;
-
-    /// The error is an offset in the text and a reason.
-    fn from_json(node: &Node<'_>) -> Result<Self::Value, (usize, String)>;
+    fn null(out: &mut Vec<u8>);
+    fn bool(out: &mut Vec<u8>, yes: bool);
+    fn int(out: &mut Vec<u8>, number: i128, like: Option<(u8, i128)>) -> Result<(), String>;
+    fn float(out: &mut Vec<u8>, number: f64, like: Option<Float>) -> Result<(), String>;
+    fn text(out: &mut Vec<u8>, text: &str, like: Option<(u8, usize)>) -> Result<(), String>;
+    fn bytes(out: &mut Vec<u8>, bytes: &[u8], like: Option<(u8, usize)>) -> Result<(), String>;
+    /// Before `n` values or pairs.
+    fn head(out: &mut Vec<u8>, container: Container, n: usize, like: Option<(u8, usize)>) -> Result<(), String>;
+    /// Before the value that has it.
+    fn tag(out: &mut Vec<u8>, tag: u64);
+    /// Writes what only this format has; whether the member stands for such.
+    fn marked(out: &mut Vec<u8>, member: &Member<'_>) -> Result<bool, marks::Wrong>;
 }
 
 /// Shows `body` as JSON.
 ///
 /// # Errors
 /// When it is not of this format, or beyond the limits.
-pub fn to_json(body: &[u8], format: Format, limits: &Limits) -> Result<Shown, Unreadable> {
-    match format {
-        Format::MessagePack => show::<message_pack::MessagePack>(body, limits),
-        Format::Cbor => show::<cbor::Cbor>(body, limits),
-    }
+pub fn to_json(body: &[u8], format: Format, limits: &Limits) -> Result<String, Unreadable> {
+    Ok(show::to_json(&read(body, format, limits)?.kind).to_string())
 }
 
-/// Writes JSON that [`to_json`] made, also after an edit.
+/// `body` with the values of `text`, which [`to_json`] made of it and somebody has edited.
 ///
 /// # Errors
-/// The first thing that is wrong with it.
-pub fn from_json(text: &str, format: Format, limits: &Limits) -> Result<Vec<u8>, Unwritable> {
+/// The first thing in `text` that is wrong with it, or that `body` has no form for.
+pub fn patch(body: &[u8], text: &str, format: Format, limits: &Limits) -> Result<Vec<u8>, Unwritable> {
     let max_nodes = limits.elements.saturating_mul(4);
-    let written =
-        json::read(text, max_nodes, json_depth(limits)).map_err(|error| (error.at, error.reason)).and_then(|node| {
-            match format {
-                Format::MessagePack => {
-                    message_pack::MessagePack::from_json(&node).map(|value| message_pack::MessagePack::write(&value))
-                }
-                Format::Cbor => cbor::Cbor::from_json(&node).map(|value| cbor::Cbor::write(&value)),
-            }
-        });
+    let item = read(body, format, limits).map_err(|error| (0, error.to_string()));
+    let node = json::read(text, max_nodes, json_depth(limits)).map_err(|error| (error.at, error.reason));
+    let patch = patch::Patch::new(body);
+    let written = item.and_then(|item| match format {
+        Format::MessagePack => patch.whole::<message_pack::MessagePack>(&item, &node?),
+        Format::Cbor => patch.whole::<cbor::Cbor>(&item, &node?),
+    });
     written.map_err(|(at, reason)| Unwritable { position: Position::of(text, at), reason })
+}
+
+fn read<'a>(body: &'a [u8], format: Format, limits: &Limits) -> Result<Item<'a>, Unreadable> {
+    if body.len() > limits.bytes {
+        return Err(Unreadable::TooMuch);
+    }
+    let mut bytes = Bytes::new(body, limits.elements);
+    let read = match format {
+        Format::MessagePack => message_pack::MessagePack::read(&mut bytes, limits.depth),
+        Format::Cbor => cbor::Cbor::read(&mut bytes, limits.depth),
+    };
+    read.map_err(|stop| match stop {
+        Stop::TooMuch => Unreadable::TooMuch,
+        Stop::Malformed(why) => Unreadable::Malformed(why),
+    })
 }
 
 /// A tag of CBOR takes two levels of JSON.
 fn json_depth(limits: &Limits) -> usize {
-    limits.depth.saturating_mul(2)
+    limits.depth.saturating_mul(2).saturating_add(2)
 }
 
-fn show<C: Codec>(body: &[u8], limits: &Limits) -> Result<Shown, Unreadable> {
-    if body.len() > limits.bytes || C::count(body) > limits.elements {
-        return Err(Unreadable::TooMuch);
-    }
-    let (value, n_bytes) = C::read(body, limits.depth).map_err(Unreadable::Malformed)?;
-    let node = C::to_json(&value);
-    let json = node.to_string();
-    let fidelity =
-        match json::read(&json, usize::MAX, json_depth(limits)).ok().and_then(|node| C::from_json(&node).ok()) {
-            Some(again) => fidelity::<C>(body, &value, &C::write(&again), n_bytes),
-            None => Fidelity::Lossy,
-        };
-    Ok(Shown { json, fidelity })
-}
-
-fn fidelity<C: Codec>(body: &[u8], value: &C::Value, again: &[u8], n_bytes: usize) -> Fidelity {
-    if again == body {
-        Fidelity::Exact
-    } else if n_bytes == body.len() && again == C::write(value) {
-        Fidelity::Values
-    } else {
-        Fidelity::Lossy
-    }
+fn deeper(depth_left: usize) -> Result<usize, Stop> {
+    depth_left.checked_sub(1).ok_or_else(|| malformed("there are too many levels"))
 }

@@ -92,7 +92,14 @@ impl Life<'_, '_> {
         let decision = policy(self.u.int_in_range(0..=2)?);
         let decision = self.u.arbitrary::<bool>()?.then_some(&decision);
         let queue = self.u.choose(&QUEUES)?;
-        let message = FailedMessage { received_at: self.world.now, queue, attempts: 1, is_recognised: false, decision };
+        let message = FailedMessage {
+            received_at: self.world.now,
+            queue,
+            attempts: 1,
+            rounds: 1,
+            is_recognised: false,
+            decision,
+        };
         self.world.receive(message, *self.u.choose(Importance::ALL)?);
         Ok(())
     }
@@ -140,6 +147,7 @@ impl Life<'_, '_> {
             queue: "orders",
             attempts: 1,
             is_recognised: false,
+            rounds: 1,
             decision: Some(&decision),
         };
         let states = self.one_or_two()?;
@@ -148,7 +156,8 @@ impl Life<'_, '_> {
             let back = FailedAgain::new(state, message, &mut revived);
             self.apply(state.id, &back.transition());
             if let Some(letter) = self.world.letters.get_mut(&state.id) {
-                (letter.attempts, letter.received_at) = (back.attempts(), message.received_at);
+                (letter.attempts, letter.rounds, letter.received_at) =
+                    (back.attempts(), back.rounds(), message.received_at);
             }
         }
         Ok(())

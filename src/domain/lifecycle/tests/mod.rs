@@ -10,7 +10,7 @@ use arbtest::{
     arbitrary::{Result, Unstructured},
     arbtest,
 };
-use failure_conventions::inner_body::InnerBodies;
+use failure_conventions::{FailureCount, inner_body::InnerBodies};
 
 use super::{
     Change, GroupStep, LetterState, PendingRetry, PolicyOutcome, RetryChange, Transition,
@@ -54,15 +54,23 @@ fn claim(state: &LetterState, by: &str) -> ClaimedRetry {
         reason: state.reason,
         routing_key: String::new(),
         by: Actor::named(by),
-        attempts: state.attempts,
+        count: FailureCount { attempts: state.attempts, rounds: state.rounds },
         due_at: state.retry.as_ref().map_or(NOW, |retry| retry.due_at),
         size: 0,
         claimed_before: false,
+        is_edited: false,
     }
 }
 
 fn failed(attempts: u64) -> FailedMessage<'static> {
-    FailedMessage { received_at: NOW, queue: "orders", attempts, is_recognised: false, decision: None }
+    FailedMessage {
+        received_at: NOW,
+        queue: "orders",
+        attempts,
+        rounds: attempts,
+        is_recognised: false,
+        decision: None,
+    }
 }
 
 /// Whether a letter may be moved by a command: said here once more, the plain way.
@@ -288,4 +296,14 @@ fn an_edit_sets_the_original_aside_and_schedules_the_copy_or_says_why_not() {
         }
         Ok(())
     });
+}
+
+#[test]
+fn what_a_framework_tries_by_itself_uses_up_no_delay() {
+    let two_delays = policy(2);
+    let waits = |attempts, rounds| {
+        let message = FailedMessage { rounds, decision: Some(&two_delays), ..failed(attempts) };
+        matches!(failures::received(message, Importance::Normal).retry, RetryChange::Schedule(_))
+    };
+    assert_eq!((waits(1, 1), waits(7, 1), waits(8, 2), waits(9, 3)), (true, true, true, false));
 }

@@ -58,6 +58,7 @@ impl World {
             received_at: message.received_at,
             enriched_at: None,
             attempts: message.attempts,
+            rounds: message.rounds,
             danger: None,
             closed_at: None,
             family: None,
@@ -174,6 +175,7 @@ pub fn any_letter(u: &mut Unstructured<'_>) -> Result<LetterState> {
         received_at: world.now,
         queue: u.choose(&QUEUES)?,
         attempts: 1,
+        rounds: 1,
         is_recognised: false,
         decision: None,
     };

@@ -5,7 +5,7 @@ use payload_codec::{
     guess::Guess,
     json,
     message::{self, MASK},
-    tree,
+    structure, tree,
     unwrap::Unwrapped,
     value,
 };
@@ -28,6 +28,7 @@ pub(crate) fn read(
         remarks: unwrapped.problems.iter().map(|problem| sentence(&problem.to_string())).collect(),
         content: Content::Binary,
         decoded_as: None,
+        task: None,
         evidence: Vec::new(),
         is_unread: false,
         hides: false,
@@ -47,6 +48,7 @@ pub(crate) fn read(
         Format::Text => {
             reading.content = Content::Text(String::from_utf8_lossy(reading.unwrapped.payload()).into_owned())
         }
+        Format::Yaml | Format::Pickle | Format::Php | Format::Java => reading.structure(library, reveal),
         Format::Binary => {}
     }
     reading
@@ -121,10 +123,20 @@ impl Reading {
 
     fn value(&mut self, library: &Library, format: value::Format, reveal: bool) {
         match value::to_json(self.unwrapped.payload(), format, &library.limits) {
-            Ok(shown) => {
-                self.content = Content::Json(if reveal { shown.json } else { self.masked(library, shown.json) });
-            }
+            Ok(json) => self.content = Content::Json(if reveal { json } else { self.masked(library, json) }),
             Err(error) => self.remarks.push(sentence(&error.to_string())),
+        }
+    }
+
+    /// What is only ever read.
+    fn structure(&mut self, library: &Library, reveal: bool) {
+        let Some(format) = self.unwrapped.format.structure() else { return };
+        match structure::to_json(self.unwrapped.payload(), format, &library.limits) {
+            Ok(json) => self.content = Content::Json(if reveal { json } else { self.masked(library, json) }),
+            Err(error) => {
+                let label = self.unwrapped.format.as_str();
+                self.remarks.push(format!("It begins as {label}, but cannot be read: {error}."));
+            }
         }
     }
 

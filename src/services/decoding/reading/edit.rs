@@ -3,7 +3,7 @@
 use payload_codec::{
     Format,
     json::{self, Position},
-    message,
+    message, structure,
     unwrap::{self, Unwrapped},
     value,
 };
@@ -20,15 +20,51 @@ pub struct EditProblem {
     pub reason: String,
 }
 
+/// The form in which an edited payload is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EditedAs {
+    /// That in which it is shown.
+    Shown,
+    /// JSON, which is refused where the payload is text: it would go out as JSON.
+    Json,
+    /// Text, which is refused where the payload is bytes.
+    Text,
+}
+
+impl EditedAs {
+    /// Why a payload of this format is not to be written so.
+    fn check(self, format: Format) -> Result<(), Vec<EditProblem>> {
+        let is_text = matches!(format, Format::Text | Format::Yaml);
+        let label = format.as_str();
+        match self {
+            Self::Json if is_text => Err(whole(format!(
+                "the payload is {label}, and JSON would go out as JSON; send it as text or as bytes"
+            ))),
+            Self::Text if !is_text && format != Format::Json => {
+                Err(whole(format!("the payload is {label}, no text; send it as JSON or as bytes")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Library {
     /// The body whose payload says what `text` says, in all else like that of the question. `text` is what
-    /// [`read`](Self::read) showed, with the same `reveal`, after an edit; hidden values in it stay what they are.
+    /// [`read`](Self::read) showed, with the same `reveal`, after an edit, or that in another form; hidden
+    /// values in it stay what they are.
     ///
     /// # Errors
     /// All that is wrong with it. A message is written only by a type that somebody has named for it, never by a guess.
-    pub fn write(&self, question: &Question<'_>, text: &str, reveal: bool) -> Result<Vec<u8>, Vec<EditProblem>> {
+    pub fn write(
+        &self,
+        question: &Question<'_>,
+        text: &str,
+        edited: EditedAs,
+        reveal: bool,
+    ) -> Result<Vec<u8>, Vec<EditProblem>> {
         let reading = self.read(question, reveal);
         let unwrapped = &reading.unwrapped;
+        edited.check(unwrapped.format)?;
         let payload = match unwrapped.format {
             Format::Protobuf => {
                 let certain = reading.named.filter(|named| named.confidence.is_none());
@@ -41,9 +77,16 @@ impl Library {
             }
             _ if reading.hides => return Err(whole("it has hidden values; reveal them before you edit it".to_owned())),
             Format::Json => self.json(text)?,
-            Format::MessagePack => self.value(text, value::Format::MessagePack)?,
-            Format::Cbor => self.value(text, value::Format::Cbor)?,
+            Format::MessagePack => self.value(unwrapped.payload(), text, value::Format::MessagePack)?,
+            Format::Cbor => self.value(unwrapped.payload(), text, value::Format::Cbor)?,
             Format::Text => text.as_bytes().to_vec(),
+            Format::Yaml => self.yaml(text)?,
+            Format::Pickle | Format::Php | Format::Java => {
+                let label = unwrapped.format.as_str();
+                return Err(whole(format!(
+                    "the payload is {label}, which is shown and never written; send bytes instead"
+                )));
+            }
             Format::Binary => return Err(whole("only bytes can be shown of it; send other bytes instead".to_owned())),
         };
         wrapped(unwrapped, payload, question.body)
@@ -60,8 +103,16 @@ impl Library {
         }
     }
 
-    fn value(&self, text: &str, format: value::Format) -> Result<Vec<u8>, Vec<EditProblem>> {
-        value::from_json(text, format, &self.limits).map_err(|error| {
+    /// YAML is edited as the text it is, with its comments.
+    fn yaml(&self, text: &str) -> Result<Vec<u8>, Vec<EditProblem>> {
+        match structure::read(text.as_bytes(), structure::Format::Yaml, &self.limits) {
+            Ok(_) => Ok(text.as_bytes().to_vec()),
+            Err(error) => Err(whole(format!("this is no YAML: {error}"))),
+        }
+    }
+
+    fn value(&self, payload: &[u8], text: &str, format: value::Format) -> Result<Vec<u8>, Vec<EditProblem>> {
+        value::patch(payload, text, format, &self.limits).map_err(|error| {
             let at = Some((error.position.line, error.position.column));
             vec![EditProblem { at, path: String::new(), reason: error.reason }]
         })

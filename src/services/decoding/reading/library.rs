@@ -11,7 +11,7 @@ use payload_codec::{
 };
 use prost_reflect::{DescriptorPool, MessageDescriptor};
 
-use super::{Content, Named, Question, Reading, content, hiding::Names, naming};
+use super::{Content, Named, Question, Reading, Task, content, hiding::Names, naming, task};
 use crate::services::decoding::catalogue::{Catalogue, FoundType};
 
 /// Nats by which a payload is likelier that the type that is named for it can have written.
@@ -71,23 +71,36 @@ impl Library {
 
     /// Finds out what a message is, for those that enrich letters, and shows no contents. What `use_it` is given besides
     /// says what the message says as JSON, with nothing hidden: to be called once at most, and only where that matters,
-    /// for it is most of the work. A message of which no type is named says nothing.
+    /// for it is most of the work. A message of which no type is named says nothing. Before it stands the title of a
+    /// message that is a call.
     pub fn name<T>(
         &self,
         question: &Question<'_>,
-        use_it: impl FnOnce(Option<Named>, &(dyn Fn() -> Option<String> + Sync)) -> T,
+        use_it: impl FnOnce(Option<Named>, Option<String>, &(dyn Fn() -> Option<String> + Sync)) -> T,
     ) -> T {
         if self.is_too_large(question.body) {
-            return use_it(None, &|| None);
+            return use_it(None, None, &|| None);
         }
         let unwrapped = self.unwrap(question);
         let named = naming::name(self, question, &unwrapped, || self.guess(question, &unwrapped));
+        if task::may_be_one(question, unwrapped.payload()) {
+            let json = self.payload(question, unwrapped, named.clone());
+            let title = json.as_deref().and_then(|json| self.title(question, json));
+            return use_it(named, title, &move || json.clone());
+        }
         let unread = Mutex::new(Some((unwrapped, named.clone())));
         let payload = || {
             let (unwrapped, named) = unread.lock().unwrap_or_else(PoisonError::into_inner).take()?;
             self.payload(question, unwrapped, named)
         };
-        use_it(named, &payload)
+        use_it(named, None, &payload)
+    }
+
+    /// The title of a message that is a call, of what it says as JSON. What is hidden stays so.
+    pub(crate) fn title(&self, question: &Question<'_>, payload: &str) -> Option<String> {
+        let mut node = json::read(payload, self.limits.elements, self.limits.depth).ok()?;
+        self.hidden.hide(&mut node);
+        Some(Task::read(question, &node, &self.hidden)?.title())
     }
 
     fn payload(&self, question: &Question<'_>, mut unwrapped: Unwrapped, named: Option<Named>) -> Option<String> {
@@ -138,7 +151,7 @@ impl Library {
         let not_as_declared = not_as_declared(question, &unwrapped);
         let mut reading = content::read(self, unwrapped, named, described, guess, reveal);
         reading.remarks.extend(not_as_declared);
-        Reading { evidence, ..reading }
+        Reading { evidence, ..reading }.with_task(question, &self.hidden, &self.limits)
     }
 
     fn is_too_large(&self, body: &[u8]) -> bool {

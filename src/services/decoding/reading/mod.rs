@@ -14,6 +14,7 @@ mod hiding;
 mod library;
 mod naming;
 mod refusal;
+mod task;
 
 #[cfg(test)]
 mod tests;
@@ -26,8 +27,9 @@ use payload_codec::{
 
 use crate::domain::letter::TypeSource;
 
-pub use edit::EditProblem;
+pub use edit::{EditProblem, EditedAs};
 pub use library::Library;
+pub use task::{Argument, Task};
 
 /// A body, and what is known of it from outside.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +41,8 @@ pub struct Question<'a> {
     pub address: &'a [&'a str],
     /// The type that a user gave to this message.
     pub by_hand: Option<&'a str>,
+    /// The routing key it was first published with, as far as known.
+    pub routing_key: &'a str,
     /// The type that the message itself names, in a header or as its framework does.
     pub declared: Option<&'a str>,
     /// The type that a mapping gives to all messages of its kind.
@@ -85,6 +89,8 @@ pub struct Reading {
     /// What speaks for each of the candidates and against it, in their order, the most telling first.
     pub evidence: Vec<Vec<Evidence>>,
     pub content: Content,
+    /// What its framework is to call, and with which arguments.
+    pub task: Option<Task>,
     /// Whether it is too large to be read.
     pub is_unread: bool,
     /// Whether some value is hidden.

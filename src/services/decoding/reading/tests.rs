@@ -62,6 +62,7 @@ impl Letter {
             properties: &self.properties,
             headers: &self.headers,
             address: &[],
+            routing_key: "",
             by_hand: None,
             declared: None,
             mapped: None,
@@ -77,7 +78,7 @@ fn phone() -> Vec<u8> {
 
 fn check_name(question: &Question<'_>, name: Option<&str>, source: Option<TypeSource>) {
     let library = library(&[]);
-    let (named, _) = library.name(question, |named, _| (named, ()));
+    let (named, _) = library.name(question, |named, _, _| (named, ()));
     assert_eq!(named.as_ref().map(|named| (&*named.name, named.source)), name.zip(source));
     assert_eq!(library.read(question, false).named, named);
 }
@@ -160,7 +161,7 @@ fn what_is_not_edited_goes_back_byte_for_byte() {
         let question = Question { declared: line["type"].as_str(), ..letter.question() };
         let reading = library.read(&question, false);
         let Some(json) = reading.json() else { continue };
-        assert_eq!(library.write(&question, json, false).as_deref(), Ok(&*letter.body), "{line}");
+        assert_eq!(library.write(&question, json, EditedAs::Shown, false).as_deref(), Ok(&*letter.body), "{line}");
         n_written += 1;
     }
     assert!(n_written > 500, "only {n_written} could be read");
@@ -172,12 +173,12 @@ fn an_edit_is_wrapped_as_the_body_was() {
     let question = Question { declared: Some(PHONE), ..letter.question() };
     let library = library(&[]);
     let shown = library.read(&question, false).json().unwrap().replace("DE", "AT");
-    let body = library.write(&question, &shown, false).unwrap();
+    let body = library.write(&question, &shown, EditedAs::Shown, false).unwrap();
     // The hidden number is still the one it was.
     assert_eq!(BASE64_STANDARD.decode(body).unwrap(), b"\n\x0c+49301234567\x12\x02AT");
 
     let wrong = shown.replace("countryCode", "countryKode");
-    let problems = library.write(&question, &wrong, false).unwrap_err();
+    let problems = library.write(&question, &wrong, EditedAs::Shown, false).unwrap_err();
     assert_eq!(problems.len(), 1);
     assert!(problems[0].at.is_some_and(|(line, _)| line == 3), "{problems:?}");
 }
@@ -186,7 +187,7 @@ fn an_edit_is_wrapped_as_the_body_was() {
 fn nothing_is_written_because_of_a_guess() {
     let letter = Letter::new(phone());
     let library = library(&[]);
-    let problems = library.write(&letter.question(), "{}", true).unwrap_err();
+    let problems = library.write(&letter.question(), "{}", EditedAs::Shown, true).unwrap_err();
     assert!(problems[0].reason.contains("choose one"), "{problems:?}");
 }
 
@@ -285,7 +286,7 @@ fn any_schema_and_any_body() {
         assert!(reading.guess.candidates.iter().all(|candidate| (0.0..=1.0).contains(&candidate.confidence)));
         if let Some(json) = reading.json() {
             // Either it goes back as it came, or it is said why it cannot.
-            let written = library.write(&question, json, false);
+            let written = library.write(&question, json, EditedAs::Shown, false);
             assert!(written.as_ref().is_ok_and(|body| *body == letter.body) || written.is_err());
         }
         Ok(())

@@ -21,6 +21,7 @@ use dead_letter_office::{
     rabbitmq::{ConsumingSession, PublishOutcome, PublishingSession, QueueConsumer, Received, outgoing},
     services::intake::IntakeSource,
 };
+use failure_conventions::FailureCount;
 use lapin::{options::QueueDeclareOptions, types::FieldTable};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
@@ -123,7 +124,7 @@ fn outgoing(destination: &Destination, message: &Message) -> OutgoingRetry {
         id,
         destination: destination.clone(),
         reason: Reason::Rejected,
-        message: outgoing::outgoing(id, message.clone(), Some(queue), queue, 1),
+        message: outgoing::outgoing(id, message.clone(), Some(queue), queue, FailureCount { attempts: 1, rounds: 1 }),
     }
 }
 

@@ -219,6 +219,9 @@ fn check_compression(kind: Kind, name: &str) {
         Kind::Gzip => flate2::write::GzEncoder::new(&mut out, level).write_all(&payload).unwrap(),
         Kind::Zlib => flate2::write::ZlibEncoder::new(&mut out, level).write_all(&payload).unwrap(),
         Kind::RawDeflate => flate2::write::DeflateEncoder::new(&mut out, level).write_all(&payload).unwrap(),
+        Kind::Bzip2 => out = wrap(&[&payload], &[crate::unwrap::Encoding::Bzip2]).unwrap(),
+        Kind::Xz => out = wrap(&[&payload], &[crate::unwrap::Encoding::Xz]).unwrap(),
+        Kind::Lzma => out = wrap(&[&payload], &[crate::unwrap::Encoding::Lzma]).unwrap(),
         _ => out = zstd::stream::encode_all(payload.as_slice(), 19).unwrap(),
     }
     check(&out, &format!("{name}: protobuf"), &payload);
@@ -233,6 +236,39 @@ fn compressions() {
     check_compression(Kind::Zlib, "deflate");
     check_compression(Kind::RawDeflate, "raw-deflate");
     check_compression(Kind::Zstd, "zstd");
+    check_compression(Kind::Bzip2, "bzip2");
+    check_compression(Kind::Xz, "xz");
+    check_compression(Kind::Lzma, "lzma");
+}
+
+/// What Python's `bz2.compress`, `lzma.compress` and `lzma.compress(format=FORMAT_ALONE)` make of an order.
+#[test]
+fn compressions_of_python() {
+    const ORDER: &[u8] = br#"{"order": 42, "lines": [1, 2, 3]}"#;
+    for (name, compressed) in [
+        ("bzip2", "QlpoOTFBWSZTWQ6csb0AAA+bgFAEPBAACgYlmAogACIIDRoHohTCaaA0xJHcvCjqqM1TySNjYFggdIj4u5IpwoSAdOWN6A=="),
+        (
+            "xz",
+            "/Td6WFoAAATm1rRGAgAhARYAAAB0L+WjAQAgeyJvcmRlciI6IDQyLCAibGluZXMiOiBbMSwgMiwgM119AAAAAL4KbbIyY0gVAAE5Ic8oa2IftvN9AQAAAAAEWVo=",
+        ),
+        ("lzma", "XQAAgAD//////////wA9iInnY5u/uSxdxbln0BkhACYxp/iEvI1FOvwBDslnaT7kFf/9yHAA"),
+    ] {
+        let body = BASE64_STANDARD.decode(compressed).unwrap();
+        check(&body, &format!("{name}: json"), ORDER);
+        let again = wrap(&[b"{}"], &automatic(&body).steps).unwrap();
+        check(&again, &format!("{name}: json"), b"{}");
+        for cut in 0..body.len() {
+            assert_eq!(automatic(&body[..cut]).payload(), &body[..cut], "{name} cut at {cut}");
+        }
+    }
+}
+
+/// A header that asks for a dictionary of 1.5 GiB is not obeyed.
+#[test]
+fn lzma_takes_no_more_memory_than_allowed() {
+    let mut body = wrap(&[MESSAGE], &[crate::unwrap::Encoding::Lzma]).unwrap();
+    body[1..5].copy_from_slice(&(3_u32 << 29).to_le_bytes());
+    assert_eq!(automatic(&body).steps, []);
 }
 
 #[test]

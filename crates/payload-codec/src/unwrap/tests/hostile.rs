@@ -8,20 +8,20 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use super::{automatic, corpora::fixture, summary, with_mode};
 use crate::{
     format::Format,
-    unwrap::{Kind, Problem, UnwrapMode, Unwrapped, bounds::MAX_STEP_BYTES, wrap},
+    unwrap::{Encoding, Kind, Problem, UnwrapMode, Unwrapped, bounds::MAX_STEP_BYTES, wrap},
 };
 
 /// One byte more than is allowed, all zeros, in a hundredth of the room.
 fn bomb(kind: Kind) -> Vec<u8> {
     const BLOCK: usize = 1 << 20;
     let block = wrapped(kind, &[0; BLOCK]);
-    // Both formats let one compressed part follow another.
+    // All of them let one compressed part follow another.
     [block.repeat(MAX_STEP_BYTES / BLOCK), wrapped(kind, &[0])].concat()
 }
 
 #[test]
 fn bombs_are_not_inflated() {
-    for kind in [Kind::Gzip, Kind::Zstd] {
+    for kind in [Kind::Gzip, Kind::Zstd, Kind::Bzip2, Kind::Xz] {
         let bomb = bomb(kind);
         assert!(bomb.len() < MAX_STEP_BYTES / 100);
         let unwrapped = automatic(&bomb);
@@ -153,6 +153,8 @@ fn wrapped(kind: Kind, payload: &[u8]) -> Vec<u8> {
         Kind::Grpc => frame(&[&[0], n.to_be_bytes().as_slice()].concat()),
         Kind::LengthPrefix4 => frame(&n.to_be_bytes()),
         Kind::Zstd => zstd::stream::encode_all(payload, 1).unwrap(),
+        Kind::Bzip2 => wrap(&[payload], &[Encoding::Bzip2]).unwrap(),
+        Kind::Xz => wrap(&[payload], &[Encoding::Xz]).unwrap(),
         _ => {
             let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
             encoder.write_all(payload).unwrap();
@@ -163,7 +165,8 @@ fn wrapped(kind: Kind, payload: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_chain_that_is_asked_for_is_undone_exactly() {
-    let kinds = [Kind::Base64, Kind::Hex, Kind::Grpc, Kind::LengthPrefix4, Kind::Zstd, Kind::Gzip];
+    let kinds =
+        [Kind::Base64, Kind::Hex, Kind::Grpc, Kind::LengthPrefix4, Kind::Zstd, Kind::Gzip, Kind::Bzip2, Kind::Xz];
     arbtest(|u| {
         let payload: Vec<u8> = u.arbitrary()?;
         let chain: Vec<Kind> =
