@@ -1,0 +1,158 @@
+"""Drives real frameworks against a real dlo and compares what happens with expected.json.
+
+    run.py [--dlo FILE] [--only celery,pika/default] [--via database] [--postgres] [--out FILE]
+
+DLO_TEST_RABBITMQ chooses the version, as everywhere in tests/rig. What each service said is under target/frameworks/logs.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+
+from rig import HERE, TARGET, Client, Dlo, Postgres, Server, Vhost
+from scenarios import CHECKS, Run
+from variants import variants
+
+SERVICES_AT_ONCE = 3
+
+
+def one(servers, variant, check, via, logs):
+    """What is seen of one set-up."""
+    rabbit, postgres = servers
+    name = f"{variant.framework}.{variant.name}.{check}.{via}"
+    directory = logs / name
+    vhost = Vhost(rabbit, name)
+    running = []
+    try:
+        settings = {**variant.settings, "DLO_RETRY__VIA": via}
+        if postgres:
+            settings["DLO_DATABASE__URL"] = postgres.create_database(name)
+        dlo = Dlo(vhost, directory, settings)
+        running.append(dlo)
+        for number, (queue, definition) in enumerate(variant.policies.items()):
+            vhost.policy(f"dlo-{number}", queue, definition)
+        client = Client(variant, vhost, directory / "service.log")
+        running.append(client)
+        if variant.dead_letters_at:
+            vhost.bind(variant.dead_letters_at, "dlo.dead-letters", "")
+        seen = CHECKS[check](Run(variant, vhost, dlo, client))
+        (directory / "said.log").write_text("\n".join(client.lines))
+        return seen
+    finally:
+        for process in reversed(running):
+            process.kill()
+        vhost.delete()
+
+
+def attempt(servers, variant, check, via, logs):
+    try:
+        return one(servers, variant, check, via, logs)
+    except Exception as error:  # noqa: BLE001 - one set-up that breaks is one failure, not the end of the run
+        (logs / "errors.log").open("a").write(f"{variant} {check} {via}\n{traceback.format_exc()}\n")
+        return {"broken": f"{type(error).__name__}: {error}"}
+
+
+def differences(expected, seen, path=""):
+    """Where what is seen is not what is expected. A list means any of these; `contains`: a word in a text."""
+    if isinstance(expected, dict) and set(expected) == {"contains"}:
+        return [] if expected["contains"].lower() in str(seen).lower() else [f"{path}: {seen!r} lacks {expected['contains']!r}"]
+    if isinstance(expected, dict):
+        if not isinstance(seen, dict):
+            return [f"{path}: {seen!r}, not {expected!r}"]
+        found = []
+        for key, value in expected.items():
+            found += differences(value, seen.get(key), f"{path}.{key}" if path else key)
+        return found
+    if isinstance(expected, list):
+        fits = any(not differences(one, seen) for one in expected)
+        return [] if fits else [f"{path}: {seen!r}, none of {expected!r}"]
+    return [] if seen == expected else [f"{path}: {seen!r}, not {expected!r}"]
+
+
+def with_patterns(everything, entry):
+    """An entry with what it is `like` filled in."""
+    like = entry.get("like")
+    own = {key: value for key, value in entry.items() if key != "like"}
+    return _merged(with_patterns(everything, everything["patterns"][like]), own) if like else own
+
+
+def expectation(everything, variant, check, via):
+    """What holds for all, or for this RabbitMQ; then for where messages wait."""
+    entry = everything["set-ups"].get(str(variant), {}).get(check)
+    if entry is None:
+        return {f"expected.json says nothing of {variant} {check}": True}
+    entry = with_patterns(everything, entry.get(f"RabbitMQ {os.environ.get('DLO_TEST_RABBITMQ')}", entry))
+    return _merged({key: value for key, value in entry.items() if not key.startswith(("via ", "RabbitMQ "))}, entry.get(f"via {via}", {}))
+
+
+def _merged(base, over):
+    merged = dict(base)
+    for key, value in over.items():
+        merged[key] = _merged(merged[key], value) if isinstance(value, dict) and isinstance(merged.get(key), dict) else value
+    return merged
+
+
+def chosen(only):
+    names = [name for name in (only or "").split(",") if name]
+    for variant in variants():
+        if not names or variant.framework in names or str(variant) in names:
+            yield variant
+
+
+def work(options):
+    for variant in chosen(options.only):
+        for check in variant.checks:
+            for via in ("database", "broker"):
+                # Where a failure goes without dlo does not depend on where dlo lets it wait.
+                if (check == "full" or via == "database") and options.via in (None, via):
+                    yield variant, check, via
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dlo", default=str(TARGET / "debug/dlo"))
+    parser.add_argument("--only", help="frameworks or set-ups, by comma")
+    parser.add_argument("--via", choices=["database", "broker"])
+    parser.add_argument("--postgres", action="store_true", help="instead of SQLite")
+    parser.add_argument("--out", help="where the result goes, as JSON")
+    parser.add_argument("--jobs", type=int, default=SERVICES_AT_ONCE)
+    options = parser.parse_args()
+    os.environ["DLO"] = options.dlo
+    version = os.environ.get("DLO_TEST_RABBITMQ") or "installed"
+    logs = TARGET / "frameworks/logs" / version
+    shutil.rmtree(logs, ignore_errors=True)
+    logs.mkdir(parents=True)
+    expected = json.loads((HERE / "expected.json").read_text())
+
+    tasks = list(work(options))
+    servers = [Server("rabbitmq.sh", logs / "rabbitmq"), None]
+    try:
+        if options.postgres:
+            servers[1] = Postgres(logs / "postgres")
+        with ThreadPoolExecutor(options.jobs) as pool:
+            seen = list(pool.map(lambda task: attempt(servers, *task, logs), tasks))
+    finally:
+        for server in filter(None, servers):
+            server.stop()
+
+    result, failed = {}, 0
+    for (variant, check, via), what in zip(tasks, seen):
+        wrong = differences(expectation(expected, variant, check, via), what)
+        failed += bool(wrong)
+        print(f"{'FAILED' if wrong else 'ok    '} {variant} {check} via {via}")
+        for line in wrong:
+            print(f"         {line}")
+        result.setdefault(str(variant), {}).setdefault(check, {})[via] = {"seen": what, "wrong": wrong}
+    out = options.out or str(logs / "result.json")
+    with open(out, "w") as file:
+        json.dump({"rabbitmq": version, "frameworks": result}, file, indent=1, ensure_ascii=False)
+    print(f"{len(tasks) - failed} of {len(tasks)} as expected; all that was seen is in {out}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
