@@ -149,9 +149,9 @@ class Vhost:
         path = f"bindings/{self.name}/e/{quote(exchange, safe='')}/q/{quote(queue, safe='')}"
         self._done("POST", path, {"routing_key": key})
 
-    def publish(self, exchange, key, text):
-        body = {"properties": {}, "routing_key": key, "payload": text, "payload_encoding": "string"}
-        self._done("POST", f"exchanges/{self.name}/{exchange}/publish", body)
+    def publish(self, exchange, key, text, properties=None):
+        body = {"properties": properties or {}, "routing_key": key, "payload": text, "payload_encoding": "string"}
+        self._done("POST", f"exchanges/{self.name}/{exchange or 'amq.default'}/publish", body)
 
     def ready_and_consumers(self, queue):
         """Exact, unlike the statistics of the management API."""
@@ -250,7 +250,8 @@ class Client(Process):
     def __init__(self, variant, vhost, log):
         env = {"AMQP_URL": vhost.url, "VARIANT": variant.name, "PYTHONUNBUFFERED": "1", **variant.env}
         env["NODE_PATH"] = str(TARGET / "frameworks/node/node_modules")
-        super().__init__(variant.command(), log, env)
+        arguments = [vhost.url, "orders"] if variant.framework == "hand-over" else []
+        super().__init__(variant.command() + arguments, log, env)
         wait_until(f"{variant} to be ready", self._is_ready)
 
     def _said(self):
@@ -276,3 +277,4 @@ class Client(Process):
 
     def heal(self, key):
         self.send(json.dumps({"heal": key}))
+        wait_until("the service to know", lambda: any(said.get("healed") == key for said in self._said()))

@@ -210,6 +210,64 @@ def _edit(run):
     return "arrives" if any(said["text"] == "right" for said in run.client.calls("broken")) else "does not arrive"
 
 
+CAME_WITH = {
+    "message_id": "m-1",
+    "correlation_id": "c-1",
+    "type": "order.placed",
+    "app_id": "shop",
+    "content_type": "text/plain",
+    "priority": 3,
+    "reply_to": "answers",
+    "expiration": "600000",
+    "headers": {"tenant": "acme", "version": 5, "urgent": True, "trace": {"path": ["web", "shop"], "depth": 2}},
+}
+
+
+def handed(run):
+    """Messages with all kinds of properties are handed over each time they fail, and nothing of them is lost."""
+    for body in ("never", "heals"):
+        run.vhost.publish("", "orders", body, CAME_WITH)
+
+    def done():
+        ends = [letter["status"] for letter in run.dlo.letters("never")]
+        return run.is_endless("never") or run.calls("heals") >= 3 and "open" in ends
+
+    _try("all to be over", done)
+    run.settle()
+    seen = {key: run.state(key)[0] for key in ("never", "heals")}
+    letters = [letter for letter in run.dlo.letters("never") if letter["status"] == "open"]
+    if not letters:
+        return seen
+    letter = run.dlo.letter(letters[0]["id"])
+    seen["read"] = _read(letter)
+    seen["lost"] = _lost(letter)
+    before = run.calls("never")
+    run.retry(letter["id"])
+    _try("the retry", lambda: run.calls("never") > before)
+    _try("it to be open again", lambda: run.dlo.letter(letter["id"])["status"] == "open", 15)
+    run.settle()
+    seen["again"] = run.state("never")[0]
+    return seen
+
+
+def _lost(letter):
+    """The names of what it came with and no longer has; the expiration is to be gone."""
+    headers, properties = letter["headers"], letter["properties"]
+    lost = [name for name, value in CAME_WITH["headers"].items() if _plain(headers.get(name)) != value]
+    kept = {name: value for name, value in CAME_WITH.items() if name not in ("headers", "expiration")}
+    lost += [name for name, value in kept.items() if properties.get(name) != value]
+    return lost + [name for name in ("expiration",) if properties.get(name) is not None]
+
+
+def _plain(value):
+    """A header without its AMQP types, which are named where JSON has none of them."""
+    if isinstance(value, dict) and set(value) == {"t", "v"}:
+        value = value["v"]
+    if isinstance(value, dict):
+        return {name: _plain(inner) for name, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value
+
+
 def _try(what, condition, patience=40):
     """Waits, and goes on when it was in vain: what is then seen says why."""
     try:
@@ -218,4 +276,4 @@ def _try(what, condition, patience=40):
         return
 
 
-CHECKS = {"default": default, "once": once, "full": full}
+CHECKS = {"default": default, "once": once, "full": full, "handed": handed}

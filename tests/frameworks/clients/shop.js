@@ -29,8 +29,10 @@ function serve(publish) {
   const lines = readline.createInterface({ input: process.stdin });
   lines.on('line', (line) => {
     const command = JSON.parse(line);
-    if (command.heal) healed.add(command.heal);
-    else Promise.resolve(publish(command.publish)).catch(die);
+    if (command.heal) {
+      healed.add(command.heal);
+      say({ healed: command.heal });
+    } else Promise.resolve(publish(command.publish)).catch(die);
   });
   lines.on('close', () => process.exit(0));
 }

@@ -1,7 +1,7 @@
 """What the services in Python have in common: the work that fails, and the lines they exchange with the runner.
 
 A service gets AMQP_URL and VARIANT. It prints {"ready": [queues]}, then {"call": key, "n": count, "text": text} for
-each time its handler is called, and reads {"publish": order}, {"heal": key}.
+each time its handler is called, and reads {"publish": order} and {"heal": key}, which it answers with {"healed": key}.
 """
 
 import json
@@ -50,6 +50,7 @@ def commands():
         command = json.loads(line)
         if "heal" in command:
             _healed.add(command["heal"])
+            say(healed=command["heal"])
         else:
             yield command["publish"]
 

@@ -113,6 +113,7 @@ $obey = function (string $line) use ($bus, &$healed): void {
     $command = json_decode($line, true);
     if (isset($command['heal'])) {
         $healed[$command['heal']] = true;
+        say(['healed' => $command['heal']]);
 
         return;
     }
