@@ -52,7 +52,7 @@ RUNTIMES = {
     "java": lambda path: ["java", "-cp", JARS, path],
     "go": _go,
     # An example of the crate, which cargo has built.
-    "rs": lambda path: [os.environ.get("DLO_HAND_OVER", str(TARGET / "debug/examples/hand_over"))],
+    "rs": lambda path: [os.environ.get("DLO_TEST_HAND_OVER", str(TARGET / "debug/examples/hand_over"))],
 }
 
 
