@@ -40,7 +40,7 @@ docs: ## writes the pages of docs/reference that are made from the program
 frameworks: ## drives real frameworks in their usual set-ups; ONLY=celery,pika/default some, POSTGRES=1 on that database
 	@tests/rig/setup.sh rabbitmq $(if $(POSTGRES),postgres)
 	@tests/frameworks/setup.sh
-	cargo build --features crash-points
+	cargo build --features crash-points --bin dlo --example hand_over
 	@target/frameworks/venv/bin/python tests/frameworks/run.py $(if $(ONLY),--only $(ONLY)) $(if $(POSTGRES),--postgres)
 
 # DLO_TEST_CORPUS names a folder with a large corpus, see CONTRIBUTING.md; without it guesses are measured on a small one.

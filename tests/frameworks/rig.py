@@ -111,6 +111,16 @@ class Server(Process):
         self.process.wait(60)
 
 
+class Node:
+    """A node that somebody else runs."""
+
+    def __init__(self, amqp_url, management_url):
+        self.facts = {"AMQP_URL": amqp_url, "MANAGEMENT_URL": management_url}
+
+    def stop(self):
+        """It goes on."""
+
+
 class Postgres(Server):
     """A database for each run."""
 
@@ -249,7 +259,7 @@ class Client(Process):
 
     def __init__(self, variant, vhost, log):
         env = {"AMQP_URL": vhost.url, "VARIANT": variant.name, "PYTHONUNBUFFERED": "1", **variant.env}
-        env["NODE_PATH"] = str(TARGET / "frameworks/node/node_modules")
+        env["NODE_PATH"] = os.environ.get("NODE_PATH") or str(TARGET / "frameworks/node/node_modules")
         arguments = [vhost.url, "orders"] if variant.framework == "hand-over" else []
         super().__init__(variant.command() + arguments, log, env)
         wait_until(f"{variant} to be ready", self._is_ready)

@@ -1,6 +1,7 @@
 """Drives real frameworks against a real dlo and compares what happens with expected.json.
 
     run.py [--dlo FILE] [--only celery,pika/default] [--via database] [--postgres] [--out FILE]
+    run.py --few --amqp URL --management URL [--dlo FILE]     what `make test` runs, on the node that its tests share
 
 DLO_TEST_RABBITMQ chooses the version, as everywhere in tests/rig. What each service said is under target/frameworks/logs.
 """
@@ -13,7 +14,7 @@ import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 
-from rig import HERE, TARGET, Client, Dlo, Postgres, Server, Vhost
+from rig import HERE, TARGET, Client, Dlo, Node, Postgres, Server, Vhost
 from scenarios import CHECKS, Run
 from variants import variants
 
@@ -25,7 +26,7 @@ def one(servers, variant, check, via, logs):
     rabbit, postgres = servers
     name = f"{variant.framework}.{variant.name}.{check}.{via}"
     directory = logs / name
-    vhost = Vhost(rabbit, name)
+    vhost = Vhost(rabbit, f"{os.getpid()}.{name}")
     running = []
     try:
         settings = {**variant.settings, "DLO_RETRY__VIA": via}
@@ -103,6 +104,21 @@ def chosen(only):
             yield variant
 
 
+# What `make test` runs: each fails in a way of its own, and all need little.
+FEW = [
+    ("pika/four-headers", "full", "database"),
+    ("celery/recommended", "full", "broker"),
+    ("celery/expires", "once", "database"),
+    ("rascal/republish", "full", "database"),
+    ("moleculer/dead-lettering", "full", "broker"),
+]
+
+
+def few():
+    by_name = {str(variant): variant for variant in variants()}
+    return [(by_name[name], check, via) for name, check, via in FEW]
+
+
 def work(options):
     for variant in chosen(options.only):
         for check in variant.checks:
@@ -119,17 +135,22 @@ def main():
     parser.add_argument("--via", choices=["database", "broker"])
     parser.add_argument("--postgres", action="store_true", help="instead of SQLite")
     parser.add_argument("--out", help="where the result goes, as JSON")
+    parser.add_argument("--few", action="store_true")
+    parser.add_argument("--amqp", help="a node that runs already, which the virtual hosts of the run are made on")
+    parser.add_argument("--management")
     parser.add_argument("--jobs", type=int, default=SERVICES_AT_ONCE)
     options = parser.parse_args()
     os.environ["DLO"] = options.dlo
     version = os.environ.get("DLO_TEST_RABBITMQ") or "installed"
-    logs = TARGET / "frameworks/logs" / version
+    logs = TARGET / "frameworks/logs" / ("few" if options.few else version)
     shutil.rmtree(logs, ignore_errors=True)
     logs.mkdir(parents=True)
     expected = json.loads((HERE / "expected.json").read_text())
 
-    tasks = list(work(options))
-    servers = [Server("rabbitmq.sh", logs / "rabbitmq"), None]
+    tasks = few() if options.few else list(work(options))
+    if options.few:
+        os.environ["NODE_PATH"] = str(TARGET / "frameworks/few/node_modules")
+    servers = [Node(options.amqp, options.management) if options.amqp else Server("rabbitmq.sh", logs / "rabbitmq"), None]
     try:
         if options.postgres:
             servers[1] = Postgres(logs / "postgres")

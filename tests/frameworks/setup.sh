@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Gets the frameworks that run.py drives, in the versions that are pinned here, into target/frameworks:
-#   setup.sh [python] [node] [php] [java] [go] [ruby]     without a name: python node php
+#   setup.sh [python] [node] [php] [java] [go] [ruby]     without a name: all of these
+#   setup.sh few                                          what `make test` runs of it: three frameworks of Node
 # Python packages into a virtual environment, those of Node beside them; the rest are Debian's packages, by apt as root or
 # by sudo without a password. Prints what is missing where it may not install it.
 set -euo pipefail
@@ -47,27 +48,29 @@ python() {
   cp "$lock" "$target/venv/made-from"
 }
 
-node() {
-  local lock=$here/package-lock.json
-  if fetched "$target/node" "$lock"; then return; fi
-  rm -rf "$target/node"
-  mkdir "$target/node"
-  cp "$here/package.json" "$lock" "$target/node"
-  echo "frameworks: fetching packages for Node (log: $target/npm.log)"
+node() { # DIR PACKAGES
+  local dir=$target/$1 lock=$2/package-lock.json log=$target/npm-$1.log
+  if fetched "$dir" "$lock"; then return; fi
+  rm -rf "$dir"
+  mkdir "$dir"
+  cp "$2/package.json" "$lock" "$dir"
+  echo "frameworks: fetching packages for Node (log: $log)"
   # foo-foo-mq says that it is for Node up to 18; it works with 20.
-  (cd "$target/node" && npm ci --no-audit --no-fund --ignore-scripts) >"$target/npm.log" 2>&1 || { tail -n 5 "$target/npm.log" >&2; exit 1; }
-  cp "$lock" "$target/node/made-from"
+  (cd "$dir" && npm ci --no-audit --no-fund --ignore-scripts) >"$log" 2>&1 || { tail -n 5 "$log" >&2; exit 1; }
+  cp "$lock" "$dir/made-from"
 }
 
 # One at a time.
 exec 9<"$target"
 flock 9
-for part in "${@:-python node php}"; do
+for part in "${@:-python node php java go ruby}"; do
   for name in $part; do
     case $name in
-      python | node) "$name" ;;
+      python) python ;;
+      node) node node "$here" ;;
+      few) node few "$here/few" ;;
       php | java | go | ruby) debian "$name" ;;
-      *) echo "usage: $0 [python] [node] [php] [java] [go] [ruby]" >&2; exit 2 ;;
+      *) echo "usage: $0 [python] [node] [php] [java] [go] [ruby] [few]" >&2; exit 2 ;;
     esac
   done
 done

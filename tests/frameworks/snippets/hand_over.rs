@@ -12,19 +12,25 @@ use lapin::{
 
 // docs: begin
 /// Publishes the message to dlo with its error and with all that it came with, then acknowledges it.
-async fn hand_over(
+async fn hand_over<E: Error>(
     channel: &Channel,
     message: &Delivery,
     queue: &str,
-    error: &(dyn Error + Sync),
+    error: &E,
 ) -> Result<(), Box<dyn Error>> {
+    let mut trace = format!("{}: {error}", std::any::type_name::<E>());
+    let mut source = error.source();
+    while let Some(cause) = source {
+        trace += &format!("\ncaused by: {cause}");
+        source = cause.source();
+    }
     let came = &message.properties;
     let mut headers = came.headers().clone().unwrap_or_default();
     let mut set = |name: &str, text: &dyn Display| {
         headers.insert(name.into(), AMQPValue::LongString(text.to_string().into()));
     };
     set("x-exception-message", error);
-    set("x-exception-stacktrace", &format!("{error:?}: {error}"));
+    set("x-exception-stacktrace", &trace);
     set("x-original-exchange", &"");
     set("x-original-routingKey", &queue);
     // All but its expiration and its user id.
@@ -35,7 +41,8 @@ async fn hand_over(
     keep!(content_type with_content_type, content_encoding with_content_encoding, priority with_priority);
     keep!(correlation_id with_correlation_id, reply_to with_reply_to, message_id with_message_id);
     keep!(timestamp with_timestamp, kind with_type, app_id with_app_id);
-    let publish = channel.basic_publish("dlx".into(), queue.into(), BasicPublishOptions::default(), &message.data, copy);
+    let publish =
+        channel.basic_publish("dlx".into(), queue.into(), BasicPublishOptions::default(), &message.data, copy);
     // confirm_select() was called.
     if !publish.await?.await?.is_ack() {
         return Err("RabbitMQ did not take the message".into());
