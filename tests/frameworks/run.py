@@ -14,6 +14,8 @@ import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 
+import tables
+from expectations import differences, expectation
 from rig import HERE, TARGET, Client, Dlo, Node, Postgres, Server, Vhost
 from scenarios import CHECKS, Run
 from variants import variants
@@ -55,46 +57,6 @@ def attempt(servers, variant, check, via, logs):
     except Exception as error:  # noqa: BLE001 - one set-up that breaks is one failure, not the end of the run
         (logs / "errors.log").open("a").write(f"{variant} {check} {via}\n{traceback.format_exc()}\n")
         return {"failed": f"{type(error).__name__}: {error}"}
-
-
-def differences(expected, seen, path=""):
-    """Where what is seen is not what is expected. A list means any of these; `contains`: a word in a text."""
-    if isinstance(expected, dict) and set(expected) == {"contains"}:
-        return [] if expected["contains"].lower() in str(seen).lower() else [f"{path}: {seen!r} lacks {expected['contains']!r}"]
-    if isinstance(expected, dict):
-        if not isinstance(seen, dict):
-            return [f"{path}: {seen!r}, not {expected!r}"]
-        found = []
-        for key, value in expected.items():
-            found += differences(value, seen.get(key), f"{path}.{key}" if path else key)
-        return found
-    if isinstance(expected, list) and expected:
-        fits = any(not differences(one, seen) for one in expected)
-        return [] if fits else [f"{path}: {seen!r}, none of {expected!r}"]
-    return [] if seen == expected else [f"{path}: {seen!r}, not {expected!r}"]
-
-
-def with_patterns(everything, entry):
-    """An entry with what it is `like` filled in."""
-    like = entry.get("like")
-    own = {key: value for key, value in entry.items() if key != "like"}
-    return _merged(with_patterns(everything, everything["patterns"][like]), own) if like else own
-
-
-def expectation(everything, variant, check, via):
-    """What holds for all, or for this RabbitMQ; then for where messages wait."""
-    entry = everything["set-ups"].get(str(variant), {}).get(check)
-    if entry is None:
-        return {f"expected.json says nothing of {variant} {check}": True}
-    entry = with_patterns(everything, entry.get(f"RabbitMQ {os.environ.get('DLO_TEST_RABBITMQ')}", entry))
-    return _merged({key: value for key, value in entry.items() if not key.startswith(("via ", "RabbitMQ "))}, entry.get(f"via {via}", {}))
-
-
-def _merged(base, over):
-    merged = dict(base)
-    for key, value in over.items():
-        merged[key] = _merged(merged[key], value) if isinstance(value, dict) and isinstance(merged.get(key), dict) else value
-    return merged
 
 
 def chosen(only):
@@ -171,6 +133,9 @@ def main():
     out = options.out or str(logs / "result.json")
     with open(out, "w") as file:
         json.dump({"rabbitmq": version, "frameworks": result}, file, indent=1, ensure_ascii=False)
+    for page in tables.stale():
+        print(f"FAILED docs/frameworks/{page} is not as it should be; tests/frameworks/tables.py --write writes it")
+        failed += 1
     print(f"{len(tasks) - failed} of {len(tasks)} as expected; all that was seen is in {out}")
     return 1 if failed else 0
 

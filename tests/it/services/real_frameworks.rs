@@ -3,12 +3,16 @@
 use super::desk::PATIENCE;
 use crate::support::{clients, process::Leash, rabbit::Rabbit};
 
-/// Recognised without headers of ours; dropped by their own limit; counted by the framework; handed over by itself.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_few_frameworks_do_what_is_expected_of_them() {
+/// What the runner prints at the end, whatever came out.
+const END: &str = "as expected; all that was seen is in";
+
+/// Copies without our headers, tries that a framework counts or makes by itself, and a limit that has passed.
+#[test]
+fn a_few_frameworks_do_what_is_expected_of_them() {
     let Some(rabbit) = Rabbit::shared() else { return };
     let Some(command) = clients::few_frameworks(rabbit, env!("CARGO_BIN_EXE_dlo")) else { return };
     let runner = Leash::on(command).spawn();
-    let status = runner.exited(PATIENCE).await;
-    assert!(status.success(), "{}", runner.lines().join("\n"));
+    runner.line_with(END, PATIENCE);
+    let lines = runner.lines();
+    assert!(!lines.iter().any(|line| line.starts_with("FAILED")), "{}", lines.join("\n"));
 }
