@@ -111,6 +111,7 @@ def once(run):
         letter = run.dlo.letter(letters[0]["id"])
         seen["status"] = letter["status"]
         seen["remarks"] = _remarks(letter)
+        seen["read"] = _read(letter)
         status, _ = run.retry(letter["id"])
         seen["retry"] = "accepted" if status == 200 else "refused"
     return {"once": seen}
@@ -125,9 +126,11 @@ def _is_at_rest(run, key):
 
 
 def _remarks(letter):
-    """All sentences that a letter says to people, to look for words in."""
-    said = [letter.get("remarks"), letter.get("notice"), letter.get("danger"), letter.get("warning")]
-    return json.dumps([text for text in said if text], ensure_ascii=False)
+    """All that a letter says to people, to look for words in; not what the message itself says."""
+    own = ("headers", "properties", "payload", "deaths", "error")
+    said = {name: value for name, value in letter.items() if name not in own and value}
+    said["payload"] = (letter.get("payload") or {}).get("remarks")
+    return json.dumps(said, ensure_ascii=False)
 
 
 def full(run):
@@ -210,6 +213,31 @@ def _edit(run):
     return "arrives" if any(said["text"] == "right" for said in run.client.calls("broken")) else "does not arrive"
 
 
+def twins(run):
+    """Two messages that are equal to the byte stay two: neither is taken for the other that came back."""
+    for key, fails in (("never", FOR_EVER), ("heals", 4)):
+        run.client.publish(key, fails)
+        run.client.publish(key, fails)
+
+    def done():
+        letters = [letter["status"] for key in ("never", "heals") for letter in run.dlo.letters(key)]
+        return run.is_endless("never") or (run.calls("heals") >= 4 and "open" in letters and _is_quiet(run, letters))
+
+    _try("all to be over", done)
+    run.settle()
+    return {key: run.state(key)[0] for key in ("never", "heals")}
+
+
+def _is_quiet(run, letters):
+    """Whether nothing waits to be retried or is on its way."""
+    if "scheduled" in letters:
+        return False
+    before = run.calls("never") + run.calls("heals")
+    run.settle()
+    now = [letter["status"] for key in ("never", "heals") for letter in run.dlo.letters(key)]
+    return now == letters and before == run.calls("never") + run.calls("heals")
+
+
 CAME_WITH = {
     "message_id": "m-1",
     "correlation_id": "c-1",
@@ -276,4 +304,4 @@ def _try(what, condition, patience=40):
         return
 
 
-CHECKS = {"default": default, "once": once, "full": full, "handed": handed}
+CHECKS = {"default": default, "once": once, "full": full, "twins": twins, "handed": handed}

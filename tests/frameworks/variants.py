@@ -18,6 +18,7 @@ class Variant:
     name: str
     program: str
     # default: where does one failure go? full: all the rest. once: one failing message, and what dlo makes of it.
+    # twins: messages that are equal to the byte.
     # handed: a snippet of the docs hands over messages with properties and headers of all kinds.
     checks: tuple = ("full",)
     policies: dict = field(default_factory=lambda: {"orders": POLICY})
@@ -80,7 +81,9 @@ def variants():
         Variant("celery", "recommended", "clients/celery_app.py"),
         Variant("celery", "reject", "clients/celery_app.py"),
         Variant("celery", "own-retries", "clients/celery_app.py"),
+        Variant("celery", "msgpack", "clients/celery_app.py"),
         Variant("celery", "expires", "clients/celery_app.py", once, settings=LATE),
+        Variant("celery", "expires-protocol-1", "clients/celery_app.py", once, settings=LATE),
         Variant("dramatiq", "default", "clients/dramatiq_app.py", default),
         Variant("dramatiq", "recommended", "clients/dramatiq_app.py", policies=xq),
         Variant("dramatiq", "one-retry", "clients/dramatiq_app.py", policies=xq),
@@ -93,8 +96,8 @@ def variants():
         Variant("aio-pika", "default", "clients/aio_pika_app.py", both),
         Variant("aio-pika", "master", "clients/aio_pika_app.py", default),
         Variant("aio-pika", "master-reject", "clients/aio_pika_app.py"),
-        Variant("pika", "default", "clients/pika_app.py", both),
-        Variant("pika", "four-headers", "clients/pika_app.py"),
+        Variant("pika", "default", "clients/pika_app.py", (*both, "twins")),
+        Variant("pika", "four-headers", "clients/pika_app.py", ("full", "twins")),
         Variant("nameko", "default", "clients/nameko_app.py", default, policies=nameko),
         Variant("nameko", "reject", "clients/nameko_app.py", policies=nameko),
         Variant("taskiq", "default", "clients/taskiq_app.py", default),

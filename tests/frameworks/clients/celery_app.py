@@ -12,6 +12,10 @@ app.conf.update(
     worker_enable_remote_control=False,
     broker_connection_retry_on_startup=True,
 )
+if VARIANT == "msgpack":
+    app.conf.update(task_serializer="msgpack", accept_content=["msgpack"])
+if VARIANT == "expires-protocol-1":
+    app.conf.task_protocol = 1
 if VARIANT != "default":
     app.conf.update(task_acks_late=True, task_acks_on_failure_or_timeout=False)
 
@@ -30,7 +34,7 @@ def charge(task, order):
 
 def publish(order):
     # Less than the delay after which dlo sends it back, and more than it takes to be consumed for the first time.
-    expires = 2 if VARIANT == "expires" else None
+    expires = 2 if VARIANT.startswith("expires") else None
     charge.apply_async(args=[order], expires=expires)
 
 
