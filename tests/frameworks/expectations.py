@@ -6,7 +6,7 @@ import os
 def differences(expected, seen, path=""):
     """Where what is seen is not what is expected. A list means any of these; `contains`: a word in a text."""
     if isinstance(expected, dict) and set(expected) == {"contains"}:
-        return [] if expected["contains"].lower() in str(seen).lower() else [f"{path}: {seen!r} lacks {expected['contains']!r}"]
+        return [] if expected["contains"].lower() in str(seen).lower() else [f"{path}: {str(seen)[-200:]!r} lacks {expected['contains']!r}"]
     if isinstance(expected, dict):
         if not isinstance(seen, dict):
             return [f"{path}: {seen!r}, not {expected!r}"]

@@ -73,6 +73,8 @@ FEW = [
     ("celery/expires", "once", "database"),
     ("rascal/republish", "full", "database"),
     ("moleculer/dead-lettering", "full", "broker"),
+    ("hand-over/python", "handed", "database"),
+    ("hand-over/javascript", "handed", "broker"),
 ]
 
 
