@@ -10,6 +10,8 @@ target=$(readlink -m "${CARGO_TARGET_DIR:-$here/../../target}")/frameworks
 mkdir -p "$target"
 
 declare -A packages=(
+  [python]="python3-venv"
+  [node]="nodejs npm"
   [php]="php-cli php-amqp php-amqplib php-symfony-messenger php-symfony-amqp-messenger php-symfony-serializer
     php-symfony-property-access php-symfony-event-dispatcher php-symfony-error-handler"
   [java]="default-jdk-headless librabbitmq-client-java"
@@ -41,6 +43,7 @@ fetched() { # DIR LOCK
 python() {
   local lock=$here/requirements.txt
   if fetched "$target/venv" "$lock"; then return; fi
+  python3 -c 'import ensurepip' 2>/dev/null || debian python
   rm -rf "$target/venv"
   echo "frameworks: fetching packages for Python (log: $target/pip.log)"
   python3 -m venv "$target/venv"
@@ -51,6 +54,7 @@ python() {
 node() { # DIR PACKAGES
   local dir=$target/$1 lock=$2/package-lock.json log=$target/npm-$1.log
   if fetched "$dir" "$lock"; then return; fi
+  command -v npm >/dev/null || debian node
   rm -rf "$dir"
   mkdir "$dir"
   cp "$2/package.json" "$lock" "$dir"
