@@ -6,7 +6,11 @@ import os
 def differences(expected, seen, path=""):
     """Where what is seen is not what is expected. A list means any of these; `contains`: a word in a text."""
     if isinstance(expected, dict) and set(expected) == {"contains"}:
-        return [] if expected["contains"].lower() in str(seen).lower() else [f"{path}: {str(seen)[-200:]!r} lacks {expected['contains']!r}"]
+        return (
+            []
+            if expected["contains"].lower() in str(seen).lower()
+            else [f"{path}: {str(seen)[-200:]!r} lacks {expected['contains']!r}"]
+        )
     if isinstance(expected, dict):
         if not isinstance(seen, dict):
             return [f"{path}: {seen!r}, not {expected!r}"]
@@ -33,11 +37,16 @@ def expectation(everything, variant, check, via):
     if entry is None:
         return {f"expected.json says nothing of {variant} {check}": True}
     entry = with_patterns(everything, entry.get(f"RabbitMQ {os.environ.get('DLO_TEST_RABBITMQ')}", entry))
-    return _merged({key: value for key, value in entry.items() if not key.startswith(("via ", "RabbitMQ "))}, entry.get(f"via {via}", {}))
+    return _merged(
+        {key: value for key, value in entry.items() if not key.startswith(("via ", "RabbitMQ "))},
+        entry.get(f"via {via}", {}),
+    )
 
 
 def _merged(base, over):
     merged = dict(base)
     for key, value in over.items():
-        merged[key] = _merged(merged[key], value) if isinstance(value, dict) and isinstance(merged.get(key), dict) else value
+        merged[key] = (
+            _merged(merged[key], value) if isinstance(value, dict) and isinstance(merged.get(key), dict) else value
+        )
     return merged

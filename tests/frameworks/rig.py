@@ -1,5 +1,6 @@
 """The servers and services of a run: private, on free ports, gone with the runner."""
 
+import base64
 import json
 import os
 import socket
@@ -8,6 +9,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+import zlib
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -38,11 +40,11 @@ def wait_until(what, condition, patience=PATIENCE):
 def call(method, url, body=None, timeout=30):
     """Status and JSON of the answer, or its bytes where it is no JSON."""
     data = None if body is None else json.dumps(body).encode()
-    user, at, host = urlsplit(url).netloc.rpartition("@")
-    request = urllib.request.Request(url.replace(user + at, "", 1), data, {"content-type": "application/json"}, method=method)
+    user, at, _ = urlsplit(url).netloc.rpartition("@")
+    request = urllib.request.Request(
+        url.replace(user + at, "", 1), data, {"content-type": "application/json"}, method=method
+    )
     if at:
-        import base64
-
         request.add_header("authorization", "Basic " + base64.b64encode(user.encode()).decode())
     try:
         with urllib.request.urlopen(request, timeout=timeout) as answer:
@@ -65,7 +67,12 @@ class Process:
         self.log_path = log
         # A pipe as input: the rig's leash and our services end when it is closed, so also when the runner is killed.
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, env={**os.environ, **(env or {})}, cwd=ROOT
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            env={**os.environ, **(env or {})},
+            cwd=ROOT,
         )
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -243,9 +250,6 @@ class Dlo(Process):
 
 
 def _unwrapped(raw):
-    import base64
-    import zlib
-
     for way in (zlib.decompress, lambda data: base64.b64decode(data, validate=True)):
         try:
             return way(raw)

@@ -114,7 +114,10 @@ def main():
     tasks = few() if options.few else list(work(options))
     if options.few:
         os.environ["NODE_PATH"] = str(TARGET / "frameworks/few/node_modules")
-    servers = [Node(options.amqp, options.management) if options.amqp else Server("rabbitmq.sh", logs / "rabbitmq"), None]
+    servers = [
+        Node(options.amqp, options.management) if options.amqp else Server("rabbitmq.sh", logs / "rabbitmq"),
+        None,
+    ]
     try:
         if options.postgres:
             servers[1] = Postgres(logs / "postgres")

@@ -77,20 +77,15 @@ def default(run):
     if ready[0]:
         # A slow machine has not called it ENDLESS times by now.
         return {"outcome": "requeued for ever" if run.calls("never") > OWN_TRIES else "stays unacknowledged"}
-    for other in ("orders.XQ", "taskiq.dead_letter"):
-        if other.startswith(run.variant.framework) or other.startswith("orders") and run.variant.framework == "dramatiq":
-            if _depth(run, other):
-                return {"outcome": f"goes to {other}"}
+    kept_in = run.variant.keeps_in
+    if kept_in and run.vhost.ready_and_consumers(kept_in)[0]:
+        return {"outcome": f"goes to {kept_in}"}
     return {"outcome": "lost"}
 
 
 def _ready_without_consumers(run, queue):
     ready, consumers = run.vhost.ready_and_consumers(queue)
     return (ready,) if consumers == 0 else None
-
-
-def _depth(run, queue):
-    return run.vhost.ready_and_consumers(queue)[0]
 
 
 def once(run):

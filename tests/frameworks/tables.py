@@ -1,7 +1,7 @@
 """Writes the tables and snippets of docs/frameworks from what is expected and what is run.
 
-    tables.py            says whether they are as they should be
-    tables.py --write    writes them
+tables.py            says whether they are as they should be
+tables.py --write    writes them
 """
 
 import json
@@ -16,17 +16,52 @@ PAGES = ROOT / "docs/frameworks"
 
 # Page, name, package whose version is pinned, set-up as it comes, set-up as it should be, and what to set beside the policy.
 RUN = [
-    ("aio-pika", "aio-pika", "aio-pika", "default", "default", "nothing with `process()`; `RejectMessage` with `Master`"),
-    ("amqp-connection-manager", "amqplib, amqp-connection-manager", "amqp-connection-manager", "default", "default", "nothing"),
-    ("celery", "Celery", "celery", "default", "recommended", "`task_acks_late` and `task_acks_on_failure_or_timeout = False`"),
-    ("dramatiq", "Dramatiq", "dramatiq", "default", "recommended", "the policy on `.XQ` with `message-ttl` 0; `max_retries=0`"),
+    (
+        "aio-pika",
+        "aio-pika",
+        "aio-pika",
+        "default",
+        "default",
+        "nothing with `process()`; `RejectMessage` with `Master`",
+    ),
+    (
+        "amqp-connection-manager",
+        "amqplib, amqp-connection-manager",
+        "amqp-connection-manager",
+        "default",
+        "default",
+        "nothing",
+    ),
+    (
+        "celery",
+        "Celery",
+        "celery",
+        "default",
+        "recommended",
+        "`task_acks_late` and `task_acks_on_failure_or_timeout = False`",
+    ),
+    (
+        "dramatiq",
+        "Dramatiq",
+        "dramatiq",
+        "default",
+        "recommended",
+        "the policy on `.XQ` with `message-ttl` 0; `max_retries=0`",
+    ),
     ("faststream", "FastStream", "faststream", "default", "default", "nothing"),
     ("foo-foo-mq", "foo-foo-mq", "foo-foo-mq", "default", "recommended", "`message.reject()`, messages with a type"),
     ("golevelup", "golevelup", "@golevelup/nestjs-rabbitmq", "default", "recommended", "`errorBehavior: NACK`"),
     ("kombu", "Kombu", "kombu", "default", "recommended", "`message.reject()`"),
     ("moleculer-channels", "Moleculer Channels", "@moleculer/channels", "default", "default", "nothing"),
     ("nameko", "Nameko", "nameko", "default", "reject", "an entrypoint that rejects"),
-    ("nestjs", "NestJS", "@nestjs/microservices", "default", "recommended", "`noAck: false`, `channel.nack(message, false, false)`"),
+    (
+        "nestjs",
+        "NestJS",
+        "@nestjs/microservices",
+        "default",
+        "recommended",
+        "`noAck: false`, `channel.nack(message, false, false)`",
+    ),
     ("pika", "pika", "pika", "default", "default", "nothing"),
     ("rabbitmq-client", "rabbitmq-client", "rabbitmq-client", "default", "recommended", "`requeue: false`"),
     ("rascal", "Rascal", "rascal", "default", "default", "nothing"),
@@ -43,9 +78,19 @@ READ = [
     ("masstransit", "MassTransit", "kept in `<queue>_error`", "the policy on that queue with `message-ttl` 0"),
     ("nservicebus", "NServiceBus", "kept in `error`", "the policy on that queue with `message-ttl` 0"),
     ("rebus", "Rebus", "kept in `error`", "the policy on that queue with `message-ttl` 0"),
-    ("sneakers", "Sneakers, Kicks", "reaches dlo", "nothing; with Maxretry the policy on `<queue>-error` with `message-ttl` 0"),
+    (
+        "sneakers",
+        "Sneakers, Kicks",
+        "reaches dlo",
+        "nothing; with Maxretry the policy on `<queue>-error` with `message-ttl` 0",
+    ),
     ("spring-amqp", "Spring AMQP", "requeued for ever", "`default-requeue-rejected=false`"),
-    ("wolverine", "Wolverine", "kept in `wolverine-dead-letter-queue`", "the policy on that queue with `message-ttl` 0"),
+    (
+        "wolverine",
+        "Wolverine",
+        "kept in `wolverine-dead-letter-queue`",
+        "the policy on that queue with `message-ttl` 0",
+    ),
 ]
 
 SNIPPETS = [
@@ -101,20 +146,22 @@ def runs(expected):
         entry = with_patterns(expected, expected["set-ups"][f"{FOLDERS.get(page, page)}/{recommended}"]["full"])
         read, edit = entry.get("read", {}), entry["edit"]
         error = read.get("error")
-        rows.append([
-            f"[{name}]({page}.md)",
-            version,
-            str(entry["never"]["calls"]),
-            f"`{read['type']}`" if isinstance(read.get("type"), str) else "–",
-            "yes" if error else "no",
-            "yes" if edit == "arrives" else "no",
-        ])
+        rows.append(
+            [
+                f"[{name}]({page}.md)",
+                version,
+                str(entry["never"]["calls"]),
+                f"`{read['type']}`" if isinstance(read.get("type"), str) else "–",
+                "yes" if error else "no",
+                "yes" if edit == "arrives" else "no",
+            ]
+        )
     return table(["framework", "version", "calls", "type read", "error read", "edit and retry"], rows)
 
 
 def snippet(file):
     text = (HERE / "snippets" / file).read_text()
-    inside = re.search(r"^[^\n]*docs: begin\n(.*?)^[^\n]*docs: end", text, re.M | re.S)[1]
+    inside = re.search(r"^[^\n]*docs: begin\n(.*?)^[^\n]*docs: end", text, re.MULTILINE | re.DOTALL)[1]
     return textwrap.dedent(inside).strip() + "\n"
 
 

@@ -24,6 +24,8 @@ class Variant:
     policies: dict = field(default_factory=lambda: {"orders": POLICY})
     # The fanout exchange that the framework publishes its dead letters to, where it is not dlo's.
     dead_letters_at: str = ""
+    # The framework's own queue for what it has given up.
+    keeps_in: str = ""
     # The queue to name for a retry by hand, where the message does not say in which it failed.
     retry_to: str = ""
     settings: dict = field(default_factory=dict)
@@ -84,7 +86,7 @@ def variants():
         Variant("celery", "msgpack", "clients/celery_app.py"),
         Variant("celery", "expires", "clients/celery_app.py", once, settings=LATE),
         Variant("celery", "expires-protocol-1", "clients/celery_app.py", once, settings=LATE),
-        Variant("dramatiq", "default", "clients/dramatiq_app.py", default),
+        Variant("dramatiq", "default", "clients/dramatiq_app.py", default, keeps_in="orders.XQ"),
         Variant("dramatiq", "recommended", "clients/dramatiq_app.py", policies=xq),
         Variant("dramatiq", "one-retry", "clients/dramatiq_app.py", policies=xq),
         Variant("dramatiq", "own-retries", "clients/dramatiq_app.py", policies=xq),
@@ -100,7 +102,7 @@ def variants():
         Variant("pika", "four-headers", "clients/pika_app.py", ("full", "twins")),
         Variant("nameko", "default", "clients/nameko_app.py", default, policies=nameko),
         Variant("nameko", "reject", "clients/nameko_app.py", policies=nameko),
-        Variant("taskiq", "default", "clients/taskiq_app.py", default),
+        Variant("taskiq", "default", "clients/taskiq_app.py", default, keeps_in="taskiq.dead_letter"),
         Variant("taskiq", "hand-over", "clients/taskiq_app.py"),
         Variant("nestjs", "default", "clients/nestjs.js", default),
         Variant("nestjs", "recommended", "clients/nestjs.js"),
@@ -112,11 +114,15 @@ def variants():
         Variant("foo-foo-mq", "default", "clients/foo_foo_mq.js", default),
         Variant("foo-foo-mq", "recommended", "clients/foo_foo_mq.js"),
         Variant("foo-foo-mq", "no-type", "clients/foo_foo_mq.js", once),
-        Variant("foo-foo-mq", "no-type-kept", "clients/foo_foo_mq.js", settings={"DLO_RETRY__KEEP_ROUTING_KEY": "true"}),
+        Variant(
+            "foo-foo-mq", "no-type-kept", "clients/foo_foo_mq.js", settings={"DLO_RETRY__KEEP_ROUTING_KEY": "true"}
+        ),
         Variant("rascal", "default", "clients/rascal.js", both),
         Variant("rascal", "republish", "clients/rascal.js"),
         Variant("moleculer", "default", "clients/moleculer.js", both, policies=moleculer),
-        Variant("moleculer", "dead-lettering", "clients/moleculer.js", policies=moleculer, dead_letters_at="DEAD_LETTER"),
+        Variant(
+            "moleculer", "dead-lettering", "clients/moleculer.js", policies=moleculer, dead_letters_at="DEAD_LETTER"
+        ),
         Variant("symfony", "default", "clients/symfony.php", both, policies=messages),
         Variant("symfony", "recommended", "clients/symfony.php", policies=messages),
         Variant("symfony", "recommended-php", "clients/symfony.php", policies=messages),

@@ -44,4 +44,6 @@ def started(**_):
 
 
 serve(publish)
-app.worker_main(["worker", "--pool=solo", "--without-mingle", "--without-gossip", "--without-heartbeat", "--loglevel=INFO"])
+app.worker_main(
+    ["worker", "--pool=solo", "--without-mingle", "--without-gossip", "--without-heartbeat", "--loglevel=INFO"]
+)

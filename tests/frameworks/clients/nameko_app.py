@@ -4,10 +4,11 @@ import eventlet
 
 eventlet.monkey_patch()
 
-from nameko.containers import ServiceContainer  # noqa: E402
-from nameko.events import BROADCAST, EventHandler, event_handler  # noqa: E402,F401
-from nameko.standalone.events import event_dispatcher  # noqa: E402
-from shop import URL, VARIANT, commands, ready, work  # noqa: E402
+from eventlet import tpool
+from nameko.containers import ServiceContainer
+from nameko.events import EventHandler, event_handler
+from nameko.standalone.events import event_dispatcher
+from shop import URL, VARIANT, commands, ready, work
 
 CONFIG = {"AMQP_URI": URL}
 QUEUE = "evt-shop-order_placed--billing.charge"
@@ -38,19 +39,8 @@ container = ServiceContainer(Billing, config=CONFIG)
 container.start()
 dispatch = event_dispatcher(CONFIG)
 ready(QUEUE)
-
-
-def serve():
-    lines = commands()
-    while True:
-        # A thread of the system waits for the line; the hub goes on.
-        order = eventlet.tpool.execute(next, lines, None)
-        if order is None:
-            break
-        dispatch("shop", "order_placed", order)
-
-
-from eventlet import tpool  # noqa: E402,F401
-
-serve()
+lines = commands()
+# A thread of the system waits for the next line, while the hub goes on.
+while (order := tpool.execute(next, lines, None)) is not None:
+    dispatch("shop", "order_placed", order)
 container.kill()

@@ -22,6 +22,8 @@ def hand_over(channel, method, properties, body, queue, error):
     # Raises where RabbitMQ does not confirm it: channel.confirm_delivery() was called.
     channel.basic_publish("dlx", queue, body, properties)
     channel.basic_ack(method.delivery_tag)
+
+
 # docs: end
 
 
