@@ -181,6 +181,20 @@ class Vhost:
         finally:
             connection.close()
 
+    def holds(self, queue, text):
+        """Whether one of the messages that are ready in the queue has the text in its body. Takes them all."""
+        import pika
+
+        connection = pika.BlockingConnection(pika.URLParameters(self.url))
+        try:
+            channel = connection.channel()
+            found = False
+            while (body := channel.basic_get(queue, auto_ack=True)[2]) is not None:
+                found = found or text.encode() in body
+            return found
+        finally:
+            connection.close()
+
     def delete(self):
         call("DELETE", f"{self.management}/api/vhosts/{self.name}")
 

@@ -17,7 +17,9 @@ if VARIANT == "msgpack":
 if VARIANT == "expires-protocol-1":
     app.conf.task_protocol = 1
 if VARIANT != "default":
-    app.conf.update(task_acks_late=True, task_acks_on_failure_or_timeout=False)
+    app.conf.task_acks_late = True
+if VARIANT not in ("default", "reject"):
+    app.conf.task_acks_on_failure_or_timeout = False
 
 
 @app.task(name="billing.charge", bind=True, max_retries=2)
