@@ -9,10 +9,10 @@ endif
 export RUST_TEST_THREADS ?= $(shell echo $$((4 * $$(nproc))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test soak docs bench lint clean
+.PHONY: help setup demo check test soak docs frameworks bench lint clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## installs RabbitMQ, PostgreSQL, Chromium, promtool and the clients that the tests use, where they are missing
 	@tests/rig/setup.sh
@@ -35,6 +35,13 @@ soak: setup ## as test with larger numbers: more kills, more messages, longer li
 
 docs: ## writes the pages of docs/reference that are made from the program
 	DLO_WRITE_DOCS=1 cargo test --features crash-points --test it -- docs::
+
+# RABBITMQ chooses the version, as for the tests. What is expected is in tests/frameworks/expected.json.
+frameworks: ## drives real frameworks in their usual set-ups; ONLY=celery,pika/default some, POSTGRES=1 on that database
+	@tests/rig/setup.sh rabbitmq $(if $(POSTGRES),postgres)
+	@tests/frameworks/setup.sh
+	cargo build --features crash-points --bin dlo --example hand_over
+	@target/frameworks/venv/bin/python tests/frameworks/run.py $(if $(ONLY),--only $(ONLY)) $(if $(POSTGRES),--postgres)
 
 # DLO_TEST_CORPUS names a folder with a large corpus, see CONTRIBUTING.md; without it guesses are measured on a small one.
 bench: ## runs the benchmarks

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints where a program the rig needs is, or exits 1 with nothing printed. The one place that knows the usual places.
-#   find.sh rabbitmq-server|mmdebstrap|postgres|chromium|pika|node|npm|amqplib|promtool|faketime
+#   find.sh rabbitmq-server|mmdebstrap|postgres|chromium|pika|celery|node|npm|amqplib|few-frameworks|promtool|faketime
 set -euo pipefail
 rig=$(dirname "$(readlink -f "$0")")
 shopt -s nullglob
@@ -9,6 +9,15 @@ first_executable() {
   local candidate
   for candidate in "$@"; do
     if [ -n "$candidate" ] && [ -x "$candidate" ]; then echo "$candidate"; return; fi
+  done
+  return 1
+}
+
+python_with() { # MODULE…
+  local python modules
+  modules=$(IFS=,; echo "$*")
+  for python in /usr/bin/python3 "$(on_path python3)"; do
+    if "$python" -c "import $modules" 2>/dev/null; then echo "$python"; return; fi
   done
   return 1
 }
@@ -32,11 +41,8 @@ case ${1:-} in
     first_executable "$(on_path chromium)" "$(on_path google-chrome)" "$(on_path google-chrome-stable)" \
       "$(on_path chromium-browser)" /snap/bin/chromium ;;
   # A Python that has it. Debian's is for Debian's Python, which need not be the first on PATH.
-  pika)
-    for python in /usr/bin/python3 "$(on_path python3)"; do
-      if "$python" -c 'import pika' 2>/dev/null; then echo "$python"; exit; fi
-    done
-    exit 1 ;;
+  pika) python_with pika ;;
+  celery) python_with celery pika ;;
   node) first_executable "$(on_path node)" "$(on_path nodejs)" ;;
   npm) first_executable "$(on_path npm)" ;;
   # The library for programs with threads.
@@ -48,7 +54,10 @@ case ${1:-} in
   amqplib)
     modules=$("$rig/amqplib.sh" path)
     if [ -e "$modules/amqplib" ]; then echo "$modules"; else exit 1; fi ;;
+  few-frameworks)
+    few=$(readlink -m "${CARGO_TARGET_DIR:-$rig/../../target}")/frameworks/few
+    if [ -e "$few/made-from" ]; then echo "$few/node_modules"; else exit 1; fi ;;
   *)
-    echo "usage: $0 rabbitmq-server|mmdebstrap|postgres|chromium|pika|node|npm|amqplib|promtool|faketime" >&2
+    echo "usage: $0 rabbitmq-server|mmdebstrap|postgres|chromium|pika|celery|node|npm|amqplib|few-frameworks|promtool|faketime" >&2
     exit 2 ;;
 esac

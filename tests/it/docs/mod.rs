@@ -10,6 +10,7 @@ mod examples;
 mod links;
 mod names;
 mod reference;
+mod snippets;
 
 use std::{
     collections::BTreeSet,
@@ -40,7 +41,8 @@ fn every_page_of_the_book_is_in_its_summary() {
 
 /// Every page that people read, by its path from the root.
 fn pages() -> BTreeSet<String> {
-    let places = ["", "docs", "docs/guide", "docs/reference", "docs/operations", "packaging"].map(PathBuf::from);
+    let places = ["", "docs", "docs/guide", "docs/frameworks", "docs/reference", "docs/operations", "packaging"]
+        .map(PathBuf::from);
     let crates = fs::read_dir(root().join("crates")).unwrap();
     let crates = crates.map(|entry| Path::new("crates").join(entry.unwrap().file_name()));
     let files = places.into_iter().chain(crates).flat_map(|place| {

@@ -24,6 +24,7 @@ mod odd_messages;
 mod processes;
 #[cfg(feature = "crash-points")]
 mod program;
+mod real_frameworks;
 mod retries;
 #[cfg(feature = "crash-points")]
 mod retry_kills;

@@ -100,6 +100,11 @@ impl Rabbit {
         block_on(Vhost::create(self.endpoint.clone())).expect("a virtual host can be created")
     }
 
+    /// The URL of its default virtual host, with user and password in it.
+    pub fn amqp_url(&self) -> String {
+        self.endpoint.amqp_url_of("/")
+    }
+
     /// The URL of the management API, with user and password in it.
     pub fn management_url(&self) -> &str {
         &self.endpoint.management_url

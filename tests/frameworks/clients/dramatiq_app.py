@@ -1,0 +1,27 @@
+"""Dramatiq: a worker with two threads, and messages sent by send_with_options."""
+
+import signal
+
+import dramatiq
+from dramatiq.brokers.rabbitmq import RabbitmqBroker
+from shop import URL, VARIANT, ready, serve, work
+
+broker = RabbitmqBroker(url=URL)
+dramatiq.set_broker(broker)
+
+# Its default is 20 retries, which take days; they end as one does.
+retries = {"default": 1, "one-retry": 1, "own-retries": 2}.get(VARIANT, 0)
+max_age = 2000 if VARIANT == "max-age" else None
+
+
+@dramatiq.actor(queue_name="orders", max_retries=retries, min_backoff=20, max_backoff=40, max_age=max_age)
+def charge(order):
+    work(order)
+
+
+broker.declare_queue("orders", ensure=True)
+worker = dramatiq.Worker(broker, worker_threads=2)
+worker.start()
+serve(charge.send)
+ready("orders", "orders.XQ")
+signal.pause()
