@@ -61,6 +61,7 @@ fn count_everything(metrics: &Metrics) {
     metrics.letter_received("main", None);
     metrics.redelivered("main");
     metrics.retry_stopped("main", None);
+
     metrics.exhausted("main", None, Importance::Low);
     metrics.retried("main", "orders", RetryKind::Manual, 1);
     metrics.retry_failed("main", "orders", RetryKind::Automatic);
@@ -228,6 +229,7 @@ fn without_the_ledger_its_numbers_are_left_out_and_the_others_go_on() {
         "dlo_exhausted_total",
         "dlo_retries_total",
         "dlo_retry_failures_total",
+        "dlo_retry_stops_total",
         "dlo_notifications_total",
         "dlo_rule_failures_total",
         "dlo_broker_connected",
