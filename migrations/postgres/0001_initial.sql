@@ -141,6 +141,20 @@ CREATE TABLE jobs (
     bulk TEXT -- what is to be done and with which letters, JSON; null: the action says it all
 );
 
+-- Calls that have to happen once, by the key that their caller gave them, and what was answered.
+CREATE TABLE idempotency_keys (
+    actor TEXT NOT NULL,
+    name TEXT NOT NULL,
+    request TEXT NOT NULL, -- hash of the call
+    begun_at BIGINT NOT NULL,
+    claimed_until BIGINT NOT NULL, -- while there is no answer: it is under way, and given up for dead after this
+    status BIGINT, -- of the answer; null: there is none yet
+    headers TEXT NOT NULL, -- JSON
+    body BYTEA NOT NULL,
+    PRIMARY KEY (actor, name)
+);
+CREATE INDEX idempotency_keys_by_time ON idempotency_keys (begun_at);
+
 -- Policies of automatic retries that people have set; they go before those of the configuration.
 CREATE TABLE policies (
     queues TEXT NOT NULL, -- a name or a glob

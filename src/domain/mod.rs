@@ -8,6 +8,7 @@ pub mod actor;
 pub mod broker;
 pub mod command;
 pub mod delay_queue;
+mod derived_id;
 pub mod digest;
 pub mod edit;
 pub mod filter;

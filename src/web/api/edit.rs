@@ -32,7 +32,7 @@ pub struct HeaderChanges {
 impl HeaderChanges {
     pub fn read(&self) -> Result<Vec<HeaderEdit>, WebError> {
         if let Some(name) = self.remove.iter().find(|name| self.set.contains_key(*name)) {
-            return Err(WebError::unprocessable(format!("headers: {name:?} is both set and removed")));
+            return Err(WebError::field("headers", format!("{name:?} is both set and removed")));
         }
         let set = self.set.iter().map(|(name, value)| HeaderEdit::Set { name: name.clone(), value: value.clone() });
         let remove = self.remove.iter().map(|name| HeaderEdit::Remove { name: name.clone() });
@@ -45,9 +45,7 @@ impl HeaderChanges {
 pub fn edited_body(body_base64: Option<&str>) -> Result<Option<Vec<u8>>, WebError> {
     let decode = |text: &str| BASE64_STANDARD.decode(text);
     let body = body_base64.map(decode).transpose();
-    body.map_err(|why| {
-        WebError::unprocessable(format!("body_base64: it is no base64 as of RFC 4648, section 4: {why}"))
-    })
+    body.map_err(|why| WebError::field("body_base64", format!("it is no base64 as of RFC 4648, section 4: {why}")))
 }
 
 /// The body of a letter with another payload, which the call gives as JSON. No digit of its numbers is lost.
@@ -56,7 +54,7 @@ pub async fn edited_payload(app: &AppState, id: LetterId, json: &RawValue) -> Re
     let written = app.reader.write(&Arc::new(letter), UnwrapMode::Automatic, json.get().to_owned(), false).await;
     written.map_err(|problems| {
         let told: Vec<String> = problems.iter().map(in_words).collect();
-        WebError::unprocessable(format!("json: {}", told.join("; ")))
+        WebError::field("json", told.join("; "))
     })
 }
 
