@@ -35,7 +35,7 @@ async fn compare(database: &str, rabbit: &Rabbit, few: &TestDatabase, many: &Tes
     let (group_of_few, group_of_many) = (first_group(&few, FEW).await, first_group(&many, MANY).await);
     for (what, path) in [
         ("groups", "/groups"),
-        ("groups of some queues", "/groups?queue=service-1*&sort=newest"),
+        ("groups of some queues", "/groups?queue_glob=service-1*&sort=newest"),
         ("all groups, API", "/api/v1/groups?limit=50"),
         ("one group", "/groups/{id}"),
         ("overview", "/"),

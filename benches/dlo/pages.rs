@@ -16,8 +16,8 @@ pub const MANY: u32 = 1_000_000;
 /// What is asked for, and how many times as long it may take. Those of which something is promised are filtered by
 /// queue and importance, which leaves one letter in 160.
 const REQUESTS: [(&str, &str, Option<f64>); 4] = [
-    ("letters page", "/letters?queue=service-7.*&importance=critical", Some(1.5)),
-    ("API list", "/api/v1/letters?queue=service-7.*&importance=critical&status=open", Some(1.5)),
+    ("letters page", "/letters?queue_glob=service-7.*&importance=critical", Some(1.5)),
+    ("API list", "/api/v1/letters?queue_glob=service-7.*&importance=critical&status=open", Some(1.5)),
     ("letters page, unfiltered", "/letters", None),
     ("overview", "/", None),
 ];

@@ -8,8 +8,11 @@ use tokio::net::TcpListener;
 use super::{Lifecycle, Services, watch};
 use crate::{
     config::Config,
-    services::triage::{Triage, bulk::LeftBehind},
-    web::{self, AppState, WebSettings},
+    services::{
+        idempotency::Keys,
+        triage::{Triage, bulk::LeftBehind},
+    },
+    web::{self, AppState, LastFigures, Limits, WebSettings},
 };
 
 pub(super) async fn listen(config: &Config) -> anyhow::Result<TcpListener> {
@@ -39,6 +42,12 @@ pub(super) fn start(
             .next()
             .map(|broker| broker.dead_letter_exchange.clone())
             .unwrap_or_default(),
+        own_queues: (config.brokers.values())
+            .flat_map(|broker| [&broker.dead_letter_queue, &broker.obituary_queue])
+            .cloned()
+            .collect(),
+        limits: Limits::default(),
+        decode_max_bytes: config.decode.max_bytes,
         succeeded_after: config.groups.succeeded_after,
         watch: watch::all_settings(config),
         closing: lifecycle.stopping(),
@@ -55,19 +64,15 @@ pub(super) fn start(
         feed: services.feed,
         brokers: services.board,
         health: services.health,
+        keys: Keys::new(Arc::clone(&services.store), services.clock.clone()),
         clock: services.clock,
         metrics: services.metrics,
+        figures: LastFigures::default(),
         settings,
     };
     lifecycle.start_worker(LeftBehind(app.triage.clone()));
-    let stopping = lifecycle.stopping();
-    let server = axum::serve(listener, web::router(Arc::new(app)))
-        .with_graceful_shutdown(async move { stopping.cancelled().await });
-    lifecycle.spawn("web", async move {
-        if let Err(error) = server.await {
-            tracing::error!(error = %error, "the web server failed");
-        }
-    });
+    let (limits, router) = (app.settings.limits, web::router(Arc::new(app)));
+    lifecycle.spawn("web", web::serve(listener, router, limits, lifecycle.stopping()));
     tracing::info!("listening on http://{listen}");
     Ok(())
 }

@@ -23,6 +23,8 @@ pub enum Command {
     /// Undo a discard or cancel a scheduled retry.
     Reopen,
     SetImportance(Importance),
+    /// Take back the importance that was set by hand: the rules decide again.
+    ReleaseImportance,
     /// An empty note removes it.
     SetNote(String),
     /// Say of which type its message is, by its full name; `None` takes that back.
@@ -35,7 +37,7 @@ impl Command {
             Self::Retry { .. } => "retry",
             Self::Discard { .. } => "discard",
             Self::Reopen => "reopen",
-            Self::SetImportance(_) => "importance",
+            Self::SetImportance(_) | Self::ReleaseImportance => "importance",
             Self::SetNote(_) => "note",
             Self::SetType(_) => "type",
         }
@@ -49,6 +51,7 @@ impl Command {
             Self::Discard { note } => note.clone().unwrap_or_default(),
             Self::Reopen => String::new(),
             Self::SetImportance(importance) => format!("to {importance}"),
+            Self::ReleaseImportance => "back to the rules".to_owned(),
             Self::SetNote(note) => note.clone(),
             Self::SetType(Some(message_type)) => format!("to {message_type}"),
             Self::SetType(None) => String::new(),
@@ -60,7 +63,7 @@ impl Command {
         match self {
             Self::Retry { .. } | Self::Discard { .. } => &[Status::Open, Status::Scheduled],
             Self::Reopen => &[Status::Scheduled, Status::Discarded],
-            Self::SetImportance(_) | Self::SetNote(_) | Self::SetType(_) => Status::ALL,
+            Self::SetImportance(_) | Self::ReleaseImportance | Self::SetNote(_) | Self::SetType(_) => Status::ALL,
         }
     }
 }
@@ -96,6 +99,8 @@ pub enum Refusal {
     PerhapsSent,
     /// The edit cannot be made: a clause that says why.
     Unfit(String),
+    /// What is set by hand is not as it was expected.
+    Changed,
 }
 
 impl fmt::Display for Refusal {
@@ -123,6 +128,7 @@ impl fmt::Display for Refusal {
                 "an earlier retry was interrupted and may have arrived; wait for its next attempt, or cancel it first",
             ),
             Self::Unfit(why) => f.write_str(why),
+            Self::Changed => f.write_str("somebody has changed its importance, note or type meanwhile"),
         }
     }
 }

@@ -5,6 +5,7 @@ use amqp_message::{death::Reason, time::Timestamp, word_enum};
 pub use super::group_id::GroupId;
 use super::{
     actor::Actor,
+    filter::Names,
     letter::{Importance, Status},
 };
 
@@ -114,9 +115,8 @@ pub struct GroupFilter {
     pub only_open: bool,
     pub importances: Vec<Importance>,
     pub brokers: Vec<String>,
-    /// Names or globs.
-    pub queues: Vec<String>,
-    pub types: Vec<String>,
+    pub queues: Names,
+    pub types: Names,
     pub reasons: Vec<Reason>,
 }
 

@@ -41,6 +41,21 @@ pub struct Job {
     pub errors: Vec<String>,
 }
 
+/// A job, and who asked for it when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobRecord {
+    pub job: Job,
+    pub by: Actor,
+    pub at: Timestamp,
+}
+
+/// A job's place among all, the newest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobPlace {
+    pub at: Timestamp,
+    pub id: Uuid,
+}
+
 impl Job {
     /// A job lists the first few refusals; thousands of equal sentences help nobody.
     const ERRORS: usize = 100;
@@ -65,6 +80,11 @@ impl Job {
         let room = Self::ERRORS.saturating_sub(self.errors.len());
         let errors = report.refused.iter().take(room).map(|(letter, refusal)| format!("{letter}: {refusal}"));
         self.errors.extend(errors);
+    }
+
+    /// Refusals that it does not list.
+    pub fn errors_left_out(&self) -> u64 {
+        if self.errors.len() < Self::ERRORS { 0 } else { self.failed.saturating_sub(Self::ERRORS as u64) }
     }
 
     pub fn end(&mut self) {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use amqp_message::{glob::Globs, time::Timestamp, word_enum};
 
-use super::actor::Actor;
+use super::{actor::Actor, derived_id::derived_id};
 
 word_enum! {
     /// By what a mapping knows its messages.
@@ -47,9 +47,17 @@ impl Mapping {
                 && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         };
         if self.message_type.len() > LONGEST_TYPE || !self.message_type.split('.').all(is_part) {
-            return Err(("type", "it takes the full name of a message type, like acme.texts.v1.Text".to_owned()));
+            return Err((
+                "message_type",
+                "it takes the full name of a message type, like acme.texts.v1.Text".to_owned(),
+            ));
         }
         Ok(())
+    }
+
+    /// What it is known by: follows from where and by what its messages come.
+    pub fn id(&self) -> MappingId {
+        MappingId::of(&("mapping", &self.broker, self.carrier, &self.pattern))
     }
 
     /// A very name before any glob; a routing key says more than a queue, and that more than an exchange; then the
@@ -64,6 +72,11 @@ impl Mapping {
         };
         (is_name, Reverse(rank), literal, self.broker.is_some())
     }
+}
+
+derived_id! {
+    /// The id of a mapping.
+    MappingId
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,9 +175,9 @@ mod tests {
         check(mapping(Carrier::Queue, "a", "A_1"), None);
         check(mapping(Carrier::RoutingKey, "", "acme.A"), Some("routing_key"));
         check(mapping(Carrier::Exchange, &"x".repeat(256), "acme.A"), Some("exchange"));
-        check(mapping(Carrier::Queue, "a", ""), Some("type"));
-        check(mapping(Carrier::Queue, "a", "acme..A"), Some("type"));
-        check(mapping(Carrier::Queue, "a", ".acme.A"), Some("type"));
-        check(mapping(Carrier::Queue, "a", "1.A"), Some("type"));
+        check(mapping(Carrier::Queue, "a", ""), Some("message_type"));
+        check(mapping(Carrier::Queue, "a", "acme..A"), Some("message_type"));
+        check(mapping(Carrier::Queue, "a", ".acme.A"), Some("message_type"));
+        check(mapping(Carrier::Queue, "a", "1.A"), Some("message_type"));
     }
 }

@@ -9,6 +9,7 @@ pub mod broker;
 pub mod command;
 pub mod content_key;
 pub mod delay_queue;
+mod derived_id;
 pub mod digest;
 pub mod edit;
 pub mod filter;

@@ -4,7 +4,7 @@ use std::{cmp::Reverse, sync::Arc, time::Duration};
 
 use amqp_message::{death::Reason, glob::Globs, time::Timestamp, word_enum};
 
-use super::actor::Actor;
+use super::{actor::Actor, derived_id::derived_id};
 
 word_enum! {
     /// Where a message waits for its retry.
@@ -124,11 +124,21 @@ impl Policy {
         Duration::try_from_secs_f64(self.delays.span().as_secs_f64() * (1.0 + self.jitter)).unwrap_or(Duration::MAX)
     }
 
+    /// What it is known by: follows from its queues and reason.
+    pub fn id(&self) -> PolicyId {
+        PolicyId::of(&("policy", &self.queues, self.reason))
+    }
+
     /// The queue first: its very name before any glob, the longer glob before the shorter; then the reason.
     fn specificity(&self) -> (bool, usize, bool) {
         let literal = self.queues.chars().filter(|c| !matches!(c, '*' | '?')).count();
         (literal == self.queues.chars().count(), literal, self.reason.is_some())
     }
+}
+
+derived_id! {
+    /// The id of a policy.
+    PolicyId
 }
 
 /// Where a policy comes from.

@@ -6,6 +6,8 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::{
     group::Note,
+    letter::{Importance, LetterSummary, TypeSource},
+    lifecycle::LetterState,
     mapping::ActiveMapping,
     policy::ActivePolicy,
     rule::{ActiveRule, RuleOrder},
@@ -78,6 +80,25 @@ impl Versioned for Note {
     }
 }
 
+impl Versioned for LetterState {
+    fn version(&self) -> Version {
+        by_hand(self.importance, &self.importance_by, self.note.as_deref(), self.type_by_hand.as_deref())
+    }
+}
+
+/// Of a letter people change only what they set by hand.
+impl Versioned for LetterSummary {
+    fn version(&self) -> Version {
+        let is_by_hand = self.type_source == Some(TypeSource::Manual);
+        let message_type = self.message_type.as_deref().filter(|_| is_by_hand);
+        by_hand(self.importance, &self.importance_by, self.note.as_deref(), message_type)
+    }
+}
+
+fn by_hand(importance: Importance, by: &str, note: Option<&str>, message_type: Option<&str>) -> Version {
+    Version::of(&(importance, by, note, message_type))
+}
+
 /// What has to be there for a change to be made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Expected {
@@ -103,12 +124,16 @@ impl Expected {
     /// # Errors
     /// [`Changed`] where something else is there.
     pub fn check<T: Versioned + Clone>(&self, there: Option<&T>) -> Result<(), Changed<T>> {
-        let is_met = match self {
+        if self.is_met(there) { Ok(()) } else { Err(Changed(there.cloned().map(Box::new))) }
+    }
+
+    /// Whether this is what was expected.
+    pub fn is_met<T: Versioned>(&self, there: Option<&T>) -> bool {
+        match self {
             Self::Anything => true,
             Self::Something => there.is_some(),
             Self::OneOf(versions) => versions.contains(&Version::of_perhaps(there)),
-        };
-        if is_met { Ok(()) } else { Err(Changed(there.cloned().map(Box::new))) }
+        }
     }
 }
 

@@ -59,8 +59,13 @@ impl AuditedStore {
     }
 
     /// Carries out several commands on one letter, or none of them.
-    pub(crate) async fn act_on_one(&self, orders: &[Order<'_>]) -> Result<CommandReport, StoreError> {
-        let report = self.store.act_on_one(orders).await?;
+    pub(crate) async fn act_on_one(
+        &self,
+        id: LetterId,
+        orders: &[Order<'_>],
+        expected: &Expected,
+    ) -> Result<CommandReport, StoreError> {
+        let report = self.store.act_on_one(id, orders, expected).await?;
         orders.iter().for_each(|order| self.acted(order, &report));
         Ok(report)
     }

@@ -11,6 +11,7 @@ pub mod digests;
 pub mod enrichment;
 mod halving;
 pub mod health;
+pub mod idempotency;
 mod ids;
 pub mod incidents;
 pub mod intake;

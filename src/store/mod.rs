@@ -18,6 +18,7 @@ mod counts;
 mod db;
 mod error;
 mod groups;
+mod idempotency;
 mod jobs;
 mod letters;
 mod notifications;
@@ -41,6 +42,7 @@ pub use backup::BackupError;
 pub use clock::SetBack;
 pub use counts::slices::SLICE;
 pub use error::{ChangeError, StoreError};
+pub use idempotency::{KeptAnswer, KeyClaim, KeyedCall};
 pub use jobs::bulk::ClaimedBulk;
 
 pub use letters::edits::{EditOrder, EditedMessage, Original};
@@ -79,6 +81,14 @@ impl StoreReader {
     pub async fn ping(&self) -> Result<(), StoreError> {
         on!(self.db.reader(), |pool| sqlx::query("SELECT 1").execute(pool).await.map(drop)?);
         Ok(())
+    }
+}
+
+impl StoreReader {
+    /// Whether there is a database at all: asked on a connection of its own, so that those which wait for one of the others
+    /// need not wait in vain. It takes a fraction of a second, and a file is always there.
+    pub async fn is_there(&self) -> bool {
+        self.db.is_there().await
     }
 }
 

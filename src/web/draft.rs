@@ -50,7 +50,7 @@ impl fmt::Display for Wrong {
 
 impl From<Wrong> for WebError {
     fn from(wrong: Wrong) -> Self {
-        Self::unprocessable(wrong.to_string())
+        Self::field(wrong.field, wrong.why)
     }
 }
 

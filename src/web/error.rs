@@ -8,7 +8,10 @@ use axum::{
 };
 use rule_language::Mistake;
 
-use super::view::conflict::{ConflictView, Shared};
+use super::{
+    fault::{Fault, Place},
+    view::conflict::{ConflictView, Shared},
+};
 use crate::{
     domain::version::Changed,
     services::{digests::DigestError, rules::RuleError},
@@ -19,17 +22,24 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct WebError {
     pub status: StatusCode,
+    /// Its kind, for programs: it stays the same when the words change.
+    pub code: &'static str,
     /// For users, and never anything internal.
     pub detail: String,
-    /// What is wrong with the expression that was sent, and where.
-    pub mistakes: Vec<Mistake>,
+    /// Everything that is wrong with the request, and where.
+    pub faults: Vec<Fault>,
     /// For the log.
     cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 impl WebError {
     pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, detail: detail.into(), mistakes: Vec::new(), cause: None }
+        Self { status, code: code_of(status), detail: detail.into(), faults: Vec::new(), cause: None }
+    }
+
+    /// The same of a more particular kind.
+    pub fn with_code(self, code: &'static str) -> Self {
+        Self { code, ..self }
     }
 
     pub fn bad_request(detail: impl Into<String>) -> Self {
@@ -49,14 +59,52 @@ impl WebError {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
     }
 
+    /// A field of the body, as `delay` or `headers.set`, holds what cannot be.
+    pub fn field(name: &str, why: impl ToString) -> Self {
+        Self::of_faults(StatusCode::UNPROCESSABLE_ENTITY, vec![Fault::new(Place::field(name), "invalid", why)])
+    }
+
+    /// A word of the address is given as it cannot be.
+    pub fn parameter(name: &str, why: impl ToString) -> Self {
+        Self::of_faults(StatusCode::BAD_REQUEST, vec![Fault::new(Place::parameter(name), "invalid", why)])
+    }
+
+    /// A header is given as it cannot be.
+    pub fn header(name: &'static str, why: impl ToString) -> Self {
+        Self::of_faults(StatusCode::BAD_REQUEST, vec![Fault::new(Place::Header(name), "invalid", why)])
+    }
+
+    /// All that is wrong.
+    pub fn of_faults(status: StatusCode, faults: Vec<Fault>) -> Self {
+        let detail = faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        Self { faults, ..Self::new(status, detail) }
+    }
+
+    /// What all of them say, with the status of the first; `None` where there are none.
+    pub fn all(errors: Vec<Self>) -> Option<Self> {
+        let mut errors = errors.into_iter();
+        let mut all = errors.next()?;
+        for error in errors {
+            all.detail = format!("{}\n{}", all.detail, error.detail);
+            all.faults.extend(error.faults);
+        }
+        Some(all)
+    }
+
     /// It is not as the call expected, see [`Precondition`](super::precondition::Precondition).
     pub fn changed<T: Shared>(changed: &Changed<T>) -> Self {
         Self::not_as_expected(&ConflictView::sentence(changed))
     }
 
-    fn not_as_expected(there: &str) -> Self {
+    pub fn not_as_expected(there: &str) -> Self {
         let detail = format!("{there} Get it again, and repeat the change if it is still meant.");
         Self::new(StatusCode::PRECONDITION_FAILED, detail)
+    }
+
+    /// The database is away.
+    pub fn no_database() -> Self {
+        let detail = "The database cannot be used at the moment. Nothing is lost; dlo keeps trying.";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, detail).with_code("database_unavailable")
     }
 
     /// For the log: the detail, or its cause with all that lies behind it, in one line.
@@ -70,13 +118,51 @@ impl WebError {
     }
 }
 
+/// The kind that a status stands for where nothing more is known.
+const fn code_of(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::BAD_REQUEST => "invalid_request",
+        StatusCode::FORBIDDEN => "forbidden",
+        StatusCode::NOT_FOUND => "not_found",
+        StatusCode::METHOD_NOT_ALLOWED => "method_not_allowed",
+        StatusCode::REQUEST_TIMEOUT => "request_timeout",
+        StatusCode::CONFLICT => "conflict",
+        StatusCode::PRECONDITION_FAILED => "changed_meanwhile",
+        StatusCode::PAYLOAD_TOO_LARGE => "too_large",
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => "unsupported_media_type",
+        StatusCode::MISDIRECTED_REQUEST => "unknown_host",
+        StatusCode::UNPROCESSABLE_ENTITY => "invalid_content",
+        StatusCode::SERVICE_UNAVAILABLE => "unavailable",
+        _ => "internal_error",
+    }
+}
+
+/// Gathers what is wrong, so that all of it is told at once.
+#[derive(Debug, Default)]
+pub struct Gathered(Vec<WebError>);
+
+impl Gathered {
+    /// What was read; where it could not be, nothing, and why is kept.
+    pub fn take<T: Default>(&mut self, read: Result<T, WebError>) -> T {
+        read.unwrap_or_else(|error| {
+            self.0.push(error);
+            T::default()
+        })
+    }
+
+    /// # Errors
+    /// All that went wrong.
+    pub fn end(self) -> Result<(), WebError> {
+        WebError::all(self.0).map_or(Ok(()), Err)
+    }
+}
+
 impl From<StoreError> for WebError {
     fn from(error: StoreError) -> Self {
         if !error.is_outage() {
             return Self::internal(error);
         }
-        let detail = "The database cannot be used at the moment. Nothing is lost; dlo keeps trying.";
-        Self { cause: Some(Arc::new(error)), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
+        Self { cause: Some(Arc::new(error)), ..Self::no_database() }
     }
 }
 
@@ -84,9 +170,11 @@ impl From<RuleError> for WebError {
     fn from(error: RuleError) -> Self {
         let detail = error.to_string();
         match error {
-            RuleError::Name(why) => Self::unprocessable(format!("name: {why}")),
+            RuleError::Name(why) => Self::field("name", why),
             RuleError::Expression(mistakes) => {
-                Self { mistakes, ..Self::unprocessable(format!("expression: {detail}")) }
+                let status = StatusCode::UNPROCESSABLE_ENTITY;
+                let faults = mistakes.iter().map(|mistake| in_expression(mistake)).collect();
+                Self { detail: format!("expression: {detail}"), ..Self::of_faults(status, faults) }
             }
             RuleError::TooMany => Self::unprocessable(detail),
             RuleError::InFile(_) => Self::conflict(detail),
@@ -96,6 +184,10 @@ impl From<RuleError> for WebError {
             RuleError::Store(error) => error.into(),
         }
     }
+}
+
+fn in_expression(mistake: &Mistake) -> Fault {
+    Fault { mistake: Some(mistake.clone()), ..Fault::new(Place::field("expression"), "invalid", &mistake.message) }
 }
 
 impl From<DigestError> for WebError {

@@ -1,6 +1,9 @@
 //! What machines ask: alive, ready, numbers.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use amqp_message::time::Timestamp;
 use axum::{
@@ -11,9 +14,9 @@ use axum::{
     routing::get,
 };
 use serde::Serialize;
-use tokio::time::timeout;
+use tokio::{sync::oneshot, time::timeout};
 
-use super::{AppState, view::time::rfc3339};
+use super::{AppState, view::time::timestamp};
 use crate::{
     crash_point,
     domain::{
@@ -25,8 +28,13 @@ use crate::{
     store::StoreError,
 };
 
-/// Prometheus waits for 10 s by default, and has to be told of a database that takes longer.
-const DATABASE_PATIENCE: Duration = crash_point::patience(Duration::from_secs(5));
+/// Who asks for metrics waits no longer for the database than this; then what it said last has to do.
+const DATABASE_PATIENCE: Duration = crash_point::patience(Duration::from_millis(500));
+/// What the database said longer ago says nothing any more.
+const TOLD_LONG_AGO: Duration = Duration::from_secs(60);
+
+/// What machines ask, by whatever name or address they know this server.
+pub const PROBES: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 pub fn routes() -> Router<Arc<AppState>> {
     Router::new().route("/healthz", get(alive)).route("/readyz", get(ready)).route("/metrics", get(metrics))
@@ -61,7 +69,7 @@ impl From<&Condition> for ConditionItem {
             status: condition.kind.status().as_str(),
             subject: condition.subject.clone(),
             title: condition.title(),
-            since: rfc3339(condition.since),
+            since: timestamp(condition.since),
             why: condition.why.clone(),
             what_to_do: condition.what_to_do(),
         }
@@ -91,8 +99,8 @@ async fn metrics(State(app): State<Arc<AppState>>) -> Response {
     const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     let (now, brokers) = (app.clock.now(), app.brokers.all());
     // While the database is away, what was counted here is still worth telling.
-    let database = timeout(DATABASE_PATIENCE, DatabaseFigures::read(&app)).await.ok().and_then(Result::ok);
-    let database = database.as_ref().map(DatabaseFigures::as_observed);
+    let database = database_figures(&app).await;
+    let database = database.as_deref().map(DatabaseFigures::as_observed);
     let (conditions, first_due) = (app.health.conditions(), app.health.first_due());
     let health = HealthObservation {
         conditions: &conditions,
@@ -101,6 +109,49 @@ async fn metrics(State(app): State<Arc<AppState>>) -> Response {
     };
     app.metrics.observe(&Observation { now, brokers: &brokers, health, database });
     ([(header::CONTENT_TYPE, OPEN_METRICS)], app.metrics.encode()).into_response()
+}
+
+/// What the database said last to who asked for metrics; cheap to clone.
+#[derive(Clone, Default)]
+pub struct LastFigures {
+    /// Held by whoever asks the database.
+    asking: Arc<tokio::sync::Mutex<()>>,
+    last: Arc<Mutex<Option<(Timestamp, Arc<DatabaseFigures>)>>>,
+}
+
+impl LastFigures {
+    fn keep(&self, at: Timestamp, figures: &Arc<DatabaseFigures>) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((at, Arc::clone(figures)));
+    }
+
+    fn recent(&self, now: Timestamp) -> Option<Arc<DatabaseFigures>> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_ref().filter(|(at, _)| now.since(*at) < TOLD_LONG_AGO).map(|(_, figures)| Arc::clone(figures))
+    }
+}
+
+/// What the database says; where that takes long, what it said last, and nothing where it is known to be away.
+async fn database_figures(app: &Arc<AppState>) -> Option<Arc<DatabaseFigures>> {
+    if app.health.is_database_away() {
+        return None;
+    }
+    // Only one asks at a time, and goes on when nobody waits any more.
+    let Ok(asking) = Arc::clone(&app.figures.asking).try_lock_owned() else {
+        return app.figures.recent(app.clock.now());
+    };
+    let (worker, (tell, told)) = (Arc::clone(app), oneshot::channel());
+    app.tasks.spawn(async move {
+        let read = DatabaseFigures::read(&worker).await.ok().map(Arc::new);
+        if let Some(figures) = &read {
+            worker.figures.keep(worker.clock.now(), figures);
+        }
+        drop(asking);
+        let _ = tell.send(read);
+    });
+    match timeout(DATABASE_PATIENCE, told).await {
+        Ok(read) => read.ok().flatten(),
+        Err(_) => app.figures.recent(app.clock.now()),
+    }
 }
 
 /// What the database says at the moment.

@@ -7,8 +7,10 @@ use axum::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::{
+    body_schema::BodySchema,
     error::WebError,
     query::{Pairs, Parameters},
 };
@@ -32,7 +34,7 @@ impl<S: Sync> FromRequestParts<S> for QueryPairs {
 /// What the query of the address says, and nothing else.
 pub struct Query<T>(pub T);
 
-impl<T: Parameters, S: Sync> FromRequestParts<S> for Query<T> {
+impl<T: Parameters + Default, S: Sync> FromRequestParts<S> for Query<T> {
     type Rejection = WebError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, WebError> {
@@ -56,7 +58,7 @@ impl<S: Send + Sync> FromRequest<S> for FormPairs {
 fn read_pairs(text: &[u8]) -> Result<Pairs, WebError> {
     let pairs = Pairs::parse(text);
     if let Some((name, _)) = pairs.iter().find(|(_, value)| value.contains(NUL)) {
-        return Err(WebError::bad_request(no_nul(name)));
+        return Err(WebError::parameter(name, NO_NUL));
     }
     Ok(pairs)
 }
@@ -64,14 +66,13 @@ fn read_pairs(text: &[u8]) -> Result<Pairs, WebError> {
 /// Postgres keeps no NUL in text (<https://www.postgresql.org/docs/current/datatype-character.html>).
 const NUL: char = '\0';
 
-fn no_nul(field: &str) -> String {
-    format!("{field}: it holds a NUL character (U+0000), which no text here can have")
-}
+/// What is said of one.
+pub const NO_NUL: &str = "it holds a NUL character (U+0000), which no text here can have";
 
-/// A body of JSON; an empty one counts as `{}`. What is wrong with it is told by the name of the field.
+/// A body of JSON; an empty one counts as `{}`. All that is wrong with it is told, each by its place.
 pub struct JsonBody<T>(pub T);
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
+impl<T: DeserializeOwned + ToSchema + 'static, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = WebError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, WebError> {
@@ -85,43 +86,32 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     }
 }
 
-fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, WebError> {
-    let mut json = serde_json::Deserializer::from_slice(body);
-    // An array would be read as the fields in their order, which nobody means.
-    if body.trim_ascii_start().starts_with(b"[") {
-        return Err(WebError::unprocessable("The body has to be a JSON object."));
+fn read_json<T: DeserializeOwned + ToSchema + 'static>(body: &[u8]) -> Result<T, WebError> {
+    let not_json = |error: &serde_json::Error| {
+        WebError::bad_request(format!("The body is not JSON: {error}.")).with_code("invalid_json")
+    };
+    // Numbers without bounds, which only some fields keep, have no value here; then the first mistake has to do.
+    match serde_json::from_slice::<Value>(body) {
+        Ok(value) => {
+            let faults = BodySchema::of::<T>().faults(&value);
+            if !faults.is_empty() {
+                return Err(WebError::of_faults(StatusCode::UNPROCESSABLE_ENTITY, faults));
+            }
+        }
+        Err(error) if error.is_syntax() && error.to_string().starts_with("number out of range") => {}
+        Err(error) => return Err(not_json(&error)),
     }
+    let mut json = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let (field, error) = (error.path().to_string(), error.into_inner());
         match error.classify() {
             serde_json::error::Category::Data if field == "." => WebError::unprocessable(without_place(&error)),
-            serde_json::error::Category::Data => WebError::unprocessable(format!("{field}: {}", without_place(&error))),
-            _ => WebError::bad_request(format!("The body is not JSON: {error}.")),
+            serde_json::error::Category::Data => WebError::field(&field, without_place(&error)),
+            _ => not_json(&error),
         }
     })?;
-    json.end().map_err(|error| WebError::bad_request(format!("The body is not JSON: {error}.")))?;
-    match field_with_nul(body) {
-        None => Ok(value),
-        Some(field) => Err(WebError::unprocessable(no_nul(&field))),
-    }
-}
-
-fn field_with_nul(body: &[u8]) -> Option<String> {
-    // JSON has no other way to write one.
-    if !body.windows(6).any(|text| text == br"\u0000") {
-        return None;
-    }
-    let fields: serde_json::Map<String, Value> = serde_json::from_slice(body).ok()?;
-    fields.into_iter().find(|(_, value)| has_nul(value)).map(|(field, _)| field)
-}
-
-fn has_nul(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.contains(NUL),
-        Value::Array(values) => values.iter().any(has_nul),
-        Value::Object(fields) => fields.values().any(has_nul),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
+    json.end().map_err(|error| not_json(&error))?;
+    Ok(value)
 }
 
 /// Without the line and column, which help only those who typed the JSON by hand.
@@ -143,11 +133,17 @@ fn require_type(headers: &HeaderMap, expected: &str) -> Result<(), WebError> {
 /// (<https://www.rabbitmq.com/docs/configure#config-items>, `max_message_size`), in base64 and with room to spare.
 pub const EDIT_LIMIT: usize = 32 << 20;
 
-async fn read_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, WebError> {
+/// Bytes of a request that brings a body of `max` bytes to be decoded, in base64 and with room to spare.
+pub const fn decode_limit(max: u64) -> usize {
+    const ROOM: u64 = 2 << 20;
+    max.saturating_add(max / 3).saturating_add(ROOM) as usize
+}
+
+pub async fn read_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, WebError> {
     Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => WebError::new(
             StatusCode::PAYLOAD_TOO_LARGE,
-            "The request is too large: it takes 2 MiB, or 32 MiB with an edited body.",
+            "The request is too large: it takes 2 MiB; an edited body or one to decode may be larger.",
         ),
         _ => WebError::bad_request("The body did not arrive whole."),
     })
@@ -157,17 +153,18 @@ async fn read_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes,
 mod tests {
     use super::*;
 
+    #[derive(serde::Deserialize, Debug, ToSchema)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code)]
+    struct Body {
+        #[serde(default)]
+        ids: Option<Vec<u8>>,
+        #[schema(value_type = Option<Value>)]
+        json: Option<Box<serde_json::value::RawValue>>,
+    }
+
     #[test]
     fn json_is_refused_by_field() {
-        #[derive(serde::Deserialize, Debug)]
-        #[serde(deny_unknown_fields)]
-        struct Body {
-            #[serde(default)]
-            #[expect(dead_code)]
-            ids: Vec<LetterIdText>,
-        }
-        #[derive(serde::Deserialize, Debug)]
-        struct LetterIdText(#[expect(dead_code)] u8);
         let check = |body: &str, status, part: &str| {
             let error = read_json::<Body>(body.as_bytes()).expect_err(body);
             assert_eq!(error.status.as_u16(), status, "{body}");
@@ -178,16 +175,8 @@ mod tests {
         check(" []", 422, "object");
         check("{\"idz\": []}", 422, "idz");
         check("{\"ids\": [1, \"a\"]}", 422, "ids[1]");
-    }
-
-    #[test]
-    fn a_nul_is_refused_wherever_it_stands() {
-        let check = |body: &str, refused: bool| {
-            let read = read_json::<serde_json::Map<String, Value>>(body.as_bytes());
-            assert_eq!(read.is_err_and(|error| error.detail.starts_with("note: ")), refused, "{body}");
-        };
-        check(r#"{"note": "a\u0000b"}"#, true);
-        check(r#"{"note": [{"text": "\u0000"}]}"#, true);
-        check(r#"{"note": "a\\u0000b"}"#, false);
+        check("{\"ids\": [300]}", 422, "ids");
+        check(r#"{"json": [{"text": "\u0000"}]}"#, 422, "json[0].text: it holds a NUL");
+        assert!(read_json::<Body>(br#"{"json": {"n": 1e999}}"#).is_ok(), "a number is kept as it is written");
     }
 }

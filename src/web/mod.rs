@@ -10,11 +10,17 @@ mod api;
 mod assets;
 mod audit_subjects;
 mod background;
+mod body_schema;
+mod connections;
 mod draft;
 mod error;
 mod events;
+mod fault;
 mod health;
+mod idempotency;
+mod in_time;
 mod input;
+mod limits;
 mod order;
 mod pages;
 mod path_id;
@@ -26,44 +32,44 @@ mod query;
 mod queue_health;
 mod security;
 mod seen;
+mod server;
 mod upload;
 mod view;
 
 pub use api::Decoded;
+pub use health::LastFigures;
+pub use limits::Limits;
+pub use server::serve;
 
-use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
-
-use axum::{
-    Router,
-    http::{Request, StatusCode},
-    middleware,
-    routing::get,
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::SocketAddr,
+    sync::Arc,
+    time::Duration,
 };
+
+use axum::{Router, http::Request, middleware, routing::get};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceBuilder;
 use tower_http::{
     catch_panic::CatchPanicLayer,
     compression::CompressionLayer,
     request_id::{MakeRequestUuid, PropagateRequestIdLayer, RequestId, SetRequestIdLayer},
-    timeout::TimeoutLayer,
     trace::TraceLayer,
 };
 use url::Url;
 
 use crate::{
     clock::Clock,
-    crash_point, domain,
+    domain,
     metrics::Metrics,
     rabbitmq::health::BrokerBoard,
     services::{
-        change_feed::ChangeFeed, decoding::reader::Reader, digests::Digests, health::Health, policies::Policies,
-        rules::Rules, schemas::Schemas, triage::Triage,
+        change_feed::ChangeFeed, decoding::reader::Reader, digests::Digests, health::Health, idempotency::Keys,
+        policies::Policies, rules::Rules, schemas::Schemas, triage::Triage,
     },
     store::StoreReader,
 };
-
-/// How long a page or call may take until it is given up; opening a long list on a cold disk takes a fraction of it.
-const PATIENCE: Duration = crash_point::patience(Duration::from_secs(30));
 
 /// All that pages and API need of the lower floors.
 pub struct AppState {
@@ -89,6 +95,10 @@ pub struct AppState {
     pub health: Health,
     pub clock: Clock,
     pub metrics: Metrics,
+    /// Calls that happen once.
+    pub keys: Keys,
+    /// What the database last said to who asks for metrics.
+    pub figures: LastFigures,
     pub settings: WebSettings,
 }
 
@@ -99,6 +109,12 @@ pub struct WebSettings {
     pub public_url: Url,
     /// Named where an empty app says how to point a first queue at it.
     pub dead_letter_exchange: String,
+    /// The queues of dlo itself, on any broker: no retry goes there.
+    pub own_queues: BTreeSet<String>,
+    /// How long requests may take, and how many connections there may be.
+    pub limits: Limits,
+    /// Bytes of a body that is decoded at most.
+    pub decode_max_bytes: u64,
     /// A letter that was sent back and has not failed again for so long counts as succeeded.
     pub succeeded_after: Duration,
     /// The brokers whose management API is asked.
@@ -121,10 +137,10 @@ pub fn router(app: Arc<AppState>) -> Router {
         .layer(CatchPanicLayer::custom(error::on_panic))
         .layer(middleware::from_fn_with_state(hosts, security::refuse_foreign_hosts))
         .layer(middleware::from_fn(security::refuse_other_sites))
-        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, PATIENCE));
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), in_time::answer_in_time));
     Router::new()
         .merge(pages::routes())
-        .merge(api::routes())
+        .merge(api::routes(&app))
         .merge(health::routes())
         .route("/events", get(events::stream))
         .route("/assets/{version}/{*name}", get(assets::serve))

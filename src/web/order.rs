@@ -1,11 +1,16 @@
 //! What somebody wants done with letters, field by field, as a form or a call says it: read and refused in one way.
 
-use std::{str::FromStr, time::Duration};
+use std::{collections::BTreeSet, str::FromStr, time::Duration};
 
 use amqp_message::{time::Timestamp, word_enum};
+use failure_conventions::dlo_queues;
 use jiff::{ToSpan, tz::TimeZone};
 
-use super::{error::WebError, query::Pairs};
+use super::{
+    AppState,
+    error::{Gathered, WebError},
+    query::Pairs,
+};
 use crate::domain::{command::Command, letter::Importance};
 
 word_enum! {
@@ -60,56 +65,82 @@ impl Order {
             ("note", self.note.is_some(), Action::Discard),
         ];
         match fields.into_iter().find(|(_, given, action)| *given && action.as_str() != self.action) {
-            Some((field, _, action)) => Err(WebError::unprocessable(format!("{field}: it goes only with {action}"))),
+            Some((field, _, action)) => Err(WebError::field(field, format!("it goes only with {action}"))),
             None => Ok(()),
         }
     }
 
     /// What it comes to, where only these actions are possible.
-    pub fn command(self, possible: &[Action], now: Timestamp) -> Result<Command, WebError> {
+    pub fn command(self, possible: &[Action], app: &AppState) -> Result<Command, WebError> {
         let action = possible.iter().find(|action| action.as_str() == self.action);
         let takes = || possible.iter().map(|action| action.as_str()).collect::<Vec<_>>().join(", ");
-        let unknown = || format!("action: {:?} is not possible; it takes one of {}", self.action, takes());
-        Ok(match action.ok_or_else(|| WebError::unprocessable(unknown()))? {
-            Action::Retry => Command::Retry { delay: read_delay(self.delay, now)?, queue: read_queue(self.queue)? },
-            Action::Discard => Command::Discard { note: self.note },
+        let unknown = || format!("{:?} is not possible; it takes one of {}", self.action, takes());
+        Ok(match action.ok_or_else(|| WebError::field("action", unknown()))? {
+            Action::Retry => {
+                let (delay, queue) = read_retry(self.delay, self.queue, app)?;
+                Command::Retry { delay, queue }
+            }
+            Action::Discard => Command::Discard { note: self.note.as_deref().map(read_note).transpose()? },
             Action::Reopen => Command::Reopen,
             Action::Importance => {
-                let missing = || WebError::unprocessable("importance: this action needs it");
+                let missing = || WebError::field("importance", "this action needs it");
                 Command::SetImportance(read_importance(&self.importance.ok_or_else(missing)?)?)
             }
-            Action::Note => Command::SetNote(self.note.unwrap_or_default()),
+            Action::Note => Command::SetNote(read_note(&self.note.unwrap_or_default())?),
             Action::Type => Command::SetType(read_type(&self.message_type.unwrap_or_default())?),
         })
     }
 }
 
-/// At once, where nothing is said.
-pub fn read_delay(delay: Option<String>, now: Timestamp) -> Result<Duration, WebError> {
-    let read = parse_delay(&delay.unwrap_or_default(), now);
-    read.map_err(|why| WebError::unprocessable(format!("delay: {why}")))
+/// When a retry is due, and where it goes.
+pub fn read_retry(
+    delay: Option<String>,
+    queue: Option<String>,
+    app: &AppState,
+) -> Result<(Duration, Option<String>), WebError> {
+    let mut gathered = Gathered::default();
+    let delay = gathered.take(read_delay(delay, app.clock.now()));
+    let queue = gathered.take(read_queue(queue, &app.settings.own_queues));
+    gathered.end().map(|()| (delay, queue))
 }
 
-pub fn read_queue(queue: Option<String>) -> Result<Option<String>, WebError> {
-    if queue.as_deref() == Some("") {
-        return Err(WebError::unprocessable("queue: it takes a name, or is left out"));
-    }
-    Ok(queue)
+/// At once, where nothing is said.
+fn read_delay(delay: Option<String>, now: Timestamp) -> Result<Duration, WebError> {
+    let read = parse_delay(&delay.unwrap_or_default(), now);
+    read.map_err(|why| WebError::field("delay", why))
+}
+
+/// The longest name of a queue in AMQP, in bytes.
+const LONGEST_QUEUE: usize = 255;
+
+/// What is sent to a queue of dlo's own comes back without end, or lies there unseen.
+fn read_queue(queue: Option<String>, own: &BTreeSet<String>) -> Result<Option<String>, WebError> {
+    let Some(name) = queue.as_deref() else { return Ok(None) };
+    let why = match name {
+        "" => "it takes a name, or is left out".to_owned(),
+        name if name.len() > LONGEST_QUEUE => format!("it takes a name of {LONGEST_QUEUE} bytes at most"),
+        name if own.contains(name) || dlo_queues::is_queue(name) => {
+            format!("{name:?} is a queue of dlo's own; name one that a service consumes")
+        }
+        _ => return Ok(queue),
+    };
+    Err(WebError::field("queue", why))
 }
 
 pub fn read_importance(word: &str) -> Result<Importance, WebError> {
-    Importance::from_str(word).map_err(|why| WebError::unprocessable(format!("importance: {why}")))
+    Importance::from_str(word).map_err(|why| WebError::field("importance", why))
 }
 
-/// A note of a group, as it is kept.
-pub fn read_note(text: &str) -> Result<&str, WebError> {
-    /// Bytes of it.
-    const MOST: usize = 8_000;
+/// Characters of a note.
+pub const LONGEST_NOTE: usize = 8_000;
+
+/// A note as it is kept.
+pub fn read_note(text: &str) -> Result<String, WebError> {
     let text = text.trim();
-    if text.len() > MOST {
-        return Err(WebError::unprocessable(format!("note: it takes {MOST} bytes at most")));
+    if text.chars().count() > LONGEST_NOTE {
+        return Err(WebError::field("note", format!("it takes {LONGEST_NOTE} characters at most")));
     }
-    Ok(text)
+    Ok(text.to_owned())
 }
 
 /// How long a retry waits: `now`, `tomorrow` (nine o'clock, UTC) or a duration.
@@ -143,8 +174,9 @@ pub fn read_type(name: &str) -> Result<Option<String>, WebError> {
     }
     let is_part = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if name.len() > 1_024 || !name.split('.').all(is_part) {
-        return Err(WebError::unprocessable(
-            "message_type: it takes the full name of a message type, like acme.texts.v1.Text",
+        return Err(WebError::field(
+            "message_type",
+            "it takes the full name of a message type, like acme.texts.v1.Text",
         ));
     }
     Ok(Some(name.to_owned()))
@@ -153,6 +185,20 @@ pub fn read_type(name: &str) -> Result<Option<String>, WebError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_retry_goes_to_a_queue_of_somebody_else() {
+        let own = BTreeSet::from(["dlo.obituaries".to_owned()]);
+        let check = |name: &str, is_possible: bool| {
+            assert_eq!(read_queue(Some(name.to_owned()), &own).is_ok(), is_possible, "{name}");
+        };
+        check("orders", true);
+        check("dlo.obituaries", false);
+        check("", false);
+        check(&"x".repeat(255), true);
+        check(&"x".repeat(256), false);
+        check(dlo_queues::DUE, false);
+    }
 
     #[test]
     fn delays() {

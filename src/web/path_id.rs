@@ -21,6 +21,8 @@ use crate::{
         group::{Group, GroupId},
         job::Job,
         letter::{Letter, LetterId},
+        mapping::{Mapping, MappingId},
+        policy::{Policy, PolicyId},
         rule::{Rule, RuleId},
         schema::{SchemaId, SchemaRecord},
     },
@@ -53,6 +55,8 @@ identified! {
     Rule, RuleId, "rule";
     SchemaRecord, SchemaId, "schema";
     Job, Uuid, "job";
+    Mapping, MappingId, "mapping";
+    Policy, PolicyId, "policy";
     DigestRecord, Uuid, "digest", " Digests are kept for 90 days.";
 }
 

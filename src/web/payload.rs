@@ -46,7 +46,7 @@ impl Chain {
     /// The word for no encoding at all: the body as it came.
     const NONE: &str = "none";
     /// More are never within each other.
-    const LONGEST: usize = 16;
+    pub const LONGEST: usize = 16;
 }
 
 impl FromStr for Chain {
@@ -84,9 +84,9 @@ parameters! {
     /// What an address says of the payload of a letter.
     pub PayloadQuery {
         /// Those that are found, if left out.
-        "encoding" encoding: Option<Chain> as form::One => Option<String>,
+        "encoding" encoding: Option<Chain> as form::One,
         /// The one that fits, if left out.
-        "view" form: Option<PayloadForm> as form::One => Option<String>,
+        "view" form: Option<PayloadForm> as form::One,
     }
 }
 

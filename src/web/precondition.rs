@@ -31,12 +31,15 @@ fn read(headers: &HeaderMap) -> Result<Expected, WebError> {
     let is_nothing = match text(headers, &header::IF_NONE_MATCH)?.as_deref() {
         None => false,
         Some("*") => true,
-        Some(_) => return Err(WebError::bad_request("If-None-Match: it takes *, for what is not there yet")),
+        Some(_) => return Err(WebError::header("If-None-Match", "it takes *, for what is not there yet")),
     };
     match text(headers, &header::IF_MATCH)? {
-        Some(_) if is_nothing => Err(WebError::bad_request("If-Match, If-None-Match: it takes one of them")),
+        Some(_) if is_nothing => Err(WebError::header("If-Match", "it takes If-Match or If-None-Match, not both")),
         Some(tags) if tags == "*" => Ok(Expected::Something),
-        Some(tags) => tags.split(',').map(|tag| read_tag(tag.trim())).collect::<Result<_, _>>().map(Expected::OneOf),
+        Some(tags) => {
+            let tags = tags.split(',').map(|tag| read_tag(tag.trim())).collect::<Result<Vec<_>, _>>()?;
+            Ok(Expected::OneOf(tags.into_iter().flatten().collect()))
+        }
         None if is_nothing => Ok(Expected::nothing()),
         None => Ok(Expected::Anything),
     }
@@ -45,14 +48,20 @@ fn read(headers: &HeaderMap) -> Result<Expected, WebError> {
 /// All values of a header, which may be given several times.
 fn text(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, WebError> {
     let values = headers.get_all(name).iter().map(HeaderValue::to_str).collect::<Result<Vec<_>, _>>();
-    let values = values.map_err(|_| WebError::bad_request(format!("{name}: it takes ASCII")))?;
+    let values = values.map_err(|_| {
+        let name = if *name == header::IF_MATCH { "If-Match" } else { "If-None-Match" };
+        WebError::header(name, "it takes ASCII")
+    })?;
     Ok((!values.is_empty()).then(|| values.join(",").trim().to_owned()))
 }
 
-fn read_tag(tag: &str) -> Result<Version, WebError> {
+/// `None` for a weak one, which never matches here (RFC 9110, 13.1.1).
+fn read_tag(tag: &str) -> Result<Option<Version>, WebError> {
+    let (is_weak, tag) = tag.strip_prefix("W/").map_or((false, tag), |tag| (true, tag));
     let opaque = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
-    let wrong = || WebError::bad_request("If-Match: it takes * or what an ETag says, in quotation marks");
-    opaque.map(Version::told).ok_or_else(wrong)
+    let wrong = || WebError::header("If-Match", "it takes * or what an ETag says, in quotation marks");
+    let opaque = opaque.filter(|opaque| !opaque.contains('"')).ok_or_else(wrong)?;
+    Ok((!is_weak).then(|| Version::told(opaque)))
 }
 
 impl IntoParams for Precondition {
@@ -60,16 +69,17 @@ impl IntoParams for Precondition {
         const IF_MATCH: &str = "The version that was seen, in quotation marks, as `ETag` or `version` says it, or `*`; 412 \
             where somebody has changed it since. Left out, whatever is there is replaced.";
         const IF_NONE_MATCH: &str = "`*`: only where there is none yet, or 412.";
-        let header = |name, description| {
+        const TAGS: &str = r#"^(\*|(W/)?"[!#-+\--~]*"( *, *(W/)?"[!#-+\--~]*")*)$"#;
+        let header = |name, description, pattern| {
             ParameterBuilder::new()
                 .name(name)
                 .parameter_in(ParameterIn::Header)
                 .required(Required::False)
                 .description(Some(description))
-                .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
+                .schema(Some(ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern))))
                 .build()
         };
-        vec![header("If-Match", IF_MATCH), header("If-None-Match", IF_NONE_MATCH)]
+        vec![header("If-Match", IF_MATCH, TAGS), header("If-None-Match", IF_NONE_MATCH, r"^\*$")]
     }
 }
 
@@ -106,7 +116,8 @@ mod tests {
         assert_eq!(expected(&[(IF_MATCH, "\"a\"")]), versions(&["a"]));
         assert_eq!(expected(&[(IF_MATCH, "\"a\", \"b\"")]), versions(&["a", "b"]));
         assert_eq!(expected(&[(IF_NONE_MATCH, "*")]), Ok(Expected::nothing()));
-        for wrong in ["a", "W/\"a\"", "\"a"] {
+        assert_eq!(expected(&[(IF_MATCH, "W/\"a\", \"b\"")]), versions(&["b"]), "a weak one never matches");
+        for wrong in ["a", "\"a"] {
             assert!(expected(&[(IF_MATCH, wrong)]).unwrap_err().starts_with("If-Match"), "{wrong}");
         }
         assert!(expected(&[(IF_NONE_MATCH, "\"a\"")]).is_err());

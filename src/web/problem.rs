@@ -21,9 +21,13 @@ use utoipa::ToSchema;
 use super::{
     AppState,
     error::WebError,
+    fault::{Fault, Place},
     input::is_htmx,
     pages::{banner::Banner, shell::Shell, toast::Toast},
 };
+
+/// Seconds after which it is worth another try: as often as the database is asked how it is.
+const RETRY_AFTER: HeaderValue = HeaderValue::from_static("2");
 
 /// Gives every error its body.
 pub async fn present(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
@@ -46,9 +50,6 @@ fn failure_in(response: &Response) -> Option<WebError> {
         }
         StatusCode::METHOD_NOT_ALLOWED => "This address does not take that method.",
         StatusCode::PAYLOAD_TOO_LARGE => "The request is too large.",
-        StatusCode::SERVICE_UNAVAILABLE if !response.headers().contains_key(header::CONTENT_TYPE) => {
-            "It took too long and was given up."
-        }
         _ => return None,
     };
     Some(WebError::new(response.status(), detail))
@@ -57,17 +58,70 @@ fn failure_in(response: &Response) -> Option<WebError> {
 /// An answer after RFC 9457.
 #[derive(Serialize, ToSchema)]
 pub struct Problem {
+    /// Where its kind is described.
+    #[schema(format = "uri", example = "http://127.0.0.1:8420/api/docs#invalid_content")]
+    r#type: String,
     /// The name of the status.
+    #[schema(example = "Unprocessable Entity")]
     title: String,
+    /// That of the answer.
+    #[schema(minimum = 400, maximum = 599, example = 422)]
     status: u16,
+    /// Its kind, for programs: it stays the same when the words change.
+    #[schema(example = "invalid_content")]
+    code: &'static str,
     /// The problem, and what would be right instead.
+    #[schema(example = "delay: \"soon\" is no delay; it takes 30s, 10m, 2h or 7d")]
     detail: String,
-    /// Where it is a failure of the app: what to look for in its log.
+    /// Where it is a failure of the server: what to look for in its log.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
-    /// Where an expression is wrong: what, and where in it.
+    /// Everything that is wrong with the request, and where.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    mistakes: Vec<MistakeItem>,
+    errors: Vec<ProblemError>,
+}
+
+/// One thing that is wrong with a request. Its place is in one of `pointer`, `parameter` and `header`.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct ProblemError {
+    /// Where in the body, as a JSON pointer (RFC 6901); empty for the body as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "/delay")]
+    pointer: Option<String>,
+    /// Which parameter of the address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameter: Option<String>,
+    /// Which header.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    header: Option<&'static str>,
+    /// `required`, `unknown` (there is no such field or parameter), `type`, `choice`, `range`, `length`, `format` or
+    /// `invalid`
+    #[schema(example = "format")]
+    code: &'static str,
+    /// What is wrong, and what it takes.
+    detail: String,
+    /// Where in an expression.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<MistakeItem>,
+}
+
+impl From<&Fault> for ProblemError {
+    fn from(fault: &Fault) -> Self {
+        let (parameter, header) = match &fault.place {
+            Place::Body(_) => (None, None),
+            Place::Parameter(name) => (Some(name.clone()), None),
+            Place::Header(name) => (None, Some(*name)),
+        };
+        Self {
+            pointer: fault.place.pointer(),
+            parameter,
+            header,
+            code: fault.code,
+            detail: fault.detail.clone(),
+            place: fault.mistake.as_ref().map(MistakeItem::from),
+        }
+    }
 }
 
 /// What is wrong with an expression, and where. Lines and columns count from 1, columns in characters.
@@ -137,7 +191,7 @@ impl Asker {
         }
         let request_id = is_ours.then(|| self.request_id.clone());
         let mut response = match self.wants {
-            Wants::Problem => problem(error, request_id),
+            Wants::Problem => problem(app, error, request_id),
             // The address bar stays where the page does.
             Wants::Toast => {
                 ([("hx-push-url", "false")], Html(Toast::failure(error, request_id).to_html())).into_response()
@@ -145,20 +199,28 @@ impl Asker {
             Wants::Page => page(app, error, request_id),
         };
         *response.status_mut() = error.status;
-        if let Some(allowed) = original.get(header::ALLOW) {
-            response.headers_mut().insert(header::ALLOW, allowed.clone());
+        if error.status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);
+        }
+        for kept in [header::ALLOW, header::CONNECTION] {
+            if let Some(value) = original.get(&kept) {
+                response.headers_mut().insert(kept, value.clone());
+            }
         }
         response
     }
 }
 
-fn problem(error: &WebError, request_id: Option<String>) -> Response {
+fn problem(app: &AppState, error: &WebError, request_id: Option<String>) -> Response {
+    let docs = app.settings.public_url.as_str().trim_end_matches('/');
     let problem = Problem {
+        r#type: format!("{docs}/api/docs#{}", error.code),
         title: title(error.status),
         status: error.status.as_u16(),
+        code: error.code,
         detail: error.detail.clone(),
         request_id,
-        mistakes: error.mistakes.iter().map(MistakeItem::from).collect(),
+        errors: error.faults.iter().map(ProblemError::from).collect(),
     };
     let mut response = Json(problem).into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));

@@ -95,6 +95,7 @@ impl<'a> Decider<'a> {
     fn is_as_it_is(&self, state: &LetterState) -> bool {
         match self.command {
             Command::SetImportance(to) => state.importance_by == LetterState::BY_HAND && state.importance == *to,
+            Command::ReleaseImportance => state.importance_by != LetterState::BY_HAND,
             Command::SetType(to) => state.type_by_hand == *to,
             Command::SetNote(to) => state.note.as_deref().unwrap_or_default() == to,
             Command::Retry { .. } | Command::Discard { .. } | Command::Reopen => false,
@@ -123,6 +124,9 @@ impl<'a> Decider<'a> {
                 let importance_by = Some(LetterState::BY_HAND);
                 Transition { importance: *importance, ..with(ColumnChanges { importance_by, ..columns }) }
             }
+            Command::ReleaseImportance => {
+                with(ColumnChanges { importance_by: Some(LetterState::BY_DEFAULT), ..columns })
+            }
             Command::SetNote(note) if note.is_empty() => with(ColumnChanges { note: Change::Clear, ..columns }),
             Command::SetNote(note) => with(ColumnChanges { note: Change::Set(note), ..columns }),
             Command::SetType(name) => {
@@ -145,6 +149,7 @@ pub fn describe(command: &Command, state: &LetterState) -> (Event, String) {
         Command::SetImportance(importance) => {
             (Event::ImportanceSet, format!("from {} to {importance}", state.importance))
         }
+        Command::ReleaseImportance => (Event::ImportanceSet, "back to the rules".to_owned()),
         Command::SetNote(note) => (Event::NoteSet, note.clone()),
         Command::SetType(message_type) => (Event::TypeSet, message_type.clone().unwrap_or_default()),
     }

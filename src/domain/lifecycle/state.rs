@@ -75,6 +75,8 @@ impl LetterState {
 
     /// `importance_by` of what a user has chosen.
     pub const BY_HAND: &str = "manual";
+    /// `importance_by` of what no rule takes.
+    pub const BY_DEFAULT: &str = "default";
 
     /// Where a retry goes: to the queue that is named, to where the retry goes that waits already, or to where it failed.
     pub fn target<'a>(&'a self, named: Option<&'a str>) -> Option<&'a str> {

@@ -78,6 +78,14 @@ impl Health {
         (database.trouble.is_none() && !hangs).then(|| database.figures.clone())
     }
 
+    /// Whether the database is known not to answer.
+    pub fn is_database_away(&self) -> bool {
+        let (database, now) = (self.database(), self.0.clock.now());
+        let hangs = database.asked_at.is_some_and(|at| now.since(at) >= NO_ANSWER);
+        let is_unreachable = |(trouble, _): &(DatabaseTrouble, Failing)| *trouble == DatabaseTrouble::Unreachable;
+        hangs || database.trouble.as_ref().is_some_and(is_unreachable)
+    }
+
     /// Brokers, and when the first retry to each is due, as far as it was last known.
     pub fn first_due(&self) -> Vec<(String, Timestamp)> {
         self.database().figures.first_due.clone()

@@ -16,6 +16,7 @@ use crate::{
     config::{GroupsConfig, RetentionConfig},
     domain::lifecycle::{recognition::MARGIN, retention::Outdated},
     services::{
+        idempotency,
         policies::Policies,
         worker::{Next, Worker},
     },
@@ -30,6 +31,8 @@ const SELDOM: Duration = Duration::from_secs(60 * 60);
 const SHOWN: Duration = Duration::from_secs(31 * 24 * 60 * 60);
 /// How long it can be looked up what users were notified of.
 const TOLD: Duration = Duration::from_secs(120 * 24 * 60 * 60);
+/// How long the answers to calls with an `Idempotency-Key` stay.
+const KEYS: Duration = idempotency::KEPT;
 /// Letters removed in one commit; others wait for it.
 const AT_ONCE: u32 = 1_000;
 
@@ -79,6 +82,7 @@ impl Retention {
         }
         let now = self.clock.now();
         while !stop.is_cancelled() && self.store.forget_activity(now.minus(self.keep.activity), AT_ONCE).await? > 0 {}
+        while !stop.is_cancelled() && self.store.forget_keys(now.minus(KEYS), AT_ONCE).await? > 0 {}
         self.store.forget_recent_retries(now.minus(self.groups.succeeded_after)).await?;
         let longest = self.policies.book().longest_span().saturating_add(MARGIN);
         while !stop.is_cancelled() && self.store.forget_sent_back(now.minus(longest), AT_ONCE).await? > 0 {}

@@ -6,11 +6,12 @@ use rule_language::{Decode, Expression, Facts, Failure, LetterFacts, Mistake, Ru
 
 use crate::domain::{
     letter::{Importance, Letter},
+    lifecycle::LetterState,
     rule::{ActiveRule, RuleId},
 };
 
 /// `importance_by` of a letter that no rule takes.
-pub const DEFAULT: &str = "default";
+pub const DEFAULT: &str = LetterState::BY_DEFAULT;
 /// What stands before a rule's name in `importance_by`.
 pub const BY_RULE: &str = "rule:";
 

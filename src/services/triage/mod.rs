@@ -52,16 +52,18 @@ impl Triage {
         self.changes.act(&self.order(ids, command, by, self.clock.now())).await
     }
 
-    /// Carries out several commands on one letter: all of them or, where it refuses one, none.
+    /// Carries out several commands on one letter: all of them or, where it refuses one, none. What is set by
+    /// hand has to be as `expected`.
     pub async fn act_on_one(
         &self,
         id: LetterId,
         commands: &[Command],
+        expected: &Expected,
         by: &Actor,
     ) -> Result<CommandReport, StoreError> {
         let (ids, at) = ([id], self.clock.now());
         let orders: Vec<_> = commands.iter().map(|command| self.order(&ids, command, by, at)).collect();
-        self.changes.act_on_one(&orders).await
+        self.changes.act_on_one(id, &orders, expected).await
     }
 
     /// The same as [`act`](Self::act), leaving a job behind that reports the result.

@@ -4,19 +4,18 @@ use std::fmt::Display;
 
 use amqp_message::time::Timestamp;
 
-use crate::domain::filter::LetterFilter;
+use crate::domain::filter::{LetterFilter, Names};
 
 /// `open or scheduled letters, critical, of the queue texts.*, received before 2026-11-21T10:00:00Z`
 pub(crate) fn describe(filter: &LetterFilter) -> String {
     let letters = [one_of(&filter.statuses), "dead letters".to_owned()];
     let letters = letters.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-    let queues: Vec<&str> = filter.queues.iter().map(|queue| shown_queue(queue)).collect();
     let parts = [
         letters,
         one_of(&filter.importances),
         one_of(&filter.reasons),
-        after("of the queue", &one_of(&queues)),
-        after("of the type", &one_of(&filter.types)),
+        after("of the queue", &names(&filter.queues)),
+        after("of the type", &names(&filter.types)),
         after("of the group", &one_of(&filter.groups)),
         after("on", &one_of(&filter.brokers)),
         filter.since.map(|at| format!("received since {}", shown_time(at))).unwrap_or_default(),
@@ -33,8 +32,14 @@ fn after(word: &str, what: &str) -> String {
     if what.is_empty() { String::new() } else { format!("{word} {what}") }
 }
 
-fn shown_queue(pattern: &str) -> &str {
-    if pattern.is_empty() { "that is unknown" } else { pattern }
+/// A name that could be taken for a pattern, or for several, is in quotation marks.
+fn names(names: &Names) -> String {
+    let exact = names.exact.iter().map(|name| match &**name {
+        "" => "that is unknown".to_owned(),
+        name if name.contains(['*', '?', ',', ' ', '"']) => format!("{name:?}"),
+        name => name.to_owned(),
+    });
+    one_of(&exact.chain(names.globs.iter().cloned()).collect::<Vec<_>>())
 }
 
 /// RFC 3339; in microseconds where that lies outside of the calendar.
@@ -55,12 +60,12 @@ mod tests {
         let filter = LetterFilter {
             statuses: vec![Status::Open, Status::Scheduled],
             importances: vec![Importance::Critical],
-            queues: vec!["texts.*".to_owned(), String::new()],
+            queues: Names { exact: vec!["a,b".to_owned(), String::new()], ..Names::globs(["texts.*"]) },
             brokers: vec!["main".to_owned()],
             until: Some(Timestamp::from_micros(1_795_255_440_000_000)),
             ..LetterFilter::default()
         };
-        let expected = "open or scheduled dead letters, critical, of the queue texts.* or that is unknown, on main, received \
+        let expected = "open or scheduled dead letters, critical, of the queue \"a,b\" or that is unknown or texts.*, on main, received \
                         before 2026-11-21T10:04:00Z";
         check(filter, expected);
         let filter = LetterFilter { since: Some(Timestamp::MAX), ..LetterFilter::default() };

@@ -149,7 +149,7 @@ impl StoreReader {
             push_words(&mut select, filter);
             select.build_query_as().fetch_all(pool).await?
         });
-        let queues = filter.queue_globs();
+        let queues = filter.queues.matcher();
         let groups = self.groups_of(filter).await?;
         let homes: Option<BTreeSet<(&str, &str, Reason)>> = groups.as_ref().map(|groups: &Vec<GroupHome>| {
             groups.iter().map(|home| (&*home.broker, &*home.queue, home.reason)).collect()

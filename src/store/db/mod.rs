@@ -8,6 +8,7 @@ pub(crate) mod columns;
 pub(crate) mod file;
 pub(crate) mod id_list;
 mod lock;
+mod presence;
 mod renewal;
 
 use std::{
@@ -26,6 +27,7 @@ use sqlx::{
 };
 
 use lock::FileLock;
+use presence::Presence;
 use renewal::Renewal;
 
 use super::StoreError;
@@ -102,6 +104,7 @@ pub(crate) struct Db {
     /// Held by a server on SQLite.
     lock: Arc<OnceLock<FileLock>>,
     renewal: Renewal,
+    presence: Presence,
 }
 
 impl Db {
@@ -133,7 +136,7 @@ impl Db {
             .connect_with(options)
             .await?;
         let (read, write) = (Either::Postgres(pool.clone()), Either::Postgres(pool));
-        Ok(Self { read, write, lock: Arc::default(), renewal })
+        Ok(Self { read, write, lock: Arc::default(), renewal, presence: Presence::default() })
     }
 
     /// The SQLite file that [`open`](Self::open) would create, where there is none yet.
@@ -177,7 +180,7 @@ impl Db {
         let write = pool(1).connect_with(first).await?;
         let read = pool(READERS).connect_with(options).await?;
         let (read, write) = (Either::Sqlite(read), Either::Sqlite(write));
-        Ok(Self { read, write, lock: Arc::default(), renewal: Renewal::default() })
+        Ok(Self { read, write, lock: Arc::default(), renewal: Renewal::default(), presence: Presence::default() })
     }
 
     /// Keeps other servers from a SQLite database, as long as this one or a clone of it lives.
@@ -195,6 +198,14 @@ impl Db {
     /// Has Postgres be asked on new connections from now on: one that was made while the server was read-only stays so.
     pub(crate) fn renew_connections(&self) {
         self.renewal.begin();
+    }
+
+    /// Whether there is a database at all; a file always is.
+    pub(crate) async fn is_there(&self) -> bool {
+        match &self.read {
+            Either::Sqlite(_) => true,
+            Either::Postgres(pool) => self.presence.ask(&pool.connect_options()).await,
+        }
     }
 
     /// A pool for single statements that only read.

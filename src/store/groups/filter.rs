@@ -1,11 +1,11 @@
 //! Which groups are meant, as conditions on `groups`.
 
-use amqp_message::glob::Globs;
 use sqlx::{Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
 use crate::{
     domain::{
+        filter::Names,
         group::{GroupFilter, GroupId},
         letter::Importance,
     },
@@ -95,20 +95,21 @@ impl StoreReader {
             ("queue", self.names(&filter.queues, "SELECT DISTINCT queue FROM facets").await?),
             ("message_type", self.names(&filter.types, "SELECT DISTINCT message_type FROM groups").await?),
         ];
-        let asked = [filter.brokers.len(), filter.reasons.len(), filter.queues.len(), filter.types.len()];
+        let all =
+            [filter.brokers.is_empty(), filter.reasons.is_empty(), filter.queues.is_empty(), filter.types.is_empty()];
         // What no name matches lets nothing through, which is not the same as not to ask.
-        let lists = lists.into_iter().zip(asked).filter(|(_, asked)| *asked > 0).map(|(list, _)| list);
+        let lists = lists.into_iter().zip(all).filter(|(_, all)| !all).map(|(list, _)| list);
         Ok(Conditions { only_open: filter.only_open, importances: filter.importances.clone(), lists: lists.collect() })
     }
 
-    /// The names that patterns stand for, among those that `all` selects.
-    async fn names(&self, patterns: &[String], all: &'static str) -> Result<Vec<String>, StoreError> {
-        if !patterns.iter().any(|pattern| pattern.contains(['*', '?'])) {
-            return Ok(patterns.to_vec());
+    /// The names that are meant, among those that `all` selects.
+    async fn names(&self, meant: &Names, all: &'static str) -> Result<Vec<String>, StoreError> {
+        if meant.globs.is_empty() {
+            return Ok(meant.exact.clone());
         }
         let mut names: Vec<String> = on!(self.db.reader(), |pool| sqlx::query_scalar(all).fetch_all(pool).await?);
-        let globs = Globs::new(patterns);
-        names.retain(|name| globs.matches(name));
+        let matcher = meant.matcher();
+        names.retain(|name| matcher.matches(name));
         Ok(names)
     }
 

@@ -11,7 +11,7 @@ use crate::{
     domain::{
         actor::Actor,
         command::Command,
-        filter::LetterFilter,
+        filter::{LetterFilter, Names},
         group::GroupId,
         job::{Bulk, Job, Left},
     },
@@ -161,6 +161,7 @@ enum StoredCommand {
     Discard { note: Option<String> },
     Reopen,
     Importance(String),
+    ReleaseImportance,
     Note(String),
     Type(Option<String>),
 }
@@ -174,6 +175,7 @@ impl StoredCommand {
             Command::Discard { note } => Self::Discard { note },
             Command::Reopen => Self::Reopen,
             Command::SetImportance(importance) => Self::Importance(importance.to_string()),
+            Command::ReleaseImportance => Self::ReleaseImportance,
             Command::SetNote(note) => Self::Note(note),
             Command::SetType(name) => Self::Type(name),
         }
@@ -185,6 +187,7 @@ impl StoredCommand {
             Self::Discard { note } => Command::Discard { note },
             Self::Reopen => Command::Reopen,
             Self::Importance(word) => Command::SetImportance(parse("an importance", &word)?),
+            Self::ReleaseImportance => Command::ReleaseImportance,
             Self::Note(note) => Command::SetNote(note),
             Self::Type(name) => Command::SetType(name),
         })
@@ -196,12 +199,28 @@ struct StoredFilter {
     statuses: Vec<String>,
     importances: Vec<String>,
     brokers: Vec<String>,
-    queues: Vec<String>,
+    queues: StoredNames,
     reasons: Vec<String>,
-    types: Vec<String>,
+    types: StoredNames,
     groups: Vec<Uuid>,
     since: Option<i64>,
     until: Option<i64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredNames {
+    exact: Vec<String>,
+    globs: Vec<String>,
+}
+
+impl StoredNames {
+    fn new(names: &Names) -> Self {
+        Self { exact: names.exact.clone(), globs: names.globs.clone() }
+    }
+
+    fn read(self) -> Names {
+        Names { exact: self.exact, globs: self.globs }
+    }
 }
 
 impl StoredFilter {
@@ -210,9 +229,9 @@ impl StoredFilter {
             statuses: filter.statuses.iter().map(ToString::to_string).collect(),
             importances: filter.importances.iter().map(ToString::to_string).collect(),
             brokers: filter.brokers.clone(),
-            queues: filter.queues.clone(),
+            queues: StoredNames::new(&filter.queues),
             reasons: filter.reasons.iter().map(ToString::to_string).collect(),
-            types: filter.types.clone(),
+            types: StoredNames::new(&filter.types),
             groups: filter.groups.iter().map(|group| group.as_uuid()).collect(),
             since: filter.since.map(Timestamp::as_micros),
             until: filter.until.map(Timestamp::as_micros),
@@ -224,9 +243,9 @@ impl StoredFilter {
             statuses: self.statuses.iter().map(|word| parse("a status", word)).collect::<Result<_, _>>()?,
             importances: self.importances.iter().map(|word| parse("an importance", word)).collect::<Result<_, _>>()?,
             brokers: self.brokers,
-            queues: self.queues,
+            queues: self.queues.read(),
             reasons: self.reasons.iter().map(|word| parse("a reason", word)).collect::<Result<_, _>>()?,
-            types: self.types,
+            types: self.types.read(),
             groups: self.groups.into_iter().map(GroupId::from_uuid).collect(),
             since: self.since.map(Timestamp::from_micros),
             until: self.until.map(Timestamp::from_micros),

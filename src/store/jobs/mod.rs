@@ -5,13 +5,13 @@ pub(crate) mod bulk;
 use std::time::Duration;
 
 use amqp_message::time::Timestamp;
-use sqlx::FromRow;
+use sqlx::{FromRow, QueryBuilder};
 use uuid::Uuid;
 
 use super::{
     Store, StoreError, StoreReader, audit,
     clock::longest_claim,
-    db::{Either, Sql, Tx, on},
+    db::{Either, Sql, Tx, id_list::push_texts, on},
     letters::{
         order::Order,
         rows::{JobRow, bigint},
@@ -21,9 +21,26 @@ use crate::domain::{
     activity::AuditEntry,
     actor::Actor,
     command::CommandReport,
-    job::{Job, JobState},
+    job::{Job, JobPlace, JobRecord, JobState},
     letter::LetterId,
 };
+
+#[derive(FromRow)]
+struct RecordRow {
+    #[sqlx(flatten)]
+    job: JobRow,
+    created_at: i64,
+    actor: String,
+}
+
+impl TryFrom<RecordRow> for JobRecord {
+    type Error = StoreError;
+
+    fn try_from(row: RecordRow) -> Result<Self, StoreError> {
+        let (by, at) = (Actor::named(row.actor), Timestamp::from_micros(row.created_at));
+        Ok(Self { job: Job::try_from(row.job)?, by, at })
+    }
+}
 
 #[derive(FromRow)]
 struct ClaimedRow {
@@ -38,6 +55,42 @@ impl StoreReader {
         let row: Option<JobRow> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(id).fetch_optional(pool).await?);
         row.map(Job::try_from).transpose()
+    }
+
+    /// A job, and who asked for it when.
+    pub async fn job_record(&self, id: Uuid) -> Result<Option<JobRecord>, StoreError> {
+        const SELECT: &str =
+            "SELECT id, action, state, total, done, failed, errors, created_at, actor FROM jobs WHERE id = $1";
+        let row: Option<RecordRow> =
+            on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(id).fetch_optional(pool).await?);
+        row.map(JobRecord::try_from).transpose()
+    }
+
+    /// The jobs in one of these states, or in any, behind that place: the newest first.
+    pub async fn jobs(
+        &self,
+        states: &[JobState],
+        before: Option<JobPlace>,
+        limit: usize,
+    ) -> Result<Vec<JobRecord>, StoreError> {
+        const ALL: &str =
+            "SELECT id, action, state, total, done, failed, errors, created_at, actor FROM jobs WHERE 1 = 1";
+        let rows: Vec<RecordRow> = on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new(ALL);
+            if !states.is_empty() {
+                select.push(" AND state IN ");
+                push_texts(&mut select, states.iter().map(|state| state.as_str().to_owned()).collect());
+            }
+            if let Some(JobPlace { at, id }) = before {
+                select.push(" AND (created_at, id) < (").push_bind(at.as_micros());
+                select.push(", ").push_bind(id).push(")");
+            }
+            select
+                .push(" ORDER BY created_at DESC, id DESC LIMIT ")
+                .push_bind(i64::try_from(limit).unwrap_or(i64::MAX));
+            select.build_query_as().fetch_all(pool).await?
+        });
+        rows.into_iter().map(JobRecord::try_from).collect()
     }
 
     /// The job of this name that has not ended, or else began last: clocks jump.

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     domain::{
         letter::LetterId,
-        lifecycle::{Change, ColumnChanges, GroupStep, Transition},
+        lifecycle::{Change, ColumnChanges, GroupStep, LetterState, Transition},
     },
     store::{
         StoreError,
@@ -104,6 +104,10 @@ where
     }
     push_change(update, ", note = ", note.map(str::to_owned));
     push_change(update, ", problem = ", problem.map(str::to_owned));
+    if importance_by == Some(LetterState::BY_DEFAULT) {
+        // The rules are tried again when it is looked at anew.
+        update.push(", named_with = NULL");
+    }
     push_change(update, ", importance_by = ", importance_by.map_or(Change::Keep, Change::Set).map(str::to_owned));
     push_change(update, ", message_type = ", type_by_hand.map(str::to_owned));
     match type_by_hand {

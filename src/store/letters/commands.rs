@@ -10,6 +10,7 @@ use crate::{
         command::{CommandReport, Refusal},
         letter::LetterId,
         lifecycle::{LetterState, commands::Decider},
+        version::Expected,
     },
     store::{
         Store, StoreError,
@@ -33,9 +34,20 @@ impl Store {
     }
 
     /// Carries out several commands on one letter, all in one commit or, where it refuses one of them, none. Only the first
-    /// may move it.
-    pub async fn act_on_one(&self, orders: &[Order<'_>]) -> Result<CommandReport, StoreError> {
+    /// may move it. What is set by hand has to be as `expected`.
+    pub async fn act_on_one(
+        &self,
+        id: LetterId,
+        orders: &[Order<'_>],
+        expected: &Expected,
+    ) -> Result<CommandReport, StoreError> {
         let mut tx = self.db.begin().await?;
+        if *expected != Expected::Anything {
+            let letters = lock::lock(&mut tx, &[id]).await?;
+            if letters.get(&id).is_some_and(|letter| !expected.is_met(Some(&letter.state))) {
+                return Ok(CommandReport { refused: vec![(id, Refusal::Changed)], ..CommandReport::default() });
+            }
+        }
         let mut scope = self.facet_scope();
         let mut report = CommandReport::default();
         for order in orders {

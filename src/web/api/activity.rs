@@ -6,17 +6,17 @@ use axum::{Json, extract::State};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::words;
 use crate::{
     domain::activity::ActivityEntry,
     web::{
         AppState, audit_subjects,
         error::WebError,
         input::Query,
-        problem::Problem,
-        query::{ActivityCursor, ActivityQuery, ROWS, encode_number},
+        query::{ActivityQuery, Listed},
         view::{
             activity::{Sentence, Subjects},
-            time::rfc3339,
+            time::timestamp,
         },
     },
 };
@@ -34,9 +34,11 @@ pub struct Activity {
 struct ActivityItem {
     /// Grows from line to line.
     id: i64,
+    #[schema(format = DateTime)]
     at: String,
     by: String,
     /// `letters`, `groups`, `rules`, `policies`, `schemas`, `mappings` or `digests`
+    #[schema(value_type = words::Area)]
     area: &'static str,
     /// `retry`, `discard`, `set`, `remove` and the like
     action: String,
@@ -56,7 +58,7 @@ impl ActivityItem {
         let ActivityEntry { seq, entry } = entry;
         Self {
             id: seq,
-            at: rfc3339(entry.at),
+            at: timestamp(entry.at),
             by: entry.by.as_str().to_owned(),
             area: entry.area.as_str(),
             action: entry.action,
@@ -69,21 +71,19 @@ impl ActivityItem {
 }
 
 /// Who did what, newest first
-#[utoipa::path(get, path = "/activity", tag = "activity", params(ActivityQuery, ActivityCursor), responses(
+#[utoipa::path(get, path = "/activity", operation_id = "list_activity", tag = "activity", params(ActivityQuery), responses(
     (status = OK, body = Activity),
-    (status = BAD_REQUEST, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn activity(
     State(app): State<Arc<AppState>>,
-    Query(asked): Query<(ActivityQuery, ActivityCursor)>,
+    Query(query): Query<ActivityQuery>,
 ) -> Result<Json<Activity>, WebError> {
-    let (query, ActivityCursor { cursor: before }) = asked;
-    let limit = query.limit.unwrap_or(ROWS);
+    let (before, limit) = (query.place()?, query.limit());
     let mut entries = app.store.activity(&query.filter(app.clock.now()), before, limit + 1).await?;
     let has_older = entries.len() > limit;
     entries.truncate(limit);
     let subjects = audit_subjects::load(&app, &entries).await?;
-    let next_cursor = entries.last().filter(|_| has_older).map(|entry| encode_number(entry.seq));
+    let next_cursor = query.next_cursor(entries.last().filter(|_| has_older).map(|entry| entry.seq));
     let items = entries.into_iter().map(|entry| ActivityItem::new(entry, &subjects)).collect();
     Ok(Json(Activity { items, next_cursor }))
 }

@@ -5,14 +5,13 @@ use std::{collections::BTreeSet, sync::Arc};
 use amqp_message::time::Timestamp;
 use axum::{extract::State, response::Response};
 use serde::Deserialize;
-use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{
     bulk_filter::BulkFilter,
     jobs::{Started, started},
-    reply,
+    words,
 };
 use crate::{
     domain::{actor::Actor, command::Command, job::Bulk, letter::LetterId},
@@ -21,7 +20,6 @@ use crate::{
         error::WebError,
         input::JsonBody,
         order::{Action, Order},
-        problem::Problem,
         query::When,
         security::CurrentUser,
     },
@@ -31,44 +29,44 @@ use crate::{
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BulkAction {
-    /// `retry`, `discard`, `reopen` or `importance`
+    #[schema(value_type = words::BulkCommand)]
     action: String,
     /// These letters, or those of `filter`.
+    #[schema(min_items = 1)]
     ids: Option<Vec<Uuid>>,
     filter: Option<BulkFilter>,
     /// With `filter`: what was received later is left alone. RFC 3339, or how long ago (`5m`); the moment of asking if left
     /// out, and never later than that.
+    #[schema(example = "2026-11-21T10:00:00Z")]
     until: Option<String>,
-    /// For `retry`: `30s`, `10m`, `2h`; at once if left out.
+    /// For `retry`: `30s`, `10m`, `2h`, at most a year; at once if left out.
+    #[schema(example = "10m")]
     delay: Option<String>,
     /// For `retry`: where to; if left out, where a waiting retry goes already, or else the queue each failed in.
+    #[schema(min_length = 1, max_length = 255)]
     queue: Option<String>,
     /// For `importance`: which one.
+    #[schema(value_type = Option<words::Importance>)]
     importance: Option<String>,
     /// For `discard`: why.
+    #[schema(max_length = 8000)]
     note: Option<String>,
-    #[schema(ignore)]
-    rate: Option<Value>,
-    #[schema(ignore)]
-    canary: Option<Value>,
 }
 
 /// Do one thing with many letters; the job reports the result
 ///
 /// A filter is frozen at the moment of asking: what comes in later, or comes back later, is left alone. It is worked at in
 /// the background, goes on after a restart, and can be cancelled.
-#[utoipa::path(post, path = "/actions", tag = "actions", request_body = BulkAction, responses(
+#[utoipa::path(post, path = "/actions", operation_id = "start_action", tag = "actions", request_body = BulkAction, responses(
     (status = ACCEPTED, body = Started),
-    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn start(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     JsonBody(action): JsonBody<BulkAction>,
 ) -> Result<Response, WebError> {
-    action.refuse_what_is_to_come()?;
     let now = app.clock.now();
-    let command = action.command(now)?;
+    let command = action.command(&app)?;
     let job = match &action.filter {
         None => app.triage.act_as_job(&action.letters()?, &command, &user).await?,
         Some(filter) => background::begin(&app, action.bulk(filter, command, &user, now)?).await?.job,
@@ -77,21 +75,13 @@ pub async fn start(
 }
 
 impl BulkAction {
-    fn refuse_what_is_to_come(&self) -> Result<(), WebError> {
-        let fields = [("rate", &self.rate), ("canary", &self.canary)];
-        match fields.into_iter().find(|(_, value)| value.is_some()) {
-            Some((field, _)) => Err(reply::not_available_yet(field)),
-            None => Ok(()),
-        }
-    }
-
     /// What is to be done with all that the filter lets through.
     fn bulk(&self, filter: &BulkFilter, command: Command, by: &Actor, now: Timestamp) -> Result<Bulk, WebError> {
         if self.ids.is_some() {
-            return Err(WebError::unprocessable("ids, filter: it takes one of them"));
+            return Err(WebError::field("filter", "ids, filter: it takes one of them"));
         }
         let until = self.until.as_deref().map(str::parse::<When>).transpose();
-        let until = until.map_err(|why| WebError::unprocessable(format!("until: {why}")))?;
+        let until = until.map_err(|why| WebError::field("until", why))?;
         let until = until.map_or(now, |until| until.resolve(now).min(now));
         Ok(Bulk { filter: filter.read(&command, now)?, until, left: None, command, by: by.clone() })
     }
@@ -99,16 +89,16 @@ impl BulkAction {
     /// Each letter once, however often it is named.
     fn letters(&self) -> Result<Vec<LetterId>, WebError> {
         if self.until.is_some() {
-            return Err(WebError::unprocessable("until: it goes only with filter"));
+            return Err(WebError::field("until", "it goes only with filter"));
         }
         let ids: BTreeSet<_> = self.ids.iter().flatten().copied().map(LetterId::from_uuid).collect();
         if ids.is_empty() {
-            return Err(WebError::unprocessable("ids: it takes at least one id of a letter; or filter"));
+            return Err(WebError::field("ids", "it takes at least one id of a letter; or filter"));
         }
         Ok(ids.into_iter().collect())
     }
 
-    fn command(&self, now: Timestamp) -> Result<Command, WebError> {
+    fn command(&self, app: &AppState) -> Result<Command, WebError> {
         let order = Order {
             action: self.action.clone(),
             delay: self.delay.clone(),
@@ -118,6 +108,6 @@ impl BulkAction {
             message_type: None,
         };
         order.refuse_what_does_not_belong()?;
-        order.command(Action::OF_MANY, now)
+        order.command(Action::OF_MANY, app)
     }
 }

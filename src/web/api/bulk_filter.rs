@@ -1,32 +1,33 @@
 //! Which letters an action is about: the words of the list, as JSON.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use amqp_message::time::Timestamp;
+use axum::http::StatusCode;
 use serde::Deserialize;
-use utoipa::ToSchema;
+use serde_json::Value;
+use utoipa::{
+    IntoParams, PartialSchema, ToSchema,
+    openapi::{
+        ObjectBuilder, OneOfBuilder, RefOr, Schema, Type,
+        path::Parameter,
+        schema::{AdditionalProperties, ArrayItems},
+    },
+};
 
 use crate::{
     domain::{command::Command, filter::LetterFilter},
     web::{
         error::WebError,
+        fault::{Fault, Place},
         query::{LetterQuery, Pairs, Parameters},
     },
 };
 
-/// The words of `GET letters` but for `sort`, `limit` and `cursor`: `{"group": "…", "status": "open"}`. Each takes a text,
-/// with several values by comma, or a list of texts. At least one has to be there.
-#[derive(Clone, Debug, Deserialize, ToSchema)]
-#[serde(transparent)]
-#[schema(value_type = Object)]
-pub struct BulkFilter(BTreeMap<String, Values>);
-
+/// The words of `GET letters` but for `sort`, `limit` and `cursor`.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-enum Values {
-    One(String),
-    Several(Vec<String>),
-}
+#[serde(transparent)]
+pub struct BulkFilter(BTreeMap<String, Value>);
 
 /// What a list may say besides, which is nothing that letters are filtered by.
 const NO_FILTER: [&str; 3] = ["sort", "limit", "cursor"];
@@ -36,29 +37,58 @@ fn words() -> impl Iterator<Item = &'static str> {
     LetterQuery::names().into_iter().filter(|name| !NO_FILTER.contains(name))
 }
 
+impl ToSchema for BulkFilter {
+    fn name() -> Cow<'static, str> {
+        "BulkFilter".into()
+    }
+}
+
+impl PartialSchema for BulkFilter {
+    fn schema() -> RefOr<Schema> {
+        const ABOUT: &str = "The words of `GET letters`. Where several values are possible, it takes one or a list of \
+            them. At least one condition has to be there; without `status` those are meant that take the action.";
+        let object = ObjectBuilder::new().schema_type(Type::Object).description(Some(ABOUT));
+        let object = object.additional_properties(Some(AdditionalProperties::FreeForm(false)));
+        let parameters = LetterQuery::into_params(|| None).into_iter();
+        let words = parameters.filter(|parameter| !NO_FILTER.contains(&&*parameter.name));
+        words.fold(object, |object, parameter| object.property(parameter.name.clone(), property(parameter))).into()
+    }
+}
+
+/// Where a list is possible, one value is, too.
+fn property(parameter: Parameter) -> RefOr<Schema> {
+    let about = parameter.description;
+    match parameter.schema {
+        Some(RefOr::T(Schema::Array(array))) => {
+            let ArrayItems::RefOrSchema(one) = array.items.clone() else { return Schema::Array(array).into() };
+            OneOfBuilder::new().item(*one).item(array).description(about).into()
+        }
+        Some(RefOr::T(Schema::Object(object))) => ObjectBuilder::from(object).description(about).into(),
+        other => other.unwrap_or_default(),
+    }
+}
+
 impl BulkFilter {
     /// The letters that it lets through at this moment. Where it says nothing of the status, those that take the command.
     pub fn read(&self, command: &Command, now: Timestamp) -> Result<LetterFilter, WebError> {
         let mut text = url::form_urlencoded::Serializer::new(String::new());
         for (name, values) in &self.0 {
-            if !words().any(|word| word == name) {
-                let known = words().collect::<Vec<_>>().join(", ");
-                return Err(WebError::unprocessable(format!("filter.{name}: there is no such word; it takes {known}")));
-            }
             let values = match values {
-                Values::One(value) => std::slice::from_ref(value),
-                Values::Several(values) => values,
+                Value::Array(values) => values.as_slice(),
+                value => std::slice::from_ref(value),
             };
-            values.iter().for_each(|value| _ = text.append_pair(name, value));
+            for value in values {
+                text.append_pair(name, value.as_str().unwrap_or(&value.to_string()));
+            }
         }
         let mut pairs = Pairs::parse(text.finish().as_bytes());
         if pairs.iter().next().is_none() {
-            let everything =
-                "filter: it takes at least one condition; {\"status\": \"open\"} stands for all that is open";
-            return Err(WebError::unprocessable(everything));
+            let everything = "it takes at least one condition; {\"status\": \"open\"} stands for all that is open";
+            return Err(WebError::field("filter", everything));
         }
         let query = LetterQuery::take(&mut pairs)
-            .map_err(|error| WebError::unprocessable(format!("filter.{}", error.detail)))?;
+            .and_then(|query| pairs.finish(&words().collect::<Vec<_>>().join(", ")).map(|()| query));
+        let query = query.map_err(within_filter)?;
         let mut filter = query.filter(now);
         if query.statuses.is_none() {
             filter.statuses = command.allowed_in().to_vec();
@@ -67,10 +97,22 @@ impl BulkFilter {
     }
 }
 
+/// What is wrong with words of an address is wrong with fields here.
+fn within_filter(error: WebError) -> WebError {
+    let within = |fault: Fault| match fault.place {
+        Place::Parameter(name) => Fault { place: Place::Body(vec!["filter".to_owned(), name]), ..fault },
+        Place::Body(_) | Place::Header(_) => fault,
+    };
+    WebError::of_faults(StatusCode::UNPROCESSABLE_ENTITY, error.faults.into_iter().map(within).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::letter::{Importance, Status};
+    use crate::domain::{
+        filter::Names,
+        letter::{Importance, Status},
+    };
 
     const NOW: Timestamp = Timestamp::from_micros(1_795_255_440_000_000);
 
@@ -81,9 +123,11 @@ mod tests {
 
     #[test]
     fn it_takes_the_words_of_the_list() {
-        let filter = read(r#"{"queue": ["a", "b,c"], "importance": "high,low", "status": "open", "since": "1h"}"#);
+        let filter = read(
+            r#"{"queue": ["a", "b,c"], "queue_glob": "x*", "importance": ["high", "low"], "status": "open", "since": "1h"}"#,
+        );
         let expected = LetterFilter {
-            queues: ["a", "b", "c"].map(str::to_owned).into(),
+            queues: Names { exact: ["a", "b,c"].map(str::to_owned).into(), ..Names::globs(["x*"]) },
             importances: vec![Importance::High, Importance::Low],
             statuses: vec![Status::Open],
             since: Some(NOW.minus(std::time::Duration::from_secs(3_600))),
@@ -106,7 +150,7 @@ mod tests {
         };
         check("{}", "at least one condition");
         check(r#"{"queue": ""}"#, "at least one condition");
-        check(r#"{"limit": "5"}"#, "filter.limit: there is no such word; it takes status");
+        check(r#"{"limti": "5"}"#, "filter.limti: there is no such parameter; there are status");
         check(r#"{"status": "opne"}"#, "filter.status");
         check(r#"{"group": "x"}"#, "filter.group");
         check(r#"{"since": ["1h", "2h"]}"#, "filter.since");

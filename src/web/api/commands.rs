@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use super::{
     edit::{HeaderChanges, PropertyChanges, edited_body, edited_payload},
+    letter::summary,
     model::LetterItem,
     reply,
 };
@@ -18,14 +19,16 @@ use crate::{
         command::Command,
         edit::Edit,
         letter::{Letter, LetterId},
+        version::Expected,
     },
     services::decoding::reading::EditedAs,
     web::{
         AppState,
         error::WebError,
         input::JsonBody,
-        order::{read_delay, read_importance, read_queue, read_type},
+        order::{read_note, read_retry},
         path_id::{PathId, missing},
+        precondition::ETag,
         problem::Problem,
         security::CurrentUser,
     },
@@ -35,11 +38,14 @@ use crate::{
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Retry {
-    /// `30s`, `10m`, `2h`; at once if left out.
+    /// `30s`, `10m`, `2h`, at most a year; at once if left out.
+    #[schema(example = "10m")]
     delay: Option<String>,
-    /// Where to; if left out, where its scheduled retry goes, or else the queue it failed in.
+    /// Where to; if left out, where its scheduled retry goes, or else the queue it failed in. Not a queue of dlo's own.
+    #[schema(min_length = 1, max_length = 255, example = "orders")]
     queue: Option<String>,
     /// Edit and retry: the whole body to send instead, in base64, with all the encoding it came in.
+    #[schema(content_encoding = "base64")]
     body_base64: Option<String>,
     /// Edit and retry: its payload as `GET letters/{id}` shows it in `payload.json`, edited. It is written back by its type
     /// and wrapped as it came; values that are hidden there stay what they are.
@@ -61,7 +67,7 @@ impl Retry {
             (Some(json), None, None) => Some(edited_payload(app, id, json.get().to_owned(), EditedAs::Json).await?),
             (None, Some(text), None) => Some(edited_payload(app, id, text.clone(), EditedAs::Text).await?),
             (None, None, body) => edited_body(body.as_deref())?,
-            _ => return Err(WebError::unprocessable("body_base64, json, text: it takes one of them")),
+            _ => return Err(WebError::field("json", "body_base64, json, text: it takes one of them")),
         };
         let headers = self.headers.as_ref().map(HeaderChanges::read).transpose()?;
         let properties = self.properties.take().map(PropertyChanges::read).transpose()?;
@@ -80,118 +86,79 @@ impl Retry {
 ///
 /// An edit makes a copy, which is a letter of its own, and sends that; the letter itself is discarded, and never are both
 /// sent. To undo it, discard the copy and reopen the letter.
-#[utoipa::path(post, path = "/letters/{id}/retry", tag = "letters", params(PathId<Letter>), request_body = Retry,
-    responses(
+#[utoipa::path(post, path = "/letters/{id}/retry", operation_id = "retry_letter", tag = "letters",
+    params(PathId<Letter>), request_body = Retry, responses(
     (status = OK, body = LetterItem, description = "It is scheduled; of an edit, the copy"),
-    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
-    (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "Not possible in its current status"),
-    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
+    (status = CONFLICT, body = Problem, content_type = "application/problem+json",
+        description = "Not possible in its current status"),
 ))]
 pub async fn retry(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     PathId(id): PathId<Letter>,
     JsonBody(mut retry): JsonBody<Retry>,
-) -> Result<Json<LetterItem>, WebError> {
+) -> Result<(ETag, Json<LetterItem>), WebError> {
     let edit = retry.edit(&app, id).await?;
-    let delay = read_delay(retry.delay, app.clock.now())?;
-    let queue = read_queue(retry.queue)?;
+    let (delay, queue) = read_retry(retry.delay, retry.queue, &app)?;
     let Some(edit) = edit else { return carry_out(&app, &user, id, &[Command::Retry { delay, queue }]).await };
     let edited = app.triage.retry_edited(id, &edit, delay, queue.as_deref(), &user).await?;
     let copy = edited.map_err(|refusal| reply::refused(&refusal))?;
-    show(&app, copy).await
+    summary(&app, copy).await
 }
 
 /// Why it is set aside.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Discard {
+    /// Kept as the note of the letter.
+    #[schema(max_length = 8000)]
     note: Option<String>,
 }
 
 /// Set it aside for good; it can be undone until retention removes it
-#[utoipa::path(post, path = "/letters/{id}/discard", tag = "letters", params(PathId<Letter>), request_body = Discard,
-    responses(
+#[utoipa::path(post, path = "/letters/{id}/discard", operation_id = "discard_letter", tag = "letters",
+    params(PathId<Letter>), request_body = Discard, responses(
     (status = OK, body = LetterItem),
-    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
-    (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "Not possible in its current status"),
+    (status = CONFLICT, body = Problem, content_type = "application/problem+json",
+        description = "Not possible in its current status"),
 ))]
 pub async fn discard(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     PathId(id): PathId<Letter>,
     JsonBody(discard): JsonBody<Discard>,
-) -> Result<Json<LetterItem>, WebError> {
-    carry_out(&app, &user, id, &[Command::Discard { note: discard.note }]).await
+) -> Result<(ETag, Json<LetterItem>), WebError> {
+    let note = discard.note.as_deref().map(read_note).transpose()?;
+    carry_out(&app, &user, id, &[Command::Discard { note }]).await
 }
 
 /// Takes nothing.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Reopen {}
+pub struct Nothing {}
 
 /// Undo a discard, or cancel a scheduled retry
-#[utoipa::path(post, path = "/letters/{id}/reopen", tag = "letters", params(PathId<Letter>), responses(
+#[utoipa::path(post, path = "/letters/{id}/reopen", operation_id = "reopen_letter", tag = "letters",
+    params(PathId<Letter>), request_body(content = Nothing, description = "May be left out"), responses(
     (status = OK, body = LetterItem),
-    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
-    (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "Not possible in its current status"),
+    (status = CONFLICT, body = Problem, content_type = "application/problem+json",
+        description = "Not possible in its current status"),
 ))]
 pub async fn reopen(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     PathId(id): PathId<Letter>,
-    JsonBody(Reopen {}): JsonBody<Reopen>,
-) -> Result<Json<LetterItem>, WebError> {
+    JsonBody(Nothing {}): JsonBody<Nothing>,
+) -> Result<(ETag, Json<LetterItem>), WebError> {
     carry_out(&app, &user, id, &[Command::Reopen]).await
 }
 
-/// What to set by hand; what is left out stays as it is.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Change {
-    /// `critical`, `high`, `normal` or `low`
-    importance: Option<String>,
-    /// An empty one removes it.
-    note: Option<String>,
-    /// Full name of a message type; an empty one removes the one that was set by hand.
-    message_type: Option<String>,
-}
-
-/// Set importance, note and type by hand: all that is given, or nothing
-#[utoipa::path(patch, path = "/letters/{id}", tag = "letters", params(PathId<Letter>), request_body = Change,
-    responses(
-    (status = OK, body = LetterItem),
-    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
-    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
-))]
-pub async fn change(
-    State(app): State<Arc<AppState>>,
-    user: CurrentUser,
-    PathId(id): PathId<Letter>,
-    JsonBody(change): JsonBody<Change>,
-) -> Result<Json<LetterItem>, WebError> {
-    let message_type = change.message_type.as_deref().map(read_type).transpose()?;
-    let importance = change.importance.as_deref().map(read_importance).transpose()?;
-    let commands: Vec<_> = (importance.map(Command::SetImportance).into_iter())
-        .chain(change.note.map(Command::SetNote))
-        .chain(message_type.map(Command::SetType))
-        .collect();
-    carry_out(&app, &user, id, &commands).await
-}
-
-/// All commands or none; the answer is the letter as it then stands.
 async fn carry_out(
     app: &AppState,
     by: &Actor,
     id: LetterId,
     commands: &[Command],
-) -> Result<Json<LetterItem>, WebError> {
-    reply::done_or_refused(&app.triage.act_on_one(id, commands, by).await?)?;
-    show(app, id).await
-}
-
-/// The letter as it stands now.
-async fn show(app: &AppState, id: LetterId) -> Result<Json<LetterItem>, WebError> {
-    let letter = app.store.summary(id).await?.ok_or_else(missing::<Letter>)?;
-    Ok(Json(letter.into()))
+) -> Result<(ETag, Json<LetterItem>), WebError> {
+    reply::done_or_refused(&app.triage.act_on_one(id, commands, &Expected::Anything, by).await?)?;
+    summary(app, id).await
 }

@@ -14,6 +14,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::payload::ReadPayload;
+use super::words;
 use crate::{
     services::decoding::{reading::Reading, request::DecodeRequest},
     web::{AppState, error::WebError, input::JsonBody, problem::Problem},
@@ -22,10 +23,12 @@ use crate::{
 /// A body, and what is known of it.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Body {
+pub struct DecodeRequestBody {
     /// Its bytes, as base64.
+    #[schema(content_encoding = "base64", example = "eyJhIjogMX0=")]
     body_base64: String,
     /// Full name of the message type to read it as.
+    #[schema(example = "acme.texts.v1.Text")]
     r#type: Option<String>,
     content_type: Option<String>,
     content_encoding: Option<String>,
@@ -37,6 +40,7 @@ pub struct Body {
     exchange: Option<String>,
     routing_key: Option<String>,
     /// Which encodings to undo, from the outside in: exactly these. Left out, those that are found.
+    #[schema(value_type = Option<Vec<words::Encoding>>, max_items = 16)]
     encoding: Option<Vec<String>>,
 }
 
@@ -46,6 +50,7 @@ pub struct Decoded {
     /// Null unless the message, a mapping or the question names it, or a guess is nearly certain.
     message_type: Option<String>,
     /// `manual`, `header`, `mapping` or `detected`
+    #[schema(value_type = Option<words::TypeSource>)]
     type_source: Option<&'static str>,
     /// From 0 to 1; only of a guess.
     type_confidence: Option<f64>,
@@ -65,14 +70,14 @@ impl Decoded {
 }
 
 /// What a body says, and which types it may be of; nothing is kept of it
-#[utoipa::path(post, path = "/decode", tag = "schemas", request_body = Body, responses(
+#[utoipa::path(post, path = "/decode", operation_id = "decode_payload", tag = "schemas", request_body = DecodeRequestBody, responses(
     (status = OK, body = Decoded),
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json",
         description = "It cannot be decoded as requested"),
 ))]
 pub async fn decode(
     State(app): State<Arc<AppState>>,
-    JsonBody(body): JsonBody<Body>,
+    JsonBody(body): JsonBody<DecodeRequestBody>,
 ) -> Result<Json<Decoded>, WebError> {
     let reading = app.reader.read_message(body.request()?).await;
     match reading.refusal() {
@@ -81,7 +86,7 @@ pub async fn decode(
     }
 }
 
-impl Body {
+impl DecodeRequestBody {
     fn request(self) -> Result<DecodeRequest, WebError> {
         let body = BASE64_STANDARD.decode(&self.body_base64).map_err(|error| wrong("body_base64", &error))?;
         let headers = match &self.headers {
@@ -109,5 +114,5 @@ impl Body {
 }
 
 fn wrong(field: &str, why: &dyn std::fmt::Display) -> WebError {
-    WebError::unprocessable(format!("{field}: {why}"))
+    WebError::field(field, why)
 }

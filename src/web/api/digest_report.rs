@@ -4,9 +4,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::words;
 use crate::{
     domain::digest::{DigestGroup, DigestReport, DigestSection},
-    web::view::time::rfc3339,
+    web::view::time::timestamp,
 };
 
 /// Groups of each section; the figures are those of all.
@@ -17,7 +18,9 @@ const MOST_GROUPS: usize = 50;
 pub struct Report {
     title: String,
     /// When the last digest was made; null for the first one, which is about all there is.
+    #[schema(format = DateTime)]
     from: Option<String>,
+    #[schema(format = DateTime)]
     until: String,
     /// Whether nothing happened and nothing is stuck.
     quiet: bool,
@@ -36,8 +39,8 @@ impl From<&DigestReport> for Report {
     fn from(report: &DigestReport) -> Self {
         Self {
             title: report.name.clone(),
-            from: report.period.from.map(rfc3339),
-            until: rfc3339(report.period.until),
+            from: report.period.from.map(timestamp),
+            until: timestamp(report.period.until),
             quiet: report.is_quiet(),
             open: report.open,
             open_groups: report.open_groups,
@@ -52,6 +55,7 @@ impl From<&DigestReport> for Report {
 /// Groups that the same happened to.
 #[derive(Serialize, ToSchema)]
 pub struct Section {
+    #[schema(value_type = words::SectionKind)]
     kind: &'static str,
     /// How many groups there are, and the letters by which they stand here.
     n_groups: u64,
@@ -75,18 +79,23 @@ impl From<&DigestSection> for Section {
 #[derive(Serialize, ToSchema)]
 pub struct ReportedGroup {
     id: Uuid,
+    #[schema(value_type = words::Importance)]
     importance: &'static str,
     broker: String,
     queue: Option<String>,
     message_type: Option<String>,
+    #[schema(value_type = words::Reason)]
     reason: &'static str,
     error: String,
     open: u64,
     new: u64,
     succeeded: u64,
     failed_again: u64,
+    #[schema(format = DateTime)]
     first_seen: String,
+    #[schema(format = DateTime)]
     last_seen: String,
+    #[schema(format = DateTime)]
     oldest_open: Option<String>,
     note: Option<String>,
 }
@@ -105,9 +114,9 @@ impl From<&DigestGroup> for ReportedGroup {
             new: group.new,
             succeeded: group.succeeded,
             failed_again: group.failed_again,
-            first_seen: rfc3339(group.first_seen),
-            last_seen: rfc3339(group.last_seen),
-            oldest_open: group.oldest_open.map(rfc3339),
+            first_seen: timestamp(group.first_seen),
+            last_seen: timestamp(group.last_seen),
+            oldest_open: group.oldest_open.map(timestamp),
             note: group.note.clone(),
         }
     }

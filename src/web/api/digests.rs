@@ -9,7 +9,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::digest_report::Report;
+use super::{digest_report::Report, words};
 use crate::{
     domain::notification::NotificationState,
     services::digests::Plan,
@@ -18,9 +18,8 @@ use crate::{
         AppState,
         error::WebError,
         input::JsonBody,
-        problem::Problem,
         security::CurrentUser,
-        view::{policy::typed_duration, time::rfc3339},
+        view::{policy::typed_duration, time::timestamp},
     },
 };
 
@@ -43,6 +42,7 @@ pub struct DigestItem {
     schedule: String,
     timezone: String,
     /// Null where it never comes again.
+    #[schema(format = DateTime)]
     next_at: Option<String>,
     /// Where it goes, without anything secret; null while there is no Slack, and nothing is sent.
     destination: Option<String>,
@@ -62,7 +62,7 @@ impl DigestItem {
             name: plan.name.clone(),
             schedule: plan.schedule.describe(),
             timezone: plan.schedule.zone().to_string(),
-            next_at: plan.schedule.next_after(now).map(rfc3339),
+            next_at: plan.schedule.next_after(now).map(timestamp),
             destination: plan.destination.as_ref().map(ToString::to_string),
             importance: plan.importances.iter().map(|importance| importance.as_str()).collect(),
             queues: plan.queues.clone(),
@@ -78,17 +78,22 @@ pub struct DigestRun {
     id: Uuid,
     name: String,
     /// When it was due; null where somebody asked for it.
+    #[schema(format = DateTime)]
     slot: Option<String>,
+    #[schema(format = DateTime)]
     made_at: String,
     made_by: String,
     /// It says what happened from then on; null for the first one.
+    #[schema(format = DateTime)]
     since: Option<String>,
-    /// `quiet` (there was nothing to report), `waiting`, `delivered` or `refused`
+    #[schema(value_type = words::DigestState)]
     state: &'static str,
     /// How often it was tried to send it.
     attempts: u32,
     /// When it is tried next; null unless it waits.
+    #[schema(format = DateTime)]
     next_try_at: Option<String>,
+    #[schema(format = DateTime)]
     sent_at: Option<String>,
     /// Why it was refused, or the last try failed.
     problem: Option<String>,
@@ -105,14 +110,14 @@ impl From<DigestRecord> for DigestRun {
         let in_state = |state| record.sending.as_ref().filter(|sending| sending.state == state);
         Self {
             id: record.id,
-            slot: record.slot.map(rfc3339),
-            made_at: rfc3339(record.made_at),
+            slot: record.slot.map(timestamp),
+            made_at: timestamp(record.made_at),
             made_by: record.made_by.as_str().to_owned(),
-            since: record.since.map(rfc3339),
+            since: record.since.map(timestamp),
             state,
             attempts: record.sending.as_ref().map_or(0, |sending| sending.attempts),
-            next_try_at: in_state(NotificationState::Waiting).map(|sending| rfc3339(sending.due_at)),
-            sent_at: in_state(NotificationState::Delivered).and_then(|sending| sending.ended_at).map(rfc3339),
+            next_try_at: in_state(NotificationState::Waiting).map(|sending| timestamp(sending.due_at)),
+            sent_at: in_state(NotificationState::Delivered).and_then(|sending| sending.ended_at).map(timestamp),
             problem,
             name: record.name,
         }
@@ -120,7 +125,7 @@ impl From<DigestRecord> for DigestRun {
 }
 
 /// The digests, when they come next, and what was sent
-#[utoipa::path(get, path = "/digests", tag = "digests", responses((status = OK, body = DigestList)))]
+#[utoipa::path(get, path = "/digests", operation_id = "list_digests", tag = "digests", responses((status = OK, body = DigestList)))]
 pub async fn digests(State(app): State<Arc<AppState>>) -> Result<Json<DigestList>, WebError> {
     let now = app.clock.now();
     let history = app.store.digests(None, HISTORY).await?;
@@ -141,7 +146,7 @@ pub struct WhichDigest {
 impl WhichDigest {
     fn plan(self, app: &AppState) -> Result<&Plan, WebError> {
         let plan = app.digests.plan(self.name.as_deref());
-        plan.map_err(|takes| WebError::unprocessable(format!("name: {takes}")))
+        plan.map_err(|takes| WebError::field("name", takes))
     }
 }
 
@@ -158,9 +163,8 @@ pub struct DigestPreview {
 }
 
 /// What a digest would say now; nothing is sent
-#[utoipa::path(post, path = "/digests/preview", tag = "digests", request_body = WhichDigest, responses(
+#[utoipa::path(post, path = "/digests/preview", operation_id = "preview_digest", tag = "digests", request_body = WhichDigest, responses(
     (status = OK, body = DigestPreview),
-    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn preview(
     State(app): State<Arc<AppState>>,
@@ -183,10 +187,8 @@ pub struct DigestSent {
 }
 
 /// Send a digest now, beside its schedule; `GET digests` shows the result
-#[utoipa::path(post, path = "/digests/send", tag = "digests", request_body = WhichDigest, responses(
+#[utoipa::path(post, path = "/digests/send", operation_id = "send_digest", tag = "digests", request_body = WhichDigest, responses(
     (status = ACCEPTED, body = DigestSent),
-    (status = CONFLICT, body = Problem, content_type = "application/problem+json"),
-    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn send(
     State(app): State<Arc<AppState>>,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::{change::given, words};
 use crate::{
     domain::{
         group::{Group, GroupId, Hour, Note, Outcome},
@@ -21,10 +22,9 @@ use crate::{
         order::read_note,
         path_id::{PathId, missing},
         precondition::{ETag, Precondition},
-        problem::Problem,
-        query::{GroupQuery, encode_cursor},
+        query::{GroupQuery, Listed},
         security::CurrentUser,
-        view::time::rfc3339,
+        view::time::timestamp,
     },
 };
 
@@ -50,6 +50,7 @@ pub struct GroupItem {
     queue: Option<String>,
     message_type: Option<String>,
     /// `rejected`, `expired`, `maxlen`, `delivery_limit` or `unknown`
+    #[schema(value_type = words::Reason)]
     reason: &'static str,
     /// What the error has in common, without numbers, ids, addresses and quoted values; null where none is recorded.
     error: Option<String>,
@@ -59,14 +60,19 @@ pub struct GroupItem {
     scheduled: u64,
     retried: u64,
     discarded: u64,
+    #[schema(format = DateTime)]
     first_seen: String,
+    #[schema(format = DateTime)]
     last_seen: String,
     /// The most important among its open letters; null where none is open.
+    #[schema(value_type = Option<words::Importance>)]
     importance: Option<&'static str>,
     outcome: OutcomeItem,
+    #[schema(format = DateTime)]
     last_retried_at: Option<String>,
     note: Option<String>,
     note_by: Option<String>,
+    #[schema(format = DateTime)]
     note_at: Option<String>,
     /// Which version of the note this is, for `If-Match`; `none` where there is no note.
     note_version: String,
@@ -91,7 +97,7 @@ impl From<Outcome> for OutcomeItem {
 impl From<Group> for GroupItem {
     fn from(group: Group) -> Self {
         let (count, open, importance) = (group.n_letters(), group.n_open(), group.importance());
-        let (note_by, note_at) = group.note.as_ref().map(|note| (note.by.to_string(), rfc3339(note.at))).unzip();
+        let (note_by, note_at) = group.note.as_ref().map(|note| (note.by.to_string(), timestamp(note.at))).unzip();
         Self {
             id: group.id.as_uuid(),
             broker: group.key.broker,
@@ -104,11 +110,11 @@ impl From<Group> for GroupItem {
             scheduled: group.scheduled,
             retried: group.retried,
             discarded: group.discarded,
-            first_seen: rfc3339(group.first_seen),
-            last_seen: rfc3339(group.last_seen),
+            first_seen: timestamp(group.first_seen),
+            last_seen: timestamp(group.last_seen),
             importance: importance.map(|importance| importance.as_str()),
             outcome: group.outcome.into(),
-            last_retried_at: group.last_sent_at.map(rfc3339),
+            last_retried_at: group.last_sent_at.map(timestamp),
             note_version: Version::of_perhaps(group.note.as_ref()).to_string(),
             note: group.note.map(|note| note.text),
             note_by,
@@ -130,6 +136,7 @@ pub struct FullGroup {
 #[derive(Serialize, ToSchema)]
 struct HourItem {
     /// When it began.
+    #[schema(format = DateTime)]
     start: String,
     /// Letters received.
     received: u64,
@@ -141,32 +148,30 @@ struct HourItem {
 impl From<Hour> for HourItem {
     fn from(hour: Hour) -> Self {
         let Hour { start, received, sent, failed_again } = hour;
-        Self { start: rfc3339(start), received, sent, failed_again }
+        Self { start: timestamp(start), received, sent, failed_again }
     }
 }
 
 /// Error groups, those with the most important open dead letters first
-#[utoipa::path(get, path = "/groups", tag = "groups", params(GroupQuery), responses(
+#[utoipa::path(get, path = "/groups", operation_id = "list_groups", tag = "groups", params(GroupQuery), responses(
     (status = OK, body = Groups),
-    (status = BAD_REQUEST, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn groups(
     State(app): State<Arc<AppState>>,
     Query(query): Query<GroupQuery>,
 ) -> Result<Json<Groups>, WebError> {
     let (filter, limit) = (query.filter(true), query.limit());
-    let page = app.store.groups(&filter, query.sort, query.cursor, limit, pending_since(&app)).await?;
+    let page = app.store.groups(&filter, query.sort, query.place()?, limit, pending_since(&app)).await?;
     Ok(Json(Groups {
         items: page.items.into_iter().map(GroupItem::from).collect(),
-        next_cursor: page.next.map(encode_cursor),
+        next_cursor: query.next_cursor(page.next),
         total: page.total,
     }))
 }
 
 /// One group, with how it grew in the last 14 days
-#[utoipa::path(get, path = "/groups/{id}", tag = "groups", params(PathId<Group>), responses(
+#[utoipa::path(get, path = "/groups/{id}", operation_id = "get_group", tag = "groups", params(PathId<Group>), responses(
     (status = OK, body = FullGroup),
-    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn group(
     State(app): State<Arc<AppState>>,
@@ -179,19 +184,18 @@ pub async fn group(
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GroupChange {
-    /// An empty one removes it.
-    note: Option<String>,
+    /// `null` or an empty text removes it.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, max_length = 8000, example = "ticket 4711")]
+    note: Option<Option<String>>,
 }
 
 /// Write or remove the note of a group
 ///
 /// `ETag` and `If-Match` are about the note, which is all of a group that people change.
-#[utoipa::path(patch, path = "/groups/{id}", tag = "groups", params(PathId<Group>, Precondition),
+#[utoipa::path(patch, path = "/groups/{id}", operation_id = "update_group", tag = "groups", params(PathId<Group>, Precondition),
     request_body = GroupChange, responses(
     (status = OK, body = FullGroup),
-    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
-    (status = PRECONDITION_FAILED, body = Problem, content_type = "application/problem+json"),
-    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn change(
     State(app): State<Arc<AppState>>,
@@ -201,7 +205,8 @@ pub async fn change(
     JsonBody(change): JsonBody<GroupChange>,
 ) -> Result<(ETag, Json<FullGroup>), WebError> {
     if let Some(note) = &change.note {
-        app.triage.set_group_note(id, read_note(note)?, &expected, &user).await.map_err(refused)?;
+        let note = read_note(note.as_deref().unwrap_or_default())?;
+        app.triage.set_group_note(id, &note, &expected, &user).await.map_err(refused)?;
     }
     load(&app, id).await
 }

@@ -5,20 +5,31 @@ use std::sync::Arc;
 use axum::{
     Json,
     extract::State,
-    http::{HeaderValue, header},
+    http::{HeaderValue, Method, header},
     response::{IntoResponse, Response},
 };
+use payload_codec::unwrap::Kind;
+use serde::Deserialize;
+use utoipa::ToSchema;
 
-use super::{model::FullLetter, reply::Bytes};
+use super::{
+    model::{FullLetter, LetterItem},
+    reply::Bytes,
+    words,
+};
 use crate::{
-    domain::letter::Letter,
+    domain::{
+        actor::Actor,
+        letter::{Letter, LetterId},
+        version::Versioned,
+    },
     web::{
         AppState,
         error::WebError,
-        input::Query,
+        input::{JsonBody, Query},
         path_id::{PathId, missing},
         payload::{self, Chain, PayloadQuery},
-        problem::Problem,
+        precondition::ETag,
         query::{form, parameters},
         security::CurrentUser,
     },
@@ -27,49 +38,85 @@ use crate::{
 parameters! {
     /// How to read its body.
     pub Sight {
-        /// Undo exactly these encodings, by comma, the outermost first, as `base64,gzip`; `none` for none. Those that are
-        /// found if left out.
-        "encoding" encoding: Option<Chain> as form::One => Option<String>,
-        /// `true` shows values that are hidden, which leaves a line in the letter's history.
-        "reveal" reveal: Option<bool> as form::One => Option<bool>,
+        /// Undo exactly these encodings, by comma, the outermost first; `none` for none. Those that are found if left out.
+        "encoding" encoding: Option<Chain> as form::One,
     }
 }
 
 /// One letter with everything that is known of it
-#[utoipa::path(get, path = "/letters/{id}", tag = "letters", params(PathId<Letter>, Sight), responses(
-    (status = OK, body = FullLetter),
-    (status = BAD_REQUEST, body = Problem, content_type = "application/problem+json"),
-    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
-))]
+///
+/// Values that are hidden stay so; `POST letters/{id}/reveal` shows them.
+#[utoipa::path(get, path = "/letters/{id}", operation_id = "get_letter", tag = "letters",
+    params(PathId<Letter>, Sight), responses((status = OK, body = FullLetter)))]
 pub async fn letter(
+    State(app): State<Arc<AppState>>,
+    PathId(id): PathId<Letter>,
+    Query(Sight { encoding }): Query<Sight>,
+) -> Result<(ETag, Json<FullLetter>), WebError> {
+    read(&app, id, encoding, None).await
+}
+
+/// How to read its body.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reveal {
+    /// Undo exactly these encodings, the outermost first. Those that are found if left out.
+    #[schema(value_type = Option<Vec<words::Encoding>>, max_items = 16)]
+    encoding: Option<Vec<String>>,
+}
+
+/// The same with the values that are hidden; where something is, a line in the letter's history says who has seen it
+#[utoipa::path(post, path = "/letters/{id}/reveal", operation_id = "reveal_letter", tag = "letters",
+    params(PathId<Letter>), request_body = Reveal, responses((status = OK, body = FullLetter)))]
+pub async fn reveal(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     PathId(id): PathId<Letter>,
-    Query(Sight { encoding, reveal }): Query<Sight>,
-) -> Result<Json<FullLetter>, WebError> {
+    JsonBody(Reveal { encoding }): JsonBody<Reveal>,
+) -> Result<(ETag, Json<FullLetter>), WebError> {
+    let kinds = encoding.map(|names| names.iter().map(|name| name.parse::<Kind>()).collect::<Result<_, _>>());
+    let kinds = kinds.transpose().map_err(|why| WebError::field("encoding", why))?;
+    read(&app, id, kinds.map(Chain), Some(&user)).await
+}
+
+async fn read(
+    app: &AppState,
+    id: LetterId,
+    encoding: Option<Chain>,
+    reveal_to: Option<&Actor>,
+) -> Result<(ETag, Json<FullLetter>), WebError> {
     let query = PayloadQuery { encoding, form: None };
     let letter = Arc::new(app.store.letter(id).await?.ok_or_else(missing::<Letter>)?);
-    let reading = payload::read(&app, &letter, &query, reveal.unwrap_or_default().then_some(&*user)).await?;
+    let reading = payload::read(app, &letter, &query, reveal_to).await?;
     // Afterwards, so that it shows who sees this.
     let history = app.store.history(id).await?;
     let danger = app.triage.danger(&letter.summary);
-    Ok(Json(FullLetter::new(Arc::unwrap_or_clone(letter), &reading, history, danger)))
+    let tag = ETag(letter.summary.version());
+    Ok((tag, Json(FullLetter::new(Arc::unwrap_or_clone(letter), &reading, history, danger))))
+}
+
+/// The letter as it stands now, without its contents.
+pub(super) async fn summary(app: &AppState, id: LetterId) -> Result<(ETag, Json<LetterItem>), WebError> {
+    let letter = app.store.summary(id).await?.ok_or_else(missing::<Letter>)?;
+    Ok((ETag(letter.version()), Json(letter.into())))
 }
 
 /// The body of a letter, byte for byte
 ///
 /// It holds what is hidden elsewhere; where something is, a line in the letter's history says who has taken it.
-#[utoipa::path(get, path = "/letters/{id}/body", tag = "letters", params(PathId<Letter>), responses(
-    (status = OK, body = inline(Bytes), content_type = "application/octet-stream"),
-    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
-))]
+#[utoipa::path(get, path = "/letters/{id}/body", operation_id = "get_letter_body", tag = "letters",
+    params(PathId<Letter>), responses((status = OK, body = inline(Bytes), content_type = "application/octet-stream")))]
 pub async fn body(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
+    method: Method,
     PathId(id): PathId<Letter>,
 ) -> Result<Response, WebError> {
     let letter = Arc::new(app.store.letter(id).await?.ok_or_else(missing::<Letter>)?);
-    payload::read(&app, &letter, &PayloadQuery::default(), Some(&*user)).await?;
+    // HEAD gets none of it.
+    if method == Method::GET {
+        payload::read(&app, &letter, &PayloadQuery::default(), Some(&user)).await?;
+    }
     let mut response = Arc::unwrap_or_clone(letter).message.body.into_response();
     let headers = response.headers_mut();
     // Always a download of no particular type: a body that is HTML must never run here.

@@ -13,8 +13,7 @@ use crate::{
         AppState,
         error::WebError,
         input::QueryPairs,
-        problem::Problem,
-        query::{LetterQuery, Pairs, Parameters, encode_cursor},
+        query::{LetterQuery, Listed, Pairs, Parameters},
     },
 };
 
@@ -29,9 +28,8 @@ pub struct Letters {
 }
 
 /// Letters, newest first
-#[utoipa::path(get, path = "/letters", tag = "letters", params(LetterQuery), responses(
+#[utoipa::path(get, path = "/letters", operation_id = "list_letters", tag = "letters", params(LetterQuery), responses(
     (status = OK, body = Letters),
-    (status = BAD_REQUEST, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn letters(
     State(app): State<Arc<AppState>>,
@@ -40,11 +38,11 @@ pub async fn letters(
     refuse_search(&mut pairs)?;
     let query = LetterQuery::read(pairs)?;
     let filter = query.filter(app.clock.now());
-    let request = PageRequest { sort: query.sort, after: query.cursor, limit: query.limit() };
+    let request = PageRequest { sort: query.sort, after: query.place()?, limit: query.limit() };
     let (page, total) = tokio::try_join!(app.store.letters(&filter, &request), app.store.count(&filter))?;
     Ok(Json(Letters {
         items: page.items.into_iter().map(LetterItem::from).collect(),
-        next_cursor: page.next.map(encode_cursor),
+        next_cursor: query.next_cursor(page.next),
         total,
     }))
 }
@@ -54,5 +52,5 @@ fn refuse_search(pairs: &mut Pairs) -> Result<(), WebError> {
     if pairs.take_all("q").is_empty() {
         return Ok(());
     }
-    Err(WebError::bad_request(format!("q: not available yet; there are {}", LetterQuery::names().join(", "))))
+    Err(WebError::parameter("q", format!("not available yet; there are {}", LetterQuery::names().join(", "))))
 }

@@ -2,26 +2,29 @@
 
 use std::sync::Arc;
 
-use axum::{Json, extract::State, http::StatusCode};
+use axum::{Json, extract::State, http::StatusCode, response::IntoResponse};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use uuid::Uuid;
 
+use super::reply::made_at;
 use crate::{
     domain::{
-        mapping::{ActiveMapping, Carrier, Mapping},
-        version::Versioned,
+        mapping::{ActiveMapping, Carrier, Mapping, MappingId},
+        version::{Expected, Versioned},
     },
-    services::decoding::catalogue::Catalogue,
+    services::{decoding::catalogue::Catalogue, schemas::MappingError},
     web::{
         AppState,
         draft::{Refused, Wrong},
         error::WebError,
         input::{JsonBody, Query},
+        path_id::{PathId, missing},
         precondition::{ETag, Precondition},
         problem::Problem,
-        query::{form, parameters},
+        query::{Page, Paging},
         security::CurrentUser,
-        view::time::rfc3339,
+        view::time::timestamp,
     },
 };
 
@@ -29,11 +32,17 @@ use crate::{
 #[derive(Serialize, ToSchema)]
 pub struct MappingList {
     items: Vec<MappingItem>,
+    /// Where the next page begins; null on the last one.
+    next_cursor: Option<String>,
+    /// Mappings on all pages.
+    total: usize,
 }
 
 /// Messages that come by something carry this type.
 #[derive(Serialize, ToSchema)]
 pub struct MappingItem {
+    /// Follows from `broker`, `queue`, `exchange` and `routing_key`, and stays the same.
+    id: Uuid,
     /// Only on this broker; null for any.
     broker: Option<String>,
     /// A name or a glob (`*`, `?`); one of the three is not null.
@@ -41,12 +50,13 @@ pub struct MappingItem {
     exchange: Option<String>,
     routing_key: Option<String>,
     /// Full name of the message type.
-    r#type: String,
+    message_type: String,
     /// Whether some schema describes that type.
     known: bool,
     /// Which version this is, for `If-Match`.
     version: String,
     set_by: String,
+    #[schema(format = DateTime)]
     set_at: String,
 }
 
@@ -55,24 +65,50 @@ impl MappingItem {
         let mapping = &active.mapping;
         let pattern = |carrier| (mapping.carrier == carrier).then(|| mapping.pattern.clone());
         Self {
+            id: mapping.id().as_uuid(),
             broker: mapping.broker.clone(),
             queue: pattern(Carrier::Queue),
             exchange: pattern(Carrier::Exchange),
             routing_key: pattern(Carrier::RoutingKey),
-            r#type: mapping.message_type.clone(),
+            message_type: mapping.message_type.clone(),
             known: catalogue.find(&mapping.message_type).is_some(),
             version: active.version().to_string(),
             set_by: active.by.as_str().to_owned(),
-            set_at: rfc3339(active.at),
+            set_at: timestamp(active.at),
         }
     }
 }
 
 /// The mappings in force
-#[utoipa::path(get, path = "/mappings", tag = "schemas", responses((status = OK, body = MappingList)))]
-pub async fn mappings(State(app): State<Arc<AppState>>) -> Json<MappingList> {
+#[utoipa::path(get, path = "/mappings", operation_id = "list_mappings", tag = "schemas", params(Paging),
+    responses((status = OK, body = MappingList)))]
+pub async fn mappings(
+    State(app): State<Arc<AppState>>,
+    Query(paging): Query<Paging>,
+) -> Result<Json<MappingList>, WebError> {
     let (book, catalogue) = (app.schemas.mappings(), app.schemas.catalogue());
-    Json(MappingList { items: book.all().iter().map(|active| MappingItem::new(active, &catalogue)).collect() })
+    let all = book.all().iter().map(|active| MappingItem::new(active, &catalogue)).collect();
+    let Page { items, next_cursor, total } = paging.page("mappings", all, |item: &MappingItem| item.id.to_string())?;
+    Ok(Json(MappingList { items, next_cursor, total }))
+}
+
+/// One mapping
+#[utoipa::path(get, path = "/mappings/{id}", operation_id = "get_mapping", tag = "schemas",
+    params(PathId<Mapping>), responses((status = OK, body = MappingItem)))]
+pub async fn mapping(
+    State(app): State<Arc<AppState>>,
+    PathId(id): PathId<Mapping>,
+) -> Result<(ETag, Json<MappingItem>), WebError> {
+    let active = find(&app, id).ok_or_else(missing::<Mapping>)?;
+    Ok(shown(&app, &active))
+}
+
+fn find(app: &AppState, id: MappingId) -> Option<ActiveMapping> {
+    app.schemas.mappings().all().iter().find(|active| active.mapping.id() == id).cloned()
+}
+
+fn shown(app: &AppState, active: &ActiveMapping) -> (ETag, Json<MappingItem>) {
+    (ETag(active.version()), Json(MappingItem::new(active, &app.schemas.catalogue())))
 }
 
 /// A mapping to set; it takes one of `queue`, `exchange` and `routing_key`.
@@ -82,13 +118,24 @@ pub struct NewMapping {
     /// Only on this broker; any if left out.
     broker: Option<String>,
     /// A name or a glob (`*`, `?`).
+    #[schema(min_length = 1, max_length = 255, example = "texts.*")]
     queue: Option<String>,
     /// A name or a glob.
+    #[schema(min_length = 1, max_length = 255)]
     exchange: Option<String>,
     /// A name or a glob.
+    #[schema(min_length = 1, max_length = 255)]
     routing_key: Option<String>,
     /// Full name of the message type; its schema may come later.
-    r#type: String,
+    #[schema(max_length = 1024, example = "acme.texts.v1.Text")]
+    message_type: String,
+}
+
+impl NewMapping {
+    fn read(self) -> Result<Mapping, WebError> {
+        let (carrier, pattern) = carrier_of(self.queue, self.exchange, self.routing_key)?;
+        Ok(Mapping { broker: self.broker, carrier, pattern, message_type: self.message_type })
+    }
 }
 
 /// By what the messages come that are meant: exactly one of the three has to be given.
@@ -108,57 +155,73 @@ fn carrier_of(
     }
 }
 
-/// Say which type messages carry, in place of what was said of the same ones
-#[utoipa::path(put, path = "/mappings", tag = "schemas", params(Precondition), request_body = NewMapping, responses(
-    (status = OK, body = MappingItem),
-    (status = PRECONDITION_FAILED, body = Problem, content_type = "application/problem+json"),
-    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
+/// Say which type messages carry
+#[utoipa::path(post, path = "/mappings", operation_id = "create_mapping", tag = "schemas", request_body = NewMapping,
+    responses(
+    (status = CREATED, body = MappingItem),
+    (status = CONFLICT, body = Problem, content_type = "application/problem+json",
+        description = "There is one for the same messages already"),
 ))]
+pub async fn add(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    JsonBody(new): JsonBody<NewMapping>,
+) -> Result<impl IntoResponse, WebError> {
+    let mapping = new.read()?;
+    if find(&app, mapping.id()).is_some() {
+        return Err(there_is_one(&mapping));
+    }
+    app.schemas.map(&mapping, &Expected::nothing(), &user).await.map_err(|error| match error {
+        MappingError::Changed(_) => there_is_one(&mapping),
+        error => Refused::from(error).into(),
+    })?;
+    let (tag, body) = stored(&app, &mapping)?;
+    Ok((tag, made_at("mappings", mapping.id(), body)))
+}
+
+fn there_is_one(mapping: &Mapping) -> WebError {
+    WebError::conflict(format!("There is a mapping for these messages: {}. Change that one.", mapping.id()))
+}
+
+fn stored(app: &AppState, mapping: &Mapping) -> Result<(ETag, Json<MappingItem>), WebError> {
+    let gone = || WebError::conflict("It was set, and changed again by somebody else.");
+    let active = find(app, mapping.id()).filter(|active| active.mapping == *mapping).ok_or_else(gone)?;
+    Ok(shown(app, &active))
+}
+
+/// Say anew which type messages carry
+///
+/// Where and by what they come is what a mapping is known by, and stays as it is.
+#[utoipa::path(put, path = "/mappings/{id}", operation_id = "set_mapping", tag = "schemas",
+    params(PathId<Mapping>, Precondition), request_body = NewMapping, responses((status = OK, body = MappingItem)))]
 pub async fn set(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
+    PathId(id): PathId<Mapping>,
     Precondition(expected): Precondition,
     JsonBody(new): JsonBody<NewMapping>,
 ) -> Result<(ETag, Json<MappingItem>), WebError> {
-    let (carrier, pattern) = carrier_of(new.queue, new.exchange, new.routing_key)?;
-    let mapping = Mapping { broker: new.broker, carrier, pattern, message_type: new.r#type };
-    app.schemas.map(&mapping, &expected, &user).await.map_err(Refused::from)?;
-    let (book, catalogue) = (app.schemas.mappings(), app.schemas.catalogue());
-    let stored = book.all().iter().find(|active| active.mapping == mapping);
-    let gone = || WebError::conflict("It was set, and changed again by somebody else.");
-    let stored = stored.ok_or_else(gone)?;
-    Ok((ETag(stored.version()), Json(MappingItem::new(stored, &catalogue))))
-}
-
-parameters! {
-    /// Which mapping to take back, as it was written.
-    pub Written {
-        /// The broker it was set for; left out for one of any broker.
-        "broker" broker: Option<String> as form::One => Option<String>,
-        /// One of the three is needed.
-        "queue" queue: Option<String> as form::One => Option<String>,
-        "exchange" exchange: Option<String> as form::One => Option<String>,
-        "routing_key" routing_key: Option<String> as form::One => Option<String>,
+    find(&app, id).ok_or_else(missing::<Mapping>)?;
+    let mapping = new.read()?;
+    if mapping.id() != id {
+        let why = "with the broker, it is what a mapping is known by; add another one for others";
+        return Err(WebError::field(mapping.carrier.as_str(), why));
     }
+    app.schemas.map(&mapping, &expected, &user).await.map_err(Refused::from)?;
+    stored(&app, &mapping)
 }
 
 /// Take back what was said of messages
-#[utoipa::path(delete, path = "/mappings", tag = "schemas", params(Written, Precondition), responses(
-    (status = NO_CONTENT),
-    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
-    (status = PRECONDITION_FAILED, body = Problem, content_type = "application/problem+json"),
-))]
-pub async fn unset(
+#[utoipa::path(delete, path = "/mappings/{id}", operation_id = "delete_mapping", tag = "schemas",
+    params(PathId<Mapping>, Precondition), responses((status = NO_CONTENT)))]
+pub async fn remove(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    Query(Written { broker, queue, exchange, routing_key }): Query<Written>,
+    PathId(id): PathId<Mapping>,
     Precondition(expected): Precondition,
 ) -> Result<StatusCode, WebError> {
-    let meant = carrier_of(queue, exchange, routing_key);
-    let (carrier, pattern) = meant.map_err(|wrong| WebError::bad_request(wrong.to_string()))?;
+    let Mapping { broker, carrier, pattern, .. } = find(&app, id).ok_or_else(missing::<Mapping>)?.mapping;
     let unmapped = app.schemas.unmap(broker.as_deref(), carrier, &pattern, &expected, &user).await;
-    if unmapped.map_err(Refused::from)? {
-        return Ok(StatusCode::NO_CONTENT);
-    }
-    Err(WebError::not_found("There is no such mapping."))
+    let was_there = unmapped.map_err(Refused::from)?;
+    was_there.then_some(StatusCode::NO_CONTENT).ok_or_else(missing::<Mapping>)
 }

@@ -5,8 +5,10 @@
 mod activity;
 mod bulk;
 mod bulk_filter;
+mod change;
 mod commands;
 mod decode;
+mod description;
 mod digest_report;
 mod digests;
 mod docs;
@@ -24,32 +26,33 @@ mod reply;
 mod rule_trials;
 mod rules;
 mod schemas;
+mod words;
 
 use std::sync::Arc;
 
-use axum::{Json, Router, extract::DefaultBodyLimit, routing::get};
-use utoipa::OpenApi;
+use axum::{Json, Router, extract::DefaultBodyLimit, middleware, routing::get};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub use decode::Decoded;
 
-use super::{AppState, input::EDIT_LIMIT, upload};
+use super::{
+    AppState, idempotency,
+    input::{EDIT_LIMIT, decode_limit},
+    upload,
+};
 
-#[derive(OpenApi)]
-#[openapi(info(
-    title = "Dead Letter Office",
-    description = "Letters, and what may be done with them. Times are RFC 3339 in UTC, errors problem+json (RFC 9457)."
-))]
-struct Description;
-
-pub fn routes() -> Router<Arc<AppState>> {
+pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
+    let settings = &app.settings;
+    let once = middleware::from_fn_with_state(Arc::clone(app), idempotency::once);
     let v1 = OpenApiRouter::new()
         .routes(routes!(letters::letters))
-        .routes(routes!(letter::letter, commands::change))
+        .routes(routes!(letter::letter, change::change))
+        .routes(routes!(letter::reveal))
         .routes(routes!(letter::body))
         .routes(routes!(commands::discard))
         .routes(routes!(commands::reopen))
         .routes(routes!(bulk::start))
+        .routes(routes!(jobs::jobs))
         .routes(routes!(jobs::job))
         .routes(routes!(jobs::cancel))
         .routes(routes!(jobs::undo))
@@ -57,26 +60,34 @@ pub fn routes() -> Router<Arc<AppState>> {
         .routes(routes!(groups::group, groups::change))
         .routes(routes!(queues::queues))
         .routes(routes!(activity::activity))
-        .routes(routes!(policies::policies, policies::set, policies::unset))
+        .routes(routes!(policies::policies, policies::add))
+        .routes(routes!(policies::policy, policies::set, policies::remove))
         .routes(routes!(digests::digests))
         .routes(routes!(digests::preview))
         .routes(routes!(digests::send))
-        .routes(routes!(decode::decode))
         .routes(routes!(rules::rules, rules::add))
         .routes(routes!(rules::rule, rules::set, rules::remove))
         .routes(routes!(rules::order))
         .routes(routes!(rule_trials::test))
         .routes(routes!(rule_trials::apply))
-        .routes(routes!(schemas::remove))
+        .routes(routes!(schemas::schema, schemas::remove))
         .routes(routes!(schemas::types))
-        .routes(routes!(mappings::mappings, mappings::set, mappings::unset));
-    let uploads = OpenApiRouter::new().routes(routes!(schemas::schemas, schemas::add)).layer(upload::limit());
-    // It may bring a whole body.
-    let retry = OpenApiRouter::new().routes(routes!(commands::retry)).layer(DefaultBodyLimit::max(EDIT_LIMIT));
-    let v1 = v1.merge(uploads).merge(retry);
-    let described = OpenApiRouter::with_openapi(Description::openapi()).nest("/api/v1", v1);
+        .routes(routes!(mappings::mappings, mappings::add))
+        .routes(routes!(mappings::mapping, mappings::set, mappings::remove));
+    let uploads = OpenApiRouter::new().routes(routes!(schemas::schemas, schemas::add));
+    // They may bring a whole body.
+    let retry = OpenApiRouter::new().routes(routes!(commands::retry));
+    let decode_limit = DefaultBodyLimit::max(decode_limit(settings.decode_max_bytes));
+    let decode = OpenApiRouter::new().routes(routes!(decode::decode)).layer(decode_limit);
+    // Its limit is around what reads a body to remember it.
+    let v1 = v1
+        .layer(once.clone())
+        .merge(uploads.layer(once.clone()).layer(upload::limit()))
+        .merge(retry.layer(once).layer(DefaultBodyLimit::max(EDIT_LIMIT)))
+        .merge(decode);
+    let described = OpenApiRouter::with_openapi(description::base(&settings.public_url)).nest("/api/v1", v1);
     let (router, description) = described.split_for_parts();
-    let description = Arc::new(description);
+    let description = Arc::new(description::finished(description));
     let for_docs = Arc::clone(&description);
     router
         .route("/api/openapi.json", get(async move || Json((*description).clone())))

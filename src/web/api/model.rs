@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::payload::ReadPayload;
+use super::words;
 use crate::{
     domain::{
         group::GroupId,
@@ -18,7 +19,7 @@ use crate::{
         letter::{Letter, LetterId, LetterSummary},
     },
     services::decoding::reading::Reading,
-    web::view::time::rfc3339,
+    web::view::time::timestamp,
 };
 
 /// A letter without its contents, as lists have it.
@@ -32,6 +33,7 @@ pub struct LetterItem {
     exchange: String,
     routing_key: String,
     /// `rejected`, `expired`, `maxlen`, `delivery_limit` or `unknown`
+    #[schema(value_type = words::Reason)]
     reason: &'static str,
     /// What the consumer recorded; null where it recorded nothing.
     error: Option<LetterError>,
@@ -39,20 +41,28 @@ pub struct LetterItem {
     attempts: u64,
     /// How often dlo has seen it fail; that decides which delay of its policy is the next.
     rounds: u64,
+    #[schema(format = DateTime)]
     first_failed_at: Option<String>,
+    #[schema(format = DateTime)]
     last_failed_at: String,
+    #[schema(format = DateTime)]
     received_at: String,
+    #[schema(format = DateTime)]
     retry_at: Option<String>,
     /// `open`, `scheduled`, `retried` or `discarded`
+    #[schema(value_type = words::Status)]
     status: &'static str,
     /// `critical`, `high`, `normal` or `low`
+    #[schema(value_type = words::Importance)]
     importance: &'static str,
     /// `rule:<name>`, `manual` or `default`
     importance_by: String,
     /// What the message is, where it is a call of a task framework: `billing.charge(order=42)`. Hidden values are not in
     /// it. Null for any other, and until that is found out.
     title: Option<String>,
+    #[schema(example = "acme.texts.v1.Text")]
     message_type: Option<String>,
+    #[schema(value_type = Option<words::TypeSource>)]
     type_source: Option<String>,
     type_confidence: Option<f64>,
     /// What failed like it; null until that is found out, a moment after it came in.
@@ -80,10 +90,10 @@ impl From<LetterSummary> for LetterItem {
             error: LetterError::listed(letter.error_type, letter.error_message),
             attempts: letter.attempts,
             rounds: letter.rounds,
-            first_failed_at: letter.first_failed_at.map(rfc3339),
-            last_failed_at: rfc3339(letter.last_failed_at),
-            received_at: rfc3339(letter.received_at),
-            retry_at: letter.retry_at.map(rfc3339),
+            first_failed_at: letter.first_failed_at.map(timestamp),
+            last_failed_at: timestamp(letter.last_failed_at),
+            received_at: timestamp(letter.received_at),
+            retry_at: letter.retry_at.map(timestamp),
             status: letter.status.as_str(),
             importance: letter.importance.as_str(),
             importance_by: letter.importance_by,
@@ -182,7 +192,9 @@ impl FullLetter {
 /// Something that happened to a letter.
 #[derive(Serialize, ToSchema)]
 struct Entry {
+    #[schema(format = DateTime)]
     at: String,
+    #[schema(value_type = words::Event)]
     event: &'static str,
     by: String,
     detail: String,
@@ -191,7 +203,7 @@ struct Entry {
 impl From<HistoryEntry> for Entry {
     fn from(entry: HistoryEntry) -> Self {
         Self {
-            at: rfc3339(entry.at),
+            at: timestamp(entry.at),
             event: entry.event.as_str(),
             by: entry.by.as_str().to_owned(),
             detail: entry.detail,

@@ -2,29 +2,31 @@
 
 use std::sync::Arc;
 
-use amqp_message::death::Reason;
-use axum::{Json, extract::State};
+use axum::{Json, extract::State, http::StatusCode, response::IntoResponse};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use uuid::Uuid;
 
+use super::{reply::made_at, words};
 use crate::{
     domain::{
-        policy::{ActivePolicy, Delays, Origin, Policy},
-        version::{Version, Versioned},
+        policy::{ActivePolicy, Delays, Origin, Policy, PolicyId},
+        version::{Expected, Version, Versioned},
     },
+    services::policies::PolicyError,
     web::{
         AppState,
         draft::{Draft, Refused},
         error::WebError,
         input::{JsonBody, Query},
-        policy_effect,
+        path_id::{PathId, missing},
         precondition::{ETag, Precondition},
         problem::Problem,
-        query::{form, parameters},
+        query::{Page, Paging},
         security::CurrentUser,
         view::{
             policy::{in_full, typed_duration},
-            time::rfc3339,
+            time::timestamp,
         },
     },
 };
@@ -33,14 +35,21 @@ use crate::{
 #[derive(Serialize, ToSchema)]
 pub struct PolicyList {
     items: Vec<PolicyItem>,
+    /// Where the next page begins; null on the last one.
+    next_cursor: Option<String>,
+    /// Policies on all pages.
+    total: usize,
 }
 
 /// A policy of automatic retries.
 #[derive(Serialize, ToSchema)]
 pub struct PolicyItem {
+    /// Follows from `queues` and `reason`, and stays the same.
+    id: Uuid,
     /// A name or a glob (`*`, `?`).
     queues: String,
     /// Only for messages dead-lettered for this reason; null for any reason.
+    #[schema(value_type = Option<words::Reason>)]
     reason: Option<&'static str>,
     /// `after 10 s, 1 min 40 s; then needs attention`
     meaning: String,
@@ -54,12 +63,14 @@ pub struct PolicyItem {
     /// Share of a delay, 0 to 1, by which it varies at random, both ways.
     jitter: f64,
     /// Where messages wait: `database` or `broker`
+    #[schema(value_type = words::Via)]
     via: &'static str,
     keep_routing_key: bool,
     /// Which version this is, for `If-Match`; null for the configuration, in whose place `If-None-Match: *` sets one.
     version: Option<String>,
     /// Who set it; null for the configuration.
     set_by: Option<String>,
+    #[schema(format = DateTime)]
     set_at: Option<String>,
 }
 
@@ -70,7 +81,7 @@ impl From<&ActivePolicy> for PolicyItem {
             Origin::Configuration => item,
             Origin::Person { by, at } => {
                 let version = Some(active.version().to_string());
-                Self { version, set_by: Some(by.as_str().to_owned()), set_at: Some(rfc3339(*at)), ..item }
+                Self { version, set_by: Some(by.as_str().to_owned()), set_at: Some(timestamp(*at)), ..item }
             }
         }
     }
@@ -79,6 +90,7 @@ impl From<&ActivePolicy> for PolicyItem {
 impl PolicyItem {
     fn new(policy: &Policy) -> Self {
         let item = Self {
+            id: policy.id().as_uuid(),
             queues: policy.queues.clone(),
             reason: policy.reason.map(|reason| reason.as_str()),
             meaning: in_full(policy),
@@ -110,9 +122,32 @@ impl PolicyItem {
 }
 
 /// The policies in force
-#[utoipa::path(get, path = "/policies", tag = "policies", responses((status = OK, body = PolicyList)))]
-pub async fn policies(State(app): State<Arc<AppState>>) -> Json<PolicyList> {
-    Json(PolicyList { items: app.policies.book().all().iter().map(|active| (&**active).into()).collect() })
+#[utoipa::path(get, path = "/policies", operation_id = "list_policies", tag = "policies", params(Paging),
+    responses((status = OK, body = PolicyList)))]
+pub async fn policies(
+    State(app): State<Arc<AppState>>,
+    Query(paging): Query<Paging>,
+) -> Result<Json<PolicyList>, WebError> {
+    let all: Vec<PolicyItem> = app.policies.book().all().iter().map(|active| (&**active).into()).collect();
+    let Page { items, next_cursor, total } = paging.page("policies", all, |item| item.id.to_string())?;
+    Ok(Json(PolicyList { items, next_cursor, total }))
+}
+
+/// One policy
+#[utoipa::path(get, path = "/policies/{id}", operation_id = "get_policy", tag = "policies",
+    params(PathId<Policy>), responses((status = OK, body = PolicyItem)))]
+pub async fn policy(
+    State(app): State<Arc<AppState>>,
+    PathId(id): PathId<Policy>,
+) -> Result<(ETag, Json<PolicyItem>), WebError> {
+    let active = find(&app, id).ok_or_else(missing::<Policy>)?;
+    // In place of one of the configuration, which nobody has set, one can be set.
+    let set = Some(&*active).filter(|active| active.origin.is_person());
+    Ok((ETag(Version::of_perhaps(set)), Json((&*active).into())))
+}
+
+fn find(app: &AppState, id: PolicyId) -> Option<Arc<ActivePolicy>> {
+    app.policies.book().all().iter().find(|active| active.policy.id() == id).cloned()
 }
 
 /// A policy to set: a list of delays, or a first one that grows.
@@ -120,23 +155,31 @@ pub async fn policies(State(app): State<Arc<AppState>>) -> Json<PolicyList> {
 #[serde(deny_unknown_fields)]
 pub struct NewPolicy {
     /// A name or a glob (`*`, `?`).
+    #[schema(min_length = 1, max_length = 255, example = "texts.*")]
     queues: String,
     /// Only for messages dead-lettered for this reason; any if left out.
+    #[schema(value_type = Option<words::Reason>)]
     reason: Option<String>,
-    /// `["10s", "100s"]`: how long a message waits before each retry; none means that nothing is retried.
+    /// How long a message waits before each retry; none means that nothing is retried.
+    #[schema(example = json!(["10s", "100s"]))]
     delays: Option<Vec<String>>,
     /// The first delay, in place of a list.
+    #[schema(example = "10s")]
     initial: Option<String>,
-    /// By which each next one is multiplied; 2 if left out.
+    /// By which each next one is multiplied.
+    #[schema(minimum = 1, maximum = 1000, default = 2.0)]
     factor: Option<f64>,
-    /// The longest delay; `1h` if left out.
+    /// The longest delay.
+    #[schema(default = "1h")]
     max: Option<String>,
-    /// How many retries there are; 5 if left out.
+    /// How many retries there are.
+    #[schema(minimum = 1, maximum = 100, default = 5)]
     attempts: Option<u32>,
-    /// Share of a delay, 0 to 1, by which it varies at random, both ways; 0.1 if left out.
+    /// Share of a delay by which it varies at random, both ways.
+    #[schema(minimum = 0, maximum = 1, default = 0.1)]
     jitter: Option<f64>,
-    /// Where messages wait: `database` (default) or `broker`. In the broker they are not visible and cannot be
-    /// stopped.
+    /// In the broker they are not visible and cannot be stopped.
+    #[schema(value_type = Option<words::Via>, default = "database")]
     via: Option<String>,
     /// Whether consumers see the routing key of the first publish again.
     keep_routing_key: Option<bool>,
@@ -159,59 +202,79 @@ impl From<NewPolicy> for Draft {
     }
 }
 
-/// Set a policy, in place of the one for the same queues and reason; it is in force at once
-#[utoipa::path(put, path = "/policies", tag = "policies", params(Precondition), request_body = NewPolicy, responses(
-    (status = OK, body = PolicyItem),
-    (status = PRECONDITION_FAILED, body = Problem, content_type = "application/problem+json"),
-    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
+/// Add a policy; it is in force at once
+#[utoipa::path(post, path = "/policies", operation_id = "create_policy", tag = "policies", request_body = NewPolicy,
+    responses(
+    (status = CREATED, body = PolicyItem),
+    (status = CONFLICT, body = Problem, content_type = "application/problem+json",
+        description = "One is set for the same queues and reason already"),
 ))]
+pub async fn add(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    JsonBody(new): JsonBody<NewPolicy>,
+) -> Result<impl IntoResponse, WebError> {
+    let policy = Draft::from(new).policy()?;
+    let added = app.policies.set(&policy, &Expected::nothing(), &user).await;
+    added.map_err(|error| match error {
+        PolicyError::Changed(_) => {
+            let id = policy.id();
+            WebError::conflict(format!("A policy is set for these queues and this reason: {id}. Change that one."))
+        }
+        error => Refused::from(error).into(),
+    })?;
+    let (tag, body) = stored(&app, &policy);
+    Ok((tag, made_at("policies", policy.id(), body)))
+}
+
+/// Set a policy that is there, or one in place of the configuration's; it is in force at once
+///
+/// `queues` and `reason` are what it is known by, and stay as they are.
+#[utoipa::path(put, path = "/policies/{id}", operation_id = "set_policy", tag = "policies",
+    params(PathId<Policy>, Precondition), request_body = NewPolicy, responses((status = OK, body = PolicyItem)))]
 pub async fn set(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
+    PathId(id): PathId<Policy>,
     Precondition(expected): Precondition,
     JsonBody(new): JsonBody<NewPolicy>,
 ) -> Result<(ETag, Json<PolicyItem>), WebError> {
+    find(&app, id).ok_or_else(missing::<Policy>)?;
     let policy = Draft::from(new).policy()?;
-    app.policies.set(&policy, &expected, &user).await.map_err(Refused::from)?;
-    let book = app.policies.book();
-    let stored = book.all().iter().find(|active| active.policy == policy);
-    let item = stored.map_or_else(|| PolicyItem::new(&policy), |active| (&**active).into());
-    Ok((ETag(Version::of(&policy)), Json(item)))
-}
-
-parameters! {
-    /// Which policy to take back.
-    pub Target {
-        /// The queues it was set for, as they were written.
-        "queues" queues: Option<String> as form::One => String,
-        /// The reason it was set for; left out for one of any reason.
-        "reason" reason: Option<Reason> as form::One => Option<String>,
+    if policy.id() != id {
+        return Err(WebError::field(
+            "queues",
+            "with the reason, it is what a policy is known by; add another one for others",
+        ));
     }
+    app.policies.set(&policy, &expected, &user).await.map_err(Refused::from)?;
+    Ok(stored(&app, &policy))
 }
 
-/// What is in force in place of a policy that was taken back.
-#[derive(Serialize, ToSchema)]
-pub struct InForce {
-    /// Null where nothing is retried by itself any more.
-    in_force: Option<PolicyItem>,
+fn stored(app: &AppState, policy: &Policy) -> (ETag, Json<PolicyItem>) {
+    let stored = find(app, policy.id()).filter(|active| active.policy == *policy);
+    let item = stored.map_or_else(|| PolicyItem::new(policy), |active| (&*active).into());
+    (ETag(Version::of(policy)), Json(item))
 }
 
-/// Remove a policy that was set here
-#[utoipa::path(delete, path = "/policies", tag = "policies", params(Target, Precondition), responses(
-    (status = OK, body = InForce),
-    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
-    (status = PRECONDITION_FAILED, body = Problem, content_type = "application/problem+json"),
+/// Remove a policy that was set here; `GET queues` says what is in force then
+#[utoipa::path(delete, path = "/policies/{id}", operation_id = "delete_policy", tag = "policies",
+    params(PathId<Policy>, Precondition), responses(
+    (status = NO_CONTENT),
+    (status = CONFLICT, body = Problem, content_type = "application/problem+json",
+        description = "It stands in the configuration"),
 ))]
-pub async fn unset(
+pub async fn remove(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    Query(Target { queues, reason }): Query<Target>,
+    PathId(id): PathId<Policy>,
     Precondition(expected): Precondition,
-) -> Result<Json<InForce>, WebError> {
-    let queues = queues.ok_or_else(|| WebError::bad_request("queues: it is needed"))?;
-    if !app.policies.unset(&queues, reason, &expected, &user).await.map_err(Refused::from)? {
-        return Err(WebError::not_found("There is no such policy; those of the configuration cannot be removed here."));
+) -> Result<StatusCode, WebError> {
+    let active = find(&app, id).ok_or_else(missing::<Policy>)?;
+    if active.origin == Origin::Configuration {
+        return Err(WebError::conflict("It stands in the configuration, and cannot be removed here."));
     }
-    let book = app.policies.book();
-    Ok(Json(InForce { in_force: policy_effect::next(&book, &queues, reason).map(PolicyItem::from) }))
+    let Policy { queues, reason, .. } = &active.policy;
+    let was_there = app.policies.unset(queues, *reason, &expected, &user).await.map_err(Refused::from)?;
+    was_there.then_some(StatusCode::NO_CONTENT).ok_or_else(missing::<Policy>)
 }

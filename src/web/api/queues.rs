@@ -8,14 +8,17 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::policies::PolicyItem;
+use super::words;
 use crate::{
     domain::{letter::Status, policy::PolicyBook},
     store::WatchedQueue,
     web::{
         AppState,
         error::WebError,
+        input::Query,
+        query::Paging,
         queue_health::{levels, retry_figures},
-        view::{retry_outcomes::QueueOutcomes, tally, time::rfc3339},
+        view::{retry_outcomes::QueueOutcomes, tally, time::timestamp},
     },
 };
 
@@ -23,6 +26,10 @@ use crate::{
 #[derive(Serialize, ToSchema)]
 pub struct Queues {
     items: Vec<Queue>,
+    /// Where the next page begins; null on the last one.
+    next_cursor: Option<String>,
+    /// Queues on all pages.
+    total: usize,
 }
 
 /// A queue, and how many letters of it are where.
@@ -46,6 +53,7 @@ struct Queue {
     max_length: Option<u64>,
     /// How many consumers it had, where it has lost them, and since when.
     had_consumers: Option<u64>,
+    #[schema(format = DateTime)]
     without_consumers_since: Option<String>,
     /// Whether it has been without consumers for so long that it was notified.
     unhealthy: bool,
@@ -60,6 +68,7 @@ struct Queue {
 #[derive(Serialize, ToSchema)]
 struct OtherPolicy {
     /// `expired`, `maxlen`, `delivery_limit` or `unknown`
+    #[schema(value_type = words::Reason)]
     reason: &'static str,
     /// Null where nothing is retried by itself.
     policy: Option<PolicyItem>,
@@ -92,7 +101,7 @@ impl Queue {
             consumers: level.known_consumers(),
             max_length: level.max_length,
             had_consumers: lost.map(|watched| watched.had),
-            without_consumers_since: lost.and_then(|watched| watched.without_since).map(rfc3339),
+            without_consumers_since: lost.and_then(|watched| watched.without_since).map(timestamp),
             unhealthy: watched.as_ref().is_some_and(|watched| watched.told),
             ..Self::default()
         }
@@ -119,13 +128,15 @@ fn other_policies(queue: &str, book: &PolicyBook) -> Vec<OtherPolicy> {
 }
 
 /// Queues that letters came from and those of watched brokers, those with most open letters first
-#[utoipa::path(get, path = "/queues", tag = "queues", responses((status = OK, body = Queues)))]
-pub async fn queues(State(app): State<Arc<AppState>>) -> Result<Json<Queues>, WebError> {
+#[utoipa::path(get, path = "/queues", operation_id = "list_queues", tag = "queues", params(Paging),
+    responses((status = OK, body = Queues)))]
+pub async fn queues(State(app): State<Arc<AppState>>, Query(paging): Query<Paging>) -> Result<Json<Queues>, WebError> {
     let (facets, figures) = tokio::try_join!(async { Ok(app.store.facets().await?) }, retry_figures(&app))?;
     let (outcomes, book) = (figures.by_queue(), app.policies.book());
     let levels = levels(&app, &[], true).await?;
     let queues = tally::queues_with(&facets, outcomes.keys().copied().chain(levels.keys()));
-    let items = queues.into_iter().map(|(key, counts)| Queue {
+    let page = paging.page("queues", queues, |(key, _)| format!("{key:?}"))?;
+    let items = page.items.into_iter().map(|(key, counts)| Queue {
         broker: key.0.to_owned(),
         queue: key.1.map(str::to_owned),
         open: counts.of(Status::Open),
@@ -137,5 +148,5 @@ pub async fn queues(State(app): State<Arc<AppState>>) -> Result<Json<Queues>, We
         last_7_days: outcomes.get(&key).cloned().unwrap_or_default().into(),
         ..Queue::active(levels.get(key))
     });
-    Ok(Json(Queues { items: items.collect() }))
+    Ok(Json(Queues { items: items.collect(), next_cursor: page.next_cursor, total: page.total }))
 }

@@ -1,5 +1,8 @@
 //! Pieces of answers that several calls share.
 
+use std::fmt::Display;
+
+use axum::http::{HeaderName, StatusCode, header};
 use utoipa::ToSchema;
 
 use crate::{
@@ -13,9 +16,9 @@ use crate::{
 #[expect(dead_code, reason = "describes the body")]
 pub struct Bytes(Vec<u8>);
 
-/// What a call does not offer yet is said, not ignored.
-pub fn not_available_yet(what: &str) -> WebError {
-    WebError::unprocessable(format!("{what} is not available yet."))
+/// Where something that was made is.
+pub fn made_at<T>(kind: &str, id: impl Display, body: T) -> (StatusCode, [(HeaderName, String); 1], T) {
+    (StatusCode::CREATED, [(header::LOCATION, format!("/api/v1/{kind}/{id}"))], body)
 }
 
 /// Turns a refusal of the only letter there was into an error.
@@ -27,6 +30,7 @@ pub fn refused(refusal: &Refusal) -> WebError {
     let detail = report::sentence(refusal);
     match refusal {
         Refusal::NotFound => WebError::not_found(detail),
+        Refusal::Changed => WebError::not_as_expected(&detail),
         // Another request would mend the first and the last, nothing here the danger.
         Refusal::QueueUnknown | Refusal::Dangerous(_) | Refusal::Unfit(_) => WebError::unprocessable(detail),
         Refusal::WrongStatus { .. } | Refusal::InFlight | Refusal::Replaced { .. } | Refusal::PerhapsSent => {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::words;
 use super::{
     jobs::{Started, started},
     rules::read_position,
@@ -33,12 +34,13 @@ use crate::{
 pub struct RuleDraft {
     /// In CEL, over `letter` and `payload`.
     expression: String,
-    /// `critical`, `high`, `normal` or `low`; `high` if left out
+    #[schema(value_type = Option<words::Importance>, default = "high")]
     importance: Option<String>,
     /// The rule it replaces in the test; none: it is a new one.
     id: Option<Uuid>,
     name: Option<String>,
     /// Where it would stand in the order, from 1 on; where it stands or, a new one, last.
+    #[schema(minimum = 1)]
     position: Option<usize>,
 }
 
@@ -87,8 +89,10 @@ pub struct TrialLetter {
     message_type: Option<String>,
     /// Whether the rule takes it.
     taken: bool,
+    #[schema(value_type = words::Importance)]
     importance: &'static str,
     /// What it would be with the rules applied.
+    #[schema(value_type = words::Importance)]
     would_be: &'static str,
 }
 
@@ -123,11 +127,10 @@ impl From<TriedLetter> for TrialLetter {
 }
 
 /// Try a rule on letters that came in lately, among the rules that are in force
-#[utoipa::path(post, path = "/rules/test", tag = "rules", request_body = RuleDraft, responses(
+#[utoipa::path(post, path = "/rules/test", operation_id = "test_rule", tag = "rules", request_body = RuleDraft, responses(
     (status = OK, body = TrialResult),
     (status = NOT_FOUND, description = "There is no rule with this id", body = Problem,
         content_type = "application/problem+json"),
-    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn test(
     State(app): State<Arc<AppState>>,
@@ -144,7 +147,7 @@ pub async fn test(
 }
 
 /// Apply the rules to all letters that are open or wait for a retry, as a job; what was set by hand stays
-#[utoipa::path(post, path = "/rules/apply", tag = "rules", responses((status = ACCEPTED, body = Started)))]
+#[utoipa::path(post, path = "/rules/apply", operation_id = "apply_rules", tag = "rules", responses((status = ACCEPTED, body = Started)))]
 pub async fn apply(State(app): State<Arc<AppState>>, user: CurrentUser) -> Result<Response, WebError> {
     Ok(started(app.rules.apply(&user).await?))
 }

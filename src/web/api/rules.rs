@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::{Json, extract::State, http::StatusCode};
+use axum::{Json, extract::State, http::StatusCode, response::IntoResponse};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::{reply::made_at, words};
 use crate::{
     domain::{
         rule::{ActiveRule, Rule, RuleFailures, RuleId, RuleOrder},
@@ -16,13 +17,14 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        input::JsonBody,
+        input::{JsonBody, Query},
         order::read_importance,
         path_id::PathId,
         precondition::{ETag, Precondition},
         problem::{MistakeItem, Problem},
+        query::{Page, Paging},
         security::CurrentUser,
-        view::time::rfc3339,
+        view::time::timestamp,
     },
 };
 
@@ -30,6 +32,10 @@ use crate::{
 #[derive(Serialize, ToSchema)]
 pub struct RuleList {
     items: Vec<RuleItem>,
+    /// Where the next page begins; null on the last one.
+    next_cursor: Option<String>,
+    /// Rules on all pages.
+    total: usize,
     /// The file they stand in; null where they are kept here and can be changed.
     file: Option<String>,
     /// Why the file cannot be read as it is now; those that it had before are in force.
@@ -48,11 +54,13 @@ pub struct RuleItem {
     /// In CEL.
     expression: String,
     /// `critical`, `high`, `normal` or `low`: of the letters that it takes
+    #[schema(value_type = words::Importance)]
     importance: &'static str,
     /// Which version this is, for `If-Match`.
     version: String,
     /// Who wrote it as it is; null where it stands in a file.
     set_by: Option<String>,
+    #[schema(format = DateTime)]
     set_at: Option<String>,
     /// Why it cannot be tried: only of a rule that an earlier version wrote.
     mistakes: Vec<MistakeItem>,
@@ -64,6 +72,7 @@ pub struct RuleItem {
 #[derive(Serialize, ToSchema)]
 pub struct FailuresItem {
     count: u64,
+    #[schema(format = DateTime)]
     last_at: String,
     last_letter: Uuid,
     last_error: String,
@@ -80,11 +89,11 @@ impl RuleItem {
             importance: rule.importance.as_str(),
             version: active.version().to_string(),
             set_by: active.set.as_ref().map(|(by, _)| by.as_str().to_owned()),
-            set_at: active.set.as_ref().map(|(_, at)| rfc3339(*at)),
+            set_at: active.set.as_ref().map(|(_, at)| timestamp(*at)),
             mistakes: book.mistakes(active.id).iter().map(MistakeItem::from).collect(),
             failures: failures.map(|failures| FailuresItem {
                 count: failures.count,
-                last_at: rfc3339(failures.last_at),
+                last_at: timestamp(failures.last_at),
                 last_letter: failures.last_letter.as_uuid(),
                 last_error: failures.last_error.clone(),
             }),
@@ -93,12 +102,21 @@ impl RuleItem {
 }
 
 /// The rules
-#[utoipa::path(get, path = "/rules", tag = "rules", responses((status = OK, body = RuleList)))]
-pub async fn rules(State(app): State<Arc<AppState>>) -> Result<(ETag, Json<RuleList>), WebError> {
+#[utoipa::path(get, path = "/rules", operation_id = "list_rules", tag = "rules", params(Paging),
+    responses((status = OK, body = RuleList)))]
+pub async fn rules(
+    State(app): State<Arc<AppState>>,
+    Query(paging): Query<Paging>,
+) -> Result<(ETag, Json<RuleList>), WebError> {
+    list(&app, &paging).await
+}
+
+async fn list(app: &AppState, paging: &Paging) -> Result<(ETag, Json<RuleList>), WebError> {
     let book = app.rules.in_force();
-    let (items, version) = (items(&app, &book).await?, RuleOrder::of(book.active()).version());
-    let file = app.rules.file().map(|file| file.display().to_string());
-    let list = RuleList { items, file, problem: app.rules.problem(), version: version.to_string() };
+    let (all, version) = (items(app, &book).await?, RuleOrder::of(book.active()).version());
+    let Page { items, next_cursor, total } = paging.page("rules", all, |item| item.id.to_string())?;
+    let (file, problem) = (app.rules.file().map(|file| file.display().to_string()), app.rules.problem());
+    let list = RuleList { items, next_cursor, total, file, problem, version: version.to_string() };
     Ok((ETag(version), Json(list)))
 }
 
@@ -123,12 +141,15 @@ async fn one(app: &AppState, id: RuleId) -> Result<(ETag, Json<RuleItem>), WebEr
 #[serde(deny_unknown_fields)]
 pub struct NewRule {
     /// In one line; no two rules have the same.
+    #[schema(min_length = 1, example = "payments first")]
     name: String,
     /// In CEL, over `letter` and `payload`.
+    #[schema(min_length = 1, example = "letter.queue.startsWith('payments.')")]
     expression: String,
-    /// `critical`, `high`, `normal` or `low`
+    #[schema(value_type = words::Importance)]
     importance: String,
     /// Where it comes to stand in the order, from 1 on; last or, if it is there already, where it stands.
+    #[schema(minimum = 1)]
     position: Option<usize>,
 }
 
@@ -142,14 +163,13 @@ impl NewRule {
 
 /// People count from 1.
 pub(super) fn read_position(position: Option<usize>) -> Result<Option<usize>, WebError> {
-    let first = || WebError::unprocessable("position: it counts from 1");
+    let first = || WebError::field("position", "it counts from 1");
     position.map(|position| position.checked_sub(1).ok_or_else(first)).transpose()
 }
 
 /// One rule
-#[utoipa::path(get, path = "/rules/{id}", tag = "rules", params(PathId<Rule>), responses(
+#[utoipa::path(get, path = "/rules/{id}", operation_id = "get_rule", tag = "rules", params(PathId<Rule>), responses(
     (status = OK, body = RuleItem),
-    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn rule(
     State(app): State<Arc<AppState>>,
@@ -159,32 +179,28 @@ pub async fn rule(
 }
 
 /// Write a new rule; it is in force for what comes in from then on
-#[utoipa::path(post, path = "/rules", tag = "rules", request_body = NewRule, responses(
+#[utoipa::path(post, path = "/rules", operation_id = "create_rule", tag = "rules", request_body = NewRule, responses(
     (status = CREATED, body = RuleItem),
     (status = CONFLICT, description = "The rules are in a file", body = Problem,
         content_type = "application/problem+json"),
-    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn add(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     JsonBody(new): JsonBody<NewRule>,
-) -> Result<(StatusCode, ETag, Json<RuleItem>), WebError> {
+) -> Result<impl IntoResponse, WebError> {
     let (rule, place) = new.read()?;
     let id = app.rules.set(None, &rule, place, &Expected::Anything, &user).await?;
     let (tag, item) = one(&app, id).await?;
-    Ok((StatusCode::CREATED, tag, item))
+    Ok((tag, made_at("rules", id, item)))
 }
 
 /// Write a rule anew; it is in force for what comes in from then on
-#[utoipa::path(put, path = "/rules/{id}", tag = "rules", params(PathId<Rule>, Precondition), request_body = NewRule,
+#[utoipa::path(put, path = "/rules/{id}", operation_id = "set_rule", tag = "rules", params(PathId<Rule>, Precondition), request_body = NewRule,
     responses(
     (status = OK, body = RuleItem),
-    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, description = "The rules are in a file", body = Problem,
         content_type = "application/problem+json"),
-    (status = PRECONDITION_FAILED, body = Problem, content_type = "application/problem+json"),
-    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn set(
     State(app): State<Arc<AppState>>,
@@ -199,12 +215,10 @@ pub async fn set(
 }
 
 /// Remove a rule; letters that it took keep their importance until the rules are applied
-#[utoipa::path(delete, path = "/rules/{id}", tag = "rules", params(PathId<Rule>, Precondition), responses(
+#[utoipa::path(delete, path = "/rules/{id}", operation_id = "delete_rule", tag = "rules", params(PathId<Rule>, Precondition), responses(
     (status = NO_CONTENT),
-    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, description = "The rules are in a file", body = Problem,
         content_type = "application/problem+json"),
-    (status = PRECONDITION_FAILED, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn remove(
     State(app): State<Arc<AppState>>,
@@ -225,12 +239,10 @@ pub struct NewOrder {
 }
 
 /// Put the rules into another order; `If-Match` is about the order
-#[utoipa::path(put, path = "/rules/order", tag = "rules", params(Precondition), request_body = NewOrder, responses(
+#[utoipa::path(put, path = "/rules/order", operation_id = "order_rules", tag = "rules", params(Precondition), request_body = NewOrder, responses(
     (status = OK, body = RuleList),
     (status = CONFLICT, description = "The rules are in a file", body = Problem,
         content_type = "application/problem+json"),
-    (status = PRECONDITION_FAILED, body = Problem, content_type = "application/problem+json"),
-    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn order(
     State(app): State<Arc<AppState>>,
@@ -241,8 +253,8 @@ pub async fn order(
     let ids: Vec<RuleId> = order.ids.into_iter().map(RuleId::from_uuid).collect();
     let book = app.rules.in_force();
     if let Some(unknown) = ids.iter().find(|id| book.find(**id).is_none()) {
-        return Err(WebError::unprocessable(format!("ids: there is no rule {unknown}")));
+        return Err(WebError::field("ids", format!("there is no rule {unknown}")));
     }
     app.rules.order(&ids, &expected, &user).await?;
-    rules(State(app)).await
+    list(&app, &Paging::default()).await
 }

@@ -2,13 +2,16 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use axum::{Json, extract::State, http::StatusCode};
+use axum::{Json, extract::State, http::StatusCode, response::IntoResponse};
 use payload_codec::schema::SchemaProblem;
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::reply::Bytes;
+use super::{
+    reply::{Bytes, made_at},
+    words,
+};
 use crate::{
     domain::schema::{SchemaId, SchemaRecord, SchemaSource},
     services::{
@@ -20,11 +23,10 @@ use crate::{
         error::WebError,
         input::Query,
         path_id::{PathId, missing},
-        problem::Problem,
-        query::{form, parameters},
+        query::{Page, Paging, Parameters, form, parameters},
         security::CurrentUser,
         upload::Files,
-        view::time::rfc3339,
+        view::time::timestamp,
     },
 };
 
@@ -32,6 +34,10 @@ use crate::{
 #[derive(Serialize, ToSchema)]
 pub struct SchemaList {
     items: Vec<SchemaItem>,
+    /// Where the next page begins; null on the last one.
+    next_cursor: Option<String>,
+    /// Versions on all pages.
+    total: usize,
 }
 
 /// One version of a schema.
@@ -44,8 +50,9 @@ pub struct SchemaItem {
     /// The version that took its place.
     superseded_by: Option<Uuid>,
     /// When that was uploaded.
+    #[schema(format = DateTime)]
     superseded_at: Option<String>,
-    /// `upload` or `folder`
+    #[schema(value_type = words::SchemaSource)]
     source: &'static str,
     /// Of its descriptors.
     hash: String,
@@ -63,6 +70,7 @@ pub struct SchemaItem {
     problems: Vec<ProblemItem>,
     /// Types that another current schema describes differently.
     disagreements: Vec<String>,
+    #[schema(format = DateTime)]
     uploaded_at: String,
     uploaded_by: String,
 }
@@ -97,7 +105,7 @@ impl SchemaItem {
             name: record.name.clone(),
             current: version.is_current(),
             superseded_by: version.superseded_by.map(SchemaId::as_uuid),
-            superseded_at: successor.map(|successor| rfc3339(successor.record.uploaded_at)),
+            superseded_at: successor.map(|successor| timestamp(successor.record.uploaded_at)),
             source: record.source.as_str(),
             hash: record.hash.clone(),
             size: record.size,
@@ -107,45 +115,62 @@ impl SchemaItem {
             missing_types: schema.into_iter().flat_map(|schema| schema.missing_types().keys().cloned()).collect(),
             problems: faults.iter().chain(&version.unreadable).map(ProblemItem::from).collect(),
             disagreements: catalogue.disagreements(record.id).map(|entry| entry.name.clone()).collect(),
-            uploaded_at: rfc3339(record.uploaded_at),
+            uploaded_at: timestamp(record.uploaded_at),
             uploaded_by: record.uploaded_by.as_str().to_owned(),
         }
     }
 }
 
 /// The schemas that are kept
-#[utoipa::path(get, path = "/schemas", tag = "schemas", responses((status = OK, body = SchemaList)))]
-pub async fn schemas(State(app): State<Arc<AppState>>) -> Json<SchemaList> {
+#[utoipa::path(get, path = "/schemas", operation_id = "list_schemas", tag = "schemas", params(Paging),
+    responses((status = OK, body = SchemaList)))]
+pub async fn schemas(
+    State(app): State<Arc<AppState>>,
+    Query(paging): Query<Paging>,
+) -> Result<Json<SchemaList>, WebError> {
     let catalogue = app.schemas.catalogue();
-    Json(SchemaList { items: catalogue.versions().iter().map(|one| SchemaItem::new(one, &catalogue)).collect() })
+    let all: Vec<&SchemaVersion> = catalogue.versions().iter().collect();
+    let Page { items, next_cursor, total } = paging.page("schemas", all, |one| one.record.id.to_string())?;
+    let items = items.into_iter().map(|one| SchemaItem::new(one, &catalogue)).collect();
+    Ok(Json(SchemaList { items, next_cursor, total }))
+}
+
+/// One version of a schema
+#[utoipa::path(get, path = "/schemas/{id}", operation_id = "get_schema", tag = "schemas",
+    params(PathId<SchemaRecord>), responses((status = OK, body = SchemaItem)))]
+pub async fn schema(
+    State(app): State<Arc<AppState>>,
+    PathId(id): PathId<SchemaRecord>,
+) -> Result<Json<SchemaItem>, WebError> {
+    let catalogue = app.schemas.catalogue();
+    let version = catalogue.version(id).ok_or_else(missing::<SchemaRecord>)?;
+    Ok(Json(SchemaItem::new(version, &catalogue)))
 }
 
 parameters! {
     /// How to call it.
     pub Naming {
         /// What people call the schema; made from the names of the files if left out.
-        "name" name: Option<String> as form::One => Option<String>,
+        "name" name: Option<String> as form::One,
     }
 }
 
 /// Add a schema: a FileDescriptorSet, `.proto` sources as multipart, or a zip of either
 ///
 /// A newer set that describes the same files, or more, counts from then on; the older one stays. The same set again makes it count again.
-#[utoipa::path(post, path = "/schemas", tag = "schemas", params(Naming),
+#[utoipa::path(post, path = "/schemas", operation_id = "upload_schema", tag = "schemas", params(Naming),
     request_body(description = "A FileDescriptorSet as protoc or buf write it, or sources",
         content((inline(Bytes) = "application/octet-stream"), (inline(Bytes) = "application/zip"), (inline(Bytes) = "multipart/form-data"))),
     responses(
         (status = CREATED, body = SchemaItem),
         (status = OK, description = "It was uploaded before", body = SchemaItem),
-        (status = PAYLOAD_TOO_LARGE, body = Problem, content_type = "application/problem+json"),
-        (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
     ))]
 pub async fn add(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
     Query(naming): Query<Naming>,
     Files { files, name }: Files,
-) -> Result<(StatusCode, Json<SchemaItem>), WebError> {
+) -> Result<impl IntoResponse, WebError> {
     let name = naming.name.or(name);
     let delivery = Delivery { files, name, source: SchemaSource::Upload, by: user.clone() };
     let uploaded = app.schemas.upload(delivery).await.map_err(refusal)?;
@@ -153,7 +178,10 @@ pub async fn add(
     let version = catalogue.version(uploaded.id);
     let gone = || WebError::conflict("It was added, and removed again by somebody else.");
     let item = SchemaItem::new(version.ok_or_else(gone)?, &catalogue);
-    Ok((if uploaded.was_known { StatusCode::OK } else { StatusCode::CREATED }, Json(item)))
+    let status = if uploaded.was_known { StatusCode::OK } else { StatusCode::CREATED };
+    // Where it is, whether it is new or was there.
+    let (_, place, body) = made_at("schemas", uploaded.id.as_uuid(), Json(item));
+    Ok((status, place, body))
 }
 
 /// What is wrong with an upload, one line for each.
@@ -172,9 +200,8 @@ fn refusal(error: SchemaError) -> WebError {
 }
 
 /// Remove a schema; one whose place it took counts again
-#[utoipa::path(delete, path = "/schemas/{id}", tag = "schemas", params(PathId<SchemaRecord>), responses(
+#[utoipa::path(delete, path = "/schemas/{id}", operation_id = "delete_schema", tag = "schemas", params(PathId<SchemaRecord>), responses(
     (status = NO_CONTENT),
-    (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
 ))]
 pub async fn remove(
     State(app): State<Arc<AppState>>,
@@ -189,6 +216,8 @@ pub async fn remove(
 #[derive(Serialize, ToSchema)]
 pub struct TypeList {
     items: Vec<TypeItem>,
+    /// Where the next page begins; null on the last one.
+    next_cursor: Option<String>,
     /// How many there are in all.
     total: usize,
 }
@@ -222,21 +251,20 @@ parameters! {
     /// Which types.
     pub Wanted {
         /// Words that the full name contains, whatever their case; all types if left out.
-        "q" query: Option<String> as form::One => Option<String>,
-        /// At most so many; 1 to 1000, 100 if left out.
-        "limit" limit: Option<usize> as form::One => Option<usize>,
+        "q" query: Option<String> as form::One,
     }
 }
 
 /// The message types that current schemas describe, best matches first
-#[utoipa::path(get, path = "/types", tag = "schemas", params(Wanted), responses((status = OK, body = TypeList)))]
-pub async fn types(State(app): State<Arc<AppState>>, Query(wanted): Query<Wanted>) -> Result<Json<TypeList>, WebError> {
-    const DEFAULT: usize = 100;
-    let limit = wanted.limit.unwrap_or(DEFAULT);
-    if !(1..=1_000).contains(&limit) {
-        return Err(WebError::bad_request("limit: it takes 1 to 1000"));
-    }
+#[utoipa::path(get, path = "/types", operation_id = "list_types", tag = "schemas", params(Wanted, Paging),
+    responses((status = OK, body = TypeList)))]
+pub async fn types(
+    State(app): State<Arc<AppState>>,
+    Query((wanted, paging)): Query<(Wanted, Paging)>,
+) -> Result<Json<TypeList>, WebError> {
     let catalogue = app.schemas.catalogue();
-    let found = catalogue.search(&wanted.query.unwrap_or_default());
-    Ok(Json(TypeList { total: found.len(), items: found.into_iter().take(limit).map(TypeItem::from).collect() }))
+    let found = catalogue.search(wanted.query.as_deref().unwrap_or_default());
+    let page = paging.page_of("types", &wanted.pairs(), found, |entry| entry.name.clone())?;
+    let items = page.items.into_iter().map(TypeItem::from).collect();
+    Ok(Json(TypeList { items, next_cursor: page.next_cursor, total: page.total }))
 }

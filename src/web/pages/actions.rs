@@ -36,7 +36,7 @@ pub async fn act(
 ) -> Result<Response, WebError> {
     let back = take_back(&mut pairs)?;
     let ids = take_ids(&mut pairs)?;
-    let command = Order::take(&mut pairs)?.command(Action::ALL, app.clock.now())?;
+    let command = Order::take(&mut pairs)?.command(Action::ALL, &app)?;
     let toast = if ids.is_empty() {
         Toast::failed("No dead letter is selected.")
     } else {

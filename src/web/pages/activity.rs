@@ -16,18 +16,10 @@ use crate::{
     web::{
         AppState, audit_subjects,
         error::WebError,
-        query::{ActivityQuery, Pager, ROWS, form, parameters},
+        query::{ActivityQuery, Listed, Pager},
         view::activity::ActivityRow,
     },
 };
-
-parameters! {
-    /// Where a page begins.
-    pub Place {
-        /// Behind the line of this number.
-        "before" before: Option<i64> as form::One => Option<i64>,
-    }
-}
 
 parts! {
     pub Part {
@@ -49,7 +41,7 @@ struct ActivityPage {
     pager: Pager,
 }
 
-type Visit = super::visit::Visit<(ActivityQuery, Place), Part>;
+type Visit = super::visit::Visit<ActivityQuery, Part>;
 
 pub async fn show(State(app): State<Arc<AppState>>, visit: Visit) -> Result<Response, WebError> {
     let page = load(&app, &visit).await?;
@@ -57,12 +49,12 @@ pub async fn show(State(app): State<Arc<AppState>>, visit: Visit) -> Result<Resp
 }
 
 async fn load(app: &AppState, visit: &Visit) -> Result<ActivityPage, WebError> {
-    let (now, (query, Place { before })) = (app.clock.now(), &visit.query);
-    let (filter, limit) = (query.filter(now), query.limit.unwrap_or(ROWS));
+    let (now, query) = (app.clock.now(), &visit.query);
+    let (filter, before, limit) = (query.filter(now), query.place()?, query.limit());
     // One more than is shown tells whether there are older ones.
     let (facets, mut entries, people) = tokio::try_join!(
         app.store.counts_overall(),
-        app.store.activity(&filter, *before, limit + 1),
+        app.store.activity(&filter, before, limit + 1),
         app.store.actors()
     )?;
     let has_older = entries.len() > limit;
@@ -70,14 +62,14 @@ async fn load(app: &AppState, visit: &Visit) -> Result<ActivityPage, WebError> {
     let subjects = audit_subjects::load(app, &entries).await?;
     let last = entries.last().map(|entry| entry.seq).filter(|_| has_older);
     Ok(ActivityPage {
-        shell: visit.at(query.href(*before), Shell::new(app, Page::Activity, &facets).await?),
-        areas: area_choices(&query.areas),
+        shell: visit.at(query.href(), Shell::new(app, Page::Activity, &facets).await?),
+        areas: area_choices(query.areas.get(..1).unwrap_or_default()),
         people: people_choices(&query.by, &people),
         times: time_choices(query),
         subject: query.subject.clone().unwrap_or_default(),
         rows: entries.iter().map(|entry| ActivityRow::new(entry, &subjects, now)).collect(),
         is_filtered: !query.is_open(),
-        pager: Pager { first: before.map(|_| query.href(None)), next: last.map(|seq| query.href(Some(seq))) },
+        pager: query.pager(last),
     })
 }
 

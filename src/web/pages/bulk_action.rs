@@ -41,7 +41,7 @@ impl BulkAction {
 parameters! {
     /// What is about to be done with all of them.
     pub Asked {
-        "all" all: Option<BulkAction> as form::One => Option<String>,
+        "all" all: Option<BulkAction> as form::One,
     }
 }
 
@@ -49,11 +49,11 @@ parameters! {
 pub fn take_confirmed(
     pairs: &mut Pairs,
     possible: &[Action],
-    now: Timestamp,
+    app: &AppState,
 ) -> Result<(Command, Timestamp), WebError> {
     let until: Option<i64> = pairs.take_parsed("until")?;
     let until = until.ok_or_else(|| WebError::bad_request("until is needed: ask on the page first"))?;
-    Ok((Order::take(pairs)?.command(possible, now)?, Timestamp::from_micros(until)))
+    Ok((Order::take(pairs)?.command(possible, app)?, Timestamp::from_micros(until)))
 }
 
 /// All letters that it is about, and how they are called.

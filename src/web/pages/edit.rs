@@ -43,7 +43,7 @@ use crate::{
         AppState,
         error::WebError,
         input::{FormPairs, QueryPairs},
-        order::{parse_delay, read_delay},
+        order::{parse_delay, read_retry},
         path_id::{PathId, missing},
         security::CurrentUser,
         view::{payload::label, report::not_done, text},
@@ -262,8 +262,8 @@ impl Desk {
         edit: &Edit,
         by: &Actor,
     ) -> Result<Result<LetterId, Refusal>, WebError> {
-        let delay = read_delay(Some(form.delay.clone()), app.clock.now())?;
-        Ok(app.triage.retry_edited(self.letter.summary.id, edit, delay, form.queue(), by).await?)
+        let (delay, queue) = read_retry(Some(form.delay.clone()), form.queue().map(str::to_owned), app)?;
+        Ok(app.triage.retry_edited(self.letter.summary.id, edit, delay, queue.as_deref(), by).await?)
     }
 
     async fn page(&self, app: &AppState, form: EditForm, check: Check) -> Result<EditPage, WebError> {

@@ -2,7 +2,7 @@
 
 use amqp_message::time::Timestamp;
 
-use super::choices::{Chip, Choice, NameFields};
+use super::choices::{Chip, Choice, NameFields, Narrowed};
 use crate::{
     domain::{
         filter::{LetterCounts, LetterFilter},
@@ -11,7 +11,7 @@ use crate::{
     },
     web::{
         AppState,
-        query::{LetterQuery, Parameters, When},
+        query::{LetterQuery, Listed, Parameters, When},
         view::{
             group::{self, Title},
             number,
@@ -42,17 +42,6 @@ pub struct Filters {
     pub clear: Option<String>,
 }
 
-/// A group or a type that letters have to be of.
-pub struct Narrowed {
-    /// `Group` or `Type`
-    pub what: &'static str,
-    pub name: String,
-    /// Its own page; empty where it has none.
-    pub href: String,
-    /// The list without it.
-    pub without: String,
-}
-
 impl Filters {
     pub fn new(
         app: &AppState,
@@ -66,18 +55,22 @@ impl Filters {
         let is_preset = query.until.is_none() && PRESETS.iter().any(|(value, _)| *value == since);
         let has_time = query.since.is_some() || query.until.is_some();
         let unfiltered = LetterQuery { statuses: query.statuses.clone(), sort: query.sort, ..LetterQuery::default() };
+        let (mut names, mut beside) = NameFields::new(app, query, facets);
+        if beside.reasons.len() < 2 {
+            beside.reasons.clear();
+        }
         Self {
             statuses: status_chips(query, filter, by_status),
             importances: importance_chips(query, filter, facets),
-            names: NameFields::new(app, &query.queues, &query.brokers, facets),
             reasons: Choice::reasons(&query.reasons),
             times: time_chips(query, &since),
-            beside_names: query.with(|query| (query.brokers, query.queues, query.reasons) = Default::default()).pairs(),
+            beside_names: beside.with(|_| ()).pairs(),
             beside_time: query.with(|query| (query.since, query.until) = (None, None)).pairs(),
             since: filter.since.map(for_field).unwrap_or_default(),
             until: filter.until.map(for_field).unwrap_or_default(),
             has_own_time: has_time && !is_preset,
-            narrowed: narrowed(query, groups),
+            narrowed: narrowed(query, groups).into_iter().chain(std::mem::take(&mut names.narrowed)).collect(),
+            names,
             clear: (query.with(|_| ()) != unfiltered).then(|| unfiltered.href()),
         }
     }
@@ -95,11 +88,26 @@ fn narrowed(query: &LetterQuery, groups: &[Group]) -> Vec<Narrowed> {
     };
     let of_type = |name: &String| Narrowed {
         what: "Type",
-        name: if name == LetterQuery::UNKNOWN { "unknown".to_owned() } else { text::one_line(name) },
+        name: text::one_line(name),
         href: String::new(),
         without: query.with(|query| query.types.retain(|other| other != name)).href(),
     };
-    query.groups.iter().map(of_group).chain(query.types.iter().map(of_type)).collect()
+    let like_type = |glob: &String| Narrowed {
+        what: "Type",
+        name: text::one_line(&format!("like {glob}")),
+        href: String::new(),
+        without: query.with(|query| query.type_globs.retain(|other| other != glob)).href(),
+    };
+    let without = query.with(|query| query.type_unknown = None).href();
+    let unknown = Narrowed { what: "Type", name: "unknown".to_owned(), href: String::new(), without };
+    let reasons =
+        Narrowed::several("Reason", &query.reasons, |place| query.with(|query| _ = query.reasons.remove(place)).href());
+    (query.groups.iter().map(of_group))
+        .chain(query.types.iter().map(of_type))
+        .chain(query.type_globs.iter().map(like_type))
+        .chain((query.type_unknown == Some(true)).then_some(unknown))
+        .chain(reasons)
+        .collect()
 }
 
 /// Times one chooses most; anything else by the chart or the fields.

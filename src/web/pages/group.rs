@@ -32,7 +32,7 @@ use crate::{
         input::FormPairs,
         order::{Action, read_note},
         path_id::{PathId, missing},
-        query::LetterQuery,
+        query::{LetterQuery, Listed},
         security::CurrentUser,
         view::{
             chart::{Chart, Window},
@@ -118,7 +118,7 @@ pub async fn act(
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
-    let (command, until) = take_confirmed(&mut pairs, Action::OF_MANY, app.clock.now())?;
+    let (command, until) = take_confirmed(&mut pairs, Action::OF_MANY, &app)?;
     let status = if command == Command::Reopen { Status::Discarded } else { Status::Open };
     let filter = LetterFilter { statuses: vec![status], groups: vec![id], ..LetterFilter::default() };
     let toast = bulk_action::carry_out(&app, Bulk { filter, until, left: None, command, by: user.clone() }).await?;

@@ -20,7 +20,7 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        query::{GroupQuery, Pager, Parameters},
+        query::{GroupQuery, Listed, Pager, Parameters},
         view::{group::GroupRow, number, spark::Spark},
     },
 };
@@ -99,7 +99,7 @@ async fn load_rows(
 ) -> Result<(GroupPage, Vec<GroupRow>), WebError> {
     let now = app.clock.now();
     let pending_since = now.minus(app.settings.succeeded_after);
-    let page = app.store.groups(filter, query.sort, query.cursor, query.limit(), pending_since).await?;
+    let page = app.store.groups(filter, query.sort, query.place()?, query.limit(), pending_since).await?;
     let ids: Vec<_> = page.items.iter().map(|group| group.id).collect();
     let hours: HashMap<_, Vec<Hour>> = app.store.group_hours(&ids, Spark::since(now)).await?;
     let of = |group: &Group| hours.get(&group.id).map(Vec::as_slice).unwrap_or_default();
@@ -141,10 +141,18 @@ impl Filters {
         facets: &LetterCounts,
     ) -> Self {
         let unfiltered = GroupQuery { all: query.all, sort: query.sort, ..GroupQuery::default() };
-        let beside = |query: &mut GroupQuery| {
-            (query.brokers, query.queues, query.types, query.reasons) = Default::default();
-            query.sort = GroupSort::default();
+        let (names, mut beside) = NameFields::new(app, query, facets);
+        let message_type = match (&*query.types, &*query.type_globs, query.type_unknown) {
+            ([], [glob], None) => glob.clone(),
+            ([name], [], None) if !name.contains(['*', '?']) => name.clone(),
+            _ => String::new(),
         };
+        if !message_type.is_empty() {
+            (beside.types, beside.type_globs) = Default::default();
+        }
+        if query.reasons.len() < 2 {
+            beside.reasons.clear();
+        }
         Self {
             statuses: status_chips(query, filter, counts),
             importances: Chip::importances(
@@ -152,11 +160,11 @@ impl Filters {
                 |importance| number::thousands(counts.by_importance[importance as usize]),
                 |chosen| query.with(|query| query.importances = chosen).href(),
             ),
-            names: NameFields::new(app, &query.queues, &query.brokers, facets),
-            message_type: query.types.join(","),
+            names,
+            message_type,
             reasons: Choice::reasons(&query.reasons),
             sorts: sort_choices(query.sort),
-            beside: query.with(beside).pairs(),
+            beside: beside.with(|query| query.sort = GroupSort::default()).pairs(),
             clear: (query.with(|query| query.limit = None) != unfiltered).then(|| unfiltered.href()),
         }
     }

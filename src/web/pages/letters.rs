@@ -19,7 +19,7 @@ use crate::{
         AppState,
         error::WebError,
         payload::PayloadQuery,
-        query::{LetterQuery, Parameters, form, parameters},
+        query::{LetterQuery, Listed, Parameters, form, parameters},
         view::{
             letter::{LetterView, Links},
             number,
@@ -44,9 +44,9 @@ parameters! {
     /// What else there is to see.
     pub Beside {
         /// The letter that is open.
-        "letter" letter: Option<LetterId> as form::One => Option<String>,
+        "letter" letter: Option<LetterId> as form::One,
         /// Letters received from here on are news, in microseconds since the epoch.
-        "seen" seen: Option<i64> as form::One => Option<i64>,
+        "seen" seen: Option<i64> as form::One,
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        query::{LetterQuery, Pager},
+        query::{LetterQuery, Listed, Pager},
         view::{
             broker::BrokerView,
             chart::{Chart, Window},
@@ -93,7 +93,7 @@ pub async fn load_list(
 ) -> Result<List, WebError> {
     let now = app.clock.now();
     let filter = page_filter(query, now);
-    let request = PageRequest { sort: query.sort, after: query.cursor, limit: query.limit() };
+    let request = PageRequest { sort: query.sort, after: query.place()?, limit: query.limit() };
     let oldest = app.store.oldest_open().await?;
     let window = Window::asked(filter.since, filter.until, oldest.iter().map(|(_, at)| *at).min(), now);
     let within = if filter.is_of_groups() { Some(app.store.facets_within(&filter).await?.into()) } else { None };

@@ -70,7 +70,9 @@ impl MappingForm {
 
     /// Words of the form for what is wrong: the carriers share one field.
     pub fn wrong_with(&self, field: &str) -> &str {
-        let is_it = |wrong: &&Wrong| if field == "type" { wrong.field == "type" } else { wrong.field != "type" };
+        let is_it = |wrong: &&Wrong| {
+            if field == "message_type" { wrong.field == "message_type" } else { wrong.field != "message_type" }
+        };
         self.wrong.as_ref().filter(is_it).map_or("", |wrong| &wrong.why)
     }
 

@@ -38,6 +38,8 @@ mod target;
 pub mod toast;
 mod visit;
 
+pub use bulk_action::BulkAction;
+
 use std::sync::Arc;
 
 use axum::{

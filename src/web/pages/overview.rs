@@ -23,7 +23,7 @@ use crate::{
         AppState,
         error::WebError,
         input::QueryPairs,
-        query::{GroupQuery, LetterQuery},
+        query::{GroupQuery, LetterQuery, Listed},
         queue_health::UnhealthyQueues,
         view::{
             chart::{Chart, Window},
@@ -249,11 +249,7 @@ fn queue_lines(queues: &[(QueueKey<'_>, QueueCounts)]) -> Vec<QueueLine> {
 }
 
 fn queue_line((broker, queue): QueueKey<'_>, counts: &QueueCounts, most: u64) -> QueueLine {
-    let query = LetterQuery {
-        brokers: vec![broker.to_owned()],
-        queues: vec![LetterQuery::queue_pattern(queue)],
-        ..LetterQuery::default()
-    };
+    let query = LetterQuery { brokers: vec![broker.to_owned()], ..LetterQuery::of_queue(queue) };
     QueueLine {
         name: text::one_line(queue.unwrap_or("queue unknown")),
         is_known: queue.is_some(),

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use amqp_message::glob::Globs;
 use askama::Template;
 use axum::{extract::State, http::HeaderMap, response::Response};
 
@@ -13,12 +12,13 @@ use super::{
     toast::Toast,
 };
 use crate::{
-    domain::filter::LetterCounts,
+    domain::filter::{LetterCounts, Names},
     web::{
         AppState,
         error::WebError,
         input::QueryPairs,
         policy_effect::DAYS,
+        query::{Parameters, form, parameters},
         queue_health::{UnhealthyQueues, levels, retry_figures},
         view::{
             number,
@@ -56,28 +56,35 @@ struct QueuesPage {
     dead_letter_exchange: String,
 }
 
+parameters! {
+    /// Which queues.
+    Asked {
+        "queue" queues: Vec<String> as form::Repeated,
+        "queue_glob" queue_globs: Vec<String> as form::Repeated,
+    }
+}
+
 pub async fn show(
     State(app): State<Arc<AppState>>,
     QueryPairs(mut pairs): QueryPairs,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
-    let patterns = pairs.take_names("queue");
-    pairs.finish("queue")?;
-    let mut page = load(&app, &patterns).await?;
+    let Asked { queues, queue_globs } = Asked::take(&mut pairs)?;
+    let mut page = load(&app, &Names { exact: queues, globs: queue_globs }).await?;
     page.shell.toast = Toast::from_cookie(&headers);
     Ok(fragment::whole(page.render()?, &page.shell))
 }
 
-async fn load(app: &AppState, patterns: &[String]) -> Result<QueuesPage, WebError> {
+async fn load(app: &AppState, asked: &Names) -> Result<QueuesPage, WebError> {
     let now = app.clock.now();
     let (facets, figures) = tokio::try_join!(async { Ok(app.store.facets().await?) }, retry_figures(app))?;
     let all = LetterCounts::from(facets);
-    let (outcomes, book, globs) = (figures.by_queue(), app.policies.book(), Globs::new(patterns));
+    let (outcomes, book, matcher) = (figures.by_queue(), app.policies.book(), asked.matcher());
     let letters = tally::queues_with(&all.facets, outcomes.keys().copied());
     let names: Vec<&str> = letters.iter().take(MOST).filter_map(|((_, queue), _)| *queue).collect();
-    let levels = levels(app, &names, !patterns.is_empty()).await?;
+    let levels = levels(app, &names, !asked.is_empty()).await?;
     let mut found = tally::queues_with(&all.facets, outcomes.keys().copied().chain(levels.keys()));
-    found.retain(|((_, queue), _)| globs.matches(queue.unwrap_or_default()));
+    found.retain(|((_, queue), _)| matcher.matches(queue.unwrap_or_default()));
     found.sort_by_key(|(key, _)| levels.urgency(*key));
     let row = |(key, counts): &(QueueKey<'_>, QueueCounts)| {
         let level = levels.get(*key).map(|queue| LevelCells::new(queue, now));
@@ -97,13 +104,13 @@ async fn load(app: &AppState, patterns: &[String]) -> Result<QueuesPage, WebErro
     let is_set_up = |name: &str| app.settings.watch.contains_key(name);
     Ok(QueuesPage {
         rows: found.iter().take(MOST).map(row).collect(),
-        queue: patterns.join(","),
+        queue: asked.exact.iter().chain(&asked.globs).next().cloned().unwrap_or_default(),
         queues: queue_names(&all),
         days: DAYS,
         succeeded_after: number::span(app.settings.succeeded_after),
         total: number::plural(found.len() as u64, "queue"),
         hidden: if hidden > 0 { number::thousands(hidden) } else { String::new() },
-        is_filtered: !patterns.is_empty(),
+        is_filtered: !asked.is_empty(),
         shows_broker: brokers.len() > 1,
         has_levels: !app.settings.watch.is_empty(),
         unhealthy,

@@ -20,7 +20,7 @@ use crate::{
         error::WebError,
         input::FormPairs,
         order::Action,
-        query::{Pager, Parameters, WaitingQuery},
+        query::{Listed, Pager, Parameters, WaitingQuery},
         security::CurrentUser,
         view::{number, tally::Tally, text, waiting::WaitingRow},
     },
@@ -37,6 +37,8 @@ struct ScheduledPage {
     /// Where the page asks how many wait by now.
     recount: String,
     names: NameFields,
+    /// What its form carries along unseen.
+    beside: Vec<(&'static str, String)>,
     rows: Vec<WaitingRow>,
     /// Whether there are letters that wait outside of the filter.
     is_filtered: bool,
@@ -58,19 +60,21 @@ pub async fn show(State(app): State<Arc<AppState>>, visit: Visit) -> Result<Resp
 
 async fn load(app: &AppState, visit: &Visit) -> Result<ScheduledPage, WebError> {
     let (query, Asked { all }) = &visit.query;
-    let filter = query.filter();
+    let (filter, place) = (query.filter(), query.place()?);
     let (facets, page) =
-        tokio::try_join!(app.store.letter_counts(&filter), app.store.waiting(&filter, query.cursor, query.limit()))?;
+        tokio::try_join!(app.store.letter_counts(&filter), app.store.waiting(&filter, place, query.limit()))?;
     let (now, policies) = (app.clock.now(), app.policies.book());
+    let (names, beside) = NameFields::new(app, query, &facets);
     let (total, first) = (Tally::new(&facets, &filter).total(), query.with(|_| ()));
     let here = all.map_or_else(|| query.href(), |all| query.href_with(&[all.as_pair()]));
     Ok(ScheduledPage {
         shell: visit.at(here, Shell::new(app, Page::Scheduled, &facets).await?),
         count: count(total),
         recount: first.href(),
-        names: NameFields::new(app, &query.queues, &query.brokers, &facets),
+        names,
+        beside: beside.with(|_| ()).pairs(),
         rows: page.items.iter().map(|waiting| WaitingRow::new(waiting, &policies, now)).collect(),
-        is_filtered: !(query.queues.is_empty() && query.brokers.is_empty()),
+        is_filtered: !(filter.queues.is_empty() && query.brokers.is_empty()),
         all: BulkAction::ALL.iter().map(|all| (label(*all), first.href_with(&[all.as_pair()]))).collect(),
         total: number::thousands(total),
         confirmation: all.filter(|_| total > 0).map(|all| confirmation(all, &first, &facets, now.as_micros())),
@@ -86,7 +90,7 @@ pub async fn act(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let query = WaitingQuery::take(&mut pairs)?;
-    let (command, until) = take_confirmed(&mut pairs, Action::OF_ALL, app.clock.now())?;
+    let (command, until) = take_confirmed(&mut pairs, Action::OF_ALL, &app)?;
     let bulk = Bulk { filter: query.filter(), until, left: None, command, by: user.clone() };
     let toast = bulk_action::carry_out(&app, bulk).await?;
     Ok(redirect(&query.with(|_| ()).href(), &toast, &headers))

@@ -24,7 +24,7 @@ use crate::{
         AppState,
         error::WebError,
         input::QueryPairs,
-        query::LetterQuery,
+        query::{LetterQuery, Listed},
         view::{
             number,
             schema::{Comments, EnumView, FieldRow, MappingRow, TypeLink, version_href},
@@ -190,11 +190,7 @@ impl SeenIn {
     fn new(broker: &str, queue: &str, letters: u64, app: &AppState) -> Self {
         let known = Some(queue).filter(|queue| !queue.is_empty());
         let brokers = if app.brokers.all().len() > 1 { vec![broker.to_owned()] } else { Vec::new() };
-        let query = LetterQuery {
-            queues: vec![LetterQuery::queue_pattern(known)],
-            brokers: brokers.clone(),
-            ..LetterQuery::default()
-        };
+        let query = LetterQuery { brokers: brokers.clone(), ..LetterQuery::of_queue(known) };
         Self {
             queue: known.map_or_else(|| "queue unknown".to_owned(), |queue| text::name(queue, 120)),
             is_queue_known: known.is_some(),

@@ -25,7 +25,6 @@ impl<Q: Parameters, P: FromStr<Err = String>, S: Sync> FromRequestParts<S> for V
         let QueryPairs(mut pairs) = QueryPairs::from_request_parts(parts, state).await?;
         let query = Q::take(&mut pairs)?;
         let part = pairs.take("part")?;
-        pairs.finish(&format!("{}, part", Q::names().join(", ")))?;
         // Other parts have no place for it; it waits for the next page.
         let takes_toast = part.as_deref().is_none_or(|part| part == "main");
         Ok(Self {

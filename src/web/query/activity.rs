@@ -2,38 +2,30 @@
 
 use amqp_message::time::Timestamp;
 
-use super::{
-    Parameters, When, form,
-    pairs::{address, borrowed},
-    parameters,
-};
+use super::{Anchor, When, form, listed, parameters};
 use crate::domain::activity::{ActivityFilter, Area};
 
 parameters! {
     /// Which entries an address asks for. It stays as it was written, so that `since=24h` moves with the clock.
     pub ActivityQuery {
-        /// `letters`, `groups`, `rules`, `policies`, `schemas`, `mappings`, `digests`, or several by comma.
-        "area" areas: Vec<Area> as form::Words => Option<String>,
-        /// A name; given several times, any of them. `dlo` is the app itself.
-        "by" by: Vec<String> as form::Repeated => Option<Vec<String>>,
+        /// What was changed; any of them.
+        "area" areas: Vec<Area> as form::Repeated,
+        /// Who did it; any of them. `dlo` is the server itself.
+        "by" by: Vec<String> as form::Repeated,
         /// What it was done to: the id of a letter or group, or the name of a rule, schema, queue or digest.
-        "subject" subject: Option<String> as form::Trimmed => Option<String>,
+        "subject" subject: Option<String> as form::Trimmed,
         /// Done at or after: RFC 3339, or how long ago (`24h`).
-        "since" since: Option<When> as form::One => Option<String>,
+        "since" since: Option<When> as form::One,
         /// Done before: RFC 3339, or how long ago.
-        "until" until: Option<When> as form::One => Option<String>,
-        /// 1 to 1000; 50 if left out.
-        "limit" limit: Option<usize> as form::Limit => Option<u32>,
+        "until" until: Option<When> as form::One,
+        /// Entries of one answer.
+        "limit" limit: Option<usize> as form::Limit,
+        /// `next_cursor` of the answer before, to the same query.
+        "cursor" cursor: Option<Anchor<i64>> as form::Cursor,
     }
 }
 
-parameters! {
-    /// Where a page of the API begins; those of the page `/activity` begin behind a line by its number.
-    pub ActivityCursor {
-        /// `next_cursor` of the answer before.
-        "cursor" cursor: Option<i64> as form::NumberedCursor => Option<String>,
-    }
-}
+listed!(ActivityQuery, "/activity", i64);
 
 impl ActivityQuery {
     pub fn filter(&self, now: Timestamp) -> ActivityFilter {
@@ -48,31 +40,25 @@ impl ActivityQuery {
 
     /// Whether it lets everything through.
     pub fn is_open(&self) -> bool {
-        *self == Self { limit: self.limit, ..Self::default() }
-    }
-
-    /// The address of the page that begins behind this line; without any, of the first.
-    pub fn href(&self, before: Option<i64>) -> String {
-        let mut pairs = self.pairs();
-        pairs.extend(before.map(|before| ("before", before.to_string())));
-        address("/activity", borrowed(&pairs))
+        *self == Self { limit: self.limit, cursor: self.cursor, ..Self::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::web::query::Pairs;
+    use crate::web::query::Listed;
+    use crate::web::query::{Pairs, Parameters};
 
     #[test]
     fn what_is_written_is_read_again() {
         let check = |text: &str, canonical: &str| {
             let query = ActivityQuery::read(Pairs::parse(text.as_bytes()));
-            assert_eq!(query.ok().map(|query| query.href(None)).as_deref(), Some(canonical));
+            assert_eq!(query.ok().map(|query| query.href()).as_deref(), Some(canonical));
         };
         check("", "/activity");
         check("area=&by=&subject=+", "/activity");
-        check("area=letters,rules&since=24h", "/activity?area=letters,rules&since=24h");
+        check("area=letters&area=rules&since=24h", "/activity?area=letters&area=rules&since=24h");
         check("by=Doe,+Jane&by=Ann&limit=7", "/activity?by=Doe,+Jane&by=Ann&limit=7");
         check("subject=texts.*&until=2026-11-21", "/activity?subject=texts.*&until=2026-11-21T00:00:00Z");
     }

@@ -3,12 +3,17 @@
 use amqp_message::time::Timestamp;
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use uuid::Uuid;
+use xxhash_rust::xxh3::Xxh3;
 
-use crate::domain::{
-    filter::Cursor,
-    group::{GroupCursor, GroupId},
-    letter::{Importance, LetterId},
-    waiting::WaitingCursor,
+use crate::{
+    domain::{
+        filter::Cursor,
+        group::{GroupCursor, GroupId},
+        job::JobPlace,
+        letter::{Importance, LetterId},
+        waiting::WaitingCursor,
+    },
+    web::error::WebError,
 };
 
 /// A place in a sorted list.
@@ -37,6 +42,17 @@ impl Place for WaitingCursor {
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (due_at, id) = read_time_and_id(bytes)?;
         Some(Self { due_at, id: LetterId::from_uuid(id) })
+    }
+}
+
+impl Place for JobPlace {
+    fn to_bytes(&self) -> Vec<u8> {
+        time_and_id(self.at, self.id)
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (at, id) = read_time_and_id(bytes)?;
+        Some(Self { at, id })
     }
 }
 
@@ -69,24 +85,66 @@ fn read_time_and_id(bytes: &[u8]) -> Option<(Timestamp, Uuid)> {
     Some((Timestamp::from_micros(i64::from_be_bytes(*micros)), Uuid::from_slice(id).ok()?))
 }
 
-pub fn encode_cursor(cursor: impl Place) -> String {
-    BASE64_URL_SAFE_NO_PAD.encode(cursor.to_bytes())
-}
-
-/// `None` for what is none of ours.
-pub fn decode_cursor<P: Place>(text: &str) -> Option<P> {
-    P::from_bytes(&BASE64_URL_SAFE_NO_PAD.decode(text).ok()?)
-}
-
 /// A place in a list whose lines are numbered.
-pub fn encode_number(number: i64) -> String {
-    BASE64_URL_SAFE_NO_PAD.encode(number.to_be_bytes())
+impl Place for i64 {
+    fn to_bytes(&self) -> Vec<u8> {
+        self.to_be_bytes().to_vec()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self::from_be_bytes)
+    }
 }
 
-/// `None` for what is none of ours.
-pub fn decode_number(text: &str) -> Option<i64> {
-    let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
-    bytes.try_into().ok().map(i64::from_be_bytes)
+/// A place in a list, and of which query: of another one it is no place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Anchor<P> {
+    of: u32,
+    place: P,
+}
+
+impl<P: Place> Anchor<P> {
+    /// `list` is the name of the list, `pairs` what the address says of it.
+    pub fn new(list: &str, pairs: &[(&'static str, String)], place: P) -> Self {
+        Self { of: fingerprint(list, pairs), place }
+    }
+
+    /// The place, if it is one of this query.
+    ///
+    /// # Errors
+    /// If it is one of another.
+    pub fn place_in(self, list: &str, pairs: &[(&'static str, String)]) -> Result<P, WebError> {
+        if self.of == fingerprint(list, pairs) {
+            return Ok(self.place);
+        }
+        let why =
+            "it is of another list, order or filter; begin without it, or ask as the answer was asked for that gave it";
+        Err(WebError::parameter("cursor", why))
+    }
+
+    pub fn encode(&self) -> String {
+        BASE64_URL_SAFE_NO_PAD.encode([&self.of.to_be_bytes()[..], &self.place.to_bytes()].concat())
+    }
+
+    /// `None` for what is none of ours.
+    pub fn decode(text: &str) -> Option<Self> {
+        let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
+        let (of, place) = bytes.split_first_chunk::<4>()?;
+        Some(Self { of: u32::from_be_bytes(*of), place: P::from_bytes(place)? })
+    }
+}
+
+/// Stands for a query: how many lines a page has does not change where they are.
+fn fingerprint(list: &str, pairs: &[(&'static str, String)]) -> u32 {
+    let mut hasher = Xxh3::new();
+    hasher.update(list.as_bytes());
+    for (name, value) in pairs.iter().filter(|(name, _)| !matches!(*name, "cursor" | "limit")) {
+        for part in [name, &**value] {
+            hasher.update(&[0xff]);
+            hasher.update(part.as_bytes());
+        }
+    }
+    hasher.digest() as u32
 }
 
 #[cfg(test)]
@@ -95,18 +153,33 @@ mod tests {
 
     #[test]
     fn cursors_come_back() {
-        let cursor = Cursor { received_at: Timestamp::from_micros(-5), id: LetterId::from_uuid(Uuid::from_u128(7)) };
-        assert_eq!(decode_cursor(&encode_cursor(cursor)), Some(cursor));
-        let cursor = WaitingCursor { due_at: Timestamp::from_micros(9), id: cursor.id };
-        assert_eq!(decode_cursor(&encode_cursor(cursor)), Some(cursor));
-        assert_eq!(decode_cursor::<Cursor>("AAAA"), None);
+        fn check<P: Place + PartialEq + std::fmt::Debug>(place: P) {
+            let text = Anchor::new("letters", &[], place).encode();
+            let place = Anchor::<P>::decode(&text).unwrap().place;
+            assert_eq!(Anchor::new("letters", &[], place).encode(), text);
+        }
+        let id = LetterId::from_uuid(Uuid::from_u128(7));
+        check(Cursor { received_at: Timestamp::from_micros(-5), id });
+        check(WaitingCursor { due_at: Timestamp::from_micros(9), id });
+        check(-7_i64);
         for importance in [None, Some(Importance::Critical), Some(Importance::Low)] {
             let id = GroupId::from_uuid(Uuid::from_u128(7));
-            let cursor = GroupCursor { importance, open: 71, last_seen: Timestamp::from_micros(9), id };
-            assert_eq!(decode_cursor(&encode_cursor(cursor)), Some(cursor));
-            assert_eq!(decode_cursor::<Cursor>(&encode_cursor(cursor)), None, "it is a place in another list");
+            check(GroupCursor { importance, open: 71, last_seen: Timestamp::from_micros(9), id });
         }
-        assert_eq!(decode_number(&encode_number(-7)), Some(-7));
-        assert_eq!((decode_number("AAAA"), decode_number("7")), (None, None));
+        assert!(Anchor::<Cursor>::decode("AAAA").is_none());
+        assert!(Anchor::<Cursor>::decode(&Anchor::new("", &[], 7_i64).encode()).is_none(), "of another list");
+    }
+
+    #[test]
+    fn a_cursor_is_of_one_query() {
+        let asked = |queue: &str, limit: &str| vec![("queue", queue.to_owned()), ("limit", limit.to_owned())];
+        let anchor = Anchor::new("letters", &asked("a", "5"), 7_i64);
+        let check = |list: &str, queue: &str, limit: &str, is_its: bool| {
+            assert_eq!(anchor.place_in(list, &asked(queue, limit)).is_ok(), is_its, "{list}, {queue}, {limit}");
+        };
+        check("letters", "a", "5", true);
+        check("letters", "a", "50", true);
+        check("letters", "b", "5", false);
+        check("groups", "a", "5", false);
     }
 }

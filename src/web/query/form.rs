@@ -2,23 +2,33 @@
 
 use std::{fmt::Display, str::FromStr};
 
+use utoipa::openapi::{ObjectBuilder, Schema, Type};
+
 use super::{
-    Form, LetterQuery, Pairs,
-    cursor::{Place, decode_cursor, decode_number, encode_cursor, encode_number},
+    Form, LetterQuery, Pairs, ROWS,
+    cursor::{Anchor, Place},
+    described::{Described, several, text, words},
     pairs::read,
 };
-use crate::{domain::letter::Status, web::error::WebError};
+use crate::{
+    domain::letter::Status,
+    web::error::{Gathered, WebError},
+};
 
 /// One value.
 pub struct One;
 
-impl<T: FromStr<Err: Display> + Display> Form<Option<T>> for One {
+impl<T: FromStr<Err: Display> + Display + Described> Form<Option<T>> for One {
     fn take(pairs: &mut Pairs, name: &str) -> Result<Option<T>, WebError> {
         pairs.take_parsed(name)
     }
 
     fn write(value: &Option<T>) -> Vec<String> {
         value.iter().map(T::to_string).collect()
+    }
+
+    fn schema() -> Schema {
+        T::schema().into()
     }
 }
 
@@ -33,44 +43,46 @@ impl Form<Option<String>> for Trimmed {
     fn write(value: &Option<String>) -> Vec<String> {
         value.iter().cloned().collect()
     }
+
+    fn schema() -> Schema {
+        text().into()
+    }
 }
 
-/// Several values, by comma.
-pub struct Words;
+/// Several values, each by a word of its own: no character of a value ends it.
+pub struct Repeated;
 
-impl<T: FromStr<Err: Display> + Display> Form<Vec<T>> for Words {
+impl<T: FromStr<Err: Display> + Display + Described> Form<Vec<T>> for Repeated {
     fn take(pairs: &mut Pairs, name: &str) -> Result<Vec<T>, WebError> {
-        pairs.take_words(name)
+        let mut gathered = Gathered::default();
+        let values = pairs.take_all(name);
+        let values = values.iter().filter_map(|value| gathered.take(read(name, value).map(Some))).collect();
+        gathered.end().map(|()| values)
     }
 
     fn write(values: &Vec<T>) -> Vec<String> {
-        vec![values.iter().map(T::to_string).collect::<Vec<_>>().join(",")]
-    }
-}
-
-/// Several values, each by a word of its own, as they may hold commas.
-pub struct Repeated;
-
-impl Form<Vec<String>> for Repeated {
-    fn take(pairs: &mut Pairs, name: &str) -> Result<Vec<String>, WebError> {
-        Ok(pairs.take_all(name))
+        values.iter().map(T::to_string).collect()
     }
 
-    fn write(values: &Vec<String>) -> Vec<String> {
-        values.clone()
+    fn schema() -> Schema {
+        several(T::schema())
     }
 }
 
 /// What is not said where it is the default.
 pub struct Order;
 
-impl<T: FromStr<Err: Display> + Display + Default + PartialEq> Form<T> for Order {
+impl<T: FromStr<Err: Display> + Display + Default + PartialEq + Described> Form<T> for Order {
     fn take(pairs: &mut Pairs, name: &str) -> Result<T, WebError> {
         pairs.take_parsed(name).map(Option::unwrap_or_default)
     }
 
     fn write(value: &T) -> Vec<String> {
         if *value == T::default() { Vec::new() } else { vec![value.to_string()] }
+    }
+
+    fn schema() -> Schema {
+        ObjectBuilder::from(T::schema()).default(Some(T::default().to_string().into())).build().into()
     }
 }
 
@@ -83,50 +95,40 @@ impl Form<Option<usize>> for Limit {
         let Some(text) = pairs.take(name)? else { return Ok(None) };
         match text.parse() {
             Ok(limit) if (1..=max).contains(&limit) => Ok(Some(limit)),
-            _ => Err(WebError::bad_request(format!(
-                "{name}: {text:?} is not possible; it takes a number from 1 to {max}"
-            ))),
+            _ => Err(WebError::parameter(name, format!("{text:?} is not possible; it takes a number from 1 to {max}"))),
         }
     }
 
     fn write(value: &Option<usize>) -> Vec<String> {
-        One::write(value)
+        One::write(&value.map(|limit| limit as i64))
+    }
+
+    fn schema() -> Schema {
+        let number = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1));
+        number.maximum(Some(LetterQuery::MAX_LIMIT)).default(Some(ROWS.into())).build().into()
     }
 }
 
 /// Where a page begins.
 pub struct Cursor;
 
-impl<P: Place + Copy> Form<Option<P>> for Cursor {
-    fn take(pairs: &mut Pairs, name: &str) -> Result<Option<P>, WebError> {
-        take_cursor(pairs, name, decode_cursor)
+impl<P: Place> Form<Option<Anchor<P>>> for Cursor {
+    fn take(pairs: &mut Pairs, name: &str) -> Result<Option<Anchor<P>>, WebError> {
+        let Some(text) = pairs.take(name)? else { return Ok(None) };
+        let unknown = || WebError::parameter(name, "it takes the next_cursor of an earlier answer to the same query");
+        Anchor::decode(&text).map(Some).ok_or_else(unknown)
     }
 
-    fn write(value: &Option<P>) -> Vec<String> {
-        value.iter().map(|place| encode_cursor(*place)).collect()
-    }
-}
-
-/// Where a page begins of a list whose lines are numbered.
-pub struct NumberedCursor;
-
-impl Form<Option<i64>> for NumberedCursor {
-    fn take(pairs: &mut Pairs, name: &str) -> Result<Option<i64>, WebError> {
-        take_cursor(pairs, name, decode_number)
+    fn write(value: &Option<Anchor<P>>) -> Vec<String> {
+        value.iter().map(Anchor::encode).collect()
     }
 
-    fn write(value: &Option<i64>) -> Vec<String> {
-        value.iter().map(|number| encode_number(*number)).collect()
+    fn schema() -> Schema {
+        text().into()
     }
 }
 
-fn take_cursor<P>(pairs: &mut Pairs, name: &str, decode: fn(&str) -> Option<P>) -> Result<Option<P>, WebError> {
-    let Some(text) = pairs.take(name)? else { return Ok(None) };
-    let unknown = || WebError::bad_request(format!("{name}: it takes the next_cursor of an earlier answer"));
-    decode(&text).map(Some).ok_or_else(unknown)
-}
-
-/// Several by comma, or all of them; `None` when the address does not say.
+/// Several, or all of them; `None` when the address does not say.
 pub struct Statuses;
 
 impl Statuses {
@@ -136,11 +138,11 @@ impl Statuses {
 
 impl Form<Option<Vec<Status>>> for Statuses {
     fn take(pairs: &mut Pairs, name: &str) -> Result<Option<Vec<Status>>, WebError> {
-        let words = pairs.take_names(name);
-        if words.iter().any(|word| word == Self::ALL) {
+        if pairs.has_value(name, Self::ALL) {
+            pairs.take_all(name);
             return Ok(Some(Vec::new()));
         }
-        let statuses = words.iter().map(|word| read(name, word)).collect::<Result<Vec<_>, _>>()?;
+        let statuses: Vec<Status> = Repeated::take(pairs, name)?;
         Ok((!statuses.is_empty()).then_some(statuses))
     }
 
@@ -148,8 +150,12 @@ impl Form<Option<Vec<Status>>> for Statuses {
         match value {
             None => Vec::new(),
             Some(all) if all.is_empty() => vec![Self::ALL.to_owned()],
-            Some(statuses) => Words::write(statuses),
+            Some(statuses) => Repeated::write(statuses),
         }
+    }
+
+    fn schema() -> Schema {
+        several(words(Status::ALL.iter().map(|status| status.as_str()).chain([Self::ALL])))
     }
 }
 
@@ -167,13 +173,18 @@ impl Form<Option<bool>> for OpenOrAll {
             None => Ok(None),
             Some(Self::OPEN) => Ok(Some(false)),
             Some(Self::ALL) => Ok(Some(true)),
-            Some(word) => Err(WebError::bad_request(format!(
-                "{name}: {word:?} is no status of groups; it takes open (with open dead letters) or all"
-            ))),
+            Some(word) => Err(WebError::parameter(
+                name,
+                format!("{word:?} is no status of groups; it takes open (with open dead letters) or all"),
+            )),
         }
     }
 
     fn write(value: &Option<bool>) -> Vec<String> {
         value.iter().map(|all| if *all { Self::ALL } else { Self::OPEN }.to_owned()).collect()
+    }
+
+    fn schema() -> Schema {
+        words([Self::OPEN, Self::ALL]).into()
     }
 }

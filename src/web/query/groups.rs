@@ -2,7 +2,7 @@
 
 use amqp_message::death::Reason;
 
-use super::{form, kept_names, listed, parameters};
+use super::{Anchor, form, listed, names, parameters};
 use crate::domain::{
     group::{GroupCursor, GroupFilter, GroupSort},
     letter::Importance,
@@ -11,24 +11,33 @@ use crate::domain::{
 parameters! {
     /// Which groups an address asks for.
     pub GroupQuery {
-        /// `open`: only groups with open letters; `all` if left out.
-        "status" all: Option<bool> as form::OpenOrAll => Option<String>,
-        /// With open letters of this importance: `critical`, `high`, `normal`, `low`, or several by comma.
-        "importance" importances: Vec<Importance> as form::Words => Option<String>,
-        /// Names, by comma.
-        "broker" brokers: Vec<String> as form::Words => Option<String>,
-        /// Names or globs (`*`, `?`), by comma; `""` is the queue that nothing is known of.
-        "queue" queues: Vec<String> as form::Words => Option<String>,
-        /// Full names of types or globs, by comma; `""` is the type that nothing is known of.
-        "type" types: Vec<String> as form::Words => Option<String>,
-        /// `rejected`, `expired`, `maxlen`, `delivery_limit`, `unknown`, or several by comma.
-        "reason" reasons: Vec<Reason> as form::Words => Option<String>,
-        /// `importance` (default): the most important open letters first; `biggest`: most open letters; `newest`: seen last
-        "sort" sort: GroupSort as form::Order => Option<String>,
-        /// 1 to 1000; 50 if left out.
-        "limit" limit: Option<usize> as form::Limit => Option<u32>,
-        /// `next_cursor` of the answer before.
-        "cursor" cursor: Option<GroupCursor> as form::Cursor => Option<String>,
+        /// `open`: only groups with open letters; all if left out.
+        "status" all: Option<bool> as form::OpenOrAll,
+        /// With open letters of one of these.
+        "importance" importances: Vec<Importance> as form::Repeated,
+        /// Of one of these brokers.
+        "broker" brokers: Vec<String> as form::Repeated,
+        /// Names of queues, taken as they are.
+        "queue" queues: Vec<String> as form::Repeated,
+        /// Patterns for names of queues: `*` is any run of characters, `?` any one. With `queue` and `queue_unknown`: what
+        /// one of them lets through.
+        "queue_glob" queue_globs: Vec<String> as form::Repeated,
+        /// `true`: of letters that do not say in which queue they failed.
+        "queue_unknown" queue_unknown: Option<bool> as form::One,
+        /// Full names of message types, taken as they are.
+        "type" types: Vec<String> as form::Repeated,
+        /// Patterns for full names of message types, as those of queues.
+        "type_glob" type_globs: Vec<String> as form::Repeated,
+        /// `true`: of letters whose type is not known.
+        "type_unknown" type_unknown: Option<bool> as form::One,
+        /// Dead-lettered for one of these reasons.
+        "reason" reasons: Vec<Reason> as form::Repeated,
+        /// `importance`: the most important open letters first; `biggest`: most open letters; `newest`: seen last.
+        "sort" sort: GroupSort as form::Order,
+        /// Groups of one answer.
+        "limit" limit: Option<usize> as form::Limit,
+        /// `next_cursor` of the answer before, to the same query.
+        "cursor" cursor: Option<Anchor<GroupCursor>> as form::Cursor,
     }
 }
 
@@ -41,8 +50,8 @@ impl GroupQuery {
             only_open: !self.all.unwrap_or(all) || !self.importances.is_empty(),
             importances: self.importances.clone(),
             brokers: self.brokers.clone(),
-            queues: kept_names(&self.queues),
-            types: kept_names(&self.types),
+            queues: names(&self.queues, &self.queue_globs, self.queue_unknown),
+            types: names(&self.types, &self.type_globs, self.type_unknown),
             reasons: self.reasons.clone(),
         }
     }
@@ -51,6 +60,8 @@ impl GroupQuery {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::filter::Names;
+    use crate::web::query::Listed;
     use crate::web::{
         error::WebError,
         query::{Pairs, Parameters},
@@ -66,7 +77,7 @@ mod tests {
         check("", "/groups");
         check("status=&queue=", "/groups");
         check("status=all&sort=importance", "/groups?status=all");
-        check("sort=newest&type=acme.*&queue=a,b", "/groups?queue=a,b&type=acme.*&sort=newest");
+        check("sort=newest&type_glob=acme.*&queue=a,b", "/groups?queue=a,b&type_glob=acme.*&sort=newest");
         check("importance=high&reason=expired&limit=7", "/groups?importance=high&reason=expired&limit=7");
     }
 
@@ -80,7 +91,7 @@ mod tests {
         check("status=retried", "open (with open dead letters) or all");
         check("sort=up", "importance, biggest, newest");
         check("cursor=xyz", "next_cursor");
-        check("group=x", "status, importance, broker, queue, type, reason, sort, limit, cursor");
+        check("group=x", "status, importance, broker, queue, queue_glob, queue_unknown, type, type_glob");
     }
 
     #[test]
@@ -90,6 +101,6 @@ mod tests {
         assert_eq!(only_open("", true), Some(false));
         assert_eq!(only_open("status=open", true), Some(true));
         assert_eq!(only_open("status=all&importance=low", true), Some(true));
-        assert_eq!(parse("queue=%22%22").map(|query| query.filter(true).queues).ok(), Some(vec![String::new()]));
+        assert_eq!(parse("queue_unknown=true").map(|query| query.filter(true).queues).ok(), Some(Names::exact([""])));
     }
 }

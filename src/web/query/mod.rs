@@ -5,9 +5,12 @@
 
 mod activity;
 mod cursor;
+pub mod described;
 pub mod form;
 mod groups;
+mod jobs;
 mod listed;
+mod page;
 mod pairs;
 mod parameters;
 mod waiting;
@@ -18,15 +21,17 @@ use amqp_message::{death::Reason, time::Timestamp};
 use listed::listed;
 
 use crate::domain::{
-    filter::{Cursor, LetterFilter, Sort},
+    filter::{Cursor, LetterFilter, Names, Sort},
     group::GroupId,
     letter::{Importance, Status},
 };
 
-pub use activity::{ActivityCursor, ActivityQuery};
-pub use cursor::{encode_cursor, encode_number};
+pub use activity::ActivityQuery;
+pub use cursor::Anchor;
 pub use groups::GroupQuery;
-pub use listed::{Pager, ROWS};
+pub use jobs::JobQuery;
+pub use listed::{Listed, Pager, ROWS, listed_page};
+pub use page::{Page, Paging};
 pub use pairs::{Pairs, read};
 pub(crate) use parameters::parameters;
 pub use parameters::{Form, Parameters};
@@ -36,38 +41,45 @@ pub use when::When;
 parameters! {
     /// Which letters an address asks for. It stays as it was written, so that `since=24h` moves with the clock.
     pub LetterQuery {
-        /// `open`, `scheduled`, `retried`, `discarded`, or several by comma; all if left out.
-        "status" statuses: Option<Vec<Status>> as form::Statuses => Option<String>,
-        /// `critical`, `high`, `normal`, `low`, or several by comma.
-        "importance" importances: Vec<Importance> as form::Words => Option<String>,
-        /// Names, by comma.
-        "broker" brokers: Vec<String> as form::Words => Option<String>,
-        /// Names or globs (`*`, `?`), by comma; `""` is the queue that nothing is known of.
-        "queue" queues: Vec<String> as form::Words => Option<String>,
-        /// Full names of types or globs, by comma; `""` is the type that nothing is known of.
-        "type" types: Vec<String> as form::Words => Option<String>,
-        /// `rejected`, `expired`, `maxlen`, `delivery_limit`, `unknown`, or several by comma.
-        "reason" reasons: Vec<Reason> as form::Words => Option<String>,
-        /// Ids of groups, by comma.
-        "group" groups: Vec<GroupId> as form::Words => Option<String>,
+        /// In one of these statuses; in any if left out.
+        "status" statuses: Option<Vec<Status>> as form::Statuses,
+        /// Of one of these.
+        "importance" importances: Vec<Importance> as form::Repeated,
+        /// Of one of these brokers.
+        "broker" brokers: Vec<String> as form::Repeated,
+        /// Names of queues. A name is taken as it is: no character in it stands for another.
+        "queue" queues: Vec<String> as form::Repeated,
+        /// Patterns for names of queues: `*` is any run of characters, `?` any one. With `queue` and `queue_unknown`: what
+        /// one of them lets through.
+        "queue_glob" queue_globs: Vec<String> as form::Repeated,
+        /// `true`: those that do not say in which queue they failed.
+        "queue_unknown" queue_unknown: Option<bool> as form::One,
+        /// Full names of message types, taken as they are.
+        "type" types: Vec<String> as form::Repeated,
+        /// Patterns for full names of message types, as those of queues.
+        "type_glob" type_globs: Vec<String> as form::Repeated,
+        /// `true`: those whose type is not known.
+        "type_unknown" type_unknown: Option<bool> as form::One,
+        /// Dead-lettered for one of these reasons.
+        "reason" reasons: Vec<Reason> as form::Repeated,
+        /// Ids of error groups.
+        "group" groups: Vec<GroupId> as form::Repeated,
         /// Received at or after: RFC 3339, or how long ago (`24h`).
-        "since" since: Option<When> as form::One => Option<String>,
+        "since" since: Option<When> as form::One,
         /// Received before: RFC 3339, or how long ago.
-        "until" until: Option<When> as form::One => Option<String>,
-        /// `newest` (default) or `oldest`
-        "sort" sort: Sort as form::Order => Option<String>,
-        /// 1 to 1000; 50 if left out.
-        "limit" limit: Option<usize> as form::Limit => Option<u32>,
-        /// `next_cursor` of the answer before.
-        "cursor" cursor: Option<Cursor> as form::Cursor => Option<String>,
+        "until" until: Option<When> as form::One,
+        /// By the time at which they were received.
+        "sort" sort: Sort as form::Order,
+        /// Letters of one answer.
+        "limit" limit: Option<usize> as form::Limit,
+        /// `next_cursor` of the answer before, to the same query.
+        "cursor" cursor: Option<Anchor<Cursor>> as form::Cursor,
     }
 }
 
 listed!(LetterQuery, "/letters", Cursor);
 
 impl LetterQuery {
-    /// Stands for the letters whose queue or type is unknown, which the database keeps under the empty name.
-    pub const UNKNOWN: &str = "\"\"";
     /// Letters a single answer holds at most.
     pub const MAX_LIMIT: usize = 1_000;
 
@@ -76,8 +88,8 @@ impl LetterQuery {
             statuses: self.statuses.clone().unwrap_or_default(),
             importances: self.importances.clone(),
             brokers: self.brokers.clone(),
-            queues: kept_names(&self.queues),
-            types: kept_names(&self.types),
+            queues: names(&self.queues, &self.queue_globs, self.queue_unknown),
+            types: names(&self.types, &self.type_globs, self.type_unknown),
             reasons: self.reasons.clone(),
             groups: self.groups.clone(),
             since: self.since.as_ref().map(|when| when.resolve(now)),
@@ -91,33 +103,28 @@ impl LetterQuery {
         Self { statuses, groups: vec![group], ..Self::default() }
     }
 
-    /// A queue's name as a pattern that matches it. A comma, which would end the name, is matched by `?`; so are spaces
-    /// at its ends, which would be trimmed, and a name that looks like the word for unknown queues.
-    pub fn queue_pattern(queue: Option<&str>) -> String {
-        match queue {
-            None => Self::UNKNOWN.to_owned(),
-            Some(Self::UNKNOWN) => "?".repeat(Self::UNKNOWN.len()),
-            Some(name) => {
-                let rest = name.trim_start();
-                let inner = rest.trim_end();
-                let hide = |spaces: &str| "?".repeat(spaces.chars().count());
-                let (before, after) = (&name[..name.len() - rest.len()], &rest[inner.len()..]);
-                hide(before) + &inner.replace(',', "?") + &hide(after)
-            }
-        }
+    /// The letters of one queue, or those whose queue is unknown.
+    pub fn of_queue(queue: Option<&str>) -> Self {
+        let (queues, queue_unknown) = queue_words(queue);
+        Self { queues, queue_unknown, ..Self::default() }
     }
 }
 
-/// Names as the database keeps them.
-fn kept_names(names: &[String]) -> Vec<String> {
-    let kept = |name: &String| if name == LetterQuery::UNKNOWN { String::new() } else { name.clone() };
-    names.iter().map(kept).collect()
+/// The words for one queue, or for what has none that is known.
+fn queue_words(queue: Option<&str>) -> (Vec<String>, Option<bool>) {
+    (queue.map(str::to_owned).into_iter().collect(), queue.is_none().then_some(true))
+}
+
+/// What these words mean; what has no name is kept under the empty one.
+fn names(exact: &[String], globs: &[String], is_unknown: Option<bool>) -> Names {
+    let unknown = (is_unknown == Some(true)).then(String::new);
+    Names { exact: exact.iter().cloned().chain(unknown).collect(), globs: globs.to_vec() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::web::error::WebError;
+    use crate::web::{error::WebError, fault::Place};
 
     fn parse(text: &str) -> Result<LetterQuery, WebError> {
         LetterQuery::read(Pairs::parse(text.as_bytes()))
@@ -132,9 +139,9 @@ mod tests {
         check("", "");
         check("status=&queue=&broker=", "");
         check("status=all", "?status=all");
-        check("status=open,retried&importance=high", "?status=open,retried&importance=high");
-        check("importance=high&importance=low", "?importance=high,low");
+        check("status=open&status=retried&importance=high", "?status=open&status=retried&importance=high");
         check("queue=texts.*,a%20b&sort=newest", "?queue=texts.*,a+b");
+        check("queue_glob=texts.*&queue=a&queue_unknown=true", "?queue=a&queue_glob=texts.*&queue_unknown=true");
         check("since=24h&sort=oldest", "?since=24h&sort=oldest");
         check("since=2026-11-21T10:00", "?since=2026-11-21T10:00:00Z");
         check("since=2026-11-21T12:00:00%2B02:00", "?since=2026-11-21T10:00:00Z");
@@ -150,7 +157,7 @@ mod tests {
         };
         check("staus=open", "status, importance");
         check("status=opne", "open, scheduled, retried, discarded");
-        check("importance=high,huge", "critical, high, normal, low");
+        check("importance=high&importance=huge", "critical, high, normal, low");
         check("reason=x", "delivery_limit");
         check("since=yesterday", "24h");
         check("limit=0", "1 to 1000");
@@ -161,12 +168,20 @@ mod tests {
     }
 
     #[test]
-    fn names_become_patterns() {
-        assert_eq!(LetterQuery::queue_pattern(Some("a,b")), "a?b");
-        let unknown = LetterQuery { queues: vec![LetterQuery::queue_pattern(None)], ..LetterQuery::default() };
-        assert_eq!(
-            parse(unknown.href().trim_start_matches("/letters?")).ok().map(|query| query.filter(Timestamp::MAX).queues),
-            Some(vec![String::new()])
-        );
+    fn all_mistakes_are_told() {
+        let error = parse("status=opne&limit=0&staus=open&reason=x&reason=y").unwrap_err();
+        let places: Vec<_> = error.faults.iter().map(|fault| fault.place.clone()).collect();
+        assert_eq!(places, ["status", "reason", "reason", "limit", "staus"].map(Place::parameter));
+    }
+
+    #[test]
+    fn every_name_can_be_given() {
+        for name in ["a,b", "a*", "?", " a ", "\"\"", "true", "ö&=;"] {
+            let href = LetterQuery::of_queue(Some(name)).href();
+            let read = parse(href.trim_start_matches("/letters?")).map(|query| query.filter(Timestamp::MAX).queues);
+            assert_eq!(read.ok(), Some(Names::exact([name])), "{href}");
+        }
+        let unknown = LetterQuery::of_queue(None).href();
+        assert_eq!(unknown, "/letters?queue_unknown=true");
     }
 }

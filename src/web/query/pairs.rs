@@ -2,7 +2,12 @@
 
 use std::{fmt::Display, str::FromStr};
 
-use crate::web::error::WebError;
+use axum::http::StatusCode;
+
+use crate::web::{
+    error::WebError,
+    fault::{Fault, Place},
+};
 
 /// Names and values, in order, that nobody has taken yet.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +28,11 @@ impl Pairs {
         self.0.iter().any(|(key, _)| key == name)
     }
 
+    /// Whether one of the values of `name` is this one.
+    pub fn has_value(&self, name: &str, value: &str) -> bool {
+        self.0.iter().any(|(key, given)| key == name && given == value)
+    }
+
     /// Every value of `name`.
     pub fn take_all(&mut self, name: &str) -> Vec<String> {
         self.0.extract_if(.., |(key, _)| key == name).map(|(_, value)| value).collect()
@@ -32,7 +42,7 @@ impl Pairs {
     pub fn take(&mut self, name: &str) -> Result<Option<String>, WebError> {
         let mut values = self.take_all(name);
         if values.len() > 1 {
-            return Err(WebError::bad_request(format!("{name} is given more than once")));
+            return Err(WebError::parameter(name, "it is given more than once"));
         }
         Ok(values.pop())
     }
@@ -44,32 +54,23 @@ impl Pairs {
 
     /// The only value of `name`, which has to be there.
     pub fn need<T: FromStr<Err: Display>>(&mut self, name: &str) -> Result<T, WebError> {
-        self.take_parsed(name)?.ok_or_else(|| WebError::bad_request(format!("{name}: it is needed")))
+        self.take_parsed(name)?.ok_or_else(|| WebError::parameter(name, "it is needed"))
     }
 
     /// Refuses what nobody has taken.
     pub fn finish(self, known: &str) -> Result<(), WebError> {
-        match self.0.first() {
-            None => Ok(()),
-            Some((name, _)) => Err(WebError::bad_request(format!("{name:?} is no parameter here; there are {known}"))),
+        if self.0.is_empty() {
+            return Ok(());
         }
-    }
-
-    /// Its values by comma, read.
-    pub fn take_words<T: FromStr<Err: Display>>(&mut self, name: &str) -> Result<Vec<T>, WebError> {
-        self.take_names(name).iter().map(|word| read(name, word)).collect()
-    }
-
-    /// Its values by comma.
-    pub fn take_names(&mut self, name: &str) -> Vec<String> {
-        let values = self.take_all(name);
-        let names = values.iter().flat_map(|value| value.split(',')).map(str::trim).filter(|name| !name.is_empty());
-        names.map(str::to_owned).collect()
+        let unknown = |(name, _): &(String, String)| {
+            Fault::new(Place::parameter(name), "unknown", format!("there is no such parameter; there are {known}"))
+        };
+        Err(WebError::of_faults(StatusCode::BAD_REQUEST, self.0.iter().map(unknown).collect()))
     }
 }
 
 pub fn read<T: FromStr<Err: Display>>(name: &str, text: &str) -> Result<T, WebError> {
-    text.parse().map_err(|why| WebError::bad_request(format!("{name}: {why}")))
+    text.parse().map_err(|why| WebError::parameter(name, why))
 }
 
 /// The address of a page with a query, where there is one.

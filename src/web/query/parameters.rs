@@ -1,8 +1,10 @@
 //! One definition of what an address may say: it reads the words, writes them into links, names them where another one
 //! was given, and describes them in the API.
 
+use utoipa::openapi::Schema;
+
 use super::Pairs;
-use crate::web::error::WebError;
+use crate::web::error::{Gathered, WebError};
 
 /// What an address may say. Made by [`parameters!`](super::parameters).
 pub trait Parameters: Sized {
@@ -16,20 +18,27 @@ pub trait Parameters: Sized {
     fn pairs(&self) -> Vec<(&'static str, String)>;
 
     /// Reads an address that says nothing else.
-    fn read(mut pairs: Pairs) -> Result<Self, WebError> {
-        let read = Self::take(&mut pairs)?;
-        pairs.finish(&Self::names().join(", ")).map(|()| read)
+    fn read(mut pairs: Pairs) -> Result<Self, WebError>
+    where
+        Self: Default,
+    {
+        let mut gathered = Gathered::default();
+        let read = gathered.take(Self::take(&mut pairs));
+        gathered.take(pairs.finish(&Self::names().join(", ")));
+        gathered.end().map(|()| read)
     }
 }
 
 /// The words of both.
-impl<A: Parameters, B: Parameters> Parameters for (A, B) {
+impl<A: Parameters + Default, B: Parameters + Default> Parameters for (A, B) {
     fn names() -> Vec<&'static str> {
         [A::names(), B::names()].concat()
     }
 
     fn take(pairs: &mut Pairs) -> Result<Self, WebError> {
-        Ok((A::take(pairs)?, B::take(pairs)?))
+        let mut gathered = Gathered::default();
+        let both = (gathered.take(A::take(pairs)), gathered.take(B::take(pairs)));
+        gathered.end().map(|()| both)
     }
 
     fn pairs(&self) -> Vec<(&'static str, String)> {
@@ -43,19 +52,29 @@ pub trait Form<T> {
 
     /// Nothing, or what is empty, for what says the default.
     fn write(value: &T) -> Vec<String>;
+
+    /// What it may be.
+    fn schema() -> Schema;
 }
 
-/// A struct of [`Parameters`]: of each its description in the API, its name, its field, how it stands in an address, and
-/// of which type it is to whoever reads the description.
+/// A struct of [`Parameters`]: of each its description in the API, its name, its field, and how it stands in an address.
 macro_rules! parameters {
     ($(#[$doc:meta])* $vis:vis $name:ident {
-        $($(#[$field_doc:meta])* $word:literal $field:ident: $type:ty as $form:ty => $shown:ty),+ $(,)?
+        $($(#[doc = $about:literal])* $word:literal $field:ident: $type:ty as $form:ty),+ $(,)?
     }) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, Default, PartialEq, utoipa::IntoParams)]
-        #[into_params(parameter_in = Query)]
+        #[derive(Clone, Debug, Default, PartialEq)]
         $vis struct $name {
-            $($(#[$field_doc])* #[param(rename = $word, value_type = $shown)] pub $field: $type),+
+            $($(#[doc = $about])* pub $field: $type),+
+        }
+
+        impl utoipa::IntoParams for $name {
+            fn into_params(
+                _: impl Fn() -> Option<utoipa::openapi::path::ParameterIn>,
+            ) -> Vec<utoipa::openapi::path::Parameter> {
+                use $crate::web::query::{Form, described::parameter};
+                vec![$(parameter($word, concat!($($about, "\n"),*), <$form as Form<$type>>::schema())),+]
+            }
         }
 
         impl $crate::web::query::Parameters for $name {
@@ -64,7 +83,10 @@ macro_rules! parameters {
             }
 
             fn take(pairs: &mut $crate::web::query::Pairs) -> Result<Self, $crate::web::error::WebError> {
-                Ok(Self { $($field: <$form as $crate::web::query::Form<$type>>::take(pairs, $word)?),+ })
+                use $crate::web::{error::Gathered, query::Form};
+                let mut gathered = Gathered::default();
+                let read = Self { $($field: gathered.take(<$form as Form<$type>>::take(pairs, $word))),+ };
+                gathered.end().map(|()| read)
             }
 
             fn pairs(&self) -> Vec<(&'static str, String)> {

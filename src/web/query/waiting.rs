@@ -1,27 +1,35 @@
 //! Which waiting letters an address asks for.
 
-use super::{form, kept_names, listed, parameters};
+use super::{Anchor, form, listed, names, parameters, queue_words};
 use crate::domain::{filter::LetterFilter, letter::Status, waiting::WaitingCursor};
 
 parameters! {
     /// Which waiting letters an address asks for.
     pub WaitingQuery {
-        "broker" brokers: Vec<String> as form::Words => Option<String>,
-        /// Names or globs of the queues they failed in.
-        "queue" queues: Vec<String> as form::Words => Option<String>,
-        "limit" limit: Option<usize> as form::Limit => Option<u32>,
-        "cursor" cursor: Option<WaitingCursor> as form::Cursor => Option<String>,
+        "broker" brokers: Vec<String> as form::Repeated,
+        /// Names of the queues they failed in, and patterns for them.
+        "queue" queues: Vec<String> as form::Repeated,
+        "queue_glob" queue_globs: Vec<String> as form::Repeated,
+        "queue_unknown" queue_unknown: Option<bool> as form::One,
+        "limit" limit: Option<usize> as form::Limit,
+        "cursor" cursor: Option<Anchor<WaitingCursor>> as form::Cursor,
     }
 }
 
 listed!(WaitingQuery, "/scheduled", WaitingCursor);
 
 impl WaitingQuery {
+    /// Those of one queue, or those whose queue is unknown.
+    pub fn of_queue(queue: Option<&str>) -> Self {
+        let (queues, queue_unknown) = queue_words(queue);
+        Self { queues, queue_unknown, ..Self::default() }
+    }
+
     pub fn filter(&self) -> LetterFilter {
         LetterFilter {
             statuses: vec![Status::Scheduled],
             brokers: self.brokers.clone(),
-            queues: kept_names(&self.queues),
+            queues: names(&self.queues, &self.queue_globs, self.queue_unknown),
             ..LetterFilter::default()
         }
     }
@@ -30,6 +38,7 @@ impl WaitingQuery {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::web::query::Listed;
     use crate::web::query::{Pairs, Parameters};
 
     #[test]
@@ -40,6 +49,6 @@ mod tests {
         };
         check("", "/scheduled");
         check("queue=&broker=", "/scheduled");
-        check("queue=texts.*&broker=main&limit=7", "/scheduled?broker=main&queue=texts.*&limit=7");
+        check("queue_glob=texts.*&broker=main&limit=7", "/scheduled?broker=main&queue_glob=texts.*&limit=7");
     }
 }

@@ -7,7 +7,7 @@ use amqp_message::time::Timestamp;
 use super::{number, time};
 use crate::{
     domain::{filter::HistogramBar, letter::Importance},
-    web::query::{LetterQuery, When},
+    web::query::{LetterQuery, Listed, When},
 };
 
 /// Bars of a full chart, about; more would be thinner than a finger or a pointer can hit.

@@ -14,7 +14,7 @@ use crate::{
     },
     services::digests::Plan,
     store::DigestRecord,
-    web::query::{LetterQuery, When},
+    web::query::{LetterQuery, Listed, When},
 };
 
 /// Characters of an error and of a note.
@@ -77,7 +77,7 @@ impl ReportView {
     pub fn linked(report: &DigestReport, most: usize, plan: &Plan) -> Self {
         let open = LetterQuery {
             importances: plan.importances.clone(),
-            queues: plan.queues.iter().map(|queue| LetterQuery::queue_pattern(Some(queue))).collect(),
+            queue_globs: plan.queues.clone(),
             ..LetterQuery::default()
         };
         let new = report.period.from.map(|from| open.with(|query| query.since = Some(When::At(from))));

@@ -8,7 +8,7 @@ use crate::{
         group::{Group, GroupId, GroupKey, Hour},
         letter::Status,
     },
-    web::query::LetterQuery,
+    web::query::{LetterQuery, Listed},
 };
 
 /// Characters of a name in a list; the group itself shows all of them.

@@ -15,7 +15,7 @@ use crate::{
         letter::Status,
         policy::{Policy, PolicyBook},
     },
-    web::query::{LetterQuery, WaitingQuery},
+    web::query::{LetterQuery, Listed, WaitingQuery},
 };
 
 #[derive(Debug)]
@@ -77,10 +77,9 @@ impl QueueRow {
         level: Option<LevelCells>,
         is_ours: bool,
     ) -> Self {
-        let pattern = LetterQuery::queue_pattern(queue);
         let brokers = vec![broker.to_owned()];
-        let letters = LetterQuery { brokers: brokers.clone(), queues: vec![pattern.clone()], ..LetterQuery::default() };
-        let scheduled = WaitingQuery { brokers, queues: vec![pattern], ..WaitingQuery::default() };
+        let letters = LetterQuery { brokers: brokers.clone(), ..LetterQuery::of_queue(queue) };
+        let scheduled = WaitingQuery { brokers, ..WaitingQuery::of_queue(queue) };
         Self {
             name: queue.map_or_else(|| "queue unknown".to_owned(), text::one_line),
             is_known: queue.is_some(),

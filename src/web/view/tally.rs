@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use amqp_message::glob::Globs;
-
 use crate::domain::{
-    filter::{FacetCount, LetterCounts, LetterFilter},
+    filter::{FacetCount, LetterCounts, LetterFilter, NameMatcher},
     letter::{Importance, Status},
 };
 
@@ -13,13 +11,13 @@ use crate::domain::{
 pub struct Tally<'a> {
     counts: &'a LetterCounts,
     filter: &'a LetterFilter,
-    globs: Globs,
+    queues: NameMatcher<'a>,
 }
 
 impl<'a> Tally<'a> {
     /// `counts` are those of this filter, or of one that asks for the same queues, brokers and reasons, or for any.
     pub fn new(counts: &'a LetterCounts, filter: &'a LetterFilter) -> Self {
-        Self { counts, filter, globs: filter.queue_globs() }
+        Self { counts, filter, queues: filter.queues.matcher() }
     }
 
     /// Letters that the filter lets through.
@@ -69,7 +67,7 @@ impl<'a> Tally<'a> {
     fn rest_fits(&self, facet: &FacetCount) -> bool {
         any(&self.filter.brokers, &facet.broker)
             && any(&self.filter.reasons, &facet.reason)
-            && self.globs.matches(facet.queue.as_deref().unwrap_or_default())
+            && self.queues.matches(facet.queue.as_deref().unwrap_or_default())
     }
 }
 
@@ -120,6 +118,7 @@ pub fn queues_with<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::filter::Names;
     use amqp_message::death::Reason;
 
     fn facet(queue: Option<&str>, status: Status, importance: Importance, count: u64) -> FacetCount {
@@ -142,8 +141,8 @@ mod tests {
         };
         check(LetterFilter::default(), [1_111, 1_011, 1_101]);
         check(LetterFilter { statuses: vec![Status::Retried], ..LetterFilter::default() }, [100, 1_011, 100]);
-        check(LetterFilter { queues: vec!["a.*".to_owned()], ..LetterFilter::default() }, [11, 11, 1]);
-        check(LetterFilter { queues: vec![String::new()], ..LetterFilter::default() }, [1_000, 1_000, 1_000]);
+        check(LetterFilter { queues: Names::globs(["a.*"]), ..LetterFilter::default() }, [11, 11, 1]);
+        check(LetterFilter { queues: Names::exact([""]), ..LetterFilter::default() }, [1_000, 1_000, 1_000]);
         check(LetterFilter { brokers: vec!["other".to_owned()], ..LetterFilter::default() }, [0, 0, 0]);
     }
 

@@ -39,6 +39,11 @@ pub fn rfc3339(at: Timestamp) -> String {
     calendar(at).to_string()
 }
 
+/// RFC 3339 in UTC to the microsecond, as machines read it: always of the same length, so that texts compare as times do.
+pub fn timestamp(at: Timestamp) -> String {
+    calendar(at).strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+}
+
 /// In the letters of `strftime`, in UTC.
 pub fn format(at: Timestamp, pattern: &str) -> String {
     calendar(at).to_zoned(TimeZone::UTC).strftime(pattern).to_string()

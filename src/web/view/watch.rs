@@ -13,7 +13,6 @@ use crate::{
         watch::{Concern, Watched},
     },
     store::{WatchedBroker, WatchedQueue},
-    web::query::LetterQuery,
 };
 
 /// Something that needs a hand.
@@ -48,8 +47,7 @@ impl ConcernLine {
 
 /// A queue's name, and its line on the page of queues.
 fn queue_link(queue: &str) -> (String, String) {
-    let pattern = LetterQuery::queue_pattern(Some(queue));
-    let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("queue", &pattern).finish();
+    let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("queue", queue).finish();
     (text::one_line(queue), format!("/queues?{query}"))
 }
 

@@ -10,7 +10,7 @@ use dead_letter_office::{
         actor::Actor,
         command::Command,
         digest::{DigestGroup, DigestReport, SectionKind},
-        filter::{LetterFilter, PageRequest, Sort},
+        filter::{LetterFilter, Names, PageRequest, Sort},
         group::{Group, GroupFilter, GroupId},
         letter::{Importance, LetterId, Status},
         retry::RetryOutcome,
@@ -162,7 +162,7 @@ impl<'a> Life<'a> {
         let open = LetterFilter {
             statuses: vec![Status::Open],
             importances: importances.to_vec(),
-            queues: queues.to_vec(),
+            queues: Names::globs(queues.to_vec()),
             ..LetterFilter::default()
         };
         let new = LetterFilter { since: self.since, ..open.clone() };
@@ -171,7 +171,7 @@ impl<'a> Life<'a> {
         let filter = GroupFilter {
             only_open: true,
             importances: importances.to_vec(),
-            queues: queues.to_vec(),
+            queues: Names::globs(queues.to_vec()),
             ..GroupFilter::default()
         };
         assert_eq!(report.open_groups, self.groups(&filter).await.len() as u64);

@@ -11,6 +11,7 @@ use dead_letter_office::{
         job::JobState,
         letter::{Importance, LetterId, Status},
         retry::RetryOutcome,
+        version::Expected,
     },
     store::Order,
 };
@@ -276,11 +277,14 @@ async fn several_commands_on_one_letter_are_carried_out_or_none(database: &TestD
     let id = letter_without_a_note(database).await;
     let ids = [id];
     let (importance, note) = (Command::SetImportance(Importance::Critical), Command::SetNote("x".to_owned()));
-    database.act_on_one(&[order(&importance, &ids), order(&note, &ids)]).await.unwrap_err();
+    database.act_on_one(id, &[order(&importance, &ids), order(&note, &ids)], &Expected::Anything).await.unwrap_err();
     assert_eq!(database.shows(id).await.importance, Importance::Normal);
     assert_eq!(database.events(id).await, []);
     let message_type = Command::SetType(Some("a.B".to_owned()));
-    let report = database.act_on_one(&[order(&importance, &ids), order(&message_type, &ids)]).await.unwrap();
+    let report = database
+        .act_on_one(id, &[order(&importance, &ids), order(&message_type, &ids)], &Expected::Anything)
+        .await
+        .unwrap();
     assert_eq!((report.done, report.refused), (vec![id], vec![]));
     let letter = database.shows(id).await;
     assert_eq!((letter.importance, letter.message_type.as_deref()), (Importance::Critical, Some("a.B")));
@@ -291,7 +295,8 @@ async fn where_one_command_is_refused_none_is_carried_out(database: &TestDatabas
     let id = database.letter_in(Status::Discarded).await;
     let ids = [id];
     let importance = Command::SetImportance(Importance::Critical);
-    let report = database.act_on_one(&[order(&importance, &ids), order(&DISCARD, &ids)]).await.unwrap();
+    let report =
+        database.act_on_one(id, &[order(&importance, &ids), order(&DISCARD, &ids)], &Expected::Anything).await.unwrap();
     assert_eq!((report.done.len(), report.refused.len()), (0, 1));
     assert_eq!(database.shows(id).await.importance, Importance::Normal);
 }

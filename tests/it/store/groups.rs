@@ -8,7 +8,7 @@ use dead_letter_office::{
         activity::{ActivityFilter, Area},
         actor::Actor,
         command::Command,
-        filter::LetterFilter,
+        filter::{LetterFilter, Names},
         group::{Group, GroupCounts, GroupCursor, GroupFilter, GroupId, GroupSort, Hour, Outcome},
         letter::{Importance, LetterId, Status},
         retry::RetryOutcome,
@@ -27,13 +27,15 @@ const HOUR: Duration = Duration::from_secs(3_600);
 const OPEN: GroupFilter = every(true);
 const EVERY: GroupFilter = every(false);
 
+const NO_NAMES: Names = Names { exact: Vec::new(), globs: Vec::new() };
+
 const fn every(only_open: bool) -> GroupFilter {
     GroupFilter {
         only_open,
         importances: Vec::new(),
         brokers: Vec::new(),
-        queues: Vec::new(),
-        types: Vec::new(),
+        queues: NO_NAMES,
+        types: NO_NAMES,
         reasons: Vec::new(),
     }
 }
@@ -163,12 +165,12 @@ async fn the_filter_asks_for_what_groups_have_in_common(database: &TestDatabase)
     };
     check(EVERY, &[a, b, c, d]).await;
     check(GroupFilter { brokers: names(&["other", "nobody"]), ..EVERY }, &[c]).await;
-    check(GroupFilter { queues: names(&["texts.*"]), ..EVERY }, &[a, b]).await;
-    check(GroupFilter { queues: names(&["orders", "texts.sms"]), ..EVERY }, &[a, c]).await;
-    check(GroupFilter { queues: names(&[""]), ..EVERY }, &[d]).await;
-    check(GroupFilter { queues: names(&["nothing.*"]), ..EVERY }, &[]).await;
-    check(GroupFilter { types: names(&["acme.?"]), brokers: names(&["main"]), ..EVERY }, &[a, b, d]).await;
-    check(GroupFilter { types: names(&[""]), ..EVERY }, &[c]).await;
+    check(GroupFilter { queues: Names::globs(["texts.*"]), ..EVERY }, &[a, b]).await;
+    check(GroupFilter { queues: Names::exact(["orders", "texts.sms"]), ..EVERY }, &[a, c]).await;
+    check(GroupFilter { queues: Names::exact([""]), ..EVERY }, &[d]).await;
+    check(GroupFilter { queues: Names::globs(["nothing.*"]), ..EVERY }, &[]).await;
+    check(GroupFilter { types: Names::globs(["acme.?"]), brokers: names(&["main"]), ..EVERY }, &[a, b, d]).await;
+    check(GroupFilter { types: Names::exact([""]), ..EVERY }, &[c]).await;
     check(GroupFilter { reasons: vec![Reason::Expired, Reason::Unknown], ..EVERY }, &[b, d]).await;
 }
 
@@ -311,7 +313,7 @@ async fn letters_are_counted_by_facets_within_their_groups(database: &TestDataba
     let expected = [(Status::Open, High, 1), (Status::Open, Low, 1), (Status::Discarded, High, 1)];
     assert_eq!(within(filter.clone()).await, expected, "whatever it says of statuses");
     assert_eq!(within(LetterFilter { until: Some(NOON), ..filter.clone() }).await, []);
-    assert_eq!(within(LetterFilter { queues: vec!["texts".to_owned()], ..filter.clone() }).await, []);
+    assert_eq!(within(LetterFilter { queues: Names::exact(["texts"]), ..filter.clone() }).await, []);
     assert_eq!(database.count(&filter).await.unwrap(), 2);
 }
 

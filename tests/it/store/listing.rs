@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use amqp_message::death::Reason;
 use dead_letter_office::domain::{
-    filter::{LetterFilter, LetterPage, PageRequest, Sort},
+    filter::{LetterFilter, LetterPage, Names, PageRequest, Sort},
     letter::{Importance, LetterId, Status},
 };
 
@@ -17,9 +17,9 @@ const ALL: LetterFilter = LetterFilter {
     statuses: Vec::new(),
     importances: Vec::new(),
     brokers: Vec::new(),
-    queues: Vec::new(),
+    queues: NO_NAMES,
     reasons: Vec::new(),
-    types: Vec::new(),
+    types: NO_NAMES,
     groups: Vec::new(),
     since: None,
     until: None,
@@ -36,6 +36,8 @@ async fn check(database: &TestDatabase, filter: LetterFilter, expected: &[Letter
     assert_eq!(list(database, &filter, Sort::Oldest).await, expected, "{filter:?}");
     assert_eq!(database.count(&filter).await.unwrap(), expected.len() as u64, "{filter:?}");
 }
+
+const NO_NAMES: Names = Names { exact: Vec::new(), globs: Vec::new() };
 
 fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
@@ -116,11 +118,12 @@ async fn filters_by_queue_with_wildcards(database: &TestDatabase) {
     let arrivals = ["texts.a", "texts.b", "orders", "ö%_"].map(|queue| an_arrival().queue(queue));
     let [a, b, orders, odd] = database.take_in(arrivals).await.map(|recorded| recorded.letter());
     for (globs, expected) in [
-        (names(&["orders"]), vec![orders]),
-        (names(&["texts.*"]), vec![a, b]),
-        (names(&["texts.?", "o*"]), vec![a, b, orders]),
-        (names(&["???"]), vec![odd]),
-        (names(&["%", "order_", "Orders"]), vec![]),
+        (Names::exact(["orders"]), vec![orders]),
+        (Names::globs(["texts.*"]), vec![a, b]),
+        (Names::exact(["texts.*"]), vec![]),
+        (Names::globs(["texts.?", "o*"]), vec![a, b, orders]),
+        (Names::globs(["???"]), vec![odd]),
+        (Names::globs(["%", "order_", "Orders"]), vec![]),
     ] {
         check(database, LetterFilter { queues: globs, ..ALL }, &expected).await;
     }
@@ -128,8 +131,8 @@ async fn filters_by_queue_with_wildcards(database: &TestDatabase) {
 
 async fn an_unknown_queue_matches_only_the_star(database: &TestDatabase) {
     let id = database.take_in_new(an_arrival().of_unknown_queue()).await;
-    check(database, LetterFilter { queues: names(&["*"]), ..ALL }, &[id]).await;
-    check(database, LetterFilter { queues: names(&["?*"]), ..ALL }, &[]).await;
+    check(database, LetterFilter { queues: Names::globs(["*"]), ..ALL }, &[id]).await;
+    check(database, LetterFilter { queues: Names::globs(["?*"]), ..ALL }, &[]).await;
 }
 
 async fn since_is_included_and_until_is_not(database: &TestDatabase) {
@@ -153,9 +156,9 @@ async fn every_field_has_to_match(database: &TestDatabase) {
         statuses: vec![Status::Open],
         importances: vec![Importance::High],
         brokers: names(&["main"]),
-        queues: names(&["a*"]),
+        queues: Names::globs(["a*"]),
         reasons: vec![Reason::Expired],
-        types: Vec::new(),
+        types: NO_NAMES,
         groups: Vec::new(),
         since: Some(later(1)),
         until: Some(later(61)),
@@ -171,7 +174,7 @@ async fn a_list_of_many_queues_is_merged(database: &TestDatabase) {
     let mut expected: Vec<_> = arrivals.iter().map(|arrival| (arrival.received_at, arrival.id)).collect();
     expected.sort();
     record(database, "main", &arrivals).await;
-    let filter = LetterFilter { queues: names(&["q*"]), ..ALL };
+    let filter = LetterFilter { queues: Names::globs(["q*"]), ..ALL };
     let (mut found, mut after) = (Vec::new(), None);
     for _ in 0..5 {
         let page = database.letters(&filter, &PageRequest { sort: Sort::Oldest, after, limit: 2 }).await.unwrap();

@@ -288,7 +288,9 @@ impl Model {
     fn matching(&self, filter: &LetterFilter) -> impl Iterator<Item = (LetterId, &ModelLetter)> {
         let queue_matches = |letter: &ModelLetter| {
             let queue = letter.arrival.failure.queue.as_deref().unwrap_or_default();
-            filter.queues.is_empty() || filter.queues.iter().any(|glob| glob_matches(glob, queue))
+            filter.queues.is_empty()
+                || filter.queues.exact.iter().any(|name| name == queue)
+                || filter.queues.globs.iter().any(|glob| glob_matches(glob, queue))
         };
         self.letters.iter().map(|(id, letter)| (*id, letter)).filter(move |(_, letter)| {
             lets_through(&filter.statuses, &letter.status)

@@ -8,7 +8,7 @@ use amqp_message::{death::Reason, field::FieldValue, time::Timestamp};
 use dead_letter_office::{
     domain::{
         command::Command,
-        filter::{Cursor, LetterFilter, PageRequest, Sort},
+        filter::{Cursor, LetterFilter, Names, PageRequest, Sort},
         group::GroupKey,
         letter::{Importance, LetterId, Status},
         lifecycle::retention::Outdated,
@@ -191,9 +191,9 @@ impl Life<'_> {
             statuses: some(rng, Status::ALL),
             importances: some(rng, Importance::ALL),
             brokers: some(rng, &BROKERS.map(str::to_owned)),
-            queues: some(rng, &GLOBS.map(str::to_owned)),
+            queues: Names::globs(some(rng, &GLOBS.map(str::to_owned))),
             reasons: some(rng, Reason::ALL),
-            types: Vec::new(),
+            types: Names::default(),
             groups: some(rng, &groups),
             since: rng.bool().then(|| moment(rng)),
             until: rng.bool().then(|| moment(rng)),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use dead_letter_office::{
     domain::{
         actor::Actor,
-        filter::LetterFilter,
+        filter::{LetterFilter, Names},
         job::Job,
         letter::{LetterId, Status},
         lifecycle::retention::Outdated,
@@ -121,7 +121,7 @@ async fn pages_read_sums_of_queues_in_the_past(database: &TestDatabase) {
         overall.sums.iter().map(|(status, _, count)| (*status, *count)).collect::<Vec<_>>(),
         [(Status::Discarded, 30)]
     );
-    let of_queue = LetterFilter { queues: vec!["temporary-1".to_owned()], ..LetterFilter::default() };
+    let of_queue = LetterFilter { queues: Names::exact(["temporary-1"]), ..LetterFilter::default() };
     let counts = database.letter_counts(&of_queue).await.unwrap();
     assert_eq!((counts.facets.len(), counts.sums.len()), (32, 0), "who asks for queues is told of each");
     assert_eq!(database.sums().await.unwrap().iter().map(|(.., count)| count).sum::<u64>(), 32);

@@ -6,7 +6,7 @@ use amqp_message::time::Timestamp;
 use dead_letter_office::{
     domain::{
         command::Command,
-        filter::LetterFilter,
+        filter::{LetterFilter, Names},
         letter::{LetterId, Status},
         policy::{ActivePolicy, Decision, Delays, Origin, Policy, Via},
         waiting::WaitingCursor,
@@ -31,7 +31,7 @@ async fn waits(database: &TestDatabase, queue: &str, seconds: u64) -> LetterId {
 }
 
 fn queues(patterns: &[&str]) -> LetterFilter {
-    LetterFilter { queues: patterns.iter().map(|pattern| (*pattern).to_owned()).collect(), ..LetterFilter::default() }
+    LetterFilter { queues: Names::globs(patterns.iter().copied()), ..LetterFilter::default() }
 }
 
 async fn ids(

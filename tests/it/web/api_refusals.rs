@@ -58,14 +58,17 @@ async fn values_that_cannot_be_are_refused_with_what_would_be_right() {
     let id = id.to_string();
     let retry = format!("{letter}/retry");
     let actions = "/api/v1/actions".to_owned();
-    let cases: [(&str, &String, Value, &str); 18] = [
+    let cases: [(&str, &String, Value, &str); 21] = [
         ("POST", &retry, json!({"delay": "soon"}), "30s, 10m, 2h"),
         ("POST", &retry, json!({"delay": "9000d"}), "a year at most"),
         ("POST", &retry, json!({"delay": 30}), "delay"),
         ("POST", &retry, json!({"queue": ""}), "queue"),
+        ("POST", &retry, json!({"queue": "dlo.obituaries"}), "queue: \"dlo.obituaries\" is a queue of dlo's own"),
+        ("POST", &retry, json!({"queue": "ö".repeat(200)}), "255 bytes at most"),
+        ("PATCH", &letter, json!({"note": "x".repeat(8_001)}), "8000 characters at most"),
         ("POST", &retry, json!({"queue": "a\0b"}), "queue: it holds a NUL"),
         ("POST", &retry, json!({"dealy": "1s"}), "dealy"),
-        ("POST", &retry, json!({"json": {}, "body_base64": ""}), "body_base64, json"),
+        ("POST", &retry, json!({"json": {}, "body_base64": ""}), "takes one of them"),
         ("POST", &retry, json!([]), ""),
         ("PATCH", &letter, json!({"importance": "huge"}), "critical, high, normal, low"),
         ("PATCH", &letter, json!({"importance": "low", "note": "\0"}), "note: it holds a NUL"),
@@ -76,7 +79,7 @@ async fn values_that_cannot_be_are_refused_with_what_would_be_right() {
         ("POST", &actions, json!({"action": "discard", "ids": [id], "delay": "1s"}), "goes only with retry"),
         ("POST", &actions, json!({"action": "discard", "ids": [id], "note": "\0"}), "note: it holds a NUL"),
         ("POST", &actions, json!({"action": "importance", "ids": [id]}), "importance"),
-        ("POST", &actions, json!({"action": "retry", "ids": [id], "rate": 5}), "rate is not available yet"),
+        ("POST", &actions, json!({"action": "retry", "ids": [id], "rate": 5}), "rate: there is no such field"),
     ];
     for (method, path, body, part) in cases {
         let detail = desk.call(method.parse().unwrap(), path, &body).await.problem(422);

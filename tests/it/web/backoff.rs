@@ -95,7 +95,7 @@ async fn the_filter_finds_queues_and_brokers() {
     let [elsewhere] = desk.receive_from("other", [dead_in("orders")]).await;
     desk.bring(elsewhere, Status::Scheduled).await;
     for (query, expected) in
-        [("", 4), ("queue=texts.*", 2), ("queue=orders", 2), ("queue=orders&broker=other", 1), ("broker=none", 0)]
+        [("", 4), ("queue_glob=texts.*", 2), ("queue=orders", 2), ("queue=orders&broker=other", 1), ("broker=none", 0)]
     {
         let page = desk.page(&format!("/scheduled?{query}")).await;
         assert_eq!(page.count(".list-row"), expected, "{query}");
@@ -112,12 +112,12 @@ async fn every_letter_is_on_exactly_one_page() {
     let desk = Desk::open().await;
     let mut expected: Vec<String> = scheduled(&desk, "orders", 11).await.iter().map(ToString::to_string).collect();
     for limit in [1, 4, 10, 11, 12] {
-        let (mut found, mut path) = (Vec::new(), format!("/scheduled?queue=ord*&limit={limit}"));
+        let (mut found, mut path) = (Vec::new(), format!("/scheduled?queue_glob=ord*&limit={limit}"));
         loop {
             let page = desk.page(&path).await;
             found.extend(page.values(".list-row input", "value"));
             let Some(next) = page.values("a[rel=next]", "href").pop() else { break };
-            assert!(next.starts_with("/scheduled?queue=ord*"), "the filter stays");
+            assert!(next.starts_with("/scheduled?queue_glob=ord*"), "the filter stays");
             path = next;
         }
         found.sort();
@@ -153,10 +153,10 @@ async fn all_that_match_are_retried_after_one_more_question() {
     scheduled(&desk, "texts.a", 2).await;
     scheduled(&desk, "texts.b", 1).await;
     let other = scheduled(&desk, "orders", 1).await[0];
-    let asked = desk.page("/scheduled?queue=texts.*&all=retry").await;
+    let asked = desk.page("/scheduled?queue_glob=texts.*&all=retry").await;
     assert_eq!(asked.words("#asking-title"), "Retry 3 of texts.a (2), texts.b (1) now?");
-    assert_eq!(asked.one(".confirm-box a").attr("href"), Some("/scheduled?queue=texts.*"));
-    let page = do_with_all(&desk, "/scheduled?queue=texts.*", "Retry all now", "Retry all 3 now").await;
+    assert_eq!(asked.one(".confirm-box a").attr("href"), Some("/scheduled?queue_glob=texts.*"));
+    let page = do_with_all(&desk, "/scheduled?queue_glob=texts.*", "Retry all now", "Retry all 3 now").await;
     assert!(page.words(".toast-box p").contains("Retrying 3 dead letters."), "{}", page.words(".toast-box"));
     assert_eq!((page.count(".list-row"), page.count(".confirm-box")), (3, 0));
     assert!(page.all(".list-row time").into_iter().all(|time| words(time) == "now"));
@@ -221,7 +221,7 @@ async fn a_letter_that_waits_says_so_and_can_be_hurried() {
 async fn the_policy_of_the_reason_counts() {
     let desk = Desk::open().await;
     let expired = json!({"queues": "*", "reason": "expired", "delays": ["1h"], "jitter": 0});
-    desk.call(Method::PUT, "/api/v1/policies", &expired).await.expect(200);
+    desk.call(Method::POST, "/api/v1/policies", &expired).await.expect(201);
     desk.fails(dead_in("orders").because(Reason::Expired), 1).await;
     let row = desk.page("/scheduled").await.words(".list-row");
     assert!(row.contains("retry 1 of 1") && row.contains("in 1 h"), "{row}");

@@ -50,8 +50,8 @@ async fn headers_and_mappings_name_types_too() {
     let headers = json!({"headers": {"cloudEvents:type": PHONE, "n": {"t": "long", "v": 1}}});
     let read = decode(&desk, NUMBER, headers).await;
     assert_eq!((&read["message_type"], &read["type_source"]), (&json!(PHONE), &json!("header")));
-    let mapping = json!({"queue": "calls.*", "type": PHONE});
-    desk.call(Method::PUT, "/api/v1/mappings", &mapping).await.expect(200);
+    let mapping = json!({"queue": "calls.*", "message_type": PHONE});
+    desk.call(Method::POST, "/api/v1/mappings", &mapping).await.expect(201);
     let read = decode(&desk, NUMBER, json!({"queue": "calls.today"})).await;
     assert_eq!((&read["message_type"], &read["type_source"]), (&json!(PHONE), &json!("mapping")));
 }

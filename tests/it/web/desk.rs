@@ -26,6 +26,7 @@ use dead_letter_office::{
         decoding::reader::Reader,
         digests::Digests,
         health::{Health, Probe, WorkerBoard},
+        idempotency::Keys,
         policies::Policies,
         rules::Rules,
         schemas::Schemas,
@@ -33,7 +34,7 @@ use dead_letter_office::{
         wakeup::Wakeup,
     },
     store::{AckState, IntakeBatch, Recorded, Store},
-    web::{AppState, WebSettings, router},
+    web::{AppState, LastFigures, Limits, WebSettings, router},
 };
 use failure_conventions::inner_body::InnerBodies;
 use http_body_util::BodyExt;
@@ -166,10 +167,15 @@ impl Desk {
             health: health.clone(),
             clock: clock.clone(),
             metrics: metrics.clone(),
+            keys: Keys::new(Arc::clone(&store), clock.clone()),
+            figures: LastFigures::default(),
             settings: WebSettings {
                 listen: HOST.parse::<SocketAddr>().unwrap(),
                 public_url: "http://dlo.example.com".parse().unwrap(),
                 dead_letter_exchange: "the-dlx".to_owned(),
+                own_queues: ["dlo.dead-letters", "dlo.obituaries"].map(str::to_owned).into(),
+                limits: Limits::default(),
+                decode_max_bytes: DECODE_MAX_BYTES,
                 succeeded_after: SUCCEEDED_AFTER,
                 watch: watched.iter().map(|name| ((*name).to_owned(), super::watch::settings())).collect(),
                 closing: closing.clone(),

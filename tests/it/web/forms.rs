@@ -208,7 +208,7 @@ async fn nothing_selected_is_said() {
 #[tokio::test]
 async fn an_action_leads_back_to_where_one_was_with_the_letter_open() {
     let (desk, id, _) = a_letter(Status::Open).await;
-    let split = format!("/letters?queue=ord*&letter={id}");
+    let split = format!("/letters?queue_glob=ord*&letter={id}");
     let form = Form::of(&desk.page(&split).await, "Retry now");
     assert_eq!(form.send(&desk).await.expect(303).header("location"), split);
 }

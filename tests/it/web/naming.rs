@@ -87,9 +87,9 @@ async fn a_mapping_names_letters_until_it_is_taken_back_but_never_over_a_person(
     desk.command(second, Command::SetType(Some("lab.v1.Said".to_owned()))).await;
     worker.work().await;
     assert_eq!(named(&desk, first).await, (None, None));
-    desk.call(Method::PUT, "/api/v1/mappings", &json!({"queue": "doors", "type": "lab.v1.DoorOpened"}))
+    desk.call(Method::POST, "/api/v1/mappings", &json!({"queue": "doors", "message_type": "lab.v1.DoorOpened"}))
         .await
-        .expect(200);
+        .expect(201);
     worker.work().await;
     assert_eq!(named(&desk, first).await, as_what("lab.v1.DoorOpened", "mapping"));
     assert_eq!(named(&desk, second).await, as_what("lab.v1.Said", "manual"));
@@ -108,7 +108,8 @@ async fn a_mapping_names_letters_until_it_is_taken_back_but_never_over_a_person(
     assert_eq!(page.all(".schema-seen a")[0].attr("href"), Some("/letters?queue=doors"));
     assert!(desk.page("/schemas/types/lab.v1.Address").await.words("#seen").contains("No open dead letter has it."));
 
-    desk.call(Method::DELETE, "/api/v1/mappings?queue=doors", &json!({})).await.expect(204);
+    let mapping = desk.get("/api/v1/mappings").await.json()["items"][0]["id"].as_str().unwrap().to_owned();
+    desk.call(Method::DELETE, &format!("/api/v1/mappings/{mapping}"), &json!({})).await.expect(204);
     worker.work().await;
     assert_eq!(named(&desk, first).await, (None, None));
     assert_eq!(named(&desk, second).await, as_what("lab.v1.Said", "manual"));

@@ -23,8 +23,8 @@ pub async fn calls(desk: &Desk) -> BTreeSet<String> {
 async fn describes_what_the_contract_promises_so_far() {
     let desk = Desk::open().await;
     let expected = [
-        "DELETE /api/v1/mappings",
-        "DELETE /api/v1/policies",
+        "DELETE /api/v1/mappings/{id}",
+        "DELETE /api/v1/policies/{id}",
         "DELETE /api/v1/rules/{id}",
         "DELETE /api/v1/schemas/{id}",
         "GET /api/v1/groups",
@@ -57,8 +57,15 @@ async fn describes_what_the_contract_promises_so_far() {
         "POST /api/v1/rules/apply",
         "POST /api/v1/rules/test",
         "POST /api/v1/schemas",
-        "PUT /api/v1/mappings",
-        "PUT /api/v1/policies",
+        "PUT /api/v1/mappings/{id}",
+        "PUT /api/v1/policies/{id}",
+        "POST /api/v1/policies",
+        "POST /api/v1/mappings",
+        "GET /api/v1/policies/{id}",
+        "GET /api/v1/mappings/{id}",
+        "GET /api/v1/schemas/{id}",
+        "GET /api/v1/jobs",
+        "POST /api/v1/letters/{id}/reveal",
         "PUT /api/v1/rules/order",
         "PUT /api/v1/rules/{id}",
     ];
@@ -164,6 +171,7 @@ async fn every_parameter_of_the_list_is_described() {
     let description = desk.get("/api/openapi.json").await.json();
     let parameters = description["paths"]["/api/v1/letters"]["get"]["parameters"].as_array().unwrap();
     let named: Vec<_> = parameters.iter().map(|parameter| parameter["name"].as_str().unwrap()).collect();
-    let expected = "status, importance, broker, queue, type, reason, group, since, until, sort, limit, cursor";
+    let expected = "status, importance, broker, queue, queue_glob, queue_unknown, type, type_glob, type_unknown, reason, \
+                    group, since, until, sort, limit, cursor";
     assert_eq!(named.join(", "), expected);
 }

@@ -73,10 +73,10 @@ async fn what_comes_in_meanwhile_shifts_nothing() {
 #[tokio::test]
 async fn a_later_page_leads_back_to_the_first_and_keeps_the_filter() {
     let desk = a_full_server().await;
-    let first = desk.page("/letters?queue=ord*&limit=10&sort=oldest").await;
+    let first = desk.page("/letters?queue_glob=ord*&limit=10&sort=oldest").await;
     assert_eq!(first.count(".pager-nav a"), 1);
     let second = desk.page(first.one("a[rel=next]").attr("href").unwrap()).await;
-    assert_eq!(second.values(".pager-nav a", "href")[0], "/letters?queue=ord*&sort=oldest&limit=10");
+    assert_eq!(second.values(".pager-nav a", "href")[0], "/letters?queue_glob=ord*&sort=oldest&limit=10");
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{
     answer::{Look, words},
     dead::dead_in,
-    desk::Desk,
+    desk::{Desk, ask},
     form::{Form, submit},
     schemas::post_form,
 };
@@ -245,15 +245,16 @@ async fn whoever_takes_a_body_with_hidden_values_is_written_down() {
 async fn the_api_reveals_and_writes_it_down() {
     let desk = lab().await;
     let id = an_account(&desk, ACCOUNT).await;
-    let told = desk.get(&format!("/api/v1/letters/{id}?reveal=true")).await.expect(200).json();
+    let told = desk.post(&format!("/api/v1/letters/{id}/reveal"), &json!({})).await.expect(200).json();
     assert_eq!((&told["payload"]["hidden"], &told["payload"]["json"]["secret"]), (&json!(false), &json!(SECRET)));
     assert_eq!(events(&told), ["received", "type_set", "revealed"]);
     assert_eq!(told["history"][2]["by"], "local user");
-    desk.get(&format!("/api/v1/letters/{id}?reveal=false")).await.expect(200);
-    desk.get(&format!("/api/v1/letters/{id}?reveal=yes")).await.problem(400);
+    desk.get(&format!("/api/v1/letters/{id}?reveal=true")).await.problem(400);
+    desk.send(ask(Method::HEAD, &format!("/api/v1/letters/{id}/body"))).await.expect(200);
+    desk.post(&format!("/api/v1/letters/{id}/reveal"), &json!({"encoding": ["rot13"]})).await.problem(422);
     assert_eq!(events(&desk.letter(id).await).len(), 3);
     let open = desk.receive(dead_in("orders").body("{}")).await;
-    let told = desk.get(&format!("/api/v1/letters/{open}?reveal=true")).await.expect(200).json();
+    let told = desk.post(&format!("/api/v1/letters/{open}/reveal"), &json!({})).await.expect(200).json();
     assert_eq!(events(&told), ["received"], "there is nothing to reveal");
 }
 

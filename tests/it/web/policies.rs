@@ -23,7 +23,14 @@ fn rows(page: &Html) -> Vec<Vec<String>> {
 }
 
 async fn put(desk: &Desk, policy: Value) -> Value {
-    desk.call(Method::PUT, API, &policy).await.expect(200).json()
+    let set = desk.post(API, &policy).await;
+    if set.status != StatusCode::CONFLICT {
+        return set.expect(201).json();
+    }
+    let all = desk.get(API).await.json();
+    let is_it = |item: &&Value| item["queues"] == policy["queues"] && item["reason"] == policy["reason"];
+    let there = all["items"].as_array().unwrap().iter().find(is_it).unwrap();
+    desk.call(Method::PUT, &format!("{API}/{}", there["id"].as_str().unwrap()), &policy).await.expect(200).json()
 }
 
 #[tokio::test]
@@ -167,10 +174,10 @@ async fn the_api_sets_lists_and_takes_back() {
     )
     .await;
     let expected = json!({
-        "queues": "a.*", "reason": null, "delays": ["10s", "1m 40s"], "jitter": 0.2, "via": "broker",
+        "id": set["id"], "queues": "a.*", "reason": null, "delays": ["10s", "1m 40s"], "jitter": 0.2, "via": "broker",
         "meaning": "after 10 s, 1 min 40 s; then needs attention · ± 20 % · waits in RabbitMQ · keeps the routing key",
         "initial": null, "factor": null, "max": null, "attempts": null, "keep_routing_key": true,
-        "version": set["version"], "set_by": "local user", "set_at": "2026-11-21T12:00:00Z",
+        "version": set["version"], "set_by": "local user", "set_at": "2026-11-21T12:00:00.000000Z",
     });
     assert_eq!(set, expected);
     let listed = desk.get(API).await.expect(200).json();
@@ -178,19 +185,33 @@ async fn the_api_sets_lists_and_takes_back() {
     assert_eq!((&listed["items"][1]["queues"], &listed["items"][1]["set_by"]), (&json!("*"), &Value::Null));
     let growing = put(&desk, json!({"queues": "a.*", "initial": "1s"})).await;
     assert_eq!((&growing["factor"], &growing["max"], &growing["attempts"]), (&json!(2.0), &json!("1h"), &json!(5)));
-    let taken = desk.call(Method::DELETE, "/api/v1/policies?queues=a.*", &json!({})).await.expect(200).json();
-    assert_eq!(taken["in_force"]["queues"], "*");
-    desk.call(Method::DELETE, "/api/v1/policies?queues=a.*", &json!({})).await.problem(404);
-    desk.call(Method::DELETE, "/api/v1/policies?queues=*", &json!({})).await.problem(404);
-    assert!(desk.call(Method::DELETE, API, &json!({})).await.problem(400).starts_with("queues"));
-    desk.call(Method::DELETE, "/api/v1/policies?queues=a&reason=bored", &json!({})).await.problem(400);
+    let place = format!("{API}/{}", set["id"].as_str().unwrap());
+    assert_eq!(desk.get(&place).await.expect(200).json(), growing);
+    desk.post(API, &json!({"queues": "a.*", "delays": []})).await.problem(409);
+    let moved = desk.call(Method::PUT, &place, &json!({"queues": "b", "delays": []})).await.problem(422);
+    assert!(moved.starts_with("queues: "), "{moved}");
+    desk.call(Method::DELETE, &place, &Value::Null).await.expect(204);
+    desk.call(Method::DELETE, &place, &Value::Null).await.problem(404);
+}
+
+/// It stands in the configuration, and one that is set goes before it.
+#[tokio::test]
+async fn the_configured_policy_can_be_replaced_and_not_removed() {
+    let desk = Desk::open().await;
+    let configured = desk.get(API).await.json()["items"][0].clone();
+    let place = format!("{API}/{}", configured["id"].as_str().unwrap());
+    desk.call(Method::DELETE, &place, &Value::Null).await.problem(409);
+    let set = desk.call(Method::PUT, &place, &json!({"queues": "*", "delays": ["1s"]})).await.expect(200).json();
+    assert_eq!((&set["id"], &set["set_by"]), (&configured["id"], &json!("local user")));
+    desk.call(Method::DELETE, &place, &Value::Null).await.expect(204);
+    assert_eq!(desk.get(&place).await.expect(200).json(), configured);
 }
 
 #[tokio::test]
 async fn the_api_refuses_by_field() {
     let desk = Desk::open().await;
     for (policy, field) in [
-        (json!({"delays": ["1s"]}), "missing field `queues`"),
+        (json!({"delays": ["1s"]}), "queues: it is needed"),
         (json!({"queues": "", "delays": ["1s"]}), "queues: "),
         (json!({"queues": "a", "delays": ["soon"]}), "delays: "),
         (json!({"queues": "a", "delays": "10s"}), "delays: "),
@@ -204,7 +225,7 @@ async fn the_api_refuses_by_field() {
         (json!({"queues": "a", "delays": [], "reason": "bored"}), "reason: "),
         (json!({"queues": "a", "delays": [], "vai": "database"}), "vai"),
     ] {
-        let detail = desk.call(Method::PUT, API, &policy).await.problem(StatusCode::UNPROCESSABLE_ENTITY.as_u16());
+        let detail = desk.post(API, &policy).await.problem(422);
         assert!(detail.starts_with(field) || (field == "vai" && detail.contains(field)), "{policy}: {detail}");
     }
     assert_eq!(desk.store.policies().await.unwrap(), []);

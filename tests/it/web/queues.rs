@@ -89,7 +89,7 @@ async fn numbers_lead_to_their_letters_and_the_policy_to_its_form() {
 async fn a_policy_of_its_own_and_of_a_reason_shows() {
     let desk = Desk::open().await;
     desk.receive(dead_in("orders")).await;
-    let put = async |policy| _ = desk.call(Method::PUT, "/api/v1/policies", &policy).await.expect(200);
+    let put = async |policy| _ = desk.call(Method::POST, "/api/v1/policies", &policy).await.expect(201);
     put(json!({"queues": "orders", "delays": []})).await;
     assert_eq!(cells(&desk.page("/queues").await, "orders")[2], "no automatic retry");
     put(json!({"queues": "orders", "reason": "expired", "delays": ["1h"]})).await;
@@ -120,7 +120,7 @@ async fn the_filter_finds_queues() {
     for queue in ["texts.a", "texts.b", "orders"] {
         desk.receive(dead_in(queue)).await;
     }
-    assert_eq!(desk.page("/queues?queue=texts.*").await.count("table.table-queues tbody tr"), 2);
+    assert_eq!(desk.page("/queues?queue_glob=texts.*").await.count("table.table-queues tbody tr"), 2);
     let none = desk.page("/queues?queue=nothing").await;
     assert!(none.words("main").contains("No matching queue."));
     desk.get("/queues?status=open").await.expect(400);

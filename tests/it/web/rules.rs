@@ -68,13 +68,13 @@ async fn what_is_wrong_is_told_by_its_place() {
     let desk = Desk::open().await;
     let answer = desk.post(API, &rule("a", "letter.attempts > 1 &&\n  letter.quue == \"a\"", "high")).await.expect(422);
     let problem = answer.json();
-    let mistake = &problem["mistakes"][0];
+    let mistake = &problem["errors"][0]["place"];
     let place = ["line", "column", "end_line", "end_column"].map(|word| mistake[word].as_u64().unwrap());
     assert_eq!(place, [2, 10, 2, 14]);
     assert!(mistake["message"].as_str().unwrap().contains("queue"), "{mistake}");
     assert!(problem["detail"].as_str().unwrap().starts_with("expression: line 2, column 10: "));
     let plain = desk.post(API, &rule("a", "true", "higher")).await.expect(422).json();
-    assert!(plain.get("mistakes").is_none());
+    assert!(plain["errors"][0].get("place").is_none());
 
     let id = desk.post(API, &rule("a", "true", "high")).await.expect(201).json()["id"].as_str().unwrap().to_owned();
     for (body, part) in [

@@ -245,8 +245,8 @@ async fn a_type_shows_its_fields_and_where_it_is_seen() {
     assert!(page.words(".schema-enum").contains("CHANNEL_"), "its enums: {}", page.words(".schema-enum"));
     assert!(page.words("#seen").contains("No queue, exchange or routing key is mapped"));
     desk.page("/schemas/types/google.protobuf.Timestamp").await;
-    let mapping = json!({"queue": "texts.*", "type": "acme.texts.v1.TextQueued"});
-    desk.call(Method::PUT, "/api/v1/mappings", &mapping).await.expect(200);
+    let mapping = json!({"queue": "texts.*", "message_type": "acme.texts.v1.TextQueued"});
+    desk.call(Method::POST, "/api/v1/mappings", &mapping).await.expect(201);
     let page = desk.page("/schemas/types/acme.texts.v1.TextQueued").await;
     assert!(page.words("#seen table").contains("queue texts.*"));
     desk.get("/schemas/types/acme.Nothing").await.expect(404);
@@ -314,9 +314,9 @@ async fn another_process_notices() {
     let other = Schemas::new(desk.changes.clone(), desk.clock.clone());
     let mut told = other.subscribe();
     let item = put_set(&desk, "acme", fixture("small.binpb")).await.json();
-    desk.call(Method::PUT, "/api/v1/mappings", &json!({"queue": "a", "type": "acme.texts.v1.TextSent"}))
+    desk.call(Method::POST, "/api/v1/mappings", &json!({"queue": "a", "message_type": "acme.texts.v1.TextSent"}))
         .await
-        .expect(200);
+        .expect(201);
     other.reload().await.unwrap();
     assert_eq!((other.catalogue().types().len(), other.mappings().all().len()), (73, 1));
     assert!(told.has_changed().unwrap());
@@ -333,32 +333,38 @@ async fn mappings_are_set_listed_and_taken_back_by_the_api() {
     let desk = Desk::open().await;
     const MAPPINGS: &str = "/api/v1/mappings";
     put_set(&desk, "acme", fixture("small.binpb")).await;
-    let texts = json!({"queue": "texts.*", "broker": "main", "type": "acme.texts.v1.TextSent"});
-    let set = desk.call(Method::PUT, MAPPINGS, &texts).await.expect(200).json();
+    let texts = json!({"queue": "texts.*", "broker": "main", "message_type": "acme.texts.v1.TextSent"});
+    let made = desk.post(MAPPINGS, &texts).await.expect(201);
+    let set = made.json();
     let expected = json!({
-        "broker": "main", "queue": "texts.*", "exchange": null, "routing_key": null, "type": "acme.texts.v1.TextSent",
-        "known": true, "version": set["version"], "set_by": "local user", "set_at": "2026-11-21T12:00:00Z",
+        "id": set["id"], "broker": "main", "queue": "texts.*", "exchange": null, "routing_key": null,
+        "message_type": "acme.texts.v1.TextSent", "known": true, "version": set["version"], "set_by": "local user",
+        "set_at": "2026-11-21T12:00:00.000000Z",
     });
     assert_eq!(set, expected);
-    let later =
-        desk.call(Method::PUT, MAPPINGS, &json!({"routing_key": "x", "type": "to.Come"})).await.expect(200).json();
+    let place = made.header("location").to_owned();
+    assert_eq!(desk.get(&place).await.expect(200).json(), expected);
+    desk.post(MAPPINGS, &texts).await.problem(409);
+    let later = desk.post(MAPPINGS, &json!({"routing_key": "x", "message_type": "to.Come"})).await.expect(201).json();
     assert_eq!((&later["known"], &later["broker"]), (&json!(false), &Value::Null));
     assert_eq!(desk.get(MAPPINGS).await.json()["items"], json!([later, expected]), "the most specific first");
-    let take_back = async |query: &str| desk.call(Method::DELETE, &format!("{MAPPINGS}?{query}"), &Value::Null).await;
-    take_back("queue=texts.*").await.problem(404);
-    take_back("queue=texts.*&broker=main").await.expect(204);
-    take_back("queue=texts.*&exchange=a").await.problem(400);
-    take_back("").await.problem(400);
+    let other = json!({"queue": "texts.*", "broker": "main", "message_type": "acme.texts.v1.TextQueued"});
+    let changed = desk.call(Method::PUT, &place, &other).await.expect(200).json();
+    assert_eq!((&changed["id"], &changed["message_type"]), (&set["id"], &other["message_type"]));
+    let moved = desk.call(Method::PUT, &place, &json!({"queue": "a", "message_type": "a.B"})).await.problem(422);
+    assert!(moved.starts_with("queue: "), "{moved}");
+    desk.call(Method::DELETE, &place, &Value::Null).await.expect(204);
+    desk.call(Method::DELETE, &place, &Value::Null).await.problem(404);
     for (mapping, field) in [
-        (json!({"type": "a.B"}), "queue: "),
-        (json!({"queue": "a", "exchange": "b", "type": "a.B"}), "exchange: "),
-        (json!({"queue": "", "type": "a.B"}), "queue: "),
-        (json!({"queue": "a", "type": "a b"}), "type: "),
-        (json!({"queue": "a"}), "missing field `type`"),
-        (json!({"queue": "a", "type": "a.B", "glob": "x"}), "glob"),
+        (json!({"message_type": "a.B"}), "queue: "),
+        (json!({"queue": "a", "exchange": "b", "message_type": "a.B"}), "exchange: "),
+        (json!({"queue": "", "message_type": "a.B"}), "queue: "),
+        (json!({"queue": "a", "message_type": "a b"}), "message_type: "),
+        (json!({"queue": "a"}), "message_type: it is needed"),
+        (json!({"queue": "a", "message_type": "a.B", "glob": "x"}), "glob"),
     ] {
-        let detail = desk.call(Method::PUT, MAPPINGS, &mapping).await.problem(422);
-        assert!(detail.starts_with(field) || (field == "glob" && detail.contains(field)), "{mapping}: {detail}");
+        let detail = desk.post(MAPPINGS, &mapping).await.problem(422);
+        assert!(detail.starts_with(field), "{mapping}: {detail}");
     }
     assert_eq!(desk.store.mappings().await.unwrap().len(), 1);
 }
@@ -374,7 +380,7 @@ async fn mappings_are_set_and_taken_back_on_the_page() {
     assert_eq!(words(page.all("table.table-mappings tbody th")[0]), "routing key text.*");
     let wrong =
         Form::of(&page, "Add").fill("pattern", "a").fill("type", "no type").send(&desk).await.expect(422).page();
-    assert!(wrong.words("#type-wrong").contains("full name"));
+    assert!(wrong.words("#message_type-wrong").contains("full name"));
     assert_eq!(wrong.one("input[name=type]").attr("value"), Some("no type"), "kept as typed");
     let page = remove(&desk, &page, "Remove routing key text.*").await;
     assert_eq!(

@@ -157,7 +157,7 @@ async fn a_policy_in_the_form(desk: &Desk) {
 
 /// Who opens the form for other queues has seen nothing of these.
 async fn a_policy_that_was_not_seen(desk: &Desk) {
-    desk.call(Method::PUT, "/api/v1/policies", &json!({"queues": "orders", "delays": ["1s"]})).await.expect(200);
+    desk.post("/api/v1/policies", &json!({"queues": "orders", "delays": ["1s"]})).await.expect(201);
     let other = Form::of(&desk.page("/policies?queues=texts").await, "Set the policy").fill("queues", "orders");
     let again = other.fill("delays", "9s").send(desk).await.expect(409).page();
     assert!(told(&again).contains("after 1 s"), "{}", told(&again));
@@ -167,9 +167,9 @@ async fn a_policy_that_was_not_seen(desk: &Desk) {
 }
 
 async fn a_policy_that_is_to_be_removed(desk: &Desk) {
-    let put =
-        async |delay| desk.call(Method::PUT, "/api/v1/policies", &json!({"queues": "a", "delays": [delay]})).await;
-    put("1s").await.expect(200);
+    let made = desk.post("/api/v1/policies", &json!({"queues": "a", "delays": ["1s"]})).await.expect(201);
+    let place = made.header("location");
+    let put = async |delay| desk.call(Method::PUT, place, &json!({"queues": "a", "delays": [delay]})).await;
     let question = click(desk, &desk.page("/policies").await, "Remove a any reason").await;
     assert!(question.words(".confirm-box").contains("after 1 s; then needs attention"));
     put("2s").await.expect(200);
@@ -192,8 +192,9 @@ async fn a_mapping_in_the_form(desk: &Desk) {
     Form::of(&again, "Add").press(desk).await;
     assert_eq!(desk.store.mappings().await.unwrap()[0].mapping.message_type, "a.B");
     let question = click(desk, &desk.page("/schemas").await, "Remove queue orders").await;
-    let other = json!({"queue": "orders", "type": "a.C"});
-    desk.call(Method::PUT, "/api/v1/mappings", &other).await.expect(200);
+    let mapping = desk.get("/api/v1/mappings").await.json()["items"][0]["id"].as_str().unwrap().to_owned();
+    let other = json!({"queue": "orders", "message_type": "a.C"});
+    desk.call(Method::PUT, &format!("/api/v1/mappings/{mapping}"), &other).await.expect(200);
     let again = Form::of(&question, "Remove it").send(desk).await.expect(409).page();
     assert!(told(&again).contains("a.C"), "{}", told(&again));
     Form::of(&again, "Remove it").press(desk).await;
@@ -202,7 +203,7 @@ async fn a_mapping_in_the_form(desk: &Desk) {
 
 /// From the page of a letter, which has no room for the question.
 async fn a_mapping_from_another_page(desk: &Desk) {
-    desk.call(Method::PUT, "/api/v1/mappings", &json!({"queue": "orders", "type": "a.A"})).await.expect(200);
+    desk.post("/api/v1/mappings", &json!({"queue": "orders", "message_type": "a.A"})).await.expect(201);
     let request = builder(Method::POST, "/schemas/map")
         .header("content-type", "application/x-www-form-urlencoded")
         .header("sec-fetch-site", "same-origin")
@@ -244,38 +245,45 @@ async fn a_rule_by_the_api(desk: &Desk) {
     call(desk, Method::DELETE, &path, &json!({}), if_match("*")).await.expect(204);
 }
 
-async fn policies_mappings_and_notes_by_the_api(desk: &Desk) {
-    let letters = alike(desk, "orders", "x", 1).await;
-    let group = format!("/api/v1{}", group_of(desk, letters[0]).await);
-    let query = "?queue=orders&queues=orders";
-    for (method, path, unset, bodies) in [
-        (
-            Method::PUT,
-            "/api/v1/policies",
-            Some("/api/v1/policies?queues=orders"),
-            ["1s", "2s", "3s"].map(|delay| json!({"queues": "orders", "delays": [delay]})),
-        ),
-        (
-            Method::PUT,
-            "/api/v1/mappings",
-            Some("/api/v1/mappings?queue=orders"),
-            ["a.A", "a.B", "a.C"].map(|name| json!({"queue": "orders", "type": name})),
-        ),
-        (Method::PATCH, &*group, None, ["a", "b", "c"].map(|note| json!({"note": note}))),
+async fn policies_and_mappings_by_the_api(desk: &Desk) {
+    for (list, bodies) in [
+        ("/api/v1/policies", ["1s", "2s", "3s"].map(|delay| json!({"queues": "orders", "delays": [delay]}))),
+        ("/api/v1/mappings", ["a.A", "a.B", "a.C"].map(|name| json!({"queue": "orders", "message_type": name}))),
     ] {
-        let send = async |body: &Value, condition| call(desk, method.clone(), path, body, condition).await;
-        let none = (header::IF_NONE_MATCH, "*");
-        let first = send(&bodies[0], none.clone()).await.expect(200);
-        send(&bodies[1], none).await.problem(412);
+        let first = desk.post(list, &bodies[0]).await.expect(201);
+        desk.post(list, &bodies[1]).await.problem(409);
+        let place = first.header("location");
+        assert_eq!(desk.get(place).await.header("etag"), first.header("etag"));
+        let send = async |body: &Value, condition| call(desk, Method::PUT, place, body, condition).await;
+        send(&bodies[1], (header::IF_NONE_MATCH, "*")).await.problem(412);
         let second = send(&bodies[1], if_match(first.header("etag"))).await.expect(200);
         send(&bodies[2], if_match(first.header("etag"))).await.problem(412);
         send(&bodies[2], if_match("nonsense")).await.problem(400);
-        let Some(unset) = unset else { continue };
-        let list = desk.get(path.trim_end_matches(query)).await.expect(200).json();
-        assert_eq!(second.header("etag"), format!("\"{}\"", list["items"][0]["version"].as_str().unwrap()));
-        call(desk, Method::DELETE, unset, &json!({}), if_match(first.header("etag"))).await.problem(412);
-        let gone = call(desk, Method::DELETE, unset, &json!({}), if_match(second.header("etag"))).await;
-        assert!(gone.status.is_success(), "{}", gone.text());
+        let listed = desk.get(list).await.expect(200).json();
+        assert_eq!(second.header("etag"), format!("\"{}\"", listed["items"][0]["version"].as_str().unwrap()));
+        call(desk, Method::DELETE, place, &json!({}), if_match(first.header("etag"))).await.problem(412);
+        call(desk, Method::DELETE, place, &json!({}), if_match(second.header("etag"))).await.expect(204);
+    }
+}
+
+/// Of groups and letters people change what they set by hand.
+async fn notes_by_the_api(desk: &Desk) {
+    let letters = alike(desk, "orders", "x", 1).await;
+    for path in [format!("/api/v1{}", group_of(desk, letters[0]).await), format!("/api/v1/letters/{}", letters[0])] {
+        let seen = desk.get(&path).await.expect(200);
+        let set = async |note: Value, tag: &str| {
+            let tag = tag.to_owned();
+            let request = builder(Method::PATCH, &path).header("content-type", "application/json");
+            let body = Body::from(json!({"note": note}).to_string());
+            desk.send(request.header(header::IF_MATCH, tag).body(body).unwrap()).await
+        };
+        let first = set(json!("a"), seen.header("etag")).await.expect(200);
+        assert_ne!(first.header("etag"), seen.header("etag"), "{path}");
+        set(json!("b"), seen.header("etag")).await.problem(412);
+        assert_eq!(desk.get(&path).await.json()["note"], "a", "{path}");
+        let cleared = set(Value::Null, first.header("etag")).await.expect(200);
+        assert_eq!(cleared.json()["note"], Value::Null, "{path}");
+        assert_eq!(cleared.header("etag"), seen.header("etag"), "{path}: it is as it was");
     }
 }
 
@@ -293,5 +301,6 @@ on_both!(
     a_mapping_from_another_page,
     a_note_in_the_form,
     a_rule_by_the_api,
-    policies_mappings_and_notes_by_the_api,
+    policies_and_mappings_by_the_api,
+    notes_by_the_api,
 );

@@ -102,7 +102,7 @@ async fn depth_and_consumers_stand_beside_letters_those_first_that_need_a_hand()
     assert!(page.words(".watch-panel").contains("answered now"), "{}", page.words(".watch-panel"));
     let one = desk.page(page.values(".concern-list a", "href")[0].as_str()).await;
     assert_eq!(rows(&one).len(), 1);
-    assert_eq!(rows(&desk.page("/queues?queue=texts.*").await).len(), 2, "also where no letters came from");
+    assert_eq!(rows(&desk.page("/queues?queue_glob=texts.*").await).len(), 2, "also where no letters came from");
 }
 
 #[tokio::test]

@@ -78,7 +78,10 @@ fn expected(command: &Command, state: &LetterState) -> std::result::Result<Statu
     let claimed = state.retry.as_ref().and_then(|retry| retry.claimed_until).is_some_and(|until| until > NOW);
     let is_sent = matches!(command, Command::Retry { .. });
     match (command, state.status) {
-        (Command::SetImportance(_) | Command::SetNote(_) | Command::SetType(_), status) => Ok(status),
+        (
+            Command::SetImportance(_) | Command::ReleaseImportance | Command::SetNote(_) | Command::SetType(_),
+            status,
+        ) => Ok(status),
         (Command::Reopen, Status::Open) => Err("status"),
         (Command::Retry { .. } | Command::Discard { .. }, Status::Discarded) | (_, Status::Retried) => Err("status"),
         _ if claimed => Err("in flight"),
@@ -98,7 +101,7 @@ const fn kind(refusal: &Refusal) -> &'static str {
         Refusal::Replaced { .. } => "replaced",
         Refusal::Dangerous(_) => "danger",
         Refusal::QueueUnknown => "no queue",
-        Refusal::NotFound | Refusal::PerhapsSent | Refusal::Unfit(_) => "none of a command",
+        Refusal::NotFound | Refusal::PerhapsSent | Refusal::Unfit(_) | Refusal::Changed => "none of a command",
     }
 }
 
@@ -148,7 +151,10 @@ fn what_pages_offer_is_never_refused_for_the_status() {
 fn a_value_that_is_set_already_is_not_set_again() {
     arbtest(|u| {
         let (what, state) = (any_command(u)?, any_letter(u)?);
-        if matches!(what, Command::SetImportance(_) | Command::SetNote(_) | Command::SetType(_)) {
+        if matches!(
+            what,
+            Command::SetImportance(_) | Command::ReleaseImportance | Command::SetNote(_) | Command::SetType(_)
+        ) {
             let once = does(&state, &what);
             assert_eq!(does(&once, &what), once);
             command(&what, &once, |decision| assert_eq!(decision, Ok(Decision::AsItIs)));

@@ -94,7 +94,7 @@ async fn the_search_is_reached_and_left(scene: &Scene, desk: &Desk) {
     scene.press("search.*").await;
     scene.press_key(Key::Enter).await;
     scene.reads(".list-row", "search.me").await;
-    scene.is_at("/letters?queue=search.*").await;
+    scene.is_at("/letters?queue_glob=search.*").await;
     scene.press("jd").await;
     assert_eq!(scene.count(".toast-box").await, 0, "dead letters that are typed do nothing");
 }

@@ -94,7 +94,7 @@ async fn furnish(desk: &Desk) -> Vec<String> {
     let odd = odd.header(&long, FieldValue::string("x".repeat(2_000))).body(format!("{{\"{long}\": \"{long}\"}}"));
     let id = desk.receive(odd).await;
     let growing = json!({"queues": long, "initial": "1s", "attempts": 50, "via": "broker", "keep_routing_key": true});
-    desk.call(Method::PUT, "/api/v1/policies", &growing).await.expect(200);
+    desk.call(Method::POST, "/api/v1/policies", &growing).await.expect(201);
     for queue in ["orders", "orders", &long] {
         desk.fails(fresh(queue, 1), 1).await;
     }

@@ -1,0 +1,75 @@
+//! `PATCH /api/v1/letters/{id}`: what people set by hand.
+
+use std::sync::Arc;
+
+use axum::{Json, extract::State};
+use serde::{Deserialize, Deserializer};
+use utoipa::ToSchema;
+
+use super::{letter::summary, model::LetterItem, reply, words};
+use crate::{
+    domain::{command::Command, letter::Letter},
+    web::{
+        AppState,
+        error::{Gathered, WebError},
+        input::JsonBody,
+        order::{read_importance, read_note, read_type},
+        path_id::PathId,
+        precondition::{ETag, Precondition},
+        security::CurrentUser,
+    },
+};
+
+/// What to set by hand. What is left out stays as it is, `null` takes back what was set.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// `null` gives it back to the rules, which are tried again a moment later.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<words::Importance>)]
+    importance: Option<Option<String>>,
+    /// `null` or an empty text removes it.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, max_length = 8000, example = "ticket 4711")]
+    note: Option<Option<String>>,
+    /// Full name of a message type; `null` or an empty text removes the one that was set by hand.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, max_length = 1024, example = "acme.texts.v1.Text")]
+    message_type: Option<Option<String>>,
+}
+
+/// Tells `null` from what is left out.
+pub(super) fn given<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(value).map(Some)
+}
+
+impl Change {
+    fn commands(self) -> Result<Vec<Command>, WebError> {
+        let mut gathered = Gathered::default();
+        let importance = self.importance.map(|word| match word {
+            Some(word) => read_importance(&word).map(|importance| Some(Command::SetImportance(importance))),
+            None => Ok(Some(Command::ReleaseImportance)),
+        });
+        let note = self.note.map(|text| read_note(&text.unwrap_or_default()).map(|note| Some(Command::SetNote(note))));
+        let message_type =
+            self.message_type.map(|name| read_type(&name.unwrap_or_default()).map(|name| Some(Command::SetType(name))));
+        let given = [importance, note, message_type].into_iter().flatten();
+        let commands = given.filter_map(|command| gathered.take(command)).collect();
+        gathered.end().map(|()| commands)
+    }
+}
+
+/// Set importance, note and type by hand: all that is given, or nothing
+#[utoipa::path(patch, path = "/letters/{id}", operation_id = "update_letter", tag = "letters",
+    params(PathId<Letter>, Precondition), request_body = Change, responses((status = OK, body = LetterItem)))]
+pub async fn change(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    PathId(id): PathId<Letter>,
+    Precondition(expected): Precondition,
+    JsonBody(change): JsonBody<Change>,
+) -> Result<(ETag, Json<LetterItem>), WebError> {
+    let commands = change.commands()?;
+    reply::done_or_refused(&app.triage.act_on_one(id, &commands, &expected, &user).await?)?;
+    summary(&app, id).await
+}

@@ -1,0 +1,249 @@
+//! The description of the API, completed: what is the same for all calls is said here once.
+
+use url::Url;
+use utoipa::openapi::{
+    Components, Content, HttpMethod, Info, License, ObjectBuilder, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr,
+    ResponseBuilder, Schema, Server, Tag, Type,
+    header::HeaderBuilder,
+    path::{Operation, Parameter, ParameterIn},
+    response::Response,
+    schema::AdditionalProperties,
+};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::web::{idempotency, problem::Problem};
+
+/// What is known before any call is.
+pub fn base(public_url: &Url) -> OpenApi {
+    const ABOUT: &str = "The dead letters of RabbitMQ services, and what may be done with them.\n\n\
+        Times are RFC 3339 in UTC, always with six digits of a second. Errors are `application/problem+json` (RFC 9457) \
+        with a stable `code` and, in `errors`, all that is wrong with a request. A list answers `items` and \
+        `next_cursor`: ask again, with the same query and `cursor` set to it. Several values are given by repeating a \
+        parameter; no character of a value ends it. An unknown parameter or field is an error.\n\n\
+        A `POST` takes an `Idempotency-Key`. What people edit has an `ETag`, and takes `If-Match`.\n\n\
+        dlo asks nobody to sign in: whoever reaches its address may call it. Put a proxy in front that does.";
+    let mut info = Info::new("Dead Letter Office", env!("CARGO_PKG_VERSION"));
+    info.description = Some(ABOUT.to_owned());
+    let mut license = License::new("MIT");
+    license.identifier = Some("MIT".to_owned());
+    info.license = Some(license);
+    let tags = [
+        ("letters", "Dead letters, one by one"),
+        ("actions", "What is done with many letters, and how far it has come"),
+        ("groups", "Letters that failed alike"),
+        ("queues", "The queues that letters came from"),
+        ("policies", "What is retried automatically"),
+        ("rules", "What says how important letters are"),
+        ("schemas", "What messages are made of"),
+        ("digests", "What is sent every so often"),
+        ("activity", "Who did what"),
+    ];
+    let tag = |(name, about): (&str, &str)| {
+        let mut tag = Tag::new(name);
+        tag.description = Some(about.to_owned());
+        tag
+    };
+    let address = public_url.as_str().trim_end_matches('/');
+    OpenApiBuilder::new()
+        .info(info)
+        .servers(Some([Server::new(address)]))
+        .tags(Some(tags.map(tag)))
+        // None of its calls asks who it is.
+        .security(Some(Vec::<utoipa::openapi::SecurityRequirement>::new()))
+        .build()
+}
+
+/// With all that follows from the calls.
+pub fn finished(mut description: OpenApi) -> OpenApi {
+    let components = description.components.get_or_insert_with(Components::new);
+    for fault in FAULTS {
+        components.responses.insert(fault.name.to_owned(), fault.response().into());
+    }
+    let mut problem = Vec::new();
+    Problem::schemas(&mut problem);
+    components.schemas.extend(problem);
+    components.schemas.insert("Problem".to_owned(), Problem::schema());
+    let taken = taken(&description);
+    let components = description.components.get_or_insert_with(Components::new);
+    for (name, schema) in &mut components.schemas {
+        if !(name.starts_with("Problem") || taken.contains(name)) {
+            always_there(schema);
+        }
+    }
+    for (path, item) in &mut description.paths.paths {
+        let is_edited = operations(item).any(|(_, operation)| has_parameter(operation, "If-Match"));
+        for (method, operation) in operations(item) {
+            finish(path, method, operation, is_edited);
+        }
+    }
+    description
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = (HttpMethod, &mut Operation)> {
+    let PathItem { get, put, post, delete, patch, .. } = item;
+    [
+        (HttpMethod::Get, get),
+        (HttpMethod::Put, put),
+        (HttpMethod::Post, post),
+        (HttpMethod::Delete, delete),
+        (HttpMethod::Patch, patch),
+    ]
+    .into_iter()
+    .filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
+}
+
+fn has_parameter(operation: &Operation, name: &str) -> bool {
+    parameters(operation).any(|parameter| parameter.name == name)
+}
+
+fn parameters(operation: &Operation) -> impl Iterator<Item = &Parameter> {
+    operation.parameters.iter().flatten().filter_map(|parameter| match parameter {
+        RefOr::T(parameter) => Some(parameter),
+        RefOr::Ref(_) => None,
+    })
+}
+
+fn finish(path: &str, method: HttpMethod, operation: &mut Operation, is_edited: bool) {
+    let is_keyed = method == HttpMethod::Post && idempotency::takes_key(path);
+    if is_keyed {
+        operation.parameters.get_or_insert_default().push(idempotency::parameter().into());
+    }
+    let has_body = operation.request_body.is_some();
+    let takes = |place: ParameterIn| parameters(operation).any(|parameter| parameter.parameter_in == place);
+    let (has_query, has_header) = (takes(ParameterIn::Query), takes(ParameterIn::Header));
+    let is_possible = |fault: &Fault| match fault.status {
+        400 => has_body || has_query || has_header,
+        404 => path.contains("{id}"),
+        408 | 413 | 415 => has_body,
+        409 => is_keyed,
+        412 => has_parameter(operation, "If-Match"),
+        422 => has_body || is_keyed,
+        403 => method != HttpMethod::Get,
+        _ => true,
+    };
+    let possible: Vec<&Fault> = FAULTS.iter().filter(|fault| is_possible(fault)).collect();
+    for (status, response) in &mut operation.responses.responses {
+        let RefOr::T(response) = response else { continue };
+        if response.description.is_empty() {
+            response.description = meaning(status).to_owned();
+        }
+        if status.starts_with('2') {
+            succeed(status, response, is_edited && method != HttpMethod::Delete);
+        }
+    }
+    for fault in possible {
+        let answer = || RefOr::Ref(Ref::from_response_name(fault.name));
+        operation.responses.responses.entry(fault.status.to_string()).or_insert_with(answer);
+    }
+}
+
+/// What every success says.
+fn succeed(status: &str, response: &mut Response, is_edited: bool) {
+    let header = |about: &str| {
+        let text = ObjectBuilder::new().schema_type(Type::String).build();
+        RefOr::T(HeaderBuilder::new().schema(Some(text)).description(Some(about)).build())
+    };
+    if is_edited {
+        response.headers.insert("ETag".to_owned(), header("Which version this is, for `If-Match`"));
+    }
+    if matches!(status, "201" | "202") {
+        response.headers.insert("Location".to_owned(), header("Where it is"));
+    }
+}
+
+fn meaning(status: &str) -> &'static str {
+    match status {
+        "201" => "It was made",
+        "202" => "It has begun",
+        "204" => "It is gone",
+        _ => "How it stands now",
+    }
+}
+
+/// The schemas of bodies that calls take; what may be left out there is not left out of answers.
+fn taken(description: &OpenApi) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let bodies = description.paths.paths.values().flat_map(|item| [&item.post, &item.put, &item.patch]);
+    for body in bodies.flatten().filter_map(|operation| operation.request_body.as_ref()) {
+        let text = serde_json::to_string(body).unwrap_or_default();
+        all.extend(named_in(&text));
+    }
+    let schemas = description.components.as_ref().map(|components| &components.schemas);
+    let mut next = 0;
+    while let Some(name) = all.get(next).cloned() {
+        next += 1;
+        let text = schemas.and_then(|schemas| serde_json::to_string(schemas.get(&name)?).ok()).unwrap_or_default();
+        let further: Vec<String> = named_in(&text).filter(|name| !all.contains(name)).collect();
+        all.extend(further);
+    }
+    all
+}
+
+fn named_in(json: &str) -> impl Iterator<Item = String> {
+    const REFERENCE: &str = "#/components/schemas/";
+    json.split(REFERENCE).skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned)
+}
+
+/// Every field of an answer is there, perhaps as null.
+fn always_there(schema: &mut RefOr<Schema>) {
+    match schema {
+        RefOr::T(Schema::Object(object)) => {
+            let has_fields = !object.properties.is_empty();
+            object.required = object.properties.keys().cloned().collect();
+            if has_fields && object.additional_properties.is_none() {
+                object.additional_properties = Some(Box::new(AdditionalProperties::FreeForm(true)));
+            }
+        }
+        RefOr::T(Schema::AllOf(all)) => all.items.iter_mut().for_each(always_there),
+        _ => {}
+    }
+}
+
+/// An error that many calls can end with.
+struct Fault {
+    name: &'static str,
+    status: u16,
+    about: &'static str,
+}
+
+const FAULTS: &[Fault] = &[
+    Fault { name: "Invalid", status: 400, about: "A parameter or header is not possible, or the body is not JSON" },
+    Fault { name: "Forbidden", status: 403, about: "It comes from a page of another site" },
+    Fault { name: "NotFound", status: 404, about: "There is none of this id" },
+    Fault { name: "BodyTooSlow", status: 408, about: "The body did not arrive in time" },
+    Fault {
+        name: "Conflict",
+        status: 409,
+        about: "Not possible as it stands, or a call with the same `Idempotency-Key` is under way",
+    },
+    Fault { name: "Changed", status: 412, about: "It is not as `If-Match` or `If-None-Match` expects it" },
+    Fault { name: "TooLarge", status: 413, about: "The body is too large" },
+    Fault { name: "WrongMediaType", status: 415, about: "The body is of another media type" },
+    Fault { name: "WrongHost", status: 421, about: "dlo does not answer to the host that was named" },
+    Fault {
+        name: "Unprocessable",
+        status: 422,
+        about: "The body says what is not possible, or the `Idempotency-Key` was used for something else",
+    },
+    Fault { name: "Internal", status: 500, about: "An error of dlo; its log has the details" },
+    Fault {
+        name: "Unavailable",
+        status: 503,
+        about: "The database is away, or dlo has too much to do; try again later",
+    },
+];
+
+impl Fault {
+    fn response(&self) -> Response {
+        let problem = Content::new(Some(Ref::from_schema_name("Problem")));
+        let response = ResponseBuilder::new().description(self.about).content("application/problem+json", problem);
+        if self.status != 503 {
+            return response.build();
+        }
+        let seconds = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)).build();
+        let about = "Seconds after which it is worth another try";
+        response
+            .header("Retry-After", HeaderBuilder::new().schema(Some(seconds)).description(Some(about)).build())
+            .build()
+    }
+}

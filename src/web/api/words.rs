@@ -1,0 +1,69 @@
+//! The fixed words of the API, for its description: answers write them as text.
+
+use std::borrow::Cow;
+
+use payload_codec::unwrap::Kind;
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{ObjectBuilder, RefOr, Schema, Type},
+};
+
+use crate::domain;
+
+macro_rules! words {
+    ($($(#[doc = $about:literal])+ $name:ident = $all:expr;)+) => {
+        $(
+            $(#[doc = $about])+
+            pub struct $name;
+
+            impl PartialSchema for $name {
+                fn schema() -> RefOr<Schema> {
+                    let about = concat!($($about),+).trim();
+                    let words = ObjectBuilder::new().schema_type(Type::String).enum_values(Some($all));
+                    words.description(Some(about)).build().into()
+                }
+            }
+
+            impl ToSchema for $name {
+                fn name() -> Cow<'static, str> {
+                    stringify!($name).into()
+                }
+            }
+        )+
+    };
+}
+
+macro_rules! all {
+    ($word:ty) => {
+        <$word>::ALL.iter().map(|word| word.as_str())
+    };
+}
+
+words! {
+    /// How important a letter is, the most important first.
+    Importance = all!(domain::letter::Importance);
+    /// `open`: it needs attention; `scheduled`: a retry is due at `retry_at`.
+    Status = all!(domain::letter::Status);
+    /// Why a message was dead-lettered.
+    Reason = all!(amqp_message::death::Reason);
+    /// Where the type of a message is known from.
+    TypeSource = all!(domain::letter::TypeSource);
+    /// An encoding around a payload.
+    Encoding = Kind::ALL.map(Kind::as_str);
+    /// What happened to a letter.
+    Event = all!(domain::history::Event);
+    /// What was changed.
+    Area = all!(domain::activity::Area);
+    /// How far a job has come; `failed`: it ended, and some of it could not be done.
+    JobState = all!(domain::job::JobState);
+    /// Where a message waits for its automatic retry.
+    Via = all!(domain::policy::Via);
+    /// Where a schema comes from.
+    SchemaSource = all!(domain::schema::SchemaSource);
+    /// What groups of a digest have in common.
+    SectionKind = all!(domain::digest::report::SectionKind);
+    /// What became of a digest; `quiet`: there was nothing to report.
+    DigestState = ["quiet", "waiting", "delivered", "refused"];
+    /// What can be done with many letters by one call.
+    BulkCommand = crate::web::order::Action::OF_MANY.iter().map(|action| action.as_str());
+}

@@ -1,0 +1,193 @@
+//! Which connections there are, and which of them are at work.
+
+use std::{
+    collections::HashMap,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll},
+};
+
+use axum::body::{Body, Bytes, HttpBody};
+use http_body::{Frame, SizeHint};
+use tokio_util::sync::CancellationToken;
+
+use super::limits::Limits;
+
+/// All connections of a server.
+pub struct Connections {
+    limits: Limits,
+    all: Mutex<HashMap<u64, Entry>>,
+    /// Grows with everything that happens; the lower it was, the longer ago.
+    steps: AtomicU64,
+}
+
+struct Entry {
+    given_up: CancellationToken,
+    /// Requests that are not answered yet to their last byte.
+    at_work: usize,
+    /// When it began to wait for the next.
+    since: u64,
+}
+
+impl Connections {
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, all: Mutex::default(), steps: AtomicU64::new(0) }
+    }
+
+    /// A new one; where there are too many it takes the place of the one that waits longest. `None` where all are at work
+    /// and the reserve is used up, too.
+    pub fn open(self: &Arc<Self>) -> Option<Connection> {
+        let mut all = self.lock();
+        if all.len() >= self.limits.connections {
+            give_up_one(&mut all);
+        }
+        let is_reserve = all.len() >= self.limits.connections;
+        if all.len() >= self.limits.connections + self.limits.reserve {
+            return None;
+        }
+        let (id, given_up) = (self.step(), CancellationToken::new());
+        all.insert(id, Entry { given_up: given_up.clone(), at_work: 0, since: id });
+        Some(Connection { id, given_up, is_reserve, all: Arc::clone(self) })
+    }
+
+    /// Gives up the one that waits longest.
+    pub fn make_room(&self) {
+        give_up_one(&mut self.lock());
+    }
+
+    fn step(&self) -> u64 {
+        self.steps.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Entry>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Says whether there was one.
+fn give_up_one(all: &mut HashMap<u64, Entry>) -> bool {
+    let waiting = all.iter().filter(|(_, entry)| entry.at_work == 0);
+    let longest = waiting.min_by_key(|(_, entry)| entry.since).map(|(id, _)| *id);
+    let entry = longest.and_then(|id| all.remove(&id));
+    entry.is_some_and(|entry| {
+        entry.given_up.cancel();
+        true
+    })
+}
+
+/// One connection; it is closed where it is dropped.
+pub struct Connection {
+    id: u64,
+    given_up: CancellationToken,
+    is_reserve: bool,
+    all: Arc<Connections>,
+}
+
+impl Connection {
+    /// Cancelled when another one takes its place.
+    pub fn given_up(&self) -> CancellationToken {
+        self.given_up.clone()
+    }
+
+    /// Whether it is one of those that only probes can use.
+    pub const fn is_reserve(&self) -> bool {
+        self.is_reserve
+    }
+
+    /// Begins to work at a request.
+    pub fn begin(self: &Arc<Self>) -> Busy {
+        if let Some(entry) = self.all.lock().get_mut(&self.id) {
+            entry.at_work += 1;
+        }
+        Busy(Arc::clone(self))
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.all.lock().remove(&self.id);
+    }
+}
+
+/// A connection at work, until it is dropped.
+pub struct Busy(Arc<Connection>);
+
+impl Busy {
+    /// It is at work until this is sent.
+    pub fn around(self, body: Body) -> Body {
+        Body::new(BusyBody { body, _busy: self })
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let connections = &self.0.all;
+        if let Some(entry) = connections.lock().get_mut(&self.0.id) {
+            entry.at_work = entry.at_work.saturating_sub(1);
+            entry.since = connections.step();
+        }
+    }
+}
+
+struct BusyBody {
+    body: Body,
+    _busy: Busy,
+}
+
+impl HttpBody for BusyBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connections() -> Arc<Connections> {
+        Arc::new(Connections::new(Limits { connections: 2, reserve: 1, ..Limits::default() }))
+    }
+
+    #[test]
+    fn the_one_that_waits_longest_makes_room() {
+        let all = connections();
+        let (first, second) = (Arc::new(all.open().unwrap()), Arc::new(all.open().unwrap()));
+        drop(first.begin());
+        let third = all.open().unwrap();
+        assert!(second.given_up().is_cancelled(), "the first was at work since");
+        assert!(!first.given_up().is_cancelled() && !third.is_reserve());
+    }
+
+    #[test]
+    fn while_all_are_at_work_there_is_a_reserve() {
+        let all = connections();
+        let working: Vec<_> = std::iter::repeat_with(|| Arc::new(all.open().unwrap())).take(2).collect();
+        let busy: Vec<_> = working.iter().map(Connection::begin).collect();
+        let further = all.open().unwrap();
+        assert!(further.is_reserve());
+        let further = Arc::new(further);
+        let probe = further.begin();
+        assert!(all.open().is_none());
+        drop(probe);
+        assert!(all.open().unwrap().is_reserve(), "the reserve makes room, too");
+        drop(busy);
+        assert!(!all.open().unwrap().is_reserve());
+    }
+}

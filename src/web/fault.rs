@@ -1,0 +1,90 @@
+//! One thing that is wrong with a request, and where in it.
+
+use std::fmt;
+
+use rule_language::Mistake;
+
+/// One thing that is wrong with a request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    pub place: Place,
+    /// Its kind, for programs.
+    pub code: &'static str,
+    /// What is wrong, and what it takes.
+    pub detail: String,
+    /// Where in an expression.
+    pub mistake: Option<Mistake>,
+}
+
+impl Fault {
+    pub fn new(place: Place, code: &'static str, detail: impl ToString) -> Self {
+        Self { place, code, detail: detail.to_string(), mistake: None }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place.name() {
+            name if name.is_empty() => f.write_str(&self.detail),
+            name => write!(f, "{name}: {}", self.detail),
+        }
+    }
+}
+
+/// Where something is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the body, as the steps to it: names of fields and, in lists, numbers from 0 on.
+    Body(Vec<String>),
+    /// In the address.
+    Parameter(String),
+    Header(&'static str),
+}
+
+impl Place {
+    /// A field of the body, within others by dots.
+    pub fn field(name: &str) -> Self {
+        Self::Body(name.split('.').map(str::to_owned).collect())
+    }
+
+    pub fn parameter(name: &str) -> Self {
+        Self::Parameter(name.to_owned())
+    }
+
+    /// As a JSON pointer (RFC 6901); `None` outside of the body.
+    pub fn pointer(&self) -> Option<String> {
+        let Self::Body(steps) = self else { return None };
+        Some(steps.iter().map(|step| format!("/{}", step.replace('~', "~0").replace('/', "~1"))).collect())
+    }
+
+    /// As people write it: `ids[0]`, `filter.queue`.
+    fn name(&self) -> String {
+        match self {
+            Self::Parameter(name) => name.clone(),
+            Self::Header(name) => (*name).to_owned(),
+            Self::Body(steps) => steps.iter().fold(String::new(), |name, step| match step.parse::<usize>() {
+                Ok(number) => format!("{name}[{number}]"),
+                Err(_) if name.is_empty() => step.clone(),
+                Err(_) => format!("{name}.{step}"),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_told_to_programs_and_to_people() {
+        let check = |place: &Place, pointer: Option<&str>, name: &str| {
+            assert_eq!((place.pointer().as_deref(), &*place.name()), (pointer, name));
+        };
+        check(&Place::field("delay"), Some("/delay"), "delay");
+        check(&Place::field("filter.queue"), Some("/filter/queue"), "filter.queue");
+        check(&Place::Body(vec!["ids".to_owned(), "0".to_owned()]), Some("/ids/0"), "ids[0]");
+        check(&Place::Body(vec!["a/b~c".to_owned()]), Some("/a~1b~0c"), "a/b~c");
+        check(&Place::Body(Vec::new()), Some(""), "");
+        check(&Place::parameter("limit"), None, "limit");
+    }
+}

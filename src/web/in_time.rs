@@ -1,0 +1,130 @@
+//! Every request ends: its body arrives in time or is a 408, and the answer comes in time or is a 503. While the database
+//! is away that is said within a second, not when the last connection has been waited for.
+
+use std::{
+    io,
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, ready},
+};
+
+use axum::{
+    body::{Body, Bytes, HttpBody},
+    extract::{Request, State},
+    http::{HeaderValue, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use http_body::{Frame, SizeHint};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::{AppState, error::WebError, health::PROBES, limits::Limits};
+
+/// How far the body of a request has come.
+#[derive(Default)]
+struct Arrival {
+    is_whole: AtomicBool,
+    is_late: AtomicBool,
+}
+
+pub async fn answer_in_time(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
+    let (limits, arrival) = (app.settings.limits, Arc::new(Arrival::default()));
+    let asks_database = asks_database(request.uri().path());
+    if asks_database && app.health.is_database_away() && !app.store.is_there().await {
+        return WebError::no_database().into_response();
+    }
+    let request = request.map(|body| timed(body, &limits, &arrival));
+    let mut running = pin!(next.run(request));
+    let mut given_up = Instant::now() + limits.answer;
+    loop {
+        let look = Instant::now() + limits.look;
+        tokio::select! {
+            response = &mut running => {
+                return if arrival.is_late.load(Ordering::Relaxed) { too_late() } else { response };
+            }
+            () = sleep_until(look.min(given_up)) => {}
+        }
+        if !arrival.is_whole.load(Ordering::Relaxed) {
+            given_up = Instant::now() + limits.answer;
+        } else if Instant::now() >= given_up {
+            let late = WebError::new(StatusCode::SERVICE_UNAVAILABLE, "It took too long and was given up.");
+            return late.into_response();
+        } else if asks_database && !app.store.is_there().await {
+            return WebError::no_database().into_response();
+        }
+    }
+}
+
+/// These are answered from memory.
+fn asks_database(path: &str) -> bool {
+    let is_static = path.starts_with("/assets/") || path == "/api/openapi.json" || path == "/events";
+    !is_static && !PROBES.contains(&path)
+}
+
+fn too_late() -> Response {
+    let late = WebError::new(StatusCode::REQUEST_TIMEOUT, "The body of the request did not arrive in time.");
+    let mut response = late.into_response();
+    // What still arrives is no request.
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+fn timed(body: Body, limits: &Limits, arrival: &Arc<Arrival>) -> Body {
+    if body.is_end_stream() {
+        arrival.is_whole.store(true, Ordering::Relaxed);
+        return body;
+    }
+    let now = Instant::now();
+    let end = now + limits.body;
+    let timer = Box::pin(sleep_until(end.min(now + limits.pause)));
+    Body::new(Timed { body, timer, end, limits: *limits, arrival: Arc::clone(arrival) })
+}
+
+/// A body that ends with an error where it does not go on arriving.
+struct Timed {
+    body: Body,
+    timer: Pin<Box<Sleep>>,
+    end: Instant,
+    limits: Limits,
+    arrival: Arc<Arrival>,
+}
+
+impl HttpBody for Timed {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
+            let next = self.end.min(Instant::now() + self.limits.pause);
+            self.timer.as_mut().reset(next);
+            if !matches!(frame, Some(Ok(_))) || self.body.is_end_stream() {
+                self.arrival.is_whole.store(true, Ordering::Relaxed);
+            }
+            return Poll::Ready(frame);
+        }
+        ready!(self.timer.as_mut().poll(context));
+        self.arrival.is_late.store(true, Ordering::Relaxed);
+        Poll::Ready(Some(Err(axum::Error::new(io::Error::from(io::ErrorKind::TimedOut)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Timed {
+    /// Whoever drops it wants no more of it.
+    fn drop(&mut self) {
+        self.arrival.is_whole.store(true, Ordering::Relaxed);
+    }
+}

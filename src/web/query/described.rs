@@ -1,0 +1,125 @@
+//! What a value of an address may be, for the description of the API.
+
+use amqp_message::death::Reason;
+use payload_codec::unwrap::Kind;
+use utoipa::openapi::{
+    KnownFormat, Object, ObjectBuilder, RefOr, Required, Schema, SchemaFormat, Type,
+    path::{Parameter, ParameterBuilder, ParameterIn},
+    schema::ArrayBuilder,
+};
+use uuid::Uuid;
+
+use super::When;
+use crate::{
+    domain::{
+        activity::Area,
+        filter::Sort,
+        group::{GroupId, GroupSort},
+        job::JobState,
+        letter::{Importance, LetterId, Status},
+    },
+    web::{
+        pages::BulkAction,
+        payload::{Chain, PayloadForm},
+    },
+};
+
+/// What can stand in an address, and be described.
+pub trait Described {
+    fn schema() -> Object;
+}
+
+/// One of these words.
+pub fn words<'a>(words: impl IntoIterator<Item = &'a str>) -> Object {
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words)).build()
+}
+
+/// Text of at least one character.
+pub fn text() -> Object {
+    ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).build()
+}
+
+macro_rules! described {
+    ($($words:ty),+ $(,)?) => {
+        $(impl Described for $words {
+            fn schema() -> Object {
+                words(Self::ALL.iter().map(|word| word.as_str()))
+            }
+        })+
+    };
+}
+described!(Area, GroupSort, Importance, Reason, Sort, Status, BulkAction, JobState, PayloadForm);
+
+fn uuid() -> Object {
+    let format = SchemaFormat::KnownFormat(KnownFormat::Uuid);
+    ObjectBuilder::new().schema_type(Type::String).format(Some(format)).build()
+}
+
+impl Described for GroupId {
+    fn schema() -> Object {
+        uuid()
+    }
+}
+
+impl Described for LetterId {
+    fn schema() -> Object {
+        uuid()
+    }
+}
+
+impl Described for Uuid {
+    fn schema() -> Object {
+        uuid()
+    }
+}
+
+impl Described for String {
+    fn schema() -> Object {
+        text()
+    }
+}
+
+impl Described for bool {
+    fn schema() -> Object {
+        ObjectBuilder::new().schema_type(Type::Boolean).build()
+    }
+}
+
+impl Described for Chain {
+    fn schema() -> Object {
+        let kinds = Kind::ALL.map(Kind::as_str).join("|");
+        let pattern = format!("^(none|({kinds})(,({kinds})){{0,{}}})$", Self::LONGEST - 1);
+        ObjectBuilder::from(text()).examples(["base64,gzip"]).pattern(Some(pattern)).build()
+    }
+}
+
+impl Described for i64 {
+    fn schema() -> Object {
+        let format = SchemaFormat::KnownFormat(KnownFormat::Int64);
+        ObjectBuilder::new().schema_type(Type::Integer).format(Some(format)).build()
+    }
+}
+
+impl Described for When {
+    fn schema() -> Object {
+        let examples = ["2026-11-21T10:00:00Z", "24h"];
+        ObjectBuilder::from(text()).examples(examples).pattern(Some(When::PATTERN)).build()
+    }
+}
+
+/// Any number of them, each by a word of its own.
+pub fn several(one: Object) -> Schema {
+    ArrayBuilder::new().items(one).build().into()
+}
+
+/// A parameter, and what is said of it.
+pub fn parameter(name: &str, about: &str, schema: impl Into<RefOr<Schema>>) -> Parameter {
+    let about = about.lines().map(str::trim).collect::<Vec<_>>().join("\n");
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Query)
+        .required(Required::False)
+        .description(Some(about.trim()))
+        .schema(Some(schema))
+        .build()
+}

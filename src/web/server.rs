@@ -1,0 +1,96 @@
+//! Connections: how many there are, and how long one may keep quiet.
+//!
+//! Whoever opens connections and says nothing keeps nobody else out: where there are too many, the one that has waited
+//! longest makes room for the next. Where all are at work, a few more can be opened, on which only probes are answered.
+
+use std::{convert::Infallible, sync::Arc};
+
+use axum::{
+    Router,
+    body::Body,
+    http::{Request, Response, StatusCode, header},
+    response::IntoResponse,
+};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    time::{Duration, sleep},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower::ServiceExt;
+
+use super::{
+    connections::{Connection, Connections},
+    health::PROBES,
+    limits::Limits,
+};
+
+/// After an accept that failed, mostly for want of descriptors.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Serves until `closing` is cancelled, and then until the requests that have begun are answered.
+pub async fn serve(listener: TcpListener, router: Router, limits: Limits, closing: CancellationToken) {
+    let (connections, tasks) = (Arc::new(Connections::new(limits)), TaskTracker::new());
+    while let Some(accepted) = closing.run_until_cancelled(listener.accept()).await {
+        match accepted {
+            Ok((stream, _)) => {
+                if let Some(connection) = connections.open() {
+                    let router = router.clone();
+                    tasks.spawn(converse(stream, router, limits, connection, closing.clone()));
+                }
+            }
+            Err(error) => {
+                tracing::warn!(error = %error, "a connection cannot be accepted");
+                connections.make_room();
+                sleep(PAUSE).await;
+            }
+        }
+    }
+    drop(listener);
+    tasks.close();
+    tasks.wait().await;
+}
+
+async fn converse(
+    stream: TcpStream,
+    router: Router,
+    limits: Limits,
+    connection: Connection,
+    closing: CancellationToken,
+) {
+    // Answers are written whole.
+    let _ = stream.set_nodelay(true);
+    let (is_reserve, given_up) = (connection.is_reserve(), connection.given_up());
+    let connection = Arc::new(connection);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (router, busy) = (router.clone(), connection.begin());
+        async move {
+            let response = answer(router, request.map(Body::new), is_reserve).await;
+            Ok::<_, Infallible>(response.map(|body| busy.around(body)))
+        }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(limits.header).keep_alive(!is_reserve);
+    let mut serving = std::pin::pin!(http.serve_connection(TokioIo::new(stream), service));
+    let is_closing = tokio::select! {
+        _ = &mut serving => false,
+        () = given_up.cancelled() => false,
+        () = closing.cancelled() => true,
+    };
+    if is_closing {
+        serving.as_mut().graceful_shutdown();
+        let _ = serving.await;
+    }
+}
+
+async fn answer(router: Router, request: Request<Body>, is_reserve: bool) -> Response<Body> {
+    if is_reserve && !PROBES.contains(&request.uri().path()) {
+        let after = [(header::RETRY_AFTER, "2"), (header::CONNECTION, "close")];
+        return (StatusCode::SERVICE_UNAVAILABLE, after, "Too many connections.").into_response();
+    }
+    match router.oneshot(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
