@@ -27,6 +27,8 @@ pub struct ClaimedRetry {
     pub size: u64,
     /// An earlier attempt at publishing this retry was cut short, so it may go out twice.
     pub claimed_before: bool,
+    /// It had expired, and went out without that: its consumer would have dropped it.
+    pub without_expiry: bool,
     /// It is an edited copy of another letter.
     pub is_edited: bool,
 }

@@ -13,6 +13,7 @@ mod easynetq;
 mod enqueue;
 mod evidence;
 mod exception;
+pub mod expiry;
 mod failure;
 mod framework;
 pub mod identity;

@@ -2,6 +2,8 @@
 
 use amqp_message::message::Message;
 
+use super::expiry;
+
 /// Whole sentences; none for most messages.
 pub(super) fn cautions(message: &Message) -> Vec<&'static str> {
     let has = |name: &str| message.headers.get(name).is_some();
@@ -16,6 +18,11 @@ pub(super) fn cautions(message: &Message) -> Vec<&'static str> {
             is_of_amqp_1_0,
             "It was published by AMQP 1.0 with a body that AMQP 0-9-1 has no words for. RabbitMQ converts it back, but \
              annotations and the types of some properties are lost.",
+        ),
+        (
+            expiry::at(message).is_some(),
+            "It says when it expires. It is not retried by itself where it will have expired by then, for its consumer would \
+             drop it in silence; a retry by hand then goes without its expiry.",
         ),
         (has("x-stream-offset"), "It was read from a stream, which keeps its copy whatever is done here."),
     ];

@@ -48,13 +48,17 @@ fn policy_step(retry: &ClaimedRetry, at: Timestamp) -> Option<PolicyStep<'_>> {
     (retry.by.as_str() == Actor::SYSTEM).then_some(step)
 }
 
+fn sent(retry: &ClaimedRetry) -> String {
+    format!("to {}{}", retry.queue, if retry.without_expiry { ", without its expiry" } else { "" })
+}
+
 fn line<'a>(retry: &'a ClaimedRetry, outcome: &RetryOutcome, at: Timestamp) -> HistoryLine<'a> {
     let (event, detail) = match outcome {
         RetryOutcome::Confirmed if retry.claimed_before => (
             Event::Retried,
-            format!("to {}; an earlier attempt was interrupted, so it may have been sent twice", retry.queue),
+            format!("{}; an earlier attempt was interrupted, so it may have been sent twice", sent(retry)),
         ),
-        RetryOutcome::Confirmed => (Event::Retried, format!("to {}", retry.queue)),
+        RetryOutcome::Confirmed => (Event::Retried, sent(retry)),
         RetryOutcome::Failed(why) => (Event::RetryFailed, why.clone()),
     };
     HistoryLine { at, event, by: retry.by.as_str(), detail }

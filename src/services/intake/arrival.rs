@@ -6,7 +6,7 @@ use amqp_message::{error_report::ErrorReport, message::Message, time::Timestamp}
 use failure_conventions::{Failure, dlo_headers, inner_body::InnerBodies};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::source::IntakeSource;
+use super::{outlook::with_outlook, source::IntakeSource};
 use crate::{
     domain::{
         content_key::ContentKey,
@@ -40,6 +40,8 @@ pub(crate) fn arrival(
     let content = ContentKey::of(&message, &account);
     remarks.extend(account.not_taken);
     let failure = storable(account.failure, &mut remarks);
+    let decision = source.decision(&failure, bodies);
+    let decision = with_outlook(decision, &message, &failure, received_at, &mut remarks);
     Arrival {
         id: ids::letter(received_at),
         returning,
@@ -48,7 +50,7 @@ pub(crate) fn arrival(
         fingerprint: fingerprint(&message),
         redelivered,
         received_at,
-        decision: source.decision(&failure, bodies),
+        decision,
         failure,
         importance: Importance::Normal,
         importance_by: "default",

@@ -12,6 +12,7 @@ mod drain;
 mod due;
 mod forward;
 mod gather;
+mod outlook;
 mod publisher;
 mod recognition;
 mod sessions;

@@ -7,6 +7,7 @@ use std::{
 };
 
 use amqp_message::message::Message;
+use failure_conventions::expiry;
 use futures_util::future::join_all;
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -15,6 +16,7 @@ use super::{Batch, Ended, LEASE, PAUSE, Scheduler, window::windows};
 use crate::{
     crash_point,
     domain::{
+        actor::Actor,
         broker::ConnectionState,
         letter::LetterId,
         retry::{ClaimedRetry, Destination, OutgoingRetry, RetryOutcome},
@@ -137,8 +139,9 @@ async fn publish_window(
     let mut ended = Vec::with_capacity(window.len());
     let mut sent = Vec::with_capacity(window.len());
     let mut outgoing = Vec::with_capacity(window.len());
-    for claimed in window {
-        match prepare(scheduler, &claimed, messages.remove(&claimed.id)) {
+    for mut claimed in window {
+        let message = messages.remove(&claimed.id);
+        match prepare(scheduler, &mut claimed, message) {
             Ok(message) => {
                 outgoing.push(message);
                 sent.push(claimed);
@@ -152,7 +155,11 @@ async fn publish_window(
     ended
 }
 
-fn prepare(scheduler: &Scheduler, claimed: &ClaimedRetry, message: Option<Message>) -> Result<OutgoingRetry, String> {
+fn prepare(
+    scheduler: &Scheduler,
+    claimed: &mut ClaimedRetry,
+    message: Option<Message>,
+) -> Result<OutgoingRetry, String> {
     let message = message.ok_or("its contents are gone from the database")?;
     // It stands in the database as it came in; only what leaves is clean.
     let clean =
@@ -161,6 +168,16 @@ fn prepare(scheduler: &Scheduler, claimed: &ClaimedRetry, message: Option<Messag
     let failed_queue = claimed.failed_queue.as_deref();
     let mut message = outgoing::outgoing(claimed.id, clean, failed_queue, &claimed.queue, claimed.count);
     message.properties.expiration = expiration;
+    let now = scheduler.clock.now();
+    if expiry::at(&message).is_some_and(|at| at <= now) {
+        if claimed.by.as_str() == Actor::SYSTEM {
+            return Err("it has expired, and its consumer would drop it in silence; a retry by hand goes without its \
+                        expiry"
+                .to_owned());
+        }
+        expiry::remove(&mut message, now);
+        claimed.without_expiry = true;
+    }
     outgoing::check(&message)?;
     let mut destination = Destination::straight_to(&claimed.queue);
     if scheduler.policies.keeps_routing_key(&claimed.queue, claimed.reason) {

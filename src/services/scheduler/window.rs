@@ -60,6 +60,7 @@ mod tests {
             due_at: Timestamp::default(),
             size: *size,
             claimed_before,
+            without_expiry: false,
             is_edited: false,
         });
         let lengths: Vec<usize> = windows(retries.collect()).iter().map(Vec::len).collect();

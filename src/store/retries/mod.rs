@@ -68,6 +68,7 @@ impl TryFrom<ClaimRow> for ClaimedRetry {
             due_at: Timestamp::from_micros(row.due_at),
             size: row.size.unsigned_abs(),
             claimed_before: row.claims > 1,
+            without_expiry: false,
             is_edited: row.edited_from.is_some(),
         })
     }

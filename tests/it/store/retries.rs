@@ -47,6 +47,7 @@ async fn a_claim_tells_what_is_to_be_published(database: &TestDatabase) {
         due_at: NOON,
         size: 5,
         claimed_before: false,
+        without_expiry: false,
         is_edited: false,
     };
     assert_eq!(database.claim(NOON).await, [expected]);

@@ -58,6 +58,7 @@ fn claim(state: &LetterState, by: &str) -> ClaimedRetry {
         due_at: state.retry.as_ref().map_or(NOW, |retry| retry.due_at),
         size: 0,
         claimed_before: false,
+        without_expiry: false,
         is_edited: false,
     }
 }
