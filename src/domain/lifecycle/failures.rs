@@ -184,3 +184,20 @@ impl<'a> FailedAgain<'a> {
 fn revives(state: &LetterState, RevivedFamilies(revived): &mut RevivedFamilies) -> bool {
     state.status != Status::Discarded || state.family.is_none_or(|family| revived.insert(family))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::lifecycle::tests::two_delays;
+
+    #[test]
+    fn what_a_framework_tries_by_itself_uses_up_no_delay() {
+        let decision = two_delays();
+        let waits = |attempts, rounds| {
+            let received_at = Timestamp::default();
+            let message = FailedMessage { received_at, queue: "orders", attempts, rounds, decision: Some(&decision) };
+            matches!(received(message, Importance::Normal).retry, RetryChange::Schedule(_))
+        };
+        assert_eq!((waits(1, 1), waits(7, 1), waits(8, 2), waits(9, 3)), (true, true, true, false));
+    }
+}

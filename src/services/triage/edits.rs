@@ -334,7 +334,7 @@ mod tests {
         let marks = spring.headers.iter().map(|(name, _)| name).filter(|name| name.starts_with("x-"));
         let unmarked = marks.map(|name| HeaderEdit::Remove { name: name.to_owned() }).collect();
         check_refused(&spring, &headers(unmarked), "no longer one that Spring AMQP");
-        let mark = |name: &str| HeaderEdit::Set { name: name.to_owned(), value: "m".to_owned() };
+        let mark = |name: &str| HeaderEdit::Set { name: name.to_owned(), value: "at m".to_owned() };
         let marks = ["x-exception-message", "x-exception-stacktrace", "x-original-exchange", "x-original-routingKey"];
         check_refused(&message("a", &[]), &headers(marks.map(mark).into()), "looks like one that Spring AMQP");
     }

@@ -180,7 +180,8 @@ async fn what_has_used_up_its_retries_in_rabbitmq_still_says_why() {
     exhausted.headers.set("dlo-attempts", FieldValue::string("5"));
     die(&vhost, &exhausted).await;
     let letter = server.await_letter().await.summary;
-    assert_eq!((letter.attempts, letter.queue.as_deref()), (6, Some("orders")));
+    // Two tries in this round as well.
+    assert_eq!((letter.attempts, letter.rounds, letter.queue.as_deref()), (7, 6, Some("orders")));
     assert_eq!(letter.error_type.as_deref(), Some("System.InvalidOperationException"));
     assert_eq!(letter.message_type.as_deref(), Some("Acme.Orders.PlaceOrder"));
 }

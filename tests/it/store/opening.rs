@@ -38,12 +38,12 @@ async fn an_empty_database_wants_to_be_migrated(database: &TestDatabase) {
 }
 
 async fn an_older_database_wants_to_be_migrated(database: &TestDatabase) {
-    database.tamper("UPDATE _sqlx_migrations SET version = version - 2").await;
+    database.tamper("DELETE FROM _sqlx_migrations WHERE version > 1").await;
     check_version_error(database, "run `dlo migrate`").await;
 }
 
 async fn a_newer_database_wants_a_newer_program(database: &TestDatabase) {
-    database.tamper("UPDATE _sqlx_migrations SET version = version + 9997").await;
+    database.tamper("UPDATE _sqlx_migrations SET version = 9999 WHERE version = 1").await;
     check_version_error(database, "a newer dlo").await;
     let error = database.migrate().await.unwrap_err().to_string();
     assert!(error.contains("at version 9999") && error.contains("a newer dlo"), "{error}");

@@ -21,7 +21,7 @@ const ITEM: &str = "id broker queue exchange routing_key reason error attempts r
 const CONTENTS: &str = "properties headers deaths payload history";
 /// What we add to the contract.
 const OURS: &str = "problem edited_from replaced_by";
-const PAYLOAD: &str = "encoding format json decoded_as candidates remarks hidden";
+const PAYLOAD: &str = "encoding format json task decoded_as candidates remarks hidden";
 const OUR_CONTENTS: &str = "remarks framework retry_refused";
 
 fn fields(value: &Value) -> BTreeSet<&str> {

@@ -44,6 +44,7 @@ mod rules_at_work;
 mod schemas;
 mod schemas_folder;
 mod security;
+mod tasks;
 mod two_editors;
 mod watch;
 mod why;

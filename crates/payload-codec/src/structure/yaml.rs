@@ -3,7 +3,7 @@
 //! An alias is shown as what it stands for, within the limits, so that no few lines become a billion. Tags other than those
 //! of the core schema are named and not followed.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::collections::HashMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 
@@ -168,7 +168,7 @@ fn count(node: &Node<'_>, budget: &mut Budget) -> Result<(), Unreadable> {
 const CORE: [&str; 12] =
     ["str", "int", "float", "bool", "null", "seq", "map", "binary", "timestamp", "omap", "set", "pairs"];
 
-fn is_core(tag: &Cow<'_, Tag>, suffix: &str) -> bool {
+fn is_core(tag: &Tag, suffix: &str) -> bool {
     tag.handle == "tag:yaml.org,2002:" && tag.suffix == suffix
 }
 

@@ -305,12 +305,7 @@ fn an_edit_sets_the_original_aside_and_schedules_the_copy_or_says_why_not() {
     });
 }
 
-#[test]
-fn what_a_framework_tries_by_itself_uses_up_no_delay() {
-    let two_delays = policy(2);
-    let waits = |attempts, rounds| {
-        let message = FailedMessage { rounds, decision: Some(&two_delays), ..failed(attempts) };
-        matches!(failures::received(message, Importance::Normal).retry, RetryChange::Schedule(_))
-    };
-    assert_eq!((waits(1, 1), waits(7, 1), waits(8, 2), waits(9, 3)), (true, true, true, false));
+/// For tests of single modules: a policy that retries twice.
+pub(super) fn two_delays() -> crate::domain::policy::Decision {
+    policy(2)
 }

@@ -88,7 +88,7 @@ impl<'a> Machine<'a> {
                 Ok(())
             }
             b'0' => self.pop().map(drop),
-            b'1' => self.to_mark().map(drop),
+            b'1' => self.since_mark().map(drop),
             b'2' => {
                 let top = self.top()?;
                 self.stack.push(top);
@@ -199,9 +199,9 @@ impl<'a> Machine<'a> {
             b']' | b')' => Value::List(Vec::new()),
             b'}' => Value::Dict(Vec::new()),
             0x8f => Value::Set(Vec::new()),
-            b'l' | b't' => Value::List(self.to_mark()?),
-            0x91 => Value::Set(self.to_mark()?),
-            b'd' => Value::Dict(pairs(&self.to_mark()?)),
+            b'l' | b't' => Value::List(self.since_mark()?),
+            0x91 => Value::Set(self.since_mark()?),
+            b'd' => Value::Dict(pairs(&self.since_mark()?)),
             _ => {
                 let n = usize::from(opcode - 0x84);
                 let Some(from) = self.stack.len().checked_sub(n) else { return malformed("its stack is empty") };
@@ -218,7 +218,7 @@ impl<'a> Machine<'a> {
                 let value = self.pop()?;
                 vec![self.pop()?, value]
             }
-            _ => self.to_mark()?,
+            _ => self.since_mark()?,
         };
         let top = self.top()?;
         match (self.values.get_mut(top), opcode) {
@@ -246,12 +246,12 @@ impl<'a> Machine<'a> {
             b'i' => {
                 let (module, name) = (self.line()?, self.line()?);
                 let callee = self.add(Value::Global(format!("{module}.{name}")))?;
-                let args = self.to_mark()?;
+                let args = self.since_mark()?;
                 let args = self.add(Value::List(args))?;
                 self.call(callee, args, None)
             }
             b'o' => {
-                let mut args = self.to_mark()?.into_iter();
+                let mut args = self.since_mark()?.into_iter();
                 let Some(callee) = args.next() else { return malformed("an object has no class") };
                 let args = self.add(Value::List(args.collect()))?;
                 self.call(callee, args, None)
@@ -338,7 +338,7 @@ impl<'a> Machine<'a> {
         self.stack.last().copied().map_or_else(|| malformed("its stack is empty"), Ok)
     }
 
-    fn to_mark(&mut self) -> Step<Vec<Ref>> {
+    fn since_mark(&mut self) -> Step<Vec<Ref>> {
         match self.marks.pop() {
             Some(mark) if mark <= self.stack.len() => Ok(self.stack.split_off(mark)),
             _ => malformed("a mark is missing"),
