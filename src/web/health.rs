@@ -111,12 +111,15 @@ async fn metrics(State(app): State<Arc<AppState>>) -> Response {
     ([(header::CONTENT_TYPE, OPEN_METRICS)], app.metrics.encode()).into_response()
 }
 
+/// What the database said, and when.
+type Figures = (Timestamp, Arc<DatabaseFigures>);
+
 /// What the database said last to who asked for metrics; cheap to clone.
 #[derive(Clone, Default)]
 pub struct LastFigures {
     /// Held by whoever asks the database.
     asking: Arc<tokio::sync::Mutex<()>>,
-    last: Arc<Mutex<Option<(Timestamp, Arc<DatabaseFigures>)>>>,
+    last: Arc<Mutex<Option<Figures>>>,
 }
 
 impl LastFigures {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints where a program the rig needs is, or exits 1 with nothing printed. The one place that knows the usual places.
-#   find.sh rabbitmq-server|mmdebstrap|postgres|chromium|pika|celery|node|npm|amqplib|few-frameworks|promtool|faketime
+#   find.sh rabbitmq-server|mmdebstrap|postgres|chromium|pika|celery|python|node|npm|amqplib|few-frameworks|api-tools|promtool|faketime
 set -euo pipefail
 rig=$(dirname "$(readlink -f "$0")")
 shopt -s nullglob
@@ -43,6 +43,15 @@ case ${1:-} in
   # A Python that has it. Debian's is for Debian's Python, which need not be the first on PATH.
   pika) python_with pika ;;
   celery) python_with celery pika ;;
+  # One that can make a virtual environment. What Debian has of it without python3-venv cannot.
+  python)
+    for python in /usr/bin/python3 "$(on_path python3)"; do
+      if "$python" -c 'import ensurepip, venv, sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then echo "$python"; exit; fi
+    done
+    exit 1 ;;
+  api-tools)
+    root=$("$rig/api-tools.sh" path)
+    if [ -e "$root/whole" ]; then echo "$root"; else exit 1; fi ;;
   node) first_executable "$(on_path node)" "$(on_path nodejs)" ;;
   npm) first_executable "$(on_path npm)" ;;
   # The library for programs with threads.
@@ -58,6 +67,6 @@ case ${1:-} in
     few=$(readlink -m "${CARGO_TARGET_DIR:-$rig/../../target}")/frameworks/few
     if [ -e "$few/made-from" ]; then echo "$few/node_modules"; else exit 1; fi ;;
   *)
-    echo "usage: $0 rabbitmq-server|mmdebstrap|postgres|chromium|pika|celery|node|npm|amqplib|few-frameworks|promtool|faketime" >&2
+    echo "usage: $0 rabbitmq-server|mmdebstrap|postgres|chromium|pika|celery|python|node|npm|amqplib|few-frameworks|api-tools|promtool|faketime" >&2
     exit 2 ;;
 esac

@@ -195,7 +195,9 @@ mod tests {
         let decision = two_delays();
         let waits = |attempts, rounds| {
             let received_at = Timestamp::default();
-            let message = FailedMessage { received_at, queue: "orders", attempts, rounds, decision: Some(&decision) };
+            let decision = Some(&decision);
+            let message =
+                FailedMessage { received_at, queue: "orders", attempts, is_recognised: false, rounds, decision };
             matches!(received(message, Importance::Normal).retry, RetryChange::Schedule(_))
         };
         assert_eq!((waits(1, 1), waits(7, 1), waits(8, 2), waits(9, 3)), (true, true, true, false));

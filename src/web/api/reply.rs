@@ -10,7 +10,7 @@ use crate::{
     web::{error::WebError, view::report},
 };
 
-/// For the description of bodies that are not JSON.
+/// Bytes as they are.
 #[derive(ToSchema)]
 #[schema(value_type = String, format = Binary)]
 #[expect(dead_code, reason = "describes the body")]

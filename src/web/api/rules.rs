@@ -141,10 +141,10 @@ async fn one(app: &AppState, id: RuleId) -> Result<(ETag, Json<RuleItem>), WebEr
 #[serde(deny_unknown_fields)]
 pub struct NewRule {
     /// In one line; no two rules have the same.
-    #[schema(min_length = 1, example = "payments first")]
+    #[schema(example = "payments first")]
     name: String,
     /// In CEL, over `letter` and `payload`.
-    #[schema(min_length = 1, example = "letter.queue.startsWith('payments.')")]
+    #[schema(example = "letter.queue.startsWith('payments.')")]
     expression: String,
     #[schema(value_type = words::Importance)]
     importance: String,

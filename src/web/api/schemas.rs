@@ -155,12 +155,23 @@ parameters! {
     }
 }
 
+/// Files of one schema.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "describes a form")]
+pub struct UploadForm {
+    /// What people call the schema; made from the names of the files if left out.
+    name: Option<String>,
+    /// `.proto` sources with their paths, or descriptor sets.
+    #[schema(value_type = Vec<String>, format = Binary)]
+    files: Vec<Vec<u8>>,
+}
+
 /// Add a schema: a FileDescriptorSet, `.proto` sources as multipart, or a zip of either
 ///
 /// A newer set that describes the same files, or more, counts from then on; the older one stays. The same set again makes it count again.
 #[utoipa::path(post, path = "/schemas", operation_id = "upload_schema", tag = "schemas", params(Naming),
     request_body(description = "A FileDescriptorSet as protoc or buf write it, or sources",
-        content((inline(Bytes) = "application/octet-stream"), (inline(Bytes) = "application/zip"), (inline(Bytes) = "multipart/form-data"))),
+        content((inline(Bytes) = "application/octet-stream"), (inline(Bytes) = "application/zip"), (UploadForm = "multipart/form-data"))),
     responses(
         (status = CREATED, body = SchemaItem),
         (status = OK, description = "It was uploaded before", body = SchemaItem),

@@ -68,7 +68,6 @@ pub async fn show(
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
     let (preview, ask) = (pairs.take("preview")?, pairs.take("ask")?);
-    pairs.finish("preview, ask")?;
     let name = ask.as_deref().or(preview.as_deref());
     let preview = match name {
         Some(name) => Some(look_ahead(&app, name, ask.is_some()).await?),

@@ -42,7 +42,7 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        input::{FormPairs, QueryPairs},
+        input::FormPairs,
         order::{parse_delay, read_retry},
         path_id::{PathId, missing},
         security::CurrentUser,
@@ -81,10 +81,8 @@ pub fn limit() -> DefaultBodyLimit {
 pub async fn show(
     State(app): State<Arc<AppState>>,
     PathId(id): PathId<Letter>,
-    QueryPairs(pairs): QueryPairs,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
-    pairs.finish("none")?;
     let desk = Desk::lay(&app, id).await?;
     let form = EditForm::of(desk.text().unwrap_or_default());
     let mut page = desk.page(&app, form, Check::Same).await?;

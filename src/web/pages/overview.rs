@@ -140,7 +140,6 @@ pub async fn show(
 ) -> Result<Response, WebError> {
     let part = pairs.take_parsed("part")?;
     let of_page = pairs.take_parsed("page")?.unwrap_or(Page::Overview);
-    pairs.finish("part")?;
     match part {
         Some(Part::Nav) => {
             let shell = Shell { is_fragment: true, ..Shell::load(&app, of_page).await? };

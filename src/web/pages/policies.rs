@@ -11,7 +11,7 @@ use super::{
     choices::queue_names,
     fragment,
     part::parts,
-    policy_form::{FORM_WORDS, PolicyForm, key},
+    policy_form::{PolicyForm, key},
     shell::{Page, Shell},
     toast::Toast,
 };
@@ -103,7 +103,6 @@ pub async fn show(
     let part: Option<Part> = pairs.take_parsed("part")?;
     let removes = pairs.take("remove")?.is_some();
     let (queues, reason, typed) = PolicyForm::take(&mut pairs)?;
-    pairs.finish(&format!("{FORM_WORDS}, remove, part"))?;
     if removes {
         let mut page = load(&app, PolicyForm::default()).await?;
         page.removing = Some(Removing::new(&app.policies.book(), &queues, reason).ok_or_else(gone)?);

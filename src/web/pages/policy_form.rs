@@ -22,10 +22,6 @@ use crate::{
     },
 };
 
-/// The words of the form, to name them where another one was given.
-pub const FORM_WORDS: &str =
-    "queues, reason, kind, delays, initial, factor, max, attempts, jitter, via, keep_routing_key, seen";
-
 /// As it was typed.
 #[derive(Debug, Default)]
 pub struct PolicyForm {

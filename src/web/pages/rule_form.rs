@@ -17,9 +17,6 @@ use crate::{
     },
 };
 
-/// The words of the form, to name them where another one was given.
-pub const FORM_WORDS: &str = "edit, version, name, expression, importance, place, placed, queue, type";
-
 /// As it was typed.
 #[derive(Debug, Default)]
 pub struct RuleForm {

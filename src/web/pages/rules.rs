@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::{
     fragment,
     part::parts,
-    rule_form::{FORM_WORDS, PlaceChoice, RuleForm},
+    rule_form::{PlaceChoice, RuleForm},
     shell::{Page, Shell},
     toast::Toast,
 };
@@ -115,7 +115,6 @@ pub async fn show(
     let part: Option<Part> = pairs.take_parsed("part")?;
     let (job, removing, meant) = (pairs.take_parsed("job")?, pairs.take_parsed("remove")?, pairs.take("rule")?);
     let form = RuleForm::take(&mut pairs)?;
-    pairs.finish(&format!("{FORM_WORDS}, rule, remove, part"))?;
     let form = form.filled(&app.rules.in_force())?;
     let mut page = load(&app, form).await?;
     if part.is_some() {

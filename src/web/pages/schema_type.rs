@@ -98,7 +98,6 @@ pub async fn show(
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
     let version: Option<SchemaId> = pairs.take_parsed("schema")?;
-    pairs.finish("schema")?;
     let catalogue = app.schemas.catalogue();
     let shown = match version {
         Some(id) => of_version(&app, &catalogue, id, &name).await?,

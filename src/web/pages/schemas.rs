@@ -109,7 +109,6 @@ pub async fn show(
     let q = pairs.take("q")?.unwrap_or_default();
     let (removing, unmaps): (Option<SchemaId>, bool) = (pairs.take_parsed("remove")?, pairs.take("unmap")?.is_some());
     let form = MappingForm::take(&mut pairs)?;
-    pairs.finish("q, carrier, pattern, type, broker, seen, remove, unmap, part")?;
     let meant = if unmaps { Some(form.mapping()?) } else { None };
     let mut page = load(&app, q, form).await?;
     page.ask_to_remove(removing)?;

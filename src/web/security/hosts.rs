@@ -49,6 +49,12 @@ impl Ours {
     }
 }
 
+/// Whether a host is no name: an address cannot be rebound.
+fn is_address(host: &str) -> bool {
+    let name = split(host).0;
+    name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok()
+}
+
 /// Host and port; a missing port is that of plain HTTP.
 fn split(host: &str) -> (&str, Option<u16>) {
     match host.rsplit_once(':') {
@@ -63,15 +69,15 @@ pub async fn refuse_foreign_hosts(
     request: Request,
     next: Next,
 ) -> Result<Response, WebError> {
-    // Whoever watches knows an address, and what is said to it is no secret.
-    if PROBES.contains(&request.uri().path()) {
-        return Ok(next.run(request).await);
-    }
     let host = match request.uri().authority() {
         Some(authority) => Some(authority.as_str()),
         None => request.headers().get(header::HOST).and_then(|host| host.to_str().ok()),
     };
+    // Whoever watches knows an address, whatever lies between, or speaks HTTP/1.0; a name could be another's.
+    let is_probe = PROBES.contains(&request.uri().path());
     match host {
+        None if is_probe => Ok(next.run(request).await),
+        Some(host) if is_probe && is_address(host) => Ok(next.run(request).await),
         Some(host) if hosts.0.include(host) => Ok(next.run(request).await),
         Some(host) => Err(WebError::new(
             StatusCode::MISDIRECTED_REQUEST,

@@ -10,6 +10,7 @@
     reason = "in helpers of tests a panic that says what was expected is the error handling"
 )]
 
+pub mod api_tools;
 pub mod browser;
 pub mod clients;
 pub mod conventions;

@@ -32,7 +32,7 @@ async fn retry_schedules_at_once_or_later() {
         let (desk, _, path) = a_letter(Status::Open).await;
         let letter = desk.post(&format!("{path}/retry"), &body).await.expect(200).json();
         assert_eq!(letter["status"], "scheduled", "{body}");
-        assert_eq!(letter["retry_at"], format!("2026-11-21T{at}Z"), "{body}");
+        assert_eq!(letter["retry_at"], format!("2026-11-21T{at}.000000Z"), "{body}");
     }
 }
 
@@ -133,7 +133,12 @@ async fn a_job_tells_what_could_not_be_done() {
 async fn every_action_can_be_done_to_many() {
     let cases = [
         (Status::Open, json!({"action": "retry"}), "status", "scheduled"),
-        (Status::Open, json!({"action": "retry", "delay": "1h", "queue": "q"}), "retry_at", "2026-11-21T13:00:00Z"),
+        (
+            Status::Open,
+            json!({"action": "retry", "delay": "1h", "queue": "q"}),
+            "retry_at",
+            "2026-11-21T13:00:00.000000Z",
+        ),
         (Status::Open, json!({"action": "discard"}), "status", "discarded"),
         (Status::Discarded, json!({"action": "reopen"}), "status", "open"),
         (Status::Open, json!({"action": "importance", "importance": "low"}), "importance", "low"),

@@ -111,8 +111,8 @@ async fn every_time_is_rfc_3339_in_utc() {
         let text = time.as_str().unwrap();
         assert!(text.ends_with('Z') && text.parse::<jiff::Timestamp>().is_ok(), "{text}");
     }
-    assert_eq!(letter["first_failed_at"], "2026-11-20T10:59:59.75Z");
-    assert_eq!(letter["retry_at"], "2026-11-21T13:00:00Z");
+    assert_eq!(letter["first_failed_at"], "2026-11-20T10:59:59.750000Z");
+    assert_eq!(letter["retry_at"], "2026-11-21T13:00:00.000000Z");
 }
 
 #[tokio::test]

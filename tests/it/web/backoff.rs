@@ -102,7 +102,7 @@ async fn the_filter_finds_queues_and_brokers() {
     }
     assert_eq!(desk.page("/scheduled?queue=orders").await.count(".list-row .row-broker"), 2);
     assert_eq!(desk.page("/scheduled?broker=other").await.count(".list-row .row-broker"), 0, "it is the same for all");
-    for bad in ["staus=open", "limit=0", "cursor=x", "all=burn", "part=rows"] {
+    for bad in ["limit=0", "cursor=x", "all=burn", "part=rows"] {
         desk.get(&format!("/scheduled?{bad}")).await.expect(400);
     }
 }
@@ -132,7 +132,7 @@ async fn the_selected_ones_are_acted_on() {
     let ids = [waiting(&desk, "a", 1).await, waiting(&desk, "b", 1).await, waiting(&desk, "c", 1).await];
     let page = Form::of(&desk.page("/scheduled").await, "Retry now").tick("id", ids[0]).press(&desk).await;
     assert!(page.words(".toast-box p").contains("Retrying 1 dead letter"), "{}", page.words(".toast-box"));
-    assert_eq!(desk.letter(ids[0]).await["retry_at"], "2026-11-21T12:00:00Z");
+    assert_eq!(desk.letter(ids[0]).await["retry_at"], "2026-11-21T12:00:00.000000Z");
     let page = Form::of(&page, "Stop retrying").tick("id", ids[1]).press(&desk).await;
     assert_eq!((desk.status(ids[1]).await, page.count(".list-row")), (Status::Open, 2));
     Form::of(&page, "Discard").tick("id", ids[2]).press(&desk).await;
@@ -160,7 +160,7 @@ async fn all_that_match_are_retried_after_one_more_question() {
     assert!(page.words(".toast-box p").contains("Retrying 3 dead letters."), "{}", page.words(".toast-box"));
     assert_eq!((page.count(".list-row"), page.count(".confirm-box")), (3, 0));
     assert!(page.all(".list-row time").into_iter().all(|time| words(time) == "now"));
-    assert_eq!(desk.letter(other).await["retry_at"], "2026-11-21T13:00:00Z");
+    assert_eq!(desk.letter(other).await["retry_at"], "2026-11-21T13:00:00.000000Z");
 }
 
 #[tokio::test]

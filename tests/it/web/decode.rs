@@ -96,7 +96,7 @@ async fn what_cannot_be_read_as_asked_is_refused() {
     for (more, why) in [
         (json!({"type": "acme.Nope"}), "no schema describes acme.Nope"),
         (json!({"encoding": ["gzip"]}), "not encoded as gzip"),
-        (json!({"encoding": ["rot13"]}), "encoding: there is no encoding called \"rot13\"; there are gzip"),
+        (json!({"encoding": ["rot13"]}), "encoding[0]: \"rot13\" is not possible; it takes one of gzip"),
         (json!({"body_base64": "?"}), "body_base64: "),
         (json!({"headers": {"n": 1}}), "headers: \"n\": numbers"),
         (json!({"colour": "red"}), "colour"),

@@ -105,7 +105,7 @@ async fn each_digest_tells_when_to_where_and_about_what() {
     let overview = desk.page("/").await;
     assert!(overview.words("main").contains("Next digest All 2"), "{}", overview.words("main"));
     let listed = desk.get("/api/v1/digests").await.expect(200).json();
-    assert_eq!(listed["items"][1]["next_at"], "2026-11-23T09:00:00Z");
+    assert_eq!(listed["items"][1]["next_at"], "2026-11-23T09:00:00.000000Z");
     assert_eq!(listed["items"][1]["destination"], "Slack, by a webhook");
     assert_eq!(listed["items"][0]["queues"], json!(["mail.*"]));
     desk.get("/digests?preview=other").await.expect(404);

@@ -297,7 +297,7 @@ async fn it_goes_where_and_when_it_is_reported() {
     let page = form.fill("queue", "orders.v2").fill("delay", "10m").send(&desk).await.expect(200).page();
     let copy = send(&desk, &page).await;
     assert_eq!(desk.store.waiting_retry(copy).await.unwrap().unwrap().queue, "orders.v2");
-    assert_eq!(desk.letter(copy).await["retry_at"], "2026-11-21T12:10:00Z");
+    assert_eq!(desk.letter(copy).await["retry_at"], "2026-11-21T12:10:00.000000Z");
 }
 
 #[tokio::test]
@@ -350,7 +350,7 @@ async fn the_api_takes_an_edited_payload() {
     for (asked, told) in [
         (json!({"json": {"county": "DE"}}), "json: acme.common.v1.PhoneNumber has no field \"county\""),
         (json!({"json": {"countryCode": 7}}), "json: country_code: a string was expected"),
-        (json!({"json": payload, "body_base64": "AA=="}), "body_base64, json, text: it takes one of them"),
+        (json!({"json": payload, "body_base64": "AA=="}), "json: body_base64, json, text: it takes one of them"),
     ] {
         let detail = retry(&desk, id, &asked.to_string()).await.problem(422);
         assert!(detail.starts_with(told), "{asked}: {detail}");

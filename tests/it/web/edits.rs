@@ -49,7 +49,7 @@ async fn an_edited_retry_answers_with_the_copy_that_goes_out() {
     let letter = desk.letter(copy).await;
     let expected = [
         ("status", json!("scheduled")),
-        ("retry_at", json!("2026-11-21T12:00:30Z")),
+        ("retry_at", json!("2026-11-21T12:00:30.000000Z")),
         ("edited_from", json!(id.to_string())),
         ("replaced_by", Value::Null),
         ("attempts", json!(2)),

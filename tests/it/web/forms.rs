@@ -24,7 +24,7 @@ async fn retry_sends_it_back_at_once() {
     let page = Form::of(&desk.page(&path).await, "Retry now").press(&desk).await;
     assert_eq!(desk.status(id).await, Status::Scheduled);
     assert!(page.words(".toast-box p").contains("1 dead letter"), "{}", page.words(".toast-box"));
-    assert_eq!(desk.letter(id).await["retry_at"], "2026-11-21T12:00:00Z");
+    assert_eq!(desk.letter(id).await["retry_at"], "2026-11-21T12:00:00.000000Z");
 }
 
 #[tokio::test]
@@ -33,7 +33,7 @@ async fn a_retry_can_wait_and_go_elsewhere() {
     let form = Form::of(&desk.page(&path).await, "Schedule");
     let page = form.fill("delay", "10m").fill("queue", "orders.v2").press(&desk).await;
     assert!(page.words(".toast-box p").contains("to orders.v2 in 10 min"), "{}", page.words(".toast-box"));
-    assert_eq!(desk.letter(id).await["retry_at"], "2026-11-21T12:10:00Z");
+    assert_eq!(desk.letter(id).await["retry_at"], "2026-11-21T12:10:00.000000Z");
     assert!(page.words("article header").contains("retry due in 10 min"));
 }
 
@@ -41,7 +41,7 @@ async fn a_retry_can_wait_and_go_elsewhere() {
 async fn a_delay_of_ones_own_goes_before_the_choices() {
     let (desk, id, path) = a_letter(Status::Open).await;
     Form::of(&desk.page(&path).await, "Schedule").fill("custom_delay", "2h").press(&desk).await;
-    assert_eq!(desk.letter(id).await["retry_at"], "2026-11-21T14:00:00Z");
+    assert_eq!(desk.letter(id).await["retry_at"], "2026-11-21T14:00:00.000000Z");
 }
 
 #[tokio::test]

@@ -55,7 +55,7 @@ async fn one_broker_that_is_down_is_enough_not_to_be_ready() {
     let found = conditions(&desk, "/readyz", 503, "unready").await;
     assert_eq!(found, ["broker_unreachable other: connection refused"]);
     let item = &desk.get("/readyz").await.json()["conditions"][0];
-    assert_eq!(item["since"], "2026-11-21T12:00:00Z");
+    assert_eq!(item["since"], "2026-11-21T12:00:00.000000Z");
     assert_eq!(item["title"], "No connection to broker other");
     assert!(item["what_to_do"].as_str().unwrap().contains("brokers.other.url"), "{item}");
     desk.board_says("other", ConnectionState::Connected { since: NOON });

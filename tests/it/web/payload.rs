@@ -195,7 +195,8 @@ async fn what_is_hidden_is_in_no_page_unless_revealed() {
                 }
             }
         }
-        desk.get(&format!("/letters/{id}?reveal=true")).await.expect(400);
+        let asked = desk.get(&format!("/letters/{id}?reveal=true")).await.expect(200);
+        assert!(!asked.text().contains(SECRET));
         let told = desk.letter(id).await;
         let secret = told["payload"]["json"]["secret"].as_str().unwrap();
         assert!(told["payload"]["hidden"] == true && secret.starts_with("•••"), "{secret}");

@@ -44,7 +44,7 @@ async fn rules_are_written_read_and_removed_by_the_api() {
     let added = desk.post(API, &new).await.expect(201).json();
     let expected = json!({
         "id": added["id"], "position": 1, "name": "texts", "expression": "letter.queue == \"texts\"",
-        "importance": "high", "version": added["version"], "set_by": "local user", "set_at": "2026-11-21T12:00:00Z",
+        "importance": "high", "version": added["version"], "set_by": "local user", "set_at": "2026-11-21T12:00:00.000000Z",
         "mistakes": [], "failures": null,
     });
     assert_eq!(added, expected);
@@ -82,7 +82,10 @@ async fn what_is_wrong_is_told_by_its_place() {
         (rule(" ", "true", "high"), "name: a name takes 1 to 100 characters"),
         (rule("b", "true", "higher"), "importance: "),
         (rule("b", "", "high"), "expression: line 1, column 1: "),
-        (json!({"name": "b", "expression": "true", "importance": "low", "position": 0}), "position: it counts from 1"),
+        (
+            json!({"name": "b", "expression": "true", "importance": "low", "position": 0}),
+            "position: 0 is out of range; it takes 1 or more",
+        ),
         (json!({"name": "b", "expression": "true", "importance": "low", "when": "x"}), "when"),
     ] {
         let said = desk.post(API, &body).await.problem(422);

@@ -82,7 +82,7 @@ async fn a_set_is_added_once_and_removed_once() {
         (&json!([]), &json!([]), &json!([]))
     );
     assert_eq!(added["files"].as_array().unwrap().len(), 8);
-    assert_eq!(added["uploaded_at"], "2026-11-21T12:00:00Z");
+    assert_eq!(added["uploaded_at"], "2026-11-21T12:00:00.000000Z");
     assert_eq!(desk.get(API).await.expect(200).json()["items"], json!([added]));
     let again = put_set(&desk, "acme", fixture("small.binpb")).await.expect(200).json();
     assert_eq!(again["id"], added["id"]);
@@ -105,7 +105,7 @@ async fn a_newer_set_of_the_same_files_counts_until_it_is_removed() {
     let items = desk.get(API).await.json()["items"].clone();
     assert_eq!(
         (&items[1]["superseded_by"], &items[1]["superseded_at"]),
-        (&second["id"], &json!("2026-11-21T12:00:01Z"))
+        (&second["id"], &json!("2026-11-21T12:00:01.000000Z"))
     );
     let type_of =
         |item: &Value| format!("/schemas/types/acme.texts.v1.TextSent?schema={}", item["id"].as_str().unwrap());

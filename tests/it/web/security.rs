@@ -109,6 +109,21 @@ async fn a_foreign_name_learns_nothing_at_all() {
     }
 }
 
+/// They know an address, which may be that of something in between, or speak HTTP/1.0.
+#[tokio::test]
+async fn probes_need_no_name() {
+    let desk = Desk::open().await;
+    for path in ["/healthz", "/readyz", "/metrics"] {
+        for host in [Some("10.1.2.3"), Some("10.1.2.3:31000"), Some("[fd00::7]:80"), None] {
+            let request = Request::builder().uri(path);
+            let request = host.into_iter().fold(request, |request, host| request.header("host", host));
+            desk.send(request.body(Body::empty()).unwrap()).await.expect(200);
+        }
+    }
+    let page = Request::builder().uri("/letters").header("host", "10.1.2.3").body(Body::empty()).unwrap();
+    desk.send(page).await.expect(421);
+}
+
 #[tokio::test]
 async fn posts_from_other_sites_are_refused() {
     let desk = Desk::open().await;

@@ -196,7 +196,10 @@ async fn the_api_and_the_numbers_tell_the_same() {
     assert_eq!((&orders["consumers"], &orders["open"], &orders["unhealthy"]), (&json!(2), &json!(1), &json!(false)));
     let lost = item("texts.persist");
     assert_eq!((&lost["consumers"], &lost["had_consumers"], &lost["open"]), (&json!(0), &json!(3), &json!(0)));
-    assert_eq!((&lost["without_consumers_since"], &lost["unhealthy"]), (&json!("2026-11-21T12:02:00Z"), &json!(true)));
+    assert_eq!(
+        (&lost["without_consumers_since"], &lost["unhealthy"]),
+        (&json!("2026-11-21T12:02:00.000000Z"), &json!(true))
+    );
     let metrics = desk.get("/metrics").await.expect(200).text();
     let lines: Vec<&str> = metrics.lines().filter(|line| line.starts_with("dlo_queue_without_consumers{")).collect();
     assert_eq!(lines, ["dlo_queue_without_consumers{broker=\"main\",queue=\"texts.persist\"} 1"]);
