@@ -63,7 +63,8 @@ impl Row {
             importance: letter.importance.as_str(),
             status: letter.status.as_str(),
             received,
-            tries: number::failures(letter.count()),
+            // All that fits there; the letter itself tells rounds as well.
+            tries: number::attempts(letter.attempts),
         }
     }
 }

@@ -151,7 +151,9 @@ impl Library {
         let not_as_declared = not_as_declared(question, &unwrapped);
         let mut reading = content::read(self, unwrapped, named, described, guess, reveal);
         reading.remarks.extend(not_as_declared);
-        Reading { evidence, ..reading }.with_task(question, &self.hidden, &self.limits)
+        let nothing = Names::new(&[]);
+        let hidden = if reveal { &nothing } else { &self.hidden };
+        Reading { evidence, ..reading }.with_task(question, hidden, &self.limits)
     }
 
     fn is_too_large(&self, body: &[u8]) -> bool {
