@@ -31,6 +31,8 @@ use crate::{
     },
 };
 
+type Acted = Result<CommandReport, StoreError>;
+
 /// Changes the database in somebody's name. Cheap to clone.
 #[derive(Clone)]
 pub struct AuditedStore {
@@ -59,12 +61,7 @@ impl AuditedStore {
     }
 
     /// Carries out several commands on one letter, or none of them.
-    pub(crate) async fn act_on_one(
-        &self,
-        id: LetterId,
-        orders: &[Order<'_>],
-        expected: &Expected,
-    ) -> Result<CommandReport, StoreError> {
+    pub(crate) async fn act_on_one(&self, id: LetterId, orders: &[Order<'_>], expected: &Expected) -> Acted {
         let report = self.store.act_on_one(id, orders, expected).await?;
         orders.iter().for_each(|order| self.acted(order, &report));
         Ok(report)

@@ -173,7 +173,7 @@ impl From<RuleError> for WebError {
             RuleError::Name(why) => Self::field("name", why),
             RuleError::Expression(mistakes) => {
                 let status = StatusCode::UNPROCESSABLE_ENTITY;
-                let faults = mistakes.iter().map(|mistake| in_expression(mistake)).collect();
+                let faults = mistakes.iter().map(in_expression).collect();
                 Self { detail: format!("expression: {detail}"), ..Self::of_faults(status, faults) }
             }
             RuleError::TooMany => Self::unprocessable(detail),

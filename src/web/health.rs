@@ -116,8 +116,11 @@ async fn metrics(State(app): State<Arc<AppState>>) -> Response {
 pub struct LastFigures {
     /// Held by whoever asks the database.
     asking: Arc<tokio::sync::Mutex<()>>,
-    last: Arc<Mutex<Option<(Timestamp, Arc<DatabaseFigures>)>>>,
+    last: Arc<Mutex<Option<Told>>>,
 }
+
+/// When it said what.
+type Told = (Timestamp, Arc<DatabaseFigures>);
 
 impl LastFigures {
     fn keep(&self, at: Timestamp, figures: &Arc<DatabaseFigures>) {
