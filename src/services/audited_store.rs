@@ -9,7 +9,11 @@ use std::{sync::Arc, time::Duration};
 use amqp_message::death::Reason;
 use uuid::Uuid;
 
-use super::{change_feed::ChangeFeed, wakeup::Wakeup};
+use super::{
+    audit_log::{log, log_letters},
+    change_feed::ChangeFeed,
+    wakeup::Wakeup,
+};
 use crate::{
     clock::Clock,
     domain::{
@@ -30,6 +34,8 @@ use crate::{
         StoreReader,
     },
 };
+
+type Acted = Result<CommandReport, StoreError>;
 
 /// Changes the database in somebody's name. Cheap to clone.
 #[derive(Clone)]
@@ -59,12 +65,7 @@ impl AuditedStore {
     }
 
     /// Carries out several commands on one letter, or none of them.
-    pub(crate) async fn act_on_one(
-        &self,
-        id: LetterId,
-        orders: &[Order<'_>],
-        expected: &Expected,
-    ) -> Result<CommandReport, StoreError> {
+    pub(crate) async fn act_on_one(&self, id: LetterId, orders: &[Order<'_>], expected: &Expected) -> Acted {
         let report = self.store.act_on_one(id, orders, expected).await?;
         orders.iter().for_each(|order| self.acted(order, &report));
         Ok(report)
@@ -288,18 +289,4 @@ impl AuditedStore {
             self.wakeup.notify();
         }
     }
-}
-
-/// What there is to say of it stands in the activity, not here: it may hold what is secret.
-fn log(AuditEntry { by, area, action, subject, letters, .. }: &AuditEntry) {
-    tracing::info!(%area, action, subject, letters, %by, "a change was made");
-}
-
-fn log_letters(command: &Command, by: &Actor, letters: u64, refused: u64) {
-    let what = match (letters, refused) {
-        (0, 0) => "nothing to change",
-        (0, _) => "a change was refused",
-        _ => "a change was made",
-    };
-    tracing::info!(area = %Area::Letters, action = command.name(), letters, refused, %by, "{what}");
 }

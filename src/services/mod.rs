@@ -3,6 +3,7 @@
 //! Effects always in this order: commit, then acknowledge; confirm, then mark. A crash anywhere means "again", never
 //! "lost". This floor knows the database and the brokers; it knows no HTTP.
 
+mod audit_log;
 pub mod audited_store;
 pub mod change_feed;
 pub mod clock_watch;

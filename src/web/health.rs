@@ -111,16 +111,16 @@ async fn metrics(State(app): State<Arc<AppState>>) -> Response {
     ([(header::CONTENT_TYPE, OPEN_METRICS)], app.metrics.encode()).into_response()
 }
 
-/// What the database said, and when.
-type Figures = (Timestamp, Arc<DatabaseFigures>);
-
 /// What the database said last to who asked for metrics; cheap to clone.
 #[derive(Clone, Default)]
 pub struct LastFigures {
     /// Held by whoever asks the database.
     asking: Arc<tokio::sync::Mutex<()>>,
-    last: Arc<Mutex<Option<Figures>>>,
+    last: Arc<Mutex<Option<Told>>>,
 }
+
+/// When it said what.
+type Told = (Timestamp, Arc<DatabaseFigures>);
 
 impl LastFigures {
     fn keep(&self, at: Timestamp, figures: &Arc<DatabaseFigures>) {

@@ -6,7 +6,7 @@
 set -euo pipefail
 rig=$(dirname "$(readlink -f "$0")")
 python=(schemathesis==4.32.5 openapi-spec-validator==0.9.0 openapi-python-client==0.29.1)
-node=(openapi-typescript@7.13.0 typescript@5.9.3 openapi-fetch@0.17.0 @types/node@20.9.5)
+node=(openapi-typescript@7.13.0 typescript@5.9.3 openapi-fetch@0.17.0)
 versions=$(printf '%s\n' "${python[@]}" "${node[@]}" | cksum | cut -d ' ' -f 1)
 target=$(readlink -m "${CARGO_TARGET_DIR:-$rig/../../target}")
 root=$target/api-tools-$versions

@@ -3,7 +3,7 @@
 use url::Url;
 use utoipa::openapi::{
     Components, Content, HttpMethod, Info, License, ObjectBuilder, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr,
-    ResponseBuilder, Schema, Server, Tag, Type,
+    Required, ResponseBuilder, Schema, Server, Tag, Type,
     header::HeaderBuilder,
     path::{Operation, Parameter, ParameterIn},
     response::Response,
@@ -70,9 +70,12 @@ pub fn finished(mut description: OpenApi) -> OpenApi {
             always_there(schema);
         }
     }
+    let optional: Vec<String> =
+        components.schemas.iter().filter(|(_, schema)| needs_nothing(schema)).map(|(name, _)| name.clone()).collect();
     for (path, item) in &mut description.paths.paths {
         let is_edited = operations(item).any(|(_, operation)| has_parameter(operation, "If-Match"));
         for (method, operation) in operations(item) {
+            allow_no_body(operation, &optional);
             finish(path, method, operation, is_edited);
         }
     }
@@ -182,6 +185,19 @@ fn taken(description: &OpenApi) -> Vec<String> {
 fn named_in(json: &str) -> impl Iterator<Item = String> {
     const REFERENCE: &str = "#/components/schemas/";
     json.split(REFERENCE).skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned)
+}
+
+fn needs_nothing(schema: &RefOr<Schema>) -> bool {
+    matches!(schema, RefOr::T(Schema::Object(object)) if object.required.is_empty())
+}
+
+/// No body at all says as much as one without fields.
+fn allow_no_body(operation: &mut Operation, optional: &[String]) {
+    let Some(RefOr::T(body)) = &mut operation.request_body else { return };
+    let text = serde_json::to_string(&body.content).unwrap_or_default();
+    if named_in(&text).next().is_some_and(|name| optional.contains(&name)) && !text.contains("multipart") {
+        body.required = Some(Required::False);
+    }
 }
 
 /// Every field of an answer is there, perhaps as null.

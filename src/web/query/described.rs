@@ -88,7 +88,7 @@ impl Described for bool {
 impl Described for Chain {
     fn schema() -> Object {
         let kinds = Kind::ALL.map(Kind::as_str).join("|");
-        let pattern = format!("^(none|({kinds})(,({kinds})){{0,{}}})$", Self::LONGEST - 1);
+        let pattern = format!("^(|none|({kinds})(,({kinds})){{0,{}}})$", Self::LONGEST - 1);
         ObjectBuilder::from(text()).examples(["base64,gzip"]).pattern(Some(pattern)).build()
     }
 }

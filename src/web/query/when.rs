@@ -17,7 +17,7 @@ pub enum When {
 impl When {
     /// What is written so is nearly always a time, for those who make values from a description.
     pub const PATTERN: &str =
-        r"^([0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9:.]{5,18}([zZ]|[+-][0-9]{2}:?[0-9]{2})?)?|([0-9]+ *[a-z]+ *)+)$";
+        r"^(|[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9:.]{5,18}([zZ]|[+-][0-9]{2}:?[0-9]{2})?)?|([0-9]+ *[a-z]+ *)+)$";
 
     pub fn resolve(&self, now: Timestamp) -> Timestamp {
         match self {
@@ -31,7 +31,11 @@ impl FromStr for When {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if let Ok(length) = humantime::parse_duration(text) {
+        // A number without a unit says nothing.
+        let has_unit = text.contains(|c: char| c.is_ascii_alphabetic());
+        if let Ok(length) = humantime::parse_duration(text)
+            && has_unit
+        {
             return Ok(Self::Ago { length, text: text.to_owned() });
         }
         let zoned = text.parse::<jiff::Timestamp>();

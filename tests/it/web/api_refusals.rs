@@ -142,3 +142,48 @@ async fn parameters_of_later_versions_are_refused_and_not_ignored() {
     assert!(detail.contains("not available yet"), "{detail}");
     desk.get("/api/v1/letters?q=").await.expect(200);
 }
+
+/// All of it at once, each by its place and with a word that stays the same.
+#[tokio::test]
+async fn every_mistake_is_told() {
+    let (desk, _, path) = a_letter(Status::Open).await;
+    let body = json!({"delay": 7, "queue": "", "colour": "red", "headers": {"set": {"a": 1}}});
+    let problem = desk.post(&format!("{path}/retry"), &body).await.expect(422).json();
+    assert_eq!((&problem["code"], &problem["title"]), (&json!("invalid_content"), &json!("Unprocessable Entity")));
+    assert_eq!(problem["type"], "http://dlo.example.com/api/docs#invalid_content");
+    let told: Vec<_> =
+        problem["errors"].as_array().unwrap().iter().map(|one| (&one["pointer"], &one["code"])).collect();
+    let expected = [("/delay", "type"), ("/queue", "length"), ("/colour", "unknown"), ("/headers/set/a", "type")];
+    for (pointer, code) in expected {
+        assert!(told.contains(&(&json!(pointer), &json!(code))), "{pointer}: {problem}");
+    }
+    let body = json!({"delay": "soon", "queue": "dlo.obituaries"});
+    let problem = desk.post(&format!("{path}/retry"), &body).await.expect(422).json();
+    assert_eq!(problem["errors"].as_array().unwrap().len(), 2, "{problem}");
+    let problem = desk.get("/api/v1/letters?limit=0&sort=up&staus=open").await.expect(400).json();
+    let told: Vec<_> = problem["errors"].as_array().unwrap().iter().map(|one| one["parameter"].clone()).collect();
+    assert_eq!(told, ["sort", "limit", "staus"]);
+}
+
+#[tokio::test]
+async fn a_cursor_is_of_the_query_that_gave_it() {
+    let desk = Desk::open().await;
+    for _ in 0..3 {
+        desk.letter_in(Status::Open).await;
+    }
+    let page = desk.get("/api/v1/letters?limit=1").await.json();
+    let cursor = page["next_cursor"].as_str().unwrap();
+    desk.get(&format!("/api/v1/letters?limit=2&cursor={cursor}")).await.expect(200);
+    for other in ["letters?sort=oldest&", "letters?queue=orders&", "groups?", "jobs?", "rules?", "types?"] {
+        desk.get(&format!("/api/v1/{other}cursor={cursor}")).await.problem(400);
+    }
+}
+
+#[tokio::test]
+async fn an_importance_is_given_back_to_the_rules() {
+    let (desk, id, path) = a_letter(Status::Open).await;
+    desk.call(Method::PATCH, &path, &json!({"importance": "critical"})).await.expect(200);
+    let given_back = desk.call(Method::PATCH, &path, &json!({"importance": null})).await.expect(200).json();
+    assert_eq!(given_back["importance_by"], "default");
+    assert_eq!(desk.store.not_enriched(10).await.unwrap(), [id], "the rules are tried again");
+}

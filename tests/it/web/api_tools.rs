@@ -66,7 +66,8 @@ async fn a_generated_python_client_works() {
     let (file, client) = (directory.path().join("openapi.json"), directory.path().join("client"));
     write_description(&file).await;
     let mut generate = tools.python("openapi-python-client");
-    generate.args(["generate", "--meta", "none", "--fail-on-warning", "--path"]).arg(&file);
+    generate.args(["generate", "--meta", "none", "--fail-on-warning", "--config"]);
+    generate.arg(ApiTools::file("python-client.yml")).arg("--path").arg(&file);
     run(generate.arg("--output-path").arg(&client));
     let server = with_letters(None).await;
     let mut program = tools.python("python");
@@ -84,7 +85,7 @@ async fn generated_types_of_typescript_hold() {
     fs::copy(ApiTools::file("clients/api_client.ts"), folder.join("client.ts")).unwrap();
     fs::write(folder.join("package.json"), "{\"type\": \"module\"}").unwrap();
     std::os::unix::fs::symlink(tools.modules(), folder.join("node_modules")).unwrap();
-    let options = ["--strict", "--module", "nodenext", "--target", "es2022", "--types", "node", "client.ts"];
+    let options = ["--strict", "--module", "nodenext", "--target", "es2022", "client.ts"];
     run(tools.node("tsc").current_dir(folder).args(options));
     let server = with_letters(None).await;
     assert_eq!(run(Command::new("node").current_dir(folder).args(["client.js", &server.url])), "done\n");

@@ -108,6 +108,20 @@ impl Desk {
     }
 
     async fn of(names: &[&str], watched: &[&str], notify: &NotifyConfig) -> Self {
+        Self::of_limits(names, watched, notify, Limits::default()).await
+    }
+
+    /// A server with these limits.
+    pub async fn limited(limits: Limits) -> Self {
+        Self::of_limits(&[MAIN], &[], &NotifyConfig::default(), limits).await
+    }
+
+    /// All that it answers, for a server on a port.
+    pub fn router(&self) -> Router {
+        self.router.clone()
+    }
+
+    async fn of_limits(names: &[&str], watched: &[&str], notify: &NotifyConfig, limits: Limits) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("database.db");
         std::fs::write(&path, &*EMPTY_DATABASE).unwrap();
@@ -117,7 +131,7 @@ impl Desk {
             board.set_consuming(name, ConnectionState::Connected { since: NOON });
             board.set_publishing(name, ConnectionState::Connected { since: NOON });
         }
-        Self::on(store, board, directory, watched, notify)
+        Self::on(store, board, directory, watched, notify, limits)
     }
 
     /// The same on Postgres; `None` where there is none and tests may be skipped for it.
@@ -127,10 +141,17 @@ impl Desk {
         store.migrate().await.unwrap();
         let board = BrokerBoard::new([(MAIN.to_owned(), format!("{MAIN}.example:5672"))]);
         let directory = tempfile::tempdir().unwrap();
-        Some((Self::on(store, board, directory, &[], &NotifyConfig::default()), database))
+        Some((Self::on(store, board, directory, &[], &NotifyConfig::default(), Limits::default()), database))
     }
 
-    fn on(store: Arc<Store>, board: BrokerBoard, directory: TempDir, watched: &[&str], notify: &NotifyConfig) -> Self {
+    fn on(
+        store: Arc<Store>,
+        board: BrokerBoard,
+        directory: TempDir,
+        watched: &[&str],
+        notify: &NotifyConfig,
+        limits: Limits,
+    ) -> Self {
         let (clock, feed, metrics) = (Clock::manual(NOON), ChangeFeed::default(), Metrics::default());
         let closing = CancellationToken::new();
         let workers = WorkerBoard::new(clock.clone());
@@ -174,7 +195,7 @@ impl Desk {
                 public_url: "http://dlo.example.com".parse().unwrap(),
                 dead_letter_exchange: "the-dlx".to_owned(),
                 own_queues: ["dlo.dead-letters", "dlo.obituaries"].map(str::to_owned).into(),
-                limits: Limits::default(),
+                limits,
                 decode_max_bytes: DECODE_MAX_BYTES,
                 succeeded_after: SUCCEEDED_AFTER,
                 watch: watched.iter().map(|name| ((*name).to_owned(), super::watch::settings())).collect(),

@@ -219,3 +219,35 @@ async fn the_count_in_the_header_is_of_what_the_filter_lets_through() {
     assert_eq!(head("since=24h").await, "6 open · 1 critical");
     assert_eq!(head("since=24h&importance=low").await, "1 open");
 }
+
+/// A name is itself, whatever is in it, and an action changes what its list has shown.
+#[tokio::test]
+async fn a_queue_with_commas_and_stars_is_one_queue() {
+    let desk = Desk::open().await;
+    const BOTH: &str = "payments.eu,texts.sms";
+    let queues = [BOTH, "payments.eu", "texts.sms", "a*", "ab"];
+    let mut letters = BTreeMap::new();
+    for queue in queues {
+        letters.insert(queue, desk.receive(dead_in(queue)).await);
+    }
+    for queue in [BOTH, "a*"] {
+        let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("queue", queue).finish();
+        let listed = desk.get(&format!("/api/v1/letters?{query}")).await.expect(200).json();
+        assert_eq!((&listed["total"], &listed["items"][0]["queue"]), (&1.into(), &queue.into()));
+        let page = desk.page(&format!("/letters?{query}")).await;
+        assert_eq!(page.values(".list-row input", "value"), [letters[queue].to_string()]);
+        let action = serde_json::json!({"action": "discard", "filter": {"queue": queue}});
+        let job = desk.post("/api/v1/actions", &action).await.expect(202).header("location").to_owned();
+        crate::support::process::wait_until("the job to end", super::run::PATIENCE, async || {
+            desk.get(&job).await.json()["state"] == "done"
+        })
+        .await;
+        assert_eq!(desk.get(&job).await.json()["done"], 1);
+        assert_eq!(desk.status(letters[queue]).await, Status::Discarded);
+    }
+    for queue in ["payments.eu", "texts.sms", "ab"] {
+        assert_eq!(desk.status(letters[queue]).await, Status::Open, "{queue}");
+    }
+    let split = desk.get("/api/v1/letters?queue=payments.eu&queue=texts.sms").await.json();
+    assert_eq!(split["total"], 2);
+}

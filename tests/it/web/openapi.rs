@@ -153,6 +153,7 @@ async fn bodies_that_are_not_json_are_bytes() {
     let body = &description["paths"]["/api/v1/letters/{id}/body"]["get"]["responses"]["200"]["content"];
     let uploads = &description["paths"]["/api/v1/schemas"]["post"]["requestBody"]["content"];
     let bodies = [body, uploads].into_iter().flat_map(|content| content.as_object().unwrap());
+    let bodies = bodies.filter(|(kind, _)| *kind != "multipart/form-data");
     let mut n_bodies = 0;
     for (kind, body) in bodies {
         assert_eq!(
@@ -162,7 +163,7 @@ async fn bodies_that_are_not_json_are_bytes() {
         );
         n_bodies += 1;
     }
-    assert_eq!(n_bodies, 4);
+    assert_eq!(n_bodies, 3);
 }
 
 #[tokio::test]
@@ -174,4 +175,26 @@ async fn every_parameter_of_the_list_is_described() {
     let expected = "status, importance, broker, queue, queue_glob, queue_unknown, type, type_glob, type_unknown, reason, \
                     group, since, until, sort, limit, cursor";
     assert_eq!(named.join(", "), expected);
+}
+
+/// What generators of clients build on.
+#[tokio::test]
+async fn every_answer_has_a_meaning_and_every_call_a_name_of_its_own() {
+    let desk = Desk::open().await;
+    let description = desk.get("/api/openapi.json").await.json();
+    let mut names = BTreeSet::new();
+    for (path, item) in description["paths"].as_object().unwrap() {
+        for (method, call) in item.as_object().unwrap() {
+            assert!(names.insert(call["operationId"].as_str().unwrap().to_owned()), "{method} {path}");
+            let answers = call["responses"].as_object().unwrap();
+            assert!(answers.contains_key("503"), "{method} {path}");
+            for (status, answer) in answers {
+                let is_told =
+                    answer["$ref"].is_string() || answer["description"].as_str().is_some_and(|it| !it.is_empty());
+                assert!(is_told, "{method} {path}: {status}");
+            }
+        }
+    }
+    let filter = &description["components"]["schemas"]["BulkFilter"]["properties"];
+    assert!(filter["queue_glob"]["oneOf"].is_array() && filter["since"]["type"] == "string", "{filter}");
 }

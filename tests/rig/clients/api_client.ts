@@ -2,6 +2,7 @@
 import createClient from "openapi-fetch";
 import type { components, paths } from "./schema.js";
 
+declare const process: { argv: string[] };
 const url: string = process.argv[2] ?? "";
 const client = createClient<paths>({ baseUrl: url });
 const letters: components["schemas"]["LetterItem"][] = [];

@@ -1,5 +1,6 @@
 //! What holds whatever happens to letters. No database is needed for it.
 
+mod failing;
 mod lives;
 mod world;
 
@@ -13,16 +14,16 @@ use arbtest::{
 use failure_conventions::{FailureCount, inner_body::InnerBodies};
 
 use super::{
-    Change, GroupStep, LetterState, PendingRetry, PolicyOutcome, RetryChange, Transition,
+    Change, GroupStep, LetterState, Transition,
     commands::{Decider, Decision},
     edits::{self, NewCopy},
-    failures::{self, FailedAgain, FailedMessage, RevivedFamilies},
+    failures::FailedMessage,
     publishing::published,
 };
 use crate::domain::{
     actor::Actor,
     command::{Command, Refusal},
-    letter::{Importance, Status},
+    letter::Status,
     retry::{ClaimedRetry, RetryOutcome},
 };
 use world::{actor, after, any_command, any_letter, policy};
@@ -228,53 +229,6 @@ fn an_outcome_of_an_older_retry_says_nothing_about_a_newer_one() {
         let older = ClaimedRetry { due_at: Timestamp::from_seconds(99), ..claim(&state, "ann") };
         let transition = published(&state, &older, &RetryOutcome::Confirmed, NOW);
         assert_eq!(after(&state, &transition), state);
-        Ok(())
-    });
-}
-
-#[test]
-fn a_new_message_waits_as_long_as_its_policy_has_retries_for_it() {
-    arbtest(|u| {
-        let (attempts, retries) = (u.int_in_range(1..=5)?, u.int_in_range(0..=4)?);
-        let decision = policy(retries);
-        let message = FailedMessage { decision: Some(&decision), ..failed(attempts) };
-        let new = failures::received(message, Importance::Normal);
-        let waits = attempts <= retries as u64;
-        assert_eq!(new.status, if waits { Status::Scheduled } else { Status::Open });
-        assert_eq!(new.columns.handed_over_at, (!waits).then_some(NOW));
-        let due_at = new.retry.new_retry().map(|retry| retry.due_at);
-        assert_eq!(due_at, waits.then_some(NOW.plus(Duration::from_secs(60))));
-        assert_eq!(new.history.len(), usize::from(waits));
-        let outcome = if waits { PolicyOutcome::Waits } else { PolicyOutcome::Exhausted };
-        assert_eq!(new.policy_step.map(|step| (step.failures, step.outcome)), Some((attempts, outcome)));
-        Ok(())
-    });
-}
-
-#[test]
-fn what_comes_back_is_open_or_waits_unless_another_edit_stands() {
-    arbtest(|u| {
-        let state = any_letter(u)?;
-        let decision = policy(u.int_in_range(0..=9)?);
-        let message =
-            FailedMessage { decision: u.arbitrary::<bool>()?.then_some(&decision), ..failed(u.int_in_range(0..=9)?) };
-        let mut back = FailedAgain::new(&state, message, &mut RevivedFamilies::default());
-        let copies = u.int_in_range(0..=3)?;
-        (0..copies).for_each(|_| back.again(message));
-        let transition = back.transition();
-        check_lawful(&state, &transition);
-        assert!(back.attempts() > state.attempts);
-        assert_eq!(transition.status == Status::Discarded, state.rival.is_some());
-        assert_ne!(transition.status, Status::Retried);
-        if state.waits() {
-            assert_eq!(transition.retry, RetryChange::Keep, "what was settled before it came back stands");
-        }
-        let told = transition.history.len() - usize::from(transition.retry.new_retry().is_some());
-        assert_eq!(told, copies + 1);
-        let said = transition.history.iter().filter(|line| line.detail.contains("may have been sent twice")).count();
-        assert_eq!(said == 1, state.retry.as_ref().is_some_and(PendingRetry::perhaps_sent_twice));
-        let is_back = matches!(transition.group_step, Some(GroupStep::FailedAgain { .. }));
-        assert_eq!(is_back, state.status == Status::Retried);
         Ok(())
     });
 }

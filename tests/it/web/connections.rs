@@ -1,0 +1,82 @@
+//! Connections that say nothing, or say it slowly.
+
+use std::time::Duration;
+
+use dead_letter_office::web::{Limits, serve};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+use tokio_util::{
+    sync::{CancellationToken, DropGuard},
+    task::TaskTracker,
+};
+
+use super::desk::Desk;
+
+/// A server on a port of its own, until the guard is dropped.
+async fn listening(desk: &Desk, limits: Limits) -> (std::net::SocketAddr, DropGuard) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (address, closing) = (listener.local_addr().unwrap(), CancellationToken::new());
+    TaskTracker::new().spawn(serve(listener, desk.router(), limits, closing.clone()));
+    (address, closing.drop_guard())
+}
+
+async fn say(address: std::net::SocketAddr, text: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(text.as_bytes()).await.unwrap();
+    stream
+}
+
+/// All that comes until the connection is closed.
+async fn hear(mut stream: TcpStream) -> String {
+    let mut heard = Vec::new();
+    // A connection that is given up may be reset.
+    let _ = stream.read_to_end(&mut heard).await;
+    String::from_utf8_lossy(&heard).into_owned()
+}
+
+const SOON: Duration = Duration::from_millis(50);
+
+#[tokio::test]
+async fn a_header_that_does_not_end_and_a_connection_that_rests_are_given_up() {
+    let desk = Desk::open().await;
+    let (address, _guard) = listening(&desk, Limits { header: SOON, ..Limits::default() }).await;
+    hear(say(address, "GET /healthz HTTP/1.1\r\nhost:").await).await;
+    hear(say(address, "").await).await;
+    let rests = hear(say(address, "GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n").await).await;
+    assert!(rests.starts_with("HTTP/1.1 200"), "{rests}");
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_arrive_is_a_408() {
+    let desk = Desk::limited(Limits { pause: SOON, ..Limits::default() }).await;
+    let (address, _guard) = listening(&desk, Limits::default()).await;
+    let post = "POST /api/v1/decode HTTP/1.1\r\nhost: 127.0.0.1:8420\r\ncontent-type: application/json\r\n";
+    let answer = hear(say(address, &format!("{post}content-length: 100\r\n\r\n{{")).await).await;
+    assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+    assert!(answer.contains("application/problem+json") && answer.contains("connection: close"), "{answer}");
+}
+
+#[tokio::test]
+async fn probes_speak_http_1_0_and_come_through_a_crowd() {
+    let desk = Desk::open().await;
+    let (address, _guard) = listening(&desk, Limits { connections: 4, reserve: 1, ..Limits::default() }).await;
+    let mut crowd = Vec::new();
+    for _ in 0..20 {
+        crowd.push(say(address, "GET /letters HTTP/1.1\r\n").await);
+    }
+    let answer = hear(say(address, "GET /readyz HTTP/1.0\r\n\r\n").await).await;
+    assert!(answer.starts_with("HTTP/1.0 200") || answer.starts_with("HTTP/1.1 200"), "{answer}");
+    // Event streams are at work as long as they last.
+    let mut streams = Vec::new();
+    for _ in 0..4 {
+        let mut stream = say(address, "GET /events HTTP/1.1\r\nhost: 127.0.0.1:8420\r\n\r\n").await;
+        stream.read_u8().await.unwrap();
+        streams.push(stream);
+    }
+    let answer = hear(say(address, "GET /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n").await).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let answer = hear(say(address, "GET /letters HTTP/1.1\r\nhost: 127.0.0.1:8420\r\n\r\n").await).await;
+    assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("retry-after"), "{answer}");
+}

@@ -1,0 +1,92 @@
+//! Calls that are made again because their answer was lost.
+
+use std::time::Duration;
+
+use axum::{
+    body::Body,
+    http::{Method, Request},
+};
+use dead_letter_office::{
+    domain::{actor::Actor, letter::Status},
+    services::idempotency::{KEPT, Keys},
+    store::{KeyClaim, KeyedCall},
+};
+use serde_json::{Value, json};
+
+use super::{
+    dead::{NOON, dead_in},
+    desk::{Desk, builder},
+};
+
+fn keyed(path: &str, key: &str, body: &Value) -> Request<Body> {
+    let request = builder(Method::POST, path).header("content-type", "application/json");
+    request.header("idempotency-key", key).body(Body::from(body.to_string())).unwrap()
+}
+
+macro_rules! on_both {
+    ($($test:ident),+ $(,)?) => {
+        mod on_sqlite {
+            $(#[tokio::test] async fn $test() { super::$test(&super::Desk::open().await).await; })+
+        }
+        mod on_postgres {
+            $(#[tokio::test] async fn $test() {
+                let Some((desk, _database)) = super::Desk::on_postgres().await else { return };
+                super::$test(&desk).await;
+            })+
+        }
+    };
+}
+
+async fn a_call_is_done_once_and_answered_again(desk: &Desk) {
+    let id = desk.receive(dead_in("orders")).await;
+    let path = format!("/api/v1/letters/{id}/retry");
+    let later = json!({"delay": "1h"});
+    let first = desk.send(keyed(&path, "a", &later)).await.expect(200);
+    desk.clock.advance(Duration::from_secs(60));
+    let again = desk.send(keyed(&path, "a", &later)).await.expect(200);
+    assert_eq!((again.json(), again.header("etag")), (first.json(), first.header("etag")), "it has not moved");
+    assert_eq!((first.header("idempotency-replayed"), again.header("idempotency-replayed")), ("", "true"));
+    let detail = desk.send(keyed(&path, "a", &json!({"delay": "2h"}))).await.problem(422);
+    assert!(detail.contains("was used for another call"), "{detail}");
+    let moved = desk.send(keyed(&path, "b", &later)).await.expect(200).json();
+    assert_ne!(moved["retry_at"], first.json()["retry_at"], "another key is another call");
+    assert_eq!(desk.letter(id).await["history"].as_array().unwrap().len(), 3);
+
+    let rule = json!({"name": "a", "expression": "true", "importance": "low"});
+    let made = desk.send(keyed("/api/v1/rules", "c", &rule)).await.expect(201);
+    let again = desk.send(keyed("/api/v1/rules", "c", &rule)).await.expect(201);
+    assert_eq!((again.header("location"), again.json()), (made.header("location"), made.json()));
+    desk.clock.advance(KEPT + Duration::from_secs(1));
+    desk.send(keyed("/api/v1/rules", "c", &rule)).await.problem(422);
+}
+
+async fn what_failed_can_be_made_again(desk: &Desk) {
+    let id = desk.letter_in(Status::Discarded).await;
+    let path = format!("/api/v1/letters/{id}/discard");
+    desk.send(keyed(&path, "a", &json!({}))).await.problem(409);
+    desk.post(&format!("/api/v1/letters/{id}/reopen"), &json!({})).await.expect(200);
+    desk.send(keyed(&path, "a", &json!({}))).await.expect(200);
+    for wrong in ["", &"x".repeat(256)] {
+        let problem = desk.send(keyed(&path, wrong, &json!({}))).await.expect(400).json();
+        assert_eq!(problem["errors"][0]["header"], "Idempotency-Key");
+    }
+}
+
+/// One under way is a 409, until its server is given up for dead.
+async fn a_call_that_is_under_way_is_not_made_twice(desk: &Desk) {
+    let (keys, by) = (Keys::new(desk.store.clone(), desk.clock.clone()), Actor::local());
+    let call = KeyedCall { by: &by, key: "a", hash: "h" };
+    assert_eq!(keys.claim(call).await.unwrap(), KeyClaim::First);
+    assert_eq!(keys.claim(call).await.unwrap(), KeyClaim::UnderWay);
+    assert_eq!(keys.claim(KeyedCall { hash: "other", ..call }).await.unwrap(), KeyClaim::Other);
+    desk.clock.advance(Duration::from_secs(3_600));
+    assert_eq!(keys.claim(call).await.unwrap(), KeyClaim::First);
+    assert_eq!(desk.store.forget_keys(NOON, 10).await.unwrap(), 0);
+    assert_eq!(desk.store.forget_keys(desk.clock.now().plus(KEPT), 10).await.unwrap(), 1);
+}
+
+on_both!(
+    a_call_is_done_once_and_answered_again,
+    what_failed_can_be_made_again,
+    a_call_that_is_under_way_is_not_made_twice,
+);
