@@ -58,7 +58,7 @@ impl AuditedStore {
     }
 
     /// Carries out a command on each letter that takes it.
-    pub(crate) async fn act(&self, order: &Order<'_>) -> Result<CommandReport, StoreError> {
+    pub(crate) async fn act(&self, order: &Order<'_>) -> Acted {
         let report = self.store.act(order).await?;
         self.acted(order, &report);
         Ok(report)
@@ -72,18 +72,14 @@ impl AuditedStore {
     }
 
     /// The same, leaving a job behind that reports the result.
-    pub(crate) async fn act_as_job(&self, job: Uuid, order: &Order<'_>) -> Result<CommandReport, StoreError> {
+    pub(crate) async fn act_as_job(&self, job: Uuid, order: &Order<'_>) -> Acted {
         let report = self.store.act_as_job(job, order).await?;
         self.acted(order, &report);
         Ok(report)
     }
 
     /// The same for one of several orders that together are one change; its line in the log is [`ended`](Self::ended).
-    pub(crate) async fn act_on_portion(
-        &self,
-        order: &Order<'_>,
-        whole: &mut BulkAudit,
-    ) -> Result<CommandReport, StoreError> {
+    pub(crate) async fn act_on_portion(&self, order: &Order<'_>, whole: &mut BulkAudit) -> Acted {
         let report = self.store.act_on_portion(order, whole).await?;
         self.announce(order.command, &report);
         Ok(report)
