@@ -267,7 +267,7 @@ mod tests {
         );
         check(json!({"name": "a", "parts": [{"is_new": 1}]}), &["type parts[0].is_new: it takes true or false"]);
         check(json!({"name": "a", "part": {"is_new": 1}}), &["type part.is_new: it takes true or false"]);
-        check(json!({"name": "a", "part": 7}), &["type part: it takes null, or an object"]);
+        check(json!({"name": "a", "part": 7}), &["type part: it takes an object, or null"]);
         check(json!({"name": "a\0"}), &["format name: it holds a NUL character (U+0000), which no text here can have"]);
     }
 }
