@@ -135,7 +135,7 @@ impl LastFigures {
 
 /// What the database says; where that takes long, what it said last, and nothing where it is known to be away.
 async fn database_figures(app: &Arc<AppState>) -> Option<Arc<DatabaseFigures>> {
-    if app.health.is_database_away() {
+    if app.health.is_database_away() || !app.store.is_there().await {
         return None;
     }
     // Only one asks at a time, and goes on when nobody waits any more.
