@@ -60,8 +60,8 @@ pub async fn answer_in_time(State(app): State<Arc<AppState>>, request: Request, 
 
 /// These are answered from memory.
 fn asks_database(path: &str) -> bool {
-    let is_static = path.starts_with("/assets/") || path == "/api/openapi.json" || path == "/events";
-    !is_static && !PROBES.contains(&path)
+    let in_memory = ["/api/openapi.json", "/events", "/banner"];
+    !path.starts_with("/assets/") && !in_memory.contains(&path) && !PROBES.contains(&path)
 }
 
 fn too_late() -> Response {

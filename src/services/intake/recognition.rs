@@ -59,10 +59,15 @@ async fn recognise_all(intake: &Intake, mut arrivals: Vec<&mut Arrival>) -> Resu
                 sent.retain(|sent| sent.id != id);
             }
             Recognised::Waited { id, rounds } => {
-                arrival.failure.rounds = arrival.failure.rounds.max(rounds.saturating_add(1));
-                arrival.failure.attempts = arrival.failure.attempts.max(arrival.failure.rounds);
-                returned.push((arrival.content, id));
                 sent.retain(|sent| sent.id != id);
+                if arrival.redelivered {
+                    // Most likely the one that is on its way already, whose acknowledgement did not get through.
+                    arrival.id = id;
+                    came_again(arrival, rounds);
+                } else {
+                    came_again(arrival, rounds.saturating_add(1));
+                    returned.push((arrival.content, id));
+                }
             }
             Recognised::Stopped { retries, identities } => stop(intake, arrival, retries, identities),
         }
@@ -71,6 +76,12 @@ async fn recognise_all(intake: &Intake, mut arrivals: Vec<&mut Arrival>) -> Resu
         intake.store.forget_returned(&returned).await?;
     }
     Ok(())
+}
+
+fn came_again(arrival: &mut Arrival, rounds: u64) {
+    let failure = &mut arrival.failure;
+    failure.rounds = failure.rounds.max(rounds);
+    failure.attempts = failure.attempts.max(failure.rounds);
 }
 
 async fn sent_back(

@@ -85,8 +85,8 @@ async fn groups_are_walked_noted_and_discarded_by_keys() {
     scene.reads(".toast-box", "Discarded 1 dead letter.").await;
     assert_eq!(desk.status(ids[0]).await, Status::Discarded);
     scene.open("/groups").await;
-    scene.types("form[role=search] [name=queue]", "fir*\n").await;
-    scene.sees("location.search.includes('queue=fir')").await;
+    scene.types("form[role=search] [name=queue_glob]", "fir*\n").await;
+    scene.sees("location.search.includes('queue_glob=fir')").await;
     scene.click(".chip-groups li:nth-child(2) .chip-link").await;
     scene.sees("location.search.includes('status=all')").await;
     scene.reads("#count", "1 group").await;

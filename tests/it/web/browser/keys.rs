@@ -90,7 +90,7 @@ async fn the_search_is_reached_and_left(scene: &Scene, desk: &Desk) {
     letters(desk, "search.me", 1).await;
     scene.open("/letters?queue=walk").await;
     scene.press("/").await;
-    scene.sees("document.activeElement.name === 'queue'").await;
+    scene.sees("document.activeElement.name === 'queue_glob'").await;
     scene.press("search.*").await;
     scene.press_key(Key::Enter).await;
     scene.reads(".list-row", "search.me").await;

@@ -55,7 +55,7 @@ async fn letters_are_discarded_together_and_taken_back(scene: &Scene, desk: &Des
 async fn the_filter_is_set_by_its_button(scene: &Scene, desk: &Desk) {
     letters(desk, "filter.me", 1).await;
     scene.open("/letters").await;
-    scene.types("input[name=queue]", "filter.*").await;
+    scene.types("input[name=queue_glob]", "filter.*").await;
     scene.click("form[role=search] .no-js").await;
     scene.counts(".list-row", 1).await;
     scene.reads(".list-row", "filter.me").await;
