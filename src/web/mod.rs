@@ -30,6 +30,7 @@ mod precondition;
 mod problem;
 mod query;
 mod queue_health;
+mod remarks;
 mod security;
 mod seen;
 mod server;

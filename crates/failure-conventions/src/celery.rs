@@ -1,17 +1,16 @@
 //! Celery: rejects, and counts its own retries.
 
-use super::{
-    evidence::Evidence,
-    framework::{Framework, as_it_is},
-    report::FrameworkReport,
-};
+use amqp_message::{field::FieldValue, message::Message};
+
+use super::{evidence::Evidence, framework::Framework, report::FrameworkReport};
+use crate::{danger::Danger, inner_body::InnerBodies};
 
 pub(super) const FRAMEWORK: Framework = Framework {
     name: "Celery",
     records: "attempts, type",
-    retried: "goes back as it is, its header `retries` too",
+    retried: "its count of retries begins anew",
     read,
-    clean: as_it_is,
+    clean,
     advice: "Celery acknowledges tasks that fail and keeps the traceback in its result backend, under the task's id. Only \
              what is rejected, or is no task it knows, comes here; its log says why.",
 };
@@ -26,4 +25,10 @@ fn read(evidence: &Evidence) -> Option<FrameworkReport> {
         message_type: evidence.text("task"),
         ..FrameworkReport::attempts(Some(retries.saturating_add(1)))
     })
+}
+
+/// With the count in place the first failure would be the last.
+fn clean(message: &mut Message, _: &InnerBodies) -> Result<(), Danger> {
+    message.headers.replace("retries", FieldValue::LongInt(0));
+    Ok(())
 }

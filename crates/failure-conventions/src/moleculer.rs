@@ -15,9 +15,16 @@ pub(super) const FRAMEWORK: Framework = Framework {
     advice: "moleculer-channels records the error by itself since 0.3.0.",
 };
 
+/// In which it counts its own tries, before it gives a message up.
+const TRIES: &str = "x-redelivered-count";
+
 /// A group's queue is `<group>.<channel>`, bound to a fanout exchange of the channel's name.
 fn read(evidence: &Evidence) -> Option<FrameworkReport> {
-    let channel = evidence.text("x-original-channel")?;
+    let Some(channel) = evidence.text("x-original-channel") else {
+        // It has only rejected the message.
+        let tries = evidence.number(TRIES)?;
+        return Some(FrameworkReport::attempts(Some(tries.saturating_add(1))));
+    };
     let group = evidence.text("x-original-group")?;
     Some(FrameworkReport {
         queue: Some(format!("{group}.{channel}")),
@@ -46,7 +53,7 @@ fn plain(base64: &str) -> Option<String> {
 
 fn clean(message: &mut Message, _: &InnerBodies) -> Result<(), Danger> {
     let is_added =
-        |name: &str| name.starts_with("x-error-") || name == "x-original-channel" || name == "x-original-group";
+        |name: &str| name.starts_with("x-error-") || ["x-original-channel", "x-original-group", TRIES].contains(&name);
     message.headers.remove_where(is_added);
     Ok(())
 }

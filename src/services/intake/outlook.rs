@@ -15,14 +15,6 @@ pub(crate) fn with_outlook(
     remarks: &mut Vec<String>,
 ) -> Option<Decision> {
     let decision = decision?;
-    if failure.rounds > 1 && !decision.keeps_routing_key() && is_seen_under_another_key(failure) {
-        remarks.push(format!(
-            "its retries came with the routing key {}, the name of the queue, and not {}: if its consumer dispatches by \
-             routing key, set keep_routing_key for this queue",
-            failure.queue.as_deref().unwrap_or_default(),
-            failure.routing_key
-        ));
-    }
     match decision.verdict(failure.rounds) {
         Verdict::Retry { delay } if expiry::at(message).is_some_and(|at| at <= received_at.plus(delay)) => {
             remarks.push(
@@ -36,10 +28,6 @@ pub(crate) fn with_outlook(
     }
 }
 
-fn is_seen_under_another_key(failure: &Failure) -> bool {
-    !failure.routing_key.is_empty() && failure.queue.as_deref().is_some_and(|queue| queue != failure.routing_key)
-}
-
 #[cfg(test)]
 mod tests {
     use std::{sync::Arc, time::Duration};
@@ -47,32 +35,26 @@ mod tests {
     use super::*;
     use crate::domain::policy::{ActivePolicy, Delays, Origin, Policy, Via};
 
-    fn decision(keep_routing_key: bool) -> Option<Decision> {
+    fn decision() -> Option<Decision> {
         let policy = Policy {
             queues: "*".to_owned(),
             reason: None,
             delays: Delays::Listed(vec![Duration::from_secs(10); 3]),
             jitter: 0.0,
             via: Via::Database,
-            keep_routing_key,
+            keep_routing_key: false,
         };
         Some(Decision::new(Some(Arc::new(ActivePolicy { policy, origin: Origin::Configuration })), 0.5))
     }
 
-    fn check(body: &str, keep_routing_key: bool, rounds: u64, is_retried: bool, remark: Option<&str>) {
+    fn check(body: &str, is_retried: bool) {
         let message = Message { body: body.into(), ..Message::default() };
-        let failure = Failure {
-            queue: Some("orders".to_owned()),
-            routing_key: "order.placed".to_owned(),
-            rounds,
-            ..Failure::default()
-        };
+        let failure = Failure { queue: Some("orders".to_owned()), rounds: 1, ..Failure::default() };
         let mut remarks = Vec::new();
         let now = Timestamp::from_seconds(1_795_262_400);
-        let left = with_outlook(decision(keep_routing_key), &message, &failure, now, &mut remarks);
+        let left = with_outlook(decision(), &message, &failure, now, &mut remarks);
         assert_eq!(left.is_some(), is_retried, "{body}");
-        assert_eq!(remarks.len(), usize::from(remark.is_some()), "{remarks:?}");
-        assert!(remark.is_none_or(|part| remarks[0].contains(part)), "{remarks:?}");
+        assert_eq!(remarks.iter().any(|remark| remark.contains("without its expiry")), !is_retried, "{remarks:?}");
     }
 
     #[test]
@@ -80,14 +62,8 @@ mod tests {
         let aged = |millis: u64| {
             format!(r#"{{"actor_name":"a","message_timestamp":1795262400000,"options":{{"max_age":{millis}}}}}"#)
         };
-        check(&aged(10_001), false, 1, true, None);
-        check(&aged(10_000), false, 1, false, Some("without its expiry"));
-        check("{}", false, 1, true, None);
-    }
-
-    #[test]
-    fn a_key_that_the_retry_lost_is_told() {
-        check("{}", false, 2, true, Some("keep_routing_key"));
-        check("{}", true, 2, true, None);
+        check(&aged(10_001), true);
+        check(&aged(10_000), false);
+        check("{}", true);
     }
 }

@@ -31,6 +31,7 @@ use crate::{
         payload::{self, Chain, PayloadQuery},
         precondition::ETag,
         query::{form, parameters},
+        remarks,
         security::CurrentUser,
     },
 };
@@ -86,7 +87,7 @@ async fn read(
     reveal_to: Option<&Actor>,
 ) -> Result<(ETag, Json<FullLetter>), WebError> {
     let query = PayloadQuery { encoding, form: None };
-    let letter = Arc::new(app.store.letter(id).await?.ok_or_else(missing::<Letter>)?);
+    let letter = Arc::new(remarks::letter(app, id).await?.ok_or_else(missing::<Letter>)?);
     let reading = payload::read(app, &letter, &query, reveal_to).await?;
     // Afterwards, so that it shows who sees this.
     let history = app.store.history(id).await?;

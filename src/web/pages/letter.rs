@@ -26,6 +26,7 @@ use crate::{
         path_id::{PathId, missing},
         payload::{self, PayloadQuery},
         query::Parameters,
+        remarks,
         security::CurrentUser,
         view::{
             edits::Linked,
@@ -107,7 +108,7 @@ pub struct Sight {
 /// A letter as it is shown here and beside the list.
 pub async fn view(app: &AppState, id: LetterId, sight: &Sight, links: Links) -> Result<Option<LetterView>, WebError> {
     let store = &app.store;
-    let Some(letter) = store.letter(id).await? else { return Ok(None) };
+    let Some(letter) = remarks::letter(app, id).await? else { return Ok(None) };
     let letter = Arc::new(letter);
     let reading = payload::read(app, &letter, &sight.query, sight.reveal_to.as_ref()).await?;
     // Afterwards, so that it tells of who sees this.

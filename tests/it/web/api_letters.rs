@@ -67,6 +67,7 @@ async fn a_letter_says_what_came_in() {
     let dead = dead_in("orders")
         .published_to("shop", "order.created")
         .attempts(4)
+        .with(|arrival| arrival.failure.rounds = 1)
         .of(Importance::Critical)
         .properties(properties)
         .header("n", FieldValue::LongInt(7))
@@ -86,6 +87,22 @@ async fn a_letter_says_what_came_in() {
     assert_eq!((&letter["headers"]["n"], &letter["headers"]["s"]), (&json!({"t": "long", "v": 7}), &json!("ö")));
     assert_eq!(letter["deaths"][0]["queue"], "orders");
     assert_eq!((&letter["payload"]["format"], &letter["payload"]["encoding"]), (&json!("json"), &json!([])));
+}
+
+#[tokio::test]
+async fn a_routing_key_that_retries_have_lost_is_told() {
+    let desk = Desk::open().await;
+    let told = async |queue: &str, key: &str, rounds: u64| {
+        let dead = dead_in(queue).published_to("shop", key).with(|arrival| arrival.failure.rounds = rounds);
+        let id = desk.receive(dead).await;
+        let (letter, page) = (desk.letter(id).await, desk.page(&format!("/letters/{id}")).await);
+        let is_told = letter["remarks"].to_string().contains("set keep_routing_key");
+        assert_eq!(page.html().contains("set keep_routing_key"), is_told);
+        is_told
+    };
+    assert!(!told("orders", "order.created", 1).await, "nothing was retried yet");
+    assert!(told("orders", "order.created", 2).await);
+    assert!(!told("orders", "orders", 2).await);
 }
 
 #[tokio::test]
