@@ -20,26 +20,25 @@ pub fn is_htmx(headers: &HeaderMap) -> bool {
     headers.contains_key("hx-request")
 }
 
-/// The query of the address.
+/// The query of a page's address.
 pub struct QueryPairs(pub Pairs);
 
 impl<S: Sync> FromRequestParts<S> for QueryPairs {
     type Rejection = WebError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, WebError> {
-        read_pairs(parts.uri.query().unwrap_or_default().as_bytes()).map(Self)
+        without_nul(Pairs::parse(query_of(parts))).map(Self)
     }
 }
 
-/// What the query of the address says, and nothing else.
+/// What the query of a call of the API says, and nothing else.
 pub struct Query<T>(pub T);
 
 impl<T: Parameters + Default, S: Sync> FromRequestParts<S> for Query<T> {
     type Rejection = WebError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, WebError> {
-        let QueryPairs(pairs) = QueryPairs::from_request_parts(parts, state).await?;
-        T::read(pairs).map(Self)
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, WebError> {
+        T::read(without_nul(Pairs::parse_exact(query_of(parts))?)?).map(Self)
     }
 }
 
@@ -51,12 +50,15 @@ impl<S: Send + Sync> FromRequest<S> for FormPairs {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, WebError> {
         require_type(request.headers(), "application/x-www-form-urlencoded")?;
-        read_pairs(&read_body(request, state).await?).map(Self)
+        without_nul(Pairs::parse(&read_body(request, state).await?)).map(Self)
     }
 }
 
-fn read_pairs(text: &[u8]) -> Result<Pairs, WebError> {
-    let pairs = Pairs::parse(text);
+fn query_of(parts: &Parts) -> &[u8] {
+    parts.uri.query().unwrap_or_default().as_bytes()
+}
+
+fn without_nul(pairs: Pairs) -> Result<Pairs, WebError> {
     if let Some((name, _)) = pairs.iter().find(|(_, value)| value.contains(NUL)) {
         return Err(WebError::parameter(name, NO_NUL));
     }

@@ -11,7 +11,7 @@ use utoipa::{
     openapi::{
         ObjectBuilder, OneOfBuilder, RefOr, Schema, Type,
         path::Parameter,
-        schema::{AdditionalProperties, ArrayItems},
+        schema::{AdditionalProperties, ArrayBuilder, ArrayItems},
     },
 };
 
@@ -61,6 +61,7 @@ fn property(parameter: Parameter) -> RefOr<Schema> {
     match parameter.schema {
         Some(RefOr::T(Schema::Array(array))) => {
             let ArrayItems::RefOrSchema(one) = array.items.clone() else { return Schema::Array(array).into() };
+            let array = ArrayBuilder::from(array).min_items(Some(1));
             OneOfBuilder::new().item(*one).item(array).description(about).into()
         }
         Some(RefOr::T(Schema::Object(object))) => ObjectBuilder::from(object).description(about).into(),
@@ -71,18 +72,8 @@ fn property(parameter: Parameter) -> RefOr<Schema> {
 impl BulkFilter {
     /// The letters that it lets through at this moment. Where it says nothing of the status, those that take the command.
     pub fn read(&self, command: &Command, now: Timestamp) -> Result<LetterFilter, WebError> {
-        let mut text = url::form_urlencoded::Serializer::new(String::new());
-        for (name, values) in &self.0 {
-            let values = match values {
-                Value::Array(values) => values.as_slice(),
-                value => std::slice::from_ref(value),
-            };
-            for value in values {
-                text.append_pair(name, value.as_str().unwrap_or(&value.to_string()));
-            }
-        }
-        let mut pairs = Pairs::parse(text.finish().as_bytes());
-        if pairs.iter().next().is_none() {
+        let mut pairs = Pairs::exact(self.0.iter().flat_map(words_of)).map_err(within_filter)?;
+        if self.0.is_empty() {
             let everything = "it takes at least one condition; {\"status\": \"open\"} stands for all that is open";
             return Err(WebError::field("filter", everything));
         }
@@ -94,6 +85,16 @@ impl BulkFilter {
             filter.statuses = command.allowed_in().to_vec();
         }
         Ok(filter)
+    }
+}
+
+/// The words of an address that say the same. Nothing stands for an empty list, as it does for an empty text.
+fn words_of((name, value): (&String, &Value)) -> Vec<(String, String)> {
+    let word = |value: &Value| (name.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    match value {
+        Value::Array(values) if values.is_empty() => vec![(name.clone(), String::new())],
+        Value::Array(values) => values.iter().map(word).collect(),
+        value => vec![word(value)],
     }
 }
 
@@ -149,7 +150,9 @@ mod tests {
             assert!(error.contains(part), "{json}: {error}");
         };
         check("{}", "at least one condition");
-        check(r#"{"queue": ""}"#, "at least one condition");
+        check(r#"{"queue": ""}"#, "filter.queue: it is empty");
+        check(r#"{"status": "open", "queue": ["a", ""]}"#, "filter.queue: it is empty");
+        check(r#"{"status": "open", "queue": []}"#, "filter.queue: it is empty");
         check(r#"{"limti": "5"}"#, "filter.limti: there is no such parameter; there are status");
         check(r#"{"status": "opne"}"#, "filter.status");
         check(r#"{"group": "x"}"#, "filter.group");

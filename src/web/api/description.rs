@@ -30,7 +30,7 @@ pub fn base(public_url: &Url) -> OpenApi {
     let tags = [
         ("letters", "Dead letters, one by one"),
         ("actions", "What is done with many letters, and how far it has come"),
-        ("groups", "Letters that failed alike"),
+        ("groups", "Error groups: similar dead letters"),
         ("queues", "The queues that letters came from"),
         ("policies", "What is retried automatically"),
         ("rules", "What says how important letters are"),

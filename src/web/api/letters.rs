@@ -12,8 +12,8 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        input::QueryPairs,
-        query::{LetterQuery, Listed, Pairs, Parameters},
+        input::Query,
+        query::{LetterQuery, Listed},
     },
 };
 
@@ -33,10 +33,8 @@ pub struct Letters {
 ))]
 pub async fn letters(
     State(app): State<Arc<AppState>>,
-    QueryPairs(mut pairs): QueryPairs,
+    Query(query): Query<LetterQuery>,
 ) -> Result<Json<Letters>, WebError> {
-    refuse_search(&mut pairs)?;
-    let query = LetterQuery::read(pairs)?;
     let filter = query.filter(app.clock.now());
     let request = PageRequest { sort: query.sort, after: query.place()?, limit: query.limit() };
     let (page, total) = tokio::try_join!(app.store.letters(&filter, &request), app.store.count(&filter))?;
@@ -45,12 +43,4 @@ pub async fn letters(
         next_cursor: query.next_cursor(page.next),
         total,
     }))
-}
-
-/// What the contract has and this version has not; without a value it does no harm.
-fn refuse_search(pairs: &mut Pairs) -> Result<(), WebError> {
-    if pairs.take_all("q").is_empty() {
-        return Ok(());
-    }
-    Err(WebError::parameter("q", format!("not available yet; there are {}", LetterQuery::names().join(", "))))
 }

@@ -34,9 +34,9 @@ pub fn words<'a>(words: impl IntoIterator<Item = &'a str>) -> Object {
     ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words)).build()
 }
 
-/// Any text; an empty one counts as left out.
+/// Any text but the empty one.
 pub fn text() -> Object {
-    ObjectBuilder::new().schema_type(Type::String).build()
+    ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).build()
 }
 
 macro_rules! described {
@@ -88,7 +88,7 @@ impl Described for bool {
 impl Described for Chain {
     fn schema() -> Object {
         let kinds = Kind::ALL.map(Kind::as_str).join("|");
-        let pattern = format!("^(|none|({kinds})(,({kinds})){{0,{}}})$", Self::LONGEST - 1);
+        let pattern = format!("^(none|({kinds})(,({kinds})){{0,{}}})$", Self::LONGEST - 1);
         ObjectBuilder::from(text()).examples(["base64,gzip"]).pattern(Some(pattern)).build()
     }
 }

@@ -14,10 +14,24 @@ use crate::web::{
 pub struct Pairs(Vec<(String, String)>);
 
 impl Pairs {
-    /// Reads an `application/x-www-form-urlencoded` text. Empty values count as left out: forms send them.
+    /// What a page or a form sends, `application/x-www-form-urlencoded`. Empty values count as left out: forms send them.
     pub fn parse(text: &[u8]) -> Self {
-        let pairs = url::form_urlencoded::parse(text).filter(|(_, value)| !value.is_empty());
-        Self(pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
+        Self(decode(text).filter(|(_, value)| !value.is_empty()).collect())
+    }
+
+    /// What a program sends in an address. See [`exact`](Self::exact).
+    pub fn parse_exact(text: &[u8]) -> Result<Self, WebError> {
+        Self::exact(decode(text))
+    }
+
+    /// What a program sends. An empty value is refused: a script whose variable is unset must not get, or act on, everything.
+    pub fn exact(pairs: impl IntoIterator<Item = (String, String)>) -> Result<Self, WebError> {
+        let pairs: Vec<_> = pairs.into_iter().collect();
+        let empty = |(name, _): &(String, String)| {
+            Fault::new(Place::parameter(name), "empty", "it is empty; leave it out instead".to_owned())
+        };
+        let faults: Vec<_> = pairs.iter().filter(|(_, value)| value.is_empty()).map(empty).collect();
+        if faults.is_empty() { Ok(Self(pairs)) } else { Err(WebError::of_faults(StatusCode::BAD_REQUEST, faults)) }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &(String, String)> {
@@ -67,6 +81,10 @@ impl Pairs {
         };
         Err(WebError::of_faults(StatusCode::BAD_REQUEST, self.0.iter().map(unknown).collect()))
     }
+}
+
+fn decode(text: &[u8]) -> impl Iterator<Item = (String, String)> {
+    url::form_urlencoded::parse(text).map(|(name, value)| (name.into_owned(), value.into_owned()))
 }
 
 pub fn read<T: FromStr<Err: Display>>(name: &str, text: &str) -> Result<T, WebError> {

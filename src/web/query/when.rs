@@ -17,7 +17,7 @@ pub enum When {
 impl When {
     /// What is written so is nearly always a time, for those who make values from a description.
     pub const PATTERN: &str =
-        r"^(|[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9:.]{5,18}([zZ]|[+-][0-9]{2}:?[0-9]{2})?)?|([0-9]+ *[a-z]+ *)+)$";
+        r"^([0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9:.]{5,18}([zZ]|[+-][0-9]{2}:?[0-9]{2})?)?|([0-9]+ *[a-z]+ *)+)$";
 
     pub fn resolve(&self, now: Timestamp) -> Timestamp {
         match self {

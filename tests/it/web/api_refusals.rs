@@ -136,11 +136,17 @@ async fn a_nul_in_a_filter_is_refused() {
 }
 
 #[tokio::test]
-async fn parameters_of_later_versions_are_refused_and_not_ignored() {
+async fn parameters_that_are_unknown_or_empty_are_refused_and_not_ignored() {
     let desk = Desk::open().await;
     let detail = desk.get("/api/v1/letters?q=x").await.problem(400);
-    assert!(detail.contains("not available yet"), "{detail}");
-    desk.get("/api/v1/letters?q=").await.expect(200);
+    assert!(detail.contains("there is no such parameter"), "{detail}");
+    for path in ["letters?queue=", "letters?status=open&limit=", "groups?type=", "activity?subject=", "rules?limit="] {
+        let detail = desk.get(&format!("/api/v1/{path}")).await.problem(400);
+        assert!(detail.contains("it is empty"), "{path}: {detail}");
+    }
+    let body = json!({"action": "discard", "filter": {"status": "open", "queue": []}});
+    let detail = desk.post("/api/v1/actions", &body).await.problem(422);
+    assert!(detail.contains("filter.queue"), "{detail}");
 }
 
 /// All of it at once, each by its place and with a word that stays the same.

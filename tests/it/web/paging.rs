@@ -24,13 +24,13 @@ async fn a_full_server() -> Desk {
 /// The ids of all pages of the API, page by page.
 async fn walk_api(desk: &Desk, query: &str) -> Vec<Value> {
     let mut ids = Vec::new();
-    let mut cursor = String::new();
+    let mut place = String::new();
     loop {
-        let answer = desk.get(&format!("/api/v1/letters?{query}&cursor={cursor}")).await.expect(200).json();
+        let answer = desk.get(&format!("/api/v1/letters?{query}{place}")).await.expect(200).json();
         assert_eq!(answer["total"], LETTERS, "all pages together");
         ids.extend(answer["items"].as_array().unwrap().iter().map(|item| item["id"].clone()));
         let Some(next) = answer["next_cursor"].as_str() else { return ids };
-        next.clone_into(&mut cursor);
+        place = format!("&cursor={next}");
     }
 }
 
