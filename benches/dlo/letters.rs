@@ -58,6 +58,7 @@ fn arrival(number: u32, queue: String, error: Option<String>, received_at: Times
         id: LetterId::from_uuid(Uuid::now_v7()),
         returning: None,
         is_recognised: false,
+        own_retry: None,
         content: ContentKey(i64::from(number)),
         fingerprint: Fingerprint(u128::from(number)),
         redelivered: false,

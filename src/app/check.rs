@@ -7,7 +7,10 @@ use payload_codec::schema::{Schema, SchemaProblem, unpack};
 use crate::{
     clock::Clock,
     config::{BrokerConfig, Config},
-    domain::number::plural,
+    domain::{
+        number::plural,
+        watch::{Here, HintKind, hints, without_exchange},
+    },
     notify::{Channel, Sender},
     rabbitmq::ConsumingSession,
     services::{notifications::channels::Channels, rules, schemas::collect},
@@ -27,7 +30,11 @@ pub async fn check(config: &Config) -> ExitCode {
     for (name, broker) in &config.brokers {
         report(format!("broker {name} ({})", broker.address()), reach(name, broker).await);
         if let Some((found, outcome)) = management(broker).await {
+            let can_ask = outcome.is_ok();
             report(format!("management API of {name}{found}"), outcome);
+            for hint in if can_ask { missing_settings(config, broker).await } else { Vec::new() } {
+                note(&hint);
+            }
         }
     }
     let folder = &config.schemas.folder;
@@ -100,6 +107,21 @@ async fn management(broker: &BrokerConfig) -> Option<(String, Result<(), String>
     })
 }
 
+/// Which settings of services are likely missing. What cannot be read is no failure of a check.
+async fn missing_settings(config: &Config, broker: &BrokerConfig) -> Vec<String> {
+    let Ok(Some(Ok(management))) = super::watch::management(broker) else { return Vec::new() };
+    let settings = super::watch::settings(config, broker);
+    let Ok(queues) = management.queues().await else { return Vec::new() };
+    let feeds = management.feeds(&[&broker.dead_letter_queue, &broker.obituary_queue]).await.ok();
+    // One look has to do.
+    let mut requeuing: BTreeSet<String> = queues.iter().map(|level| level.name.clone()).collect();
+    let hints = hints(&settings, &queues, feeds.as_ref(), &mut requeuing);
+    let here = Here { exchange: &broker.dead_letter_exchange, queue: &broker.dead_letter_queue };
+    let single = hints.iter().filter(|hint| hint.kind != HintKind::NoDeadLetterExchange);
+    let single = single.map(|hint| format!("queue {}: {}", hint.queue, hint.sentence(here)));
+    single.chain(without_exchange(&hints, here)).collect()
+}
+
 /// Nobody is notified by a mere check.
 async fn probe(channel: &Channel) -> Result<(), String> {
     let sender = Sender::new(Clock::system()).map_err(|error| error.to_string())?;
@@ -121,6 +143,11 @@ fn schemas(folder: &Path) -> Result<String, String> {
     }
     let (schemas, n_types) = (if n_schemas == 1 { "schema" } else { "schemas" }, types.len());
     Ok(format!("{n_schemas} {schemas}, {n_types} {}", if n_types == 1 { "type" } else { "types" }))
+}
+
+#[expect(clippy::print_stdout, reason = "the answer of the command")]
+fn note(what: &str) {
+    println!("note  {what}");
 }
 
 #[expect(clippy::print_stdout, reason = "the answer of the command")]

@@ -51,7 +51,7 @@ pub(super) fn all_settings(config: &Config) -> BTreeMap<String, Settings> {
     watched.map(|(name, broker)| (name.clone(), settings(config, broker))).collect()
 }
 
-fn settings(config: &Config, broker: &BrokerConfig) -> Settings {
+pub(super) fn settings(config: &Config, broker: &BrokerConfig) -> Settings {
     /// More often than the broker collects its statistics says nothing new.
     const SOONEST: Duration = Duration::from_secs(1);
     Settings {

@@ -34,6 +34,21 @@ pub struct QueueLevel {
     pub publish_rate: Option<f64>,
     /// Messages a second, both to consumers and to those who ask for one.
     pub deliver_rate: Option<f64>,
+    /// Messages a second that were delivered before.
+    pub redeliver_rate: Option<f64>,
+    /// Messages a second.
+    pub acknowledge_rate: Option<f64>,
+    /// Where what is rejected there goes.
+    pub dead_letters: DeadLetterRoute,
+}
+
+/// Where a queue sends what is rejected.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeadLetterRoute {
+    pub exchange: Option<String>,
+    pub routing_key: Option<String>,
+    /// By an argument of the queue, which no policy changes.
+    pub by_argument: bool,
 }
 
 impl QueueLevel {

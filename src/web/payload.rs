@@ -2,8 +2,11 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-use amqp_message::word_enum;
-use payload_codec::unwrap::{Kind, UnwrapMode};
+use amqp_message::{field::FieldValue, word_enum};
+use payload_codec::{
+    message::MASK,
+    unwrap::{Kind, UnwrapMode},
+};
 
 use super::{
     AppState,
@@ -126,6 +129,17 @@ pub async fn read(
         return Err(missing::<Letter>());
     }
     Ok(app.reader.read(letter, confirmed, query.mode(), true).await)
+}
+
+/// The letter without the headers that repeat what is hidden.
+pub fn without_hidden(mut letter: Arc<Letter>, reading: &Reading) -> Arc<Letter> {
+    if !reading.hidden_headers.is_empty() {
+        let headers = &mut Arc::make_mut(&mut letter).message.headers;
+        for name in &reading.hidden_headers {
+            headers.replace(name, FieldValue::string(MASK));
+        }
+    }
+    letter
 }
 
 #[cfg(test)]

@@ -12,8 +12,10 @@ use super::{
 };
 use crate::{
     domain::{
+        lifecycle::recognition::OWN_RETRIES,
+        number::span,
         queue_level::Trouble,
-        watch::{Concern, ConcernKind},
+        watch::{Concern, ConcernKind, Here, HintKind, SettingHint, without_exchange},
     },
     store::{WatchedBroker, WatchedQueue},
 };
@@ -75,6 +77,39 @@ impl UnhealthyQueues {
         lines.truncate(Self::SHOWN);
         Ok(Self { lines, others, unknown: app.unknown(&brokers) })
     }
+}
+
+/// Settings of services that are likely missing, in sentences.
+pub async fn missing_settings(app: &AppState, queues: &[(String, String)]) -> Result<Vec<ConcernLine>, WebError> {
+    let mut lines = own_retries(app, queues).await?;
+    for broker in app.store.watched_brokers().await? {
+        let Some(settings) = app.settings.watch.get(&broker.name) else { continue };
+        let here = Here { exchange: &app.settings.dead_letter_exchange, queue: &settings.dead_letter_queue };
+        let single = broker.hints.iter().filter(|hint| hint.kind != HintKind::NoDeadLetterExchange);
+        let line = |hint: &SettingHint| ConcernLine::of_queue(&broker.name, &hint.queue, &hint.sentence(here));
+        lines.extend(single.take(UnhealthyQueues::SHOWN).map(line));
+        lines.extend(
+            without_exchange(&broker.hints, here).map(|sentence| ConcernLine::of_many(&broker.name, &sentence)),
+        );
+    }
+    Ok(lines)
+}
+
+/// Queues whose framework retries by itself as well, as their dead letters say.
+async fn own_retries(app: &AppState, queues: &[(String, String)]) -> Result<Vec<ConcernLine>, WebError> {
+    let (now, mut lines) = (app.clock.now(), Vec::new());
+    for broker in app.brokers.all() {
+        let named = queues.iter().filter(|(of, _)| *of == broker.name).map(|(_, queue)| queue.as_str());
+        for (queue, seen) in app.store.own_retries(&broker.name, &named.collect::<Vec<_>>()).await? {
+            let ago = span(now.since(seen));
+            let sentence = format!(
+                "dlo retries none of its messages by itself: {OWN_RETRIES}; docs/frameworks/symfony-messenger.md has it. \
+                 Last seen {ago} ago."
+            );
+            lines.push(ConcernLine::of_queue(&broker.name, &queue, &sentence));
+        }
+    }
+    Ok(lines)
 }
 
 fn reported(concerns: &[(String, Concern)], now: Timestamp) -> Vec<ConcernLine> {

@@ -91,6 +91,7 @@ def variants():
         Variant("dramatiq", "one-retry", "clients/dramatiq_app.py", policies=xq),
         Variant("dramatiq", "own-retries", "clients/dramatiq_app.py", policies=xq),
         Variant("dramatiq", "max-age", "clients/dramatiq_app.py", once, policies=xq, settings=LATE),
+        Variant("dramatiq", "max-age-of-actor", "clients/dramatiq_app.py", once, policies=xq, settings=LATE),
         Variant("kombu", "default", "clients/kombu_app.py", default),
         Variant("kombu", "recommended", "clients/kombu_app.py"),
         Variant("faststream", "default", "clients/faststream_app.py", both),
@@ -123,7 +124,9 @@ def variants():
         Variant(
             "moleculer", "dead-lettering", "clients/moleculer.js", policies=moleculer, dead_letters_at="DEAD_LETTER"
         ),
-        Variant("symfony", "default", "clients/symfony.php", both, policies=messages),
+        # Its own retries, which take a tenth of a second, are over when the first of dlo would be due.
+        Variant("symfony", "default", "clients/symfony.php", both, policies=messages, settings=LATE),
+        Variant("symfony", "default-php", "clients/symfony.php", policies=messages, settings=LATE),
         Variant("symfony", "recommended", "clients/symfony.php", policies=messages),
         Variant("symfony", "recommended-php", "clients/symfony.php", policies=messages),
         Variant("symfony", "failure-transport", "clients/symfony.php", policies={}, retry_to="messages"),

@@ -11,7 +11,7 @@ use std::{
 use amqp_message::{field::FieldValue, message::Message};
 use serde::Deserialize;
 
-use super::{FailureReport, clean, dlo_headers, inner_body::InnerBodies, stripped};
+use super::{FailureReport, clean, dlo_headers, inner_body::InnerBodies, stripped, symfony};
 
 /// A body shorter than this, in bytes, says too little: what the message is stands in its headers.
 const SAYS_LITTLE: usize = 16;
@@ -62,6 +62,9 @@ enum BodyWithId {
 pub fn hash(message: &Message, report: &FailureReport, state: &mut impl Hasher) {
     if let Some(id) = framework_id(message) {
         return ("id", id).hash(state);
+    }
+    if let Some(message) = symfony::without_stamps(&message.body) {
+        return message.hash(state);
     }
     let lasting = if report.framework.is_some() { lasting(message) } else { Cow::Borrowed(message) };
     lasting.body.hash(state);

@@ -48,6 +48,7 @@ mod vectors;
 
 pub use failure::{Failure, FailureCount};
 pub use original::Original;
+pub use report::OwnRetry;
 
 use amqp_message::{
     death::{Death, Reason},
@@ -128,6 +129,8 @@ pub struct FailureReport {
     pub queue_candidates: Vec<String>,
     /// What to know before a retry: whole sentences.
     pub cautions: Vec<&'static str>,
+    /// It is a copy that its framework published to retry it by itself, though it rejects each.
+    pub own_retry: Option<OwnRetry>,
     /// Which headers of an obituary could not be taken, and why: whole clauses.
     pub not_taken: Vec<String>,
     /// The headers it had before its framework put them away in another place.
@@ -152,12 +155,14 @@ pub fn read(message: &Message) -> FailureReport {
     report.message_type = message_type::read(&evidence, report.message_type.take());
     let original_headers = report.original.take().map(|original| original.headers);
     let (queue_candidates, caution) = (std::mem::take(&mut report.queue_candidates), report.caution);
+    let own_retry = report.own_retry.filter(|_| evidence.site.is_some_and(site::is_refusal));
     let failure = failure(&evidence, original_headers.as_ref().unwrap_or(&message.headers), report);
     let dispute = failure.is_disputed.then_some(DISPUTE);
     FailureReport {
         framework: framework.map(|framework| framework.name),
         advice: framework.map(|framework| framework.advice),
         queue_candidates,
+        own_retry,
         cautions: transit::cautions(message).into_iter().chain(caution).chain(dispute).collect(),
         not_taken: obituary::not_taken(&message.headers),
         failure,
@@ -167,9 +172,15 @@ pub fn read(message: &Message) -> FailureReport {
 
 /// The headers that repeat what stands in the body, for people: after another body was put there they are wrong. Celery has
 /// such, and works without.
-pub fn repeats_body(message: &Message) -> impl Iterator<Item = &'static str> {
-    let is_celery = message.headers.get("task").is_some() && message.headers.get("id").is_some();
-    ["argsrepr", "kwargsrepr"].into_iter().filter(move |name| is_celery && message.headers.get(name).is_some())
+pub fn repeats_body(headers: &FieldTable) -> impl Iterator<Item = &'static str> {
+    let is_celery = headers.get("task").is_some() && headers.get("id").is_some();
+    ["argsrepr", "kwargsrepr"].into_iter().filter(move |name| is_celery && headers.get(name).is_some())
+}
+
+/// Whether it may be of a framework that retries by itself and rejects each try: Symfony Messenger writes its class into the
+/// header `type`, or serializes it by PHP.
+pub fn may_have_own_retries(message: &Message) -> bool {
+    symfony::may_be_one(message)
 }
 
 /// The properties and headers of the message that failed, where its framework keeps them in the body (EasyNetQ) or in a
@@ -210,7 +221,10 @@ pub fn is_same_body(one: &Message, other: &Message) -> bool {
     // How a body is wrapped does not matter, as long as it is read in one way.
     let bodies = || InnerBodies::new([("*".to_owned(), InnerBody::Text)]);
     let clean = |message: &Message| clean(message.clone(), &bodies()).ok().map(|message| message.body);
-    one.body == other.body || clean(one).is_some_and(|body| Some(body) == clean(other))
+    let stampless = |message: &Message| symfony::without_stamps(&message.body);
+    one.body == other.body
+        || clean(one).is_some_and(|body| Some(body) == clean(other))
+        || stampless(one).is_some_and(|message| Some(message) == stampless(other))
 }
 
 /// `headers` are those dlo may have written to.

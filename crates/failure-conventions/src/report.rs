@@ -30,6 +30,17 @@ pub(super) struct FrameworkReport {
     pub danger: Option<Danger>,
     /// What else to know before a retry: whole sentences.
     pub caution: Option<&'static str>,
+    /// It is a copy that the framework published to retry it by itself.
+    pub own_retry: Option<OwnRetry>,
+}
+
+/// A copy that a framework published to retry a message by itself, though it rejected that one as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnRetry {
+    /// Which of its retries it is: 1 for the first.
+    pub number: u64,
+    /// When the try before had failed, where it says so.
+    pub failed_before: Option<Timestamp>,
 }
 
 impl FrameworkReport {

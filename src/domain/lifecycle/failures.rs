@@ -26,6 +26,8 @@ pub struct FailedMessage<'a> {
     pub attempts: u64,
     /// It did not say which letter it is.
     pub is_recognised: bool,
+    /// Its framework has retried it by itself, and perhaps does so once more.
+    pub is_own_retry: bool,
     /// How often dlo has seen it fail: what its framework tries by itself uses up no delay.
     pub rounds: u64,
     /// What the retry policy decides; `None` for what needs attention in any case.
@@ -114,10 +116,17 @@ impl<'a> FailedAgain<'a> {
 
     /// Another copy of it has come back as well.
     pub fn again(&mut self, message: FailedMessage<'a>) {
-        self.attempts = message.attempts.max(self.attempts.saturating_add(1));
-        self.rounds = message.rounds.max(self.rounds.saturating_add(1));
+        // What does not say which letter it is counts the tries of its framework since the last retry alone.
+        let tries = if message.is_recognised && !message.is_own_retry { message.attempts.max(1) } else { 1 };
+        let rounds = self.rounds.saturating_add(u64::from(!message.is_own_retry));
+        self.attempts = message.attempts.max(self.attempts.saturating_add(tries));
+        self.rounds = message.rounds.max(rounds);
         self.last = message;
-        let how = if message.is_recognised { ", recognised without its id" } else { "" };
+        let how = match message {
+            FailedMessage { is_own_retry: true, .. } => ", retried by its framework",
+            FailedMessage { is_recognised: true, .. } => ", recognised without its id",
+            _ => "",
+        };
         let remark = match self.is_replaced {
             true => "; it stays set aside, since it was edited and another edit stands",
             false => "",
@@ -137,19 +146,22 @@ impl<'a> FailedAgain<'a> {
         self.rounds
     }
 
-    /// What becomes of it. A retry that stands already, as it was settled when the letter was sent before, stays.
+    /// What becomes of it. A retry that stands already, as it was settled when the letter was sent before, stays, but for
+    /// one by policy where the framework retries by itself: both may process it.
     pub fn transition(&self) -> Transition<'a> {
         let (state, message) = (self.state, self.last);
-        let delay = message.delay(self.rounds).filter(|_| !self.is_replaced && !state.waits());
+        let is_cancelled = message.is_own_retry && state.retry.as_ref().is_some_and(|retry| retry.is_automatic);
+        let waits = state.waits() && !is_cancelled;
+        let delay = message.delay(self.rounds).filter(|_| !self.is_replaced && !waits);
         let status = match delay {
             _ if self.is_replaced => Status::Discarded,
             Some(_) => Status::Scheduled,
-            None if state.waits() => Status::Scheduled,
+            None if waits => Status::Scheduled,
             None => Status::Open,
         };
         let retry = match delay {
             Some(delay) => RetryChange::Replace(message.retry(delay)),
-            None if state.waits() => RetryChange::Keep,
+            None if waits => RetryChange::Keep,
             None => RetryChange::Cancel,
         };
         let lines = self.lines.iter().cloned().chain(delay.map(|delay| message.scheduled_line(delay)));
@@ -196,8 +208,15 @@ mod tests {
         let waits = |attempts, rounds| {
             let received_at = Timestamp::default();
             let decision = Some(&decision);
-            let message =
-                FailedMessage { received_at, queue: "orders", attempts, is_recognised: false, rounds, decision };
+            let message = FailedMessage {
+                received_at,
+                queue: "orders",
+                attempts,
+                is_recognised: false,
+                is_own_retry: false,
+                rounds,
+                decision,
+            };
             matches!(received(message, Importance::Normal).retry, RetryChange::Schedule(_))
         };
         assert_eq!((waits(1, 1), waits(7, 1), waits(8, 2), waits(9, 3)), (true, true, true, false));

@@ -33,6 +33,26 @@ pub struct SentBack {
     pub letter: Option<SentLetter>,
 }
 
+impl SentBack {
+    /// Not a message, but that the framework at `queue` retries by itself, as was seen `at`. It is kept among what was sent
+    /// back, for as long.
+    pub fn own_retries(queue: &str, at: Timestamp, number: u64) -> Self {
+        Self {
+            key: ContentKey::of_own_retries(queue),
+            id: LetterId::from_uuid(uuid::Uuid::nil()),
+            queue: queue.to_owned(),
+            sent_at: at,
+            automatic: 0,
+            rounds: number,
+            letter: None,
+        }
+    }
+}
+
+/// Why a message is not retried by itself where [`SentBack::own_retries`] holds.
+pub const OWN_RETRIES: &str = "its framework retries by itself as well, and what both retry is processed twice; switch one \
+    of the two off, for Symfony Messenger by max_retries: 0 in its retry_strategy";
+
 #[derive(Clone, Debug)]
 pub struct SentLetter {
     /// It has not been seen since it was sent.

@@ -49,6 +49,8 @@ pub struct PendingRetry {
     pub due_at: Timestamp,
     /// The queue it goes to.
     pub queue: String,
+    /// A policy has scheduled it.
+    pub is_automatic: bool,
     /// It is being published, by a process that is given up for dead after this.
     pub claimed_until: Option<Timestamp>,
     /// How often it was claimed to be published, without being marked afterwards.

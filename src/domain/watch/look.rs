@@ -1,6 +1,6 @@
 //! One look at a broker, and what is asked of it.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use amqp_message::{glob::Globs, time::Timestamp};
 use failure_conventions::dlo_queues;
@@ -45,6 +45,8 @@ pub struct Poll<'a> {
     pub at: Timestamp,
     /// All queues of the virtual host; `None` when the management API did not answer.
     pub queues: Option<&'a [QueueLevel]>,
+    /// The exchanges that lead to our own queues; `None` when that is not known.
+    pub feeds: Option<&'a BTreeSet<String>>,
     /// Whether we consume from the queues of ours at this moment.
     pub is_consuming: bool,
     /// How overdue the oldest retry is that should have been published: zero when none is, `None` when that is not

@@ -51,7 +51,7 @@ impl Story {
 
     fn poll(&mut self, queues: Option<&[QueueLevel]>, overdue: Option<Duration>) {
         let at = Timestamp::from_seconds(BEGIN + self.now);
-        let poll = Poll { at, queues, is_consuming: true, overdue };
+        let poll = Poll { at, queues, feeds: None, is_consuming: true, overdue };
         let changes = self.watch.observe(&self.settings, &poll);
         self.told.extend(changes.into_iter().map(|change| (self.now, change)));
     }
@@ -286,7 +286,7 @@ fn messages_that_wait_while_we_are_not_connected_are_told_elsewhere() {
     for _ in 0..30 {
         let at = Timestamp::from_seconds(BEGIN + story.now);
         let queues = [own(OBITUARIES, 5)];
-        let poll = Poll { at, queues: Some(&queues), is_consuming: false, overdue: None };
+        let poll = Poll { at, queues: Some(&queues), feeds: None, is_consuming: false, overdue: None };
         assert_eq!(story.watch.observe(&story.settings, &poll), []);
         story.now += 30;
     }
@@ -416,7 +416,7 @@ fn hasty() -> Settings {
 
 fn observe(watch: &mut BrokerWatch, poll: &RandomPoll) -> Vec<Change> {
     let queues = poll.queues.as_deref();
-    let poll = Poll { at: poll.at, queues, is_consuming: poll.is_consuming, overdue: poll.overdue };
+    let poll = Poll { at: poll.at, queues, feeds: None, is_consuming: poll.is_consuming, overdue: poll.overdue };
     watch.observe(&hasty(), &poll)
 }
 
@@ -501,7 +501,7 @@ fn a_look_at_which_nothing_is_told_changes_nothing_that_is_reported() {
         let mut at = watch.polled_at.unwrap_or_default();
         for _ in 0..100 {
             at = at.plus(Duration::from_secs(30));
-            let poll = Poll { at, queues: Some(&blind), is_consuming: true, overdue: None };
+            let poll = Poll { at, queues: Some(&blind), feeds: None, is_consuming: true, overdue: None };
             let changes = watch.observe(&hasty(), &poll);
             assert!(changes.iter().all(|change| change.concern().kind() == Unreachable), "{changes:?}");
         }

@@ -1,14 +1,17 @@
 //! All that is watched of one broker.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     mem,
     time::Duration,
 };
 
 use amqp_message::time::Timestamp;
 
-use super::{Change, Concern, Lasting, Look, OwnQueue, OwnRole, Poll, Reach, SETTLED, Settings, Watched, lasting};
+use super::{
+    Change, Concern, Lasting, Look, OwnQueue, OwnRole, Poll, Reach, SETTLED, SettingHint, Settings, Watched, hints,
+    lasting,
+};
 use crate::domain::queue_level::QueueLevel;
 
 /// What is remembered of a broker from look to look. The caller keeps it.
@@ -27,6 +30,10 @@ pub struct BrokerWatch {
     /// How overdue the oldest of them was when last that was known.
     pub overdue_by: Duration,
     pub reach: Reach,
+    /// Settings that are likely missing, by the last look.
+    pub hints: Vec<SettingHint>,
+    /// Queues whose messages were requeued again and again at the last look.
+    pub requeuing: BTreeSet<String>,
 }
 
 impl BrokerWatch {
@@ -36,6 +43,7 @@ impl BrokerWatch {
         let asked = Look::new(poll.at, self.polled_at.replace(poll.at), settings.interval);
         changes.extend(self.observe_overdue(poll, asked, settings));
         let Some(levels) = poll.queues else { return changes };
+        self.hints = hints(settings, levels, poll.feeds, &mut self.requeuing);
         let before = self.looked_at.replace(poll.at);
         let look = Look::new(poll.at, before, settings.interval);
         let levels: HashMap<&str, &QueueLevel> = levels.iter().map(|level| (level.name.as_str(), level)).collect();

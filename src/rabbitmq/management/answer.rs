@@ -5,7 +5,7 @@ use std::fmt;
 use amqp_message::time::Timestamp;
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 
-use crate::domain::queue_level::{QueueKind, QueueLevel, QueueState};
+use crate::domain::queue_level::{DeadLetterRoute, QueueKind, QueueLevel, QueueState};
 
 /// What broker it is.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -61,6 +61,13 @@ pub(super) struct Page {
     pub total_count: u64,
 }
 
+/// One binding.
+#[derive(Debug, Deserialize)]
+pub(super) struct Binding {
+    /// The exchange; empty for the default one.
+    pub source: String,
+}
+
 /// What the API says when it refuses.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Refusal {
@@ -107,6 +114,10 @@ pub(super) struct QueueItem {
 struct Arguments {
     #[serde(rename = "x-max-length", default, deserialize_with = "lenient")]
     max_length: Option<u64>,
+    #[serde(rename = "x-dead-letter-exchange", default, deserialize_with = "lenient")]
+    dead_letter_exchange: Option<String>,
+    #[serde(rename = "x-dead-letter-routing-key", default, deserialize_with = "lenient")]
+    dead_letter_routing_key: Option<String>,
 }
 
 /// What its policy and an operator's say together.
@@ -114,6 +125,10 @@ struct Arguments {
 struct PolicyDefinition {
     #[serde(rename = "max-length", default, deserialize_with = "lenient")]
     max_length: Option<u64>,
+    #[serde(rename = "dead-letter-exchange", default, deserialize_with = "lenient")]
+    dead_letter_exchange: Option<String>,
+    #[serde(rename = "dead-letter-routing-key", default, deserialize_with = "lenient")]
+    dead_letter_routing_key: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -122,6 +137,10 @@ struct MessageStats {
     publish_details: Details,
     #[serde(default, deserialize_with = "lenient")]
     deliver_get_details: Details,
+    #[serde(default, deserialize_with = "lenient")]
+    redeliver_details: Details,
+    #[serde(default, deserialize_with = "lenient")]
+    ack_details: Details,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -151,6 +170,15 @@ impl From<QueueItem> for QueueLevel {
             auto_delete: item.auto_delete,
             publish_rate: rate(item.message_stats.publish_details),
             deliver_rate: rate(item.message_stats.deliver_get_details),
+            redeliver_rate: rate(item.message_stats.redeliver_details),
+            acknowledge_rate: rate(item.message_stats.ack_details),
+            // An argument counts before a policy (https://www.rabbitmq.com/docs/dlx).
+            dead_letters: DeadLetterRoute {
+                by_argument: item.arguments.dead_letter_exchange.is_some(),
+                exchange: item.arguments.dead_letter_exchange.or(item.effective_policy_definition.dead_letter_exchange),
+                routing_key: (item.arguments.dead_letter_routing_key)
+                    .or(item.effective_policy_definition.dead_letter_routing_key),
+            },
             name: item.name,
         }
     }

@@ -14,11 +14,12 @@ mod queues;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 use reqwest::Client;
 use url::Url;
 
+use answer::Binding;
 use call::Caller;
 
 use super::transport;
@@ -68,6 +69,24 @@ impl Management {
     /// pages, so that now and then one is missing that is there. None is there twice.
     pub async fn queues(&self) -> Result<Vec<QueueLevel>, ManagementError> {
         queues::all(self).await
+    }
+
+    /// The exchanges that are bound to one of these queues, or to an exchange that is.
+    pub async fn feeds(&self, queues: &[&str]) -> Result<BTreeSet<String>, ManagementError> {
+        let mut feeds = BTreeSet::new();
+        for queue in queues {
+            feeds.extend(self.sources(&["queues", &self.vhost, queue, "bindings"]).await?);
+        }
+        for exchange in feeds.clone() {
+            feeds.extend(self.sources(&["exchanges", &self.vhost, &exchange, "bindings", "destination"]).await?);
+        }
+        Ok(feeds)
+    }
+
+    /// Without the default exchange, which every queue is bound to.
+    async fn sources(&self, path: &[&str]) -> Result<Vec<String>, ManagementError> {
+        let bindings: Vec<Binding> = self.caller.ask(self.caller.url(path)?).await?;
+        Ok(bindings.into_iter().map(|binding| binding.source).filter(|source| !source.is_empty()).collect())
     }
 
     /// What broker it is. Any user may ask who may use the API at all.

@@ -15,7 +15,11 @@ use crate::domain::queue_level::QueueLevel;
 /// What is asked for; without this a page is six times as large.
 const COLUMNS: &str = "name,type,state,messages,messages_ready,messages_unacknowledged,consumers,idle_since,policy,\
                        arguments.x-max-length,effective_policy_definition.max-length,exclusive,auto_delete,\
-                       message_stats.publish_details.rate,message_stats.deliver_get_details.rate";
+                       arguments.x-dead-letter-exchange,arguments.x-dead-letter-routing-key,\
+                       effective_policy_definition.dead-letter-exchange,\
+                       effective_policy_definition.dead-letter-routing-key,\
+                       message_stats.publish_details.rate,message_stats.deliver_get_details.rate,\
+                       message_stats.redeliver_details.rate,message_stats.ack_details.rate";
 
 /// Queues of a page: the most that the API takes. For each page it goes through all queues, so few pages are cheap.
 const PAGE_SIZE: u64 = 500;

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     config::DecodeConfig,
     domain::{
-        letter::{Letter, TypeSource},
+        letter::{Letter, LetterSummary, TypeSource},
         mapping::Route,
     },
     services::{
@@ -55,6 +55,17 @@ impl Reader {
     pub async fn read(&self, letter: &Arc<Letter>, confirmed: Confirmed, mode: UnwrapMode, reveal: bool) -> Reading {
         let (library, reader, letter) = (self.library().await, self.clone(), Arc::clone(letter));
         off_the_runtime(move || reader.ask(&letter, &confirmed, &mode, |question| library.read(question, reveal))).await
+    }
+
+    /// Takes out of titles what is hidden by now: they were made when their letters came in.
+    pub async fn hide_in_titles(&self, letters: impl IntoIterator<Item = &mut LetterSummary>) {
+        if self.config.hidden_fields.is_empty() {
+            return;
+        }
+        let library = self.library().await;
+        for letter in letters {
+            letter.title = letter.title.take().map(|title| library.shown_title(title));
+        }
     }
 
     /// Reads a message that is no letter.

@@ -6,7 +6,7 @@ use amqp_message::{error_report::ErrorReport, message::Message, time::Timestamp}
 use failure_conventions::{Failure, dlo_headers, inner_body::InnerBodies};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{outlook::with_outlook, source::IntakeSource};
+use super::{outlook::with_outlook, own_retries, source::IntakeSource};
 use crate::{
     domain::{
         content_key::ContentKey,
@@ -38,14 +38,17 @@ pub(crate) fn arrival(
     let returning =
         LetterId::from_headers(headers).filter(|_| account.failure.queue.as_deref() == dlo_headers::dlo_queue(headers));
     let content = ContentKey::of(&message, &account);
+    let own_retry = account.own_retry;
     remarks.extend(account.not_taken);
     let failure = storable(account.failure, &mut remarks);
     let decision = source.decision(&failure, bodies);
     let decision = with_outlook(decision, &message, &failure, received_at, &mut remarks);
+    let decision = own_retries::hold(decision, own_retry.is_some(), &mut remarks);
     Arrival {
         id: ids::letter(received_at),
         returning,
         is_recognised: false,
+        own_retry,
         content,
         fingerprint: fingerprint(&message),
         redelivered,

@@ -10,7 +10,7 @@ use super::{
     batch_acks::BatchAcks,
     forward::Forwarder,
     gather::{Batch, Gathered, Gatherer},
-    recognition,
+    own_retries, recognition,
     unacknowledged::PendingAcks,
 };
 use crate::{
@@ -93,8 +93,9 @@ impl Filing<'_> {
     }
 
     async fn store_and_acknowledge(&mut self, batch: Option<Batch>) -> Result<Vec<Uuid>, SessionError> {
-        let Some(Batch { tags, received_at, mut here, onward, .. }) = batch else { return Ok(Vec::new()) };
+        let Some(Batch { tags, received_at, mut here, mut onward, .. }) = batch else { return Ok(Vec::new()) };
         crash_point::point("delivered");
+        own_retries::join_tries(&mut here, &mut onward);
         let mut acks = BatchAcks::new(self.acknowledger.clone(), tags);
         let onward = recognition::of_those_for_broker(self.intake, onward, &mut here).await;
         let sent_here = self.forwarder.forward(onward, &mut acks).await?;

@@ -2,18 +2,23 @@
 //!
 //! A process that dies in between has sent some twice then, under the same `dlo-id`.
 
-use std::{collections::BTreeMap, mem, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    mem,
+    time::Duration,
+};
 
 use amqp_message::{death::Reason, message::Message};
-use failure_conventions::{Failure, dlo_queues};
-use tokio::time::{Instant, sleep_until};
+use failure_conventions::{Failure, dlo_queues, may_have_own_retries};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{Intake, publisher::Publisher};
+use super::{Intake, publisher::Publisher, recognition::PATIENCE};
 use crate::{
     crash_point,
     domain::{
         letter::LetterId,
+        lifecycle::recognition::OWN_RETRIES,
         retry::{Destination, OutgoingRetry},
     },
     metrics::RetryKind,
@@ -160,6 +165,7 @@ impl Due<'_> {
                 self.open(*next, &mut batch);
             }
             crash_point::point("due");
+            self.hold(&mut batch).await;
             self.send(&mut batch, &acknowledger).await?;
         }
     }
@@ -176,6 +182,23 @@ impl Due<'_> {
         match retries {
             Ok(retries) => batch.add(tag, retries),
             Err(why) => tracing::error!(why, "it cannot become an obituary, and stays in {}", dlo_queues::DUE),
+        }
+    }
+
+    /// Has what would go to a queue whose framework retries by itself wait for a user.
+    async fn hold(&self, batch: &mut Batch) {
+        let intake = self.intake;
+        let is_asked =
+            |retry: &OutgoingRetry| may_have_own_retries(&retry.message) && retry.destination.queue != self.target();
+        let asked = batch.parcels.iter().filter(|(_, retry)| is_asked(retry));
+        let queues: BTreeSet<&str> = asked.map(|(_, retry)| &*retry.destination.queue).collect();
+        let queues: Vec<&str> = queues.into_iter().collect();
+        let own_retries = timeout(PATIENCE, intake.store.own_retries(&intake.broker, &queues)).await;
+        let Ok(Ok(own_retries)) = own_retries else { return };
+        for (_, retry) in &mut batch.parcels {
+            if is_asked(retry) && own_retries.contains_key(&retry.destination.queue) {
+                *retry = self.given_up(retry.clone(), OWN_RETRIES);
+            }
         }
     }
 

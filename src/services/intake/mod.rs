@@ -13,6 +13,7 @@ mod due;
 mod forward;
 mod gather;
 mod outlook;
+mod own_retries;
 mod publisher;
 mod recognition;
 mod sessions;

@@ -2,7 +2,9 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use super::{Intake, forward::is_for_broker};
+use failure_conventions::may_have_own_retries;
+
+use super::{Intake, forward::is_for_broker, own_retries};
 use crate::{
     domain::{
         content_key::ContentKey,
@@ -12,7 +14,7 @@ use crate::{
 };
 
 /// How long what waits in RabbitMQ is held up by a database that does not answer.
-const PATIENCE: Duration = Duration::from_secs(1);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Looks whether arrivals are something that was sent back, and notes in each what it is. To do so again changes nothing.
 pub(crate) async fn recognise(intake: &Intake, arrivals: &mut [Arrival]) -> Result<(), StoreError> {
@@ -27,7 +29,9 @@ pub(crate) async fn of_those_for_broker(
     here: &mut Vec<Arrival>,
 ) -> Vec<(u64, Arrival)> {
     briefly(recognise_all(intake, onward.iter_mut().map(|(_, arrival)| arrival).collect())).await;
-    here.extend(onward.extract_if(.., |(_, arrival)| !is_for_broker(arrival)).map(|(_, arrival)| arrival));
+    // A letter stands in the database, and so does how often it has failed.
+    let stays = |arrival: &Arrival| !is_for_broker(arrival) || arrival.is_recognised;
+    here.extend(onward.extract_if(.., |(_, arrival)| stays(arrival)).map(|(_, arrival)| arrival));
     onward
 }
 
@@ -42,11 +46,19 @@ pub(crate) async fn briefly(work: impl Future<Output = Result<(), StoreError>>) 
 }
 
 async fn recognise_all(intake: &Intake, mut arrivals: Vec<&mut Arrival>) -> Result<(), StoreError> {
-    arrivals.retain(|arrival| arrival.returning.is_none() && arrival.failure.queue.is_some());
+    arrivals.retain(|arrival| arrival.failure.queue.is_some());
     let mut sent = sent_back(intake, &arrivals).await?;
-    if sent.is_empty() {
-        return Ok(());
-    }
+    own_retries::note(intake, &mut arrivals, &sent).await?;
+    arrivals.retain(|arrival| arrival.returning.is_none());
+    compare_all(intake, &mut arrivals, &mut sent).await?;
+    own_retries::find_tries_before(intake, &mut arrivals).await
+}
+
+async fn compare_all(
+    intake: &Intake,
+    arrivals: &mut [&mut Arrival],
+    sent: &mut HashMap<ContentKey, Vec<SentBack>>,
+) -> Result<(), StoreError> {
     let mut returned = Vec::new();
     for arrival in arrivals {
         let Some(sent) = sent.get_mut(&arrival.content) else { continue };
@@ -60,8 +72,9 @@ async fn recognise_all(intake: &Intake, mut arrivals: Vec<&mut Arrival>) -> Resu
             }
             Recognised::Waited { id, rounds } => {
                 sent.retain(|sent| sent.id != id);
-                if arrival.redelivered {
-                    // Most likely the one that is on its way already, whose acknowledgement did not get through.
+                if arrival.redelivered || arrival.own_retry.is_some() {
+                    // Most likely the one that is on its way already: its acknowledgement did not get through, or its
+                    // framework retries it meanwhile.
                     arrival.id = id;
                     came_again(arrival, rounds);
                 } else {
@@ -88,10 +101,16 @@ async fn sent_back(
     intake: &Intake,
     arrivals: &[&mut Arrival],
 ) -> Result<HashMap<ContentKey, Vec<SentBack>>, StoreError> {
-    let mut wanted: Vec<(ContentKey, &str)> = arrivals
-        .iter()
-        .map(|arrival| (arrival.content, arrival.failure.queue.as_deref().unwrap_or_default()))
-        .collect();
+    let mut wanted: Vec<(ContentKey, &str)> = Vec::with_capacity(arrivals.len());
+    for arrival in arrivals {
+        let queue = arrival.failure.queue.as_deref().unwrap_or_default();
+        if arrival.returning.is_none() {
+            wanted.push((arrival.content, queue));
+        }
+        if may_have_own_retries(&arrival.message) {
+            wanted.push((ContentKey::of_own_retries(queue), queue));
+        }
+    }
     wanted.sort_unstable();
     wanted.dedup();
     let mut found: HashMap<ContentKey, Vec<SentBack>> = HashMap::new();

@@ -1,12 +1,12 @@
 //! The stage between claiming and marking: it keeps a connection and publishes window by window.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::{Mutex, PoisonError},
     vec,
 };
 
-use amqp_message::message::Message;
+use amqp_message::{message::Message, time::Timestamp};
 use failure_conventions::expiry;
 use futures_util::future::join_all;
 use tokio::{sync::mpsc, time::Instant};
@@ -19,6 +19,7 @@ use crate::{
         actor::Actor,
         broker::ConnectionState,
         letter::LetterId,
+        lifecycle::recognition::OWN_RETRIES,
         retry::{ClaimedRetry, Destination, OutgoingRetry, RetryOutcome},
     },
     rabbitmq::{ConnectionWatch, Lane, PublishOutcome, PublishingSession, SessionError, outgoing, reconnect::Backoff},
@@ -136,12 +137,15 @@ async fn publish_window(
 ) -> Vec<(ClaimedRetry, Ended)> {
     let ids: Vec<LetterId> = window.iter().map(|retry| retry.id).collect();
     let mut messages = read_messages(scheduler, &ids).await;
+    let own_retries = own_retries(scheduler, &window, &messages).await;
     let mut ended = Vec::with_capacity(window.len());
     let mut sent = Vec::with_capacity(window.len());
     let mut outgoing = Vec::with_capacity(window.len());
     for mut claimed in window {
         let message = messages.remove(&claimed.id);
-        match prepare(scheduler, &mut claimed, message) {
+        let is_held = own_retries.contains_key(&claimed.queue) && asks(&claimed, message.as_ref());
+        let held = is_held.then(|| Err(OWN_RETRIES.to_owned()));
+        match held.unwrap_or_else(|| prepare(scheduler, &mut claimed, message)) {
             Ok(message) => {
                 outgoing.push(message);
                 sent.push(claimed);
@@ -184,6 +188,24 @@ fn prepare(
         destination = destination.with_key(&claimed.routing_key);
     }
     Ok(OutgoingRetry { id: claimed.id, destination, reason: claimed.reason, message })
+}
+
+/// The queues whose framework retries by itself: what was scheduled before that was known stays here. Where the database
+/// does not say, it goes out.
+async fn own_retries(
+    scheduler: &Scheduler,
+    window: &[ClaimedRetry],
+    messages: &HashMap<LetterId, Message>,
+) -> BTreeMap<String, Timestamp> {
+    let asked = window.iter().filter(|claimed| asks(claimed, messages.get(&claimed.id)));
+    let queues: BTreeSet<&str> = asked.map(|claimed| &*claimed.queue).collect();
+    let queues: Vec<&str> = queues.into_iter().collect();
+    scheduler.store.own_retries(&scheduler.broker, &queues).await.unwrap_or_default()
+}
+
+/// Whether it matters for a retry if its framework retries by itself.
+fn asks(claimed: &ClaimedRetry, message: Option<&Message>) -> bool {
+    claimed.by.as_str() == Actor::SYSTEM && message.is_some_and(failure_conventions::may_have_own_retries)
 }
 
 async fn read_messages(scheduler: &Scheduler, ids: &[LetterId]) -> HashMap<LetterId, Message> {

@@ -91,6 +91,8 @@ pub struct EditReach {
     /// What a retry makes of them; `None` where there is none.
     outgoing: Option<FieldTable>,
     framework: Option<&'static str>,
+    /// Headers that repeat what is hidden in the body.
+    hidden: Vec<&'static str>,
 }
 
 /// A header that no message has yet, to see whether such a one goes out.
@@ -106,7 +108,13 @@ impl EditReach {
         let clean = failure_conventions::clean(message, bodies).ok();
         let replaces_properties = clean.as_ref().is_some_and(|clean| clean.properties != properties);
         let outgoing = clean.map(|clean| clean.headers);
-        Self { properties, replaces_properties, headers, outgoing, framework }
+        Self { properties, replaces_properties, headers, outgoing, framework, hidden: Vec::new() }
+    }
+
+    /// Without these headers, which repeat what is hidden.
+    #[must_use]
+    pub fn without_hidden(self, names: &[&'static str]) -> Self {
+        Self { hidden: names.to_vec(), ..self }
     }
 
     /// Those that the message has.
@@ -116,6 +124,9 @@ impl EditReach {
 
     /// Why this header is not for editing, whatever it is to be.
     pub fn why_not(&self, name: &str) -> Option<String> {
+        if self.hidden.contains(&name) {
+            return Some("it repeats values that are hidden".to_owned());
+        }
         if outgoing::takes_over(name) {
             return Some("a retry takes it off or writes it anew".to_owned());
         }

@@ -117,7 +117,7 @@ impl Triage {
         if edit.body.as_ref().is_none_or(|body| *body == message.body) {
             return edit;
         }
-        for name in failure_conventions::repeats_body(message) {
+        for name in failure_conventions::repeats_body(&message.headers) {
             if !edit.headers.iter().any(|header| header.name() == name) {
                 edit.headers.push(HeaderEdit::Remove { name: name.to_owned() });
             }

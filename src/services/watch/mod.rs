@@ -9,7 +9,11 @@
 
 mod tidying;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use amqp_message::time::Timestamp;
 use failure_conventions::dlo_queues;
@@ -30,7 +34,7 @@ use crate::{
         broker::ConnectionState,
         incident::{Incident, IncidentKind},
         letter::Importance,
-        queue_level::QueueLevel,
+        queue_level::{DeadLetterRoute, QueueLevel},
         watch::{BrokerWatch, Change, Concern, ConcernKind, Poll, Settings},
     },
     rabbitmq::{health::BrokerBoard, management::Management},
@@ -101,11 +105,13 @@ impl Watcher {
     pub async fn look(&mut self) -> Result<(), StoreError> {
         let Some(before) = self.take_kept().await? else { return Ok(()) };
         let levels = self.ask().await;
+        let feeds = self.feeds().await;
         let Watch { broker, store, clock, settings, .. } = &self.watch;
         let now = clock.now();
         let overdue = store.next_retry_due(broker).await?.map_or(Duration::ZERO, |due| now.since(due));
         let is_consuming = self.watch.is_consuming();
-        let poll = Poll { at: now, queues: levels.as_deref(), is_consuming, overdue: Some(overdue) };
+        let (queues, feeds) = (levels.as_deref(), feeds.as_ref());
+        let poll = Poll { at: now, queues, feeds, is_consuming, overdue: Some(overdue) };
         let mut watch = before.watch.clone();
         let changes = watch.observe(settings, &poll);
         let after = WatchKept { levels: levels_after(&before, &watch, levels), watch };
@@ -144,6 +150,13 @@ impl Watcher {
                 None
             }
         }
+    }
+
+    /// The exchanges that lead to dlo; `None` where that cannot be told.
+    async fn feeds(&self) -> Option<BTreeSet<String>> {
+        let Settings { dead_letter_queue, obituary_queue, .. } = &self.watch.settings;
+        let feeds = self.watch.management.feeds(&[dead_letter_queue, obituary_queue]).await;
+        feeds.inspect_err(|error| tracing::debug!(error = %error, "bindings of dlo cannot be read")).ok()
     }
 
     fn say(&mut self, problem: String) {
@@ -239,7 +252,15 @@ fn levels_after(
 ) -> BTreeMap<String, QueueLevel> {
     let Some(levels) = levels else { return before.levels.clone() };
     let stays = |level: &QueueLevel| !level.exclusive && !level.auto_delete && !dlo_queues::is_delay_queue(&level.name);
-    let steady = |level: QueueLevel| QueueLevel { idle_since: None, publish_rate: None, deliver_rate: None, ..level };
+    let steady = |level: QueueLevel| QueueLevel {
+        idle_since: None,
+        publish_rate: None,
+        deliver_rate: None,
+        redeliver_rate: None,
+        acknowledge_rate: None,
+        dead_letters: DeadLetterRoute::default(),
+        ..level
+    };
     let mut after: BTreeMap<String, QueueLevel> =
         levels.into_iter().filter(stays).map(|level| (level.name.clone(), steady(level))).collect();
     // One that is missing for once is still remembered.

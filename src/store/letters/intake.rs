@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use amqp_message::{message::Message, time::Timestamp};
-use failure_conventions::Failure;
+use failure_conventions::{Failure, OwnRetry};
 use uuid::Uuid;
 
 use crate::{
@@ -29,6 +29,8 @@ pub struct Arrival {
     pub returning: Option<LetterId>,
     /// It does not say so itself: it was recognised by what it brings.
     pub is_recognised: bool,
+    /// It is a copy that its framework published to retry it by itself, though it rejects each.
+    pub own_retry: Option<OwnRetry>,
     pub content: ContentKey,
     pub fingerprint: Fingerprint,
     /// RabbitMQ has delivered it before.
@@ -50,6 +52,7 @@ impl Arrival {
         Self {
             returning: None,
             is_recognised: false,
+            own_retry: None,
             failure: Failure {
                 attempts: self.failure.attempts,
                 rounds: self.failure.rounds,
@@ -85,6 +88,7 @@ impl Arrival {
             queue: self.failure.queue.as_deref().unwrap_or_default(),
             attempts: self.failure.attempts,
             is_recognised: self.is_recognised,
+            is_own_retry: self.own_retry.is_some(),
             rounds: self.failure.rounds,
             decision: self.decision.as_ref(),
         }

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     domain::{
-        letter::LetterId,
+        letter::{LetterId, Status},
         lifecycle::{
             Change, Transition,
             failures::{FailedAgain, RevivedFamilies},
@@ -80,6 +80,11 @@ impl Returning {
     fn is_genuine(&self, id: LetterId, arrival: &Arrival) -> bool {
         let (Some(letter), Some(contents)) = (self.letters.get(&id), self.contents.get(&id)) else { return false };
         let is_away = letter.state.is_away() && !self.back.contains(&id);
+        if arrival.own_retry.is_some() {
+            // It was published while the letter was here.
+            let is_here = matches!(letter.state.status, Status::Open | Status::Scheduled);
+            return (is_away || is_here) && contents.is_same_body(&arrival.message);
+        }
         if arrival.is_recognised {
             return is_away;
         }

@@ -1,5 +1,7 @@
 //! What was sent back lately, to recognise it when it comes as a new message.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use amqp_message::time::Timestamp;
 use sqlx::{FromRow, QueryBuilder};
 use uuid::Uuid;
@@ -89,6 +91,45 @@ impl StoreReader {
             }
         }
         Ok(sent)
+    }
+}
+
+impl StoreReader {
+    /// Letters with these contents that failed in these queues of a broker since then and are here, the newest first.
+    pub async fn letters_of_content(
+        &self,
+        broker: &str,
+        contents: &[(ContentKey, &str)],
+        since: Timestamp,
+    ) -> Result<Vec<(ContentKey, LetterId)>, StoreError> {
+        const MOST: i64 = 1_000;
+        let names: BTreeSet<&str> = contents.iter().map(|(_, queue)| *queue).collect();
+        let keys_wanted: BTreeSet<i64> = contents.iter().map(|(content, _)| content.0).collect();
+        let rows: Vec<(i64, Uuid)> = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new(
+                "SELECT content, id FROM letters WHERE facet_id IN
+                (SELECT id FROM facets WHERE status IN ('open', 'scheduled') AND broker = ",
+            );
+            query.push_bind(broker).push(" AND queue IN (");
+            let mut queues = query.separated(", ");
+            names.iter().for_each(|queue| _ = queues.push_bind(*queue));
+            query.push(")) AND received_at >= ").push_bind(since.as_micros()).push(" AND content IN (");
+            let mut keys = query.separated(", ");
+            keys_wanted.iter().for_each(|key| _ = keys.push_bind(*key));
+            query.push(") ORDER BY received_at DESC, id DESC LIMIT ").push_bind(MOST);
+            query.build_query_as().persistent(false).fetch_all(pool).await?
+        });
+        Ok(rows.into_iter().map(|(content, id)| (ContentKey(content), LetterId::from_uuid(id))).collect())
+    }
+
+    /// Those of these queues of a broker whose framework retries by itself, and when that was seen last.
+    pub async fn own_retries(&self, broker: &str, queues: &[&str]) -> Result<BTreeMap<String, Timestamp>, StoreError> {
+        let wanted: Vec<_> = queues.iter().map(|queue| (ContentKey::of_own_retries(queue), *queue)).collect();
+        if wanted.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let found = self.sent_back(broker, &wanted).await?;
+        Ok(found.into_iter().map(|marker| (marker.queue, marker.sent_at)).collect())
     }
 }
 

@@ -9,7 +9,7 @@ use super::rows::{COLUMNS, QueueRow, read_state};
 use crate::{
     domain::{
         queue_level::QueueLevel,
-        watch::{BrokerWatch, Concern, Watched},
+        watch::{BrokerWatch, Concern, SettingHint, Watched},
     },
     store::{StoreError, StoreReader, db::on, letters::rows::bigint},
 };
@@ -23,6 +23,8 @@ pub struct WatchedBroker {
     pub looked_at: Option<Timestamp>,
     /// Why it did not answer, or does not say everything.
     pub problem: Option<String>,
+    /// Settings of its services that are likely missing.
+    pub hints: Vec<SettingHint>,
 }
 
 /// One of its queues.
@@ -47,13 +49,16 @@ struct BrokerRow {
 impl StoreReader {
     /// Brokers that are watched, by name.
     pub async fn watched_brokers(&self) -> Result<Vec<WatchedBroker>, StoreError> {
-        let broker = |row: BrokerRow| WatchedBroker {
-            name: row.broker,
-            polled_at: row.polled_at.map(Timestamp::from_micros),
-            looked_at: row.looked_at.map(Timestamp::from_micros),
-            problem: Some(row.problem).filter(|problem| !problem.is_empty()),
+        let broker = |row: BrokerRow| {
+            Ok(WatchedBroker {
+                name: row.broker,
+                polled_at: row.polled_at.map(Timestamp::from_micros),
+                looked_at: row.looked_at.map(Timestamp::from_micros),
+                problem: Some(row.problem).filter(|problem| !problem.is_empty()),
+                hints: read_state(&row.state)?.hints,
+            })
         };
-        Ok(self.broker_rows().await?.into_iter().map(broker).collect())
+        self.broker_rows().await?.into_iter().map(broker).collect()
     }
 
     /// So many of the queues of watched brokers: those that are a concern first, then those without the consumers they

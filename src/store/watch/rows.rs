@@ -1,6 +1,6 @@
 //! What is remembered of watched brokers, as it is stored.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use amqp_message::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use sqlx::FromRow;
 use crate::{
     domain::{
         queue_level::{QueueLevel, QueueState},
-        watch::{Absences, BrokerWatch, Growth, Lasting, OwnQueue, Reach, Watched},
+        watch::{Absences, BrokerWatch, Growth, Lasting, OwnQueue, Reach, SettingHint, Watched},
     },
     store::{StoreError, db::columns::Column, letters::rows::parse},
 };
@@ -117,6 +117,10 @@ struct StoredState {
     unanswered_since: Option<i64>,
     in_a_row: u8,
     unreachable_since: Option<i64>,
+    #[serde(default)]
+    hints: Vec<SettingHint>,
+    #[serde(default)]
+    requeuing: BTreeSet<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -151,6 +155,8 @@ pub(crate) fn write_state(watch: &BrokerWatch) -> String {
         unanswered_since: watch.reach.unanswered_since.map(Timestamp::as_micros),
         in_a_row: watch.reach.in_a_row,
         unreachable_since: watch.reach.told.map(Timestamp::as_micros),
+        hints: watch.hints.clone(),
+        requeuing: watch.requeuing.clone(),
     };
     serde_json::json!(stored).to_string()
 }
@@ -172,6 +178,8 @@ pub(crate) fn read_state(text: &str) -> Result<BrokerWatch, StoreError> {
             in_a_row: stored.in_a_row,
             told: stored.unreachable_since.map(Timestamp::from_micros),
         },
+        hints: stored.hints,
+        requeuing: stored.requeuing,
         ..BrokerWatch::default()
     })
 }

@@ -89,6 +89,7 @@ async fn read(
     let query = PayloadQuery { encoding, form: None };
     let letter = Arc::new(remarks::letter(app, id).await?.ok_or_else(missing::<Letter>)?);
     let reading = payload::read(app, &letter, &query, reveal_to).await?;
+    let letter = payload::without_hidden(letter, &reading);
     // Afterwards, so that it shows who sees this.
     let history = app.store.history(id).await?;
     let danger = app.triage.danger(&letter.summary);
@@ -98,7 +99,8 @@ async fn read(
 
 /// The letter as it stands now, without its contents.
 pub(super) async fn summary(app: &AppState, id: LetterId) -> Result<(ETag, Json<LetterItem>), WebError> {
-    let letter = app.store.summary(id).await?.ok_or_else(missing::<Letter>)?;
+    let mut letter = app.store.summary(id).await?.ok_or_else(missing::<Letter>)?;
+    app.reader.hide_in_titles([&mut letter]).await;
     Ok((ETag(letter.version()), Json(letter.into())))
 }
 

@@ -149,7 +149,7 @@ impl Desk {
         let letter = app.store.letter(id).await?.ok_or_else(missing::<Letter>)?;
         let letter = Arc::new(letter);
         let reading = app.reader.read(&letter, Vec::new(), UnwrapMode::Automatic, false).await;
-        let reach = app.triage.edit_reach(&letter);
+        let reach = app.triage.edit_reach(&letter).without_hidden(&reading.hidden_headers);
         Ok(Self { letter, reading, reach })
     }
 

@@ -163,13 +163,14 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit<Asked, MainPart>) -> Re
     let fortnight = window(now, 14 * DAY, 6);
     let letters = LetterFilter { groups: vec![id], ..LetterFilter::default() };
     let newest = PageRequest { sort: Sort::Newest, after: None, limit: LETTERS };
-    let (group, hours, page, facets) = tokio::try_join!(
+    let (group, hours, mut page, facets) = tokio::try_join!(
         app.store.group(id, now.minus(app.settings.succeeded_after)),
         app.store.group_hours(std::slice::from_ref(&id), fortnight.from),
         app.store.letters(&letters, &newest),
         app.store.counts_overall(),
     )?;
     let group = group.ok_or_else(missing::<Group>)?;
+    app.reader.hide_in_titles(&mut page.items).await;
     let hours = hours.get(&id).map(Vec::as_slice).unwrap_or_default();
     let bulk_action = visit.query.all;
     let here = bulk_action.map_or_else(|| href(id), |all| confirmation_href(id, all));

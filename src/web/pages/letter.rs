@@ -111,6 +111,7 @@ pub async fn view(app: &AppState, id: LetterId, sight: &Sight, links: Links) -> 
     let Some(letter) = remarks::letter(app, id).await? else { return Ok(None) };
     let letter = Arc::new(letter);
     let reading = payload::read(app, &letter, &sight.query, sight.reveal_to.as_ref()).await?;
+    let letter = payload::without_hidden(letter, &reading);
     // Afterwards, so that it tells of who sees this.
     let (history, retry) = tokio::try_join!(store.history(id), store.waiting_retry(id))?;
     let (now, policies, mappings) = (app.clock.now(), app.policies.book(), app.schemas.mappings());

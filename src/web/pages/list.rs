@@ -97,12 +97,13 @@ pub async fn load_list(
     let oldest = app.store.oldest_open().await?;
     let window = Window::asked(filter.since, filter.until, oldest.iter().map(|(_, at)| *at).min(), now);
     let within = if filter.is_of_groups() { Some(app.store.facets_within(&filter).await?.into()) } else { None };
-    let (page, bars, groups, by_status) = tokio::try_join!(
+    let (mut page, bars, groups, by_status) = tokio::try_join!(
         async { Ok(app.store.letters(&filter, &request).await?) },
         async { Ok(app.store.histogram(&filter, window.from, window.to, window.step).await?) },
         async { Ok(app.store.groups_by_id(&query.groups).await?) },
         count_by_status(app, within.as_ref().unwrap_or(facets), &filter),
     )?;
+    app.reader.hide_in_titles(&mut page.items).await;
     let total = total(&by_status, &filter);
     let critical = count_critical(app, within.as_ref().unwrap_or(facets), &filter).await?;
     let loaded = Loaded { facets, within, page, groups, by_status, total, critical, oldest, window, bars };

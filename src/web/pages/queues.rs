@@ -19,13 +19,13 @@ use crate::{
         input::QueryPairs,
         policy_effect::DAYS,
         query::{Parameters, form, parameters},
-        queue_health::{UnhealthyQueues, levels, retry_figures},
+        queue_health::{UnhealthyQueues, levels, missing_settings, retry_figures},
         view::{
             number,
             queue::QueueRow,
             retry_outcomes::QueueOutcomes,
             tally::{self, QueueCounts, QueueKey},
-            watch::{LevelCells, WatchLine},
+            watch::{ConcernLine, LevelCells, WatchLine},
         },
     },
 };
@@ -51,6 +51,8 @@ struct QueuesPage {
     /// Some broker tells how its queues stand.
     has_levels: bool,
     unhealthy: UnhealthyQueues,
+    /// Settings of services that are likely missing.
+    missing: Vec<ConcernLine>,
     /// How far the queues of each broker are known.
     watch: Vec<WatchLine>,
     dead_letter_exchange: String,
@@ -101,6 +103,8 @@ async fn load(app: &AppState, asked: &Names) -> Result<QueuesPage, WebError> {
     let brokers = app.brokers.all();
     let (unhealthy, watched) =
         tokio::try_join!(UnhealthyQueues::load(app), async { Ok(app.store.watched_brokers().await?) })?;
+    let known = found.iter().filter_map(|((broker, queue), _)| Some(((*broker).to_owned(), (*queue)?.to_owned())));
+    let missing = missing_settings(app, &known.take(MOST).collect::<Vec<_>>()).await?;
     let is_set_up = |name: &str| app.settings.watch.contains_key(name);
     Ok(QueuesPage {
         rows: found.iter().take(MOST).map(row).collect(),
@@ -114,6 +118,7 @@ async fn load(app: &AppState, asked: &Names) -> Result<QueuesPage, WebError> {
         shows_broker: brokers.len() > 1,
         has_levels: !app.settings.watch.is_empty(),
         unhealthy,
+        missing,
         watch: brokers.iter().map(|broker| WatchLine::new(broker, is_set_up(&broker.name), &watched, now)).collect(),
         dead_letter_exchange: app.settings.dead_letter_exchange.clone(),
         shell: Shell::new(app, Page::Queues, &all).await?,

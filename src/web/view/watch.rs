@@ -40,7 +40,19 @@ impl ConcernLine {
             broker: text::one_line(broker),
             queue: Some(queue_link(queue)),
             title: String::new(),
-            sentence: sentence.to_owned(),
+            sentence: text::one_line(sentence),
+        }
+    }
+}
+
+impl ConcernLine {
+    /// Of several queues at once.
+    pub fn of_many(broker: &str, sentence: &str) -> Self {
+        Self {
+            broker: text::one_line(broker),
+            queue: None,
+            title: "No dead-letter exchange".to_owned(),
+            sentence: text::one_line(sentence),
         }
     }
 }

@@ -100,7 +100,7 @@ $bus = new MessageBus([new SendMessageMiddleware($senders), new HandleMessageMid
 
 $dispatcher = new EventDispatcher();
 $dispatcher->addSubscriber(new AddErrorDetailsStampListener());
-$retries = new MultiplierRetryStrategy('default' === $variant ? 2 : 0, 50, 1);
+$retries = new MultiplierRetryStrategy(0 === strpos($variant, 'default') ? 2 : 0, 50, 1);
 $dispatcher->addSubscriber(new SendFailedMessageForRetryListener(
     new Container(['async' => $transport]),
     new Container(['async' => $retries])

@@ -21,6 +21,7 @@ mod hostile;
 mod kills;
 mod line;
 mod odd_messages;
+mod own_retries;
 mod processes;
 #[cfg(feature = "crash-points")]
 mod program;

@@ -201,7 +201,7 @@ impl Watch {
     async fn look(&mut self) -> Vec<Change> {
         self.at = self.at.plus(Duration::from_secs(60));
         let queues = self.management.queues().await.ok();
-        let poll = Poll { at: self.at, queues: queues.as_deref(), is_consuming: true, overdue: None };
+        let poll = Poll { at: self.at, queues: queues.as_deref(), feeds: None, is_consuming: true, overdue: None };
         self.watch.observe(&self.settings, &poll)
     }
 }

@@ -6,7 +6,12 @@ use amqp_message::{glob::Globs, time::Timestamp};
 use dead_letter_office::{
     clock::Clock,
     config::{NotifyConfig, PageConfig},
-    domain::{broker::ConnectionState, incident::IncidentKind, letter::Importance, watch::Settings},
+    domain::{
+        broker::ConnectionState,
+        incident::IncidentKind,
+        letter::Importance,
+        watch::{HintKind, Settings},
+    },
     rabbitmq::{health::BrokerBoard, management::Management},
     services::{
         change_feed::ChangeFeed,
@@ -18,6 +23,7 @@ use dead_letter_office::{
     },
     store::Store,
 };
+use reqwest::Method;
 use serde_json::json;
 use sqlx::{Connection, SqliteConnection};
 use url::Url;
@@ -154,6 +160,38 @@ async fn lost_consumers_are_an_incident_whoever_restarts_meanwhile() {
     post.looks(3).await;
     assert_eq!((post.open().await, incidents_ever(&database, &key).await), (vec![], 1));
     assert_eq!(post.store.queues_without_consumers().await.unwrap(), []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dead_letter_exchange_that_leads_elsewhere_is_told() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    let (vhost, database, clock) = (rabbit.vhost(), TestDatabase::sqlite(), clock());
+    for queue in ["dlo.dead-letters", "dlo.obituaries", "none"] {
+        vhost.declare_queue(queue, json!({})).await;
+    }
+    let exchange = json!({"type": "fanout"});
+    vhost.manage(Method::PUT, &["exchanges", vhost.name(), "graveyard"], Some(&exchange)).await;
+    vhost.declare_queue("orders", json!({"x-dead-letter-exchange": "graveyard"})).await;
+    let (management, connection) = (management(&vhost), vhost.connect().await);
+    let _consumers = [consume(&connection, "orders").await, consume(&connection, "none").await];
+    for queue in ["orders", "none"] {
+        await_level(&management, queue, |level| level.consumers == Some(1)).await;
+    }
+    let mut post = Post::begin(&database, &clock, management.clone()).await;
+    let kinds = async |post: &Post| -> Vec<(String, HintKind)> {
+        let hints = post.store.watched_brokers().await.unwrap().remove(0).hints;
+        hints.into_iter().map(|hint| (hint.queue, hint.kind)).collect()
+    };
+    post.looks(1).await;
+    let none = ("none".to_owned(), HintKind::NoDeadLetterExchange);
+    let elsewhere = HintKind::LeadsElsewhere { exchange: "graveyard".to_owned(), routing_key: None, by_argument: true };
+    assert_eq!(kinds(&post).await, [none.clone(), ("orders".to_owned(), elsewhere)]);
+    let path = ["bindings", vhost.name(), "e", "graveyard", "q", "dlo.dead-letters"];
+    vhost.manage(Method::POST, &path, Some(&json!({"routing_key": ""}))).await;
+    drop(post);
+    let mut post = Post::begin(&database, &clock, management).await;
+    post.looks(1).await;
+    assert_eq!(kinds(&post).await, [none]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -38,6 +38,7 @@ pub fn an_arrival() -> Arrival {
         id: LetterId::from_uuid(id()),
         returning: None,
         is_recognised: false,
+        own_retry: None,
         content: ContentKey(id().as_u64_pair().1.cast_signed()),
         fingerprint: Fingerprint(id().as_u128()),
         redelivered: false,

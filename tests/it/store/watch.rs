@@ -69,7 +69,8 @@ impl<'a> Story<'a> {
     async fn look(&mut self, levels: Option<&[QueueLevel]>) {
         self.minute += 1;
         let mut after = self.kept.clone();
-        let poll = Poll { at: self.now(), queues: levels, is_consuming: true, overdue: Some(Duration::ZERO) };
+        let poll =
+            Poll { at: self.now(), queues: levels, feeds: None, is_consuming: true, overdue: Some(Duration::ZERO) };
         after.watch.observe(&settings(), &poll);
         if let Some(levels) = levels {
             after.levels.retain(|queue, _| after.watch.queues.contains_key(queue));
@@ -142,6 +143,7 @@ async fn what_is_seen_is_remembered(database: &TestDatabase) {
         polled_at: Some(story.now()),
         looked_at: Some(later(60 * (story.minute - 3))),
         problem: Some("it does not answer".to_owned()),
+        hints: Vec::new(),
     };
     assert_eq!(database.watched_brokers().await.unwrap(), [broker]);
 }

@@ -33,6 +33,7 @@ pub fn dead_in(queue: &str) -> Dead {
         id: LetterId::from_uuid(id),
         returning: None,
         is_recognised: false,
+        own_retry: None,
         content: ContentKey(0),
         fingerprint: Fingerprint(id.as_u128()),
         redelivered: false,

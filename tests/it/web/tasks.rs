@@ -2,13 +2,14 @@
 
 use amqp_message::field::FieldValue;
 use dead_letter_office::domain::letter::LetterId;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     answer::Look,
     dead::{Dead, dead_in},
     desk::Desk,
     groups::sort,
+    run::serve,
 };
 
 fn celery() -> Dead {
@@ -53,6 +54,31 @@ async fn an_edited_call_does_not_repeat_its_old_arguments() {
     let other = retry(&desk, copy, &json!({"headers": {"set": {"argsrepr": "(43,)"}}})).await;
     let headers = desk.letter(other).await["headers"].to_string();
     assert!(headers.contains(r#"["argsrepr","(43,)"]"#), "{headers}");
+}
+
+#[tokio::test]
+async fn what_is_hidden_shows_in_no_copy_of_the_arguments() {
+    let desk = Desk::open().await;
+    let id = desk.receive(celery()).await;
+    // Its title is made while nothing is hidden.
+    sort(&desk).await;
+    let server = serve().with("--roles=web").set("DLO_DATABASE__URL", &desk.database_url());
+    let server = server.config("[decode]\nhidden_fields = [\"currency\"]").open().await;
+    for path in [
+        "/letters".to_owned(),
+        format!("/letters/{id}"),
+        format!("/letters/{id}/edit"),
+        "/api/v1/letters".to_owned(),
+        format!("/api/v1/letters/{id}"),
+    ] {
+        let shown = server.get(&path).await.text().await.unwrap();
+        assert!(shown.contains("billing.charge"), "{path}: {shown}");
+        assert!(!shown.contains("EUR"), "{path}: {shown}");
+    }
+    let letter: Value = server.get(&format!("/api/v1/letters/{id}")).await.json().await.unwrap();
+    assert_eq!(letter["title"], "billing.charge(…)");
+    assert_eq!(letter["payload"]["task"]["arguments"][1]["value"], "•••");
+    assert!(letter["headers"].to_string().contains(r#"["kwargsrepr","•••"]"#), "{letter}");
 }
 
 #[tokio::test]

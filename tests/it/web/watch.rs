@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use amqp_message::glob::Globs;
 use dead_letter_office::{
     domain::{
-        queue_level::{QueueLevel, QueueState},
+        lifecycle::recognition::SentBack,
+        queue_level::{DeadLetterRoute, QueueLevel, QueueState},
         watch::{Poll, Settings},
     },
     store::{Claim, WatchKept, WatchUpdate},
@@ -27,6 +28,7 @@ fn level(name: &str, consumers: u64, messages: u64) -> QueueLevel {
         messages_ready: Some(messages),
         messages_unacknowledged: Some(0),
         consumers: Some(consumers),
+        dead_letters: DeadLetterRoute { exchange: Some("dlx".to_owned()), ..DeadLetterRoute::default() },
         ..QueueLevel::default()
     }
 }
@@ -53,7 +55,8 @@ pub async fn looks(desk: &Desk, looks: Vec<Option<Vec<QueueLevel>>>) {
         desk.clock.advance(MINUTE);
         let mut after = before.clone();
         let at = desk.clock.now();
-        let poll = Poll { at, queues: levels.as_deref(), is_consuming: true, overdue: Some(Duration::ZERO) };
+        let poll =
+            Poll { at, queues: levels.as_deref(), feeds: None, is_consuming: true, overdue: Some(Duration::ZERO) };
         after.watch.observe(&settings, &poll);
         let problem = if levels.is_some() { "" } else { "rabbit:15672 did not answer within 10 s" };
         if let Some(levels) = levels {
@@ -103,6 +106,38 @@ async fn depth_and_consumers_stand_beside_letters_those_first_that_need_a_hand()
     let one = desk.page(page.values(".concern-list a", "href")[0].as_str()).await;
     assert_eq!(rows(&one).len(), 1);
     assert_eq!(rows(&desk.page("/queues?queue_glob=texts.*").await).len(), 2, "also where no letters came from");
+}
+
+#[tokio::test]
+async fn settings_that_are_likely_missing_are_named_with_what_mends_them() {
+    let desk = Desk::watching().await;
+    for queue in ["orders", "messages"] {
+        desk.receive(dead_in(queue)).await;
+    }
+    assert_eq!(desk.page("/queues").await.count("#missing-title"), 0);
+    let own = SentBack::own_retries("messages", desk.clock.now(), 1);
+    desk.store.remember_sent_back(MAIN, &[own]).await.unwrap();
+    let busy = QueueLevel { redeliver_rate: Some(90.0), acknowledge_rate: Some(0.2), ..level("orders", 2, 3) };
+    let none = QueueLevel { dead_letters: DeadLetterRoute::default(), ..level("texts", 1, 0) };
+    looks(&desk, vec![Some(vec![busy, none]); 2]).await;
+    let page = desk.page("/queues").await;
+    let said: Vec<String> = page.all(".concern-list li").into_iter().map(words).collect();
+    assert_eq!(said.len(), 3, "{said:?}");
+    for (said, parts) in said.iter().zip([
+        ["messages dlo retries none of its messages by itself", "max_retries: 0", "symfony-messenger.md"],
+        [
+            "orders Its messages are requeued again and again, 90 a second",
+            "reject without requeueing",
+            "delivery-limit",
+        ],
+        [
+            "1 queue with consumers has no dead-letter exchange",
+            "lost: texts.",
+            r#"'^texts$' '{"dead-letter-exchange":"the-dlx"}'"#,
+        ],
+    ]) {
+        assert!(parts.iter().all(|part| said.contains(part)), "{said} lacks one of {parts:?}");
+    }
 }
 
 #[tokio::test]

@@ -3,10 +3,14 @@
 use amqp_message::{error_report::ErrorReport, field::FieldValue};
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::super::{evidence::Evidence, moment, report::FrameworkReport};
+use super::super::{
+    evidence::Evidence,
+    moment,
+    report::{FrameworkReport, OwnRetry},
+};
 
 /// Stamps are headers: this prefix and the name of a PHP class.
-const STAMP_PREFIX: &str = "X-Message-Stamp-";
+pub(super) const STAMP_PREFIX: &str = "X-Message-Stamp-";
 
 /// Stamps of retries and failures, by the ends of their names. With the first in place Symfony drops the message in
 /// silence on its next failure.
@@ -56,6 +60,7 @@ pub(super) fn read(evidence: &Evidence) -> Option<FrameworkReport> {
         failed_at: redeliveries.last().filter(|_| moved.is_some()).and_then(RedeliveryStamp::at),
         error: stamps(evidence, r"\ErrorDetailsStamp").pop().and_then(ErrorDetailsStamp::report),
         message_type: evidence.text("type"),
+        own_retry: redeliveries.last().filter(|_| moved.is_none()).and_then(RedeliveryStamp::own_retry),
         ..report
     })
 }
@@ -84,6 +89,10 @@ fn attempts(stamps: &[RedeliveryStamp]) -> Option<u64> {
 impl RedeliveryStamp {
     fn at(&self) -> Option<amqp_message::time::Timestamp> {
         moment::iso(self.redelivered_at.as_deref()?)
+    }
+
+    fn own_retry(&self) -> Option<OwnRetry> {
+        (self.retry_count > 0).then(|| OwnRetry { number: self.retry_count, failed_before: self.at() })
     }
 }
 

@@ -23,6 +23,16 @@ fn read(evidence: &Evidence) -> Option<FrameworkReport> {
     json::read(evidence).or_else(|| serialized::read(evidence))
 }
 
+pub(super) fn may_be_one(message: &Message) -> bool {
+    message.headers.iter().any(|(name, _)| name == "type" || name.starts_with(json::STAMP_PREFIX))
+        || serialized::may_be_one(&message.body)
+}
+
+/// What a body that PHP has serialized brings, whatever has become of it on the way.
+pub(super) fn without_stamps(body: &[u8]) -> Option<String> {
+    serialized::without_stamps(body)
+}
+
 fn clean(message: &mut Message, _: &InnerBodies) -> Result<(), Danger> {
     message.headers.remove_where(json::is_of_failure);
     Ok(())

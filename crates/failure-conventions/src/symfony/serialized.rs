@@ -7,7 +7,10 @@ use std::borrow::Cow;
 use amqp_message::error_report::ErrorReport;
 use base64::{Engine, prelude::BASE64_STANDARD};
 
-use super::super::{evidence::Evidence, report::FrameworkReport};
+use super::super::{
+    evidence::Evidence,
+    report::{FrameworkReport, OwnRetry},
+};
 use crate::danger::Danger;
 
 const ENVELOPE: &str = r"Symfony\Component\Messenger\Envelope";
@@ -33,16 +36,30 @@ pub(super) fn read(evidence: &Evidence) -> Option<FrameworkReport> {
         message_type: class_of_message(&text),
         // Without the stamp of the failure transport it goes through its retries like any other.
         danger: moved.then_some(Danger::SymfonySerialized),
+        own_retry: retries(&text)
+            .filter(|number| *number > 0 && !moved)
+            .map(|number| OwnRetry { number, failed_before: None }),
         ..report
     })
 }
 
+/// Whether it begins like an envelope.
+pub(super) fn may_be_one(body: &[u8]) -> bool {
+    body.starts_with(ENVELOPE_BASE64.as_bytes()) || body.starts_with(ENVELOPE_SLASHED.as_bytes())
+}
+
+/// The message without its stamps, which are others for each try.
+pub(super) fn without_stamps(body: &[u8]) -> Option<String> {
+    let text = envelope(body)?;
+    text.split_once(&format!("\0{ENVELOPE}\0message\";")).map(|(_, message)| message.to_owned())
+}
+
 /// The envelope without its slashes, if the body is one.
 fn envelope(body: &[u8]) -> Option<String> {
-    let is_base64 = body.starts_with(ENVELOPE_BASE64.as_bytes());
-    if body.len() > MAX_BODY || !(is_base64 || body.starts_with(ENVELOPE_SLASHED.as_bytes())) {
+    if body.len() > MAX_BODY || !may_be_one(body) {
         return None;
     }
+    let is_base64 = body.starts_with(ENVELOPE_BASE64.as_bytes());
     let decoded = if is_base64 { BASE64_STANDARD.decode(body.trim_ascii()).ok()?.into() } else { Cow::Borrowed(body) };
     Some(without_slashes(&String::from_utf8_lossy(&decoded))).filter(|text| text.contains(ENVELOPE))
 }
@@ -156,6 +173,22 @@ mod tests {
         let report = report(serialized(&stamp("BusNameStamp", ""))).unwrap();
         assert_eq!((report.danger, report.published, report.attempts), (None, None, None));
         assert_eq!(report.message_type.as_deref(), Some(r"App\Message\SendInvoice"));
+    }
+
+    #[test]
+    fn a_copy_for_its_own_retry_is_the_same_message() {
+        let retried = |n: usize| {
+            // Within an exception there is a message, too.
+            let count = format!("s:3:\"\0x\0retryCount\";i:{n};s:3:\"\0x\0message\";s:{n}:\"{}\";", "x".repeat(n));
+            serialized(&(stamp("BusNameStamp", "") + &stamp("RedeliveryStamp", &count)))
+        };
+        let number = |body: &str| report(body).unwrap().own_retry.map(|retry| retry.number);
+        assert_eq!((number(&retried(0)), number(&retried(2)), number(&failed())), (None, Some(2), None));
+        let message = without_stamps(retried(1).as_bytes()).unwrap();
+        assert!(message.contains("SendInvoice"), "{message}");
+        assert_eq!(without_stamps(retried(2).as_bytes()).as_ref(), Some(&message));
+        assert_eq!(without_stamps(BASE64_STANDARD.encode(failed()).as_bytes()), Some(message));
+        assert_eq!(without_stamps(b"O:8:\"stdClass\":0:{}"), None);
     }
 
     #[test]

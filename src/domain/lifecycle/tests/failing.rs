@@ -62,3 +62,29 @@ fn what_comes_back_is_open_or_waits_unless_another_edit_stands() {
         Ok(())
     });
 }
+
+#[test]
+fn what_its_framework_retries_is_not_retried_by_policy() {
+    arbtest(|u| {
+        let state = any_letter(u)?;
+        let message = FailedMessage { is_own_retry: true, is_recognised: u.arbitrary()?, ..failed(1) };
+        let back = FailedAgain::new(&state, message, &mut RevivedFamilies::default());
+        let transition = back.transition();
+        check_lawful(&state, &transition);
+        assert_eq!((back.attempts(), back.rounds()), (state.attempts + 1, state.rounds.max(1)));
+        let is_by_hand = state.waits() && state.retry.as_ref().is_some_and(|retry| !retry.is_automatic);
+        assert_eq!(transition.status == Status::Scheduled, is_by_hand, "what somebody has decided stands");
+        Ok(())
+    });
+}
+
+#[test]
+fn the_tries_of_a_framework_since_the_last_retry_add_up() {
+    arbtest(|u| {
+        let (state, tries) = (any_letter(u)?, u.int_in_range(1..=9)?);
+        let message = FailedMessage { is_recognised: true, rounds: 1, ..failed(tries) };
+        let back = FailedAgain::new(&state, message, &mut RevivedFamilies::default());
+        assert_eq!(back.attempts(), state.attempts + tries);
+        Ok(())
+    });
+}

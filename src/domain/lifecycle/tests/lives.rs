@@ -98,6 +98,7 @@ impl Life<'_, '_> {
             attempts: 1,
             rounds: 1,
             is_recognised: false,
+            is_own_retry: false,
             decision,
         };
         self.world.receive(message, *self.u.choose(Importance::ALL)?);
@@ -147,6 +148,7 @@ impl Life<'_, '_> {
             queue: "orders",
             attempts: 1,
             is_recognised: false,
+            is_own_retry: false,
             rounds: 1,
             decision: Some(&decision),
         };

@@ -71,6 +71,7 @@ fn failed(attempts: u64) -> FailedMessage<'static> {
         attempts,
         rounds: attempts,
         is_recognised: false,
+        is_own_retry: false,
         decision: None,
     }
 }

@@ -127,6 +127,7 @@ fn retry_after(retry: Option<&PendingRetry>, change: &RetryChange<'_>) -> Option
     let scheduled = |new: &NewRetry<'_>, claims| PendingRetry {
         due_at: new.due_at,
         queue: new.queue.to_owned(),
+        is_automatic: new.by == Actor::SYSTEM,
         claimed_until: None,
         claims,
     };
@@ -177,6 +178,7 @@ pub fn any_letter(u: &mut Unstructured<'_>) -> Result<LetterState> {
         attempts: 1,
         rounds: 1,
         is_recognised: false,
+        is_own_retry: false,
         decision: None,
     };
     let id = world.receive(message, *u.choose(Importance::ALL)?);
@@ -187,6 +189,7 @@ pub fn any_letter(u: &mut Unstructured<'_>) -> Result<LetterState> {
     let retry = PendingRetry {
         due_at: moment,
         queue: "orders".to_owned(),
+        is_automatic: u.arbitrary()?,
         claimed_until: is_claimed.then_some(moment),
         claims: u.int_in_range(u64::from(is_claimed)..=3)?,
     };

@@ -32,6 +32,7 @@ pub(crate) fn read(
         evidence: Vec::new(),
         is_unread: false,
         hides: false,
+        hidden_headers: Vec::new(),
         unwrapped,
         named,
         guess,

@@ -7,15 +7,44 @@ use payload_codec::{
 use wildmatch::WildMatch;
 
 /// Patterns of names and paths of fields, with `*` and `?`.
-pub(crate) struct Names(Vec<WildMatch>);
+pub(crate) struct Names {
+    all: Vec<WildMatch>,
+    /// The last names of the paths.
+    last: Vec<WildMatch>,
+}
+
+/// Fields that hold the arguments of a call.
+const ARGUMENTS: [&str; 4] = ["args", "kwargs", "data", "command"];
 
 impl Names {
     pub fn new(patterns: &[String]) -> Self {
-        Self(patterns.iter().map(|pattern| WildMatch::new(pattern)).collect())
+        let last = |pattern: &String| WildMatch::new(pattern.rsplit('.').next().unwrap_or_default());
+        Self {
+            all: patterns.iter().map(|pattern| WildMatch::new(pattern)).collect(),
+            last: patterns.iter().map(last).collect(),
+        }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all.is_empty()
+    }
+
+    /// Whether a title of a call, like `pay(card="4711", {"pin": 1})`, may say what is hidden. It has no paths, so that the
+    /// last name of one decides.
+    pub fn are_in_title(&self, title: &str) -> bool {
+        let Some((_, arguments)) = title.split_once('(').filter(|(_, arguments)| *arguments != ")") else {
+            return false;
+        };
+        let is_hidden = |name: &str| self.last.iter().any(|pattern| pattern.matches(name));
+        let is_shown = |value: &str| !value.starts_with(&format!("\"{MASK}"));
+        let named = |separator: &'static str, before: &'static [char]| {
+            arguments.match_indices(separator).any(move |(at, _)| {
+                let (name, value) = arguments.split_at(at);
+                let name = name.rsplit(before).next().unwrap_or_default();
+                is_hidden(name) && is_shown(value.trim_start_matches(separator))
+            })
+        };
+        ARGUMENTS.iter().any(|name| is_hidden(name)) || named("=", &[' ', ',', '(']) || named("\": ", &['"'])
     }
 
     /// Replaces the values of matching members, at any depth, and says whether there were any. A path has no indexes.
@@ -38,7 +67,7 @@ impl Names {
                         path.push('.');
                     }
                     path.push_str(&member.key);
-                    if self.0.iter().any(|pattern| pattern.matches(&member.key) || pattern.matches(path)) {
+                    if self.all.iter().any(|pattern| pattern.matches(&member.key) || pattern.matches(path)) {
                         member.value = Node::text(MASK);
                         hides = true;
                     } else {
@@ -50,5 +79,30 @@ impl Names {
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => {}
         }
         hides
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_may_say_what_is_hidden() {
+        fn check(patterns: &[&str], title: &str, expected: bool) {
+            let patterns: Vec<String> = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
+            assert_eq!(Names::new(&patterns).are_in_title(title), expected, "{patterns:?} {title}");
+        }
+        check(&[], r#"pay(card="4711")"#, false);
+        check(&["card"], r#"pay(card="4711")"#, true);
+        check(&["card"], r#"pay(1, card="4711")"#, true);
+        check(&["kwargs.card"], r#"pay(1, card="4711")"#, true);
+        check(&["ca*"], r#"pay({"n": 1, "card": "47…)"#, true);
+        check(&["card"], r#"pay(card="•••")"#, false);
+        check(&["card"], r#"pay({"card": "•••"}, n=1)"#, false);
+        check(&["card"], r#"pay("•••", card="•••", {"card": 1})"#, true);
+        check(&["card"], "pay(n=1)", false);
+        check(&["args"], "pay(4711)", true);
+        check(&["args"], "pay()", false);
+        check(&["*"], "pay", false);
     }
 }

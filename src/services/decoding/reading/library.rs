@@ -134,7 +134,8 @@ impl Library {
 
     fn read_as_asked(&self, question: &Question<'_>, reveal: bool) -> Reading {
         if self.is_too_large(question.body) {
-            return self.unread(question.body);
+            let reading = self.unread(question.body);
+            return if reveal { reading } else { self.with_hidden_headers(reading, question) };
         }
         let mut unwrapped = self.unwrap(question);
         let mut guess = self.guess(question, &unwrapped);
@@ -153,7 +154,27 @@ impl Library {
         reading.remarks.extend(not_as_declared);
         let nothing = Names::new(&[]);
         let hidden = if reveal { &nothing } else { &self.hidden };
-        Reading { evidence, ..reading }.with_task(question, hidden, &self.limits)
+        let reading = Reading { evidence, ..reading }.with_task(question, hidden, &self.limits);
+        if reveal { reading } else { self.with_hidden_headers(reading, question) }
+    }
+
+    /// What repeats the arguments of a call is hidden with them, and where nobody can tell what they are.
+    fn with_hidden_headers(&self, mut reading: Reading, question: &Question<'_>) -> Reading {
+        let cannot_tell = !self.hidden.is_empty() && reading.json().is_none();
+        if reading.hides || cannot_tell {
+            reading.hidden_headers = failure_conventions::repeats_body(question.headers).collect();
+            reading.hides |= !reading.hidden_headers.is_empty();
+        }
+        reading
+    }
+
+    /// A title that was made with fewer hidden fields than there are now says no more than its name.
+    pub fn shown_title(&self, title: String) -> String {
+        if !self.hidden.are_in_title(&title) {
+            return title;
+        }
+        let name = title.split_once('(').map_or("", |(name, _)| name);
+        format!("{name}(…)")
     }
 
     fn is_too_large(&self, body: &[u8]) -> bool {

@@ -95,6 +95,8 @@ pub struct Reading {
     pub is_unread: bool,
     /// Whether some value is hidden.
     pub hides: bool,
+    /// Headers that repeat what is hidden, or may be.
+    pub hidden_headers: Vec<&'static str>,
     /// What went wrong, and what has to be said, in sentences.
     pub remarks: Vec<String>,
 }

@@ -1,0 +1,303 @@
+//! Which setting of a service is likely missing, as far as a look at its queue says: why what fails there does not come
+//! to dlo.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::Settings;
+use crate::domain::{
+    number::plural,
+    queue_level::{DeadLetterRoute, QueueLevel},
+};
+
+/// Messages a second from which on a queue is looked at closer.
+const BUSY: f64 = 1.0;
+/// Times more are delivered again than are acknowledged.
+const OFTEN: f64 = 3.0;
+/// Queues a dead letter may pass on its way.
+const FARTHEST: usize = 4;
+/// Queues that are named one by one.
+const NAMED: usize = 5;
+/// Hints that are kept.
+const MOST: usize = 200;
+
+/// A setting that is likely missing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettingHint {
+    pub queue: String,
+    pub kind: HintKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HintKind {
+    /// Its consumer requeues what it cannot process, so many a second.
+    Requeues { a_second: u64 },
+    /// What is rejected there is dropped.
+    NoDeadLetterExchange,
+    /// What is rejected there goes elsewhere.
+    LeadsElsewhere { exchange: String, routing_key: Option<String>, by_argument: bool },
+}
+
+/// Where dlo is: its queues and the exchange of its dead letters.
+#[derive(Clone, Copy, Debug)]
+pub struct Here<'a> {
+    pub exchange: &'a str,
+    pub queue: &'a str,
+}
+
+/// What a look at `queues` says. `feeds` are the exchanges that lead to dlo, where that is known; `requeuing` those queues
+/// of which the look before said so, which it then says of those of this one.
+pub fn hints(
+    settings: &Settings,
+    queues: &[QueueLevel],
+    feeds: Option<&BTreeSet<String>>,
+    requeuing: &mut BTreeSet<String>,
+) -> Vec<SettingHint> {
+    let by_name: BTreeMap<&str, &QueueLevel> = queues.iter().map(|level| (&*level.name, level)).collect();
+    let mut now = BTreeSet::new();
+    let mut found = Vec::new();
+    for level in queues.iter().filter(|level| settings.watches(level) && level.known_consumers() > Some(0)) {
+        let mut hint = |kind| found.push(SettingHint { queue: level.name.clone(), kind });
+        if let Some(a_second) = requeued(level) {
+            now.insert(level.name.clone());
+            // At one look it may be a service that is restarted.
+            if requeuing.contains(&level.name) {
+                hint(HintKind::Requeues { a_second });
+            }
+        }
+        let DeadLetterRoute { exchange, routing_key, by_argument } = level.dead_letters.clone();
+        match exchange {
+            None => hint(HintKind::NoDeadLetterExchange),
+            Some(exchange) if feeds.is_some_and(|feeds| !leads_here(settings, level, &by_name, feeds)) => {
+                hint(HintKind::LeadsElsewhere { exchange, routing_key, by_argument });
+            }
+            Some(_) => {}
+        }
+    }
+    *requeuing = now;
+    // What keeps a consumer busy for nothing comes first.
+    found.sort_by_key(|hint| !matches!(hint.kind, HintKind::Requeues { .. }));
+    found.truncate(MOST);
+    found
+}
+
+fn requeued(level: &QueueLevel) -> Option<u64> {
+    let again = level.redeliver_rate.filter(|rate| *rate >= BUSY)?;
+    let done = level.acknowledge_rate.unwrap_or_default();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is 1 at least, and a rate")]
+    (again > OFTEN * done).then_some(again as u64)
+}
+
+/// Follows dead letters from queue to queue.
+fn leads_here(
+    settings: &Settings,
+    level: &QueueLevel,
+    queues: &BTreeMap<&str, &QueueLevel>,
+    feeds: &BTreeSet<String>,
+) -> bool {
+    let mut level = level;
+    for _ in 0..FARTHEST {
+        let Some(exchange) = &level.dead_letters.exchange else { return false };
+        if feeds.contains(exchange) {
+            return true;
+        }
+        // Only the default exchange says by its key where it leads.
+        let Some(next) = level.dead_letters.routing_key.as_deref().filter(|_| exchange.is_empty()) else {
+            return false;
+        };
+        if settings.is_ours(next) {
+            return true;
+        }
+        let Some(next) = queues.get(next) else { return false };
+        level = next;
+    }
+    false
+}
+
+impl SettingHint {
+    /// The problem and what mends it, in sentences.
+    pub fn sentence(&self, here: Here<'_>) -> String {
+        let queue = &self.queue;
+        match &self.kind {
+            HintKind::Requeues { a_second } => format!(
+                "Its messages are requeued again and again, {a_second} a second: what its consumer cannot process never \
+                 comes to dlo. Have it reject without requeueing, or set a delivery-limit on a quorum queue; \
+                 docs/frameworks/README.md has the setting of each framework."
+            ),
+            HintKind::NoDeadLetterExchange => {
+                format!(
+                    "It has no dead-letter exchange, so what its consumer rejects is lost. {}",
+                    set_policy(queue, here)
+                )
+            }
+            HintKind::LeadsElsewhere { exchange, routing_key, by_argument } => {
+                let elsewhere = match (exchange.as_str(), routing_key) {
+                    ("", Some(key)) => format!("the queue {key}"),
+                    ("", None) => "the default exchange".to_owned(),
+                    (exchange, _) => format!("the exchange {exchange}"),
+                };
+                format!(
+                    "What its consumer rejects goes to {elsewhere}, which does not lead to dlo. {}",
+                    self.way_here(exchange, routing_key.as_deref(), *by_argument, here)
+                )
+            }
+        }
+    }
+
+    fn way_here(&self, exchange: &str, key: Option<&str>, by_argument: bool, here: Here<'_>) -> String {
+        match key {
+            Some(key) if exchange.is_empty() => {
+                let page = if key.ends_with(".XQ") { " (Dramatiq: docs/frameworks/dramatiq.md)" } else { "" };
+                format!("Set on that queue: {}{page}", policy(key, r#","message-ttl":0"#, here))
+            }
+            _ if by_argument => {
+                format!("An argument of the queue says so, which no policy changes: bind {} to it.", here.queue)
+            }
+            _ => format!("Bind {} to it, or change its policy. {}", here.queue, set_policy(&self.queue, here)),
+        }
+    }
+}
+
+fn set_policy(queue: &str, here: Here<'_>) -> String {
+    format!("Set: {}", policy(queue, "", here))
+}
+
+fn policy(queue: &str, more: &str, here: Here<'_>) -> String {
+    let pattern: String = queue.chars().flat_map(|c| (!is_plain(c)).then_some('\\').into_iter().chain([c])).collect();
+    let exchange = here.exchange;
+    format!(
+        "rabbitmqctl set_policy --apply-to queues 'dlo-{}' '^{}$' '{{\"dead-letter-exchange\":\"{exchange}\"{more}}}'",
+        quoted(queue),
+        quoted(&pattern)
+    )
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '/' | '@' | ' ' | '\'')
+}
+
+/// What stands within single quotes of a shell.
+fn quoted(text: &str) -> String {
+    text.replace('\'', r"'\''")
+}
+
+/// Of many queues without a dead-letter exchange most are likely meant so: they share one sentence.
+pub fn without_exchange(hints: &[SettingHint], here: Here<'_>) -> Option<String> {
+    let without = |hint: &&SettingHint| hint.kind == HintKind::NoDeadLetterExchange;
+    let queues: Vec<&str> = hints.iter().filter(without).map(|hint| &*hint.queue).collect();
+    let named = queues.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    let others = match queues.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    let first = queues.first()?;
+    let (have, they) =
+        if queues.len() == 1 { ("has", "its consumer rejects") } else { ("have", "their consumers reject") };
+    Some(format!(
+        "{} with consumers {have} no dead-letter exchange, so what {they} is lost: {named}{others}. {}",
+        plural(queues.len() as u64, "queue"),
+        set_policy(first, here)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use amqp_message::glob::Globs;
+
+    use super::*;
+
+    const HERE: Here<'_> = Here { exchange: "dlx", queue: "dlo.dead-letters" };
+
+    fn settings() -> Settings {
+        Settings {
+            interval: Duration::from_secs(60),
+            no_consumers_for: Duration::from_secs(60),
+            growing_for: Duration::from_secs(60),
+            lags_for: Duration::from_secs(60),
+            queues: Globs::new(&[]),
+            dead_letter_queue: "dlo.dead-letters".to_owned(),
+            obituary_queue: "dlo.obituaries".to_owned(),
+        }
+    }
+
+    fn queue(name: &str, exchange: Option<&str>, routing_key: Option<&str>) -> QueueLevel {
+        let own = |text: &str| text.to_owned();
+        QueueLevel {
+            name: name.to_owned(),
+            consumers: Some(1),
+            dead_letters: DeadLetterRoute {
+                exchange: exchange.map(own),
+                routing_key: routing_key.map(own),
+                by_argument: false,
+            },
+            ..QueueLevel::default()
+        }
+    }
+
+    fn found(queues: &[QueueLevel]) -> Vec<String> {
+        let feeds = BTreeSet::from(["dlx".to_owned(), "failed".to_owned()]);
+        let hints = hints(&settings(), queues, Some(&feeds), &mut BTreeSet::new());
+        hints.iter().map(|hint| format!("{}: {}", hint.queue, hint.sentence(HERE))).collect()
+    }
+
+    fn check(queues: &[QueueLevel], expected: &[&str]) {
+        let found = found(queues);
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for (found, part) in found.iter().zip(expected) {
+            assert!(found.contains(part), "{found} lacks {part}");
+        }
+    }
+
+    #[test]
+    fn what_leads_to_dlo_is_fine() {
+        check(&[queue("a", Some("dlx"), None), queue("b", Some("failed"), Some("x"))], &[]);
+        check(&[queue("a", Some(""), Some("dlo.dead-letters"))], &[]);
+        check(&[queue("a", Some(""), Some("a.XQ")), queue("a.XQ", Some("dlx"), None)], &[]);
+        check(&[QueueLevel { consumers: Some(0), ..queue("a", None, None) }], &[]);
+        check(&[queue("dlo.dead-letters", None, None)], &[]);
+    }
+
+    #[test]
+    fn what_does_not_says_what_mends_it() {
+        check(&[queue("a.b", None, None)], &[r#"'dlo-a.b' '^a\.b$' '{"dead-letter-exchange":"dlx"}'"#]);
+        check(&[queue("a", Some("other"), None)], &["a: What its consumer rejects goes to the exchange other"]);
+        let xq = queue("a", Some(""), Some("a.XQ"));
+        check(std::slice::from_ref(&xq), &[r#"'^a\.XQ$' '{"dead-letter-exchange":"dlx","message-ttl":0}' (Dramatiq"#]);
+        let mut fixed = queue("a", Some("other"), None);
+        fixed.dead_letters.by_argument = true;
+        check(&[fixed], &["bind dlo.dead-letters to it"]);
+        check(&[queue("a", Some(""), Some("a"))], &["the queue a"]);
+        assert!(hints(&settings(), &[xq], None, &mut BTreeSet::new()).is_empty(), "nobody knows what leads here");
+    }
+
+    #[test]
+    fn requeueing_counts_from_the_second_look_on() {
+        let busy = |redeliver: f64, acknowledge: f64| QueueLevel {
+            redeliver_rate: Some(redeliver),
+            acknowledge_rate: Some(acknowledge),
+            ..queue("a", Some("dlx"), None)
+        };
+        let mut before = BTreeSet::new();
+        let mut look = |level: QueueLevel| hints(&settings(), &[level], None, &mut before).len();
+        assert_eq!(
+            [look(busy(90.0, 1.0)), look(busy(90.0, 1.0)), look(busy(90.0, 80.0)), look(busy(90.0, 1.0))],
+            [0, 1, 0, 0]
+        );
+        assert_eq!([look(busy(0.5, 0.0)), look(busy(0.5, 0.0))], [0, 0]);
+    }
+
+    #[test]
+    fn many_without_an_exchange_share_a_sentence() {
+        let without = |n: usize| -> Vec<SettingHint> {
+            let hint = |n| SettingHint { queue: format!("q{n}"), kind: HintKind::NoDeadLetterExchange };
+            (0..n).map(hint).collect()
+        };
+        assert_eq!(without_exchange(&without(0), HERE), None);
+        let said = without_exchange(&without(7), HERE).unwrap();
+        assert!(said.starts_with("7 queues with consumers have no dead-letter exchange"), "{said}");
+        assert!(said.contains("q0, q1, q2, q3, q4 and 2 more"), "{said}");
+    }
+}

@@ -1,0 +1,127 @@
+//! Messages whose framework retries them by itself and dead-letters each try as well: one message, several dead letters.
+//!
+//! The copy that it publishes says which retry it is, so it is joined with the try before. What dlo sent back beside that
+//! would be processed twice. So from a queue of which such a copy was seen nothing is retried by itself: the marker
+//! [`SentBack::own_retries`] says so.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
+
+use amqp_message::time::Timestamp;
+use failure_conventions::{identity, may_have_own_retries};
+
+use super::Intake;
+use crate::{
+    domain::{
+        content_key::ContentKey,
+        letter::LetterId,
+        lifecycle::recognition::{OWN_RETRIES, SentBack},
+        policy::Decision,
+    },
+    store::{Arrival, StoreError},
+};
+
+/// How far apart the clocks of a service and of dlo may be.
+const CLOCKS: Duration = Duration::from_secs(5 * 60);
+/// How long ago the try before was at most, where the copy does not say.
+const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// How old a marker is when it is written anew.
+const FRESH: Duration = Duration::from_secs(60);
+
+/// The decision of its policy, or none where its framework `retries` by itself.
+pub(crate) fn hold(decision: Option<Decision>, retries: bool, remarks: &mut Vec<String>) -> Option<Decision> {
+    let decision = decision?;
+    if !retries {
+        return Some(decision);
+    }
+    remarks.push(format!("no automatic retry: {OWN_RETRIES}"));
+    None
+}
+
+/// Takes out the tries of which a later one is in the same batch, which says that there were others.
+pub(crate) fn join_tries(here: &mut Vec<Arrival>, onward: &mut Vec<(u64, Arrival)>) {
+    let mut later: HashMap<_, usize> = HashMap::new();
+    for arrival in here.iter() {
+        if let Some(retry) = arrival.own_retry {
+            *later.entry(try_of(arrival, retry.number.saturating_sub(1))).or_default() += 1;
+        }
+    }
+    if later.is_empty() {
+        return;
+    }
+    let mut is_joined = |arrival: &Arrival| {
+        let number = arrival.own_retry.map_or(0, |retry| retry.number);
+        let Some(left) = later.get_mut(&try_of(arrival, number)).filter(|left| **left > 0) else { return false };
+        *left -= 1;
+        true
+    };
+    onward.retain(|(_, arrival)| !is_joined(arrival));
+    here.retain(|arrival| !is_joined(arrival));
+}
+
+/// What the tries of one message have in common, and which it is.
+fn try_of(arrival: &Arrival, number: u64) -> (ContentKey, Option<String>, Option<LetterId>, u64) {
+    (arrival.content, arrival.failure.queue.clone(), arrival.returning, number)
+}
+
+/// Holds what came from a queue whose framework retries by itself, as `known` says, and remembers such queues.
+pub(super) async fn note(
+    intake: &Intake,
+    arrivals: &mut [&mut Arrival],
+    known: &HashMap<ContentKey, Vec<SentBack>>,
+) -> Result<(), StoreError> {
+    let mut seen: BTreeMap<String, SentBack> = BTreeMap::new();
+    for arrival in arrivals.iter_mut() {
+        if !may_have_own_retries(&arrival.message) {
+            continue;
+        }
+        let Some(queue) = arrival.failure.queue.clone() else { continue };
+        let marker = known.get(&ContentKey::of_own_retries(&queue)).and_then(|markers| markers.first());
+        if let Some(retry) = arrival.own_retry {
+            let is_known = marker.is_some_and(|marker| arrival.received_at.since(marker.sent_at) < FRESH);
+            if !is_known {
+                seen.insert(queue.clone(), SentBack::own_retries(&queue, arrival.received_at, retry.number));
+            }
+        }
+        let retries = marker.is_some() || seen.contains_key(&queue);
+        arrival.decision = hold(arrival.decision.take(), retries, &mut arrival.remarks);
+    }
+    if seen.is_empty() {
+        return Ok(());
+    }
+    tracing::warn!(queues = ?seen.keys(), "a framework retries messages by itself that dlo would retry as well");
+    let seen: Vec<SentBack> = seen.into_values().collect();
+    intake.store.remember_sent_back(&intake.broker, &seen).await
+}
+
+/// Finds the letters of the tries before, where these were not sent back.
+pub(super) async fn find_tries_before(intake: &Intake, arrivals: &mut [&mut Arrival]) -> Result<(), StoreError> {
+    let mut copies: Vec<&mut Arrival> = arrivals
+        .iter_mut()
+        .map(|arrival| &mut **arrival)
+        .filter(|arrival| arrival.own_retry.is_some() && arrival.returning.is_none())
+        .collect();
+    let Some(since) = copies.iter().map(|copy| failed_before(copy)).min() else { return Ok(()) };
+    let wanted: Vec<(ContentKey, &str)> =
+        copies.iter().map(|copy| (copy.content, copy.failure.queue.as_deref().unwrap_or_default())).collect();
+    let mut letters = intake.store.letters_of_content(&intake.broker, &wanted, since).await?;
+    let ids: Vec<_> = letters.iter().map(|(_, id)| *id).collect();
+    let messages = intake.store.messages(&ids).await?;
+    for copy in &mut copies {
+        let is_it = |(content, id): &(ContentKey, _)| {
+            let is_same = messages.get(id).is_some_and(|message| !identity::are_different(message, &copy.message));
+            *content == copy.content && is_same
+        };
+        let Some(at) = letters.iter().position(is_it) else { continue };
+        copy.returning = Some(letters.remove(at).1);
+        copy.is_recognised = true;
+    }
+    Ok(())
+}
+
+fn failed_before(copy: &Arrival) -> Timestamp {
+    let before = copy.own_retry.and_then(|retry| retry.failed_before);
+    before.map_or_else(|| copy.received_at.minus(LONGEST_DELAY), |at| at.minus(CLOCKS))
+}
