@@ -63,7 +63,7 @@ until "$bin/pg_isready" --quiet --host=127.0.0.1 --port="$port" --timeout=1; do
     tail -n 20 "$dir/postgres.log" >&2
     exit 1
   fi
-  sleep 0.02
+  sleep 0.05
 done
 run() { "$bin/psql" --no-psqlrc --quiet --tuples-only --no-align --host=127.0.0.1 --port="$port" --username=dlo postgres --command "$1"; }
 if [ -n "$tables" ] && [ -z "$(run "SELECT 1 FROM pg_tablespace WHERE spcname = 'apart'")" ]; then

@@ -114,7 +114,7 @@ trap 'kill -TERM "$node" 2>/dev/null' TERM
 deadline=$((SECONDS + 90))
 until port_is_open "$amqp" && port_is_open "$management" && [ -s "$dir/rabbit.pid" ]; do
   if ! kill -0 "$node" 2>/dev/null || [ "$SECONDS" -gt "$deadline" ]; then report_failure; fi
-  sleep 0.05
+  sleep 0.2
 done
 describe_node >"$dir/node.env"
 cat "$dir/node.env"

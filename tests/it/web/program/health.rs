@@ -1,5 +1,6 @@
 //! What a server says of itself while something around it is down, and that it says no more of it afterwards.
 
+use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, SqliteConnection};
 
 use super::super::{
@@ -14,6 +15,9 @@ use crate::support::{
 
 /// Needs no broker.
 const ONLY_WEB: &str = "--roles=web";
+
+/// Of nothing that there is.
+const ID: &str = "019ab0f4-0000-7000-8000-000000000000";
 
 /// Waits until `/readyz` answers with that code, and names that condition or none.
 #[track_caller]
@@ -42,6 +46,29 @@ async fn check_told(server: &Running, condition: &str, title: &str) {
     server.says(title).await;
 }
 
+/// Each call of the API that is described for reading, and one that changes something, is refused until it is worth another
+/// try, while probes and numbers are answered.
+async fn check_calls_wait(server: &Running) {
+    let description = server.json("/api/openapi.json").await;
+    let paths = description["paths"].as_object().unwrap().iter();
+    let reads = paths.filter(|(_, calls)| calls["get"].is_object()).map(|(path, _)| path.replace("{id}", ID));
+    let asked = reads.map(async |path| (server.get(&path).await, path));
+    let mut answers = futures_util::future::join_all(asked).await;
+    let discard = format!("/api/v1/letters/{ID}/discard");
+    answers.push((server.post(&discard, &json!({})).await, discard));
+    assert!(answers.len() > 10);
+    for (answer, path) in answers {
+        assert_eq!(answer.status(), 503, "{path}");
+        let header = |name| answer.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        assert_eq!(header("content-type").as_deref(), Some("application/problem+json"), "{path}");
+        let seconds: Option<u64> = header("retry-after").and_then(|seconds| seconds.parse().ok());
+        assert!(seconds.is_some_and(|seconds| seconds > 0), "{path}");
+    }
+    for path in ["/metrics", "/healthz"] {
+        assert_eq!(server.get(path).await.status(), 200, "{path}");
+    }
+}
+
 async fn execute(url: &str, statement: &str) {
     let statement = AssertSqlSafe(statement.to_owned());
     if url.starts_with("sqlite:") {
@@ -58,6 +85,7 @@ async fn a_postgres_that_stops_or_hangs_is_told_and_is_over_when_it_is_back() {
     awaits(&server, 200, "").await;
 
     postgres.stop();
+    check_calls_wait(&server).await;
     awaits(&server, 503, "database_unreachable").await;
     check_told(&server, "database_unreachable", "The database does not answer").await;
     let page = server.get("/letters").await;
@@ -68,6 +96,7 @@ async fn a_postgres_that_stops_or_hangs_is_told_and_is_over_when_it_is_back() {
     assert_eq!(server.get("/letters").await.status(), 200);
 
     postgres.freeze();
+    check_calls_wait(&server).await;
     // Nothing that is asked of the database is answered now.
     awaits(&server, 503, "database_unreachable").await;
     assert!(server.get("/banner").await.text().await.unwrap().contains("The database does not answer"));
