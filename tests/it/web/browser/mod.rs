@@ -12,7 +12,7 @@ mod groups;
 mod keys;
 mod looks;
 mod rules;
-mod scene;
+pub mod scene;
 mod types;
 mod typing;
 mod unscripted;
