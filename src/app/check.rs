@@ -6,7 +6,7 @@ use payload_codec::schema::{Schema, SchemaProblem, unpack};
 
 use crate::{
     clock::Clock,
-    config::{BrokerConfig, Config},
+    config::{AuthMode, BrokerConfig, Config},
     domain::number::plural,
     notify::{Channel, Sender},
     rabbitmq::ConsumingSession,
@@ -43,6 +43,10 @@ pub async fn check(config: &Config) -> ExitCode {
         let read = rules::read_file(Path::new(file)).await.map_err(|why| without_name(file, why));
         let holds = read.as_ref().map(|rules| format!(": {}", plural(rules.len() as u64, "rule"))).unwrap_or_default();
         report(format!("rules in {file}{holds}"), read.map(drop));
+    }
+    if config.auth.mode == AuthMode::Oidc {
+        let provider = format!("OpenID provider {}", config.auth.oidc.issuer);
+        report(provider, openid(config).await);
     }
     match Channels::new(&config.notify) {
         Err(why) => report("notify".to_owned(), Err(why.to_string())),
@@ -98,6 +102,12 @@ async fn management(broker: &BrokerConfig) -> Option<(String, Result<(), String>
         Ok(probe) => (format!(" ({address}): {probe}"), Ok(())),
         Err(error) => (format!(" ({address})"), Err(error.to_string())),
     })
+}
+
+/// Nobody is signed in by a mere check.
+async fn openid(config: &Config) -> Result<(), String> {
+    let provider = super::services::oidc(config).map_err(|error| error.to_string())?;
+    provider.probe().await.map_err(|error| error.to_string())
 }
 
 /// Nobody is notified by a mere check.

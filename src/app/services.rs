@@ -113,14 +113,14 @@ impl Services {
 }
 
 fn sign_in(config: &Config, store: &Arc<Store>, clock: &Clock, feed: &ChangeFeed) -> anyhow::Result<SignIn> {
-    let oidc = match config.auth.mode {
-        AuthMode::Oidc => {
-            let http = notify::client(Patience::default(), None)?;
-            Some(Oidc::new(config.auth.oidc.clone(), &config.web.public_url, http)?)
-        }
-        _ => None,
-    };
-    Ok(SignIn::new(config.auth.clone(), Arc::clone(store), clock.clone(), feed.clone(), oidc))
+    let is_asked = config.auth.mode == AuthMode::Oidc;
+    let provider = if is_asked { Some(oidc(config)?) } else { None };
+    Ok(SignIn::new(config.auth.clone(), Arc::clone(store), clock.clone(), feed.clone(), provider))
+}
+
+pub(super) fn oidc(config: &Config) -> anyhow::Result<Oidc> {
+    let http = notify::client(Patience::default(), None)?;
+    Oidc::new(config.auth.oidc.clone(), &config.web.public_url, http)
 }
 
 fn board(config: &Config, roles: &Roles) -> BrokerBoard {

@@ -139,6 +139,8 @@ impl SignIn {
         let fits = inner.passwords.fits(password, hash).await?;
         let user = found.map(|(user, _)| user).filter(|user| fits && !user.is_disabled && self.may_use(user));
         let Some(user) = user else {
+            // Whatever was sent in place of a name.
+            let name: String = name.chars().take(100).collect();
             tracing::warn!(user = name, address = %client.address, "a sign-in failed");
             return Err(SignInError::Wrong);
         };
@@ -267,7 +269,8 @@ impl SignIn {
 
     /// Whether a link can be used.
     pub async fn is_setup_link(&self, secret: &str) -> Result<bool, StoreError> {
-        self.0.store.is_setup_link(&secrets::hash(secret), self.now()).await
+        let is_meant = self.mode() == AuthMode::Password;
+        Ok(is_meant && self.0.store.is_setup_link(&secrets::hash(secret), self.now()).await?)
     }
 
     fn now(&self) -> Timestamp {

@@ -81,6 +81,11 @@ impl Oidc {
         &self.config.name
     }
 
+    /// Whether it answers.
+    pub async fn probe(&self) -> Result<(), SignInError> {
+        self.metadata(KNOWN_FOR).await.map(drop)
+    }
+
     /// Begins a sign-in. The answer is where the browser goes, and what it has to bring back.
     pub async fn begin(&self) -> Result<(Url, Begun), SignInError> {
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
@@ -159,6 +164,10 @@ impl Oidc {
                 self.config.name
             ))
         })?;
+        if self.config.name_claim == "email" && claims.get("email_verified").is_some_and(|it| *it != Value::Bool(true))
+        {
+            return Err(SignInError::Refused(format!("{} has not verified the address {name}.", self.config.name)));
+        }
         let groups = match find(claims, &self.config.groups_claim) {
             Some(Value::Array(groups)) => groups.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
             Some(Value::String(group)) => group.split([' ', ',']).map(str::to_owned).collect(),
@@ -221,7 +230,7 @@ impl Oidc {
     /// What exactly is wrong is for the log.
     fn trouble(&self, what: &str, why: &dyn std::fmt::Display) -> SignInError {
         tracing::warn!(provider = self.config.issuer, "the OpenID provider {what}: {why}");
-        SignInError::Provider(format!("{} {what}. The log of dlo says why.", self.config.name))
+        SignInError::Provider(format!("{} {what}; the log of dlo says why.", self.config.name))
     }
 }
 

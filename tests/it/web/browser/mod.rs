@@ -10,7 +10,7 @@ mod filter;
 mod gone;
 mod groups;
 mod keys;
-mod looks;
+pub mod looks;
 mod rules;
 pub mod scene;
 mod types;

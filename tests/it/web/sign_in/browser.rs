@@ -7,7 +7,10 @@ use super::{PASSWORD, oidc::SignOn};
 use crate::{
     support::browser::Browser,
     web::{
-        browser::scene::{Scene, letters},
+        browser::{
+            looks::{fits, is_readable},
+            scene::{Scene, letters},
+        },
         desk::Desk,
         run::serve,
     },
@@ -85,6 +88,39 @@ async fn a_session_that_is_ended_leads_out(scene: &Scene, desk: &Desk) {
     scene.open("/groups").await;
     desk.users.disable("vera", true, &Actor::command_line()).await.unwrap();
     scene.is_at("/sign-in?next=/groups").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn its_pages_fit_and_are_readable() {
+    let desk = desk().await;
+    let Some(browser) = Browser::start().await else { return };
+    let server = serve().with("--roles=web").set("DLO_DATABASE__URL", &desk.database_url());
+    let scene = Scene::at(browser, server.set("DLO_AUTH__MODE", "password").open().await).await;
+    look_at(&scene, "/sign-in?next=/letters").await;
+    scene.open("/sign-in").await;
+    sign_in(&scene, "ada").await;
+    scene.reads(".side-who", "ada · admin").await;
+    scene.open("/account").await;
+    scene.types("[name=name]", "deploy hook").await;
+    scene.click("[name=scope][value=act]").await;
+    scene.click("form[action='/account/tokens'] button").await;
+    scene.reads("#token", "dlo_").await;
+    for path in ["/account", "/users", "/nowhere"] {
+        look_at(&scene, path).await;
+    }
+    scene.check_quiet().await;
+}
+
+async fn look_at(scene: &Scene, path: &str) {
+    scene.open(path).await;
+    for theme in ["light", "dark"] {
+        scene.browser.set_media_feature("prefers-color-scheme", theme).await;
+        for (width, height) in [(390, 844), (1280, 900)] {
+            scene.browser.set_viewport(width, height).await;
+            fits(scene, path, width).await;
+            is_readable(scene, path, theme).await;
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -6,7 +6,7 @@ use reqwest::{Client, Response, Url, redirect};
 
 use crate::{
     support::{clients::OidcProvider, free_port, http},
-    web::run::{Running, serve},
+    web::run::{Running, dlo, serve},
 };
 
 /// A server whose people sign in at a provider.
@@ -205,4 +205,13 @@ async fn without_the_provider_a_page_says_so() {
     let answer = client.get(format!("{}/sign-in/start", server.url)).send().await.unwrap();
     assert_eq!(answer.status(), 502);
     assert!(answer.text().await.unwrap().contains("single sign-on cannot be asked what it offers"));
+    let provider = format!("http://127.0.0.1:{}", free_port());
+    let checked = dlo(&["check"])
+        .set("DLO_AUTH__MODE", "oidc")
+        .set("DLO_AUTH__OIDC__ISSUER", &provider)
+        .set("DLO_AUTH__OIDC__CLIENT_ID", "dlo")
+        .set("DLO_AUTH__ROLES__OTHERS", "viewer")
+        .run()
+        .expect(1);
+    assert!(checked.stdout.contains(&format!("FAIL  OpenID provider {provider}")), "{}", checked.stdout);
 }
