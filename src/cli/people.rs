@@ -36,6 +36,8 @@ pub enum UserCommand {
     Enable { name: String },
     /// Set another password; all their sessions end
     Reset { name: String },
+    /// Remove somebody, with all their sessions and tokens; what they did stays in the activity
+    Remove { name: String },
     /// Give somebody another role: viewer, operator or admin
     Role { name: String, role: Role },
 }
@@ -85,6 +87,10 @@ pub async fn user(command: UserCommand, config: &Config) -> anyhow::Result<ExitC
         UserCommand::Reset { name } => {
             users.reset(&name, &password()?, &by).await?;
             format!("{name} has another password\n")
+        }
+        UserCommand::Remove { name } => {
+            users.remove(&name, &by).await?;
+            format!("{name} is removed\n")
         }
         UserCommand::Role { name, role } => {
             users.set_role(&name, role, &by).await?;

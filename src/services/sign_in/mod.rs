@@ -71,7 +71,7 @@ impl From<UserError> for SignInError {
         match error {
             UserError::Store(error) => Self::Store(error),
             UserError::Taken(name) => Self::Refused(format!(
-                "Somebody else is known here by the name {name:?}. An admin has to remove that user first."
+                "Somebody else is known here by the name {name:?}; `dlo user remove` makes room."
             )),
             error => Self::Refused(error.to_string()),
         }

@@ -25,6 +25,7 @@ const FORGOTTEN_AFTER: Duration = Duration::from_secs(60 * 60);
 /// Accounts and addresses that are remembered; the one that tried longest ago makes room.
 const MOST: usize = 10_000;
 
+#[derive(Default)]
 pub struct Throttle {
     /// By the hash of the name: names may be long.
     accounts: Mutex<HashMap<u64, Attempts>>,
@@ -35,12 +36,6 @@ pub struct Throttle {
 struct Attempts {
     failed: u32,
     last: Timestamp,
-}
-
-impl Default for Throttle {
-    fn default() -> Self {
-        Self { accounts: Mutex::default(), addresses: Mutex::default() }
-    }
 }
 
 impl Throttle {

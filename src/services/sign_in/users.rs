@@ -66,6 +66,13 @@ impl Users {
         Ok(())
     }
 
+    /// Removes somebody, with their sessions and tokens.
+    pub async fn remove(&self, name: &str, by: &Actor) -> Result<(), UsersError> {
+        self.store.remove_user(name, by, self.clock.now()).await?;
+        self.feed.settings_changed();
+        Ok(())
+    }
+
     /// Sets another password for somebody who has lost it; all sessions end.
     pub async fn reset(&self, name: &str, password: &str, by: &Actor) -> Result<(), UsersError> {
         let hash = self.passwords.hash(name, password).await?;

@@ -4,10 +4,12 @@ mod sessions;
 mod setup;
 mod tokens;
 mod users;
+mod vouched;
 
 pub use sessions::NewSession;
 pub use tokens::NewToken;
-pub use users::{NewUser, UserError, Vouched};
+pub use users::{NewUser, UserError};
+pub use vouched::Vouched;
 
 use amqp_message::time::Timestamp;
 use sqlx::FromRow;

@@ -4,7 +4,7 @@ use amqp_message::time::Timestamp;
 use sqlx::FromRow;
 use thiserror::Error;
 
-use super::UserRow;
+use super::{UserRow, Vouched};
 use crate::{
     domain::{
         access::{Role, Source, User, UserId},
@@ -23,17 +23,6 @@ pub struct NewUser<'a> {
     pub name: &'a str,
     /// Its hash.
     pub password: &'a str,
-    pub role: Role,
-}
-
-/// Somebody whom an OpenID provider or a proxy vouches for.
-pub struct Vouched<'a> {
-    /// For the case that they are new here.
-    pub id: UserId,
-    pub source: Source,
-    /// What the one who vouches calls them; it stays the same when the name changes.
-    pub subject: &'a str,
-    pub name: &'a str,
     pub role: Role,
 }
 
@@ -96,19 +85,6 @@ impl StoreReader {
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(name).fetch_optional(pool).await?);
         row.map(|row| Ok((row.user.try_into()?, row.password))).transpose()
     }
-
-    /// A user as an OpenID provider or a proxy calls them.
-    pub async fn vouched(&self, source: Source, subject: &str) -> Result<Option<User>, StoreError> {
-        const SELECT: &str =
-            "SELECT id AS user_id, name, source, role, disabled, created_at AS user_created_at, signed_in_at
-            FROM users WHERE source = $1 AND subject = $2";
-        let row: Option<UserRow> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT)
-            .bind(source.as_str())
-            .bind(subject)
-            .fetch_optional(pool)
-            .await?);
-        row.map(User::try_from).transpose()
-    }
 }
 
 const INSERT: &str = "INSERT INTO users (id, name, source, subject, password, role, disabled, created_at)
@@ -146,38 +122,6 @@ impl Store {
         Ok(tx.commit().await?)
     }
 
-    /// Somebody whom another vouches for, with the name and role that one says. The answer is the user as it is now.
-    pub async fn vouch(&self, vouched: &Vouched<'_>, at: Timestamp) -> Result<User, UserError> {
-        const UPDATE: &str = "UPDATE users SET name = $1, role = $2, signed_in_at = $3 WHERE id = $4";
-        let mut tx = self.db.begin().await?;
-        let before = find_vouched(&mut tx, vouched).await?;
-        let id = before.as_ref().map_or(vouched.id, |before| before.id);
-        if find(&mut tx, vouched.name).await?.is_some_and(|other| other.id != id) {
-            return Err(UserError::Taken(vouched.name.to_owned()));
-        }
-        let action = match before {
-            None => {
-                insert(&mut tx, vouched, "", at).await?;
-                Some("add")
-            }
-            Some(before) => (before.role != vouched.role).then_some("role"),
-        };
-        if let Some(action) = action {
-            write(&mut tx, at, &Actor::system(), action, vouched.name, vouched.role.as_str()).await?;
-        }
-        on!(&mut tx, |tx| sqlx::query(UPDATE)
-            .bind(vouched.name)
-            .bind(vouched.role.as_str())
-            .bind(at.as_micros())
-            .bind(id.as_uuid())
-            .execute(&mut **tx)
-            .await
-            .map(drop)?);
-        let user = need(&mut tx, vouched.name).await?;
-        tx.commit().await?;
-        Ok(user)
-    }
-
     /// Gives somebody another role.
     pub async fn set_role(&self, name: &str, role: Role, by: &Actor, at: Timestamp) -> Result<(), UserError> {
         const SET: &str = "UPDATE users SET role = $1 WHERE name = $2";
@@ -213,6 +157,21 @@ impl Store {
         Ok(tx.commit().await?)
     }
 
+    /// Removes somebody with all that is theirs: sessions and tokens. What they have done stays in the activity.
+    pub async fn remove_user(&self, name: &str, by: &Actor, at: Timestamp) -> Result<(), UserError> {
+        const TOKENS: &str = "DELETE FROM api_tokens WHERE owner = $1";
+        const REMOVE: &str = "DELETE FROM users WHERE id = $1";
+        let mut tx = self.db.begin().await?;
+        let user = need(&mut tx, name).await?;
+        end_sessions(&mut tx, user.id).await?;
+        for statement in [TOKENS, REMOVE] {
+            on!(&mut tx, |tx| sqlx::query(statement).bind(user.id.as_uuid()).execute(&mut **tx).await.map(drop)?);
+        }
+        leaves_an_admin(&mut tx, &user).await?;
+        write(&mut tx, at, by, "remove", name, "").await?;
+        Ok(tx.commit().await?)
+    }
+
     /// Sets another password; all sessions end.
     pub async fn set_password(&self, name: &str, password: &str, by: &Actor, at: Timestamp) -> Result<(), UserError> {
         const SET: &str = "UPDATE users SET password = $1 WHERE name = $2";
@@ -228,7 +187,7 @@ impl Store {
     }
 }
 
-async fn insert(tx: &mut Tx, new: &Vouched<'_>, password: &str, at: Timestamp) -> Result<(), UserError> {
+pub(super) async fn insert(tx: &mut Tx, new: &Vouched<'_>, password: &str, at: Timestamp) -> Result<(), UserError> {
     let added = on!(tx, |tx| sqlx::query(INSERT)
         .bind(new.id.as_uuid())
         .bind(new.name)
@@ -244,7 +203,7 @@ async fn insert(tx: &mut Tx, new: &Vouched<'_>, password: &str, at: Timestamp) -
     if added == 0 { Err(UserError::Taken(new.name.to_owned())) } else { Ok(()) }
 }
 
-async fn find(tx: &mut Tx, name: &str) -> Result<Option<User>, StoreError> {
+pub(super) async fn find(tx: &mut Tx, name: &str) -> Result<Option<User>, StoreError> {
     const SELECT: &str =
         "SELECT id AS user_id, name, source, role, disabled, created_at AS user_created_at, signed_in_at
         FROM users WHERE name = $1";
@@ -252,19 +211,7 @@ async fn find(tx: &mut Tx, name: &str) -> Result<Option<User>, StoreError> {
     row.map(User::try_from).transpose()
 }
 
-async fn find_vouched(tx: &mut Tx, vouched: &Vouched<'_>) -> Result<Option<User>, StoreError> {
-    const SELECT: &str =
-        "SELECT id AS user_id, name, source, role, disabled, created_at AS user_created_at, signed_in_at
-        FROM users WHERE source = $1 AND subject = $2";
-    let row: Option<UserRow> = on!(tx, |tx| sqlx::query_as(SELECT)
-        .bind(vouched.source.as_str())
-        .bind(vouched.subject)
-        .fetch_optional(&mut **tx)
-        .await?);
-    row.map(User::try_from).transpose()
-}
-
-async fn need(tx: &mut Tx, name: &str) -> Result<User, UserError> {
+pub(super) async fn need(tx: &mut Tx, name: &str) -> Result<User, UserError> {
     find(tx, name).await?.ok_or_else(|| UserError::Unknown(name.to_owned()))
 }
 
@@ -282,7 +229,7 @@ async fn end_sessions(tx: &mut Tx, user: UserId) -> Result<(), StoreError> {
     Ok(())
 }
 
-async fn write(
+pub(super) async fn write(
     tx: &mut Tx,
     at: Timestamp,
     by: &Actor,

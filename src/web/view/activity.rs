@@ -128,6 +128,7 @@ impl Sentence {
 fn user_verb(action: &str) -> &'static str {
     match action {
         "add" => "added the user",
+        "remove" => "removed the user",
         "role" => "changed the role of",
         "disable" => "disabled the user",
         "enable" => "enabled the user",

@@ -107,8 +107,8 @@ impl Visit {
 
 /// A cookie that an answer sets, as it is sent back.
 pub fn cookie(answer: &Answer, name: &str) -> Option<String> {
-    let cookies = answer.headers.get_all(header::SET_COOKIE).iter().map(|value| value.to_str().unwrap());
-    let set = cookies.filter(|value| value.starts_with(&format!("{name}="))).last()?;
+    let mut cookies = answer.headers.get_all(header::SET_COOKIE).iter().map(|value| value.to_str().unwrap());
+    let set = cookies.rfind(|value| value.starts_with(&format!("{name}=")))?;
     Some(set.split(';').next().unwrap().to_owned())
 }
 

@@ -79,7 +79,22 @@ async fn admins_revoke_the_tokens_of_others_and_who_is_disabled_has_none() {
         signed_in(&desk, "vera").await.post(&desk, "/users/revoke", &[("token", id)]).await.expect(403);
         ada.post(&desk, "/users/revoke", &[("token", id)]).await.expect(303);
         program.get(&desk, "/api/v1/letters").await.expect(401);
+        // What is theirs goes with them.
+        let made = otto_again(&desk).await;
+        let program = Visit::bearer(&made);
+        program.get(&desk, "/api/v1/letters").await.expect(200);
+        desk.users.remove("otto", &Actor::command_line()).await.unwrap();
+        program.get(&desk, "/api/v1/letters").await.expect(401);
+        assert_eq!(desk.store.tokens().await.unwrap(), []);
+        desk.users.remove("ada", &Actor::command_line()).await.unwrap_err();
     }
+}
+
+/// Another token of his.
+async fn otto_again(desk: &Desk) -> String {
+    let otto = signed_in(desk, "otto").await;
+    let made = otto.post(desk, "/account/tokens", &[("name", "b"), ("scope", "read")]).await.expect(200);
+    made.page().words("#token")
 }
 
 #[tokio::test]
