@@ -6,7 +6,7 @@ use payload_codec::schema::{Schema, SchemaProblem, unpack};
 
 use crate::{
     clock::Clock,
-    config::{BrokerConfig, Config},
+    config::{AuthMode, BrokerConfig, Config},
     domain::{
         number::plural,
         watch::{Here, HintKind, hints, without_exchange},
@@ -50,6 +50,10 @@ pub async fn check(config: &Config) -> ExitCode {
         let read = rules::read_file(Path::new(file)).await.map_err(|why| without_name(file, why));
         let holds = read.as_ref().map(|rules| format!(": {}", plural(rules.len() as u64, "rule"))).unwrap_or_default();
         report(format!("rules in {file}{holds}"), read.map(drop));
+    }
+    if config.auth.mode == AuthMode::Oidc {
+        let provider = format!("OpenID provider {}", config.auth.oidc.issuer);
+        report(provider, openid(config).await);
     }
     match Channels::new(&config.notify) {
         Err(why) => report("notify".to_owned(), Err(why.to_string())),
@@ -120,6 +124,12 @@ async fn missing_settings(config: &Config, broker: &BrokerConfig) -> Vec<String>
     let single = hints.iter().filter(|hint| hint.kind != HintKind::NoDeadLetterExchange);
     let single = single.map(|hint| format!("queue {}: {}", hint.queue, hint.sentence(here)));
     single.chain(without_exchange(&hints, here)).collect()
+}
+
+/// Nobody is signed in by a mere check.
+async fn openid(config: &Config) -> Result<(), String> {
+    let provider = super::services::oidc(config).map_err(|error| error.to_string())?;
+    provider.probe().await.map_err(|error| error.to_string())
 }
 
 /// Nobody is notified by a mere check.

@@ -5,6 +5,7 @@ mod check;
 mod lifecycle;
 pub mod logging;
 mod notify;
+mod people;
 mod roles;
 mod services;
 mod watch;
@@ -36,6 +37,7 @@ use crate::{
 pub use backup::backup;
 pub use check::check;
 pub use lifecycle::Lifecycle;
+pub use people::People;
 pub use roles::{Role, Roles};
 
 /// Runs the server until it is told to stop.
@@ -134,6 +136,7 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
             clock: services.clock.clone(),
             keep: config.retention,
             groups: config.groups,
+            sessions: services.sign_in.limits(),
             tidied_at: None,
         };
         lifecycle.start_worker(retention);
@@ -145,6 +148,7 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
     }
     if let Some(listener) = listener {
         lifecycle.start_worker(DatabaseWatch::new(Arc::clone(&services.store), services.feed.clone()));
+        web::say_how_to_begin(&config, &services.sign_in).await?;
         web::start(&config, services, listener, lifecycle)?;
     }
     Ok(())

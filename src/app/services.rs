@@ -5,9 +5,10 @@ use std::{path::PathBuf, sync::Arc};
 use super::{Role, Roles};
 use crate::{
     clock::Clock,
-    config::Config,
+    config::{AuthMode, Config},
     domain::broker::ConnectionState,
     metrics::Metrics,
+    notify::{self, Patience},
     rabbitmq::health::BrokerBoard,
     services::{
         audited_store::AuditedStore,
@@ -18,6 +19,7 @@ use crate::{
         policies::Policies,
         rules::Rules,
         schemas::Schemas,
+        sign_in::{Oidc, SignIn},
         wakeup::Wakeup,
     },
     store::Store,
@@ -40,6 +42,7 @@ pub(super) struct Services {
     pub(super) feed: ChangeFeed,
     pub(super) wakeup: Wakeup,
     pub(super) digests: Digests,
+    pub(super) sign_in: SignIn,
     /// Notified when there is something to notify users of.
     pub(super) outbox: Wakeup,
 }
@@ -87,7 +90,9 @@ impl Services {
             clock.clone(),
             outbox.clone(),
         );
+        let sign_in = sign_in(config, &store, &clock, &feed)?;
         Ok(Self {
+            sign_in,
             digests: digests.map_err(anyhow::Error::msg)?,
             store,
             changes,
@@ -105,6 +110,17 @@ impl Services {
             outbox,
         })
     }
+}
+
+fn sign_in(config: &Config, store: &Arc<Store>, clock: &Clock, feed: &ChangeFeed) -> anyhow::Result<SignIn> {
+    let is_asked = config.auth.mode == AuthMode::Oidc;
+    let provider = if is_asked { Some(oidc(config)?) } else { None };
+    Ok(SignIn::new(config.auth.clone(), Arc::clone(store), clock.clone(), feed.clone(), provider))
+}
+
+pub(super) fn oidc(config: &Config) -> anyhow::Result<Oidc> {
+    let http = notify::client(Patience::default(), None)?;
+    Oidc::new(config.auth.oidc.clone(), &config.web.public_url, http)
 }
 
 fn board(config: &Config, roles: &Roles) -> BrokerBoard {

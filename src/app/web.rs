@@ -1,15 +1,17 @@
 //! From a configuration to pages and API.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use anyhow::Context;
+use ipnet::IpNet;
 use tokio::net::TcpListener;
 
 use super::{Lifecycle, Services, watch};
 use crate::{
-    config::Config,
+    config::{AuthMode, Config},
     services::{
         idempotency::Keys,
+        sign_in::{SignIn, Tokens, Users},
         triage::{Triage, bulk::LeftBehind},
     },
     web::{self, AppState, LastFigures, Limits, WebSettings},
@@ -46,6 +48,7 @@ pub(super) fn start(
             .flat_map(|broker| [&broker.dead_letter_queue, &broker.obituary_queue])
             .cloned()
             .collect(),
+        trusted_proxies: trusted_proxies(config),
         limits: Limits::default(),
         decode_max_bytes: config.decode.max_bytes,
         succeeded_after: config.groups.succeeded_after,
@@ -61,9 +64,12 @@ pub(super) fn start(
         schemas: services.schemas,
         digests: services.digests,
         tasks: lifecycle.tasks(),
-        feed: services.feed,
+        feed: services.feed.clone(),
         brokers: services.board,
         health: services.health,
+        sign_in: services.sign_in,
+        users: Users::new(Arc::clone(&services.store), services.clock.clone(), services.feed.clone()),
+        tokens: Tokens::new(Arc::clone(&services.store), services.clock.clone(), services.feed.clone()),
         keys: Keys::new(Arc::clone(&services.store), services.clock.clone()),
         clock: services.clock,
         metrics: services.metrics,
@@ -74,5 +80,28 @@ pub(super) fn start(
     let (limits, router) = (app.settings.limits, web::router(Arc::new(app)));
     lifecycle.spawn("web", web::serve(listener, router, limits, lifecycle.stopping()));
     tracing::info!("listening on http://{listen}");
+    warn_of_plain_http(config, listen.ip());
     Ok(())
+}
+
+/// Those that name people are believed for whom they ask, too.
+fn trusted_proxies(config: &Config) -> Vec<IpNet> {
+    let named: &[IpNet] = if config.auth.mode == AuthMode::Proxy { &config.auth.proxy.from } else { &[] };
+    [&config.web.trusted_proxies, named].concat()
+}
+
+/// Says where the first admin is made, as long as there is nobody.
+pub(super) async fn say_how_to_begin(config: &Config, sign_in: &SignIn) -> anyhow::Result<()> {
+    if let Some(link) = sign_in.setup_link().await? {
+        let base = config.web.public_url.as_str().trim_end_matches('/');
+        tracing::warn!("nobody can sign in yet: make the first admin within a day at {base}/set-up?link={link}");
+    }
+    Ok(())
+}
+
+fn warn_of_plain_http(config: &Config, listen: IpAddr) {
+    let is_plain = config.web.public_url.scheme() == "http" && !listen.is_loopback();
+    if is_plain && config.auth.mode != AuthMode::None {
+        tracing::warn!("web.public_url has no https: passwords and sessions can be read on their way here");
+    }
 }

@@ -4,6 +4,7 @@
 //! was asked for from here.
 
 mod decode;
+mod people;
 
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
@@ -55,6 +56,12 @@ enum Command {
     Topology(TopologyArgs),
     /// Decode a message without a server, or say of which types it could be
     Decode(decode::DecodeArgs),
+    /// Who may sign in, where auth.mode is "password"
+    #[command(subcommand)]
+    User(people::UserCommand),
+    /// What programs sign in with
+    #[command(subcommand)]
+    Token(people::TokenCommand),
     /// Run the server with a database of its own, and failing services on the configured broker
     Demo,
 }
@@ -106,6 +113,8 @@ async fn execute(command: Command, config: Config) -> anyhow::Result<ExitCode> {
             Err(error) => fail(&error, USAGE_ERROR),
         }),
         Command::Decode(asked) => decode::run(&asked, &config),
+        Command::User(command) => people::user(command, &config).await,
+        Command::Token(command) => people::token(command, &config).await,
         Command::Demo => demo::run(config).await,
     }
 }

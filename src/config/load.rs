@@ -154,13 +154,11 @@ fn is_for_clients(name: &str) -> bool {
 /// What no single value shows.
 fn check(config: &Config) -> Result<(), String> {
     let refuse = |message: &str| Err(message.to_owned());
-    if config.auth.mode != AuthMode::None {
-        return refuse("auth.mode: this version knows only \"none\", which listens on loopback");
-    }
-    if !config.web.listen.ip().is_loopback() {
+    config.auth.check()?;
+    if config.auth.mode == AuthMode::None && !config.web.listen.ip().is_loopback() {
         return refuse(
             "web.listen: auth.mode = \"none\" lets everybody do everything, so it takes a loopback address such as \
-             127.0.0.1:8420",
+             127.0.0.1:8420; any other auth.mode lets it listen anywhere",
         );
     }
     if let Err(message) = config.retry.policies() {

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-pub use auth::AuthMode;
+pub use auth::{AuthConfig, AuthMode, MetricsAccess, OidcConfig, ProxyConfig, RolesConfig};
 pub use brokers::{BrokerConfig, QueueType};
 pub use load::{ConfigError, load};
 pub use notify::{
@@ -50,7 +50,7 @@ pub struct Config {
     pub rules: RulesConfig,
     pub notify: NotifyConfig,
     pub watch: WatchConfig,
-    pub auth: auth::AuthConfig,
+    pub auth: AuthConfig,
     pub retention: RetentionConfig,
 }
 
@@ -70,7 +70,7 @@ impl Default for Config {
             rules: RulesConfig::default(),
             notify: NotifyConfig::default(),
             watch: WatchConfig::default(),
-            auth: auth::AuthConfig::default(),
+            auth: AuthConfig::default(),
             retention: RetentionConfig::default(),
         }
     }

@@ -4,10 +4,14 @@ use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use amqp_message::word_enum;
 use failure_conventions::inner_body::{InnerBodies, InnerBody};
+use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, de::Error};
 use url::Url;
 
-use super::values::{Secret, duration, http_url, list, socket_address, word};
+use super::{
+    auth::networks,
+    values::{Secret, duration, http_url, list, socket_address, word},
+};
 
 /// `[database]`
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -35,6 +39,8 @@ pub struct WebConfig {
     pub listen: SocketAddr,
     #[serde(deserialize_with = "http_url")]
     pub public_url: Url,
+    #[serde(deserialize_with = "networks")]
+    pub trusted_proxies: Vec<IpNet>,
 }
 
 impl Default for WebConfig {
@@ -43,6 +49,7 @@ impl Default for WebConfig {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8420)),
             public_url: Url::parse("http://127.0.0.1:8420").expect("a constant address"),
+            trusted_proxies: Vec::new(),
         }
     }
 }

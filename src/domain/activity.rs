@@ -14,6 +14,8 @@ word_enum! {
         Schemas = "schemas",
         Mappings = "mappings",
         Digests = "digests",
+        Users = "users",
+        Tokens = "tokens",
     }
 }
 

@@ -1,36 +1,100 @@
 //! Who did something.
 
-use std::fmt;
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+    net::IpAddr,
+};
 
-/// A person by name, or the system itself.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Actor(String);
+use amqp_message::word_enum;
+
+/// A person or a program by name, or the system itself. Two of the same name are the same, wherever they ask from.
+#[derive(Clone)]
+pub struct Actor {
+    name: String,
+    origin: Option<Origin>,
+}
+
+/// From where somebody asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    pub via: Via,
+    /// None where it is on this machine's command line.
+    pub address: Option<IpAddr>,
+}
+
+word_enum! {
+    /// By what somebody asks.
+    Via, "way to ask" {
+        Page = "page",
+        Token = "token",
+        CommandLine = "command line",
+    }
+}
 
 impl Actor {
     /// What the system does by itself is done by `dlo`.
     pub const SYSTEM: &str = "dlo";
     /// Whoever uses an system without sign-in, which listens on loopback only.
     pub const LOCAL: &str = "local user";
+    /// Whoever has the command line of the server.
+    pub const COMMAND_LINE: &str = "command line";
 
     pub fn system() -> Self {
-        Self(Self::SYSTEM.to_owned())
+        Self::named(Self::SYSTEM)
     }
 
     pub fn local() -> Self {
-        Self(Self::LOCAL.to_owned())
+        Self::named(Self::LOCAL)
+    }
+
+    pub fn command_line() -> Self {
+        Self::named(Self::COMMAND_LINE).asking_from(Origin { via: Via::CommandLine, address: None })
     }
 
     pub fn named(name: impl Into<String>) -> Self {
-        Self(name.into())
+        Self { name: name.into(), origin: None }
+    }
+
+    /// The same, who asks from there.
+    #[must_use]
+    pub fn asking_from(self, origin: Origin) -> Self {
+        Self { origin: Some(origin), ..self }
     }
 
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.name
+    }
+
+    /// Where that is known; nobody has to sign in to a server on loopback.
+    pub const fn origin(&self) -> Option<Origin> {
+        self.origin
+    }
+}
+
+impl PartialEq for Actor {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Actor {}
+
+impl Hash for Actor {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+/// Versions are made of it: it says only what is kept.
+impl fmt::Debug for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Actor").field(&self.name).finish()
     }
 }
 
 impl fmt::Display for Actor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.name)
     }
 }

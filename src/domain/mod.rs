@@ -3,6 +3,7 @@
 //! These modules know the words of the public contract and of RabbitMQ and nothing else: no SQL, no AMQP client, no
 //! JSON. They never do I/O and have no clock of their own; what time it is is always handed in.
 
+pub mod access;
 pub mod activity;
 pub mod actor;
 pub mod broker;

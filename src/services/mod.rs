@@ -24,6 +24,7 @@ pub mod rules;
 pub mod scheduler;
 pub mod schemas;
 pub mod settings;
+pub mod sign_in;
 pub mod triage;
 pub mod wakeup;
 pub mod watch;

@@ -7,6 +7,7 @@ use super::{
     Store, StoreError, StoreReader,
     db::{Tx, on},
     letters::rows::{bigint, parse},
+    origin,
 };
 use crate::domain::{
     activity::{ActivityEntry, ActivityFilter, AuditEntry},
@@ -23,6 +24,8 @@ struct Row {
     subject: String,
     letters: i64,
     detail: String,
+    via: String,
+    address: String,
 }
 
 impl TryFrom<Row> for ActivityEntry {
@@ -31,7 +34,7 @@ impl TryFrom<Row> for ActivityEntry {
     fn try_from(row: Row) -> Result<Self, StoreError> {
         let entry = AuditEntry {
             at: Timestamp::from_micros(row.at),
-            by: Actor::named(row.actor),
+            by: origin::read(row.actor, &row.via, &row.address)?,
             area: parse("an area of activity", &row.area)?,
             action: row.action,
             subject: row.subject,
@@ -52,9 +55,10 @@ pub(crate) async fn append(tx: &mut Tx, entry: &AuditEntry) -> Result<(), StoreE
 
 /// The answer is the number of the line.
 async fn insert(tx: &mut Tx, entry: &AuditEntry) -> Result<i64, StoreError> {
-    const INSERT: &str = "INSERT INTO activity (at, actor, area, action, subject, letters, detail)
-        VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING seq";
+    const INSERT: &str = "INSERT INTO activity (at, actor, area, action, subject, letters, detail, via, address)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING seq";
     let end = entry.detail.char_indices().nth(LONGEST_DETAIL).map_or(entry.detail.len(), |(end, _)| end);
+    let (via, address) = origin::written(&entry.by);
     Ok(on!(tx, |tx| sqlx::query_scalar(INSERT)
         .bind(entry.at.as_micros())
         .bind(entry.by.as_str())
@@ -63,6 +67,8 @@ async fn insert(tx: &mut Tx, entry: &AuditEntry) -> Result<i64, StoreError> {
         .bind(&*entry.subject)
         .bind(bigint(entry.letters))
         .bind(&entry.detail[..end])
+        .bind(via)
+        .bind(&*address)
         .fetch_one(&mut **tx)
         .await?))
 }
@@ -107,7 +113,7 @@ impl StoreReader {
     ) -> Result<Vec<ActivityEntry>, StoreError> {
         let rows: Vec<Row> = on!(self.db.reader(), |pool| {
             let mut select = QueryBuilder::new(
-                "SELECT seq, at, actor, area, action, subject, letters, detail FROM activity WHERE seq < ",
+                "SELECT seq, at, actor, area, action, subject, letters, detail, via, address FROM activity WHERE seq < ",
             );
             select.push_bind(before.unwrap_or(i64::MAX));
             push_any(&mut select, "area", filter.areas.iter().map(|area| area.as_str()));

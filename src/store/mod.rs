@@ -10,6 +10,7 @@
 //! of several widths. A filter is first turned into the facets it lets through, and then every list is a merge of short
 //! index ranges and every count a sum over a small table, however many letters there are.
 
+mod access;
 mod announcements;
 pub(crate) mod audit;
 mod backup;
@@ -22,6 +23,7 @@ mod idempotency;
 mod jobs;
 mod letters;
 mod notifications;
+mod origin;
 mod retries;
 mod rules;
 mod schemas;
@@ -36,6 +38,7 @@ use uuid::Uuid;
 use counts::facet_scope::FacetIds;
 use db::{Db, on};
 
+pub use access::{NewSession, NewToken, NewUser, SecretHash, UserError, Vouched};
 pub(crate) use announcements::Announcements;
 pub use audit::BulkAudit;
 pub use backup::BackupError;

@@ -46,6 +46,15 @@ impl WebError {
         Self::new(StatusCode::BAD_REQUEST, detail)
     }
 
+    /// Nobody knows who asks.
+    pub fn unauthorized() -> Self {
+        Self::unauthorized_because("Sign in first, or send a token.")
+    }
+
+    pub fn unauthorized_because(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, detail)
+    }
+
     pub fn not_found(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, detail)
     }
@@ -122,6 +131,7 @@ impl WebError {
 const fn code_of(status: StatusCode) -> &'static str {
     match status {
         StatusCode::BAD_REQUEST => "invalid_request",
+        StatusCode::UNAUTHORIZED => "unauthorized",
         StatusCode::FORBIDDEN => "forbidden",
         StatusCode::NOT_FOUND => "not_found",
         StatusCode::METHOD_NOT_ALLOWED => "method_not_allowed",
@@ -132,6 +142,7 @@ const fn code_of(status: StatusCode) -> &'static str {
         StatusCode::UNSUPPORTED_MEDIA_TYPE => "unsupported_media_type",
         StatusCode::MISDIRECTED_REQUEST => "unknown_host",
         StatusCode::UNPROCESSABLE_ENTITY => "invalid_content",
+        StatusCode::TOO_MANY_REQUESTS => "too_many_requests",
         StatusCode::SERVICE_UNAVAILABLE => "unavailable",
         _ => "internal_error",
     }

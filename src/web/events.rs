@@ -1,16 +1,21 @@
 //! Server-sent events: that something is new, never what. The page then asks for the fragments it shows.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
 
 use axum::{
-    extract::State,
+    extract::{Request, State},
+    http::HeaderMap,
     response::sse::{Event, KeepAlive, Sse},
 };
 use futures_util::{Stream, stream};
 use tokio::sync::watch::Receiver;
 
-use super::{AppState, pages::banner};
-use crate::services::change_feed::Changes;
+use super::{
+    AppState,
+    pages::banner,
+    security::{Peer, visitor_of},
+};
+use crate::{domain::access::Right, services::change_feed::Changes};
 
 /// A page is notified at most this often, however much arrives.
 const PACE: Duration = Duration::from_secs(1);
@@ -20,8 +25,13 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 
 /// Sends `changes` whenever letters or brokers have changed, `health` when something else is wrong with the server than
 /// before, and each once at the beginning: whoever comes back after a pause has to catch up.
-pub async fn stream(State(app): State<Arc<AppState>>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let events = stream::unfold(Watcher::new(app), |mut watcher| async move {
+///
+/// It ends when the server closes, and when whoever listens may not come in any more.
+pub async fn stream(
+    State(app): State<Arc<AppState>>,
+    request: Request,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let events = stream::unfold(Watcher::new(app, &request), |mut watcher| async move {
         let event = watcher.next().await?;
         Some((Ok(event), watcher))
     });
@@ -44,6 +54,9 @@ struct Watcher {
     changes: Receiver<Changes>,
     brokers: Receiver<u64>,
     health: Receiver<u64>,
+    /// Who listens.
+    headers: HeaderMap,
+    peer: IpAddr,
     /// What this page was not told yet at all.
     untold: Vec<Told>,
 }
@@ -54,11 +67,13 @@ enum Told {
 }
 
 impl Watcher {
-    fn new(app: Arc<AppState>) -> Self {
+    fn new(app: Arc<AppState>, request: &Request) -> Self {
         Self {
             changes: app.feed.subscribe(),
             brokers: app.brokers.changes(),
             health: app.health.changes(),
+            headers: request.headers().clone(),
+            peer: Peer::of(request.extensions()),
             untold: vec![Told::Health, Told::Changes],
             app,
         }
@@ -71,7 +86,16 @@ impl Watcher {
             Some(told) => told,
             None => closing.run_until_cancelled(self.wait_for_change()).await?,
         };
-        Some(self.event(&told))
+        if self.is_over().await { None } else { Some(self.event(&told)) }
+    }
+
+    /// Whether whoever listens may not come in any more. As long as the database is away that is not known.
+    async fn is_over(&self) -> bool {
+        let visitor = visitor_of(&self.app, &self.headers, self.peer, false).await;
+        match visitor {
+            Ok(visitor) => !visitor.may(Right::Read),
+            Err(error) => !error.status.is_server_error(),
+        }
     }
 
     async fn wait_for_change(&mut self) -> Told {

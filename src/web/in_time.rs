@@ -21,7 +21,8 @@ use axum::{
 use http_body::{Frame, SizeHint};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::{AppState, error::WebError, health::PROBES, limits::Limits};
+use super::{AppState, error::WebError, limits::Limits};
+use crate::config::AuthMode;
 
 /// How far the body of a request has come.
 #[derive(Default)]
@@ -32,7 +33,7 @@ struct Arrival {
 
 pub async fn answer_in_time(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
     let (limits, arrival) = (app.settings.limits, Arc::new(Arrival::default()));
-    let asks_database = asks_database(request.uri().path());
+    let asks_database = asks_database(&app, request.uri().path());
     if asks_database && app.health.is_database_away() && !app.store.is_there().await {
         return WebError::no_database().into_response();
     }
@@ -58,10 +59,13 @@ pub async fn answer_in_time(State(app): State<Arc<AppState>>, request: Request, 
     }
 }
 
-/// These are answered from memory.
-fn asks_database(path: &str) -> bool {
-    let in_memory = ["/api/openapi.json", "/events", "/banner"];
-    !path.starts_with("/assets/") && !in_memory.contains(&path) && !PROBES.contains(&path)
+/// Some are answered from memory; some of these only where nobody has to sign in: who asks is in the database.
+fn asks_database(app: &AppState, path: &str) -> bool {
+    let in_memory = ["/api/openapi.json", "/healthz", "/readyz"];
+    let is_for_anybody = app.sign_in.mode() == AuthMode::None;
+    let in_memory_for_anybody = ["/events", "/banner", "/metrics"];
+    let is_in_memory = in_memory.contains(&path) || is_for_anybody && in_memory_for_anybody.contains(&path);
+    !path.starts_with("/assets/") && !is_in_memory
 }
 
 fn too_late() -> Response {

@@ -40,6 +40,7 @@ mod view;
 pub use api::Decoded;
 pub use health::LastFigures;
 pub use limits::Limits;
+pub use security::{Need, Peer, table as routes};
 pub use server::serve;
 
 use std::{
@@ -50,6 +51,7 @@ use std::{
 };
 
 use axum::{Router, http::Request, middleware, routing::get};
+use ipnet::IpNet;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceBuilder;
 use tower_http::{
@@ -66,8 +68,16 @@ use crate::{
     metrics::Metrics,
     rabbitmq::health::BrokerBoard,
     services::{
-        change_feed::ChangeFeed, decoding::reader::Reader, digests::Digests, health::Health, idempotency::Keys,
-        policies::Policies, rules::Rules, schemas::Schemas, triage::Triage,
+        change_feed::ChangeFeed,
+        decoding::reader::Reader,
+        digests::Digests,
+        health::Health,
+        idempotency::Keys,
+        policies::Policies,
+        rules::Rules,
+        schemas::Schemas,
+        sign_in::{SignIn, Tokens, Users},
+        triage::Triage,
     },
     store::StoreReader,
 };
@@ -96,6 +106,10 @@ pub struct AppState {
     pub health: Health,
     pub clock: Clock,
     pub metrics: Metrics,
+    /// Who comes in.
+    pub sign_in: SignIn,
+    pub users: Users,
+    pub tokens: Tokens,
     /// Calls that happen once.
     pub keys: Keys,
     /// What the database last said to who asks for metrics.
@@ -112,6 +126,8 @@ pub struct WebSettings {
     pub dead_letter_exchange: String,
     /// The queues of dlo itself, on any broker: no retry goes there.
     pub own_queues: BTreeSet<String>,
+    /// Who is believed when it says for whom it asks.
+    pub trusted_proxies: Vec<IpNet>,
     /// How long requests may take, and how many connections there may be.
     pub limits: Limits,
     /// Bytes of a body that is decoded at most.
@@ -138,7 +154,8 @@ pub fn router(app: Arc<AppState>) -> Router {
         .layer(CatchPanicLayer::custom(error::on_panic))
         .layer(middleware::from_fn_with_state(hosts, security::refuse_foreign_hosts))
         .layer(middleware::from_fn(security::refuse_other_sites))
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), in_time::answer_in_time));
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), in_time::answer_in_time))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), security::guard));
     Router::new()
         .merge(pages::routes())
         .merge(api::routes(&app))

@@ -9,7 +9,7 @@ use askama::Template;
 use axum::{
     Json,
     extract::{Request, State},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{Html, IntoResponse, Response},
 };
@@ -24,10 +24,20 @@ use super::{
     fault::{Fault, Place},
     input::is_htmx,
     pages::{banner::Banner, shell::Shell, toast::Toast},
+    security::Visitor,
 };
 
 /// Seconds after which it is worth another try: as often as the database is asked how it is.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("2");
+
+/// What else the answer to an error says.
+const KEPT: [HeaderName; 5] = [
+    header::ALLOW,
+    header::CONNECTION,
+    header::SET_COOKIE,
+    header::WWW_AUTHENTICATE,
+    HeaderName::from_static("hx-redirect"),
+];
 
 /// Gives every error its body.
 pub async fn present(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
@@ -35,7 +45,13 @@ pub async fn present(State(app): State<Arc<AppState>>, request: Request, next: N
     let response = next.run(request).await;
     match failure_in(&response) {
         None => response,
-        Some(error) => asker.answer(&app, &error, response.headers()),
+        Some(error) => {
+            let answer = || asker.answer(&app, &error, response.headers());
+            match response.extensions().get::<Visitor>() {
+                Some(visitor) => visitor.looks_at(answer),
+                None => answer(),
+            }
+        }
     }
 }
 
@@ -202,9 +218,9 @@ impl Asker {
         if error.status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);
         }
-        for kept in [header::ALLOW, header::CONNECTION] {
-            if let Some(value) = original.get(&kept) {
-                response.headers_mut().insert(kept, value.clone());
+        for kept in KEPT {
+            for value in original.get_all(&kept) {
+                response.headers_mut().append(&kept, value.clone());
             }
         }
         response

@@ -24,6 +24,7 @@ use super::{
     connections::{Connection, Connections},
     health::PROBES,
     limits::Limits,
+    security::Peer,
 };
 
 /// After an accept that failed, mostly for want of descriptors.
@@ -34,10 +35,10 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, closin
     let (connections, tasks) = (Arc::new(Connections::new(limits)), TaskTracker::new());
     while let Some(accepted) = closing.run_until_cancelled(listener.accept()).await {
         match accepted {
-            Ok((stream, _)) => {
+            Ok((stream, peer)) => {
                 if let Some(connection) = connections.open() {
                     let router = router.clone();
-                    tasks.spawn(converse(stream, router, limits, connection, closing.clone()));
+                    tasks.spawn(converse((stream, Peer(peer.ip())), router, limits, connection, closing.clone()));
                 }
             }
             Err(error) => {
@@ -53,7 +54,7 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, closin
 }
 
 async fn converse(
-    stream: TcpStream,
+    (stream, peer): (TcpStream, Peer),
     router: Router,
     limits: Limits,
     connection: Connection,
@@ -66,7 +67,9 @@ async fn converse(
     let service = service_fn(move |request: Request<Incoming>| {
         let (router, busy) = (router.clone(), connection.begin());
         async move {
-            let response = answer(router, request.map(Body::new), is_reserve).await;
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(peer);
+            let response = answer(router, request, is_reserve).await;
             Ok::<_, Infallible>(response.map(|body| busy.around(body)))
         }
     });

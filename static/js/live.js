@@ -28,8 +28,15 @@ const hear = () => {
   show(false);
 };
 
+// Whoever is signed out finds a page to sign in at, in place of this one.
+const leaveIfSignedOut = async () => {
+  const answer = await fetch("/banner", { cache: "no-store" }).catch(() => null);
+  if (answer?.redirected) location.reload();
+};
+
 const lose = () => {
   stop();
+  leaveIfSignedOut();
   cutTimer ||= setTimeout(() => show(true), CUT_AFTER);
   timer = setTimeout(listen, pause * (1 + Math.random()));
   pause = Math.min(pause * 2, LONGEST_PAUSE);
@@ -37,7 +44,7 @@ const lose = () => {
 
 const listen = () => {
   clearTimeout(timer);
-  if (source || document.hidden) return;
+  if (source || document.hidden || !one("#side")) return;
   heardAt = performance.now();
   source = new EventSource("/events");
   source.addEventListener("open", hear);

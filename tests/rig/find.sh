@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints where a program the rig needs is, or exits 1 with nothing printed. The one place that knows the usual places.
-#   find.sh rabbitmq-server|mmdebstrap|postgres|chromium|pika|celery|python|node|npm|amqplib|few-frameworks|api-tools|promtool|faketime
+#   find.sh rabbitmq-server|mmdebstrap|postgres|chromium|pika|celery|python|node|npm|amqplib|few-frameworks|api-tools|oidc-provider|promtool|faketime
 set -euo pipefail
 rig=$(dirname "$(readlink -f "$0")")
 shopt -s nullglob
@@ -63,10 +63,13 @@ case ${1:-} in
   amqplib)
     modules=$("$rig/amqplib.sh" path)
     if [ -e "$modules/amqplib" ]; then echo "$modules"; else exit 1; fi ;;
+  oidc-provider)
+    modules=$("$rig/oidc.sh" path)
+    if [ -e "$modules/oidc-provider" ]; then echo "$modules"; else exit 1; fi ;;
   few-frameworks)
     few=$(readlink -m "${CARGO_TARGET_DIR:-$rig/../../target}")/frameworks/few
     if [ -e "$few/made-from" ]; then echo "$few/node_modules"; else exit 1; fi ;;
   *)
-    echo "usage: $0 rabbitmq-server|mmdebstrap|postgres|chromium|pika|celery|python|node|npm|amqplib|few-frameworks|api-tools|promtool|faketime" >&2
+    echo "usage: $0 rabbitmq-server|mmdebstrap|postgres|chromium|pika|celery|python|node|npm|amqplib|few-frameworks|api-tools|oidc-provider|promtool|faketime" >&2
     exit 2 ;;
 esac

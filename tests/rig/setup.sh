@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that what the tests and the demo use is on this machine: all of it, or what is named.
-#   setup.sh [rabbitmq] [postgres] [chromium] [pika] [amqplib] [frameworks] [api] [promtool] [faketime]
+#   setup.sh [rabbitmq] [postgres] [chromium] [pika] [amqplib] [frameworks] [api] [oidc] [promtool] [faketime]
 # DLO_TEST_RABBITMQ=4.0 or 4.3: that RabbitMQ instead, which is not installed but unpacked under target/.
 # Installs what is missing with apt where it may (as root, or by sudo without a password). Starts nothing.
 set -euo pipefail
@@ -8,11 +8,11 @@ rig=$(dirname "$(readlink -f "$0")")
 export DEBIAN_FRONTEND=noninteractive
 
 declare -A programs=([rabbitmq]="rabbitmq-server" [postgres]="postgres" [chromium]="chromium"
-  [pika]="pika" [amqplib]="node npm" [frameworks]="celery node npm" [api]="python node npm" [promtool]="promtool"
+  [pika]="pika" [amqplib]="node npm" [frameworks]="celery node npm" [api]="python node npm" [oidc]="node npm" [promtool]="promtool"
   [faketime]="faketime")
 declare -A packages=([rabbitmq]="rabbitmq-server" [postgres]="postgresql" [chromium]="chromium"
   [pika]="python3-pika" [amqplib]="nodejs npm" [frameworks]="python3-pika python3-celery nodejs npm"
-  [api]="python3 python3-venv nodejs npm" [promtool]="prometheus" [faketime]="libfaketime")
+  [api]="python3 python3-venv nodejs npm" [oidc]="nodejs npm" [promtool]="prometheus" [faketime]="libfaketime")
 # Ubuntu's names; there it comes as a snap.
 if grep -qs '^ID=ubuntu' /etc/os-release; then packages[chromium]="chromium-browser"; fi
 
@@ -93,11 +93,11 @@ install_missing() {
   for name in "${missing[@]}"; do here "$name" || give_up "$name"; done
 }
 
-missing=() wanted=() unpacked=no fetched=no few=no asking=no
-for part in "${@:-rabbitmq postgres chromium pika amqplib frameworks api promtool faketime}"; do
+missing=() wanted=() unpacked=no fetched=no few=no asking=no oidc=no
+for part in "${@:-rabbitmq postgres chromium pika amqplib frameworks api oidc promtool faketime}"; do
   for name in $part; do
     if [ -z "${packages[$name]:-}" ]; then
-      echo "usage: $0 [rabbitmq] [postgres] [chromium] [pika] [amqplib] [frameworks] [api] [promtool] [faketime]" >&2
+      echo "usage: $0 [rabbitmq] [postgres] [chromium] [pika] [amqplib] [frameworks] [api] [oidc] [promtool] [faketime]" >&2
       exit 2
     fi
     # shellcheck disable=SC2206 # a list of package names, to be split
@@ -106,6 +106,7 @@ for part in "${@:-rabbitmq postgres chromium pika amqplib frameworks api promtoo
     if [ "$name" = amqplib ]; then fetched=yes; fi
     if [ "$name" = frameworks ]; then few=yes; fi
     if [ "$name" = api ]; then asking=yes; fi
+    if [ "$name" = oidc ]; then oidc=yes; fi
   done
 done
 if [ ${#missing[@]} -gt 0 ]; then install_missing; fi
@@ -113,3 +114,4 @@ if [ "$unpacked" = yes ]; then "$rig/release.sh" build; fi
 if [ "$fetched" = yes ]; then "$rig/amqplib.sh" fetch; fi
 if [ "$few" = yes ]; then "$rig/../frameworks/setup.sh" few; fi
 if [ "$asking" = yes ]; then "$rig/api-tools.sh" fetch; fi
+if [ "$oidc" = yes ]; then "$rig/oidc.sh" fetch; fi

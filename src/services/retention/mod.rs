@@ -14,7 +14,10 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     clock::Clock,
     config::{GroupsConfig, RetentionConfig},
-    domain::lifecycle::{recognition::MARGIN, retention::Outdated},
+    domain::{
+        access::SessionLimits,
+        lifecycle::{recognition::MARGIN, retention::Outdated},
+    },
     services::{
         idempotency,
         policies::Policies,
@@ -43,6 +46,8 @@ pub struct Retention {
     pub keep: RetentionConfig,
     pub groups: GroupsConfig,
     pub policies: Policies,
+    /// When sessions are over.
+    pub sessions: SessionLimits,
     /// When it was last looked for what is looked for seldom.
     pub tidied_at: Option<Instant>,
 }
@@ -92,6 +97,7 @@ impl Retention {
 
     /// Removes what nothing is counted in any more, and what nobody looks at any more, in batches.
     pub async fn tidy(&self, stop: &CancellationToken) -> Result<(), StoreError> {
+        self.store.forget_sessions(self.clock.now(), self.sessions).await?;
         let old = self.clock.now().minus(SHOWN);
         while !stop.is_cancelled() && self.store.forget_facets(AT_ONCE).await? > 0 {}
         while !stop.is_cancelled() && self.store.forget_slices(AT_ONCE).await? > 0 {}

@@ -9,7 +9,6 @@ use uuid::Uuid;
 
 use crate::{
     domain::{
-        actor::Actor,
         command::Command,
         filter::{LetterFilter, Names},
         group::GroupId,
@@ -20,6 +19,7 @@ use crate::{
         clock::longest_claim,
         db::{Sql, on},
         letters::rows::{JobRow, parse},
+        origin,
     },
 };
 
@@ -37,6 +37,8 @@ struct Row {
     job: JobRow,
     created_at: i64,
     actor: String,
+    via: String,
+    address: String,
     bulk: String,
 }
 
@@ -51,7 +53,7 @@ impl TryFrom<Row> for ClaimedBulk {
             until: Timestamp::from_micros(kept.until),
             left: kept.left.map(StoredLeft::read),
             command: kept.order.read()?,
-            by: Actor::named(row.actor),
+            by: origin::read(row.actor, &row.via, &row.address)?,
         };
         Ok(Self { job: Job::try_from(row.job)?, bulk, begun: Timestamp::from_micros(row.created_at) })
     }
@@ -77,7 +79,8 @@ impl Store {
 
     /// What a job does, and when it was asked for; `None` for one that is not about letters of a filter.
     pub async fn bulk(&self, job: Uuid) -> Result<Option<(Bulk, Timestamp)>, StoreError> {
-        const SELECT: &str = "SELECT id, action, state, total, done, failed, errors, created_at, actor, bulk
+        const SELECT: &str =
+            "SELECT id, action, state, total, done, failed, errors, created_at, actor, via, address, bulk
             FROM jobs WHERE id = $1 AND bulk IS NOT NULL";
         let row: Option<Row> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(job).fetch_optional(pool).await?);
@@ -91,13 +94,13 @@ impl Store {
             sqlite: "UPDATE jobs SET claimed_until = $1 WHERE id IN (SELECT id FROM jobs
                     WHERE bulk IS NOT NULL AND state = 'running'
                     AND (claimed_until IS NULL OR claimed_until <= $2 OR claimed_until > $3) ORDER BY created_at LIMIT 1)
-                RETURNING id, action, state, total, done, failed, errors, created_at, actor, bulk",
+                RETURNING id, action, state, total, done, failed, errors, created_at, actor, via, address, bulk",
             // The subquery of an IN may be carried out several times, and each time it skips what it has just locked.
             postgres: "UPDATE jobs SET claimed_until = $1 WHERE id = ANY(ARRAY(SELECT id FROM jobs
                     WHERE bulk IS NOT NULL AND state = 'running'
                     AND (claimed_until IS NULL OR claimed_until <= $2 OR claimed_until > $3) ORDER BY created_at LIMIT 1
                     FOR UPDATE SKIP LOCKED))
-                RETURNING id, action, state, total, done, failed, errors, created_at, actor, bulk",
+                RETURNING id, action, state, total, done, failed, errors, created_at, actor, via, address, bulk",
         };
         let claim = CLAIM.pick(self.db.writer());
         let row: Option<Row> = on!(self.db.writer(), |pool| sqlx::query_as(claim)

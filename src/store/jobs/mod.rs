@@ -16,6 +16,7 @@ use super::{
         order::Order,
         rows::{JobRow, bigint},
     },
+    origin,
 };
 use crate::domain::{
     activity::AuditEntry,
@@ -260,8 +261,9 @@ pub(crate) async fn insert_finished(
 }
 
 pub(crate) async fn insert(tx: &mut Tx, job: &Job, by: &Actor, at: Timestamp) -> Result<(), StoreError> {
-    const INSERT: &str = "INSERT INTO jobs (id, created_at, actor, action, state, total, done, failed, errors)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    const INSERT: &str = "INSERT INTO jobs (id, created_at, actor, action, state, total, done, failed, errors,
+        via, address) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+    let (via, address) = origin::written(by);
     on!(tx, |tx| sqlx::query(INSERT)
         .bind(job.id)
         .bind(at.as_micros())
@@ -272,6 +274,8 @@ pub(crate) async fn insert(tx: &mut Tx, job: &Job, by: &Actor, at: Timestamp) ->
         .bind(bigint(job.done))
         .bind(bigint(job.failed))
         .bind(serde_json::Value::from(job.errors.as_slice()).to_string())
+        .bind(via)
+        .bind(&*address)
         .execute(&mut **tx)
         .await
         .map(drop)?);

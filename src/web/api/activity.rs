@@ -37,7 +37,12 @@ struct ActivityItem {
     #[schema(format = DateTime)]
     at: String,
     by: String,
-    /// `letters`, `groups`, `rules`, `policies`, `schemas`, `mappings` or `digests`
+    /// `page`, `token` or `command line`; null where nobody has to sign in, and for dlo itself.
+    #[schema(value_type = Option<words::Asking>)]
+    via: Option<&'static str>,
+    /// From which address, where that is known.
+    address: Option<String>,
+    /// `letters`, `groups`, `rules`, `policies`, `schemas`, `mappings`, `digests`, `users` or `tokens`
     #[schema(value_type = words::Area)]
     area: &'static str,
     /// `retry`, `discard`, `set`, `remove` and the like
@@ -60,6 +65,8 @@ impl ActivityItem {
             id: seq,
             at: timestamp(entry.at),
             by: entry.by.as_str().to_owned(),
+            via: entry.by.origin().map(|origin| origin.via.as_str()),
+            address: entry.by.origin().and_then(|origin| origin.address).map(|address| address.to_string()),
             area: entry.area.as_str(),
             action: entry.action,
             subject: Some(entry.subject).filter(|subject| !subject.is_empty()),

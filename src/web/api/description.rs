@@ -1,27 +1,43 @@
 //! The description of the API, completed: what is the same for all calls is said here once.
 
+use axum::http::Method;
 use url::Url;
 use utoipa::openapi::{
-    Components, Content, HttpMethod, Info, License, ObjectBuilder, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr,
-    Required, ResponseBuilder, Schema, Server, Tag, Type,
+    Components, HttpMethod, Info, License, ObjectBuilder, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr, Required,
+    Schema, Server, Tag, Type,
     header::HeaderBuilder,
     path::{Operation, Parameter, ParameterIn},
     response::Response,
     schema::AdditionalProperties,
+    security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme},
 };
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::web::{idempotency, problem::Problem};
+use super::faults::{FAULTS, Fault};
+use crate::{
+    domain::access::{Right, Scope},
+    web::{
+        idempotency,
+        problem::Problem,
+        security::{Need, need_of},
+    },
+};
+
+/// The name of the one security scheme.
+const TOKEN: &str = "token";
+/// Those of OAuth; ours stand in words with each call.
+const NO_SCOPES: [String; 0] = [];
 
 /// What is known before any call is.
-pub fn base(public_url: &Url) -> OpenApi {
+pub fn base(public_url: &Url, asks_for_token: bool) -> OpenApi {
     const ABOUT: &str = "The dead letters of RabbitMQ services, and what may be done with them.\n\n\
         Times are RFC 3339 in UTC, always with six digits of a second. Errors are `application/problem+json` (RFC 9457) \
         with a stable `code` and, in `errors`, all that is wrong with a request. A list answers `items` and \
         `next_cursor`: ask again, with the same query and `cursor` set to it. Several values are given by repeating a \
         parameter; no character of a value ends it. An unknown parameter or field is an error.\n\n\
         A `POST` takes an `Idempotency-Key`. What people edit has an `ETag`, and takes `If-Match`.\n\n\
-        dlo asks nobody to sign in: whoever reaches its address may call it. Put a proxy in front that does.";
+        Where people have to sign in (`auth.mode`), programs send `Authorization: Bearer` with a token that was made on the \
+        account page or by `dlo token add`; each call says which scopes it takes. On loopback without sign-in nobody is asked.";
     let mut info = Info::new("Dead Letter Office", env!("CARGO_PKG_VERSION"));
     info.description = Some(ABOUT.to_owned());
     let mut license = License::new("MIT");
@@ -48,8 +64,7 @@ pub fn base(public_url: &Url) -> OpenApi {
         .info(info)
         .servers(Some([Server::new(address)]))
         .tags(Some(tags.map(tag)))
-        // None of its calls asks who it is.
-        .security(Some(Vec::<utoipa::openapi::SecurityRequirement>::new()))
+        .security(Some(if asks_for_token { vec![SecurityRequirement::new(TOKEN, NO_SCOPES)] } else { Vec::new() }))
         .build()
 }
 
@@ -59,6 +74,9 @@ pub fn finished(mut description: OpenApi) -> OpenApi {
     for fault in FAULTS {
         components.responses.insert(fault.name.to_owned(), fault.response().into());
     }
+    let mut token = Http::new(HttpAuthScheme::Bearer);
+    token.description = Some("A token of dlo, `dlo_…`; its scopes are read, payload, act and admin.".to_owned());
+    components.security_schemes.insert(TOKEN.to_owned(), SecurityScheme::Http(token).into());
     let mut problem = Vec::new();
     Problem::schemas(&mut problem);
     components.schemas.extend(problem);
@@ -107,6 +125,10 @@ fn parameters(operation: &Operation) -> impl Iterator<Item = &Parameter> {
 }
 
 fn finish(path: &str, method: HttpMethod, operation: &mut Operation, is_edited: bool) {
+    if let Some(scopes) = scopes(path, &method) {
+        let about = operation.description.take().map(|about| format!("{about}\n\n")).unwrap_or_default();
+        operation.description = Some(format!("{about}{scopes}"));
+    }
     let is_keyed = method == HttpMethod::Post && idempotency::takes_key(path);
     if is_keyed {
         operation.parameters.get_or_insert_default().push(idempotency::parameter().into());
@@ -121,7 +143,6 @@ fn finish(path: &str, method: HttpMethod, operation: &mut Operation, is_edited: 
         409 => is_keyed,
         412 => has_parameter(operation, "If-Match"),
         422 => has_body || is_keyed,
-        403 => method != HttpMethod::Get,
         _ => true,
     };
     let possible: Vec<&Fault> = FAULTS.iter().filter(|fault| is_possible(fault)).collect();
@@ -138,6 +159,22 @@ fn finish(path: &str, method: HttpMethod, operation: &mut Operation, is_edited: 
         let answer = || RefOr::Ref(Ref::from_response_name(fault.name));
         operation.responses.responses.entry(fault.status.to_string()).or_insert_with(answer);
     }
+}
+
+/// Which scopes a token needs for a call.
+fn scopes(path: &str, method: &HttpMethod) -> Option<String> {
+    let method = match method {
+        HttpMethod::Get => Method::GET,
+        HttpMethod::Post => Method::POST,
+        HttpMethod::Put => Method::PUT,
+        HttpMethod::Patch => Method::PATCH,
+        HttpMethod::Delete => Method::DELETE,
+        _ => return None,
+    };
+    let Ok(Need::Rights(rights)) = need_of(&method, path) else { return None };
+    let scope = |right: &Right| Scope::ALL.iter().find(|scope| scope.may(*right)).map(|scope| format!("`{scope}`"));
+    let scopes: Vec<String> = rights.iter().filter_map(scope).collect();
+    Some(format!("Scope: {}.", scopes.join(" and ")))
 }
 
 /// What every success says.
@@ -212,54 +249,5 @@ fn always_there(schema: &mut RefOr<Schema>) {
         }
         RefOr::T(Schema::AllOf(all)) => all.items.iter_mut().for_each(always_there),
         _ => {}
-    }
-}
-
-/// An error that many calls can end with.
-struct Fault {
-    name: &'static str,
-    status: u16,
-    about: &'static str,
-}
-
-const FAULTS: &[Fault] = &[
-    Fault { name: "Invalid", status: 400, about: "A parameter or header is not possible, or the body is not JSON" },
-    Fault { name: "Forbidden", status: 403, about: "It comes from a page of another site" },
-    Fault { name: "NotFound", status: 404, about: "There is none of this id" },
-    Fault { name: "BodyTooSlow", status: 408, about: "The body did not arrive in time" },
-    Fault {
-        name: "Conflict",
-        status: 409,
-        about: "Not possible as it stands, or a call with the same `Idempotency-Key` is under way",
-    },
-    Fault { name: "Changed", status: 412, about: "It is not as `If-Match` or `If-None-Match` expects it" },
-    Fault { name: "TooLarge", status: 413, about: "The body is too large" },
-    Fault { name: "WrongMediaType", status: 415, about: "The body is of another media type" },
-    Fault { name: "WrongHost", status: 421, about: "dlo does not answer to the host that was named" },
-    Fault {
-        name: "Unprocessable",
-        status: 422,
-        about: "The body says what is not possible, or the `Idempotency-Key` was used for something else",
-    },
-    Fault { name: "Internal", status: 500, about: "An error of dlo; its log has the details" },
-    Fault {
-        name: "Unavailable",
-        status: 503,
-        about: "The database is away, or dlo has too much to do; try again later",
-    },
-];
-
-impl Fault {
-    fn response(&self) -> Response {
-        let problem = Content::new(Some(Ref::from_schema_name("Problem")));
-        let response = ResponseBuilder::new().description(self.about).content("application/problem+json", problem);
-        if self.status != 503 {
-            return response.build();
-        }
-        let seconds = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)).build();
-        let about = "Seconds after which it is worth another try";
-        response
-            .header("Retry-After", HeaderBuilder::new().schema(Some(seconds)).description(Some(about)).build())
-            .build()
     }
 }

@@ -13,6 +13,7 @@ mod digest_report;
 mod digests;
 mod docs;
 mod edit;
+mod faults;
 mod groups;
 mod jobs;
 mod letter;
@@ -40,6 +41,7 @@ use super::{
     input::{EDIT_LIMIT, decode_limit},
     upload,
 };
+use crate::config::AuthMode;
 
 pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
     let settings = &app.settings;
@@ -85,7 +87,8 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
         .merge(uploads.layer(once.clone()).layer(upload::limit()))
         .merge(retry.layer(once).layer(DefaultBodyLimit::max(EDIT_LIMIT)))
         .merge(decode);
-    let described = OpenApiRouter::with_openapi(description::base(&settings.public_url)).nest("/api/v1", v1);
+    let asks = app.sign_in.mode() != AuthMode::None;
+    let described = OpenApiRouter::with_openapi(description::base(&settings.public_url, asks)).nest("/api/v1", v1);
     let (router, description) = described.split_for_parts();
     let description = Arc::new(description::finished(description));
     let for_docs = Arc::clone(&description);

@@ -19,7 +19,7 @@ use crate::{
         letter::{Letter, LetterId, LetterSummary},
     },
     services::decoding::reading::Reading,
-    web::view::time::timestamp,
+    web::{security::Visitor, view::time::timestamp},
 };
 
 /// A letter without its contents, as lists have it.
@@ -58,7 +58,7 @@ pub struct LetterItem {
     /// `rule:<name>`, `manual` or `default`
     importance_by: String,
     /// What the message is, where it is a call of a task framework: `billing.charge(order=42)`. Hidden values are not in
-    /// it. Null for any other, and until that is found out.
+    /// it. Null for any other, until that is found out, and for a token without the scope `payload`.
     title: Option<String>,
     #[schema(example = "acme.texts.v1.Text")]
     message_type: Option<String>,
@@ -97,7 +97,7 @@ impl From<LetterSummary> for LetterItem {
             status: letter.status.as_str(),
             importance: letter.importance.as_str(),
             importance_by: letter.importance_by,
-            title: letter.title,
+            title: letter.title.filter(|_| Visitor::sees_payloads()),
             message_type: letter.message_type,
             type_source: letter.type_source.map(|source| source.as_str().to_owned()),
             type_confidence: letter.type_confidence,
@@ -181,7 +181,7 @@ impl FullLetter {
             properties: properties_to_json(&letter.message.properties),
             headers: table_to_json(&letter.message.headers),
             deaths: deaths_to_json(&letter.deaths),
-            payload: ReadPayload::new(reading),
+            payload: if Visitor::sees_payloads() { ReadPayload::new(reading) } else { ReadPayload::withheld(reading) },
             history: history.into_iter().map(Entry::from).collect(),
             remarks: letter.remarks,
             item: LetterItem { error: account.failure.error.map(LetterError::from), ..item },

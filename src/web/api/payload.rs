@@ -32,7 +32,7 @@ pub struct ReadPayload {
     other_candidates: usize,
     /// What went wrong, and what has to be said.
     remarks: Vec<String>,
-    /// Whether some value in it is hidden.
+    /// Whether some value in it is hidden; to a token without the scope `payload` all of it is.
     hidden: bool,
 }
 
@@ -101,6 +101,22 @@ impl ReadPayload {
             other_candidates: reading.guess.others,
             remarks: reading.remarks.iter().cloned().chain(why_hidden).collect(),
             hidden: reading.hides,
+        }
+    }
+}
+
+impl ReadPayload {
+    /// For who may not see it: how it is written, and nothing of what it says.
+    pub fn withheld(reading: &Reading) -> Self {
+        Self {
+            json: None,
+            text: None,
+            task: None,
+            candidates: Vec::new(),
+            other_candidates: 0,
+            remarks: vec!["A token needs the scope payload to see what is in a message.".to_owned()],
+            hidden: true,
+            ..Self::new(reading)
         }
     }
 }

@@ -54,6 +54,8 @@ words! {
     Event = all!(domain::history::Event);
     /// What was changed.
     Area = all!(domain::activity::Area);
+    /// By what somebody asked.
+    Asking = all!(domain::actor::Via);
     /// How far a job has come; `failed`: it ended, and some of it could not be done.
     JobState = all!(domain::job::JobState);
     /// Where a message waits for its automatic retry.

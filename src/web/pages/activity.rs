@@ -82,6 +82,8 @@ fn area_choices(chosen: &[Area]) -> Vec<Choice> {
         Area::Schemas => "Schemas",
         Area::Mappings => "Types by queue",
         Area::Digests => "Digests",
+        Area::Users => "Users",
+        Area::Tokens => "API tokens",
     };
     let offered = Area::ALL.iter().map(|area| (area.to_string(), label(*area).to_owned()));
     Choice::list("Everything", chosen, offered)

@@ -3,6 +3,7 @@
 //! A handler reads the address, loads once, makes one struct and renders it: the whole page, or the block that
 //! `?part=` names, which the target of an htmx request stands for. What is shown is decided here and in `view`, how it looks in `templates` and `static/css`.
 
+mod account;
 mod actions;
 mod activity;
 pub mod banner;
@@ -33,9 +34,12 @@ mod rules;
 mod scheduled;
 mod schema_type;
 mod schemas;
+mod set_up;
 pub mod shell;
+mod sign_in;
 mod target;
 pub mod toast;
+mod users;
 mod visit;
 
 pub use bulk_action::BulkAction;
@@ -86,5 +90,25 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/schemas/map", post(mapping_acts::set))
         .route("/schemas/unmap", post(mapping_acts::unset))
         .route("/schemas/types/{name}", get(schema_type::show))
+        .merge(people())
         .layer(middleware::from_fn(target::choose_part))
+}
+
+/// Who comes in, and what is theirs.
+fn people() -> Router<Arc<AppState>> {
+    Router::new()
+        .route("/sign-in", get(sign_in::show).post(sign_in::by_password))
+        .route("/sign-in/start", get(sign_in::start))
+        .route("/sign-in/callback", get(sign_in::callback))
+        .route("/sign-out", post(sign_in::sign_out))
+        .route("/set-up", get(set_up::show).post(set_up::add))
+        .route("/account", get(account::show))
+        .route("/account/password", post(account::change_password))
+        .route("/account/sessions", post(account::end_sessions))
+        .route("/account/tokens", post(account::add_token))
+        .route("/account/revoke", post(account::revoke))
+        .route("/users", get(users::show))
+        .route("/users/add", post(users::add))
+        .route("/users/change", post(users::change))
+        .route("/users/revoke", post(users::revoke))
 }

@@ -5,6 +5,7 @@ use amqp_message::{time::Timestamp, word_enum};
 use super::{banner::Banner, toast::Toast};
 use crate::{
     domain::{
+        access::Right,
         filter::{LetterCounts, LetterFilter},
         letter::Status,
     },
@@ -12,6 +13,7 @@ use crate::{
         AppState, assets,
         error::WebError,
         events,
+        security::Visitor,
         view::{broker::BrokerView, number, tally::Tally},
     },
 };
@@ -30,6 +32,8 @@ word_enum! {
         Digests = "digests",
         Activity = "activity",
         Api = "api",
+        Account = "account",
+        Users = "users",
     }
 }
 
@@ -59,6 +63,30 @@ pub struct Shell {
     pub is_fragment: bool,
     /// The address of this page, to come back to.
     pub here: String,
+    /// Who looks at it; none where nobody has to sign in.
+    pub who: Option<WhoView>,
+}
+
+/// Who has signed in.
+pub struct WhoView {
+    pub name: String,
+    pub role: &'static str,
+    pub is_admin: bool,
+    /// Whether there is a session that can be ended here.
+    pub can_sign_out: bool,
+}
+
+impl WhoView {
+    fn current() -> Option<Self> {
+        let visitor = Visitor::current()?;
+        let user = visitor.user()?;
+        Some(Self {
+            name: user.name.clone(),
+            role: user.role.as_str(),
+            is_admin: visitor.may(Right::Admin),
+            can_sign_out: visitor.session().is_some(),
+        })
+    }
 }
 
 impl Shell {
@@ -100,6 +128,7 @@ impl Shell {
             changes: String::new(),
             is_fragment: false,
             here: String::new(),
+            who: WhoView::current(),
         }
     }
 

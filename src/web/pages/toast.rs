@@ -4,13 +4,13 @@
 //! process may show it.
 
 use askama::Template;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use uuid::Uuid;
 
 use crate::{
     domain::letter::LetterId,
-    web::{error::WebError, query::Pairs},
+    web::{error::WebError, query::Pairs, security::cookie},
 };
 
 const COOKIE: &str = "dlo-toast";
@@ -129,10 +129,7 @@ impl Toast {
 
     /// What the page before left to say.
     pub fn from_cookie(headers: &HeaderMap) -> Option<Self> {
-        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut pairs = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        let (_, value) = pairs.find(|(name, _)| *name == COOKIE)?;
-        let mut pairs = Pairs::parse(value.as_bytes());
+        let mut pairs = Pairs::parse(cookie(headers, COOKIE)?.as_bytes());
         let failed = pairs.take("failed").ok()?.is_some();
         let text = pairs.take("text").ok()??;
         if failed {
@@ -159,6 +156,8 @@ impl Toast {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::header;
+
     use super::*;
 
     fn carried(toast: &Toast) -> Option<Toast> {

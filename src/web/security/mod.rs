@@ -1,11 +1,24 @@
-//! What keeps other sites and other names out, and foreign content quiet.
+//! What keeps other sites and other names out, foreign content quiet, and each to what they may.
 
+mod access;
+mod address;
+mod cookies;
 mod cross_site;
+mod gate;
+mod guard;
 mod headers;
 mod hosts;
+mod identity;
+mod own_path;
 mod user;
 
+pub use access::{Need, need_of, table};
+pub use address::Peer;
+pub use cookies::{PrivateCookie, cookie};
 pub use cross_site::refuse_other_sites;
+pub use guard::{guard, sign_in_page};
 pub use headers::set_headers;
 pub use hosts::{Hosts, refuse_foreign_hosts};
-pub use user::CurrentUser;
+pub use identity::{client_of, visitor_of};
+pub use own_path::own_path;
+pub use user::{CurrentUser, Visitor};

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::{number, queue::set_href, text, time::Moment};
 use crate::domain::{
     activity::{ActivityEntry, Area, AuditEntry},
+    actor::Origin,
     group::{Group, GroupId},
     letter::{LetterId, LetterSummary},
 };
@@ -21,6 +22,8 @@ const NAME: usize = 80;
 pub struct ActivityRow {
     pub at: Moment,
     pub by: String,
+    /// From where, where that is known.
+    pub origin: String,
     pub sentence: Sentence,
     pub detail: String,
 }
@@ -31,10 +34,16 @@ impl ActivityRow {
         Self {
             at: Moment::new(entry.at, now),
             by: text::one_line(entry.by.as_str()),
+            origin: entry.by.origin().map(origin).unwrap_or_default(),
             sentence: Sentence::new(entry, subjects),
             detail: text::visible(&text::shortened(&entry.detail, SHOWN)).into_owned(),
         }
     }
+}
+
+fn origin(Origin { via, address }: Origin) -> String {
+    let from = address.map(|address| format!(" from {address}")).unwrap_or_default();
+    format!("by {via}{from}")
 }
 
 /// `retried 71 letters of the group ‹orders: timeout after …›`
@@ -102,6 +111,9 @@ impl Sentence {
             (Area::Mappings, "set") => named("mapped a type to", entry, "/schemas#mappings".to_owned()),
             (Area::Mappings, "remove") => named("removed the type mapping of", entry, "/schemas#mappings".to_owned()),
             (Area::Digests, "send") => named("sent the digest", entry, "/digests".to_owned()),
+            (Area::Users, action) => named(user_verb(action), entry, String::new()),
+            (Area::Tokens, "revoke") => named("revoked the API token", entry, String::new()),
+            (Area::Tokens, _) => named("made the API token", entry, String::new()),
             // Of a newer version, say.
             (area, action) => named(&format!("{area}: {}", name(action)), entry, String::new()),
         }
@@ -110,6 +122,18 @@ impl Sentence {
     /// The same as a text.
     pub fn text(&self) -> String {
         if self.object.is_empty() { self.verb.clone() } else { format!("{} {}", self.verb, self.object) }
+    }
+}
+
+fn user_verb(action: &str) -> &'static str {
+    match action {
+        "add" => "added the user",
+        "remove" => "removed the user",
+        "role" => "changed the role of",
+        "disable" => "disabled the user",
+        "enable" => "enabled the user",
+        "password" => "changed the password of",
+        _ => "changed the user",
     }
 }
 

@@ -3,6 +3,7 @@
 //! Templates hold no logic beyond `if` and `for`; what they print is made here.
 
 pub mod activity;
+pub mod agent;
 pub mod broker;
 pub mod chart;
 pub mod conflict;

@@ -100,7 +100,11 @@ fn lists_in_the_environment_have_commas_and_may_be_empty() {
             let name = environment_name(&section.path, &key.name);
             let from_file = |list: &str| accept(&format!("[{}]\n{} = {list}", section.path, key.name), &[]);
             let from_environment = |text: &str| accept("", &[(name.clone(), text.to_owned())]);
-            let lists = [("5s,10s", r#"["5s", "10s"]"#), ("high,low", r#"["high", "low"]"#)];
+            let lists = [
+                ("5s,10s", r#"["5s", "10s"]"#),
+                ("high,low", r#"["high", "low"]"#),
+                ("10.0.0.5,10.1.0.0/16", r#"["10.0.0.5", "10.1.0.0/16"]"#),
+            ];
             let (text, list) = lists.into_iter().find(|(_, list)| from_file(list).is_ok()).unwrap();
             assert_eq!(from_environment(text), from_file(list), "{name}={text}");
             assert_eq!(from_environment(""), from_file("[]"), "{name}=");

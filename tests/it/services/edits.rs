@@ -7,6 +7,7 @@ use dead_letter_office::{
     clock::Clock,
     config::{GroupsConfig, RetentionConfig},
     domain::{
+        access::SessionLimits,
         activity::ActivityFilter,
         actor::Actor,
         command::{Command, Refusal},
@@ -126,6 +127,7 @@ async fn the_server_forgets_what_is_settled_when_its_time_is_over() {
         clock: clock.clone(),
         keep,
         groups: GroupsConfig::default(),
+        sessions: SessionLimits { idle: DAY, length: DAY },
         tidied_at: None,
     };
     let stop = CancellationToken::new();
@@ -155,6 +157,7 @@ async fn the_server_forgets_who_did_what_when_its_time_is_over() {
         clock: clock.clone(),
         keep,
         groups: GroupsConfig::default(),
+        sessions: SessionLimits { idle: DAY, length: DAY },
         tidied_at: None,
     };
     for (wait, left) in [(DAY, 2), (Duration::from_micros(1), 1), (DAY, 0)] {

@@ -3,7 +3,12 @@
 
 use std::process::Command;
 
-use super::{find_or_skip, rabbit::Rabbit, rig_script};
+use super::{
+    ServerFacts, find_or_skip,
+    process::{Leash, Leashed},
+    rabbit::Rabbit,
+    rig_script,
+};
 
 /// `None` where it may be skipped.
 pub fn pika() -> Option<Command> {
@@ -27,4 +32,24 @@ pub fn few_frameworks(rabbit: &Rabbit, dlo: &str) -> Option<Command> {
     command.arg(rig_script("../frameworks/run.py")).args(["--few", "--jobs", "2", "--dlo", dlo]);
     command.args(["--amqp", &rabbit.amqp_url(), "--management", rabbit.management_url()]);
     Some(command)
+}
+
+/// An OpenID provider that signs people in to dlo at one address; whoever is `ada` is in the group `dlo-admins`, `otto` in
+/// `on-call`, `vera` in `staff`. It ends when dropped.
+pub struct OidcProvider {
+    pub issuer: String,
+    _process: Leashed,
+}
+
+impl OidcProvider {
+    /// `None` where it may be skipped.
+    pub fn start(dlo: &str) -> Option<Self> {
+        find_or_skip("node")?;
+        find_or_skip("oidc-provider")?;
+        let mut script = Command::new(rig_script("oidc.sh"));
+        script.args(["serve", dlo]);
+        let process = Leash::on(script).spawn();
+        let issuer = ServerFacts::await_from(&process).require("ISSUER").to_owned();
+        Some(Self { issuer, _process: process })
+    }
 }

@@ -164,8 +164,8 @@ async fn the_api_tells_the_same_page_by_page() {
     did(&desk, "Ann", MINUTE, Area::Digests, "send", "daily").await;
     let first = desk.get(&format!("{API}?limit=1")).await.expect(200).json();
     let sent = json!({
-        "id": first["items"][0]["id"], "at": "2026-11-21T11:59:00.000000Z", "by": "Ann", "area": "digests",
-        "action": "send", "subject": "daily", "letters": 0, "detail": null, "text": "sent the digest daily",
+        "id": first["items"][0]["id"], "at": "2026-11-21T11:59:00.000000Z", "by": "Ann", "via": null,
+        "address": null, "area": "digests", "action": "send", "subject": "daily", "letters": 0, "detail": null, "text": "sent the digest daily",
     });
     assert_eq!(first["items"], json!([sent]));
     let next = first["next_cursor"].as_str().unwrap();

@@ -9,7 +9,7 @@ use axum::{
 };
 use dead_letter_office::{
     clock::Clock,
-    config::{DecodeConfig, NotifyConfig},
+    config::{AuthConfig, DecodeConfig, NotifyConfig},
     domain::{
         actor::Actor,
         broker::ConnectionState,
@@ -30,6 +30,7 @@ use dead_letter_office::{
         policies::Policies,
         rules::Rules,
         schemas::Schemas,
+        sign_in::{SignIn, Tokens, Users},
         triage::Triage,
         wakeup::Wakeup,
     },
@@ -78,6 +79,9 @@ pub struct Desk {
     pub schemas: Schemas,
     pub digests: Digests,
     pub closing: CancellationToken,
+    pub sign_in: SignIn,
+    pub users: Users,
+    pub tokens: Tokens,
     router: Router,
     directory: TempDir,
 }
@@ -131,7 +135,25 @@ impl Desk {
             board.set_consuming(name, ConnectionState::Connected { since: NOON });
             board.set_publishing(name, ConnectionState::Connected { since: NOON });
         }
-        Self::on(store, board, directory, watched, notify, limits)
+        Self::on(store, board, directory, watched, notify, limits, AuthConfig::default())
+    }
+
+    /// A server where people sign in, on SQLite.
+    pub async fn where_people_sign_in(auth: AuthConfig) -> Self {
+        let desk = Self::open().await;
+        let Self { store, board, directory, .. } = desk;
+        Self::on(store, board, directory, &[], &NotifyConfig::default(), Limits::default(), auth)
+    }
+
+    /// The same on both databases; that of Postgres is kept beside it.
+    pub async fn where_people_sign_in_on_both(auth: &AuthConfig) -> Vec<(Self, Option<PostgresDatabase>)> {
+        let mut both = vec![(Self::where_people_sign_in(auth.clone()).await, None)];
+        if let Some((Self { store, board, directory, .. }, database)) = Self::on_postgres().await {
+            let limits = Limits::default();
+            let desk = Self::on(store, board, directory, &[], &NotifyConfig::default(), limits, auth.clone());
+            both.push((desk, Some(database)));
+        }
+        both
     }
 
     /// The same on Postgres; `None` where there is none and tests may be skipped for it.
@@ -141,7 +163,10 @@ impl Desk {
         store.migrate().await.unwrap();
         let board = BrokerBoard::new([(MAIN.to_owned(), format!("{MAIN}.example:5672"))]);
         let directory = tempfile::tempdir().unwrap();
-        Some((Self::on(store, board, directory, &[], &NotifyConfig::default(), Limits::default()), database))
+        Some((
+            Self::on(store, board, directory, &[], &NotifyConfig::default(), Limits::default(), AuthConfig::default()),
+            database,
+        ))
     }
 
     fn on(
@@ -151,6 +176,7 @@ impl Desk {
         watched: &[&str],
         notify: &NotifyConfig,
         limits: Limits,
+        auth: AuthConfig,
     ) -> Self {
         let (clock, feed, metrics) = (Clock::manual(NOON), ChangeFeed::default(), Metrics::default());
         let closing = CancellationToken::new();
@@ -171,7 +197,13 @@ impl Desk {
             Wakeup::default(),
         )
         .unwrap();
+        let sign_in = SignIn::new(auth, Arc::clone(&store), clock.clone(), feed.clone(), None);
+        let users = Users::new(Arc::clone(&store), clock.clone(), feed.clone());
+        let tokens = Tokens::new(Arc::clone(&store), clock.clone(), feed.clone());
         let server = AppState {
+            sign_in: sign_in.clone(),
+            users: users.clone(),
+            tokens: tokens.clone(),
             triage: Triage::new(Arc::clone(&store), changes.clone(), clock.clone(), InnerBodies::default()),
             store: store.reader(),
             policies: policies.clone(),
@@ -195,6 +227,7 @@ impl Desk {
                 public_url: "http://dlo.example.com".parse().unwrap(),
                 dead_letter_exchange: "the-dlx".to_owned(),
                 own_queues: ["dlo.dead-letters", "dlo.obituaries"].map(str::to_owned).into(),
+                trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()],
                 limits,
                 decode_max_bytes: DECODE_MAX_BYTES,
                 succeeded_after: SUCCEEDED_AFTER,
@@ -218,6 +251,9 @@ impl Desk {
             schemas,
             digests,
             closing,
+            sign_in,
+            users,
+            tokens,
             router: router(Arc::new(server)),
             directory,
         }

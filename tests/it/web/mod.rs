@@ -47,6 +47,7 @@ mod rules_at_work;
 mod schemas;
 mod schemas_folder;
 mod security;
+mod sign_in;
 mod tasks;
 mod two_editors;
 mod watch;

@@ -154,14 +154,14 @@ async fn weighs_little_and_comes_from_here(scene: &Scene, path: &str) {
     assert!((1..100_000).contains(&size), "{path}: {size} bytes over the wire");
 }
 
-async fn fits(scene: &Scene, path: &str, width: u32) {
+pub async fn fits(scene: &Scene, path: &str, width: u32) {
     assert_eq!(scene.ask("innerWidth").await, width);
     let wide = scene.ask("document.scrollingElement.scrollWidth").await.as_u64().unwrap();
     assert!(wide <= u64::from(width), "{path} is {wide} wide at {width}");
 }
 
 /// Text has the contrast of WCAG 2.2 AA against what lies behind it.
-async fn is_readable(scene: &Scene, path: &str, theme: &str) {
+pub async fn is_readable(scene: &Scene, path: &str, theme: &str) {
     let poor = scene.ask(include_str!("contrast.js")).await;
     assert_eq!(poor, serde_json::json!([]), "{path}, {theme}");
 }

@@ -151,8 +151,21 @@ fn without_sign_in_it_listens_on_loopback_only() {
             assert!(said.contains("web.listen") && said.contains("auth.mode"), "{address}: {said}");
         }
     }
-    check_environment("DLO_AUTH__MODE", "password", &["auth.mode", "none"]);
     check_environment("DLO_AUTH__MODE", "magic", &["auth.mode"]);
+}
+
+#[test]
+fn each_way_to_sign_in_says_what_it_needs() {
+    check_file("[auth]\nmode = \"oidc\"", &["auth.oidc.issuer"]);
+    check_file("[auth]\nmode = \"oidc\"\n[auth.oidc]\nissuer = \"id.example\"", &["auth.oidc.issuer", "https://"]);
+    check_file("[auth]\nmode = \"oidc\"\n[auth.oidc]\nissuer = \"https://id.example\"", &["auth.oidc.client_id"]);
+    check_file("[auth]\nmode = \"proxy\"", &["auth.proxy.from"]);
+    check_file("[auth]\nmode = \"proxy\"\n[auth.proxy]\nfrom = [\"nowhere\"]", &["auth.proxy.from", "10.0.0.5"]);
+    let proxy = "[auth]\nmode = \"proxy\"\n[auth.proxy]\nfrom = [\"10.0.0.5\"]\n";
+    check_file(proxy, &["auth.roles"]);
+    check_file(&format!("{proxy}user_header = \"a b\""), &["auth.proxy.user_header"]);
+    check_file(&format!("{proxy}[auth.roles]\nothers = \"king\""), &["auth.roles.others", "viewer"]);
+    check_file("[auth]\nmode = \"password\"\nsession_idle = \"0s\"", &["auth.session_idle"]);
 }
 
 #[test]

@@ -1,0 +1,149 @@
+//! `dlo user` and `dlo token`: who may come in.
+
+use std::{
+    io::{self, IsTerminal},
+    process::ExitCode,
+    time::Duration,
+};
+
+use clap::Subcommand;
+
+use super::print;
+use crate::{
+    app::People,
+    config::{Config, values::parse_duration},
+    domain::{
+        access::{Role, Scope, Token, User},
+        actor::Actor,
+    },
+    services::sign_in::WantedToken,
+};
+
+#[derive(Debug, Subcommand)]
+pub enum UserCommand {
+    /// Add somebody; the password is asked for, or read from standard input
+    Add {
+        name: String,
+        /// viewer, operator or admin
+        #[arg(long, default_value = "viewer")]
+        role: Role,
+    },
+    /// List all users
+    List,
+    /// Keep somebody out; all their sessions end
+    Disable { name: String },
+    /// Let somebody in again
+    Enable { name: String },
+    /// Set another password; all their sessions end
+    Reset { name: String },
+    /// Remove somebody, with all their sessions and tokens; what they did stays in the activity
+    Remove { name: String },
+    /// Give somebody another role: viewer, operator or admin
+    Role { name: String, role: Role },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum TokenCommand {
+    /// Make a token and print it; it cannot be seen again
+    Add {
+        name: String,
+        /// What it may, by comma: read, payload, act, admin
+        #[arg(long, value_delimiter = ',', default_value = "read")]
+        scopes: Vec<Scope>,
+        /// How long it lasts, as 90d; `never` for one that does not expire
+        #[arg(long, default_value = "90d", value_parser = lasts)]
+        expires: Lasts,
+    },
+    /// List all tokens
+    List,
+    /// End a token, by its name or its id
+    Revoke { token: String },
+}
+
+/// How long a token lasts; none for ever.
+#[derive(Clone, Copy, Debug)]
+pub struct Lasts(Option<Duration>);
+
+fn lasts(text: &str) -> Result<Lasts, String> {
+    if text == "never" { Ok(Lasts(None)) } else { parse_duration(text).map(|lasts| Lasts(Some(lasts))) }
+}
+
+pub async fn user(command: UserCommand, config: &Config) -> anyhow::Result<ExitCode> {
+    let (users, by) = (People::open(config).await?.users, Actor::command_line());
+    let said = match command {
+        UserCommand::Add { name, role } => {
+            users.add(&name, &password()?, role, &by).await?;
+            format!("added {name} as {role}\n")
+        }
+        UserCommand::List => users.all().await?.iter().map(user_line).collect(),
+        UserCommand::Disable { name } => {
+            users.disable(&name, true, &by).await?;
+            format!("{name} may not come in any more\n")
+        }
+        UserCommand::Enable { name } => {
+            users.disable(&name, false, &by).await?;
+            format!("{name} may come in again\n")
+        }
+        UserCommand::Reset { name } => {
+            users.reset(&name, &password()?, &by).await?;
+            format!("{name} has another password\n")
+        }
+        UserCommand::Remove { name } => {
+            users.remove(&name, &by).await?;
+            format!("{name} is removed\n")
+        }
+        UserCommand::Role { name, role } => {
+            users.set_role(&name, role, &by).await?;
+            format!("{name} has the role {role}\n")
+        }
+    };
+    Ok(print(said.as_bytes())?)
+}
+
+pub async fn token(command: TokenCommand, config: &Config) -> anyhow::Result<ExitCode> {
+    let (tokens, by) = (People::open(config).await?.tokens, Actor::command_line());
+    let said = match command {
+        TokenCommand::Add { name, scopes, expires: Lasts(lasts) } => {
+            let wanted = WantedToken { name: &name, scopes, owner: None, lasts };
+            format!("{}\n", tokens.add(wanted, &by).await?)
+        }
+        TokenCommand::List => tokens.all().await?.iter().map(token_line).collect(),
+        TokenCommand::Revoke { token: which } => {
+            let all = tokens.all().await?;
+            let is_meant = |token: &&Token| token.id.as_uuid().to_string() == which || token.name == which;
+            let meant: Vec<&Token> = all.iter().filter(is_meant).collect();
+            match meant[..] {
+                [token] => tokens.revoke(token, &by).await?,
+                [] => anyhow::bail!("there is no token {which:?}"),
+                _ => anyhow::bail!("several tokens are called {which:?}; name it by its id, see `dlo token list`"),
+            };
+            format!("{which} is revoked\n")
+        }
+    };
+    Ok(print(said.as_bytes())?)
+}
+
+/// Asked for on a terminal, twice; otherwise the first line of standard input.
+fn password() -> anyhow::Result<String> {
+    if !io::stdin().is_terminal() {
+        let mut line = String::new();
+        io::stdin().read_line(&mut line)?;
+        return Ok(line.trim_end_matches(['\n', '\r']).to_owned());
+    }
+    let password = rpassword::prompt_password("Password: ")?;
+    if rpassword::prompt_password("Again: ")? != password {
+        anyhow::bail!("the two passwords differ");
+    }
+    Ok(password)
+}
+
+fn user_line(user: &User) -> String {
+    let state = if user.is_disabled { "disabled" } else { "" };
+    format!("{:<24} {:<9} {:<9} {state}", user.name, user.role, user.source).trim_end().to_owned() + "\n"
+}
+
+fn token_line(token: &Token) -> String {
+    let scopes: Vec<&str> = token.scopes.iter().map(|scope| scope.as_str()).collect();
+    let owner = token.owner.as_ref().map_or("-", |owner| &*owner.name);
+    format!("{} {:<24} {:<16} {}\n", token.id.as_uuid(), token.name, owner, scopes.join(","))
+}

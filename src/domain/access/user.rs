@@ -1,0 +1,43 @@
+//! People who sign in.
+
+use amqp_message::{time::Timestamp, word_enum};
+use uuid::Uuid;
+
+use super::Role;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct UserId(Uuid);
+
+impl UserId {
+    pub const fn from_uuid(id: Uuid) -> Self {
+        Self(id)
+    }
+
+    pub const fn as_uuid(self) -> Uuid {
+        self.0
+    }
+}
+
+word_enum! {
+    /// Who vouches for somebody.
+    Source, "way to sign in" {
+        /// They have a password here.
+        Password = "password",
+        /// An OpenID provider.
+        Oidc = "oidc",
+        /// A proxy in front.
+        Proxy = "proxy",
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    pub id: UserId,
+    /// What is done is recorded under it; no two have the same.
+    pub name: String,
+    pub source: Source,
+    pub role: Role,
+    pub is_disabled: bool,
+    pub created_at: Timestamp,
+    pub signed_in_at: Option<Timestamp>,
+}

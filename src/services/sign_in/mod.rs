@@ -1,0 +1,279 @@
+//! Who comes in: by password, by an OpenID provider or by a proxy in front; and programs by tokens.
+
+mod account;
+mod oidc;
+mod passwords;
+mod secrets;
+mod throttle;
+mod tokens;
+mod users;
+
+pub use oidc::{Begun, Oidc};
+pub use passwords::{PasswordError, Passwords, SHORTEST};
+pub use tokens::{TokenError, Tokens, WantedToken};
+pub use users::{Users, UsersError};
+
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use amqp_message::time::Timestamp;
+use thiserror::Error;
+
+use self::throttle::Throttle;
+use super::{change_feed::ChangeFeed, ids};
+use crate::{
+    clock::Clock,
+    config::{AuthConfig, AuthMode},
+    domain::access::{Session, SessionLimits, Source, Token, User, UserId, check_name},
+    store::{NewSession, Store, StoreError, UserError, Vouched},
+};
+
+/// That something was used is written down at most this often.
+const SEEN_EVERY: Duration = Duration::from_secs(60);
+/// That a proxy names somebody is written down at most this often.
+const VOUCHED_EVERY: Duration = Duration::from_secs(60 * 60);
+/// How long the link that makes the first admin can be used.
+const LINK_LASTS: Duration = Duration::from_secs(24 * 60 * 60);
+/// Characters of what a browser calls itself.
+const LONGEST_AGENT: usize = 300;
+
+/// Why somebody does not come in.
+#[derive(Debug, Error)]
+pub enum SignInError {
+    #[error("There is no such account, or the password is another.")]
+    Wrong,
+    #[error("There were too many attempts. Try again in {} s.", .0.as_secs().max(1))]
+    Throttled(Duration),
+    #[error("Too many people sign in at this moment. Try again.")]
+    Busy,
+    /// They are who they say, and may not come in.
+    #[error("{0}")]
+    Refused(String),
+    /// The OpenID provider does not do its part.
+    #[error("{0}")]
+    Provider(String),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("there is no randomness: {0}")]
+    Random(#[from] getrandom::Error),
+}
+
+impl From<PasswordError> for SignInError {
+    fn from(error: PasswordError) -> Self {
+        match error {
+            PasswordError::Busy => Self::Busy,
+            PasswordError::Unfit(why) | PasswordError::Hash(why) => Self::Refused(why),
+        }
+    }
+}
+
+impl From<UserError> for SignInError {
+    fn from(error: UserError) -> Self {
+        match error {
+            UserError::Store(error) => Self::Store(error),
+            UserError::Taken(name) => Self::Refused(format!(
+                "Somebody else is known here by the name {name:?}; `dlo user remove` makes room."
+            )),
+            error => Self::Refused(error.to_string()),
+        }
+    }
+}
+
+/// Where somebody sits who signs in.
+#[derive(Clone, Debug)]
+pub struct Client {
+    pub address: IpAddr,
+    /// What the browser calls itself.
+    pub agent: String,
+    /// The cookie of the session that ends with this.
+    pub before: Option<String>,
+}
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct SignIn(Arc<Inner>);
+
+struct Inner {
+    config: AuthConfig,
+    store: Arc<Store>,
+    clock: Clock,
+    feed: ChangeFeed,
+    passwords: Passwords,
+    throttle: Throttle,
+    oidc: Option<Oidc>,
+}
+
+impl SignIn {
+    pub fn new(config: AuthConfig, store: Arc<Store>, clock: Clock, feed: ChangeFeed, oidc: Option<Oidc>) -> Self {
+        let (passwords, throttle) = (Passwords::default(), Throttle::default());
+        Self(Arc::new(Inner { config, store, clock, feed, passwords, throttle, oidc }))
+    }
+
+    pub fn config(&self) -> &AuthConfig {
+        &self.0.config
+    }
+
+    pub fn mode(&self) -> AuthMode {
+        self.0.config.mode
+    }
+
+    /// Whether people sign in on a page of ours.
+    pub fn has_page(&self) -> bool {
+        matches!(self.mode(), AuthMode::Password | AuthMode::Oidc)
+    }
+
+    /// The provider, where there is one.
+    pub fn oidc(&self) -> Option<&Oidc> {
+        self.0.oidc.as_ref()
+    }
+
+    pub fn limits(&self) -> SessionLimits {
+        SessionLimits { idle: self.0.config.session_idle, length: self.0.config.session_length }
+    }
+
+    /// Signs in by password. The answer is what the cookie is to hold.
+    pub async fn by_password(&self, name: &str, password: &str, client: &Client) -> Result<String, SignInError> {
+        let inner = &*self.0;
+        inner.throttle.begin(name, client.address, inner.clock.now()).map_err(SignInError::Throttled)?;
+        let found = inner.store.user_with_password(name).await?;
+        let hash = found.as_ref().map(|(_, hash)| hash.clone());
+        let fits = inner.passwords.fits(password, hash).await?;
+        let user = found.map(|(user, _)| user).filter(|user| fits && !user.is_disabled && self.may_use(user));
+        let Some(user) = user else {
+            // Whatever was sent in place of a name.
+            let name: String = name.chars().take(100).collect();
+            tracing::warn!(user = name, address = %client.address, "a sign-in failed");
+            return Err(SignInError::Wrong);
+        };
+        inner.throttle.succeeded(name, client.address);
+        self.begin(&user, client, "").await
+    }
+
+    /// Signs in whom the OpenID provider sends back. The answer is what the cookie is to hold.
+    pub async fn by_oidc(&self, code: &str, begun: &Begun, client: &Client) -> Result<String, SignInError> {
+        let inner = &*self.0;
+        // The provider looks after its accounts; here it is the address that counts.
+        let account = format!("@{}", client.address);
+        inner.throttle.begin(&account, client.address, inner.clock.now()).map_err(SignInError::Throttled)?;
+        let oidc = self.oidc().ok_or(SignInError::Wrong)?;
+        let told = oidc.finish(code, begun).await?;
+        let user = self.vouched(Source::Oidc, &told.subject, &told.name, &told.groups).await?;
+        inner.throttle.succeeded(&account, client.address);
+        self.begin(&user, client, &told.id_token).await
+    }
+
+    /// Whom a proxy names.
+    pub async fn by_proxy(&self, name: &str, groups: &[String]) -> Result<User, SignInError> {
+        self.vouched(Source::Proxy, name, name, groups).await
+    }
+
+    /// A user whom somebody else vouches for, written down where they are new or something is new about them.
+    async fn vouched(&self, source: Source, subject: &str, name: &str, groups: &[String]) -> Result<User, SignInError> {
+        let inner = &*self.0;
+        check_name(name).map_err(|why| SignInError::Refused(format!("{name:?} cannot come in: {why}.")))?;
+        let role = inner.config.roles.role(name, groups).ok_or_else(|| {
+            SignInError::Refused(format!("{name} has no role here. The groups in [auth.roles] say who has one."))
+        })?;
+        let known = inner.store.vouched(source, subject).await?;
+        if known.as_ref().is_some_and(|user| user.is_disabled) {
+            return Err(SignInError::Refused(format!("{name} may not come in any more.")));
+        }
+        let now = inner.clock.now();
+        let is_as_known = |user: &User| {
+            let is_seen = user.signed_in_at.is_some_and(|at| now.since(at) < VOUCHED_EVERY);
+            is_seen && user.role == role && user.name == name
+        };
+        if let Some(user) = known.filter(is_as_known) {
+            return Ok(user);
+        }
+        let id = UserId::from_uuid(ids::uuid(now));
+        match inner.store.vouch(&Vouched { id, source, subject, name, role }, now).await {
+            // Two requests of somebody new may come at once.
+            Err(UserError::Taken(taken)) => {
+                let known = inner.store.vouched(source, subject).await?.filter(|user| user.name == name);
+                known.ok_or_else(|| UserError::Taken(taken).into())
+            }
+            vouched => Ok(vouched?),
+        }
+    }
+
+    /// Begins a session, under a name that nobody had before.
+    async fn begin(&self, user: &User, client: &Client, id_token: &str) -> Result<String, SignInError> {
+        let inner = &*self.0;
+        let (secret, now) = (secrets::random()?, inner.clock.now());
+        let end = client.agent.char_indices().nth(LONGEST_AGENT).map_or(client.agent.len(), |(end, _)| end);
+        let session = Session {
+            id: ids::uuid(now),
+            user: user.id,
+            created_at: now,
+            seen_at: now,
+            address: client.address.to_string(),
+            agent: client.agent[..end].replace('\0', ""),
+        };
+        let instead_of = client.before.as_deref().map(secrets::hash);
+        let hash = secrets::hash(&secret);
+        inner.store.begin_session(&NewSession { hash, session: &session, id_token, instead_of }).await?;
+        tracing::info!(user = user.name, role = %user.role, address = %client.address, "somebody signed in");
+        Ok(secret)
+    }
+
+    /// Whose session a cookie holds; none where it is over, or of somebody who may not come in any more. Used from an
+    /// address, it goes on.
+    pub async fn session(
+        &self,
+        cookie: &str,
+        used_from: Option<IpAddr>,
+    ) -> Result<Option<(Session, User)>, StoreError> {
+        let (inner, hash) = (&*self.0, secrets::hash(cookie));
+        let now = inner.clock.now();
+        let found = inner.store.session(&hash).await?;
+        let is_good = |(session, user): &(Session, User)| {
+            !session.is_over(now, self.limits()) && !user.is_disabled && self.may_use(user)
+        };
+        let Some((session, user)) = found.filter(is_good) else { return Ok(None) };
+        if let Some(address) = used_from.map(|address| address.to_string())
+            && (now.since(session.seen_at) >= SEEN_EVERY || session.address != address)
+        {
+            inner.store.see_session(&hash, now, &address).await?;
+        }
+        Ok(Some((session, user)))
+    }
+
+    /// The token that a program gives; none where there is no such token, or where it has ended.
+    pub async fn token(&self, text: &str, address: IpAddr) -> Result<Option<Token>, StoreError> {
+        let inner = &*self.0;
+        let now = inner.clock.now();
+        let is_good =
+            |token: &Token| token.is_valid(now) && token.owner.as_ref().is_none_or(|owner| self.may_use(owner));
+        let Some(token) = inner.store.token(&secrets::hash(text)).await?.filter(is_good) else { return Ok(None) };
+        if token.used_at.is_none_or(|at| now.since(at) >= SEEN_EVERY) {
+            inner.store.see_token(token.id, now, &address.to_string()).await?;
+        }
+        Ok(Some(token))
+    }
+
+    /// Whether whoever vouched for a user is still asked.
+    fn may_use(&self, user: &User) -> bool {
+        user.source.as_str() == self.mode().as_str()
+    }
+
+    /// The secret of a new link that makes the first admin; none where there is somebody already.
+    pub async fn setup_link(&self) -> Result<Option<String>, SignInError> {
+        let inner = &*self.0;
+        if self.mode() != AuthMode::Password || inner.store.has_users().await? {
+            return Ok(None);
+        }
+        let secret = secrets::random()?;
+        inner.store.add_setup_link(&secrets::hash(&secret), inner.clock.now().plus(LINK_LASTS)).await?;
+        Ok(Some(secret))
+    }
+
+    /// Whether a link can be used.
+    pub async fn is_setup_link(&self, secret: &str) -> Result<bool, StoreError> {
+        let is_meant = self.mode() == AuthMode::Password;
+        Ok(is_meant && self.0.store.is_setup_link(&secrets::hash(secret), self.now()).await?)
+    }
+
+    fn now(&self) -> Timestamp {
+        self.0.clock.now()
+    }
+}

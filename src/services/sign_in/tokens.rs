@@ -1,0 +1,92 @@
+//! Tokens of programs: made, listed and revoked.
+
+use std::{sync::Arc, time::Duration};
+
+use thiserror::Error;
+
+use super::secrets;
+use crate::{
+    clock::Clock,
+    domain::{
+        access::{Scope, Token, TokenId, User, UserId, check_name},
+        actor::Actor,
+    },
+    services::{change_feed::ChangeFeed, ids},
+    store::{NewToken, Store, StoreError},
+};
+
+/// What every token begins with, so that it is known for one where it does not belong.
+const PREFIX: &str = "dlo_";
+
+/// A token that somebody wants.
+pub struct WantedToken<'a> {
+    pub name: &'a str,
+    pub scopes: Vec<Scope>,
+    pub owner: Option<User>,
+    /// None: it does not expire.
+    pub lasts: Option<Duration>,
+}
+
+/// Why a token is not made.
+#[derive(Debug, Error)]
+pub enum TokenError {
+    #[error("{0}")]
+    Unfit(String),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("there is no randomness: {0}")]
+    Random(#[from] getrandom::Error),
+}
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct Tokens {
+    store: Arc<Store>,
+    clock: Clock,
+    feed: ChangeFeed,
+}
+
+impl Tokens {
+    pub const fn new(store: Arc<Store>, clock: Clock, feed: ChangeFeed) -> Self {
+        Self { store, clock, feed }
+    }
+
+    pub async fn all(&self) -> Result<Vec<Token>, StoreError> {
+        self.store.tokens().await
+    }
+
+    pub async fn of(&self, owner: UserId) -> Result<Vec<Token>, StoreError> {
+        self.store.tokens_of(owner).await
+    }
+
+    /// Makes a token. The answer is its text, which nobody can see again.
+    pub async fn add(&self, wanted: WantedToken<'_>, by: &Actor) -> Result<String, TokenError> {
+        let name = check_name(wanted.name).map_err(TokenError::Unfit)?.to_owned();
+        if wanted.scopes.is_empty() {
+            return Err(TokenError::Unfit("a token has at least one scope".to_owned()));
+        }
+        let (text, now) = (format!("{PREFIX}{}", secrets::random()?), self.clock.now());
+        let token = Token {
+            id: TokenId::from_uuid(ids::uuid(now)),
+            name,
+            scopes: wanted.scopes,
+            owner: wanted.owner,
+            created_at: now,
+            expires_at: wanted.lasts.map(|lasts| now.plus(lasts)),
+            used_at: None,
+            used_from: String::new(),
+        };
+        let new = NewToken { hash: secrets::hash(&text), token: &token };
+        if !self.store.add_token(&new, by, now).await? {
+            return Err(TokenError::Unfit(format!("there is a token {:?} already", token.name)));
+        }
+        Ok(text)
+    }
+
+    /// Ends a token; the answer is whether it was there.
+    pub async fn revoke(&self, token: &Token, by: &Actor) -> Result<bool, StoreError> {
+        let revoked = self.store.revoke_token(token, by, self.clock.now()).await?;
+        self.feed.settings_changed();
+        Ok(revoked)
+    }
+}

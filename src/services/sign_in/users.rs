@@ -1,0 +1,83 @@
+//! What admins do with users, from a page or the command line.
+
+use std::sync::Arc;
+
+use super::{PasswordError, Passwords};
+use crate::{
+    clock::Clock,
+    domain::{
+        access::{Role, User, UserId, check_name},
+        actor::Actor,
+    },
+    services::{change_feed::ChangeFeed, ids},
+    store::{NewUser, Store, StoreError, UserError},
+};
+
+/// Why a user is not added or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum UsersError {
+    #[error("{0}")]
+    Unfit(String),
+    #[error(transparent)]
+    User(#[from] UserError),
+}
+
+impl From<PasswordError> for UsersError {
+    fn from(error: PasswordError) -> Self {
+        Self::Unfit(error.to_string())
+    }
+}
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct Users {
+    store: Arc<Store>,
+    clock: Clock,
+    feed: ChangeFeed,
+    passwords: Passwords,
+}
+
+impl Users {
+    pub fn new(store: Arc<Store>, clock: Clock, feed: ChangeFeed) -> Self {
+        Self { store, clock, feed, passwords: Passwords::default() }
+    }
+
+    pub async fn all(&self) -> Result<Vec<User>, StoreError> {
+        self.store.users().await
+    }
+
+    pub async fn add(&self, name: &str, password: &str, role: Role, by: &Actor) -> Result<(), UsersError> {
+        check_name(name).map_err(UsersError::Unfit)?;
+        let (hash, now) = (self.passwords.hash(name, password).await?, self.clock.now());
+        let id = UserId::from_uuid(ids::uuid(now));
+        Ok(self.store.add_user(&NewUser { id, name, password: &hash, role }, by, now).await?)
+    }
+
+    pub async fn set_role(&self, name: &str, role: Role, by: &Actor) -> Result<(), UsersError> {
+        self.store.set_role(name, role, by, self.clock.now()).await?;
+        self.feed.settings_changed();
+        Ok(())
+    }
+
+    /// Keeps somebody out, or lets them in again.
+    pub async fn disable(&self, name: &str, is_disabled: bool, by: &Actor) -> Result<(), UsersError> {
+        self.store.disable_user(name, is_disabled, by, self.clock.now()).await?;
+        self.feed.settings_changed();
+        Ok(())
+    }
+
+    /// Removes somebody, with their sessions and tokens.
+    pub async fn remove(&self, name: &str, by: &Actor) -> Result<(), UsersError> {
+        self.store.remove_user(name, by, self.clock.now()).await?;
+        self.feed.settings_changed();
+        Ok(())
+    }
+
+    /// Sets another password for somebody who has lost it; all sessions end.
+    pub async fn reset(&self, name: &str, password: &str, by: &Actor) -> Result<(), UsersError> {
+        let hash = self.passwords.hash(name, password).await?;
+        self.store.set_password(name, &hash, by, self.clock.now()).await?;
+        self.feed.settings_changed();
+        Ok(())
+    }
+}

@@ -1,0 +1,90 @@
+//! People whom somebody else vouches for.
+
+use amqp_message::time::Timestamp;
+
+use super::{
+    UserError, UserRow,
+    users::{find, insert, need, write},
+};
+use crate::{
+    domain::{
+        access::{Role, Source, User, UserId},
+        actor::Actor,
+    },
+    store::{
+        Store, StoreError, StoreReader,
+        db::{Tx, on},
+    },
+};
+
+/// Somebody whom an OpenID provider or a proxy vouches for.
+pub struct Vouched<'a> {
+    /// For the case that they are new here.
+    pub id: UserId,
+    pub source: Source,
+    /// What the one who vouches calls them; it stays the same when the name changes.
+    pub subject: &'a str,
+    pub name: &'a str,
+    pub role: Role,
+}
+
+impl StoreReader {
+    /// A user as an OpenID provider or a proxy calls them.
+    pub async fn vouched(&self, source: Source, subject: &str) -> Result<Option<User>, StoreError> {
+        const SELECT: &str =
+            "SELECT id AS user_id, name, source, role, disabled, created_at AS user_created_at, signed_in_at
+            FROM users WHERE source = $1 AND subject = $2";
+        let row: Option<UserRow> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT)
+            .bind(source.as_str())
+            .bind(subject)
+            .fetch_optional(pool)
+            .await?);
+        row.map(User::try_from).transpose()
+    }
+}
+
+impl Store {
+    /// Somebody whom another vouches for, with the name and role that one says. The answer is the user as it is now.
+    pub async fn vouch(&self, vouched: &Vouched<'_>, at: Timestamp) -> Result<User, UserError> {
+        const UPDATE: &str = "UPDATE users SET name = $1, role = $2, signed_in_at = $3 WHERE id = $4";
+        let mut tx = self.db.begin().await?;
+        let before = find_vouched(&mut tx, vouched).await?;
+        let id = before.as_ref().map_or(vouched.id, |before| before.id);
+        if find(&mut tx, vouched.name).await?.is_some_and(|other| other.id != id) {
+            return Err(UserError::Taken(vouched.name.to_owned()));
+        }
+        let action = match before {
+            None => {
+                insert(&mut tx, vouched, "", at).await?;
+                Some("add")
+            }
+            Some(before) => (before.role != vouched.role).then_some("role"),
+        };
+        if let Some(action) = action {
+            write(&mut tx, at, &Actor::system(), action, vouched.name, vouched.role.as_str()).await?;
+        }
+        on!(&mut tx, |tx| sqlx::query(UPDATE)
+            .bind(vouched.name)
+            .bind(vouched.role.as_str())
+            .bind(at.as_micros())
+            .bind(id.as_uuid())
+            .execute(&mut **tx)
+            .await
+            .map(drop)?);
+        let user = need(&mut tx, vouched.name).await?;
+        tx.commit().await?;
+        Ok(user)
+    }
+}
+
+async fn find_vouched(tx: &mut Tx, vouched: &Vouched<'_>) -> Result<Option<User>, StoreError> {
+    const SELECT: &str =
+        "SELECT id AS user_id, name, source, role, disabled, created_at AS user_created_at, signed_in_at
+        FROM users WHERE source = $1 AND subject = $2";
+    let row: Option<UserRow> = on!(tx, |tx| sqlx::query_as(SELECT)
+        .bind(vouched.source.as_str())
+        .bind(vouched.subject)
+        .fetch_optional(&mut **tx)
+        .await?);
+    row.map(User::try_from).transpose()
+}

@@ -1,0 +1,121 @@
+//! Who may come in, and as what: for admins.
+
+use std::sync::Arc;
+
+use amqp_message::time::Timestamp;
+use askama::Template;
+use axum::{extract::State, http::HeaderMap, response::Response};
+use uuid::Uuid;
+
+use super::{
+    account::{TokenRow, back},
+    fragment,
+    shell::{Page, Shell},
+    toast::Toast,
+};
+use crate::{
+    config::AuthMode,
+    domain::access::{Role, User},
+    services::sign_in::{SHORTEST, UsersError},
+    store::UserError,
+    web::{AppState, error::WebError, input::FormPairs, security::CurrentUser, view::time::Moment},
+};
+
+#[derive(Template)]
+#[template(path = "users/page.html")]
+struct UsersPage {
+    shell: Shell,
+    users: Vec<UserRow>,
+    tokens: Vec<TokenRow>,
+    roles: Vec<&'static str>,
+    /// Whether they have passwords and roles here, and not where they come from.
+    has_passwords: bool,
+    shortest: usize,
+}
+
+struct UserRow {
+    name: String,
+    role: &'static str,
+    source: &'static str,
+    signed_in: Option<Moment>,
+    is_disabled: bool,
+}
+
+impl UserRow {
+    fn new(user: &User, now: Timestamp) -> Self {
+        Self {
+            name: user.name.clone(),
+            role: user.role.as_str(),
+            source: user.source.as_str(),
+            signed_in: user.signed_in_at.map(|at| Moment::new(at, now)),
+            is_disabled: user.is_disabled,
+        }
+    }
+}
+
+pub async fn show(State(app): State<Arc<AppState>>, headers: HeaderMap) -> Result<Response, WebError> {
+    let (users, tokens, now) = (app.users.all().await?, app.tokens.all().await?, app.clock.now());
+    let mut page = UsersPage {
+        shell: Shell::load(&app, Page::Users).await?,
+        users: users.iter().map(|user| UserRow::new(user, now)).collect(),
+        tokens: tokens.iter().map(|token| TokenRow::new(token, now)).collect(),
+        roles: Role::ALL.iter().map(|role| role.as_str()).collect(),
+        has_passwords: app.sign_in.mode() == AuthMode::Password,
+        shortest: SHORTEST,
+    };
+    page.shell.toast = Toast::from_cookie(&headers);
+    Ok(fragment::whole(page.render()?, &page.shell))
+}
+
+pub async fn add(
+    State(app): State<Arc<AppState>>,
+    by: CurrentUser,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let (name, password) = (pairs.take("user")?.unwrap_or_default(), pairs.take("password")?.unwrap_or_default());
+    let role: Role = pairs.need("role")?;
+    let added = app.users.add(&name, &password, role, &by).await;
+    tell(added, format!("Added {name} as {role}."))
+}
+
+/// Another role, or whether they may come in.
+pub async fn change(
+    State(app): State<Arc<AppState>>,
+    by: CurrentUser,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let name = pairs.take("user")?.unwrap_or_default();
+    let what: String = pairs.need("change")?;
+    match &*what {
+        "role" => {
+            let role: Role = pairs.need("role")?;
+            tell(app.users.set_role(&name, role, &by).await, format!("{name} has the role {role}."))
+        }
+        "disable" => tell(app.users.disable(&name, true, &by).await, format!("{name} may not come in any more.")),
+        "enable" => tell(app.users.disable(&name, false, &by).await, format!("{name} may come in again.")),
+        _ => Err(WebError::parameter("change", "it takes role, disable or enable")),
+    }
+}
+
+/// Ends a token, whoever has made it.
+pub async fn revoke(
+    State(app): State<Arc<AppState>>,
+    by: CurrentUser,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let id: Uuid = pairs.need("token")?;
+    let tokens = app.tokens.all().await?;
+    let token = tokens.iter().find(|token| token.id.as_uuid() == id);
+    let token = token.ok_or_else(|| WebError::not_found("There is no such token any more."))?;
+    app.tokens.revoke(token, &by).await?;
+    Ok(back("/users", &Toast::done(format!("The token {} is revoked.", token.name))))
+}
+
+fn tell(done: Result<(), UsersError>, text: String) -> Result<Response, WebError> {
+    let toast = match done {
+        Ok(()) => Toast::done(text),
+        Err(UsersError::User(UserError::Store(error))) => return Err(error.into()),
+        Err(error) => Toast::failed(format!("Nothing was changed: {error}.")),
+    };
+    Ok(back("/users", &toast))
+}

@@ -1,0 +1,209 @@
+//! What each page and each call takes: the one table. What does not stand in it is not there.
+
+use axum::http::Method;
+
+use crate::domain::access::Right::{self, Act, Admin, Payload, Read, Reveal};
+
+/// What a route takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Nothing: anybody may ask.
+    Nothing,
+    /// Somebody who has signed in, for what is their own; no token.
+    Person,
+    /// These rights, for people and tokens.
+    Rights(&'static [Right]),
+    /// The same, and no token: what pages show is for people.
+    Page(&'static [Right]),
+    /// To read, unless the configuration leaves it open.
+    Metrics,
+}
+
+use Need::{Metrics, Nothing, Page, Person, Rights};
+
+type Entry = (&'static str, &'static str, Need);
+
+const PAGES: &[Entry] = &[
+    ("GET", "/", Page(&[Read])),
+    ("GET", "/banner", Page(&[Read])),
+    ("GET", "/events", Page(&[Read])),
+    ("GET", "/api/docs", Page(&[Read])),
+    ("GET", "/groups", Page(&[Read])),
+    ("GET", "/groups/{id}", Page(&[Read])),
+    ("POST", "/groups/{id}/all", Page(&[Act])),
+    ("POST", "/groups/{id}/note", Page(&[Act])),
+    ("POST", "/jobs/{id}/undo", Page(&[Act])),
+    ("GET", "/letters", Page(&[Read, Payload])),
+    ("GET", "/letters/{id}", Page(&[Read, Payload])),
+    ("POST", "/letters/{id}/reveal", Page(&[Reveal])),
+    ("GET", "/letters/{id}/edit", Page(&[Act])),
+    ("POST", "/letters/{id}/edit", Page(&[Act])),
+    ("POST", "/letters/actions", Page(&[Act])),
+    ("GET", "/scheduled", Page(&[Read])),
+    ("POST", "/scheduled/all", Page(&[Act])),
+    ("GET", "/queues", Page(&[Read])),
+    ("GET", "/policies", Page(&[Read])),
+    ("POST", "/policies/set", Page(&[Admin])),
+    ("POST", "/policies/unset", Page(&[Admin])),
+    ("GET", "/digests", Page(&[Read])),
+    ("POST", "/digests/send", Page(&[Admin])),
+    ("GET", "/digests/{id}", Page(&[Read])),
+    ("GET", "/rules", Page(&[Read])),
+    ("POST", "/rules/check", Page(&[Admin])),
+    ("POST", "/rules/set", Page(&[Admin])),
+    ("POST", "/rules/remove", Page(&[Admin])),
+    ("POST", "/rules/move", Page(&[Admin])),
+    ("POST", "/rules/apply", Page(&[Admin])),
+    ("POST", "/rules/cancel", Page(&[Admin])),
+    ("GET", "/activity", Page(&[Read])),
+    ("GET", "/schemas", Page(&[Read])),
+    ("POST", "/schemas/upload", Page(&[Admin])),
+    ("POST", "/schemas/remove", Page(&[Admin])),
+    ("POST", "/schemas/map", Page(&[Admin])),
+    ("POST", "/schemas/unmap", Page(&[Admin])),
+    ("GET", "/schemas/types/{name}", Page(&[Read])),
+    ("GET", "/users", Page(&[Admin])),
+    ("POST", "/users/add", Page(&[Admin])),
+    ("POST", "/users/change", Page(&[Admin])),
+    ("POST", "/users/revoke", Page(&[Admin])),
+    ("GET", "/account", Person),
+    ("POST", "/account/password", Person),
+    ("POST", "/account/sessions", Person),
+    ("POST", "/account/tokens", Person),
+    ("POST", "/account/revoke", Person),
+    ("GET", "/sign-in", Nothing),
+    ("POST", "/sign-in", Nothing),
+    ("GET", "/sign-in/start", Nothing),
+    ("GET", "/sign-in/callback", Nothing),
+    ("POST", "/sign-out", Nothing),
+    ("GET", "/set-up", Nothing),
+    ("POST", "/set-up", Nothing),
+    ("GET", "/assets/{version}/{*name}", Nothing),
+    ("GET", "/healthz", Nothing),
+    ("GET", "/readyz", Nothing),
+];
+
+const CALLS: &[Entry] = &[
+    ("GET", "/metrics", Metrics),
+    ("GET", "/api/openapi.json", Nothing),
+    ("GET", "/api/v1/letters", Rights(&[Read])),
+    // What is in the message is left out without the right to see it.
+    ("GET", "/api/v1/letters/{id}", Rights(&[Read])),
+    ("PATCH", "/api/v1/letters/{id}", Rights(&[Act])),
+    ("POST", "/api/v1/letters/{id}/reveal", Rights(&[Reveal])),
+    ("GET", "/api/v1/letters/{id}/body", Rights(&[Reveal])),
+    ("POST", "/api/v1/letters/{id}/retry", Rights(&[Act])),
+    ("POST", "/api/v1/letters/{id}/discard", Rights(&[Act])),
+    ("POST", "/api/v1/letters/{id}/reopen", Rights(&[Act])),
+    ("POST", "/api/v1/actions", Rights(&[Act])),
+    ("GET", "/api/v1/jobs", Rights(&[Read])),
+    ("GET", "/api/v1/jobs/{id}", Rights(&[Read])),
+    ("POST", "/api/v1/jobs/{id}/cancel", Rights(&[Act])),
+    ("POST", "/api/v1/jobs/{id}/undo", Rights(&[Act])),
+    ("GET", "/api/v1/groups", Rights(&[Read])),
+    ("GET", "/api/v1/groups/{id}", Rights(&[Read])),
+    ("PATCH", "/api/v1/groups/{id}", Rights(&[Act])),
+    ("GET", "/api/v1/queues", Rights(&[Read])),
+    ("GET", "/api/v1/activity", Rights(&[Read])),
+    ("POST", "/api/v1/decode", Rights(&[Read])),
+    ("GET", "/api/v1/policies", Rights(&[Read])),
+    ("POST", "/api/v1/policies", Rights(&[Admin])),
+    ("GET", "/api/v1/policies/{id}", Rights(&[Read])),
+    ("PUT", "/api/v1/policies/{id}", Rights(&[Admin])),
+    ("DELETE", "/api/v1/policies/{id}", Rights(&[Admin])),
+    ("GET", "/api/v1/digests", Rights(&[Read])),
+    ("POST", "/api/v1/digests/preview", Rights(&[Read])),
+    ("POST", "/api/v1/digests/send", Rights(&[Admin])),
+    ("GET", "/api/v1/rules", Rights(&[Read])),
+    ("POST", "/api/v1/rules", Rights(&[Admin])),
+    ("GET", "/api/v1/rules/{id}", Rights(&[Read])),
+    ("PUT", "/api/v1/rules/{id}", Rights(&[Admin])),
+    ("DELETE", "/api/v1/rules/{id}", Rights(&[Admin])),
+    ("PUT", "/api/v1/rules/order", Rights(&[Admin])),
+    // An expression can ask what is in a message, and what is hidden in it.
+    ("POST", "/api/v1/rules/test", Rights(&[Admin, Reveal])),
+    ("POST", "/api/v1/rules/apply", Rights(&[Admin])),
+    ("GET", "/api/v1/schemas", Rights(&[Read])),
+    ("POST", "/api/v1/schemas", Rights(&[Admin])),
+    ("GET", "/api/v1/schemas/{id}", Rights(&[Read])),
+    ("DELETE", "/api/v1/schemas/{id}", Rights(&[Admin])),
+    ("GET", "/api/v1/types", Rights(&[Read])),
+    ("GET", "/api/v1/mappings", Rights(&[Read])),
+    ("POST", "/api/v1/mappings", Rights(&[Admin])),
+    ("GET", "/api/v1/mappings/{id}", Rights(&[Read])),
+    ("PUT", "/api/v1/mappings/{id}", Rights(&[Admin])),
+    ("DELETE", "/api/v1/mappings/{id}", Rights(&[Admin])),
+];
+
+/// Every route: its method, its path as it is written for the router, and what it takes.
+pub fn table() -> impl Iterator<Item = Entry> {
+    PAGES.iter().chain(CALLS).copied()
+}
+
+/// What a request takes; else the methods that the path takes, which are none where there is no such route.
+pub fn need_of(method: &Method, path: &str) -> Result<Need, Vec<&'static str>> {
+    let method = if *method == Method::HEAD { "GET" } else { method.as_str() };
+    let here = || table().filter(move |(_, its, _)| *its == path);
+    let found = here().find(|(its, ..)| *its == method).map(|(.., need)| need);
+    found.ok_or_else(|| {
+        here().flat_map(|(its, ..)| if its == "GET" { vec!["GET", "HEAD"] } else { vec![its] }).collect()
+    })
+}
+
+/// What is wrong with following a link or sending a form to that address, for who has only some rights: the first that
+/// is missing.
+pub fn missing(method: &Method, address: &str, may: impl Fn(Right) -> bool) -> Option<Right> {
+    let path = address.split(['?', '#']).next().unwrap_or_default();
+    let entry = table().find(|(its, pattern, _)| *its == method.as_str() && fits(pattern, path));
+    let (Rights(rights) | Page(rights)) = entry?.2 else { return None };
+    rights.iter().copied().find(|right| !may(*right))
+}
+
+/// Whether a path is one of the route's. What is written out goes before what is not, in the table as in the router.
+fn fits(pattern: &str, path: &str) -> bool {
+    let (mut pattern, mut path) = (pattern.split('/'), path.split('/'));
+    loop {
+        match (pattern.next(), path.next()) {
+            (None, None) => return true,
+            (Some(part), Some(_)) if part.starts_with("{*") => return true,
+            (Some(part), Some(given)) if part == given || part.starts_with('{') && !given.is_empty() => {}
+            _ => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::access::Role;
+
+    #[test]
+    fn no_route_stands_there_twice() {
+        let mut routes: Vec<_> = table().map(|(method, path, _)| (method, path)).collect();
+        let n_routes = routes.len();
+        routes.sort_unstable();
+        routes.dedup();
+        assert_eq!(routes.len(), n_routes);
+    }
+
+    #[test]
+    fn who_only_looks_is_told_what_is_missing() {
+        let missing = |method, address| super::missing(&method, address, |right| Role::Viewer.may(right));
+        assert_eq!(missing(Method::POST, "/letters/actions"), Some(Act));
+        assert_eq!(missing(Method::POST, "/letters/0198/reveal"), Some(Reveal));
+        assert_eq!(missing(Method::GET, "/letters/0198/edit?encoding=none#x"), Some(Act));
+        assert_eq!(missing(Method::GET, "/api/v1/letters/0198/body"), Some(Reveal));
+        assert_eq!(missing(Method::POST, "/rules/set"), Some(Admin));
+        assert_eq!(missing(Method::GET, "/letters/0198"), None);
+        assert_eq!(missing(Method::POST, "/sign-out"), None);
+        assert_eq!(missing(Method::GET, "/assets/x/css/app.css"), None);
+        assert_eq!(missing(Method::GET, "https://elsewhere.example/"), None);
+    }
+
+    #[test]
+    fn what_is_not_in_the_table_is_not_there() {
+        assert_eq!(need_of(&Method::HEAD, "/letters"), Ok(Page(&[Read, Payload])));
+        assert_eq!(need_of(&Method::DELETE, "/letters"), Err(vec!["GET", "HEAD"]));
+        assert_eq!(need_of(&Method::GET, "/nowhere"), Err(vec![]));
+    }
+}

@@ -1,0 +1,96 @@
+//! What is one's own, and what admins do with others.
+
+use dead_letter_office::domain::{
+    access::Role,
+    activity::ActivityFilter,
+    actor::{Actor, Via},
+};
+
+use super::{PASSWORD, Visit, cookie, desks, signed_in};
+use crate::web::answer::{Look, words};
+
+#[tokio::test]
+async fn sessions_are_listed_and_ended() {
+    for (desk, _kept) in desks().await {
+        let (here, there) = (signed_in(&desk, "ada").await, signed_in(&desk, "ada").await);
+        let otto = signed_in(&desk, "otto").await;
+        let page = here.get(&desk, "/account").await.expect(200).page();
+        let session = page.one("input[name=session]").attr("value").unwrap().to_owned();
+        // Another's is out of reach.
+        otto.post(&desk, "/account/sessions", &[("session", &session)]).await.expect(303);
+        there.get(&desk, "/").await.expect(200);
+        here.post(&desk, "/account/sessions", &[("session", &session)]).await.expect(303);
+        there.get(&desk, "/").await.expect(303);
+        let there = signed_in(&desk, "ada").await;
+        here.post(&desk, "/account/sessions", &[]).await.expect(303);
+        there.get(&desk, "/").await.expect(303);
+        here.get(&desk, "/").await.expect(200);
+        otto.get(&desk, "/").await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn another_password_ends_all_sessions_but_the_new_one() {
+    for (desk, _kept) in desks().await {
+        let (here, there) = (signed_in(&desk, "ada").await, signed_in(&desk, "ada").await);
+        let change =
+            async |old: &str, new: &str| here.post(&desk, "/account/password", &[("old", old), ("new", new)]).await;
+        change("wrong horse!", "battery staple").await.expect(403);
+        change(PASSWORD, "short").await.expect(403);
+        let changed = change(PASSWORD, "battery staple").await.expect(303);
+        for over in [&here, &there] {
+            over.get(&desk, "/").await.expect(303);
+        }
+        let ada = Visit { cookie: cookie(&changed, "dlo-session").unwrap(), ..Visit::default() };
+        ada.get(&desk, "/account").await.expect(200);
+        Visit::default().try_to_sign_in(&desk, "ada", PASSWORD).await.expect(401);
+        desk.users.reset("ada", "staple battery", &Actor::command_line()).await.unwrap();
+        ada.get(&desk, "/account").await.expect(303);
+    }
+}
+
+#[tokio::test]
+async fn admins_add_people_change_their_roles_and_keep_them_out() {
+    for (desk, _kept) in desks().await {
+        let ada = signed_in(&desk, "ada").await;
+        let vera = signed_in(&desk, "vera").await;
+        let change = async |pairs: &[(&str, &str)]| ada.post(&desk, "/users/change", pairs).await.expect(303);
+        ada.post(&desk, "/users/add", &[("user", "nina"), ("password", PASSWORD), ("role", "viewer")])
+            .await
+            .expect(303);
+        signed_in(&desk, "nina").await;
+        change(&[("user", "vera"), ("change", "role"), ("role", "admin")]).await;
+        vera.get(&desk, "/users").await.expect(200);
+        change(&[("user", "vera"), ("change", "disable")]).await;
+        vera.get(&desk, "/").await.expect(303);
+        change(&[("user", "vera"), ("change", "enable")]).await;
+        vera.get(&desk, "/").await.expect(303);
+        change(&[("user", "vera"), ("change", "role"), ("role", "viewer")]).await;
+        change(&[("user", "ada"), ("change", "role"), ("role", "viewer")]).await;
+        ada.get(&desk, "/users").await.expect(200);
+        let page = ada.get(&desk, "/activity?area=users").await.expect(200).page();
+        let lines: Vec<String> = page.all("tbody tr").into_iter().map(words).collect();
+        assert!(lines.iter().any(|line| line.contains("ada disabled the user vera")), "{lines:?}");
+        assert!(lines.iter().any(|line| line.contains("ada changed the role of vera admin")), "{lines:?}");
+        assert!(lines.iter().any(|line| line.contains("command line added the user ada admin")), "{lines:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_done_says_who_did_it_and_from_where() {
+    for (desk, _kept) in desks().await {
+        let id = desk.letter_in(dead_letter_office::domain::letter::Status::Open).await.to_string();
+        let otto = Visit::from("198.51.100.7").sign_in(&desk, "otto").await;
+        let note = [("action", "note"), ("note", "seen"), ("id", &*id)];
+        otto.post(&desk, "/letters/actions", &note).await.expect(303);
+        let entries = desk.store.activity(&ActivityFilter::default(), None, 1).await.unwrap();
+        let by = &entries[0].entry.by;
+        assert_eq!(by.as_str(), "otto");
+        let origin = by.origin().unwrap();
+        assert_eq!((origin.via, origin.address.unwrap().to_string()), (Via::Page, "198.51.100.7".to_owned()));
+        let item = &otto.get(&desk, "/api/v1/activity?limit=1").await.expect(200).json()["items"][0];
+        assert_eq!((&item["via"], &item["address"]), (&"page".into(), &"198.51.100.7".into()));
+        desk.users.set_role("otto", Role::Viewer, &Actor::command_line()).await.unwrap();
+        otto.post(&desk, "/letters/actions", &note).await.expect(403);
+    }
+}
