@@ -29,6 +29,7 @@ pub mod policy;
 pub(crate) mod policy_meaning;
 pub mod queue_level;
 pub mod retry;
+pub mod retry_limits;
 pub mod rule;
 pub(crate) mod schedule;
 pub mod schema;

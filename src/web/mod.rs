@@ -42,12 +42,7 @@ pub use health::LastFigures;
 pub use limits::Limits;
 pub use server::serve;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    net::SocketAddr,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{Router, http::Request, middleware, routing::get};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -110,8 +105,6 @@ pub struct WebSettings {
     pub public_url: Url,
     /// Named where an empty app says how to point a first queue at it.
     pub dead_letter_exchange: String,
-    /// The queues of dlo itself, on any broker: no retry goes there.
-    pub own_queues: BTreeSet<String>,
     /// How long requests may take, and how many connections there may be.
     pub limits: Limits,
     /// Bytes of a body that is decoded at most.

@@ -14,6 +14,7 @@ use crate::{
         content_key::ContentKey,
         edit::{Edit, HeaderEdit, Property, PropertyEdit},
         letter::LetterId,
+        retry_limits::RetryLimits,
     },
     rabbitmq::outgoing,
     store::{EditedMessage, Original},
@@ -24,8 +25,10 @@ pub(crate) fn apply(
     edit: &Edit,
     original: &Original<'_>,
     copy: LetterId,
-    bodies: &InnerBodies,
+    limits: &RetryLimits,
 ) -> Result<EditedMessage, Refusal> {
+    limits.targets.check(original.target).map_err(Refusal::Unfit)?;
+    let bodies = &limits.bodies;
     let mut message = original.message.clone();
     if let Some(body) = &edit.body {
         message.body.clone_from(body);
@@ -45,8 +48,7 @@ pub(crate) fn apply(
     let (before, account) = (failure_conventions::read(original.message), failure_conventions::read(&message));
     check_framework(before.framework, account.framework)?;
     let danger = account.failure.danger;
-    let queue = original.failed_queue.unwrap_or_default();
-    if let Some(danger) = danger.filter(|danger| !danger.is_settled(queue, bodies)) {
+    if let Some(danger) = limits.danger(danger, original.failed_queue) {
         if before.failure.danger == Some(danger) {
             return Err(Refusal::Dangerous(danger));
         }
@@ -242,7 +244,7 @@ mod tests {
 
     fn edited(message: &Message, edit: &Edit) -> Result<EditedMessage, Refusal> {
         let original = Original { message, failed_queue: Some("orders"), count: COUNT, target: "orders" };
-        apply(edit, &original, COPY.parse().unwrap(), &InnerBodies::default())
+        apply(edit, &original, COPY.parse().unwrap(), &RetryLimits::default())
     }
 
     fn check(message: &Message, edit: &Edit, expected: &Message) {

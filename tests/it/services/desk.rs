@@ -3,6 +3,7 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use amqp_message::message::Message;
+use dead_letter_office::domain::retry_limits::RetryLimits;
 use dead_letter_office::{
     clock::Clock,
     config::{BrokerConfig, IntakeConfig, QueueType, values::Secret},
@@ -29,7 +30,6 @@ use dead_letter_office::{
     },
     store::Store,
 };
-use failure_conventions::inner_body::InnerBodies;
 use sqlx::{Connection, Executor};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -158,7 +158,7 @@ impl AppState {
         let addresses = brokers.iter().map(|(name, broker)| ((*name).to_owned(), broker.address()));
         let server = Self {
             board: BrokerBoard::new(addresses),
-            triage: Triage::new(Arc::clone(&store), changes.clone(), clock.clone(), InnerBodies::default()),
+            triage: Triage::new(Arc::clone(&store), changes.clone(), clock.clone(), RetryLimits::default()),
             policies: Policies::new(policies, changes),
             store,
             clock,
@@ -185,7 +185,7 @@ impl AppState {
             config,
             store: Arc::clone(&self.store),
             policies: self.policies.clone(),
-            bodies: InnerBodies::default(),
+            limits: RetryLimits::default(),
             board: self.board.clone(),
             clock: self.clock.clone(),
             metrics: self.metrics.clone(),
@@ -203,7 +203,7 @@ impl AppState {
             config,
             sources,
             batching: IntakeConfig::default(),
-            bodies: InnerBodies::default(),
+            limits: RetryLimits::default(),
             store: Arc::clone(&self.store),
             board: self.board.clone(),
             clock: self.clock.clone(),

@@ -7,6 +7,7 @@ use axum::{
     body::Body,
     http::{Method, Request, request::Builder},
 };
+use dead_letter_office::domain::retry_limits::RetryLimits;
 use dead_letter_office::{
     clock::Clock,
     config::{DecodeConfig, NotifyConfig},
@@ -36,7 +37,6 @@ use dead_letter_office::{
     store::{AckState, IntakeBatch, Recorded, Store},
     web::{AppState, LastFigures, Limits, WebSettings, router},
 };
-use failure_conventions::inner_body::InnerBodies;
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -172,7 +172,7 @@ impl Desk {
         )
         .unwrap();
         let server = AppState {
-            triage: Triage::new(Arc::clone(&store), changes.clone(), clock.clone(), InnerBodies::default()),
+            triage: Triage::new(Arc::clone(&store), changes.clone(), clock.clone(), RetryLimits::default()),
             store: store.reader(),
             policies: policies.clone(),
             rules: rules.clone(),
@@ -194,7 +194,6 @@ impl Desk {
                 listen: HOST.parse::<SocketAddr>().unwrap(),
                 public_url: "http://dlo.example.com".parse().unwrap(),
                 dead_letter_exchange: "the-dlx".to_owned(),
-                own_queues: ["dlo.dead-letters", "dlo.obituaries"].map(str::to_owned).into(),
                 limits,
                 decode_max_bytes: DECODE_MAX_BYTES,
                 succeeded_after: SUCCEEDED_AFTER,
@@ -311,7 +310,7 @@ impl Desk {
             command: &command,
             by: &Actor::local(),
             at: NOON,
-            bodies: &InnerBodies::default(),
+            limits: &RetryLimits::default(),
         };
         assert_eq!(self.store.act(&order).await.unwrap().refused, []);
     }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use amqp_message::{death::Reason, error_report::ErrorReport};
 use axum::{body::Body, http::Method};
+use dead_letter_office::domain::retry_limits::RetryLimits;
 use dead_letter_office::{
     config::DecodeConfig,
     domain::{
@@ -17,7 +18,6 @@ use dead_letter_office::{
     metrics::Metrics,
     services::{decoding::reader::Reader, enrichment::Enrichment, triage::Triage},
 };
-use failure_conventions::inner_body::InnerBodies;
 use scraper::Html;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -541,7 +541,7 @@ async fn parts_are_what_the_whole_page_has_there() {
 async fn work_on_a_group_goes_on_after_a_restart() {
     let desk = Desk::open().await;
     let ids = alike(&desk, "orders", "x", 3).await;
-    let triage = || Triage::new(desk.store.clone(), desk.changes.clone(), desk.clock.clone(), InnerBodies::default());
+    let triage = || Triage::new(desk.store.clone(), desk.changes.clone(), desk.clock.clone(), RetryLimits::default());
     let filter = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
     let bulk = |command| Bulk { filter: filter.clone(), until: NOON, left: None, command, by: Actor::named("Ann") };
     let claimed = triage().begin(bulk(Command::SetImportance(Importance::Low))).await.unwrap();
