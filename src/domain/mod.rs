@@ -11,6 +11,7 @@ pub mod content_key;
 pub mod delay_queue;
 mod derived_id;
 pub mod digest;
+pub mod disclosure;
 pub mod edit;
 pub mod filter;
 pub mod group;

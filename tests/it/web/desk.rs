@@ -76,6 +76,7 @@ pub struct Desk {
     pub policies: Policies,
     pub rules: Rules,
     pub schemas: Schemas,
+    pub reader: Reader,
     pub digests: Digests,
     pub closing: CancellationToken,
     router: Router,
@@ -111,6 +112,13 @@ impl Desk {
         Self::of_limits(names, watched, notify, Limits::default()).await
     }
 
+    /// A server that hides fields of these names.
+    pub async fn hiding(names: &[&str]) -> Self {
+        let hidden = names.iter().map(|name| (*name).to_owned()).collect();
+        let (directory, store, board) = Self::prepare(&[MAIN]).await;
+        Self::on(store, board, directory, &[], &NotifyConfig::default(), Limits::default(), hidden)
+    }
+
     /// A server with these limits.
     pub async fn limited(limits: Limits) -> Self {
         Self::of_limits(&[MAIN], &[], &NotifyConfig::default(), limits).await
@@ -122,6 +130,11 @@ impl Desk {
     }
 
     async fn of_limits(names: &[&str], watched: &[&str], notify: &NotifyConfig, limits: Limits) -> Self {
+        let (directory, store, board) = Self::prepare(names).await;
+        Self::on(store, board, directory, watched, notify, limits, Vec::new())
+    }
+
+    async fn prepare(names: &[&str]) -> (TempDir, Arc<Store>, BrokerBoard) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("database.db");
         std::fs::write(&path, &*EMPTY_DATABASE).unwrap();
@@ -131,7 +144,7 @@ impl Desk {
             board.set_consuming(name, ConnectionState::Connected { since: NOON });
             board.set_publishing(name, ConnectionState::Connected { since: NOON });
         }
-        Self::on(store, board, directory, watched, notify, limits)
+        (directory, store, board)
     }
 
     /// The same on Postgres; `None` where there is none and tests may be skipped for it.
@@ -141,7 +154,10 @@ impl Desk {
         store.migrate().await.unwrap();
         let board = BrokerBoard::new([(MAIN.to_owned(), format!("{MAIN}.example:5672"))]);
         let directory = tempfile::tempdir().unwrap();
-        Some((Self::on(store, board, directory, &[], &NotifyConfig::default(), Limits::default()), database))
+        Some((
+            Self::on(store, board, directory, &[], &NotifyConfig::default(), Limits::default(), Vec::new()),
+            database,
+        ))
     }
 
     fn on(
@@ -151,6 +167,7 @@ impl Desk {
         watched: &[&str],
         notify: &NotifyConfig,
         limits: Limits,
+        hidden_fields: Vec<String>,
     ) -> Self {
         let (clock, feed, metrics) = (Clock::manual(NOON), ChangeFeed::default(), Metrics::default());
         let closing = CancellationToken::new();
@@ -161,6 +178,8 @@ impl Desk {
         let policies = Policies::new(vec![every_queue()], changes.clone());
         let rules = Rules::new(None, changes.clone(), clock.clone());
         let schemas = Schemas::new(changes.clone(), clock.clone());
+        let decode = DecodeConfig { max_bytes: DECODE_MAX_BYTES, hidden_fields, ..DecodeConfig::default() };
+        let reader = Reader::new(schemas.clone(), decode);
         let digests = Digests::new(
             notify,
             "http://dlo.example.com".parse().unwrap(),
@@ -176,10 +195,7 @@ impl Desk {
             store: store.reader(),
             policies: policies.clone(),
             rules: rules.clone(),
-            reader: Reader::new(
-                schemas.clone(),
-                DecodeConfig { max_bytes: DECODE_MAX_BYTES, ..DecodeConfig::default() },
-            ),
+            reader: reader.clone(),
             schemas: schemas.clone(),
             digests: digests.clone(),
             tasks: TaskTracker::new(),
@@ -215,6 +231,7 @@ impl Desk {
             policies,
             rules,
             schemas,
+            reader,
             digests,
             closing,
             router: router(Arc::new(server)),

@@ -6,7 +6,6 @@ use amqp_message::{death::Reason, error_report::ErrorReport};
 use axum::{body::Body, http::Method};
 use dead_letter_office::domain::retry_limits::RetryLimits;
 use dead_letter_office::{
-    config::DecodeConfig,
     domain::{
         actor::Actor,
         command::Command,
@@ -16,7 +15,7 @@ use dead_letter_office::{
         retry::RetryOutcome,
     },
     metrics::Metrics,
-    services::{decoding::reader::Reader, enrichment::Enrichment, triage::Triage},
+    services::{enrichment::Enrichment, triage::Triage},
 };
 use scraper::Html;
 use serde_json::json;
@@ -40,7 +39,7 @@ pub fn failed_with(dead: Dead, error: &str) -> Dead {
 pub async fn sort(desk: &Desk) {
     let mut enrichment = Enrichment {
         store: desk.store.clone(),
-        reader: Reader::new(desk.schemas.clone(), DecodeConfig::default()),
+        reader: desk.reader.clone(),
         schemas: desk.schemas.clone(),
         rules: desk.rules.clone(),
         clock: desk.clock.clone(),
