@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use dead_letter_office::domain::retry_limits::RetryLimits;
 use dead_letter_office::{
     clock::Clock,
     config::{BrokerConfig, DecodeConfig, IntakeConfig, values::Secret},
@@ -28,7 +29,6 @@ use dead_letter_office::{
     },
     store::{RuleChange, Store},
 };
-use failure_conventions::inner_body::InnerBodies;
 use uuid::Uuid;
 
 use crate::support::{
@@ -125,7 +125,7 @@ fn worker(vhost: &Vhost, database: &TestDatabase, sources: Vec<IntakeSource>) ->
         config: broker_config(vhost),
         sources,
         batching: IntakeConfig::default(),
-        bodies: InnerBodies::default(),
+        limits: RetryLimits::default(),
         store: Arc::clone(&database.store),
         board: board(),
         clock: Clock::system(),
@@ -146,7 +146,7 @@ pub fn scheduler(vhost: &Vhost, database: &TestDatabase) -> Scheduler {
         config: broker_config(vhost),
         store: Arc::clone(&database.store),
         policies: policies(database, Vec::new()),
-        bodies: InnerBodies::default(),
+        limits: RetryLimits::default(),
         board: board(),
         clock: Clock::system(),
         metrics: Metrics::default(),

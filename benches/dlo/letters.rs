@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use amqp_message::{death::Reason, error_report::ErrorReport, message::Message, time::Timestamp};
+use dead_letter_office::domain::retry_limits::RetryLimits;
 use dead_letter_office::{
     clock::Clock,
     domain::{
@@ -14,7 +15,7 @@ use dead_letter_office::{
     },
     store::{AckState, Arrival, Fingerprint, IntakeBatch, Order},
 };
-use failure_conventions::{Failure, inner_body::InnerBodies};
+use failure_conventions::Failure;
 use uuid::Uuid;
 
 use crate::{
@@ -98,7 +99,7 @@ pub async fn ids_of_all(database: &TestDatabase, size: usize) -> Vec<Vec<LetterI
 /// Schedules their retries for `due`.
 pub async fn schedule(database: &TestDatabase, ids: &[LetterId], due: Timestamp) {
     let command = Command::Retry { delay: Duration::ZERO, queue: None };
-    let order = Order { ids, command: &command, by: &Actor::local(), at: due, bodies: &InnerBodies::default() };
+    let order = Order { ids, command: &command, by: &Actor::local(), at: due, limits: &RetryLimits::default() };
     let report = database.store.act(&order).await.expect("scheduled");
     assert!(report.refused.is_empty(), "a retry was refused");
 }

@@ -1,11 +1,11 @@
 //! What pages take with tens of thousands of queues in the past, against as many letters of a few queues.
 
+use dead_letter_office::domain::retry_limits::RetryLimits;
 use dead_letter_office::{
     clock::Clock,
     domain::{actor::Actor, command::Command},
     store::Order,
 };
-use failure_conventions::inner_body::InnerBodies;
 
 use crate::{
     database::TestDatabase,
@@ -53,9 +53,9 @@ async fn compare(database: &str, rabbit: &Rabbit, [few, many]: [TestDatabase; 2]
 
 async fn fill(database: &TestDatabase, queues: u32) {
     store_letters(database, PAST, |n| format!("temporary-{}", n % queues), |_| None).await;
-    let (command, by, bodies) = (Command::Discard { note: None }, Actor::local(), InnerBodies::default());
+    let (command, by, bodies) = (Command::Discard { note: None }, Actor::local(), RetryLimits::default());
     for ids in ids_of_all(database, 5_000).await {
-        let order = Order { ids: &ids, command: &command, by: &by, at: Clock::system().now(), bodies: &bodies };
+        let order = Order { ids: &ids, command: &command, by: &by, at: Clock::system().now(), limits: &bodies };
         database.store.act(&order).await.expect("they are discarded");
     }
     store_letters(database, OPEN, |n| format!("orders-{}", n % FEW), |_| None).await;

@@ -58,6 +58,7 @@ pub async fn migrate(config: &Config) -> anyhow::Result<ExitCode> {
 /// Builds dlo and starts its workers on `lifecycle`.
 pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyhow::Result<()> {
     // The port first: a second server on the same address must not touch the database.
+    let limits = config.retry_limits();
     let listener = if roles.has(Role::Web) { Some(web::listen(&config).await?) } else { None };
     let services = Services::build(&config, roles, lifecycle.board()).await?;
     let brokers = config.brokers.keys().cloned().collect();
@@ -71,7 +72,7 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
                 config: broker.clone(),
                 sources,
                 batching: config.intake.clone(),
-                bodies: config.easynetq.inner_bodies(),
+                limits: limits.clone(),
                 store: Arc::clone(&services.store),
                 board: services.board.clone(),
                 clock: services.clock.clone(),
@@ -87,7 +88,7 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
                 config: broker.clone(),
                 store: Arc::clone(&services.store),
                 policies: services.policies.clone(),
-                bodies: config.easynetq.inner_bodies(),
+                limits: limits.clone(),
                 board: services.board.clone(),
                 clock: services.clock.clone(),
                 metrics: services.metrics.clone(),

@@ -29,12 +29,8 @@ pub(super) fn start(
     lifecycle: &Lifecycle,
 ) -> anyhow::Result<()> {
     let listen = listener.local_addr()?;
-    let triage = Triage::new(
-        Arc::clone(&services.store),
-        services.changes,
-        services.clock.clone(),
-        config.easynetq.inner_bodies(),
-    );
+    let triage =
+        Triage::new(Arc::clone(&services.store), services.changes, services.clock.clone(), config.retry_limits());
     let settings = WebSettings {
         listen,
         public_url: config.web.public_url.clone(),
@@ -44,10 +40,6 @@ pub(super) fn start(
             .next()
             .map(|broker| broker.dead_letter_exchange.clone())
             .unwrap_or_default(),
-        own_queues: (config.brokers.values())
-            .flat_map(|broker| [&broker.dead_letter_queue, &broker.obituary_queue])
-            .cloned()
-            .collect(),
         trusted_proxies: trusted_proxies(config),
         limits: Limits::default(),
         decode_max_bytes: config.decode.max_bytes,

@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::domain::retry_limits::{RetryLimits, Targets};
+
 pub use auth::{AuthConfig, AuthMode, MetricsAccess, OidcConfig, ProxyConfig, RolesConfig};
 pub use brokers::{BrokerConfig, QueueType};
 pub use load::{ConfigError, load};
@@ -52,6 +54,15 @@ pub struct Config {
     pub watch: WatchConfig,
     pub auth: AuthConfig,
     pub retention: RetentionConfig,
+}
+
+impl Config {
+    /// What is never sent back, and where nothing is sent to.
+    pub fn retry_limits(&self) -> RetryLimits {
+        let own = self.brokers.values().flat_map(|broker| [&broker.dead_letter_queue, &broker.obituary_queue]);
+        let targets = Targets::new(self.retry.target_patterns(), own.cloned().collect());
+        RetryLimits { bodies: self.easynetq.inner_bodies(), targets }
+    }
 }
 
 impl Default for Config {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use amqp_message::death::Reason;
 use serde::{Deserialize, Deserializer, de::Error};
 
-use super::values::{duration, durations, word};
+use super::values::{duration, durations, list, word};
 use crate::domain::policy::{Delays, Policy, Via};
 
 /// `[retry]`, `[retry.queues."GLOB"]`, and `[….reasons.REASON]` in both. What a table leaves out is as in the one
@@ -26,6 +26,8 @@ pub struct RetryConfig {
     #[serde(deserialize_with = "some_via")]
     pub via: Option<Via>,
     pub keep_routing_key: Option<bool>,
+    #[serde(deserialize_with = "some_list")]
+    pub targets: Option<Vec<String>>,
     pub reasons: BTreeMap<String, RetryConfig>,
     pub queues: BTreeMap<String, RetryConfig>,
 }
@@ -50,10 +52,23 @@ impl RetryConfig {
             if !config.queues.is_empty() {
                 return Err(format!("{key}.queues: there are no queues within queues"));
             }
+            config.check_no_targets(&key)?;
             let around = Policy { queues: queues.clone(), ..policies[0].clone() };
             policies.extend(config.with_reasons(&key, &around)?);
         }
         Ok(policies)
+    }
+
+    /// The queues that messages may be sent to.
+    pub fn target_patterns(&self) -> Vec<String> {
+        self.targets.clone().unwrap_or_else(|| vec![Policy::EVERY_QUEUE.to_owned()])
+    }
+
+    fn check_no_targets(&self, key: &str) -> Result<(), String> {
+        match self.targets {
+            Some(_) => Err(format!("{key}.targets: they stand in [retry], for all queues")),
+            None => Ok(()),
+        }
     }
 
     /// The policy of this table and those of its reasons.
@@ -64,6 +79,7 @@ impl RetryConfig {
             if !config.queues.is_empty() || !config.reasons.is_empty() {
                 return Err(format!("{key}: there are no queues or reasons within reasons"));
             }
+            config.check_no_targets(&key)?;
             let reason: Reason = reason.parse().map_err(|error| format!("{key}: {error}"))?;
             let around = Policy { reason: Some(reason), ..policies[0].clone() };
             policies.push(config.policy(&key, &around)?);
@@ -102,6 +118,10 @@ impl RetryConfig {
 
 fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     duration(deserializer).map(Some)
+}
+
+fn some_list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
+    list(deserializer).map(Some)
 }
 
 fn some_durations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Duration>>, D::Error> {

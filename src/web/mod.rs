@@ -43,12 +43,7 @@ pub use limits::Limits;
 pub use security::{Need, Peer, table as routes};
 pub use server::serve;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    net::SocketAddr,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{Router, http::Request, middleware, routing::get};
 use ipnet::IpNet;
@@ -124,8 +119,6 @@ pub struct WebSettings {
     pub public_url: Url,
     /// Named where an empty app says how to point a first queue at it.
     pub dead_letter_exchange: String,
-    /// The queues of dlo itself, on any broker: no retry goes there.
-    pub own_queues: BTreeSet<String>,
     /// Who is believed when it says for whom it asks.
     pub trusted_proxies: Vec<IpNet>,
     /// How long requests may take, and how many connections there may be.

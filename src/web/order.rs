@@ -1,9 +1,8 @@
 //! What somebody wants done with letters, field by field, as a form or a call says it: read and refused in one way.
 
-use std::{collections::BTreeSet, str::FromStr, time::Duration};
+use std::{str::FromStr, time::Duration};
 
 use amqp_message::{time::Timestamp, word_enum};
-use failure_conventions::dlo_queues;
 use jiff::{ToSpan, tz::TimeZone};
 
 use super::{
@@ -11,7 +10,7 @@ use super::{
     error::{Gathered, WebError},
     query::Pairs,
 };
-use crate::domain::{command::Command, letter::Importance};
+use crate::domain::{command::Command, letter::Importance, retry_limits::Targets};
 
 word_enum! {
     /// What can be done with letters.
@@ -100,7 +99,7 @@ pub fn read_retry(
 ) -> Result<(Duration, Option<String>), WebError> {
     let mut gathered = Gathered::default();
     let delay = gathered.take(read_delay(delay, app.clock.now()));
-    let queue = gathered.take(read_queue(queue, &app.settings.own_queues));
+    let queue = gathered.take(read_queue(queue, app.triage.targets()));
     gathered.end().map(|()| (delay, queue))
 }
 
@@ -113,16 +112,15 @@ fn read_delay(delay: Option<String>, now: Timestamp) -> Result<Duration, WebErro
 /// The longest name of a queue in AMQP, in bytes.
 const LONGEST_QUEUE: usize = 255;
 
-/// What is sent to a queue of dlo's own comes back without end, or lies there unseen.
-fn read_queue(queue: Option<String>, own: &BTreeSet<String>) -> Result<Option<String>, WebError> {
+fn read_queue(queue: Option<String>, targets: &Targets) -> Result<Option<String>, WebError> {
     let Some(name) = queue.as_deref() else { return Ok(None) };
     let why = match name {
         "" => "it takes a name, or is left out".to_owned(),
         name if name.len() > LONGEST_QUEUE => format!("it takes a name of {LONGEST_QUEUE} bytes at most"),
-        name if own.contains(name) || dlo_queues::is_queue(name) => {
-            format!("{name:?} is a queue of dlo's own; name one that a service consumes")
-        }
-        _ => return Ok(queue),
+        name => match targets.check(name) {
+            Ok(()) => return Ok(queue),
+            Err(why) => why,
+        },
     };
     Err(WebError::field("queue", why))
 }
@@ -188,16 +186,16 @@ mod tests {
 
     #[test]
     fn a_retry_goes_to_a_queue_of_somebody_else() {
-        let own = BTreeSet::from(["dlo.obituaries".to_owned()]);
+        let targets = Targets::default();
         let check = |name: &str, is_possible: bool| {
-            assert_eq!(read_queue(Some(name.to_owned()), &own).is_ok(), is_possible, "{name}");
+            assert_eq!(read_queue(Some(name.to_owned()), &targets).is_ok(), is_possible, "{name}");
         };
         check("orders", true);
         check("dlo.obituaries", false);
         check("", false);
         check(&"x".repeat(255), true);
         check(&"x".repeat(256), false);
-        check(dlo_queues::DUE, false);
+        check("dlo.due", false);
     }
 
     #[test]

@@ -2,11 +2,8 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-use amqp_message::{field::FieldValue, word_enum};
-use payload_codec::{
-    message::MASK,
-    unwrap::{Kind, UnwrapMode},
-};
+use amqp_message::word_enum;
+use payload_codec::unwrap::{Kind, UnwrapMode};
 
 use super::{
     AppState,
@@ -16,7 +13,7 @@ use super::{
 };
 use crate::{
     domain::{actor::Actor, letter::Letter},
-    services::decoding::{confirmed::Confirmed, reading::Reading},
+    services::decoding::{confirmed::Confirmed, reading::Reading, scrub::scrub},
 };
 
 word_enum! {
@@ -131,13 +128,10 @@ pub async fn read(
     Ok(app.reader.read(letter, confirmed, query.mode(), true).await)
 }
 
-/// The letter without the headers that repeat what is hidden.
+/// The letter without what is hidden beside its payload.
 pub fn without_hidden(mut letter: Arc<Letter>, reading: &Reading) -> Arc<Letter> {
-    if !reading.hidden_headers.is_empty() {
-        let headers = &mut Arc::make_mut(&mut letter).message.headers;
-        for name in &reading.hidden_headers {
-            headers.replace(name, FieldValue::string(MASK));
-        }
+    if reading.hides {
+        scrub(Arc::make_mut(&mut letter), reading);
     }
     letter
 }

@@ -176,6 +176,7 @@ mod tests {
             task: None,
             is_unread: false,
             hides: false,
+            hidden_values: crate::domain::disclosure::HiddenValues::default(),
             hidden_headers: Vec::new(),
             remarks: Vec::new(),
         }

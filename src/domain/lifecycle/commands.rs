@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use amqp_message::time::Timestamp;
-use failure_conventions::inner_body::InnerBodies;
 
 use super::{Change, ColumnChanges, HistoryLine, LetterState, NewRetry, RetryChange, Transition};
 use crate::domain::{
@@ -11,6 +10,7 @@ use crate::domain::{
     command::{Command, Refusal, in_time},
     history::Event,
     letter::{LetterId, Status},
+    retry_limits::RetryLimits,
 };
 
 /// The result of a command for one letter that takes it.
@@ -36,15 +36,14 @@ pub struct Decider<'a> {
     command: &'a Command,
     by: &'a Actor,
     at: Timestamp,
-    /// They settle some of the dangers for which letters are not retried.
-    bodies: &'a InnerBodies,
+    limits: &'a RetryLimits,
     /// Families of which one has been sent or reopened already, with that one.
     revived: HashMap<LetterId, LetterId>,
 }
 
 impl<'a> Decider<'a> {
-    pub fn new(command: &'a Command, by: &'a Actor, at: Timestamp, bodies: &'a InnerBodies) -> Self {
-        Self { command, by, at, bodies, revived: HashMap::new() }
+    pub fn new(command: &'a Command, by: &'a Actor, at: Timestamp, limits: &'a RetryLimits) -> Self {
+        Self { command, by, at, limits, revived: HashMap::new() }
     }
 
     /// What becomes of this letter. Each is to be asked about once.
@@ -75,10 +74,12 @@ impl<'a> Decider<'a> {
         if matches!(self.command, Command::Retry { .. } | Command::Reopen) {
             self.check_family(state)?;
         }
-        if matches!(self.command, Command::Retry { .. }) {
-            let queue = state.queue.as_deref().unwrap_or_default();
-            let danger = state.danger.filter(|danger| !danger.is_settled(queue, self.bodies));
-            return danger.map_or(Ok(()), |danger| Err(Refusal::Dangerous(danger)));
+        if let Command::Retry { queue, .. } = self.command {
+            if let Some(danger) = self.limits.danger(state.danger, state.queue.as_deref()) {
+                return Err(Refusal::Dangerous(danger));
+            }
+            let target = state.target(queue.as_deref()).ok_or(Refusal::QueueUnknown)?;
+            self.limits.targets.check(target).map_err(Refusal::Unfit)?;
         }
         Ok(())
     }

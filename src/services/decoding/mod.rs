@@ -6,6 +6,7 @@
 //!   the message inside, the type that a header, a mapping or a user names.
 //! - [`reading`] does the work for one body: unwrap, find the type, decode, hide; and back after an edit. It needs no
 //!   database and no runtime.
+//! - [`scrub`] takes out of headers and errors what is hidden in the payload.
 //! - [`catalogue`] is all schemas together, as the [`schemas`](super::schemas) service loads them.
 //! - [`confirmed`] looks up which types people have confirmed on a queue; that makes guesses better.
 //!
@@ -16,3 +17,4 @@ pub mod confirmed;
 pub mod reader;
 pub mod reading;
 pub mod request;
+pub mod scrub;

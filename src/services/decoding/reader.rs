@@ -1,14 +1,15 @@
 //! Reading letters with the schemas and mappings in force.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
-use payload_codec::unwrap::UnwrapMode;
+use payload_codec::{message::MASK, unwrap::UnwrapMode};
 use rule_language::Decode;
 use tokio::{sync::Mutex, task::spawn_blocking};
 
 use super::{
     confirmed::Confirmed,
     request::{DecodeRequest, MessageContext},
+    scrub::scrub,
 };
 use crate::{
     config::DecodeConfig,
@@ -57,15 +58,35 @@ impl Reader {
         off_the_runtime(move || reader.ask(&letter, &confirmed, &mode, |question| library.read(question, reveal))).await
     }
 
-    /// Takes out of titles what is hidden by now: they were made when their letters came in.
-    pub async fn hide_in_titles(&self, letters: impl IntoIterator<Item = &mut LetterSummary>) {
-        if self.config.hidden_fields.is_empty() {
+    /// Takes out of lists what is hidden by now. Titles were made when their letters came in; an error may quote a hidden
+    /// value until it was compared with the payload, a moment after its letter came in.
+    pub async fn hide_in_lists(&self, letters: impl IntoIterator<Item = &mut LetterSummary>) {
+        let library = self.library().await;
+        if !library.hides_anything() {
             return;
         }
-        let library = self.library().await;
         for letter in letters {
             letter.title = letter.title.take().map(|title| library.shown_title(title));
+            if letter.group.is_none() {
+                letter.error_message = letter.error_message.take().map(|_| MASK.to_owned());
+            }
         }
+    }
+
+    /// The letter without what its headers and its error quote of hidden values.
+    pub(crate) fn scrubbed<'a>(&self, library: &Library, letter: &'a Letter, confirmed: &Confirmed) -> Cow<'a, Letter> {
+        let says_more = letter.summary.error().is_some() || !letter.message.headers.is_empty();
+        if !says_more || !library.hides_anything() {
+            return Cow::Borrowed(letter);
+        }
+        let read = |question: &Question<'_>| library.read(question, false);
+        let reading = self.ask(letter, confirmed, &UnwrapMode::Automatic, read);
+        if !reading.hides {
+            return Cow::Borrowed(letter);
+        }
+        let mut letter = letter.clone();
+        scrub(&mut letter, &reading);
+        Cow::Owned(letter)
     }
 
     /// Reads a message that is no letter.

@@ -31,9 +31,12 @@ pub(crate) struct Analyzer {
 
 impl Analyzer {
     pub(crate) fn look_at(&self, letter: &Letter, confirmed: &Confirmed) -> (Enriched, Vec<RuleFailure>) {
+        let given = &letter.summary;
+        let letter = &*self.reader.scrubbed(&self.library, letter, confirmed);
         let summary = &letter.summary;
         let (named, title, Ruled { importance, by, failures, .. }) = self.evaluate(letter, confirmed);
         let by_hand = summary.type_source == Some(TypeSource::Manual);
+        let is_scrubbed = summary.error_message != given.error_message || summary.error_type != given.error_type;
         let key = group_key(letter, named.as_ref());
         let enriched = Enriched {
             letter: summary.id,
@@ -43,6 +46,8 @@ impl Analyzer {
             source: named.as_ref().map(|named| named.source),
             message_type: named.map(|named| named.name),
             title,
+            error_type: summary.error_type.clone().filter(|_| is_scrubbed),
+            error_message: summary.error_message.clone().filter(|_| is_scrubbed),
             importance,
             importance_by: by,
             group: grouping::id(&key),
@@ -84,6 +89,8 @@ pub(super) fn plain(summary: &LetterSummary) -> Enriched {
         type_by_hand: summary.message_type.clone().filter(|_| by_hand),
         message_type: None,
         title: None,
+        error_type: None,
+        error_message: None,
         source: None,
         confidence: None,
         importance: Importance::Normal,

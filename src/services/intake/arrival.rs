@@ -3,7 +3,7 @@
 use std::{hash::Hash, time::Duration};
 
 use amqp_message::{error_report::ErrorReport, message::Message, time::Timestamp};
-use failure_conventions::{Failure, dlo_headers, inner_body::InnerBodies};
+use failure_conventions::{Failure, dlo_headers};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{outlook::with_outlook, own_retries, source::IntakeSource};
@@ -12,6 +12,7 @@ use crate::{
         content_key::ContentKey,
         letter::{Importance, LetterId},
         names,
+        retry_limits::RetryLimits,
     },
     rabbitmq::Delivery,
     services::ids,
@@ -26,7 +27,7 @@ const CHANGE_ON_REDELIVERY: [&str; 2] = ["x-delivery-count", "x-acquired-count"]
 pub(crate) fn arrival(
     delivery: Delivery,
     source: &IntakeSource,
-    bodies: &InnerBodies,
+    limits: &RetryLimits,
     now: Timestamp,
     n: u64,
 ) -> Arrival {
@@ -41,7 +42,7 @@ pub(crate) fn arrival(
     let own_retry = account.own_retry;
     remarks.extend(account.not_taken);
     let failure = storable(account.failure, &mut remarks);
-    let decision = source.decision(&failure, bodies);
+    let decision = source.decision(&failure, limits, &mut remarks);
     let decision = with_outlook(decision, &message, &failure, received_at, &mut remarks);
     let decision = own_retries::hold(decision, own_retry.is_some(), &mut remarks);
     Arrival {
@@ -146,7 +147,7 @@ mod tests {
     fn letters_of_a_batch_keep_their_order() {
         let now = Timestamp::from_micros(1);
         let letters: Vec<Arrival> = (0..3)
-            .map(|n| arrival(delivery(Message::default()), &IntakeSource::Obituaries, &InnerBodies::default(), now, n))
+            .map(|n| arrival(delivery(Message::default()), &IntakeSource::Obituaries, &RetryLimits::default(), now, n))
             .collect();
         assert!(letters.is_sorted_by_key(|letter| letter.received_at));
     }
@@ -157,7 +158,7 @@ mod tests {
         message.headers.set("dlo-reason", FieldValue::string("rejected"));
         message.properties.kind = Some("t".repeat(6_000));
         let letter =
-            arrival(delivery(message), &IntakeSource::Obituaries, &InnerBodies::default(), Timestamp::default(), 0);
+            arrival(delivery(message), &IntakeSource::Obituaries, &RetryLimits::default(), Timestamp::default(), 0);
         assert_eq!((letter.failure.queue, letter.failure.message_type), (None, None));
         assert_eq!(letter.remarks.len(), 1, "{:?}", letter.remarks);
         assert_eq!(letter.message.properties.kind.map(|kind| kind.len()), Some(6_000), "the message stays whole");
@@ -168,7 +169,7 @@ mod tests {
         let mut message = with_header("dlo-queue", FieldValue::string("orders"));
         message.headers.set("dlo-reason", FieldValue::string("bored"));
         let letter =
-            arrival(delivery(message), &IntakeSource::Obituaries, &InnerBodies::default(), Timestamp::default(), 0);
+            arrival(delivery(message), &IntakeSource::Obituaries, &RetryLimits::default(), Timestamp::default(), 0);
         assert_eq!(letter.failure.queue.as_deref(), Some("orders"));
         assert!(matches!(&*letter.remarks, [remark] if remark.contains("dlo-reason")), "{:?}", letter.remarks);
     }
@@ -181,7 +182,7 @@ mod tests {
         let deaths = vec![FieldValue::Table(death.into_iter().collect())];
         message.headers.set("x-death", FieldValue::Array(deaths));
         let letter =
-            arrival(delivery(message), &IntakeSource::Obituaries, &InnerBodies::default(), Timestamp::default(), 0);
+            arrival(delivery(message), &IntakeSource::Obituaries, &RetryLimits::default(), Timestamp::default(), 0);
         assert_eq!(letter.failure.queue, None);
         assert_eq!(letter.failure.routing_key, "a\u{fffd}b");
         assert_eq!(letter.remarks.len(), 2, "of the queue and of the key: {:?}", letter.remarks);

@@ -185,9 +185,15 @@ impl Due<'_> {
         }
     }
 
-    /// Has what would go to a queue whose framework retries by itself wait for a user.
+    /// Has what would go to a queue that is not allowed, or whose framework retries by itself, wait for a user.
     async fn hold(&self, batch: &mut Batch) {
         let intake = self.intake;
+        for (_, retry) in &mut batch.parcels {
+            let is_own = retry.destination.queue == self.target();
+            if let Some(why) = intake.limits.targets.check(&retry.destination.queue).err().filter(|_| !is_own) {
+                *retry = self.given_up(retry.clone(), &why);
+            }
+        }
         let is_asked =
             |retry: &OutgoingRetry| may_have_own_retries(&retry.message) && retry.destination.queue != self.target();
         let asked = batch.parcels.iter().filter(|(_, retry)| is_asked(retry));

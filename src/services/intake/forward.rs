@@ -246,7 +246,7 @@ impl Parcel {
             let message = outgoing::obituary(id, message, failure, target);
             return Ok(OutgoingRetry { id, destination: Destination::straight_to(target), reason, message });
         };
-        let clean = failure_conventions::clean(message.clone(), &intake.bodies)?;
+        let clean = failure_conventions::clean(message.clone(), &intake.limits.bodies)?;
         let mut outgoing = outgoing::outgoing(id, clean, Some(queue), queue, failure.count());
         dlo_headers::write_address(&mut outgoing.headers, &failure.exchange, &failure.routing_key);
         let mut destination = Destination::straight_to(queue).after(delay, intake.clock.now());

@@ -103,7 +103,7 @@ impl Batch {
         let (tag, n) = (delivery.tag, self.tags.len() as u64);
         self.tags.push(tag);
         self.bytes += delivery.message.body.len();
-        let arrival = arrival(delivery, gatherer.source, &gatherer.intake.bodies, self.received_at, n);
+        let arrival = arrival(delivery, gatherer.source, &gatherer.intake.limits, self.received_at, n);
         if is_for_broker(&arrival) {
             self.onward.push((tag, arrival));
         } else {

@@ -22,7 +22,6 @@ pub mod unacknowledged;
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
-use failure_conventions::inner_body::InnerBodies;
 use tokio_util::sync::CancellationToken;
 
 use super::{change_feed::ChangeFeed, wakeup::Wakeup};
@@ -30,7 +29,7 @@ use crate::{
     clock::Clock,
     config::{BrokerConfig, IntakeConfig},
     crash_point,
-    domain::{broker::Holding, health::DatabaseTrouble},
+    domain::{broker::Holding, health::DatabaseTrouble, retry_limits::RetryLimits},
     metrics::Metrics,
     rabbitmq::{health::BrokerBoard, reconnect::Backoff},
     store::{Store, StoreError},
@@ -54,7 +53,7 @@ pub struct Intake {
     /// What it consumes.
     pub sources: Vec<IntakeSource>,
     pub batching: IntakeConfig,
-    pub bodies: InnerBodies,
+    pub limits: RetryLimits,
     pub store: Arc<Store>,
     pub board: BrokerBoard,
     pub clock: Clock,

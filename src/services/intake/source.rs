@@ -1,9 +1,12 @@
 //! By which queue messages come in, and what that means for them.
 
-use failure_conventions::{Failure, dlo_queues, inner_body::InnerBodies};
+use failure_conventions::{Failure, dlo_queues};
 
 use super::{super::policies::Policies, due::WORKERS};
-use crate::{config::BrokerConfig, domain::policy::Decision};
+use crate::{
+    config::BrokerConfig,
+    domain::{policy::Decision, retry_limits::RetryLimits},
+};
 
 #[derive(Clone)]
 pub enum IntakeSource {
@@ -34,10 +37,20 @@ impl IntakeSource {
     }
 
     /// What the policy in force rules for a message; `None` where it is not asked. What a retry would do harm to, or
-    /// perhaps bring to the wrong queue, is not retried under any policy.
-    pub(crate) fn decision(&self, failure: &Failure, bodies: &InnerBodies) -> Option<Decision> {
+    /// perhaps bring to the wrong queue, is not retried under any policy; `remarks` say where that queue is not allowed.
+    pub(crate) fn decision(
+        &self,
+        failure: &Failure,
+        limits: &RetryLimits,
+        remarks: &mut Vec<String>,
+    ) -> Option<Decision> {
+        // Also of what has had its retries: somebody may want to send it back.
+        if let Some(Err(why)) = failure.queue.as_deref().map(|queue| limits.targets.check(queue)) {
+            remarks.push(format!("it says that it failed in a queue that it is not retried to: {why}"));
+            return None;
+        }
         let Self::DeadLetters(policies) = self else { return None };
-        let is_settled = |queue: &&String| failure.danger.is_none_or(|danger| danger.is_settled(queue, bodies));
+        let is_settled = |queue: &&String| limits.danger(failure.danger, Some(queue)).is_none();
         let queue = failure.queue.as_ref().filter(|_| !failure.is_disputed).filter(is_settled);
         let policy = queue.and_then(|queue| policies.book().find(queue, failure.reason).cloned());
         Some(Decision::new(policy, fastrand::f64()))

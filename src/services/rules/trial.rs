@@ -188,6 +188,7 @@ impl Sample {
             if !goes_on() {
                 return Trial { is_cut: true, ..trial };
             }
+            let letter = &*reader.scrubbed(&self.library, letter, confirmed);
             let found = reader.analyze(&self.library, letter, confirmed, |named, _, payload| {
                 self.rules.find(letter, named.as_ref().map(|named| &*named.name), payload)
             });

@@ -9,7 +9,6 @@ mod window;
 
 use std::{sync::Arc, time::Duration};
 
-use failure_conventions::inner_body::InnerBodies;
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +26,7 @@ use crate::{
     domain::{
         broker::ConnectionState,
         retry::{ClaimedRetry, RetryOutcome},
+        retry_limits::RetryLimits,
     },
     metrics::Metrics,
     rabbitmq::health::BrokerBoard,
@@ -51,7 +51,7 @@ pub struct Scheduler {
     pub config: BrokerConfig,
     pub store: Arc<Store>,
     pub policies: Policies,
-    pub bodies: InnerBodies,
+    pub limits: RetryLimits,
     pub board: BrokerBoard,
     pub clock: Clock,
     pub metrics: Metrics,

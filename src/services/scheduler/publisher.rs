@@ -165,9 +165,11 @@ fn prepare(
     message: Option<Message>,
 ) -> Result<OutgoingRetry, String> {
     let message = message.ok_or("its contents are gone from the database")?;
+    // What is allowed may have changed since it was scheduled.
+    scheduler.limits.targets.check(&claimed.queue)?;
     // It stands in the database as it came in; only what leaves is clean.
-    let clean =
-        failure_conventions::clean(message.clone(), &scheduler.bodies).map_err(|danger| danger.clause().to_owned())?;
+    let clean = failure_conventions::clean(message.clone(), &scheduler.limits.bodies)
+        .map_err(|danger| danger.clause().to_owned())?;
     let expiration = outgoing::expiration_of_copy(&message, &clean).filter(|_| claimed.is_edited);
     let failed_queue = claimed.failed_queue.as_deref();
     let mut message = outgoing::outgoing(claimed.id, clean, failed_queue, &claimed.queue, claimed.count);

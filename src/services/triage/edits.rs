@@ -14,6 +14,7 @@ use crate::{
         content_key::ContentKey,
         edit::{Edit, HeaderEdit, Property, PropertyEdit},
         letter::LetterId,
+        retry_limits::RetryLimits,
     },
     rabbitmq::outgoing,
     store::{EditedMessage, Original},
@@ -24,8 +25,10 @@ pub(crate) fn apply(
     edit: &Edit,
     original: &Original<'_>,
     copy: LetterId,
-    bodies: &InnerBodies,
+    limits: &RetryLimits,
 ) -> Result<EditedMessage, Refusal> {
+    limits.targets.check(original.target).map_err(Refusal::Unfit)?;
+    let bodies = &limits.bodies;
     let mut message = original.message.clone();
     if let Some(body) = &edit.body {
         message.body.clone_from(body);
@@ -35,7 +38,8 @@ pub(crate) fn apply(
     }
     edit.properties.iter().for_each(|property| property.apply(&mut message.properties));
     let names_expiration = |edit: &PropertyEdit| edit.property() == Property::Expiration && edit.value().is_some();
-    if message == *original.message && !edit.properties.iter().any(names_expiration) {
+    // Whoever gives a body is not told that it is the same: that would say that a guess at a hidden value is right.
+    if edit.body.is_none() && message == *original.message && !edit.properties.iter().any(names_expiration) {
         return unfit("the edit changes nothing; retry it as it is");
     }
     // An expiration goes out with a copy, and so only that which the edit names.
@@ -45,8 +49,7 @@ pub(crate) fn apply(
     let (before, account) = (failure_conventions::read(original.message), failure_conventions::read(&message));
     check_framework(before.framework, account.framework)?;
     let danger = account.failure.danger;
-    let queue = original.failed_queue.unwrap_or_default();
-    if let Some(danger) = danger.filter(|danger| !danger.is_settled(queue, bodies)) {
+    if let Some(danger) = limits.danger(danger, original.failed_queue) {
         if before.failure.danger == Some(danger) {
             return Err(Refusal::Dangerous(danger));
         }
@@ -92,7 +95,7 @@ pub struct EditReach {
     outgoing: Option<FieldTable>,
     framework: Option<&'static str>,
     /// Headers that repeat what is hidden in the body.
-    hidden: Vec<&'static str>,
+    hidden: Vec<String>,
 }
 
 /// A header that no message has yet, to see whether such a one goes out.
@@ -113,8 +116,8 @@ impl EditReach {
 
     /// Without these headers, which repeat what is hidden.
     #[must_use]
-    pub fn without_hidden(self, names: &[&'static str]) -> Self {
-        Self { hidden: names.to_vec(), ..self }
+    pub fn without_hidden(self, hidden: Vec<String>) -> Self {
+        Self { hidden, ..self }
     }
 
     /// Those that the message has.
@@ -124,7 +127,7 @@ impl EditReach {
 
     /// Why this header is not for editing, whatever it is to be.
     pub fn why_not(&self, name: &str) -> Option<String> {
-        if self.hidden.contains(&name) {
+        if self.hidden.iter().any(|hidden| hidden == name) {
             return Some("it repeats values that are hidden".to_owned());
         }
         if outgoing::takes_over(name) {
@@ -242,7 +245,7 @@ mod tests {
 
     fn edited(message: &Message, edit: &Edit) -> Result<EditedMessage, Refusal> {
         let original = Original { message, failed_queue: Some("orders"), count: COUNT, target: "orders" };
-        apply(edit, &original, COPY.parse().unwrap(), &InnerBodies::default())
+        apply(edit, &original, COPY.parse().unwrap(), &RetryLimits::default())
     }
 
     fn check(message: &Message, edit: &Edit, expected: &Message) {
@@ -302,9 +305,10 @@ mod tests {
     #[test]
     fn what_changes_nothing_is_refused() {
         let before = message("a", &[("tenant", "acme")]);
-        for edit in [Edit::default(), body("a"), set("tenant", "acme")] {
+        for edit in [Edit::default(), set("tenant", "acme")] {
             check_refused(&before, &edit, "changes nothing");
         }
+        check(&before, &body("a"), &before);
         check_refused(&before, &remove("trace"), "none of that name");
     }
 

@@ -8,7 +8,7 @@ pub mod scope;
 use std::{sync::Arc, time::Duration};
 
 use amqp_message::{message::Message, time::Timestamp};
-use failure_conventions::{danger::Danger, inner_body::InnerBodies};
+use failure_conventions::danger::Danger;
 use uuid::Uuid;
 
 use self::edits::EditReach;
@@ -21,6 +21,7 @@ use crate::{
         edit::{Edit, HeaderEdit},
         group::{GroupId, Note},
         letter::{Letter, LetterId, LetterSummary},
+        retry_limits::{RetryLimits, Targets},
         version::Expected,
     },
     store::{ChangeError, EditOrder, Order, Original, Store, StoreError},
@@ -33,18 +34,22 @@ pub struct Triage {
     store: Arc<Store>,
     changes: AuditedStore,
     clock: Clock,
-    bodies: InnerBodies,
+    limits: RetryLimits,
 }
 
 impl Triage {
-    pub const fn new(store: Arc<Store>, changes: AuditedStore, clock: Clock, bodies: InnerBodies) -> Self {
-        Self { store, changes, clock, bodies }
+    pub const fn new(store: Arc<Store>, changes: AuditedStore, clock: Clock, limits: RetryLimits) -> Self {
+        Self { store, changes, clock, limits }
     }
 
     /// Why a letter is not retried, whoever asks.
     pub fn danger(&self, letter: &LetterSummary) -> Option<Danger> {
-        let queue = letter.queue.as_deref().unwrap_or_default();
-        letter.danger.filter(|danger| !danger.is_settled(queue, &self.bodies))
+        self.limits.danger(letter.danger, letter.queue.as_deref())
+    }
+
+    /// Where messages may be sent to.
+    pub const fn targets(&self) -> &Targets {
+        &self.limits.targets
     }
 
     /// Carries out a command on each of `ids` that takes it.
@@ -94,7 +99,7 @@ impl Triage {
             copy,
             delay,
             queue,
-            edit: &|original| edits::apply(edit, original, copy, &self.bodies),
+            edit: &|original| edits::apply(edit, original, copy, &self.limits),
             summary: &edit.summary(),
             by,
             at,
@@ -108,13 +113,14 @@ impl Triage {
         let failed_queue = failed_queue.as_deref();
         let target = queue.or(failed_queue).unwrap_or_default();
         let original = Original { message: &letter.message, failed_queue, count: letter.summary.count(), target };
-        edits::apply(edit, &original, *id, &self.bodies).map(drop)
+        edits::apply(edit, &original, *id, &self.limits).map(drop)
     }
 
     /// An edit with what follows from it: a header that repeats the arguments goes when the body changes, for it would tell
     /// the old ones.
     pub fn with_consequences(&self, message: &Message, mut edit: Edit) -> Edit {
-        if edit.body.as_ref().is_none_or(|body| *body == message.body) {
+        // Also where it is the same: otherwise it could be seen that it is.
+        if edit.body.is_none() {
             return edit;
         }
         for name in failure_conventions::repeats_body(&message.headers) {
@@ -127,7 +133,7 @@ impl Triage {
 
     /// Which headers and properties of a letter can be edited.
     pub fn edit_reach(&self, letter: &Letter) -> EditReach {
-        let reach = EditReach::new(&letter.message, &self.bodies);
+        let reach = EditReach::new(&letter.message, &self.limits.bodies);
         if letter.summary.edited_from.is_some() { reach } else { reach.without_expiration() }
     }
 
@@ -148,6 +154,6 @@ impl Triage {
     }
 
     const fn order<'a>(&'a self, ids: &'a [LetterId], command: &'a Command, by: &'a Actor, at: Timestamp) -> Order<'a> {
-        Order { ids, command, by, at, bodies: &self.bodies }
+        Order { ids, command, by, at, limits: &self.limits }
     }
 }

@@ -99,7 +99,7 @@ async fn carry_out(tx: &mut Tx, scope: &mut FacetScope<'_>, order: &Order<'_>) -
     let mut letters = lock::lock(tx, order.ids).await?;
     let mut report = CommandReport::default();
     let mut moved = Vec::new();
-    let mut decider = Decider::new(order.command, order.by, order.at, order.bodies);
+    let mut decider = Decider::new(order.command, order.by, order.at, order.limits);
     let mut seen = HashSet::new();
     for id in order.ids.iter().filter(|id| seen.insert(**id)) {
         let letter = letters.get(id).ok_or(Refusal::NotFound);

@@ -55,6 +55,9 @@ pub struct Enriched {
     pub confidence: Option<f64>,
     /// What the message is, where it is a call.
     pub title: Option<String>,
+    /// The error as lists show it, where it quotes something that is hidden.
+    pub error_type: Option<String>,
+    pub error_message: Option<String>,
     /// What the rules say.
     pub importance: Importance,
     /// `rule:<name>` or `default`.
@@ -231,10 +234,12 @@ async fn make_groups(tx: &mut Tx, groups: &BTreeMap<GroupId, &Move<'_>>) -> Resu
 async fn update(tx: &mut Tx, rows: &[(FacetId, &Move<'_>)], edition: i64, at: Timestamp) -> Result<(), StoreError> {
     const UPDATE: [&str; 2] = [
         "WITH found (id, facet_id, group_id, importance_by, message_type, type_source, type_confidence, named_with,
-            enriched_at, title) AS (",
+            enriched_at, title, error_type, error_message) AS (",
         ") UPDATE letters SET facet_id = found.facet_id, group_id = found.group_id,
             importance_by = found.importance_by, named_with = found.named_with, enriched_at = found.enriched_at,
             title = found.title,
+            error_type = coalesce(found.error_type, letters.error_type),
+            error_message = coalesce(found.error_message, letters.error_message),
             message_type = CASE WHEN letters.type_source = 'manual'
                 THEN letters.message_type ELSE found.message_type END,
             type_confidence = CASE WHEN letters.type_source = 'manual'
@@ -246,6 +251,7 @@ async fn update(tx: &mut Tx, rows: &[(FacetId, &Move<'_>)], edition: i64, at: Ti
             OR letters.message_type IS DISTINCT FROM found.message_type
             OR letters.type_confidence IS DISTINCT FROM found.type_confidence
             OR letters.title IS DISTINCT FROM found.title
+            OR letters.error_type <> found.error_type OR letters.error_message <> found.error_message
             OR letters.type_source IS DISTINCT FROM found.type_source)",
     ];
     let columns = vec![
@@ -259,6 +265,8 @@ async fn update(tx: &mut Tx, rows: &[(FacetId, &Move<'_>)], edition: i64, at: Ti
         Column::numbers(rows, |_| edition),
         Column::numbers(rows, |_| at.as_micros()),
         Column::perhaps_texts(rows, |(_, letter)| letter.is.title.as_deref()),
+        Column::perhaps_texts(rows, |(_, letter)| letter.is.error_type.as_deref()),
+        Column::perhaps_texts(rows, |(_, letter)| letter.is.error_message.as_deref()),
     ];
     columns::execute(tx, UPDATE, columns).await
 }

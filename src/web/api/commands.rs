@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::{Json, extract::State};
+use payload_codec::unwrap::UnwrapMode;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -16,12 +17,12 @@ use super::{
 use crate::{
     domain::{
         actor::Actor,
-        command::Command,
+        command::{Command, Refusal},
         edit::Edit,
         letter::{Letter, LetterId},
         version::Expected,
     },
-    services::decoding::reading::EditedAs,
+    services::decoding::{confirmed::Confirmed, reading::EditedAs},
     web::{
         AppState,
         error::WebError,
@@ -78,8 +79,22 @@ impl Retry {
         }
         let edit = Edit { body, headers, properties };
         let message = app.store.messages(&[id]).await?.remove(&id).ok_or_else(missing::<Letter>)?;
+        if edit == Edit::of_body(&*message.body) {
+            let given = self.json.as_deref().map(RawValue::get).or(self.text.as_deref());
+            check_may_be_same(app, id, given).await?;
+        }
         Ok(Some(app.triage.with_consequences(&message, edit)))
     }
+}
+
+/// Refuses a body that is the one it has, but where values are hidden: there it would say that a guess is right.
+async fn check_may_be_same(app: &AppState, id: LetterId, given: Option<&str>) -> Result<(), WebError> {
+    let letter = Arc::new(app.store.letter(id).await?.ok_or_else(missing::<Letter>)?);
+    let reading = app.reader.read(&letter, Confirmed::new(), UnwrapMode::Automatic, false).await;
+    if reading.hides && !given.is_some_and(|text| reading.says_no_more(text)) {
+        return Ok(());
+    }
+    Err(reply::refused(&Refusal::Unfit("the edit changes nothing; retry it as it is".to_owned())))
 }
 
 /// Send it back to its queue, at once or later, as it is or edited

@@ -100,7 +100,7 @@ async fn read(
 /// The letter as it stands now, without its contents.
 pub(super) async fn summary(app: &AppState, id: LetterId) -> Result<(ETag, Json<LetterItem>), WebError> {
     let mut letter = app.store.summary(id).await?.ok_or_else(missing::<Letter>)?;
-    app.reader.hide_in_titles([&mut letter]).await;
+    app.reader.hide_in_lists([&mut letter]).await;
     Ok((ETag(letter.version()), Json(letter.into())))
 }
 

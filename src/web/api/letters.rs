@@ -38,7 +38,7 @@ pub async fn letters(
     let filter = query.filter(app.clock.now());
     let request = PageRequest { sort: query.sort, after: query.place()?, limit: query.limit() };
     let (mut page, total) = tokio::try_join!(app.store.letters(&filter, &request), app.store.count(&filter))?;
-    app.reader.hide_in_titles(&mut page.items).await;
+    app.reader.hide_in_lists(&mut page.items).await;
     Ok(Json(Letters {
         items: page.items.into_iter().map(LetterItem::from).collect(),
         next_cursor: query.next_cursor(page.next),

@@ -18,7 +18,7 @@ use crate::{
         history::HistoryEntry,
         letter::{Letter, LetterId, LetterSummary},
     },
-    services::decoding::reading::Reading,
+    services::decoding::{reading::Reading, scrub::scrub_error},
     web::{security::Visitor, view::time::timestamp},
 };
 
@@ -184,7 +184,10 @@ impl FullLetter {
             payload: if Visitor::sees_payloads() { ReadPayload::new(reading) } else { ReadPayload::withheld(reading) },
             history: history.into_iter().map(Entry::from).collect(),
             remarks: letter.remarks,
-            item: LetterItem { error: account.failure.error.map(LetterError::from), ..item },
+            item: LetterItem {
+                error: account.failure.error.map(|error| scrub_error(error, &reading.hidden_values).into()),
+                ..item
+            },
         }
     }
 }

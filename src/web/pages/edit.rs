@@ -36,7 +36,10 @@ use crate::{
         letter::{Letter, LetterId},
     },
     services::{
-        decoding::reading::{Content, EditProblem, EditedAs, Reading},
+        decoding::{
+            reading::{Content, EditProblem, EditedAs, Reading},
+            scrub::telling_headers,
+        },
         triage::edits::EditReach,
     },
     web::{
@@ -149,7 +152,7 @@ impl Desk {
         let letter = app.store.letter(id).await?.ok_or_else(missing::<Letter>)?;
         let letter = Arc::new(letter);
         let reading = app.reader.read(&letter, Vec::new(), UnwrapMode::Automatic, false).await;
-        let reach = app.triage.edit_reach(&letter).without_hidden(&reading.hidden_headers);
+        let reach = app.triage.edit_reach(&letter).without_hidden(telling_headers(&letter.message.headers, &reading));
         Ok(Self { letter, reading, reach })
     }
 
@@ -191,6 +194,7 @@ impl Desk {
         let mut problems = self.problems_beside(app, form);
         let shown = self.text();
         let changed = shown.map(|shown| form.text_like(shown)).filter(|text| Some(text.as_str()) != shown);
+        let changed_text = changed.clone();
         let written = match changed {
             Some(text) => app.reader.write(&self.letter, text, EditedAs::Shown).await.map(Some),
             None => Ok(None),
@@ -199,7 +203,9 @@ impl Desk {
             problems.splice(..0, wrong);
             None
         });
-        let body = body.filter(|body| *body != self.letter.message.body);
+        // Where values are hidden it must not be told that a guess at one is right.
+        let is_guess = self.reading.hides && changed_text.is_some_and(|text| !self.reading.says_no_more(&text));
+        let body = body.filter(|body| is_guess || *body != self.letter.message.body);
         let headers = form.header_edits(&self.reach);
         let properties =
             form.property_edits(&self.reach, body.is_some() || !headers.is_empty()).unwrap_or_else(|wrong| {

@@ -170,7 +170,7 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit<Asked, MainPart>) -> Re
         app.store.counts_overall(),
     )?;
     let group = group.ok_or_else(missing::<Group>)?;
-    app.reader.hide_in_titles(&mut page.items).await;
+    app.reader.hide_in_lists(&mut page.items).await;
     let hours = hours.get(&id).map(Vec::as_slice).unwrap_or_default();
     let bulk_action = visit.query.all;
     let here = bulk_action.map_or_else(|| href(id), |all| confirmation_href(id, all));

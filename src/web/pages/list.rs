@@ -103,7 +103,7 @@ pub async fn load_list(
         async { Ok(app.store.groups_by_id(&query.groups).await?) },
         count_by_status(app, within.as_ref().unwrap_or(facets), &filter),
     )?;
-    app.reader.hide_in_titles(&mut page.items).await;
+    app.reader.hide_in_lists(&mut page.items).await;
     let total = total(&by_status, &filter);
     let critical = count_critical(app, within.as_ref().unwrap_or(facets), &filter).await?;
     let loaded = Loaded { facets, within, page, groups, by_status, total, critical, oldest, window, bars };

@@ -177,7 +177,7 @@ impl LetterView {
             postmark: Postmark::new(summary),
             actions: Actions::new(summary, retry.as_ref().is_some_and(|retry| !retry.which.is_empty()), &view),
             facts: Facts::new(summary, retry, view.alike, now),
-            why: Why::new(letter, view.dead_letter_exchange, now),
+            why: Why::new(letter, payload.reading, view.dead_letter_exchange, now),
             problem: summary.problem.as_deref().map(|problem| text::visible(problem).into_owned()).unwrap_or_default(),
             remarks: letter.remarks.iter().map(|remark| text::one_line(remark)).collect(),
             note: summary.note.clone().unwrap_or_default(),

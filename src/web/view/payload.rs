@@ -258,6 +258,16 @@ mod tests {
     use payload_codec::unwrap::UnwrapMode;
 
     fn check(body: &[u8], wanted: Option<PayloadForm>, form: PayloadForm, n_remarks: usize) -> Shown {
+        check_hiding(&[], body, wanted, form, n_remarks)
+    }
+
+    fn check_hiding(
+        hidden: &[String],
+        body: &[u8],
+        wanted: Option<PayloadForm>,
+        form: PayloadForm,
+        n_remarks: usize,
+    ) -> Shown {
         let message = Message { body: body.to_vec(), ..Message::default() };
         let question = Question {
             body: &message.body,
@@ -271,7 +281,7 @@ mod tests {
             confirmed: &[],
             mode: &UnwrapMode::Automatic,
         };
-        let reading = Library::new(Arc::default(), &["secret".to_owned()], 1 << 22).read(&question, false);
+        let reading = Library::new(Arc::default(), hidden, 1 << 22).read(&question, false);
         let chosen = wanted.unwrap_or_else(|| fitting(&reading));
         let shown = Shown::new(&reading, chosen, false);
         assert_eq!((chosen, shown.remarks.len()), (form, n_remarks), "{:?}", shown.remarks);
@@ -300,11 +310,15 @@ mod tests {
     #[test]
     fn no_form_shows_what_is_hidden() {
         let body = b"{\"secret\":\"x\"}";
+        let hidden = ["secret".to_owned()];
+        let check = |body, wanted, form, n_remarks| check_hiding(&hidden, body, wanted, form, n_remarks);
         let json = check(body, None, PayloadForm::Json, 0);
         assert!(json.marked.tokens.iter().any(|token| token.class == "hidden-value"));
         for form in [PayloadForm::Text, PayloadForm::Hex, PayloadForm::Fields] {
             let barred = check(body, Some(form), form, 1);
             assert!(barred.marked.tokens.is_empty() && barred.fields.is_empty());
+            let unread = check(b"\xff\x00\x01", Some(form), form, 1);
+            assert!(unread.marked.tokens.is_empty() && unread.fields.is_empty());
         }
     }
 }

@@ -3,7 +3,10 @@
 use amqp_message::{death::Reason, error_report::ErrorReport, time::Timestamp};
 
 use super::{deaths::route, number, text, time::Moment};
-use crate::domain::letter::{Letter, LetterSummary};
+use crate::{
+    domain::letter::{Letter, LetterSummary},
+    services::decoding::{reading::Reading, scrub::scrub_error},
+};
 
 /// The error in one line or, where none is recorded, what RabbitMQ says.
 pub fn in_short(letter: &LetterSummary) -> String {
@@ -47,7 +50,7 @@ pub struct TraceView {
 }
 
 impl Why {
-    pub fn new(letter: &Letter, dead_letter_exchange: &str, now: Timestamp) -> Self {
+    pub fn new(letter: &Letter, reading: &Reading, dead_letter_exchange: &str, now: Timestamp) -> Self {
         let summary = &letter.summary;
         let account = failure_conventions::read(&letter.message);
         let could_tell = matches!(summary.reason, Reason::Rejected | Reason::DeliveryLimit | Reason::Unknown);
@@ -56,7 +59,7 @@ impl Why {
             unrecorded: unrecorded(summary.reason),
             advice: if is_silent { account.advice.unwrap_or(ANY_SERVICE) } else { "" },
             shows_example: is_silent && account.advice.is_none(),
-            error: account.failure.error.as_ref().map(ErrorView::new),
+            error: account.failure.error.map(|error| ErrorView::new(&scrub_error(error, &reading.hidden_values))),
             framework: account.framework.unwrap_or_default(),
             failed: Moment::new(summary.last_failed_at, now),
             attempts: number::failures(summary.count()),

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use amqp_message::time::Timestamp;
+use dead_letter_office::domain::retry_limits::RetryLimits;
 use dead_letter_office::{
     clock::Clock,
     config::NotifyConfig,
@@ -17,7 +18,6 @@ use dead_letter_office::{
     },
     store::{Enriched, Order, Recorded},
 };
-use failure_conventions::inner_body::InnerBodies;
 use fastrand::Rng;
 
 use super::newsroom::{HOUR, MINUTE, Newsroom, SUCCEEDED_AFTER, at, config, slack};
@@ -105,8 +105,8 @@ impl<'a> Life<'a> {
 
     async fn act(&mut self, command: &Command) {
         let (ids, now) = (self.some(), self.now());
-        let (by, bodies) = (Actor::local(), InnerBodies::default());
-        let order = Order { ids: &ids, command, by: &by, at: now, bodies: &bodies };
+        let (by, bodies) = (Actor::local(), RetryLimits::default());
+        let order = Order { ids: &ids, command, by: &by, at: now, limits: &bodies };
         self.database.act(&order).await.unwrap();
     }
 

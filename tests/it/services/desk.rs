@@ -3,13 +3,15 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use amqp_message::message::Message;
+use dead_letter_office::domain::retry_limits::RetryLimits;
 use dead_letter_office::{
     clock::Clock,
     config::{BrokerConfig, IntakeConfig, QueueType, values::Secret},
     domain::{
         actor::Actor,
         broker::BrokerHealth,
-        command::{Command, CommandReport},
+        command::{Command, CommandReport, Refusal},
+        edit::Edit,
         filter::{LetterFilter, PageRequest, Sort},
         history::{Event, HistoryEntry},
         letter::{Letter, LetterId, LetterSummary, Status},
@@ -29,7 +31,6 @@ use dead_letter_office::{
     },
     store::Store,
 };
-use failure_conventions::inner_body::InnerBodies;
 use sqlx::{Connection, Executor};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -120,6 +121,7 @@ pub struct AppState {
     pub clock: Clock,
     pub metrics: Metrics,
     triage: Triage,
+    limits: RetryLimits,
     pub policies: Policies,
     feed: ChangeFeed,
     wakeup: Wakeup,
@@ -153,12 +155,24 @@ impl AppState {
         brokers: [(&str, BrokerConfig); N],
         policies: Vec<Policy>,
     ) -> Self {
+        Self::with_limits(store, clock, brokers, policies, RetryLimits::default())
+    }
+
+    /// The same where some queues get nothing.
+    pub fn with_limits<const N: usize>(
+        store: Arc<Store>,
+        clock: Clock,
+        brokers: [(&str, BrokerConfig); N],
+        policies: Vec<Policy>,
+        limits: RetryLimits,
+    ) -> Self {
         let (metrics, feed, wakeup) = (Metrics::default(), ChangeFeed::default(), Wakeup::default());
         let changes = AuditedStore::new(Arc::clone(&store), clock.clone(), feed.clone(), wakeup.clone());
         let addresses = brokers.iter().map(|(name, broker)| ((*name).to_owned(), broker.address()));
         let server = Self {
             board: BrokerBoard::new(addresses),
-            triage: Triage::new(Arc::clone(&store), changes.clone(), clock.clone(), InnerBodies::default()),
+            triage: Triage::new(Arc::clone(&store), changes.clone(), clock.clone(), limits.clone()),
+            limits,
             policies: Policies::new(policies, changes),
             store,
             clock,
@@ -185,7 +199,7 @@ impl AppState {
             config,
             store: Arc::clone(&self.store),
             policies: self.policies.clone(),
-            bodies: InnerBodies::default(),
+            limits: self.limits.clone(),
             board: self.board.clone(),
             clock: self.clock.clone(),
             metrics: self.metrics.clone(),
@@ -203,7 +217,7 @@ impl AppState {
             config,
             sources,
             batching: IntakeConfig::default(),
-            bodies: InnerBodies::default(),
+            limits: self.limits.clone(),
             store: Arc::clone(&self.store),
             board: self.board.clone(),
             clock: self.clock.clone(),
@@ -315,6 +329,11 @@ impl AppState {
     }
 
     /// Moves a manual clock on, and has the scheduler look at it.
+    /// Sends an edited copy, or says why not.
+    pub async fn edit(&self, id: LetterId, edit: &Edit, queue: Option<&str>) -> Result<LetterId, Refusal> {
+        self.triage.retry_edited(id, edit, Duration::ZERO, queue, &Actor::local()).await.unwrap()
+    }
+
     pub fn advance(&self, by: Duration) {
         self.clock.advance(by);
         self.wakeup.notify();

@@ -32,6 +32,7 @@ mod retry_kills;
 mod returns;
 mod service;
 mod storm;
+mod targets;
 mod topology;
 mod waiting;
 mod watch;

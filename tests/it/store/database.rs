@@ -11,6 +11,7 @@ use std::{
 };
 
 use amqp_message::{message::Message, time::Timestamp};
+use dead_letter_office::domain::retry_limits::RetryLimits;
 use dead_letter_office::{
     domain::{
         actor::Actor,
@@ -23,7 +24,6 @@ use dead_letter_office::{
     },
     store::{AckState, Arrival, EditOrder, EditedMessage, IntakeBatch, Order, Original, Recorded, Store},
 };
-use failure_conventions::inner_body::InnerBodies;
 use sqlx::{AssertSqlSafe, Executor, PgPool, SqlSafeStr, SqlitePool};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -392,8 +392,8 @@ const AUDIT: [(&str, &str); 15] = [
 /// An order of the local user at noon.
 pub fn order<'a>(command: &'a Command, ids: &'a [LetterId]) -> Order<'a> {
     static LOCAL: LazyLock<Actor> = LazyLock::new(Actor::local);
-    static BODIES: LazyLock<InnerBodies> = LazyLock::new(InnerBodies::default);
-    Order { ids, command, by: &LOCAL, at: NOON, bodies: &BODIES }
+    static LIMITS: LazyLock<RetryLimits> = LazyLock::new(RetryLimits::default);
+    Order { ids, command, by: &LOCAL, at: NOON, limits: &LIMITS }
 }
 
 /// Records a batch of which nothing else matters.

@@ -1,6 +1,7 @@
 //! What went wrong, which type a message has, and what must not be retried.
 
 use amqp_message::{error_report::ErrorReport, message::Message};
+use dead_letter_office::domain::retry_limits::RetryLimits;
 use dead_letter_office::{
     domain::{
         actor::Actor,
@@ -96,8 +97,9 @@ async fn what_a_retry_would_harm_is_not_retried(database: &TestDatabase) {
 
 async fn the_configuration_settles_one_of_the_dangers(database: &TestDatabase) {
     let bodies = InnerBodies::new([("orders".to_owned(), InnerBody::Text)]);
+    let bodies = RetryLimits { bodies, ..RetryLimits::default() };
     let retry = async |id: LetterId| {
-        let order = Order { ids: &[id], command: &RETRY_NOW, by: &Actor::local(), at: NOON, bodies: &bodies };
+        let order = Order { ids: &[id], command: &RETRY_NOW, by: &Actor::local(), at: NOON, limits: &bodies };
         database.act(&order).await.unwrap().done.len()
     };
     assert_eq!(retry(database.take_in_new(dangerous(Danger::EasynetqBody)).await).await, 1);

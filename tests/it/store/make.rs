@@ -73,6 +73,8 @@ pub fn enriched(letter: LetterId) -> Enriched {
         type_by_hand: None,
         message_type: None,
         title: None,
+        error_type: None,
+        error_message: None,
         source: None,
         confidence: None,
         importance: Importance::Normal,

@@ -6,6 +6,7 @@ use std::{
 };
 
 use amqp_message::time::Timestamp;
+use dead_letter_office::domain::retry_limits::RetryLimits;
 use dead_letter_office::{
     domain::{
         actor::Actor,
@@ -21,7 +22,6 @@ use dead_letter_office::{
     },
     store::{Arrival, Enriched, SLICE},
 };
-use failure_conventions::inner_body::InnerBodies;
 
 use super::make::NOON;
 
@@ -110,7 +110,7 @@ impl Model {
     /// What the machine that decides in the store says of letters that stand as they do here: what is to come of the
     /// command, and how those stand then that it moves.
     pub fn decide(&self, command: &Command, ids: &[LetterId]) -> (CommandReport, Vec<(LetterId, Status, Importance)>) {
-        let (by, bodies) = (Actor::local(), InnerBodies::default());
+        let (by, bodies) = (Actor::local(), RetryLimits::default());
         let mut decider = Decider::new(command, &by, NOON, &bodies);
         let (mut report, mut moved) = (CommandReport::default(), Vec::new());
         let states: Vec<_> = ids.iter().map(|id| (*id, self.state(*id))).collect();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use amqp_message::{message::Message, time::Timestamp};
+use dead_letter_office::domain::retry_limits::RetryLimits;
 use dead_letter_office::{
     domain::{
         actor::Actor,
@@ -13,7 +14,6 @@ use dead_letter_office::{
     },
     store::{Order, Recorded},
 };
-use failure_conventions::inner_body::InnerBodies;
 
 use super::{
     database::{DISCARD, RETRY_NOW, TestDatabase},
@@ -80,7 +80,7 @@ async fn the_time_begins_anew_when_a_letter_moves(database: &TestDatabase) {
     database.does(&Command::Reopen, &[id]).await;
     assert_eq!(forget(database, 1_000).await, 0);
     let at = later(50);
-    let order = Order { ids: &[id], command: &DISCARD, by: &Actor::local(), at, bodies: &InnerBodies::default() };
+    let order = Order { ids: &[id], command: &DISCARD, by: &Actor::local(), at, limits: &RetryLimits::default() };
     database.act(&order).await.unwrap();
     assert_eq!(forget(database, 60).await, 0);
     // A note is no new discard.

@@ -7,6 +7,7 @@ use axum::{
     body::Body,
     http::{Method, Request, request::Builder},
 };
+use dead_letter_office::domain::retry_limits::RetryLimits;
 use dead_letter_office::{
     clock::Clock,
     config::{AuthConfig, DecodeConfig, NotifyConfig},
@@ -37,7 +38,6 @@ use dead_letter_office::{
     store::{AckState, IntakeBatch, Recorded, Store},
     web::{AppState, LastFigures, Limits, WebSettings, router},
 };
-use failure_conventions::inner_body::InnerBodies;
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -77,6 +77,7 @@ pub struct Desk {
     pub policies: Policies,
     pub rules: Rules,
     pub schemas: Schemas,
+    pub reader: Reader,
     pub digests: Digests,
     pub closing: CancellationToken,
     pub sign_in: SignIn,
@@ -84,6 +85,14 @@ pub struct Desk {
     pub tokens: Tokens,
     router: Router,
     directory: TempDir,
+}
+
+/// What a server has that is not as usual.
+#[derive(Default)]
+struct Own {
+    limits: Limits,
+    hidden_fields: Vec<String>,
+    auth: AuthConfig,
 }
 
 impl Desk {
@@ -115,6 +124,14 @@ impl Desk {
         Self::of_limits(names, watched, notify, Limits::default()).await
     }
 
+    /// A server that hides fields of these names.
+    pub async fn hiding(names: &[&str]) -> Self {
+        let hidden = names.iter().map(|name| (*name).to_owned()).collect();
+        let (directory, store, board) = Self::prepare(&[MAIN]).await;
+        let own = Own { hidden_fields: hidden, ..Own::default() };
+        Self::on(store, board, directory, &[], &NotifyConfig::default(), own)
+    }
+
     /// A server with these limits.
     pub async fn limited(limits: Limits) -> Self {
         Self::of_limits(&[MAIN], &[], &NotifyConfig::default(), limits).await
@@ -126,6 +143,11 @@ impl Desk {
     }
 
     async fn of_limits(names: &[&str], watched: &[&str], notify: &NotifyConfig, limits: Limits) -> Self {
+        let (directory, store, board) = Self::prepare(names).await;
+        Self::on(store, board, directory, watched, notify, Own { limits, ..Own::default() })
+    }
+
+    async fn prepare(names: &[&str]) -> (TempDir, Arc<Store>, BrokerBoard) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("database.db");
         std::fs::write(&path, &*EMPTY_DATABASE).unwrap();
@@ -135,22 +157,22 @@ impl Desk {
             board.set_consuming(name, ConnectionState::Connected { since: NOON });
             board.set_publishing(name, ConnectionState::Connected { since: NOON });
         }
-        Self::on(store, board, directory, watched, notify, limits, AuthConfig::default())
+        (directory, store, board)
     }
 
     /// A server where people sign in, on SQLite.
     pub async fn where_people_sign_in(auth: AuthConfig) -> Self {
-        let desk = Self::open().await;
-        let Self { store, board, directory, .. } = desk;
-        Self::on(store, board, directory, &[], &NotifyConfig::default(), Limits::default(), auth)
+        let (directory, store, board) = Self::prepare(&[MAIN]).await;
+        let own = Own { auth, ..Own::default() };
+        Self::on(store, board, directory, &[], &NotifyConfig::default(), own)
     }
 
     /// The same on both databases; that of Postgres is kept beside it.
     pub async fn where_people_sign_in_on_both(auth: &AuthConfig) -> Vec<(Self, Option<PostgresDatabase>)> {
         let mut both = vec![(Self::where_people_sign_in(auth.clone()).await, None)];
         if let Some((Self { store, board, directory, .. }, database)) = Self::on_postgres().await {
-            let limits = Limits::default();
-            let desk = Self::on(store, board, directory, &[], &NotifyConfig::default(), limits, auth.clone());
+            let own = Own { auth: auth.clone(), ..Own::default() };
+            let desk = Self::on(store, board, directory, &[], &NotifyConfig::default(), own);
             both.push((desk, Some(database)));
         }
         both
@@ -164,7 +186,7 @@ impl Desk {
         let board = BrokerBoard::new([(MAIN.to_owned(), format!("{MAIN}.example:5672"))]);
         let directory = tempfile::tempdir().unwrap();
         Some((
-            Self::on(store, board, directory, &[], &NotifyConfig::default(), Limits::default(), AuthConfig::default()),
+            Self::on(store, board, directory, &[], &NotifyConfig::default(), Own::default()),
             database,
         ))
     }
@@ -175,8 +197,7 @@ impl Desk {
         directory: TempDir,
         watched: &[&str],
         notify: &NotifyConfig,
-        limits: Limits,
-        auth: AuthConfig,
+        Own { limits, hidden_fields, auth }: Own,
     ) -> Self {
         let (clock, feed, metrics) = (Clock::manual(NOON), ChangeFeed::default(), Metrics::default());
         let closing = CancellationToken::new();
@@ -187,6 +208,8 @@ impl Desk {
         let policies = Policies::new(vec![every_queue()], changes.clone());
         let rules = Rules::new(None, changes.clone(), clock.clone());
         let schemas = Schemas::new(changes.clone(), clock.clone());
+        let decode = DecodeConfig { max_bytes: DECODE_MAX_BYTES, hidden_fields, ..DecodeConfig::default() };
+        let reader = Reader::new(schemas.clone(), decode);
         let digests = Digests::new(
             notify,
             "http://dlo.example.com".parse().unwrap(),
@@ -204,14 +227,11 @@ impl Desk {
             sign_in: sign_in.clone(),
             users: users.clone(),
             tokens: tokens.clone(),
-            triage: Triage::new(Arc::clone(&store), changes.clone(), clock.clone(), InnerBodies::default()),
+            triage: Triage::new(Arc::clone(&store), changes.clone(), clock.clone(), RetryLimits::default()),
             store: store.reader(),
             policies: policies.clone(),
             rules: rules.clone(),
-            reader: Reader::new(
-                schemas.clone(),
-                DecodeConfig { max_bytes: DECODE_MAX_BYTES, ..DecodeConfig::default() },
-            ),
+            reader: reader.clone(),
             schemas: schemas.clone(),
             digests: digests.clone(),
             tasks: TaskTracker::new(),
@@ -226,7 +246,6 @@ impl Desk {
                 listen: HOST.parse::<SocketAddr>().unwrap(),
                 public_url: "http://dlo.example.com".parse().unwrap(),
                 dead_letter_exchange: "the-dlx".to_owned(),
-                own_queues: ["dlo.dead-letters", "dlo.obituaries"].map(str::to_owned).into(),
                 trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()],
                 limits,
                 decode_max_bytes: DECODE_MAX_BYTES,
@@ -249,6 +268,7 @@ impl Desk {
             policies,
             rules,
             schemas,
+            reader,
             digests,
             closing,
             sign_in,
@@ -347,7 +367,7 @@ impl Desk {
             command: &command,
             by: &Actor::local(),
             at: NOON,
-            bodies: &InnerBodies::default(),
+            limits: &RetryLimits::default(),
         };
         assert_eq!(self.store.act(&order).await.unwrap().refused, []);
     }

@@ -182,7 +182,7 @@ async fn what_cannot_be_edited_says_why_and_its_headers_can() {
     let binary =
         dead_in("bytes").body(b"\x00\xff\xfe\x80\x00\x01".to_vec()).header("tenant", FieldValue::string("acme"));
     let binary = desk.receive(binary).await;
-    for (id, why) in [(guessed, "not certain"), (binary, "Only the bytes")] {
+    for (id, why) in [(guessed, "not certain"), (binary, "could not be read to its end")] {
         let page = edit_page(&desk, id).await;
         assert_eq!(page.count("#text"), 0);
         assert!(page.words("#edit").contains(why), "{}", page.words("#edit"));

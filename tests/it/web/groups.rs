@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use amqp_message::{death::Reason, error_report::ErrorReport};
 use axum::{body::Body, http::Method};
+use dead_letter_office::domain::retry_limits::RetryLimits;
 use dead_letter_office::{
-    config::DecodeConfig,
     domain::{
         actor::Actor,
         command::Command,
@@ -15,9 +15,8 @@ use dead_letter_office::{
         retry::RetryOutcome,
     },
     metrics::Metrics,
-    services::{decoding::reader::Reader, enrichment::Enrichment, triage::Triage},
+    services::{enrichment::Enrichment, triage::Triage},
 };
-use failure_conventions::inner_body::InnerBodies;
 use scraper::Html;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -40,7 +39,7 @@ pub fn failed_with(dead: Dead, error: &str) -> Dead {
 pub async fn sort(desk: &Desk) {
     let mut enrichment = Enrichment {
         store: desk.store.clone(),
-        reader: Reader::new(desk.schemas.clone(), DecodeConfig::default()),
+        reader: desk.reader.clone(),
         schemas: desk.schemas.clone(),
         rules: desk.rules.clone(),
         clock: desk.clock.clone(),
@@ -541,7 +540,7 @@ async fn parts_are_what_the_whole_page_has_there() {
 async fn work_on_a_group_goes_on_after_a_restart() {
     let desk = Desk::open().await;
     let ids = alike(&desk, "orders", "x", 3).await;
-    let triage = || Triage::new(desk.store.clone(), desk.changes.clone(), desk.clock.clone(), InnerBodies::default());
+    let triage = || Triage::new(desk.store.clone(), desk.changes.clone(), desk.clock.clone(), RetryLimits::default());
     let filter = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
     let bulk = |command| Bulk { filter: filter.clone(), until: NOON, left: None, command, by: Actor::named("Ann") };
     let claimed = triage().begin(bulk(Command::SetImportance(Importance::Low))).await.unwrap();

@@ -46,6 +46,7 @@ mod rules;
 mod rules_at_work;
 mod schemas;
 mod schemas_folder;
+mod secrets;
 mod security;
 mod sign_in;
 mod tasks;

@@ -1,6 +1,6 @@
 //! Which values are hidden.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use prost_reflect::{DescriptorPool, MessageDescriptor};
 use wildmatch::WildMatch;
@@ -14,12 +14,13 @@ pub const MASK: &str = "•••";
 
 /// Hides the fields that a schema marks with `debug_redact`, and those that patterns name.
 ///
-/// Where a message cannot be read, its bytes are hidden as well if they could hold such a field. What no schema
-/// describes, such as an unknown field, is not hidden.
+/// Where a message cannot be read, its bytes are hidden as well if they could hold such a field, and so is an unknown field.
 pub struct Masks {
     redacted: HashSet<String>,
     /// Messages that hold a redacted field, at any depth.
     redacted_within: HashSet<String>,
+    /// Messages that hold a field that is redacted or may be meant by a pattern, at any depth.
+    hidden_within: HashSet<String>,
     patterns: Vec<WildMatch>,
 }
 
@@ -30,9 +31,16 @@ impl Masks {
     /// (`acme.members.v1.Member.email`), and its path in the message, without indexes and keys (`before.email`).
     pub fn new(pool: &DescriptorPool, patterns: &[String]) -> Self {
         let redacted = redacted(pool);
-        let redacted_within = holders(pool, &redacted);
+        let redacted_within = holders(pool, |declaration| redacted.contains(declaration.full_name()));
+        let last_name = |pattern: &String| WildMatch::new(pattern.rsplit('.').next().unwrap_or_default());
+        let last_names: Vec<WildMatch> = patterns.iter().map(last_name).collect();
+        let may_be_hidden = |declaration: &Declaration| {
+            let name = declaration.name();
+            redacted.contains(declaration.full_name()) || last_names.iter().any(|pattern| pattern.matches(&name))
+        };
+        let hidden_within = if patterns.is_empty() { redacted_within.clone() } else { holders(pool, may_be_hidden) };
         let patterns = patterns.iter().map(|pattern| WildMatch::new(pattern)).collect();
-        Self { redacted, redacted_within, patterns }
+        Self { redacted, redacted_within, hidden_within, patterns }
     }
 
     /// Whether the field is hidden. `path` leads to it, as in [`Masks::new`].
@@ -41,6 +49,50 @@ impl Masks {
         let name = declaration.name();
         self.redacted.contains(full_name)
             || self.patterns.iter().any(|it| it.matches(&name) || it.matches(full_name) || it.matches(path))
+    }
+
+    /// Whether any message of the schema has a field that it marks.
+    pub fn redact_any(&self) -> bool {
+        !self.redacted.is_empty()
+    }
+
+    /// Whether a field in such a message, at any depth, is hidden or may be.
+    pub fn may_hide_within(&self, message: &MessageDescriptor) -> bool {
+        self.hidden_within.contains(message.full_name())
+    }
+
+    /// The hidden fields of such a message, by the numbers that lead to them; `None` where there is no end of them. Two
+    /// types with the same ones hide the same bytes.
+    pub fn hidden_numbers(&self, message: &MessageDescriptor) -> Option<BTreeSet<Vec<u32>>> {
+        let mut found = BTreeSet::new();
+        let mut way = Way { types: vec![message.full_name().to_owned()], ..Way::default() };
+        self.add_hidden(message, &mut way, &mut found).then_some(found)
+    }
+
+    fn add_hidden(&self, message: &MessageDescriptor, way: &mut Way, found: &mut BTreeSet<Vec<u32>>) -> bool {
+        /// A type with more hidden fields is compared with no other.
+        const MOST: usize = 1_000;
+        let fields = message.fields().map(Declaration::Field).chain(message.extensions().map(Declaration::Extension));
+        for declaration in fields {
+            way.numbers.push(declaration.number());
+            way.names.push(declaration.name().to_string());
+            let inner = declaration.kind().as_message().cloned().filter(|inner| self.may_hide_within(inner));
+            if self.hide(&declaration, &way.names.join(".")) {
+                found.insert(way.numbers.clone());
+            } else if let Some(inner) = inner {
+                if found.len() > MOST || way.types.iter().any(|name| name == inner.full_name()) {
+                    return false;
+                }
+                way.types.push(inner.full_name().to_owned());
+                if !self.add_hidden(&inner, way, found) {
+                    return false;
+                }
+                way.types.pop();
+            }
+            way.numbers.pop();
+            way.names.pop();
+        }
+        true
     }
 
     /// Whether the schema marks a field in such a message, at any depth.
@@ -109,17 +161,22 @@ fn qualified(scope: &str, name: &str) -> String {
     if scope.is_empty() { name.to_owned() } else { format!("{scope}.{name}") }
 }
 
-/// The messages through which a redacted field can be reached.
-fn holders(pool: &DescriptorPool, redacted: &HashSet<String>) -> HashSet<String> {
-    if redacted.is_empty() {
-        return HashSet::new();
-    }
+/// The way from a message to a field in it.
+#[derive(Default)]
+struct Way {
+    numbers: Vec<u32>,
+    names: Vec<String>,
+    types: Vec<String>,
+}
+
+/// The messages through which such a field can be reached.
+fn holders(pool: &DescriptorPool, is_hidden: impl Fn(&Declaration) -> bool) -> HashSet<String> {
     let mut users: HashMap<String, Vec<String>> = HashMap::new();
     let mut to_visit = Vec::new();
     for message in pool.all_messages() {
         let fields = message.fields().map(Declaration::Field);
         for declaration in fields.chain(message.extensions().map(Declaration::Extension)) {
-            if redacted.contains(declaration.full_name()) {
+            if is_hidden(&declaration) {
                 to_visit.push(message.full_name().to_owned());
             }
             if let Some(inner) = declaration.kind().as_message() {

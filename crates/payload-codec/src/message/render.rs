@@ -95,7 +95,8 @@ impl<'t> Renderer<'_, 't> {
         }
     }
 
-    /// A declared field that could not be read as declared is hidden like the field itself.
+    /// A declared field that could not be read as declared is hidden like the field itself; one that is not declared,
+    /// where the message may hold hidden ones.
     fn unknown(
         &mut self,
         message: &Message<'_>,
@@ -103,12 +104,16 @@ impl<'t> Renderer<'_, 't> {
         values: &'t [Raw<'t>],
         entry: &'t Entry<'_>,
     ) -> Member<'t> {
-        let Some(declaration) = Declaration::by_number(&message.descriptor, number) else {
-            return raw_json::member(number, values.iter());
+        let is_hidden = match Declaration::by_number(&message.descriptor, number) {
+            Some(declaration) => {
+                let mark = self.path.enter(&declaration.name());
+                let is_hidden = self.hides(&declaration) || self.hides_within(&declaration);
+                self.path.leave(mark);
+                is_hidden
+            }
+            // It may be a hidden field of a newer version, or the type is the wrong one.
+            None => self.masks.is_some_and(|masks| masks.hide_within(&message.descriptor)),
         };
-        let mark = self.path.enter(&declaration.name());
-        let is_hidden = self.hides(&declaration) || self.hides_within(&declaration);
-        self.path.leave(mark);
         if !is_hidden {
             return raw_json::member(number, values.iter());
         }

@@ -7,7 +7,6 @@ use arbtest::{
     arbitrary::{Result, Unstructured},
     arbtest,
 };
-use failure_conventions::inner_body::InnerBodies;
 
 use super::{
     super::{
@@ -25,6 +24,7 @@ use super::{
 use crate::domain::{
     letter::{Importance, LetterId, Status},
     retry::RetryOutcome,
+    retry_limits::RetryLimits,
 };
 
 struct Life<'u, 'b> {
@@ -106,7 +106,7 @@ impl Life<'_, '_> {
     }
 
     fn act(&mut self) -> Result<()> {
-        let (command, by, bodies) = (any_command(self.u)?, actor(), InnerBodies::default());
+        let (command, by, bodies) = (any_command(self.u)?, actor(), RetryLimits::default());
         let states = self.one_or_two()?;
         let mut decider = Decider::new(&command, &by, self.world.now, &bodies);
         let decisions: Vec<_> = states.iter().map(|state| (state.id, decider.decide(state))).collect();

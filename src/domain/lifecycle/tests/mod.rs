@@ -11,7 +11,7 @@ use arbtest::{
     arbitrary::{Result, Unstructured},
     arbtest,
 };
-use failure_conventions::{FailureCount, inner_body::InnerBodies};
+use failure_conventions::FailureCount;
 
 use super::{
     Change, GroupStep, LetterState, Transition,
@@ -25,6 +25,7 @@ use crate::domain::{
     command::{Command, Refusal},
     letter::Status,
     retry::{ClaimedRetry, RetryOutcome},
+    retry_limits::RetryLimits,
 };
 use world::{actor, after, any_command, any_letter, policy};
 
@@ -36,7 +37,7 @@ fn command<T>(
     state: &LetterState,
     then: impl FnOnce(std::result::Result<Decision<'_>, Refusal>) -> T,
 ) -> T {
-    then(Decider::new(command, &actor(), NOW, &InnerBodies::default()).decide(state))
+    then(Decider::new(command, &actor(), NOW, &RetryLimits::default()).decide(state))
 }
 
 /// The letter after a command that it has to take.
@@ -190,7 +191,7 @@ fn of_a_family_one_command_reopens_the_first_only() {
         let [family, first_id, second_id] = std::array::from_fn(|_| world.new_id());
         let first = LetterState { id: first_id, family: Some(family), ..first };
         let second = LetterState { id: second_id, family: Some(family), ..second };
-        let (by, bodies) = (actor(), InnerBodies::default());
+        let (by, bodies) = (actor(), RetryLimits::default());
         let mut decider = Decider::new(&Command::Reopen, &by, NOW, &bodies);
         assert!(decider.decide(&first).is_ok());
         assert_eq!(decider.decide(&second), Err(Refusal::Replaced { by: first_id }));

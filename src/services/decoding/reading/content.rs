@@ -11,19 +11,24 @@ use payload_codec::{
 };
 use prost_reflect::MessageDescriptor;
 
-use super::{Content, Library, Named, Reading};
+use super::{Content, Library, Named, Reading, hiding::hidden_values};
+use crate::domain::disclosure::{Disclosure, Extent, HiddenValues, PayloadFacts};
 
-/// From this confidence on, what a candidate hides is hidden, though it may not be the type.
-const POSSIBLE: f64 = 0.01;
+/// A payload that is to be read.
+pub(crate) struct Subject {
+    pub unwrapped: Unwrapped,
+    pub named: Option<Named>,
+    /// The type that is named.
+    pub described: Option<MessageDescriptor>,
+    /// Other types that it may be, or was taken for before a user named one.
+    pub possible: Vec<MessageDescriptor>,
+    pub guess: Guess,
+    /// Whether it is said to be something with fields.
+    pub is_declared: bool,
+}
 
-pub(crate) fn read(
-    library: &Library,
-    unwrapped: Unwrapped,
-    named: Option<Named>,
-    described: Option<MessageDescriptor>,
-    guess: Guess,
-    reveal: bool,
-) -> Reading {
+pub(crate) fn read(library: &Library, subject: Subject, reveal: bool) -> Reading {
+    let Subject { unwrapped, named, described, possible, guess, is_declared } = subject;
     let mut reading = Reading {
         remarks: unwrapped.problems.iter().map(|problem| sentence(&problem.to_string())).collect(),
         content: Content::Binary,
@@ -32,6 +37,7 @@ pub(crate) fn read(
         evidence: Vec::new(),
         is_unread: false,
         hides: false,
+        hidden_values: HiddenValues::default(),
         hidden_headers: Vec::new(),
         unwrapped,
         named,
@@ -42,7 +48,7 @@ pub(crate) fn read(
         reading.remarks.push(format!("There are {n_payloads} messages in a row; this is the first of them."));
     }
     match reading.unwrapped.format {
-        Format::Protobuf => reading.protobuf(library, described, reveal),
+        Format::Protobuf => reading.protobuf(library, described.as_ref(), reveal),
         Format::Json => reading.json_text(library, reveal),
         Format::MessagePack => reading.value(library, value::Format::MessagePack, reveal),
         Format::Cbor => reading.value(library, value::Format::Cbor, reveal),
@@ -52,41 +58,58 @@ pub(crate) fn read(
         Format::Yaml | Format::Pickle | Format::Php | Format::Java => reading.structure(library, reveal),
         Format::Binary => {}
     }
+    if !reveal {
+        reading.disclose(library, described.as_ref(), &possible, is_declared);
+    }
     reading
 }
 
 impl Reading {
-    fn protobuf(&mut self, library: &Library, described: Option<MessageDescriptor>, reveal: bool) {
+    fn protobuf(&mut self, library: &Library, described: Option<&MessageDescriptor>, reveal: bool) {
         if let Some(named) = self.named.as_ref().filter(|named| !named.is_described) {
             self.remarks.push(format!("No schema describes {}; upload one that does.", named.name));
         }
         match described {
-            Some(descriptor) => self.message(library, &descriptor, reveal),
-            None => self.fields(library, reveal),
+            Some(descriptor) => self.message(library, descriptor, reveal),
+            None => self.fields(library),
         }
     }
 
     fn message(&mut self, library: &Library, descriptor: &MessageDescriptor, reveal: bool) {
-        let is_certain = self.named.as_ref().is_some_and(|named| named.confidence.is_none());
-        if !reveal && !is_certain && self.hide_all(library, Some(descriptor)) {
-            return;
-        }
         let payload = self.unwrapped.payload();
         let decoded = message::decode(payload, descriptor, &library.limits);
         let open = decoded.to_json(None);
         let shown = if reveal { open.clone() } else { decoded.to_json(library.masks(descriptor)) };
         let remarks: Vec<String> = decoded.problems.iter().map(|problem| sentence(&problem.to_string())).collect();
-        self.hides = shown != open;
         self.remarks.extend(remarks);
         self.decoded_as = Some(descriptor.full_name().to_owned());
-        self.content = Content::Json(shown);
+        let masked = if reveal { None } else { self.compared(library, &open, &shown) };
+        if masked.is_some() {
+            // A key of a map or a struct is hidden, which no edit could keep.
+            self.decoded_as = None;
+        }
+        self.content = Content::Json(masked.unwrap_or(shown));
+    }
+
+    /// Notes what `shown` hides of `open`. The answer is `shown` where it hides more, by names that are no fields' of the
+    /// type.
+    fn compared(&mut self, library: &Library, open: &str, shown: &str) -> Option<String> {
+        if open == shown && library.hidden.is_empty() {
+            return None;
+        }
+        let read = |text| json::read(text, usize::MAX, usize::MAX).ok();
+        let (Some(open), Some(mut node)) = (read(open), read(shown)) else {
+            self.hide("Its hidden values cannot be told from the others.");
+            return None;
+        };
+        let hides_more = library.hidden.hide(&mut node);
+        self.hidden_values = hidden_values(&open, &node, self.unwrapped.payload());
+        self.hides = hides_more || open != node;
+        hides_more.then(|| node.to_string())
     }
 
     /// The fields by their numbers.
-    fn fields(&mut self, library: &Library, reveal: bool) {
-        if !reveal && self.hide_all(library, None) {
-            return;
-        }
+    fn fields(&mut self, library: &Library) {
         let tree = tree::tree(self.unwrapped.payload(), &library.limits);
         if tree.truncated {
             self.remarks.push("There is more of it than is shown.".to_owned());
@@ -97,21 +120,55 @@ impl Reading {
         self.content = Content::Json(json);
     }
 
-    /// Hides all if one of the types it may be, but another than it is read as, hides something.
-    fn hide_all(&mut self, library: &Library, read_as: Option<&MessageDescriptor>) -> bool {
-        let possible = self.guess.candidates.iter().filter(|candidate| candidate.confidence > POSSIBLE);
-        let hiding = possible.flat_map(|candidate| candidate.types()).find(|name| {
-            let descriptor = library.candidate(name).filter(|descriptor| Some(descriptor) != read_as);
-            descriptor.is_some_and(|it| library.masks(&it).is_some_and(|masks| masks.redact_within(&it)))
-        });
-        let Some(hiding) = hiding else { return false };
-        let name = hiding.full_name.clone();
-        self.hide(&format!("It may be of the type {name}, which has redacted fields."));
-        true
+    /// Hides all of it where what is hidden in it cannot be told from the rest.
+    fn disclose(
+        &mut self,
+        library: &Library,
+        read_as: Option<&MessageDescriptor>,
+        possible: &[MessageDescriptor],
+        is_declared: bool,
+    ) {
+        let text = match &self.content {
+            Content::Text(text) => Some(text.clone()),
+            _ => None,
+        };
+        let is_message = self.unwrapped.format == Format::Protobuf;
+        let extent = match &self.content {
+            Content::Json(_) if is_message && read_as.is_none() => Extent::Unnamed,
+            Content::Json(_) | Content::Hidden(_) => Extent::Fields,
+            Content::Text(_) => {
+                let text = text.as_deref().unwrap_or_default();
+                Extent::Text { text, names_hidden: library.hidden.are_in_text(text), is_declared }
+            }
+            // Nothing is in it.
+            Content::Binary if self.unwrapped.payload().is_empty() => Extent::Fields,
+            Content::Binary => Extent::Part,
+        };
+        let read_as = read_as.filter(|_| is_message);
+        let other = possible.iter().find(|other| library.hides_more(other, read_as));
+        let is_part = matches!(extent, Extent::Part);
+        let facts = PayloadFacts {
+            hides_names: !library.hidden.is_empty(),
+            may_redact: other.is_some() || is_part && possible.is_empty() && library.redacts(),
+            other_type: other.filter(|_| is_message).map(MessageDescriptor::full_name),
+            extent,
+        };
+        if let Disclosure::Nothing(why) = facts.disclosure() {
+            self.hide(&why);
+        } else if self.unwrapped.payloads.len() > 1 && (facts.hides_names || facts.may_redact || self.hides) {
+            // Only the first of them was read.
+            self.hides = true;
+            let others = self.unwrapped.payloads.iter().skip(1).map(|payload| HiddenValues::salvaged(payload));
+            self.hidden_values = others.fold(std::mem::take(&mut self.hidden_values), HiddenValues::and);
+        }
     }
 
     /// Hides all of it.
     pub(crate) fn hide(&mut self, why: &str) {
+        if self.hidden_values.is_empty() {
+            self.hidden_values = HiddenValues::salvaged(self.unwrapped.payload());
+        }
+        self.task = None;
         self.content = Content::Hidden(why.to_owned());
         self.decoded_as = None;
         self.hides = true;
@@ -146,14 +203,17 @@ impl Reading {
         if library.hidden.is_empty() {
             return text;
         }
-        let Ok(mut node) = json::read(&text, library.limits.elements, library.limits.depth) else {
+        let Ok(open) = json::read(&text, library.limits.elements, library.limits.depth) else {
             self.hides = true;
+            self.hidden_values = HiddenValues::salvaged(text.as_bytes());
             return format!("\"{MASK}\"");
         };
+        let mut node = open.clone();
         if !library.hidden.hide(&mut node) {
             return text;
         }
         self.hides = true;
+        self.hidden_values = hidden_values(&open, &node, self.unwrapped.payload());
         node.to_string()
     }
 }

@@ -1,14 +1,14 @@
 //! Bringing an edited payload back into the form of the body it came in.
 
 use payload_codec::{
-    Format,
-    json::{self, Position},
+    Format, Limits,
+    json::{self, Kind, Member, Node, Position},
     message, structure,
     unwrap::{self, Unwrapped},
     value,
 };
 
-use super::{Library, Question};
+use super::{Content, Library, Question, Reading};
 
 /// What is wrong with what a user wrote, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +48,37 @@ impl EditedAs {
     }
 }
 
+impl Reading {
+    /// Whether `text` says no more than what is shown, so that whoever wrote it has not guessed at what is hidden.
+    pub fn says_no_more(&self, text: &str) -> bool {
+        match &self.content {
+            Content::Json(shown) => same(shown, text),
+            Content::Text(shown) => shown == text,
+            Content::Binary | Content::Hidden(_) => false,
+        }
+    }
+}
+
+/// The same JSON, but for spaces and the order of members.
+fn same(one: &str, other: &str) -> bool {
+    let read = |text| json::read(text, usize::MAX, Limits::default().depth).map(in_order);
+    matches!((read(one), read(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+fn in_order(mut node: Node<'_>) -> Node<'_> {
+    node.kind = match node.kind {
+        Kind::Array(nodes) => Kind::Array(nodes.into_iter().map(in_order).collect()),
+        Kind::Object(members) => {
+            let in_order = members.into_iter().map(|member| Member { value: in_order(member.value), ..member });
+            let mut members: Vec<_> = in_order.collect();
+            members.sort_by(|one, other| one.key.cmp(&other.key));
+            Kind::Object(members)
+        }
+        kind => kind,
+    };
+    node
+}
+
 impl Library {
     /// The body whose payload says what `text` says, in all else like that of the question. `text` is what
     /// [`read`](Self::read) showed, with the same `reveal`, after an edit, or that in another form; hidden
@@ -66,6 +97,9 @@ impl Library {
         let unwrapped = &reading.unwrapped;
         edited.check(unwrapped.format)?;
         let payload = match unwrapped.format {
+            Format::Protobuf if reading.hides && reading.decoded_as.is_none() && reading.is_certain() => {
+                return Err(whole("it has hidden values; reveal them before you edit it".to_owned()));
+            }
             Format::Protobuf => {
                 let certain = reading.named.filter(|named| named.confidence.is_none());
                 let descriptor = certain.and_then(|named| self.find(&named.name)).ok_or_else(|| {

@@ -6,11 +6,15 @@ use payload_codec::{
 };
 use wildmatch::WildMatch;
 
+use crate::domain::disclosure::HiddenValues;
+
 /// Patterns of names and paths of fields, with `*` and `?`.
 pub(crate) struct Names {
     all: Vec<WildMatch>,
     /// The last names of the paths.
     last: Vec<WildMatch>,
+    /// What these have beside wildcards, in small letters.
+    literals: Vec<Vec<String>>,
 }
 
 /// Fields that hold the arguments of a call.
@@ -22,6 +26,7 @@ impl Names {
         Self {
             all: patterns.iter().map(|pattern| WildMatch::new(pattern)).collect(),
             last: patterns.iter().map(last).collect(),
+            literals: patterns.iter().map(literals).collect(),
         }
     }
 
@@ -47,7 +52,17 @@ impl Names {
         ARGUMENTS.iter().any(|name| is_hidden(name)) || named("=", &[' ', ',', '(']) || named("\": ", &['"'])
     }
 
+    /// Whether a text that could not be read names a hidden field. A path is known by its last name.
+    pub fn are_in_text(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        self.literals.iter().any(|parts| {
+            let mut rest = text.as_str();
+            parts.iter().all(|part| rest.split_once(part.as_str()).map(|(_, behind)| rest = behind).is_some())
+        })
+    }
+
     /// Replaces the values of matching members, at any depth, and says whether there were any. A path has no indexes.
+    /// What is hidden already keeps its mark.
     pub fn hide(&self, node: &mut Node<'_>) -> bool {
         !self.is_empty() && self.hide_in(node, &mut String::new())
     }
@@ -67,7 +82,9 @@ impl Names {
                         path.push('.');
                     }
                     path.push_str(&member.key);
-                    if self.all.iter().any(|pattern| pattern.matches(&member.key) || pattern.matches(path)) {
+                    if is_mark(&member.value) {
+                        // A message of a type has a number behind it.
+                    } else if self.all.iter().any(|pattern| pattern.matches(&member.key) || pattern.matches(path)) {
                         member.value = Node::text(MASK);
                         hides = true;
                     } else {
@@ -79,6 +96,58 @@ impl Names {
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => {}
         }
         hides
+    }
+}
+
+fn literals(pattern: &String) -> Vec<String> {
+    let last = pattern.rsplit('.').next().unwrap_or_default().to_lowercase();
+    last.split(['*', '?']).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// `•••4`: the mark of a hidden value of a message, with its number.
+fn is_mark(node: &Node<'_>) -> bool {
+    let number = node.as_text().and_then(|text| text.strip_prefix(MASK));
+    number.is_some_and(|number| !number.is_empty() && number.chars().all(|c| c.is_ascii_digit()))
+}
+
+/// What is in `open` where `shown` has a mark. What a type does not describe stands there in base64, so of that all of the
+/// `payload` is looked through.
+pub(crate) fn hidden_values(open: &Node<'_>, shown: &Node<'_>, payload: &[u8]) -> HiddenValues {
+    let mut found = Hidden::default();
+    compare(open, shown, &mut found);
+    let values = HiddenValues::new(found.values);
+    if found.is_raw { values.and(HiddenValues::salvaged(payload)) } else { values }
+}
+
+#[derive(Default)]
+struct Hidden {
+    values: Vec<String>,
+    /// Whether some of it is no field of the type.
+    is_raw: bool,
+}
+
+fn compare(open: &Node<'_>, shown: &Node<'_>, found: &mut Hidden) {
+    match (&open.kind, &shown.kind) {
+        (Kind::Array(open), Kind::Array(shown)) => {
+            open.iter().zip(shown).for_each(|(open, shown)| compare(open, shown, found));
+        }
+        (Kind::Object(open), Kind::Object(shown)) => {
+            for (open, shown) in open.iter().zip(shown) {
+                found.is_raw |= open.key.starts_with('#') && open.value != shown.value;
+                compare(&open.value, &shown.value, found);
+            }
+        }
+        _ if open == shown => {}
+        _ => collect(open, &mut found.values),
+    }
+}
+
+fn collect(node: &Node<'_>, found: &mut Vec<String>) {
+    match &node.kind {
+        Kind::Text(text) | Kind::Number(text) => found.push(text.to_string()),
+        Kind::Array(nodes) => nodes.iter().for_each(|node| collect(node, found)),
+        Kind::Object(members) => members.iter().for_each(|member| collect(&member.value, found)),
+        Kind::Null | Kind::Bool(_) => {}
     }
 }
 

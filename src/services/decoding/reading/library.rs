@@ -22,8 +22,8 @@ pub struct Library {
     catalogue: Arc<Catalogue>,
     /// In the order of the catalogue; a candidate names its pool by its place here.
     pools: Vec<DescriptorPool>,
-    index: TypeIndex,
-    masks: Vec<(DescriptorPool, Masks)>,
+    pub(super) index: TypeIndex,
+    pub(super) masks: Vec<(DescriptorPool, Masks)>,
     /// Fields of any format that are hidden.
     pub(crate) hidden: Names,
     pub(crate) limits: Limits,
@@ -70,9 +70,9 @@ impl Library {
     }
 
     /// Finds out what a message is, for those that enrich letters, and shows no contents. What `use_it` is given besides
-    /// says what the message says as JSON, with nothing hidden: to be called once at most, and only where that matters,
-    /// for it is most of the work. A message of which no type is named says nothing. Before it stands the title of a
-    /// message that is a call.
+    /// says what the message says as JSON, where hidden values are marks: to be called once at most, and only where that
+    /// matters, for it is most of the work. A message of which no type is named says nothing, and so does one that is
+    /// hidden as a whole. Before it stands the title of a message that is a call.
     pub fn name<T>(
         &self,
         question: &Question<'_>,
@@ -114,7 +114,8 @@ impl Library {
             None if unwrapped.format == Format::Protobuf => return None,
             _ => {}
         }
-        match content::read(self, unwrapped, named, described, Guess::default(), true).content {
+        let guess = if self.hides_anything() { self.guess(question, &unwrapped) } else { Guess::default() };
+        match content::read(self, self.subject(question, unwrapped, named, described, guess), false).content {
             Content::Json(json) => Some(json),
             Content::Text(_) | Content::Binary | Content::Hidden(_) => None,
         }
@@ -128,13 +129,14 @@ impl Library {
             if found.hides && found.unwrapped.steps != reading.unwrapped.steps {
                 reading.hide("Some values in it are hidden; with this decoding they would show.");
             }
+            reading.hidden_values = reading.hidden_values.and(found.hidden_values);
         }
         reading
     }
 
     fn read_as_asked(&self, question: &Question<'_>, reveal: bool) -> Reading {
         if self.is_too_large(question.body) {
-            let reading = self.unread(question.body);
+            let reading = self.unread(question, reveal);
             return if reveal { reading } else { self.with_hidden_headers(reading, question) };
         }
         let mut unwrapped = self.unwrap(question);
@@ -150,7 +152,7 @@ impl Library {
         }
         let evidence = self.index.explain(unwrapped.payload(), &hints(question), &guess);
         let not_as_declared = not_as_declared(question, &unwrapped);
-        let mut reading = content::read(self, unwrapped, named, described, guess, reveal);
+        let mut reading = content::read(self, self.subject(question, unwrapped, named, described, guess), reveal);
         reading.remarks.extend(not_as_declared);
         let nothing = Names::new(&[]);
         let hidden = if reveal { &nothing } else { &self.hidden };
@@ -181,7 +183,8 @@ impl Library {
         body.len() as u64 > self.max_bytes
     }
 
-    fn unread(&self, body: &[u8]) -> Reading {
+    fn unread(&self, question: &Question<'_>, reveal: bool) -> Reading {
+        let body = question.body;
         let (size, max_bytes) = (body.len(), self.max_bytes);
         let remark = format!(
             "The body has {size} bytes, more than decode.max_bytes allows ({max_bytes}), so it was not decoded."
@@ -197,7 +200,7 @@ impl Library {
         Reading {
             remarks: vec![remark],
             is_unread: true,
-            ..content::read(self, unwrapped, None, None, Guess::default(), false)
+            ..content::read(self, self.subject_unread(question, unwrapped), reveal)
         }
     }
 
@@ -266,7 +269,7 @@ fn not_as_declared(question: &Question<'_>, unwrapped: &Unwrapped) -> Option<Str
     }
 }
 
-fn hints<'a>(question: &Question<'a>) -> Hints<'a> {
+pub(super) fn hints<'a>(question: &Question<'a>) -> Hints<'a> {
     Hints { address: question.address, confirmed: question.confirmed }
 }
 

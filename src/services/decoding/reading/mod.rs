@@ -6,13 +6,15 @@
 //! field numbers, and what it may be stands beside it.
 //!
 //! What a type hides is hidden here, and nothing that calls this has to think of it. Where the type is not known and
-//! one of those it may be hides something, all values are hidden.
+//! one of those it may be hides something, and where not all could be read, all values are hidden: see
+//! [`PayloadFacts`](crate::domain::disclosure::PayloadFacts).
 
 mod content;
 mod edit;
 mod hiding;
 mod library;
 mod naming;
+mod possible;
 mod refusal;
 mod task;
 
@@ -25,7 +27,7 @@ use payload_codec::{
     unwrap::{UnwrapMode, Unwrapped},
 };
 
-use crate::domain::letter::TypeSource;
+use crate::domain::{disclosure::HiddenValues, letter::TypeSource};
 
 pub use edit::{EditProblem, EditedAs};
 pub use library::Library;
@@ -77,6 +79,13 @@ pub enum Content {
     Hidden(String),
 }
 
+impl Reading {
+    /// Whether somebody has named its type.
+    pub fn is_certain(&self) -> bool {
+        self.named.as_ref().is_some_and(|named| named.confidence.is_none())
+    }
+}
+
 /// A body that was read.
 #[derive(Debug)]
 pub struct Reading {
@@ -95,6 +104,8 @@ pub struct Reading {
     pub is_unread: bool,
     /// Whether some value is hidden.
     pub hides: bool,
+    /// The hidden values, for texts that quote them.
+    pub hidden_values: HiddenValues,
     /// Headers that repeat what is hidden, or may be.
     pub hidden_headers: Vec<&'static str>,
     /// What went wrong, and what has to be said, in sentences.

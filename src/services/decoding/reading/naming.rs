@@ -40,7 +40,7 @@ pub(crate) fn name(
 }
 
 /// All that is said, in the order in which it counts. What no type can be called is no type.
-fn said<'a>(question: &Question<'a>, unwrapped: &'a Unwrapped) -> Vec<(&'a str, TypeSource)> {
+pub(crate) fn said<'a>(question: &Question<'a>, unwrapped: &'a Unwrapped) -> Vec<(&'a str, TypeSource)> {
     let hint = |hint: &'a TypeHint| match hint {
         TypeHint::Any { type_name } | TypeHint::ContentType { type_name } => Some((type_name.as_str(), true)),
         TypeHint::CloudEvent { event_type, .. } => Some((event_type.as_str(), false)),

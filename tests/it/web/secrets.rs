@@ -1,0 +1,334 @@
+//! Hidden means hidden: a value that the configuration or a schema hides gets out by no way in, whatever its body is like.
+//!
+//! The ways in are read from the description of the API and from the routes of the pages, so that a new one is covered by
+//! itself. Those that show hidden values are listed in [`REVEALING`]; each leaves a line in the history.
+
+use std::{
+    io::Write,
+    sync::{Arc, Mutex},
+};
+
+use amqp_message::{error_report::ErrorReport, field::FieldValue, message::Properties};
+use axum::http::Method;
+use base64::{Engine, prelude::BASE64_STANDARD};
+use dead_letter_office::domain::{command::Command, letter::LetterId};
+use serde_json::json;
+use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
+
+use super::{
+    answer::Look,
+    dead::dead_in,
+    desk::{DECODE_MAX_BYTES, Desk},
+    form::submit,
+    groups::sort,
+    openapi::calls,
+    schemas::post_form,
+};
+
+const SECRET: &str = "4711-0815-1234";
+
+const REVEALING: [&str; 3] =
+    ["GET /api/v1/letters/{id}/body", "POST /api/v1/letters/{id}/reveal", "POST /letters/{id}/reveal"];
+/// It has no end, and says only what has changed.
+const ENDLESS: &str = "GET /events";
+
+const SCHEMA: &str = "syntax = \"proto3\"; package lab.v1;
+    message Person { string ssn = 1; string name = 2; }
+    message Account { string code = 1 [debug_redact = true]; string name = 2; }
+    message Door { string label = 1; string color = 2; }
+    message Nothing {}";
+
+/// What may be in a body that has the secret in it, by what the type property says.
+fn bodies() -> Vec<(&'static str, Option<&'static str>, Vec<u8>)> {
+    let truncated = format!(r#"{{"name":"Zoe","ssn":"{SECRET}","n":"#);
+    let large = format!(r#"{{"ssn":"{SECRET}","pad":"{}"}}"#, "x".repeat(DECODE_MAX_BYTES as usize));
+    let field = |number: u8, text: &str| [&[number << 3 | 2, text.len() as u8], text.as_bytes()].concat();
+    let person = [field(1, SECRET), field(2, "Zoe")].concat();
+    vec![
+        ("json", None, format!(r#"{{"name":"Zoe","ssn":"{SECRET}"}}"#).into()),
+        ("truncated", None, truncated.clone().into()),
+        ("trailing comma", None, format!(r#"{{"ssn":"{SECRET}","n":1,}}"#).into()),
+        ("escaped name", None, format!(r#"{{"\u0073sn":"{SECRET}","#).into()),
+        ("large", None, large.into()),
+        ("several", None, format!("{{\"a\":1}}\n{{\"ssn\":\"{SECRET}\"}}\n").into()),
+        ("truncated in base64", None, BASE64_STANDARD.encode(&truncated).into()),
+        ("form", None, format!("name=Zoe&ssn={SECRET}").into()),
+        ("xml", None, format!("<p><ssn>{SECRET}</ssn></p>").into()),
+        ("yaml", None, format!("name: Zoe\nssn: {SECRET}\n").into()),
+        ("words", None, format!("the SSN is {SECRET}").into()),
+        ("msgpack", None, [b"\x82\xa1n\x01\xa3ssn\xae", SECRET.as_bytes()].concat()),
+        ("msgpack cut short", None, [b"\x83\xa1n\x01\xa3ssn\xae", SECRET.as_bytes(), b"\xa1"].concat()),
+        ("message", Some("lab.v1.Person"), person.clone()),
+        ("message of no type", None, person.clone()),
+        ("message cut short", Some("lab.v1.Person"), [&person[..], b"\x12\x20Zo"].concat()),
+        ("message cut in the field", Some("lab.v1.Person"), person[..12].to_vec()),
+        ("message of a wrong type", Some("lab.v1.Nothing"), person.clone()),
+        ("message of an unknown type", Some("lab.v9.Unknown"), person),
+    ]
+}
+
+async fn desk() -> Desk {
+    let desk = Desk::hiding(&["ssn"]).await;
+    post_form(&desk, "/api/v1/schemas", None, &[("lab.proto", SCHEMA.as_bytes())]).await.expect(201);
+    desk
+}
+
+/// A letter whose error quotes the secret.
+async fn letter(desk: &Desk, message_type: Option<&str>, body: Vec<u8>) -> LetterId {
+    let kind = message_type.map(str::to_owned);
+    let text = format!("no account for {SECRET}");
+    let error = ErrorReport {
+        kind: Some("NotFound".to_owned()),
+        message: Some(text.clone()),
+        stacktrace: Some(format!("{text}\n at main")),
+    };
+    let dead = dead_in("orders")
+        .body(body)
+        .properties(Properties { kind, ..Properties::default() })
+        .header("x-exception-message", FieldValue::string(&text))
+        .header("x-exception-stacktrace", FieldValue::string(format!("{text}\n at main")))
+        .with(|arrival| {
+            arrival.failure.error = Some(error);
+            arrival.failure.message_type = message_type.map(str::to_owned);
+        });
+    desk.receive(dead).await
+}
+
+/// Every part of the secret that is long enough, as text, in hex and in base64.
+fn needles() -> Vec<String> {
+    const PART: usize = 7;
+    let parts = SECRET.as_bytes().windows(PART).map(|part| String::from_utf8(part.to_vec()).unwrap());
+    let hex = |separator: &str| {
+        SECRET.as_bytes()[..5].iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(separator)
+    };
+    let in_base64 = (0..3).map(|before| {
+        let text = BASE64_STANDARD.encode([&b"xxx"[..before], SECRET.as_bytes()].concat());
+        text[4..text.len() - 4].to_owned()
+    });
+    parts.chain([hex(" "), hex(""), hex("").to_uppercase(), hex(" ").to_uppercase()]).chain(in_base64).collect()
+}
+
+/// What is told where nothing may be.
+fn told(what: &str, text: &str) -> Option<String> {
+    let found = needles().into_iter().find_map(|needle| Some((text.find(&needle)?, needle)));
+    found.map(|(at, needle)| {
+        let from = text.floor_char_boundary(at.saturating_sub(200));
+        format!("{what} tells {needle}: …{}", &text[from..text.ceil_char_boundary((at + 100).min(text.len()))])
+    })
+}
+
+/// The routes of a source file, as `GET /letters/{id}`.
+fn routes(source: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for route in source.split(".route(").skip(1) {
+        let Some((path, rest)) = route.trim_start().strip_prefix('"').and_then(|rest| rest.split_once('"')) else {
+            continue;
+        };
+        let handlers = rest.split(".route(").next().unwrap().split(";").next().unwrap();
+        for (word, method) in [("get(", "GET"), ("post(", "POST")] {
+            if handlers.contains(word) {
+                found.push(format!("{method} {path}"));
+            }
+        }
+    }
+    found
+}
+
+async fn ways_in(desk: &Desk) -> Vec<String> {
+    let mut ways: Vec<String> = calls(desk).await.into_iter().collect();
+    let pages = routes(include_str!("../../../src/web/pages/mod.rs"));
+    assert!(pages.len() > 35 && pages.contains(&"POST /letters/{id}/edit".to_owned()), "{pages:?}");
+    ways.extend(pages);
+    ways.extend(routes(include_str!("../../../src/web/mod.rs")));
+    ways.retain(|way| way != ENDLESS && !REVEALING.contains(&&**way));
+    ways
+}
+
+/// All that a way in can be asked for.
+fn queries(path: &str) -> Vec<String> {
+    let encodings = ["", "encoding=none", "encoding=base64"];
+    match path {
+        "/letters/{id}" => {
+            let views = ["json", "fields", "text", "hex"];
+            let asked = |encoding: &&str| views.map(|view| format!("?view={view}&{encoding}"));
+            [String::new()].into_iter().chain(encodings.iter().flat_map(asked)).collect()
+        }
+        "/api/v1/letters/{id}" => encodings.iter().map(|encoding| format!("?{encoding}")).collect(),
+        _ => vec![String::new()],
+    }
+}
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn no_way_in_tells_what_is_hidden() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber =
+        tracing_subscriber::fmt().with_max_level(tracing::Level::DEBUG).with_writer(move || writer.clone()).finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let mut leaks = Vec::new();
+    for (name, message_type, body) in bodies() {
+        let desk = desk().await;
+        let id = letter(&desk, message_type, body).await;
+        let before = desk.get("/api/v1/letters").await.expect(200).text();
+        leaks.extend(told(&format!("{name}: the list before"), &before));
+        sort(&desk).await;
+        let group = desk.store.summary(id).await.unwrap().unwrap().group.expect("it has a group");
+        // What only looks before what changes something.
+        let mut ways = ways_in(&desk).await;
+        ways.sort_by_key(|way| !way.starts_with("GET"));
+        let mut found = 0;
+        for way in ways {
+            let (method, path) = way.split_once(' ').unwrap();
+            let id = if path.contains("groups") { group.to_string() } else { id.to_string() };
+            for query in queries(path) {
+                let asked = format!("{}{query}", path.replace("{id}", &id));
+                let answer = match method {
+                    "GET" => desk.get(&asked).await,
+                    _ if path.starts_with("/api") => {
+                        desk.call(method.parse::<Method>().unwrap(), &asked, &json!({})).await
+                    }
+                    _ => submit(&desk, &asked, &[]).await,
+                };
+                found += usize::from(method == "GET" && answer.status == 200);
+                leaks.extend(told(&format!("{name}: {method} {asked}"), &answer.text()));
+            }
+        }
+        assert!(found > 25, "{name}: only {found} answers");
+        let logged = std::mem::take(&mut *log.0.lock().unwrap());
+        leaks.extend(told(&format!("{name}: the log"), &String::from_utf8_lossy(&logged)));
+        leaks.extend(told_in_database(name, &desk).await);
+    }
+    assert!(leaks.is_empty(), "{}", leaks.join("\n"));
+}
+
+/// What notifications, digests and incidents are made of. Messages themselves are in `contents`.
+async fn told_in_database(name: &str, desk: &Desk) -> Vec<String> {
+    let mut leaks = Vec::new();
+    let mut database = SqliteConnection::connect(&desk.database_url()).await.unwrap();
+    const TABLES: &str = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+    let tables: Vec<String> = sqlx::query_scalar(TABLES).fetch_all(&mut database).await.unwrap();
+    assert!(tables.len() > 20);
+    for table in tables.iter().filter(|table| *table != "contents") {
+        let columns: Vec<String> = sqlx::query_scalar("SELECT name FROM pragma_table_info($1)")
+            .bind(table)
+            .fetch_all(&mut database)
+            .await
+            .unwrap();
+        let all = columns.iter().map(|column| format!("quote(\"{column}\")")).collect::<Vec<_>>().join(" || ' ' || ");
+        let select = AssertSqlSafe(format!("SELECT {all} FROM \"{table}\""));
+        let rows: Vec<String> = sqlx::query_scalar(select).fetch_all(&mut database).await.unwrap();
+        leaks.extend(told(&format!("{name}: the table {table}"), &rows.join("\n")));
+    }
+    leaks
+}
+
+#[tokio::test]
+async fn whoever_reveals_or_downloads_it_is_written_down() {
+    for (name, message_type, body) in bodies() {
+        let desk = desk().await;
+        let id = letter(&desk, message_type, body.clone()).await;
+        let shown = desk.letter(id).await;
+        assert_eq!(shown["payload"]["hidden"], true, "{name}");
+        let got = desk.get(&format!("/api/v1/letters/{id}/body")).await.expect(200);
+        assert_eq!(got.body, body, "{name}");
+        let revealed = desk.post(&format!("/api/v1/letters/{id}/reveal"), &json!({})).await.expect(200).json();
+        let quoted = revealed["error"]["message"].as_str().unwrap();
+        assert!(quoted.contains(SECRET), "{name}: {quoted}");
+        let page = submit(&desk, &format!("/letters/{id}/reveal"), &[("back", "/letters")]).await.expect(200);
+        assert!(page.text().contains("4711-08") || name == "large", "{name}");
+        let history = desk.letter(id).await["history"].to_string();
+        assert_eq!(history.matches("\"revealed\"").count(), 3, "{name}: {history}");
+    }
+}
+
+/// One after the other, letter by letter, would be enough to read it.
+#[tokio::test]
+async fn a_rule_that_is_tried_does_not_tell_what_is_hidden() {
+    for (name, message_type, body) in bodies() {
+        let desk = desk().await;
+        letter(&desk, message_type, body).await;
+        let tell = async |guess: &str| {
+            let mut told = Vec::new();
+            for text in ["payload.ssn", "letter.error_message", "letter.headers['x-exception-message']"] {
+                let expression = format!("{text}.contains('{guess}')");
+                let answer = desk.post("/api/v1/rules/test", &json!({"expression": expression})).await;
+                told.push((answer.status, answer.json().to_string().replace(guess, "")));
+            }
+            told
+        };
+        let (right, wrong) = (tell("4711").await, tell("4712").await);
+        assert_eq!(right, wrong, "{name}");
+        sort(&desk).await;
+        assert_eq!(tell("4711").await, wrong, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn an_edit_does_not_tell_whether_a_guess_is_right() {
+    let desk = desk().await;
+    let (_, message_type, body) = bodies().into_iter().find(|(name, ..)| *name == "message").unwrap();
+    let id = letter(&desk, message_type, body).await;
+    let page = desk.page(&format!("/letters/{id}/edit")).await;
+    let shown = page.one("#text").text().collect::<String>();
+    assert!(shown.contains("•••1"), "{shown}");
+    let tell = async |guess: &str| {
+        let text = shown.replace("•••1", guess);
+        let answer = submit(&desk, &format!("/letters/{id}/edit"), &[("text", &text)]).await.expect(200).page();
+        answer.words("#check").replace(guess, "GUESS")
+    };
+    let (right, wrong) = (tell(SECRET).await, tell("4711-0815-1235").await);
+    assert!(right.contains("GUESS"), "{right}");
+    assert_eq!(right, wrong);
+    // The API sends it in either case.
+    for guess in [SECRET, "4711-0815-1235"] {
+        let desk = self::desk().await;
+        let (_, message_type, body) = bodies().into_iter().find(|(name, ..)| *name == "message").unwrap();
+        let id = letter(&desk, message_type, body).await;
+        let json: serde_json::Value = serde_json::from_str(&shown.replace("•••1", guess)).unwrap();
+        desk.post(&format!("/api/v1/letters/{id}/retry"), &json!({"json": json})).await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn another_type_shows_no_more() {
+    let account = [&b"\x0a\x0e"[..], SECRET.as_bytes(), b"\x12\x03Zoe"].concat();
+    for (by_header, by_hand) in [
+        (None, Some("lab.v1.Door")),
+        (None, Some("lab.v1.Nothing")),
+        (Some("lab.v1.Account"), Some("lab.v1.Door")),
+        (Some("lab.v1.Account"), Some("lab.v1.Nothing")),
+        (Some("lab.v1.Account"), Some("lab.v9.Unknown")),
+        (Some("lab.v1.Account"), None),
+    ] {
+        let desk = Desk::open().await;
+        post_form(&desk, "/api/v1/schemas", None, &[("lab.proto", SCHEMA.as_bytes())]).await.expect(201);
+        let id = letter(&desk, by_header, account.clone()).await;
+        if let Some(name) = by_hand {
+            desk.command(id, Command::SetType(Some(name.to_owned()))).await;
+        }
+        for path in [format!("/api/v1/letters/{id}"), format!("/letters/{id}"), format!("/letters/{id}?view=hex")] {
+            let shown = desk.get(&path).await.expect(200).text();
+            assert_eq!(told(&format!("{by_header:?} {by_hand:?} {path}"), &shown), None);
+        }
+    }
+    // Where the type is the right one, what it does not hide is shown.
+    let desk = Desk::open().await;
+    post_form(&desk, "/api/v1/schemas", None, &[("lab.proto", SCHEMA.as_bytes())]).await.expect(201);
+    let id = letter(&desk, None, account).await;
+    desk.command(id, Command::SetType(Some("lab.v1.Account".to_owned()))).await;
+    assert_eq!(desk.letter(id).await["payload"]["json"]["name"], "Zoe");
+}
