@@ -2,6 +2,7 @@
 
 mod backup;
 mod check;
+mod health;
 mod lifecycle;
 pub mod logging;
 mod notify;
@@ -35,6 +36,7 @@ use crate::{
 
 pub use backup::backup;
 pub use check::check;
+pub use health::health;
 pub use lifecycle::Lifecycle;
 pub use roles::{Role, Roles};
 
