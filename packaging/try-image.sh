@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Runs the container image as it should be run: no rights, nothing to write to but its volume, no user of this machine.
-# It works with a private RabbitMQ. Needs podman, and the right to run it.
+# It works with a private RabbitMQ. Needs podman, and the right to run it; PODMAN="podman --runtime runc" has it take
+# another runtime.
 set -euo pipefail
+read -ra podman <<<"${PODMAN:-podman}"
+podman() { command "${podman[@]}" "$@"; }
 cd "$(dirname "$(readlink -f "$0")")/.."
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 archive=target/package/dlo-$version.docker.tar
@@ -27,13 +30,15 @@ mkfifo "$work/input"
 tests/rig/leash.sh tests/rig/rabbitmq.sh "$work/rabbitmq" <"$work/input" >"$work/rabbitmq.out" 2>&1 &
 exec 8>"$work/input"
 timeout 120 sh -c "until grep -q READY '$work/rabbitmq.out'; do sleep 0.1; done" || fail "no RabbitMQ: $(cat "$work/rabbitmq.out")"
+# shellcheck source=tests/rig/ports.sh
+port=$(. tests/rig/ports.sh && free_ports 1)
 value() { sed -n "s/^$1=//p" "$work/rabbitmq.out"; }
 
 # The network of this machine, since without sign-in dlo listens on loopback only.
 podman run --detach --name "$name" --network host --read-only --read-only-tmpfs=false --cap-drop all \
-  --security-opt no-new-privileges --env DLO_WEB__LISTEN=127.0.0.1:18420 \
-  --env "DLO_BROKERS__MAIN__URL=$(value URL)" "$@" "dlo:$version" >/dev/null
-timeout 60 sh -c "until podman exec $name dlo health --ready >/dev/null 2>&1; do sleep 0.1; done" || fail "it is not ready"
+  --security-opt no-new-privileges --ulimit nofile=4096:4096 --ulimit nproc=1024:1024 --env "DLO_WEB__LISTEN=127.0.0.1:$port" \
+  --env "DLO_BROKERS__MAIN__URL=$(value AMQP_URL)" "dlo:$version" >/dev/null
+timeout 60 sh -c "until ${podman[*]} exec $name dlo health --ready >/dev/null 2>&1; do sleep 0.1; done" || fail "it is not ready"
 echo "try-image: ready: $(podman exec "$name" dlo health --ready)"
 podman healthcheck run "$name" || fail "it is not healthy"
 [ "$(podman inspect --format '{{.Config.User}}' "$name")" = 65532:65532 ] || fail "it runs as another user"

@@ -15,7 +15,7 @@ only_if() { command -v "$1" >/dev/null || { echo "validate: $1 is not installed:
 $tools/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 $tools/bin/check-jsonschema --builtin-schema vendor.compose-spec packaging/compose.yaml
 $tools/bin/zizmor --offline --quiet .github/workflows
-if only_if shellcheck; then shellcheck packaging/*.sh packaging/debian/p* tests/rig/tool.sh; fi
+if only_if shellcheck; then shellcheck --external-sources packaging/*.sh packaging/debian/p* tests/rig/tool.sh; fi
 if only_if promtool; then (cd packaging/prometheus && promtool check config --syntax-only prometheus.yml); fi
 if only_if kubectl; then
   made=$(mktemp)
