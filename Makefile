@@ -9,12 +9,12 @@ endif
 export RUST_TEST_THREADS ?= $(shell echo $$((4 * $$(nproc))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test soak docs frameworks bench lint clean
+.PHONY: help setup demo check test soak docs frameworks bench lint validate package clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: ## installs RabbitMQ, PostgreSQL, Chromium, promtool and the clients that the tests use, where they are missing
+setup: ## installs RabbitMQ, PostgreSQL, Chromium, promtool, systemd and the clients that the tests use, where they are missing
 	@tests/rig/setup.sh
 
 demo: ## dlo and three failing services on a private RabbitMQ, at http://127.0.0.1:8420, until Ctrl-C
@@ -48,10 +48,20 @@ bench: ## runs the benchmarks
 	@tests/rig/setup.sh rabbitmq postgres
 	DLO_TEST_REQUIRE=all cargo bench --bench dlo
 
-lint: ## format, clippy and, if it is installed, cargo-deny
+# What it needs is kept under target/tools, and built or fetched once.
+lint: ## format, clippy, and licences, origins and advisories of what is used
 	cargo fmt --check
-	cargo clippy --all-targets -- -D warnings
-	@if cargo deny --version >/dev/null 2>&1; then cargo deny check; else echo "lint: cargo-deny is not installed"; fi
+	cargo clippy --workspace --all-targets --features crash-points -- -D warnings
+	@PATH="$$(tests/rig/tool.sh cargo-deny):$$PATH"; export PATH; cargo deny check bans licenses sources && \
+	  if cargo deny fetch db; then cargo deny check --disable-fetch advisories; \
+	  else echo "lint: advisories cannot be had from here, and are not checked"; fi
+
+validate: ## what is in packaging and .github, by the schemas of those who read it
+	@packaging/validate.sh
+
+package: ## a static binary, a .deb and a container image, in target/package; packaging/try-deb.sh and try-image.sh try them
+	@tests/rig/setup.sh package
+	@packaging/package.sh
 
 clean: ## deletes target/, all data of tests and demo included
 	cargo clean

@@ -2,6 +2,7 @@
 
 mod backup;
 mod check;
+mod health;
 mod lifecycle;
 pub mod logging;
 mod notify;
@@ -36,6 +37,7 @@ use crate::{
 
 pub use backup::backup;
 pub use check::check;
+pub use health::health;
 pub use lifecycle::Lifecycle;
 pub use people::People;
 pub use roles::{Role, Roles};

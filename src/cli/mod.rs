@@ -5,11 +5,13 @@
 
 mod decode;
 mod people;
+mod shell;
 
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
 use amqp_message::death::Reason;
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 
 use crate::{
     app::{self, Roles, logging},
@@ -43,6 +45,12 @@ enum Command {
     },
     /// Validate the configuration and reach database and brokers; exit code 1 if any fails
     Check,
+    /// Ask the server of this configuration whether it is alive; exit code 1 if it is not
+    Health {
+        /// Whether it takes messages in and sends them back, too
+        #[arg(long)]
+        ready: bool,
+    },
     /// Bring the database to this version
     Migrate,
     /// Copy the SQLite database into a new file, also while dlo runs; for Postgres there is pg_dump
@@ -64,6 +72,18 @@ enum Command {
     Token(people::TokenCommand),
     /// Run the server with a database of its own, and failing services on the configured broker
     Demo,
+    /// Print the script that completes commands and options in a shell
+    Completions {
+        /// Which shell
+        shell: Shell,
+    },
+    /// Write the man pages, as packages have them
+    #[command(hide = true)]
+    Man {
+        /// Where to; made if it is not there
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -85,6 +105,11 @@ struct TopologyArgs {
 /// Parses the arguments, does what they say and returns the exit code.
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
+    match without_configuration(&cli.command) {
+        None => {}
+        Some(Ok(code)) => return code,
+        Some(Err(error)) => return fail(&error, 1),
+    }
     let config = match config::load(cli.config.as_deref(), std::env::vars_os().filter_map(utf8_pair)) {
         Ok(config) => config,
         Err(error) => return fail(&error, USAGE_ERROR),
@@ -102,10 +127,20 @@ pub fn run() -> ExitCode {
     }
 }
 
+/// What has to work also where the configuration does not, as where packages are made.
+fn without_configuration(command: &Command) -> Option<std::io::Result<ExitCode>> {
+    match command {
+        Command::Completions { shell } => Some(print(&shell::completions(*shell))),
+        Command::Man { folder } => Some(shell::man_pages(folder).map(|()| ExitCode::SUCCESS)),
+        _ => None,
+    }
+}
+
 async fn execute(command: Command, config: Config) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve { roles } => app::serve(config, roles).await,
         Command::Check => Ok(app::check(&config).await),
+        Command::Health { ready } => app::health(&config, ready).await,
         Command::Migrate => app::migrate(&config).await,
         Command::Backup { file } => app::backup(&config, &file).await,
         Command::Topology(asked) => Ok(match topology(&asked, &config) {
@@ -116,6 +151,8 @@ async fn execute(command: Command, config: Config) -> anyhow::Result<ExitCode> {
         Command::User(command) => people::user(command, &config).await,
         Command::Token(command) => people::token(command, &config).await,
         Command::Demo => demo::run(config).await,
+        // Done before there was a configuration.
+        Command::Completions { .. } | Command::Man { .. } => Ok(ExitCode::SUCCESS),
     }
 }
 

@@ -1,6 +1,10 @@
-//! What comes along for Prometheus and Grafana agrees with the program, with itself and with its page in the docs.
+//! What comes along to install dlo and to watch it agrees with the program, with itself and with its pages in the docs.
 
 #![expect(clippy::unwrap_used, reason = "in helpers of tests a panic is the error handling")]
+
+mod command_line;
+mod containers;
+mod install;
 
 use std::{collections::BTreeSet, fs, path::PathBuf, time::Duration};
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints where a program the rig needs is, or exits 1 with nothing printed. The one place that knows the usual places.
-#   find.sh rabbitmq-server|mmdebstrap|postgres|chromium|pika|celery|python|node|npm|amqplib|few-frameworks|api-tools|oidc-provider|promtool|faketime
+#   find.sh rabbitmq-server|mmdebstrap|postgres|chromium|pika|celery|python|node|npm|amqplib|few-frameworks|api-tools|oidc-provider|promtool|faketime|systemd-analyze|musl-gcc|buildah
 set -euo pipefail
 rig=$(dirname "$(readlink -f "$0")")
 shopt -s nullglob
@@ -59,6 +59,7 @@ case ${1:-} in
     for library in /usr/lib/*/faketime/libfaketimeMT.so.1; do echo "$library"; exit; done
     exit 1 ;;
   promtool) first_executable "$(on_path promtool)" ;;
+  musl-gcc | buildah | systemd-analyze) first_executable "$(on_path "$1")" ;;
   # The directory of modules it is in.
   amqplib)
     modules=$("$rig/amqplib.sh" path)
@@ -70,6 +71,6 @@ case ${1:-} in
     few=$(readlink -m "${CARGO_TARGET_DIR:-$rig/../../target}")/frameworks/few
     if [ -e "$few/made-from" ]; then echo "$few/node_modules"; else exit 1; fi ;;
   *)
-    echo "usage: $0 rabbitmq-server|mmdebstrap|postgres|chromium|pika|celery|python|node|npm|amqplib|few-frameworks|api-tools|oidc-provider|promtool|faketime" >&2
+    echo "usage: $0 rabbitmq-server|mmdebstrap|postgres|chromium|pika|celery|python|node|npm|amqplib|few-frameworks|api-tools|oidc-provider|promtool|faketime|systemd-analyze|musl-gcc|buildah" >&2
     exit 2 ;;
 esac

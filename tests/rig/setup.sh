@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Makes sure that what the tests and the demo use is on this machine: all of it, or what is named.
-#   setup.sh [rabbitmq] [postgres] [chromium] [pika] [amqplib] [frameworks] [api] [oidc] [promtool] [faketime]
+# Makes sure that what the tests and the demo use is on this machine: all of it, or what is named. What only `make package`
+# uses has to be named.
+#   setup.sh [rabbitmq] [postgres] [chromium] [pika] [amqplib] [frameworks] [api] [oidc] [promtool] [faketime] [systemd] [package]
 # DLO_TEST_RABBITMQ=4.0 or 4.3: that RabbitMQ instead, which is not installed but unpacked under target/.
 # Installs what is missing with apt where it may (as root, or by sudo without a password). Starts nothing.
 set -euo pipefail
@@ -9,10 +10,11 @@ export DEBIAN_FRONTEND=noninteractive
 
 declare -A programs=([rabbitmq]="rabbitmq-server" [postgres]="postgres" [chromium]="chromium"
   [pika]="pika" [amqplib]="node npm" [frameworks]="celery node npm" [api]="python node npm" [oidc]="node npm" [promtool]="promtool"
-  [faketime]="faketime")
+  [faketime]="faketime" [systemd]="systemd-analyze" [package]="musl-gcc buildah")
 declare -A packages=([rabbitmq]="rabbitmq-server" [postgres]="postgresql" [chromium]="chromium"
   [pika]="python3-pika" [amqplib]="nodejs npm" [frameworks]="python3-pika python3-celery nodejs npm"
-  [api]="python3 python3-venv nodejs npm" [oidc]="nodejs npm" [promtool]="prometheus" [faketime]="libfaketime")
+  [api]="python3 python3-venv nodejs npm" [oidc]="nodejs npm" [promtool]="prometheus" [faketime]="libfaketime"
+  [systemd]="systemd" [package]="musl-tools buildah")
 # Ubuntu's names; there it comes as a snap.
 if grep -qs '^ID=ubuntu' /etc/os-release; then packages[chromium]="chromium-browser"; fi
 
@@ -94,10 +96,10 @@ install_missing() {
 }
 
 missing=() wanted=() unpacked=no fetched=no few=no asking=no oidc=no
-for part in "${@:-rabbitmq postgres chromium pika amqplib frameworks api oidc promtool faketime}"; do
+for part in "${@:-rabbitmq postgres chromium pika amqplib frameworks api oidc promtool faketime systemd}"; do
   for name in $part; do
     if [ -z "${packages[$name]:-}" ]; then
-      echo "usage: $0 [rabbitmq] [postgres] [chromium] [pika] [amqplib] [frameworks] [api] [oidc] [promtool] [faketime]" >&2
+      echo "usage: $0 [rabbitmq] [postgres] [chromium] [pika] [amqplib] [frameworks] [api] [oidc] [promtool] [faketime] [systemd] [package]" >&2
       exit 2
     fi
     # shellcheck disable=SC2206 # a list of package names, to be split

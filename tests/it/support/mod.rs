@@ -108,6 +108,11 @@ pub fn faketime() -> Option<PathBuf> {
     find_or_skip("faketime")
 }
 
+/// Systemd's own tool, which knows what systemd takes; `None` where it may be skipped.
+pub fn systemd_analyze() -> Option<PathBuf> {
+    find_or_skip("systemd-analyze")
+}
+
 /// Tells why a test is skipped, or fails it where nothing may be skipped.
 fn skip(why: &str) {
     assert!(

@@ -185,10 +185,7 @@ impl Desk {
         store.migrate().await.unwrap();
         let board = BrokerBoard::new([(MAIN.to_owned(), format!("{MAIN}.example:5672"))]);
         let directory = tempfile::tempdir().unwrap();
-        Some((
-            Self::on(store, board, directory, &[], &NotifyConfig::default(), Own::default()),
-            database,
-        ))
+        Some((Self::on(store, board, directory, &[], &NotifyConfig::default(), Own::default()), database))
     }
 
     fn on(
