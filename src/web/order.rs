@@ -105,7 +105,11 @@ pub fn read_retry(
 
 /// At once, where nothing is said.
 fn read_delay(delay: Option<String>, now: Timestamp) -> Result<Duration, WebError> {
-    let read = parse_delay(&delay.unwrap_or_default(), now);
+    let read = match delay.as_deref() {
+        // A variable that is unset is no order to send at once.
+        Some(text) if text.trim().is_empty() => Err("it is empty; leave it out to retry at once".to_owned()),
+        text => parse_delay(text.unwrap_or_default(), now),
+    };
     read.map_err(|why| WebError::field("delay", why))
 }
 

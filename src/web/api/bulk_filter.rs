@@ -140,6 +140,8 @@ mod tests {
     #[test]
     fn without_a_status_it_means_what_takes_the_command() {
         assert_eq!(read(r#"{"queue": "a"}"#).map(|filter| filter.statuses), Ok(Command::Reopen.allowed_in().to_vec()));
+        let known = read(r#"{"queue_unknown": false}"#).map(|filter| filter.queues);
+        assert_eq!(known, Ok(Names::globs(["?*"])), "not everything");
         assert_eq!(read(r#"{"status": "all"}"#).map(|filter| filter.statuses), Ok(Vec::new()));
     }
 

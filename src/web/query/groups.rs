@@ -22,13 +22,13 @@ parameters! {
         /// Patterns for names of queues: `*` is any run of characters, `?` any one. With `queue` and `queue_unknown`: what
         /// one of them lets through.
         "queue_glob" queue_globs: Vec<String> as form::Repeated,
-        /// `true`: of letters that do not say in which queue they failed.
+        /// `true`: of letters that do not say in which queue they failed. `false`: all others.
         "queue_unknown" queue_unknown: Option<bool> as form::One,
         /// Full names of message types, taken as they are.
         "type" types: Vec<String> as form::Repeated,
         /// Patterns for full names of message types, as those of queues.
         "type_glob" type_globs: Vec<String> as form::Repeated,
-        /// `true`: of letters whose type is not known.
+        /// `true`: of letters whose type is not known. `false`: all others.
         "type_unknown" type_unknown: Option<bool> as form::One,
         /// Dead-lettered for one of these reasons.
         "reason" reasons: Vec<Reason> as form::Repeated,

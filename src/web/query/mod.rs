@@ -52,13 +52,13 @@ parameters! {
         /// Patterns for names of queues: `*` is any run of characters, `?` any one. With `queue` and `queue_unknown`: what
         /// one of them lets through.
         "queue_glob" queue_globs: Vec<String> as form::Repeated,
-        /// `true`: those that do not say in which queue they failed.
+        /// `true`: those that do not say in which queue they failed. `false`: all others.
         "queue_unknown" queue_unknown: Option<bool> as form::One,
         /// Full names of message types, taken as they are.
         "type" types: Vec<String> as form::Repeated,
         /// Patterns for full names of message types, as those of queues.
         "type_glob" type_globs: Vec<String> as form::Repeated,
-        /// `true`: those whose type is not known.
+        /// `true`: those whose type is not known. `false`: all others.
         "type_unknown" type_unknown: Option<bool> as form::One,
         /// Dead-lettered for one of these reasons.
         "reason" reasons: Vec<Reason> as form::Repeated,
@@ -117,8 +117,11 @@ fn queue_words(queue: Option<&str>) -> (Vec<String>, Option<bool>) {
 
 /// What these words mean; what has no name is kept under the empty one.
 fn names(exact: &[String], globs: &[String], is_unknown: Option<bool>) -> Names {
+    /// Any name.
+    const KNOWN: &str = "?*";
     let unknown = (is_unknown == Some(true)).then(String::new);
-    Names { exact: exact.iter().cloned().chain(unknown).collect(), globs: globs.to_vec() }
+    let known = (is_unknown == Some(false) && exact.is_empty() && globs.is_empty()).then(|| KNOWN.to_owned());
+    Names { exact: exact.iter().cloned().chain(unknown).collect(), globs: globs.iter().cloned().chain(known).collect() }
 }
 
 #[cfg(test)]
@@ -181,6 +184,8 @@ mod tests {
             let read = parse(href.trim_start_matches("/letters?")).map(|query| query.filter(Timestamp::MAX).queues);
             assert_eq!(read.ok(), Some(Names::exact([name])), "{href}");
         }
+        let known = parse("queue_unknown=false").map(|query| query.filter(Timestamp::MAX).queues);
+        assert_eq!(known.ok(), Some(Names::globs(["?*"])), "it is a condition, and never none");
         let unknown = LetterQuery::of_queue(None).href();
         assert_eq!(unknown, "/letters?queue_unknown=true");
     }

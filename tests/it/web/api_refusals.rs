@@ -144,9 +144,14 @@ async fn parameters_that_are_unknown_or_empty_are_refused_and_not_ignored() {
         let detail = desk.get(&format!("/api/v1/{path}")).await.problem(400);
         assert!(detail.contains("it is empty"), "{path}: {detail}");
     }
-    let body = json!({"action": "discard", "filter": {"status": "open", "queue": []}});
-    let detail = desk.post("/api/v1/actions", &body).await.problem(422);
-    assert!(detail.contains("filter.queue"), "{detail}");
+    let open = json!({"status": "open"});
+    for (body, place) in [
+        (json!({"action": "discard", "filter": {"status": "open", "queue": []}}), "filter.queue"),
+        (json!({"action": "retry", "delay": " ", "filter": open}), "delay"),
+    ] {
+        let detail = desk.post("/api/v1/actions", &body).await.problem(422);
+        assert!(detail.contains(place), "{detail}");
+    }
 }
 
 /// All of it at once, each by its place and with a word that stays the same.

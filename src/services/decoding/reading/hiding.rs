@@ -26,7 +26,7 @@ impl Names {
         Self {
             all: patterns.iter().map(|pattern| WildMatch::new(pattern)).collect(),
             last: patterns.iter().map(last).collect(),
-            literals: patterns.iter().map(literals).collect(),
+            literals: patterns.iter().map(|pattern| literals(pattern)).collect(),
         }
     }
 
@@ -99,7 +99,7 @@ impl Names {
     }
 }
 
-fn literals(pattern: &String) -> Vec<String> {
+fn literals(pattern: &str) -> Vec<String> {
     let last = pattern.rsplit('.').next().unwrap_or_default().to_lowercase();
     last.split(['*', '?']).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
