@@ -12,8 +12,8 @@ trap 'rm -rf "$made"' EXIT
 
 if [ ! -e "$system" ]; then
   mmdebstrap --quiet --variant=apt --aptopt='Apt::Install-Recommends "false"' \
-    --include=systemd-sysv,dbus,adduser,ca-certificates,rabbitmq-server "$suite" "$system.half"
-  mv "$system.half" "$system"
+    --include=systemd-sysv,dbus,adduser,ca-certificates,rabbitmq-server "$suite" "$out/half.tar"
+  mv "$out/half.tar" "$system"
 fi
 rm -rf "$made"
 mkdir -p "$made"

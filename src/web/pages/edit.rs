@@ -266,7 +266,8 @@ impl Desk {
         edit: &Edit,
         by: &Actor,
     ) -> Result<Result<LetterId, Refusal>, WebError> {
-        let (delay, queue) = read_retry(Some(form.delay.clone()), form.queue().map(str::to_owned), app)?;
+        let delay = Some(form.delay.clone()).filter(|delay| !delay.is_empty());
+        let (delay, queue) = read_retry(delay, form.queue().map(str::to_owned), app)?;
         Ok(app.triage.retry_edited(self.letter.summary.id, edit, delay, queue.as_deref(), by).await?)
     }
 

@@ -60,9 +60,7 @@ fn check(of: &str, settings: BTreeMap<String, String>) {
 /// The variables of ours that a text sets, with something in the place of what it has from elsewhere.
 fn settings(text: &str, between: char) -> impl Iterator<Item = (String, String)> {
     let pairs = text.lines().filter_map(move |line| line.trim().split_once(between));
-    // Sign-in, without which it listens on loopback only, is not in this version yet.
-    let is_for_later = |name: &str| name.starts_with("DLO_AUTH__") || name == "DLO_WEB__LISTEN";
-    pairs.filter(move |(name, _)| name.starts_with("DLO_") && !is_for_later(name)).map(|(name, value)| {
+    pairs.filter(|(name, _)| name.starts_with("DLO_")).map(|(name, value)| {
         let value = value.trim().split("${").enumerate().map(|(n, part)| match part.split_once('}') {
             Some((variable, rest)) if n > 0 => format!("{}{rest}", variable.split_once(":-").map_or("x", |(_, it)| it)),
             _ => part.to_owned(),
