@@ -13,8 +13,8 @@ use crate::{
     store::{Arrival, StoreError},
 };
 
-/// How long what waits in RabbitMQ is held up by a database that does not answer.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
+/// How long what waits in RabbitMQ is held up by a database that does not answer. Longer in tests, of which many ask at once.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(if cfg!(feature = "crash-points") { 10 } else { 1 });
 
 /// Looks whether arrivals are something that was sent back, and notes in each what it is. To do so again changes nothing.
 pub(crate) async fn recognise(intake: &Intake, arrivals: &mut [Arrival]) -> Result<(), StoreError> {
