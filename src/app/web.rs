@@ -69,8 +69,8 @@ pub(super) fn start(
         settings,
     };
     lifecycle.start_worker(LeftBehind(app.triage.clone()));
-    let (limits, router) = (app.settings.limits, web::router(Arc::new(app)));
-    lifecycle.spawn("web", web::serve(listener, router, limits, lifecycle.stopping()));
+    let bounds = (app.settings.limits, app.settings.trusted_proxies.clone());
+    lifecycle.spawn("web", web::serve(listener, web::router(Arc::new(app)), bounds, lifecycle.stopping()));
     tracing::info!("listening on http://{listen}");
     warn_of_plain_http(config, listen.ip());
     Ok(())
@@ -82,11 +82,11 @@ fn trusted_proxies(config: &Config) -> Vec<IpNet> {
     [&config.web.trusted_proxies, named].concat()
 }
 
-/// Says where the first admin is made, as long as there is nobody.
+/// Says where the first admin is made, as long as there is none.
 pub(super) async fn say_how_to_begin(config: &Config, sign_in: &SignIn) -> anyhow::Result<()> {
     if let Some(link) = sign_in.setup_link().await? {
         let base = config.web.public_url.as_str().trim_end_matches('/');
-        tracing::warn!("nobody can sign in yet: make the first admin within a day at {base}/set-up?link={link}");
+        tracing::warn!("there is no admin yet: make the first one within a day at {base}/set-up?link={link}");
     }
     Ok(())
 }

@@ -57,7 +57,7 @@ pub enum TokenCommand {
     /// List all tokens
     List,
     /// End a token, by its name or its id
-    Revoke { token: String },
+    Remove { token: String },
 }
 
 /// How long a token lasts; none for ever.
@@ -108,16 +108,18 @@ pub async fn token(command: TokenCommand, config: &Config) -> anyhow::Result<Exi
             format!("{}\n", tokens.add(wanted, &by).await?)
         }
         TokenCommand::List => tokens.all().await?.iter().map(token_line).collect(),
-        TokenCommand::Revoke { token: which } => {
-            let all = tokens.all().await?;
-            let is_meant = |token: &&Token| token.id.as_uuid().to_string() == which || token.name == which;
-            let meant: Vec<&Token> = all.iter().filter(is_meant).collect();
-            match meant[..] {
+        TokenCommand::Remove { token: which } => {
+            let by_id = match which.parse() {
+                Ok(id) => tokens.by_id(id).await?,
+                Err(_) => None,
+            };
+            let meant = if by_id.is_some() { by_id.into_iter().collect() } else { tokens.called(&which).await? };
+            match &meant[..] {
                 [token] => tokens.revoke(token, &by).await?,
                 [] => anyhow::bail!("there is no token {which:?}"),
                 _ => anyhow::bail!("several tokens are called {which:?}; name it by its id, see `dlo token list`"),
             };
-            format!("{which} is revoked\n")
+            format!("{which} is removed\n")
         }
     };
     Ok(print(said.as_bytes())?)
@@ -138,7 +140,11 @@ fn password() -> anyhow::Result<String> {
 }
 
 fn user_line(user: &User) -> String {
-    let state = if user.is_disabled { "disabled" } else { "" };
+    let state = match user {
+        User { is_disabled: true, .. } => "disabled",
+        User { is_withdrawn: true, .. } => "no role any more",
+        _ => "",
+    };
     format!("{:<24} {:<9} {:<9} {state}", user.name, user.role, user.source).trim_end().to_owned() + "\n"
 }
 

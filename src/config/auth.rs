@@ -9,6 +9,8 @@ use serde::{
     de::{Error, IntoDeserializer},
 };
 
+use url::{Host, Url};
+
 use super::values::{Secret, duration, http_url, list, word};
 use crate::domain::access::Role;
 
@@ -152,6 +154,9 @@ impl AuthConfig {
     pub(super) fn check(&self) -> Result<(), &'static str> {
         match self.mode {
             AuthMode::Oidc if self.oidc.issuer.is_empty() => Err("auth.oidc.issuer: auth.mode = \"oidc\" needs it"),
+            AuthMode::Oidc if !is_private(&self.oidc.issuer) => {
+                Err("auth.oidc.issuer: it takes https://…: on the way from there anybody could say who somebody is")
+            }
             AuthMode::Oidc if self.oidc.client_id.is_empty() => {
                 Err("auth.oidc.client_id: auth.mode = \"oidc\" needs it")
             }
@@ -177,6 +182,18 @@ impl AuthConfig {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether nobody can change on its way what is said there: by TLS, or on this machine.
+fn is_private(address: &str) -> bool {
+    let Ok(url) = Url::parse(address) else { return false };
+    let is_here = match url.host() {
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
+    };
+    url.scheme() == "https" || is_here
 }
 
 fn perhaps_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
@@ -207,6 +224,20 @@ pub(super) fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_provider_says_comes_by_tls() {
+        for (address, expected) in [
+            ("https://id.example.com/realms/acme", true),
+            ("http://127.0.0.1:8080", true),
+            ("http://[::1]:8080", true),
+            ("http://localhost:8080", true),
+            ("http://id.example.com", false),
+            ("http://127.0.0.1.example.com", false),
+        ] {
+            assert_eq!(is_private(address), expected, "{address}");
+        }
+    }
 
     #[test]
     fn the_highest_role_counts() {

@@ -1,20 +1,17 @@
 //! Reading the file and the environment.
 
 use std::{
-    collections::HashMap,
     fmt::Display,
     path::{Path, PathBuf},
 };
 
-use ::config::{Environment, File, FileFormat, builder::DefaultState};
+use ::config::{File, FileFormat, builder::DefaultState};
 use thiserror::Error;
 
-use super::{AuthMode, Config};
+use super::{AuthMode, Config, environment::Variables};
 
 /// What is read where no `--config` is given, if it is there.
 const DEFAULT_FILE: &str = "dlo.toml";
-const PREFIX: &str = "DLO";
-const SEPARATOR: &str = "__";
 /// As serde begins to say it.
 const UNKNOWN: &str = "unknown field";
 
@@ -22,6 +19,8 @@ const UNKNOWN: &str = "unknown field";
 pub enum ConfigError {
     #[error("the configuration file {path} cannot be read: {source}")]
     File { path: PathBuf, source: std::io::Error },
+    #[error("the file {path} that {variable} names cannot be read: {source}")]
+    SecretFile { variable: String, path: PathBuf, source: std::io::Error },
     #[error("the configuration is not usable: {0}")]
     Value(String),
 }
@@ -31,16 +30,15 @@ pub enum ConfigError {
 /// # Errors
 /// Names the key and what it takes.
 pub fn load(file: Option<&Path>, environment: impl Iterator<Item = (String, String)>) -> Result<Config, ConfigError> {
-    let environment = ours(environment);
-    let variables: Vec<String> = environment.keys().cloned().collect();
+    let environment = Variables::read(environment)?;
     let mut builder = ::config::Config::builder();
     if let Some((path, text)) = read(file)? {
         // The builder would leave out where in the file a mistake stands.
         toml_syntax(&path, &text)?;
         builder = builder.add_source(File::from_str(&text, FileFormat::Toml));
     }
-    builder = builder.add_source(environment_source(environment));
-    finish(builder).map_err(|mistake| ConfigError::Value(mistake.describe(&variables)))
+    builder = builder.add_source(environment.source());
+    finish(builder).map_err(|mistake| ConfigError::Value(mistake.describe(&environment)))
 }
 
 fn finish(builder: ::config::ConfigBuilder<DefaultState>) -> Result<Config, Mistake> {
@@ -99,13 +97,8 @@ impl Mistake {
     }
 
     /// With the variable that it comes from, where it does.
-    fn describe(&self, variables: &[String]) -> String {
-        let is_unknown = self.text.contains(UNKNOWN);
-        let is_it = |variable: &&String| {
-            let rest = key_of(variable).strip_prefix(&self.key).map(str::to_owned);
-            rest.is_some_and(|rest| rest.is_empty() || is_unknown && rest.starts_with('.'))
-        };
-        match variables.iter().find(is_it) {
+    fn describe(&self, environment: &Variables) -> String {
+        match environment.that_sets(&self.key, self.text.contains(UNKNOWN)) {
             Some(variable) => format!("{} (from the environment variable {variable})", self.text),
             None => self.text.clone(),
         }
@@ -130,25 +123,6 @@ fn toml_syntax(path: &Path, text: &str) -> Result<(), ConfigError> {
         ConfigError::Value(format!("{}, line {line}, column {column}: {}", path.display(), error.message()))
     };
     text.parse::<toml::Table>().map(drop).map_err(refused)
-}
-
-/// Our own variables.
-fn ours(environment: impl Iterator<Item = (String, String)>) -> HashMap<String, String> {
-    environment.filter(|(name, _)| name.starts_with("DLO_") && !is_for_clients(name)).collect()
-}
-
-fn environment_source(ours: HashMap<String, String>) -> Environment {
-    Environment::with_prefix(PREFIX).prefix_separator("_").separator(SEPARATOR).source(Some(ours))
-}
-
-/// The key that a variable of ours sets.
-fn key_of(variable: &str) -> String {
-    variable.get("DLO_".len()..).unwrap_or_default().to_lowercase().replace(SEPARATOR, ".")
-}
-
-/// `DLO_URL` and `DLO_TOKEN` belong to the commands that talk to a server, `DLO_TEST_*` to the tests.
-fn is_for_clients(name: &str) -> bool {
-    matches!(name, "DLO_URL" | "DLO_TOKEN") || name.starts_with("DLO_TEST_")
 }
 
 /// What no single value shows.

@@ -5,6 +5,7 @@
 
 mod auth;
 mod brokers;
+mod environment;
 mod load;
 mod notify;
 mod retry;

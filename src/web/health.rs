@@ -1,6 +1,7 @@
 //! What machines ask: alive, ready, numbers.
 
 use std::{
+    convert::Infallible,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -8,18 +9,24 @@ use std::{
 use amqp_message::time::Timestamp;
 use axum::{
     Json, Router,
-    extract::State,
-    http::{StatusCode, header},
+    extract::{FromRequestParts, State},
+    http::{StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
     routing::get,
 };
 use serde::Serialize;
 use tokio::{sync::oneshot, time::timeout};
 
-use super::{AppState, view::time::timestamp};
+use super::{
+    AppState,
+    security::{Peer, has_token, visitor_of},
+    view::time::timestamp,
+};
 use crate::{
+    config::AuthMode,
     crash_point,
     domain::{
+        access::Right,
         filter::FacetCount,
         health::{Condition, Status},
         letter::Importance,
@@ -53,45 +60,74 @@ struct ConditionItem {
     condition: &'static str,
     /// What the server is because of it.
     status: &'static str,
+    since: String,
+    #[serde(flatten)]
+    details: Option<Details>,
+}
+
+/// What a condition tells of brokers, queues and databases.
+#[derive(Serialize)]
+struct Details {
     /// The broker, channel or worker it is about.
     #[serde(skip_serializing_if = "String::is_empty")]
     subject: String,
     title: String,
-    since: String,
     why: String,
     what_to_do: String,
 }
 
-impl From<&Condition> for ConditionItem {
-    fn from(condition: &Condition) -> Self {
+impl ConditionItem {
+    fn new(condition: &Condition, has_details: bool) -> Self {
+        let details = || Details {
+            subject: condition.subject.clone(),
+            title: condition.title(),
+            why: condition.why.clone(),
+            what_to_do: condition.what_to_do(),
+        };
         Self {
             condition: condition.kind.as_str(),
             status: condition.kind.status().as_str(),
-            subject: condition.subject.clone(),
-            title: condition.title(),
             since: timestamp(condition.since),
-            why: condition.why.clone(),
-            what_to_do: condition.what_to_do(),
+            details: has_details.then(details),
         }
     }
 }
 
 /// The process answers; what it can do is in the details.
-async fn alive(State(app): State<Arc<AppState>>) -> Response {
-    report(&app).1.into_response()
+async fn alive(State(app): State<Arc<AppState>>, Asker(is_known): Asker) -> Response {
+    report(&app, is_known).1.into_response()
 }
 
 /// Whether it takes messages in and sends them back. It asks nobody: also a database that hangs must not hold this up.
-async fn ready(State(app): State<Arc<AppState>>) -> Response {
-    let (status, report) = report(&app);
+async fn ready(State(app): State<Arc<AppState>>, Asker(is_known): Asker) -> Response {
+    let (status, report) = report(&app, is_known);
     let code = if status == Status::Unready { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
     (code, report).into_response()
 }
 
-fn report(app: &AppState) -> (Status, Json<HealthReport>) {
+/// Whether who asks may know more than that something is wrong: where people sign in, whoever has a token that may read.
+struct Asker(bool);
+
+impl FromRequestParts<Arc<AppState>> for Asker {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<AppState>) -> Result<Self, Infallible> {
+        if app.sign_in.mode() == AuthMode::None {
+            return Ok(Self(true));
+        }
+        if !has_token(&parts.headers) || app.health.is_database_away() {
+            return Ok(Self(false));
+        }
+        let visitor = visitor_of(app, &parts.headers, Peer::of(&parts.extensions), false);
+        let visitor = timeout(DATABASE_PATIENCE, visitor).await;
+        Ok(Self(matches!(visitor, Ok(Ok(visitor)) if visitor.may(Right::Read))))
+    }
+}
+
+fn report(app: &AppState, has_details: bool) -> (Status, Json<HealthReport>) {
     let conditions = app.health.conditions();
     let status = Status::of(&conditions);
-    let conditions = conditions.iter().map(ConditionItem::from).collect();
+    let conditions = conditions.iter().map(|condition| ConditionItem::new(condition, has_details)).collect();
     (status, Json(HealthReport { status: status.as_str(), conditions }))
 }
 

@@ -136,13 +136,14 @@ pub struct WebSettings {
 /// All pages, the API and what surrounds them.
 pub fn router(app: Arc<AppState>) -> Router {
     let hosts = security::Hosts::new(&app.settings);
+    let is_tls = app.settings.public_url.scheme() == "https";
     // From the outside in: an error made anywhere inside is presented, compressed and carries the security headers.
     let layers = ServiceBuilder::new()
         .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
         .layer(TraceLayer::new_for_http().make_span_with(request_span).on_failure(()))
         .layer(PropagateRequestIdLayer::x_request_id())
         .layer(CompressionLayer::new())
-        .layer(middleware::from_fn(security::set_headers))
+        .layer(middleware::from_fn_with_state(is_tls, security::set_headers))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), problem::present))
         .layer(CatchPanicLayer::custom(error::on_panic))
         .layer(middleware::from_fn_with_state(hosts, security::refuse_foreign_hosts))

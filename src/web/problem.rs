@@ -26,6 +26,7 @@ use super::{
     pages::{banner::Banner, shell::Shell, toast::Toast},
     security::Visitor,
 };
+use crate::config::AuthMode;
 
 /// Seconds after which it is worth another try: as often as the database is asked how it is.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("2");
@@ -244,8 +245,11 @@ fn problem(app: &AppState, error: &WebError, request_id: Option<String>) -> Resp
 }
 
 fn page(app: &AppState, error: &WebError, request_id: Option<String>) -> Response {
+    // What is wrong with the server is nothing for strangers.
+    let is_known = Visitor::current().is_some_and(|visitor| visitor.is_known());
+    let banner = if is_known || app.sign_in.mode() == AuthMode::None { Banner::of(app) } else { Banner::default() };
     let page = ErrorPage {
-        shell: Shell { banner: Banner::of(app), ..Shell::bare() },
+        shell: Shell { banner, ..Shell::bare() },
         status: error.status.as_u16(),
         title: title(error.status),
         detail: &error.detail,

@@ -13,6 +13,7 @@ use axum::{
 };
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use ipnet::IpNet;
 use tokio::{
     net::{TcpListener, TcpStream},
     time::{Duration, sleep},
@@ -24,21 +25,29 @@ use super::{
     connections::{Connection, Connections},
     health::PROBES,
     limits::Limits,
-    security::Peer,
+    security::{Peer, is_within},
 };
 
 /// After an accept that failed, mostly for want of descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves until `closing` is cancelled, and then until the requests that have begun are answered.
-pub async fn serve(listener: TcpListener, router: Router, limits: Limits, closing: CancellationToken) {
+/// Serves until `closing` is cancelled, and then until the requests that have begun are answered. Who sits on this machine or
+/// is one of the `proxies` may have as many connections as there are; others no more than half of them each.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    (limits, proxies): (Limits, Vec<IpNet>),
+    closing: CancellationToken,
+) {
     let (connections, tasks) = (Arc::new(Connections::new(limits)), TaskTracker::new());
     while let Some(accepted) = closing.run_until_cancelled(listener.accept()).await {
         match accepted {
             Ok((stream, peer)) => {
-                if let Some(connection) = connections.open() {
+                let address = peer.ip().to_canonical();
+                let is_for_others = address.is_loopback() || is_within(address, &proxies);
+                if let Some(connection) = connections.open((!is_for_others).then_some(address)) {
                     let router = router.clone();
-                    tasks.spawn(converse((stream, Peer(peer.ip())), router, limits, connection, closing.clone()));
+                    tasks.spawn(converse((stream, Peer(address)), router, limits, connection, closing.clone()));
                 }
             }
             Err(error) => {

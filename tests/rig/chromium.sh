@@ -13,7 +13,7 @@ mkfifo "$dir/requests" "$dir/answers"
 # is loaded again rather than thawed. It must not call home: tests run on closed networks too. In containers /dev/shm is
 # too small for it.
 options=(--headless=new --remote-debugging-pipe --no-first-run --disable-gpu --disable-dev-shm-usage
-  --disable-backgrounding-occluded-windows --disable-renderer-backgrounding --disable-background-timer-throttling
+  --host-resolver-rules="MAP *.test 127.0.0.1" --disable-backgrounding-occluded-windows --disable-renderer-backgrounding --disable-background-timer-throttling
   --disable-back-forward-cache --disable-quic --disable-background-networking --disable-component-update --disable-sync
   --user-data-dir="$dir/profile" --window-size=1280,900)
 # Chromium refuses to run its sandbox as root.

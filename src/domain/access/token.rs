@@ -43,7 +43,7 @@ impl Token {
 
     pub fn is_valid(&self, now: Timestamp) -> bool {
         let is_expired = self.expires_at.is_some_and(|at| at <= now);
-        !is_expired && self.owner.as_ref().is_none_or(|owner| !owner.is_disabled)
+        !is_expired && self.owner.as_ref().is_none_or(User::may_come_in)
     }
 
     /// Under what name it acts: no user and no other token has the same.

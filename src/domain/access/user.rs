@@ -38,6 +38,15 @@ pub struct User {
     pub source: Source,
     pub role: Role,
     pub is_disabled: bool,
+    /// Whoever vouched for them gives them no role any more.
+    pub is_withdrawn: bool,
     pub created_at: Timestamp,
     pub signed_in_at: Option<Timestamp>,
+}
+
+impl User {
+    /// Whether they may, whatever their role is.
+    pub const fn may_come_in(&self) -> bool {
+        !self.is_disabled && !self.is_withdrawn
+    }
 }

@@ -17,8 +17,9 @@ impl SignIn {
     pub async fn sign_out(&self, cookie: &str) -> Result<Option<String>, StoreError> {
         let (store, hash) = (&self.0.store, secrets::hash(cookie));
         let id_token = store.id_token(&hash).await?;
-        store.end_session(&hash).await?;
-        self.0.feed.settings_changed();
+        if store.end_session(&hash).await? {
+            self.0.feed.settings_changed();
+        }
         Ok(id_token)
     }
 
@@ -32,7 +33,9 @@ impl SignIn {
     /// Ends a session of that user.
     pub async fn end_session(&self, user: UserId, session: Uuid) -> Result<bool, StoreError> {
         let ended = self.0.store.end_session_of(user, session).await?;
-        self.0.feed.settings_changed();
+        if ended {
+            self.0.feed.settings_changed();
+        }
         Ok(ended)
     }
 
@@ -53,16 +56,15 @@ impl SignIn {
         client: &Client,
     ) -> Result<String, SignInError> {
         let inner = &*self.0;
-        inner.throttle.begin(&user.name, client.address, self.now()).map_err(SignInError::Throttled)?;
-        let hash = inner.store.user_with_password(&user.name).await?.map(|(_, hash)| hash);
-        if !inner.passwords.fits(old, hash).await? {
-            return Err(SignInError::Refused("The present password is another.".to_owned()));
-        }
-        inner.throttle.succeeded(&user.name, client.address);
+        let present = async { self.with_password(&user.name, old).await?.ok_or(SignInError::Wrong) };
+        self.counted(Some(&user.name), client, present).await.map_err(|error| match error {
+            SignInError::Wrong => SignInError::Refused("The present password is another.".to_owned()),
+            error => error,
+        })?;
         let hash = inner.passwords.hash(&user.name, new).await?;
         inner.store.set_password(&user.name, &hash, by, self.now()).await?;
         inner.feed.settings_changed();
-        self.begin(user, client, "").await
+        self.begin(user, client, &hash, "").await
     }
 
     /// Makes the first admin, by a link that is used up by it. The answer is what the cookie is to hold.
@@ -77,6 +79,6 @@ impl SignIn {
         let new = NewUser { id, name, password: &hash, role: Role::Admin };
         inner.store.add_first_user(&new, &Actor::system(), now).await?;
         let user = inner.store.user(name).await?.ok_or_else(|| UserError::Unknown(name.to_owned()))?;
-        self.begin(&user, client, "").await
+        self.begin(&user, client, &hash, "").await
     }
 }

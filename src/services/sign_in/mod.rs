@@ -29,6 +29,8 @@ use crate::{
 
 /// That something was used is written down at most this often.
 const SEEN_EVERY: Duration = Duration::from_secs(60);
+/// And who comes in waits no longer than this for it: it is worth nothing compared with what they came for.
+const SEEN_WITHIN: Duration = Duration::from_millis(300);
 /// That a proxy names somebody is written down at most this often.
 const VOUCHED_EVERY: Duration = Duration::from_secs(60 * 60);
 /// How long the link that makes the first admin can be used.
@@ -132,61 +134,97 @@ impl SignIn {
 
     /// Signs in by password. The answer is what the cookie is to hold.
     pub async fn by_password(&self, name: &str, password: &str, client: &Client) -> Result<String, SignInError> {
-        let inner = &*self.0;
-        inner.throttle.begin(name, client.address, inner.clock.now()).map_err(SignInError::Throttled)?;
-        let found = inner.store.user_with_password(name).await?;
-        let hash = found.as_ref().map(|(_, hash)| hash.clone());
-        let fits = inner.passwords.fits(password, hash).await?;
-        let user = found.map(|(user, _)| user).filter(|user| fits && !user.is_disabled && self.may_use(user));
-        let Some(user) = user else {
-            // Whatever was sent in place of a name.
-            let name: String = name.chars().take(100).collect();
-            tracing::warn!(user = name, address = %client.address, "a sign-in failed");
-            return Err(SignInError::Wrong);
+        let attempt = async {
+            let (user, hash) = self.with_password(name, password).await?.ok_or(SignInError::Wrong)?;
+            self.begin(&user, client, &hash, "").await
         };
-        inner.throttle.succeeded(name, client.address);
-        self.begin(&user, client, "").await
+        self.counted(Some(name), client, attempt).await
+    }
+
+    /// A user who may come in, and the hash that the password fits.
+    async fn with_password(&self, name: &str, password: &str) -> Result<Option<(User, String)>, SignInError> {
+        let found = self.0.store.user_with_password(name).await?;
+        let fits = self.0.passwords.fits(password, found.as_ref().map(|(_, hash)| hash.clone())).await?;
+        Ok(found.filter(|(user, _)| fits && user.may_come_in() && self.may_use(user)))
     }
 
     /// Signs in whom the OpenID provider sends back. The answer is what the cookie is to hold.
     pub async fn by_oidc(&self, code: &str, begun: &Begun, client: &Client) -> Result<String, SignInError> {
-        let inner = &*self.0;
+        let attempt = async {
+            let told = self.oidc().ok_or(SignInError::Wrong)?.finish(code, begun).await?;
+            let user = self.vouched(Source::Oidc, &told.subject, &told.name, &told.groups).await?;
+            self.begin(&user, client, "", &told.id_token).await
+        };
         // The provider looks after its accounts; here it is the address that counts.
-        let account = format!("@{}", client.address);
-        inner.throttle.begin(&account, client.address, inner.clock.now()).map_err(SignInError::Throttled)?;
-        let oidc = self.oidc().ok_or(SignInError::Wrong)?;
-        let told = oidc.finish(code, begun).await?;
-        let user = self.vouched(Source::Oidc, &told.subject, &told.name, &told.groups).await?;
-        inner.throttle.succeeded(&account, client.address);
-        self.begin(&user, client, &told.id_token).await
+        self.counted(None, client, attempt).await
     }
 
-    /// Whom a proxy names.
-    pub async fn by_proxy(&self, name: &str, groups: &[String]) -> Result<User, SignInError> {
-        self.vouched(Source::Proxy, name, name, groups).await
+    /// An attempt that counts where it shows that a name or a password was wrong, or where nobody waits for its end.
+    async fn counted<T>(
+        &self,
+        account: Option<&str>,
+        client: &Client,
+        attempt: impl Future<Output = Result<T, SignInError>>,
+    ) -> Result<T, SignInError> {
+        let Inner { throttle, clock, .. } = &*self.0;
+        let done = match throttle.begin(account, client.address, clock.now()) {
+            Err(wait) => Err(SignInError::Throttled(wait)),
+            Ok(()) => {
+                let done = attempt.await;
+                match &done {
+                    Ok(_) => throttle.succeeded(account, client.address),
+                    Err(SignInError::Wrong) => {}
+                    Err(_) => throttle.take_back(account, client.address),
+                }
+                done
+            }
+        };
+        if let Err(error) = &done {
+            // Whatever was sent in place of a name.
+            let user: String = account.unwrap_or_default().chars().take(100).collect();
+            tracing::warn!(user, address = %client.address, "a sign-in failed: {error}");
+        }
+        done
+    }
+
+    /// Whom a proxy names. Looking whether they may still come in changes nothing.
+    pub async fn by_proxy(&self, name: &str, groups: &[String], is_use: bool) -> Result<User, SignInError> {
+        if is_use {
+            return self.vouched(Source::Proxy, name, name, groups).await;
+        }
+        let known = self.0.store.vouched(Source::Proxy, name).await?;
+        known.filter(User::may_come_in).ok_or(SignInError::Wrong)
     }
 
     /// A user whom somebody else vouches for, written down where they are new or something is new about them.
     async fn vouched(&self, source: Source, subject: &str, name: &str, groups: &[String]) -> Result<User, SignInError> {
         let inner = &*self.0;
         check_name(name).map_err(|why| SignInError::Refused(format!("{name:?} cannot come in: {why}.")))?;
-        let role = inner.config.roles.role(name, groups).ok_or_else(|| {
-            SignInError::Refused(format!("{name} has no role here. The groups in [auth.roles] say who has one."))
-        })?;
+        let now = inner.clock.now();
+        let Some(role) = inner.config.roles.role(name, groups) else {
+            if inner.store.withdraw(source, subject, now).await? {
+                inner.feed.settings_changed();
+            }
+            let why = format!("{name} has no role here. The groups in [auth.roles] say who has one.");
+            return Err(SignInError::Refused(why));
+        };
         let known = inner.store.vouched(source, subject).await?;
         if known.as_ref().is_some_and(|user| user.is_disabled) {
             return Err(SignInError::Refused(format!("{name} may not come in any more.")));
         }
-        let now = inner.clock.now();
-        let is_as_known = |user: &User| {
-            let is_seen = user.signed_in_at.is_some_and(|at| now.since(at) < VOUCHED_EVERY);
-            is_seen && user.role == role && user.name == name
-        };
-        if let Some(user) = known.filter(is_as_known) {
-            return Ok(user);
+        let is_as_known = |user: &User| user.role == role && user.name == name && !user.is_withdrawn;
+        let is_seen = |user: &User| user.signed_in_at.is_some_and(|at| now.since(at) < VOUCHED_EVERY);
+        let known = known.filter(is_as_known);
+        if let Some(user) = known.as_ref().filter(|user| is_seen(user)) {
+            return Ok(user.clone());
         }
         let id = UserId::from_uuid(ids::uuid(now));
         match inner.store.vouch(&Vouched { id, source, subject, name, role }, now).await {
+            // When they came is worth less than that they come in.
+            Err(UserError::Store(error)) if known.is_some() => {
+                tracing::debug!("that {name} was seen cannot be written down: {error}");
+                known.ok_or_else(|| error.into())
+            }
             // Two requests of somebody new may come at once.
             Err(UserError::Taken(taken)) => {
                 let known = inner.store.vouched(source, subject).await?.filter(|user| user.name == name);
@@ -197,7 +235,9 @@ impl SignIn {
     }
 
     /// Begins a session, under a name that nobody had before.
-    async fn begin(&self, user: &User, client: &Client, id_token: &str) -> Result<String, SignInError> {
+    ///
+    /// `password` is the hash that fitted: nobody comes in by a password that was replaced meanwhile.
+    async fn begin(&self, user: &User, client: &Client, password: &str, id_token: &str) -> Result<String, SignInError> {
         let inner = &*self.0;
         let (secret, now) = (secrets::random()?, inner.clock.now());
         let end = client.agent.char_indices().nth(LONGEST_AGENT).map_or(client.agent.len(), |(end, _)| end);
@@ -211,7 +251,10 @@ impl SignIn {
         };
         let instead_of = client.before.as_deref().map(secrets::hash);
         let hash = secrets::hash(&secret);
-        inner.store.begin_session(&NewSession { hash, session: &session, id_token, instead_of }).await?;
+        let new = NewSession { hash, session: &session, password, id_token, instead_of };
+        if !inner.store.begin_session(&new).await? {
+            return Err(SignInError::Wrong);
+        }
         tracing::info!(user = user.name, role = %user.role, address = %client.address, "somebody signed in");
         Ok(secret)
     }
@@ -227,13 +270,13 @@ impl SignIn {
         let now = inner.clock.now();
         let found = inner.store.session(&hash).await?;
         let is_good = |(session, user): &(Session, User)| {
-            !session.is_over(now, self.limits()) && !user.is_disabled && self.may_use(user)
+            !session.is_over(now, self.limits()) && user.may_come_in() && self.may_use(user)
         };
         let Some((session, user)) = found.filter(is_good) else { return Ok(None) };
         if let Some(address) = used_from.map(|address| address.to_string())
             && (now.since(session.seen_at) >= SEEN_EVERY || session.address != address)
         {
-            inner.store.see_session(&hash, now, &address).await?;
+            seen(inner.store.see_session(&hash, now, &address)).await;
         }
         Ok(Some((session, user)))
     }
@@ -246,7 +289,7 @@ impl SignIn {
             |token: &Token| token.is_valid(now) && token.owner.as_ref().is_none_or(|owner| self.may_use(owner));
         let Some(token) = inner.store.token(&secrets::hash(text)).await?.filter(is_good) else { return Ok(None) };
         if token.used_at.is_none_or(|at| now.since(at) >= SEEN_EVERY) {
-            inner.store.see_token(token.id, now, &address.to_string()).await?;
+            seen(inner.store.see_token(token.id, now, &address.to_string())).await;
         }
         Ok(Some(token))
     }
@@ -256,10 +299,10 @@ impl SignIn {
         user.source.as_str() == self.mode().as_str()
     }
 
-    /// The secret of a new link that makes the first admin; none where there is somebody already.
+    /// The secret of a new link that makes the first admin; none where there is one already.
     pub async fn setup_link(&self) -> Result<Option<String>, SignInError> {
         let inner = &*self.0;
-        if self.mode() != AuthMode::Password || inner.store.has_users().await? {
+        if self.mode() != AuthMode::Password || inner.store.has_admin().await? {
             return Ok(None);
         }
         let secret = secrets::random()?;
@@ -275,5 +318,14 @@ impl SignIn {
 
     fn now(&self) -> Timestamp {
         self.0.clock.now()
+    }
+}
+
+/// Who reads goes on reading while nothing can be written.
+async fn seen(writing: impl Future<Output = Result<(), StoreError>>) {
+    match tokio::time::timeout(SEEN_WITHIN, writing).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!("the time of use cannot be written down: {error}"),
+        Err(_) => tracing::debug!("the time of use cannot be written down: the database is busy"),
     }
 }

@@ -12,7 +12,10 @@ use openidconnect::{
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
-use tokio::{sync::Mutex, time::Instant};
+use tokio::{
+    sync::Mutex,
+    time::{Instant, timeout},
+};
 use url::Url;
 
 use super::{SignInError, secrets};
@@ -22,6 +25,10 @@ use crate::config::OidcConfig;
 const KNOWN_FOR: Duration = Duration::from_secs(60 * 60);
 /// Where a signature does not fit the keys that are known, they are asked for anew, but not more often.
 const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(60);
+/// A provider that did not answer is not asked again so soon: whoever comes meanwhile does not wait.
+const SILENT_FOR: Duration = Duration::from_secs(5);
+/// Who signs out waits no longer than this to hear where that is done at the provider.
+const SIGN_OUT_WITHIN: Duration = Duration::from_secs(2);
 /// Bytes of an answer of the provider.
 const LARGEST: usize = 1 << 20;
 
@@ -31,7 +38,14 @@ pub struct Oidc {
     redirect: RedirectUrl,
     back: PostLogoutRedirectUrl,
     http: reqwest::Client,
-    known: Mutex<Option<(Instant, Arc<ProviderMetadataWithLogout>)>>,
+    known: Mutex<Known>,
+}
+
+/// What the provider said last.
+#[derive(Default)]
+struct Known {
+    metadata: Option<(Instant, Arc<ProviderMetadataWithLogout>)>,
+    silent_since: Option<Instant>,
 }
 
 /// A sign-in that is under way, as it waits in the browser.
@@ -152,7 +166,10 @@ impl Oidc {
 
     fn lacks(&self, claims: &Map<String, Value>) -> bool {
         let OidcConfig { name_claim, groups_claim, .. } = &self.config;
-        find(claims, name_claim).is_none() || !groups_claim.is_empty() && find(claims, groups_claim).is_none()
+        let is_unverified = name_claim == "email" && !claims.contains_key("email_verified");
+        find(claims, name_claim).is_none()
+            || is_unverified
+            || !groups_claim.is_empty() && find(claims, groups_claim).is_none()
     }
 
     fn told(&self, claims: &Map<String, Value>, id_token: String) -> Result<Told, SignInError> {
@@ -164,8 +181,9 @@ impl Oidc {
                 self.config.name
             ))
         })?;
-        if self.config.name_claim == "email" && claims.get("email_verified").is_some_and(|it| *it != Value::Bool(true))
-        {
+        // Some tell it as text; who does not tell it has not done it.
+        let is_verified = |it: &Value| *it == Value::Bool(true) || it == "true";
+        if self.config.name_claim == "email" && !claims.get("email_verified").is_some_and(is_verified) {
             return Err(SignInError::Refused(format!("{} has not verified the address {name}.", self.config.name)));
         }
         let groups = match find(claims, &self.config.groups_claim) {
@@ -173,7 +191,8 @@ impl Oidc {
             Some(Value::String(group)) => group.split([' ', ',']).map(str::to_owned).collect(),
             _ => Vec::new(),
         };
-        let subject = text("sub").unwrap_or_default().to_owned();
+        // Another provider may call somebody else the same.
+        let subject = format!("{} {}", self.config.issuer, text("sub").unwrap_or_default());
         Ok(Told { subject, name: name.to_owned(), groups, id_token })
     }
 
@@ -189,7 +208,7 @@ impl Oidc {
 
     /// Where the browser signs out at the provider, too; none where it offers nothing of the kind.
     pub async fn sign_out(&self, id_token: &str) -> Option<Url> {
-        let metadata = self.metadata(KNOWN_FOR).await.ok()?;
+        let metadata = timeout(SIGN_OUT_WITHIN, self.metadata(KNOWN_FOR)).await.ok()?.ok()?;
         let address = metadata.additional_metadata().end_session_endpoint.clone()?;
         let request = LogoutRequest::from(address)
             .set_client_id(self.client_id())
@@ -204,18 +223,27 @@ impl Oidc {
     /// What the provider offers, as it said no longer than `at_most` ago.
     async fn metadata(&self, at_most: Duration) -> Result<Arc<ProviderMetadataWithLogout>, SignInError> {
         let mut known = self.known.lock().await;
-        if let Some((at, metadata)) = &*known
+        if let Some((at, metadata)) = &known.metadata
             && at.elapsed() < at_most
         {
             return Ok(Arc::clone(metadata));
         }
+        if known.silent_since.is_some_and(|since| since.elapsed() < SILENT_FOR) {
+            return Err(SignInError::Provider(format!("{} does not answer. Try again in a moment.", self.config.name)));
+        }
+        let found = self.discover().await;
+        known.silent_since = found.is_err().then(Instant::now);
+        let metadata = Arc::new(found?);
+        known.metadata = Some((Instant::now(), Arc::clone(&metadata)));
+        Ok(metadata)
+    }
+
+    async fn discover(&self) -> Result<ProviderMetadataWithLogout, SignInError> {
         let issuer = IssuerUrl::new(self.config.issuer.clone());
         let issuer = issuer.map_err(|error| self.trouble("has no address", &error))?;
         let http = |request| call(self.http.clone(), request);
         let found = ProviderMetadataWithLogout::discover_async(issuer, &http).await;
-        let metadata = Arc::new(found.map_err(|error| self.trouble("cannot be asked what it offers", &error))?);
-        *known = Some((Instant::now(), Arc::clone(&metadata)));
-        Ok(metadata)
+        found.map_err(|error| self.trouble("cannot be asked what it offers", &error))
     }
 
     fn client_id(&self) -> ClientId {

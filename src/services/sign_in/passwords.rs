@@ -75,8 +75,13 @@ impl Passwords {
     }
 
     async fn compute<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, PasswordError> {
-        let _waiting = self.waiting.try_acquire().map_err(|_| PasswordError::Busy)?;
-        let _running = self.running.acquire().await.map_err(|_| PasswordError::Busy)?;
+        let waiting = Arc::clone(&self.waiting).try_acquire_owned().map_err(|_| PasswordError::Busy)?;
+        let running = Arc::clone(&self.running).acquire_owned().await.map_err(|_| PasswordError::Busy)?;
+        // Held by the work itself, which goes on when nobody waits for it any more.
+        let work = move || {
+            let _held = (waiting, running);
+            work()
+        };
         spawn_blocking(work).await.map_err(|error| PasswordError::Hash(error.to_string()))
     }
 }
@@ -110,6 +115,24 @@ mod tests {
         for nobodys in [None, Some(String::new()), Some("nonsense".to_owned())] {
             assert!(!passwords.fits("correct horse", nobodys).await.unwrap());
         }
+    }
+
+    #[tokio::test]
+    async fn what_nobody_waits_for_any_more_counts_until_it_is_done() {
+        let passwords = Passwords::default();
+        let (begun, go_on) = (Arc::new(std::sync::Barrier::new(2)), Arc::new(std::sync::Barrier::new(2)));
+        let (here, there) = ((Arc::clone(&begun), Arc::clone(&go_on)), passwords.clone());
+        let waiting = tokio::spawn(async move {
+            let work = move || (here.0.wait(), here.1.wait());
+            there.compute(work).await.map(drop)
+        });
+        spawn_blocking(move || begun.wait()).await.unwrap();
+        waiting.abort();
+        assert!(waiting.await.is_err_and(|error| error.is_cancelled()));
+        assert_eq!(passwords.running.available_permits(), AT_ONCE - 1);
+        spawn_blocking(move || go_on.wait()).await.unwrap();
+        let all = passwords.running.acquire_many(u32::try_from(AT_ONCE).unwrap()).await;
+        assert!(all.is_ok());
     }
 
     #[test]

@@ -20,8 +20,8 @@ const FREE_BY_ADDRESS: u32 = 20;
 /// The longest wait of an account. It is short: anybody can have somebody else wait.
 const LONGEST_BY_ACCOUNT: Duration = Duration::from_secs(60);
 const LONGEST_BY_ADDRESS: Duration = Duration::from_secs(15 * 60);
-/// After so long without an attempt all is forgotten.
-const FORGOTTEN_AFTER: Duration = Duration::from_secs(60 * 60);
+/// In so long one failure is forgotten: what people mistype in an office must not add up.
+const ONE_FORGOTTEN_IN: Duration = Duration::from_secs(2 * 60);
 /// Accounts and addresses that are remembered; the one that tried longest ago makes room.
 const MOST: usize = 10_000;
 
@@ -36,31 +36,65 @@ pub struct Throttle {
 struct Attempts {
     failed: u32,
     last: Timestamp,
+    /// Since when none was forgotten.
+    since: Timestamp,
+}
+
+impl Attempts {
+    const fn none(now: Timestamp) -> Self {
+        Self { failed: 0, last: now, since: now }
+    }
+
+    /// Without those that are forgotten by now.
+    fn at(self, now: Timestamp) -> Self {
+        let forgotten = now.since(self.since).as_secs() / ONE_FORGOTTEN_IN.as_secs();
+        let failed = u64::from(self.failed).saturating_sub(forgotten) as u32;
+        Self { failed, since: self.since.plus(ONE_FORGOTTEN_IN.saturating_mul(forgotten as u32)), ..self }
+    }
 }
 
 impl Throttle {
-    /// Begins an attempt, which counts as failed until it has [succeeded](Self::succeeded): many at once are counted, too.
+    /// Begins an attempt, which counts as failed until it has [succeeded](Self::succeeded) or is
+    /// [taken back](Self::take_back): many at once are counted, too. Without an account only the address counts.
     ///
     /// # Errors
     /// How long to wait before the next.
-    pub fn begin(&self, account: &str, address: IpAddr, now: Timestamp) -> Result<(), Duration> {
-        let (account, address) = (key(account), network(address));
+    pub fn begin(&self, account: Option<&str>, address: IpAddr, now: Timestamp) -> Result<(), Duration> {
+        let (account, address) = (account.map(key), network(address));
         let (mut accounts, mut addresses) = (lock(&self.accounts), lock(&self.addresses));
-        let wait = wait(&accounts, &account, now, FREE_BY_ACCOUNT, LONGEST_BY_ACCOUNT);
-        let wait = wait.max(self::wait(&addresses, &address, now, FREE_BY_ADDRESS, LONGEST_BY_ADDRESS));
+        let wait = self::wait(&addresses, &address, now, FREE_BY_ADDRESS, LONGEST_BY_ADDRESS);
+        let of_account =
+            account.map(|account| self::wait(&accounts, &account, now, FREE_BY_ACCOUNT, LONGEST_BY_ACCOUNT));
+        let wait = wait.max(of_account.unwrap_or_default());
         if !wait.is_zero() {
             return Err(wait);
         }
-        count(&mut accounts, account, now);
+        if let Some(account) = account {
+            count(&mut accounts, account, now);
+        }
         count(&mut addresses, address, now);
         Ok(())
     }
 
-    pub fn succeeded(&self, account: &str, address: IpAddr) {
-        lock(&self.accounts).remove(&key(account));
-        if let Some(attempts) = lock(&self.addresses).get_mut(&network(address)) {
-            attempts.failed = attempts.failed.saturating_sub(1);
+    pub fn succeeded(&self, account: Option<&str>, address: IpAddr) {
+        if let Some(account) = account {
+            lock(&self.accounts).remove(&key(account));
         }
+        self.take_back(None, address);
+    }
+
+    /// It came to nothing that is told by the name or the password.
+    pub fn take_back(&self, account: Option<&str>, address: IpAddr) {
+        if let Some(account) = account {
+            uncount(&mut lock(&self.accounts), &key(account));
+        }
+        uncount(&mut lock(&self.addresses), &network(address));
+    }
+}
+
+fn uncount<K: Hash + Eq>(all: &mut HashMap<K, Attempts>, key: &K) {
+    if let Some(attempts) = all.get_mut(key) {
+        attempts.failed = attempts.failed.saturating_sub(1);
     }
 }
 
@@ -77,28 +111,27 @@ fn network(address: IpAddr) -> IpAddr {
 }
 
 fn wait<K: Hash + Eq>(all: &HashMap<K, Attempts>, key: &K, now: Timestamp, free: u32, longest: Duration) -> Duration {
-    let Some(Attempts { failed, last }) = all.get(key).copied() else { return Duration::ZERO };
-    let since = now.since(last);
-    if failed < free || since >= FORGOTTEN_AFTER {
+    let Some(Attempts { failed, last, .. }) = all.get(key).map(|attempts| attempts.at(now)) else {
+        return Duration::ZERO;
+    };
+    if failed < free {
         return Duration::ZERO;
     }
     let pause = Duration::from_secs(2_u64.saturating_pow(failed - free)).min(longest);
-    pause.saturating_sub(since)
+    pause.saturating_sub(now.since(last))
 }
 
 fn count<K: Hash + Eq + Clone>(all: &mut HashMap<K, Attempts>, key: K, now: Timestamp) {
     if all.len() >= MOST && !all.contains_key(&key) {
-        all.retain(|_, attempts| now.since(attempts.last) < FORGOTTEN_AFTER);
+        all.retain(|_, attempts| attempts.at(now).failed > 0);
         let oldest = all.iter().min_by_key(|(_, attempts)| attempts.last).map(|(key, _)| key.clone());
         if let Some(oldest) = oldest.filter(|_| all.len() >= MOST) {
             all.remove(&oldest);
         }
     }
-    let attempts = all.entry(key).or_insert(Attempts { failed: 0, last: now });
-    if now.since(attempts.last) >= FORGOTTEN_AFTER {
-        attempts.failed = 0;
-    }
-    *attempts = Attempts { failed: attempts.failed.saturating_add(1), last: now };
+    let attempts = all.entry(key).or_insert(Attempts::none(now));
+    let before = attempts.at(now);
+    *attempts = Attempts { failed: before.failed.saturating_add(1), last: now, ..before };
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -122,42 +155,76 @@ mod tests {
     #[test]
     fn an_account_waits_longer_and_longer_from_wherever_it_is_tried() {
         let throttle = Throttle::default();
-        let begin = |from: &str, seconds| throttle.begin("ada", address(from), at(seconds));
+        let begin = |from: &str, seconds| throttle.begin(Some("ada"), address(from), at(seconds));
         for n in 0..5 {
             assert_eq!(begin(&format!("192.0.2.{n}"), 0), Ok(()));
         }
         assert_eq!(begin("198.51.100.1", 0), Err(Duration::from_secs(1)));
         assert_eq!(begin("198.51.100.1", 1), Ok(()));
         assert_eq!(begin("198.51.100.1", 1), Err(Duration::from_secs(2)), "what waits is no attempt");
-        let mut now = 3;
-        for _ in 0..10 {
-            assert_eq!(begin("198.51.100.1", now), Ok(()));
-            now += 60;
+        assert_eq!(begin("198.51.100.1", 3), Ok(()));
+        assert_eq!(begin("198.51.100.1", 3), Err(Duration::from_secs(4)));
+        assert_eq!(throttle.begin(Some("bob"), address(HOME), at(0)), Ok(()));
+    }
+
+    /// How many attempts somebody gets through in a day who tries whenever they may.
+    fn in_a_day(mut begin: impl FnMut(u64) -> Result<(), Duration>) -> usize {
+        let (mut now, mut through) = (0, 0);
+        while now < 24 * 60 * 60 {
+            match begin(now) {
+                Ok(()) => through += 1,
+                Err(wait) => now += wait.as_secs().max(1),
+            }
         }
-        assert_eq!(begin("198.51.100.1", now - 59), Err(Duration::from_secs(59)));
-        assert_eq!(throttle.begin("bob", address(HOME), at(0)), Ok(()));
+        through
     }
 
     #[test]
-    fn who_succeeds_is_forgiven() {
+    fn whoever_goes_on_gets_no_further() {
         let throttle = Throttle::default();
-        for _ in 0..100 {
-            assert_eq!(throttle.begin("ada", address(HOME), at(0)), Ok(()));
-            throttle.succeeded("ada", address(HOME));
+        let mut n = 0;
+        let account = in_a_day(|now| {
+            n += 1;
+            throttle.begin(Some("ada"), std::net::Ipv4Addr::from_bits(n).into(), at(now))
+        });
+        assert!((1_000..2_000).contains(&account), "{account} of an account");
+        let throttle = Throttle::default();
+        let address = in_a_day(|now| throttle.begin(None, address(HOME), at(now)));
+        assert!((500..1_000).contains(&address), "{address} from an address");
+    }
+
+    #[test]
+    fn what_an_office_mistypes_does_not_add_up() {
+        let throttle = Throttle::default();
+        for n in 0..1_000 {
+            assert_eq!(throttle.begin(Some(&format!("user {n}")), address(HOME), at(n * 120)), Ok(()));
+        }
+    }
+
+    #[test]
+    fn who_succeeds_is_forgiven_and_an_outage_is_nobodys_fault() {
+        let throttle = Throttle::default();
+        for n in 0..100 {
+            let account = (n % 3 > 0).then_some("ada");
+            assert_eq!(throttle.begin(account, address(HOME), at(0)), Ok(()));
+            if n % 2 > 0 {
+                throttle.succeeded(account, address(HOME));
+            } else {
+                throttle.take_back(account, address(HOME));
+            }
         }
     }
 
     #[test]
     fn an_address_waits_whatever_it_tries() {
         let throttle = Throttle::default();
-        let begin = |n: u32, from: &str| throttle.begin(&format!("user {n}"), address(from), at(0));
+        let begin = |n: u32, from: &str| throttle.begin(Some(&format!("user {n}")), address(from), at(0));
         for n in 0..20 {
             assert_eq!(begin(n, "2001:db8::1"), Ok(()));
         }
         assert_eq!(begin(20, "2001:db8::ffff"), Err(Duration::from_secs(1)), "the network counts");
         assert_eq!(begin(20, "2001:db8:0:1::1"), Ok(()));
-        let forgotten = FORGOTTEN_AFTER.as_secs();
-        assert_eq!(throttle.begin("user", address("2001:db8::1"), at(forgotten)), Ok(()));
+        assert_eq!(throttle.begin(Some("user"), address("2001:db8::1"), at(60 * 60)), Ok(()));
     }
 
     #[test]
@@ -165,7 +232,7 @@ mod tests {
         let throttle = Throttle::default();
         for n in 0..MOST as u32 + 50 {
             let from = IpAddr::from(std::net::Ipv4Addr::from_bits(n));
-            assert_eq!(throttle.begin(&format!("user {n}"), from, at(u64::from(n))), Ok(()));
+            assert_eq!(throttle.begin(Some(&format!("user {n}")), from, at(0)), Ok(()));
         }
         assert!(lock(&throttle.accounts).len() <= MOST && lock(&throttle.addresses).len() <= MOST);
     }

@@ -3,12 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use thiserror::Error;
+use uuid::Uuid;
 
 use super::secrets;
 use crate::{
     clock::Clock,
     domain::{
-        access::{Scope, Token, TokenId, User, UserId, check_name},
+        access::{Right, Scope, Token, TokenId, User, UserId, check_name},
         actor::Actor,
     },
     services::{change_feed::ChangeFeed, ids},
@@ -17,6 +18,8 @@ use crate::{
 
 /// What every token begins with, so that it is known for one where it does not belong.
 const PREFIX: &str = "dlo_";
+/// Tokens that one user can have, so that all of them can be listed and looked through.
+const MOST: usize = 50;
 
 /// A token that somebody wants.
 pub struct WantedToken<'a> {
@@ -65,6 +68,12 @@ impl Tokens {
         if wanted.scopes.is_empty() {
             return Err(TokenError::Unfit("a token has at least one scope".to_owned()));
         }
+        if let Some(owner) = &wanted.owner {
+            check_owner(owner, &wanted.scopes).map_err(TokenError::Unfit)?;
+            if self.of(owner.id).await?.len() >= MOST {
+                return Err(TokenError::Unfit(format!("there are {MOST} tokens of yours already; revoke some first")));
+            }
+        }
         let (text, now) = (format!("{PREFIX}{}", secrets::random()?), self.clock.now());
         let token = Token {
             id: TokenId::from_uuid(ids::uuid(now)),
@@ -83,10 +92,29 @@ impl Tokens {
         Ok(text)
     }
 
+    /// A token by what it is listed with.
+    pub async fn by_id(&self, id: Uuid) -> Result<Option<Token>, StoreError> {
+        self.store.token_by_id(TokenId::from_uuid(id)).await
+    }
+
+    /// Those that have that name; each has another owner.
+    pub async fn called(&self, name: &str) -> Result<Vec<Token>, StoreError> {
+        self.store.tokens_called(name).await
+    }
+
     /// Ends a token; the answer is whether it was there.
     pub async fn revoke(&self, token: &Token, by: &Actor) -> Result<bool, StoreError> {
         let revoked = self.store.revoke_token(token, by, self.clock.now()).await?;
         self.feed.settings_changed();
         Ok(revoked)
+    }
+}
+
+/// A scope that is of no use now would be of use to whoever holds the token once the owner's role is higher.
+fn check_owner(owner: &User, scopes: &[Scope]) -> Result<(), String> {
+    let is_of_use = |scope: &&Scope| Right::ALL.iter().any(|right| scope.may(*right) && owner.role.may(*right));
+    match scopes.iter().find(|scope| !is_of_use(scope)) {
+        Some(scope) => Err(format!("{scope} is not for the role {}", owner.role)),
+        None => Ok(()),
     }
 }

@@ -28,6 +28,7 @@ struct UserRow {
     source: String,
     role: String,
     disabled: bool,
+    withdrawn: bool,
     user_created_at: i64,
     signed_in_at: Option<i64>,
 }
@@ -42,6 +43,7 @@ impl TryFrom<UserRow> for User {
             source: parse("a way to sign in", &row.source)?,
             role: parse("a role", &row.role)?,
             is_disabled: row.disabled,
+            is_withdrawn: row.withdrawn,
             created_at: Timestamp::from_micros(row.user_created_at),
             signed_in_at: row.signed_in_at.map(Timestamp::from_micros),
         })

@@ -14,6 +14,8 @@ use crate::{
 pub struct NewSession<'a> {
     pub hash: SecretHash,
     pub session: &'a Session,
+    /// The hash of the password that fitted; empty where somebody else vouches for them.
+    pub password: &'a str,
     /// Empty where no OpenID provider has said who it is.
     pub id_token: &'a str,
     /// That of the browser before, which ends.
@@ -59,7 +61,7 @@ impl StoreReader {
     pub async fn session(&self, hash: &SecretHash) -> Result<Option<(Session, User)>, StoreError> {
         const SELECT: &str =
             "SELECT s.id, s.created_at, s.seen_at, s.address, s.agent, u.id AS user_id, u.name, u.source,
-            u.role, u.disabled, u.created_at AS user_created_at, u.signed_in_at
+            u.role, u.disabled, u.withdrawn, u.created_at AS user_created_at, u.signed_in_at
             FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.hash = $1";
         let row: Option<WithUser> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(&hash[..]).fetch_optional(pool).await?);
@@ -85,33 +87,42 @@ impl StoreReader {
 }
 
 impl Store {
-    /// Begins a session.
-    pub async fn begin_session(&self, new: &NewSession<'_>) -> Result<(), StoreError> {
+    /// Begins a session; the answer is whether that is still the password, of somebody who may come in.
+    pub async fn begin_session(&self, new: &NewSession<'_>) -> Result<bool, StoreError> {
         const END: &str = "DELETE FROM sessions WHERE hash = $1";
         const BEGIN: &str = "INSERT INTO sessions (hash, id, user_id, created_at, seen_at, address, agent, id_token)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-        const SIGNED_IN: &str = "UPDATE users SET signed_in_at = $1 WHERE id = $2";
-        let mut tx = self.db.begin().await?;
+        const SIGNED_IN: &str = "UPDATE users SET signed_in_at = $1
+            WHERE id = $2 AND password = $3 AND NOT disabled AND NOT withdrawn";
+        let (mut tx, session) = (self.db.begin().await?, new.session);
+        // First, so that whoever changes the password or keeps them out waits, or was before this.
+        let may = on!(&mut tx, |tx| sqlx::query(SIGNED_IN)
+            .bind(session.created_at.as_micros())
+            .bind(session.user.as_uuid())
+            .bind(new.password)
+            .execute(&mut **tx)
+            .await?
+            .rows_affected());
+        if may == 0 {
+            return Ok(false);
+        }
         if let Some(before) = new.instead_of {
             on!(&mut tx, |tx| sqlx::query(END).bind(&before[..]).execute(&mut **tx).await.map(drop)?);
         }
-        let session = new.session;
-        on!(&mut tx, |tx| {
-            sqlx::query(BEGIN)
-                .bind(&new.hash[..])
-                .bind(session.id)
-                .bind(session.user.as_uuid())
-                .bind(session.created_at.as_micros())
-                .bind(session.seen_at.as_micros())
-                .bind(&*session.address)
-                .bind(&*session.agent)
-                .bind(new.id_token)
-                .execute(&mut **tx)
-                .await?;
-            let at = session.created_at.as_micros();
-            sqlx::query(SIGNED_IN).bind(at).bind(session.user.as_uuid()).execute(&mut **tx).await?;
-        });
-        tx.commit().await
+        on!(&mut tx, |tx| sqlx::query(BEGIN)
+            .bind(&new.hash[..])
+            .bind(session.id)
+            .bind(session.user.as_uuid())
+            .bind(session.created_at.as_micros())
+            .bind(session.seen_at.as_micros())
+            .bind(&*session.address)
+            .bind(&*session.agent)
+            .bind(new.id_token)
+            .execute(&mut **tx)
+            .await
+            .map(drop)?);
+        tx.commit().await?;
+        Ok(true)
     }
 
     /// It was seen at that time, from there.
@@ -127,11 +138,11 @@ impl Store {
         Ok(())
     }
 
-    /// Ends the session of a cookie.
-    pub async fn end_session(&self, hash: &SecretHash) -> Result<(), StoreError> {
+    /// Ends the session of a cookie; the answer is whether there was one.
+    pub async fn end_session(&self, hash: &SecretHash) -> Result<bool, StoreError> {
         const END: &str = "DELETE FROM sessions WHERE hash = $1";
-        on!(self.db.writer(), |pool| sqlx::query(END).bind(&hash[..]).execute(pool).await.map(drop)?);
-        Ok(())
+        let ended = on!(self.db.writer(), |pool| sqlx::query(END).bind(&hash[..]).execute(pool).await?.rows_affected());
+        Ok(ended > 0)
     }
 
     /// Ends a session of that user; the answer is whether there was one.

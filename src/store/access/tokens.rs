@@ -38,6 +38,7 @@ struct Row {
     source: Option<String>,
     role: Option<String>,
     disabled: Option<bool>,
+    withdrawn: Option<bool>,
     user_created_at: Option<i64>,
     signed_in_at: Option<i64>,
 }
@@ -51,6 +52,7 @@ impl Row {
                 source: self.source.clone()?,
                 role: self.role.clone()?,
                 disabled: self.disabled?,
+                withdrawn: self.withdrawn?,
                 user_created_at: self.user_created_at?,
                 signed_in_at: self.signed_in_at,
             })
@@ -82,7 +84,7 @@ impl StoreReader {
     pub async fn token(&self, hash: &SecretHash) -> Result<Option<Token>, StoreError> {
         const SELECT: &str =
             "SELECT t.id, t.name AS token_name, t.scopes, t.owner, t.created_at, t.expires_at, t.used_at,
-            t.used_from, u.name, u.source, u.role, u.disabled, u.created_at AS user_created_at, u.signed_in_at
+            t.used_from, u.name, u.source, u.role, u.disabled, u.withdrawn, u.created_at AS user_created_at, u.signed_in_at
             FROM api_tokens t LEFT JOIN users u ON u.id = t.owner WHERE t.hash = $1";
         let row: Option<Row> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(&hash[..]).fetch_optional(pool).await?);
@@ -93,16 +95,37 @@ impl StoreReader {
     pub async fn tokens(&self) -> Result<Vec<Token>, StoreError> {
         const SELECT: &str =
             "SELECT t.id, t.name AS token_name, t.scopes, t.owner, t.created_at, t.expires_at, t.used_at,
-            t.used_from, u.name, u.source, u.role, u.disabled, u.created_at AS user_created_at, u.signed_in_at
+            t.used_from, u.name, u.source, u.role, u.disabled, u.withdrawn, u.created_at AS user_created_at, u.signed_in_at
             FROM api_tokens t LEFT JOIN users u ON u.id = t.owner ORDER BY t.name, t.created_at LIMIT 1000";
         let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
+        rows.into_iter().map(Token::try_from).collect()
+    }
+
+    /// A token by what it is listed with.
+    pub async fn token_by_id(&self, id: TokenId) -> Result<Option<Token>, StoreError> {
+        const SELECT: &str =
+            "SELECT t.id, t.name AS token_name, t.scopes, t.owner, t.created_at, t.expires_at, t.used_at,
+            t.used_from, u.name, u.source, u.role, u.disabled, u.withdrawn, u.created_at AS user_created_at, u.signed_in_at
+            FROM api_tokens t LEFT JOIN users u ON u.id = t.owner WHERE t.id = $1";
+        let row: Option<Row> =
+            on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(id.as_uuid()).fetch_optional(pool).await?);
+        row.map(Token::try_from).transpose()
+    }
+
+    /// Those that have that name; each has another owner.
+    pub async fn tokens_called(&self, name: &str) -> Result<Vec<Token>, StoreError> {
+        const SELECT: &str =
+            "SELECT t.id, t.name AS token_name, t.scopes, t.owner, t.created_at, t.expires_at, t.used_at,
+            t.used_from, u.name, u.source, u.role, u.disabled, u.withdrawn, u.created_at AS user_created_at, u.signed_in_at
+            FROM api_tokens t LEFT JOIN users u ON u.id = t.owner WHERE t.name = $1 ORDER BY t.created_at LIMIT 1000";
+        let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(name).fetch_all(pool).await?);
         rows.into_iter().map(Token::try_from).collect()
     }
 
     /// Those of one user.
     pub async fn tokens_of(&self, owner: UserId) -> Result<Vec<Token>, StoreError> {
         const SELECT: &str = "SELECT t.id, t.name AS token_name, t.scopes, t.owner, t.created_at, t.expires_at, t.used_at,
-            t.used_from, u.name, u.source, u.role, u.disabled, u.created_at AS user_created_at, u.signed_in_at
+            t.used_from, u.name, u.source, u.role, u.disabled, u.withdrawn, u.created_at AS user_created_at, u.signed_in_at
             FROM api_tokens t LEFT JOIN users u ON u.id = t.owner WHERE t.owner = $1 ORDER BY t.name, t.created_at LIMIT 1000";
         let rows: Vec<Row> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(owner.as_uuid()).fetch_all(pool).await?);

@@ -13,7 +13,7 @@ use crate::{
     },
     store::{
         Store, StoreError, StoreReader, audit,
-        db::{Tx, on},
+        db::{Either, Tx, on},
     },
 };
 
@@ -31,6 +31,8 @@ pub struct NewUser<'a> {
 pub enum UserError {
     #[error("there is a user {0:?} already")]
     Taken(String),
+    #[error("there is an admin already; sign in, or have them add you")]
+    HasAdmin,
     #[error("there is no user {0:?}")]
     Unknown(String),
     #[error("{0:?} is the only admin who can sign in")]
@@ -58,16 +60,15 @@ impl StoreReader {
     /// All users by name, a thousand at most.
     pub async fn users(&self) -> Result<Vec<User>, StoreError> {
         const SELECT: &str =
-            "SELECT id AS user_id, name, source, role, disabled, created_at AS user_created_at, signed_in_at
+            "SELECT id AS user_id, name, source, role, disabled, withdrawn, created_at AS user_created_at, signed_in_at
             FROM users ORDER BY name LIMIT 1000";
         let rows: Vec<UserRow> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
         rows.into_iter().map(User::try_from).collect()
     }
 
-    /// Whether there is anybody at all.
-    pub async fn has_users(&self) -> Result<bool, StoreError> {
-        const SELECT: &str = "SELECT COUNT(*) FROM (SELECT 1 FROM users LIMIT 1) AS found";
-        let count: i64 = on!(self.db.reader(), |pool| sqlx::query_scalar(SELECT).fetch_one(pool).await?);
+    /// Whether there is an admin who has a password here.
+    pub async fn has_admin(&self) -> Result<bool, StoreError> {
+        let count: i64 = on!(self.db.reader(), |pool| sqlx::query_scalar(COUNT_ADMINS).fetch_one(pool).await?);
         Ok(count > 0)
     }
 
@@ -79,7 +80,7 @@ impl StoreReader {
     /// A user with the hash of the password; it is empty where there is none.
     pub async fn user_with_password(&self, name: &str) -> Result<Option<(User, String)>, StoreError> {
         const SELECT: &str =
-            "SELECT id AS user_id, name, source, role, disabled, created_at AS user_created_at, signed_in_at, password
+            "SELECT id AS user_id, name, source, role, disabled, withdrawn, created_at AS user_created_at, signed_in_at, password
             FROM users WHERE name = $1";
         let row: Option<WithPassword> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(name).fetch_optional(pool).await?);
@@ -87,6 +88,7 @@ impl StoreReader {
     }
 }
 
+const COUNT_ADMINS: &str = "SELECT COUNT(*) FROM users WHERE source = 'password' AND role = 'admin' AND NOT disabled";
 const INSERT: &str = "INSERT INTO users (id, name, source, subject, password, role, disabled, created_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING";
 
@@ -104,16 +106,15 @@ impl Store {
     /// Adds the first admin, in whose name nobody has done anything yet.
     ///
     /// # Errors
-    /// [`UserError::Taken`] where there is any user.
+    /// [`UserError::HasAdmin`] where there is an admin by now.
     pub async fn add_first_user(&self, new: &NewUser<'_>, by: &Actor, at: Timestamp) -> Result<(), UserError> {
-        const COUNT: &str = "SELECT COUNT(*) FROM users";
         const FORGET: &str = "DELETE FROM setup_links";
         let mut tx = self.db.begin().await?;
         // Whoever else is about to do the same waits here.
         let ended = on!(&mut tx, |tx| sqlx::query(FORGET).execute(&mut **tx).await?.rows_affected());
-        let count: i64 = on!(&mut tx, |tx| sqlx::query_scalar(COUNT).fetch_one(&mut **tx).await?);
+        let count: i64 = on!(&mut tx, |tx| sqlx::query_scalar(COUNT_ADMINS).fetch_one(&mut **tx).await?);
         if count > 0 || ended == 0 {
-            return Err(UserError::Taken(new.name.to_owned()));
+            return Err(UserError::HasAdmin);
         }
         let vouched =
             Vouched { id: new.id, source: Source::Password, subject: new.name, name: new.name, role: new.role };
@@ -126,6 +127,7 @@ impl Store {
     pub async fn set_role(&self, name: &str, role: Role, by: &Actor, at: Timestamp) -> Result<(), UserError> {
         const SET: &str = "UPDATE users SET role = $1 WHERE name = $2";
         let mut tx = self.db.begin().await?;
+        lock_admins(&mut tx).await?;
         let user = need(&mut tx, name).await?;
         if user.role == role {
             return Ok(());
@@ -146,6 +148,7 @@ impl Store {
     ) -> Result<(), UserError> {
         const SET: &str = "UPDATE users SET disabled = $1 WHERE name = $2";
         let mut tx = self.db.begin().await?;
+        lock_admins(&mut tx).await?;
         let user = need(&mut tx, name).await?;
         if user.is_disabled == is_disabled {
             return Ok(());
@@ -162,6 +165,7 @@ impl Store {
         const TOKENS: &str = "DELETE FROM api_tokens WHERE owner = $1";
         const REMOVE: &str = "DELETE FROM users WHERE id = $1";
         let mut tx = self.db.begin().await?;
+        lock_admins(&mut tx).await?;
         let user = need(&mut tx, name).await?;
         end_sessions(&mut tx, user.id).await?;
         for statement in [TOKENS, REMOVE] {
@@ -205,7 +209,7 @@ pub(super) async fn insert(tx: &mut Tx, new: &Vouched<'_>, password: &str, at: T
 
 pub(super) async fn find(tx: &mut Tx, name: &str) -> Result<Option<User>, StoreError> {
     const SELECT: &str =
-        "SELECT id AS user_id, name, source, role, disabled, created_at AS user_created_at, signed_in_at
+        "SELECT id AS user_id, name, source, role, disabled, withdrawn, created_at AS user_created_at, signed_in_at
         FROM users WHERE name = $1";
     let row: Option<UserRow> = on!(tx, |tx| sqlx::query_as(SELECT).bind(name).fetch_optional(&mut **tx).await?);
     row.map(User::try_from).transpose()
@@ -215,15 +219,24 @@ pub(super) async fn need(tx: &mut Tx, name: &str) -> Result<User, UserError> {
     find(tx, name).await?.ok_or_else(|| UserError::Unknown(name.to_owned()))
 }
 
+/// Two admins who change each other at once do so one after the other: each would see that the other is left. On SQLite a
+/// transaction is alone in any case.
+async fn lock_admins(tx: &mut Tx) -> Result<(), StoreError> {
+    const LOCK: &str = "SELECT id FROM users WHERE source = 'password' AND role = 'admin' ORDER BY id FOR UPDATE";
+    if let Either::Postgres(tx) = tx {
+        sqlx::query(LOCK).execute(&mut **tx).await?;
+    }
+    Ok(())
+}
+
 /// Where passwords are kept here, somebody has to be left who can give roles.
 async fn leaves_an_admin(tx: &mut Tx, changed: &User) -> Result<(), UserError> {
-    const COUNT: &str = "SELECT COUNT(*) FROM users WHERE source = 'password' AND role = 'admin' AND NOT disabled";
     let is_one = changed.source == Source::Password && changed.role == Role::Admin && !changed.is_disabled;
-    let left: i64 = on!(tx, |tx| sqlx::query_scalar(COUNT).fetch_one(&mut **tx).await?);
+    let left: i64 = on!(tx, |tx| sqlx::query_scalar(COUNT_ADMINS).fetch_one(&mut **tx).await?);
     if is_one && left == 0 { Err(UserError::LastAdmin(changed.name.clone())) } else { Ok(()) }
 }
 
-async fn end_sessions(tx: &mut Tx, user: UserId) -> Result<(), StoreError> {
+pub(super) async fn end_sessions(tx: &mut Tx, user: UserId) -> Result<(), StoreError> {
     const END: &str = "DELETE FROM sessions WHERE user_id = $1";
     on!(tx, |tx| sqlx::query(END).bind(user.as_uuid()).execute(&mut **tx).await.map(drop)?);
     Ok(())

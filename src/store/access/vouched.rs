@@ -1,10 +1,11 @@
 //! People whom somebody else vouches for.
 
 use amqp_message::time::Timestamp;
+use uuid::Uuid;
 
 use super::{
     UserError, UserRow,
-    users::{find, insert, need, write},
+    users::{end_sessions, find, insert, need, write},
 };
 use crate::{
     domain::{
@@ -32,7 +33,7 @@ impl StoreReader {
     /// A user as an OpenID provider or a proxy calls them.
     pub async fn vouched(&self, source: Source, subject: &str) -> Result<Option<User>, StoreError> {
         const SELECT: &str =
-            "SELECT id AS user_id, name, source, role, disabled, created_at AS user_created_at, signed_in_at
+            "SELECT id AS user_id, name, source, role, disabled, withdrawn, created_at AS user_created_at, signed_in_at
             FROM users WHERE source = $1 AND subject = $2";
         let row: Option<UserRow> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT)
             .bind(source.as_str())
@@ -46,7 +47,8 @@ impl StoreReader {
 impl Store {
     /// Somebody whom another vouches for, with the name and role that one says. The answer is the user as it is now.
     pub async fn vouch(&self, vouched: &Vouched<'_>, at: Timestamp) -> Result<User, UserError> {
-        const UPDATE: &str = "UPDATE users SET name = $1, role = $2, signed_in_at = $3 WHERE id = $4";
+        const UPDATE: &str =
+            "UPDATE users SET name = $1, role = $2, signed_in_at = $3, withdrawn = FALSE WHERE id = $4";
         let mut tx = self.db.begin().await?;
         let before = find_vouched(&mut tx, vouched).await?;
         let id = before.as_ref().map_or(vouched.id, |before| before.id);
@@ -58,7 +60,7 @@ impl Store {
                 insert(&mut tx, vouched, "", at).await?;
                 Some("add")
             }
-            Some(before) => (before.role != vouched.role).then_some("role"),
+            Some(before) => (before.role != vouched.role || before.is_withdrawn).then_some("role"),
         };
         if let Some(action) = action {
             write(&mut tx, at, &Actor::system(), action, vouched.name, vouched.role.as_str()).await?;
@@ -77,9 +79,29 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Whoever vouched for somebody gives them no role any more: their sessions end, and their tokens are good for nothing
+    /// until they have one again. The answer is whether they could come in before.
+    pub async fn withdraw(&self, source: Source, subject: &str, at: Timestamp) -> Result<bool, StoreError> {
+        const WITHDRAW: &str =
+            "UPDATE users SET withdrawn = TRUE WHERE source = $1 AND subject = $2 AND NOT withdrawn RETURNING id, name";
+        let mut tx = self.db.begin().await?;
+        let known: Option<(Uuid, String)> = on!(&mut tx, |tx| sqlx::query_as(WITHDRAW)
+            .bind(source.as_str())
+            .bind(subject)
+            .fetch_optional(&mut **tx)
+            .await?);
+        let Some((id, name)) = known else { return Ok(false) };
+        end_sessions(&mut tx, UserId::from_uuid(id)).await?;
+        write(&mut tx, at, &Actor::system(), "role", &name, "none").await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+}
+
 async fn find_vouched(tx: &mut Tx, vouched: &Vouched<'_>) -> Result<Option<User>, StoreError> {
     const SELECT: &str =
-        "SELECT id AS user_id, name, source, role, disabled, created_at AS user_created_at, signed_in_at
+        "SELECT id AS user_id, name, source, role, disabled, withdrawn, created_at AS user_created_at, signed_in_at
         FROM users WHERE source = $1 AND subject = $2";
     let row: Option<UserRow> = on!(tx, |tx| sqlx::query_as(SELECT)
         .bind(vouched.source.as_str())

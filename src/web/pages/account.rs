@@ -246,10 +246,11 @@ pub async fn revoke(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let id: Uuid = pairs.need("token")?;
-    let tokens = app.tokens.of(own(&visitor)?.id).await?;
-    let token = tokens.iter().find(|token| token.id.as_uuid() == id);
+    let owner = own(&visitor)?.id;
+    let is_own = |token: &Token| token.owner.as_ref().is_some_and(|its| its.id == owner);
+    let token = app.tokens.by_id(id).await?.filter(is_own);
     let token = token.ok_or_else(|| WebError::not_found("There is no such token of yours."))?;
-    app.tokens.revoke(token, &by).await?;
+    app.tokens.revoke(&token, &by).await?;
     Ok(back("/account", &Toast::done(format!("The token {} is revoked.", token.name))))
 }
 

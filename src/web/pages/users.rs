@@ -4,7 +4,11 @@ use std::sync::Arc;
 
 use amqp_message::time::Timestamp;
 use askama::Template;
-use axum::{extract::State, http::HeaderMap, response::Response};
+use axum::{
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::Response,
+};
 use uuid::Uuid;
 
 use super::{
@@ -39,6 +43,7 @@ struct UserRow {
     source: &'static str,
     signed_in: Option<Moment>,
     is_disabled: bool,
+    is_withdrawn: bool,
 }
 
 impl UserRow {
@@ -49,6 +54,7 @@ impl UserRow {
             source: user.source.as_str(),
             signed_in: user.signed_in_at.map(|at| Moment::new(at, now)),
             is_disabled: user.is_disabled,
+            is_withdrawn: user.is_withdrawn,
         }
     }
 }
@@ -72,6 +78,7 @@ pub async fn add(
     by: CurrentUser,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
+    has_passwords(&app)?;
     let (name, password) = (pairs.take("user")?.unwrap_or_default(), pairs.take("password")?.unwrap_or_default());
     let role: Role = pairs.need("role")?;
     let added = app.users.add(&name, &password, role, &by).await;
@@ -88,6 +95,7 @@ pub async fn change(
     let what: String = pairs.need("change")?;
     match &*what {
         "role" => {
+            has_passwords(&app)?;
             let role: Role = pairs.need("role")?;
             tell(app.users.set_role(&name, role, &by).await, format!("{name} has the role {role}."))
         }
@@ -104,11 +112,19 @@ pub async fn revoke(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let id: Uuid = pairs.need("token")?;
-    let tokens = app.tokens.all().await?;
-    let token = tokens.iter().find(|token| token.id.as_uuid() == id);
+    let token = app.tokens.by_id(id).await?;
     let token = token.ok_or_else(|| WebError::not_found("There is no such token any more."))?;
-    app.tokens.revoke(token, &by).await?;
+    app.tokens.revoke(&token, &by).await?;
     Ok(back("/users", &Toast::done(format!("The token {} is revoked.", token.name))))
+}
+
+/// Elsewhere users and roles are what the provider or the proxy says.
+fn has_passwords(app: &AppState) -> Result<(), WebError> {
+    if app.sign_in.mode() == AuthMode::Password {
+        return Ok(());
+    }
+    let why = "Users and their roles are not kept here: auth.mode and [auth.roles] say where they come from.";
+    Err(WebError::new(StatusCode::CONFLICT, why))
 }
 
 fn tell(done: Result<(), UsersError>, text: String) -> Result<Response, WebError> {

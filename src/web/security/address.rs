@@ -24,7 +24,9 @@ pub fn is_within(address: IpAddr, networks: &[IpNet]) -> bool {
 /// before it, anybody can have written.
 pub fn client(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let mut client = peer;
-    let values: Vec<_> = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok()).collect();
+    // What a client has put in front may be no text at all.
+    let values = headers.get_all("x-forwarded-for").iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let values: Vec<_> = values.collect();
     let mut before = values.iter().flat_map(|value| value.split(',')).map(str::trim).rev();
     while is_within(client, trusted)
         && let Some(text) = before.next()
@@ -55,6 +57,7 @@ mod tests {
         check("10.0.0.1", &["1.1.1.1, 203.0.113.9, 192.0.2.7"], "203.0.113.9");
         check("10.0.0.1", &["1.1.1.1", "203.0.113.9"], "203.0.113.9");
         check("10.0.0.1", &["nonsense"], "10.0.0.1");
+        check("10.0.0.1", &["\u{fc}, 203.0.113.9"], "203.0.113.9");
         check("10.0.0.1", &["10.2.3.4"], "10.2.3.4");
     }
 }

@@ -88,6 +88,7 @@ mod tests {
             source: Source::Password,
             role,
             is_disabled: false,
+            is_withdrawn: false,
             created_at: Timestamp::default(),
             signed_in_at: None,
         };

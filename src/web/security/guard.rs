@@ -15,7 +15,7 @@ use super::{
     address::Peer,
     cookies::PrivateCookie,
     gate::disable_the_rest,
-    identity::visitor_of,
+    identity::{has_token, visitor_of},
     own_path::own_path,
     user::{Visitor, Who},
 };
@@ -44,6 +44,7 @@ pub async fn guard(State(app): State<Arc<AppState>>, mut request: Request, next:
         return ask_to_sign_in(&app, &request, WebError::unauthorized());
     }
     if let Some(why) = refusal(need, &visitor) {
+        tracing::warn!(path = path.as_str(), who = visitor.name(), address = %visitor.address, "refused: {why}");
         let mut response = WebError::new(StatusCode::FORBIDDEN, why).with_code("not_allowed").into_response();
         response.extensions_mut().insert(visitor);
         return response;
@@ -103,7 +104,7 @@ fn ask_to_sign_in(app: &AppState, request: &Request, error: WebError) -> Respons
     let (path, headers) = (request.uri().path(), request.headers());
     let is_program = path.starts_with("/api/v1/") || path == "/metrics" || path == "/events";
     let has_sign_in = app.sign_in.has_page();
-    let mut response = if is_program || !has_sign_in || headers.contains_key(header::AUTHORIZATION) {
+    let mut response = if is_program || !has_sign_in || has_token(headers) {
         with(error.into_response(), header::WWW_AUTHENTICATE, "Bearer realm=\"dlo\"")
     } else if is_htmx(headers) {
         let here = header_path(headers, "hx-current-url");

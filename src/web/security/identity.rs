@@ -22,8 +22,8 @@ pub async fn visitor_of(app: &AppState, headers: &HeaderMap, peer: IpAddr, is_us
     let address = address(app, peer, headers);
     let who = match app.sign_in.mode() {
         AuthMode::None => Who::Local,
-        _ if headers.contains_key(header::AUTHORIZATION) => by_token(app, headers, address).await?,
-        AuthMode::Proxy => by_proxy(app, headers, peer).await?,
+        _ if has_token(headers) => by_token(app, headers, address).await?,
+        AuthMode::Proxy => by_proxy(app, headers, peer, is_use).await?,
         AuthMode::Password | AuthMode::Oidc => by_cookie(app, headers, is_use.then_some(address)).await?,
     };
     Ok(Visitor { who, address })
@@ -44,15 +44,23 @@ fn address(app: &AppState, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     client(peer, headers, &app.settings.trusted_proxies)
 }
 
+/// Whether it means to come in by a token. What else stands in that header, such as the name and password that a proxy in
+/// front has asked for, is not for us.
+pub fn has_token(headers: &HeaderMap) -> bool {
+    bearer(headers).is_some()
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
 async fn by_token(app: &AppState, headers: &HeaderMap, address: IpAddr) -> Result<Who, WebError> {
-    let value = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let refused = |detail| WebError::unauthorized_because(detail);
-    let (scheme, token) = value.split_once(' ').unwrap_or_default();
-    if !scheme.eq_ignore_ascii_case("bearer") {
-        return Err(refused("dlo takes Authorization: Bearer with a token of its own."));
-    }
-    let token = app.sign_in.token(token.trim(), address).await?;
-    token.map(Who::Program).ok_or_else(|| refused("There is no such token, or it has ended."))
+    let token = app.sign_in.token(bearer(headers).unwrap_or_default(), address).await?;
+    token.map(Who::Program).ok_or_else(|| {
+        tracing::warn!(%address, "a program has sent a token that does not exist or has ended");
+        WebError::unauthorized_because("There is no such token, or it has ended.")
+    })
 }
 
 async fn by_cookie(app: &AppState, headers: &HeaderMap, used_from: Option<IpAddr>) -> Result<Who, WebError> {
@@ -64,7 +72,7 @@ async fn by_cookie(app: &AppState, headers: &HeaderMap, used_from: Option<IpAddr
 }
 
 /// The header is worth something only where it comes from the proxy itself.
-async fn by_proxy(app: &AppState, headers: &HeaderMap, peer: IpAddr) -> Result<Who, WebError> {
+async fn by_proxy(app: &AppState, headers: &HeaderMap, peer: IpAddr, is_use: bool) -> Result<Who, WebError> {
     let proxy = &app.sign_in.config().proxy;
     if !is_within(peer, &proxy.from) {
         let detail = format!("{peer} is none of the proxies in auth.proxy.from, through which people come in here.");
@@ -82,7 +90,7 @@ async fn by_proxy(app: &AppState, headers: &HeaderMap, peer: IpAddr) -> Result<W
     })?;
     let groups = text(&proxy.groups_header).unwrap_or_default();
     let groups = groups.split([',', ';']).map(|group| group.trim().to_owned()).collect::<Vec<_>>();
-    match app.sign_in.by_proxy(name, &groups).await {
+    match app.sign_in.by_proxy(name, &groups, is_use).await {
         Ok(user) => Ok(Who::Person(user, None)),
         Err(SignInError::Store(error)) => Err(error.into()),
         Err(error) => Err(WebError::new(StatusCode::FORBIDDEN, error.to_string()).with_code("not_allowed")),

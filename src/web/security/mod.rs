@@ -13,12 +13,12 @@ mod own_path;
 mod user;
 
 pub use access::{Need, need_of, table};
-pub use address::Peer;
+pub use address::{Peer, is_within};
 pub use cookies::{PrivateCookie, cookie};
 pub use cross_site::refuse_other_sites;
 pub use guard::{guard, sign_in_page};
 pub use headers::set_headers;
 pub use hosts::{Hosts, refuse_foreign_hosts};
-pub use identity::{client_of, visitor_of};
+pub use identity::{client_of, has_token, visitor_of};
 pub use own_path::own_path;
 pub use user::{CurrentUser, Visitor};

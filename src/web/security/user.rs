@@ -74,6 +74,11 @@ impl Visitor {
         }
     }
 
+    /// How the log calls them.
+    pub fn name(&self) -> String {
+        self.actor().map_or_else(String::new, |actor| actor.as_str().to_owned())
+    }
+
     /// Why it may not do what takes that right.
     pub fn refusal(&self, right: Right) -> String {
         match &self.who {

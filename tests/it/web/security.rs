@@ -44,7 +44,7 @@ async fn every_kind_of_answer_carries_the_policy() {
         let answer = desk.get(&path).await;
         assert_eq!(answer.header("content-security-policy"), POLICY, "{path}");
         assert_eq!(answer.header("x-content-type-options"), "nosniff", "{path}");
-        assert_eq!(answer.header("referrer-policy"), "no-referrer", "{path}");
+        assert_eq!(answer.header("referrer-policy"), "same-origin", "{path}");
         assert_eq!(answer.header("cross-origin-opener-policy"), "same-origin", "{path}");
         assert!(!answer.header("x-request-id").is_empty(), "{path}");
     }

@@ -1,10 +1,14 @@
 //! What is one's own, and what admins do with others.
 
-use dead_letter_office::domain::{
-    access::Role,
-    activity::ActivityFilter,
-    actor::{Actor, Via},
+use dead_letter_office::{
+    domain::{
+        access::{Role, Session},
+        activity::ActivityFilter,
+        actor::{Actor, Via},
+    },
+    store::NewSession,
 };
+use uuid::Uuid;
 
 use super::{PASSWORD, Visit, cookie, desks, signed_in};
 use crate::web::answer::{Look, words};
@@ -73,6 +77,49 @@ async fn admins_add_people_change_their_roles_and_keep_them_out() {
         assert!(lines.iter().any(|line| line.contains("ada disabled the user vera")), "{lines:?}");
         assert!(lines.iter().any(|line| line.contains("ada changed the role of vera admin")), "{lines:?}");
         assert!(lines.iter().any(|line| line.contains("command line added the user ada admin")), "{lines:?}");
+    }
+}
+
+/// The old password was looked at before it was replaced, and the session is begun after it.
+#[tokio::test]
+async fn nobody_comes_in_by_a_password_that_was_replaced_meanwhile() {
+    for (desk, _kept) in desks().await {
+        let (user, hash) = desk.store.user_with_password("ada").await.unwrap().unwrap();
+        let session = Session {
+            id: Uuid::from_u128(1),
+            user: user.id,
+            created_at: desk.clock.now(),
+            seen_at: desk.clock.now(),
+            address: String::new(),
+            agent: String::new(),
+        };
+        let begins = async |password: &str| {
+            let new = NewSession { hash: [1; 32], session: &session, password, id_token: "", instead_of: None };
+            desk.store.begin_session(&new).await.unwrap()
+        };
+        desk.users.reset("ada", "battery staple", &Actor::command_line()).await.unwrap();
+        assert!(!begins(&hash).await);
+        let (_, hash) = desk.store.user_with_password("ada").await.unwrap().unwrap();
+        assert!(begins(&hash).await);
+        desk.users.set_role("vera", Role::Admin, &Actor::command_line()).await.unwrap();
+        desk.users.disable("ada", true, &Actor::command_line()).await.unwrap();
+        assert!(!begins(&hash).await);
+    }
+}
+
+#[tokio::test]
+async fn two_admins_cannot_remove_each_other_at_once() {
+    for (desk, _kept) in desks().await {
+        for _ in 0..10 {
+            desk.users.set_role("ada", Role::Admin, &Actor::command_line()).await.unwrap();
+            desk.users.set_role("otto", Role::Admin, &Actor::command_line()).await.unwrap();
+            let by = Actor::command_line();
+            let demoted = tokio::join!(
+                desk.users.set_role("ada", Role::Viewer, &by),
+                desk.users.set_role("otto", Role::Viewer, &by),
+            );
+            assert!(demoted.0.is_ok() != demoted.1.is_ok(), "{demoted:?}");
+        }
     }
 }
 

@@ -72,6 +72,25 @@ async fn by_password() {
     scene.check_quiet().await;
 }
 
+/// To such an address browsers do not say what kind of site a form comes from, only which.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn by_password_without_tls_on_another_machine() {
+    let desk = desk().await;
+    let Some(browser) = Browser::start().await else { return };
+    let server = serve()
+        .with("--roles=web")
+        .set("DLO_DATABASE__URL", &desk.database_url())
+        .set("DLO_WEB__PUBLIC_URL", "http://dlo.test")
+        .set("DLO_AUTH__MODE", "password");
+    let mut server = server.open().await;
+    server.url = server.url.replace("127.0.0.1", "dlo.test");
+    let scene = Scene::at(browser, server).await;
+    scene.open("/letters").await;
+    scene.is_at("/sign-in?next=/letters").await;
+    sign_in(&scene, ON_CALL).await;
+    scene.is_at("/letters").await;
+}
+
 async fn a_viewer_only_looks(scene: &Scene, desk: &Desk) {
     let id = letters(desk, "mail", 1).await[0];
     scene.open(&format!("/letters/{id}")).await;

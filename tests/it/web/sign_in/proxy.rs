@@ -72,6 +72,47 @@ async fn who_has_no_role_or_no_name_stays_out() {
     }
 }
 
+/// Their sessions and tokens are worth nothing from then on, until they have a role again.
+#[tokio::test]
+async fn who_is_taken_out_of_a_group_is_out() {
+    for (desk, _kept) in Desk::where_people_sign_in_on_both(&behind_a_proxy()).await {
+        let otto = visit("otto", "on-call");
+        let made = otto.post(&desk, "/account/tokens", &[("name", "a"), ("scope", "read")]).await.expect(200).page();
+        let program = Visit::bearer(&made.words("#token"));
+        program.get(&desk, "/api/v1/letters").await.expect(200);
+        visit("otto", "guests").get(&desk, "/").await.expect(403);
+        program.get(&desk, "/api/v1/letters").await.expect(401);
+        assert!(desk.store.user("otto").await.unwrap().unwrap().is_withdrawn);
+        let last = desk.store.activity(&ActivityFilter::default(), None, 1).await.unwrap().remove(0).entry;
+        assert_eq!((&*last.action, &*last.detail), ("role", "none"));
+        let page = visit("ada", "").get(&desk, "/users").await.expect(200).page();
+        assert!(page.words("main").contains("otto no role any more"), "{}", page.words("main"));
+        // An open page of before brings nothing back.
+        let groups = ["on-call".to_owned()];
+        desk.sign_in.by_proxy("otto", &groups, false).await.unwrap_err();
+        assert!(desk.store.user("otto").await.unwrap().unwrap().is_withdrawn);
+        otto.get(&desk, "/").await.expect(200);
+        program.get(&desk, "/api/v1/letters").await.expect(200);
+        visit("otto", "staff").get(&desk, "/").await.expect(200);
+        assert_eq!(desk.sign_in.by_proxy("otto", &groups, false).await.unwrap().role, Role::Viewer);
+    }
+}
+
+#[tokio::test]
+async fn users_and_roles_come_from_the_proxy_alone() {
+    for (desk, _kept) in Desk::where_people_sign_in_on_both(&behind_a_proxy()).await {
+        let ada = visit("ada", "");
+        let added = [("user", "vera"), ("password", super::PASSWORD), ("role", "viewer")];
+        ada.post(&desk, "/users/add", &added).await.expect(409);
+        visit("vera", "staff").get(&desk, "/").await.expect(200);
+        let role = [("user", "vera"), ("change", "role"), ("role", "admin")];
+        ada.post(&desk, "/users/change", &role).await.expect(409);
+        assert_eq!(desk.store.user("vera").await.unwrap().unwrap().role, Role::Viewer);
+        // What the proxy itself has asked for is not for us.
+        visit("ada", "").with("authorization", "Basic YTpi").get(&desk, "/users").await.expect(200);
+    }
+}
+
 /// Whoever has been known here by a password is not whom the proxy means.
 #[tokio::test]
 async fn a_name_that_is_somebody_elses_stays_theirs() {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use amqp_message::field::FieldValue;
 use axum::http::Method;
 use dead_letter_office::{
     config::{AuthConfig, MetricsAccess},
@@ -115,6 +116,35 @@ async fn what_is_in_messages_takes_a_scope_of_its_own() {
             let seen = both.ask(&desk, method, &format!("{path}{end}"), "", "").await.expect(200);
             assert!(seen.text().contains("Lovelace"), "{end}");
         }
+    }
+}
+
+/// Headers that repeat the arguments of a task are its message as much as the body is.
+#[tokio::test]
+async fn headers_that_repeat_the_body_take_that_scope_too() {
+    for (desk, _kept) in desks().await {
+        let task = crate::web::dead::dead_in("orders").header("task", FieldValue::string("billing.charge"));
+        let task = task.header("argsrepr", FieldValue::string("('Lovelace',)")).body("[[\"Lovelace\"], {}, {}]");
+        let id = desk.receive(task).await;
+        let path = format!("/api/v1/letters/{id}");
+        let seen = token(&desk, "reader", &[Scope::Read]).await.get(&desk, &path).await.expect(200);
+        assert!(seen.text().contains("billing.charge") && !seen.text().contains("Lovelace"), "{}", seen.text());
+        let both = token(&desk, "both", &[Scope::Read, Scope::Payload]).await.get(&desk, &path).await.expect(200);
+        assert!(both.text().contains("('Lovelace',)"), "{}", both.text());
+    }
+}
+
+#[tokio::test]
+async fn a_token_has_no_scope_that_its_owner_has_no_use_of() {
+    for (desk, _kept) in desks().await {
+        let vera = signed_in(&desk, "vera").await;
+        let wanted = [("name", "later"), ("scope", "read"), ("scope", "admin")];
+        let refused = vera.post(&desk, "/account/tokens", &wanted).await.expect(422).page();
+        assert!(refused.words("main").contains("admin is not for the role viewer"), "{}", refused.words("main"));
+        for n in 0..50 {
+            vera.post(&desk, "/account/tokens", &[("name", &*format!("{n}")), ("scope", "read")]).await.expect(200);
+        }
+        vera.post(&desk, "/account/tokens", &[("name", "one more"), ("scope", "read")]).await.expect(422);
     }
 }
 
