@@ -127,7 +127,8 @@ async fn what_was_scheduled_before_that_was_known_is_not_sent() {
         let messages = Service::start(&vhost, "messages").await;
         // The framework's own retry of this one succeeds, which nobody sees.
         fail(&messages, ORDER, 0).await;
-        server.await_count(Status::Scheduled, 1).await;
+        fail(&messages, OTHER, 0).await;
+        server.await_count(Status::Scheduled, 2).await;
         fail(&messages, OTHER, 1).await;
         server.await_count(Status::Open, 1).await;
         server.advance(DELAY);
@@ -140,4 +141,21 @@ async fn what_was_scheduled_before_that_was_known_is_not_sent() {
         server.retry(&[letter.id]).await;
         assert_eq!(messages.work().await.data, ORDER.as_bytes());
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stamp_that_anybody_may_write_holds_only_its_own_message() {
+    everywhere(async |vhost, database, via| {
+        let server = server(&database, &vhost, via, Clock::system()).await;
+        let messages = Service::start(&vhost, "messages").await;
+        // No try before it was ever seen.
+        fail(&messages, ORDER, 1).await;
+        server.await_count(Status::Open, 1).await;
+        fail(&messages, OTHER, 0).await;
+        // The first of a new delay waits in the database everywhere.
+        server.await_letters(2).await;
+        let statuses: Vec<Status> = server.letters().await.iter().map(|letter| letter.status).collect();
+        assert_eq!(statuses, [Status::Open, Status::Scheduled], "{via}");
+    })
+    .await;
 }
