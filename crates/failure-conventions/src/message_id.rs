@@ -24,7 +24,7 @@ impl IdKind {
             // Nil UUIDs and the like.
             return Self::Name;
         }
-        let changes = marks.windows(2).filter(|pair| class(pair[0]) != class(pair[1])).count();
+        let changes = marks.windows(2).filter(|pair| is_change(pair[0], pair[1])).count();
         let is_random = marks.len() >= RANDOM && changes * 4 >= marks.len();
         if is_random || longest_number(id) >= RANDOM {
             return Self::Random;
@@ -48,6 +48,11 @@ fn distinct(marks: &[u8]) -> usize {
     marks.sort_unstable();
     marks.dedup();
     marks.len()
+}
+
+/// After a capital a small letter is how any word begins.
+fn is_change(one: u8, next: u8) -> bool {
+    class(one) != class(next) && !(one.is_ascii_uppercase() && next.is_ascii_lowercase())
 }
 
 /// Digits, small letters and capitals.

@@ -122,14 +122,17 @@ pub(super) async fn find_tries_before(
     let wanted: Vec<(ContentKey, &str)> =
         copies.iter().map(|copy| (copy.content, copy.failure.queue.as_deref().unwrap_or_default())).collect();
     let mut letters = intake.store.letters_of_content(&intake.broker, &wanted, since).await?;
-    let ids: Vec<_> = letters.iter().map(|(_, id)| *id).collect();
+    let ids: Vec<_> = letters.iter().map(|(_, id, _)| *id).collect();
     let messages = intake.store.messages(&ids).await?;
     for copy in &mut copies {
-        let is_it = |(content, id): &(ContentKey, _)| {
+        let is_it = |(content, id, _): &(ContentKey, _, _)| {
             let is_same = messages.get(id).is_some_and(|message| !identity::are_different(message, &copy.message));
             *content == copy.content && is_same
         };
-        let Some(at) = letters.iter().position(is_it) else { continue };
+        // Of equal messages each has failed as often as the copy says.
+        let tries = copy.own_retry.map(|retry| retry.number);
+        let is_next = |letter: &(ContentKey, _, u64)| is_it(letter) && Some(letter.2) == tries;
+        let Some(at) = letters.iter().position(is_next).or_else(|| letters.iter().position(is_it)) else { continue };
         copy.returning = Some(letters.remove(at).1);
         copy.is_recognised = true;
         retrying.extend(copy.failure.queue.clone());

@@ -73,6 +73,8 @@ async fn compare_all(
                     // framework retries it meanwhile.
                     arrival.id = id;
                     came_again(arrival, rounds);
+                    // From now on it is a letter.
+                    returned.extend(arrival.own_retry.map(|_| (key, id)));
                 } else {
                     came_again(arrival, rounds.saturating_add(1));
                     returned.push((key, id));

@@ -121,19 +121,20 @@ impl StoreReader {
 }
 
 impl StoreReader {
-    /// Letters with these contents that failed in these queues of a broker since then and are here, the newest first.
+    /// Letters with these contents that failed in these queues of a broker since then and are here, the newest first, each
+    /// with how often it has failed.
     pub async fn letters_of_content(
         &self,
         broker: &str,
         contents: &[(ContentKey, &str)],
         since: Timestamp,
-    ) -> Result<Vec<(ContentKey, LetterId)>, StoreError> {
+    ) -> Result<Vec<(ContentKey, LetterId, u64)>, StoreError> {
         const MOST: i64 = 1_000;
         let names: BTreeSet<&str> = contents.iter().map(|(_, queue)| *queue).collect();
         let keys_wanted: BTreeSet<i64> = contents.iter().map(|(content, _)| content.0).collect();
-        let rows: Vec<(i64, Uuid)> = on!(self.db.reader(), |pool| {
+        let rows: Vec<(i64, Uuid, i64)> = on!(self.db.reader(), |pool| {
             let mut query = QueryBuilder::new(
-                "SELECT content, id FROM letters WHERE facet_id IN
+                "SELECT content, id, attempts FROM letters WHERE facet_id IN
                 (SELECT id FROM facets WHERE status IN ('open', 'scheduled') AND broker = ",
             );
             query.push_bind(broker).push(" AND queue IN (");
@@ -145,7 +146,10 @@ impl StoreReader {
             query.push(") ORDER BY received_at DESC, id DESC LIMIT ").push_bind(MOST);
             query.build_query_as().persistent(false).fetch_all(pool).await?
         });
-        Ok(rows.into_iter().map(|(content, id)| (ContentKey(content), LetterId::from_uuid(id))).collect())
+        let letter = |(content, id, attempts): (i64, Uuid, i64)| {
+            (ContentKey(content), LetterId::from_uuid(id), attempts.unsigned_abs())
+        };
+        Ok(rows.into_iter().map(letter).collect())
     }
 
     /// Contents that came in under these ids since then, are here and have not been sent back lately; of many letters not
