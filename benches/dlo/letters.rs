@@ -61,6 +61,7 @@ fn arrival(number: u32, queue: String, error: Option<String>, received_at: Times
         is_recognised: false,
         own_retry: None,
         content: ContentKey(i64::from(number)),
+        id_key: None,
         fingerprint: Fingerprint(u128::from(number)),
         redelivered: false,
         received_at,

@@ -19,10 +19,25 @@ impl ContentKey {
         Self(hash.digest().cast_signed())
     }
 
+    /// Another key of it, by its `message_id` alone, where that is perhaps unlike that of any other message.
+    pub fn of_id(message: &Message) -> Option<Self> {
+        let (id, _) = identity::message_id(message)?;
+        Some(Self::hashed(("message id", id)))
+    }
+
     /// Stands for no message, but for all of a queue whose framework retries them by itself.
     pub fn of_own_retries(queue: &str) -> Self {
+        Self::hashed(("own retries", queue))
+    }
+
+    /// Stands for all messages of a queue that are not retried any more, as too many copies of them were.
+    pub fn of_stops(broker: &str, queue: &str) -> Self {
+        Self::hashed(("stops", broker, queue))
+    }
+
+    fn hashed(what: impl Hash) -> Self {
         let mut hash = Xxh3::new();
-        ("own retries", queue).hash(&mut hash);
+        what.hash(&mut hash);
         Self(hash.digest().cast_signed())
     }
 }

@@ -3,7 +3,7 @@
 use amqp_message::{death::Reason, glob::Globs, time::Timestamp, word_enum};
 
 use super::{
-    group::GroupId,
+    group_id::GroupId,
     letter::{Importance, LetterId, LetterSummary, Status},
 };
 

@@ -1,6 +1,6 @@
 //! The letter: a dead message in dlo's keeping.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, time::Duration};
 
 use amqp_message::{
     death::{Death, Reason},
@@ -26,6 +26,13 @@ impl LetterId {
 
     pub const fn as_uuid(self) -> Uuid {
         self.0
+    }
+
+    /// When it was given, to the millisecond: mostly when its message came in for the first time.
+    pub fn made_at(self) -> Option<Timestamp> {
+        let (seconds, nanos) = self.0.get_timestamp()?.to_unix();
+        let at = Timestamp::default().plus(Duration::new(seconds, nanos));
+        (self.0.get_version_num() == 7).then_some(at)
     }
 
     /// The letter that a message with these headers has been before.

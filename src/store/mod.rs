@@ -57,6 +57,7 @@ pub use notifications::digest_figures::DigestScope;
 pub use notifications::digests::{DigestRecord, NewDigest, Sending, SlotState};
 pub use notifications::incidents::{IncidentRecord, Telling};
 pub(crate) use retries::outcomes::RetryTally;
+pub use retries::stops::{QueueStops, StoppedRetry};
 pub use rules::{OrderError, RuleChange, RuleFailure};
 pub use watch::findings::{WatchedBroker, WatchedQueue};
 pub use watch::{Claim, WatchKept, WatchUpdate};

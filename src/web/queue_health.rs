@@ -8,7 +8,7 @@ use super::{
     AppState,
     error::WebError,
     policy_effect::counted_since,
-    view::{retry_outcomes::RetryFigures, tally::QueueKey, text, watch::ConcernLine},
+    view::{number, retry_outcomes::RetryFigures, tally::QueueKey, text, watch::ConcernLine},
 };
 use crate::{
     domain::{
@@ -17,7 +17,7 @@ use crate::{
         queue_level::Trouble,
         watch::{Concern, ConcernKind, Here, HintKind, SettingHint, without_exchange},
     },
-    store::{WatchedBroker, WatchedQueue},
+    store::{QueueStops, WatchedBroker, WatchedQueue},
 };
 
 /// Queues that are looked at where nobody names any.
@@ -82,6 +82,7 @@ impl UnhealthyQueues {
 /// Settings of services that are likely missing, in sentences.
 pub async fn missing_settings(app: &AppState, queues: &[(String, String)]) -> Result<Vec<ConcernLine>, WebError> {
     let mut lines = own_retries(app, queues).await?;
+    lines.extend(stopped_retries(app, queues).await?);
     for broker in app.store.watched_brokers().await? {
         let Some(settings) = app.settings.watch.get(&broker.name) else { continue };
         let here = Here { exchange: &app.settings.dead_letter_exchange, queue: &settings.dead_letter_queue };
@@ -105,6 +106,28 @@ async fn own_retries(app: &AppState, queues: &[(String, String)]) -> Result<Vec<
             let sentence = format!(
                 "dlo retries none of its messages by itself: {OWN_RETRIES}; docs/frameworks/symfony-messenger.md has it. \
                  Last seen {ago} ago."
+            );
+            lines.push(ConcernLine::of_queue(&broker.name, &queue, &sentence));
+        }
+    }
+    Ok(lines)
+}
+
+/// Queues of which messages are not retried any more, since they come as another message each time.
+async fn stopped_retries(app: &AppState, queues: &[(String, String)]) -> Result<Vec<ConcernLine>, WebError> {
+    let (now, mut lines) = (app.clock.now(), Vec::new());
+    for broker in app.brokers.all() {
+        let named = queues.iter().filter(|(of, _)| *of == broker.name).map(|(_, queue)| queue.as_str());
+        for stops in app.store.stopped_retries(&broker.name, &named.collect::<Vec<_>>()).await? {
+            let QueueStops { queue, messages, since, last, has_id } = stops;
+            let (since, last) = (span(now.since(since)), span(now.since(last)));
+            let lacks = if has_id { "another message_id each time" } else { "no message_id" };
+            let what = number::plural(messages, "message");
+            let sentence = format!(
+                "Automatic retries of {what} were stopped in the last {since}, the last one {last} ago: a service publishes \
+                 copies of what failed without the headers of dlo, with {lacks}, so that each looks like a new message. \
+                 Have it keep dlo-id, or at least the message_id, as docs/frameworks/hand-over.md shows. These messages are \
+                 open dead letters."
             );
             lines.push(ConcernLine::of_queue(&broker.name, &queue, &sentence));
         }

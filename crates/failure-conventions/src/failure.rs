@@ -13,6 +13,19 @@ pub struct FailureCount {
     pub rounds: u64,
 }
 
+/// No message fails more often; whoever writes headers may say anything.
+const MOST: u64 = 1_000_000;
+
+impl FailureCount {
+    /// At least once, and no more than is believed; then it says so in a whole clause.
+    pub(crate) fn bounded(self) -> (Self, Option<String>) {
+        let most = self.attempts.max(self.rounds);
+        let why = || format!("it says that it failed {most} times, which is not believed beyond {MOST}");
+        let bounded = Self { attempts: self.attempts.clamp(1, MOST), rounds: self.rounds.clamp(1, MOST) };
+        (bounded, (most > MOST).then(why))
+    }
+}
+
 /// Where, when and why a message failed, as far as it says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Failure {

@@ -11,7 +11,7 @@ use std::{
 use amqp_message::{field::FieldValue, message::Message};
 use serde::Deserialize;
 
-use super::{FailureReport, clean, dlo_headers, inner_body::InnerBodies, stripped, symfony};
+use super::{FailureReport, clean, dlo_headers, inner_body::InnerBodies, message_id::IdKind, stripped, symfony};
 
 /// A body shorter than this, in bytes, says too little: what the message is stands in its headers.
 const SAYS_LITTLE: usize = 16;
@@ -76,10 +76,24 @@ pub fn hash(message: &Message, report: &FailureReport, state: &mut impl Hasher) 
     }
 }
 
+/// The `message_id`, where that perhaps tells the message from all others, and how far it does. What has an id of its
+/// framework needs no other.
+pub fn message_id(message: &Message) -> Option<(&str, IdKind)> {
+    let id = message.properties.message_id.as_deref().filter(|_| framework_id(message).is_none())?;
+    Some((id, IdKind::of(id))).filter(|(_, kind)| *kind != IdKind::Name)
+}
+
+/// Whether both are one message by their [`message_id`], whatever else has changed on the way but the type.
+pub fn have_same_id(one: &Message, other: &Message) -> bool {
+    let (type_of_one, type_of_other) = (&one.properties.kind, &other.properties.kind);
+    message_id(one).is_some_and(|id| Some(id) == message_id(other))
+        && (type_of_one.is_none() || type_of_other.is_none() || type_of_one == type_of_other)
+}
+
 /// Whether two messages with equal [hashes](hash) say themselves that they are different ones: by an id, a type or a
 /// header that both have.
 pub fn are_different(one: &Message, other: &Message) -> bool {
-    if framework_id(one).is_some() {
+    if framework_id(one).is_some() || have_same_id(one, other) {
         return false;
     }
     let (one, other) = (lasting(one), lasting(other));
@@ -205,6 +219,22 @@ mod tests {
             &message(r#"{"task":"mow the lawn","done":false}"#, &[]),
             true,
         );
+    }
+
+    #[test]
+    fn an_id_outlasts_headers_that_count() {
+        let with = |id: &str, tries: &str| with_id(message(ORDER, &[("x-retries", tries)]), id);
+        check(&with("order-1090", "1"), &with("order-1090", "2"), true);
+        check(&with("order-1090", "1"), &with("order-1091", "1"), false);
+        check(&with("order-placed", "1"), &with("order-placed", "2"), false);
+        let other_body = with_id(message("{}", &[]), "order-1090");
+        assert!(have_same_id(&with("order-1090", "1"), &other_body));
+        assert!(!have_same_id(&with("order-placed", "1"), &with("order-placed", "1")));
+        let mut typed = [with("order-1090", "1"), other_body];
+        for (message, kind) in typed.iter_mut().zip(["OrderPlaced", "OrderPaid"]) {
+            message.properties.kind = Some(kind.to_owned());
+        }
+        assert!(!have_same_id(&typed[0], &typed[1]), "an order's number on several messages about it");
     }
 
     #[test]

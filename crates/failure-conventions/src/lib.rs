@@ -21,6 +21,7 @@ pub mod inner_body;
 mod laravel;
 mod machinery;
 mod masstransit;
+pub mod message_id;
 mod message_type;
 mod moleculer;
 mod moment;
@@ -131,7 +132,7 @@ pub struct FailureReport {
     pub cautions: Vec<&'static str>,
     /// It is a copy that its framework published to retry it by itself, though it rejects each.
     pub own_retry: Option<OwnRetry>,
-    /// Which headers of an obituary could not be taken, and why: whole clauses.
+    /// Which headers could not be taken as they are, and why: whole clauses.
     pub not_taken: Vec<String>,
     /// The headers it had before its framework put them away in another place.
     original_headers: Option<FieldTable>,
@@ -156,7 +157,7 @@ pub fn read(message: &Message) -> FailureReport {
     let original_headers = report.original.take().map(|original| original.headers);
     let (queue_candidates, caution) = (std::mem::take(&mut report.queue_candidates), report.caution);
     let own_retry = report.own_retry.filter(|_| evidence.site.is_some_and(site::is_refusal));
-    let failure = failure(&evidence, original_headers.as_ref().unwrap_or(&message.headers), report);
+    let (failure, exaggerated) = failure(&evidence, original_headers.as_ref().unwrap_or(&message.headers), report);
     let dispute = failure.is_disputed.then_some(DISPUTE);
     FailureReport {
         framework: framework.map(|framework| framework.name),
@@ -164,7 +165,7 @@ pub fn read(message: &Message) -> FailureReport {
         queue_candidates,
         own_retry,
         cautions: transit::cautions(message).into_iter().chain(caution).chain(dispute).collect(),
-        not_taken: obituary::not_taken(&message.headers),
+        not_taken: obituary::not_taken(&message.headers).into_iter().chain(exaggerated).collect(),
         failure,
         original_headers,
     }
@@ -228,7 +229,8 @@ pub fn is_same_body(one: &Message, other: &Message) -> bool {
 }
 
 /// `headers` are those dlo may have written to.
-fn failure(evidence: &Evidence, headers: &FieldTable, report: FrameworkReport) -> Failure {
+/// The second says which count was not believed: a whole clause.
+fn failure(evidence: &Evidence, headers: &FieldTable, report: FrameworkReport) -> (Failure, Option<String>) {
     let Evidence { message, deaths, site } = evidence;
     let (site, other_site) =
         if site.is_some_and(|death| report.agrees_with(death)) { (*site, None) } else { (None, *site) };
@@ -251,12 +253,13 @@ fn failure(evidence: &Evidence, headers: &FieldTable, report: FrameworkReport) -
         let earlier = queue.as_deref().and_then(|queue| dlo_headers::dlo_count(headers, queue));
         with_earlier_rounds(tries, earlier, || report.attempts.is_none() || begins_anew(message))
     };
-    Failure {
+    let (count, exaggerated) = count.bounded();
+    let failure = Failure {
         reason: report.published.or_else(|| site.map(reason)).unwrap_or_default(),
         exchange: exchange.unwrap_or_else(|| message.exchange.clone()),
         routing_key: routing_key.unwrap_or_else(|| message.routing_key.clone()),
-        attempts: count.attempts.clamp(1, xdeath::MAX_COUNT),
-        rounds: count.rounds.clamp(1, xdeath::MAX_COUNT),
+        attempts: count.attempts,
+        rounds: count.rounds,
         first_failed_at: deaths_there.filter_map(|death| death.first_at).min(),
         // RabbitMQ says the first of several deaths, which is the last one only where there was no other.
         last_failed_at: report.failed_at.or_else(|| site.filter(|death| death.count == 1)?.first_at),
@@ -265,7 +268,8 @@ fn failure(evidence: &Evidence, headers: &FieldTable, report: FrameworkReport) -
         danger: report.danger,
         is_disputed: queue.is_some() && other_site.is_some_and(site::is_refusal),
         queue,
-    }
+    };
+    (failure, exaggerated)
 }
 
 /// A reason of a later RabbitMQ than we know is an unknown one.

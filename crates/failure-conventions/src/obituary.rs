@@ -16,6 +16,7 @@ pub(super) fn over(report: FrameworkReport, evidence: &Evidence) -> FrameworkRep
         return report;
     }
     let reason = headers.get_str(dlo_headers::REASON).and_then(|reason| reason.parse().ok());
+    let queue = dlo_headers::dlo_queue(headers);
     let text = |name| headers.get_str(name).map(str::to_owned);
     let error = ErrorReport::new(
         text(dlo_headers::ERROR_TYPE),
@@ -23,13 +24,14 @@ pub(super) fn over(report: FrameworkReport, evidence: &Evidence) -> FrameworkRep
         text(dlo_headers::ERROR_STACKTRACE),
     );
     let report = FrameworkReport {
-        published: Some(reason.unwrap_or_default()),
+        // Where it says neither why nor where it failed, RabbitMQ may.
+        published: reason.or(report.published).or(queue.map(|_| Reason::Unknown)),
         error: error.or(report.error),
         failed_at: text(dlo_headers::FAILED_AT).as_deref().and_then(moment::iso).or(report.failed_at),
         ..report
     };
     // Address and attempts belong to the queue.
-    let Some(queue) = dlo_headers::dlo_queue(headers) else { return report };
+    let Some(queue) = queue else { return report };
     FrameworkReport {
         queue: Some(queue.to_owned()),
         exchange: text(dlo_headers::EXCHANGE),
@@ -161,6 +163,19 @@ mod tests {
         let report = crate::read(&message);
         assert_eq!((report.failure.queue, report.failure.reason), (None, Reason::MaxLen));
         assert_eq!(report.not_taken, ["its header dlo-queue was not taken: it is missing"]);
+    }
+
+    #[test]
+    fn a_wrong_reason_leaves_what_rabbitmq_says() {
+        let death = [("queue", "orders"), ("reason", "rejected"), ("exchange", "events")];
+        let death = death.map(|(name, value)| (name.to_owned(), FieldValue::string(value)));
+        let mut message = Message::default();
+        message.headers.set("x-death", FieldValue::Array(vec![FieldValue::Table(death.into_iter().collect())]));
+        message.headers.set("dlo-reason", FieldValue::string("bored"));
+        let report = crate::read(&message);
+        assert_eq!((report.failure.queue.as_deref(), report.failure.reason), (Some("orders"), Reason::Rejected));
+        assert_eq!(report.failure.exchange, "events");
+        assert_eq!(report.not_taken.len(), 2, "of the reason and of the queue: {:?}", report.not_taken);
     }
 
     #[test]

@@ -192,6 +192,31 @@ impl<'a> FailedAgain<'a> {
     }
 }
 
+/// What becomes of a letter that was sent back and, most likely, has failed as the letter `copy`: that one needs attention
+/// in its place.
+pub fn failed_as_another<'a>(
+    state: &'a LetterState,
+    copy: LetterId,
+    outcome: PolicyOutcome,
+    at: Timestamp,
+) -> Transition<'a> {
+    let sent_at = state.closed_at.filter(|_| state.status == Status::Retried);
+    let queue = state.queue.as_deref().unwrap_or_default();
+    let detail = format!(
+        "attempt {}, as another message, the dead letter {copy}; this one is set aside",
+        state.attempts.saturating_add(1)
+    );
+    let columns = ColumnChanges { closed_at: Change::Set(at), handed_over_at: Some(at), ..ColumnChanges::default() };
+    Transition {
+        columns,
+        group_step: sent_at.map(|sent_at| GroupStep::FailedAgain { sent_at }),
+        policy_step: Some(PolicyStep { queue, at, failures: state.rounds.saturating_add(1), outcome }),
+        ..Transition::stay(Status::Discarded, state.importance)
+    }
+    .retry(RetryChange::Cancel)
+    .with(HistoryLine { at, event: Event::FailedAgain, by: Actor::SYSTEM, detail })
+}
+
 /// Whether a letter may be open again beside the other edits of it, none of which stands: only the first that comes back.
 fn revives(state: &LetterState, RevivedFamilies(revived): &mut RevivedFamilies) -> bool {
     state.status != Status::Discarded || state.family.is_none_or(|family| revived.insert(family))

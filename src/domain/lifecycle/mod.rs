@@ -14,6 +14,7 @@
 //!    │        └──────────────┴──────── came back ──────────────────┘
 //!    └──> scheduled, where a retry policy says so; the same when it came back
 //! ```
+//! What was retried and came as another message, which is not retried any more, is discarded: that one is open.
 //! Letters that are edits of one another are a *family*; all of them but one at most are discarded.
 
 pub mod commands;

@@ -3,7 +3,9 @@
 //! Some frameworks publish a new message for each try and drop its headers. Taken for a new letter, it would be retried
 //! anew each time, without end.
 
-use std::time::Duration;
+mod shared_id;
+
+use std::{collections::BTreeMap, time::Duration};
 
 use amqp_message::{message::Message, time::Timestamp};
 use failure_conventions::identity;
@@ -14,6 +16,8 @@ use crate::domain::{
     policy::Decision,
 };
 
+pub use shared_id::is_shared;
+
 /// How much longer than all its delays together a message may take to come back: its queue may be long.
 pub const MARGIN: Duration = Duration::from_secs(30 * 60);
 
@@ -21,14 +25,20 @@ pub const MARGIN: Duration = Duration::from_secs(30 * 60);
 #[derive(Clone, Debug)]
 pub struct SentBack {
     pub key: ContentKey,
+    /// Its key by its `message_id`, where it has one.
+    pub id_key: Option<ContentKey>,
     /// Its letter, or what was written into its header `dlo-id`.
     pub id: LetterId,
     pub queue: String,
     pub sent_at: Timestamp,
+    /// The first time.
+    pub first_sent_at: Timestamp,
     /// How often a policy has sent it.
     pub automatic: u64,
     /// How often it had come here by then.
     pub rounds: u64,
+    /// It has failed as another message, which is not retried by itself.
+    pub is_stopped: bool,
     /// Its letter; `None` where it waited in RabbitMQ.
     pub letter: Option<SentLetter>,
 }
@@ -39,13 +49,38 @@ impl SentBack {
     pub fn own_retries(queue: &str, at: Timestamp, number: u64) -> Self {
         Self {
             key: ContentKey::of_own_retries(queue),
+            id_key: None,
             id: LetterId::from_uuid(uuid::Uuid::nil()),
             queue: queue.to_owned(),
             sent_at: at,
+            first_sent_at: at,
             automatic: 0,
             rounds: number,
+            is_stopped: false,
             letter: None,
         }
+    }
+
+    fn is_away(&self) -> bool {
+        !self.is_stopped && self.letter.as_ref().is_none_or(|letter| letter.is_away)
+    }
+
+    /// Whether it is this message, as far as both say; the content is the same.
+    fn may_be(&self, message: &Message) -> bool {
+        self.message().is_none_or(|sent| !identity::are_different(sent, message))
+    }
+
+    /// The same where only the id is.
+    fn may_be_by_id(&self, message: &Message) -> bool {
+        self.message().is_none_or(|sent| identity::have_same_id(sent, message))
+    }
+
+    fn message(&self) -> Option<&Message> {
+        self.letter.as_ref()?.message.as_ref()
+    }
+
+    fn superseded(&self) -> Superseded {
+        Superseded { key: self.key, id: self.id, rounds: self.rounds, is_letter: self.letter.is_some() }
     }
 }
 
@@ -71,45 +106,64 @@ pub enum Recognised {
     /// A letter that was sent back.
     Letter(LetterId),
     /// One that waited in RabbitMQ, with that id, and had come here so often.
-    Waited { id: LetterId, rounds: u64 },
+    Waited { key: ContentKey, id: LetterId, rounds: u64 },
     /// One that has been sent back as often as its policy allows, each time as another message.
-    Stopped { retries: u64, identities: usize },
+    Stopped { retries: u64, identities: usize, superseded: Vec<Superseded> },
     /// One that was not here before, as far as anybody can tell.
     New,
 }
 
-/// Compares `message`, which failed in `queue` at `now`, with all that was `sent` of the same content, the newest first.
+/// What was sent back and not seen since, because it came as another message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Superseded {
+    pub key: ContentKey,
+    pub id: LetterId,
+    pub rounds: u64,
+    pub is_letter: bool,
+}
+
+/// What a message is compared with: all that was sent back lately, the newest first.
+#[derive(Clone, Debug, Default)]
+pub struct Compared<'a> {
+    pub same_content: Vec<&'a SentBack>,
+    /// Under the same `message_id`; nothing, where that tells nothing.
+    pub same_id: Vec<&'a SentBack>,
+}
+
+/// Finds out which of `sent` the `message` is, which failed in `queue` at `now`.
 pub fn recognise(
     message: &Message,
     queue: &str,
     now: Timestamp,
     decision: Option<&Decision>,
-    sent: &[SentBack],
+    sent: &Compared<'_>,
 ) -> Recognised {
     let span = decision.map_or(Duration::MAX, |decision| decision.span().saturating_add(MARGIN));
-    let is_away = |sent: &&SentBack| {
-        sent.queue == queue
-            && now.since(sent.sent_at) <= span
-            && sent.letter.as_ref().is_none_or(|letter| letter.is_away)
-    };
-    let away: Vec<&SentBack> = sent.iter().filter(is_away).collect();
-    if let Some(found) = away.iter().find(|sent| sent.may_be(message)) {
+    let is_lately = |sent: &&SentBack| sent.queue == queue && now.since(sent.sent_at) <= span;
+    let same_content = || sent.same_content.iter().copied().filter(is_lately);
+    let same_id = || sent.same_id.iter().copied().filter(is_lately);
+    // What waits in RabbitMQ comes back after it was sent, and not before.
+    let has_left = |sent: &&SentBack| sent.letter.is_some() || sent.sent_at <= now;
+    let by_content = || same_content().filter(|sent| sent.is_away()).find(|sent| sent.may_be(message));
+    let by_id = || same_id().filter(|sent| sent.is_away()).filter(has_left).find(|sent| sent.may_be_by_id(message));
+    if let Some(found) = by_content().or_else(by_id) {
         return match &found.letter {
             Some(_) => Recognised::Letter(found.id),
-            None => Recognised::Waited { id: found.id, rounds: found.rounds },
+            None => Recognised::Waited { key: found.key, id: found.id, rounds: found.rounds },
         };
     }
-    let (identities, retries) = (away.len(), away.iter().map(|sent| sent.automatic).sum());
+    // What came as another message each time, and all that was ever sent under its id.
+    let others = same_content().filter(|sent| sent.is_away() || sent.is_stopped);
+    let others = others.chain(same_id().filter(|sent| sent.may_be_by_id(message)));
+    let others: BTreeMap<(LetterId, ContentKey), &SentBack> = others.map(|sent| ((sent.id, sent.key), sent)).collect();
+    let retries = others.values().map(|sent| sent.automatic).sum();
     match decision.map(Decision::retries) {
-        Some(granted) if granted > 0 && retries >= granted as u64 => Recognised::Stopped { retries, identities },
+        Some(granted) if granted > 0 && retries >= granted as u64 => Recognised::Stopped {
+            retries,
+            identities: others.len(),
+            superseded: others.values().filter(|sent| sent.is_away()).map(|sent| sent.superseded()).collect(),
+        },
         _ => Recognised::New,
-    }
-}
-
-impl SentBack {
-    fn may_be(&self, message: &Message) -> bool {
-        let sent = self.letter.as_ref().and_then(|letter| letter.message.as_ref());
-        sent.is_none_or(|sent| !identity::are_different(sent, message))
     }
 }
 
@@ -129,11 +183,14 @@ mod tests {
     fn sent(id: u128, message: Message) -> SentBack {
         SentBack {
             key: ContentKey(1),
+            id_key: ContentKey::of_id(&message),
             id: LetterId::from_uuid(uuid::Uuid::from_u128(id)),
             queue: "orders".to_owned(),
             sent_at: Timestamp::default(),
+            first_sent_at: Timestamp::default(),
             automatic: 1,
             rounds: 2,
+            is_stopped: false,
             letter: Some(SentLetter { is_away: true, message: Some(message) }),
         }
     }
@@ -160,8 +217,17 @@ mod tests {
     }
 
     fn check(id: Option<&str>, sent: &[SentBack], expected: Recognised) {
+        let compared = Compared { same_content: sent.iter().collect(), ..Compared::default() };
+        check_compared(id, &compared, expected);
+    }
+
+    fn check_compared(id: Option<&str>, sent: &Compared<'_>, expected: Recognised) {
         let now = Timestamp::default().plus(Duration::from_secs(60));
         assert_eq!(recognise(&message(id), "orders", now, Some(&policy(2)), sent), expected, "{sent:?}");
+    }
+
+    fn stopped(retries: u64, identities: usize, sent: &[&SentBack]) -> Recognised {
+        Recognised::Stopped { retries, identities, superseded: sent.iter().map(|sent| sent.superseded()).collect() }
     }
 
     #[test]
@@ -172,26 +238,53 @@ mod tests {
         check(None, &[back(sent(2, message(None))), sent(1, message(None))], Recognised::Letter(one));
         check(Some("a"), &[sent(2, message(Some("b"))), sent(1, message(Some("a")))], Recognised::Letter(one));
         check(Some("a"), &[sent(1, message(None))], Recognised::Letter(one));
-        check(None, &[in_broker(sent(1, message(None)))], Recognised::Waited { id: one, rounds: 2 });
+        check(
+            None,
+            &[in_broker(sent(1, message(None)))],
+            Recognised::Waited { key: ContentKey(1), id: one, rounds: 2 },
+        );
         check(None, &[SentBack { queue: "other".to_owned(), ..sent(1, message(None)) }], Recognised::New);
     }
 
     #[test]
     fn another_identity_each_time_ends_with_the_policy() {
-        let others = ["a", "b"].map(|id| sent(1, message(Some(id))));
-        check(Some("c"), &others, Recognised::Stopped { retries: 2, identities: 2 });
+        let others = [sent(1, message(Some("a"))), sent(2, message(Some("b")))];
+        check(Some("c"), &others, stopped(2, 2, &[&others[0], &others[1]]));
         check(Some("c"), &others[..1], Recognised::New);
         let twice = [SentBack { automatic: 2, ..others[0].clone() }];
-        check(Some("c"), &twice, Recognised::Stopped { retries: 2, identities: 1 });
+        check(Some("c"), &twice, stopped(2, 1, &[&twice[0]]));
+        let known = others.clone().map(|sent| back(SentBack { is_stopped: true, ..sent }));
+        check(Some("c"), &known, stopped(2, 2, &[]));
         check(Some("c"), &others.clone().map(back), Recognised::New);
         check(Some("c"), &others.map(|sent| SentBack { automatic: 0, ..sent }), Recognised::New);
+    }
+
+    #[test]
+    fn an_id_stays_whatever_the_body_is() {
+        let check = |sent: &SentBack, expected| {
+            check_compared(Some("m-1"), &Compared { same_id: vec![sent], ..Compared::default() }, expected);
+        };
+        let mut away = sent(1, message(Some("m-1")));
+        check(&away, Recognised::Letter(away.id));
+        check(&SentBack { automatic: 2, ..back(away.clone()) }, stopped(2, 1, &[]));
+        check(&back(away.clone()), Recognised::New);
+        let waited = Recognised::Waited { key: ContentKey(1), id: away.id, rounds: 2 };
+        check(&in_broker(away.clone()), waited);
+        let later = Timestamp::default().plus(Duration::from_secs(61));
+        check(&SentBack { sent_at: later, ..in_broker(away.clone()) }, Recognised::New);
+        if let Some(letter) = &mut away.letter {
+            letter.message = Some(message(Some("m-2")));
+        }
+        check(&SentBack { automatic: 2, ..away }, Recognised::New);
     }
 
     #[test]
     fn what_is_long_ago_is_another_matter() {
         let late = |seconds| {
             let now = Timestamp::default().plus(MARGIN).plus(Duration::from_secs(seconds));
-            recognise(&message(None), "orders", now, Some(&policy(2)), &[sent(1, message(None))])
+            let sent = sent(1, message(None));
+            let compared = Compared { same_content: vec![&sent], ..Compared::default() };
+            recognise(&message(None), "orders", now, Some(&policy(2)), &compared)
         };
         assert!(matches!(late(20), Recognised::Letter(_)));
         assert_eq!(late(21), Recognised::New);

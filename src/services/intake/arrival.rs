@@ -38,7 +38,7 @@ pub(crate) fn arrival(
     // The attempts belong to one queue: what fails in another is another matter.
     let returning =
         LetterId::from_headers(headers).filter(|_| account.failure.queue.as_deref() == dlo_headers::dlo_queue(headers));
-    let content = ContentKey::of(&message, &account);
+    let (content, id_key) = (ContentKey::of(&message, &account), ContentKey::of_id(&message));
     let own_retry = account.own_retry;
     remarks.extend(account.not_taken);
     let failure = storable(account.failure, &mut remarks);
@@ -51,6 +51,7 @@ pub(crate) fn arrival(
         is_recognised: false,
         own_retry,
         content,
+        id_key,
         fingerprint: fingerprint(&message),
         redelivered,
         received_at,

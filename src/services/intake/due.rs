@@ -13,7 +13,7 @@ use failure_conventions::{Failure, dlo_queues, may_have_own_retries};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{Intake, publisher::Publisher, recognition::PATIENCE};
+use super::{Intake, briefly::PATIENCE, publisher::Publisher};
 use crate::{
     crash_point,
     domain::{

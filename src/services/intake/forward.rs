@@ -9,7 +9,7 @@ use std::{
 use amqp_message::time::Timestamp;
 use failure_conventions::{self, danger::Danger, dlo_headers};
 
-use super::{Intake, batch_acks::BatchAcks, publisher::Publisher, recognition::briefly};
+use super::{Intake, batch_acks::BatchAcks, briefly::briefly, publisher::Publisher};
 use crate::{
     crash_point,
     domain::{
@@ -213,10 +213,21 @@ impl Parcel {
     }
 
     fn sent_back(&self, now: Timestamp) -> Option<SentBack> {
-        let Arrival { id, content: key, failure, .. } = &self.arrival;
+        let Arrival { id, content: key, id_key, failure, .. } = &self.arrival;
         let sent_at = now.plus(self.delay().filter(|_| self.arrival.returning.is_none())?);
         let queue = failure.queue.clone()?;
-        Some(SentBack { key: *key, id: *id, queue, sent_at, automatic: 1, rounds: failure.rounds, letter: None })
+        Some(SentBack {
+            key: *key,
+            id_key: *id_key,
+            id: *id,
+            queue,
+            sent_at,
+            first_sent_at: sent_at,
+            automatic: 1,
+            rounds: failure.rounds,
+            is_stopped: false,
+            letter: None,
+        })
     }
 
     /// The message to publish, or the arrival back where it breaks a limit of AMQP in both forms.

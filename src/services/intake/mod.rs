@@ -8,10 +8,12 @@
 
 mod arrival;
 mod batch_acks;
+mod briefly;
 mod drain;
 mod due;
 mod forward;
 mod gather;
+mod known;
 mod outlook;
 mod own_retries;
 mod publisher;

@@ -1,18 +1,18 @@
 //! Messages whose framework retries them by itself and dead-letters each try as well: one message, several dead letters.
 //!
 //! The copy that it publishes says which retry it is, so it is joined with the try before. What dlo sent back beside that
-//! would be processed twice. So from a queue of which such a copy was seen nothing is retried by itself: the marker
-//! [`SentBack::own_retries`] says so.
+//! would be processed twice. So from a queue of which such a copy was seen, and the try before it, nothing is retried by
+//! itself: the marker [`SentBack::own_retries`] says so.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     time::Duration,
 };
 
 use amqp_message::time::Timestamp;
 use failure_conventions::{identity, may_have_own_retries};
 
-use super::Intake;
+use super::{Intake, known::Known};
 use crate::{
     domain::{
         content_key::ContentKey,
@@ -40,25 +40,29 @@ pub(crate) fn hold(decision: Option<Decision>, retries: bool, remarks: &mut Vec<
     None
 }
 
-/// Takes out the tries of which a later one is in the same batch, which says that there were others.
-pub(crate) fn join_tries(here: &mut Vec<Arrival>, onward: &mut Vec<(u64, Arrival)>) {
+/// Takes out the tries of which a later one is in the same batch, which says that there were others. The answer is the
+/// queues where that was so.
+pub(crate) fn join_tries(here: &mut Vec<Arrival>, onward: &mut Vec<(u64, Arrival)>) -> BTreeSet<String> {
     let mut later: HashMap<_, usize> = HashMap::new();
+    let mut retrying = BTreeSet::new();
     for arrival in here.iter() {
         if let Some(retry) = arrival.own_retry {
             *later.entry(try_of(arrival, retry.number.saturating_sub(1))).or_default() += 1;
         }
     }
     if later.is_empty() {
-        return;
+        return retrying;
     }
     let mut is_joined = |arrival: &Arrival| {
         let number = arrival.own_retry.map_or(0, |retry| retry.number);
         let Some(left) = later.get_mut(&try_of(arrival, number)).filter(|left| **left > 0) else { return false };
         *left -= 1;
+        retrying.extend(arrival.failure.queue.clone());
         true
     };
     onward.retain(|(_, arrival)| !is_joined(arrival));
     here.retain(|arrival| !is_joined(arrival));
+    retrying
 }
 
 /// What the tries of one message have in common, and which it is.
@@ -66,27 +70,34 @@ fn try_of(arrival: &Arrival, number: u64) -> (ContentKey, Option<String>, Option
     (arrival.content, arrival.failure.queue.clone(), arrival.returning, number)
 }
 
-/// Holds what came from a queue whose framework retries by itself, as `known` says, and remembers such queues.
-pub(super) async fn note(
-    intake: &Intake,
-    arrivals: &mut [&mut Arrival],
-    known: &HashMap<ContentKey, Vec<SentBack>>,
-) -> Result<(), StoreError> {
-    let mut seen: BTreeMap<String, SentBack> = BTreeMap::new();
-    for arrival in arrivals.iter_mut() {
-        if !may_have_own_retries(&arrival.message) {
+/// Holds what came from a queue whose framework retries by itself, as `known` says, or was seen to.
+///
+/// A copy alone does not say so: anybody may write that it is one. The try before has come as well.
+pub(super) fn hold_all(arrivals: &mut [&mut Arrival], known: &Known, retrying: &BTreeSet<String>) {
+    for arrival in arrivals {
+        let Some(queue) = arrival.failure.queue.as_deref().filter(|_| may_have_own_retries(&arrival.message)) else {
             continue;
-        }
-        let Some(queue) = arrival.failure.queue.clone() else { continue };
-        let marker = known.get(&ContentKey::of_own_retries(&queue)).and_then(|markers| markers.first());
-        if let Some(retry) = arrival.own_retry {
-            let is_known = marker.is_some_and(|marker| arrival.received_at.since(marker.sent_at) < FRESH);
-            if !is_known {
-                seen.insert(queue.clone(), SentBack::own_retries(&queue, arrival.received_at, retry.number));
-            }
-        }
-        let retries = marker.is_some() || seen.contains_key(&queue);
+        };
+        let retries = retrying.contains(queue) || known.of(ContentKey::of_own_retries(queue)).next().is_some();
         arrival.decision = hold(arrival.decision.take(), retries, &mut arrival.remarks);
+    }
+}
+
+/// Remembers the queues that were seen to.
+pub(super) async fn remember(
+    intake: &Intake,
+    arrivals: &[&mut Arrival],
+    known: &Known,
+    retrying: &BTreeSet<String>,
+) -> Result<(), StoreError> {
+    let mut seen: BTreeMap<&str, SentBack> = BTreeMap::new();
+    for arrival in arrivals {
+        let Some((queue, retry)) = arrival.failure.queue.as_deref().zip(arrival.own_retry) else { continue };
+        let is_fresh = |marker: &SentBack| arrival.received_at.since(marker.sent_at) < FRESH;
+        let is_known = known.of(ContentKey::of_own_retries(queue)).any(is_fresh);
+        if retrying.contains(queue) && !is_known {
+            seen.insert(queue, SentBack::own_retries(queue, arrival.received_at, retry.number));
+        }
     }
     if seen.is_empty() {
         return Ok(());
@@ -97,7 +108,11 @@ pub(super) async fn note(
 }
 
 /// Finds the letters of the tries before, where these were not sent back.
-pub(super) async fn find_tries_before(intake: &Intake, arrivals: &mut [&mut Arrival]) -> Result<(), StoreError> {
+pub(super) async fn find_tries_before(
+    intake: &Intake,
+    arrivals: &mut [&mut Arrival],
+    retrying: &mut BTreeSet<String>,
+) -> Result<(), StoreError> {
     let mut copies: Vec<&mut Arrival> = arrivals
         .iter_mut()
         .map(|arrival| &mut **arrival)
@@ -107,16 +122,20 @@ pub(super) async fn find_tries_before(intake: &Intake, arrivals: &mut [&mut Arri
     let wanted: Vec<(ContentKey, &str)> =
         copies.iter().map(|copy| (copy.content, copy.failure.queue.as_deref().unwrap_or_default())).collect();
     let mut letters = intake.store.letters_of_content(&intake.broker, &wanted, since).await?;
-    let ids: Vec<_> = letters.iter().map(|(_, id)| *id).collect();
+    let ids: Vec<_> = letters.iter().map(|(_, id, _)| *id).collect();
     let messages = intake.store.messages(&ids).await?;
     for copy in &mut copies {
-        let is_it = |(content, id): &(ContentKey, _)| {
+        let is_it = |(content, id, _): &(ContentKey, _, _)| {
             let is_same = messages.get(id).is_some_and(|message| !identity::are_different(message, &copy.message));
             *content == copy.content && is_same
         };
-        let Some(at) = letters.iter().position(is_it) else { continue };
+        // Of equal messages each has failed as often as the copy says.
+        let tries = copy.own_retry.map(|retry| retry.number);
+        let is_next = |letter: &(ContentKey, _, u64)| is_it(letter) && Some(letter.2) == tries;
+        let Some(at) = letters.iter().position(is_next).or_else(|| letters.iter().position(is_it)) else { continue };
         copy.returning = Some(letters.remove(at).1);
         copy.is_recognised = true;
+        retrying.extend(copy.failure.queue.clone());
     }
     Ok(())
 }

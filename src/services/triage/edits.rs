@@ -62,8 +62,8 @@ pub(crate) fn apply(
     outgoing::check(&outgoing).map_err(Refusal::Unfit)?;
     edit.headers.iter().try_for_each(|header| check_arrives(&outgoing, header))?;
     edit.properties.iter().try_for_each(|property| check_property(&outgoing, property))?;
-    let content = ContentKey::of(&message, &account);
-    Ok(EditedMessage { message, message_type: account.failure.message_type, content, danger })
+    let (content, id_key) = (ContentKey::of(&message, &account), ContentKey::of_id(&message));
+    Ok(EditedMessage { message, message_type: account.failure.message_type, content, id_key, danger })
 }
 
 fn change(message: &mut Message, header: &HeaderEdit) -> Result<(), Refusal> {

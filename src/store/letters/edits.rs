@@ -68,6 +68,7 @@ pub struct EditedMessage {
     /// What its headers say.
     pub message_type: Option<String>,
     pub content: ContentKey,
+    pub id_key: Option<ContentKey>,
     /// A danger of it, which the configuration has settled.
     pub danger: Option<Danger>,
 }
@@ -158,13 +159,13 @@ impl Copy<'_> {
         const INSERT: &str = "INSERT INTO letters (id, facet_id, received_at, first_received_at, first_failed_at,
                 last_failed_at, exchange, routing_key, attempts, rounds, importance_by, size, error_type, error_message,
                 message_type, type_source, type_confidence, group_id, danger, note, handed_over_at, edited_from, family,
-                content)
+                content, id_key)
             SELECT $1, $2, received_at, first_received_at, first_failed_at, last_failed_at, exchange, routing_key,
                 attempts, rounds, importance_by, $3, error_type, error_message,
                 CASE WHEN coalesce(type_source, 'header') = 'header' THEN $4 ELSE message_type END,
                 CASE WHEN coalesce(type_source, 'header') = 'header' THEN $5 ELSE type_source END,
-                type_confidence, group_id, $6, note, coalesce(handed_over_at, $7), id, coalesce(family, id), $8
-            FROM letters WHERE id = $9";
+                type_confidence, group_id, $6, note, coalesce(handed_over_at, $7), id, coalesce(family, id), $8, $9
+            FROM letters WHERE id = $10";
         let (order, edited) = (self.order, self.message);
         on!(tx, |tx| sqlx::query(INSERT)
             .bind(order.copy.as_uuid())
@@ -175,6 +176,7 @@ impl Copy<'_> {
             .bind(edited.danger.map(Danger::as_str))
             .bind(order.at.as_micros())
             .bind(edited.content.0)
+            .bind(edited.id_key.map(|key| key.0))
             .bind(order.letter.as_uuid())
             .execute(&mut **tx)
             .await

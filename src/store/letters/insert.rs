@@ -1,5 +1,7 @@
 //! Writing new letters, many at once.
 
+use std::borrow::Cow;
+
 use amqp_message::{json, time::Timestamp};
 use failure_conventions::danger::Danger;
 
@@ -11,6 +13,7 @@ use crate::{
     domain::{
         letter::LetterId,
         lifecycle::{Transition, failures},
+        policy::Via,
     },
     store::{
         StoreError,
@@ -31,11 +34,32 @@ pub(super) struct NewLetter<'a> {
     pub(super) arrival: &'a Arrival,
     /// Its first.
     pub(super) transition: Transition<'a>,
+    /// It says that it is a letter that is not known.
+    is_unknown: bool,
 }
 
 impl<'a> NewLetter<'a> {
     pub(super) fn new(id: LetterId, arrival: &'a Arrival) -> Self {
-        Self { id, arrival, transition: failures::received(arrival.failed_message(), arrival.importance) }
+        // What waits in RabbitMQ is not known here.
+        let is_waited_for = arrival.decision.as_ref().is_some_and(|decision| decision.via() == Via::Database);
+        Self {
+            id,
+            arrival,
+            transition: failures::received(arrival.failed_message(), arrival.importance),
+            is_unknown: arrival.returning == Some(id) && is_waited_for,
+        }
+    }
+
+    fn remarks(&self) -> String {
+        let mut remarks = Cow::Borrowed(&self.arrival.remarks);
+        if self.is_unknown {
+            remarks.to_mut().push(format!(
+                "its headers say that it was sent back {} times before, as the dead letter {}, which is not known (any more)",
+                self.arrival.failure.rounds.saturating_sub(1),
+                self.id
+            ));
+        }
+        remarks_to_string(&remarks)
     }
 
     pub(super) fn facet(&self, broker: &str) -> FacetKey {
@@ -55,13 +79,13 @@ pub(super) async fn insert(tx: &mut Tx, rows: &[(FacetId, &NewLetter<'_>)]) -> R
 async fn insert_letters(tx: &mut Tx, rows: &[(FacetId, &NewLetter<'_>)]) -> Result<(), StoreError> {
     const INSERT: [&str; 2] = [
         "WITH new (id, facet_id, at, first_failed_at, last_failed_at, exchange, routing_key, attempts, rounds, importance_by,
-            size, handed_over_at, error_type, error_message, message_type, danger, content) AS (",
+            size, handed_over_at, error_type, error_message, message_type, danger, content, id_key) AS (",
         ") INSERT INTO letters (id, facet_id, received_at, first_received_at, first_failed_at, last_failed_at,
             exchange, routing_key, attempts, rounds, importance_by, size, handed_over_at, error_type, error_message,
-            message_type, type_source, danger, content)
+            message_type, type_source, danger, content, id_key)
         SELECT id, facet_id, at, at, first_failed_at, last_failed_at, exchange, routing_key, attempts, rounds, importance_by,
             size, handed_over_at, error_type, error_message, message_type,
-            CASE WHEN message_type IS NOT NULL THEN 'header' END, danger, content FROM new",
+            CASE WHEN message_type IS NOT NULL THEN 'header' END, danger, content, id_key FROM new",
     ];
     let columns = vec![
         Column::ids(rows, |(_, letter)| letter.id.as_uuid()),
@@ -81,6 +105,7 @@ async fn insert_letters(tx: &mut Tx, rows: &[(FacetId, &NewLetter<'_>)]) -> Resu
         Column::perhaps_texts(rows, |(_, letter)| letter.arrival.failure.message_type.as_deref()),
         Column::perhaps_texts(rows, |(_, letter)| letter.arrival.failure.danger.map(Danger::as_str)),
         Column::numbers(rows, |(_, letter)| letter.arrival.content.0),
+        Column::numbers(rows, |(_, letter)| letter.arrival.id_key.map(|key| key.0)),
     ];
     columns::execute(tx, INSERT, columns).await
 }
@@ -97,7 +122,7 @@ async fn insert_contents(tx: &mut Tx, rows: &[(FacetId, &NewLetter<'_>)]) -> Res
         Column::texts(rows, |(_, letter)| &*letter.arrival.message.routing_key),
         Column::texts(rows, |(_, letter)| json::properties_to_string(&letter.arrival.message.properties)),
         Column::texts(rows, |(_, letter)| json::table_to_string(&letter.arrival.message.headers)),
-        Column::texts(rows, |(_, letter)| remarks_to_string(&letter.arrival.remarks)),
+        Column::texts(rows, |(_, letter)| letter.remarks()),
         Column::bytes(rows, |(_, letter)| &letter.arrival.message.body),
     ];
     columns::execute(tx, INSERT, columns).await

@@ -32,6 +32,8 @@ pub struct Arrival {
     /// It is a copy that its framework published to retry it by itself, though it rejects each.
     pub own_retry: Option<OwnRetry>,
     pub content: ContentKey,
+    /// Its other key, by its `message_id`.
+    pub id_key: Option<ContentKey>,
     pub fingerprint: Fingerprint,
     /// RabbitMQ has delivered it before.
     pub redelivered: bool,

@@ -88,7 +88,7 @@ impl Returning {
         if arrival.is_recognised {
             return is_away;
         }
-        contents.is_same_body(&arrival.message) && (is_away || !letter.state.was_recognised)
+        contents.is_same(&arrival.message) && (is_away || !letter.state.was_recognised)
     }
 
     /// Takes the id for a new letter, unless some letter has it.
@@ -202,11 +202,12 @@ impl<'a> Letter<'a> {
 async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Result<(), StoreError> {
     const UPDATE: [&str; 2] = [
         "WITH back (id, facet_id, at, last_failed_at, attempts, rounds, size, handed_over_at, closed_at, error_type,
-            error_message, message_type, danger, recognised_at) AS (",
+            error_message, message_type, danger, recognised_at, id_key) AS (",
         ") UPDATE letters SET facet_id = back.facet_id, received_at = back.at, last_failed_at = back.last_failed_at,
             attempts = back.attempts, rounds = back.rounds, size = back.size, problem = NULL, closed_at = back.closed_at, named_with = NULL,
             handed_over_at = coalesce(letters.handed_over_at, back.handed_over_at),
             recognised_at = coalesce(back.recognised_at, letters.recognised_at),
+            id_key = coalesce(back.id_key, letters.id_key),
             error_type = back.error_type, error_message = back.error_message, danger = back.danger,
             message_type = CASE WHEN coalesce(letters.type_source, 'header') = 'header'
                 THEN coalesce(back.message_type, letters.message_type) ELSE letters.message_type END,
@@ -231,6 +232,7 @@ async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Resu
         Column::numbers(letters, |(_, letter)| {
             letter.last.is_recognised.then_some(letter.last.received_at.as_micros())
         }),
+        Column::numbers(letters, |(_, letter)| letter.last.id_key.map(|key| key.0)),
     ];
     columns::execute(tx, UPDATE, columns).await
 }

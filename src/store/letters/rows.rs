@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use amqp_message::{death::Death, field::FieldTable, json, message::Message, time::Timestamp, xdeath};
+use failure_conventions::identity;
 use sqlx::FromRow;
 use uuid::Uuid;
 
@@ -112,6 +113,12 @@ impl ContentsRow {
             kept.is_ok_and(|kept| failure_conventions::is_same_body(&kept, message))
         };
         self.body == message.body || differs_only_in_encoding()
+    }
+
+    /// The same by its body or, where that has changed, by its id.
+    pub(crate) fn is_same(&self, message: &Message) -> bool {
+        let has_same_id = || self.without_body().is_ok_and(|kept| identity::have_same_id(&kept, message));
+        self.is_same_body(message) || has_same_id()
     }
 
     pub(crate) fn into_message(self) -> Result<Message, StoreError> {

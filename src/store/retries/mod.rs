@@ -7,6 +7,7 @@ pub(super) mod policies;
 pub(super) mod schedule;
 pub(super) mod scheduled;
 mod sent_back;
+pub(super) mod stops;
 
 use std::{collections::HashMap, time::Duration};
 

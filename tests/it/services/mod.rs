@@ -17,6 +17,7 @@ mod faults;
 mod foreign_clients;
 mod frameworks;
 mod hostile;
+mod identities;
 #[cfg(feature = "crash-points")]
 mod kills;
 mod line;

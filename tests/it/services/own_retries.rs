@@ -107,10 +107,15 @@ async fn two_equal_messages_stay_two() {
     everywhere(async |vhost, database, via| {
         let server = server(&database, &vhost, via, Clock::system()).await;
         let messages = Service::start(&vhost, "messages").await;
-        for retry in 0..3 {
-            fail(&messages, ORDER, retry).await;
-            fail(&messages, ORDER, retry).await;
-        }
+        fail(&messages, ORDER, 0).await;
+        fail(&messages, ORDER, 0).await;
+        // Each comes in by itself.
+        fail(&messages, ORDER, 1).await;
+        server.await_count(Status::Open, 1).await;
+        fail(&messages, ORDER, 1).await;
+        server.await_count(Status::Open, 2).await;
+        fail(&messages, ORDER, 2).await;
+        fail(&messages, ORDER, 2).await;
         fail(&messages, OTHER, 2).await;
         server.await_count(Status::Open, 3).await;
         assert_eq!(server.count().await, 3, "{via}");
@@ -127,7 +132,8 @@ async fn what_was_scheduled_before_that_was_known_is_not_sent() {
         let messages = Service::start(&vhost, "messages").await;
         // The framework's own retry of this one succeeds, which nobody sees.
         fail(&messages, ORDER, 0).await;
-        server.await_count(Status::Scheduled, 1).await;
+        fail(&messages, OTHER, 0).await;
+        server.await_count(Status::Scheduled, 2).await;
         fail(&messages, OTHER, 1).await;
         server.await_count(Status::Open, 1).await;
         server.advance(DELAY);
@@ -140,4 +146,21 @@ async fn what_was_scheduled_before_that_was_known_is_not_sent() {
         server.retry(&[letter.id]).await;
         assert_eq!(messages.work().await.data, ORDER.as_bytes());
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stamp_that_anybody_may_write_holds_only_its_own_message() {
+    everywhere(async |vhost, database, via| {
+        let server = server(&database, &vhost, via, Clock::system()).await;
+        let messages = Service::start(&vhost, "messages").await;
+        // No try before it was ever seen.
+        fail(&messages, ORDER, 1).await;
+        server.await_count(Status::Open, 1).await;
+        fail(&messages, OTHER, 0).await;
+        // The first of a new delay waits in the database everywhere.
+        server.await_letters(2).await;
+        let statuses: Vec<Status> = server.letters().await.iter().map(|letter| letter.status).collect();
+        assert_eq!(statuses, [Status::Open, Status::Scheduled], "{via}");
+    })
+    .await;
 }

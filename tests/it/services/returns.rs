@@ -19,14 +19,18 @@ use lapin::{
 };
 
 use super::{
-    desk::{AppState, MAIN, TestDatabase, open_database, with_queues},
+    desk::{AppState, MAIN, PATIENCE, TestDatabase, open_database, with_queues},
+    identities::none_has_succeeded,
     service::{Service, confirming_channel, publish_to},
 };
-use crate::support::rabbit::{Rabbit, Vhost};
+use crate::support::{
+    process::wait_until,
+    rabbit::{Rabbit, Vhost},
+};
 
 const BODY: &str = r#"{"order":1090,"total":12.5}"#;
 /// What the policy grants.
-const RETRIES: usize = 2;
+pub(super) const RETRIES: usize = 2;
 
 /// A service that hands its failures over by publishing a copy of the body, with a reason and nothing else.
 struct Careless<'a> {
@@ -61,24 +65,34 @@ fn id_of(message: &BasicGetMessage) -> Option<String> {
     Some(value.as_long_string()?.to_string())
 }
 
-async fn server(database: &TestDatabase, vhost: &Vhost, via: Via) -> AppState {
+pub(super) async fn server(database: &TestDatabase, vhost: &Vhost, via: Via) -> AppState {
+    server_with(database, vhost, via, Clock::system(), Duration::from_millis(20)).await
+}
+
+pub(super) async fn server_with(
+    database: &TestDatabase,
+    vhost: &Vhost,
+    via: Via,
+    clock: Clock,
+    delay: Duration,
+) -> AppState {
     let policy = Policy {
         queues: Policy::EVERY_QUEUE.to_owned(),
         reason: None,
-        delays: Delays::Listed(vec![Duration::from_millis(20); RETRIES]),
+        delays: Delays::Listed(vec![delay; RETRIES]),
         jitter: 0.0,
         via,
         keep_routing_key: false,
     };
     let brokers = [(MAIN, with_queues(QueueType::Classic, vhost))];
     let store = open_database(&database.url).await;
-    let server = AppState::with_policies(store, Clock::system(), brokers, vec![policy]);
+    let server = AppState::with_policies(store, clock, brokers, vec![policy]);
     server.await_work().await;
     server
 }
 
 /// A server and a careless service, for each database and each place to wait.
-async fn everywhere<F: Future<Output = ()>>(check: impl Fn(Vhost, TestDatabase, Via) -> F) {
+pub(super) async fn everywhere<F: Future<Output = ()>>(check: impl Fn(Vhost, TestDatabase, Via) -> F) {
     let Some(rabbit) = Rabbit::shared() else { return };
     let mut checks = Vec::new();
     for via in [Via::Database, Via::Broker] {
@@ -128,6 +142,14 @@ async fn another_message_each_time_is_retried_as_often_as_the_policy_says() {
             let remarks = server.letter(letter.id).await.remarks;
             assert!(remarks.iter().any(|remark| remark.contains("2 times under 2 identities")), "{remarks:?}");
             assert!(server.metrics.encode().contains(r#"dlo_retry_stops_total{broker="main",queue="orders"} 1"#));
+            // What was sent back before has failed again, though each time as another message.
+            assert_eq!(server.count_of(Status::Retried).await, 0, "{via}");
+            wait_until("all retries to have failed", PATIENCE, async || none_has_succeeded(&server).await).await;
+            // Sent back by hand it comes as yet another message, which is stopped at once.
+            server.retry(&[letter.id]).await;
+            careless.fail(Some("by hand")).await;
+            let is_stopped = || server.metrics.encode().contains(r#"queue="orders"} 2"#);
+            wait_until("the next copy to be stopped", PATIENCE, async || is_stopped()).await;
         }
         // In RabbitMQ a message has no identity but its content; the first of a new delay waits in the database.
         let most = if via == Via::Database { RETRIES + 1 } else { RETRIES + 2 };

@@ -201,7 +201,7 @@ impl TestDatabase {
         let edit = |original: &Original<'_>| {
             let mut message = original.message.clone();
             change(&mut message);
-            Ok(EditedMessage { message, message_type: None, content: ContentKey(0), danger: None })
+            Ok(EditedMessage { message, message_type: None, content: ContentKey(0), id_key: None, danger: None })
         };
         let order = EditOrder {
             letter: id,

@@ -40,6 +40,7 @@ pub fn an_arrival() -> Arrival {
         is_recognised: false,
         own_retry: None,
         content: ContentKey(id().as_u64_pair().1.cast_signed()),
+        id_key: None,
         fingerprint: Fingerprint(id().as_u128()),
         redelivered: false,
         received_at: NOON,

@@ -35,6 +35,7 @@ pub fn dead_in(queue: &str) -> Dead {
         is_recognised: false,
         own_retry: None,
         content: ContentKey(0),
+        id_key: None,
         fingerprint: Fingerprint(id.as_u128()),
         redelivered: false,
         received_at: NOON,

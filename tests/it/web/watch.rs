@@ -5,13 +5,15 @@ use std::{collections::BTreeMap, time::Duration};
 use amqp_message::glob::Globs;
 use dead_letter_office::{
     domain::{
+        letter::LetterId,
         lifecycle::recognition::SentBack,
         queue_level::{DeadLetterRoute, QueueLevel, QueueState},
         watch::{Poll, Settings},
     },
-    store::{Claim, WatchKept, WatchUpdate},
+    store::{Claim, StoppedRetry, WatchKept, WatchUpdate},
 };
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::{
     answer::{Look, words},
@@ -137,6 +139,32 @@ async fn settings_that_are_likely_missing_are_named_with_what_mends_them() {
         ],
     ]) {
         assert!(parts.iter().all(|part| said.contains(part)), "{said} lacks one of {parts:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_queue_whose_copies_are_not_recognised_is_named_with_what_they_lack() {
+    let desk = Desk::watching().await;
+    for queue in ["orders", "texts"] {
+        desk.receive(dead_in(queue)).await;
+    }
+    let letter = LetterId::from_uuid(Uuid::now_v7());
+    for minutes in [9, 4] {
+        for (queue, has_id) in [("orders", true), ("texts", false)] {
+            let (queue, at) = (queue.to_owned(), desk.clock.now().minus(minutes * MINUTE));
+            let stopped = StoppedRetry { letter, queue, at, has_id, superseded: Vec::new() };
+            desk.store.stop_retries(MAIN, &[stopped]).await.unwrap();
+        }
+    }
+    let page = desk.page("/queues").await;
+    let said: Vec<String> = page.all(".concern-list li").into_iter().map(words).collect();
+    for (queue, lacks) in [("orders", "with another message_id each time"), ("texts", "with no message_id")] {
+        let line = said.iter().find(|line| line.starts_with(queue)).unwrap();
+        for part in
+            ["Automatic retries of 2 messages", "in the last 9 min", "the last one 4 min ago", lacks, "hand-over.md"]
+        {
+            assert!(line.contains(part), "{line} lacks {part}");
+        }
     }
 }
 
