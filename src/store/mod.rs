@@ -38,6 +38,8 @@ use uuid::Uuid;
 use counts::facet_scope::FacetIds;
 use db::{Db, on};
 
+use crate::domain::rights::{Grants, QueueScope, Right};
+
 pub use access::{NewSession, NewToken, NewUser, SecretHash, UserError, Vouched};
 pub(crate) use announcements::Announcements;
 pub use audit::BulkAudit;
@@ -66,6 +68,10 @@ pub use watch::{Claim, WatchKept, WatchUpdate};
 pub struct StoreReader {
     db: Db,
     facets: Arc<FacetIds>,
+    /// What is of other queues is not there.
+    scope: QueueScope,
+    /// Of letters of other queues it is not told what is in them.
+    payloads: QueueScope,
 }
 
 /// The database. What can be asked of it is asked of its [`StoreReader`], which is all that pages and API are given.
@@ -80,6 +86,13 @@ impl Deref for Store {
 }
 
 impl StoreReader {
+    /// The same as far as somebody may see it.
+    #[must_use]
+    pub fn within(&self, grants: &Grants) -> Self {
+        let scope = |right| grants.scope(right).clone();
+        Self { scope: scope(Right::Read), payloads: scope(Right::Payload), ..self.clone() }
+    }
+
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), StoreError> {
         on!(self.db.reader(), |pool| sqlx::query("SELECT 1").execute(pool).await.map(drop)?);
@@ -107,7 +120,8 @@ impl Store {
     /// The same, where statements are logged that take as long as `slow`: their texts, never the values that are bound to
     /// them.
     pub async fn open_logging(url: &str, slow: Duration) -> Result<Self, StoreError> {
-        Ok(Self(StoreReader { db: Db::open(url, slow).await?, facets: Arc::default() }))
+        let (scope, payloads) = (QueueScope::everything(), QueueScope::everything());
+        Ok(Self(StoreReader { db: Db::open(url, slow).await?, facets: Arc::default(), scope, payloads }))
     }
 
     /// The file of the database that `url` names, where it is SQLite and there is none yet: [`open`](Self::open)

@@ -1,6 +1,7 @@
 //! Who comes in: by password, by an OpenID provider or by a proxy in front; and programs by tokens.
 
 mod account;
+mod grants;
 mod oidc;
 mod passwords;
 mod secrets;
@@ -18,12 +19,12 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use amqp_message::time::Timestamp;
 use thiserror::Error;
 
-use self::throttle::Throttle;
+use self::{grants::Teams, throttle::Throttle};
 use super::{change_feed::ChangeFeed, ids};
 use crate::{
     clock::Clock,
-    config::{AuthConfig, AuthMode},
-    domain::access::{Session, SessionLimits, Source, Token, User, UserId, check_name},
+    config::{self, AuthConfig, AuthMode},
+    domain::access::{Grants, Role, Session, SessionLimits, Source, Token, User, UserId, check_name},
     store::{NewSession, Store, StoreError, UserError, Vouched},
 };
 
@@ -99,17 +100,28 @@ struct Inner {
     feed: ChangeFeed,
     passwords: Passwords,
     throttle: Throttle,
+    teams: Teams,
     oidc: Option<Oidc>,
 }
 
 impl SignIn {
     pub fn new(config: AuthConfig, store: Arc<Store>, clock: Clock, feed: ChangeFeed, oidc: Option<Oidc>) -> Self {
-        let (passwords, throttle) = (Passwords::default(), Throttle::default());
-        Self(Arc::new(Inner { config, store, clock, feed, passwords, throttle, oidc }))
+        let (passwords, throttle, teams) = (Passwords::default(), Throttle::default(), Teams::new(&config));
+        Self(Arc::new(Inner { config, store, clock, feed, passwords, throttle, teams, oidc }))
     }
 
     pub fn config(&self) -> &AuthConfig {
         &self.0.config
+    }
+
+    /// What somebody may, and with which queues.
+    pub fn grants(&self, user: &User) -> Grants {
+        self.0.teams.of_user(user)
+    }
+
+    /// The same for a program.
+    pub fn token_grants(&self, token: &Token) -> Grants {
+        self.0.teams.of_token(token)
     }
 
     pub fn mode(&self) -> AuthMode {
@@ -170,7 +182,9 @@ impl SignIn {
     async fn vouched(&self, source: Source, subject: &str, name: &str, groups: &[String]) -> Result<User, SignInError> {
         let inner = &*self.0;
         check_name(name).map_err(|why| SignInError::Refused(format!("{name:?} cannot come in: {why}.")))?;
-        let role = inner.config.roles.role(name, groups).ok_or_else(|| {
+        let teams = config::memberships(&inner.config.teams, name, groups);
+        let role = inner.config.roles.role(name, groups).or_else(|| teams.first().map(|_| Role::Viewer));
+        let role = role.ok_or_else(|| {
             SignInError::Refused(format!("{name} has no role here. The groups in [auth.roles] say who has one."))
         })?;
         let known = inner.store.vouched(source, subject).await?;
@@ -180,13 +194,13 @@ impl SignIn {
         let now = inner.clock.now();
         let is_as_known = |user: &User| {
             let is_seen = user.signed_in_at.is_some_and(|at| now.since(at) < VOUCHED_EVERY);
-            is_seen && user.role == role && user.name == name
+            is_seen && user.role == role && user.teams == teams && user.name == name
         };
         if let Some(user) = known.filter(is_as_known) {
             return Ok(user);
         }
         let id = UserId::from_uuid(ids::uuid(now));
-        match inner.store.vouch(&Vouched { id, source, subject, name, role }, now).await {
+        match inner.store.vouch(&Vouched { id, source, subject, name, role, teams: &teams }, now).await {
             // Two requests of somebody new may come at once.
             Err(UserError::Taken(taken)) => {
                 let known = inner.store.vouched(source, subject).await?.filter(|user| user.name == name);

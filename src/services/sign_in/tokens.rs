@@ -23,6 +23,8 @@ pub struct WantedToken<'a> {
     pub name: &'a str,
     pub scopes: Vec<Scope>,
     pub owner: Option<User>,
+    /// Only for the queues of these; none: for all that its owner sees.
+    pub teams: Vec<String>,
     /// None: it does not expire.
     pub lasts: Option<Duration>,
 }
@@ -71,6 +73,7 @@ impl Tokens {
             name,
             scopes: wanted.scopes,
             owner: wanted.owner,
+            teams: wanted.teams,
             created_at: now,
             expires_at: wanted.lasts.map(|lasts| now.plus(lasts)),
             used_at: None,

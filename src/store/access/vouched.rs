@@ -4,11 +4,11 @@ use amqp_message::time::Timestamp;
 
 use super::{
     UserError, UserRow,
-    users::{find, insert, need, write},
+    users::{find, insert, need, standing, write},
 };
 use crate::{
     domain::{
-        access::{Role, Source, User, UserId},
+        access::{Membership, Role, Source, User, UserId, write_memberships},
         actor::Actor,
     },
     store::{
@@ -26,13 +26,14 @@ pub struct Vouched<'a> {
     pub subject: &'a str,
     pub name: &'a str,
     pub role: Role,
+    pub teams: &'a [Membership],
 }
 
 impl StoreReader {
     /// A user as an OpenID provider or a proxy calls them.
     pub async fn vouched(&self, source: Source, subject: &str) -> Result<Option<User>, StoreError> {
         const SELECT: &str =
-            "SELECT id AS user_id, name, source, role, disabled, created_at AS user_created_at, signed_in_at
+            "SELECT id AS user_id, name, source, role, teams, disabled, created_at AS user_created_at, signed_in_at
             FROM users WHERE source = $1 AND subject = $2";
         let row: Option<UserRow> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT)
             .bind(source.as_str())
@@ -46,7 +47,7 @@ impl StoreReader {
 impl Store {
     /// Somebody whom another vouches for, with the name and role that one says. The answer is the user as it is now.
     pub async fn vouch(&self, vouched: &Vouched<'_>, at: Timestamp) -> Result<User, UserError> {
-        const UPDATE: &str = "UPDATE users SET name = $1, role = $2, signed_in_at = $3 WHERE id = $4";
+        const UPDATE: &str = "UPDATE users SET name = $1, role = $2, signed_in_at = $3, teams = $4 WHERE id = $5";
         let mut tx = self.db.begin().await?;
         let before = find_vouched(&mut tx, vouched).await?;
         let id = before.as_ref().map_or(vouched.id, |before| before.id);
@@ -58,15 +59,16 @@ impl Store {
                 insert(&mut tx, vouched, "", at).await?;
                 Some("add")
             }
-            Some(before) => (before.role != vouched.role).then_some("role"),
+            Some(before) => (before.role != vouched.role || before.teams != vouched.teams).then_some("role"),
         };
         if let Some(action) = action {
-            write(&mut tx, at, &Actor::system(), action, vouched.name, vouched.role.as_str()).await?;
+            write(&mut tx, at, &Actor::system(), action, vouched.name, &standing(vouched.role, vouched.teams)).await?;
         }
         on!(&mut tx, |tx| sqlx::query(UPDATE)
             .bind(vouched.name)
             .bind(vouched.role.as_str())
             .bind(at.as_micros())
+            .bind(write_memberships(vouched.teams))
             .bind(id.as_uuid())
             .execute(&mut **tx)
             .await
@@ -79,7 +81,7 @@ impl Store {
 
 async fn find_vouched(tx: &mut Tx, vouched: &Vouched<'_>) -> Result<Option<User>, StoreError> {
     const SELECT: &str =
-        "SELECT id AS user_id, name, source, role, disabled, created_at AS user_created_at, signed_in_at
+        "SELECT id AS user_id, name, source, role, teams, disabled, created_at AS user_created_at, signed_in_at
         FROM users WHERE source = $1 AND subject = $2";
     let row: Option<UserRow> = on!(tx, |tx| sqlx::query_as(SELECT)
         .bind(vouched.source.as_str())

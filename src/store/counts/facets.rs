@@ -161,7 +161,11 @@ impl StoreReader {
         for row in rows {
             let key = row.key()?;
             let count = row.count.unsigned_abs();
-            if any(&filter.brokers, &key.broker) && queues.matches(&key.queue) && is_home(&key) {
+            if any(&filter.brokers, &key.broker)
+                && queues.matches(&key.queue)
+                && is_home(&key)
+                && self.scope.includes(&key.broker, &key.queue)
+            {
                 facets.push((FacetId(row.id), key, count));
             }
         }

@@ -14,10 +14,11 @@ use super::{
     letters::rows::{bigint, parse},
 };
 use crate::domain::{
-    activity::{Area, AuditEntry},
+    activity::{Area, AuditEntry, Concerns},
     actor::Actor,
     group::{Group, GroupCounts, GroupCursor, GroupFilter, GroupId, GroupKey, GroupPage, GroupSort, Note, Outcome},
     letter::Importance,
+    rights::Right,
     version::Expected,
 };
 
@@ -145,7 +146,8 @@ impl StoreReader {
             push_uuids(&mut select, ids.iter().map(|id| id.as_uuid()).collect());
             select.build_query_as().fetch_all(pool).await?
         });
-        rows.into_iter().map(Group::try_from).collect()
+        let theirs = rows.into_iter().filter(|row| self.scope.includes(&row.broker, &row.queue));
+        theirs.map(Group::try_from).collect()
     }
 
     /// How many groups there are under the rest of `filter`, whatever it says of open letters and their importance.
@@ -177,9 +179,13 @@ impl StoreReader {
     /// How many groups have open letters, by the most important of these.
     pub async fn open_groups(&self) -> Result<[u64; Importance::ALL.len()], StoreError> {
         const COUNT: &str = "SELECT weight, COUNT(*) FROM (SELECT CASE WHEN critical > 0 THEN 0 WHEN high > 0 THEN 1
-                WHEN normal > 0 THEN 2 ELSE 3 END AS weight FROM groups
-                WHERE critical + high + normal + low > 0) AS open GROUP BY weight";
-        let rows: Vec<(i32, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(COUNT).fetch_all(pool).await?);
+                WHEN normal > 0 THEN 2 ELSE 3 END AS weight FROM groups";
+        let conditions = self.conditions(&GroupFilter::default()).await?.of_any_importance();
+        let rows: Vec<(i32, i64)> = on!(self.db.reader(), |pool| {
+            let mut count = QueryBuilder::new(COUNT);
+            conditions.push(&mut count);
+            count.push(") AS open GROUP BY weight").build_query_as().fetch_all(pool).await?
+        });
         let mut counts = [0; Importance::ALL.len()];
         for (weight, count) in rows {
             if let Some(place) = usize::try_from(weight).ok().and_then(|weight| counts.get_mut(weight)) {
@@ -203,7 +209,9 @@ impl Store {
     ) -> Result<bool, ChangeError<Note>> {
         const SET: &str = "UPDATE groups SET note = $1, note_by = $2, note_at = $3 WHERE id = $4";
         let mut tx = self.db.begin().await?;
-        let Some(before) = note(&mut tx, id).await? else { return Ok(false) };
+        let found = note(&mut tx, id).await?;
+        let found = found.filter(|(_, (broker, queue))| by.may_at(Right::Act, broker, queue));
+        let Some((before, (broker, queue))) = found else { return Ok(false) };
         if before.as_ref().map(|note| &*note.text).unwrap_or_default() == text {
             return Ok(true);
         }
@@ -217,7 +225,8 @@ impl Store {
             .await
             .map(drop)?);
         let entry = AuditEntry::new(at, by, Area::Groups, "note", id.to_string());
-        audit::append(&mut tx, &AuditEntry { detail: text.to_owned(), ..entry }).await?;
+        let concerns = Concerns::Queue(broker, queue);
+        audit::append(&mut tx, &AuditEntry { detail: text.to_owned(), concerns, ..entry }).await?;
         tx.commit().await?;
         Ok(true)
     }
@@ -241,19 +250,23 @@ impl Store {
     }
 }
 
-/// The note of a group, which nobody else changes until the transaction ends; `None` without such a group.
-async fn note(tx: &mut Tx, id: GroupId) -> Result<Option<Option<Note>>, StoreError> {
+/// Broker and queue.
+type Place = (String, String);
+
+/// The note of a group, which nobody else changes until the transaction ends, and where the group is; `None` without such a
+/// group.
+async fn note(tx: &mut Tx, id: GroupId) -> Result<Option<(Option<Note>, Place)>, StoreError> {
     const NOTE: Sql = Sql {
-        sqlite: "SELECT note, note_by, note_at FROM groups WHERE id = $1",
-        postgres: "SELECT note, note_by, note_at FROM groups WHERE id = $1 FOR NO KEY UPDATE",
+        sqlite: "SELECT note, note_by, note_at, broker, queue FROM groups WHERE id = $1",
+        postgres: "SELECT note, note_by, note_at, broker, queue FROM groups WHERE id = $1 FOR NO KEY UPDATE",
     };
     let select = NOTE.pick(tx);
-    let row: Option<(String, String, Option<i64>)> =
+    let row: Option<(String, String, Option<i64>, String, String)> =
         on!(tx, |tx| sqlx::query_as(select).bind(id.as_uuid()).fetch_optional(&mut **tx).await?);
-    let note = |(text, by, at): (String, String, Option<i64>)| {
-        Some(Note { text, by: Actor::named(by), at: Timestamp::from_micros(at?) })
-    };
-    Ok(row.map(note))
+    Ok(row.map(|(text, by, at, broker, queue)| {
+        let note = at.map(|at| Note { text, by: Actor::named(by), at: Timestamp::from_micros(at) });
+        (note, (broker, queue))
+    }))
 }
 
 /// What a list is sorted by; all in it are words of our own.

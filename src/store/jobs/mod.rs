@@ -24,6 +24,7 @@ use crate::domain::{
     command::CommandReport,
     job::{Job, JobPlace, JobRecord, JobState},
     letter::LetterId,
+    rights::{QueueScope, Right},
 };
 
 #[derive(FromRow)]
@@ -32,6 +33,13 @@ struct RecordRow {
     job: JobRow,
     created_at: i64,
     actor: String,
+    within: String,
+}
+
+impl RecordRow {
+    fn is_seen(&self, scope: &QueueScope) -> Result<bool, StoreError> {
+        Ok(scope.is_everything() || audit::read_scope(&self.within)?.is_within(scope))
+    }
 }
 
 impl TryFrom<RecordRow> for JobRecord {
@@ -52,31 +60,55 @@ struct ClaimedRow {
 
 impl StoreReader {
     pub async fn job(&self, id: Uuid) -> Result<Option<Job>, StoreError> {
-        const SELECT: &str = "SELECT id, action, state, total, done, failed, errors FROM jobs WHERE id = $1";
-        let row: Option<JobRow> =
-            on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(id).fetch_optional(pool).await?);
-        row.map(Job::try_from).transpose()
+        Ok(self.job_record(id).await?.map(|record| record.job))
     }
 
     /// A job, and who asked for it when.
     pub async fn job_record(&self, id: Uuid) -> Result<Option<JobRecord>, StoreError> {
         const SELECT: &str =
-            "SELECT id, action, state, total, done, failed, errors, created_at, actor FROM jobs WHERE id = $1";
+            "SELECT id, action, state, total, done, failed, errors, created_at, actor, within FROM jobs
+            WHERE id = $1";
         let row: Option<RecordRow> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(id).fetch_optional(pool).await?);
-        row.map(JobRecord::try_from).transpose()
+        match row {
+            Some(row) if row.is_seen(&self.scope)? => JobRecord::try_from(row).map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// The jobs in one of these states, or in any, behind that place: the newest first.
     pub async fn jobs(
         &self,
         states: &[JobState],
-        before: Option<JobPlace>,
+        mut before: Option<JobPlace>,
         limit: usize,
     ) -> Result<Vec<JobRecord>, StoreError> {
+        let mut seen = Vec::new();
+        loop {
+            let rows = self.job_rows(states, before, limit).await?;
+            let is_end = rows.len() < limit;
+            before = rows.last().map(|row| JobPlace { at: Timestamp::from_micros(row.created_at), id: row.job.id });
+            for row in rows {
+                if row.is_seen(&self.scope)? {
+                    seen.push(JobRecord::try_from(row)?);
+                }
+            }
+            if is_end || seen.len() >= limit {
+                seen.truncate(limit);
+                return Ok(seen);
+            }
+        }
+    }
+
+    async fn job_rows(
+        &self,
+        states: &[JobState],
+        before: Option<JobPlace>,
+        limit: usize,
+    ) -> Result<Vec<RecordRow>, StoreError> {
         const ALL: &str =
-            "SELECT id, action, state, total, done, failed, errors, created_at, actor FROM jobs WHERE 1 = 1";
-        let rows: Vec<RecordRow> = on!(self.db.reader(), |pool| {
+            "SELECT id, action, state, total, done, failed, errors, created_at, actor, within FROM jobs WHERE 1 = 1";
+        Ok(on!(self.db.reader(), |pool| {
             let mut select = QueryBuilder::new(ALL);
             if !states.is_empty() {
                 select.push(" AND state IN ");
@@ -90,14 +122,17 @@ impl StoreReader {
                 .push(" ORDER BY created_at DESC, id DESC LIMIT ")
                 .push_bind(i64::try_from(limit).unwrap_or(i64::MAX));
             select.build_query_as().fetch_all(pool).await?
-        });
-        rows.into_iter().map(JobRecord::try_from).collect()
+        }))
     }
 
     /// The job of this name that has not ended, or else began last: clocks jump.
     pub async fn latest_job(&self, action: &str) -> Result<Option<Job>, StoreError> {
         const SELECT: &str = "SELECT id, action, state, total, done, failed, errors FROM jobs WHERE action = $1
             ORDER BY CASE WHEN state IN ('queued', 'running') THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT 1";
+        // They are about all letters.
+        if !self.scope.is_everything() {
+            return Ok(None);
+        }
         let row: Option<JobRow> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(action).fetch_optional(pool).await?);
         row.map(Job::try_from).transpose()
@@ -262,7 +297,7 @@ pub(crate) async fn insert_finished(
 
 pub(crate) async fn insert(tx: &mut Tx, job: &Job, by: &Actor, at: Timestamp) -> Result<(), StoreError> {
     const INSERT: &str = "INSERT INTO jobs (id, created_at, actor, action, state, total, done, failed, errors,
-        via, address) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+        via, address, within) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
     let (via, address) = origin::written(by);
     on!(tx, |tx| sqlx::query(INSERT)
         .bind(job.id)
@@ -276,6 +311,7 @@ pub(crate) async fn insert(tx: &mut Tx, job: &Job, by: &Actor, at: Timestamp) ->
         .bind(serde_json::Value::from(job.errors.as_slice()).to_string())
         .bind(via)
         .bind(&*address)
+        .bind(by.scope(Right::Act).written())
         .execute(&mut **tx)
         .await
         .map(drop)?);

@@ -93,7 +93,26 @@ impl StoreReader {
             push_ids(&mut query, ids);
             query.build_query_as().fetch_all(pool).await?
         });
-        rows.into_iter().map(LetterSummary::try_from).collect()
+        let mut found = self.told(rows)?;
+        found.retain(|letter| self.scope.includes(&letter.broker, letter.queue.as_deref().unwrap_or_default()));
+        Ok(found)
+    }
+
+    fn told(&self, rows: Vec<SummaryRow>) -> Result<Vec<LetterSummary>, StoreError> {
+        rows.into_iter().map(|row| Ok(self.without_payload(row.try_into()?))).collect()
+    }
+
+    /// Its title tells what is in it.
+    pub(crate) fn without_payload(&self, mut letter: LetterSummary) -> LetterSummary {
+        if !self.payloads.includes(&letter.broker, letter.queue.as_deref().unwrap_or_default()) {
+            letter.title = None;
+        }
+        letter
+    }
+
+    /// Whether a letter is there for who asks.
+    pub(crate) async fn sees(&self, id: LetterId) -> Result<bool, StoreError> {
+        Ok(self.scope.is_everything() || self.summary(id).await?.is_some())
     }
 
     /// A letter with its contents.
@@ -128,7 +147,7 @@ impl StoreReader {
         if matching.groups.is_some() {
             return Ok(ranges > MOST_RANGES);
         }
-        let everything: u64 = self.sums().await?.iter().map(|(.., count)| count).sum();
+        let everything: u64 = self.sums_of_all().await?.iter().map(|(.., count)| count).sum();
         let others = everything.saturating_sub(matching.total());
         Ok(others <= (ranges as u64).saturating_mul(limit as u64))
     }
@@ -154,7 +173,7 @@ impl StoreReader {
             query.push(" LIMIT ").push(part.limit);
             query.build_query_as().fetch_all(pool).await?
         });
-        rows.into_iter().map(LetterSummary::try_from).collect()
+        self.told(rows)
     }
 
     /// Takes the first few of each range and merges them.
@@ -176,7 +195,7 @@ impl StoreReader {
             part.push_order(&mut query, "l.");
             query.build_query_as().fetch_all(pool).await?
         });
-        rows.into_iter().map(LetterSummary::try_from).collect()
+        self.told(rows)
     }
 }
 

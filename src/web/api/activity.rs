@@ -86,7 +86,7 @@ pub async fn activity(
     Query(query): Query<ActivityQuery>,
 ) -> Result<Json<Activity>, WebError> {
     let (before, limit) = (query.place()?, query.limit());
-    let mut entries = app.store.activity(&query.filter(app.clock.now()), before, limit + 1).await?;
+    let mut entries = app.store().activity(&query.filter(app.clock.now()), before, limit + 1).await?;
     let has_older = entries.len() > limit;
     entries.truncate(limit);
     let subjects = audit_subjects::load(&app, &entries).await?;

@@ -52,11 +52,9 @@ async fn load(app: &AppState, visit: &Visit) -> Result<ActivityPage, WebError> {
     let (now, query) = (app.clock.now(), &visit.query);
     let (filter, before, limit) = (query.filter(now), query.place()?, query.limit());
     // One more than is shown tells whether there are older ones.
-    let (facets, mut entries, people) = tokio::try_join!(
-        app.store.counts_overall(),
-        app.store.activity(&filter, before, limit + 1),
-        app.store.actors()
-    )?;
+    let store = app.store();
+    let (facets, mut entries, people) =
+        tokio::try_join!(store.counts_overall(), store.activity(&filter, before, limit + 1), store.actors())?;
     let has_older = entries.len() > limit;
     entries.truncate(limit);
     let subjects = audit_subjects::load(app, &entries).await?;
