@@ -13,11 +13,12 @@ CREATE TABLE activity_letters (
     letters BIGINT NOT NULL
 );
 CREATE INDEX activity_letters_by_seq ON activity_letters (seq);
--- Only what is older than this is ever removed from the activity, one row.
+-- In one row: only what is older than this may be removed from the activity; without it nothing.
 CREATE TABLE activity_term (
+    id BIGINT NOT NULL PRIMARY KEY,
     before BIGINT NOT NULL
 );
-INSERT INTO activity_term (before) VALUES (-9223372036854775808);
+-- Triggers, in the words of this database.
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'the activity is never changed';
@@ -25,7 +26,7 @@ END;
 $$;
 CREATE FUNCTION keep_activity() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF OLD.at >= (SELECT before FROM activity_term) THEN
+    IF NOT EXISTS (SELECT 1 FROM activity_term WHERE OLD.at < before) THEN
         RAISE EXCEPTION 'the activity is kept until its term is over';
     END IF;
     RETURN OLD;

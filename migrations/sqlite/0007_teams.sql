@@ -13,17 +13,18 @@ CREATE TABLE activity_letters (
     letters BIGINT NOT NULL
 );
 CREATE INDEX activity_letters_by_seq ON activity_letters (seq);
--- Only what is older than this is ever removed from the activity, one row.
+-- In one row: only what is older than this may be removed from the activity; without it nothing.
 CREATE TABLE activity_term (
+    id BIGINT NOT NULL PRIMARY KEY,
     before BIGINT NOT NULL
 );
-INSERT INTO activity_term (before) VALUES (-9223372036854775808);
+-- Triggers, in the words of this database.
 CREATE TRIGGER activity_stays BEFORE UPDATE ON activity
 BEGIN
     SELECT RAISE(ABORT, 'the activity is never changed');
 END;
 CREATE TRIGGER activity_is_kept BEFORE DELETE ON activity
-WHEN OLD.at >= (SELECT before FROM activity_term)
+WHEN NOT EXISTS (SELECT 1 FROM activity_term WHERE OLD.at < before)
 BEGIN
     SELECT RAISE(ABORT, 'the activity is kept until its term is over');
 END;

@@ -202,7 +202,8 @@ impl Store {
     /// Lines stand in the order in which they were written, so that nothing else has to be looked at.
     pub async fn forget_activity(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
         // The database refuses to remove anything else.
-        const TERM: &str = "UPDATE activity_term SET before = $1 WHERE before < $1";
+        const TERM: &str = "INSERT INTO activity_term (id, before) VALUES (1, $1)
+            ON CONFLICT (id) DO UPDATE SET before = excluded.before WHERE activity_term.before < excluded.before";
         const FORGET: &str = "DELETE FROM activity WHERE seq IN (SELECT seq FROM
             (SELECT seq, at FROM activity ORDER BY seq LIMIT $1) AS oldest WHERE at < $2) RETURNING seq";
         let mut tx = self.db.begin().await?;

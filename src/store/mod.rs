@@ -33,9 +33,10 @@ mod watch;
 
 use std::{ops::Deref, path::PathBuf, sync::Arc, time::Duration};
 
+use tokio::sync::OnceCell;
 use uuid::Uuid;
 
-use counts::facet_scope::FacetIds;
+use counts::{facet_scope::FacetIds, facets::SeenFacet};
 use db::{Db, on};
 
 use crate::domain::rights::{Grants, QueueScope, Right};
@@ -72,6 +73,8 @@ pub struct StoreReader {
     scope: QueueScope,
     /// Of letters of other queues it is not told what is in them.
     payloads: QueueScope,
+    /// The facets of these queues, read once.
+    seen: Arc<OnceCell<Vec<SeenFacet>>>,
 }
 
 /// The database. What can be asked of it is asked of its [`StoreReader`], which is all that pages and API are given.
@@ -86,11 +89,11 @@ impl Deref for Store {
 }
 
 impl StoreReader {
-    /// The same as far as somebody may see it.
+    /// The same as far as somebody may see it. Of counts it shows one moment, so that it is for one request.
     #[must_use]
     pub fn within(&self, grants: &Grants) -> Self {
         let scope = |right| grants.scope(right).clone();
-        Self { scope: scope(Right::Read), payloads: scope(Right::Payload), ..self.clone() }
+        Self { scope: scope(Right::Read), payloads: scope(Right::Payload), seen: Arc::default(), ..self.clone() }
     }
 
     /// Whether the database answers.
@@ -121,7 +124,13 @@ impl Store {
     /// them.
     pub async fn open_logging(url: &str, slow: Duration) -> Result<Self, StoreError> {
         let (scope, payloads) = (QueueScope::everything(), QueueScope::everything());
-        Ok(Self(StoreReader { db: Db::open(url, slow).await?, facets: Arc::default(), scope, payloads }))
+        Ok(Self(StoreReader {
+            db: Db::open(url, slow).await?,
+            facets: Arc::default(),
+            scope,
+            payloads,
+            seen: Arc::default(),
+        }))
     }
 
     /// The file of the database that `url` names, where it is SQLite and there is none yet: [`open`](Self::open)

@@ -1,6 +1,11 @@
 //! Teams: people whose rights hold for some queues only.
 
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{
+    collections::HashMap,
+    fmt,
+    str::FromStr,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use amqp_message::glob::Globs;
 use serde::{Deserialize, Serialize};
@@ -8,11 +13,22 @@ use serde::{Deserialize, Serialize};
 use super::Role;
 
 /// The queues of a team.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct TeamQueues {
     names: Patterns,
     brokers: Globs,
     queues: Globs,
+    /// What came of it for queues that were asked about, by broker: of thousands of queues each page asks.
+    known: Mutex<HashMap<String, HashMap<String, bool>>>,
+}
+
+/// So many queues are remembered; there are more only where names are made up all the time.
+const MOST_KNOWN: usize = 100_000;
+
+impl PartialEq for TeamQueues {
+    fn eq(&self, other: &Self) -> bool {
+        self.names == other.names
+    }
 }
 
 /// As they are written; without any, all are meant.
@@ -26,11 +42,21 @@ impl TeamQueues {
     /// Those that one of these patterns matches, on brokers that one of those matches; without patterns all are meant.
     pub fn new(brokers: &[String], queues: &[String]) -> Self {
         let names = Patterns { brokers: brokers.to_vec(), queues: queues.to_vec() };
-        Self { brokers: Globs::new(brokers), queues: Globs::new(queues), names }
+        Self { brokers: Globs::new(brokers), queues: Globs::new(queues), names, known: Mutex::default() }
     }
 
     fn includes(&self, broker: &str, queue: &str) -> bool {
-        self.brokers.matches(broker) && self.queues.matches(queue)
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(includes) = known.get(broker).and_then(|queues| queues.get(queue)) {
+            return *includes;
+        }
+        let includes = self.brokers.matches(broker) && self.queues.matches(queue);
+        let queues = known.entry(broker.to_owned()).or_default();
+        if queues.len() >= MOST_KNOWN {
+            queues.clear();
+        }
+        queues.insert(queue.to_owned(), includes);
+        includes
     }
 }
 

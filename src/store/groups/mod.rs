@@ -1,6 +1,7 @@
 //! Groups of letters with similar failures: listing them, and their figures.
 
 pub(crate) mod filter;
+mod note;
 pub(crate) mod outcomes;
 pub(crate) mod tally;
 
@@ -9,17 +10,14 @@ use sqlx::{Database, Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
 use super::{
-    ChangeError, Store, StoreError, StoreReader, audit,
-    db::{Sql, Tx, id_list::push_uuids, on},
+    Store, StoreError, StoreReader,
+    db::{Sql, id_list::push_uuids, on},
     letters::rows::{bigint, parse},
 };
 use crate::domain::{
-    activity::{Area, AuditEntry, Concerns},
     actor::Actor,
     group::{Group, GroupCounts, GroupCursor, GroupFilter, GroupId, GroupKey, GroupPage, GroupSort, Note, Outcome},
     letter::Importance,
-    rights::Right,
-    version::Expected,
 };
 
 pub(crate) const COLUMNS: &str =
@@ -179,7 +177,7 @@ impl StoreReader {
     /// How many groups have open letters, by the most important of these.
     pub async fn open_groups(&self) -> Result<[u64; Importance::ALL.len()], StoreError> {
         const COUNT: &str = "SELECT weight, COUNT(*) FROM (SELECT CASE WHEN critical > 0 THEN 0 WHEN high > 0 THEN 1
-                WHEN normal > 0 THEN 2 ELSE 3 END AS weight FROM groups";
+                WHEN normal > 0 THEN 2 ELSE 3 END AS weight FROM groups ";
         let conditions = self.conditions(&GroupFilter::default()).await?.of_any_importance();
         let rows: Vec<(i32, i64)> = on!(self.db.reader(), |pool| {
             let mut count = QueryBuilder::new(COUNT);
@@ -197,40 +195,6 @@ impl StoreReader {
 }
 
 impl Store {
-    /// Sets the note of a group, or with an empty text removes it; says whether there is such a group. A note that it has
-    /// already stays, with who wrote it.
-    pub async fn set_group_note(
-        &self,
-        id: GroupId,
-        text: &str,
-        expected: &Expected,
-        by: &Actor,
-        at: Timestamp,
-    ) -> Result<bool, ChangeError<Note>> {
-        const SET: &str = "UPDATE groups SET note = $1, note_by = $2, note_at = $3 WHERE id = $4";
-        let mut tx = self.db.begin().await?;
-        let found = note(&mut tx, id).await?;
-        let found = found.filter(|(_, (broker, queue))| by.may_at(Right::Act, broker, queue));
-        let Some((before, (broker, queue))) = found else { return Ok(false) };
-        if before.as_ref().map(|note| &*note.text).unwrap_or_default() == text {
-            return Ok(true);
-        }
-        expected.check(before.as_ref())?;
-        on!(&mut tx, |tx| sqlx::query(SET)
-            .bind(text)
-            .bind(by.as_str())
-            .bind(Some(at.as_micros()).filter(|_| !text.is_empty()))
-            .bind(id.as_uuid())
-            .execute(&mut **tx)
-            .await
-            .map(drop)?);
-        let entry = AuditEntry::new(at, by, Area::Groups, "note", id.to_string());
-        let concerns = Concerns::Queue(broker, queue);
-        audit::append(&mut tx, &AuditEntry { detail: text.to_owned(), concerns, ..entry }).await?;
-        tx.commit().await?;
-        Ok(true)
-    }
-
     /// Removes groups that no letter is in any more, that nothing has come into since `before` and that nobody has
     /// written a note on, and what happened by the hour before `before`.
     pub async fn forget_groups(&self, before: Timestamp) -> Result<u64, StoreError> {
@@ -248,25 +212,6 @@ impl Store {
             sqlx::query(groups).bind(before.as_micros()).execute(pool).await?.rows_affected()
         }))
     }
-}
-
-/// Broker and queue.
-type Place = (String, String);
-
-/// The note of a group, which nobody else changes until the transaction ends, and where the group is; `None` without such a
-/// group.
-async fn note(tx: &mut Tx, id: GroupId) -> Result<Option<(Option<Note>, Place)>, StoreError> {
-    const NOTE: Sql = Sql {
-        sqlite: "SELECT note, note_by, note_at, broker, queue FROM groups WHERE id = $1",
-        postgres: "SELECT note, note_by, note_at, broker, queue FROM groups WHERE id = $1 FOR NO KEY UPDATE",
-    };
-    let select = NOTE.pick(tx);
-    let row: Option<(String, String, Option<i64>, String, String)> =
-        on!(tx, |tx| sqlx::query_as(select).bind(id.as_uuid()).fetch_optional(&mut **tx).await?);
-    Ok(row.map(|(text, by, at, broker, queue)| {
-        let note = at.map(|at| Note { text, by: Actor::named(by), at: Timestamp::from_micros(at) });
-        (note, (broker, queue))
-    }))
 }
 
 /// What a list is sorted by; all in it are words of our own.

@@ -46,6 +46,8 @@ use crate::domain::{
 
 /// Facets whose index ranges one statement merges; SQLite allows 500 terms in a compound SELECT.
 const MERGED: usize = 200;
+/// Letters that are looked at before ranges are merged.
+const LOOKED_AT: usize = 2_000;
 /// Of groups so many are merged at most.
 const MOST_RANGES: usize = 2_000;
 
@@ -65,17 +67,22 @@ impl StoreReader {
         let mut items = Vec::new();
         let ranges = matching.ranges();
         if self.walks(&matching, ranges.len(), part.limit).await? {
-            items = self.walk(&matching, &part).await?;
+            items = self.walk(&matching, &part, None).await?;
         } else {
+            // Where many ranges would have to be merged, what is asked for is mostly among the next few letters.
+            if matching.groups.is_none() && ranges.len() > MERGED {
+                items = self.walk(&matching, &part, Some(LOOKED_AT)).await?;
+            }
+            if items.len() == part.limit {
+                return Ok(page_of(items, page.limit));
+            }
+            items.clear();
             for chunk in ranges.chunks(MERGED) {
                 items.extend(self.merge(chunk, &part).await?);
             }
             sort(&mut items, page.sort);
         }
-        let more = items.len() > page.limit;
-        items.truncate(page.limit);
-        let next = items.last().filter(|_| more).map(|last| Cursor { received_at: last.received_at, id: last.id });
-        Ok(LetterPage { items, next })
+        Ok(page_of(items, page.limit))
     }
 
     pub async fn summary(&self, id: LetterId) -> Result<Option<LetterSummary>, StoreError> {
@@ -156,13 +163,29 @@ impl StoreReader {
     ///
     /// A condition that Postgres can tell nothing of keeps it from reading all letters of these facets and sorting them: it
     /// takes them for few as long as its statistics are older than a storm.
-    async fn walk(&self, matching: &Matching, part: &Part<'_>) -> Result<Vec<LetterSummary>, StoreError> {
+    /// With `most` it gives up after so many letters.
+    async fn walk(
+        &self,
+        matching: &Matching,
+        part: &Part<'_>,
+        most: Option<usize>,
+    ) -> Result<Vec<LetterSummary>, StoreError> {
         // SQLite would rather look up each facet and sort all that it finds.
-        const BY_TIME: Sql = Sql { sqlite: " FROM letters l INDEXED BY letters_by_time", postgres: " FROM letters l" };
+        const BY_TIME: Sql = Sql { sqlite: "letters l INDEXED BY letters_by_time", postgres: "letters l" };
         let by_time = BY_TIME.pick(self.db.reader());
         let rows: Vec<SummaryRow> = on!(self.db.reader(), |pool| {
             let mut query = QueryBuilder::new("SELECT ");
-            query.push(SUMMARY_COLUMNS).push(by_time).push(JOINED).push(" WHERE CASE WHEN l.facet_id IN ");
+            query.push(SUMMARY_COLUMNS).push(" FROM ");
+            match most {
+                None => _ = query.push(by_time),
+                Some(most) => {
+                    query.push("(SELECT * FROM ").push(by_time).push(" WHERE 1 = 1");
+                    part.push_conditions(&mut query, "l.");
+                    part.push_order(&mut query, "l.");
+                    query.push(" LIMIT ").push(most).push(") AS l");
+                }
+            }
+            query.push(JOINED).push(" WHERE CASE WHEN l.facet_id IN ");
             query.push(numbers(matching.ids().map(|facet| facet.0))).push(" THEN TRUE ELSE FALSE END");
             if let Some(groups) = &matching.groups {
                 query.push(" AND l.group_id IN ");
@@ -237,6 +260,14 @@ impl Part<'_> {
         };
         query.push(format_args!(" ORDER BY {table}received_at {direction}, {table}id {direction}"));
     }
+}
+
+/// One more than `limit` tells that there are further ones.
+fn page_of(mut items: Vec<LetterSummary>, limit: usize) -> LetterPage {
+    let more = items.len() > limit;
+    items.truncate(limit);
+    let next = items.last().filter(|_| more).map(|last| Cursor { received_at: last.received_at, id: last.id });
+    LetterPage { items, next }
 }
 
 fn sort(items: &mut [LetterSummary], sort: Sort) {

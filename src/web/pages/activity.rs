@@ -36,6 +36,8 @@ struct ActivityPage {
     people: Vec<Choice>,
     times: Vec<Choice>,
     subject: String,
+    /// What the address of an export says of which entries it has.
+    exported: String,
     rows: Vec<ActivityRow>,
     is_filtered: bool,
     pager: Pager,
@@ -65,6 +67,10 @@ async fn load(app: &AppState, visit: &Visit) -> Result<ActivityPage, WebError> {
         people: people_choices(&query.by, &people),
         times: time_choices(query),
         subject: query.subject.clone().unwrap_or_default(),
+        exported: ActivityQuery { limit: None, cursor: None, ..query.clone() }
+            .href()
+            .trim_start_matches("/activity")
+            .to_owned(),
         rows: entries.iter().map(|entry| ActivityRow::new(entry, &subjects, now)).collect(),
         is_filtered: !query.is_open(),
         pager: query.pager(last),

@@ -106,6 +106,8 @@ const CALLS: &[Entry] = &[
     ("PATCH", "/api/v1/groups/{id}", Rights(&[Act])),
     ("GET", "/api/v1/queues", Rights(&[Read])),
     ("GET", "/api/v1/activity", Rights(&[Read])),
+    ("GET", "/api/v1/activity.ndjson", Rights(&[Read])),
+    ("GET", "/api/v1/activity.csv", Rights(&[Read])),
     ("POST", "/api/v1/decode", Rights(&[Read])),
     ("GET", "/api/v1/policies", Rights(&[Read])),
     ("POST", "/api/v1/policies", Rights(&[Admin])),

@@ -13,8 +13,10 @@ impl GuardedStore {
 
     /// As far as who asks may see it. Nobody sees nothing.
     pub fn seen(&self) -> StoreReader {
-        let grants = Visitor::current().map_or_else(Grants::nothing, |visitor| visitor.grants);
-        self.0.within(&grants)
+        match Visitor::current() {
+            Some(visitor) => visitor.reader.get_or_init(|| self.0.within(&visitor.grants)).clone(),
+            None => self.0.within(&Grants::nothing()),
+        }
     }
 
     /// All of it: for probes and metrics, which say of no letter what is in it.

@@ -16,6 +16,7 @@ use crate::{
         access::{Grants, Right, Role, Session, Token, User},
         actor::{Actor, Origin, Via},
     },
+    store::StoreReader,
     web::error::WebError,
 };
 
@@ -25,7 +26,7 @@ tokio::task_local! {
 }
 
 /// Who has asked, and from where.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Visitor {
     pub who: Who,
     pub address: IpAddr,
@@ -33,6 +34,8 @@ pub struct Visitor {
     pub grants: Grants,
     /// Broker and queue of what they look at.
     here: Arc<OnceLock<(String, String)>>,
+    /// The database as they see it, for one request.
+    pub(super) reader: Arc<OnceLock<StoreReader>>,
 }
 
 #[derive(Clone, Debug)]
@@ -47,7 +50,7 @@ pub enum Who {
 
 impl Visitor {
     pub fn new(who: Who, address: IpAddr, grants: Grants) -> Self {
-        Self { who, address, grants, here: Arc::default() }
+        Self { who, address, grants, here: Arc::default(), reader: Arc::default() }
     }
 
     /// Whether they may do that here or, as long as they look at nothing in particular, anywhere.
