@@ -24,6 +24,15 @@ pub const GROUPS: u32 = QUEUES * ERRORS;
 
 /// Fills it with a multiple of [`ORIGINALS`].
 pub async fn fill(database: TestDatabase, letters: u32) -> TestDatabase {
+    fill_by(database, letters, queue).await
+}
+
+/// The same over so many queues, each with letters of every importance.
+pub async fn fill_queues<const QUEUES: u32>(database: TestDatabase, letters: u32) -> TestDatabase {
+    fill_by(database, letters, |number| name(number / 4 % QUEUES)).await
+}
+
+async fn fill_by(database: TestDatabase, letters: u32, queue: fn(u32) -> String) -> TestDatabase {
     assert!(letters.is_multiple_of(ORIGINALS), "it takes a multiple of {ORIGINALS}");
     store_letters(&database, ORIGINALS, queue, error).await;
     let mut enrichment = database::enrichment(&database, &rules(), ChangeFeed::default()).await;

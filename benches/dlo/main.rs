@@ -26,6 +26,7 @@ mod prototext;
 mod retry;
 mod samples;
 mod server;
+mod teams;
 
 #[path = "../../tests/it/support/mod.rs"]
 mod support;
@@ -56,6 +57,9 @@ fn main() {
     }
     if runs("pages") {
         runtime.block_on(pages::run());
+    }
+    if runs("teams") {
+        runtime.block_on(teams::run());
     }
     if runs("groups") {
         runtime.block_on(groups::run());

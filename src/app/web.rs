@@ -48,7 +48,7 @@ pub(super) fn start(
         closing: lifecycle.stopping(),
     };
     let app = AppState {
-        store: services.store.reader(),
+        store: web::GuardedStore::new(services.store.reader()),
         triage,
         policies: services.policies,
         rules: services.rules,

@@ -13,7 +13,7 @@ use crate::{
     app::People,
     config::{Config, values::parse_duration},
     domain::{
-        access::{Role, Scope, Token, User},
+        access::{Membership, Role, Scope, Token, User, read_memberships, write_memberships},
         actor::Actor,
     },
     services::sign_in::WantedToken,
@@ -27,6 +27,9 @@ pub enum UserCommand {
         /// viewer, operator or admin
         #[arg(long, default_value = "viewer")]
         role: Role,
+        /// A team of [auth.teams], as payments or payments=viewer; who is in any sees its queues only. May be repeated
+        #[arg(long = "team", value_name = "TEAM[=ROLE]")]
+        teams: Vec<Membership>,
     },
     /// List all users
     List,
@@ -40,6 +43,12 @@ pub enum UserCommand {
     Remove { name: String },
     /// Give somebody another role: viewer, operator or admin
     Role { name: String, role: Role },
+    /// Put somebody into these teams and no others; without any they see all again
+    Teams {
+        name: String,
+        #[arg(value_name = "TEAM[=ROLE]")]
+        teams: Vec<Membership>,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -50,6 +59,9 @@ pub enum TokenCommand {
         /// What it may, by comma: read, payload, act, admin
         #[arg(long, value_delimiter = ',', default_value = "read")]
         scopes: Vec<Scope>,
+        /// Only for the queues of this team of [auth.teams]; may be repeated
+        #[arg(long = "team", value_name = "TEAM")]
+        teams: Vec<String>,
         /// How long it lasts, as 90d; `never` for one that does not expire
         #[arg(long, default_value = "90d", value_parser = lasts)]
         expires: Lasts,
@@ -71,8 +83,9 @@ fn lasts(text: &str) -> Result<Lasts, String> {
 pub async fn user(command: UserCommand, config: &Config) -> anyhow::Result<ExitCode> {
     let (users, by) = (People::open(config).await?.users, Actor::command_line());
     let said = match command {
-        UserCommand::Add { name, role } => {
-            users.add(&name, &password()?, role, &by).await?;
+        UserCommand::Add { name, role, teams } => {
+            let teams = known_teams(&teams, config)?;
+            users.add(&name, &password()?, (role, &teams), &by).await?;
             format!("added {name} as {role}\n")
         }
         UserCommand::List => users.all().await?.iter().map(user_line).collect(),
@@ -92,6 +105,13 @@ pub async fn user(command: UserCommand, config: &Config) -> anyhow::Result<ExitC
             users.remove(&name, &by).await?;
             format!("{name} is removed\n")
         }
+        UserCommand::Teams { name, teams } => {
+            users.set_teams(&name, &known_teams(&teams, config)?, &by).await?;
+            format!(
+                "{name} is in the teams: {}\n",
+                if teams.is_empty() { "none".to_owned() } else { write_memberships(&teams) }
+            )
+        }
         UserCommand::Role { name, role } => {
             users.set_role(&name, role, &by).await?;
             format!("{name} has the role {role}\n")
@@ -103,8 +123,9 @@ pub async fn user(command: UserCommand, config: &Config) -> anyhow::Result<ExitC
 pub async fn token(command: TokenCommand, config: &Config) -> anyhow::Result<ExitCode> {
     let (tokens, by) = (People::open(config).await?.tokens, Actor::command_line());
     let said = match command {
-        TokenCommand::Add { name, scopes, expires: Lasts(lasts) } => {
-            let wanted = WantedToken { name: &name, scopes, owner: None, lasts };
+        TokenCommand::Add { name, scopes, teams, expires: Lasts(lasts) } => {
+            teams.iter().try_for_each(|team| check_known(team, config))?;
+            let wanted = WantedToken { name: &name, scopes, owner: None, teams, lasts };
             format!("{}\n", tokens.add(wanted, &by).await?)
         }
         TokenCommand::List => tokens.all().await?.iter().map(token_line).collect(),
@@ -139,17 +160,37 @@ fn password() -> anyhow::Result<String> {
     Ok(password)
 }
 
+/// The same in order, each once.
+fn known_teams(teams: &[Membership], config: &Config) -> anyhow::Result<Vec<Membership>> {
+    teams.iter().try_for_each(|membership| check_known(&membership.team, config))?;
+    read_memberships(&write_memberships(teams)).map_err(anyhow::Error::msg)
+}
+
+fn check_known(team: &str, config: &Config) -> anyhow::Result<()> {
+    let teams = &config.auth.teams;
+    anyhow::ensure!(
+        teams.contains_key(team),
+        "there is no team {team:?}; the configuration has them as [auth.teams.NAME]"
+    );
+    Ok(())
+}
+
 fn user_line(user: &User) -> String {
     let state = match user {
         User { is_disabled: true, .. } => "disabled",
         User { is_withdrawn: true, .. } => "no role any more",
         _ => "",
     };
-    format!("{:<24} {:<9} {:<9} {state}", user.name, user.role, user.source).trim_end().to_owned() + "\n"
+    let teams = write_memberships(&user.teams);
+    format!("{:<24} {:<9} {:<9} {state:<8} {teams}", user.name, user.role, user.source).trim_end().to_owned() + "\n"
 }
 
 fn token_line(token: &Token) -> String {
     let scopes: Vec<&str> = token.scopes.iter().map(|scope| scope.as_str()).collect();
     let owner = token.owner.as_ref().map_or("-", |owner| &*owner.name);
-    format!("{} {:<24} {:<16} {}\n", token.id.as_uuid(), token.name, owner, scopes.join(","))
+    let teams = token.teams.join(",");
+    format!("{} {:<24} {:<16} {:<24} {teams}", token.id.as_uuid(), token.name, owner, scopes.join(","))
+        .trim_end()
+        .to_owned()
+        + "\n"
 }

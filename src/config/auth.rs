@@ -1,6 +1,6 @@
 //! `[auth]`: who may come in, and as what.
 
-use std::{net::IpAddr, time::Duration};
+use std::{collections::BTreeMap, net::IpAddr, time::Duration};
 
 use amqp_message::word_enum;
 use ipnet::IpNet;
@@ -11,7 +11,10 @@ use serde::{
 
 use url::{Host, Url};
 
-use super::values::{Secret, duration, http_url, list, word};
+use super::{
+    teams::{self, TeamConfig},
+    values::{Secret, duration, http_url, list, word},
+};
 use crate::domain::access::Role;
 
 /// `[auth]`
@@ -26,9 +29,11 @@ pub struct AuthConfig {
     pub session_idle: Duration,
     #[serde(deserialize_with = "duration")]
     pub session_length: Duration,
+    pub viewers_see_payloads: bool,
     pub oidc: OidcConfig,
     pub proxy: ProxyConfig,
     pub roles: RolesConfig,
+    pub teams: BTreeMap<String, TeamConfig>,
 }
 
 word_enum! {
@@ -59,9 +64,11 @@ impl Default for AuthConfig {
             metrics: MetricsAccess::Token,
             session_idle: 12 * HOUR,
             session_length: 7 * 24 * HOUR,
+            viewers_see_payloads: true,
             oidc: OidcConfig::default(),
             proxy: ProxyConfig::default(),
             roles: RolesConfig::default(),
+            teams: BTreeMap::new(),
         }
     }
 }
@@ -130,9 +137,7 @@ pub struct RolesConfig {
 impl RolesConfig {
     /// The highest role that somebody has by name or by one of the groups; none for who may not come in.
     pub fn role(&self, name: &str, groups: &[String]) -> Option<Role> {
-        let by_name = format!("user:{name}");
-        let is_group = |entry: &String| !entry.starts_with("user:") && groups.contains(entry);
-        let is_named = |list: &[String]| list.iter().any(|entry| *entry == by_name || is_group(entry));
+        let is_named = |list: &[String]| teams::names(list, name, groups);
         if is_named(&self.admin) {
             Some(Role::Admin)
         } else if is_named(&self.operator) {
@@ -151,7 +156,12 @@ impl RolesConfig {
 
 impl AuthConfig {
     /// What no single value shows.
-    pub(super) fn check(&self) -> Result<(), &'static str> {
+    pub(super) fn check(&self) -> Result<(), String> {
+        self.check_mode()?;
+        Ok(teams::check(&self.teams)?)
+    }
+
+    fn check_mode(&self) -> Result<(), &'static str> {
         match self.mode {
             AuthMode::Oidc if self.oidc.issuer.is_empty() => Err("auth.oidc.issuer: auth.mode = \"oidc\" needs it"),
             AuthMode::Oidc if !is_private(&self.oidc.issuer) => {
@@ -173,7 +183,9 @@ impl AuthConfig {
             {
                 Err("auth.proxy.groups_header: it takes the name of a header, such as X-Forwarded-Groups, or nothing")
             }
-            AuthMode::Oidc | AuthMode::Proxy if self.roles.is_empty() => {
+            AuthMode::Oidc | AuthMode::Proxy
+                if self.roles.is_empty() && !self.teams.values().any(TeamConfig::has_members) =>
+            {
                 Err("auth.roles: nobody could come in; say which groups have which role, or auth.roles.others")
             }
             _ if self.session_idle.is_zero() || self.session_length.is_zero() => {

@@ -11,6 +11,7 @@ mod notify;
 mod retry;
 mod rules;
 mod sections;
+mod teams;
 pub mod values;
 mod watch;
 
@@ -33,6 +34,7 @@ pub use sections::{
     DatabaseConfig, DecodeConfig, EasynetqConfig, GroupsConfig, IntakeConfig, LogConfig, LogFormat, RetentionConfig,
     SchemasConfig, WebConfig,
 };
+pub use teams::{TeamConfig, memberships};
 pub use watch::WatchConfig;
 
 /// The whole configuration.

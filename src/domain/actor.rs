@@ -8,11 +8,15 @@ use std::{
 
 use amqp_message::word_enum;
 
+use super::rights::{Grants, QueueScope, Right};
+
 /// A person or a program by name, or the system itself. Two of the same name are the same, wherever they ask from.
 #[derive(Clone)]
 pub struct Actor {
     name: String,
     origin: Option<Origin>,
+    /// None: everything, as for what the system does by itself.
+    grants: Option<Box<Grants>>,
 }
 
 /// From where somebody asks.
@@ -53,13 +57,29 @@ impl Actor {
     }
 
     pub fn named(name: impl Into<String>) -> Self {
-        Self { name: name.into(), origin: None }
+        Self { name: name.into(), origin: None, grants: None }
     }
 
     /// The same, who asks from there.
     #[must_use]
     pub fn asking_from(self, origin: Origin) -> Self {
         Self { origin: Some(origin), ..self }
+    }
+
+    /// The same, who may do this only.
+    #[must_use]
+    pub fn granted(self, grants: Grants) -> Self {
+        Self { grants: Some(Box::new(grants)), ..self }
+    }
+
+    /// Whether they may do that with letters of this queue; the empty name is that of one that is unknown.
+    pub fn may_at(&self, right: Right, broker: &str, queue: &str) -> bool {
+        self.grants.as_ref().is_none_or(|grants| grants.may_at(right, broker, queue))
+    }
+
+    /// The queues that a right holds for.
+    pub fn scope(&self, right: Right) -> QueueScope {
+        self.grants.as_ref().map_or_else(QueueScope::everything, |grants| grants.scope(right).clone())
     }
 
     pub fn as_str(&self) -> &str {

@@ -43,6 +43,14 @@ impl Command {
         }
     }
 
+    /// The queue that it names to send to.
+    pub fn queue(&self) -> Option<&str> {
+        match self {
+            Self::Retry { queue, .. } => queue.as_deref(),
+            _ => None,
+        }
+    }
+
     /// What there is to say about it beside its name, whichever letters take it; empty where there is nothing.
     pub fn detail(&self) -> String {
         match self {
@@ -81,6 +89,8 @@ pub fn in_time(delay: Duration) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     NotFound,
+    /// Whoever asks sees it, and may only look.
+    NotAllowed,
     WrongStatus {
         command: &'static str,
         status: Status,
@@ -107,6 +117,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotFound => f.write_str("there is no such dead letter"),
+            Self::NotAllowed => f.write_str("your role in the team of its queue may only look"),
             Self::WrongStatus { command, status } => match status {
                 Status::Retried => write!(f, "{command} is not possible: it was already retried"),
                 Status::Open | Status::Scheduled | Status::Discarded => {

@@ -32,6 +32,7 @@ pub(crate) mod policy_meaning;
 pub mod queue_level;
 pub mod retry;
 pub mod retry_limits;
+pub mod rights;
 pub mod rule;
 pub(crate) mod schedule;
 pub mod schema;

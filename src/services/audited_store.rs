@@ -17,7 +17,8 @@ use super::{
 use crate::{
     clock::Clock,
     domain::{
-        activity::{Area, AuditEntry},
+        access::Right,
+        activity::{Area, AuditEntry, Concerns},
         actor::Actor,
         command::{Command, CommandReport, Refusal},
         group::{GroupId, Note},
@@ -98,7 +99,10 @@ impl AuditedStore {
     }
 
     pub(crate) async fn cancel_job(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
-        let entry = AuditEntry::new(self.clock.now(), by, Area::Letters, "cancel", format!("job {job}"));
+        let entry = AuditEntry {
+            concerns: Concerns::All(by.scope(Right::Act)),
+            ..AuditEntry::new(self.clock.now(), by, Area::Letters, "cancel", format!("job {job}"))
+        };
         let cancelled = self.store.cancel_job(job, &entry).await?;
         if cancelled {
             log(&entry);

@@ -33,10 +33,13 @@ mod watch;
 
 use std::{ops::Deref, path::PathBuf, sync::Arc, time::Duration};
 
+use tokio::sync::OnceCell;
 use uuid::Uuid;
 
-use counts::facet_scope::FacetIds;
+use counts::{facet_scope::FacetIds, facets::SeenFacet};
 use db::{Db, on};
+
+use crate::domain::rights::{Grants, QueueScope, Right};
 
 pub use access::{NewSession, NewToken, NewUser, SecretHash, UserError, Vouched};
 pub(crate) use announcements::Announcements;
@@ -67,6 +70,12 @@ pub use watch::{Claim, WatchKept, WatchUpdate};
 pub struct StoreReader {
     db: Db,
     facets: Arc<FacetIds>,
+    /// What is of other queues is not there.
+    scope: QueueScope,
+    /// Of letters of other queues it is not told what is in them.
+    payloads: QueueScope,
+    /// The facets of these queues, read once.
+    seen: Arc<OnceCell<Vec<SeenFacet>>>,
 }
 
 /// The database. What can be asked of it is asked of its [`StoreReader`], which is all that pages and API are given.
@@ -81,6 +90,13 @@ impl Deref for Store {
 }
 
 impl StoreReader {
+    /// The same as far as somebody may see it. Of counts it shows one moment, so that it is for one request.
+    #[must_use]
+    pub fn within(&self, grants: &Grants) -> Self {
+        let scope = |right| grants.scope(right).clone();
+        Self { scope: scope(Right::Read), payloads: scope(Right::Payload), seen: Arc::default(), ..self.clone() }
+    }
+
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), StoreError> {
         on!(self.db.reader(), |pool| sqlx::query("SELECT 1").execute(pool).await.map(drop)?);
@@ -108,7 +124,14 @@ impl Store {
     /// The same, where statements are logged that take as long as `slow`: their texts, never the values that are bound to
     /// them.
     pub async fn open_logging(url: &str, slow: Duration) -> Result<Self, StoreError> {
-        Ok(Self(StoreReader { db: Db::open(url, slow).await?, facets: Arc::default() }))
+        let (scope, payloads) = (QueueScope::everything(), QueueScope::everything());
+        Ok(Self(StoreReader {
+            db: Db::open(url, slow).await?,
+            facets: Arc::default(),
+            scope,
+            payloads,
+            seen: Arc::default(),
+        }))
     }
 
     /// The file of the database that `url` names, where it is SQLite and there is none yet: [`open`](Self::open)

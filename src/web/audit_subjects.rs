@@ -21,6 +21,7 @@ pub async fn load(app: &AppState, entries: &[ActivityEntry]) -> Result<Subjects,
     }
     let letters: Vec<LetterId> = ids.iter().copied().map(LetterId::from_uuid).collect();
     let groups: Vec<GroupId> = ids.into_iter().map(GroupId::from_uuid).collect();
-    let (letters, groups) = tokio::try_join!(app.store.summaries(&letters), app.store.groups_by_id(&groups))?;
+    let store = app.store();
+    let (letters, groups) = tokio::try_join!(store.summaries(&letters), store.groups_by_id(&groups))?;
     Ok(Subjects::new(&letters, &groups))
 }

@@ -1,6 +1,12 @@
 //! Server-sent events: that something is new, never what. The page then asks for the fragments it shows.
 
-use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    hash::{BuildHasher, RandomState},
+    net::IpAddr,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use axum::{
     extract::{Request, State},
@@ -13,7 +19,7 @@ use tokio::sync::watch::Receiver;
 use super::{
     AppState,
     pages::banner,
-    security::{Peer, visitor_of},
+    security::{Peer, Visitor, visitor_of},
 };
 use crate::{domain::access::Right, services::change_feed::Changes};
 
@@ -42,10 +48,15 @@ pub async fn stream(
 pub fn changes(app: &AppState) -> String {
     let feed = *app.feed.subscribe().borrow();
     let brokers = *app.brokers.changes().borrow();
-    text(feed, brokers)
+    text(feed, brokers, Visitor::current().is_some_and(|visitor| visitor.is_confined()))
 }
 
-fn text(Changes { received, changed, .. }: Changes, brokers: u64) -> String {
+/// Who does not see all queues is told that something has changed, and not how much.
+fn text(Changes { received, changed, .. }: Changes, brokers: u64, is_confined: bool) -> String {
+    static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    if is_confined {
+        return format!("{:x}", KEY.hash_one((received, changed, brokers)));
+    }
     format!("{received}.{changed}.{brokers}")
 }
 
@@ -57,6 +68,7 @@ struct Watcher {
     /// Who listens.
     headers: HeaderMap,
     peer: IpAddr,
+    is_confined: bool,
     /// What this page was not told yet at all.
     untold: Vec<Told>,
 }
@@ -74,6 +86,7 @@ impl Watcher {
             health: app.health.changes(),
             headers: request.headers().clone(),
             peer: Peer::of(request.extensions()),
+            is_confined: request.extensions().get::<Visitor>().is_none_or(Visitor::is_confined),
             untold: vec![Told::Health, Told::Changes],
             app,
         }
@@ -113,7 +126,7 @@ impl Watcher {
         match told {
             Told::Changes => {
                 let (feed, brokers) = (*self.changes.borrow_and_update(), *self.brokers.borrow_and_update());
-                Event::default().event("changes").data(text(feed, brokers))
+                Event::default().event("changes").data(text(feed, brokers, self.is_confined))
             }
             Told::Health => Event::default().event("health").data(banner::changes(*self.health.borrow_and_update())),
         }

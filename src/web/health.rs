@@ -171,7 +171,7 @@ impl LastFigures {
 
 /// What the database says; where that takes long, what it said last, and nothing where it is known to be away.
 async fn database_figures(app: &Arc<AppState>) -> Option<Arc<DatabaseFigures>> {
-    if app.health.is_database_away() || !app.store.is_there().await {
+    if app.health.is_database_away() || !app.store.whole().is_there().await {
         return None;
     }
     // Only one asks at a time, and goes on when nobody waits any more.
@@ -208,7 +208,7 @@ struct DatabaseFigures {
 
 impl DatabaseFigures {
     async fn read(app: &AppState) -> Result<Self, StoreError> {
-        let store = &app.store;
+        let store = app.store.whole();
         let (notifications_waiting, oldest_notification) = store.waiting_notifications().await?;
         let mut digests_sent = store.digests_sent().await?;
         digests_sent.retain(|(name, _)| app.digests.plan(Some(name)).is_ok());

@@ -34,7 +34,7 @@ struct Arrival {
 pub async fn answer_in_time(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
     let (limits, arrival) = (app.settings.limits, Arc::new(Arrival::default()));
     let asks_database = asks_database(&app, request.uri().path());
-    if asks_database && app.health.is_database_away() && !app.store.is_there().await {
+    if asks_database && app.health.is_database_away() && !app.store.whole().is_there().await {
         return WebError::no_database().into_response();
     }
     let request = request.map(|body| timed(body, &limits, &arrival));
@@ -53,7 +53,7 @@ pub async fn answer_in_time(State(app): State<Arc<AppState>>, request: Request, 
         } else if Instant::now() >= given_up {
             let late = WebError::new(StatusCode::SERVICE_UNAVAILABLE, "It took too long and was given up.");
             return late.into_response();
-        } else if asks_database && !app.store.is_there().await {
+        } else if asks_database && !app.store.whole().is_there().await {
             return WebError::no_database().into_response();
         }
     }

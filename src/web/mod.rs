@@ -40,7 +40,7 @@ mod view;
 pub use api::Decoded;
 pub use health::LastFigures;
 pub use limits::Limits;
-pub use security::{Need, Peer, table as routes};
+pub use security::{GuardedStore, Need, Peer, table as routes};
 pub use server::serve;
 
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
@@ -59,7 +59,11 @@ use url::Url;
 
 use crate::{
     clock::Clock,
-    domain,
+    domain::{
+        self,
+        letter::{Letter, LetterId},
+        rule::RuleFailures,
+    },
     metrics::Metrics,
     rabbitmq::health::BrokerBoard,
     services::{
@@ -74,13 +78,13 @@ use crate::{
         sign_in::{SignIn, Tokens, Users},
         triage::Triage,
     },
-    store::StoreReader,
+    store::{StoreError, StoreReader},
 };
 
 /// All that pages and API need of the lower floors.
 pub struct AppState {
     /// Only for asking: what changes anything goes through the services below.
-    pub store: StoreReader,
+    pub store: GuardedStore,
     /// What people do to letters and groups.
     pub triage: Triage,
     /// What is in force for automatic retries.
@@ -131,6 +135,28 @@ pub struct WebSettings {
     pub watch: BTreeMap<String, domain::watch::Settings>,
     /// Ends the event streams, which would otherwise hold up a shutdown for as long as a page is open.
     pub closing: CancellationToken,
+}
+
+impl AppState {
+    /// The database as far as who asks may see it.
+    pub fn store(&self) -> StoreReader {
+        self.store.seen()
+    }
+
+    /// On which letters rules could not be tried; who does not see all queues is not told.
+    pub async fn rule_failures(&self) -> Result<BTreeMap<String, RuleFailures>, StoreError> {
+        let is_confined = security::Visitor::current().is_none_or(|visitor| visitor.is_confined());
+        if is_confined { Ok(BTreeMap::new()) } else { self.rules.failures().await }
+    }
+
+    /// A letter, which is looked at from now on: what may be done depends on its queue.
+    pub async fn letter(&self, id: LetterId) -> Result<Option<Letter>, StoreError> {
+        let letter = self.store().letter(id).await?;
+        if let Some(Letter { summary, .. }) = &letter {
+            security::Visitor::looks_at_queue(&summary.broker, summary.queue.as_deref());
+        }
+        Ok(letter)
+    }
 }
 
 /// All pages, the API and what surrounds them.

@@ -10,9 +10,10 @@ use super::{
     error::WebError,
     path_id::missing,
     query::{Parameters, form, parameters},
+    security::Visitor,
 };
 use crate::{
-    domain::{actor::Actor, letter::Letter},
+    domain::{access::Right, actor::Actor, letter::Letter},
     services::decoding::{confirmed::Confirmed, reading::Reading, scrub::scrub},
 };
 
@@ -117,10 +118,13 @@ pub async fn read(
 ) -> Result<Reading, WebError> {
     let summary = &letter.summary;
     let confirmed = match summary.queue.as_deref() {
-        Some(queue) => app.store.confirmed_types(&summary.broker, queue).await?,
+        Some(queue) => app.store().confirmed_types(&summary.broker, queue).await?,
         None => Confirmed::new(),
     };
     let reading = app.reader.read(letter, confirmed.clone(), query.mode(), false).await;
+    if reveal_to.is_some() {
+        Visitor::need(Right::Reveal)?;
+    }
     let Some(by) = reveal_to.filter(|_| reading.hides) else { return Ok(reading) };
     if !app.triage.reveal(summary.id, by).await? {
         return Err(missing::<Letter>());
@@ -128,8 +132,13 @@ pub async fn read(
     Ok(app.reader.read(letter, confirmed, query.mode(), true).await)
 }
 
-/// The letter without what is hidden beside its payload.
+/// The letter without what is hidden beside its payload, and without what repeats that for who may not see it.
 pub fn without_hidden(mut letter: Arc<Letter>, reading: &Reading) -> Arc<Letter> {
+    if Visitor::need(Right::Payload).is_err() {
+        let headers = &mut Arc::make_mut(&mut letter).message.headers;
+        let repeating: Vec<&str> = failure_conventions::repeats_body(headers).collect();
+        headers.remove_where(|name| repeating.contains(&name));
+    }
     if reading.hides {
         scrub(Arc::make_mut(&mut letter), reading);
     }

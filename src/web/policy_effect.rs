@@ -34,7 +34,8 @@ impl Force {
 /// The names of all queues of which anything is known, on whatever broker.
 pub async fn known_queues(app: &AppState) -> Result<Vec<String>, WebError> {
     let since = counted_since(app.clock.now());
-    let (facets, counts) = tokio::try_join!(app.store.facets(), app.store.retry_counts(since))?;
+    let store = app.store();
+    let (facets, counts) = tokio::try_join!(store.facets(), store.retry_counts(since))?;
     let queues =
         facets.into_iter().filter_map(|facet| facet.queue).chain(counts.into_iter().filter_map(|count| count.queue));
     Ok(queues.collect::<BTreeSet<_>>().into_iter().collect())

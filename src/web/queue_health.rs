@@ -34,9 +34,9 @@ pub async fn levels(app: &AppState, names: &[&str], all: bool) -> Result<Levels,
     if app.settings.watch.is_empty() {
         return Ok(Levels(BTreeMap::new()));
     }
-    let mut queues = app.store.watched_queues(if all { ALL } else { MOST }).await?;
+    let mut queues = app.store().watched_queues(if all { ALL } else { MOST }).await?;
     if !all {
-        queues.extend(app.store.watched_queues_named(names).await?);
+        queues.extend(app.store().watched_queues_named(names).await?);
     }
     let keyed = |queue: WatchedQueue| ((queue.broker.clone(), queue.level.name.clone()), queue);
     Ok(Levels(queues.into_iter().filter(is_asked).map(keyed).collect()))
@@ -45,9 +45,10 @@ pub async fn levels(app: &AppState, names: &[&str], all: bool) -> Result<Levels,
 /// What automatic retries have come to in the last days.
 pub async fn retry_figures(app: &AppState) -> Result<RetryFigures, WebError> {
     let now = app.clock.now();
+    let store = app.store();
     let (counts, recent) = tokio::try_join!(
-        app.store.retry_counts(counted_since(now)),
-        app.store.recent_retry_counts(now.minus(app.settings.succeeded_after)),
+        store.retry_counts(counted_since(now)),
+        store.recent_retry_counts(now.minus(app.settings.succeeded_after)),
     )?;
     Ok(RetryFigures { counts, recent })
 }
@@ -67,8 +68,9 @@ impl UnhealthyQueues {
     const SHOWN: usize = 20;
 
     pub async fn load(app: &AppState) -> Result<Self, WebError> {
+        let store = app.store();
         let (concerns, queues, brokers) =
-            tokio::try_join!(app.store.concerns(), app.store.queues_in_trouble(MOST), app.store.watched_brokers())?;
+            tokio::try_join!(store.concerns(), store.queues_in_trouble(MOST), store.watched_brokers())?;
         let is_asked = |(broker, _): &(String, Concern)| app.settings.watch.contains_key(broker);
         let concerns: Vec<_> = concerns.into_iter().filter(is_asked).collect();
         let mut lines = reported(&concerns, app.clock.now());
@@ -83,7 +85,7 @@ impl UnhealthyQueues {
 pub async fn missing_settings(app: &AppState, queues: &[(String, String)]) -> Result<Vec<ConcernLine>, WebError> {
     let mut lines = own_retries(app, queues).await?;
     lines.extend(stopped_retries(app, queues).await?);
-    for broker in app.store.watched_brokers().await? {
+    for broker in app.store().watched_brokers().await? {
         let Some(settings) = app.settings.watch.get(&broker.name) else { continue };
         let here = Here { exchange: &app.settings.dead_letter_exchange, queue: &settings.dead_letter_queue };
         let single = broker.hints.iter().filter(|hint| hint.kind != HintKind::NoDeadLetterExchange);
@@ -101,7 +103,7 @@ async fn own_retries(app: &AppState, queues: &[(String, String)]) -> Result<Vec<
     let (now, mut lines) = (app.clock.now(), Vec::new());
     for broker in app.brokers.all() {
         let named = queues.iter().filter(|(of, _)| *of == broker.name).map(|(_, queue)| queue.as_str());
-        for (queue, seen) in app.store.own_retries(&broker.name, &named.collect::<Vec<_>>()).await? {
+        for (queue, seen) in app.store().own_retries(&broker.name, &named.collect::<Vec<_>>()).await? {
             let ago = span(now.since(seen));
             let sentence = format!(
                 "dlo retries none of its messages by itself: {OWN_RETRIES}; docs/frameworks/symfony-messenger.md has it. \
@@ -118,7 +120,7 @@ async fn stopped_retries(app: &AppState, queues: &[(String, String)]) -> Result<
     let (now, mut lines) = (app.clock.now(), Vec::new());
     for broker in app.brokers.all() {
         let named = queues.iter().filter(|(of, _)| *of == broker.name).map(|(_, queue)| queue.as_str());
-        for stops in app.store.stopped_retries(&broker.name, &named.collect::<Vec<_>>()).await? {
+        for stops in app.store().stopped_retries(&broker.name, &named.collect::<Vec<_>>()).await? {
             let QueueStops { queue, messages, since, last, has_id } = stops;
             let (since, last) = (span(now.since(since)), span(now.since(last)));
             let lacks = if has_id { "another message_id each time" } else { "no message_id" };

@@ -5,7 +5,7 @@ use crate::domain::letter::{Letter, LetterId, LetterSummary};
 
 /// The letter of that id, if there is one.
 pub async fn letter(app: &AppState, id: LetterId) -> Result<Option<Letter>, WebError> {
-    let Some(mut letter) = app.store.letter(id).await? else { return Ok(None) };
+    let Some(mut letter) = app.letter(id).await? else { return Ok(None) };
     letter.remarks.extend(of_lost_key(app, &letter.summary));
     app.reader.hide_in_lists([&mut letter.summary]).await;
     Ok(Some(letter))

@@ -142,7 +142,9 @@ fn both_databases_are_made_by_the_same_words() {
         files.sort();
         let lines = |file: PathBuf| {
             let text = read(&file);
-            let lines = text.lines().map(|line| line.split("--").next().unwrap_or_default().trim());
+            // Each has its own way to say what a trigger does.
+            let alike = text.split("-- Triggers,").next().unwrap_or_default();
+            let lines = alike.lines().map(|line| line.split("--").next().unwrap_or_default().trim());
             let said =
                 lines.map(|line| dialect.iter().fold(line.to_owned(), |line, (from, to)| line.replace(from, to)));
             said.filter(|line| !line.is_empty()).map(|line| (name_of(&file), line)).collect::<Vec<_>>()

@@ -3,7 +3,7 @@
 use amqp_message::time::Timestamp;
 use uuid::Uuid;
 
-use super::{Right, Scope, User};
+use super::{Scope, User};
 use crate::domain::actor::Actor;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,6 +26,8 @@ pub struct Token {
     pub scopes: Vec<Scope>,
     /// Who has made it, and what it may at most; none where it was made on the command line.
     pub owner: Option<User>,
+    /// Only for the queues of these; none: for all that its owner sees.
+    pub teams: Vec<String>,
     pub created_at: Timestamp,
     /// None: it does not expire.
     pub expires_at: Option<Timestamp>,
@@ -35,12 +37,6 @@ pub struct Token {
 }
 
 impl Token {
-    /// Not more than whoever has made it may, now.
-    pub fn may(&self, right: Right) -> bool {
-        let owner_may = self.owner.as_ref().is_none_or(|owner| owner.role.may(right));
-        owner_may && self.scopes.iter().any(|scope| scope.may(right))
-    }
-
     pub fn is_valid(&self, now: Timestamp) -> bool {
         let is_expired = self.expires_at.is_some_and(|at| at <= now);
         !is_expired && self.owner.as_ref().is_none_or(User::may_come_in)

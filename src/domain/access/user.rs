@@ -3,7 +3,7 @@
 use amqp_message::{time::Timestamp, word_enum};
 use uuid::Uuid;
 
-use super::Role;
+use super::{Membership, Role};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UserId(Uuid);
@@ -37,6 +37,8 @@ pub struct User {
     pub name: String,
     pub source: Source,
     pub role: Role,
+    /// Who is in any sees the queues of these only, unless they are an admin.
+    pub teams: Vec<Membership>,
     pub is_disabled: bool,
     /// Whoever vouched for them gives them no role any more.
     pub is_withdrawn: bool,

@@ -37,7 +37,7 @@ use crate::{
         notification::{Channel, NewNotification, NotificationKind},
     },
     notify::slack::{self, Link},
-    store::{DigestScope, NewDigest, SlotState, Store, StoreError},
+    store::{DigestScope, NewDigest, SlotState, Store, StoreError, StoreReader},
 };
 
 pub use self::plan::{Destination, Plan};
@@ -166,9 +166,9 @@ impl Digests {
         })
     }
 
-    /// What would be sent now.
-    pub async fn preview(&self, plan: &Plan) -> Result<Made, StoreError> {
-        self.make(plan, self.0.clock.now()).await
+    /// What would be sent now, as far as `store` shows it.
+    pub async fn preview(&self, plan: &Plan, store: &StoreReader) -> Result<Made, StoreError> {
+        self.make(plan, self.0.clock.now(), store).await
     }
 
     /// Sends a digest because somebody asks for it, whatever it has to tell. The next one of the schedule says all the
@@ -178,7 +178,7 @@ impl Digests {
             return Err(DigestError::NoSlack);
         }
         let now = self.0.clock.now();
-        let made = self.make(plan, now).await?;
+        let made = self.make(plan, now, &self.0.store).await?;
         self.add(plan, &made, None, by, now).await?;
         Ok(made.id)
     }
@@ -193,7 +193,7 @@ impl Digests {
         if now.since(slot) < patience(plan, slot) && store.is_sorting_before(slot).await? {
             return Ok(false);
         }
-        let made = self.make(plan, now).await?;
+        let made = self.make(plan, now, &self.0.store).await?;
         crash_point::point("digest made");
         let is_ours = self.add(plan, &made, Some(slot), &Actor::system(), now).await?;
         crash_point::point("digest taken");
@@ -235,7 +235,7 @@ impl Digests {
         Ok(is_ours)
     }
 
-    async fn make(&self, plan: &Plan, now: Timestamp) -> Result<Made, StoreError> {
+    async fn make(&self, plan: &Plan, now: Timestamp, store: &StoreReader) -> Result<Made, StoreError> {
         let scope = DigestScope {
             name: &plan.name,
             importances: &plan.importances,
@@ -243,7 +243,7 @@ impl Digests {
             now,
             pending_since: now.minus(self.0.succeeded_after),
         };
-        let figures = self.0.store.digest_figures(scope).await?;
+        let figures = store.digest_figures(scope).await?;
         let from = figures.last.as_ref().map(|last| last.made_at);
         let (groups, snapshot) = figures.settle(&plan.importances);
         let period = DigestPeriod { from, until: now, label: plan.label(from, now) };

@@ -76,7 +76,7 @@ impl SignIn {
         crate::domain::access::check_name(name).map_err(SignInError::Refused)?;
         let (hash, now) = (inner.passwords.hash(name, password).await?, self.now());
         let id = UserId::from_uuid(ids::uuid(now));
-        let new = NewUser { id, name, password: &hash, role: Role::Admin };
+        let new = NewUser { id, name, password: &hash, role: Role::Admin, teams: &[] };
         inner.store.add_first_user(&new, &Actor::system(), now).await?;
         let user = inner.store.user(name).await?.ok_or_else(|| UserError::Unknown(name.to_owned()))?;
         self.begin(&user, client, &hash, "").await

@@ -1,6 +1,7 @@
 //! Who comes in: by password, by an OpenID provider or by a proxy in front; and programs by tokens.
 
 mod account;
+mod grants;
 mod oidc;
 mod passwords;
 mod secrets;
@@ -18,12 +19,12 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use amqp_message::time::Timestamp;
 use thiserror::Error;
 
-use self::throttle::Throttle;
+use self::{grants::Teams, throttle::Throttle};
 use super::{change_feed::ChangeFeed, ids};
 use crate::{
     clock::Clock,
-    config::{AuthConfig, AuthMode},
-    domain::access::{Session, SessionLimits, Source, Token, User, UserId, check_name},
+    config::{self, AuthConfig, AuthMode},
+    domain::access::{Grants, Role, Session, SessionLimits, Source, Token, User, UserId, check_name},
     store::{NewSession, Store, StoreError, UserError, Vouched},
 };
 
@@ -101,17 +102,28 @@ struct Inner {
     feed: ChangeFeed,
     passwords: Passwords,
     throttle: Throttle,
+    teams: Teams,
     oidc: Option<Oidc>,
 }
 
 impl SignIn {
     pub fn new(config: AuthConfig, store: Arc<Store>, clock: Clock, feed: ChangeFeed, oidc: Option<Oidc>) -> Self {
-        let (passwords, throttle) = (Passwords::default(), Throttle::default());
-        Self(Arc::new(Inner { config, store, clock, feed, passwords, throttle, oidc }))
+        let (passwords, throttle, teams) = (Passwords::default(), Throttle::default(), Teams::new(&config));
+        Self(Arc::new(Inner { config, store, clock, feed, passwords, throttle, teams, oidc }))
     }
 
     pub fn config(&self) -> &AuthConfig {
         &self.0.config
+    }
+
+    /// What somebody may, and with which queues.
+    pub fn grants(&self, user: &User) -> Grants {
+        self.0.teams.of_user(user)
+    }
+
+    /// The same for a program.
+    pub fn token_grants(&self, token: &Token) -> Grants {
+        self.0.teams.of_token(token)
     }
 
     pub fn mode(&self) -> AuthMode {
@@ -201,7 +213,9 @@ impl SignIn {
         let inner = &*self.0;
         check_name(name).map_err(|why| SignInError::Refused(format!("{name:?} cannot come in: {why}.")))?;
         let now = inner.clock.now();
-        let Some(role) = inner.config.roles.role(name, groups) else {
+        let teams = config::memberships(&inner.config.teams, name, groups);
+        let role = inner.config.roles.role(name, groups).or_else(|| teams.first().map(|_| Role::Viewer));
+        let Some(role) = role else {
             if inner.store.withdraw(source, subject, now).await? {
                 inner.feed.settings_changed();
             }
@@ -212,14 +226,16 @@ impl SignIn {
         if known.as_ref().is_some_and(|user| user.is_disabled) {
             return Err(SignInError::Refused(format!("{name} may not come in any more.")));
         }
-        let is_as_known = |user: &User| user.role == role && user.name == name && !user.is_withdrawn;
+        let is_as_known = |user: &User| {
+            user.role == role && user.teams == teams && user.name == name && !user.is_withdrawn
+        };
         let is_seen = |user: &User| user.signed_in_at.is_some_and(|at| now.since(at) < VOUCHED_EVERY);
         let known = known.filter(is_as_known);
         if let Some(user) = known.as_ref().filter(|user| is_seen(user)) {
             return Ok(user.clone());
         }
         let id = UserId::from_uuid(ids::uuid(now));
-        match inner.store.vouch(&Vouched { id, source, subject, name, role }, now).await {
+        match inner.store.vouch(&Vouched { id, source, subject, name, role, teams: &teams }, now).await {
             // When they came is worth less than that they come in.
             Err(UserError::Store(error)) if known.is_some() => {
                 tracing::debug!("that {name} was seen cannot be written down: {error}");

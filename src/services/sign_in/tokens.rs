@@ -26,6 +26,8 @@ pub struct WantedToken<'a> {
     pub name: &'a str,
     pub scopes: Vec<Scope>,
     pub owner: Option<User>,
+    /// Only for the queues of these; none: for all that its owner sees.
+    pub teams: Vec<String>,
     /// None: it does not expire.
     pub lasts: Option<Duration>,
 }
@@ -80,6 +82,7 @@ impl Tokens {
             name,
             scopes: wanted.scopes,
             owner: wanted.owner,
+            teams: wanted.teams,
             created_at: now,
             expires_at: wanted.lasts.map(|lasts| now.plus(lasts)),
             used_at: None,
@@ -112,7 +115,8 @@ impl Tokens {
 
 /// A scope that is of no use now would be of use to whoever holds the token once the owner's role is higher.
 fn check_owner(owner: &User, scopes: &[Scope]) -> Result<(), String> {
-    let is_of_use = |scope: &&Scope| Right::ALL.iter().any(|right| scope.may(*right) && owner.role.may(*right));
+    let may = |right: Right| owner.role.may(right) || owner.teams.iter().any(|membership| membership.role.may(right));
+    let is_of_use = |scope: &&Scope| Right::ALL.iter().any(|right| scope.may(*right) && may(*right));
     match scopes.iter().find(|scope| !is_of_use(scope)) {
         Some(scope) => Err(format!("{scope} is not for the role {}", owner.role)),
         None => Ok(()),

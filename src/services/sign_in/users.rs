@@ -6,7 +6,7 @@ use super::{PasswordError, Passwords};
 use crate::{
     clock::Clock,
     domain::{
-        access::{Role, User, UserId, check_name},
+        access::{Membership, Role, User, UserId, check_name},
         actor::Actor,
     },
     services::{change_feed::ChangeFeed, ids},
@@ -46,15 +46,28 @@ impl Users {
         self.store.users().await
     }
 
-    pub async fn add(&self, name: &str, password: &str, role: Role, by: &Actor) -> Result<(), UsersError> {
+    pub async fn add(
+        &self,
+        name: &str,
+        password: &str,
+        (role, teams): (Role, &[Membership]),
+        by: &Actor,
+    ) -> Result<(), UsersError> {
         check_name(name).map_err(UsersError::Unfit)?;
         let (hash, now) = (self.passwords.hash(name, password).await?, self.clock.now());
         let id = UserId::from_uuid(ids::uuid(now));
-        Ok(self.store.add_user(&NewUser { id, name, password: &hash, role }, by, now).await?)
+        Ok(self.store.add_user(&NewUser { id, name, password: &hash, role, teams }, by, now).await?)
     }
 
     pub async fn set_role(&self, name: &str, role: Role, by: &Actor) -> Result<(), UsersError> {
         self.store.set_role(name, role, by, self.clock.now()).await?;
+        self.feed.settings_changed();
+        Ok(())
+    }
+
+    /// Confines somebody to the queues of these teams, or with none of them lets them see all.
+    pub async fn set_teams(&self, name: &str, teams: &[Membership], by: &Actor) -> Result<(), UsersError> {
+        self.store.set_teams(name, teams, by, self.clock.now()).await?;
         self.feed.settings_changed();
         Ok(())
     }

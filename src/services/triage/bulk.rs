@@ -10,7 +10,8 @@ use uuid::Uuid;
 use super::{Triage, scope};
 use crate::{
     domain::{
-        activity::{Area, AuditEntry},
+        access::{Grants, Right},
+        activity::{Area, AuditEntry, Concerns},
         actor::Actor,
         command::{Command, CommandReport, Refusal},
         filter::LetterFilter,
@@ -23,7 +24,7 @@ use crate::{
         ids,
         worker::{Next, Worker},
     },
-    store::{BulkAudit, ClaimedBulk, Order, StoreError, Sweep},
+    store::{BulkAudit, ClaimedBulk, Order, StoreError, StoreReader, Sweep},
 };
 
 /// Letters of a large order that are moved in one transaction, so that nobody waits long for the database.
@@ -39,7 +40,7 @@ impl Triage {
         // The end of a filter is no part of it.
         let end = bulk.until.plus(Duration::from_micros(1));
         let end = bulk.filter.until.map_or(end, |until| until.min(end));
-        let total = self.store.count(&LetterFilter { until: Some(end), ..bulk.filter.clone() }).await?;
+        let total = self.acting(&bulk.by).count(&LetterFilter { until: Some(end), ..bulk.filter.clone() }).await?;
         let job = Job { total, ..Job::begun(ids::uuid(self.clock.now()), bulk.command.name()) };
         self.changes.begin_bulk(job, bulk, LEASE).await
     }
@@ -47,14 +48,15 @@ impl Triage {
     /// Works at a job until it is done, cancelled, or this process is told to stop.
     pub async fn work_at(&self, claimed: ClaimedBulk, stop: &CancellationToken) -> Result<Job, StoreError> {
         let ClaimedBulk { mut job, bulk, begun } = claimed;
+        let store = self.acting(&bulk.by);
         let mut sweep = match bulk.left {
             Some(left) => Sweep::of_left(left),
-            None => self.store.sweep(&bulk.filter, bulk.until).await?,
+            None => store.sweep(&bulk.filter, bulk.until).await?,
         };
         let mut entry = BulkAudit::new(entry(&bulk, begun));
         let mut goes_on = true;
         while goes_on && !stop.is_cancelled() {
-            let ids = self.store.next_of(&mut sweep, PORTION).await?;
+            let ids = store.next_of(&mut sweep, PORTION).await?;
             if ids.is_empty() {
                 job.total = job.done + job.failed;
                 job.end();
@@ -106,7 +108,7 @@ impl Triage {
     /// # Errors
     /// It is unknown, goes on, or cannot be taken back.
     pub async fn undo(&self, job: Uuid, by: &Actor) -> Result<Result<Bulk, NoUndo>, StoreError> {
-        let Some((job, (bulk, begun))) = self.store.job(job).await?.zip(self.store.bulk(job).await?) else {
+        let Some((job, (bulk, begun))) = self.acting(by).job(job).await?.zip(self.store.bulk(job).await?) else {
             return Ok(Err(NoUndo::Unknown));
         };
         if job.state == JobState::Running {
@@ -117,7 +119,12 @@ impl Triage {
 
     /// Stops a job; what it has done stays done. Says whether it had not ended yet.
     pub async fn cancel(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
-        self.changes.cancel_job(job, by).await
+        Ok(self.acting(by).job(job).await?.is_some() && self.changes.cancel_job(job, by).await?)
+    }
+
+    /// The letters that somebody may act on.
+    fn acting(&self, by: &Actor) -> StoreReader {
+        self.store.within(&Grants::within(&by.scope(Right::Act)))
     }
 
     /// Goes on with all jobs that a process has left behind.
@@ -154,7 +161,7 @@ impl Worker for LeftBehind {
 fn entry(bulk: &Bulk, begun: Timestamp) -> AuditEntry {
     let Bulk { filter, command, by, .. } = bulk;
     let entry = AuditEntry::new(begun, by, Area::Letters, command.name(), subject(filter));
-    AuditEntry { detail: detail(command, filter), ..entry }
+    AuditEntry { detail: detail(command, filter), concerns: Concerns::All(by.scope(Right::Act)), ..entry }
 }
 
 /// A group, where one is meant.

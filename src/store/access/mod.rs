@@ -16,7 +16,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::{StoreError, letters::rows::parse};
-use crate::domain::access::{User, UserId};
+use crate::domain::access::{Membership, User, UserId, read_memberships};
 
 /// What is kept of a secret that somebody else holds.
 pub type SecretHash = [u8; 32];
@@ -27,6 +27,7 @@ struct UserRow {
     name: String,
     source: String,
     role: String,
+    teams: String,
     disabled: bool,
     withdrawn: bool,
     user_created_at: i64,
@@ -42,10 +43,15 @@ impl TryFrom<UserRow> for User {
             name: row.name,
             source: parse("a way to sign in", &row.source)?,
             role: parse("a role", &row.role)?,
+            teams: memberships(&row.teams)?,
             is_disabled: row.disabled,
             is_withdrawn: row.withdrawn,
             created_at: Timestamp::from_micros(row.user_created_at),
             signed_in_at: row.signed_in_at.map(Timestamp::from_micros),
         })
     }
+}
+
+fn memberships(text: &str) -> Result<Vec<Membership>, StoreError> {
+    read_memberships(text).map_err(|why| StoreError::Unreadable { what: "somebody's teams", why })
 }

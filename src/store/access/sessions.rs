@@ -61,7 +61,7 @@ impl StoreReader {
     pub async fn session(&self, hash: &SecretHash) -> Result<Option<(Session, User)>, StoreError> {
         const SELECT: &str =
             "SELECT s.id, s.created_at, s.seen_at, s.address, s.agent, u.id AS user_id, u.name, u.source,
-            u.role, u.disabled, u.withdrawn, u.created_at AS user_created_at, u.signed_in_at
+            u.role, u.teams, u.disabled, u.withdrawn, u.created_at AS user_created_at, u.signed_in_at
             FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.hash = $1";
         let row: Option<WithUser> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(&hash[..]).fetch_optional(pool).await?);

@@ -29,6 +29,7 @@ struct Row {
     id: Uuid,
     token_name: String,
     scopes: String,
+    token_teams: String,
     owner: Option<Uuid>,
     created_at: i64,
     expires_at: Option<i64>,
@@ -37,6 +38,7 @@ struct Row {
     name: Option<String>,
     source: Option<String>,
     role: Option<String>,
+    teams: Option<String>,
     disabled: Option<bool>,
     withdrawn: Option<bool>,
     user_created_at: Option<i64>,
@@ -51,6 +53,7 @@ impl Row {
                 name: self.name.clone()?,
                 source: self.source.clone()?,
                 role: self.role.clone()?,
+                teams: self.teams.clone()?,
                 disabled: self.disabled?,
                 withdrawn: self.withdrawn?,
                 user_created_at: self.user_created_at?,
@@ -70,6 +73,7 @@ impl TryFrom<Row> for Token {
             id: TokenId::from_uuid(row.id),
             owner: row.owner()?,
             scopes: scopes.map(|word| parse::<Scope>("a scope", word)).collect::<Result<_, _>>()?,
+            teams: row.token_teams.split(',').filter(|team| !team.is_empty()).map(str::to_owned).collect(),
             name: row.token_name,
             created_at: Timestamp::from_micros(row.created_at),
             expires_at: row.expires_at.map(Timestamp::from_micros),
@@ -83,8 +87,8 @@ impl StoreReader {
     /// The token that a program has given.
     pub async fn token(&self, hash: &SecretHash) -> Result<Option<Token>, StoreError> {
         const SELECT: &str =
-            "SELECT t.id, t.name AS token_name, t.scopes, t.owner, t.created_at, t.expires_at, t.used_at,
-            t.used_from, u.name, u.source, u.role, u.disabled, u.withdrawn, u.created_at AS user_created_at, u.signed_in_at
+            "SELECT t.id, t.name AS token_name, t.scopes, t.teams AS token_teams, t.owner, t.created_at, t.expires_at, t.used_at,
+            t.used_from, u.name, u.source, u.role, u.teams, u.disabled, u.withdrawn, u.created_at AS user_created_at, u.signed_in_at
             FROM api_tokens t LEFT JOIN users u ON u.id = t.owner WHERE t.hash = $1";
         let row: Option<Row> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(&hash[..]).fetch_optional(pool).await?);
@@ -94,8 +98,8 @@ impl StoreReader {
     /// All tokens by name, a thousand at most.
     pub async fn tokens(&self) -> Result<Vec<Token>, StoreError> {
         const SELECT: &str =
-            "SELECT t.id, t.name AS token_name, t.scopes, t.owner, t.created_at, t.expires_at, t.used_at,
-            t.used_from, u.name, u.source, u.role, u.disabled, u.withdrawn, u.created_at AS user_created_at, u.signed_in_at
+            "SELECT t.id, t.name AS token_name, t.scopes, t.teams AS token_teams, t.owner, t.created_at, t.expires_at, t.used_at,
+            t.used_from, u.name, u.source, u.role, u.teams, u.disabled, u.withdrawn, u.created_at AS user_created_at, u.signed_in_at
             FROM api_tokens t LEFT JOIN users u ON u.id = t.owner ORDER BY t.name, t.created_at LIMIT 1000";
         let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
         rows.into_iter().map(Token::try_from).collect()
@@ -104,8 +108,8 @@ impl StoreReader {
     /// A token by what it is listed with.
     pub async fn token_by_id(&self, id: TokenId) -> Result<Option<Token>, StoreError> {
         const SELECT: &str =
-            "SELECT t.id, t.name AS token_name, t.scopes, t.owner, t.created_at, t.expires_at, t.used_at,
-            t.used_from, u.name, u.source, u.role, u.disabled, u.withdrawn, u.created_at AS user_created_at, u.signed_in_at
+            "SELECT t.id, t.name AS token_name, t.scopes, t.teams AS token_teams, t.owner, t.created_at, t.expires_at, t.used_at,
+            t.used_from, u.name, u.source, u.role, u.teams, u.disabled, u.withdrawn, u.created_at AS user_created_at, u.signed_in_at
             FROM api_tokens t LEFT JOIN users u ON u.id = t.owner WHERE t.id = $1";
         let row: Option<Row> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(id.as_uuid()).fetch_optional(pool).await?);
@@ -115,8 +119,8 @@ impl StoreReader {
     /// Those that have that name; each has another owner.
     pub async fn tokens_called(&self, name: &str) -> Result<Vec<Token>, StoreError> {
         const SELECT: &str =
-            "SELECT t.id, t.name AS token_name, t.scopes, t.owner, t.created_at, t.expires_at, t.used_at,
-            t.used_from, u.name, u.source, u.role, u.disabled, u.withdrawn, u.created_at AS user_created_at, u.signed_in_at
+            "SELECT t.id, t.name AS token_name, t.scopes, t.teams AS token_teams, t.owner, t.created_at, t.expires_at, t.used_at,
+            t.used_from, u.name, u.source, u.role, u.teams, u.disabled, u.withdrawn, u.created_at AS user_created_at, u.signed_in_at
             FROM api_tokens t LEFT JOIN users u ON u.id = t.owner WHERE t.name = $1 ORDER BY t.created_at LIMIT 1000";
         let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(name).fetch_all(pool).await?);
         rows.into_iter().map(Token::try_from).collect()
@@ -124,8 +128,8 @@ impl StoreReader {
 
     /// Those of one user.
     pub async fn tokens_of(&self, owner: UserId) -> Result<Vec<Token>, StoreError> {
-        const SELECT: &str = "SELECT t.id, t.name AS token_name, t.scopes, t.owner, t.created_at, t.expires_at, t.used_at,
-            t.used_from, u.name, u.source, u.role, u.disabled, u.withdrawn, u.created_at AS user_created_at, u.signed_in_at
+        const SELECT: &str = "SELECT t.id, t.name AS token_name, t.scopes, t.teams AS token_teams, t.owner, t.created_at, t.expires_at, t.used_at,
+            t.used_from, u.name, u.source, u.role, u.teams, u.disabled, u.withdrawn, u.created_at AS user_created_at, u.signed_in_at
             FROM api_tokens t LEFT JOIN users u ON u.id = t.owner WHERE t.owner = $1 ORDER BY t.name, t.created_at LIMIT 1000";
         let rows: Vec<Row> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(owner.as_uuid()).fetch_all(pool).await?);
@@ -137,8 +141,8 @@ impl Store {
     /// Adds a token; the answer is whether its owner had none of that name.
     pub async fn add_token(&self, new: &NewToken<'_>, by: &Actor, at: Timestamp) -> Result<bool, StoreError> {
         const TAKEN: &str = "SELECT COUNT(*) FROM api_tokens WHERE name = $1 AND (owner = $2 OR owner IS NULL AND $3)";
-        const ADD: &str = "INSERT INTO api_tokens (id, hash, name, owner, scopes, created_at, expires_at, used_from)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, '')";
+        const ADD: &str = "INSERT INTO api_tokens (id, hash, name, owner, scopes, created_at, expires_at, used_from,
+            teams) VALUES ($1, $2, $3, $4, $5, $6, $7, '', $8)";
         let token = new.token;
         let owner = token.owner.as_ref().map(|owner| owner.id.as_uuid());
         let scopes: Vec<&str> = token.scopes.iter().map(|scope| scope.as_str()).collect();
@@ -160,6 +164,7 @@ impl Store {
             .bind(scopes.join(","))
             .bind(token.created_at.as_micros())
             .bind(token.expires_at.map(Timestamp::as_micros))
+            .bind(token.teams.join(","))
             .execute(&mut **tx)
             .await
             .map(drop)?);

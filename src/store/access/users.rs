@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::{UserRow, Vouched};
 use crate::{
     domain::{
-        access::{Role, Source, User, UserId},
+        access::{Membership, Role, Source, User, UserId, write_memberships},
         activity::{Area, AuditEntry},
         actor::Actor,
     },
@@ -24,6 +24,14 @@ pub struct NewUser<'a> {
     /// Its hash.
     pub password: &'a str,
     pub role: Role,
+    pub teams: &'a [Membership],
+}
+
+impl<'a> NewUser<'a> {
+    const fn vouched(&self) -> Vouched<'a> {
+        let Self { id, name, role, teams, .. } = *self;
+        Vouched { id, source: Source::Password, subject: name, name, role, teams }
+    }
 }
 
 /// Why a user is not added or changed.
@@ -60,7 +68,7 @@ impl StoreReader {
     /// All users by name, a thousand at most.
     pub async fn users(&self) -> Result<Vec<User>, StoreError> {
         const SELECT: &str =
-            "SELECT id AS user_id, name, source, role, disabled, withdrawn, created_at AS user_created_at, signed_in_at
+            "SELECT id AS user_id, name, source, role, teams, disabled, withdrawn, created_at AS user_created_at, signed_in_at
             FROM users ORDER BY name LIMIT 1000";
         let rows: Vec<UserRow> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
         rows.into_iter().map(User::try_from).collect()
@@ -80,7 +88,7 @@ impl StoreReader {
     /// A user with the hash of the password; it is empty where there is none.
     pub async fn user_with_password(&self, name: &str) -> Result<Option<(User, String)>, StoreError> {
         const SELECT: &str =
-            "SELECT id AS user_id, name, source, role, disabled, withdrawn, created_at AS user_created_at, signed_in_at, password
+            "SELECT id AS user_id, name, source, role, teams, disabled, withdrawn, created_at AS user_created_at, signed_in_at, password
             FROM users WHERE name = $1";
         let row: Option<WithPassword> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(name).fetch_optional(pool).await?);
@@ -89,17 +97,16 @@ impl StoreReader {
 }
 
 const COUNT_ADMINS: &str = "SELECT COUNT(*) FROM users WHERE source = 'password' AND role = 'admin' AND NOT disabled";
-const INSERT: &str = "INSERT INTO users (id, name, source, subject, password, role, disabled, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING";
+const INSERT: &str = "INSERT INTO users (id, name, source, subject, password, role, disabled, created_at,
+    teams) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING";
 
 impl Store {
     /// Adds somebody who has a password here.
     pub async fn add_user(&self, new: &NewUser<'_>, by: &Actor, at: Timestamp) -> Result<(), UserError> {
         let mut tx = self.db.begin().await?;
-        let vouched =
-            Vouched { id: new.id, source: Source::Password, subject: new.name, name: new.name, role: new.role };
+        let vouched = new.vouched();
         insert(&mut tx, &vouched, new.password, at).await?;
-        write(&mut tx, at, by, "add", new.name, new.role.as_str()).await?;
+        write(&mut tx, at, by, "add", new.name, &standing(new.role, new.teams)).await?;
         Ok(tx.commit().await?)
     }
 
@@ -116,10 +123,9 @@ impl Store {
         if count > 0 || ended == 0 {
             return Err(UserError::HasAdmin);
         }
-        let vouched =
-            Vouched { id: new.id, source: Source::Password, subject: new.name, name: new.name, role: new.role };
+        let vouched = new.vouched();
         insert(&mut tx, &vouched, new.password, at).await?;
-        write(&mut tx, at, by, "add", new.name, new.role.as_str()).await?;
+        write(&mut tx, at, by, "add", new.name, &standing(new.role, new.teams)).await?;
         Ok(tx.commit().await?)
     }
 
@@ -135,6 +141,25 @@ impl Store {
         on!(&mut tx, |tx| sqlx::query(SET).bind(role.as_str()).bind(name).execute(&mut **tx).await.map(drop)?);
         leaves_an_admin(&mut tx, &user).await?;
         write(&mut tx, at, by, "role", name, role.as_str()).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Confines somebody to the queues of these teams, or with none of them lets them see all.
+    pub async fn set_teams(
+        &self,
+        name: &str,
+        teams: &[Membership],
+        by: &Actor,
+        at: Timestamp,
+    ) -> Result<(), UserError> {
+        const SET: &str = "UPDATE users SET teams = $1 WHERE name = $2";
+        let mut tx = self.db.begin().await?;
+        if need(&mut tx, name).await?.teams == teams {
+            return Ok(());
+        }
+        let written = write_memberships(teams);
+        on!(&mut tx, |tx| sqlx::query(SET).bind(&*written).bind(name).execute(&mut **tx).await.map(drop)?);
+        write(&mut tx, at, by, "teams", name, if written.is_empty() { "none" } else { &written }).await?;
         Ok(tx.commit().await?)
     }
 
@@ -191,6 +216,11 @@ impl Store {
     }
 }
 
+/// `viewer, in payments=operator`
+pub(super) fn standing(role: Role, teams: &[Membership]) -> String {
+    if teams.is_empty() { role.to_string() } else { format!("{role}, in {}", write_memberships(teams)) }
+}
+
 pub(super) async fn insert(tx: &mut Tx, new: &Vouched<'_>, password: &str, at: Timestamp) -> Result<(), UserError> {
     let added = on!(tx, |tx| sqlx::query(INSERT)
         .bind(new.id.as_uuid())
@@ -201,6 +231,7 @@ pub(super) async fn insert(tx: &mut Tx, new: &Vouched<'_>, password: &str, at: T
         .bind(new.role.as_str())
         .bind(false)
         .bind(at.as_micros())
+        .bind(write_memberships(new.teams))
         .execute(&mut **tx)
         .await?
         .rows_affected());
@@ -209,7 +240,7 @@ pub(super) async fn insert(tx: &mut Tx, new: &Vouched<'_>, password: &str, at: T
 
 pub(super) async fn find(tx: &mut Tx, name: &str) -> Result<Option<User>, StoreError> {
     const SELECT: &str =
-        "SELECT id AS user_id, name, source, role, disabled, withdrawn, created_at AS user_created_at, signed_in_at
+        "SELECT id AS user_id, name, source, role, teams, disabled, withdrawn, created_at AS user_created_at, signed_in_at
         FROM users WHERE name = $1";
     let row: Option<UserRow> = on!(tx, |tx| sqlx::query_as(SELECT).bind(name).fetch_optional(&mut **tx).await?);
     row.map(User::try_from).transpose()

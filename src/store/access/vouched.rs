@@ -5,11 +5,11 @@ use uuid::Uuid;
 
 use super::{
     UserError, UserRow,
-    users::{end_sessions, find, insert, need, write},
+    users::{end_sessions, find, insert, need, standing, write},
 };
 use crate::{
     domain::{
-        access::{Role, Source, User, UserId},
+        access::{Membership, Role, Source, User, UserId, write_memberships},
         actor::Actor,
     },
     store::{
@@ -27,13 +27,14 @@ pub struct Vouched<'a> {
     pub subject: &'a str,
     pub name: &'a str,
     pub role: Role,
+    pub teams: &'a [Membership],
 }
 
 impl StoreReader {
     /// A user as an OpenID provider or a proxy calls them.
     pub async fn vouched(&self, source: Source, subject: &str) -> Result<Option<User>, StoreError> {
         const SELECT: &str =
-            "SELECT id AS user_id, name, source, role, disabled, withdrawn, created_at AS user_created_at, signed_in_at
+            "SELECT id AS user_id, name, source, role, teams, disabled, withdrawn, created_at AS user_created_at, signed_in_at
             FROM users WHERE source = $1 AND subject = $2";
         let row: Option<UserRow> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT)
             .bind(source.as_str())
@@ -48,7 +49,7 @@ impl Store {
     /// Somebody whom another vouches for, with the name and role that one says. The answer is the user as it is now.
     pub async fn vouch(&self, vouched: &Vouched<'_>, at: Timestamp) -> Result<User, UserError> {
         const UPDATE: &str =
-            "UPDATE users SET name = $1, role = $2, signed_in_at = $3, withdrawn = FALSE WHERE id = $4";
+            "UPDATE users SET name = $1, role = $2, signed_in_at = $3, teams = $4, withdrawn = FALSE WHERE id = $5";
         let mut tx = self.db.begin().await?;
         let before = find_vouched(&mut tx, vouched).await?;
         let id = before.as_ref().map_or(vouched.id, |before| before.id);
@@ -60,15 +61,19 @@ impl Store {
                 insert(&mut tx, vouched, "", at).await?;
                 Some("add")
             }
-            Some(before) => (before.role != vouched.role || before.is_withdrawn).then_some("role"),
+            Some(before) => {
+                let is_new = before.role != vouched.role || before.teams != vouched.teams || before.is_withdrawn;
+                is_new.then_some("role")
+            }
         };
         if let Some(action) = action {
-            write(&mut tx, at, &Actor::system(), action, vouched.name, vouched.role.as_str()).await?;
+            write(&mut tx, at, &Actor::system(), action, vouched.name, &standing(vouched.role, vouched.teams)).await?;
         }
         on!(&mut tx, |tx| sqlx::query(UPDATE)
             .bind(vouched.name)
             .bind(vouched.role.as_str())
             .bind(at.as_micros())
+            .bind(write_memberships(vouched.teams))
             .bind(id.as_uuid())
             .execute(&mut **tx)
             .await
@@ -101,7 +106,7 @@ impl Store {
 
 async fn find_vouched(tx: &mut Tx, vouched: &Vouched<'_>) -> Result<Option<User>, StoreError> {
     const SELECT: &str =
-        "SELECT id AS user_id, name, source, role, disabled, withdrawn, created_at AS user_created_at, signed_in_at
+        "SELECT id AS user_id, name, source, role, teams, disabled, withdrawn, created_at AS user_created_at, signed_in_at
         FROM users WHERE source = $1 AND subject = $2";
     let row: Option<UserRow> = on!(tx, |tx| sqlx::query_as(SELECT)
         .bind(vouched.source.as_str())

@@ -112,6 +112,9 @@ impl Range {
     }
 }
 
+/// A facet, and how many letters it has.
+pub(crate) type SeenFacet = (FacetId, FacetKey, u64);
+
 impl Matching {
     pub(crate) fn total(&self) -> u64 {
         self.facets.iter().map(|(_, _, count)| count).sum()
@@ -144,11 +147,13 @@ impl StoreReader {
 impl StoreReader {
     /// Which facets `filter` lets through; its times are not looked at.
     pub(crate) async fn matching(&self, filter: &LetterFilter) -> Result<Matching, StoreError> {
-        let rows: Vec<FacetRow> = on!(self.db.reader(), |pool| {
-            let mut select = QueryBuilder::new(IN_USE);
-            push_words(&mut select, filter);
-            select.build_query_as().fetch_all(pool).await?
-        });
+        let seen: Vec<SeenFacet>;
+        let seen = if self.scope.is_everything() {
+            seen = self.facets_of(filter).await?;
+            &seen
+        } else {
+            self.seen.get_or_try_init(async || self.facets_of(&LetterFilter::default()).await).await?
+        };
         let queues = filter.queues.matcher();
         let groups = self.groups_of(filter).await?;
         let homes: Option<BTreeSet<(&str, &str, Reason)>> = groups.as_ref().map(|groups: &Vec<GroupHome>| {
@@ -158,11 +163,15 @@ impl StoreReader {
             homes.as_ref().is_none_or(|homes| homes.contains(&(&*key.broker, &*key.queue, key.reason)))
         };
         let mut facets = Vec::new();
-        for row in rows {
-            let key = row.key()?;
-            let count = row.count.unsigned_abs();
-            if any(&filter.brokers, &key.broker) && queues.matches(&key.queue) && is_home(&key) {
-                facets.push((FacetId(row.id), key, count));
+        for facet @ (_, key, _) in seen {
+            if any(&filter.brokers, &key.broker)
+                && queues.matches(&key.queue)
+                && any(&filter.statuses, &key.status)
+                && any(&filter.importances, &key.importance)
+                && any(&filter.reasons, &key.reason)
+                && is_home(key)
+            {
+                facets.push(facet.clone());
             }
         }
         facets.sort_unstable_by_key(|(id, ..)| *id);
@@ -171,6 +180,17 @@ impl StoreReader {
 }
 
 impl StoreReader {
+    /// The facets that are there for who asks, of these statuses, importances and reasons.
+    async fn facets_of(&self, filter: &LetterFilter) -> Result<Vec<SeenFacet>, StoreError> {
+        let rows: Vec<FacetRow> = on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new(IN_USE);
+            push_words(&mut select, filter);
+            select.build_query_as().fetch_all(pool).await?
+        });
+        let theirs = rows.into_iter().filter(|row| self.scope.includes(&row.broker, &row.queue));
+        theirs.map(|row| Ok((FacetId(row.id), row.key()?, row.count.unsigned_abs()))).collect()
+    }
+
     /// The groups that hold the letters of `filter`, where it names groups or types; `None`: all of them.
     async fn groups_of(&self, filter: &LetterFilter) -> Result<Option<Vec<GroupHome>>, StoreError> {
         if !filter.is_of_groups() {

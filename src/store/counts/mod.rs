@@ -52,7 +52,7 @@ impl StoreReader {
         }
         let [.., widest] = WIDTHS;
         let spans = slices::cover(first_whole, last_whole, widest);
-        let of_facets = filter.tells_facets_apart().then_some(&matching);
+        let of_facets = self.tells_facets_apart(filter).then_some(&matching);
         let whole = self.slices(filter, of_facets, &spans).await?;
         Ok(self.count_rows(&matching, since, first_whole).await?
             + whole.iter().map(|slice| slice.count).sum::<u64>()
@@ -96,7 +96,7 @@ impl StoreReader {
         width: Duration,
     ) -> Result<Vec<HistogramBar>, StoreError> {
         // Who does not tell facets apart need not read them: there may be any number of queues in the past.
-        let asks_for_some = filter.tells_facets_apart() || filter.is_of_groups();
+        let asks_for_some = self.tells_facets_apart(filter) || filter.is_of_groups();
         let matching = if asks_for_some { Some(self.matching(filter).await?) } else { None };
         let width = SLICE * u32::try_from(width.as_secs().div_ceil(SLICE.as_secs()).max(1)).unwrap_or(u32::MAX);
         let spans = slices::cover(from.floor_to(width), slices::ceil_to(to, SLICE), slices::widest_within(width));
@@ -120,16 +120,36 @@ impl StoreReader {
         // One step into the index for each facet, all in one statement.
         const OLDEST: &str = "SELECT importance, min(oldest) FROM (
                 SELECT f.importance, (SELECT min(l.received_at) FROM letters l WHERE l.facet_id = f.id) AS oldest
-                FROM facets f WHERE f.status = $1 AND f.count > 0
-            ) AS open WHERE oldest IS NOT NULL GROUP BY importance";
-        let rows: Vec<(String, i64)> =
-            on!(self.db.reader(), |pool| sqlx::query_as(OLDEST).bind(Status::Open.as_str()).fetch_all(pool).await?);
+                FROM facets f WHERE f.status = ";
+        let seen = self.seen_of(Status::Open).await?;
+        let rows: Vec<(String, i64)> = on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new(OLDEST);
+            select.push_bind(Status::Open.as_str()).push(" AND f.count > 0").push(&seen);
+            select.push(") AS open WHERE oldest IS NOT NULL GROUP BY importance");
+            select.build_query_as().persistent(seen.is_empty()).fetch_all(pool).await?
+        });
         let mut oldest = Vec::with_capacity(rows.len());
         for (importance, received_at) in rows {
             oldest.push((parse("an importance", &importance)?, Timestamp::from_micros(received_at)));
         }
         oldest.sort_unstable();
         Ok(oldest)
+    }
+
+    /// Whether facets have to be told apart: by what is asked for, or because not all of them are there for who asks.
+    pub(crate) fn tells_facets_apart(&self, filter: &LetterFilter) -> bool {
+        filter.tells_facets_apart() || !self.scope.is_everything()
+    }
+
+    /// The condition that `f` is one of the facets of this status that are there for who asks; nothing where all are.
+    pub(crate) async fn seen_of(&self, status: Status) -> Result<String, StoreError> {
+        if self.scope.is_everything() {
+            return Ok(String::new());
+        }
+        let of_status = LetterFilter { statuses: vec![status], ..LetterFilter::default() };
+        let facets = self.matching(&of_status).await?;
+        // A facet that is none stands in for an empty list.
+        Ok(format!(" AND f.id IN {}", numbers(facets.ids().map(|facet| facet.0).chain([-1]))))
     }
 
     async fn count_rows(&self, matching: &Matching, from: Timestamp, to: Timestamp) -> Result<u64, StoreError> {

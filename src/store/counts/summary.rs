@@ -1,6 +1,6 @@
 //! Counts for pages, which do not read of each queue in the past.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::{
     facets::facet_count,
@@ -18,7 +18,7 @@ impl StoreReader {
     /// How many letters there are, as pages need it: where `filter` asks for no queues, brokers or reasons, what is retried or discarded is only
     /// summed up. It may be of any number of queues in the past.
     pub async fn letter_counts(&self, filter: &LetterFilter) -> Result<LetterCounts, StoreError> {
-        if filter.tells_facets_apart() {
+        if self.tells_facets_apart(filter) {
             return self.facets().await.map(LetterCounts::from);
         }
         let pending = LetterFilter { statuses: vec![Status::Open, Status::Scheduled], ..LetterFilter::default() };
@@ -36,6 +36,18 @@ impl StoreReader {
 
     /// How many letters of each status and importance there are.
     pub async fn sums(&self) -> Result<Vec<(Status, Importance, u64)>, StoreError> {
+        if self.scope.is_everything() {
+            return self.sums_of_all().await;
+        }
+        let mut sums: BTreeMap<(Status, Importance), u64> = BTreeMap::new();
+        for facet in self.facets().await? {
+            *sums.entry((facet.status, facet.importance)).or_default() += facet.count;
+        }
+        Ok(sums.into_iter().map(|((status, importance), count)| (status, importance, count)).collect())
+    }
+
+    /// The same, whoever asks.
+    pub(crate) async fn sums_of_all(&self) -> Result<Vec<(Status, Importance, u64)>, StoreError> {
         const SUMS: &str = "SELECT scope, CAST(sum(count) AS BIGINT) FROM slices
             WHERE scope < 0 AND width = $1 GROUP BY scope HAVING sum(count) > 0";
         let [.., widest] = WIDTHS;

@@ -23,6 +23,9 @@ use crate::{
 /// Of groups with open letters, in the words of their index.
 pub(crate) const OPEN: &str = "critical + high + normal + low > 0";
 
+/// Broker and queue as one; no name has a line break.
+const PLACE: &str = "broker || '\n' || queue";
+
 /// A filter whose patterns have become the names that they stand for.
 pub(crate) struct Conditions {
     only_open: bool,
@@ -94,12 +97,30 @@ impl StoreReader {
             ("reason", reasons),
             ("queue", self.names(&filter.queues, "SELECT DISTINCT queue FROM facets").await?),
             ("message_type", self.names(&filter.types, "SELECT DISTINCT message_type FROM groups").await?),
+            (PLACE, self.places().await?),
         ];
-        let all =
-            [filter.brokers.is_empty(), filter.reasons.is_empty(), filter.queues.is_empty(), filter.types.is_empty()];
+        let all = [
+            filter.brokers.is_empty(),
+            filter.reasons.is_empty(),
+            filter.queues.is_empty(),
+            filter.types.is_empty(),
+            self.scope.is_everything(),
+        ];
         // What no name matches lets nothing through, which is not the same as not to ask.
         let lists = lists.into_iter().zip(all).filter(|(_, all)| !all).map(|(list, _)| list);
         Ok(Conditions { only_open: filter.only_open, importances: filter.importances.clone(), lists: lists.collect() })
+    }
+
+    /// Broker and queue of groups, as far as they are there for who asks.
+    async fn places(&self) -> Result<Vec<String>, StoreError> {
+        const PLACES: &str = "SELECT DISTINCT broker, queue FROM groups";
+        if self.scope.is_everything() {
+            return Ok(Vec::new());
+        }
+        let places: Vec<(String, String)> =
+            on!(self.db.reader(), |pool| sqlx::query_as(PLACES).fetch_all(pool).await?);
+        let theirs = places.into_iter().filter(|(broker, queue)| self.scope.includes(broker, queue));
+        Ok(theirs.map(|(broker, queue)| format!("{broker}\n{queue}")).collect())
     }
 
     /// The names that are meant, among those that `all` selects.
@@ -121,7 +142,8 @@ impl StoreReader {
             push_uuids(&mut select, groups.iter().map(|group| group.as_uuid()).collect());
             select.build_query_as().fetch_all(pool).await?
         });
-        rows.into_iter().map(GroupHome::try_from).collect()
+        let theirs = rows.into_iter().filter(|row| self.scope.includes(&row.broker, &row.queue));
+        theirs.map(GroupHome::try_from).collect()
     }
 
     /// The same for the groups that `filter` lets through.

@@ -1,6 +1,7 @@
 //! Groups of letters with similar failures: listing them, and their figures.
 
 pub(crate) mod filter;
+mod note;
 pub(crate) mod outcomes;
 pub(crate) mod tally;
 
@@ -9,16 +10,14 @@ use sqlx::{Database, Encode, FromRow, QueryBuilder, Type};
 use uuid::Uuid;
 
 use super::{
-    ChangeError, Store, StoreError, StoreReader, audit,
-    db::{Sql, Tx, id_list::push_uuids, on},
+    Store, StoreError, StoreReader,
+    db::{Sql, id_list::push_uuids, on},
     letters::rows::{bigint, parse},
 };
 use crate::domain::{
-    activity::{Area, AuditEntry},
     actor::Actor,
     group::{Group, GroupCounts, GroupCursor, GroupFilter, GroupId, GroupKey, GroupPage, GroupSort, Note, Outcome},
     letter::Importance,
-    version::Expected,
 };
 
 pub(crate) const COLUMNS: &str =
@@ -145,7 +144,8 @@ impl StoreReader {
             push_uuids(&mut select, ids.iter().map(|id| id.as_uuid()).collect());
             select.build_query_as().fetch_all(pool).await?
         });
-        rows.into_iter().map(Group::try_from).collect()
+        let theirs = rows.into_iter().filter(|row| self.scope.includes(&row.broker, &row.queue));
+        theirs.map(Group::try_from).collect()
     }
 
     /// How many groups there are under the rest of `filter`, whatever it says of open letters and their importance.
@@ -177,9 +177,13 @@ impl StoreReader {
     /// How many groups have open letters, by the most important of these.
     pub async fn open_groups(&self) -> Result<[u64; Importance::ALL.len()], StoreError> {
         const COUNT: &str = "SELECT weight, COUNT(*) FROM (SELECT CASE WHEN critical > 0 THEN 0 WHEN high > 0 THEN 1
-                WHEN normal > 0 THEN 2 ELSE 3 END AS weight FROM groups
-                WHERE critical + high + normal + low > 0) AS open GROUP BY weight";
-        let rows: Vec<(i32, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(COUNT).fetch_all(pool).await?);
+                WHEN normal > 0 THEN 2 ELSE 3 END AS weight FROM groups ";
+        let conditions = self.conditions(&GroupFilter::default()).await?.of_any_importance();
+        let rows: Vec<(i32, i64)> = on!(self.db.reader(), |pool| {
+            let mut count = QueryBuilder::new(COUNT);
+            conditions.push(&mut count);
+            count.push(") AS open GROUP BY weight").build_query_as().fetch_all(pool).await?
+        });
         let mut counts = [0; Importance::ALL.len()];
         for (weight, count) in rows {
             if let Some(place) = usize::try_from(weight).ok().and_then(|weight| counts.get_mut(weight)) {
@@ -191,37 +195,6 @@ impl StoreReader {
 }
 
 impl Store {
-    /// Sets the note of a group, or with an empty text removes it; says whether there is such a group. A note that it has
-    /// already stays, with who wrote it.
-    pub async fn set_group_note(
-        &self,
-        id: GroupId,
-        text: &str,
-        expected: &Expected,
-        by: &Actor,
-        at: Timestamp,
-    ) -> Result<bool, ChangeError<Note>> {
-        const SET: &str = "UPDATE groups SET note = $1, note_by = $2, note_at = $3 WHERE id = $4";
-        let mut tx = self.db.begin().await?;
-        let Some(before) = note(&mut tx, id).await? else { return Ok(false) };
-        if before.as_ref().map(|note| &*note.text).unwrap_or_default() == text {
-            return Ok(true);
-        }
-        expected.check(before.as_ref())?;
-        on!(&mut tx, |tx| sqlx::query(SET)
-            .bind(text)
-            .bind(by.as_str())
-            .bind(Some(at.as_micros()).filter(|_| !text.is_empty()))
-            .bind(id.as_uuid())
-            .execute(&mut **tx)
-            .await
-            .map(drop)?);
-        let entry = AuditEntry::new(at, by, Area::Groups, "note", id.to_string());
-        audit::append(&mut tx, &AuditEntry { detail: text.to_owned(), ..entry }).await?;
-        tx.commit().await?;
-        Ok(true)
-    }
-
     /// Removes groups that no letter is in any more, that nothing has come into since `before` and that nobody has
     /// written a note on, and what happened by the hour before `before`.
     pub async fn forget_groups(&self, before: Timestamp) -> Result<u64, StoreError> {
@@ -239,21 +212,6 @@ impl Store {
             sqlx::query(groups).bind(before.as_micros()).execute(pool).await?.rows_affected()
         }))
     }
-}
-
-/// The note of a group, which nobody else changes until the transaction ends; `None` without such a group.
-async fn note(tx: &mut Tx, id: GroupId) -> Result<Option<Option<Note>>, StoreError> {
-    const NOTE: Sql = Sql {
-        sqlite: "SELECT note, note_by, note_at FROM groups WHERE id = $1",
-        postgres: "SELECT note, note_by, note_at FROM groups WHERE id = $1 FOR NO KEY UPDATE",
-    };
-    let select = NOTE.pick(tx);
-    let row: Option<(String, String, Option<i64>)> =
-        on!(tx, |tx| sqlx::query_as(select).bind(id.as_uuid()).fetch_optional(&mut **tx).await?);
-    let note = |(text, by, at): (String, String, Option<i64>)| {
-        Some(Note { text, by: Actor::named(by), at: Timestamp::from_micros(at?) })
-    };
-    Ok(row.map(note))
 }
 
 /// What a list is sorted by; all in it are words of our own.

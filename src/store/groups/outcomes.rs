@@ -10,7 +10,7 @@ use super::tally::{ALL_GROUPS, HOUR};
 use crate::{
     domain::{
         filter::LetterFilter,
-        group::{Group, GroupId, Hour, Outcome},
+        group::{Group, GroupFilter, GroupId, Hour, Outcome},
         letter::Status,
     },
     store::{
@@ -30,6 +30,13 @@ impl StoreReader {
         groups: &[GroupId],
         since: Timestamp,
     ) -> Result<HashMap<GroupId, Vec<Hour>>, StoreError> {
+        let theirs: Vec<GroupId>;
+        let groups = if self.scope.is_everything() {
+            groups
+        } else {
+            theirs = self.groups_by_id(groups).await?.iter().map(|group| group.id).collect();
+            &theirs
+        };
         let rows: Vec<(Uuid, i64, i64, i64, i64)> = on!(self.db.reader(), |pool| {
             let mut select = QueryBuilder::new("SELECT group_id, start, received, sent, failed_again FROM group_hours");
             select.push(" WHERE start >= ").push_bind(since.as_micros()).push(" AND group_id IN ");
@@ -50,18 +57,28 @@ impl StoreReader {
     pub async fn outcome(&self, since: Timestamp, pending_since: Timestamp) -> Result<Outcome, StoreError> {
         const SUM: &str =
             "SELECT CAST(coalesce(sum(sent), 0) AS BIGINT), CAST(coalesce(sum(failed_again), 0) AS BIGINT)
-            FROM group_hours WHERE group_id = $1 AND start >= $2";
+            FROM group_hours WHERE start >= ";
         const PENDING: &str = "SELECT COUNT(*) FROM letters l JOIN facets f ON f.id = l.facet_id
-            WHERE l.closed_at > $1 AND f.status = 'retried' AND l.group_id IS NOT NULL";
-        let (sent, failed_again): (i64, i64) = on!(self.db.reader(), |pool| sqlx::query_as(SUM)
-            .bind(ALL_GROUPS)
-            .bind(since.floor_to(HOUR).as_micros())
-            .fetch_one(pool)
-            .await?);
-        let pending: i64 = on!(self.db.reader(), |pool| sqlx::query_scalar(PENDING)
-            .bind(pending_since.max(since).as_micros())
-            .fetch_one(pool)
-            .await?);
+            WHERE f.status = 'retried' AND l.group_id IS NOT NULL AND l.closed_at > ";
+        let conditions = self.conditions(&GroupFilter::default()).await?;
+        let (sent, failed_again): (i64, i64) = on!(self.db.reader(), |pool| {
+            let mut sum = QueryBuilder::new(SUM);
+            sum.push_bind(since.floor_to(HOUR).as_micros()).push(" AND group_id ");
+            if self.scope.is_everything() {
+                sum.push("= ").push_bind(ALL_GROUPS);
+            } else {
+                sum.push("IN (SELECT id FROM groups");
+                conditions.push(&mut sum);
+                sum.push(")");
+            }
+            sum.build_query_as().fetch_one(pool).await?
+        });
+        let seen = self.seen_of(Status::Retried).await?;
+        let pending: i64 = on!(self.db.reader(), |pool| {
+            let mut count = QueryBuilder::new(PENDING);
+            count.push_bind(pending_since.max(since).as_micros()).push(&seen);
+            count.build_query_scalar().persistent(seen.is_empty()).fetch_one(pool).await?
+        });
         let (sent, failed_again) = (sent.unsigned_abs(), failed_again.unsigned_abs());
         Ok(Outcome { sent, failed_again, pending: pending.unsigned_abs().min(sent.saturating_sub(failed_again)) })
     }

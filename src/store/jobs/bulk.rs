@@ -13,9 +13,10 @@ use crate::{
         filter::{LetterFilter, Names},
         group::GroupId,
         job::{Bulk, Job, Left},
+        rights::Grants,
     },
     store::{
-        Store, StoreError,
+        Store, StoreError, audit,
         clock::longest_claim,
         db::{Sql, on},
         letters::rows::{JobRow, parse},
@@ -39,6 +40,7 @@ struct Row {
     actor: String,
     via: String,
     address: String,
+    within: String,
     bulk: String,
 }
 
@@ -53,7 +55,8 @@ impl TryFrom<Row> for ClaimedBulk {
             until: Timestamp::from_micros(kept.until),
             left: kept.left.map(StoredLeft::read),
             command: kept.order.read()?,
-            by: origin::read(row.actor, &row.via, &row.address)?,
+            by: origin::read(row.actor, &row.via, &row.address)?
+                .granted(Grants::within(&audit::read_scope(&row.within)?)),
         };
         Ok(Self { job: Job::try_from(row.job)?, bulk, begun: Timestamp::from_micros(row.created_at) })
     }
@@ -80,7 +83,7 @@ impl Store {
     /// What a job does, and when it was asked for; `None` for one that is not about letters of a filter.
     pub async fn bulk(&self, job: Uuid) -> Result<Option<(Bulk, Timestamp)>, StoreError> {
         const SELECT: &str =
-            "SELECT id, action, state, total, done, failed, errors, created_at, actor, via, address, bulk
+            "SELECT id, action, state, total, done, failed, errors, created_at, actor, via, address, within, bulk
             FROM jobs WHERE id = $1 AND bulk IS NOT NULL";
         let row: Option<Row> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(job).fetch_optional(pool).await?);
@@ -94,13 +97,13 @@ impl Store {
             sqlite: "UPDATE jobs SET claimed_until = $1 WHERE id IN (SELECT id FROM jobs
                     WHERE bulk IS NOT NULL AND state = 'running'
                     AND (claimed_until IS NULL OR claimed_until <= $2 OR claimed_until > $3) ORDER BY created_at LIMIT 1)
-                RETURNING id, action, state, total, done, failed, errors, created_at, actor, via, address, bulk",
+                RETURNING id, action, state, total, done, failed, errors, created_at, actor, via, address, within, bulk",
             // The subquery of an IN may be carried out several times, and each time it skips what it has just locked.
             postgres: "UPDATE jobs SET claimed_until = $1 WHERE id = ANY(ARRAY(SELECT id FROM jobs
                     WHERE bulk IS NOT NULL AND state = 'running'
                     AND (claimed_until IS NULL OR claimed_until <= $2 OR claimed_until > $3) ORDER BY created_at LIMIT 1
                     FOR UPDATE SKIP LOCKED))
-                RETURNING id, action, state, total, done, failed, errors, created_at, actor, via, address, bulk",
+                RETURNING id, action, state, total, done, failed, errors, created_at, actor, via, address, within, bulk",
         };
         let claim = CLAIM.pick(self.db.writer());
         let row: Option<Row> = on!(self.db.writer(), |pool| sqlx::query_as(claim)

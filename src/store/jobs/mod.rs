@@ -1,17 +1,18 @@
 //! Jobs: long work that can be watched.
 
 pub(crate) mod bulk;
+mod reading;
 
 use std::time::Duration;
 
 use amqp_message::time::Timestamp;
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::{
     Store, StoreError, StoreReader, audit,
     clock::longest_claim,
-    db::{Either, Sql, Tx, id_list::push_texts, on},
+    db::{Either, Sql, Tx, on},
     letters::{
         order::Order,
         rows::{JobRow, bigint},
@@ -22,26 +23,10 @@ use crate::domain::{
     activity::AuditEntry,
     actor::Actor,
     command::CommandReport,
-    job::{Job, JobPlace, JobRecord, JobState},
+    job::{Job, JobState},
     letter::LetterId,
+    rights::Right,
 };
-
-#[derive(FromRow)]
-struct RecordRow {
-    #[sqlx(flatten)]
-    job: JobRow,
-    created_at: i64,
-    actor: String,
-}
-
-impl TryFrom<RecordRow> for JobRecord {
-    type Error = StoreError;
-
-    fn try_from(row: RecordRow) -> Result<Self, StoreError> {
-        let (by, at) = (Actor::named(row.actor), Timestamp::from_micros(row.created_at));
-        Ok(Self { job: Job::try_from(row.job)?, by, at })
-    }
-}
 
 #[derive(FromRow)]
 struct ClaimedRow {
@@ -51,58 +36,6 @@ struct ClaimedRow {
 }
 
 impl StoreReader {
-    pub async fn job(&self, id: Uuid) -> Result<Option<Job>, StoreError> {
-        const SELECT: &str = "SELECT id, action, state, total, done, failed, errors FROM jobs WHERE id = $1";
-        let row: Option<JobRow> =
-            on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(id).fetch_optional(pool).await?);
-        row.map(Job::try_from).transpose()
-    }
-
-    /// A job, and who asked for it when.
-    pub async fn job_record(&self, id: Uuid) -> Result<Option<JobRecord>, StoreError> {
-        const SELECT: &str =
-            "SELECT id, action, state, total, done, failed, errors, created_at, actor FROM jobs WHERE id = $1";
-        let row: Option<RecordRow> =
-            on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(id).fetch_optional(pool).await?);
-        row.map(JobRecord::try_from).transpose()
-    }
-
-    /// The jobs in one of these states, or in any, behind that place: the newest first.
-    pub async fn jobs(
-        &self,
-        states: &[JobState],
-        before: Option<JobPlace>,
-        limit: usize,
-    ) -> Result<Vec<JobRecord>, StoreError> {
-        const ALL: &str =
-            "SELECT id, action, state, total, done, failed, errors, created_at, actor FROM jobs WHERE 1 = 1";
-        let rows: Vec<RecordRow> = on!(self.db.reader(), |pool| {
-            let mut select = QueryBuilder::new(ALL);
-            if !states.is_empty() {
-                select.push(" AND state IN ");
-                push_texts(&mut select, states.iter().map(|state| state.as_str().to_owned()).collect());
-            }
-            if let Some(JobPlace { at, id }) = before {
-                select.push(" AND (created_at, id) < (").push_bind(at.as_micros());
-                select.push(", ").push_bind(id).push(")");
-            }
-            select
-                .push(" ORDER BY created_at DESC, id DESC LIMIT ")
-                .push_bind(i64::try_from(limit).unwrap_or(i64::MAX));
-            select.build_query_as().fetch_all(pool).await?
-        });
-        rows.into_iter().map(JobRecord::try_from).collect()
-    }
-
-    /// The job of this name that has not ended, or else began last: clocks jump.
-    pub async fn latest_job(&self, action: &str) -> Result<Option<Job>, StoreError> {
-        const SELECT: &str = "SELECT id, action, state, total, done, failed, errors FROM jobs WHERE action = $1
-            ORDER BY CASE WHEN state IN ('queued', 'running') THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT 1";
-        let row: Option<JobRow> =
-            on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(action).fetch_optional(pool).await?);
-        row.map(Job::try_from).transpose()
-    }
-
     /// Open and waiting letters older than `before`, the newest first: what a job goes through.
     pub async fn undecided(&self, before: Option<LetterId>, limit: u32) -> Result<Vec<LetterId>, StoreError> {
         const SELECT: &str = "SELECT l.id FROM letters l JOIN facets f ON f.id = l.facet_id
@@ -262,7 +195,7 @@ pub(crate) async fn insert_finished(
 
 pub(crate) async fn insert(tx: &mut Tx, job: &Job, by: &Actor, at: Timestamp) -> Result<(), StoreError> {
     const INSERT: &str = "INSERT INTO jobs (id, created_at, actor, action, state, total, done, failed, errors,
-        via, address) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+        via, address, within) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
     let (via, address) = origin::written(by);
     on!(tx, |tx| sqlx::query(INSERT)
         .bind(job.id)
@@ -276,6 +209,7 @@ pub(crate) async fn insert(tx: &mut Tx, job: &Job, by: &Actor, at: Timestamp) ->
         .bind(serde_json::Value::from(job.errors.as_slice()).to_string())
         .bind(via)
         .bind(&*address)
+        .bind(by.scope(Right::Act).written())
         .execute(&mut **tx)
         .await
         .map(drop)?);

@@ -5,10 +5,11 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use super::order::Order;
 use crate::{
     domain::{
-        activity::{Area, AuditEntry},
+        activity::{Area, AuditEntry, Concerns},
         command::Command,
         lifecycle::{self, LetterState},
         number::plural,
+        rights::Right,
     },
     store::{StoreError, audit, db::Tx},
 };
@@ -21,7 +22,9 @@ pub(crate) async fn write_entry(tx: &mut Tx, changed: &[LetterState], order: &Or
         several => (String::new(), describe_all(order.command, several)),
     };
     let entry = AuditEntry::new(order.at, order.by, Area::Letters, order.command.name(), subject);
-    audit::append(tx, &AuditEntry { letters: changed.len() as u64, detail, ..entry }).await
+    let queues = changed.iter().map(|state| (&*state.broker, state.queue.as_deref()));
+    let concerns = Concerns::of(queues, order.by.scope(Right::Act));
+    audit::append(tx, &AuditEntry { letters: changed.len() as u64, detail, concerns, ..entry }).await
 }
 
 /// `of orders, texts.a and 2 other queues; in 10 min`

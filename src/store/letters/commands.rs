@@ -7,9 +7,11 @@ use uuid::Uuid;
 use super::{apply, command_audit as lines, lock, order::Order};
 use crate::{
     domain::{
+        actor::Actor,
         command::{CommandReport, Refusal},
         letter::LetterId,
         lifecycle::{LetterState, commands::Decider},
+        rights::Right,
         version::Expected,
     },
     store::{
@@ -44,7 +46,11 @@ impl Store {
         let mut tx = self.db.begin().await?;
         if *expected != Expected::Anything {
             let letters = lock::lock(&mut tx, &[id]).await?;
-            if letters.get(&id).is_some_and(|letter| !expected.is_met(Some(&letter.state))) {
+            let by = orders.first().map(|order| order.by);
+            let theirs = letters
+                .get(&id)
+                .filter(|letter| by.is_none_or(|by| check_reach(by, &letter.state, None) != Err(Refusal::NotFound)));
+            if theirs.is_some_and(|letter| !expected.is_met(Some(&letter.state))) {
                 return Ok(CommandReport { refused: vec![(id, Refusal::Changed)], ..CommandReport::default() });
             }
         }
@@ -95,6 +101,22 @@ struct Carried {
     changed: Vec<LetterState>,
 }
 
+/// What is not somebody's is not there for them; what they see they may perhaps not touch, nor send to another's queue.
+pub(crate) fn check_reach(by: &Actor, letter: &LetterState, target: Option<&str>) -> Result<(), Refusal> {
+    let may = |right, queue| by.may_at(right, &letter.broker, queue);
+    let queue = letter.queue.as_deref().unwrap_or_default();
+    if !may(Right::Read, queue) {
+        Err(Refusal::NotFound)
+    } else if !may(Right::Act, queue) {
+        Err(Refusal::NotAllowed)
+    } else {
+        match target.filter(|target| !may(Right::Act, target)) {
+            Some(target) => Err(Refusal::Unfit(format!("{target} is no queue of your teams"))),
+            None => Ok(()),
+        }
+    }
+}
+
 async fn carry_out(tx: &mut Tx, scope: &mut FacetScope<'_>, order: &Order<'_>) -> Result<Carried, StoreError> {
     let mut letters = lock::lock(tx, order.ids).await?;
     let mut report = CommandReport::default();
@@ -103,7 +125,9 @@ async fn carry_out(tx: &mut Tx, scope: &mut FacetScope<'_>, order: &Order<'_>) -
     let mut seen = HashSet::new();
     for id in order.ids.iter().filter(|id| seen.insert(**id)) {
         let letter = letters.get(id).ok_or(Refusal::NotFound);
-        match letter.and_then(|letter| Ok((letter, decider.decide(&letter.state)?))) {
+        let theirs =
+            letter.and_then(|letter| check_reach(order.by, &letter.state, order.command.queue()).map(|()| letter));
+        match theirs.and_then(|letter| Ok((letter, decider.decide(&letter.state)?))) {
             Ok((letter, decision)) => {
                 report.done.push(*id);
                 moved.extend(decision.transition().map(|transition| (letter, transition)));

@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::{
     apply,
+    commands::check_reach,
     contents::contents,
     history::{self, NewEntry},
     lock::{self, LockedLetter},
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::{
     domain::{
-        activity::{Area, AuditEntry},
+        activity::{Area, AuditEntry, Concerns},
         actor::Actor,
         command::Refusal,
         content_key::ContentKey,
@@ -27,6 +28,7 @@ use crate::{
             Transition,
             edits::{self, Edited, NewCopy},
         },
+        rights::QueueScope,
     },
     store::{
         Store, StoreError, StoreReader, audit,
@@ -89,6 +91,9 @@ impl Store {
         let mut scope = self.facet_scope();
         let letters = lock::lock(&mut tx, &[order.letter]).await?;
         let Some(original) = letters.get(&order.letter) else { return Ok(Err(Refusal::NotFound)) };
+        if let Err(refusal) = check_reach(order.by, &original.state, order.queue) {
+            return Ok(Err(refusal));
+        }
         let edited = match edits::edit(&original.state, &order.new_copy()) {
             Ok(edited) => edited,
             Err(refusal) => return Ok(Err(refusal)),
@@ -110,7 +115,9 @@ impl Store {
         Copy { order, original, message: &message, edited }.put_in_place(&mut tx, &mut scope).await?;
         let entry = AuditEntry::new(order.at, order.by, Area::Letters, "edit", order.letter.to_string());
         let detail = format!("copy {}: {}", order.copy, order.summary);
-        audit::append(&mut tx, &AuditEntry { letters: 1, detail, ..entry }).await?;
+        let queue = (&*original.state.broker, original.state.queue.as_deref());
+        let concerns = Concerns::of([queue], QueueScope::everything());
+        audit::append(&mut tx, &AuditEntry { letters: 1, detail, concerns, ..entry }).await?;
         tx.commit().await?;
         scope.committed();
         Ok(Ok(order.copy))
@@ -122,6 +129,9 @@ impl StoreReader {
     pub async fn in_place_of(&self, id: LetterId) -> Result<Option<LetterId>, StoreError> {
         const SELECT: &str = "SELECT o.id FROM letters l JOIN letters o ON o.family = l.family AND o.id <> l.id
             JOIN facets f ON f.id = o.facet_id WHERE l.id = $1 AND f.status <> 'discarded' LIMIT 1";
+        if !self.sees(id).await? {
+            return Ok(None);
+        }
         let id: Option<Uuid> =
             on!(self.db.reader(), |pool| sqlx::query_scalar(SELECT).bind(id.as_uuid()).fetch_optional(pool).await?);
         Ok(id.map(LetterId::from_uuid))

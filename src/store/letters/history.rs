@@ -8,11 +8,12 @@ use sqlx::QueryBuilder;
 use super::rows::HistoryRow;
 use crate::{
     domain::{
-        activity::{Area, AuditEntry},
+        activity::{Area, AuditEntry, Concerns},
         actor::Actor,
         history::{Event, HistoryEntry},
         letter::LetterId,
         lifecycle::{HistoryLine, Transition},
+        rights::Right,
     },
     store::{
         Store, StoreError, StoreReader, audit,
@@ -91,25 +92,28 @@ pub(crate) async fn append_in_order(tx: &mut Tx, entries: &[NewEntry<'_>]) -> Re
 }
 
 impl Store {
-    /// Writes down that somebody sees what is hidden in a letter; says whether there is such a letter.
+    /// Writes down that somebody sees what is hidden in a letter; says whether there is such a letter for them.
     pub async fn reveal(&self, id: LetterId, by: &Actor, at: Timestamp) -> Result<bool, StoreError> {
-        const REVEALED: &str = "INSERT INTO history (letter_id, at, event, actor, detail)
-            SELECT id, $1, $2, $3, '' FROM letters WHERE id = $4";
+        const FIND: &str = "SELECT f.broker, f.queue FROM letters l JOIN facets f ON f.id = l.facet_id WHERE l.id = $1";
+        const REVEALED: &str = "INSERT INTO history (letter_id, at, event, actor, detail) VALUES ($1, $2, $3, $4, '')";
         let mut tx = self.db.begin().await?;
-        let written = on!(&mut tx, |tx| sqlx::query(REVEALED)
+        let queue: Option<(String, String)> =
+            on!(&mut tx, |tx| sqlx::query_as(FIND).bind(id.as_uuid()).fetch_optional(&mut **tx).await?);
+        let is_theirs = |(broker, queue): &(String, String)| by.may_at(Right::Reveal, broker, queue);
+        let Some((broker, queue)) = queue.filter(is_theirs) else { return Ok(false) };
+        on!(&mut tx, |tx| sqlx::query(REVEALED)
+            .bind(id.as_uuid())
             .bind(at.as_micros())
             .bind(Event::Revealed.as_str())
             .bind(by.as_str())
-            .bind(id.as_uuid())
             .execute(&mut **tx)
-            .await?
-            .rows_affected());
-        if written > 0 {
-            let entry = AuditEntry::new(at, by, Area::Letters, "reveal", id.to_string());
-            audit::append(&mut tx, &AuditEntry { letters: 1, ..entry }).await?;
-        }
+            .await
+            .map(drop)?);
+        let entry = AuditEntry::new(at, by, Area::Letters, "reveal", id.to_string());
+        let concerns = Concerns::Queue(broker, queue);
+        audit::append(&mut tx, &AuditEntry { letters: 1, concerns, ..entry }).await?;
         tx.commit().await?;
-        Ok(written > 0)
+        Ok(true)
     }
 }
 
@@ -120,6 +124,9 @@ impl StoreReader {
     pub async fn history(&self, id: LetterId) -> Result<Vec<HistoryEntry>, StoreError> {
         const RECEIVED: &str = "SELECT first_received_at FROM letters WHERE id = $1";
         const HISTORY: &str = "SELECT at, event, actor, detail FROM history WHERE letter_id = $1 ORDER BY seq";
+        if !self.sees(id).await? {
+            return Ok(Vec::new());
+        }
         let received: Option<i64> =
             on!(self.db.reader(), |pool| sqlx::query_scalar(RECEIVED).bind(id.as_uuid()).fetch_optional(pool).await?);
         let rows: Vec<HistoryRow> =

@@ -46,6 +46,8 @@ use crate::domain::{
 
 /// Facets whose index ranges one statement merges; SQLite allows 500 terms in a compound SELECT.
 const MERGED: usize = 200;
+/// Letters that are looked at before ranges are merged.
+const LOOKED_AT: usize = 2_000;
 /// Of groups so many are merged at most.
 const MOST_RANGES: usize = 2_000;
 
@@ -65,17 +67,22 @@ impl StoreReader {
         let mut items = Vec::new();
         let ranges = matching.ranges();
         if self.walks(&matching, ranges.len(), part.limit).await? {
-            items = self.walk(&matching, &part).await?;
+            items = self.walk(&matching, &part, None).await?;
         } else {
+            // Where many ranges would have to be merged, what is asked for is mostly among the next few letters.
+            if matching.groups.is_none() && ranges.len() > MERGED {
+                items = self.walk(&matching, &part, Some(LOOKED_AT)).await?;
+            }
+            if items.len() == part.limit {
+                return Ok(page_of(items, page.limit));
+            }
+            items.clear();
             for chunk in ranges.chunks(MERGED) {
                 items.extend(self.merge(chunk, &part).await?);
             }
             sort(&mut items, page.sort);
         }
-        let more = items.len() > page.limit;
-        items.truncate(page.limit);
-        let next = items.last().filter(|_| more).map(|last| Cursor { received_at: last.received_at, id: last.id });
-        Ok(LetterPage { items, next })
+        Ok(page_of(items, page.limit))
     }
 
     pub async fn summary(&self, id: LetterId) -> Result<Option<LetterSummary>, StoreError> {
@@ -93,7 +100,26 @@ impl StoreReader {
             push_ids(&mut query, ids);
             query.build_query_as().fetch_all(pool).await?
         });
-        rows.into_iter().map(LetterSummary::try_from).collect()
+        let mut found = self.told(rows)?;
+        found.retain(|letter| self.scope.includes(&letter.broker, letter.queue.as_deref().unwrap_or_default()));
+        Ok(found)
+    }
+
+    fn told(&self, rows: Vec<SummaryRow>) -> Result<Vec<LetterSummary>, StoreError> {
+        rows.into_iter().map(|row| Ok(self.without_payload(row.try_into()?))).collect()
+    }
+
+    /// Its title tells what is in it.
+    pub(crate) fn without_payload(&self, mut letter: LetterSummary) -> LetterSummary {
+        if !self.payloads.includes(&letter.broker, letter.queue.as_deref().unwrap_or_default()) {
+            letter.title = None;
+        }
+        letter
+    }
+
+    /// Whether a letter is there for who asks.
+    pub(crate) async fn sees(&self, id: LetterId) -> Result<bool, StoreError> {
+        Ok(self.scope.is_everything() || self.summary(id).await?.is_some())
     }
 
     /// A letter with its contents.
@@ -128,7 +154,7 @@ impl StoreReader {
         if matching.groups.is_some() {
             return Ok(ranges > MOST_RANGES);
         }
-        let everything: u64 = self.sums().await?.iter().map(|(.., count)| count).sum();
+        let everything: u64 = self.sums_of_all().await?.iter().map(|(.., count)| count).sum();
         let others = everything.saturating_sub(matching.total());
         Ok(others <= (ranges as u64).saturating_mul(limit as u64))
     }
@@ -137,13 +163,29 @@ impl StoreReader {
     ///
     /// A condition that Postgres can tell nothing of keeps it from reading all letters of these facets and sorting them: it
     /// takes them for few as long as its statistics are older than a storm.
-    async fn walk(&self, matching: &Matching, part: &Part<'_>) -> Result<Vec<LetterSummary>, StoreError> {
+    /// With `most` it gives up after so many letters.
+    async fn walk(
+        &self,
+        matching: &Matching,
+        part: &Part<'_>,
+        most: Option<usize>,
+    ) -> Result<Vec<LetterSummary>, StoreError> {
         // SQLite would rather look up each facet and sort all that it finds.
-        const BY_TIME: Sql = Sql { sqlite: " FROM letters l INDEXED BY letters_by_time", postgres: " FROM letters l" };
+        const BY_TIME: Sql = Sql { sqlite: "letters l INDEXED BY letters_by_time", postgres: "letters l" };
         let by_time = BY_TIME.pick(self.db.reader());
         let rows: Vec<SummaryRow> = on!(self.db.reader(), |pool| {
             let mut query = QueryBuilder::new("SELECT ");
-            query.push(SUMMARY_COLUMNS).push(by_time).push(JOINED).push(" WHERE CASE WHEN l.facet_id IN ");
+            query.push(SUMMARY_COLUMNS).push(" FROM ");
+            match most {
+                None => _ = query.push(by_time),
+                Some(most) => {
+                    query.push("(SELECT * FROM ").push(by_time).push(" WHERE 1 = 1");
+                    part.push_conditions(&mut query, "l.");
+                    part.push_order(&mut query, "l.");
+                    query.push(" LIMIT ").push(most).push(") AS l");
+                }
+            }
+            query.push(JOINED).push(" WHERE CASE WHEN l.facet_id IN ");
             query.push(numbers(matching.ids().map(|facet| facet.0))).push(" THEN TRUE ELSE FALSE END");
             if let Some(groups) = &matching.groups {
                 query.push(" AND l.group_id IN ");
@@ -154,7 +196,7 @@ impl StoreReader {
             query.push(" LIMIT ").push(part.limit);
             query.build_query_as().fetch_all(pool).await?
         });
-        rows.into_iter().map(LetterSummary::try_from).collect()
+        self.told(rows)
     }
 
     /// Takes the first few of each range and merges them.
@@ -176,7 +218,7 @@ impl StoreReader {
             part.push_order(&mut query, "l.");
             query.build_query_as().fetch_all(pool).await?
         });
-        rows.into_iter().map(LetterSummary::try_from).collect()
+        self.told(rows)
     }
 }
 
@@ -218,6 +260,14 @@ impl Part<'_> {
         };
         query.push(format_args!(" ORDER BY {table}received_at {direction}, {table}id {direction}"));
     }
+}
+
+/// One more than `limit` tells that there are further ones.
+fn page_of(mut items: Vec<LetterSummary>, limit: usize) -> LetterPage {
+    let more = items.len() > limit;
+    items.truncate(limit);
+    let next = items.last().filter(|_| more).map(|last| Cursor { received_at: last.received_at, id: last.id });
+    LetterPage { items, next }
 }
 
 fn sort(items: &mut [LetterSummary], sort: Sort) {

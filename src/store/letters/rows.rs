@@ -179,7 +179,7 @@ impl TryFrom<HistoryRow> for HistoryEntry {
 
 #[derive(FromRow)]
 pub(crate) struct JobRow {
-    id: Uuid,
+    pub(crate) id: Uuid,
     action: String,
     state: String,
     total: i64,

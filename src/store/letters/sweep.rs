@@ -97,14 +97,22 @@ impl StoreReader {
             Left::Discarded(at) => (DISCARDED, Status::Discarded, at),
             Left::Due(at) => (DUE, Status::Scheduled, at),
         };
-        let ids: Vec<Uuid> = on!(self.db.reader(), |pool| sqlx::query_scalar(select)
-            .bind(at.as_micros())
-            .bind(status.as_str())
-            .bind(sweep.after)
-            .bind(bigint(limit as u64))
-            .fetch_all(pool)
-            .await?);
-        sweep.after = ids.last().copied().unwrap_or(sweep.after);
-        Ok(ids.into_iter().map(LetterId::from_uuid).collect())
+        loop {
+            let ids: Vec<Uuid> = on!(self.db.reader(), |pool| sqlx::query_scalar(select)
+                .bind(at.as_micros())
+                .bind(status.as_str())
+                .bind(sweep.after)
+                .bind(bigint(limit as u64))
+                .fetch_all(pool)
+                .await?);
+            sweep.after = ids.last().copied().unwrap_or(sweep.after);
+            let (is_end, mut ids) = (ids.is_empty(), ids.into_iter().map(LetterId::from_uuid).collect::<Vec<_>>());
+            if !self.scope.is_everything() {
+                ids = self.summaries(&ids).await?.into_iter().map(|letter| letter.id).collect();
+            }
+            if is_end || !ids.is_empty() {
+                return Ok(ids);
+            }
+        }
     }
 }

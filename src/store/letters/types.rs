@@ -8,6 +8,9 @@ impl StoreReader {
         const CONFIRMED: &str = "SELECT l.message_type, COUNT(*) FROM letters l JOIN facets f ON f.id = l.facet_id
             WHERE l.type_source = 'manual' AND l.message_type IS NOT NULL AND f.broker = $1 AND f.queue = $2
             GROUP BY l.message_type";
+        if !self.scope.includes(broker, queue) {
+            return Ok(Vec::new());
+        }
         let rows: Vec<(String, i64)> =
             on!(self.db.reader(), |pool| sqlx::query_as(CONFIRMED).bind(broker).bind(queue).fetch_all(pool).await?);
         Ok(rows.into_iter().map(|(name, count)| (name, count.unsigned_abs())).collect())
@@ -20,9 +23,11 @@ impl StoreReader {
             ORDER BY n DESC, f.broker, f.queue LIMIT $2";
         let rows: Vec<(String, String, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(SEEN)
             .bind(message_type)
-            .bind(i64::from(limit))
+            .bind(if self.scope.is_everything() { i64::from(limit) } else { i64::MAX })
             .fetch_all(pool)
             .await?);
-        Ok(rows.into_iter().map(|(broker, queue, n)| (broker, queue, n.unsigned_abs())).collect())
+        let theirs = rows.into_iter().filter(|(broker, queue, _)| self.scope.includes(broker, queue));
+        let seen = theirs.map(|(broker, queue, n)| (broker, queue, n.unsigned_abs()));
+        Ok(seen.take(usize::try_from(limit).unwrap_or(usize::MAX)).collect())
     }
 }

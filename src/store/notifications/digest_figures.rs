@@ -1,6 +1,6 @@
 //! What a digest says, read from the database at one moment.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use amqp_message::{glob::Globs, time::Timestamp};
 use sqlx::QueryBuilder;
@@ -40,16 +40,23 @@ impl StoreReader {
     /// nobody has read it.
     pub async fn digest_figures(&self, scope: DigestScope<'_>) -> Result<Figures, StoreError> {
         let mut tx = self.db.snapshot().await?;
-        let last = last_digest(&mut tx, scope).await?;
+        // The last one was about all queues.
+        let last = if self.scope.is_everything() { last_digest(&mut tx, scope).await? } else { None };
         let since = last.as_ref().map(|last| last.made_at);
         let mut groups = groups(&mut tx, scope.queues).await?;
+        groups.retain(|group| self.scope.includes(&group.key.broker, group.key.queue.as_deref().unwrap_or_default()));
         add_unknown(&mut tx, &mut groups, scope.pending_since).await?;
         let facets = open_facets(&mut tx, scope.importances).await?;
         let (new, sent) = match since {
             Some(since) => (new_since(&mut tx, &facets, since).await?, sent_since(&mut tx, scope, since).await?),
             None => Default::default(),
         };
-        let figures = Figures { last, groups, new, sent, oldest_open: oldest_open(&mut tx, &facets).await? };
+        let mut oldest_open = oldest_open(&mut tx, &facets).await?;
+        if !self.scope.is_everything() {
+            let theirs: HashSet<GroupId> = groups.iter().map(|group| group.id).collect();
+            oldest_open.retain(|id, _| theirs.contains(id));
+        }
+        let figures = Figures { last, groups, new, sent, oldest_open };
         tx.commit().await?;
         Ok(figures)
     }

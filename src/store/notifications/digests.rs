@@ -147,8 +147,12 @@ impl StoreReader {
         })
     }
 
-    /// The digests of that name, or where none is given of all, the newest first.
+    /// The digests of that name, or where none is given of all, the newest first. They are about all queues, so that they
+    /// are not there for who sees only some.
     pub async fn digests(&self, name: Option<&str>, limit: usize) -> Result<Vec<DigestRecord>, StoreError> {
+        if !self.scope.is_everything() {
+            return Ok(Vec::new());
+        }
         let rows: Vec<Row> = on!(self.db.reader(), |pool| {
             let mut select = QueryBuilder::new(SELECT);
             if let Some(name) = name {
@@ -163,6 +167,9 @@ impl StoreReader {
     /// One digest as it was sent.
     pub async fn digest(&self, id: Uuid) -> Result<Option<(DigestRecord, DigestReport)>, StoreError> {
         const REPORT: &str = "SELECT report FROM digests WHERE id = $1";
+        if !self.scope.is_everything() {
+            return Ok(None);
+        }
         let row: Option<Row> = on!(self.db.reader(), |pool| {
             let mut select = QueryBuilder::new(SELECT);
             select.push(" WHERE d.id = ").push_bind(id).build_query_as().fetch_optional(pool).await?

@@ -238,7 +238,19 @@ impl StoreReader {
         const SELECT: &str = "SELECT id, key, importance, detail, opened_at, told_at, resolved_at FROM incidents
             WHERE resolved_at IS NULL ORDER BY opened_at, id";
         let rows: Vec<Row> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
-        rows.into_iter().map(IncidentRecord::try_from).collect()
+        let mut records = rows.into_iter().map(IncidentRecord::try_from).collect::<Result<Vec<_>, _>>()?;
+        records.retain(|record| self.sees_incident(&record.incident));
+        Ok(records)
+    }
+
+    /// A storm is of many queues.
+    fn sees_incident(&self, incident: &Incident) -> bool {
+        let queue = incident.queue.as_deref();
+        match incident.kind {
+            IncidentKind::Group => self.scope.includes(&incident.broker, queue.unwrap_or_default()),
+            IncidentKind::Watch => queue.is_none_or(|queue| self.scope.includes(&incident.broker, queue)),
+            IncidentKind::Storm => self.scope.is_everything(),
+        }
     }
 
     /// How many are open, by importance.

@@ -221,6 +221,9 @@ impl StoreReader {
         subjects: &[String],
         limit: usize,
     ) -> Result<Vec<NotificationRecord>, StoreError> {
+        if subjects.is_empty() && !self.scope.is_everything() {
+            return Ok(Vec::new());
+        }
         let rows: Vec<Row> = on!(self.db.reader(), |pool| {
             let mut select = sqlx::QueryBuilder::new("SELECT ");
             select.push(COLUMNS).push(" FROM notifications");

@@ -89,6 +89,13 @@ impl StoreReader {
     pub async fn messages(&self, ids: &[LetterId]) -> Result<HashMap<LetterId, Message>, StoreError> {
         const SELECT: &str = "SELECT letter_id, exchange, routing_key, properties, headers, earlier_deaths, remarks,
             body FROM contents WHERE letter_id IN ";
+        let theirs: Vec<LetterId>;
+        let ids = if self.scope.is_everything() {
+            ids
+        } else {
+            theirs = self.summaries(ids).await?.iter().map(|letter| letter.id).collect();
+            &theirs
+        };
         let mut messages = HashMap::with_capacity(ids.len());
         for chunk in ids.chunks(CHUNK) {
             let rows: Vec<ContentsRow> = on!(self.db.reader(), |pool| {

@@ -175,7 +175,8 @@ impl StoreReader {
     async fn counts_since(&self, select: &'static str, start: Timestamp) -> Result<Vec<RetryCounts>, StoreError> {
         let rows: Vec<Row> =
             on!(self.db.reader(), |pool| sqlx::query_as(select).bind(start.as_micros()).fetch_all(pool).await?);
-        Ok(rows.into_iter().map(RetryCounts::from).collect())
+        let theirs = rows.into_iter().filter(|row| self.scope.includes(&row.broker, &row.queue));
+        Ok(theirs.map(RetryCounts::from).collect())
     }
 }
 

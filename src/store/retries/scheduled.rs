@@ -79,6 +79,9 @@ impl StoreReader {
     /// The retry that one letter waits for.
     pub async fn waiting_retry(&self, id: LetterId) -> Result<Option<WaitingRetry>, StoreError> {
         const SELECT: &str = "SELECT due_at, queue, actor FROM retries WHERE letter_id = $1";
+        if !self.sees(id).await? {
+            return Ok(None);
+        }
         let row: Option<(i64, String, String)> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(id.as_uuid()).fetch_optional(pool).await?);
         Ok(row.map(retry))
@@ -130,7 +133,11 @@ impl StoreReader {
             range.push(&mut query);
             query.build_query_as().fetch_all(pool).await?
         });
-        rows.into_iter().map(Waiting::try_from).collect()
+        let waiting = rows.into_iter().map(|row| {
+            let Waiting { letter, retry } = row.try_into()?;
+            Ok(Waiting { letter: self.without_payload(letter), retry })
+        });
+        waiting.collect()
     }
 }
 

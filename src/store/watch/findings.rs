@@ -51,11 +51,11 @@ impl StoreReader {
     pub async fn watched_brokers(&self) -> Result<Vec<WatchedBroker>, StoreError> {
         let broker = |row: BrokerRow| {
             Ok(WatchedBroker {
-                name: row.broker,
                 polled_at: row.polled_at.map(Timestamp::from_micros),
                 looked_at: row.looked_at.map(Timestamp::from_micros),
                 problem: Some(row.problem).filter(|problem| !problem.is_empty()),
-                hints: read_state(&row.state)?.hints,
+                hints: self.seen_hints(&row.broker, read_state(&row.state)?.hints),
+                name: row.broker,
             })
         };
         self.broker_rows().await?.into_iter().map(broker).collect()
@@ -70,10 +70,10 @@ impl StoreReader {
                 " FROM watched_queues ORDER BY told DESC,
                     CASE WHEN without_since IS NULL THEN 1 ELSE 0 END, coalesce(messages, 0) DESC, queue, broker LIMIT ",
             );
-            select.push_bind(bigint(limit as u64));
+            select.push_bind(if self.scope.is_everything() { bigint(limit as u64) } else { i64::MAX });
             select.build_query_as().fetch_all(pool).await?
         });
-        rows.into_iter().map(WatchedQueue::try_from).collect()
+        self.seen_queues(rows, limit)
     }
 
     /// So many of those that may be in trouble, see [`QueueLevel::troubles`]; those with most messages first.
@@ -85,10 +85,10 @@ impl StoreReader {
                     OR coalesce(ready, messages) >= max_length OR state NOT IN ('running', 'live', 'flow', 'other')
                     ORDER BY coalesce(messages, 0) DESC, queue, broker LIMIT ",
             );
-            select.push_bind(bigint(limit as u64));
+            select.push_bind(if self.scope.is_everything() { bigint(limit as u64) } else { i64::MAX });
             select.build_query_as().fetch_all(pool).await?
         });
-        rows.into_iter().map(WatchedQueue::try_from).collect()
+        self.seen_queues(rows, limit)
     }
 
     /// Those of these names, on whichever broker.
@@ -106,9 +106,7 @@ impl StoreReader {
                 select.push(")");
                 select.build_query_as().persistent(false).fetch_all(pool).await?
             });
-            for row in rows {
-                found.push(row.try_into()?);
-            }
+            found.extend(self.seen_queues(rows, usize::MAX)?);
         }
         Ok(found)
     }
@@ -129,13 +127,31 @@ impl StoreReader {
             let concerns: Vec<Concern> = watch.concerns().collect();
             concerns.into_iter().map(move |concern| (broker.clone(), concern))
         };
-        Ok(watches.into_iter().flat_map(concerns).collect())
+        let is_seen = |(broker, concern): &(String, Concern)| {
+            concern.queue().is_none_or(|queue| self.scope.includes(broker, queue))
+        };
+        Ok(watches.into_iter().flat_map(concerns).filter(is_seen).collect())
     }
 
     /// Broker and name of each queue that has been without the consumers it had for so long that it was reported.
     pub async fn queues_without_consumers(&self) -> Result<Vec<(String, String)>, StoreError> {
         const SELECT: &str = "SELECT broker, queue FROM watched_queues WHERE told > 0 ORDER BY broker, queue";
-        Ok(on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?))
+        let mut queues: Vec<(String, String)> =
+            on!(self.db.reader(), |pool| sqlx::query_as(SELECT).fetch_all(pool).await?);
+        queues.retain(|(broker, queue)| self.scope.includes(broker, queue));
+        Ok(queues)
+    }
+
+    fn seen_queues(&self, rows: Vec<QueueRow>, limit: usize) -> Result<Vec<WatchedQueue>, StoreError> {
+        let mut queues = rows.into_iter().map(WatchedQueue::try_from).collect::<Result<Vec<_>, _>>()?;
+        queues.retain(|queue| self.scope.includes(&queue.broker, &queue.level.name));
+        queues.truncate(limit);
+        Ok(queues)
+    }
+
+    fn seen_hints(&self, broker: &str, mut hints: Vec<SettingHint>) -> Vec<SettingHint> {
+        hints.retain(|hint| self.scope.includes(broker, &hint.queue));
+        hints
     }
 
     async fn broker_rows(&self) -> Result<Vec<BrokerRow>, StoreError> {

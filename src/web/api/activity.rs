@@ -31,7 +31,7 @@ pub struct Activity {
 
 /// Somebody did something.
 #[derive(Serialize, ToSchema)]
-struct ActivityItem {
+pub(super) struct ActivityItem {
     /// Grows from line to line.
     id: i64,
     #[schema(format = DateTime)]
@@ -58,7 +58,7 @@ struct ActivityItem {
 }
 
 impl ActivityItem {
-    fn new(entry: ActivityEntry, subjects: &Subjects) -> Self {
+    pub(super) fn new(entry: ActivityEntry, subjects: &Subjects) -> Self {
         let text = Sentence::new(&entry.entry, subjects).text();
         let ActivityEntry { seq, entry } = entry;
         Self {
@@ -86,7 +86,7 @@ pub async fn activity(
     Query(query): Query<ActivityQuery>,
 ) -> Result<Json<Activity>, WebError> {
     let (before, limit) = (query.place()?, query.limit());
-    let mut entries = app.store.activity(&query.filter(app.clock.now()), before, limit + 1).await?;
+    let mut entries = app.store().activity(&query.filter(app.clock.now()), before, limit + 1).await?;
     let has_older = entries.len() > limit;
     entries.truncate(limit);
     let subjects = audit_subjects::load(&app, &entries).await?;

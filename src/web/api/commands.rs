@@ -78,7 +78,7 @@ impl Retry {
             return Ok(None);
         }
         let edit = Edit { body, headers, properties };
-        let message = app.store.messages(&[id]).await?.remove(&id).ok_or_else(missing::<Letter>)?;
+        let message = app.store().messages(&[id]).await?.remove(&id).ok_or_else(missing::<Letter>)?;
         if edit == Edit::of_body(&*message.body) {
             let given = self.json.as_deref().map(RawValue::get).or(self.text.as_deref());
             check_may_be_same(app, id, given).await?;
@@ -89,7 +89,7 @@ impl Retry {
 
 /// Refuses a body that is the one it has, but where values are hidden: there it would say that a guess is right.
 async fn check_may_be_same(app: &AppState, id: LetterId, given: Option<&str>) -> Result<(), WebError> {
-    let letter = Arc::new(app.store.letter(id).await?.ok_or_else(missing::<Letter>)?);
+    let letter = Arc::new(app.letter(id).await?.ok_or_else(missing::<Letter>)?);
     let reading = app.reader.read(&letter, Confirmed::new(), UnwrapMode::Automatic, false).await;
     if reading.hides && !given.is_some_and(|text| reading.says_no_more(text)) {
         return Ok(());

@@ -128,7 +128,7 @@ impl From<DigestRecord> for DigestRun {
 #[utoipa::path(get, path = "/digests", operation_id = "list_digests", tag = "digests", responses((status = OK, body = DigestList)))]
 pub async fn digests(State(app): State<Arc<AppState>>) -> Result<Json<DigestList>, WebError> {
     let now = app.clock.now();
-    let history = app.store.digests(None, HISTORY).await?;
+    let history = app.store().digests(None, HISTORY).await?;
     Ok(Json(DigestList {
         items: app.digests.plans().iter().map(|plan| DigestItem::new(plan, now)).collect(),
         history: history.into_iter().map(DigestRun::from).collect(),
@@ -171,7 +171,7 @@ pub async fn preview(
     JsonBody(which): JsonBody<WhichDigest>,
 ) -> Result<Json<DigestPreview>, WebError> {
     let plan = which.plan(&app)?;
-    let made = app.digests.preview(plan).await?;
+    let made = app.digests.preview(plan, &app.store()).await?;
     Ok(Json(DigestPreview {
         name: plan.name.clone(),
         would_be_sent: plan.destination.is_some() && made.report.is_worth_sending(),

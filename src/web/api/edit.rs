@@ -100,7 +100,7 @@ pub fn edited_body(body_base64: Option<&str>) -> Result<Option<Vec<u8>>, WebErro
 
 /// The body of a letter with another payload. No digit of its numbers is lost.
 pub async fn edited_payload(app: &AppState, id: LetterId, text: String, edited: EditedAs) -> Result<Vec<u8>, WebError> {
-    let letter = app.store.letter(id).await?.ok_or_else(missing::<Letter>)?;
+    let letter = app.letter(id).await?.ok_or_else(missing::<Letter>)?;
     let written = app.reader.write(&Arc::new(letter), text, edited).await;
     written.map_err(|problems| {
         let told: Vec<String> = problems.iter().map(in_words).collect();

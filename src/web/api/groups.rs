@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::{change::given, words};
 use crate::{
     domain::{
+        access::Right,
         group::{Group, GroupId, Hour, Note, Outcome},
         version::Version,
     },
@@ -23,7 +24,7 @@ use crate::{
         path_id::{PathId, missing},
         precondition::{ETag, Precondition},
         query::{GroupQuery, Listed},
-        security::CurrentUser,
+        security::{CurrentUser, Visitor},
         view::time::timestamp,
     },
 };
@@ -161,7 +162,7 @@ pub async fn groups(
     Query(query): Query<GroupQuery>,
 ) -> Result<Json<Groups>, WebError> {
     let (filter, limit) = (query.filter(true), query.limit());
-    let page = app.store.groups(&filter, query.sort, query.place()?, limit, pending_since(&app)).await?;
+    let page = app.store().groups(&filter, query.sort, query.place()?, limit, pending_since(&app)).await?;
     Ok(Json(Groups {
         items: page.items.into_iter().map(GroupItem::from).collect(),
         next_cursor: query.next_cursor(page.next),
@@ -204,6 +205,7 @@ pub async fn change(
     Precondition(expected): Precondition,
     JsonBody(change): JsonBody<GroupChange>,
 ) -> Result<(ETag, Json<FullGroup>), WebError> {
+    need(&app, id).await?;
     if let Some(note) = &change.note {
         let note = read_note(note.as_deref().unwrap_or_default())?;
         app.triage.set_group_note(id, &note, &expected, &user).await.map_err(refused)?;
@@ -218,13 +220,19 @@ fn refused(error: ChangeError<Note>) -> WebError {
     }
 }
 
+/// Refuses who may not act on a group, or does not see it.
+async fn need(app: &AppState, id: GroupId) -> Result<(), WebError> {
+    let _ = load(app, id).await?;
+    Visitor::need(Right::Act)
+}
+
 async fn load(app: &AppState, id: GroupId) -> Result<(ETag, Json<FullGroup>), WebError> {
     let since = app.clock.now().minus(std::time::Duration::from_secs(DAYS * 24 * 60 * 60));
-    let (group, mut hours) = tokio::try_join!(
-        app.store.group(id, pending_since(app)),
-        app.store.group_hours(std::slice::from_ref(&id), since),
-    )?;
+    let store = app.store();
+    let (group, mut hours) =
+        tokio::try_join!(store.group(id, pending_since(app)), store.group_hours(std::slice::from_ref(&id), since),)?;
     let group = group.ok_or_else(missing::<Group>)?;
+    Visitor::looks_at_queue(&group.key.broker, group.key.queue.as_deref());
     let hours = hours.remove(&id).unwrap_or_default().into_iter().map(HourItem::from).collect();
     Ok((ETag(Version::of_perhaps(group.note.as_ref())), Json(FullGroup { item: group.into(), hours })))
 }

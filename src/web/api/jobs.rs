@@ -82,7 +82,7 @@ impl From<JobRecord> for JobStatus {
     responses((status = OK, body = JobList)))]
 pub async fn jobs(State(app): State<Arc<AppState>>, Query(query): Query<JobQuery>) -> Result<Json<JobList>, WebError> {
     let (before, limit) = (query.place()?, query.limit());
-    let found = app.store.jobs(&query.states, before, limit + 1).await?;
+    let found = app.store().jobs(&query.states, before, limit + 1).await?;
     let (found, last) = listed_page(found, limit);
     let next_cursor = query.next_cursor(last.map(|last| JobPlace { at: last.at, id: last.job.id }));
     Ok(Json(JobList { items: found.into_iter().map(JobStatus::from).collect(), next_cursor }))
@@ -146,5 +146,5 @@ pub(super) fn started(job: Uuid) -> Response {
 }
 
 async fn find(app: &AppState, id: Uuid) -> Result<JobRecord, WebError> {
-    app.store.job_record(id).await?.ok_or_else(missing::<Job>)
+    app.store().job_record(id).await?.ok_or_else(missing::<Job>)
 }

@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     domain::{
+        access::Right,
         actor::Actor,
         letter::{Letter, LetterId},
         version::Versioned,
@@ -32,7 +33,7 @@ use crate::{
         precondition::ETag,
         query::{form, parameters},
         remarks,
-        security::CurrentUser,
+        security::{CurrentUser, Visitor},
     },
 };
 
@@ -91,7 +92,7 @@ async fn read(
     let reading = payload::read(app, &letter, &query, reveal_to).await?;
     let letter = payload::without_hidden(letter, &reading);
     // Afterwards, so that it shows who sees this.
-    let history = app.store.history(id).await?;
+    let history = app.store().history(id).await?;
     let danger = app.triage.danger(&letter.summary);
     let tag = ETag(letter.summary.version());
     Ok((tag, Json(FullLetter::new(Arc::unwrap_or_clone(letter), &reading, history, danger))))
@@ -99,7 +100,7 @@ async fn read(
 
 /// The letter as it stands now, without its contents.
 pub(super) async fn summary(app: &AppState, id: LetterId) -> Result<(ETag, Json<LetterItem>), WebError> {
-    let mut letter = app.store.summary(id).await?.ok_or_else(missing::<Letter>)?;
+    let mut letter = app.store().summary(id).await?.ok_or_else(missing::<Letter>)?;
     app.reader.hide_in_lists([&mut letter]).await;
     Ok((ETag(letter.version()), Json(letter.into())))
 }
@@ -115,7 +116,8 @@ pub async fn body(
     method: Method,
     PathId(id): PathId<Letter>,
 ) -> Result<Response, WebError> {
-    let letter = Arc::new(app.store.letter(id).await?.ok_or_else(missing::<Letter>)?);
+    let letter = Arc::new(app.letter(id).await?.ok_or_else(missing::<Letter>)?);
+    Visitor::need(Right::Reveal)?;
     // HEAD gets none of it.
     if method == Method::GET {
         payload::read(&app, &letter, &PayloadQuery::default(), Some(&user)).await?;

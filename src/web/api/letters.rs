@@ -37,7 +37,8 @@ pub async fn letters(
 ) -> Result<Json<Letters>, WebError> {
     let filter = query.filter(app.clock.now());
     let request = PageRequest { sort: query.sort, after: query.place()?, limit: query.limit() };
-    let (mut page, total) = tokio::try_join!(app.store.letters(&filter, &request), app.store.count(&filter))?;
+    let store = app.store();
+    let (mut page, total) = tokio::try_join!(store.letters(&filter, &request), store.count(&filter))?;
     app.reader.hide_in_lists(&mut page.items).await;
     Ok(Json(Letters {
         items: page.items.into_iter().map(LetterItem::from).collect(),

@@ -3,6 +3,7 @@
 //! Its types are its own: what the domain is called inside may change, what is written here is promised.
 
 mod activity;
+mod activity_export;
 mod bulk;
 mod bulk_filter;
 mod change;
@@ -62,6 +63,8 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
         .routes(routes!(groups::group, groups::change))
         .routes(routes!(queues::queues))
         .routes(routes!(activity::activity))
+        .routes(routes!(activity_export::ndjson))
+        .routes(routes!(activity_export::csv))
         .routes(routes!(policies::policies, policies::add))
         .routes(routes!(policies::policy, policies::set, policies::remove))
         .routes(routes!(digests::digests))

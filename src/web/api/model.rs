@@ -14,6 +14,7 @@ use super::payload::ReadPayload;
 use super::words;
 use crate::{
     domain::{
+        access::Right,
         group::GroupId,
         history::HistoryEntry,
         letter::{Letter, LetterId, LetterSummary},
@@ -97,7 +98,7 @@ impl From<LetterSummary> for LetterItem {
             status: letter.status.as_str(),
             importance: letter.importance.as_str(),
             importance_by: letter.importance_by,
-            title: letter.title.filter(|_| Visitor::sees_payloads()),
+            title: letter.title,
             message_type: letter.message_type,
             type_source: letter.type_source.map(|source| source.as_str().to_owned()),
             type_confidence: letter.type_confidence,
@@ -173,6 +174,7 @@ pub struct FullLetter {
 
 impl FullLetter {
     pub fn new(letter: Letter, reading: &Reading, history: Vec<HistoryEntry>, danger: Option<Danger>) -> Self {
+        let sees_payload = Visitor::current().is_none_or(|visitor| visitor.may(Right::Payload));
         let account = failure_conventions::read(&letter.message);
         let item = LetterItem::from(letter.summary).named_by(reading);
         Self {
@@ -181,7 +183,7 @@ impl FullLetter {
             properties: properties_to_json(&letter.message.properties),
             headers: table_to_json(&letter.message.headers),
             deaths: deaths_to_json(&letter.deaths),
-            payload: if Visitor::sees_payloads() { ReadPayload::new(reading) } else { ReadPayload::withheld(reading) },
+            payload: if sees_payload { ReadPayload::new(reading) } else { ReadPayload::withheld(reading) },
             history: history.into_iter().map(Entry::from).collect(),
             remarks: letter.remarks,
             item: LetterItem {

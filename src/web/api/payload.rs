@@ -8,7 +8,11 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::services::decoding::reading::{Argument, Content, Reading, Task};
+use crate::{
+    domain::access::Right,
+    services::decoding::reading::{Argument, Content, Reading, Task},
+    web::security::Visitor,
+};
 
 /// What is inside a body.
 #[derive(Debug, Serialize, ToSchema)]
@@ -114,7 +118,7 @@ impl ReadPayload {
             task: None,
             candidates: Vec::new(),
             other_candidates: 0,
-            remarks: vec!["A token needs the scope payload to see what is in a message.".to_owned()],
+            remarks: Visitor::current().map(|visitor| visitor.refusal(Right::Payload)).into_iter().collect(),
             hidden: true,
             ..Self::new(reading)
         }

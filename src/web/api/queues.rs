@@ -131,7 +131,8 @@ fn other_policies(queue: &str, book: &PolicyBook) -> Vec<OtherPolicy> {
 #[utoipa::path(get, path = "/queues", operation_id = "list_queues", tag = "queues", params(Paging),
     responses((status = OK, body = Queues)))]
 pub async fn queues(State(app): State<Arc<AppState>>, Query(paging): Query<Paging>) -> Result<Json<Queues>, WebError> {
-    let (facets, figures) = tokio::try_join!(async { Ok(app.store.facets().await?) }, retry_figures(&app))?;
+    let store = app.store();
+    let (facets, figures) = tokio::try_join!(async { Ok(store.facets().await?) }, retry_figures(&app))?;
     let (outcomes, book) = (figures.by_queue(), app.policies.book());
     let levels = levels(&app, &[], true).await?;
     let queues = tally::queues_with(&facets, outcomes.keys().copied().chain(levels.keys()));

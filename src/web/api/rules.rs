@@ -121,7 +121,7 @@ async fn list(app: &AppState, paging: &Paging) -> Result<(ETag, Json<RuleList>),
 }
 
 async fn items(app: &AppState, book: &RuleBook) -> Result<Vec<RuleItem>, WebError> {
-    let failures = app.rules.failures().await?;
+    let failures = app.rule_failures().await?;
     let item =
         |(place, active): (usize, &ActiveRule)| RuleItem::new(book, place, active, failures.get(&active.rule.name));
     Ok(book.active().iter().enumerate().map(item).collect())

@@ -17,7 +17,7 @@ use super::{
     toast::Toast,
 };
 use crate::{
-    domain::access::{Right, Scope, Session, Source, Token, User},
+    domain::access::{Right, Role, Scope, Session, Source, Token, User, write_memberships},
     services::sign_in::{SHORTEST, TokenError, WantedToken},
     web::{
         AppState,
@@ -37,6 +37,9 @@ struct AccountPage {
     shell: Shell,
     name: String,
     role: &'static str,
+    teams: String,
+    /// For tokens.
+    offered_teams: Vec<String>,
     source: String,
     may: Vec<&'static str>,
     may_not: Vec<&'static str>,
@@ -81,6 +84,7 @@ pub(super) struct TokenRow {
     pub name: String,
     pub owner: String,
     pub scopes: String,
+    pub teams: String,
     pub used: Option<Moment>,
     pub used_from: String,
     pub expires: Option<Moment>,
@@ -94,6 +98,7 @@ impl TokenRow {
             name: token.name.clone(),
             owner: token.owner.as_ref().map(|owner| owner.name.clone()).unwrap_or_default(),
             scopes: token.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(", "),
+            teams: token.teams.join(", "),
             used: token.used_at.map(|at| Moment::new(at, now)),
             used_from: token.used_from.clone(),
             expires: token.expires_at.map(|at| Moment::new(at, now)),
@@ -142,6 +147,8 @@ async fn load(app: &AppState, visitor: &Visitor, news: News) -> Result<AccountPa
         shell: Shell::load(app, Page::Account).await?,
         name: user.name.clone(),
         role: user.role.as_str(),
+        teams: write_memberships(&user.teams),
+        offered_teams: offered_teams(app, user),
         source: match user.source {
             Source::Password => "by password".to_owned(),
             Source::Oidc => format!("through {}", app.sign_in.oidc().map_or("OpenID", |oidc| oidc.name())),
@@ -167,6 +174,17 @@ const fn about(scope: Scope) -> &'static str {
         Scope::Payload => "what is in messages, and what is hidden in them",
         Scope::Act => "retry, edit, discard, annotate",
         Scope::Admin => "policies, rules, schemas, digests",
+    }
+}
+
+/// The teams that a token can be confined to.
+fn offered_teams(app: &AppState, user: &User) -> Vec<String> {
+    let theirs = user.teams.iter().map(|membership| &membership.team);
+    let configured = app.sign_in.config().teams.keys();
+    if user.teams.is_empty() || user.role == Role::Admin {
+        configured.cloned().collect()
+    } else {
+        theirs.cloned().collect()
     }
 }
 
@@ -230,7 +248,11 @@ pub async fn add_token(
     let scopes = scopes.map_err(|why| WebError::parameter("scope", why))?;
     let days: u64 = pairs.take_parsed("days")?.unwrap_or(90);
     let lasts = (days > 0).then(|| Duration::from_secs(days.min(3650) * 24 * 60 * 60));
-    let wanted = WantedToken { name: &name, scopes, owner: Some(own(&visitor)?.clone()), lasts };
+    let (teams, offered) = (pairs.take_all("team"), offered_teams(&app, own(&visitor)?));
+    if let Some(unknown) = teams.iter().find(|team| !offered.contains(*team)) {
+        return Err(WebError::parameter("team", format!("there is no team {unknown:?} for you")));
+    }
+    let wanted = WantedToken { name: &name, scopes, owner: Some(own(&visitor)?.clone()), teams, lasts };
     let news = match app.tokens.add(wanted, &by).await {
         Ok(text) => News { made: Some(text), ..News::default() },
         Err(TokenError::Store(error)) => return Err(error.into()),

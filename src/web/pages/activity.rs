@@ -36,6 +36,8 @@ struct ActivityPage {
     people: Vec<Choice>,
     times: Vec<Choice>,
     subject: String,
+    /// What the address of an export says of which entries it has.
+    exported: String,
     rows: Vec<ActivityRow>,
     is_filtered: bool,
     pager: Pager,
@@ -52,11 +54,9 @@ async fn load(app: &AppState, visit: &Visit) -> Result<ActivityPage, WebError> {
     let (now, query) = (app.clock.now(), &visit.query);
     let (filter, before, limit) = (query.filter(now), query.place()?, query.limit());
     // One more than is shown tells whether there are older ones.
-    let (facets, mut entries, people) = tokio::try_join!(
-        app.store.counts_overall(),
-        app.store.activity(&filter, before, limit + 1),
-        app.store.actors()
-    )?;
+    let store = app.store();
+    let (facets, mut entries, people) =
+        tokio::try_join!(store.counts_overall(), store.activity(&filter, before, limit + 1), store.actors())?;
     let has_older = entries.len() > limit;
     entries.truncate(limit);
     let subjects = audit_subjects::load(app, &entries).await?;
@@ -67,6 +67,10 @@ async fn load(app: &AppState, visit: &Visit) -> Result<ActivityPage, WebError> {
         people: people_choices(&query.by, &people),
         times: time_choices(query),
         subject: query.subject.clone().unwrap_or_default(),
+        exported: ActivityQuery { limit: None, cursor: None, ..query.clone() }
+            .href()
+            .trim_start_matches("/activity")
+            .to_owned(),
         rows: entries.iter().map(|entry| ActivityRow::new(entry, &subjects, now)).collect(),
         is_filtered: !query.is_open(),
         pager: query.pager(last),

@@ -74,10 +74,10 @@ pub async fn show(
         None => None,
     };
     let now = app.clock.now();
-    let history = app.store.digests(None, HISTORY).await?;
+    let history = app.store().digests(None, HISTORY).await?;
     let mut page = DigestsPage {
         shell: Shell::load(&app, Page::Digests).await?,
-        plans: plans(&app.store, &app.digests, now).await?,
+        plans: plans(&app.store(), &app.digests, now).await?,
         has_slack: app.digests.plans().iter().any(|plan| plan.destination.is_some()),
         preview,
         history: history.iter().map(|record| SentView::new(record, now)).collect(),
@@ -98,7 +98,7 @@ pub(super) async fn plans(store: &StoreReader, digests: &Digests, now: Timestamp
 
 async fn look_ahead(app: &AppState, name: &str, is_asked: bool) -> Result<Preview, WebError> {
     let plan = plan(app, name)?;
-    let made = app.digests.preview(plan).await?;
+    let made = app.digests.preview(plan, &app.store()).await?;
     let destination = destination(plan);
     Ok(Preview {
         name: plan.name.clone(),
@@ -136,7 +136,7 @@ pub async fn digest(
     PathId(id): PathId<DigestRecord>,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {
-    let (record, report) = app.store.digest(id).await?.ok_or_else(missing::<DigestRecord>)?;
+    let (record, report) = app.store().digest(id).await?.ok_or_else(missing::<DigestRecord>)?;
     let mut page = DigestPage {
         shell: Shell::load(&app, Page::Digests).await?,
         sent: SentView::new(&record, app.clock.now()),

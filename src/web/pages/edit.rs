@@ -149,7 +149,7 @@ struct Desk {
 
 impl Desk {
     async fn lay(app: &AppState, id: LetterId) -> Result<Self, WebError> {
-        let letter = app.store.letter(id).await?.ok_or_else(missing::<Letter>)?;
+        let letter = app.letter(id).await?.ok_or_else(missing::<Letter>)?;
         let letter = Arc::new(letter);
         let reading = app.reader.read(&letter, Vec::new(), UnwrapMode::Automatic, false).await;
         let reach = app.triage.edit_reach(&letter).without_hidden(telling_headers(&letter.message.headers, &reading));

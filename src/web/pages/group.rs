@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     domain::{
+        access::Right,
         command::Command,
         filter::{HistogramBar, LetterCounts, LetterFilter, PageRequest, Sort},
         group::{Group, GroupId, Hour, Note},
@@ -33,7 +34,7 @@ use crate::{
         order::{Action, read_note},
         path_id::{PathId, missing},
         query::{LetterQuery, Listed},
-        security::CurrentUser,
+        security::{CurrentUser, Visitor},
         view::{
             chart::{Chart, Window},
             conflict::ConflictView,
@@ -118,6 +119,7 @@ pub async fn act(
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
+    need(&app, id).await?;
     let (command, until) = take_confirmed(&mut pairs, Action::OF_MANY, &app)?;
     let status = if command == Command::Reopen { Status::Discarded } else { Status::Open };
     let filter = LetterFilter { statuses: vec![status], groups: vec![id], ..LetterFilter::default() };
@@ -133,6 +135,7 @@ pub async fn note(
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
+    need(&app, id).await?;
     let typed = pairs.take("note")?.unwrap_or_default();
     let note = Command::SetNote(read_note(&typed)?.to_owned());
     let seen = pairs.take("version")?.map(Version::told);
@@ -150,6 +153,13 @@ pub async fn note(
     Ok(redirect(&href(id), &Toast::done(report::done(&note, None, 1)), &headers))
 }
 
+/// Refuses who may not act on a group, or does not see it.
+pub(in crate::web) async fn need(app: &AppState, id: GroupId) -> Result<(), WebError> {
+    let group = app.store().groups_by_id(&[id]).await?.pop().ok_or_else(missing::<Group>)?;
+    Visitor::looks_at_queue(&group.key.broker, group.key.queue.as_deref());
+    Visitor::need(Right::Act)
+}
+
 const fn status_of(all: BulkAction) -> Status {
     match all {
         BulkAction::Retry | BulkAction::Discard => Status::Open,
@@ -163,13 +173,15 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit<Asked, MainPart>) -> Re
     let fortnight = window(now, 14 * DAY, 6);
     let letters = LetterFilter { groups: vec![id], ..LetterFilter::default() };
     let newest = PageRequest { sort: Sort::Newest, after: None, limit: LETTERS };
+    let store = app.store();
     let (group, hours, mut page, facets) = tokio::try_join!(
-        app.store.group(id, now.minus(app.settings.succeeded_after)),
-        app.store.group_hours(std::slice::from_ref(&id), fortnight.from),
-        app.store.letters(&letters, &newest),
-        app.store.counts_overall(),
+        store.group(id, now.minus(app.settings.succeeded_after)),
+        store.group_hours(std::slice::from_ref(&id), fortnight.from),
+        store.letters(&letters, &newest),
+        store.counts_overall(),
     )?;
     let group = group.ok_or_else(missing::<Group>)?;
+    Visitor::looks_at_queue(&group.key.broker, group.key.queue.as_deref());
     app.reader.hide_in_lists(&mut page.items).await;
     let hours = hours.get(&id).map(Vec::as_slice).unwrap_or_default();
     let bulk_action = visit.query.all;

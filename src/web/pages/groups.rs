@@ -76,9 +76,10 @@ pub async fn show(State(app): State<Arc<AppState>>, visit: Visit<GroupQuery, Lis
 async fn load(app: &AppState, visit: &Visit<GroupQuery, ListPart>) -> Result<GroupsPage, WebError> {
     // The page opens on what has open letters.
     let (query, filter) = (&visit.query, visit.query.filter(false));
+    let store = app.store();
     let (facets, counts, (page, rows)) = tokio::try_join!(
-        async { Ok(app.store.counts_overall().await?) },
-        async { Ok(app.store.count_groups(&filter).await?) },
+        async { Ok(store.counts_overall().await?) },
+        async { Ok(store.count_groups(&filter).await?) },
         load_rows(app, query, &filter),
     )?;
     Ok(GroupsPage {
@@ -99,9 +100,9 @@ async fn load_rows(
 ) -> Result<(GroupPage, Vec<GroupRow>), WebError> {
     let now = app.clock.now();
     let pending_since = now.minus(app.settings.succeeded_after);
-    let page = app.store.groups(filter, query.sort, query.place()?, query.limit(), pending_since).await?;
+    let page = app.store().groups(filter, query.sort, query.place()?, query.limit(), pending_since).await?;
     let ids: Vec<_> = page.items.iter().map(|group| group.id).collect();
-    let hours: HashMap<_, Vec<Hour>> = app.store.group_hours(&ids, Spark::since(now)).await?;
+    let hours: HashMap<_, Vec<Hour>> = app.store().group_hours(&ids, Spark::since(now)).await?;
     let of = |group: &Group| hours.get(&group.id).map(Vec::as_slice).unwrap_or_default();
     let rows = page.items.iter().map(|group| GroupRow::new(group, of(group), now)).collect();
     Ok((page, rows))

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     domain::{
+        access::Right,
         actor::Actor,
         letter::{Letter, LetterId, LetterSummary},
         mapping::Route,
@@ -27,7 +28,7 @@ use crate::{
         payload::{self, PayloadQuery},
         query::Parameters,
         remarks,
-        security::CurrentUser,
+        security::{CurrentUser, Visitor},
         view::{
             edits::Linked,
             letter::{Alike, LetterView, Links, RetryView, ViewOptions},
@@ -90,7 +91,7 @@ async fn load(
     links: Links,
     at: impl FnOnce(Shell) -> Shell,
 ) -> Result<LetterPage, WebError> {
-    let facets = async { Ok(app.store.counts_overall().await?) };
+    let facets = async { Ok(app.store().counts_overall().await?) };
     let (letter, shell, facets) =
         tokio::try_join!(view(app, id, sight, links), Shell::load(app, Page::Letters), facets)?;
     let letter = letter.ok_or_else(missing::<Letter>)?;
@@ -107,7 +108,7 @@ pub struct Sight {
 
 /// A letter as it is shown here and beside the list.
 pub async fn view(app: &AppState, id: LetterId, sight: &Sight, links: Links) -> Result<Option<LetterView>, WebError> {
-    let store = &app.store;
+    let store = app.store();
     let Some(letter) = remarks::letter(app, id).await? else { return Ok(None) };
     let letter = Arc::new(letter);
     let reading = payload::read(app, &letter, &sight.query, sight.reveal_to.as_ref()).await?;
@@ -128,6 +129,7 @@ pub async fn view(app: &AppState, id: LetterId, sight: &Sight, links: Links) -> 
         mapping: mappings.find(&route).map(|active| &active.mapping),
         history: &history,
         is_revealed: sight.reveal_to.is_some(),
+        withheld: Visitor::need(Right::Payload).err().map(|refusal| refusal.detail),
         base: &links.view_base.clone(),
     };
     let group = store.groups_by_id(summary.group.as_slice()).await?.pop();
@@ -147,7 +149,8 @@ async fn linked(app: &AppState, letter: &LetterSummary) -> Result<Linked, WebErr
     if ids.is_empty() {
         return Ok(Linked::default());
     }
-    let (others, in_place) = tokio::try_join!(app.store.summaries(&ids), app.store.in_place_of(letter.id))?;
+    let store = app.store();
+    let (others, in_place) = tokio::try_join!(store.summaries(&ids), store.in_place_of(letter.id))?;
     let status = |id: LetterId| others.iter().find(|other| other.id == id).map(|other| (id, other.status));
     Ok(Linked { original: letter.edited_from.and_then(status), copy: letter.replaced_by.and_then(status), in_place })
 }

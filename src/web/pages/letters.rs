@@ -101,7 +101,7 @@ pub async fn show(State(app): State<Arc<AppState>>, visit: Visit) -> Result<Resp
 
 async fn load(app: &AppState, visit: &Visit) -> Result<LettersPage, WebError> {
     let (query, (beside, _)) = &visit.query;
-    let facets = app.store.letter_counts(&page_filter(query, app.clock.now())).await?;
+    let facets = app.store().letter_counts(&page_filter(query, app.clock.now())).await?;
     let (list, pane) = tokio::try_join!(load_list(app, query, beside.letter, &facets), load_pane(app, visit))?;
     let shell = visit.at(here(visit), Shell::new(app, Page::Letters, &facets).await?);
     Ok(LettersPage { shell, list, pane })
@@ -132,7 +132,7 @@ async fn news(app: &AppState, visit: &Visit) -> Result<String, WebError> {
     let seen = Timestamp::from_micros(beside.seen.unwrap_or_default());
     let mut filter = page_filter(query, app.clock.now());
     filter.since = Some(filter.since.map_or(seen, |since| since.max(seen)));
-    let count = app.store.count(&filter).await?;
+    let count = app.store().count(&filter).await?;
     if count == 0 {
         return Ok(String::new());
     }

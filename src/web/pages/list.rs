@@ -94,13 +94,14 @@ pub async fn load_list(
     let now = app.clock.now();
     let filter = page_filter(query, now);
     let request = PageRequest { sort: query.sort, after: query.place()?, limit: query.limit() };
-    let oldest = app.store.oldest_open().await?;
+    let oldest = app.store().oldest_open().await?;
     let window = Window::asked(filter.since, filter.until, oldest.iter().map(|(_, at)| *at).min(), now);
-    let within = if filter.is_of_groups() { Some(app.store.facets_within(&filter).await?.into()) } else { None };
+    let within = if filter.is_of_groups() { Some(app.store().facets_within(&filter).await?.into()) } else { None };
+    let store = app.store();
     let (mut page, bars, groups, by_status) = tokio::try_join!(
-        async { Ok(app.store.letters(&filter, &request).await?) },
-        async { Ok(app.store.histogram(&filter, window.from, window.to, window.step).await?) },
-        async { Ok(app.store.groups_by_id(&query.groups).await?) },
+        async { Ok(store.letters(&filter, &request).await?) },
+        async { Ok(store.histogram(&filter, window.from, window.to, window.step).await?) },
+        async { Ok(store.groups_by_id(&query.groups).await?) },
         count_by_status(app, within.as_ref().unwrap_or(facets), &filter),
     )?;
     app.reader.hide_in_lists(&mut page.items).await;
@@ -121,7 +122,7 @@ async fn count_by_status(
         let count = if filter.is_of_groups() || (filter.since.is_none() && filter.until.is_none()) {
             Tally::new(facets, filter).of_status(status)
         } else {
-            app.store.count(&LetterFilter { statuses: vec![status], ..filter.clone() }).await?
+            app.store().count(&LetterFilter { statuses: vec![status], ..filter.clone() }).await?
         };
         counts.push((status, count));
     }

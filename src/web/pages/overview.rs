@@ -159,12 +159,13 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
     let window = Window::covering(now.minus(A_DAY), now);
     let (everything, every_group) = (LetterFilter::default(), GroupFilter::default());
     let succeeded_after = app.settings.succeeded_after;
+    let store = app.store();
     let (facets, oldest, bars, counts, outcome) = tokio::try_join!(
-        app.store.letter_counts(&everything),
-        app.store.oldest_open(),
-        app.store.histogram(&everything, window.from, window.to, window.step),
-        app.store.count_groups(&every_group),
-        app.store.outcome(now.minus(A_DAY), now.minus(succeeded_after)),
+        store.letter_counts(&everything),
+        store.oldest_open(),
+        store.histogram(&everything, window.from, window.to, window.step),
+        store.count_groups(&every_group),
+        store.outcome(now.minus(A_DAY), now.minus(succeeded_after)),
     )?;
     let groups = first_rows(app, MAX_GROUPS).await?;
     let tally = Tally::new(&facets, &everything);
@@ -185,7 +186,7 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
         queues: queue_lines(&queues),
         has_letters: !facets.is_empty(),
         dead_letter_exchange: app.settings.dead_letter_exchange.clone(),
-        digests: digests::plans(&app.store, &app.digests, now).await?,
+        digests: digests::plans(&app.store(), &app.digests, now).await?,
         decided: tally.of_status(Status::Retried) + tally.of_status(Status::Discarded),
         watch: WatchPanel { is_on: !app.settings.watch.is_empty(), unhealthy: UnhealthyQueues::load(app).await? },
         incidents: incidents(app, now).await?,
@@ -193,13 +194,13 @@ async fn load(app: &AppState) -> Result<OverviewPage, WebError> {
 }
 
 async fn incidents(app: &AppState, now: Timestamp) -> Result<Vec<IncidentLine>, WebError> {
-    let open = app.store.open_incidents().await?;
+    let open = app.store().open_incidents().await?;
     if open.is_empty() {
         return Ok(Vec::new());
     }
     let newest: Vec<_> = open.iter().rev().take(MAX_INCIDENTS).collect();
     let keys: Vec<String> = newest.iter().map(|record| record.incident.key.clone()).collect();
-    let notifications = app.store.notifications(&keys, MAX_INCIDENTS * 10).await?;
+    let notifications = app.store().notifications(&keys, MAX_INCIDENTS * 10).await?;
     Ok(newest.into_iter().map(|record| IncidentLine::new(record, &notifications, now)).collect())
 }
 

@@ -219,7 +219,8 @@ fn find<'a>(book: &'a PolicyBook, queues: &str, reason: Option<Reason>) -> Optio
 }
 
 async fn load(app: &AppState, form: PolicyForm) -> Result<PoliciesPage, WebError> {
-    let (facets, known) = tokio::try_join!(async { Ok(app.store.counts_overall().await?) }, known_queues(app))?;
+    let store = app.store();
+    let (facets, known) = tokio::try_join!(async { Ok(store.counts_overall().await?) }, known_queues(app))?;
     let (book, now) = (app.policies.book(), app.clock.now());
     let forces = policy_effect::all(&book, &known);
     let rows = book.all().iter().zip(forces).map(|(active, force)| PolicyRow::new(active, force, now));

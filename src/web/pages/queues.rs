@@ -79,7 +79,8 @@ pub async fn show(
 
 async fn load(app: &AppState, asked: &Names) -> Result<QueuesPage, WebError> {
     let now = app.clock.now();
-    let (facets, figures) = tokio::try_join!(async { Ok(app.store.facets().await?) }, retry_figures(app))?;
+    let store = app.store();
+    let (facets, figures) = tokio::try_join!(async { Ok(store.facets().await?) }, retry_figures(app))?;
     let all = LetterCounts::from(facets);
     let (outcomes, book, matcher) = (figures.by_queue(), app.policies.book(), asked.matcher());
     let letters = tally::queues_with(&all.facets, outcomes.keys().copied());
@@ -101,8 +102,9 @@ async fn load(app: &AppState, asked: &Names) -> Result<QueuesPage, WebError> {
     };
     let hidden = found.len().saturating_sub(MOST) as u64;
     let brokers = app.brokers.all();
+    let store = app.store();
     let (unhealthy, watched) =
-        tokio::try_join!(UnhealthyQueues::load(app), async { Ok(app.store.watched_brokers().await?) })?;
+        tokio::try_join!(UnhealthyQueues::load(app), async { Ok(store.watched_brokers().await?) })?;
     let known = found.iter().filter_map(|((broker, queue), _)| Some(((*broker).to_owned(), (*queue)?.to_owned())));
     let missing = missing_settings(app, &known.take(MOST).collect::<Vec<_>>()).await?;
     let is_set_up = |name: &str| app.settings.watch.contains_key(name);

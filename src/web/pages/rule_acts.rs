@@ -135,7 +135,7 @@ pub async fn apply(
 
 async fn begin(app: &AppState, by: &Actor) -> Result<String, WebError> {
     let job = app.rules.apply(by).await?;
-    let total = app.store.job(job).await?.map_or(0, |job| job.total);
+    let total = app.store().job(job).await?.map_or(0, |job| job.total);
     Ok(format!("The rules are being applied to {}.", number::plural(total, "dead letter")))
 }
 

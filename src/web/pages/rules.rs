@@ -161,10 +161,10 @@ async fn try_out(app: &AppState, form: &RuleForm) -> Result<Preview, WebError> {
 
 pub(super) async fn load(app: &AppState, form: RuleForm) -> Result<RulesPage, WebError> {
     let filter = ActivityFilter { areas: vec![Area::Rules], ..ActivityFilter::default() };
-    let (store, bulk_action) = (&app.store, LetterFilter::default());
+    let (store, bulk_action) = (&app.store(), LetterFilter::default());
     let (facets, failures, changes) = tokio::try_join!(
         store.letter_counts(&bulk_action),
-        app.rules.failures(),
+        app.rule_failures(),
         store.activity(&filter, None, CHANGES)
     )?;
     let (book, now) = (app.rules.in_force(), app.clock.now());
@@ -209,7 +209,7 @@ fn preview_of(form: &RuleForm) -> Preview {
 
 /// The job that goes on or, where somebody has watched it until now, its result.
 async fn applying(app: &AppState, watched: Option<Uuid>) -> Result<Option<Applying>, WebError> {
-    let latest = app.store.latest_job(job::APPLY_RULES).await?;
+    let latest = app.store().latest_job(job::APPLY_RULES).await?;
     let goes_on = |job: &Job| matches!(job.state, JobState::Queued | JobState::Running);
     Ok(latest.filter(|job| goes_on(job) || watched == Some(job.id)).map(|job| Applying::new(&job)))
 }

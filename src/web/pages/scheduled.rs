@@ -61,8 +61,8 @@ pub async fn show(State(app): State<Arc<AppState>>, visit: Visit) -> Result<Resp
 async fn load(app: &AppState, visit: &Visit) -> Result<ScheduledPage, WebError> {
     let (query, Asked { all }) = &visit.query;
     let (filter, place) = (query.filter(), query.place()?);
-    let (facets, page) =
-        tokio::try_join!(app.store.letter_counts(&filter), app.store.waiting(&filter, place, query.limit()))?;
+    let store = app.store();
+    let (facets, page) = tokio::try_join!(store.letter_counts(&filter), store.waiting(&filter, place, query.limit()))?;
     let (now, policies) = (app.clock.now(), app.policies.book());
     let (names, beside) = NameFields::new(app, query, &facets);
     let (total, first) = (Tally::new(&facets, &filter).total(), query.with(|_| ()));

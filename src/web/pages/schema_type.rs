@@ -106,7 +106,7 @@ pub async fn show(
     let missing = || WebError::not_found(format!("No schema describes {}.", text::name(&name, 200)));
     let shown = shown.ok_or_else(missing)?;
     let shell = Shell::load(&app, Page::Schemas).await?;
-    let seen = app.store.seen(shown.message.full_name(), MOST_QUEUES).await?;
+    let seen = app.store().seen(shown.message.full_name(), MOST_QUEUES).await?;
     let mut page = TypePage::new(&shown, &catalogue, &app, shell);
     page.seen = seen.iter().map(|(broker, queue, n)| SeenIn::new(broker, queue, *n, &app)).collect();
     page.shell.toast = Toast::from_cookie(&headers);

@@ -181,8 +181,8 @@ pub async fn remove(
 }
 
 pub(super) async fn load(app: &AppState, q: String, form: MappingForm) -> Result<SchemasPage, WebError> {
-    let facets = app.store.counts_overall().await?;
-    let naming = app.store.latest_job(job::NAME_TYPES).await?;
+    let facets = app.store().counts_overall().await?;
+    let naming = app.store().latest_job(job::NAME_TYPES).await?;
     let (catalogue, book, now) = (app.schemas.catalogue(), app.schemas.mappings(), app.clock.now());
     let found = catalogue.search(&q);
     let hidden = found.len().saturating_sub(MOST_TYPES) as u64;

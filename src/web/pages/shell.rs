@@ -91,7 +91,7 @@ impl WhoView {
 
 impl Shell {
     pub async fn load(app: &AppState, page: Page) -> Result<Self, WebError> {
-        let facets = app.store.counts_overall().await?;
+        let facets = app.store().counts_overall().await?;
         Self::new(app, page, &facets).await
     }
 
@@ -99,7 +99,7 @@ impl Shell {
     pub async fn new(app: &AppState, page: Page, facets: &LetterCounts) -> Result<Self, WebError> {
         let everything = LetterFilter::default();
         let tally = Tally::new(facets, &everything);
-        let groups = app.store.open_groups().await?.iter().sum();
+        let groups = app.store().open_groups().await?.iter().sum();
         let some = |count: u64| if count > 0 { number::thousands(count) } else { String::new() };
         let counts = NavCounts {
             open: number::thousands(tally.of_status(Status::Open)),

@@ -19,10 +19,10 @@ use super::{
 };
 use crate::{
     config::AuthMode,
-    domain::access::{Role, User},
+    domain::access::{Membership, Role, User, read_memberships, write_memberships},
     services::sign_in::{SHORTEST, UsersError},
     store::UserError,
-    web::{AppState, error::WebError, input::FormPairs, security::CurrentUser, view::time::Moment},
+    web::{AppState, error::WebError, input::FormPairs, query::Pairs, security::CurrentUser, view::time::Moment},
 };
 
 #[derive(Template)]
@@ -32,6 +32,8 @@ struct UsersPage {
     users: Vec<UserRow>,
     tokens: Vec<TokenRow>,
     roles: Vec<&'static str>,
+    /// Names of those that the configuration has, by comma.
+    known_teams: String,
     /// Whether they have passwords and roles here, and not where they come from.
     has_passwords: bool,
     shortest: usize,
@@ -40,6 +42,7 @@ struct UsersPage {
 struct UserRow {
     name: String,
     role: &'static str,
+    teams: String,
     source: &'static str,
     signed_in: Option<Moment>,
     is_disabled: bool,
@@ -51,6 +54,7 @@ impl UserRow {
         Self {
             name: user.name.clone(),
             role: user.role.as_str(),
+            teams: write_memberships(&user.teams),
             source: user.source.as_str(),
             signed_in: user.signed_in_at.map(|at| Moment::new(at, now)),
             is_disabled: user.is_disabled,
@@ -66,6 +70,7 @@ pub async fn show(State(app): State<Arc<AppState>>, headers: HeaderMap) -> Resul
         users: users.iter().map(|user| UserRow::new(user, now)).collect(),
         tokens: tokens.iter().map(|token| TokenRow::new(token, now)).collect(),
         roles: Role::ALL.iter().map(|role| role.as_str()).collect(),
+        known_teams: app.sign_in.config().teams.keys().cloned().collect::<Vec<_>>().join(", "),
         has_passwords: app.sign_in.mode() == AuthMode::Password,
         shortest: SHORTEST,
     };
@@ -81,7 +86,8 @@ pub async fn add(
     has_passwords(&app)?;
     let (name, password) = (pairs.take("user")?.unwrap_or_default(), pairs.take("password")?.unwrap_or_default());
     let role: Role = pairs.need("role")?;
-    let added = app.users.add(&name, &password, role, &by).await;
+    let teams = take_teams(&app, &mut pairs)?;
+    let added = app.users.add(&name, &password, (role, &teams), &by).await;
     tell(added, format!("Added {name} as {role}."))
 }
 
@@ -99,9 +105,28 @@ pub async fn change(
             let role: Role = pairs.need("role")?;
             tell(app.users.set_role(&name, role, &by).await, format!("{name} has the role {role}."))
         }
+        "teams" => {
+            let teams = take_teams(&app, &mut pairs)?;
+            let text = match &*teams {
+                [] => format!("{name} sees all queues."),
+                teams => format!("{name} is in the teams {}.", write_memberships(teams)),
+            };
+            tell(app.users.set_teams(&name, &teams, &by).await, text)
+        }
         "disable" => tell(app.users.disable(&name, true, &by).await, format!("{name} may not come in any more.")),
         "enable" => tell(app.users.disable(&name, false, &by).await, format!("{name} may come in again.")),
-        _ => Err(WebError::parameter("change", "it takes role, disable or enable")),
+        _ => Err(WebError::parameter("change", "it takes role, teams, disable or enable")),
+    }
+}
+
+/// Those of the configuration that somebody is to be in.
+fn take_teams(app: &AppState, pairs: &mut Pairs) -> Result<Vec<Membership>, WebError> {
+    let text = pairs.take("teams")?.unwrap_or_default();
+    let teams = read_memberships(&text).map_err(|why| WebError::parameter("teams", why))?;
+    let known = &app.sign_in.config().teams;
+    match teams.iter().find(|membership| !known.contains_key(&membership.team)) {
+        Some(unknown) => Err(WebError::parameter("teams", format!("there is no team {:?}", unknown.team))),
+        None => Ok(teams),
     }
 }
 

@@ -25,6 +25,29 @@ parameters! {
     }
 }
 
+parameters! {
+    /// Which entries an export has: all that match, the newest first.
+    pub ActivityExport {
+        /// What was changed; any of them.
+        "area" areas: Vec<Area> as form::Repeated,
+        /// Who did it; any of them. `dlo` is the server itself.
+        "by" by: Vec<String> as form::Repeated,
+        /// What it was done to: the id of a letter or group, or the name of a rule, schema, queue or digest.
+        "subject" subject: Option<String> as form::Trimmed,
+        /// Done at or after: RFC 3339, or how long ago (`24h`).
+        "since" since: Option<When> as form::One,
+        /// Done before: RFC 3339, or how long ago.
+        "until" until: Option<When> as form::One,
+    }
+}
+
+impl ActivityExport {
+    pub fn filter(&self, now: Timestamp) -> ActivityFilter {
+        let Self { areas, by, subject, since, until } = self.clone();
+        ActivityQuery { areas, by, subject, since, until, ..ActivityQuery::default() }.filter(now)
+    }
+}
+
 listed!(ActivityQuery, "/activity", i64);
 
 impl ActivityQuery {

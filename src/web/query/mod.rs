@@ -26,7 +26,7 @@ use crate::domain::{
     letter::{Importance, Status},
 };
 
-pub use activity::ActivityQuery;
+pub use activity::{ActivityExport, ActivityQuery};
 pub use cursor::Anchor;
 pub use groups::GroupQuery;
 pub use jobs::JobQuery;

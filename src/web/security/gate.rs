@@ -77,7 +77,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        domain::access::{Role, Source, User, UserId},
+        domain::access::{Grants, QueueScope, Role, Source, User, UserId},
         web::security::user::Who,
     };
 
@@ -87,12 +87,15 @@ mod tests {
             name: "ada".to_owned(),
             source: Source::Password,
             role,
+            teams: Vec::new(),
             is_disabled: false,
             is_withdrawn: false,
             created_at: Timestamp::default(),
             signed_in_at: None,
         };
-        let visitor = Visitor { who: Who::Person(user, None), address: [127, 0, 0, 1].into() };
+        let grants =
+            Grants::new(|right| if role.may(right) { QueueScope::everything() } else { QueueScope::nothing() });
+        let visitor = Visitor::new(Who::Person(user, None), [127, 0, 0, 1].into(), grants);
         assert_eq!(disable_the_rest(html, &visitor), expected);
     }
 

@@ -79,6 +79,9 @@ fn refusal(need: Need, visitor: &Visitor) -> Option<String> {
     if need == Need::Person && visitor.user().is_none() {
         return Some("There are no accounts here: auth.mode is \"none\".".to_owned());
     }
+    if need == Need::Metrics && visitor.is_confined() {
+        return Some("The metrics are of all queues, and you see those of your teams only.".to_owned());
+    }
     let missing = rights.iter().find(|right| !visitor.may(**right))?;
     Some(visitor.refusal(*missing))
 }

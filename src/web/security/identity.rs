@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     config::AuthMode,
+    domain::access::Grants,
     services::sign_in::{Client, SignInError},
     web::{AppState, error::WebError},
 };
@@ -26,7 +27,13 @@ pub async fn visitor_of(app: &AppState, headers: &HeaderMap, peer: IpAddr, is_us
         AuthMode::Proxy => by_proxy(app, headers, peer, is_use).await?,
         AuthMode::Password | AuthMode::Oidc => by_cookie(app, headers, is_use.then_some(address)).await?,
     };
-    Ok(Visitor { who, address })
+    let grants = match &who {
+        Who::Local => Grants::everything(),
+        Who::Nobody => Grants::nothing(),
+        Who::Person(user, _) => app.sign_in.grants(user),
+        Who::Program(token) => app.sign_in.token_grants(token),
+    };
+    Ok(Visitor::new(who, address, grants))
 }
 
 /// Where somebody sits who signs in.

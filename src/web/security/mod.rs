@@ -10,6 +10,7 @@ mod headers;
 mod hosts;
 mod identity;
 mod own_path;
+mod store;
 mod user;
 
 pub use access::{Need, need_of, table};
@@ -21,4 +22,5 @@ pub use headers::set_headers;
 pub use hosts::{Hosts, refuse_foreign_hosts};
 pub use identity::{client_of, has_token, visitor_of};
 pub use own_path::own_path;
+pub use store::GuardedStore;
 pub use user::{CurrentUser, Visitor};

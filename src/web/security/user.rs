@@ -1,14 +1,22 @@
 //! Who asks.
 
-use std::{net::IpAddr, ops::Deref};
+use std::{
+    net::IpAddr,
+    ops::Deref,
+    sync::{Arc, OnceLock},
+};
 
-use axum::{extract::FromRequestParts, http::request::Parts};
+use axum::{
+    extract::FromRequestParts,
+    http::{StatusCode, request::Parts},
+};
 
 use crate::{
     domain::{
-        access::{Right, Role, Session, Token, User},
+        access::{Grants, Right, Role, Session, Token, User},
         actor::{Actor, Origin, Via},
     },
+    store::StoreReader,
     web::error::WebError,
 };
 
@@ -18,10 +26,16 @@ tokio::task_local! {
 }
 
 /// Who has asked, and from where.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Visitor {
     pub who: Who,
     pub address: IpAddr,
+    /// What they may, and with which queues.
+    pub grants: Grants,
+    /// Broker and queue of what they look at.
+    here: Arc<OnceLock<(String, String)>>,
+    /// The database as they see it, for one request.
+    pub(super) reader: Arc<OnceLock<StoreReader>>,
 }
 
 #[derive(Clone, Debug)]
@@ -35,12 +49,37 @@ pub enum Who {
 }
 
 impl Visitor {
+    pub fn new(who: Who, address: IpAddr, grants: Grants) -> Self {
+        Self { who, address, grants, here: Arc::default(), reader: Arc::default() }
+    }
+
+    /// Whether they may do that here or, as long as they look at nothing in particular, anywhere.
     pub fn may(&self, right: Right) -> bool {
-        match &self.who {
-            Who::Local => true,
-            Who::Nobody => false,
-            Who::Person(user, _) => user.role.may(right),
-            Who::Program(token) => token.may(right),
+        match self.here.get() {
+            Some((broker, queue)) => self.grants.may_at(right, broker, queue),
+            None => self.grants.may(right),
+        }
+    }
+
+    /// Whether there are queues that they do not see.
+    pub const fn is_confined(&self) -> bool {
+        !self.grants.scope(Right::Read).is_everything()
+    }
+
+    /// From now on, who asks looks at what is of this queue.
+    pub fn looks_at_queue(broker: &str, queue: Option<&str>) {
+        let _ = VISITOR.try_with(|visitor| {
+            visitor.here.get_or_init(|| (broker.to_owned(), queue.unwrap_or_default().to_owned()));
+        });
+    }
+
+    /// Refuses who may not do that with what they look at.
+    pub fn need(right: Right) -> Result<(), WebError> {
+        match Self::current() {
+            Some(visitor) if !visitor.may(right) => {
+                Err(WebError::new(StatusCode::FORBIDDEN, visitor.refusal(right)).with_code("not_allowed"))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -69,8 +108,10 @@ impl Visitor {
         match &self.who {
             Who::Local => Some(Actor::local()),
             Who::Nobody => None,
-            Who::Person(user, _) => Some(Actor::named(&user.name).asking_from(from(Via::Page))),
-            Who::Program(token) => Some(token.actor().asking_from(from(Via::Token))),
+            Who::Person(user, _) => {
+                Some(Actor::named(&user.name).asking_from(from(Via::Page)).granted(self.grants.clone()))
+            }
+            Who::Program(token) => Some(token.actor().asking_from(from(Via::Token)).granted(self.grants.clone())),
         }
     }
 
@@ -82,7 +123,16 @@ impl Visitor {
     /// Why it may not do what takes that right.
     pub fn refusal(&self, right: Right) -> String {
         match &self.who {
-            Who::Person(user, _) => format!("Your role, {}, may not {}.", user.role, right.verb()),
+            Who::Person(user, _) if user.teams.is_empty() || user.role == Role::Admin => {
+                format!("Your role, {}, may not {}.", user.role, right.verb())
+            }
+            Who::Person(..) if self.here.get().is_some() => {
+                format!("Your role in the team of this queue may not {}.", right.verb())
+            }
+            Who::Person(..) => format!("Your role in your teams may not {}.", right.verb()),
+            Who::Program(token) if token.scopes.iter().any(|scope| scope.may(right)) && self.grants.may(right) => {
+                format!("This token may not {} in this queue.", right.verb())
+            }
             Who::Program(token) => {
                 let scopes = token.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(", ");
                 let owner = token.owner.as_ref().filter(|owner| !owner.role.may(right));
@@ -106,13 +156,6 @@ impl Visitor {
     /// Who asks for what is being answered; none where that does not depend on it.
     pub fn current() -> Option<Self> {
         VISITOR.try_with(Clone::clone).ok()
-    }
-}
-
-impl Visitor {
-    /// Whether who asks may see what is in messages. What nobody asks for is not withheld.
-    pub fn sees_payloads() -> bool {
-        Self::current().is_none_or(|visitor| visitor.may(Right::Payload))
     }
 }
 

@@ -33,6 +33,8 @@ pub struct PayloadContext<'a> {
     pub history: &'a [HistoryEntry],
     /// Whether hidden values are shown.
     pub is_revealed: bool,
+    /// Why it is not shown to who asks, where it is not.
+    pub withheld: Option<String>,
     /// The address of the letter, for links.
     pub base: &'a str,
 }
@@ -70,8 +72,23 @@ pub struct ViewTab {
 }
 
 impl Payload {
-    /// Shows it in the form that was asked for, else in the one that fits.
+    /// Shows it in the form that was asked for, else in the one that fits; nothing of it to who may not see it.
     pub fn new(letter: &Letter, context: &PayloadContext<'_>) -> Self {
+        let payload = Self::read(letter, context);
+        let Some(why) = &context.withheld else { return payload };
+        Self {
+            tabs: Vec::new(),
+            tokens: Vec::new(),
+            fields: Vec::new(),
+            arguments: Vec::new(),
+            candidates: None,
+            remarks: vec![why.clone()],
+            hides: false,
+            ..payload
+        }
+    }
+
+    fn read(letter: &Letter, context: &PayloadContext<'_>) -> Self {
         let reading = context.reading;
         let form = context.query.form.unwrap_or_else(|| fitting(reading));
         let bytes = reading.unwrapped.payload();

@@ -74,7 +74,7 @@ async fn check(database: &TestDatabase) {
     assert!(links_and_mentions(message).iter().all(|link| link.starts_with("http://dlo.example/")), "{message}");
     let text = message.to_string();
     assert!(text.contains("and <http://dlo.example/digests/") && text.contains("|2,690 more groups>"), "{text}");
-    let next = newsroom.digests.preview(&plan).await.unwrap().report;
+    let next = newsroom.digests.preview(&plan, &newsroom.store).await.unwrap().report;
     let sections: Vec<_> = next.sections.iter().map(|one| (one.kind, one.n_groups, one.letters)).collect();
     assert_eq!(sections, [(SectionKind::Stuck, 2_700, 90_000)], "of each the oldest is more than a day old");
     assert_eq!((next.open, next.new_letters), (LETTERS * 9 / 10, 0));

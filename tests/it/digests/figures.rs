@@ -137,7 +137,7 @@ impl<'a> Life<'a> {
     /// What would be sent now is true; and what is sent, where it is time.
     async fn check(&mut self) {
         let plan = self.newsroom.digests.plans()[0].clone();
-        let now_open = self.newsroom.digests.preview(&plan).await.unwrap().report;
+        let now_open = self.newsroom.digests.preview(&plan, &self.newsroom.store).await.unwrap().report;
         assert_eq!(now_open.period.from, self.since);
         self.check_report(&now_open, &plan.importances, &plan.queues).await;
         let before = self.newsroom.made().await.len();

@@ -327,6 +327,35 @@ async fn what_is_long_ago_is_forgotten(database: &TestDatabase) {
     assert_eq!(database.forget_activity(Timestamp::MAX, 10).await.unwrap(), 0);
 }
 
+/// Whoever comes to send statements does not change what was done.
+async fn what_is_written_stays_as_it_is(database: &TestDatabase) {
+    let letters = database.take_in_many(4).await;
+    let entry = AuditEntry::new(NOON, &ann(), Area::Letters, "discard", "");
+    let mut whole = BulkAudit::new(entry);
+    for portion in letters.chunks(2) {
+        let order = Order { ids: portion, command: &DISCARD, by: &ann(), at: NOON, limits: &RetryLimits::default() };
+        database.act_on_portion(&order, &mut whole).await.unwrap();
+    }
+    let before = lines(database).await;
+    assert_eq!(before, [line(Area::Letters, "discard", "", 4, "")]);
+    for (statement, why) in [
+        ("UPDATE activity SET actor = 'Bob'", "never changed"),
+        ("UPDATE activity_letters SET letters = 0", "never changed"),
+        ("DELETE FROM activity", "until its term is over"),
+        ("DELETE FROM activity_letters", "until its term is over"),
+    ] {
+        let refusal = database.refusal(statement).await;
+        assert!(refusal.contains(why), "{statement}: {refusal}");
+    }
+    if database.server().is_some() {
+        assert!(database.refusal("TRUNCATE activity").await.contains("never changed"));
+    }
+    assert_eq!(lines(database).await, before);
+    assert_eq!(database.forget_activity(NOON, 10).await.unwrap(), 0);
+    assert_eq!(database.forget_activity(later(1), 10).await.unwrap(), 1);
+    assert_eq!(database.number("SELECT COUNT(*) FROM activity_letters").await, 0);
+}
+
 async fn a_long_detail_is_cut_between_characters(database: &TestDatabase) {
     let letter = database.letter_in(Status::Open).await;
     act(database, &[letter], &Command::SetNote("ö".repeat(5_000))).await;
@@ -349,5 +378,6 @@ on_both!(
     every_part_of_a_filter_counts,
     pages_follow_each_other,
     what_is_long_ago_is_forgotten,
+    what_is_written_stays_as_it_is,
     a_long_detail_is_cut_between_characters,
 );

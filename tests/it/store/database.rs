@@ -295,6 +295,13 @@ impl TestDatabase {
         raw!(self, |pool| pool.prepare(sql).await.map(drop))
     }
 
+    /// Why it does not carry out a statement that some tool sends.
+    pub async fn refusal(&self, sql: &str) -> String {
+        let sql = AssertSqlSafe(sql.to_owned());
+        let done = raw!(self, |pool| sqlx::raw_sql(sql).execute(pool).await.map(drop));
+        done.unwrap_err().to_string()
+    }
+
     /// Does something to the database that the store would not do; there is no audit then.
     pub async fn tamper(&self, sql: &str) {
         self.broken.store(true, Ordering::Relaxed);

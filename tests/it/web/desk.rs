@@ -36,7 +36,7 @@ use dead_letter_office::{
         wakeup::Wakeup,
     },
     store::{AckState, IntakeBatch, Recorded, Store},
-    web::{AppState, LastFigures, Limits, WebSettings, router},
+    web::{AppState, GuardedStore, LastFigures, Limits, WebSettings, router},
 };
 use http_body_util::BodyExt;
 use serde_json::Value;
@@ -225,7 +225,7 @@ impl Desk {
             users: users.clone(),
             tokens: tokens.clone(),
             triage: Triage::new(Arc::clone(&store), changes.clone(), clock.clone(), RetryLimits::default()),
-            store: store.reader(),
+            store: GuardedStore::new(store.reader()),
             policies: policies.clone(),
             rules: rules.clone(),
             reader: reader.clone(),

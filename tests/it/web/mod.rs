@@ -50,6 +50,7 @@ mod secrets;
 mod security;
 mod sign_in;
 mod tasks;
+mod teams;
 mod two_editors;
 mod watch;
 mod why;

@@ -22,7 +22,7 @@ const ON_CALL: &str = "otto";
 async fn desk() -> Desk {
     let desk = Desk::open().await;
     for (name, role) in [("ada", Role::Admin), (ON_CALL, Role::Operator), ("vera", Role::Viewer)] {
-        desk.users.add(name, PASSWORD, role, &Actor::command_line()).await.unwrap();
+        desk.users.add(name, PASSWORD, (role, &[]), &Actor::command_line()).await.unwrap();
     }
     desk
 }

@@ -36,7 +36,7 @@ pub async fn desks() -> Vec<(Desk, Option<PostgresDatabase>)> {
     let mut desks = Vec::new();
     for (desk, database) in Desk::where_people_sign_in_on_both(&by_password()).await {
         for (name, role) in [("ada", Role::Admin), ("otto", Role::Operator), ("vera", Role::Viewer)] {
-            desk.users.add(name, PASSWORD, role, &Actor::command_line()).await.unwrap();
+            desk.users.add(name, PASSWORD, (role, &[]), &Actor::command_line()).await.unwrap();
         }
         desks.push((desk, database));
     }

@@ -170,7 +170,7 @@ async fn events_end_with_the_session() {
         let mut stream = router.await.unwrap().into_body();
         assert!(stream.frame().await.is_some());
         desk.users.disable("ada", true, &Actor::command_line()).await.unwrap_err();
-        desk.users.add("eve", PASSWORD, Role::Admin, &Actor::command_line()).await.unwrap();
+        desk.users.add("eve", PASSWORD, (Role::Admin, &[]), &Actor::command_line()).await.unwrap();
         desk.users.disable("ada", true, &Actor::command_line()).await.unwrap();
         while let Some(frame) = stream.frame().await {
             frame.unwrap();

@@ -117,10 +117,10 @@ async fn users_and_roles_come_from_the_proxy_alone() {
 #[tokio::test]
 async fn a_name_that_is_somebody_elses_stays_theirs() {
     for (desk, _kept) in Desk::where_people_sign_in_on_both(&behind_a_proxy()).await {
-        desk.users.add("vera", super::PASSWORD, Role::Viewer, &Actor::command_line()).await.unwrap();
+        desk.users.add("vera", super::PASSWORD, (Role::Viewer, &[]), &Actor::command_line()).await.unwrap();
         let page = visit("vera", "staff").get(&desk, "/").await.expect(403).page();
         assert!(page.words("main").contains("`dlo user remove` makes room"), "{}", page.words("main"));
-        desk.users.add("ada", super::PASSWORD, Role::Admin, &Actor::command_line()).await.unwrap();
+        desk.users.add("ada", super::PASSWORD, (Role::Admin, &[]), &Actor::command_line()).await.unwrap();
         desk.users.remove("vera", &Actor::command_line()).await.unwrap();
         // Two at once are one.
         let (nina, again) = (visit("vera", "staff"), visit("vera", "staff"));

@@ -40,7 +40,8 @@ async fn askers(desk: &Desk) -> Vec<Asker> {
     let ada = desk.store.user("ada").await.unwrap().unwrap();
     let by = dead_letter_office::domain::actor::Actor::command_line();
     for scope in Scope::ALL.iter().copied() {
-        let wanted = WantedToken { name: scope.as_str(), scopes: vec![scope], owner: Some(ada.clone()), lasts: None };
+        let (name, owner) = (scope.as_str(), Some(ada.clone()));
+        let wanted = WantedToken { name, scopes: vec![scope], owner, teams: Vec::new(), lasts: None };
         let visit = Visit::bearer(&desk.tokens.add(wanted, &by).await.unwrap());
         let may = Box::new(move |right| scope.may(right));
         askers.push(Asker { name: scope.to_string(), visit, may, is_person: false });

@@ -1,0 +1,39 @@
+-- Teams: who is in any sees the queues of these only.
+ALTER TABLE users ADD COLUMN teams TEXT NOT NULL DEFAULT ''; -- as in payments=operator, texts=viewer
+ALTER TABLE api_tokens ADD COLUMN teams TEXT NOT NULL DEFAULT ''; -- by comma; empty: all that the owner sees
+-- For which queues a job was asked for, JSON; empty: for all.
+ALTER TABLE jobs ADD COLUMN within TEXT NOT NULL DEFAULT '';
+-- Where the letters of a line are, if all of them are of one queue; else for which queues it was done, as above.
+ALTER TABLE activity ADD COLUMN broker TEXT;
+ALTER TABLE activity ADD COLUMN queue TEXT;
+ALTER TABLE activity ADD COLUMN within TEXT NOT NULL DEFAULT '';
+-- Letters that came to a line after it was written: what is in the activity is never changed.
+CREATE TABLE activity_letters (
+    seq BIGINT NOT NULL,
+    letters BIGINT NOT NULL
+);
+CREATE INDEX activity_letters_by_seq ON activity_letters (seq);
+-- In one row: only what is older than this may be removed from the activity; without it nothing.
+CREATE TABLE activity_term (
+    id BIGINT NOT NULL PRIMARY KEY,
+    before BIGINT NOT NULL
+);
+-- Triggers, in the words of this database.
+CREATE TRIGGER activity_stays BEFORE UPDATE ON activity
+BEGIN
+    SELECT RAISE(ABORT, 'the activity is never changed');
+END;
+CREATE TRIGGER activity_is_kept BEFORE DELETE ON activity
+WHEN NOT EXISTS (SELECT 1 FROM activity_term WHERE OLD.at < before)
+BEGIN
+    SELECT RAISE(ABORT, 'the activity is kept until its term is over');
+END;
+CREATE TRIGGER activity_letters_stay BEFORE UPDATE ON activity_letters
+BEGIN
+    SELECT RAISE(ABORT, 'the activity is never changed');
+END;
+CREATE TRIGGER activity_letters_are_kept BEFORE DELETE ON activity_letters
+WHEN EXISTS (SELECT 1 FROM activity WHERE activity.seq = OLD.seq)
+BEGIN
+    SELECT RAISE(ABORT, 'the activity is kept until its term is over');
+END;

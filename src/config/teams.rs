@@ -1,0 +1,85 @@
+//! `[auth.teams.NAME]`: people whose rights hold for some queues only.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::values::list;
+use crate::domain::access::{Membership, Role, check_team};
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TeamConfig {
+    /// Names or globs; none: all.
+    #[serde(deserialize_with = "list")]
+    pub brokers: Vec<String>,
+    #[serde(deserialize_with = "list")]
+    pub queues: Vec<String>,
+    /// Groups, and people as `user:NAME`.
+    #[serde(deserialize_with = "list")]
+    pub viewer: Vec<String>,
+    #[serde(deserialize_with = "list")]
+    pub operator: Vec<String>,
+}
+
+impl TeamConfig {
+    pub(super) const fn has_members(&self) -> bool {
+        !(self.viewer.is_empty() && self.operator.is_empty())
+    }
+}
+
+/// The teams that somebody is in by name or by one of the groups.
+pub fn memberships(teams: &BTreeMap<String, TeamConfig>, name: &str, groups: &[String]) -> Vec<Membership> {
+    let role = |team: &TeamConfig| {
+        let by_list = [(Role::Operator, &team.operator), (Role::Viewer, &team.viewer)];
+        by_list.into_iter().find(|(_, list)| names(list, name, groups)).map(|(role, _)| role)
+    };
+    teams.iter().filter_map(|(team, config)| Some(Membership { team: team.clone(), role: role(config)? })).collect()
+}
+
+/// Whether a list names somebody, or one of their groups.
+pub(super) fn names(list: &[String], name: &str, groups: &[String]) -> bool {
+    let by_name = format!("user:{name}");
+    let is_group = |entry: &String| !entry.starts_with("user:") && groups.contains(entry);
+    list.iter().any(|entry| *entry == by_name || is_group(entry))
+}
+
+pub(super) fn check(teams: &BTreeMap<String, TeamConfig>) -> Result<(), String> {
+    for (name, team) in teams {
+        check_team(name).map_err(|why| format!("auth.teams.{name}: {why}"))?;
+        if team.brokers.is_empty() && team.queues.is_empty() {
+            return Err(format!(
+                "auth.teams.{name}: it needs queues, brokers or both, or it would be a team that sees all"
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_in_a_team_by_name_or_by_group() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let team = |viewer: &[&str], operator: &[&str]| TeamConfig {
+            queues: words(&["pay.*"]),
+            viewer: words(viewer),
+            operator: words(operator),
+            ..TeamConfig::default()
+        };
+        let teams = BTreeMap::from([
+            ("pay".to_owned(), team(&["staff"], &["pay-ops"])),
+            ("texts".to_owned(), team(&["user:ada"], &[])),
+        ]);
+        let of = |name, groups| {
+            memberships(&teams, name, &words(groups)).iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(of("ada", &["staff", "pay-ops"]), ["pay=operator", "texts=viewer"]);
+        assert_eq!(of("bob", &["staff"]), ["pay=viewer"]);
+        assert!(of("eve", &["user:ada"]).is_empty());
+        assert!(check(&teams).is_ok());
+        assert!(check(&BTreeMap::from([("all".to_owned(), TeamConfig::default())])).is_err());
+    }
+}

@@ -1,0 +1,226 @@
+//! Teams: people whose rights hold for some queues only.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    str::FromStr,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use amqp_message::glob::Globs;
+use serde::{Deserialize, Serialize};
+
+use super::Role;
+
+/// The queues of a team.
+#[derive(Debug)]
+pub struct TeamQueues {
+    names: Patterns,
+    brokers: Globs,
+    queues: Globs,
+    /// What came of it for queues that were asked about, by broker: of thousands of queues each page asks.
+    known: Mutex<HashMap<String, HashMap<String, bool>>>,
+}
+
+/// So many queues are remembered; there are more only where names are made up all the time.
+const MOST_KNOWN: usize = 100_000;
+
+impl PartialEq for TeamQueues {
+    fn eq(&self, other: &Self) -> bool {
+        self.names == other.names
+    }
+}
+
+/// As they are written; without any, all are meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Patterns {
+    brokers: Vec<String>,
+    queues: Vec<String>,
+}
+
+impl TeamQueues {
+    /// Those that one of these patterns matches, on brokers that one of those matches; without patterns all are meant.
+    pub fn new(brokers: &[String], queues: &[String]) -> Self {
+        let names = Patterns { brokers: brokers.to_vec(), queues: queues.to_vec() };
+        Self { brokers: Globs::new(brokers), queues: Globs::new(queues), names, known: Mutex::default() }
+    }
+
+    fn includes(&self, broker: &str, queue: &str) -> bool {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(includes) = known.get(broker).and_then(|queues| queues.get(queue)) {
+            return *includes;
+        }
+        let includes = self.brokers.matches(broker) && self.queues.matches(queue);
+        let queues = known.entry(broker.to_owned()).or_default();
+        if queues.len() >= MOST_KNOWN {
+            queues.clear();
+        }
+        queues.insert(queue.to_owned(), includes);
+        includes
+    }
+}
+
+/// The queues that a right holds for. Cheap to clone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueueScope(Option<Arc<[Arc<TeamQueues>]>>);
+
+impl QueueScope {
+    pub const fn everything() -> Self {
+        Self(None)
+    }
+
+    pub fn nothing() -> Self {
+        Self::of(Vec::new())
+    }
+
+    /// The queues of these teams.
+    pub fn of(teams: Vec<Arc<TeamQueues>>) -> Self {
+        Self(Some(teams.into()))
+    }
+
+    pub const fn is_everything(&self) -> bool {
+        self.0.is_none()
+    }
+
+    pub fn is_nothing(&self) -> bool {
+        self.0.as_ref().is_some_and(|teams| teams.is_empty())
+    }
+
+    /// The empty name is that of a queue that is unknown.
+    pub fn includes(&self, broker: &str, queue: &str) -> bool {
+        self.0.as_ref().is_none_or(|teams| teams.iter().any(|team| team.includes(broker, queue)))
+    }
+
+    /// Whether all of it is, by what is written, in the other.
+    pub fn is_within(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(ours), Some(theirs)) => ours.iter().all(|team| theirs.contains(team)),
+        }
+    }
+
+    /// As it is kept; empty: everything.
+    pub fn written(&self) -> String {
+        let Some(teams) = &self.0 else { return String::new() };
+        let names: Vec<&Patterns> = teams.iter().map(|team| &team.names).collect();
+        serde_json::to_string(&names).unwrap_or_else(|_| "[]".to_owned())
+    }
+
+    /// # Errors
+    /// It was written by somebody else.
+    pub fn read(text: &str) -> Result<Self, serde_json::Error> {
+        if text.is_empty() {
+            return Ok(Self::everything());
+        }
+        let names: Vec<Patterns> = serde_json::from_str(text)?;
+        let teams = names.iter().map(|names| Arc::new(TeamQueues::new(&names.brokers, &names.queues)));
+        Ok(Self::of(teams.collect()))
+    }
+}
+
+/// Somebody's role in a team: viewer or operator, for who is an admin sees all.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Membership {
+    pub team: String,
+    pub role: Role,
+}
+
+impl fmt::Display for Membership {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.team, self.role)
+    }
+}
+
+impl FromStr for Membership {
+    type Err = String;
+
+    /// Without a role it is that of an operator.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (team, role) = text.split_once('=').unwrap_or((text, Role::Operator.as_str()));
+        let role = role.trim().parse::<Role>()?;
+        if role == Role::Admin {
+            return Err("in a team one is viewer or operator; an admin sees all".to_owned());
+        }
+        Ok(Self { team: check_team(team.trim())?.to_owned(), role })
+    }
+}
+
+/// The memberships in a text such as `payments=operator, texts=viewer`.
+///
+/// # Errors
+/// What one takes.
+pub fn read_memberships(text: &str) -> Result<Vec<Membership>, String> {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    let mut teams = parts.map(str::parse::<Membership>).collect::<Result<Vec<_>, _>>()?;
+    teams.sort();
+    teams.dedup_by(|later, first| {
+        let is_same = later.team == first.team;
+        if is_same {
+            first.role = first.role.max(later.role);
+        }
+        is_same
+    });
+    Ok(teams)
+}
+
+/// The text that [`read_memberships`] reads.
+pub fn write_memberships(teams: &[Membership]) -> String {
+    teams.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// The name of a team, where it is one.
+///
+/// # Errors
+/// What a name takes.
+pub fn check_team(name: &str) -> Result<&str, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if name.is_empty() || name.len() > 100 || !name.chars().all(is_plain) {
+        return Err(format!("{name:?} is no name of a team: it takes letters, digits, -, _ and dots"));
+    }
+    Ok(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn team(brokers: &[&str], queues: &[&str]) -> Arc<TeamQueues> {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        Arc::new(TeamQueues::new(&owned(brokers), &owned(queues)))
+    }
+
+    #[test]
+    fn a_scope_has_the_queues_of_each_of_its_teams() {
+        let scope = QueueScope::of(vec![team(&["eu"], &["pay.*"]), team(&[], &["texts"])]);
+        assert!(scope.includes("eu", "pay.a") && scope.includes("us", "texts"));
+        assert!(!scope.includes("us", "pay.a") && !scope.includes("eu", "") && !scope.includes("eu", "pay"));
+        assert!(QueueScope::everything().includes("us", ""));
+        assert!(!QueueScope::nothing().includes("us", "texts") && QueueScope::nothing().is_nothing());
+    }
+
+    #[test]
+    fn it_is_read_as_it_was_written() {
+        for scope in
+            [QueueScope::everything(), QueueScope::nothing(), QueueScope::of(vec![team(&["e\"u"], &["a*", "b"])])]
+        {
+            assert_eq!(QueueScope::read(&scope.written()).expect("readable"), scope);
+        }
+    }
+
+    #[test]
+    fn a_part_is_within_the_whole() {
+        let (a, b) = (team(&[], &["a"]), team(&[], &["b"]));
+        let (both, one) = (QueueScope::of(vec![a.clone(), b]), QueueScope::of(vec![a]));
+        assert!(one.is_within(&both) && !both.is_within(&one) && both.is_within(&QueueScope::everything()));
+        assert!(!QueueScope::everything().is_within(&both));
+    }
+
+    #[test]
+    fn memberships_are_written_as_they_are_read() {
+        let teams = read_memberships("texts=viewer, payments,texts = operator").expect("readable");
+        assert_eq!(write_memberships(&teams), "payments=operator, texts=operator");
+        assert!(read_memberships("payments=admin").is_err() && read_memberships("a b").is_err());
+        assert_eq!(read_memberships(""), Ok(Vec::new()));
+    }
+}

@@ -1,0 +1,123 @@
+//! Jobs, for who watches them: those that are about queues that one sees.
+
+use amqp_message::time::Timestamp;
+use sqlx::{FromRow, QueryBuilder};
+use uuid::Uuid;
+
+use crate::{
+    domain::{
+        actor::Actor,
+        job::{Job, JobPlace, JobRecord, JobState},
+        rights::QueueScope,
+    },
+    store::{
+        StoreError, StoreReader, audit,
+        db::{id_list::push_texts, on},
+        letters::rows::JobRow,
+    },
+};
+
+#[derive(FromRow)]
+struct RecordRow {
+    #[sqlx(flatten)]
+    job: JobRow,
+    created_at: i64,
+    actor: String,
+    within: String,
+}
+
+impl RecordRow {
+    fn is_seen(&self, scope: &QueueScope) -> Result<bool, StoreError> {
+        Ok(scope.is_everything() || audit::read_scope(&self.within)?.is_within(scope))
+    }
+}
+
+impl TryFrom<RecordRow> for JobRecord {
+    type Error = StoreError;
+
+    fn try_from(row: RecordRow) -> Result<Self, StoreError> {
+        let (by, at) = (Actor::named(row.actor), Timestamp::from_micros(row.created_at));
+        Ok(Self { job: Job::try_from(row.job)?, by, at })
+    }
+}
+
+impl StoreReader {
+    pub async fn job(&self, id: Uuid) -> Result<Option<Job>, StoreError> {
+        Ok(self.job_record(id).await?.map(|record| record.job))
+    }
+
+    /// A job, and who asked for it when.
+    pub async fn job_record(&self, id: Uuid) -> Result<Option<JobRecord>, StoreError> {
+        const SELECT: &str =
+            "SELECT id, action, state, total, done, failed, errors, created_at, actor, within FROM jobs
+            WHERE id = $1";
+        let row: Option<RecordRow> =
+            on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(id).fetch_optional(pool).await?);
+        match row {
+            Some(row) if row.is_seen(&self.scope)? => JobRecord::try_from(row).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The jobs in one of these states, or in any, behind that place: the newest first.
+    pub async fn jobs(
+        &self,
+        states: &[JobState],
+        mut before: Option<JobPlace>,
+        limit: usize,
+    ) -> Result<Vec<JobRecord>, StoreError> {
+        let mut seen = Vec::new();
+        loop {
+            let rows = self.job_rows(states, before, limit).await?;
+            let is_end = rows.len() < limit;
+            before = rows.last().map(|row| JobPlace { at: Timestamp::from_micros(row.created_at), id: row.job.id });
+            for row in rows {
+                if row.is_seen(&self.scope)? {
+                    seen.push(JobRecord::try_from(row)?);
+                }
+            }
+            if is_end || seen.len() >= limit {
+                seen.truncate(limit);
+                return Ok(seen);
+            }
+        }
+    }
+
+    async fn job_rows(
+        &self,
+        states: &[JobState],
+        before: Option<JobPlace>,
+        limit: usize,
+    ) -> Result<Vec<RecordRow>, StoreError> {
+        const ALL: &str =
+            "SELECT id, action, state, total, done, failed, errors, created_at, actor, within FROM jobs WHERE 1 = 1";
+        Ok(on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new(ALL);
+            if !states.is_empty() {
+                select.push(" AND state IN ");
+                push_texts(&mut select, states.iter().map(|state| state.as_str().to_owned()).collect());
+            }
+            if let Some(JobPlace { at, id }) = before {
+                select.push(" AND (created_at, id) < (").push_bind(at.as_micros());
+                select.push(", ").push_bind(id).push(")");
+            }
+            select
+                .push(" ORDER BY created_at DESC, id DESC LIMIT ")
+                .push_bind(i64::try_from(limit).unwrap_or(i64::MAX));
+            select.build_query_as().fetch_all(pool).await?
+        }))
+    }
+
+    /// The job of this name that has not ended, or else began last: clocks jump.
+    pub async fn latest_job(&self, action: &str) -> Result<Option<Job>, StoreError> {
+        const SELECT: &str = "SELECT id, action, state, total, done, failed, errors FROM jobs WHERE action = $1
+            ORDER BY CASE WHEN state IN ('queued', 'running') THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT 1";
+        // They are about all letters.
+        if !self.scope.is_everything() {
+            return Ok(None);
+        }
+        let row: Option<JobRow> =
+            on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(action).fetch_optional(pool).await?);
+        row.map(Job::try_from).transpose()
+    }
+}

@@ -1,0 +1,382 @@
+//! What is not yours is not there: two teams, and every route there is, asked by one of them about what is the other's.
+//!
+//! The routes are those of the table. One that is new fails here until it is said what it shows.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use amqp_message::error_report::ErrorReport;
+use axum::http::Method;
+use dead_letter_office::{
+    config::{AuthConfig, TeamConfig},
+    domain::{
+        access::{Role, Scope, read_memberships},
+        activity::ActivityFilter,
+        actor::Actor,
+        command::Command,
+        letter::{LetterId, Status},
+    },
+    services::sign_in::WantedToken,
+    web::routes,
+};
+use serde_json::{Value, json};
+
+use super::{
+    answer::{Answer, Look},
+    dead::dead_in,
+    desk::Desk,
+    groups::sort,
+    sign_in::{PASSWORD, Visit, by_password, signed_in},
+};
+use crate::support::{postgres::PostgresDatabase, process::wait_until};
+
+/// In all that is the other team's.
+const THEIRS: &str = "bravo";
+
+/// What a route with an id in it is about.
+enum About {
+    /// What each team has its own of.
+    Letter,
+    Group,
+    Job,
+    /// Of all queues, so that who sees only some sees none.
+    Digest,
+    /// Rules, policies, types: they hold for all queues and are seen by everybody.
+    Everybody,
+}
+
+/// What each route shows, by how its path begins.
+fn about(path: &str) -> About {
+    let path = path.strip_prefix("/api/v1").unwrap_or(path);
+    match path.split('/').nth(1).unwrap_or_default() {
+        "letters" => About::Letter,
+        "groups" => About::Group,
+        "jobs" => About::Job,
+        "digests" => About::Digest,
+        "rules" | "policies" | "mappings" | "schemas" | "assets" => About::Everybody,
+        other => panic!("say of {path} what {other} is about"),
+    }
+}
+
+/// Without an id: what shows counts and lists, which must not change by what the other team has.
+fn shows_counts(method: &str, path: &str) -> bool {
+    match path {
+        // Without end; asked in a test of its own.
+        "/events" => false,
+        // What is one's own, and what anybody sees.
+        "/account" | "/users" | "/sign-in" | "/sign-in/start" | "/sign-in/callback" | "/set-up" | "/healthz"
+        | "/readyz" | "/metrics" => false,
+        _ => method == "GET" && !path.contains('{'),
+    }
+}
+
+struct World {
+    desk: Desk,
+    ours: LetterId,
+    _kept: Option<PostgresDatabase>,
+}
+
+fn teams() -> AuthConfig {
+    let team = |glob: &str| TeamConfig { queues: vec![glob.to_owned()], ..TeamConfig::default() };
+    let teams = BTreeMap::from([("alpha".to_owned(), team("alpha*")), (THEIRS.to_owned(), team("bravo*"))]);
+    AuthConfig { teams, viewers_see_payloads: false, ..by_password() }
+}
+
+async fn letter_of(desk: &Desk, team: &str) -> LetterId {
+    let error =
+        ErrorReport { kind: Some(format!("{team}Error")), message: Some(format!("{team} boom")), stacktrace: None };
+    let dead = dead_in(&format!("{team}-orders")).body(format!(r#"{{"of":"{team}-payload"}}"#)).with(|arrival| {
+        arrival.failure.error = Some(error);
+        arrival.failure.message_type = Some(format!("{team}.Order"));
+    });
+    desk.receive(dead).await
+}
+
+/// Ada acts in alpha, Ben in bravo; Vera looks at alpha; Dora acts in alpha and looks at bravo; Root sees all.
+async fn worlds() -> Vec<World> {
+    let mut worlds = Vec::new();
+    for (desk, kept) in Desk::where_people_sign_in_on_both(&teams()).await {
+        for (name, role, teams) in [
+            ("ada", Role::Operator, "alpha"),
+            ("ben", Role::Operator, THEIRS),
+            ("vera", Role::Operator, "alpha=viewer"),
+            ("dora", Role::Operator, "alpha, bravo=viewer"),
+            ("root", Role::Admin, ""),
+        ] {
+            let teams = read_memberships(teams).unwrap();
+            desk.users.add(name, PASSWORD, (role, &teams), &Actor::command_line()).await.unwrap();
+        }
+        let ours = letter_of(&desk, "alpha").await;
+        sort(&desk).await;
+        worlds.push(World { desk, ours, _kept: kept });
+    }
+    worlds
+}
+
+/// What the other team has.
+struct Theirs {
+    letter: LetterId,
+    group: String,
+    job: String,
+}
+
+/// Letters of the other team in every status, a note on their group, a job and activity.
+async fn bring_theirs(desk: &Desk) -> Theirs {
+    let letter = letter_of(desk, THEIRS).await;
+    for status in Status::ALL {
+        let id = letter_of(desk, THEIRS).await;
+        desk.bring(id, *status).await;
+    }
+    sort(desk).await;
+    let ben = signed_in(desk, "ben").await;
+    let group = desk.store.summary(letter).await.unwrap().unwrap().group.unwrap().to_string();
+    ben.post(desk, &format!("/groups/{group}/note"), &[("note", "bravo note")]).await.expect(303);
+    let action = json!({"action": "discard", "filter": {"group": group, "status": "scheduled"}, "note": "bravo done"});
+    let token = token(desk, "ben", &[Scope::Read, Scope::Act]).await;
+    let started = call(desk, &token, Method::POST, "/api/v1/actions", &action).await.expect(202).json();
+    let job = started["job"].as_str().unwrap().to_owned();
+    let path = format!("/api/v1/jobs/{job}");
+    let ended = async || token.get(desk, &path).await.expect(200).json()["state"] != "running";
+    wait_until("the job to end", crate::support::PATIENCE, ended).await;
+    Theirs { letter, group, job }
+}
+
+async fn token(desk: &Desk, owner: &str, scopes: &[Scope]) -> Visit {
+    let owner = desk.store.user(owner).await.unwrap();
+    let lasts = Some(Duration::from_secs(3_600));
+    let wanted = WantedToken { name: "hook", scopes: scopes.to_vec(), owner, teams: Vec::new(), lasts };
+    Visit::bearer(&desk.tokens.add(wanted, &Actor::command_line()).await.unwrap())
+}
+
+async fn call(desk: &Desk, visit: &Visit, method: Method, path: &str, body: &Value) -> Answer {
+    let visit = visit.clone().with("sec-fetch-site", "same-origin").with("origin", "http://127.0.0.1:8420");
+    visit.ask(desk, method, path, "application/json", &body.to_string()).await
+}
+
+/// An answer without what differs from one request to the next.
+fn told(answer: &Answer) -> String {
+    let text = answer.text();
+    let mut parts = text.split(" data-changes=\"");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let rest = parts.map(|part| part.split_once('"').map_or(part, |(_, rest)| rest).to_owned());
+    format!("{} {}", answer.status, [first].into_iter().chain(rest).collect::<String>())
+}
+
+#[tokio::test]
+async fn nothing_tells_what_another_team_has() {
+    for World { desk, .. } in worlds().await {
+        let asked: Vec<&str> =
+            routes().filter(|(method, path, _)| shows_counts(method, path)).map(|(_, path, _)| path).collect();
+        assert!(asked.len() > 20, "{asked:?}");
+        let (ada, vera) = (signed_in(&desk, "ada").await, signed_in(&desk, "vera").await);
+        let askers = [ada, vera, token(&desk, "ada", Scope::ALL).await];
+        let ask_all = async || {
+            let mut answers = Vec::new();
+            for (n, visit) in askers.iter().enumerate() {
+                for path in &asked {
+                    answers.push((format!("{path} by {n}"), told(&visit.get(&desk, path).await)));
+                }
+            }
+            answers
+        };
+        let before = ask_all().await;
+        let shown = before.iter().filter(|(_, text)| text.starts_with("200")).count();
+        assert!(shown > 50, "{shown}");
+        bring_theirs(&desk).await;
+        for ((path, before), (_, after)) in before.iter().zip(ask_all().await) {
+            assert!(!after.to_lowercase().contains(THEIRS), "{path}: {after}");
+            assert_eq!(*before, after, "{path}");
+        }
+        // The same is there for whom it is.
+        let ben = signed_in(&desk, "ben").await;
+        for path in ["/", "/letters", "/groups", "/queues", "/activity", "/scheduled"] {
+            let page = ben.get(&desk, path).await.expect(200).text();
+            assert!(!page.contains("alpha-orders"), "{path}");
+            assert!(path == "/scheduled" || page.contains(THEIRS), "{path}");
+        }
+    }
+}
+
+/// What is known of a letter by who may see all.
+async fn state(desk: &Desk, theirs: &Theirs) -> String {
+    let letter = desk.store.summary(theirs.letter).await.unwrap().unwrap();
+    let group = desk.store.groups_by_id(&[theirs.group.parse().unwrap()]).await.unwrap();
+    let jobs = desk.store.jobs(&[], None, 100).await.unwrap();
+    let entries = desk.store.activity(&ActivityFilter::default(), None, 1_000).await.unwrap().len();
+    format!("{letter:?} {group:?} {jobs:?} {entries} {:?}", desk.store.history(theirs.letter).await.unwrap())
+}
+
+#[tokio::test]
+async fn what_is_another_teams_is_answered_like_what_is_not_there() {
+    for World { desk, .. } in worlds().await {
+        let theirs = bring_theirs(&desk).await;
+        let nothing = "0198a000-0000-7000-8000-000000000000";
+        let before = state(&desk, &theirs).await;
+        let (ada, of_ada) = (signed_in(&desk, "ada").await, token(&desk, "ada", Scope::ALL).await);
+        let mut asked = 0;
+        for (method, path, _) in routes().filter(|(_, path, _)| path.contains('{')) {
+            let id = match about(path) {
+                About::Letter => theirs.letter.to_string(),
+                About::Group => theirs.group.clone(),
+                About::Job => theirs.job.clone(),
+                About::Digest => nothing.to_owned(),
+                About::Everybody => continue,
+            };
+            for visit in [&ada, &of_ada] {
+                let ask = async |id: &str| {
+                    let path = path.replace("{id}", id);
+                    let answer = match (method, path.starts_with("/api")) {
+                        ("GET", _) => visit.get(&desk, &path).await,
+                        (_, true) => call(&desk, visit, method.parse().unwrap(), &path, &body_of(&path)).await,
+                        (_, false) => visit.post(&desk, &path, &form_of(&path)).await,
+                    };
+                    (answer.status, told(&answer).replace(id, "ID"))
+                };
+                let (answer, to_nothing) = (ask(&id).await, ask(nothing).await);
+                assert_eq!(answer, to_nothing, "{method} {path}");
+                assert!(!answer.1.contains(THEIRS), "{method} {path}: {}", answer.1);
+                assert!(answer.0 == 404 || answer.0 == 303 || answer.0 == 403, "{method} {path}: {}", answer.1);
+                asked += 1;
+            }
+        }
+        assert!(asked > 40, "{asked}");
+        let letter = theirs.letter.to_string();
+        ada.post(&desk, "/letters/actions", &[("action", "discard"), ("id", &letter)]).await.expect(303);
+        ada.post(&desk, "/scheduled/all", &form_of("/scheduled/all")).await;
+        for action in [
+            json!({"action": "discard", "ids": [letter]}),
+            json!({"action": "discard", "filter": {"queue": "bravo-orders", "status": "open"}}),
+            json!({"action": "discard", "filter": {"group": theirs.group, "status": "open"}}),
+        ] {
+            let started = call(&desk, &of_ada, Method::POST, "/api/v1/actions", &action).await.expect(202).json();
+            let path = format!("/api/v1/jobs/{}", started["job"].as_str().unwrap());
+            let ended = async || of_ada.get(&desk, &path).await.expect(200).json()["state"] != "running";
+            wait_until("the job to end", crate::support::PATIENCE, ended).await;
+            assert_eq!(of_ada.get(&desk, &path).await.json()["done"], 0);
+        }
+        let after = state(&desk, &theirs).await;
+        let without_jobs = |text: &str| text.split(" [JobRecord").next().unwrap_or_default().to_owned();
+        assert_eq!(without_jobs(&before), without_jobs(&after));
+        assert_eq!(desk.status(theirs.letter).await, Status::Open);
+    }
+}
+
+/// What a changing call takes, so that it is not refused for its form.
+fn body_of(path: &str) -> Value {
+    match path.rsplit('/').next().unwrap() {
+        "discard" | "reopen" | "retry" | "reveal" | "cancel" | "undo" => json!({}),
+        _ => json!({"note": "ours"}),
+    }
+}
+
+fn form_of(path: &str) -> Vec<(&'static str, &'static str)> {
+    match path.rsplit('/').next().unwrap() {
+        "note" => vec![("note", "ours")],
+        "all" => vec![("action", "discard"), ("until", "1795262400000000"), ("filter", "")],
+        "edit" => vec![("text", "{}")],
+        _ => vec![("back", "/letters")],
+    }
+}
+
+#[tokio::test]
+async fn what_one_sees_and_may_not_do_is_disabled_with_the_reason() {
+    for World { desk, ours, .. } in worlds().await {
+        let theirs = bring_theirs(&desk).await;
+        let dora = signed_in(&desk, "dora").await;
+        let gates = async |id: LetterId| {
+            let page = dora.get(&desk, &format!("/letters/{id}")).await.expect(200).page();
+            page.values("fieldset[data-gate]", "title")
+        };
+        assert_eq!(gates(ours).await, [""; 0]);
+        let why = "Your role in the team of this queue may not retry, edit, discard or annotate.";
+        assert!(gates(theirs.letter).await.contains(&why.to_owned()));
+        let of_dora = token(&desk, "dora", Scope::ALL).await;
+        let path = format!("/api/v1/letters/{}/discard", theirs.letter);
+        call(&desk, &of_dora, Method::POST, &path, &json!({})).await.problem(403);
+        of_dora.get(&desk, &format!("/api/v1/letters/{}/body", theirs.letter)).await.problem(403);
+        let path = format!("/api/v1/groups/{}", theirs.group);
+        call(&desk, &of_dora, Method::PATCH, &path, &json!({"note": "x"})).await.problem(403);
+        assert_eq!(desk.status(theirs.letter).await, Status::Open);
+        // Nor does it go to a queue that is not theirs to act on.
+        let path = format!("/api/v1/letters/{ours}/retry");
+        let to_theirs = call(&desk, &of_dora, Method::POST, &path, &json!({"queue": "bravo-orders"})).await;
+        assert!(to_theirs.problem(422).contains("no queue of your teams"));
+        call(&desk, &of_dora, Method::POST, &path, &json!({"delay": "1h"})).await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn payloads_are_withheld_from_viewers_where_it_is_said() {
+    for World { desk, ours, .. } in worlds().await {
+        let vera = signed_in(&desk, "vera").await;
+        for view in ["", "?view=hex", "?view=text", "?view=fields"] {
+            let page = vera.get(&desk, &format!("/letters/{ours}{view}")).await.expect(200);
+            assert!(!page.text().contains("alpha-payload"), "{view}");
+            assert!(page.page().words("#payload-part").contains("may not see payloads"), "{view}");
+        }
+        let api = token(&desk, "vera", Scope::ALL).await.get(&desk, &format!("/api/v1/letters/{ours}")).await;
+        assert!(!api.text().contains("alpha-payload"));
+        vera.get(&desk, &format!("/letters/{ours}/edit")).await.expect(403);
+        let ada = signed_in(&desk, "ada").await.get(&desk, &format!("/letters/{ours}")).await.expect(200);
+        assert!(ada.text().contains("alpha-payload"));
+    }
+}
+
+#[tokio::test]
+async fn who_does_not_see_all_does_not_see_how_much_happens() {
+    let World { desk, .. } = worlds().await.remove(0);
+    let changes = async |name: &str| {
+        let page = signed_in(&desk, name).await.get(&desk, "/account").await.expect(200).page();
+        page.values("#side", "data-changes")
+    };
+    let (of_root, of_ada) = (changes("root").await, changes("ada").await);
+    assert!(of_root[0].split('.').count() == 3 && !of_ada[0].contains('.'), "{of_root:?} {of_ada:?}");
+    letter_of(&desk, THEIRS).await;
+    assert_ne!(changes("ada").await, of_ada, "an open page asks anew");
+    let metrics = token(&desk, "ada", Scope::ALL).await.get(&desk, "/metrics").await;
+    assert!(metrics.expect(403).text().contains("of all queues"));
+}
+
+#[tokio::test]
+async fn one_admin_puts_somebody_into_teams_and_out_of_them() {
+    for World { desk, ours, .. } in worlds().await {
+        let (root, ben) = (signed_in(&desk, "root").await, signed_in(&desk, "ben").await);
+        let path = format!("/letters/{ours}");
+        ben.get(&desk, &path).await.expect(404);
+        let change = [("user", "ben"), ("change", "teams"), ("teams", "bravo, alpha=viewer")];
+        root.post(&desk, "/users/change", &change).await.expect(303);
+        ben.get(&desk, &path).await.expect(200);
+        let unknown = [("user", "ben"), ("change", "teams"), ("teams", "charlie")];
+        root.post(&desk, "/users/change", &unknown).await.expect(400);
+        assert_eq!(desk.store.user("ben").await.unwrap().unwrap().teams.len(), 2);
+        root.post(&desk, "/users/change", &[("user", "ben"), ("change", "teams"), ("teams", "")]).await.expect(303);
+        ben.get(&desk, &path).await.expect(200);
+        let entry = desk.store.activity(&ActivityFilter::default(), None, 1).await.unwrap().remove(0).entry;
+        assert_eq!((&*entry.action, &*entry.subject, &*entry.detail), ("teams", "ben", "none"));
+    }
+}
+
+#[tokio::test]
+async fn the_activity_is_exported_whole_and_as_far_as_one_sees_it() {
+    for World { desk, ours, .. } in worlds().await {
+        bring_theirs(&desk).await;
+        for n in 0..700 {
+            let note = format!("=note {n}");
+            desk.command(ours, Command::SetNote(note)).await;
+        }
+        let all = desk.store.activity(&ActivityFilter::default(), None, 10_000).await.unwrap().len();
+        let (root, ada) = (signed_in(&desk, "root").await, signed_in(&desk, "ada").await);
+        let lines = root.get(&desk, "/api/v1/activity.ndjson").await.expect(200).text();
+        assert_eq!(lines.lines().count(), all);
+        assert!(lines.lines().all(|line| serde_json::from_str::<Value>(line).is_ok_and(|line| line["by"].is_string())));
+        let seen = ada.get(&desk, "/api/v1/activity.ndjson").await.expect(200).text();
+        assert!(seen.lines().count() == 700 && !seen.contains(THEIRS), "{seen}");
+        let table = ada.get(&desk, "/api/v1/activity.csv?area=letters").await.expect(200);
+        assert_eq!(table.header("content-type"), "text/csv; charset=utf-8");
+        let table = table.text();
+        assert!(table.starts_with("id,at,by,via,address,area,action,subject,letters,detail,text\r\n"), "{table}");
+        assert_eq!(table.lines().count(), 701);
+        assert!(table.contains(",\"'=note 699\","), "a spreadsheet does not take it for a formula: {table}");
+        let of_ben = root.get(&desk, "/api/v1/activity.ndjson?by=ben").await.expect(200).text();
+        assert!(of_ben.lines().count() > 0 && of_ben.lines().all(|line| line.contains("\"by\":\"ben")), "{of_ben}");
+    }
+}
