@@ -9,6 +9,7 @@ use crate::{
     domain::{
         content_key::ContentKey,
         lifecycle::recognition::{Recognised, SentBack, recognise as compare},
+        number::plural,
     },
     store::{Arrival, StoreError},
 };
@@ -128,8 +129,9 @@ fn stop(intake: &Intake, arrival: &mut Arrival, retries: u64, identities: usize)
     intake.metrics.retry_stopped(&intake.broker, queue);
     arrival.decision = None;
     arrival.remarks.push(format!(
-        "it is not retried by itself: the same content was sent back to {} {retries} times under {identities} \
-         identities and came as another message, which is as often as its policy allows",
-        queue.unwrap_or_default()
+        "no automatic retry: the same content was sent back to {} {retries} times, as {}, and comes as another one now; \
+         its policy allows no more",
+        queue.unwrap_or_default(),
+        plural(identities as u64, "message")
     ));
 }

@@ -10,7 +10,10 @@ use super::{
 use crate::{
     domain::{
         letter::LetterId,
-        lifecycle::{Transition, failures},
+        lifecycle::{
+            Transition,
+            failures::{self, FailedMessage},
+        },
     },
     store::{
         StoreError,
@@ -35,7 +38,9 @@ pub(super) struct NewLetter<'a> {
 
 impl<'a> NewLetter<'a> {
     pub(super) fn new(id: LetterId, arrival: &'a Arrival) -> Self {
-        Self { id, arrival, transition: failures::received(arrival.failed_message(), arrival.importance) }
+        let is_another = arrival.returning.is_some_and(|claimed| claimed != id);
+        let message = FailedMessage { is_another, ..arrival.failed_message() };
+        Self { id, arrival, transition: failures::received(message, arrival.importance) }
     }
 
     pub(super) fn facet(&self, broker: &str) -> FacetKey {
@@ -97,7 +102,7 @@ async fn insert_contents(tx: &mut Tx, rows: &[(FacetId, &NewLetter<'_>)]) -> Res
         Column::texts(rows, |(_, letter)| &*letter.arrival.message.routing_key),
         Column::texts(rows, |(_, letter)| json::properties_to_string(&letter.arrival.message.properties)),
         Column::texts(rows, |(_, letter)| json::table_to_string(&letter.arrival.message.headers)),
-        Column::texts(rows, |(_, letter)| remarks_to_string(&letter.arrival.remarks)),
+        Column::texts(rows, |(_, letter)| remarks_to_string(&letter.arrival.losses, &letter.arrival.remarks)),
         Column::bytes(rows, |(_, letter)| &letter.arrival.message.body),
     ];
     columns::execute(tx, INSERT, columns).await

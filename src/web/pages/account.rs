@@ -21,6 +21,7 @@ use crate::{
     services::sign_in::{SHORTEST, TokenError, WantedToken},
     web::{
         AppState,
+        codes::FaultCode,
         error::WebError,
         input::FormPairs,
         security::{CurrentUser, Peer, Visitor, client_of},
@@ -227,7 +228,7 @@ pub async fn add_token(
 ) -> Result<Response, WebError> {
     let name = pairs.take("name")?.unwrap_or_default();
     let scopes = pairs.take_all("scope").iter().map(|word| word.parse()).collect::<Result<Vec<Scope>, _>>();
-    let scopes = scopes.map_err(|why| WebError::parameter("scope", why))?;
+    let scopes = scopes.map_err(|why| WebError::parameter("scope", FaultCode::Choice, why))?;
     let days: u64 = pairs.take_parsed("days")?.unwrap_or(90);
     let lasts = (days > 0).then(|| Duration::from_secs(days.min(3650) * 24 * 60 * 60));
     let wanted = WantedToken { name: &name, scopes, owner: Some(own(&visitor)?.clone()), lasts };

@@ -18,7 +18,7 @@ use crate::{
     domain::access::{Role, User},
     services::sign_in::{SHORTEST, UsersError},
     store::UserError,
-    web::{AppState, error::WebError, input::FormPairs, security::CurrentUser, view::time::Moment},
+    web::{AppState, codes::FaultCode, error::WebError, input::FormPairs, security::CurrentUser, view::time::Moment},
 };
 
 #[derive(Template)]
@@ -93,7 +93,7 @@ pub async fn change(
         }
         "disable" => tell(app.users.disable(&name, true, &by).await, format!("{name} may not come in any more.")),
         "enable" => tell(app.users.disable(&name, false, &by).await, format!("{name} may come in again.")),
-        _ => Err(WebError::parameter("change", "it takes role, disable or enable")),
+        _ => Err(WebError::parameter("change", FaultCode::Choice, "it takes role, disable or enable")),
     }
 }
 

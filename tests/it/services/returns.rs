@@ -126,7 +126,7 @@ async fn another_message_each_time_is_retried_as_often_as_the_policy_says() {
         let letter = open(&server).await;
         if letter.attempts == 1 {
             let remarks = server.letter(letter.id).await.remarks;
-            assert!(remarks.iter().any(|remark| remark.contains("2 times under 2 identities")), "{remarks:?}");
+            assert!(remarks.iter().any(|remark| remark.contains("2 times, as 2 messages")), "{remarks:?}");
             assert!(server.metrics.encode().contains(r#"dlo_retry_stops_total{broker="main",queue="orders"} 1"#));
         }
         // In RabbitMQ a message has no identity but its content; the first of a new delay waits in the database.
