@@ -9,7 +9,8 @@ use crate::{
     config::{AuthMode, BrokerConfig, Config},
     domain::{
         number::plural,
-        watch::{Here, HintKind, hints, without_exchange},
+        policy::Policy,
+        watch::{Here, HintKind, SettingHint, hints, without_exchange},
     },
     notify::{Channel, Sender},
     rabbitmq::ConsumingSession,
@@ -54,6 +55,12 @@ pub async fn check(config: &Config) -> ExitCode {
     if config.auth.mode == AuthMode::Oidc {
         let provider = format!("OpenID provider {}", config.auth.oidc.issuer);
         report(provider, openid(config).await);
+    }
+    if config.retry.target_patterns().iter().any(|pattern| pattern == Policy::EVERY_QUEUE) {
+        note(
+            "retry.targets lets messages be sent to every queue of the broker: whoever may dead-letter chooses where dlo, with \
+             its own rights, sends a message; name the queues that retries go to",
+        );
     }
     match Channels::new(&config.notify) {
         Err(why) => report("notify".to_owned(), Err(why.to_string())),
@@ -122,7 +129,11 @@ async fn missing_settings(config: &Config, broker: &BrokerConfig) -> Vec<String>
     let hints = hints(&settings, &queues, feeds.as_ref(), &mut requeuing);
     let here = Here { exchange: &broker.dead_letter_exchange, queue: &broker.dead_letter_queue };
     let single = hints.iter().filter(|hint| hint.kind != HintKind::NoDeadLetterExchange);
-    let single = single.map(|hint| format!("queue {}: {}", hint.queue, hint.sentence(here)));
+    let docs = |hint: &SettingHint| {
+        let address = config.web.public_url.as_str().trim_end_matches('/');
+        hint.docs().map(|page| format!(" {}: {address}{}", page.title, page.path())).unwrap_or_default()
+    };
+    let single = single.map(|hint| format!("queue {}: {}{}", hint.queue, hint.sentence(here), docs(hint)));
     single.chain(without_exchange(&hints, here)).collect()
 }
 

@@ -32,6 +32,8 @@ impl Delays {
     pub const MAX_RETRIES: u32 = 100;
     /// A message that waits longer than this is forgotten by everybody who could judge it.
     pub const MAX_DELAY: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+    /// What is said of one that is longer.
+    pub const TOO_LONG: &str = "a delay is longer than 30 days";
 
     /// What is wrong with them, in words.
     pub fn check(&self) -> Result<(), String> {
@@ -48,7 +50,7 @@ impl Delays {
         }
         let longest = (1..).map_while(|failures| self.after(failures)).max().unwrap_or_default();
         if longest > Self::MAX_DELAY {
-            return Err("a delay is longer than 30 days".to_owned());
+            return Err(Self::TOO_LONG.to_owned());
         }
         Ok(())
     }
@@ -267,7 +269,7 @@ pub struct RetryCounts {
     pub failed: u64,
     /// Of them, those that went back to the queue by themselves,
     pub retried: u64,
-    /// and those that became letters because their retries were used up.
+    /// and those that needed attention: their retries were used up, or there were none.
     pub exhausted: u64,
 }
 

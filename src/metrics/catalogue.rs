@@ -55,7 +55,11 @@ impl Families {
     fn register_events(&self, c: &mut Catalogue) {
         c.counter("dlo_letters_received", "Dead letters received, by the queue they failed in", &self.received);
         c.counter("dlo_redelivered", "Messages delivered again that were in the database already", &self.redelivered);
-        c.counter("dlo_exhausted", "Messages whose automatic retries were used up, or that had none", &self.exhausted);
+        c.counter(
+            "dlo_exhausted",
+            "Messages that needed attention: automatic retries were used up, or there were none",
+            &self.exhausted,
+        );
         c.counter("dlo_retries", "Messages sent back and confirmed, by target queue", &self.retries);
         c.counter(
             "dlo_retry_failures",
@@ -64,7 +68,7 @@ impl Families {
         );
         c.counter(
             "dlo_retry_stops",
-            "Messages not retried because their content was sent back too often under other identities",
+            "Messages not retried because their content was sent back as often as their policy allows, as other messages",
             &self.retry_stops,
         );
         c.counter("dlo_notifications", "Attempts to deliver a notification, by outcome", &self.notifications);

@@ -9,9 +9,12 @@ use std::{
 
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
-use uuid::Uuid;
 
-use super::fault::{Fault, Place};
+use super::{
+    codes::FaultCode,
+    fault::{Fault, NO_NUL, Place},
+    formats,
+};
 
 /// What bodies of one type are to be like.
 pub struct BodySchema {
@@ -50,7 +53,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn fault(&mut self, code: &'static str, detail: impl ToString) {
+    fn fault(&mut self, code: FaultCode, detail: impl ToString) {
         self.faults.push(Fault::new(Place::Body(self.steps.clone()), code, detail));
     }
 
@@ -71,12 +74,12 @@ impl Check<'_> {
         if let Some(words) = schema["enum"].as_array() {
             if !words.contains(value) {
                 let takes: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-                self.fault("choice", format!("{value} is not possible; it takes one of {}", takes.join(", ")));
+                self.fault(FaultCode::Choice, format!("{value} is not possible; it takes one of {}", takes.join(", ")));
             }
             return;
         }
         if !is_of_type(schema, value) {
-            return self.fault("type", format!("it takes {}", in_words(schema)));
+            return self.fault(FaultCode::Type, format!("it takes {}", in_words(schema)));
         }
         match value {
             Value::Object(fields) => self.object(schema, fields),
@@ -96,14 +99,14 @@ impl Check<'_> {
         });
         let depth = |faults: &Vec<Fault>| match faults.first().map(|fault| (&fault.place, fault.code)) {
             None => 0,
-            Some((Place::Body(steps), code)) if steps.len() > self.steps.len() || code != "type" => 1,
+            Some((Place::Body(steps), code)) if steps.len() > self.steps.len() || code != FaultCode::Type => 1,
             Some(_) => 2,
         };
         let nearest = tried.min_by_key(depth).unwrap_or_default();
         let is_type = depth(&nearest) == 2;
         if is_type {
             let takes: Vec<String> = choices.iter().map(|choice| self.words_of(choice)).collect();
-            return self.fault("type", format!("it takes {}", takes.join(", or ")));
+            return self.fault(FaultCode::Type, format!("it takes {}", takes.join(", or ")));
         }
         self.faults.extend(nearest);
     }
@@ -117,7 +120,7 @@ impl Check<'_> {
         let known = schema["properties"].as_object();
         for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             if !fields.contains_key(name) {
-                self.within(name, |check| check.fault("required", "it is needed"));
+                self.within(name, |check| check.fault(FaultCode::Required, "it is needed"));
             }
         }
         for (name, value) in fields {
@@ -128,12 +131,12 @@ impl Check<'_> {
                 (None, Value::Bool(false)) => {
                     let names: Vec<&str> = known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
                     let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                    check.fault("unknown", format!("there is no such field; there are {there}"));
+                    check.fault(FaultCode::Unknown, format!("there is no such field; there are {there}"));
                 }
                 (None, _) => check.value(&Value::Null, value),
             });
             if name.contains('\0') {
-                self.within(name, |check| check.fault("format", super::input::NO_NUL));
+                self.within(name, |check| check.fault(FaultCode::Format, NO_NUL));
             }
         }
     }
@@ -141,10 +144,10 @@ impl Check<'_> {
     fn array(&mut self, schema: &Value, items: &[Value]) {
         let n = items.len() as f64;
         if let Some(least) = schema["minItems"].as_f64().filter(|least| n < *least) {
-            self.fault("length", format!("it takes at least {least}"));
+            self.fault(FaultCode::Length, format!("it takes at least {least}"));
         }
         if let Some(most) = schema["maxItems"].as_f64().filter(|most| n > *most) {
-            self.fault("length", format!("it takes {most} at most"));
+            self.fault(FaultCode::Length, format!("it takes {most} at most"));
         }
         for (place, item) in items.iter().enumerate() {
             self.within(&place.to_string(), |check| check.value(&schema["items"], item));
@@ -154,16 +157,17 @@ impl Check<'_> {
     fn text(&mut self, schema: &Value, text: &str) {
         let n = text.chars().count() as f64;
         if schema["minLength"].as_f64().is_some_and(|least| n < least) {
-            self.fault("length", "it takes at least one character");
+            self.fault(FaultCode::Length, "it takes at least one character");
         }
         if let Some(most) = schema["maxLength"].as_f64().filter(|most| n > *most) {
-            self.fault("length", format!("it takes {most} characters at most"));
+            self.fault(FaultCode::Length, format!("it takes {most} characters at most"));
         }
-        if schema["format"] == "uuid" && text.parse::<Uuid>().is_err() {
-            self.fault("format", format!("{text:?} is no id; an id is a UUID"));
+        let formats = ["format", "contentEncoding"].into_iter().filter_map(|key| schema[key].as_str());
+        for why in formats.filter_map(|format| formats::check(format, text).err()) {
+            self.fault(FaultCode::Format, why);
         }
         if text.contains('\0') {
-            self.fault("format", super::input::NO_NUL);
+            self.fault(FaultCode::Format, NO_NUL);
         }
     }
 
@@ -175,7 +179,7 @@ impl Check<'_> {
                 (Some(least), None) => format!("{least} or more"),
                 (None, most) => format!("{} at most", most.unwrap_or_default()),
             };
-            self.fault("range", format!("{number} is out of range; it takes {range}"));
+            self.fault(FaultCode::Range, format!("{number} is out of range; it takes {range}"));
         }
     }
 }
@@ -221,6 +225,7 @@ fn in_words(schema: &Value) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+    use uuid::Uuid;
 
     #[derive(ToSchema)]
     #[expect(dead_code, reason = "describes a body")]

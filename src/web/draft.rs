@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::error::WebError;
+use super::{codes::FaultCode, error::WebError, view::conflict::overtaken};
 use crate::{
     config::values::parse_duration,
     domain::policy::{Delays, Policy, Via},
@@ -33,12 +33,20 @@ pub struct Draft {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
     pub field: &'static str,
+    /// Which of its items, from 0 on, where it is a list.
+    pub item: Option<usize>,
+    pub code: FaultCode,
     pub why: String,
 }
 
 impl Wrong {
     pub fn new(field: &'static str, why: impl Display) -> Self {
-        Self { field, why: why.to_string() }
+        Self { field, item: None, code: FaultCode::Invalid, why: why.to_string() }
+    }
+
+    /// The same of this kind.
+    pub fn of(self, code: FaultCode) -> Self {
+        Self { code, ..self }
     }
 }
 
@@ -50,7 +58,8 @@ impl fmt::Display for Wrong {
 
 impl From<Wrong> for WebError {
     fn from(wrong: Wrong) -> Self {
-        Self::field(wrong.field, wrong.why)
+        let item = wrong.item.map(|item| format!(".{item}")).unwrap_or_default();
+        Self::field(&format!("{}{item}", wrong.field), wrong.code, wrong.why)
     }
 }
 
@@ -70,7 +79,7 @@ impl From<PolicyError> for Refused {
     fn from(error: PolicyError) -> Self {
         match error {
             PolicyError::Invalid(why) => Self::Wrong(Wrong::new("queues", why)),
-            PolicyError::Changed(changed) => Self::Error(WebError::changed(&changed)),
+            PolicyError::Changed(changed) => Self::Error(overtaken(&changed)),
             PolicyError::Store(error) => Self::Error(error.into()),
         }
     }
@@ -80,7 +89,7 @@ impl From<MappingError> for Refused {
     fn from(error: MappingError) -> Self {
         match error {
             MappingError::Invalid(field, why) => Self::Wrong(Wrong::new(field, why)),
-            MappingError::Changed(changed) => Self::Error(WebError::changed(&changed)),
+            MappingError::Changed(changed) => Self::Error(overtaken(&changed)),
             MappingError::Store(error) => Self::Error(error.into()),
         }
     }
@@ -116,7 +125,9 @@ impl Draft {
         const MAX: Duration = Duration::from_secs(60 * 60);
         const ATTEMPTS: u32 = 5;
         match (&self.delays, &self.initial) {
-            (Some(_), Some(_)) => Err(Wrong::new("delays", "it takes delays or initial, not both")),
+            (Some(_), Some(_)) => {
+                Err(Wrong::new("delays", "it takes delays or initial, not both").of(FaultCode::Excluded))
+            }
             (Some(delays), None) => self.listed(delays),
             (None, Some(initial)) => Ok(Delays::Growing {
                 initial: duration("initial", initial)?,
@@ -125,7 +136,8 @@ impl Draft {
                 attempts: self.attempts.unwrap_or(ATTEMPTS),
             }),
             (None, None) => {
-                Err(Wrong::new("delays", "it takes a list like 10s, 100s, or initial; an empty list is none"))
+                let why = "it takes a list like 10s, 100s, or initial; an empty list is none";
+                Err(Wrong::new("delays", why).of(FaultCode::Required))
             }
         }
     }
@@ -134,18 +146,26 @@ impl Draft {
         let belongs_elsewhere =
             [("factor", self.factor.is_some()), ("max", self.max.is_some()), ("attempts", self.attempts.is_some())];
         if let Some((field, _)) = belongs_elsewhere.into_iter().find(|(_, given)| *given) {
-            return Err(Wrong::new(field, "it belongs to initial, which is not given"));
+            return Err(Wrong::new(field, "it belongs to initial, which is not given").of(FaultCode::Excluded));
         }
-        delays.iter().map(|delay| duration("delays", delay)).collect::<Result<_, _>>().map(Delays::Listed)
+        let read = |(item, delay): (usize, &String)| {
+            let short_enough = |delay: Duration| {
+                let too_long = || Wrong::new("delays", Delays::TOO_LONG).of(FaultCode::Range);
+                Some(delay).filter(|delay| *delay <= Delays::MAX_DELAY).ok_or_else(too_long)
+            };
+            let delay = duration("delays", delay).and_then(short_enough);
+            delay.map_err(|wrong| Wrong { item: Some(item), ..wrong })
+        };
+        delays.iter().enumerate().map(read).collect::<Result<_, _>>().map(Delays::Listed)
     }
 }
 
 fn duration(field: &'static str, text: &str) -> Result<Duration, Wrong> {
-    parse_duration(text).map_err(|why| Wrong::new(field, why))
+    parse_duration(text).map_err(|why| Wrong::new(field, why).of(FaultCode::Format))
 }
 
 fn parsed<T: FromStr<Err = String>>(field: &'static str, text: Option<&str>) -> Result<Option<T>, Wrong> {
-    text.map(|text| text.parse().map_err(|why: String| Wrong::new(field, why))).transpose()
+    text.map(|text| text.parse().map_err(|why: String| Wrong::new(field, why).of(FaultCode::Choice))).transpose()
 }
 
 /// Which field a policy's own check means.

@@ -6,24 +6,19 @@ use axum::{
     http::{Response as HttpResponse, StatusCode},
     response::{IntoResponse, Response},
 };
-use rule_language::Mistake;
 
 use super::{
+    codes::{FaultCode, ProblemCode},
     fault::{Fault, Place},
-    view::conflict::{ConflictView, Shared},
 };
-use crate::{
-    domain::version::Changed,
-    services::{digests::DigestError, rules::RuleError},
-    store::StoreError,
-};
+use crate::{services::digests::DigestError, store::StoreError};
 
 /// Why a request is not answered as it wished.
 #[derive(Clone, Debug)]
 pub struct WebError {
     pub status: StatusCode,
     /// Its kind, for programs: it stays the same when the words change.
-    pub code: &'static str,
+    pub code: ProblemCode,
     /// For users, and never anything internal.
     pub detail: String,
     /// Everything that is wrong with the request, and where.
@@ -34,11 +29,11 @@ pub struct WebError {
 
 impl WebError {
     pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, code: code_of(status), detail: detail.into(), faults: Vec::new(), cause: None }
+        Self { status, code: ProblemCode::of(status), detail: detail.into(), faults: Vec::new(), cause: None }
     }
 
     /// The same of a more particular kind.
-    pub fn with_code(self, code: &'static str) -> Self {
+    pub fn with_code(self, code: ProblemCode) -> Self {
         Self { code, ..self }
     }
 
@@ -69,18 +64,18 @@ impl WebError {
     }
 
     /// A field of the body, as `delay` or `headers.set`, holds what cannot be.
-    pub fn field(name: &str, why: impl ToString) -> Self {
-        Self::of_faults(StatusCode::UNPROCESSABLE_ENTITY, vec![Fault::new(Place::field(name), "invalid", why)])
+    pub fn field(name: &str, code: FaultCode, why: impl ToString) -> Self {
+        Self::of_faults(StatusCode::UNPROCESSABLE_ENTITY, vec![Fault::new(Place::field(name), code, why)])
     }
 
     /// A word of the address is given as it cannot be.
-    pub fn parameter(name: &str, why: impl ToString) -> Self {
-        Self::of_faults(StatusCode::BAD_REQUEST, vec![Fault::new(Place::parameter(name), "invalid", why)])
+    pub fn parameter(name: &str, code: FaultCode, why: impl ToString) -> Self {
+        Self::of_faults(StatusCode::BAD_REQUEST, vec![Fault::new(Place::parameter(name), code, why)])
     }
 
     /// A header is given as it cannot be.
-    pub fn header(name: &'static str, why: impl ToString) -> Self {
-        Self::of_faults(StatusCode::BAD_REQUEST, vec![Fault::new(Place::Header(name), "invalid", why)])
+    pub fn header(name: &'static str, code: FaultCode, why: impl ToString) -> Self {
+        Self::of_faults(StatusCode::BAD_REQUEST, vec![Fault::new(Place::Header(name), code, why)])
     }
 
     /// All that is wrong.
@@ -89,8 +84,12 @@ impl WebError {
         Self { faults, ..Self::new(status, detail) }
     }
 
-    /// What all of them say, with the status of the first; `None` where there are none.
-    pub fn all(errors: Vec<Self>) -> Option<Self> {
+    /// What all of them say, with the status of the first; `None` where there are none. One that is not about a field, a
+    /// parameter or a header stands alone.
+    pub fn all(mut errors: Vec<Self>) -> Option<Self> {
+        if let Some(alone) = errors.iter().position(|error| error.faults.is_empty()) {
+            return Some(errors.swap_remove(alone));
+        }
         let mut errors = errors.into_iter();
         let mut all = errors.next()?;
         for error in errors {
@@ -101,10 +100,6 @@ impl WebError {
     }
 
     /// It is not as the call expected, see [`Precondition`](super::precondition::Precondition).
-    pub fn changed<T: Shared>(changed: &Changed<T>) -> Self {
-        Self::not_as_expected(&ConflictView::sentence(changed))
-    }
-
     pub fn not_as_expected(there: &str) -> Self {
         let detail = format!("{there} Get it again, and repeat the change if it is still meant.");
         Self::new(StatusCode::PRECONDITION_FAILED, detail)
@@ -113,7 +108,7 @@ impl WebError {
     /// The database is away.
     pub fn no_database() -> Self {
         let detail = "The database cannot be used at the moment. Nothing is lost; dlo keeps trying.";
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, detail).with_code("database_unavailable")
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, detail).with_code(ProblemCode::DatabaseUnavailable)
     }
 
     /// For the log: the detail, or its cause with all that lies behind it, in one line.
@@ -124,27 +119,6 @@ impl WebError {
     fn internal(cause: impl Error + Send + Sync + 'static) -> Self {
         let error = Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal error. See the log for details.");
         Self { cause: Some(Arc::new(cause)), ..error }
-    }
-}
-
-/// The kind that a status stands for where nothing more is known.
-const fn code_of(status: StatusCode) -> &'static str {
-    match status {
-        StatusCode::BAD_REQUEST => "invalid_request",
-        StatusCode::UNAUTHORIZED => "unauthorized",
-        StatusCode::FORBIDDEN => "forbidden",
-        StatusCode::NOT_FOUND => "not_found",
-        StatusCode::METHOD_NOT_ALLOWED => "method_not_allowed",
-        StatusCode::REQUEST_TIMEOUT => "request_timeout",
-        StatusCode::CONFLICT => "conflict",
-        StatusCode::PRECONDITION_FAILED => "changed_meanwhile",
-        StatusCode::PAYLOAD_TOO_LARGE => "too_large",
-        StatusCode::UNSUPPORTED_MEDIA_TYPE => "unsupported_media_type",
-        StatusCode::MISDIRECTED_REQUEST => "unknown_host",
-        StatusCode::UNPROCESSABLE_ENTITY => "invalid_content",
-        StatusCode::TOO_MANY_REQUESTS => "too_many_requests",
-        StatusCode::SERVICE_UNAVAILABLE => "unavailable",
-        _ => "internal_error",
     }
 }
 
@@ -175,30 +149,6 @@ impl From<StoreError> for WebError {
         }
         Self { cause: Some(Arc::new(error)), ..Self::no_database() }
     }
-}
-
-impl From<RuleError> for WebError {
-    fn from(error: RuleError) -> Self {
-        let detail = error.to_string();
-        match error {
-            RuleError::Name(why) => Self::field("name", why),
-            RuleError::Expression(mistakes) => {
-                let status = StatusCode::UNPROCESSABLE_ENTITY;
-                let faults = mistakes.iter().map(in_expression).collect();
-                Self { detail: format!("expression: {detail}"), ..Self::of_faults(status, faults) }
-            }
-            RuleError::TooMany => Self::unprocessable(detail),
-            RuleError::InFile(_) => Self::conflict(detail),
-            RuleError::Changed(changed) => Self::changed(&changed),
-            RuleError::Reordered => Self::not_as_expected(&detail),
-            RuleError::Gone => Self::not_found("There is no such rule; an id is a UUID."),
-            RuleError::Store(error) => error.into(),
-        }
-    }
-}
-
-fn in_expression(mistake: &Mistake) -> Fault {
-    Fault { mistake: Some(mistake.clone()), ..Fault::new(Place::field("expression"), "invalid", &mistake.message) }
 }
 
 impl From<DigestError> for WebError {

@@ -4,12 +4,17 @@ use std::fmt;
 
 use rule_language::Mistake;
 
+use super::codes::FaultCode;
+
+/// What is said of a NUL. Postgres keeps none in text (<https://www.postgresql.org/docs/current/datatype-character.html>).
+pub const NO_NUL: &str = "it holds a NUL character (U+0000), which no text here can have";
+
 /// One thing that is wrong with a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
     pub place: Place,
     /// Its kind, for programs.
-    pub code: &'static str,
+    pub code: FaultCode,
     /// What is wrong, and what it takes.
     pub detail: String,
     /// Where in an expression.
@@ -17,7 +22,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    pub fn new(place: Place, code: &'static str, detail: impl ToString) -> Self {
+    pub fn new(place: Place, code: FaultCode, detail: impl ToString) -> Self {
         Self { place, code, detail: detail.to_string(), mistake: None }
     }
 }

@@ -16,7 +16,13 @@ use utoipa::openapi::{
     path::{Parameter, ParameterBuilder, ParameterIn},
 };
 
-use super::{AppState, error::WebError, input::read_body, security::CurrentUser};
+use super::{
+    AppState,
+    codes::{FaultCode, ProblemCode},
+    error::WebError,
+    input::read_body,
+    security::CurrentUser,
+};
 use crate::store::{KeptAnswer, KeyClaim, KeyedCall};
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -63,21 +69,26 @@ pub async fn once(
 
 fn under_way() -> WebError {
     WebError::conflict("A call with this Idempotency-Key is under way; its answer is there in a moment.")
-        .with_code("idempotency_key_in_use")
+        .with_code(ProblemCode::KeyInUse)
 }
 
 fn used_otherwise() -> WebError {
     let used = WebError::unprocessable(
         "This Idempotency-Key was used for another call; take another one, or make the same call.",
     );
-    used.with_code("idempotency_key_reused")
+    used.with_code(ProblemCode::KeyReused)
 }
 
 fn read_key(headers: &HeaderMap) -> Result<Option<String>, WebError> {
-    let Some(value) = headers.get(KEY) else { return Ok(None) };
-    let text = value.to_str().ok().filter(|text| (1..=LONGEST).contains(&text.len()));
-    let wrong = || WebError::header("Idempotency-Key", format!("it takes 1 to {LONGEST} characters of ASCII"));
-    text.map(|text| Some(text.to_owned())).ok_or_else(wrong)
+    const NAME: &str = "Idempotency-Key";
+    let mut values = headers.get_all(KEY).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(WebError::header(NAME, FaultCode::Repeated, "it is given more than once"));
+    }
+    let wrong = |code| WebError::header(NAME, code, format!("it takes 1 to {LONGEST} characters of ASCII"));
+    let text = value.to_str().map_err(|_| wrong(FaultCode::Format))?;
+    if (1..=LONGEST).contains(&text.len()) { Ok(Some(text.to_owned())) } else { Err(wrong(FaultCode::Length)) }
 }
 
 /// Stands for what is asked.

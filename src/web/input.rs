@@ -1,8 +1,9 @@
 //! What comes with a request, read and checked.
 
 use axum::{
+    Extension,
     body::Bytes,
-    extract::{FromRequest, FromRequestParts, Request},
+    extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Request},
     http::{HeaderMap, StatusCode, header, request::Parts},
 };
 use serde::de::DeserializeOwned;
@@ -11,7 +12,9 @@ use utoipa::ToSchema;
 
 use super::{
     body_schema::BodySchema,
+    codes::{FaultCode, ProblemCode},
     error::WebError,
+    fault::NO_NUL,
     query::{Pairs, Parameters},
 };
 
@@ -59,17 +62,11 @@ fn query_of(parts: &Parts) -> &[u8] {
 }
 
 fn without_nul(pairs: Pairs) -> Result<Pairs, WebError> {
-    if let Some((name, _)) = pairs.iter().find(|(_, value)| value.contains(NUL)) {
-        return Err(WebError::parameter(name, NO_NUL));
+    if let Some((name, _)) = pairs.iter().find(|(_, value)| value.contains('\0')) {
+        return Err(WebError::parameter(name, FaultCode::Format, NO_NUL));
     }
     Ok(pairs)
 }
-
-/// Postgres keeps no NUL in text (<https://www.postgresql.org/docs/current/datatype-character.html>).
-const NUL: char = '\0';
-
-/// What is said of one.
-pub const NO_NUL: &str = "it holds a NUL character (U+0000), which no text here can have";
 
 /// A body of JSON; an empty one counts as `{}`. All that is wrong with it is told, each by its place.
 pub struct JsonBody<T>(pub T);
@@ -90,7 +87,7 @@ impl<T: DeserializeOwned + ToSchema + 'static, S: Send + Sync> FromRequest<S> fo
 
 fn read_json<T: DeserializeOwned + ToSchema + 'static>(body: &[u8]) -> Result<T, WebError> {
     let not_json = |error: &serde_json::Error| {
-        WebError::bad_request(format!("The body is not JSON: {error}.")).with_code("invalid_json")
+        WebError::bad_request(format!("The body is not JSON: {error}.")).with_code(ProblemCode::InvalidJson)
     };
     // Numbers without bounds, which only some fields keep, have no value here; then the first mistake has to do.
     match serde_json::from_slice::<Value>(body) {
@@ -108,7 +105,7 @@ fn read_json<T: DeserializeOwned + ToSchema + 'static>(body: &[u8]) -> Result<T,
         let (field, error) = (error.path().to_string(), error.into_inner());
         match error.classify() {
             serde_json::error::Category::Data if field == "." => WebError::unprocessable(without_place(&error)),
-            serde_json::error::Category::Data => WebError::field(&field, without_place(&error)),
+            serde_json::error::Category::Data => WebError::field(&field, FaultCode::Invalid, without_place(&error)),
             _ => not_json(&error),
         }
     })?;
@@ -131,6 +128,15 @@ fn require_type(headers: &HeaderMap, expected: &str) -> Result<(), WebError> {
     Err(WebError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, format!("Send it with content-type {expected}.")))
 }
 
+/// Bytes that a request may have, where it is not axum's default.
+#[derive(Clone, Copy)]
+pub struct BodyLimit(usize);
+
+/// Takes requests of so many bytes.
+pub fn body_limit(bytes: usize) -> (DefaultBodyLimit, Extension<BodyLimit>) {
+    (DefaultBodyLimit::max(bytes), Extension(BodyLimit(bytes)))
+}
+
 /// Bytes of a request that brings an edited body: the largest message that RabbitMQ 4 takes by default, 16 MiB
 /// (<https://www.rabbitmq.com/docs/configure#config-items>, `max_message_size`), in base64 and with room to spare.
 pub const EDIT_LIMIT: usize = 32 << 20;
@@ -142,10 +148,13 @@ pub const fn decode_limit(max: u64) -> usize {
 }
 
 pub async fn read_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, WebError> {
+    /// Of axum.
+    const DEFAULT: BodyLimit = BodyLimit(2 << 20);
+    let BodyLimit(max) = request.extensions().get().copied().unwrap_or(DEFAULT);
     Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => WebError::new(
             StatusCode::PAYLOAD_TOO_LARGE,
-            "The request is too large: it takes 2 MiB; an edited body or one to decode may be larger.",
+            format!("The request has more than the {max} bytes that are taken here."),
         ),
         _ => WebError::bad_request("The body did not arrive whole."),
     })

@@ -11,11 +11,15 @@ mod assets;
 mod audit_subjects;
 mod background;
 mod body_schema;
+mod codes;
 mod connections;
+mod delay;
+mod docs;
 mod draft;
 mod error;
 mod events;
 mod fault;
+mod formats;
 mod health;
 mod idempotency;
 mod in_time;
@@ -31,6 +35,7 @@ mod problem;
 mod query;
 mod queue_health;
 mod remarks;
+mod rule_error;
 mod security;
 mod seen;
 mod server;
@@ -38,6 +43,7 @@ mod upload;
 mod view;
 
 pub use api::Decoded;
+pub use codes::{FaultCode, ProblemCode};
 pub use health::LastFigures;
 pub use limits::Limits;
 pub use security::{GuardedStore, Need, Peer, table as routes};
@@ -182,6 +188,7 @@ pub fn router(app: Arc<AppState>) -> Router {
         .merge(health::routes())
         .route("/events", get(events::stream))
         .route("/assets/{version}/{*name}", get(assets::serve))
+        .route("/docs/{*file}", get(docs::serve))
         .with_state(app)
         .layer(layers)
 }

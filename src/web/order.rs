@@ -3,10 +3,11 @@
 use std::{str::FromStr, time::Duration};
 
 use amqp_message::{time::Timestamp, word_enum};
-use jiff::{ToSpan, tz::TimeZone};
 
 use super::{
     AppState,
+    codes::FaultCode,
+    delay,
     error::{Gathered, WebError},
     query::Pairs,
 };
@@ -64,7 +65,9 @@ impl Order {
             ("note", self.note.is_some(), Action::Discard),
         ];
         match fields.into_iter().find(|(_, given, action)| *given && action.as_str() != self.action) {
-            Some((field, _, action)) => Err(WebError::field(field, format!("it goes only with {action}"))),
+            Some((field, _, action)) => {
+                Err(WebError::field(field, FaultCode::Excluded, format!("it goes only with {action}")))
+            }
             None => Ok(()),
         }
     }
@@ -74,7 +77,7 @@ impl Order {
         let action = possible.iter().find(|action| action.as_str() == self.action);
         let takes = || possible.iter().map(|action| action.as_str()).collect::<Vec<_>>().join(", ");
         let unknown = || format!("{:?} is not possible; it takes one of {}", self.action, takes());
-        Ok(match action.ok_or_else(|| WebError::field("action", unknown()))? {
+        Ok(match action.ok_or_else(|| WebError::field("action", FaultCode::Choice, unknown()))? {
             Action::Retry => {
                 let (delay, queue) = read_retry(self.delay, self.queue, app)?;
                 Command::Retry { delay, queue }
@@ -82,7 +85,7 @@ impl Order {
             Action::Discard => Command::Discard { note: self.note.as_deref().map(read_note).transpose()? },
             Action::Reopen => Command::Reopen,
             Action::Importance => {
-                let missing = || WebError::field("importance", "this action needs it");
+                let missing = || WebError::field("importance", FaultCode::Required, "this action needs it");
                 Command::SetImportance(read_importance(&self.importance.ok_or_else(missing)?)?)
             }
             Action::Note => Command::SetNote(read_note(&self.note.unwrap_or_default())?),
@@ -105,12 +108,8 @@ pub fn read_retry(
 
 /// At once, where nothing is said.
 fn read_delay(delay: Option<String>, now: Timestamp) -> Result<Duration, WebError> {
-    let read = match delay.as_deref() {
-        // A variable that is unset is no order to send at once.
-        Some(text) if text.trim().is_empty() => Err("it is empty; leave it out to retry at once".to_owned()),
-        text => parse_delay(text.unwrap_or_default(), now),
-    };
-    read.map_err(|why| WebError::field("delay", why))
+    let read = delay.map_or(Ok(Duration::ZERO), |text| delay::read(&text, now));
+    read.map_err(|why| WebError::field("delay", FaultCode::Format, why))
 }
 
 /// The longest name of a queue in AMQP, in bytes.
@@ -118,19 +117,21 @@ const LONGEST_QUEUE: usize = 255;
 
 fn read_queue(queue: Option<String>, targets: &Targets) -> Result<Option<String>, WebError> {
     let Some(name) = queue.as_deref() else { return Ok(None) };
-    let why = match name {
-        "" => "it takes a name, or is left out".to_owned(),
-        name if name.len() > LONGEST_QUEUE => format!("it takes a name of {LONGEST_QUEUE} bytes at most"),
+    let (code, why) = match name {
+        "" => (FaultCode::Empty, "it takes a name, or is left out".to_owned()),
+        name if name.len() > LONGEST_QUEUE => {
+            (FaultCode::Length, format!("it takes a name of {LONGEST_QUEUE} bytes at most"))
+        }
         name => match targets.check(name) {
             Ok(()) => return Ok(queue),
-            Err(why) => why,
+            Err(why) => (FaultCode::Invalid, why),
         },
     };
-    Err(WebError::field("queue", why))
+    Err(WebError::field("queue", code, why))
 }
 
 pub fn read_importance(word: &str) -> Result<Importance, WebError> {
-    Importance::from_str(word).map_err(|why| WebError::field("importance", why))
+    Importance::from_str(word).map_err(|why| WebError::field("importance", FaultCode::Choice, why))
 }
 
 /// Characters of a note.
@@ -140,32 +141,9 @@ pub const LONGEST_NOTE: usize = 8_000;
 pub fn read_note(text: &str) -> Result<String, WebError> {
     let text = text.trim();
     if text.chars().count() > LONGEST_NOTE {
-        return Err(WebError::field("note", format!("it takes {LONGEST_NOTE} characters at most")));
+        return Err(WebError::field("note", FaultCode::Length, format!("it takes {LONGEST_NOTE} characters at most")));
     }
     Ok(text.to_owned())
-}
-
-/// How long a retry waits: `now`, `tomorrow` (nine o'clock, UTC) or a duration.
-pub fn parse_delay(text: &str, now: Timestamp) -> Result<Duration, String> {
-    /// A retry later than this is surely a slip.
-    const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
-    let delay = match text.trim() {
-        "" | "now" | "0" => Duration::ZERO,
-        "tomorrow" => until_tomorrow(now),
-        text => {
-            humantime::parse_duration(text).map_err(|_| format!("{text:?} is no delay; it takes 30s, 10m, 2h or 7d"))?
-        }
-    };
-    if delay > LONGEST { Err(format!("{text:?} is too far away; a delay is a year at most")) } else { Ok(delay) }
-}
-
-fn until_tomorrow(now: Timestamp) -> Duration {
-    let nine_tomorrow = || {
-        let now = jiff::Timestamp::from_microsecond(now.as_micros())?.to_zoned(TimeZone::UTC);
-        now.checked_add(1.day())?.date().at(9, 0, 0, 0).to_zoned(TimeZone::UTC)
-    };
-    // Fails only at the end of the calendar.
-    nine_tomorrow().map_or(Duration::ZERO, |at| Timestamp::from_micros(at.timestamp().as_microsecond()).since(now))
 }
 
 /// The full name of a message type; empty to take it back.
@@ -178,6 +156,7 @@ pub fn read_type(name: &str) -> Result<Option<String>, WebError> {
     if name.len() > 1_024 || !name.split('.').all(is_part) {
         return Err(WebError::field(
             "message_type",
+            FaultCode::Format,
             "it takes the full name of a message type, like acme.texts.v1.Text",
         ));
     }
@@ -200,21 +179,5 @@ mod tests {
         check(&"x".repeat(255), true);
         check(&"x".repeat(256), false);
         check("dlo.due", false);
-    }
-
-    #[test]
-    fn delays() {
-        // 21 Nov 2026, 10:04 UTC
-        let now = Timestamp::from_micros(1_795_255_440_000_000);
-        let check =
-            |text, seconds| assert_eq!(parse_delay(text, now).ok().map(|delay| delay.as_secs()), seconds, "{text}");
-        check("", Some(0));
-        check("now", Some(0));
-        check("30s", Some(30));
-        check("1h 30m", Some(5_400));
-        check("tomorrow", Some(22 * 3_600 + 56 * 60));
-        check("soon", None);
-        check("-1s", None);
-        check("400d", None);
     }
 }

@@ -4,12 +4,17 @@ use std::{fmt, str::FromStr, sync::Arc};
 
 use amqp_message::word_enum;
 use payload_codec::unwrap::{Kind, UnwrapMode};
+use utoipa::openapi::{Object, ObjectBuilder};
 
 use super::{
     AppState,
     error::WebError,
     path_id::missing,
-    query::{Parameters, form, parameters},
+    query::{
+        Parameters,
+        described::{Described, described, text},
+        form, parameters,
+    },
     security::Visitor,
 };
 use crate::{
@@ -38,6 +43,8 @@ impl PayloadForm {
         }
     }
 }
+
+described!(PayloadForm);
 
 /// Exactly the encodings that are to be undone, the outermost first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +76,14 @@ impl FromStr for Chain {
             return Err(format!("it takes no more than {} encodings", Self::LONGEST));
         }
         Ok(Self(kinds))
+    }
+}
+
+impl Described for Chain {
+    fn schema() -> Object {
+        let kinds = Kind::ALL.map(Kind::as_str).join("|");
+        let pattern = format!("^(none|({kinds})(,({kinds})){{0,{}}})$", Self::LONGEST - 1);
+        ObjectBuilder::from(text()).examples(["base64,gzip"]).pattern(Some(pattern)).build()
     }
 }
 

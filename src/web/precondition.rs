@@ -13,7 +13,7 @@ use utoipa::{
     },
 };
 
-use super::error::WebError;
+use super::{codes::FaultCode, error::WebError};
 use crate::domain::version::{Expected, Version};
 
 /// What a call expects; anything where it says nothing.
@@ -31,10 +31,18 @@ fn read(headers: &HeaderMap) -> Result<Expected, WebError> {
     let is_nothing = match text(headers, &header::IF_NONE_MATCH)?.as_deref() {
         None => false,
         Some("*") => true,
-        Some(_) => return Err(WebError::header("If-None-Match", "it takes *, for what is not there yet")),
+        Some(_) => {
+            return Err(WebError::header(
+                "If-None-Match",
+                FaultCode::Choice,
+                "it takes only *, for what nobody has set yet",
+            ));
+        }
     };
     match text(headers, &header::IF_MATCH)? {
-        Some(_) if is_nothing => Err(WebError::header("If-Match", "it takes If-Match or If-None-Match, not both")),
+        Some(_) if is_nothing => {
+            Err(WebError::header("If-Match", FaultCode::Excluded, "it takes If-Match or If-None-Match, not both"))
+        }
         Some(tags) if tags == "*" => Ok(Expected::Something),
         Some(tags) => {
             let tags = tags.split(',').map(|tag| read_tag(tag.trim())).collect::<Result<Vec<_>, _>>()?;
@@ -50,7 +58,7 @@ fn text(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, WebErr
     let values = headers.get_all(name).iter().map(HeaderValue::to_str).collect::<Result<Vec<_>, _>>();
     let values = values.map_err(|_| {
         let name = if *name == header::IF_MATCH { "If-Match" } else { "If-None-Match" };
-        WebError::header(name, "it takes ASCII")
+        WebError::header(name, FaultCode::Format, "it takes ASCII")
     })?;
     Ok((!values.is_empty()).then(|| values.join(",").trim().to_owned()))
 }
@@ -59,7 +67,8 @@ fn text(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, WebErr
 fn read_tag(tag: &str) -> Result<Option<Version>, WebError> {
     let (is_weak, tag) = tag.strip_prefix("W/").map_or((false, tag), |tag| (true, tag));
     let opaque = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
-    let wrong = || WebError::header("If-Match", "it takes * or what an ETag says, in quotation marks");
+    let wrong =
+        || WebError::header("If-Match", FaultCode::Format, "it takes * or what an ETag says, in quotation marks");
     let opaque = opaque.filter(|opaque| !opaque.contains('"')).ok_or_else(wrong)?;
     Ok((!is_weak).then(|| Version::told(opaque)))
 }
@@ -68,7 +77,8 @@ impl IntoParams for Precondition {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         const IF_MATCH: &str = "The version that was seen, in quotation marks, as `ETag` or `version` says it, or `*`; 412 \
             where somebody has changed it since. Left out, whatever is there is replaced.";
-        const IF_NONE_MATCH: &str = "`*`: only where there is none yet, or 412.";
+        const IF_NONE_MATCH: &str = "`*`: only where nobody has set anything yet, or 412. What the configuration says was set by \
+            nobody.";
         const TAGS: &str = r#"^(\*|(W/)?"[!#-+\--~]*"( *, *(W/)?"[!#-+\--~]*")*)$"#;
         let header = |name, description, pattern| {
             ParameterBuilder::new()

@@ -20,6 +20,7 @@ use utoipa::ToSchema;
 
 use super::{
     AppState,
+    codes::{FaultCode, ProblemCode},
     error::WebError,
     fault::{Fault, Place},
     input::is_htmx,
@@ -86,7 +87,7 @@ pub struct Problem {
     status: u16,
     /// Its kind, for programs: it stays the same when the words change.
     #[schema(example = "invalid_content")]
-    code: &'static str,
+    code: ProblemCode,
     /// The problem, and what would be right instead.
     #[schema(example = "delay: \"soon\" is no delay; it takes 30s, 10m, 2h or 7d")]
     detail: String,
@@ -112,10 +113,9 @@ pub struct ProblemError {
     /// Which header.
     #[serde(skip_serializing_if = "Option::is_none")]
     header: Option<&'static str>,
-    /// `required`, `unknown` (there is no such field or parameter), `type`, `choice`, `range`, `length`, `format` or
-    /// `invalid`
+    /// Its kind.
     #[schema(example = "format")]
-    code: &'static str,
+    code: FaultCode,
     /// What is wrong, and what it takes.
     detail: String,
     /// Where in an expression.

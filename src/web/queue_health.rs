@@ -15,7 +15,7 @@ use crate::{
         lifecycle::recognition::OWN_RETRIES,
         number::span,
         queue_level::Trouble,
-        watch::{Concern, ConcernKind, Here, HintKind, SettingHint, without_exchange},
+        watch::{Concern, ConcernKind, DocsPage, Here, HintKind, SettingHint, without_exchange},
     },
     store::{QueueStops, WatchedBroker, WatchedQueue},
 };
@@ -89,7 +89,9 @@ pub async fn missing_settings(app: &AppState, queues: &[(String, String)]) -> Re
         let Some(settings) = app.settings.watch.get(&broker.name) else { continue };
         let here = Here { exchange: &app.settings.dead_letter_exchange, queue: &settings.dead_letter_queue };
         let single = broker.hints.iter().filter(|hint| hint.kind != HintKind::NoDeadLetterExchange);
-        let line = |hint: &SettingHint| ConcernLine::of_queue(&broker.name, &hint.queue, &hint.sentence(here));
+        let line = |hint: &SettingHint| {
+            ConcernLine::of_queue(&broker.name, &hint.queue, &hint.sentence(here)).with_docs(hint.docs())
+        };
         lines.extend(single.take(UnhealthyQueues::SHOWN).map(line));
         lines.extend(
             without_exchange(&broker.hints, here).map(|sentence| ConcernLine::of_many(&broker.name, &sentence)),
@@ -105,11 +107,9 @@ async fn own_retries(app: &AppState, queues: &[(String, String)]) -> Result<Vec<
         let named = queues.iter().filter(|(of, _)| *of == broker.name).map(|(_, queue)| queue.as_str());
         for (queue, seen) in app.store().own_retries(&broker.name, &named.collect::<Vec<_>>()).await? {
             let ago = span(now.since(seen));
-            let sentence = format!(
-                "dlo retries none of its messages by itself: {OWN_RETRIES}; docs/frameworks/symfony-messenger.md has it. \
-                 Last seen {ago} ago."
-            );
-            lines.push(ConcernLine::of_queue(&broker.name, &queue, &sentence));
+            let sentence =
+                format!("dlo retries none of its messages automatically: {OWN_RETRIES}. Last seen {ago} ago.");
+            lines.push(ConcernLine::of_queue(&broker.name, &queue, &sentence).with_docs(Some(DocsPage::SYMFONY)));
         }
     }
     Ok(lines)

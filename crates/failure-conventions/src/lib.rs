@@ -41,6 +41,7 @@ mod spring;
 pub mod stripped;
 mod symfony;
 mod transit;
+mod type_place;
 mod watermill;
 mod wolverine;
 
@@ -50,6 +51,7 @@ mod vectors;
 pub use failure::{Failure, FailureCount};
 pub use original::Original;
 pub use report::OwnRetry;
+pub use type_place::{TypePlace, type_place};
 
 use amqp_message::{
     death::{Death, Reason},

@@ -1,5 +1,5 @@
 //! Services of any language that publish what they cannot process with the headers that dlo's documentation gives them,
-//! which are those of Spring's recoverer.
+//! which are those of Spring's recoverer. Spring is named only where something else on the message is Spring's.
 
 use amqp_message::error_report::ErrorReport;
 
@@ -16,28 +16,28 @@ pub(super) const FRAMEWORK: Framework = Framework {
 
 /// What Spring's libraries leave on a message besides.
 const SPRING: [&str; 5] = ["__TypeId__", "contentType", "springBatchFormat", "springAutoDecompress", "retry-count"];
+/// The recoverer always wraps the exception in one of Spring's own.
+const PACKAGE: &str = "org.springframework.";
+/// Before the routing key that the message had, unless it is configured otherwise.
+const PREFIX: &str = "error.";
 
 fn read(evidence: &Evidence) -> Option<FrameworkReport> {
-    let trace = evidence.text("x-exception-stacktrace")?;
-    if SPRING.iter().any(|name| evidence.has(name)) || is_java(&trace) {
+    let trace = evidence.text("x-exception-stacktrace");
+    if is_of_spring(evidence, trace.as_deref()) {
         return None;
     }
     let report = spring::read(evidence)?;
-    let is_python = trace.contains("Traceback (most recent call last)");
-    let python = || exception::python(&trace).and_then(|error| error.kind);
-    let class = if is_python { python() } else { exception::java_class(&trace) };
-    Some(FrameworkReport {
-        error: ErrorReport::new(class, evidence.text("x-exception-message"), Some(trace)),
-        ..report
-    })
+    let python = |trace: &str| exception::python(trace).and_then(|error| error.kind);
+    let class = trace.as_deref().and_then(|trace| {
+        if trace.contains("Traceback (most recent call last)") { python(trace) } else { exception::java_class(trace) }
+    });
+    Some(FrameworkReport { error: ErrorReport::new(class, evidence.text("x-exception-message"), trace), ..report })
 }
 
-/// Frames of Java begin with `at`. So do those of JavaScript and .NET, which name files of their own.
-fn is_java(trace: &str) -> bool {
-    const OTHERS: [&str; 7] = [".js:", ".ts:", ".mjs:", ".cjs:", "node:", "file://", ":line "];
-    let is_frame =
-        |line: &str| line.trim_start().starts_with("at ") && !OTHERS.iter().any(|other| line.contains(other));
-    trace.lines().any(is_frame)
+fn is_of_spring(evidence: &Evidence, trace: Option<&str>) -> bool {
+    let key = evidence.text("x-original-routingKey").filter(|key| !key.is_empty());
+    let is_prefixed = key.is_some_and(|key| evidence.message.routing_key.strip_prefix(PREFIX) == Some(&*key));
+    is_prefixed || SPRING.iter().any(|name| evidence.has(name)) || trace.is_some_and(|trace| trace.contains(PACKAGE))
 }
 
 #[cfg(test)]
@@ -70,12 +70,28 @@ mod tests {
         check("OutOfStock: out of stock\n    at f (/srv/a.js:3:7)", &[], OWN, Some("OutOfStock"));
         check("Acme.OutOfStock: out of stock\n   at Acme.F() in /a.cs:line 3", &[], OWN, Some("Acme.OutOfStock"));
         let java = "com.acme.OutOfStock: out of stock\n\tat com.acme.F.f(F.java:3)";
-        check(java, &[], "Spring AMQP", Some("com.acme.OutOfStock"));
+        check(java, &[], OWN, Some("com.acme.OutOfStock"));
+        let wrapped = format!("org.springframework.amqp.ListenerExecutionFailedException: no\nCaused by: {java}");
+        check(&wrapped, &[], "Spring AMQP", Some("com.acme.OutOfStock"));
         check(
             "com.acme.OutOfStock: out of stock",
             &[("__TypeId__", "a.B")],
             "Spring AMQP",
             Some("com.acme.OutOfStock"),
         );
+    }
+
+    #[test]
+    fn without_a_trace_the_address_tells_whose_it_is() {
+        let check = |routing_key: &str, framework: &str| {
+            let headers = [("x-exception-message", "out of stock"), ("x-original-routingKey", "order.placed")];
+            let field = |(name, value): (&str, &str)| (name.to_owned(), FieldValue::string(value));
+            let headers = headers.into_iter().map(field).collect();
+            let message = Message { routing_key: routing_key.to_owned(), headers, ..Message::default() };
+            assert_eq!(crate::read(&message).framework, Some(framework), "{routing_key}");
+        };
+        check("error.order.placed", "Spring AMQP");
+        check("order.placed", "x-exception headers");
+        check("", "x-exception headers");
     }
 }

@@ -88,7 +88,7 @@ pub(super) fn run(asked: &DecodeArgs, config: &Config) -> anyhow::Result<ExitCod
         Err(why) => return Ok(fail(&why, USAGE_ERROR)),
     };
     let reading = request.ask(&config.decode.type_headers, |question| library.read(question, asked.reveal));
-    if let Some(why) = reading.refusal() {
+    if let Some(why) = reading.refusal(&request.mode) {
         return Ok(fail(&format_args!("it cannot be decoded as requested: {why}"), 1));
     }
     Ok(print(&answer(asked, &reading)?)?)

@@ -126,7 +126,10 @@ impl<'a> Decider<'a> {
                 Transition { importance: *importance, ..with(ColumnChanges { importance_by, ..columns }) }
             }
             Command::ReleaseImportance => {
-                with(ColumnChanges { importance_by: Some(LetterState::BY_DEFAULT), ..columns })
+                let importance_by = Some(LetterState::BY_DEFAULT);
+                // The rules leave alone what is over, but for what they have not seen yet.
+                let rules_anew = state.closed_at.is_some();
+                with(ColumnChanges { importance_by, rules_anew, ..columns })
             }
             Command::SetNote(note) if note.is_empty() => with(ColumnChanges { note: Change::Clear, ..columns }),
             Command::SetNote(note) => with(ColumnChanges { note: Change::Set(note), ..columns }),

@@ -32,6 +32,10 @@ pub struct FailedMessage<'a> {
     pub rounds: u64,
     /// What the retry policy decides; `None` for what needs attention in any case.
     pub decision: Option<&'a Decision>,
+    /// It brings the id of a letter that it is not: for its queue it is another message.
+    pub is_another: bool,
+    /// The figures of its queue have it: dlo sent it on itself, and counted it then.
+    pub is_counted: bool,
 }
 
 impl<'a> FailedMessage<'a> {
@@ -54,8 +58,8 @@ impl<'a> FailedMessage<'a> {
     }
 
     fn policy_step(&self, failures: u64, status: Status) -> Option<PolicyStep<'a>> {
-        let outcome = if status == Status::Scheduled { PolicyOutcome::Waits } else { PolicyOutcome::Exhausted };
-        self.decision.map(|_| PolicyStep { queue: self.queue, at: self.received_at, failures, outcome })
+        let outcome = if status == Status::Open { PolicyOutcome::Exhausted } else { PolicyOutcome::Failed };
+        (!self.is_counted).then_some(PolicyStep { queue: self.queue, at: self.received_at, failures, outcome })
     }
 
     /// When it begins to need attention: now, or as far as anybody knows never.
@@ -73,7 +77,7 @@ pub fn received(message: FailedMessage<'_>, importance: Importance) -> Transitio
         columns: ColumnChanges { handed_over_at: message.handed_over_at(status), ..new.columns },
         retry: delay.map_or(RetryChange::Keep, |delay| RetryChange::Schedule(message.retry(delay))),
         history: delay.map(|delay| message.scheduled_line(delay)).into_iter().collect(),
-        policy_step: message.policy_step(message.rounds, status),
+        policy_step: message.policy_step(if message.is_another { 1 } else { message.rounds }, status),
         ..new
     }
 }
@@ -241,6 +245,8 @@ mod tests {
                 is_own_retry: false,
                 rounds,
                 decision,
+                is_another: false,
+                is_counted: false,
             };
             matches!(received(message, Importance::Normal).retry, RetryChange::Schedule(_))
         };

@@ -36,6 +36,8 @@ pub struct ColumnChanges<'a> {
     /// What went wrong with the last retry.
     pub problem: Change<&'a str>,
     pub importance_by: Option<&'a str>,
+    /// The rules are tried as on a letter that has just come in.
+    pub rules_anew: bool,
     /// The type that a user says. Where that is taken back, the type is to be found out anew.
     pub type_by_hand: Change<&'a str>,
 }
@@ -131,9 +133,9 @@ pub struct PolicyStep<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyOutcome {
-    /// It has failed and waits for its retry.
-    Waits,
-    /// It has failed, and no retry is left.
+    /// It has failed, and does not need attention for that.
+    Failed,
+    /// It has failed and needs attention: no automatic retry is left, or there was none.
     Exhausted,
     /// Its retry was sent.
     Retried,

@@ -39,6 +39,27 @@ pub enum HintKind {
     LeadsElsewhere { exchange: String, routing_key: Option<String>, by_argument: bool },
 }
 
+/// A page of the documentation, which the program carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DocsPage {
+    pub title: &'static str,
+    /// In the folder `docs`.
+    pub file: &'static str,
+}
+
+impl DocsPage {
+    pub const FRAMEWORKS: Self = Self { title: "The setting of each framework", file: "frameworks/README.md" };
+    pub const DRAMATIQ: Self = Self { title: "Dramatiq", file: "frameworks/dramatiq.md" };
+    pub const SYMFONY: Self = Self { title: "Symfony Messenger", file: "frameworks/symfony-messenger.md" };
+    /// All that something leads to.
+    pub const ALL: &[Self] = &[Self::FRAMEWORKS, Self::DRAMATIQ, Self::SYMFONY];
+
+    /// Its path on the server.
+    pub fn path(self) -> String {
+        format!("/docs/{}", self.file)
+    }
+}
+
 /// Where dlo is: its queues and the exchange of its dead letters.
 #[derive(Clone, Copy, Debug)]
 pub struct Here<'a> {
@@ -122,8 +143,7 @@ impl SettingHint {
         match &self.kind {
             HintKind::Requeues { a_second } => format!(
                 "Its messages are requeued again and again, {a_second} a second: what its consumer cannot process never \
-                 comes to dlo. Have it reject without requeueing, or set a delivery-limit on a quorum queue; \
-                 docs/frameworks/README.md has the setting of each framework."
+                 comes to dlo. Have it reject without requeueing, or set a delivery-limit on a quorum queue."
             ),
             HintKind::NoDeadLetterExchange => {
                 format!(
@@ -145,11 +165,23 @@ impl SettingHint {
         }
     }
 
+    /// Where it is described.
+    pub fn docs(&self) -> Option<DocsPage> {
+        match &self.kind {
+            HintKind::Requeues { .. } => Some(DocsPage::FRAMEWORKS),
+            HintKind::LeadsElsewhere { exchange, routing_key: Some(key), .. }
+                if exchange.is_empty() && key.ends_with(".XQ") =>
+            {
+                Some(DocsPage::DRAMATIQ)
+            }
+            _ => None,
+        }
+    }
+
     fn way_here(&self, exchange: &str, key: Option<&str>, by_argument: bool, here: Here<'_>) -> String {
         match key {
             Some(key) if exchange.is_empty() => {
-                let page = if key.ends_with(".XQ") { " (Dramatiq: docs/frameworks/dramatiq.md)" } else { "" };
-                format!("Set on that queue: {}{page}", policy(key, r#","message-ttl":0"#, here))
+                format!("Set on that queue: {}", policy(key, r#","message-ttl":0"#, here))
             }
             _ if by_argument => {
                 format!("An argument of the queue says so, which no policy changes: bind {} to it.", here.queue)

@@ -43,7 +43,7 @@ pub use absences::Absences;
 pub use concern::{Change, Concern, ConcernKey, ConcernKind};
 pub use consumers::{SETTLED, Watched};
 pub use growth::Growth;
-pub use hints::{Here, HintKind, SettingHint, hints, without_exchange};
+pub use hints::{DocsPage, Here, HintKind, SettingHint, hints, without_exchange};
 pub use lasting::Lasting;
 pub use look::{Look, Poll, Settings};
 pub use own_queue::{OwnQueue, OwnRole};

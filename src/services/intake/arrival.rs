@@ -31,7 +31,7 @@ pub(crate) fn arrival(
     now: Timestamp,
     n: u64,
 ) -> Arrival {
-    let Delivery { message, redelivered, mut remarks, .. } = delivery;
+    let Delivery { message, redelivered, remarks: mut losses, .. } = delivery;
     let received_at = now.plus(Duration::from_micros(n));
     let account = failure_conventions::read(&message);
     let headers = account.headers(&message);
@@ -40,13 +40,14 @@ pub(crate) fn arrival(
         LetterId::from_headers(headers).filter(|_| account.failure.queue.as_deref() == dlo_headers::dlo_queue(headers));
     let (content, id_key) = (ContentKey::of(&message, &account), ContentKey::of_id(&message));
     let own_retry = account.own_retry;
-    remarks.extend(account.not_taken);
-    let failure = storable(account.failure, &mut remarks);
+    let mut remarks = account.not_taken;
+    let failure = storable(account.failure, &mut remarks, &mut losses);
     let decision = source.decision(&failure, limits, &mut remarks);
     let decision = with_outlook(decision, &message, &failure, received_at, &mut remarks);
     let decision = own_retries::hold(decision, own_retry.is_some(), &mut remarks);
     Arrival {
         id: ids::letter(received_at),
+        is_counted: returning.is_some() && !matches!(source, IntakeSource::DeadLetters(_)),
         returning,
         is_recognised: false,
         own_retry,
@@ -61,6 +62,7 @@ pub(crate) fn arrival(
         importance_by: "default",
         message: storable_address(message),
         remarks,
+        losses,
     }
 }
 
@@ -77,8 +79,9 @@ fn fingerprint(message: &Message) -> Fingerprint {
     Fingerprint(hash.digest128())
 }
 
-/// What the database takes. What is left out or cut stands in the remarks; the message itself stays whole.
-fn storable(mut failure: Failure, remarks: &mut Vec<String>) -> Failure {
+/// What the database takes. What is left out stands in the remarks, and what is cut in the losses; the message itself stays
+/// whole.
+fn storable(mut failure: Failure, remarks: &mut Vec<String>, losses: &mut Vec<String>) -> Failure {
     let unfit = |what: &str, text: &str, so: &str| {
         format!("{what} of {} bytes{}, so {so}", text.len(), if text.contains('\0') { " with a NUL" } else { "" })
     };
@@ -92,7 +95,7 @@ fn storable(mut failure: Failure, remarks: &mut Vec<String>) -> Failure {
         let (kept, is_cut) = names::cut(std::mem::take(name));
         *name = kept;
         if is_cut {
-            remarks.push(format!(
+            losses.push(format!(
                 "the {what} it names is longer than {} bytes or has a NUL, and was cut",
                 names::MAX_NAME
             ));
@@ -186,7 +189,11 @@ mod tests {
             arrival(delivery(message), &IntakeSource::Obituaries, &RetryLimits::default(), Timestamp::default(), 0);
         assert_eq!(letter.failure.queue, None);
         assert_eq!(letter.failure.routing_key, "a\u{fffd}b");
-        assert_eq!(letter.remarks.len(), 2, "of the queue and of the key: {:?}", letter.remarks);
+        let told = (&*letter.remarks, &*letter.losses);
+        assert!(
+            matches!(told, ([of_queue], [of_key]) if of_queue.contains("queue") && of_key.contains("key")),
+            "{told:?}"
+        );
         assert_eq!(letter.message.routing_key, "a\u{fffd}b");
     }
 }

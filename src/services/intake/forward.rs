@@ -191,7 +191,7 @@ impl<'a> Forwarder<'a> {
                 self.tally.add(broker, &step(PolicyOutcome::Exhausted, now));
                 continue;
             };
-            self.tally.add(broker, &step(PolicyOutcome::Waits, now));
+            self.tally.add(broker, &step(PolicyOutcome::Failed, now));
             self.tally.add(broker, &step(PolicyOutcome::Retried, now.plus(delay)));
             *retried.entry(queue).or_default() += 1;
         }

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use super::{Intake, briefly::briefly, forward::is_for_broker, known::Known, own_retries};
 use crate::{
-    domain::lifecycle::recognition::{Recognised, Superseded, recognise as compare},
+    domain::{
+        lifecycle::recognition::{Recognised, Superseded, recognise as compare},
+        number::plural,
+    },
     store::{Arrival, StoppedRetry, StoreError},
 };
 
@@ -111,9 +114,10 @@ fn stop(intake: &Intake, arrival: &mut Arrival, retries: u64, identities: usize)
     intake.metrics.retry_stopped(&intake.broker, queue);
     arrival.decision = None;
     arrival.remarks.push(format!(
-        "it is not retried by itself: the same content or message_id was sent back to {} {retries} times under \
-         {identities} identities and came as another message, which is as often as its policy allows",
-        queue.unwrap_or_default()
+        "no automatic retry: the same content or message_id was sent back to {} {retries} times, as {}, and comes as another \
+         one now; its policy allows no more",
+        queue.unwrap_or_default(),
+        plural(identities as u64, "message")
     ));
 }
 

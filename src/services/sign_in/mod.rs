@@ -226,9 +226,8 @@ impl SignIn {
         if known.as_ref().is_some_and(|user| user.is_disabled) {
             return Err(SignInError::Refused(format!("{name} may not come in any more.")));
         }
-        let is_as_known = |user: &User| {
-            user.role == role && user.teams == teams && user.name == name && !user.is_withdrawn
-        };
+        let is_as_known =
+            |user: &User| user.role == role && user.teams == teams && user.name == name && !user.is_withdrawn;
         let is_seen = |user: &User| user.signed_in_at.is_some_and(|at| now.since(at) < VOUCHED_EVERY);
         let known = known.filter(is_as_known);
         if let Some(user) = known.as_ref().filter(|user| is_seen(user)) {

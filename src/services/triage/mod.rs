@@ -47,6 +47,12 @@ impl Triage {
         self.limits.danger(letter.danger, letter.queue.as_deref())
     }
 
+    /// Why a letter is not retried to `queue`, whoever asks: a clause.
+    pub fn why_not(&self, letter: &LetterSummary, queue: Option<&str>) -> Option<String> {
+        let danger = || self.danger(letter).map(|danger| danger.clause().to_owned());
+        danger().or_else(|| self.targets().check(queue?).err())
+    }
+
     /// Where messages may be sent to.
     pub const fn targets(&self) -> &Targets {
         &self.limits.targets
@@ -114,6 +120,12 @@ impl Triage {
         let target = queue.or(failed_queue).unwrap_or_default();
         let original = Original { message: &letter.message, failed_queue, count: letter.summary.count(), target };
         edits::apply(edit, &original, *id, &self.limits).map(drop)
+    }
+
+    /// Whether an edit leaves a message as it is. Where values are hidden this is not to be told: it would say that a guess
+    /// is right.
+    pub fn changes_nothing(&self, message: &Message, edit: &Edit) -> bool {
+        edits::changes_nothing(edit, message)
     }
 
     /// An edit with what follows from it: a header that repeats the arguments goes when the body changes, for it would tell

@@ -97,7 +97,7 @@ where
     for<'q> i64: Encode<'q, DB> + Type<DB>,
     for<'q> String: Encode<'q, DB> + Type<DB>,
 {
-    let ColumnChanges { closed_at, handed_over_at, note, problem, importance_by, type_by_hand } = columns;
+    let ColumnChanges { closed_at, handed_over_at, note, problem, importance_by, rules_anew, type_by_hand } = columns;
     push_change(update, ", closed_at = ", closed_at.map(Timestamp::as_micros));
     if let Some(at) = handed_over_at {
         update.push(", handed_over_at = coalesce(handed_over_at, ").push_bind(at.as_micros()).push(")");
@@ -107,6 +107,9 @@ where
     if importance_by == Some(LetterState::BY_DEFAULT) {
         // The rules are tried again when it is looked at anew.
         update.push(", named_with = NULL");
+    }
+    if rules_anew {
+        update.push(", enriched_at = NULL");
     }
     push_change(update, ", importance_by = ", importance_by.map_or(Change::Keep, Change::Set).map(str::to_owned));
     push_change(update, ", message_type = ", type_by_hand.map(str::to_owned));

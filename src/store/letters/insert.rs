@@ -12,7 +12,10 @@ use super::{
 use crate::{
     domain::{
         letter::LetterId,
-        lifecycle::{Transition, failures},
+        lifecycle::{
+            Transition,
+            failures::{self, FailedMessage},
+        },
         policy::Via,
     },
     store::{
@@ -40,12 +43,14 @@ pub(super) struct NewLetter<'a> {
 
 impl<'a> NewLetter<'a> {
     pub(super) fn new(id: LetterId, arrival: &'a Arrival) -> Self {
+        let is_another = arrival.returning.is_some_and(|claimed| claimed != id);
+        let message = FailedMessage { is_another, ..arrival.failed_message() };
         // What waits in RabbitMQ is not known here.
         let is_waited_for = arrival.decision.as_ref().is_some_and(|decision| decision.via() == Via::Database);
         Self {
             id,
             arrival,
-            transition: failures::received(arrival.failed_message(), arrival.importance),
+            transition: failures::received(message, arrival.importance),
             is_unknown: arrival.returning == Some(id) && is_waited_for,
         }
     }
@@ -59,7 +64,7 @@ impl<'a> NewLetter<'a> {
                 self.id
             ));
         }
-        remarks_to_string(&remarks)
+        remarks_to_string(&self.arrival.losses, &remarks)
     }
 
     pub(super) fn facet(&self, broker: &str) -> FacetKey {

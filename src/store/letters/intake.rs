@@ -41,10 +41,15 @@ pub struct Arrival {
     pub failure: Failure,
     /// What the retry policy rules for it; `None` for an obituary, which needs attention in any case.
     pub decision: Option<Decision>,
+    /// dlo sent it on itself, and counted it then.
+    pub is_counted: bool,
     pub importance: Importance,
     pub importance_by: &'static str,
     pub message: Message,
+    /// What was found and decided this time.
     pub remarks: Vec<String>,
+    /// What of it could not be kept as it was sent. That stays so whenever it comes back.
+    pub losses: Vec<String>,
 }
 
 impl Arrival {
@@ -93,6 +98,8 @@ impl Arrival {
             is_own_retry: self.own_retry.is_some(),
             rounds: self.failure.rounds,
             decision: self.decision.as_ref(),
+            is_another: false,
+            is_counted: self.is_counted,
         }
     }
 

@@ -160,6 +160,8 @@ struct Letter<'a> {
     last: &'a Arrival,
     /// The deaths that stood in the headers before.
     earlier_deaths: Vec<Death>,
+    /// What could not be kept of it, now or before.
+    losses: Vec<String>,
     /// Its framework has wrapped it anew.
     is_wrapped_anew: bool,
 }
@@ -174,7 +176,9 @@ impl<'a> Letter<'a> {
         let failed_again = FailedAgain::new(&was.state, arrival.failed_message(), revived);
         let (transition, earlier_deaths) = (failed_again.transition(), contents.deaths()?);
         let is_wrapped_anew = contents.body != arrival.message.body;
-        Ok(Self { was, failed_again, transition, last: arrival, earlier_deaths, is_wrapped_anew })
+        let mut losses = contents.losses()?;
+        add_losses(&mut losses, arrival);
+        Ok(Self { was, failed_again, transition, last: arrival, earlier_deaths, losses, is_wrapped_anew })
     }
 
     /// Another copy of it stands further down in the batch.
@@ -184,6 +188,7 @@ impl<'a> Letter<'a> {
         self.is_wrapped_anew |= self.last.message.body != arrival.message.body;
         let deaths = xdeath::deaths(&self.last.message.headers);
         self.earlier_deaths.splice(0..0, deaths);
+        add_losses(&mut self.losses, arrival);
         self.last = arrival;
     }
 
@@ -197,6 +202,14 @@ impl<'a> Letter<'a> {
             Change::Keep | Change::Clear => None,
         }
     }
+}
+
+fn add_losses(losses: &mut Vec<String>, arrival: &Arrival) {
+    /// A message that brings a new one each time is not to grow without end.
+    const MOST: usize = 50;
+    let new: Vec<String> = arrival.losses.iter().filter(|lost| !losses.contains(lost)).cloned().collect();
+    losses.extend(new);
+    losses.truncate(MOST);
 }
 
 async fn update_letters(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Result<(), StoreError> {
@@ -252,7 +265,7 @@ async fn update_contents(tx: &mut Tx, letters: &[(FacetId, &Letter<'_>)]) -> Res
         Column::texts(letters, |(_, letter)| json::properties_to_string(&letter.last.message.properties)),
         Column::texts(letters, |(_, letter)| json::table_to_string(&letter.last.message.headers)),
         Column::texts(letters, |(_, letter)| json::deaths_to_json(&letter.earlier_deaths).to_string()),
-        Column::texts(letters, |(_, letter)| remarks_to_string(&letter.last.remarks)),
+        Column::texts(letters, |(_, letter)| remarks_to_string(&letter.losses, &letter.last.remarks)),
     ];
     columns::execute(tx, UPDATE, columns).await
 }

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use amqp_message::{death::Death, field::FieldTable, json, message::Message, time::Timestamp, xdeath};
 use failure_conventions::identity;
+use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 use uuid::Uuid;
 
@@ -145,13 +146,26 @@ impl ContentsRow {
         Ok(deaths)
     }
 
+    /// What could not be kept of it, from whenever that was.
+    pub(crate) fn losses(&self) -> Result<Vec<String>, StoreError> {
+        let lost = |remark| match remark {
+            Remark::Loss { lost } => Some(lost),
+            Remark::Once(_) => None,
+        };
+        Ok(self.remarks()?.into_iter().filter_map(lost).collect())
+    }
+
+    fn remarks(&self) -> Result<Vec<Remark>, StoreError> {
+        serde_json::from_str(&self.remarks).map_err(|error| unreadable("remarks")(error.to_string()))
+    }
+
     fn headers(&self) -> Result<FieldTable, StoreError> {
         json::table_from_json(&json("headers", &self.headers)?).map_err(unreadable("headers"))
     }
 
     pub(crate) fn into_letter(self, summary: LetterSummary) -> Result<Letter, StoreError> {
         let deaths = self.deaths()?;
-        let remarks = serde_json::from_str(&self.remarks).map_err(|error| unreadable("remarks")(error.to_string()))?;
+        let remarks = self.remarks()?.into_iter().map(Remark::into_text).collect();
         Ok(Letter { summary, message: self.into_message()?, deaths, remarks })
     }
 }
@@ -214,8 +228,28 @@ pub(crate) fn bigint(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-pub(crate) fn remarks_to_string(remarks: &[String]) -> String {
-    serde_json::Value::from(remarks).to_string()
+/// A remark as it is kept.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Remark {
+    /// It is about the last time that the message came in.
+    Once(String),
+    /// It stays.
+    Loss { lost: String },
+}
+
+impl Remark {
+    fn into_text(self) -> String {
+        let (Self::Once(text) | Self::Loss { lost: text }) = self;
+        text
+    }
+}
+
+/// The remarks on an arrival, of which those that are in `losses` stay when it comes back.
+pub(crate) fn remarks_to_string(losses: &[String], remarks: &[String]) -> String {
+    let losses = losses.iter().map(|lost| Remark::Loss { lost: lost.clone() });
+    let all: Vec<Remark> = losses.chain(remarks.iter().cloned().map(Remark::Once)).collect();
+    serde_json::to_string(&all).unwrap_or_else(|_| "[]".to_owned())
 }
 
 fn json(what: &'static str, text: &str) -> Result<serde_json::Value, StoreError> {

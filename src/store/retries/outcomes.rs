@@ -57,7 +57,7 @@ impl RetryTally {
         let key = (broker.to_owned(), step.queue.to_owned(), step.at.floor_to(LATELY), step.failures);
         let counts = self.counts.entry(key).or_default();
         match step.outcome {
-            PolicyOutcome::Waits => counts.failed += 1,
+            PolicyOutcome::Failed => counts.failed += 1,
             PolicyOutcome::Exhausted => (counts.failed, counts.exhausted) = (counts.failed + 1, counts.exhausted + 1),
             PolicyOutcome::Retried => counts.retried += 1,
         }

@@ -75,7 +75,7 @@ impl Store {
                         counted.add(broker, &PolicyStep { queue: &stop.queue, at: stop.at, failures, outcome });
                     }
                 }
-                outcome = PolicyOutcome::Waits;
+                outcome = PolicyOutcome::Failed;
             }
         }
         let mut tally = Tally::default();

@@ -17,6 +17,7 @@ use crate::{
     domain::{actor::Actor, command::Command, job::Bulk, letter::LetterId},
     web::{
         AppState, background,
+        codes::FaultCode,
         error::WebError,
         input::JsonBody,
         order::{Action, Order},
@@ -37,10 +38,10 @@ pub struct BulkAction {
     filter: Option<BulkFilter>,
     /// With `filter`: what was received later is left alone. RFC 3339, or how long ago (`5m`); the moment of asking if left
     /// out, and never later than that.
-    #[schema(example = "2026-11-21T10:00:00Z")]
+    #[schema(format = "point-in-time", example = "2026-11-21T10:00:00Z")]
     until: Option<String>,
     /// For `retry`: `30s`, `10m`, `2h`, at most a year; at once if left out.
-    #[schema(example = "10m")]
+    #[schema(format = "delay", example = "10m")]
     delay: Option<String>,
     /// For `retry`: where to; if left out, where a waiting retry goes already, or else the queue each failed in.
     #[schema(min_length = 1, max_length = 255)]
@@ -78,10 +79,10 @@ impl BulkAction {
     /// What is to be done with all that the filter lets through.
     fn bulk(&self, filter: &BulkFilter, command: Command, by: &Actor, now: Timestamp) -> Result<Bulk, WebError> {
         if self.ids.is_some() {
-            return Err(WebError::field("filter", "ids, filter: it takes one of them"));
+            return Err(WebError::field("filter", FaultCode::Excluded, "ids, filter: it takes one of them"));
         }
         let until = self.until.as_deref().map(str::parse::<When>).transpose();
-        let until = until.map_err(|why| WebError::field("until", why))?;
+        let until = until.map_err(|why| WebError::field("until", FaultCode::Format, why))?;
         let until = until.map_or(now, |until| until.resolve(now).min(now));
         Ok(Bulk { filter: filter.read(&command, now)?, until, left: None, command, by: by.clone() })
     }
@@ -89,11 +90,11 @@ impl BulkAction {
     /// Each letter once, however often it is named.
     fn letters(&self) -> Result<Vec<LetterId>, WebError> {
         if self.until.is_some() {
-            return Err(WebError::field("until", "it goes only with filter"));
+            return Err(WebError::field("until", FaultCode::Excluded, "it goes only with filter"));
         }
         let ids: BTreeSet<_> = self.ids.iter().flatten().copied().map(LetterId::from_uuid).collect();
         if ids.is_empty() {
-            return Err(WebError::field("ids", "it takes at least one id of a letter; or filter"));
+            return Err(WebError::field("ids", FaultCode::Required, "it takes at least one id of a letter; or filter"));
         }
         Ok(ids.into_iter().collect())
     }

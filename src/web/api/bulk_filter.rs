@@ -18,6 +18,7 @@ use utoipa::{
 use crate::{
     domain::{command::Command, filter::LetterFilter},
     web::{
+        codes::FaultCode,
         error::WebError,
         fault::{Fault, Place},
         query::{LetterQuery, Pairs, Parameters},
@@ -75,7 +76,7 @@ impl BulkFilter {
         let mut pairs = Pairs::exact(self.0.iter().flat_map(words_of)).map_err(within_filter)?;
         if self.0.is_empty() {
             let everything = "it takes at least one condition; {\"status\": \"open\"} stands for all that is open";
-            return Err(WebError::field("filter", everything));
+            return Err(WebError::field("filter", FaultCode::Length, everything));
         }
         let query = LetterQuery::take(&mut pairs)
             .and_then(|query| pairs.finish(&words().collect::<Vec<_>>().join(", ")).map(|()| query));

@@ -24,7 +24,7 @@ use crate::{
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// `null` gives it back to the rules, which are tried again a moment later.
+    /// `null` gives it back to the rules, which are tried again a moment later, also where the letter is not open.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<words::Importance>)]
     importance: Option<Option<String>>,

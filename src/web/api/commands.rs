@@ -25,7 +25,8 @@ use crate::{
     services::decoding::{confirmed::Confirmed, reading::EditedAs},
     web::{
         AppState,
-        error::WebError,
+        codes::FaultCode,
+        error::{Gathered, WebError},
         input::JsonBody,
         order::{read_note, read_retry},
         path_id::{PathId, missing},
@@ -40,7 +41,7 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub struct Retry {
     /// `30s`, `10m`, `2h`, at most a year; at once if left out.
-    #[schema(example = "10m")]
+    #[schema(format = "delay", example = "10m")]
     delay: Option<String>,
     /// Where to; if left out, where its scheduled retry goes, or else the queue it failed in. Not a queue of dlo's own.
     #[schema(min_length = 1, max_length = 255, example = "orders")]
@@ -68,7 +69,13 @@ impl Retry {
             (Some(json), None, None) => Some(edited_payload(app, id, json.get().to_owned(), EditedAs::Json).await?),
             (None, Some(text), None) => Some(edited_payload(app, id, text.clone(), EditedAs::Text).await?),
             (None, None, body) => edited_body(body.as_deref())?,
-            _ => return Err(WebError::field("json", "body_base64, json, text: it takes one of them")),
+            _ => {
+                return Err(WebError::field(
+                    "json",
+                    FaultCode::Excluded,
+                    "body_base64, json, text: it takes one of them",
+                ));
+            }
         };
         let headers = self.headers.as_ref().map(HeaderChanges::read).transpose()?;
         let properties = self.properties.take().map(PropertyChanges::read).transpose()?;
@@ -79,7 +86,7 @@ impl Retry {
         }
         let edit = Edit { body, headers, properties };
         let message = app.store().messages(&[id]).await?.remove(&id).ok_or_else(missing::<Letter>)?;
-        if edit == Edit::of_body(&*message.body) {
+        if app.triage.changes_nothing(&message, &edit) {
             let given = self.json.as_deref().map(RawValue::get).or(self.text.as_deref());
             check_may_be_same(app, id, given).await?;
         }
@@ -87,7 +94,8 @@ impl Retry {
     }
 }
 
-/// Refuses a body that is the one it has, but where values are hidden: there it would say that a guess is right.
+/// Refuses an edit that changes nothing, but where values are hidden: there it would say that a guess at one is right, in the
+/// body or in a header that quotes it.
 async fn check_may_be_same(app: &AppState, id: LetterId, given: Option<&str>) -> Result<(), WebError> {
     let letter = Arc::new(app.letter(id).await?.ok_or_else(missing::<Letter>)?);
     let reading = app.reader.read(&letter, Confirmed::new(), UnwrapMode::Automatic, false).await;
@@ -113,8 +121,10 @@ pub async fn retry(
     PathId(id): PathId<Letter>,
     JsonBody(mut retry): JsonBody<Retry>,
 ) -> Result<(ETag, Json<LetterItem>), WebError> {
-    let edit = retry.edit(&app, id).await?;
-    let (delay, queue) = read_retry(retry.delay, retry.queue, &app)?;
+    let mut gathered = Gathered::default();
+    let edit = gathered.take(retry.edit(&app, id).await);
+    let (delay, queue) = gathered.take(read_retry(retry.delay, retry.queue, &app));
+    gathered.end()?;
     let Some(edit) = edit else { return carry_out(&app, &user, id, &[Command::Retry { delay, queue }]).await };
     let edited = app.triage.retry_edited(id, &edit, delay, queue.as_deref(), &user).await?;
     let copy = edited.map_err(|refusal| reply::refused(&refusal))?;

@@ -17,7 +17,7 @@ use super::payload::ReadPayload;
 use super::words;
 use crate::{
     services::decoding::{reading::Reading, request::DecodeRequest},
-    web::{AppState, error::WebError, input::JsonBody, problem::Problem},
+    web::{AppState, codes::FaultCode, error::WebError, input::JsonBody, problem::Problem},
 };
 
 /// A body, and what is known of it.
@@ -79,8 +79,10 @@ pub async fn decode(
     State(app): State<Arc<AppState>>,
     JsonBody(body): JsonBody<DecodeRequestBody>,
 ) -> Result<Json<Decoded>, WebError> {
-    let reading = app.reader.read_message(body.request()?).await;
-    match reading.refusal() {
+    let request = body.request()?;
+    let mode = request.mode.clone();
+    let reading = app.reader.read_message(request).await;
+    match reading.refusal(&mode) {
         Some(why) => Err(WebError::unprocessable(format!("It cannot be decoded as requested: {why}."))),
         None => Ok(Json(Decoded::new(&reading))),
     }
@@ -114,5 +116,5 @@ impl DecodeRequestBody {
 }
 
 fn wrong(field: &str, why: &dyn std::fmt::Display) -> WebError {
-    WebError::field(field, why)
+    WebError::field(field, FaultCode::Format, why)
 }

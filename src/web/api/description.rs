@@ -9,7 +9,7 @@ use utoipa::openapi::{
     path::{Operation, Parameter, ParameterIn},
     response::Response,
     schema::AdditionalProperties,
-    security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme},
+    security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme},
 };
 use utoipa::{PartialSchema, ToSchema};
 
@@ -23,13 +23,40 @@ use crate::{
     },
 };
 
-/// The name of the one security scheme.
+/// The names of the security schemes.
 const TOKEN: &str = "token";
+const SESSION: &str = "session";
 /// Those of OAuth; ours stand in words with each call.
 const NO_SCOPES: [String; 0] = [];
 
+/// How callers say who they are; as long as nobody has to, there is none.
+#[derive(Clone, Debug, Default)]
+pub struct SignInFacts {
+    pub asks: bool,
+    /// The cookie of a session, where there are sessions.
+    pub cookie: Option<String>,
+}
+
+impl SignInFacts {
+    fn requirements(&self) -> Vec<SecurityRequirement> {
+        let session = self.cookie.as_ref().map(|_| SecurityRequirement::new(SESSION, NO_SCOPES));
+        let token = self.asks.then(|| SecurityRequirement::new(TOKEN, NO_SCOPES));
+        token.into_iter().chain(session).collect()
+    }
+
+    fn schemes(&self) -> Vec<(&'static str, SecurityScheme)> {
+        let mut token = Http::new(HttpAuthScheme::Bearer);
+        token.description = Some("A token of dlo, `dlo_…`; its scopes are read, payload, act and admin.".to_owned());
+        let about = "Of somebody who has signed in with a browser.";
+        let session =
+            self.cookie.as_ref().map(|cookie| ApiKey::Cookie(ApiKeyValue::with_description(cookie.as_str(), about)));
+        let token = self.asks.then_some((TOKEN, SecurityScheme::Http(token)));
+        token.into_iter().chain(session.map(|session| (SESSION, SecurityScheme::ApiKey(session)))).collect()
+    }
+}
+
 /// What is known before any call is.
-pub fn base(public_url: &Url, asks_for_token: bool) -> OpenApi {
+pub fn base(public_url: &Url, sign_in: &SignInFacts) -> OpenApi {
     const ABOUT: &str = "The dead letters of RabbitMQ services, and what may be done with them.\n\n\
         Times are RFC 3339 in UTC, always with six digits of a second. Errors are `application/problem+json` (RFC 9457) \
         with a stable `code` and, in `errors`, all that is wrong with a request. A list answers `items` and \
@@ -64,19 +91,19 @@ pub fn base(public_url: &Url, asks_for_token: bool) -> OpenApi {
         .info(info)
         .servers(Some([Server::new(address)]))
         .tags(Some(tags.map(tag)))
-        .security(Some(if asks_for_token { vec![SecurityRequirement::new(TOKEN, NO_SCOPES)] } else { Vec::new() }))
+        .security(Some(sign_in.requirements()))
         .build()
 }
 
 /// With all that follows from the calls.
-pub fn finished(mut description: OpenApi) -> OpenApi {
+pub fn finished(mut description: OpenApi, sign_in: &SignInFacts) -> OpenApi {
     let components = description.components.get_or_insert_with(Components::new);
     for fault in FAULTS {
         components.responses.insert(fault.name.to_owned(), fault.response().into());
     }
-    let mut token = Http::new(HttpAuthScheme::Bearer);
-    token.description = Some("A token of dlo, `dlo_…`; its scopes are read, payload, act and admin.".to_owned());
-    components.security_schemes.insert(TOKEN.to_owned(), SecurityScheme::Http(token).into());
+    for (name, scheme) in sign_in.schemes() {
+        components.security_schemes.insert(name.to_owned(), scheme.into());
+    }
     let mut problem = Vec::new();
     Problem::schemas(&mut problem);
     components.schemas.extend(problem);
@@ -94,7 +121,7 @@ pub fn finished(mut description: OpenApi) -> OpenApi {
         let is_edited = operations(item).any(|(_, operation)| has_parameter(operation, "If-Match"));
         for (method, operation) in operations(item) {
             allow_no_body(operation, &optional);
-            finish(path, method, operation, is_edited);
+            finish(path, method, operation, is_edited, sign_in.asks);
         }
     }
     description
@@ -124,7 +151,7 @@ fn parameters(operation: &Operation) -> impl Iterator<Item = &Parameter> {
     })
 }
 
-fn finish(path: &str, method: HttpMethod, operation: &mut Operation, is_edited: bool) {
+fn finish(path: &str, method: HttpMethod, operation: &mut Operation, is_edited: bool, asks: bool) {
     if let Some(scopes) = scopes(path, &method) {
         let about = operation.description.take().map(|about| format!("{about}\n\n")).unwrap_or_default();
         operation.description = Some(format!("{about}{scopes}"));
@@ -138,6 +165,9 @@ fn finish(path: &str, method: HttpMethod, operation: &mut Operation, is_edited: 
     let (has_query, has_header) = (takes(ParameterIn::Query), takes(ParameterIn::Header));
     let is_possible = |fault: &Fault| match fault.status {
         400 => has_body || has_query || has_header,
+        401 => asks,
+        // A change that another site wants is refused to everybody.
+        403 => asks || method != HttpMethod::Get,
         404 => path.contains("{id}"),
         408 | 413 | 415 => has_body,
         409 => is_keyed,

@@ -16,6 +16,7 @@ use crate::{
     store::DigestRecord,
     web::{
         AppState,
+        codes::FaultCode,
         error::WebError,
         input::JsonBody,
         security::CurrentUser,
@@ -146,7 +147,7 @@ pub struct WhichDigest {
 impl WhichDigest {
     fn plan(self, app: &AppState) -> Result<&Plan, WebError> {
         let plan = app.digests.plan(self.name.as_deref());
-        plan.map_err(|takes| WebError::field("name", takes))
+        plan.map_err(|takes| WebError::field("name", FaultCode::Choice, takes))
     }
 }
 

@@ -16,6 +16,7 @@ use utoipa::openapi::{
 
 use crate::web::{
     AppState,
+    codes::{FaultCode, ProblemCode},
     error::WebError,
     pages::shell::{Page, Shell},
 };
@@ -26,6 +27,10 @@ struct DocsPage {
     shell: Shell,
     calls: Vec<Call>,
     base: String,
+    /// The kinds of errors. `type` of an answer leads to one of these.
+    problems: &'static [ProblemCode],
+    /// The kinds of single mistakes.
+    faults: &'static [FaultCode],
 }
 
 struct Call {
@@ -46,7 +51,8 @@ pub async fn show(State(app): State<Arc<AppState>>, description: &OpenApi) -> Re
     let calls = description.paths.paths.iter().flat_map(|(path, item)| calls(description, path, item)).collect();
     let shell = Shell { here: "/letters".to_owned(), ..Shell::load(&app, Page::Api).await? };
     let base = app.settings.public_url.as_str().trim_end_matches('/').to_owned();
-    Ok(Html(DocsPage { shell, calls, base }.render()?).into_response())
+    let (problems, faults) = (ProblemCode::ALL, FaultCode::ALL);
+    Ok(Html(DocsPage { shell, calls, base, problems, faults }.render()?).into_response())
 }
 
 fn calls(description: &OpenApi, path: &str, item: &PathItem) -> Vec<Call> {

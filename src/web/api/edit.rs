@@ -12,7 +12,7 @@ use crate::{
         letter::{Letter, LetterId},
     },
     services::decoding::reading::{EditProblem, EditedAs},
-    web::{AppState, error::WebError, path_id::missing},
+    web::{AppState, codes::FaultCode, error::WebError, path_id::missing},
 };
 
 /// Changes to headers. What neither names stays as it is.
@@ -30,7 +30,7 @@ pub struct HeaderChanges {
 impl HeaderChanges {
     pub fn read(&self) -> Result<Vec<HeaderEdit>, WebError> {
         if let Some(name) = self.remove.iter().find(|name| self.set.contains_key(*name)) {
-            return Err(WebError::field("headers", format!("{name:?} is both set and removed")));
+            return Err(WebError::field("headers", FaultCode::Excluded, format!("{name:?} is both set and removed")));
         }
         let set = self.set.iter().map(|(name, value)| HeaderEdit::Set { name: name.clone(), value: value.clone() });
         let remove = self.remove.iter().map(|name| HeaderEdit::Remove { name: name.clone() });
@@ -84,7 +84,7 @@ impl PropertyChanges {
         ];
         let edits = changes.into_iter().filter_map(|(property, value)| {
             let edit = PropertyEdit::new(property, value?);
-            Some(edit.map_err(|why| WebError::unprocessable(format!("properties.{property}: {why}"))))
+            Some(edit.map_err(|why| WebError::field(&format!("properties.{property}"), FaultCode::Format, why)))
         });
         edits.collect()
     }
@@ -95,7 +95,9 @@ impl PropertyChanges {
 pub fn edited_body(body_base64: Option<&str>) -> Result<Option<Vec<u8>>, WebError> {
     let decode = |text: &str| BASE64_STANDARD.decode(text);
     let body = body_base64.map(decode).transpose();
-    body.map_err(|why| WebError::field("body_base64", format!("it is no base64 as of RFC 4648, section 4: {why}")))
+    body.map_err(|why| {
+        WebError::field("body_base64", FaultCode::Format, format!("it is no base64 as of RFC 4648, section 4: {why}"))
+    })
 }
 
 /// The body of a letter with another payload. No digit of its numbers is lost.
@@ -105,7 +107,7 @@ pub async fn edited_payload(app: &AppState, id: LetterId, text: String, edited: 
     written.map_err(|problems| {
         let told: Vec<String> = problems.iter().map(in_words).collect();
         let field = if edited == EditedAs::Text { "text" } else { "json" };
-        WebError::field(field, told.join("; "))
+        WebError::field(field, FaultCode::Invalid, told.join("; "))
     })
 }
 

@@ -25,7 +25,7 @@ use crate::{
         precondition::{ETag, Precondition},
         query::{GroupQuery, Listed},
         security::{CurrentUser, Visitor},
-        view::time::timestamp,
+        view::{conflict::overtaken, time::timestamp},
     },
 };
 
@@ -215,7 +215,7 @@ pub async fn change(
 
 fn refused(error: ChangeError<Note>) -> WebError {
     match error {
-        ChangeError::Changed(changed) => WebError::changed(&changed),
+        ChangeError::Changed(changed) => overtaken(&changed),
         ChangeError::Store(error) => error.into(),
     }
 }

@@ -26,6 +26,7 @@ use crate::{
     },
     web::{
         AppState,
+        codes::FaultCode,
         error::WebError,
         input::{JsonBody, Query},
         path_id::{PathId, missing},
@@ -77,7 +78,7 @@ pub async fn reveal(
     JsonBody(Reveal { encoding }): JsonBody<Reveal>,
 ) -> Result<(ETag, Json<FullLetter>), WebError> {
     let kinds = encoding.map(|names| names.iter().map(|name| name.parse::<Kind>()).collect::<Result<_, _>>());
-    let kinds = kinds.transpose().map_err(|why| WebError::field("encoding", why))?;
+    let kinds = kinds.transpose().map_err(|why| WebError::field("encoding", FaultCode::Choice, why))?;
     read(&app, id, kinds.map(Chain), Some(&user)).await
 }
 
@@ -93,9 +94,9 @@ async fn read(
     let letter = payload::without_hidden(letter, &reading);
     // Afterwards, so that it shows who sees this.
     let history = app.store().history(id).await?;
-    let danger = app.triage.danger(&letter.summary);
+    let refused = app.triage.why_not(&letter.summary, letter.summary.queue.as_deref());
     let tag = ETag(letter.summary.version());
-    Ok((tag, Json(FullLetter::new(Arc::unwrap_or_clone(letter), &reading, history, danger))))
+    Ok((tag, Json(FullLetter::new(Arc::unwrap_or_clone(letter), &reading, history, refused))))
 }
 
 /// The letter as it stands now, without its contents.

@@ -16,6 +16,7 @@ use crate::{
     services::{decoding::catalogue::Catalogue, schemas::MappingError},
     web::{
         AppState,
+        codes::FaultCode,
         draft::{Refused, Wrong},
         error::WebError,
         input::{JsonBody, Query},
@@ -148,9 +149,12 @@ fn carrier_of(
     let mut given = all.into_iter().filter_map(|(carrier, pattern)| Some((carrier, pattern?)));
     match (given.next(), given.next()) {
         (Some(one), None) => Ok(one),
-        (None, _) => Err(Wrong::new("queue", "one of queue, exchange and routing_key is needed")),
+        (None, _) => {
+            Err(Wrong::new("queue", "one of queue, exchange and routing_key is needed").of(FaultCode::Required))
+        }
         (_, Some((carrier, _))) => {
-            Err(Wrong::new(carrier.as_str(), "only one of queue, exchange and routing_key can be given"))
+            let why = "only one of queue, exchange and routing_key can be given";
+            Err(Wrong::new(carrier.as_str(), why).of(FaultCode::Excluded))
         }
     }
 }
@@ -205,7 +209,7 @@ pub async fn set(
     let mapping = new.read()?;
     if mapping.id() != id {
         let why = "with the broker, it is what a mapping is known by; add another one for others";
-        return Err(WebError::field(mapping.carrier.as_str(), why));
+        return Err(WebError::field(mapping.carrier.as_str(), FaultCode::Invalid, why));
     }
     app.schemas.map(&mapping, &expected, &user).await.map_err(Refused::from)?;
     stored(&app, &mapping)

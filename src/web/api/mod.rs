@@ -32,14 +32,17 @@ mod words;
 
 use std::sync::Arc;
 
-use axum::{Json, Router, extract::DefaultBodyLimit, middleware, routing::get};
+use axum::{Json, Router, middleware, routing::get};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 pub use decode::Decoded;
 
+use description::SignInFacts;
+
 use super::{
     AppState, idempotency,
-    input::{EDIT_LIMIT, decode_limit},
+    input::{EDIT_LIMIT, body_limit, decode_limit},
+    security::PrivateCookie,
     upload,
 };
 use crate::config::AuthMode;
@@ -82,18 +85,21 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
     let uploads = OpenApiRouter::new().routes(routes!(schemas::schemas, schemas::add));
     // They may bring a whole body.
     let retry = OpenApiRouter::new().routes(routes!(commands::retry));
-    let decode_limit = DefaultBodyLimit::max(decode_limit(settings.decode_max_bytes));
+    let decode_limit = body_limit(decode_limit(settings.decode_max_bytes));
     let decode = OpenApiRouter::new().routes(routes!(decode::decode)).layer(decode_limit);
     // Its limit is around what reads a body to remember it.
     let v1 = v1
         .layer(once.clone())
         .merge(uploads.layer(once.clone()).layer(upload::limit()))
-        .merge(retry.layer(once).layer(DefaultBodyLimit::max(EDIT_LIMIT)))
+        .merge(retry.layer(once).layer(body_limit(EDIT_LIMIT)))
         .merge(decode);
-    let asks = app.sign_in.mode() != AuthMode::None;
-    let described = OpenApiRouter::with_openapi(description::base(&settings.public_url, asks)).nest("/api/v1", v1);
+    let mode = app.sign_in.mode();
+    let has_sessions = matches!(mode, AuthMode::Password | AuthMode::Oidc);
+    let cookie = has_sessions.then(|| PrivateCookie::session(&settings.public_url).name().to_owned());
+    let sign_in = SignInFacts { asks: mode != AuthMode::None, cookie };
+    let described = OpenApiRouter::with_openapi(description::base(&settings.public_url, &sign_in)).nest("/api/v1", v1);
     let (router, description) = described.split_for_parts();
-    let description = Arc::new(description::finished(description));
+    let description = Arc::new(description::finished(description, &sign_in));
     let for_docs = Arc::clone(&description);
     router
         .route("/api/openapi.json", get(async move || Json((*description).clone())))

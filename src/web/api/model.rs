@@ -4,7 +4,7 @@ use amqp_message::{
     error_report::ErrorReport,
     json::{deaths_to_json, properties_to_json, table_to_json},
 };
-use failure_conventions::{self, danger::Danger};
+use failure_conventions;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -164,8 +164,8 @@ pub struct FullLetter {
     payload: ReadPayload,
     /// The framework it was recognised as one of.
     framework: Option<&'static str>,
-    /// Why it is not retried, whoever asks; null where it may be.
-    retry_refused: Option<&'static str>,
+    /// Why it is not retried to the queue it failed in, whoever asks; null where it may be.
+    retry_refused: Option<String>,
     /// Oldest first.
     history: Vec<Entry>,
     /// What the app has to say about how the message came in.
@@ -173,13 +173,13 @@ pub struct FullLetter {
 }
 
 impl FullLetter {
-    pub fn new(letter: Letter, reading: &Reading, history: Vec<HistoryEntry>, danger: Option<Danger>) -> Self {
+    pub fn new(letter: Letter, reading: &Reading, history: Vec<HistoryEntry>, retry_refused: Option<String>) -> Self {
         let sees_payload = Visitor::current().is_none_or(|visitor| visitor.may(Right::Payload));
         let account = failure_conventions::read(&letter.message);
         let item = LetterItem::from(letter.summary).named_by(reading);
         Self {
             framework: account.framework,
-            retry_refused: danger.map(Danger::clause),
+            retry_refused,
             properties: properties_to_json(&letter.message.properties),
             headers: table_to_json(&letter.message.headers),
             deaths: deaths_to_json(&letter.deaths),

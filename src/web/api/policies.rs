@@ -16,6 +16,7 @@ use crate::{
     services::policies::PolicyError,
     web::{
         AppState,
+        codes::FaultCode,
         draft::{Draft, Refused},
         error::WebError,
         input::{JsonBody, Query},
@@ -161,16 +162,16 @@ pub struct NewPolicy {
     #[schema(value_type = Option<words::Reason>)]
     reason: Option<String>,
     /// How long a message waits before each retry; none means that nothing is retried.
-    #[schema(example = json!(["10s", "100s"]))]
+    #[schema(value_type = Option<Vec<words::LengthOfTime>>, example = json!(["10s", "100s"]))]
     delays: Option<Vec<String>>,
     /// The first delay, in place of a list.
-    #[schema(example = "10s")]
+    #[schema(format = "length-of-time", example = "10s")]
     initial: Option<String>,
     /// By which each next one is multiplied.
     #[schema(minimum = 1, maximum = 1000, default = 2.0)]
     factor: Option<f64>,
     /// The longest delay.
-    #[schema(default = "1h")]
+    #[schema(format = "length-of-time", default = "1h")]
     max: Option<String>,
     /// How many retries there are.
     #[schema(minimum = 1, maximum = 100, default = 5)]
@@ -244,6 +245,7 @@ pub async fn set(
     if policy.id() != id {
         return Err(WebError::field(
             "queues",
+            FaultCode::Invalid,
             "with the reason, it is what a policy is known by; add another one for others",
         ));
     }

@@ -83,7 +83,7 @@ struct Retries {
     succeeded: u64,
     /// Were retried and have not failed again, but it is too early to tell.
     pending: u64,
-    /// Retries were used up, so that they need attention.
+    /// Needed attention: automatic retries were used up, or there were none. `dlo_exhausted_total` counts the same.
     exhausted: u64,
     /// How many succeeded after the first, second, … retry.
     succeeded_by_retry: Vec<u64>,

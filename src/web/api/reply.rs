@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::{
     domain::command::{CommandReport, Refusal},
-    web::{error::WebError, view::report},
+    web::{codes::ProblemCode, error::WebError, view::report},
 };
 
 /// Bytes as they are.
@@ -30,7 +30,7 @@ pub fn refused(refusal: &Refusal) -> WebError {
     let detail = report::sentence(refusal);
     match refusal {
         Refusal::NotFound => WebError::not_found(detail),
-        Refusal::NotAllowed => WebError::new(StatusCode::FORBIDDEN, detail).with_code("not_allowed"),
+        Refusal::NotAllowed => WebError::new(StatusCode::FORBIDDEN, detail).with_code(ProblemCode::NotAllowed),
         Refusal::Changed => WebError::not_as_expected(&detail),
         // Another request would mend the first and the last, nothing here the danger.
         Refusal::QueueUnknown | Refusal::Dangerous(_) | Refusal::Unfit(_) => WebError::unprocessable(detail),

@@ -16,6 +16,7 @@ use crate::{
     services::rules::{RuleBook, RuleError},
     web::{
         AppState,
+        codes::FaultCode,
         error::WebError,
         input::{JsonBody, Query},
         order::read_importance,
@@ -163,7 +164,7 @@ impl NewRule {
 
 /// People count from 1.
 pub(super) fn read_position(position: Option<usize>) -> Result<Option<usize>, WebError> {
-    let first = || WebError::field("position", "it counts from 1");
+    let first = || WebError::field("position", FaultCode::Range, "it counts from 1");
     position.map(|position| position.checked_sub(1).ok_or_else(first)).transpose()
 }
 
@@ -253,7 +254,7 @@ pub async fn order(
     let ids: Vec<RuleId> = order.ids.into_iter().map(RuleId::from_uuid).collect();
     let book = app.rules.in_force();
     if let Some(unknown) = ids.iter().find(|id| book.find(**id).is_none()) {
-        return Err(WebError::field("ids", format!("there is no rule {unknown}")));
+        return Err(WebError::field("ids", FaultCode::Invalid, format!("there is no rule {unknown}")));
     }
     app.rules.order(&ids, &expected, &user).await?;
     list(&app, &Paging::default()).await

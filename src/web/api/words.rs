@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use payload_codec::unwrap::Kind;
 use utoipa::{
     PartialSchema, ToSchema,
-    openapi::{ObjectBuilder, RefOr, Schema, Type},
+    openapi::{ObjectBuilder, RefOr, Schema, SchemaFormat, Type},
 };
 
 use crate::domain;
@@ -38,6 +38,19 @@ macro_rules! all {
         <$word>::ALL.iter().map(|word| word.as_str())
     };
 }
+
+/// Like `10s`, `5m` or `2h`.
+pub struct LengthOfTime;
+
+impl PartialSchema for LengthOfTime {
+    fn schema() -> RefOr<Schema> {
+        let format = SchemaFormat::Custom("length-of-time".to_owned());
+        let text = ObjectBuilder::new().schema_type(Type::String).format(Some(format));
+        text.description(Some("Like `10s`, `5m` or `2h`.")).build().into()
+    }
+}
+
+impl ToSchema for LengthOfTime {}
 
 words! {
     /// How important a letter is, the most important first.

@@ -21,6 +21,7 @@ use crate::{
     services::sign_in::{SHORTEST, TokenError, WantedToken},
     web::{
         AppState,
+        codes::FaultCode,
         error::WebError,
         input::FormPairs,
         security::{CurrentUser, Peer, Visitor, client_of},
@@ -245,12 +246,12 @@ pub async fn add_token(
 ) -> Result<Response, WebError> {
     let name = pairs.take("name")?.unwrap_or_default();
     let scopes = pairs.take_all("scope").iter().map(|word| word.parse()).collect::<Result<Vec<Scope>, _>>();
-    let scopes = scopes.map_err(|why| WebError::parameter("scope", why))?;
+    let scopes = scopes.map_err(|why| WebError::parameter("scope", FaultCode::Choice, why))?;
     let days: u64 = pairs.take_parsed("days")?.unwrap_or(90);
     let lasts = (days > 0).then(|| Duration::from_secs(days.min(3650) * 24 * 60 * 60));
     let (teams, offered) = (pairs.take_all("team"), offered_teams(&app, own(&visitor)?));
     if let Some(unknown) = teams.iter().find(|team| !offered.contains(*team)) {
-        return Err(WebError::parameter("team", format!("there is no team {unknown:?} for you")));
+        return Err(WebError::parameter("team", FaultCode::Choice, format!("there is no team {unknown:?} for you")));
     }
     let wanted = WantedToken { name: &name, scopes, owner: Some(own(&visitor)?.clone()), teams, lasts };
     let news = match app.tokens.add(wanted, &by).await {

@@ -17,7 +17,7 @@ use crate::{
         AppState, background,
         error::WebError,
         order::{Action, Order},
-        query::{Pairs, form, parameters},
+        query::{Pairs, described::described, form, parameters},
         view::{number, report},
     },
 };
@@ -30,6 +30,8 @@ word_enum! {
         Discard = "discard",
     }
 }
+
+described!(BulkAction);
 
 impl BulkAction {
     /// As it stands in the address that asks once more.

@@ -10,6 +10,7 @@ use std::{
 
 use askama::Template;
 use axum::{
+    Extension,
     extract::{DefaultBodyLimit, State},
     http::HeaderMap,
     response::Response,
@@ -43,10 +44,10 @@ use crate::{
         triage::edits::EditReach,
     },
     web::{
-        AppState,
+        AppState, delay,
         error::WebError,
-        input::FormPairs,
-        order::{parse_delay, read_retry},
+        input::{BodyLimit, FormPairs, body_limit},
+        order::read_retry,
         path_id::{PathId, missing},
         security::CurrentUser,
         view::{payload::label, report::not_done, text},
@@ -77,8 +78,8 @@ struct EditPage {
 }
 
 /// The limit of its form.
-pub fn limit() -> DefaultBodyLimit {
-    DefaultBodyLimit::max(LARGEST)
+pub fn limit() -> (DefaultBodyLimit, Extension<BodyLimit>) {
+    body_limit(LARGEST)
 }
 
 pub async fn show(
@@ -228,7 +229,8 @@ impl Desk {
     fn problems_beside(&self, app: &AppState, form: &EditForm) -> Vec<EditProblem> {
         let problem = |path, reason| EditProblem { at: None, path, reason };
         let headers = form.wrong_headers(&self.reach).into_iter();
-        let delay = parse_delay(&form.delay, app.clock.now()).err();
+        let delay = Some(&*form.delay).filter(|delay| !delay.trim().is_empty());
+        let delay = delay.and_then(|delay| delay::read(delay, app.clock.now()).err());
         let delay = delay.map(|reason| problem("after".to_owned(), reason));
         headers.map(|(name, reason)| problem(format!("header {name}"), reason)).chain(delay).collect()
     }
@@ -266,7 +268,7 @@ impl Desk {
         edit: &Edit,
         by: &Actor,
     ) -> Result<Result<LetterId, Refusal>, WebError> {
-        let delay = Some(form.delay.clone()).filter(|delay| !delay.is_empty());
+        let delay = Some(form.delay.clone()).filter(|delay| !delay.trim().is_empty());
         let (delay, queue) = read_retry(delay, form.queue().map(str::to_owned), app)?;
         Ok(app.triage.retry_edited(self.letter.summary.id, edit, delay, queue.as_deref(), by).await?)
     }

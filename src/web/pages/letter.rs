@@ -133,9 +133,11 @@ pub async fn view(app: &AppState, id: LetterId, sight: &Sight, links: Links) -> 
         base: &links.view_base.clone(),
     };
     let group = store.groups_by_id(summary.group.as_slice()).await?.pop();
+    let target = retry.as_ref().map(|retry| &*retry.queue).or(summary.queue.as_deref());
     let options = ViewOptions {
         alike: group.as_ref().map(Alike::new),
         danger: app.triage.danger(summary),
+        not_allowed: target.and_then(|queue| app.triage.targets().check(queue).err()),
         linked: linked(app, summary).await?,
         dead_letter_exchange: &app.settings.dead_letter_exchange,
         now,

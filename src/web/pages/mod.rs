@@ -42,8 +42,6 @@ pub mod toast;
 mod users;
 mod visit;
 
-pub use bulk_action::BulkAction;
-
 use std::sync::Arc;
 
 use axum::{

@@ -22,7 +22,10 @@ use crate::{
     domain::access::{Membership, Role, User, read_memberships, write_memberships},
     services::sign_in::{SHORTEST, UsersError},
     store::UserError,
-    web::{AppState, error::WebError, input::FormPairs, query::Pairs, security::CurrentUser, view::time::Moment},
+    web::{
+        AppState, codes::FaultCode, error::WebError, input::FormPairs, query::Pairs, security::CurrentUser,
+        view::time::Moment,
+    },
 };
 
 #[derive(Template)]
@@ -115,17 +118,19 @@ pub async fn change(
         }
         "disable" => tell(app.users.disable(&name, true, &by).await, format!("{name} may not come in any more.")),
         "enable" => tell(app.users.disable(&name, false, &by).await, format!("{name} may come in again.")),
-        _ => Err(WebError::parameter("change", "it takes role, teams, disable or enable")),
+        _ => Err(WebError::parameter("change", FaultCode::Choice, "it takes role, teams, disable or enable")),
     }
 }
 
 /// Those of the configuration that somebody is to be in.
 fn take_teams(app: &AppState, pairs: &mut Pairs) -> Result<Vec<Membership>, WebError> {
     let text = pairs.take("teams")?.unwrap_or_default();
-    let teams = read_memberships(&text).map_err(|why| WebError::parameter("teams", why))?;
+    let teams = read_memberships(&text).map_err(|why| WebError::parameter("teams", FaultCode::Format, why))?;
     let known = &app.sign_in.config().teams;
     match teams.iter().find(|membership| !known.contains_key(&membership.team)) {
-        Some(unknown) => Err(WebError::parameter("teams", format!("there is no team {:?}", unknown.team))),
+        Some(unknown) => {
+            Err(WebError::parameter("teams", FaultCode::Choice, format!("there is no team {:?}", unknown.team)))
+        }
         None => Ok(teams),
     }
 }

@@ -5,11 +5,7 @@ use std::str::FromStr;
 use axum::{extract::FromRequestParts, http::request::Parts};
 
 use super::{shell::Shell, toast::Toast};
-use crate::web::{
-    error::WebError,
-    input::QueryPairs,
-    query::{Parameters, read},
-};
+use crate::web::{codes::FaultCode, error::WebError, input::QueryPairs, query::Parameters};
 
 /// What an address says, which part of the page it asks for, and what the page before left to say.
 pub struct Visit<Q, P> {
@@ -24,12 +20,13 @@ impl<Q: Parameters, P: FromStr<Err = String>, S: Sync> FromRequestParts<S> for V
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, WebError> {
         let QueryPairs(mut pairs) = QueryPairs::from_request_parts(parts, state).await?;
         let query = Q::take(&mut pairs)?;
-        let part = pairs.take("part")?;
+        let word = pairs.take("part")?;
+        let unknown = |why: String| WebError::parameter("part", FaultCode::Choice, why);
         // Other parts have no place for it; it waits for the next page.
-        let takes_toast = part.as_deref().is_none_or(|part| part == "main");
+        let takes_toast = word.as_deref().is_none_or(|part| part == "main");
         Ok(Self {
             query,
-            part: part.map(|word| read("part", &word)).transpose()?,
+            part: word.map(|word| word.parse().map_err(unknown)).transpose()?,
             toast: if takes_toast { Toast::from_cookie(&parts.headers) } else { None },
         })
     }

@@ -13,7 +13,7 @@ use crate::{
         letter::{Importance, LetterId},
         waiting::WaitingCursor,
     },
-    web::error::WebError,
+    web::{codes::FaultCode, error::WebError},
 };
 
 /// A place in a sorted list.
@@ -119,7 +119,7 @@ impl<P: Place> Anchor<P> {
         }
         let why =
             "it is of another list, order or filter; begin without it, or ask as the answer was asked for that gave it";
-        Err(WebError::parameter("cursor", why))
+        Err(WebError::parameter("cursor", FaultCode::Invalid, why))
     }
 
     pub fn encode(&self) -> String {

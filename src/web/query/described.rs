@@ -1,7 +1,6 @@
 //! What a value of an address may be, for the description of the API.
 
 use amqp_message::death::Reason;
-use payload_codec::unwrap::Kind;
 use utoipa::openapi::{
     KnownFormat, Object, ObjectBuilder, RefOr, Required, Schema, SchemaFormat, Type,
     path::{Parameter, ParameterBuilder, ParameterIn},
@@ -18,14 +17,14 @@ use crate::{
         job::JobState,
         letter::{Importance, LetterId, Status},
     },
-    web::{
-        pages::BulkAction,
-        payload::{Chain, PayloadForm},
-    },
+    web::codes::FaultCode,
 };
 
 /// What can stand in an address, and be described.
 pub trait Described {
+    /// What a mistake in it is.
+    const MISTAKE: FaultCode = FaultCode::Format;
+
     fn schema() -> Object;
 }
 
@@ -39,16 +38,20 @@ pub fn text() -> Object {
     ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).build()
 }
 
+/// Of enums of fixed words.
 macro_rules! described {
     ($($words:ty),+ $(,)?) => {
-        $(impl Described for $words {
-            fn schema() -> Object {
-                words(Self::ALL.iter().map(|word| word.as_str()))
+        $(impl $crate::web::query::described::Described for $words {
+            const MISTAKE: $crate::web::codes::FaultCode = $crate::web::codes::FaultCode::Choice;
+
+            fn schema() -> utoipa::openapi::Object {
+                $crate::web::query::described::words(Self::ALL.iter().map(|word| word.as_str()))
             }
         })+
     };
 }
-described!(Area, GroupSort, Importance, Reason, Sort, Status, BulkAction, JobState, PayloadForm);
+pub(crate) use described;
+described!(Area, GroupSort, Importance, Reason, Sort, Status, JobState);
 
 fn uuid() -> Object {
     let format = SchemaFormat::KnownFormat(KnownFormat::Uuid);
@@ -80,16 +83,10 @@ impl Described for String {
 }
 
 impl Described for bool {
+    const MISTAKE: FaultCode = FaultCode::Choice;
+
     fn schema() -> Object {
         ObjectBuilder::new().schema_type(Type::Boolean).build()
-    }
-}
-
-impl Described for Chain {
-    fn schema() -> Object {
-        let kinds = Kind::ALL.map(Kind::as_str).join("|");
-        let pattern = format!("^(none|({kinds})(,({kinds})){{0,{}}})$", Self::LONGEST - 1);
-        ObjectBuilder::from(text()).examples(["base64,gzip"]).pattern(Some(pattern)).build()
     }
 }
 

@@ -12,7 +12,10 @@ use super::{
 };
 use crate::{
     domain::letter::Status,
-    web::error::{Gathered, WebError},
+    web::{
+        codes::FaultCode,
+        error::{Gathered, WebError},
+    },
 };
 
 /// One value.
@@ -20,7 +23,7 @@ pub struct One;
 
 impl<T: FromStr<Err: Display> + Display + Described> Form<Option<T>> for One {
     fn take(pairs: &mut Pairs, name: &str) -> Result<Option<T>, WebError> {
-        pairs.take_parsed(name)
+        pairs.take_as(name, T::MISTAKE)
     }
 
     fn write(value: &Option<T>) -> Vec<String> {
@@ -56,7 +59,8 @@ impl<T: FromStr<Err: Display> + Display + Described> Form<Vec<T>> for Repeated {
     fn take(pairs: &mut Pairs, name: &str) -> Result<Vec<T>, WebError> {
         let mut gathered = Gathered::default();
         let values = pairs.take_all(name);
-        let values = values.iter().filter_map(|value| gathered.take(read(name, value).map(Some))).collect();
+        let read = |value: &String| gathered.take(read(name, T::MISTAKE, value).map(Some));
+        let values = values.iter().filter_map(read).collect();
         gathered.end().map(|()| values)
     }
 
@@ -74,7 +78,7 @@ pub struct Order;
 
 impl<T: FromStr<Err: Display> + Display + Default + PartialEq + Described> Form<T> for Order {
     fn take(pairs: &mut Pairs, name: &str) -> Result<T, WebError> {
-        pairs.take_parsed(name).map(Option::unwrap_or_default)
+        pairs.take_as(name, T::MISTAKE).map(Option::unwrap_or_default)
     }
 
     fn write(value: &T) -> Vec<String> {
@@ -93,10 +97,12 @@ impl Form<Option<usize>> for Limit {
     fn take(pairs: &mut Pairs, name: &str) -> Result<Option<usize>, WebError> {
         let max = LetterQuery::MAX_LIMIT;
         let Some(text) = pairs.take(name)? else { return Ok(None) };
-        match text.parse() {
-            Ok(limit) if (1..=max).contains(&limit) => Ok(Some(limit)),
-            _ => Err(WebError::parameter(name, format!("{text:?} is not possible; it takes a number from 1 to {max}"))),
-        }
+        let wrong = |code| {
+            WebError::parameter(name, code, format!("{text:?} is not possible; it takes a number from 1 to {max}"))
+        };
+        let limit: i128 = text.parse().map_err(|_| wrong(FaultCode::Format))?;
+        let limit = usize::try_from(limit).ok().filter(|limit| (1..=max).contains(limit));
+        limit.map(Some).ok_or_else(|| wrong(FaultCode::Range))
     }
 
     fn write(value: &Option<usize>) -> Vec<String> {
@@ -115,7 +121,8 @@ pub struct Cursor;
 impl<P: Place> Form<Option<Anchor<P>>> for Cursor {
     fn take(pairs: &mut Pairs, name: &str) -> Result<Option<Anchor<P>>, WebError> {
         let Some(text) = pairs.take(name)? else { return Ok(None) };
-        let unknown = || WebError::parameter(name, "it takes the next_cursor of an earlier answer to the same query");
+        const TAKES: &str = "it takes the next_cursor of an earlier answer to the same query";
+        let unknown = || WebError::parameter(name, FaultCode::Format, TAKES);
         Anchor::decode(&text).map(Some).ok_or_else(unknown)
     }
 
@@ -175,6 +182,7 @@ impl Form<Option<bool>> for OpenOrAll {
             Some(Self::ALL) => Ok(Some(true)),
             Some(word) => Err(WebError::parameter(
                 name,
+                FaultCode::Choice,
                 format!("{word:?} is no status of groups; it takes open (with open dead letters) or all"),
             )),
         }

@@ -32,7 +32,7 @@ pub use groups::GroupQuery;
 pub use jobs::JobQuery;
 pub use listed::{Listed, Pager, ROWS, listed_page};
 pub use page::{Page, Paging};
-pub use pairs::{Pairs, read};
+pub use pairs::Pairs;
 pub(crate) use parameters::parameters;
 pub use parameters::{Form, Parameters};
 pub use waiting::WaitingQuery;

@@ -5,6 +5,7 @@ use std::{fmt::Display, str::FromStr};
 use axum::http::StatusCode;
 
 use crate::web::{
+    codes::FaultCode,
     error::WebError,
     fault::{Fault, Place},
 };
@@ -21,6 +22,17 @@ impl Pairs {
 
     /// What a program sends in an address. See [`exact`](Self::exact).
     pub fn parse_exact(text: &[u8]) -> Result<Self, WebError> {
+        /// What stands for bytes that are no text.
+        const REPLACED: char = char::REPLACEMENT_CHARACTER;
+        let lossy = |(name, value): &(String, String)| name.contains(REPLACED) || value.contains(REPLACED);
+        let said = |part: &[u8]| part.to_ascii_uppercase().windows(9).any(|bytes| bytes == b"%EF%BF%BD");
+        let no_text =
+            |(name, _): (String, String)| Fault::new(Place::parameter(&name), FaultCode::Format, "it is not UTF-8");
+        let parts = text.split(|byte| *byte == b'&').filter(|part| !said(part));
+        let faults: Vec<_> = parts.flat_map(decode).filter(lossy).map(no_text).collect();
+        if !faults.is_empty() {
+            return Err(WebError::of_faults(StatusCode::BAD_REQUEST, faults));
+        }
         Self::exact(decode(text))
     }
 
@@ -28,7 +40,7 @@ impl Pairs {
     pub fn exact(pairs: impl IntoIterator<Item = (String, String)>) -> Result<Self, WebError> {
         let pairs: Vec<_> = pairs.into_iter().collect();
         let empty = |(name, _): &(String, String)| {
-            Fault::new(Place::parameter(name), "empty", "it is empty; leave it out instead".to_owned())
+            Fault::new(Place::parameter(name), FaultCode::Empty, "it is empty; leave it out instead".to_owned())
         };
         let faults: Vec<_> = pairs.iter().filter(|(_, value)| value.is_empty()).map(empty).collect();
         if faults.is_empty() { Ok(Self(pairs)) } else { Err(WebError::of_faults(StatusCode::BAD_REQUEST, faults)) }
@@ -56,19 +68,24 @@ impl Pairs {
     pub fn take(&mut self, name: &str) -> Result<Option<String>, WebError> {
         let mut values = self.take_all(name);
         if values.len() > 1 {
-            return Err(WebError::parameter(name, "it is given more than once"));
+            return Err(WebError::parameter(name, FaultCode::Repeated, "it is given more than once"));
         }
         Ok(values.pop())
     }
 
     /// The only value of `name`, read.
     pub fn take_parsed<T: FromStr<Err: Display>>(&mut self, name: &str) -> Result<Option<T>, WebError> {
-        self.take(name)?.map(|text| read(name, &text)).transpose()
+        self.take_as(name, FaultCode::Format)
+    }
+
+    /// The only value of `name`, read; of this kind is the mistake where it cannot be.
+    pub fn take_as<T: FromStr<Err: Display>>(&mut self, name: &str, code: FaultCode) -> Result<Option<T>, WebError> {
+        self.take(name)?.map(|text| read(name, code, &text)).transpose()
     }
 
     /// The only value of `name`, which has to be there.
     pub fn need<T: FromStr<Err: Display>>(&mut self, name: &str) -> Result<T, WebError> {
-        self.take_parsed(name)?.ok_or_else(|| WebError::parameter(name, "it is needed"))
+        self.take_parsed(name)?.ok_or_else(|| WebError::parameter(name, FaultCode::Required, "it is needed"))
     }
 
     /// Refuses what nobody has taken.
@@ -77,7 +94,11 @@ impl Pairs {
             return Ok(());
         }
         let unknown = |(name, _): &(String, String)| {
-            Fault::new(Place::parameter(name), "unknown", format!("there is no such parameter; there are {known}"))
+            Fault::new(
+                Place::parameter(name),
+                FaultCode::Unknown,
+                format!("there is no such parameter; there are {known}"),
+            )
         };
         Err(WebError::of_faults(StatusCode::BAD_REQUEST, self.0.iter().map(unknown).collect()))
     }
@@ -87,8 +108,8 @@ fn decode(text: &[u8]) -> impl Iterator<Item = (String, String)> {
     url::form_urlencoded::parse(text).map(|(name, value)| (name.into_owned(), value.into_owned()))
 }
 
-pub fn read<T: FromStr<Err: Display>>(name: &str, text: &str) -> Result<T, WebError> {
-    text.parse().map_err(|why| WebError::parameter(name, why))
+pub fn read<T: FromStr<Err: Display>>(name: &str, code: FaultCode, text: &str) -> Result<T, WebError> {
+    text.parse().map_err(|why| WebError::parameter(name, code, why))
 }
 
 /// The address of a page with a query, where there is one.

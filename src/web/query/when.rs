@@ -5,8 +5,6 @@ use std::{fmt, str::FromStr, time::Duration};
 use amqp_message::time::Timestamp;
 use jiff::{civil::DateTime, tz::TimeZone};
 
-use crate::web::view::time::rfc3339;
-
 /// A point in time as people write it: a date, or how long ago.
 #[derive(Clone, Debug, PartialEq)]
 pub enum When {
@@ -52,7 +50,8 @@ impl FromStr for When {
 impl fmt::Display for When {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::At(at) => f.write_str(&rfc3339(*at)),
+            // It was read as such a time.
+            Self::At(at) => jiff::Timestamp::from_microsecond(at.as_micros()).unwrap_or_default().fmt(f),
             Self::Ago { text, .. } => f.write_str(text),
         }
     }

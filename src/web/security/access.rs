@@ -80,6 +80,7 @@ const PAGES: &[Entry] = &[
     ("GET", "/set-up", Nothing),
     ("POST", "/set-up", Nothing),
     ("GET", "/assets/{version}/{*name}", Nothing),
+    ("GET", "/docs/{*file}", Nothing),
     ("GET", "/healthz", Nothing),
     ("GET", "/readyz", Nothing),
 ];

@@ -29,6 +29,10 @@ impl PrivateCookie {
         Self::new("dlo-sign-in", public_url)
     }
 
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// With the prefix, browsers take it only by TLS, for this very host (RFC 6265bis, 4.1.3.2).
     fn new(name: &str, public_url: &Url) -> Self {
         let is_secure = public_url.scheme() == "https";

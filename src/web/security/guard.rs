@@ -22,7 +22,7 @@ use super::{
 use crate::{
     config::MetricsAccess,
     domain::access::Right,
-    web::{AppState, error::WebError, input::is_htmx},
+    web::{AppState, codes::ProblemCode, error::WebError, input::is_htmx},
 };
 
 /// Finds out who asks, and answers what they may ask.
@@ -45,7 +45,7 @@ pub async fn guard(State(app): State<Arc<AppState>>, mut request: Request, next:
     }
     if let Some(why) = refusal(need, &visitor) {
         tracing::warn!(path = path.as_str(), who = visitor.name(), address = %visitor.address, "refused: {why}");
-        let mut response = WebError::new(StatusCode::FORBIDDEN, why).with_code("not_allowed").into_response();
+        let mut response = WebError::new(StatusCode::FORBIDDEN, why).with_code(ProblemCode::NotAllowed).into_response();
         response.extensions_mut().insert(visitor);
         return response;
     }

@@ -13,7 +13,7 @@ use crate::{
     config::AuthMode,
     domain::access::Grants,
     services::sign_in::{Client, SignInError},
-    web::{AppState, error::WebError},
+    web::{AppState, codes::ProblemCode, error::WebError},
 };
 
 /// Who asks. A token that is none, and a proxy that is not trusted, are errors; without either it is nobody.
@@ -83,7 +83,7 @@ async fn by_proxy(app: &AppState, headers: &HeaderMap, peer: IpAddr, is_use: boo
     let proxy = &app.sign_in.config().proxy;
     if !is_within(peer, &proxy.from) {
         let detail = format!("{peer} is none of the proxies in auth.proxy.from, through which people come in here.");
-        return Err(WebError::new(StatusCode::FORBIDDEN, detail).with_code("foreign_proxy"));
+        return Err(WebError::new(StatusCode::FORBIDDEN, detail).with_code(ProblemCode::ForeignProxy));
     }
     let text = |name: &str| {
         let mut values = headers.get_all(name).iter();
@@ -100,6 +100,6 @@ async fn by_proxy(app: &AppState, headers: &HeaderMap, peer: IpAddr, is_use: boo
     match app.sign_in.by_proxy(name, &groups, is_use).await {
         Ok(user) => Ok(Who::Person(user, None)),
         Err(SignInError::Store(error)) => Err(error.into()),
-        Err(error) => Err(WebError::new(StatusCode::FORBIDDEN, error.to_string()).with_code("not_allowed")),
+        Err(error) => Err(WebError::new(StatusCode::FORBIDDEN, error.to_string()).with_code(ProblemCode::NotAllowed)),
     }
 }

@@ -17,7 +17,7 @@ use crate::{
         actor::{Actor, Origin, Via},
     },
     store::StoreReader,
-    web::error::WebError,
+    web::{codes::ProblemCode, error::WebError},
 };
 
 tokio::task_local! {
@@ -77,7 +77,7 @@ impl Visitor {
     pub fn need(right: Right) -> Result<(), WebError> {
         match Self::current() {
             Some(visitor) if !visitor.may(right) => {
-                Err(WebError::new(StatusCode::FORBIDDEN, visitor.refusal(right)).with_code("not_allowed"))
+                Err(WebError::new(StatusCode::FORBIDDEN, visitor.refusal(right)).with_code(ProblemCode::NotAllowed))
             }
             _ => Ok(()),
         }

@@ -3,13 +3,16 @@
 use amqp_message::time::Timestamp;
 
 use super::{policy::in_full, schema::carrier_words, text, time::Moment};
-use crate::domain::{
-    actor::Actor,
-    group::Note,
-    mapping::ActiveMapping,
-    policy::{ActivePolicy, Origin},
-    rule::ActiveRule,
-    version::{Changed, Versioned},
+use crate::{
+    domain::{
+        actor::Actor,
+        group::Note,
+        mapping::ActiveMapping,
+        policy::{ActivePolicy, Origin},
+        rule::ActiveRule,
+        version::{Changed, Versioned},
+    },
+    web::error::WebError,
 };
 
 /// What several people change, as it is shown to one who is told that another has changed it.
@@ -118,4 +121,8 @@ fn what<T: Shared>(there: Option<&T>) -> String {
         Some(None) => format!("Somebody has changed this {name} meanwhile."),
         Some(Some((by, _))) => format!("{} has set this {name} meanwhile.", text::one_line(by.as_str())),
     }
+}
+/// What a call is told that expected something else.
+pub fn overtaken<T: Shared>(changed: &Changed<T>) -> WebError {
+    WebError::not_as_expected(&ConflictView::sentence(changed))
 }

@@ -146,6 +146,8 @@ pub struct Actions {
     pub retry: bool,
     /// Why a retry would do harm: a clause; empty where it does not.
     pub danger: &'static str,
+    /// Why its queue is none to send to, while others are: a clause; empty where it is one.
+    pub not_allowed: String,
     pub discard: bool,
     /// What reopening means here: nothing where it is not possible.
     pub reopen: Option<&'static str>,
@@ -202,6 +204,8 @@ fn target(letter: &LetterSummary, retry: Option<&RetryView>) -> String {
 pub struct ViewOptions<'a> {
     /// Why it must not be retried, when it must not.
     pub danger: Option<Danger>,
+    /// Why it must not be retried to where a retry goes: a clause.
+    pub not_allowed: Option<String>,
     pub linked: Linked,
     pub alike: Option<Alike>,
     /// Where services send what they cannot process.
@@ -247,6 +251,7 @@ impl Actions {
         Self {
             retry: !is_replaced && allowed(Command::Retry { delay: std::time::Duration::ZERO, queue: None }),
             danger: view.danger.map(Danger::clause).unwrap_or_default(),
+            not_allowed: view.not_allowed.as_deref().map(text::one_line).unwrap_or_default(),
             discard: allowed(Command::Discard { note: None }),
             reopen: (!is_replaced && allowed(Command::Reopen)).then_some(reopen),
             importances: Importance::ALL.iter().map(|one| (one.as_str(), *one == letter.importance)).collect(),

@@ -1,6 +1,11 @@
 //! Of which type a message is, who says so, and what else it may be.
 
-use payload_codec::guess::{self, Guess};
+use amqp_message::message::Message;
+use failure_conventions::{TypePlace, type_place};
+use payload_codec::{
+    Format,
+    guess::{self, Guess},
+};
 
 use super::{
     number,
@@ -22,6 +27,8 @@ pub struct TypeView {
     pub name: String,
     /// Empty where no schema describes it.
     pub href: String,
+    /// Whether a schema that describes it would show more.
+    pub wants_schema: bool,
     /// `guess, 97 %`
     pub how: String,
     pub is_by_hand: bool,
@@ -61,20 +68,36 @@ pub struct Run {
 }
 
 impl TypeView {
-    /// `mapping` is the one that applies, `history` says who set it by hand.
-    pub fn new(named: &Named, mapping: Option<&Mapping>, history: &[HistoryEntry]) -> Self {
+    /// `mapping` is the one that applies, `history` says who set it by hand, `format` is that of the payload.
+    pub fn new(
+        named: &Named,
+        format: Format,
+        message: &Message,
+        mapping: Option<&Mapping>,
+        history: &[HistoryEntry],
+    ) -> Self {
         let how = match named.source {
             TypeSource::Manual => set_by(history),
-            TypeSource::Header => "from the message's type property".to_owned(),
+            TypeSource::Header => from_place(&type_place(message, &named.name)),
             TypeSource::Mapping => mapping.map_or_else(|| "mapping".to_owned(), by_mapping),
             TypeSource::Detected => format!("guess, {}", percent(named.confidence.unwrap_or_default())),
         };
         Self {
             href: if named.is_described { TypeLink::new(&named.name).href } else { String::new() },
+            wants_schema: !named.is_described && matches!(format, Format::Protobuf | Format::Binary),
             name: text::name(&named.name, 200),
             how,
             is_by_hand: named.source == TypeSource::Manual,
         }
+    }
+}
+
+fn from_place(place: &TypePlace) -> String {
+    match place {
+        TypePlace::Property => "from the message's type property".to_owned(),
+        TypePlace::Header(name) => format!("from the message's header {}", text::name(name, 100)),
+        TypePlace::ContentType => "from the message's content type".to_owned(),
+        TypePlace::Body => "from the message's body".to_owned(),
     }
 }
 
@@ -151,7 +174,7 @@ fn percent(confidence: f64) -> String {
 mod tests {
     use super::*;
     use crate::domain::{actor::Actor, mapping::Carrier};
-    use amqp_message::time::Timestamp;
+    use amqp_message::{field::FieldValue, time::Timestamp};
 
     fn how(source: TypeSource, confidence: Option<f64>) -> String {
         let named = Named { name: "a.B".to_owned(), source, confidence, is_described: true };
@@ -168,13 +191,15 @@ mod tests {
             detail: String::new(),
         };
         let history = [entry(Event::TypeSet, "bob"), entry(Event::TypeSet, "ann"), entry(Event::NoteSet, "eve")];
-        TypeView::new(&named, Some(&mapping), &history).how
+        let headers = [("task".to_owned(), FieldValue::string("a.B"))].into_iter().collect();
+        let message = Message { headers, ..Message::default() };
+        TypeView::new(&named, Format::Json, &message, Some(&mapping), &history).how
     }
 
     #[test]
     fn says_who_says_it() {
         assert_eq!(how(TypeSource::Manual, None), "set by ann");
-        assert_eq!(how(TypeSource::Header, None), "from the message's type property");
+        assert_eq!(how(TypeSource::Header, None), "from the message's header task");
         assert_eq!(how(TypeSource::Mapping, None), "mapping by routing key texts.*");
         assert_eq!(how(TypeSource::Detected, Some(0.971)), "guess, 97 %");
     }
@@ -201,7 +226,9 @@ mod tests {
     fn what_no_schema_describes_has_no_page() {
         let named =
             Named { name: "a\nB".to_owned(), source: TypeSource::Header, confidence: None, is_described: false };
-        let view = TypeView::new(&named, None, &[]);
-        assert_eq!((view.name.as_str(), view.href.as_str()), ("a␊B", ""));
+        for (format, wants_schema) in [(Format::Protobuf, true), (Format::Binary, true), (Format::Json, false)] {
+            let view = TypeView::new(&named, format, &Message::default(), None, &[]);
+            assert_eq!((view.name.as_str(), view.href.as_str(), view.wants_schema), ("a␊B", "", wants_schema));
+        }
     }
 }

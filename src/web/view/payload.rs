@@ -106,7 +106,9 @@ impl Payload {
             summary: describe(letter, bytes.len()),
             format: label(reading.unwrapped.format),
             encodings: Encodings::new(reading, context.query, context.base),
-            message_type: named.map(|named| TypeView::new(named, context.mapping, context.history)),
+            message_type: named.map(|named| {
+                TypeView::new(named, reading.unwrapped.format, &letter.message, context.mapping, context.history)
+            }),
             candidates: Candidates::new(reading, &letter.summary),
             remarks: reading
                 .remarks

@@ -22,7 +22,7 @@ pub struct QueueOutcomes {
     pub succeeded: u64,
     /// Were retried and have not failed again, but it is too early to tell.
     pub pending: u64,
-    /// Needed attention because their retries were used up.
+    /// Needed attention: their automatic retries were used up, or there were none.
     pub exhausted: u64,
     /// How many succeeded after the first, second, … retry.
     pub by_retry: Vec<u64>,

@@ -10,7 +10,7 @@ use crate::{
     domain::{
         broker::BrokerHealth,
         queue_level::{QueueLevel, Trouble},
-        watch::{Concern, Watched},
+        watch::{Concern, DocsPage, Watched},
     },
     store::{WatchedBroker, WatchedQueue},
 };
@@ -23,6 +23,8 @@ pub struct ConcernLine {
     pub queue: Option<(String, String)>,
     pub title: String,
     pub sentence: String,
+    /// Where it is described: the title of a page of the docs, and its address.
+    pub docs: Option<(&'static str, String)>,
 }
 
 impl ConcernLine {
@@ -32,6 +34,7 @@ impl ConcernLine {
             queue: concern.queue().map(queue_link),
             title: text::one_line(&concern.title()),
             sentence: text::one_line(&concern.sentence(now)),
+            docs: None,
         }
     }
 
@@ -41,11 +44,17 @@ impl ConcernLine {
             queue: Some(queue_link(queue)),
             title: String::new(),
             sentence: text::one_line(sentence),
+            docs: None,
         }
     }
 }
 
 impl ConcernLine {
+    /// With where it is described.
+    pub fn with_docs(self, page: Option<DocsPage>) -> Self {
+        Self { docs: page.map(|page| (page.title, page.path())), ..self }
+    }
+
     /// Of several queues at once.
     pub fn of_many(broker: &str, sentence: &str) -> Self {
         Self {
@@ -53,6 +62,7 @@ impl ConcernLine {
             queue: None,
             title: "No dead-letter exchange".to_owned(),
             sentence: text::one_line(sentence),
+            docs: None,
         }
     }
 }

@@ -21,7 +21,8 @@ pub struct Why {
     pub advice: &'static str,
     /// Whether an example for any language helps.
     pub shows_example: bool,
-    /// Empty where it was not recognised as any framework's.
+    /// `by MassTransit`, `in x-exception headers`; empty where it was not recognised as any framework's.
+    pub recorded: String,
     pub framework: &'static str,
     pub failed: Moment,
     pub attempts: String,
@@ -60,6 +61,7 @@ impl Why {
             advice: if is_silent { account.advice.unwrap_or(ANY_SERVICE) } else { "" },
             shows_example: is_silent && account.advice.is_none(),
             error: account.failure.error.map(|error| ErrorView::new(&scrub_error(error, &reading.hidden_values))),
+            recorded: account.framework.map(recorded).unwrap_or_default(),
             framework: account.framework.unwrap_or_default(),
             failed: Moment::new(summary.last_failed_at, now),
             attempts: number::failures(summary.count()),
@@ -70,6 +72,12 @@ impl Why {
             dead_letter_exchange: text::one_line(dead_letter_exchange),
         }
     }
+}
+
+/// Headers that anybody may write are nobody's name.
+fn recorded(framework: &str) -> String {
+    let how = if framework.starts_with("x-") { "in" } else { "by" };
+    format!("{how} {framework}")
 }
 
 const ANY_SERVICE: &str = "A reject carries no reason. A service can publish a copy of the message instead, with \

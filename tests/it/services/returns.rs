@@ -140,7 +140,7 @@ async fn another_message_each_time_is_retried_as_often_as_the_policy_says() {
         let letter = open(&server).await;
         if letter.attempts == 1 {
             let remarks = server.letter(letter.id).await.remarks;
-            assert!(remarks.iter().any(|remark| remark.contains("2 times under 2 identities")), "{remarks:?}");
+            assert!(remarks.iter().any(|remark| remark.contains("2 times, as 2 messages")), "{remarks:?}");
             assert!(server.metrics.encode().contains(r#"dlo_retry_stops_total{broker="main",queue="orders"} 1"#));
             // What was sent back before has failed again, though each time as another message.
             assert_eq!(server.count_of(Status::Retried).await, 0, "{via}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use amqp_message::{death::Reason, field::FieldValue};
+use amqp_message::{death::Reason, field::FieldValue, time::Timestamp};
 use dead_letter_office::{
     domain::{
         command::Command,
@@ -81,6 +81,39 @@ async fn it_shows_the_message_as_it_failed_last(database: &TestDatabase) {
     database.take_in([back.clone()]).await;
     let letter = database.letter(id).await.unwrap().unwrap();
     assert_eq!((letter.message, letter.remarks), (back.message, back.remarks));
+}
+
+async fn what_was_lost_stays_and_what_was_remarked_once_does_not(database: &TestDatabase) {
+    let with = |losses: &[&str], remark: &str| {
+        let losses: Vec<String> = losses.iter().map(|lost| (*lost).to_owned()).collect();
+        let remarks = vec![remark.to_owned()];
+        an_arrival().make(|arrival| (arrival.losses, arrival.remarks) = (losses, remarks))
+    };
+    let id = database.take_in_new(with(&["a header was cut"], "held")).await;
+    for losses in [&[][..], &["a header was cut", "a key was cut"]] {
+        database.bring(id, Status::Retried).await;
+        database.take_in([with(losses, "stopped").returning(id)]).await;
+    }
+    let remarks = database.letter(id).await.unwrap().unwrap().remarks;
+    assert_eq!(remarks, ["a header was cut", "a key was cut", "stopped"]);
+}
+
+/// One message joins the letter of an equal one that is away, which then comes back as a letter of its own.
+async fn equal_messages_are_counted_once_each(database: &TestDatabase) {
+    let id = database.take_in_new(an_arrival()).await;
+    database.bring(id, Status::Retried).await;
+    let joins = an_arrival().returning(id).make(|arrival| {
+        arrival.is_recognised = true;
+        arrival.failure.rounds = 2;
+    });
+    assert_eq!(database.take_in([joins]).await, [Recorded::FailedAgain(id)]);
+    let own = an_arrival().returning(id).make(|arrival| arrival.failure.rounds = 2);
+    assert!(matches!(database.take_in([own]).await, [Recorded::New(new)] if new != id), "its letter is here already");
+    // What dlo has sent on as an obituary was counted then.
+    database.take_in([an_arrival().make(|arrival| arrival.is_counted = true)]).await;
+    let counts = database.retry_counts(Timestamp::default()).await.unwrap();
+    let counts: Vec<_> = counts.iter().map(|count| (count.failures, count.failed, count.exhausted)).collect();
+    assert_eq!(counts, [(1, 2, 2), (2, 1, 1)]);
 }
 
 async fn what_people_decided_stays(database: &TestDatabase) {
@@ -234,6 +267,8 @@ on_both!(
     attempts_are_carried_on_and_never_fall,
     deaths_of_earlier_rounds_are_kept,
     it_shows_the_message_as_it_failed_last,
+    what_was_lost_stays_and_what_was_remarked_once_does_not,
+    equal_messages_are_counted_once_each,
     what_people_decided_stays,
     its_last_problem_is_over,
     a_discarded_one_opens_too,

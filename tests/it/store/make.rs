@@ -52,10 +52,12 @@ pub fn an_arrival() -> Arrival {
             ..Failure::default()
         },
         decision: None,
+        is_counted: false,
         importance: Importance::Normal,
         importance_by: "default",
         message: Message::default(),
         remarks: Vec::new(),
+        losses: Vec::new(),
     }
 }
 

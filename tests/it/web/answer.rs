@@ -1,6 +1,7 @@
 //! What came back, and how a test looks at it.
 
 use axum::http::{HeaderMap, StatusCode};
+use dead_letter_office::web::{FaultCode, ProblemCode};
 use scraper::{ElementRef, Html, Selector};
 use serde_json::Value;
 
@@ -46,6 +47,13 @@ impl Answer {
         let problem = answer.json();
         assert_eq!(problem["status"], status, "{}", answer.asked);
         assert!(problem["title"].as_str().is_some_and(|title| !title.is_empty()), "{}: {problem}", answer.asked);
+        let code = problem["code"].as_str().unwrap();
+        assert!(code.parse::<ProblemCode>().is_ok(), "{}: {problem}", answer.asked);
+        let kind = problem["type"].as_str().unwrap();
+        assert!(kind.ends_with(&format!("/api/docs#{code}")), "{}: {problem}", answer.asked);
+        for error in problem["errors"].as_array().into_iter().flatten() {
+            assert!(error["code"].as_str().unwrap().parse::<FaultCode>().is_ok(), "{}: {problem}", answer.asked);
+        }
         problem["detail"].as_str().unwrap().to_owned()
     }
 }

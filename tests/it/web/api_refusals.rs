@@ -5,7 +5,10 @@ use dead_letter_office::domain::letter::{LetterId, Status};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::desk::{Desk, ask, builder};
+use super::{
+    desk::{DECODE_MAX_BYTES, Desk, ask, builder},
+    groups::sort,
+};
 
 async fn a_letter(status: Status) -> (Desk, LetterId, String) {
     let desk = Desk::open().await;
@@ -124,7 +127,11 @@ async fn a_body_over_the_limit_is_refused() {
     let (desk, _, path) = a_letter(Status::Open).await;
     let body = json!({"note": "x".repeat(3 << 20)});
     let detail = desk.post(&format!("{path}/discard"), &body).await.problem(413);
-    assert!(detail.contains("2 MiB"), "{detail}");
+    assert!(detail.contains("2097152 bytes"), "{detail}");
+    let body = json!({"body_base64": "A".repeat(3 << 20)});
+    let detail = desk.post("/api/v1/decode", &body).await.problem(413);
+    let limit = DECODE_MAX_BYTES + DECODE_MAX_BYTES / 3 + (2 << 20);
+    assert!(detail.contains(&format!("{limit} bytes")), "{detail}");
 }
 
 #[tokio::test]
@@ -168,12 +175,45 @@ async fn every_mistake_is_told() {
     for (pointer, code) in expected {
         assert!(told.contains(&(&json!(pointer), &json!(code))), "{pointer}: {problem}");
     }
-    let body = json!({"delay": "soon", "queue": "dlo.obituaries"});
+    let places = |problem: &Value| -> Vec<(Value, Value)> {
+        let errors = problem["errors"].as_array().unwrap().iter();
+        errors.map(|one| (one["pointer"].clone(), one["code"].clone())).collect()
+    };
+    let body = json!({"delay": "soon", "body_base64": "?", "queue": 7});
     let problem = desk.post(&format!("{path}/retry"), &body).await.expect(422).json();
-    assert_eq!(problem["errors"].as_array().unwrap().len(), 2, "{problem}");
+    let expected = [("/body_base64", "format"), ("/delay", "format"), ("/queue", "type")];
+    assert_eq!(places(&problem), expected.map(|(place, code)| (json!(place), json!(code))));
+    let body = json!({"queue": "dlo.obituaries", "headers": {"set": {"a": "b"}, "remove": ["a"]}});
+    let problem = desk.post(&format!("{path}/retry"), &body).await.expect(422).json();
+    let expected = [("/headers", "excluded"), ("/queue", "invalid")];
+    assert_eq!(places(&problem), expected.map(|(place, code)| (json!(place), json!(code))));
+    let body = json!({"queues": "", "delays": ["1s", "", "40d"], "reason": "bored"});
+    let problem = desk.post("/api/v1/policies", &body).await.expect(422).json();
+    let expected = [("/delays/1", "format"), ("/queues", "length"), ("/reason", "choice")];
+    assert_eq!(places(&problem), expected.map(|(place, code)| (json!(place), json!(code))));
+    let problem = desk.post("/api/v1/policies", &json!({"queues": "a", "delays": ["1s", "40d"]})).await.expect(422);
+    assert_eq!(places(&problem.json()), [(json!("/delays/1"), json!("range"))]);
     let problem = desk.get("/api/v1/letters?limit=0&sort=up&staus=open").await.expect(400).json();
     let told: Vec<_> = problem["errors"].as_array().unwrap().iter().map(|one| one["parameter"].clone()).collect();
     assert_eq!(told, ["sort", "limit", "staus"]);
+    let codes: Vec<_> = problem["errors"].as_array().unwrap().iter().map(|one| one["code"].clone()).collect();
+    assert_eq!(codes, ["choice", "range", "unknown"]);
+    for (query, code) in [
+        ("since=yesterday", "format"),
+        ("group=x", "format"),
+        ("queue_unknown=7", "choice"),
+        ("limit=x", "format"),
+        ("limit=99999999999999999999999", "range"),
+        ("limit=1&limit=2", "repeated"),
+        ("queue=", "empty"),
+        ("cursor=x", "format"),
+        ("queue=%ff", "format"),
+    ] {
+        let problem = desk.get(&format!("/api/v1/letters?{query}")).await.expect(400).json();
+        assert_eq!(problem["errors"][0]["code"], code, "{query}: {problem}");
+    }
+    desk.get("/api/v1/letters?queue=%EF%BF%BD").await.expect(200);
+    desk.get("/letters?queue=%ff").await.expect(200);
 }
 
 #[tokio::test]
@@ -197,4 +237,22 @@ async fn an_importance_is_given_back_to_the_rules() {
     let given_back = desk.call(Method::PATCH, &path, &json!({"importance": null})).await.expect(200).json();
     assert_eq!(given_back["importance_by"], "default");
     assert_eq!(desk.store.not_enriched(10).await.unwrap(), [id], "the rules are tried again");
+}
+
+#[tokio::test]
+async fn an_importance_is_given_back_also_where_the_letter_is_not_open() {
+    for status in [Status::Discarded, Status::Retried] {
+        let (desk, id, path) = a_letter(status).await;
+        sort(&desk).await;
+        desk.call(Method::PATCH, &path, &json!({"importance": "critical"})).await.expect(200);
+        desk.call(Method::PATCH, &path, &json!({"importance": null})).await.expect(200);
+        sort(&desk).await;
+        let letter = desk.letter(id).await;
+        assert_eq!(
+            (&letter["importance"], &letter["importance_by"]),
+            (&json!("normal"), &json!("default")),
+            "{status}"
+        );
+        assert_eq!(letter["status"], status.as_str());
+    }
 }

@@ -41,10 +41,12 @@ pub fn dead_in(queue: &str) -> Dead {
         received_at: NOON,
         failure: Failure { reason: Reason::Rejected, ..failure },
         decision: None,
+        is_counted: false,
         importance: Importance::Normal,
         importance_by: "default",
         message: Message::default(),
         remarks: Vec::new(),
+        losses: Vec::new(),
     })
 }
 

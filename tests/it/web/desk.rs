@@ -178,6 +178,14 @@ impl Desk {
         both
     }
 
+    /// A server that hides fields of these names, on Postgres.
+    pub async fn hiding_on_postgres(names: &[&str]) -> Option<(Self, PostgresDatabase)> {
+        let (Self { store, board, directory, .. }, database) = Self::on_postgres().await?;
+        let hidden_fields = names.iter().map(|name| (*name).to_owned()).collect();
+        let own = Own { hidden_fields, ..Own::default() };
+        Some((Self::on(store, board, directory, &[], &NotifyConfig::default(), own), database))
+    }
+
     /// The same on Postgres; `None` where there is none and tests may be skipped for it.
     pub async fn on_postgres() -> Option<(Self, PostgresDatabase)> {
         let database = Postgres::shared()?.database();

@@ -37,6 +37,16 @@ macro_rules! on_both {
     };
 }
 
+/// A proxy that joins two calls must not have one of them done.
+async fn a_key_is_one(desk: &Desk) {
+    let id = desk.receive(dead_in("orders")).await;
+    let mut request = keyed(&format!("/api/v1/letters/{id}/discard"), "a", &json!({}));
+    request.headers_mut().append("idempotency-key", "b".parse().unwrap());
+    let detail = desk.send(request).await.problem(400);
+    assert!(detail.contains("more than once"), "{detail}");
+    assert_eq!(desk.status(id).await, Status::Open);
+}
+
 async fn a_call_is_done_once_and_answered_again(desk: &Desk) {
     let id = desk.receive(dead_in("orders")).await;
     let path = format!("/api/v1/letters/{id}/retry");
@@ -86,6 +96,7 @@ async fn a_call_that_is_under_way_is_not_made_twice(desk: &Desk) {
 }
 
 on_both!(
+    a_key_is_one,
     a_call_is_done_once_and_answered_again,
     what_failed_can_be_made_again,
     a_call_that_is_under_way_is_not_made_twice,

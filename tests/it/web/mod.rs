@@ -48,7 +48,7 @@ mod schemas;
 mod schemas_folder;
 mod secrets;
 mod security;
-mod sign_in;
+pub mod sign_in;
 mod tasks;
 mod teams;
 mod two_editors;

@@ -3,10 +3,17 @@
 use std::collections::BTreeSet;
 
 use axum::http::Method;
-use dead_letter_office::domain::letter::Status;
+use dead_letter_office::{
+    domain::letter::Status,
+    web::{FaultCode, ProblemCode},
+};
 use serde_json::Value;
 
-use super::desk::{Desk, ask};
+use super::{
+    answer::Look,
+    desk::{Desk, ask},
+    sign_in::by_password,
+};
 
 /// The calls that are described, as `GET /api/v1/…`.
 pub async fn calls(desk: &Desk) -> BTreeSet<String> {
@@ -197,4 +204,49 @@ async fn every_answer_has_a_meaning_and_every_call_a_name_of_its_own() {
     }
     let filter = &description["components"]["schemas"]["BulkFilter"]["properties"];
     assert!(filter["queue_glob"]["oneOf"].is_array() && filter["since"]["type"] == "string", "{filter}");
+}
+
+/// `type` of a problem leads to what is said of it.
+#[tokio::test]
+async fn every_kind_of_error_is_described() {
+    let desk = Desk::open().await;
+    let page = desk.page("/api/docs").await;
+    let description = desk.get("/api/openapi.json").await.json();
+    let schemas = &description["components"]["schemas"];
+    let words = |name: &str| -> Vec<&str> {
+        schemas[name]["enum"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect()
+    };
+    let codes: Vec<&str> = ProblemCode::ALL.iter().map(|code| code.as_str()).collect();
+    assert_eq!(words("ProblemCode"), codes);
+    for code in codes {
+        assert!(page.words(&format!("#{code}")).len() > code.len() + 5, "{code}");
+    }
+    assert_eq!(words("ProblemErrorCode"), FaultCode::ALL.iter().map(|code| code.as_str()).collect::<Vec<_>>());
+    for (object, kind) in [("Problem", "ProblemCode"), ("ProblemError", "ProblemErrorCode")] {
+        assert!(schemas[object]["properties"]["code"].to_string().contains(&format!("schemas/{kind}\"")), "{object}");
+    }
+}
+
+/// What nobody is asked for is not described, and what everybody is asked for is.
+#[tokio::test]
+async fn it_says_how_one_signs_in() {
+    let statuses = |description: &Value, method: &str, path: &str| -> Vec<String> {
+        let answers = description["paths"][path][method]["responses"].as_object().unwrap();
+        answers.keys().filter(|status| ["401", "403"].contains(&&***status)).cloned().collect()
+    };
+    let check = async |desk: Desk, schemes: &[&str], get: &[&str], post: &[&str]| {
+        let description = desk.get("/api/openapi.json").await.expect(200).json();
+        let described = description["components"]["securitySchemes"].as_object();
+        let described: Vec<&str> = described.into_iter().flatten().map(|(name, _)| &**name).collect();
+        assert_eq!(described, schemes);
+        let asked = description["security"].as_array().unwrap();
+        let asked: BTreeSet<&str> =
+            asked.iter().flat_map(|one| one.as_object().unwrap().keys()).map(|it| &**it).collect();
+        assert_eq!(asked, schemes.iter().copied().collect());
+        assert_eq!(statuses(&description, "get", "/api/v1/letters"), get);
+        assert_eq!(statuses(&description, "post", "/api/v1/letters/{id}/discard"), post);
+    };
+    check(Desk::open().await, &[], &[], &["403"]).await;
+    let both = ["401", "403"];
+    check(Desk::where_people_sign_in(by_password()).await, &["session", "token"], &both, &both).await;
 }

@@ -267,3 +267,18 @@ async fn the_raw_body_with_other_encodings_hides_as_well() {
     assert_eq!((&told["hidden"], &told["text"], &told["json"]), (&json!(true), &Value::Null, &Value::Null));
     assert!(told["remarks"].to_string().contains("hidden"), "{told}");
 }
+
+/// Whatever reads JSON level by level would need a stack for all of them.
+#[tokio::test]
+async fn json_of_too_many_levels_is_text() {
+    let desk = Desk::open().await;
+    for (levels, format) in [(100, "json"), (20_000, "text")] {
+        let body = format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        let id = desk.receive(dead_in("orders").body(body)).await;
+        let payload = desk.letter(id).await["payload"].clone();
+        assert_eq!(payload["format"], format, "{payload}");
+        assert_eq!(payload["remarks"].to_string().contains("20000 levels"), format == "text", "{}", payload["remarks"]);
+        desk.page(&format!("/letters/{id}")).await;
+        desk.page(&format!("/letters/{id}/edit")).await;
+    }
+}

@@ -13,7 +13,7 @@ use axum::http::Method;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use dead_letter_office::domain::{command::Command, letter::LetterId};
 use serde_json::json;
-use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 
 use super::{
     answer::Look,
@@ -36,6 +36,7 @@ const SCHEMA: &str = "syntax = \"proto3\"; package lab.v1;
     message Person { string ssn = 1; string name = 2; }
     message Account { string code = 1 [debug_redact = true]; string name = 2; }
     message Door { string label = 1; string color = 2; }
+    message Bank { Account one = 1; repeated Account list = 2; map<string, Account> by_name = 3; string code = 4; }
     message Nothing {}";
 
 /// What may be in a body that has the secret in it, by what the type property says.
@@ -59,6 +60,7 @@ fn bodies() -> Vec<(&'static str, Option<&'static str>, Vec<u8>)> {
         ("msgpack", None, [b"\x82\xa1n\x01\xa3ssn\xae", SECRET.as_bytes()].concat()),
         ("msgpack cut short", None, [b"\x83\xa1n\x01\xa3ssn\xae", SECRET.as_bytes(), b"\xa1"].concat()),
         ("message", Some("lab.v1.Person"), person.clone()),
+        ("json of a type", Some("lab.v1.Account"), format!(r#"{{"name":"Zoe","code":"{SECRET}"}}"#).into()),
         ("message of no type", None, person.clone()),
         ("message cut short", Some("lab.v1.Person"), [&person[..], b"\x12\x20Zo"].concat()),
         ("message cut in the field", Some("lab.v1.Person"), person[..12].to_vec()),
@@ -68,7 +70,10 @@ fn bodies() -> Vec<(&'static str, Option<&'static str>, Vec<u8>)> {
 }
 
 async fn desk() -> Desk {
-    let desk = Desk::hiding(&["ssn"]).await;
+    with_schema(Desk::hiding(&["ssn"]).await).await
+}
+
+async fn with_schema(desk: Desk) -> Desk {
     post_form(&desk, "/api/v1/schemas", None, &[("lab.proto", SCHEMA.as_bytes())]).await.expect(201);
     desk
 }
@@ -174,6 +179,15 @@ impl Write for Log {
 
 #[tokio::test]
 async fn no_way_in_tells_what_is_hidden() {
+    walk(false).await;
+}
+
+#[tokio::test]
+async fn no_way_in_tells_what_is_hidden_on_postgres() {
+    walk(true).await;
+}
+
+async fn walk(on_postgres: bool) {
     let log = Log::default();
     let writer = log.clone();
     let subscriber =
@@ -181,7 +195,13 @@ async fn no_way_in_tells_what_is_hidden() {
     let _guard = tracing::subscriber::set_default(subscriber);
     let mut leaks = Vec::new();
     for (name, message_type, body) in bodies() {
-        let desk = desk().await;
+        let (desk, database) = match on_postgres {
+            false => (desk().await, None),
+            true => match Desk::hiding_on_postgres(&["ssn"]).await {
+                Some((desk, database)) => (with_schema(desk).await, Some(database)),
+                None => return,
+            },
+        };
         let id = letter(&desk, message_type, body).await;
         let before = desk.get("/api/v1/letters").await.expect(200).text();
         leaks.extend(told(&format!("{name}: the list before"), &before));
@@ -210,30 +230,49 @@ async fn no_way_in_tells_what_is_hidden() {
         assert!(found > 25, "{name}: only {found} answers");
         let logged = std::mem::take(&mut *log.0.lock().unwrap());
         leaks.extend(told(&format!("{name}: the log"), &String::from_utf8_lossy(&logged)));
-        leaks.extend(told_in_database(name, &desk).await);
+        let tables = match &database {
+            None => tables_of_sqlite(&desk.database_url()).await,
+            Some(database) => tables_of_postgres(&database.url).await,
+        };
+        assert!(tables.len() > 20);
+        leaks.extend(tables.iter().filter_map(|(table, rows)| told(&format!("{name}: the table {table}"), rows)));
     }
     assert!(leaks.is_empty(), "{}", leaks.join("\n"));
 }
 
-/// What notifications, digests and incidents are made of. Messages themselves are in `contents`.
-async fn told_in_database(name: &str, desk: &Desk) -> Vec<String> {
-    let mut leaks = Vec::new();
-    let mut database = SqliteConnection::connect(&desk.database_url()).await.unwrap();
-    const TABLES: &str = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+/// What notifications, digests and incidents are made of, as text. Messages themselves are in `contents`.
+async fn tables_of_sqlite(url: &str) -> Vec<(String, String)> {
+    let mut database = SqliteConnection::connect(url).await.unwrap();
+    const TABLES: &str =
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'contents'";
     let tables: Vec<String> = sqlx::query_scalar(TABLES).fetch_all(&mut database).await.unwrap();
-    assert!(tables.len() > 20);
-    for table in tables.iter().filter(|table| *table != "contents") {
+    let mut read = Vec::new();
+    for table in tables {
         let columns: Vec<String> = sqlx::query_scalar("SELECT name FROM pragma_table_info($1)")
-            .bind(table)
+            .bind(&table)
             .fetch_all(&mut database)
             .await
             .unwrap();
         let all = columns.iter().map(|column| format!("quote(\"{column}\")")).collect::<Vec<_>>().join(" || ' ' || ");
         let select = AssertSqlSafe(format!("SELECT {all} FROM \"{table}\""));
         let rows: Vec<String> = sqlx::query_scalar(select).fetch_all(&mut database).await.unwrap();
-        leaks.extend(told(&format!("{name}: the table {table}"), &rows.join("\n")));
+        read.push((table, rows.join("\n")));
     }
-    leaks
+    read
+}
+
+async fn tables_of_postgres(url: &str) -> Vec<(String, String)> {
+    let mut database = PgConnection::connect(url).await.unwrap();
+    const TABLES: &str =
+        "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'contents'";
+    let tables: Vec<String> = sqlx::query_scalar(TABLES).fetch_all(&mut database).await.unwrap();
+    let mut read = Vec::new();
+    for table in tables {
+        let select = AssertSqlSafe(format!("SELECT rows::text FROM \"{table}\" AS rows"));
+        let rows: Vec<String> = sqlx::query_scalar(select).fetch_all(&mut database).await.unwrap();
+        read.push((table, rows.join("\n")));
+    }
+    read
 }
 
 #[tokio::test]
@@ -301,6 +340,36 @@ async fn an_edit_does_not_tell_whether_a_guess_is_right() {
         let json: serde_json::Value = serde_json::from_str(&shown.replace("•••1", guess)).unwrap();
         desk.post(&format!("/api/v1/letters/{id}/retry"), &json!({"json": json})).await.expect(200);
     }
+}
+
+/// Of a header that quotes what is hidden, neither the answer nor the letter says whether a guess is right.
+#[tokio::test]
+async fn an_edit_of_a_header_does_not_tell_whether_a_guess_is_right() {
+    let tell = async |guess: &str| {
+        let desk = desk().await;
+        let body = format!(r#"{{"ssn":"{SECRET}"}}"#);
+        let id = desk.receive(dead_in("orders").body(body).header("account", FieldValue::string(SECRET))).await;
+        assert_eq!(desk.letter(id).await["headers"]["account"], "•••");
+        let edit = json!({"headers": {"set": {"account": guess}}});
+        let answer = desk.post(&format!("/api/v1/letters/{id}/retry"), &edit).await;
+        (answer.status, answer.json()["detail"].clone())
+    };
+    assert_eq!(tell(SECRET).await, tell("4711-0815-1235").await);
+}
+
+/// The JSON of a type hides what the type redacts, also within other messages, lists and maps.
+#[tokio::test]
+async fn what_a_type_redacts_is_hidden_in_its_json() {
+    let desk = with_schema(Desk::open().await).await;
+    let account = format!(r#"{{"name": "Zoe", "code": "{SECRET}"}}"#);
+    let body = format!(r#"{{"one": {account}, "list": [{account}], "by_name": {{"a": {account}}}, "code": "open"}}"#);
+    let id = letter(&desk, Some("lab.v1.Bank"), body.into()).await;
+    let json = &desk.letter(id).await["payload"]["json"];
+    let hidden = json!({"name": "Zoe", "code": "•••"});
+    assert_eq!(json, &json!({"one": hidden, "list": [hidden], "by_name": {"a": hidden}, "code": "open"}));
+    let edited = json!({"json": {"code": "other"}});
+    let detail = desk.post(&format!("/api/v1/letters/{id}/retry"), &edited).await.problem(422);
+    assert!(detail.contains("reveal them"), "{detail}");
 }
 
 #[tokio::test]

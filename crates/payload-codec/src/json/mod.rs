@@ -50,6 +50,26 @@ pub struct Member<'a> {
     pub value: Node<'a>,
 }
 
+/// How many arrays and objects of a JSON text are within each other at most, without reading it.
+pub fn depth(json: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let (mut in_text, mut is_escaped) = (false, false);
+    for byte in json {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_text => is_escaped = true,
+            b'"' => in_text = !in_text,
+            b'[' | b'{' if !in_text => {
+                depth = depth.saturating_add(1);
+                deepest = depth.max(deepest);
+            }
+            b']' | b'}' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
 /// Equal JSON is equal wherever it stands.
 impl PartialEq for Node<'_> {
     fn eq(&self, other: &Self) -> bool {

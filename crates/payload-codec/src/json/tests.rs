@@ -66,6 +66,16 @@ fn ends_at_a_depth() {
 }
 
 #[test]
+fn depth_is_known_without_reading() {
+    let check = |text: &str, expected| assert_eq!(super::depth(text.as_bytes()), expected, "{text}");
+    check("1", 0);
+    check(r#"[{"a": [1]}, [2]]"#, 3);
+    check(r#"["[[[", "\"[", {"{": "\\"}]"#, 2);
+    check(&"[".repeat(20_000), 20_000);
+    check("]]]]", 0);
+}
+
+#[test]
 fn agrees_with_serde_json_on_any_text() {
     arbtest::arbtest(|u| {
         let alphabet = [

@@ -30,6 +30,7 @@ mod declared;
 mod encode;
 mod encoded;
 mod mask;
+mod mask_json;
 mod model;
 mod notes;
 mod raw_json;

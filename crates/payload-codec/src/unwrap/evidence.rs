@@ -61,11 +61,11 @@ impl Expected {
         self.encodings.iter().filter(|coding| UNSUPPORTED.contains(&coding.as_str()))
     }
 
-    /// Declared encodings of which none of the steps is one.
-    pub fn not_among<'a>(&'a self, undone: &'a [Kind]) -> impl Iterator<Item = &'a String> {
+    /// Declared encodings of which none is there.
+    pub fn not_among<'a>(&'a self, there: &'a [Kind]) -> impl Iterator<Item = &'a String> {
         self.encodings.iter().filter(|coding| {
             let kinds = kinds_of(coding);
-            !kinds.is_empty() && !kinds.iter().any(|kind| undone.contains(kind))
+            !kinds.is_empty() && !kinds.iter().any(|kind| there.contains(kind))
         })
     }
 }

@@ -33,11 +33,23 @@ pub enum Problem {
     Irregular(Kind),
 }
 
+impl Problem {
+    /// The encoding that it has nevertheless, though it could not be undone.
+    pub(super) fn not_undone(&self) -> Option<Kind> {
+        match self {
+            Self::Damaged(kind) | Self::TooLarge { kind, .. } => Some(*kind),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Damaged(kind) => write!(f, "it looks like {kind}, but is damaged"),
-            Self::TooLarge { kind, max_bytes } => write!(f, "what is inside {kind} is larger than {max_bytes} bytes"),
+            Self::TooLarge { kind, max_bytes } => {
+                write!(f, "as {kind} it unpacks to more than {max_bytes} bytes, so it is left as it is")
+            }
             Self::BodyTooLarge { max_bytes } => {
                 write!(f, "more than {max_bytes} bytes are not searched for encodings other than compressions")
             }

@@ -197,7 +197,10 @@ impl<'a> Search<'a> {
             match self.try_kind(at, *kind) {
                 Some(decoded) => at = self.add(at, decoded),
                 None => {
-                    self.nodes[at].problems.push(Problem::NotWrappedSo(*kind));
+                    let problems = &mut self.nodes[at].problems;
+                    if !problems.iter().any(|problem| problem.not_undone() == Some(*kind)) {
+                        problems.push(Problem::NotWrappedSo(*kind));
+                    }
                     break;
                 }
             }
@@ -244,10 +247,11 @@ impl<'a> Search<'a> {
     }
 
     fn compare_with_hints(&self, unwrapped: &mut Unwrapped) {
-        let undone: Vec<Kind> = unwrapped.steps.iter().map(Encoding::kind).collect();
+        let not_undone = unwrapped.problems.iter().filter_map(Problem::not_undone);
+        let there: Vec<Kind> = unwrapped.steps.iter().map(Encoding::kind).chain(not_undone).collect();
         let expected = &self.nodes[0].expected;
         unwrapped.problems.extend(expected.unsupported().cloned().map(Problem::Unsupported));
-        unwrapped.problems.extend(expected.not_among(&undone).cloned().map(Problem::NotAsDeclared));
+        unwrapped.problems.extend(expected.not_among(&there).cloned().map(Problem::NotAsDeclared));
     }
 }
 

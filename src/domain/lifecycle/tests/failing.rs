@@ -29,7 +29,7 @@ fn a_new_message_waits_as_long_as_its_policy_has_retries_for_it() {
         let due_at = new.retry.new_retry().map(|retry| retry.due_at);
         assert_eq!(due_at, waits.then_some(NOW.plus(Duration::from_secs(60))));
         assert_eq!(new.history.len(), usize::from(waits));
-        let outcome = if waits { PolicyOutcome::Waits } else { PolicyOutcome::Exhausted };
+        let outcome = if waits { PolicyOutcome::Failed } else { PolicyOutcome::Exhausted };
         assert_eq!(new.policy_step.map(|step| (step.failures, step.outcome)), Some((attempts, outcome)));
         Ok(())
     });

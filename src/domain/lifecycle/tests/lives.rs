@@ -100,6 +100,8 @@ impl Life<'_, '_> {
             is_recognised: false,
             is_own_retry: false,
             decision,
+            is_another: false,
+            is_counted: false,
         };
         self.world.receive(message, *self.u.choose(Importance::ALL)?);
         Ok(())
@@ -151,6 +153,8 @@ impl Life<'_, '_> {
             is_own_retry: false,
             rounds: 1,
             decision: Some(&decision),
+            is_another: false,
+            is_counted: false,
         };
         let states = self.one_or_two()?;
         let mut revived = RevivedFamilies::default();

@@ -74,6 +74,8 @@ fn failed(attempts: u64) -> FailedMessage<'static> {
         is_recognised: false,
         is_own_retry: false,
         decision: None,
+        is_another: false,
+        is_counted: false,
     }
 }
 

@@ -111,6 +111,7 @@ pub fn after(state: &LetterState, transition: &Transition<'_>) -> LetterState {
         note: changed(state.note.clone(), columns.note.map(str::to_owned)),
         type_by_hand: changed(state.type_by_hand.clone(), columns.type_by_hand.map(str::to_owned)),
         retry: retry_after(state.retry.as_ref(), &transition.retry),
+        enriched_at: state.enriched_at.filter(|_| !columns.rules_anew),
         ..state.clone()
     }
 }
@@ -180,6 +181,8 @@ pub fn any_letter(u: &mut Unstructured<'_>) -> Result<LetterState> {
         is_recognised: false,
         is_own_retry: false,
         decision: None,
+        is_another: false,
+        is_counted: false,
     };
     let id = world.receive(message, *u.choose(Importance::ALL)?);
     let letter = world.state(id);

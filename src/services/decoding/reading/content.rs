@@ -1,7 +1,7 @@
 //! A payload in a form for people.
 
 use payload_codec::{
-    Format,
+    Format, Limits,
     guess::Guess,
     json,
     message::{self, MASK},
@@ -47,15 +47,18 @@ pub(crate) fn read(library: &Library, subject: Subject, reveal: bool) -> Reading
         let n_payloads = reading.unwrapped.payloads.len();
         reading.remarks.push(format!("There are {n_payloads} messages in a row; this is the first of them."));
     }
+    reading.bound_depth(&library.limits);
+    let types: Vec<MessageDescriptor> = described.iter().chain(&possible).cloned().collect();
+    let masks = (!reveal).then_some(&*types);
     match reading.unwrapped.format {
         Format::Protobuf => reading.protobuf(library, described.as_ref(), reveal),
-        Format::Json => reading.json_text(library, reveal),
-        Format::MessagePack => reading.value(library, value::Format::MessagePack, reveal),
-        Format::Cbor => reading.value(library, value::Format::Cbor, reveal),
+        Format::Json => reading.json_text(library, masks),
+        Format::MessagePack => reading.value(library, value::Format::MessagePack, masks),
+        Format::Cbor => reading.value(library, value::Format::Cbor, masks),
         Format::Text => {
             reading.content = Content::Text(String::from_utf8_lossy(reading.unwrapped.payload()).into_owned())
         }
-        Format::Yaml | Format::Pickle | Format::Php | Format::Java => reading.structure(library, reveal),
+        Format::Yaml | Format::Pickle | Format::Php | Format::Java => reading.structure(library, masks),
         Format::Binary => {}
     }
     if !reveal {
@@ -174,23 +177,38 @@ impl Reading {
         self.hides = true;
     }
 
-    fn json_text(&mut self, library: &Library, reveal: bool) {
-        let text = String::from_utf8_lossy(self.unwrapped.payload()).into_owned();
-        self.content = Content::Json(if reveal { text } else { self.masked(library, text) });
+    /// Most readers of JSON end far above what would take all their stack.
+    fn bound_depth(&mut self, limits: &Limits) {
+        if self.unwrapped.format != Format::Json {
+            return;
+        }
+        let depth = json::depth(self.unwrapped.payload());
+        if depth > limits.depth {
+            let max = limits.depth;
+            self.remarks.push(format!(
+                "It is JSON of {depth} levels, more than the {max} that are read, and is shown as text."
+            ));
+            self.unwrapped.format = Format::Text;
+        }
     }
 
-    fn value(&mut self, library: &Library, format: value::Format, reveal: bool) {
+    fn json_text(&mut self, library: &Library, masks: Option<&[MessageDescriptor]>) {
+        let text = String::from_utf8_lossy(self.unwrapped.payload()).into_owned();
+        self.content = Content::Json(self.masked(library, masks, text));
+    }
+
+    fn value(&mut self, library: &Library, format: value::Format, masks: Option<&[MessageDescriptor]>) {
         match value::to_json(self.unwrapped.payload(), format, &library.limits) {
-            Ok(json) => self.content = Content::Json(if reveal { json } else { self.masked(library, json) }),
+            Ok(json) => self.content = Content::Json(self.masked(library, masks, json)),
             Err(error) => self.remarks.push(sentence(&error.to_string())),
         }
     }
 
     /// What is only ever read.
-    fn structure(&mut self, library: &Library, reveal: bool) {
+    fn structure(&mut self, library: &Library, masks: Option<&[MessageDescriptor]>) {
         let Some(format) = self.unwrapped.format.structure() else { return };
         match structure::to_json(self.unwrapped.payload(), format, &library.limits) {
-            Ok(json) => self.content = Content::Json(if reveal { json } else { self.masked(library, json) }),
+            Ok(json) => self.content = Content::Json(self.masked(library, masks, json)),
             Err(error) => {
                 let label = self.unwrapped.format.as_str();
                 self.remarks.push(format!("It begins as {label}, but cannot be read: {error}."));
@@ -198,9 +216,13 @@ impl Reading {
         }
     }
 
-    /// What cannot be read cannot be hidden in part.
-    fn masked(&mut self, library: &Library, text: String) -> String {
-        if library.hidden.is_empty() {
+    /// Without what is hidden by its name, and what one of these types redacts: `None` where all is revealed. What cannot be
+    /// read cannot be hidden in part.
+    fn masked(&mut self, library: &Library, types: Option<&[MessageDescriptor]>, text: String) -> String {
+        let Some(types) = types else { return text };
+        let redacting = |of: &MessageDescriptor| library.masks(of).filter(|masks| masks.may_hide_within(of));
+        let masks: Vec<_> = types.iter().filter_map(|of| Some((of, redacting(of)?))).collect();
+        if library.hidden.is_empty() && masks.is_empty() {
             return text;
         }
         let Ok(open) = json::read(&text, library.limits.elements, library.limits.depth) else {
@@ -209,7 +231,8 @@ impl Reading {
             return format!("\"{MASK}\"");
         };
         let mut node = open.clone();
-        if !library.hidden.hide(&mut node) {
+        let by_type = masks.iter().filter(|(of, masks)| masks.hide_in_json(of, &mut node)).count() > 0;
+        if !library.hidden.hide(&mut node) && !by_type {
             return text;
         }
         self.hides = true;

@@ -1,15 +1,23 @@
 //! Whether a body could be read as a user asked.
 
-use payload_codec::{Format, unwrap::Problem};
+use payload_codec::{
+    Format,
+    unwrap::{Problem, UnwrapMode},
+};
 
 use super::Reading;
 use crate::domain::letter::TypeSource;
 
 impl Reading {
-    /// Why it could not be read as a user asked: wrapped as it is not, or of a type that no schema describes or that it
-    /// cannot be. `None` where it was, or where nobody asked for anything.
-    pub fn refusal(&self) -> Option<String> {
-        let not_so = |problem: &&Problem| matches!(problem, Problem::NotWrappedSo(_));
+    /// Why it could not be read as a user asked: wrapped as it is not or as it cannot be undone, or of a type that no schema
+    /// describes or that it cannot be. `None` where it was, or where nobody asked for anything.
+    pub fn refusal(&self, mode: &UnwrapMode) -> Option<String> {
+        let is_exact = matches!(mode, UnwrapMode::Exactly(_));
+        let not_so = |problem: &&Problem| match problem {
+            Problem::NotWrappedSo(_) => true,
+            Problem::Damaged(_) | Problem::TooLarge { .. } => is_exact,
+            _ => false,
+        };
         if let Some(problem) = self.unwrapped.problems.iter().find(not_so) {
             return Some(format!("{problem}"));
         }

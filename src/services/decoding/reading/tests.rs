@@ -206,7 +206,7 @@ fn what_was_not_read_as_asked_says_why() {
     fn check(body: &[u8], by_hand: Option<&str>, mode: &UnwrapMode, expected: Option<&str>) {
         let letter = Letter::new(body);
         let question = Question { by_hand, mode, ..letter.question() };
-        assert_eq!(library(&[]).read(&question, true).refusal().as_deref(), expected, "{body:?}");
+        assert_eq!(library(&[]).read(&question, true).refusal(question.mode).as_deref(), expected, "{body:?}");
     }
     let base64 = UnwrapMode::Exactly(vec![Kind::Base64]);
     check(&phone(), None, &UnwrapMode::Automatic, None);

@@ -24,7 +24,10 @@ fn all_is_well() {
     let lines: Vec<_> = stdout.lines().collect();
     assert_eq!(lines[..2], ["ok    configuration", NO_DATABASE_YET]);
     assert!(lines[2].starts_with("ok    broker main (127.0.0.1:") && lines[2].contains(vhost.name()), "{stdout}");
-    assert_eq!(lines.len(), 3);
+    assert!(lines[3].starts_with("note  retry.targets lets messages be sent to every queue"), "{stdout}");
+    assert_eq!(lines.len(), 4);
+    let named = dlo(&["check"]).set("DLO_BROKERS__MAIN__URL", &vhost.amqp_url()).set("DLO_RETRY__TARGETS", "orders");
+    assert!(!{ named }.run().expect(0).stdout.contains("note"), "it names them");
 }
 
 #[test]
@@ -41,7 +44,7 @@ fn each_thing_that_is_not_is_a_line_that_says_why() {
         assert!(line.starts_with(&format!("FAIL  broker {broker} (127.0.0.1:")), "{stdout}");
         assert!(line.contains("refused"), "{stdout}");
     }
-    assert_eq!(lines.len(), 4);
+    assert_eq!(lines.len(), 5, "{stdout}");
     assert!(!stdout.contains("hunter2") && !stderr.contains("hunter2"), "{stdout}{stderr}");
 }
 

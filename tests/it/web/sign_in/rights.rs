@@ -51,8 +51,8 @@ async fn askers(desk: &Desk) -> Vec<Asker> {
 
 /// Asks for what is not there, so that nothing is done by whoever may.
 async fn ask(desk: &Desk, visit: &Visit, method: &str, path: &str) -> Answer {
-    let path =
-        path.replace("{id}", "nothing").replace("{name}", "nothing").replace("{version}", "x").replace("{*name}", "y");
+    let path = path.replace("{id}", "nothing").replace("{name}", "nothing").replace("{version}", "x");
+    let path = path.replace("{*name}", "y").replace("{*file}", "y");
     let visit = visit.clone().with("sec-fetch-site", "same-origin");
     visit.ask(desk, method.parse::<Method>().unwrap(), &path, "text/plain", "").await
 }

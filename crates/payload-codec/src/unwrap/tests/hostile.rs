@@ -2,13 +2,14 @@
 
 use std::io::Write;
 
+use amqp_message::field::FieldTable;
 use arbtest::{arbitrary::Unstructured, arbtest};
 use base64::{Engine, prelude::BASE64_STANDARD};
 
 use super::{automatic, corpora::fixture, summary, with_mode};
 use crate::{
     format::Format,
-    unwrap::{Encoding, Kind, Problem, UnwrapMode, Unwrapped, bounds::MAX_STEP_BYTES, wrap},
+    unwrap::{BodyHints, Encoding, Kind, Problem, UnwrapMode, Unwrapped, bounds::MAX_STEP_BYTES, unwrap, wrap},
 };
 
 /// One byte more than is allowed, all zeros, in a hundredth of the room.
@@ -27,7 +28,19 @@ fn bombs_are_not_inflated() {
         let unwrapped = automatic(&bomb);
         assert_eq!(unwrapped.payload(), bomb);
         assert_eq!(unwrapped.problems, [Problem::TooLarge { kind, max_bytes: MAX_STEP_BYTES }]);
+        let asked = with_mode(&bomb, &UnwrapMode::Exactly(vec![kind]));
+        assert_eq!(asked.problems, unwrapped.problems, "it is {kind}");
     }
+}
+
+#[test]
+fn what_is_said_to_be_a_bomb_is_one() {
+    let bomb = bomb(Kind::Gzip);
+    let headers = FieldTable::default();
+    let hints = BodyHints { content_encoding: Some("gzip"), ..BodyHints::new(&headers) };
+    let problems = unwrap(&bomb, &hints, &UnwrapMode::Automatic).problems;
+    assert_eq!(problems, [Problem::TooLarge { kind: Kind::Gzip, max_bytes: MAX_STEP_BYTES }]);
+    assert!(problems[0].to_string().contains("unpacks to more than 16777216 bytes"), "{}", problems[0]);
 }
 
 #[test]
