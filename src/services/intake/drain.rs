@@ -1,7 +1,5 @@
 //! Draining one queue: gather a batch, commit it, acknowledge it. While one is committed the next is gathered.
 
-use std::collections::BTreeSet;
-
 use amqp_message::time::Timestamp;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -97,11 +95,11 @@ impl Filing<'_> {
     async fn store_and_acknowledge(&mut self, batch: Option<Batch>) -> Result<Vec<Uuid>, SessionError> {
         let Some(Batch { tags, received_at, mut here, mut onward, .. }) = batch else { return Ok(Vec::new()) };
         crash_point::point("delivered");
-        let retrying = own_retries::join_tries(&mut here, &mut onward);
+        let retries = own_retries::join_tries(&mut here, &mut onward);
         let mut acks = BatchAcks::new(self.acknowledger.clone(), tags);
-        let onward = recognition::of_those_for_broker(self.intake, onward, &mut here, &retrying).await;
+        let onward = recognition::of_those_for_broker(self.intake, onward, &mut here, &retries).await;
         let sent_here = self.forwarder.forward(onward, &mut acks).await?;
-        self.recognise(&mut here, &retrying).await?;
+        self.recognise(&mut here, &retries).await?;
         here.extend(sent_here);
         let stored = self.store(received_at, here).await?;
         crash_point::point("committed");
@@ -111,10 +109,10 @@ impl Filing<'_> {
     }
 
     /// Recognises what was sent back and does not say so, however long that takes.
-    async fn recognise(&self, arrivals: &mut [Arrival], retrying: &BTreeSet<String>) -> Result<(), SessionError> {
+    async fn recognise(&self, arrivals: &mut [Arrival], retries: &own_retries::OwnRetries) -> Result<(), SessionError> {
         let intake = self.intake;
         let mut backoff = Backoff::default();
-        while let Err(error) = intake.patiently(&self.queue, recognition::recognise(intake, arrivals, retrying)).await {
+        while let Err(error) = intake.patiently(&self.queue, recognition::recognise(intake, arrivals, retries)).await {
             intake.hold(&self.queue, &error);
             tokio::time::sleep(backoff.next_delay()).await;
             self.acknowledger.check_open()?;

@@ -40,29 +40,44 @@ pub(crate) fn hold(decision: Option<Decision>, retries: bool, remarks: &mut Vec<
     None
 }
 
-/// Takes out the tries of which a later one is in the same batch, which says that there were others. The answer is the
-/// queues where that was so.
-pub(crate) fn join_tries(here: &mut Vec<Arrival>, onward: &mut Vec<(u64, Arrival)>) -> BTreeSet<String> {
-    let mut later: HashMap<_, usize> = HashMap::new();
-    let mut retrying = BTreeSet::new();
+/// What is known of queues whose framework retries by itself, from the messages of a batch.
+#[derive(Clone, Default)]
+pub(crate) struct OwnRetries {
+    /// Where a copy came, and the try before it.
+    pub queues: BTreeSet<String>,
+    /// Copies of which the first try was in the same batch.
+    joined: BTreeSet<LetterId>,
+}
+
+impl OwnRetries {
+    /// Whether it is known already which try it follows.
+    pub fn is_joined(&self, arrival: &Arrival) -> bool {
+        self.joined.contains(&arrival.id)
+    }
+}
+
+/// Takes out the tries of which a later one is in the same batch, which says that there were others.
+pub(crate) fn join_tries(here: &mut Vec<Arrival>, onward: &mut Vec<(u64, Arrival)>) -> OwnRetries {
+    let mut later: HashMap<_, Vec<LetterId>> = HashMap::new();
     for arrival in here.iter() {
         if let Some(retry) = arrival.own_retry {
-            *later.entry(try_of(arrival, retry.number.saturating_sub(1))).or_default() += 1;
+            later.entry(try_of(arrival, retry.number.saturating_sub(1))).or_default().push(arrival.id);
         }
     }
-    if later.is_empty() {
-        return retrying;
-    }
+    let mut found = OwnRetries::default();
     let mut is_joined = |arrival: &Arrival| {
         let number = arrival.own_retry.map_or(0, |retry| retry.number);
-        let Some(left) = later.get_mut(&try_of(arrival, number)).filter(|left| **left > 0) else { return false };
-        *left -= 1;
-        retrying.extend(arrival.failure.queue.clone());
+        let Some(copy) = later.get_mut(&try_of(arrival, number)).and_then(Vec::pop) else { return false };
+        found.queues.extend(arrival.failure.queue.clone());
+        // What stands for another copy follows the try before that one.
+        if arrival.own_retry.is_none() || found.joined.contains(&arrival.id) {
+            found.joined.insert(copy);
+        }
         true
     };
     onward.retain(|(_, arrival)| !is_joined(arrival));
     here.retain(|arrival| !is_joined(arrival));
-    retrying
+    found
 }
 
 /// What the tries of one message have in common, and which it is.
@@ -73,12 +88,12 @@ fn try_of(arrival: &Arrival, number: u64) -> (ContentKey, Option<String>, Option
 /// Holds what came from a queue whose framework retries by itself, as `known` says, or was seen to.
 ///
 /// A copy alone does not say so: anybody may write that it is one. The try before has come as well.
-pub(super) fn hold_all(arrivals: &mut [&mut Arrival], known: &Known, retrying: &BTreeSet<String>) {
+pub(super) fn hold_all(arrivals: &mut [&mut Arrival], known: &Known, retries: &OwnRetries) {
     for arrival in arrivals {
         let Some(queue) = arrival.failure.queue.as_deref().filter(|_| may_have_own_retries(&arrival.message)) else {
             continue;
         };
-        let retries = retrying.contains(queue) || known.of(ContentKey::of_own_retries(queue)).next().is_some();
+        let retries = retries.queues.contains(queue) || known.of(ContentKey::of_own_retries(queue)).next().is_some();
         arrival.decision = hold(arrival.decision.take(), retries, &mut arrival.remarks);
     }
 }
@@ -88,14 +103,14 @@ pub(super) async fn remember(
     intake: &Intake,
     arrivals: &[&mut Arrival],
     known: &Known,
-    retrying: &BTreeSet<String>,
+    retries: &OwnRetries,
 ) -> Result<(), StoreError> {
     let mut seen: BTreeMap<&str, SentBack> = BTreeMap::new();
     for arrival in arrivals {
         let Some((queue, retry)) = arrival.failure.queue.as_deref().zip(arrival.own_retry) else { continue };
         let is_fresh = |marker: &SentBack| arrival.received_at.since(marker.sent_at) < FRESH;
         let is_known = known.of(ContentKey::of_own_retries(queue)).any(is_fresh);
-        if retrying.contains(queue) && !is_known {
+        if retries.queues.contains(queue) && !is_known {
             seen.insert(queue, SentBack::own_retries(queue, arrival.received_at, retry.number));
         }
     }
@@ -111,12 +126,12 @@ pub(super) async fn remember(
 pub(super) async fn find_tries_before(
     intake: &Intake,
     arrivals: &mut [&mut Arrival],
-    retrying: &mut BTreeSet<String>,
+    retries: &mut OwnRetries,
 ) -> Result<(), StoreError> {
     let mut copies: Vec<&mut Arrival> = arrivals
         .iter_mut()
         .map(|arrival| &mut **arrival)
-        .filter(|arrival| arrival.own_retry.is_some() && arrival.returning.is_none())
+        .filter(|arrival| arrival.own_retry.is_some() && arrival.returning.is_none() && !retries.is_joined(arrival))
         .collect();
     let Some(since) = copies.iter().map(|copy| failed_before(copy)).min() else { return Ok(()) };
     let wanted: Vec<(ContentKey, &str)> =
@@ -135,7 +150,7 @@ pub(super) async fn find_tries_before(
         let Some(at) = letters.iter().position(is_next).or_else(|| letters.iter().position(is_it)) else { continue };
         copy.returning = Some(letters.remove(at).1);
         copy.is_recognised = true;
-        retrying.extend(copy.failure.queue.clone());
+        retries.queues.extend(copy.failure.queue.clone());
     }
     Ok(())
 }

@@ -1,8 +1,12 @@
 //! Recognising what was sent back and comes as a new message, without our headers.
 
-use std::collections::BTreeSet;
-
-use super::{Intake, briefly::briefly, forward::is_for_broker, known::Known, own_retries};
+use super::{
+    Intake,
+    briefly::briefly,
+    forward::is_for_broker,
+    known::Known,
+    own_retries::{self, OwnRetries},
+};
 use crate::{
     domain::{
         lifecycle::recognition::{Recognised, Superseded, recognise as compare},
@@ -12,13 +16,13 @@ use crate::{
 };
 
 /// Looks whether arrivals are something that was sent back, and notes in each what it is. To do so again changes nothing.
-/// The frameworks of `retrying` queues were seen to retry by themselves.
+/// What the batch says of frameworks that retry by themselves is in `retries`.
 pub(crate) async fn recognise(
     intake: &Intake,
     arrivals: &mut [Arrival],
-    retrying: &BTreeSet<String>,
+    retries: &OwnRetries,
 ) -> Result<(), StoreError> {
-    recognise_all(intake, arrivals.iter_mut().collect(), retrying).await
+    recognise_all(intake, arrivals.iter_mut().collect(), retries).await
 }
 
 /// The same for what is to wait in RabbitMQ: what must not be retried any more is moved to `here`, the others are the
@@ -27,10 +31,10 @@ pub(crate) async fn of_those_for_broker(
     intake: &Intake,
     mut onward: Vec<(u64, Arrival)>,
     here: &mut Vec<Arrival>,
-    retrying: &BTreeSet<String>,
+    retries: &OwnRetries,
 ) -> Vec<(u64, Arrival)> {
     let arrivals = onward.iter_mut().map(|(_, arrival)| arrival).collect();
-    briefly(recognise_all(intake, arrivals, retrying)).await;
+    briefly(recognise_all(intake, arrivals, retries)).await;
     // A letter stands in the database, and so does how often it has failed.
     let stays = |arrival: &Arrival| !is_for_broker(arrival) || arrival.is_recognised;
     here.extend(onward.extract_if(.., |(_, arrival)| stays(arrival)).map(|(_, arrival)| arrival));
@@ -40,26 +44,29 @@ pub(crate) async fn of_those_for_broker(
 async fn recognise_all(
     intake: &Intake,
     mut arrivals: Vec<&mut Arrival>,
-    retrying: &BTreeSet<String>,
+    retries: &OwnRetries,
 ) -> Result<(), StoreError> {
     arrivals.retain(|arrival| arrival.failure.queue.is_some());
     let mut known = Known::load(intake, &arrivals).await?;
-    let mut retrying = retrying.clone();
-    own_retries::hold_all(&mut arrivals, &known, &retrying);
-    compare_all(intake, &mut arrivals, &mut known, &mut retrying).await?;
-    own_retries::find_tries_before(intake, &mut arrivals, &mut retrying).await?;
-    own_retries::hold_all(&mut arrivals, &known, &retrying);
-    own_retries::remember(intake, &arrivals, &known, &retrying).await
+    let mut retries = retries.clone();
+    own_retries::hold_all(&mut arrivals, &known, &retries);
+    compare_all(intake, &mut arrivals, &mut known, &mut retries).await?;
+    own_retries::find_tries_before(intake, &mut arrivals, &mut retries).await?;
+    own_retries::hold_all(&mut arrivals, &known, &retries);
+    own_retries::remember(intake, &arrivals, &known, &retries).await
 }
 
 async fn compare_all(
     intake: &Intake,
     arrivals: &mut [&mut Arrival],
     known: &mut Known,
-    retrying: &mut BTreeSet<String>,
+    retries: &mut OwnRetries,
 ) -> Result<(), StoreError> {
     let (mut returned, mut stopped) = (Vec::new(), Vec::new());
-    for arrival in arrivals.iter_mut().filter(|arrival| arrival.returning.is_none()) {
+    for arrival in arrivals {
+        if arrival.returning.is_some() || retries.is_joined(arrival) {
+            continue;
+        }
         let queue = arrival.failure.queue.clone().unwrap_or_default();
         let (decision, received_at) = (arrival.decision.as_ref(), arrival.received_at);
         match compare(&arrival.message, &queue, received_at, decision, &known.compared(arrival)) {
@@ -83,14 +90,14 @@ async fn compare_all(
                     returned.push((key, id));
                 }
             }
-            Recognised::Stopped { retries, identities, superseded } => {
-                stop(intake, arrival, retries, identities);
+            Recognised::Stopped { retries: times, identities, superseded } => {
+                stop(intake, arrival, times, identities);
                 stopped.push(stopped_retry(arrival, queue, superseded));
                 continue;
             }
         }
         if arrival.own_retry.is_some() {
-            retrying.insert(queue);
+            retries.queues.insert(queue);
         }
     }
     if !returned.is_empty() {
@@ -109,12 +116,12 @@ fn came_again(arrival: &mut Arrival, rounds: u64) {
 }
 
 /// Has it wait for a user.
-fn stop(intake: &Intake, arrival: &mut Arrival, retries: u64, identities: usize) {
+fn stop(intake: &Intake, arrival: &mut Arrival, times: u64, identities: usize) {
     let queue = arrival.failure.queue.as_deref();
     intake.metrics.retry_stopped(&intake.broker, queue);
     arrival.decision = None;
     arrival.remarks.push(format!(
-        "no automatic retry: the same content or message_id was sent back to {} {retries} times, as {}, and comes as another \
+        "no automatic retry: the same content or message_id was sent back to {} {times} times, as {}, and comes as another \
          one now; its policy allows no more",
         queue.unwrap_or_default(),
         plural(identities as u64, "message")
