@@ -76,10 +76,12 @@ fn arrival(number: u32, queue: String, error: Option<String>, received_at: Times
             ..Failure::default()
         },
         decision: None,
+        is_counted: false,
         importance: Importance::ALL[number as usize % Importance::ALL.len()],
         importance_by: "default",
         message: Message { body: broker::body(number), ..Message::default() },
         remarks: Vec::new(),
+        losses: Vec::new(),
     }
 }
 

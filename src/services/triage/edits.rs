@@ -172,7 +172,7 @@ impl EditReach {
     }
 
     fn comes_from_before(&self) -> String {
-        let framework = self.framework.unwrap_or("its framework");
+        let framework = self.framework.map_or("its framework", named);
         format!("what goes back is the message as it was before {framework} gave it up")
     }
 
@@ -182,17 +182,23 @@ impl EditReach {
     }
 }
 
+/// Headers that anybody may write are nobody's name.
+fn named(framework: &str) -> &str {
+    if framework.starts_with("x-") { "its service" } else { framework }
+}
+
 /// What a framework has wrapped or marked has to stay so, or its marks would go out to the consumer.
 fn check_framework(before: Option<&'static str>, after: Option<&'static str>) -> Result<(), Refusal> {
     match (before, after) {
         (before, after) if before == after => Ok(()),
         (Some(framework), _) => unfit(format!(
-            "with this edit the message is no longer one that {framework} has given up, and what {framework} added \
-             would go back to its consumer; keep the encoding and the headers by which it is known"
+            "with this edit the message is no longer one that {0} has given up, and what {0} added \
+             would go back to its consumer; keep the encoding and the headers by which it is known",
+            named(framework)
         )),
         (None, after) => unfit(format!(
             "with this edit the message looks like one that {} has given up, and would be changed before it goes back",
-            after.unwrap_or_default()
+            after.map(named).unwrap_or_default()
         )),
     }
 }
@@ -371,7 +377,7 @@ mod tests {
         check_refused(&spring, &headers(unmarked), "no longer one that Spring AMQP");
         let mark = |name: &str| HeaderEdit::Set { name: name.to_owned(), value: "at m".to_owned() };
         let marks = ["x-exception-message", "x-exception-stacktrace", "x-original-exchange", "x-original-routingKey"];
-        check_refused(&message("a", &[]), &headers(marks.map(mark).into()), "looks like one that x-exception headers");
+        check_refused(&message("a", &[]), &headers(marks.map(mark).into()), "looks like one that its service");
     }
 
     #[test]

@@ -181,7 +181,7 @@ async fn every_mistake_is_told() {
     };
     let body = json!({"delay": "soon", "body_base64": "?", "queue": 7});
     let problem = desk.post(&format!("{path}/retry"), &body).await.expect(422).json();
-    let expected = [("/body_base64", "format"), ("/delay", "format"), ("/queue", "type")];
+    let expected = [("/delay", "format"), ("/body_base64", "format"), ("/queue", "type")];
     assert_eq!(places(&problem), expected.map(|(place, code)| (json!(place), json!(code))));
     let body = json!({"queue": "dlo.obituaries", "headers": {"set": {"a": "b"}, "remove": ["a"]}});
     let problem = desk.post(&format!("{path}/retry"), &body).await.expect(422).json();
@@ -189,7 +189,7 @@ async fn every_mistake_is_told() {
     assert_eq!(places(&problem), expected.map(|(place, code)| (json!(place), json!(code))));
     let body = json!({"queues": "", "delays": ["1s", "", "40d"], "reason": "bored"});
     let problem = desk.post("/api/v1/policies", &body).await.expect(422).json();
-    let expected = [("/delays/1", "format"), ("/queues", "length"), ("/reason", "choice")];
+    let expected = [("/queues", "length"), ("/delays/1", "format"), ("/reason", "choice")];
     assert_eq!(places(&problem), expected.map(|(place, code)| (json!(place), json!(code))));
     let problem = desk.post("/api/v1/policies", &json!({"queues": "a", "delays": ["1s", "40d"]})).await.expect(422);
     assert_eq!(places(&problem.json()), [(json!("/delays/1"), json!("range"))]);

@@ -262,7 +262,7 @@ async fn a_header_that_would_not_arrive_is_not_offered_and_says_why() {
     let page = edit_page(&desk, id).await;
     assert_eq!(page.values("[name^='header:']", "name"), ["header:tenant"]);
     let told = lines(&page, "[data-fixed]").join(" ");
-    for (name, why) in [("x-exception-message", "before Spring AMQP gave it up"), ("n", "it is no text")] {
+    for (name, why) in [("x-exception-message", "before its service gave it up"), ("n", "it is no text")] {
         assert!(told.contains(name) && told.contains(why), "{told}");
     }
     // What is refused for all of the message is refused before it can be sent.

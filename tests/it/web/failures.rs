@@ -83,7 +83,7 @@ async fn a_form_over_the_limit_is_refused_as_a_page() {
     let desk = Desk::open().await;
     let note = "x".repeat(3 << 20);
     let page = submit(&desk, "/letters/actions", &[("action", "note"), ("note", &note)]).await.expect(413).page();
-    assert!(page.words("main").contains("2 MiB"), "{}", page.words("main"));
+    assert!(page.words("main").contains("2097152 bytes"), "{}", page.words("main"));
 }
 
 #[tokio::test]

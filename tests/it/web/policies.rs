@@ -212,7 +212,7 @@ async fn the_api_refuses_by_field() {
     for (policy, field) in [
         (json!({"delays": ["1s"]}), "queues: it is needed"),
         (json!({"queues": "", "delays": ["1s"]}), "queues: "),
-        (json!({"queues": "a", "delays": ["soon"]}), "delays: "),
+        (json!({"queues": "a", "delays": ["soon"]}), "delays[0]: "),
         (json!({"queues": "a", "delays": "10s"}), "delays: "),
         (json!({"queues": "a"}), "delays: "),
         (json!({"queues": "a", "delays": [], "initial": "1s"}), "delays: "),

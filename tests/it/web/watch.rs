@@ -126,7 +126,7 @@ async fn settings_that_are_likely_missing_are_named_with_what_mends_them() {
     let said: Vec<String> = page.all(".concern-list li").into_iter().map(words).collect();
     assert_eq!(said.len(), 3, "{said:?}");
     for (said, parts) in said.iter().zip([
-        ["messages dlo retries none of its messages by itself", "max_retries: 0", "symfony-messenger.md"],
+        ["messages dlo retries none of its messages automatically", "max_retries: 0", "ago. Symfony Messenger"],
         [
             "orders Its messages are requeued again and again, 90 a second",
             "reject without requeueing",
@@ -140,6 +140,11 @@ async fn settings_that_are_likely_missing_are_named_with_what_mends_them() {
     ]) {
         assert!(parts.iter().all(|part| said.contains(part)), "{said} lacks one of {parts:?}");
     }
+    for href in page.values(".concern-list a[href^='/docs/']", "href") {
+        let docs = desk.get(&href).await.expect(200);
+        assert_eq!(docs.header("content-type"), "text/plain; charset=utf-8");
+    }
+    assert_eq!(page.count(".concern-list a[href^='/docs/']"), 2, "of Symfony, and of all");
 }
 
 #[tokio::test]
