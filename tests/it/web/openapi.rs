@@ -38,6 +38,8 @@ async fn describes_what_the_contract_promises_so_far() {
         "GET /api/v1/groups/{id}",
         "GET /api/v1/digests",
         "GET /api/v1/activity",
+        "GET /api/v1/activity.csv",
+        "GET /api/v1/activity.ndjson",
         "GET /api/v1/jobs/{id}",
         "GET /api/v1/letters",
         "GET /api/v1/letters/{id}",
