@@ -128,10 +128,9 @@ async fn stopped_retries(app: &AppState, queues: &[(String, String)]) -> Result<
             let sentence = format!(
                 "Automatic retries of {what} were stopped in the last {since}, the last one {last} ago: a service publishes \
                  copies of what failed without the headers of dlo, with {lacks}, so that each looks like a new message. \
-                 Have it keep dlo-id, or at least the message_id, as docs/frameworks/hand-over.md shows. These messages are \
-                 open dead letters."
+                 Have it keep dlo-id, or at least the message_id. These messages are open dead letters."
             );
-            lines.push(ConcernLine::of_queue(&broker.name, &queue, &sentence));
+            lines.push(ConcernLine::of_queue(&broker.name, &queue, &sentence).with_docs(Some(DocsPage::HAND_OVER)));
         }
     }
     Ok(lines)

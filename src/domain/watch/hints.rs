@@ -50,9 +50,10 @@ pub struct DocsPage {
 impl DocsPage {
     pub const FRAMEWORKS: Self = Self { title: "The setting of each framework", file: "frameworks/README.md" };
     pub const DRAMATIQ: Self = Self { title: "Dramatiq", file: "frameworks/dramatiq.md" };
+    pub const HAND_OVER: Self = Self { title: "Handing over a failed message", file: "frameworks/hand-over.md" };
     pub const SYMFONY: Self = Self { title: "Symfony Messenger", file: "frameworks/symfony-messenger.md" };
     /// All that something leads to.
-    pub const ALL: &[Self] = &[Self::FRAMEWORKS, Self::DRAMATIQ, Self::SYMFONY];
+    pub const ALL: &[Self] = &[Self::FRAMEWORKS, Self::DRAMATIQ, Self::HAND_OVER, Self::SYMFONY];
 
     /// Its path on the server.
     pub fn path(self) -> String {
