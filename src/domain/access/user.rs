@@ -3,7 +3,7 @@
 use amqp_message::{time::Timestamp, word_enum};
 use uuid::Uuid;
 
-use super::{Membership, Role};
+use super::{Membership, Right, Role, Scope};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UserId(Uuid);
@@ -47,6 +47,12 @@ pub struct User {
 }
 
 impl User {
+    /// Whether a token of theirs could do anything by that scope.
+    pub fn has_use_of(&self, scope: Scope) -> bool {
+        let may = |role: Role| Right::ALL.iter().any(|right| scope.may(*right) && role.may(*right));
+        may(self.role) || self.teams.iter().any(|membership| may(membership.role))
+    }
+
     /// Whether they may, whatever their role is.
     pub const fn may_come_in(&self) -> bool {
         !self.is_disabled && !self.is_withdrawn

@@ -298,7 +298,10 @@ mod tests {
         check(&[queue("a.b", None, None)], &[r#"'dlo-a.b' '^a\.b$' '{"dead-letter-exchange":"dlx"}'"#]);
         check(&[queue("a", Some("other"), None)], &["a: What its consumer rejects goes to the exchange other"]);
         let xq = queue("a", Some(""), Some("a.XQ"));
-        check(std::slice::from_ref(&xq), &[r#"'^a\.XQ$' '{"dead-letter-exchange":"dlx","message-ttl":0}' (Dramatiq"#]);
+        check(std::slice::from_ref(&xq), &[r#"'^a\.XQ$' '{"dead-letter-exchange":"dlx","message-ttl":0}'"#]);
+        let hint =
+            hints(&settings(), std::slice::from_ref(&xq), Some(&BTreeSet::new()), &mut BTreeSet::new()).remove(0);
+        assert_eq!(hint.docs(), Some(DocsPage::DRAMATIQ));
         let mut fixed = queue("a", Some("other"), None);
         fixed.dead_letters.by_argument = true;
         check(&[fixed], &["bind dlo.dead-letters to it"]);

@@ -8,6 +8,7 @@ mod secrets;
 mod throttle;
 mod tokens;
 mod users;
+mod vouched;
 
 pub use oidc::{Begun, Oidc};
 pub use passwords::{PasswordError, Passwords, SHORTEST};
@@ -23,17 +24,15 @@ use self::{grants::Teams, throttle::Throttle};
 use super::{change_feed::ChangeFeed, ids};
 use crate::{
     clock::Clock,
-    config::{self, AuthConfig, AuthMode},
-    domain::access::{Grants, Role, Session, SessionLimits, Source, Token, User, UserId, check_name},
-    store::{NewSession, Store, StoreError, UserError, Vouched},
+    config::{AuthConfig, AuthMode},
+    domain::access::{Grants, Session, SessionLimits, Source, Token, User},
+    store::{NewSession, Store, StoreError, UserError},
 };
 
 /// That something was used is written down at most this often.
 const SEEN_EVERY: Duration = Duration::from_secs(60);
 /// And who comes in waits no longer than this for it: it is worth nothing compared with what they came for.
 const SEEN_WITHIN: Duration = Duration::from_millis(300);
-/// That a proxy names somebody is written down at most this often.
-const VOUCHED_EVERY: Duration = Duration::from_secs(60 * 60);
 /// How long the link that makes the first admin can be used.
 const LINK_LASTS: Duration = Duration::from_secs(24 * 60 * 60);
 /// Characters of what a browser calls itself.
@@ -197,56 +196,6 @@ impl SignIn {
             tracing::warn!(user, address = %client.address, "a sign-in failed: {error}");
         }
         done
-    }
-
-    /// Whom a proxy names. Looking whether they may still come in changes nothing.
-    pub async fn by_proxy(&self, name: &str, groups: &[String], is_use: bool) -> Result<User, SignInError> {
-        if is_use {
-            return self.vouched(Source::Proxy, name, name, groups).await;
-        }
-        let known = self.0.store.vouched(Source::Proxy, name).await?;
-        known.filter(User::may_come_in).ok_or(SignInError::Wrong)
-    }
-
-    /// A user whom somebody else vouches for, written down where they are new or something is new about them.
-    async fn vouched(&self, source: Source, subject: &str, name: &str, groups: &[String]) -> Result<User, SignInError> {
-        let inner = &*self.0;
-        check_name(name).map_err(|why| SignInError::Refused(format!("{name:?} cannot come in: {why}.")))?;
-        let now = inner.clock.now();
-        let teams = config::memberships(&inner.config.teams, name, groups);
-        let role = inner.config.roles.role(name, groups).or_else(|| teams.first().map(|_| Role::Viewer));
-        let Some(role) = role else {
-            if inner.store.withdraw(source, subject, now).await? {
-                inner.feed.settings_changed();
-            }
-            let why = format!("{name} has no role here. The groups in [auth.roles] say who has one.");
-            return Err(SignInError::Refused(why));
-        };
-        let known = inner.store.vouched(source, subject).await?;
-        if known.as_ref().is_some_and(|user| user.is_disabled) {
-            return Err(SignInError::Refused(format!("{name} may not come in any more.")));
-        }
-        let is_as_known =
-            |user: &User| user.role == role && user.teams == teams && user.name == name && !user.is_withdrawn;
-        let is_seen = |user: &User| user.signed_in_at.is_some_and(|at| now.since(at) < VOUCHED_EVERY);
-        let known = known.filter(is_as_known);
-        if let Some(user) = known.as_ref().filter(|user| is_seen(user)) {
-            return Ok(user.clone());
-        }
-        let id = UserId::from_uuid(ids::uuid(now));
-        match inner.store.vouch(&Vouched { id, source, subject, name, role, teams: &teams }, now).await {
-            // When they came is worth less than that they come in.
-            Err(UserError::Store(error)) if known.is_some() => {
-                tracing::debug!("that {name} was seen cannot be written down: {error}");
-                known.ok_or_else(|| error.into())
-            }
-            // Two requests of somebody new may come at once.
-            Err(UserError::Taken(taken)) => {
-                let known = inner.store.vouched(source, subject).await?.filter(|user| user.name == name);
-                known.ok_or_else(|| UserError::Taken(taken).into())
-            }
-            vouched => Ok(vouched?),
-        }
     }
 
     /// Begins a session, under a name that nobody had before.

@@ -9,7 +9,7 @@ use super::secrets;
 use crate::{
     clock::Clock,
     domain::{
-        access::{Right, Scope, Token, TokenId, User, UserId, check_name},
+        access::{Scope, Token, TokenId, User, UserId, check_name},
         actor::Actor,
     },
     services::{change_feed::ChangeFeed, ids},
@@ -115,9 +115,7 @@ impl Tokens {
 
 /// A scope that is of no use now would be of use to whoever holds the token once the owner's role is higher.
 fn check_owner(owner: &User, scopes: &[Scope]) -> Result<(), String> {
-    let may = |right: Right| owner.role.may(right) || owner.teams.iter().any(|membership| membership.role.may(right));
-    let is_of_use = |scope: &&Scope| Right::ALL.iter().any(|right| scope.may(*right) && may(*right));
-    match scopes.iter().find(|scope| !is_of_use(scope)) {
+    match scopes.iter().find(|scope| !owner.has_use_of(**scope)) {
         Some(scope) => Err(format!("{scope} is not for the role {}", owner.role)),
         None => Ok(()),
     }

@@ -52,7 +52,7 @@ fn about(path: &str) -> About {
         "groups" => About::Group,
         "jobs" => About::Job,
         "digests" => About::Digest,
-        "rules" | "policies" | "mappings" | "schemas" | "assets" => About::Everybody,
+        "rules" | "policies" | "mappings" | "schemas" | "assets" | "docs" => About::Everybody,
         other => panic!("say of {path} what {other} is about"),
     }
 }
@@ -143,7 +143,9 @@ async fn bring_theirs(desk: &Desk) -> Theirs {
 async fn token(desk: &Desk, owner: &str, scopes: &[Scope]) -> Visit {
     let owner = desk.store.user(owner).await.unwrap();
     let lasts = Some(Duration::from_secs(3_600));
-    let wanted = WantedToken { name: "hook", scopes: scopes.to_vec(), owner, teams: Vec::new(), lasts };
+    let is_of_use = |scope: &Scope| owner.as_ref().is_none_or(|owner| owner.has_use_of(*scope));
+    let scopes = scopes.iter().copied().filter(is_of_use).collect();
+    let wanted = WantedToken { name: "hook", scopes, owner, teams: Vec::new(), lasts };
     Visit::bearer(&desk.tokens.add(wanted, &Actor::command_line()).await.unwrap())
 }
 

@@ -165,9 +165,13 @@ async fn a_queue_whose_copies_are_not_recognised_is_named_with_what_they_lack() 
     let said: Vec<String> = page.all(".concern-list li").into_iter().map(words).collect();
     for (queue, lacks) in [("orders", "with another message_id each time"), ("texts", "with no message_id")] {
         let line = said.iter().find(|line| line.starts_with(queue)).unwrap();
-        for part in
-            ["Automatic retries of 2 messages", "in the last 9 min", "the last one 4 min ago", lacks, "hand-over.md"]
-        {
+        for part in [
+            "Automatic retries of 2 messages",
+            "in the last 9 min",
+            "the last one 4 min ago",
+            lacks,
+            "Handing over a failed message",
+        ] {
             assert!(line.contains(part), "{line} lacks {part}");
         }
     }

@@ -72,9 +72,9 @@ async fn people_and_programs_are_added_listed_and_kept_out() {
     assert_eq!(ask().await, 200);
     let listed = run(&database, &["token", "list"], "").expect(0).stdout;
     assert!(listed.contains("grafana") && !listed.contains(token.trim()), "{listed}");
-    run(&database, &["token", "revoke", "grafana"], "").expect(0);
+    run(&database, &["token", "remove", "grafana"], "").expect(0);
     assert_eq!(ask().await, 401);
-    run(&database, &["token", "revoke", "grafana"], "").expect(1);
+    run(&database, &["token", "remove", "grafana"], "").expect(1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -125,6 +125,7 @@ async fn what_is_in_messages_takes_a_scope_of_its_own() {
 async fn headers_that_repeat_the_body_take_that_scope_too() {
     for (desk, _kept) in desks().await {
         let task = crate::web::dead::dead_in("orders").header("task", FieldValue::string("billing.charge"));
+        let task = task.header("id", FieldValue::string("1b4e28ba-2fa1-11d2-883f-0016d3cca427"));
         let task = task.header("argsrepr", FieldValue::string("('Lovelace',)")).body("[[\"Lovelace\"], {}, {}]");
         let id = desk.receive(task).await;
         let path = format!("/api/v1/letters/{id}");

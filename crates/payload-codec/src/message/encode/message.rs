@@ -68,10 +68,15 @@ impl Encoder<'_> {
         at: usize,
         twin: Option<Twin<'_>>,
     ) -> Vec<u8> {
+        let is_new = twin.is_none();
         let twins = twin.map(Twin::fields).unwrap_or_default();
         let mut parts = Parts::default();
         let mut seen = Seen::default();
-        for member in members {
+        // A field that could not be read to its end takes in whatever of it comes later: what did not belong to it
+        // stands behind, but where there is an order to keep.
+        let (late, first): (Vec<_>, Vec<_>) =
+            members.iter().partition(|member| is_new && is_odd_occurrence(descriptor, &member.key));
+        for member in first.into_iter().chain(late) {
             if self.is_full() {
                 break;
             }
@@ -143,6 +148,12 @@ impl Encoder<'_> {
             self.problem(member.at, reason);
         }
     }
+}
+
+/// Whether a key stands for occurrences of a declared field that were not read as the schema says.
+fn is_odd_occurrence(descriptor: &MessageDescriptor, key: &str) -> bool {
+    let number = key.strip_prefix('#').and_then(|number| number.parse().ok());
+    number.is_some_and(|number| Declaration::by_number(descriptor, number).is_some())
 }
 
 fn names(descriptor: &MessageDescriptor) -> Vec<String> {

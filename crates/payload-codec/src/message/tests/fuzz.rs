@@ -39,6 +39,19 @@ fn messages_with_wrong_bytes() {
     .budget_ms(1_500);
 }
 
+/// Of a field: a number where a message belongs, a message without its end, and a whole one. Their order decides what is read.
+#[test]
+fn a_field_in_doubt_stays_apart_from_what_comes_after_it() {
+    let descriptor = legacy();
+    let masks = Masks::new(descriptor.parent_pool(), &[]);
+    let (id, odd, cut, whole) = (b"\x0a\x01a", b"\x68\x05", b"\x6a\x02\x0a\x7f", b"\x6a\x03\x0a\x01x");
+    for body in
+        [[&id[..], odd, cut, whole].concat(), [&id[..], cut, odd, whole].concat(), [&id[..], cut, whole, odd].concat()]
+    {
+        check(&body, &descriptor, &masks);
+    }
+}
+
 #[test]
 fn any_bytes_of_any_type() {
     let pool = small();
