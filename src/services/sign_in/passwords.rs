@@ -102,6 +102,8 @@ fn check(name: &str, password: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+
     use super::*;
 
     #[tokio::test]
@@ -120,15 +122,13 @@ mod tests {
     #[tokio::test]
     async fn what_nobody_waits_for_any_more_counts_until_it_is_done() {
         let passwords = Passwords::default();
-        let (begun, go_on) = (Arc::new(std::sync::Barrier::new(2)), Arc::new(std::sync::Barrier::new(2)));
-        let (here, there) = ((Arc::clone(&begun), Arc::clone(&go_on)), passwords.clone());
-        let waiting = tokio::spawn(async move {
-            let work = move || (here.0.wait(), here.1.wait());
-            there.compute(work).await.map(drop)
-        });
-        spawn_blocking(move || begun.wait()).await.unwrap();
-        waiting.abort();
-        assert!(waiting.await.is_err_and(|error| error.is_cancelled()));
+        let (begun, go_on) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+        let here = (Arc::clone(&begun), Arc::clone(&go_on));
+        let work = move || (here.0.wait(), here.1.wait());
+        tokio::select! {
+            _ = passwords.compute(work) => unreachable!("it waits"),
+            _ = spawn_blocking(move || begun.wait()) => {}
+        }
         assert_eq!(passwords.running.available_permits(), AT_ONCE - 1);
         spawn_blocking(move || go_on.wait()).await.unwrap();
         let all = passwords.running.acquire_many(u32::try_from(AT_ONCE).unwrap()).await;
