@@ -3,6 +3,8 @@ ALTER TABLE users ADD COLUMN teams TEXT NOT NULL DEFAULT ''; -- as in payments=o
 ALTER TABLE api_tokens ADD COLUMN teams TEXT NOT NULL DEFAULT ''; -- by comma; empty: all that the owner sees
 -- For which queues a job was asked for, JSON; empty: for all.
 ALTER TABLE jobs ADD COLUMN within TEXT NOT NULL DEFAULT '';
+-- Whoever sees all of these queues sees the job, JSON; empty: those who see all.
+ALTER TABLE jobs ADD COLUMN seen_within TEXT NOT NULL DEFAULT '';
 -- Where the letters of a line are, if all of them are of one queue; else for which queues it was done, as above.
 ALTER TABLE activity ADD COLUMN broker TEXT;
 ALTER TABLE activity ADD COLUMN queue TEXT;

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use amqp_message::time::Timestamp;
 use clap::Subcommand;
 
 use super::print;
@@ -182,15 +183,34 @@ fn user_line(user: &User) -> String {
         _ => "",
     };
     let teams = write_memberships(&user.teams);
-    format!("{:<24} {:<9} {:<9} {state:<8} {teams}", user.name, user.role, user.source).trim_end().to_owned() + "\n"
+    format!("{:<24} {:<9} {:<9} {state:<8} {teams}", user.name, user.role.as_str(), user.source.as_str())
+        .trim_end()
+        .to_owned()
+        + "\n"
+}
+
+/// When that was, in UTC.
+fn at_second(at: Timestamp) -> String {
+    jiff::Timestamp::from_microsecond(at.as_micros()).unwrap_or_default().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 fn token_line(token: &Token) -> String {
     let scopes: Vec<&str> = token.scopes.iter().map(|scope| scope.as_str()).collect();
     let owner = token.owner.as_ref().map_or("-", |owner| &*owner.name);
     let teams = token.teams.join(",");
-    format!("{} {:<24} {:<16} {:<24} {teams}", token.id.as_uuid(), token.name, owner, scopes.join(","))
-        .trim_end()
-        .to_owned()
+    let used = token
+        .used_at
+        .map_or_else(|| "never used".to_owned(), |at| format!("used {} from {}", at_second(at), token.used_from));
+    let expires =
+        token.expires_at.map_or_else(|| "never expires".to_owned(), |at| format!("expires {}", at_second(at)));
+    format!(
+        "{} {:<24} {:<16} {:<24} {used}, {expires} {teams}",
+        token.id.as_uuid(),
+        token.name,
+        owner,
+        scopes.join(",")
+    )
+    .trim_end()
+    .to_owned()
         + "\n"
 }

@@ -100,7 +100,7 @@ impl AuditedStore {
 
     pub(crate) async fn cancel_job(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
         let entry = AuditEntry {
-            concerns: Concerns::All(by.scope(Right::Act)),
+            concerns: Concerns::All(by.scope(Right::Read)),
             ..AuditEntry::new(self.clock.now(), by, Area::Letters, "cancel", format!("job {job}"))
         };
         let cancelled = self.store.cancel_job(job, &entry).await?;

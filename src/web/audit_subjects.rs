@@ -2,15 +2,18 @@
 
 use uuid::Uuid;
 
-use super::{AppState, error::WebError, view::activity::Subjects};
-use crate::domain::{
-    activity::{ActivityEntry, Area},
-    group::GroupId,
-    letter::LetterId,
+use super::view::activity::Subjects;
+use crate::{
+    domain::{
+        activity::{ActivityEntry, Area},
+        group::GroupId,
+        letter::LetterId,
+    },
+    store::{StoreError, StoreReader},
 };
 
 /// What letters and groups are called now that `entries` name by their ids.
-pub async fn load(app: &AppState, entries: &[ActivityEntry]) -> Result<Subjects, WebError> {
+pub async fn load(store: &StoreReader, entries: &[ActivityEntry]) -> Result<Subjects, StoreError> {
     let entries = entries.iter().map(|entry| &entry.entry);
     let ids: Vec<Uuid> = entries
         .filter(|entry| matches!(entry.area, Area::Letters | Area::Groups))
@@ -21,7 +24,6 @@ pub async fn load(app: &AppState, entries: &[ActivityEntry]) -> Result<Subjects,
     }
     let letters: Vec<LetterId> = ids.iter().copied().map(LetterId::from_uuid).collect();
     let groups: Vec<GroupId> = ids.into_iter().map(GroupId::from_uuid).collect();
-    let store = app.store();
     let (letters, groups) = tokio::try_join!(store.summaries(&letters), store.groups_by_id(&groups))?;
     Ok(Subjects::new(&letters, &groups))
 }

@@ -70,6 +70,10 @@ impl Tokens {
         if wanted.scopes.is_empty() {
             return Err(TokenError::Unfit("a token has at least one scope".to_owned()));
         }
+        if !wanted.teams.is_empty() && wanted.scopes.contains(&Scope::Admin) {
+            let why = "the scope admin is not for a team: policies, rules and schemas hold for all queues";
+            return Err(TokenError::Unfit(why.to_owned()));
+        }
         if let Some(owner) = &wanted.owner {
             check_owner(owner, &wanted.scopes).map_err(TokenError::Unfit)?;
             if self.of(owner.id).await?.len() >= MOST {

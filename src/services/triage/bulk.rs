@@ -161,7 +161,7 @@ impl Worker for LeftBehind {
 fn entry(bulk: &Bulk, begun: Timestamp) -> AuditEntry {
     let Bulk { filter, command, by, .. } = bulk;
     let entry = AuditEntry::new(begun, by, Area::Letters, command.name(), subject(filter));
-    AuditEntry { detail: detail(command, filter), concerns: Concerns::All(by.scope(Right::Act)), ..entry }
+    AuditEntry { detail: detail(command, filter), concerns: Concerns::All(by.scope(Right::Read)), ..entry }
 }
 
 /// A group, where one is meant.

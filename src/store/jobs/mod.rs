@@ -195,7 +195,7 @@ pub(crate) async fn insert_finished(
 
 pub(crate) async fn insert(tx: &mut Tx, job: &Job, by: &Actor, at: Timestamp) -> Result<(), StoreError> {
     const INSERT: &str = "INSERT INTO jobs (id, created_at, actor, action, state, total, done, failed, errors,
-        via, address, within) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+        via, address, within, seen_within) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
     let (via, address) = origin::written(by);
     on!(tx, |tx| sqlx::query(INSERT)
         .bind(job.id)
@@ -210,6 +210,7 @@ pub(crate) async fn insert(tx: &mut Tx, job: &Job, by: &Actor, at: Timestamp) ->
         .bind(via)
         .bind(&*address)
         .bind(by.scope(Right::Act).written())
+        .bind(by.scope(Right::Read).written())
         .execute(&mut **tx)
         .await
         .map(drop)?);

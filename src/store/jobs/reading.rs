@@ -23,12 +23,12 @@ struct RecordRow {
     job: JobRow,
     created_at: i64,
     actor: String,
-    within: String,
+    seen_within: String,
 }
 
 impl RecordRow {
     fn is_seen(&self, scope: &QueueScope) -> Result<bool, StoreError> {
-        Ok(scope.is_everything() || audit::read_scope(&self.within)?.is_within(scope))
+        Ok(scope.is_everything() || audit::read_scope(&self.seen_within)?.is_within(scope))
     }
 }
 
@@ -49,7 +49,7 @@ impl StoreReader {
     /// A job, and who asked for it when.
     pub async fn job_record(&self, id: Uuid) -> Result<Option<JobRecord>, StoreError> {
         const SELECT: &str =
-            "SELECT id, action, state, total, done, failed, errors, created_at, actor, within FROM jobs
+            "SELECT id, action, state, total, done, failed, errors, created_at, actor, seen_within FROM jobs
             WHERE id = $1";
         let row: Option<RecordRow> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(id).fetch_optional(pool).await?);
@@ -89,8 +89,7 @@ impl StoreReader {
         before: Option<JobPlace>,
         limit: usize,
     ) -> Result<Vec<RecordRow>, StoreError> {
-        const ALL: &str =
-            "SELECT id, action, state, total, done, failed, errors, created_at, actor, within FROM jobs WHERE 1 = 1";
+        const ALL: &str = "SELECT id, action, state, total, done, failed, errors, created_at, actor, seen_within FROM jobs WHERE 1 = 1";
         Ok(on!(self.db.reader(), |pool| {
             let mut select = QueryBuilder::new(ALL);
             if !states.is_empty() {

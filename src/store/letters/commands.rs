@@ -111,7 +111,7 @@ pub(crate) fn check_reach(by: &Actor, letter: &LetterState, target: Option<&str>
         Err(Refusal::NotAllowed)
     } else {
         match target.filter(|target| !may(Right::Act, target)) {
-            Some(target) => Err(Refusal::Unfit(format!("{target} is no queue of your teams"))),
+            Some(target) => Err(Refusal::Unfit(format!("the queue {target} is not one of your teams"))),
             None => Ok(()),
         }
     }

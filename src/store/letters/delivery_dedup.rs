@@ -8,22 +8,28 @@
 //! which nothing comes twice. The mark alone says little: RabbitMQ 4.0 puts it on what is dead-lettered in one
 //! quorum queue and is delivered from another, 4.3 on every dead letter.
 //!
+//! An entry stands for nothing once its letter has been sent back: what fails then may be published as an equal copy, and
+//! that is no redelivery. A message that says by its headers which letter it is says which of its failures, too.
+//!
 //! Two messages can be equal to the byte and still be two. Where rows hold a fingerprint more than once, or the
 //! acknowledgement was seen, and the message has no `message_id`, dlo keeps what is redelivered: rather a letter
 //! twice than a message lost.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use amqp_message::time::Timestamp;
 use sqlx::{FromRow, QueryBuilder};
 use uuid::Uuid;
 
-use super::intake::{AckState, Arrival, Fingerprint, IntakeBatch, Recorded};
+use super::{
+    intake::{AckState, Arrival, Fingerprint, IntakeBatch, Recorded},
+    rows::parse,
+};
 use crate::{
-    domain::letter::LetterId,
+    domain::{letter::LetterId, lifecycle::recognition::is_away},
     store::{
         Store, StoreError,
-        db::{Either, Tx, on},
+        db::{Either, Tx, id_list::push_ids, on},
     },
 };
 
@@ -50,6 +56,8 @@ struct Known {
 #[derive(Default)]
 pub(crate) struct PendingAcks {
     letters: HashMap<Fingerprint, Vec<Known>>,
+    /// Letters that were sent back and have not been seen since.
+    away: HashSet<LetterId>,
     used: Vec<(Uuid, Fingerprint, LetterId)>,
 }
 
@@ -88,7 +96,15 @@ impl PendingAcks {
                 pending_acks.letters.entry(fingerprint).or_default().push(Known { batch: row.id, letter, confirmed });
             }
         }
+        pending_acks.away = away(tx, pending_acks.named_by(batch.arrivals)).await?;
         Ok(pending_acks)
+    }
+
+    /// The letters that entries take arrivals for which do not say themselves what they are.
+    fn named_by(&self, arrivals: &[Arrival]) -> Vec<LetterId> {
+        let silent = arrivals.iter().filter(|arrival| arrival.redelivered && !says_which(arrival));
+        let known = silent.filter_map(|arrival| self.letters.get(&arrival.fingerprint)).flatten();
+        known.map(|known| known.letter).collect()
     }
 
     /// The letter that a redelivered message already is.
@@ -98,7 +114,8 @@ impl PendingAcks {
         if may_be_another && arrival.message.properties.message_id.is_none() {
             return None;
         }
-        let Known { batch, letter, .. } = known.pop()?;
+        let stands = |known: &Known| says_which(arrival) || !self.away.contains(&known.letter);
+        let Known { batch, letter, .. } = known.remove(known.iter().rposition(stands)?);
         self.used.push((batch, arrival.fingerprint, letter));
         Some(letter)
     }
@@ -125,6 +142,31 @@ impl PendingAcks {
         }
         Ok(())
     }
+}
+
+/// Whether it names the letter that it is by our headers, which count its failures.
+const fn says_which(arrival: &Arrival) -> bool {
+    arrival.returning.is_some() && !arrival.is_recognised
+}
+
+async fn away(tx: &mut Tx, letters: Vec<LetterId>) -> Result<HashSet<LetterId>, StoreError> {
+    const SELECT: &str = "SELECT l.id, f.status, r.claims FROM letters l JOIN facets f ON f.id = l.facet_id
+        LEFT JOIN retries r ON r.letter_id = l.id WHERE l.id IN ";
+    if letters.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let rows: Vec<(Uuid, String, Option<i64>)> = on!(tx, |tx| {
+        let mut select = QueryBuilder::new(SELECT);
+        push_ids(&mut select, &letters);
+        select.build_query_as().fetch_all(&mut **tx).await?
+    });
+    let mut away = HashSet::new();
+    for (id, status, claims) in rows {
+        if is_away(parse("a status", &status)?, claims.unwrap_or_default().unsigned_abs()) {
+            away.insert(LetterId::from_uuid(id));
+        }
+    }
+    Ok(away)
 }
 
 fn entries(bytes: &[u8]) -> impl Iterator<Item = (Fingerprint, LetterId)> {

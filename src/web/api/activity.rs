@@ -89,7 +89,7 @@ pub async fn activity(
     let mut entries = app.store().activity(&query.filter(app.clock.now()), before, limit + 1).await?;
     let has_older = entries.len() > limit;
     entries.truncate(limit);
-    let subjects = audit_subjects::load(&app, &entries).await?;
+    let subjects = audit_subjects::load(&app.store(), &entries).await?;
     let next_cursor = query.next_cursor(entries.last().filter(|_| has_older).map(|entry| entry.seq));
     let items = entries.into_iter().map(|entry| ActivityItem::new(entry, &subjects)).collect();
     Ok(Json(Activity { items, next_cursor }))

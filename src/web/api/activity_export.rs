@@ -14,7 +14,7 @@ use super::{activity::ActivityItem, reply};
 use crate::{
     domain::activity::{ActivityEntry, ActivityFilter},
     store::{StoreError, StoreReader},
-    web::{AppState, error::WebError, input::Query, query::ActivityExport, view::activity::Subjects},
+    web::{AppState, audit_subjects, error::WebError, input::Query, query::ActivityExport},
 };
 
 /// Lines that are read at a time.
@@ -97,7 +97,7 @@ impl Lines {
         if self.left.is_empty() && !self.is_over {
             self.read().await?;
         }
-        let subjects = Subjects::default();
+        let subjects = audit_subjects::load(&self.store, self.left.make_contiguous()).await?;
         let text: String = self.left.drain(..).map(|entry| line(&ActivityItem::new(entry, &subjects))).collect();
         Ok(Some(text).filter(|text| !text.is_empty()).map(Bytes::from))
     }

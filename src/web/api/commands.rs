@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     domain::{
+        access::Right,
         actor::Actor,
         command::{Command, Refusal},
         edit::Edit,
@@ -32,7 +33,7 @@ use crate::{
         path_id::{PathId, missing},
         precondition::ETag,
         problem::Problem,
-        security::CurrentUser,
+        security::{CurrentUser, Visitor},
     },
 };
 
@@ -83,6 +84,11 @@ impl Retry {
         let (headers, properties) = (headers.unwrap_or_default(), properties.unwrap_or_default());
         if !is_edit {
             return Ok(None);
+        }
+        if body.is_some() {
+            // Otherwise the answer tells whether a guess at the body is right.
+            app.letter(id).await?.ok_or_else(missing::<Letter>)?;
+            Visitor::need(Right::Payload)?;
         }
         let edit = Edit { body, headers, properties };
         let message = app.store().messages(&[id]).await?.remove(&id).ok_or_else(missing::<Letter>)?;

@@ -59,7 +59,7 @@ async fn load(app: &AppState, visit: &Visit) -> Result<ActivityPage, WebError> {
         tokio::try_join!(store.counts_overall(), store.activity(&filter, before, limit + 1), store.actors())?;
     let has_older = entries.len() > limit;
     entries.truncate(limit);
-    let subjects = audit_subjects::load(app, &entries).await?;
+    let subjects = audit_subjects::load(&app.store(), &entries).await?;
     let last = entries.last().map(|entry| entry.seq).filter(|_| has_older);
     Ok(ActivityPage {
         shell: visit.at(query.href(), Shell::new(app, Page::Activity, &facets).await?),

@@ -31,6 +31,7 @@ use super::{
 };
 use crate::{
     domain::{
+        access::Right,
         actor::Actor,
         command::Refusal,
         edit::Edit,
@@ -49,7 +50,7 @@ use crate::{
         input::{BodyLimit, FormPairs, body_limit},
         order::read_retry,
         path_id::{PathId, missing},
-        security::CurrentUser,
+        security::{CurrentUser, Visitor},
         view::{payload::label, report::not_done, text},
     },
 };
@@ -150,8 +151,9 @@ struct Desk {
 
 impl Desk {
     async fn lay(app: &AppState, id: LetterId) -> Result<Self, WebError> {
-        let letter = app.letter(id).await?.ok_or_else(missing::<Letter>)?;
-        let letter = Arc::new(letter);
+        let letter = Arc::new(app.letter(id).await?.ok_or_else(missing::<Letter>)?);
+        // At that queue: the table of routes asks for any.
+        [Right::Act, Right::Payload].into_iter().try_for_each(Visitor::need)?;
         let reading = app.reader.read(&letter, Vec::new(), UnwrapMode::Automatic, false).await;
         let reach = app.triage.edit_reach(&letter).without_hidden(telling_headers(&letter.message.headers, &reading));
         Ok(Self { letter, reading, reach })

@@ -1,6 +1,6 @@
 //! What somebody sees and may not do is disabled on every page, with the reason: by the same table that refuses it.
 
-use std::fmt::Write;
+use std::{borrow::Cow, fmt::Write};
 
 use axum::http::Method;
 
@@ -42,12 +42,12 @@ fn write_tag(page: &mut String, tag: &str, visitor: &Visitor) -> bool {
     if tag.starts_with("<a ")
         && let Some(why) = refused(Method::GET, "href")
     {
-        page.push_str(&tag.replacen(" href=", " data-off=", 1));
+        page.push_str(&without_title(tag).replacen(" href=", " data-off=", 1));
         close_with(page, &format!(" role=\"link\" aria-disabled=\"true\" title=\"{why}\""));
     } else if tag.starts_with("<button ")
         && let Some(why) = refused(Method::POST, "formaction")
     {
-        page.push_str(tag);
+        page.push_str(&without_title(tag));
         close_with(page, &format!(" disabled title=\"{why}\""));
     } else if !tag.starts_with("<form ") && refused(Method::POST, "hx-post").is_some() {
         page.push_str(&tag.replacen(" hx-post=", " data-off=", 1));
@@ -63,6 +63,13 @@ fn close_with(page: &mut String, attributes: &str) {
         page.push_str(attributes);
         page.push('>');
     }
+}
+
+/// Of two titles only the first counts.
+fn without_title(tag: &str) -> Cow<'_, str> {
+    let Some((before, rest)) = tag.split_once(" title=\"") else { return Cow::Borrowed(tag) };
+    let after = rest.split_once('"').map_or(rest, |(_, after)| after);
+    Cow::Owned(format!("{before}{after}"))
 }
 
 fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {

@@ -78,6 +78,20 @@ async fn by_cookie(app: &AppState, headers: &HeaderMap, used_from: Option<IpAddr
     Ok(found.map_or(Who::Nobody, |(session, user)| Who::Person(user, Some(session))))
 }
 
+/// What a header of the proxy says. Two of them are not from the proxy alone, and what is no text cannot be read: neither is
+/// taken for nothing, which may mean more rights than something.
+fn once<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, WebError> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let text = std::str::from_utf8(value.as_bytes()).ok().filter(|_| values.next().is_none());
+    let text = text.ok_or_else(|| {
+        WebError::unauthorized_because(format!(
+            "The header {name} came twice, or is no text; the proxy has to send it once."
+        ))
+    })?;
+    Ok(Some(text.trim()).filter(|text| !text.is_empty()))
+}
+
 /// The header is worth something only where it comes from the proxy itself.
 async fn by_proxy(app: &AppState, headers: &HeaderMap, peer: IpAddr, is_use: bool) -> Result<Who, WebError> {
     let proxy = &app.sign_in.config().proxy;
@@ -85,17 +99,11 @@ async fn by_proxy(app: &AppState, headers: &HeaderMap, peer: IpAddr, is_use: boo
         let detail = format!("{peer} is none of the proxies in auth.proxy.from, through which people come in here.");
         return Err(WebError::new(StatusCode::FORBIDDEN, detail).with_code(ProblemCode::ForeignProxy));
     }
-    let text = |name: &str| {
-        let mut values = headers.get_all(name).iter();
-        let value = values.next().and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
-        // Two of them are not from the proxy alone.
-        value.filter(|_| values.next().is_none()).map(str::trim).filter(|text| !text.is_empty())
-    };
-    let name = text(&proxy.user_header).ok_or_else(|| {
+    let name = once(headers, &proxy.user_header)?.ok_or_else(|| {
         let header = &proxy.user_header;
         WebError::unauthorized_because(format!("The proxy does not say who you are: it has to send {header}, once."))
     })?;
-    let groups = text(&proxy.groups_header).unwrap_or_default();
+    let groups = once(headers, &proxy.groups_header)?.unwrap_or_default();
     let groups = groups.split([',', ';']).map(|group| group.trim().to_owned()).collect::<Vec<_>>();
     match app.sign_in.by_proxy(name, &groups, is_use).await {
         Ok(user) => Ok(Who::Person(user, None)),

@@ -202,6 +202,24 @@ async fn a_letter_that_failed_again_is_known_when_redelivered(database: &TestDat
     assert_eq!(database.shows(id).await.attempts, 2);
 }
 
+/// A service that publishes what failed as a copy does so each time, with the same bytes.
+async fn a_copy_that_failed_again_is_no_redelivery_of_its_first_failure(database: &TestDatabase) {
+    for recognised in [true, false] {
+        let arrival = an_arrival().message_id(if recognised { "1" } else { "2" });
+        let id = database.take_in_new(arrival.clone()).await;
+        database.bring(id, Status::Retried).await;
+        let mut again = arrival.again();
+        if recognised {
+            (again.returning, again.is_recognised) = (Some(id), true);
+        }
+        let expected = if recognised { Recorded::FailedAgain(id) } else { Recorded::New(again.id) };
+        assert_eq!(database.take_in([again.clone()]).await, [expected]);
+        // That one is known from now on.
+        let letter = if recognised { id } else { again.id };
+        assert_eq!(database.take_in([again.again()]).await, [Recorded::Redelivered(letter)]);
+    }
+}
+
 async fn two_copies_that_failed_again_are_each_known_once(database: &TestDatabase) {
     let id = database.letter_in(Status::Retried).await;
     let back = an_arrival().returning(id).message_id("1");
@@ -233,6 +251,7 @@ on_both!(
     a_batch_is_known_though_another_process_was_redelivered_it,
     a_batch_that_another_process_recorded_is_known_when_redelivered,
     a_letter_that_failed_again_is_known_when_redelivered,
+    a_copy_that_failed_again_is_no_redelivery_of_its_first_failure,
     two_copies_that_failed_again_are_each_known_once,
 );
 

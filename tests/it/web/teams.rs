@@ -291,6 +291,7 @@ async fn what_one_sees_and_may_not_do_is_disabled_with_the_reason() {
         assert_eq!(gates(ours).await, [""; 0]);
         let why = "Your role in the team of this queue may not retry, edit, discard or annotate.";
         assert!(gates(theirs.letter).await.contains(&why.to_owned()));
+        dora.get(&desk, &format!("/letters/{}/edit", theirs.letter)).await.expect(403);
         let of_dora = token(&desk, "dora", Scope::ALL).await;
         let path = format!("/api/v1/letters/{}/discard", theirs.letter);
         call(&desk, &of_dora, Method::POST, &path, &json!({})).await.problem(403);
@@ -301,7 +302,7 @@ async fn what_one_sees_and_may_not_do_is_disabled_with_the_reason() {
         // Nor does it go to a queue that is not theirs to act on.
         let path = format!("/api/v1/letters/{ours}/retry");
         let to_theirs = call(&desk, &of_dora, Method::POST, &path, &json!({"queue": "bravo-orders"})).await;
-        assert!(to_theirs.problem(422).contains("no queue of your teams"));
+        assert!(to_theirs.problem(422).contains("bravo-orders is not one of your teams"));
         call(&desk, &of_dora, Method::POST, &path, &json!({"delay": "1h"})).await.expect(200);
     }
 }

@@ -62,6 +62,8 @@ async fn who_has_no_role_or_no_name_stays_out() {
         Visit::from(PROXY).get(&desk, "/api/v1/letters").await.problem(401);
         let twice = visit("vera", "staff").with("x-forwarded-user", "ada");
         twice.get(&desk, "/").await.expect(401);
+        // Without groups somebody may be in no team, and see more.
+        visit("vera", "staff").with("x-forwarded-groups", "other").get(&desk, "/").await.expect(401);
         for odd in ["dlo", "local user", "x (token of ada)"] {
             visit(odd, "staff").get(&desk, "/").await.expect(403);
         }

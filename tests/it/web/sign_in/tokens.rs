@@ -14,6 +14,7 @@ use dead_letter_office::{
     },
     services::sign_in::WantedToken,
 };
+use serde_json::json;
 
 use super::{Visit, by_password, desks, signed_in};
 use crate::web::{
@@ -112,6 +113,10 @@ async fn what_is_in_messages_takes_a_scope_of_its_own() {
         for (method, end) in [(Method::GET, "body"), (Method::POST, "reveal")] {
             reader.ask(&desk, method, &format!("{path}/{end}"), "", "").await.problem(403);
         }
+        // Whoever may not see a body could otherwise guess at it.
+        let actor = token(&desk, "actor", &[Scope::Read, Scope::Act]).await;
+        let guess = json!({"json": {"customer": "Ada Lovelace"}}).to_string();
+        actor.ask(&desk, Method::POST, &format!("{path}/retry"), "application/json", &guess).await.problem(403);
         let both = token(&desk, "both", &[Scope::Read, Scope::Payload]).await;
         for (method, end) in [(Method::GET, ""), (Method::GET, "/body"), (Method::POST, "/reveal")] {
             let seen = both.ask(&desk, method, &format!("{path}{end}"), "", "").await.expect(200);
