@@ -13,6 +13,9 @@ use super::{
 };
 use crate::{services::digests::DigestError, store::StoreError};
 
+/// Mistakes that are told at once: nobody reads more of them.
+const MOST_FAULTS: usize = 100;
+
 /// Why a request is not answered as it wished.
 #[derive(Clone, Debug)]
 pub struct WebError {
@@ -79,8 +82,13 @@ impl WebError {
     }
 
     /// All that is wrong.
-    pub fn of_faults(status: StatusCode, faults: Vec<Fault>) -> Self {
-        let detail = faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    pub fn of_faults(status: StatusCode, mut faults: Vec<Fault>) -> Self {
+        let others = faults.len().saturating_sub(MOST_FAULTS);
+        faults.truncate(MOST_FAULTS);
+        let mut detail = faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        if others > 0 {
+            detail.push_str(&format!("\nand {others} more"));
+        }
         Self { faults, ..Self::new(status, detail) }
     }
 

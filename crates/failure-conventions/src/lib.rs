@@ -230,6 +230,14 @@ pub fn is_same_body(one: &Message, other: &Message) -> bool {
         || stampless(one).is_some_and(|message| Some(message) == stampless(other))
 }
 
+/// The key that nothing names. That of an obituary is the one it was published with, which its message never had.
+fn unsaid_key(message: &Message, queue: Option<&str>) -> String {
+    match queue.filter(|_| obituary::is_obituary(&message.headers)) {
+        Some(queue) => queue.to_owned(),
+        None => message.routing_key.clone(),
+    }
+}
+
 /// `headers` are those dlo may have written to.
 /// The second says which count was not believed: a whole clause.
 fn failure(evidence: &Evidence, headers: &FieldTable, report: FrameworkReport) -> (Failure, Option<String>) {
@@ -259,7 +267,7 @@ fn failure(evidence: &Evidence, headers: &FieldTable, report: FrameworkReport) -
     let failure = Failure {
         reason: report.published.or_else(|| site.map(reason)).unwrap_or_default(),
         exchange: exchange.unwrap_or_else(|| message.exchange.clone()),
-        routing_key: routing_key.unwrap_or_else(|| message.routing_key.clone()),
+        routing_key: routing_key.unwrap_or_else(|| unsaid_key(message, queue.as_deref())),
         attempts: count.attempts,
         rounds: count.rounds,
         first_failed_at: deaths_there.filter_map(|death| death.first_at).min(),

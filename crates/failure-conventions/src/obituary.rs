@@ -47,26 +47,33 @@ pub(super) fn not_taken(headers: &FieldTable) -> Vec<String> {
     if !is_obituary(headers) {
         return Vec::new();
     }
-    let wrong =
-        |&(name, _): &(&str, &str)| Some(format!("its header {name} was not taken: it is {}", fault(headers, name)?));
+    let wrong = |&(name, _): &(&str, &str)| {
+        Some(match fault(headers, name)? {
+            MISSING => format!("its header {name} is missing"),
+            fault => format!("its header {name} was not taken: it is {fault}"),
+        })
+    };
     dlo_headers::ALL.iter().filter_map(wrong).collect()
 }
 
+const MISSING: &str = "missing";
+
 /// Nothing else has this header.
-fn is_obituary(headers: &FieldTable) -> bool {
+pub(super) fn is_obituary(headers: &FieldTable) -> bool {
     headers.get(dlo_headers::REASON).is_some()
 }
 
 fn fault(headers: &FieldTable, name: &str) -> Option<&'static str> {
     let Some(value) = headers.get(name) else {
-        return (name == dlo_headers::QUEUE).then_some("missing");
+        return (name == dlo_headers::QUEUE).then_some(MISSING);
     };
     let Some(text) = value.as_str() else { return Some("no string") };
     let (is_right, what) = match name {
         dlo_headers::REASON => {
             (text.parse::<Reason>().is_ok(), "none of rejected, expired, maxlen, delivery_limit and unknown")
         }
-        dlo_headers::ATTEMPTS => (text.parse::<u64>().is_ok(), "no number in digits"),
+        dlo_headers::QUEUE => (!text.is_empty(), "empty"),
+        dlo_headers::ATTEMPTS => (text.parse::<u64>().is_ok_and(|attempts| attempts > 0), "no number from 1 on"),
         dlo_headers::ID => (dlo_headers::dlo_id(headers).is_some(), "no UUID"),
         dlo_headers::FAILED_AT => (moment::iso(text).is_some(), "no time in RFC 3339"),
         _ => return None,
@@ -141,6 +148,7 @@ mod tests {
         let all = || Failure {
             queue: Some("orders".to_owned()),
             reason: Reason::Expired,
+            routing_key: "orders".to_owned(),
             attempts: 4,
             rounds: 1,
             ..Failure::default()
@@ -149,8 +157,13 @@ mod tests {
         let reasons = "none of rejected, expired, maxlen, delivery_limit and unknown";
         check("dlo-reason", FieldValue::string("bored"), unknown(), reasons);
         check("dlo-reason", FieldValue::LongInt(1), unknown(), "no string");
-        check("dlo-queue", FieldValue::LongInt(1), Failure { queue: None, attempts: 1, ..all() }, "no string");
-        check("dlo-attempts", FieldValue::string("many"), Failure { attempts: 1, ..all() }, "no number in digits");
+        check(
+            "dlo-queue",
+            FieldValue::LongInt(1),
+            Failure { queue: None, routing_key: String::new(), attempts: 1, ..all() },
+            "no string",
+        );
+        check("dlo-attempts", FieldValue::string("many"), Failure { attempts: 1, ..all() }, "no number from 1 on");
         check("dlo-failed-at", FieldValue::string("yesterday"), all(), "no time in RFC 3339");
         check("dlo-id", FieldValue::string("1"), all(), "no UUID");
         check("dlo-error-type", FieldValue::Void, all(), "no string");
@@ -162,7 +175,7 @@ mod tests {
         message.headers.set("dlo-reason", FieldValue::string("maxlen"));
         let report = crate::read(&message);
         assert_eq!((report.failure.queue, report.failure.reason), (None, Reason::MaxLen));
-        assert_eq!(report.not_taken, ["its header dlo-queue was not taken: it is missing"]);
+        assert_eq!(report.not_taken, ["its header dlo-queue is missing"]);
     }
 
     #[test]

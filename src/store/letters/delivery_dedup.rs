@@ -8,8 +8,9 @@
 //! which nothing comes twice. The mark alone says little: RabbitMQ 4.0 puts it on what is dead-lettered in one
 //! quorum queue and is delivered from another, 4.3 on every dead letter.
 //!
-//! An entry stands for nothing once its letter has been sent back: what fails then may be published as an equal copy, and
-//! that is no redelivery. A message that says by its headers which letter it is says which of its failures, too.
+//! What a service itself publishes may be an equal copy each time it fails. So for that an entry stands for nothing once its
+//! letter has been sent back. A message that says by our headers which letter it is says which of its failures, too, and so
+//! does `x-death`, by its time and count.
 //!
 //! Two messages can be equal to the byte and still be two. Where rows hold a fingerprint more than once, or the
 //! acknowledgement was seen, and the message has no `message_id`, dlo keeps what is redelivered: rather a letter
@@ -17,7 +18,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use amqp_message::time::Timestamp;
+use amqp_message::{time::Timestamp, xdeath};
 use sqlx::{FromRow, QueryBuilder};
 use uuid::Uuid;
 
@@ -144,9 +145,10 @@ impl PendingAcks {
     }
 }
 
-/// Whether it names the letter that it is by our headers, which count its failures.
-const fn says_which(arrival: &Arrival) -> bool {
-    arrival.returning.is_some() && !arrival.is_recognised
+/// Whether something in it is another with each failure: our headers, or those of RabbitMQ.
+fn says_which(arrival: &Arrival) -> bool {
+    let has_our_headers = arrival.returning.is_some() && !arrival.is_recognised;
+    has_our_headers || !xdeath::deaths(&arrival.message.headers).is_empty()
 }
 
 async fn away(tx: &mut Tx, letters: Vec<LetterId>) -> Result<HashSet<LetterId>, StoreError> {

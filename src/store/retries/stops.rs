@@ -61,8 +61,8 @@ impl Store {
         let (mut moved, mut counted): (Vec<Moved<'_>>, _) = (Vec::new(), RetryTally::default());
         let mut seen = HashSet::new();
         for stop in stopped {
-            // One message needs attention, however many it was.
-            let mut outcome = PolicyOutcome::Exhausted;
+            // What needs attention is the one that was stopped.
+            let outcome = PolicyOutcome::Failed;
             for sent in stop.superseded.iter().filter(|sent| seen.insert(sent.id)) {
                 let letter = letters.get(&sent.id).filter(|letter| letter.state.is_away());
                 match letter {
@@ -75,7 +75,6 @@ impl Store {
                         counted.add(broker, &PolicyStep { queue: &stop.queue, at: stop.at, failures, outcome });
                     }
                 }
-                outcome = PolicyOutcome::Failed;
             }
         }
         let mut tally = Tally::default();
