@@ -18,7 +18,7 @@ pub struct TeamQueues {
     names: Patterns,
     brokers: Globs,
     queues: Globs,
-    /// What came of it for queues that were asked about, by broker: of thousands of queues each page asks.
+    /// The answers for queues that were asked about, by broker: each page asks about thousands.
     known: Mutex<HashMap<String, HashMap<String, bool>>>,
 }
 

@@ -225,9 +225,10 @@ async fn each_reason_may_have_its_policy() {
     let (vhost, database) = (rabbit.vhost(), TestDatabase::sqlite());
     let never = Policy { reason: Some(Reason::Expired), ..policy([], Via::Database) };
     let server = server(&database, &vhost, vec![policy([3_600_000], Via::Database), never]).await;
-    let orders = Service::start_with(&vhost, "orders", json!({"x-message-ttl": 100})).await;
-    orders.fail("rejected").await;
-    orders.receive(BasicProperties::default(), b"expires").await;
+    // Each in a queue of its own: what is to be rejected must not expire before.
+    Service::start(&vhost, "orders").await.fail("rejected").await;
+    let texts = Service::start_with(&vhost, "texts", json!({"x-message-ttl": 100})).await;
+    texts.receive(BasicProperties::default(), b"expires").await;
     server.await_count(Status::Open, 1).await;
     server.await_count(Status::Scheduled, 1).await;
     let reason = |status| {
