@@ -10,6 +10,7 @@ use super::{Lifecycle, Services, watch};
 use crate::{
     config::{AuthMode, Config},
     services::{
+        causes::Causes,
         idempotency::Keys,
         sign_in::{SignIn, Tokens, Users},
         triage::{Triage, bulk::LeftBehind},
@@ -52,6 +53,7 @@ pub(super) fn start(
         triage,
         policies: services.policies,
         rules: services.rules,
+        causes: Causes::new(services.reader.clone()),
         reader: services.reader,
         schemas: services.schemas,
         digests: services.digests,

@@ -44,10 +44,25 @@ pub fn load(file: Option<&Path>, environment: impl Iterator<Item = (String, Stri
 fn finish(builder: ::config::ConfigBuilder<DefaultState>) -> Result<Config, Mistake> {
     let unnamed = |error: ::config::ConfigError| Mistake { key: String::new(), text: error.to_string() };
     let value = builder.build().and_then(::config::Config::try_deserialize::<::config::Value>).map_err(unnamed)?;
-    let config: Config = serde_path_to_error::deserialize(value)
+    let says_public_url = says(&value, &["web", "public_url"]);
+    let mut config: Config = serde_path_to_error::deserialize(value)
         .map_err(|error| Mistake::at(error.path().to_string(), &reason(error.inner())))?;
+    if !says_public_url {
+        config.web.public_url = config.web.listened_on();
+    }
     check(&config).map_err(Mistake::of)?;
     Ok(config)
+}
+
+/// Whether a value stands at that path.
+fn says(value: &::config::Value, path: &[&str]) -> bool {
+    match (path, &value.kind) {
+        ([], _) => true,
+        ([name, rest @ ..], ::config::ValueKind::Table(table)) => {
+            table.get(*name).is_some_and(|value| says(value, rest))
+        }
+        _ => false,
+    }
 }
 
 /// What is wrong, without where: the path to it names the key.

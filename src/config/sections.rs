@@ -1,6 +1,10 @@
 //! The small sections: database, web, intake, decode, easynetq, schemas, groups, log, retention.
 
-use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    time::Duration,
+};
 
 use amqp_message::word_enum;
 use failure_conventions::inner_body::{InnerBodies, InnerBody};
@@ -51,6 +55,22 @@ impl Default for WebConfig {
             public_url: Url::parse("http://127.0.0.1:8420").expect("a constant address"),
             trusted_proxies: Vec::new(),
         }
+    }
+}
+
+impl WebConfig {
+    /// The address at which this machine reaches what it listens on. A free port, which 0 stands for, is not known here.
+    pub(super) fn listened_on(&self) -> Url {
+        let ip = match self.listen.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+            ip => ip,
+        };
+        let mut url = Self::default().public_url;
+        // An address of an interface is a host, and what is of the scheme http takes a port.
+        let _ = url.set_ip_host(ip);
+        let _ = url.set_port(Some(self.listen.port()));
+        url
     }
 }
 

@@ -4,15 +4,24 @@ use lapin::{BasicProperties, types::AMQPValue};
 
 use crate::clock::Clock;
 
-/// What the demo's billing says when a currency is missing.
-const MESSAGE: &str = "no exchange rate: the order has no currency";
+/// An error of the demo's billing.
+#[derive(Clone, Copy)]
+pub(super) struct Error {
+    class: &'static str,
+    message: &'static str,
+}
+
+pub(super) const NO_RATE: Error =
+    Error { class: "NoRateException", message: "no exchange rate: the order has no currency" };
+pub(super) const TIME_OUT: Error =
+    Error { class: "TimeoutException", message: "the exchange rates did not answer within 2 s" };
 
 /// The properties of the copy that the framework of the `n`th failure publishes; `None` where it only rejects.
-pub(super) fn of_failure(n: u64, queue: &str, original: &BasicProperties) -> Option<BasicProperties> {
+pub(super) fn of_failure(n: u64, error: Error, queue: &str, original: &BasicProperties) -> Option<BasicProperties> {
     let added = match n % 4 {
-        0 => spring(queue),
-        1 => masstransit(queue),
-        2 => wolverine(queue),
+        0 => spring(error, queue),
+        1 => masstransit(error, queue),
+        2 => wolverine(error, queue),
         _ => return None,
     };
     let mut headers = original.headers().clone().unwrap_or_default();
@@ -22,28 +31,28 @@ pub(super) fn of_failure(n: u64, queue: &str, original: &BasicProperties) -> Opt
     Some(original.clone().with_headers(headers))
 }
 
-fn spring(queue: &str) -> Vec<(&'static str, String)> {
+fn spring(Error { class, message }: Error, queue: &str) -> Vec<(&'static str, String)> {
     let trace = format!(
         "org.springframework.amqp.rabbit.support.ListenerExecutionFailedException: Listener threw exception\n\
          \tat org.springframework.amqp.rabbit.listener.adapter.MessagingMessageListenerAdapter.invokeHandler\
          (MessagingMessageListenerAdapter.java:286)\n\
-         Caused by: com.example.billing.NoRateException: {MESSAGE}\n\
+         Caused by: com.example.billing.{class}: {message}\n\
          \tat com.example.billing.InvoiceListener.on(InvoiceListener.java:31)\n\t... 12 more\n"
     );
     vec![
-        ("x-exception-message", MESSAGE.to_owned()),
+        ("x-exception-message", message.to_owned()),
         ("x-exception-stacktrace", trace),
         ("x-original-exchange", String::new()),
         ("x-original-routingKey", queue.to_owned()),
     ]
 }
 
-fn masstransit(queue: &str) -> Vec<(&'static str, String)> {
+fn masstransit(Error { class, message }: Error, queue: &str) -> Vec<(&'static str, String)> {
     vec![
         ("MT-Reason", "fault".to_owned()),
         ("MT-Fault-InputAddress", format!("rabbitmq://localhost/{queue}")),
-        ("MT-Fault-ExceptionType", "Example.Billing.NoRateException".to_owned()),
-        ("MT-Fault-Message", MESSAGE.to_owned()),
+        ("MT-Fault-ExceptionType", format!("Example.Billing.{class}")),
+        ("MT-Fault-Message", message.to_owned()),
         (
             "MT-Fault-StackTrace",
             "   at Example.Billing.InvoiceConsumer.Consume(ConsumeContext`1 context) in /src/InvoiceConsumer.cs:line 21\n   \
@@ -54,10 +63,10 @@ fn masstransit(queue: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn wolverine(queue: &str) -> Vec<(&'static str, String)> {
+fn wolverine(Error { class, message }: Error, queue: &str) -> Vec<(&'static str, String)> {
     vec![
-        ("exception-type", "Example.Billing.NoRateException".to_owned()),
-        ("exception-message", MESSAGE.to_owned()),
+        ("exception-type", format!("Example.Billing.{class}")),
+        ("exception-message", message.to_owned()),
         (
             "exception-stack",
             "   at Example.Billing.InvoiceHandler.Handle(OrderPlaced order) in /src/InvoiceHandler.cs:line 9"

@@ -5,6 +5,7 @@
 
 mod audit_log;
 pub mod audited_store;
+pub mod causes;
 pub mod change_feed;
 pub mod clock_watch;
 pub mod decoding;

@@ -41,7 +41,7 @@ impl<T: Parameters + Default, S: Sync> FromRequestParts<S> for Query<T> {
     type Rejection = WebError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, WebError> {
-        T::read(without_nul(Pairs::parse_exact(query_of(parts))?)?).map(Self)
+        T::read(without_nul(Pairs::parse_exact(query_of(parts)))?).map(Self)
     }
 }
 

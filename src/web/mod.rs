@@ -73,6 +73,7 @@ use crate::{
     metrics::Metrics,
     rabbitmq::health::BrokerBoard,
     services::{
+        causes::Causes,
         change_feed::ChangeFeed,
         decoding::reader::Reader,
         digests::Digests,
@@ -101,6 +102,8 @@ pub struct AppState {
     pub schemas: Schemas,
     /// Reads them.
     pub reader: Reader,
+    /// Compares letters of a group with others.
+    pub causes: Causes,
     /// What is sent every so often.
     pub digests: Digests,
     /// Where work goes on that outlives its request.

@@ -276,7 +276,7 @@ impl SignIn {
 
     /// Whether a link can be used.
     pub async fn is_setup_link(&self, secret: &str) -> Result<bool, StoreError> {
-        let is_meant = self.mode() == AuthMode::Password;
+        let is_meant = self.mode() == AuthMode::Password && !self.0.store.has_admin().await?;
         Ok(is_meant && self.0.store.is_setup_link(&secrets::hash(secret), self.now()).await?)
     }
 

@@ -37,6 +37,7 @@ impl<'a> NewUser<'a> {
 /// Why a user is not added or changed.
 #[derive(Debug, Error)]
 pub enum UserError {
+    /// The name that it has, which may differ by capital letters.
     #[error("there is a user {0:?} already")]
     Taken(String),
     #[error("there is an admin already; sign in, or have them add you")]
@@ -104,6 +105,7 @@ impl Store {
     /// Adds somebody who has a password here.
     pub async fn add_user(&self, new: &NewUser<'_>, by: &Actor, at: Timestamp) -> Result<(), UserError> {
         let mut tx = self.db.begin().await?;
+        is_free(&mut tx, new.name).await?;
         let vouched = new.vouched();
         insert(&mut tx, &vouched, new.password, at).await?;
         write(&mut tx, at, by, "add", new.name, &standing(new.role, new.teams)).await?;
@@ -123,6 +125,7 @@ impl Store {
         if count > 0 || ended == 0 {
             return Err(UserError::HasAdmin);
         }
+        is_free(&mut tx, new.name).await?;
         let vouched = new.vouched();
         insert(&mut tx, &vouched, new.password, at).await?;
         write(&mut tx, at, by, "add", new.name, &standing(new.role, new.teams)).await?;
@@ -236,6 +239,13 @@ pub(super) async fn insert(tx: &mut Tx, new: &Vouched<'_>, password: &str, at: T
         .await?
         .rows_affected());
     if added == 0 { Err(UserError::Taken(new.name.to_owned())) } else { Ok(()) }
+}
+
+/// Two names that differ by capital letters would be taken for each other by whoever reads them.
+async fn is_free(tx: &mut Tx, name: &str) -> Result<(), UserError> {
+    const SELECT: &str = "SELECT name FROM users WHERE lower(name) = lower($1) LIMIT 1";
+    let taken: Option<String> = on!(tx, |tx| sqlx::query_scalar(SELECT).bind(name).fetch_optional(&mut **tx).await?);
+    taken.map_or(Ok(()), |taken| Err(UserError::Taken(taken)))
 }
 
 pub(super) async fn find(tx: &mut Tx, name: &str) -> Result<Option<User>, StoreError> {

@@ -111,10 +111,15 @@ impl StoreReader {
 
     /// Its title tells what is in it.
     pub(crate) fn without_payload(&self, mut letter: LetterSummary) -> LetterSummary {
-        if !self.payloads.includes(&letter.broker, letter.queue.as_deref().unwrap_or_default()) {
+        if !self.shows_payload(&letter.broker, letter.queue.as_deref()) {
             letter.title = None;
         }
         letter
+    }
+
+    /// Whether who asks may see what is in the letters of a queue.
+    pub fn shows_payload(&self, broker: &str, queue: Option<&str>) -> bool {
+        self.payloads.includes(broker, queue.unwrap_or_default())
     }
 
     /// Whether a letter is there for who asks.

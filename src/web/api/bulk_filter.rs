@@ -19,7 +19,7 @@ use crate::{
     domain::{command::Command, filter::LetterFilter},
     web::{
         codes::FaultCode,
-        error::WebError,
+        error::{Gathered, WebError},
         fault::{Fault, Place},
         query::{LetterQuery, Pairs, Parameters},
     },
@@ -73,14 +73,15 @@ fn property(parameter: Parameter) -> RefOr<Schema> {
 impl BulkFilter {
     /// The letters that it lets through at this moment. Where it says nothing of the status, those that take the command.
     pub fn read(&self, command: &Command, now: Timestamp) -> Result<LetterFilter, WebError> {
-        let mut pairs = Pairs::exact(self.0.iter().flat_map(words_of)).map_err(within_filter)?;
+        let mut pairs = Pairs::exact(self.0.iter().flat_map(words_of));
         if self.0.is_empty() {
             let everything = "it takes at least one condition; {\"status\": \"open\"} stands for all that is open";
             return Err(WebError::field("filter", FaultCode::Length, everything));
         }
-        let query = LetterQuery::take(&mut pairs)
-            .and_then(|query| pairs.finish(&words().collect::<Vec<_>>().join(", ")).map(|()| query));
-        let query = query.map_err(within_filter)?;
+        let mut gathered = Gathered::default();
+        let query = gathered.take(LetterQuery::take(&mut pairs));
+        gathered.take(pairs.finish(&words().collect::<Vec<_>>().join(", ")));
+        gathered.end().map_err(within_filter)?;
         let mut filter = query.filter(now);
         if query.statuses.is_none() {
             filter.statuses = command.allowed_in().to_vec();

@@ -16,6 +16,7 @@ mod docs;
 mod edit;
 mod faults;
 mod groups;
+mod in_common;
 mod jobs;
 mod letter;
 mod letters;
@@ -64,6 +65,7 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
         .routes(routes!(jobs::undo))
         .routes(routes!(groups::groups))
         .routes(routes!(groups::group, groups::change))
+        .routes(routes!(in_common::in_common))
         .routes(routes!(queues::queues))
         .routes(routes!(activity::activity))
         .routes(routes!(activity_export::ndjson))

@@ -79,6 +79,10 @@ words! {
     SectionKind = all!(domain::digest::report::SectionKind);
     /// What became of a digest; `quiet`: there was nothing to report.
     DigestState = ["quiet", "waiting", "delivered", "refused"];
+    /// What holds for a field; `is`, `at_least` and `at_most` compare with a value.
+    CommonCondition = ["missing", "empty", "present", "is", "at_least", "at_most"];
+    /// What of a field is compared: its number, how many items it has, or how many characters.
+    CommonMeasure = ["value", "items", "length"];
     /// What can be done with many letters by one call.
     BulkCommand = crate::web::order::Action::OF_MANY.iter().map(|action| action.as_str());
 }

@@ -65,6 +65,8 @@ struct GroupPage {
     day: Chart,
     fortnight: Chart,
     letters: Vec<Row>,
+    /// Where the page asks what they have in common.
+    in_common: String,
     all_letters: String,
     /// Offered where a retry has to name a queue.
     queues: Vec<String>,
@@ -199,6 +201,7 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit<Asked, MainPart>) -> Re
         fortnight: chart(&group, hours, fortnight, now),
         letters: page.items.iter().map(|letter| row(letter, now)).collect(),
         all_letters: all_letters(id).href(),
+        in_common: format!("{}/in-common", href(id)),
         queues: queues_to_name(&group, &facets),
         group: GroupView::new(&group, now),
         importances: Importance::ALL,

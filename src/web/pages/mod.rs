@@ -17,6 +17,7 @@ mod filters;
 mod fragment;
 mod group;
 mod groups;
+mod in_common;
 mod jobs;
 mod letter;
 mod letters;
@@ -57,6 +58,7 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/banner", get(banner::show))
         .route("/groups", get(groups::show))
         .route("/groups/{id}", get(group::show))
+        .route("/groups/{id}/in-common", get(in_common::show))
         .route("/groups/{id}/all", post(group::act))
         .route("/groups/{id}/note", post(group::note))
         .route("/jobs/{id}/undo", post(jobs::undo))

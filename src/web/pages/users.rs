@@ -89,7 +89,10 @@ pub async fn add(
     has_passwords(&app)?;
     let (name, password) = (pairs.take("user")?.unwrap_or_default(), pairs.take("password")?.unwrap_or_default());
     let role: Role = pairs.need("role")?;
-    let teams = take_teams(&app, &mut pairs)?;
+    let teams = match take_teams(&app, &mut pairs)? {
+        Ok(teams) => teams,
+        Err(why) => return tell(Err(UsersError::Unfit(why)), String::new()),
+    };
     let added = app.users.add(&name, &password, (role, &teams), &by).await;
     tell(added, format!("Added {name} as {role}."))
 }
@@ -109,7 +112,10 @@ pub async fn change(
             tell(app.users.set_role(&name, role, &by).await, format!("{name} has the role {role}."))
         }
         "teams" => {
-            let teams = take_teams(&app, &mut pairs)?;
+            let teams = match take_teams(&app, &mut pairs)? {
+                Ok(teams) => teams,
+                Err(why) => return tell(Err(UsersError::Unfit(why)), String::new()),
+            };
             let text = match &*teams {
                 [] => format!("{name} sees all queues."),
                 teams => format!("{name} is in the teams {}.", write_memberships(teams)),
@@ -122,17 +128,16 @@ pub async fn change(
     }
 }
 
-/// Those of the configuration that somebody is to be in.
-fn take_teams(app: &AppState, pairs: &mut Pairs) -> Result<Vec<Membership>, WebError> {
+/// Those of the configuration that somebody is to be in, or what is wrong with what was typed.
+fn take_teams(app: &AppState, pairs: &mut Pairs) -> Result<Result<Vec<Membership>, String>, WebError> {
     let text = pairs.take("teams")?.unwrap_or_default();
-    let teams = read_memberships(&text).map_err(|why| WebError::parameter("teams", FaultCode::Format, why))?;
     let known = &app.sign_in.config().teams;
-    match teams.iter().find(|membership| !known.contains_key(&membership.team)) {
-        Some(unknown) => {
-            Err(WebError::parameter("teams", FaultCode::Choice, format!("there is no team {:?}", unknown.team)))
+    Ok(read_memberships(&text).and_then(|teams| {
+        match teams.iter().find(|membership| !known.contains_key(&membership.team)) {
+            Some(unknown) => Err(format!("there is no team {:?}", unknown.team)),
+            None => Ok(teams),
         }
-        None => Ok(teams),
-    }
+    }))
 }
 
 /// Ends a token, whoever has made it.

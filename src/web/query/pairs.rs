@@ -12,56 +12,70 @@ use crate::web::{
 
 /// Names and values, in order, that nobody has taken yet.
 #[derive(Clone, Debug, Default)]
-pub struct Pairs(Vec<(String, String)>);
+pub struct Pairs {
+    left: Vec<(String, String)>,
+    /// What is wrong with values that nobody can take. It is told with all that is wrong with the others.
+    faults: Vec<Fault>,
+}
 
 impl Pairs {
     /// What a page or a form sends, `application/x-www-form-urlencoded`. Empty values count as left out: forms send them.
     pub fn parse(text: &[u8]) -> Self {
-        Self(decode(text).filter(|(_, value)| !value.is_empty()).collect())
+        let left = decode(text).filter(|(_, value)| !value.is_empty()).collect();
+        Self { left, faults: Vec::new() }
     }
 
     /// What a program sends in an address. See [`exact`](Self::exact).
-    pub fn parse_exact(text: &[u8]) -> Result<Self, WebError> {
+    pub fn parse_exact(text: &[u8]) -> Self {
         /// What stands for bytes that are no text.
         const REPLACED: char = char::REPLACEMENT_CHARACTER;
         let lossy = |(name, value): &(String, String)| name.contains(REPLACED) || value.contains(REPLACED);
-        let said = |part: &[u8]| part.to_ascii_uppercase().windows(9).any(|bytes| bytes == b"%EF%BF%BD");
-        let no_text =
-            |(name, _): (String, String)| Fault::new(Place::parameter(&name), FaultCode::Format, "it is not UTF-8");
-        let parts = text.split(|byte| *byte == b'&').filter(|part| !said(part));
-        let faults: Vec<_> = parts.flat_map(decode).filter(lossy).map(no_text).collect();
-        if !faults.is_empty() {
-            return Err(WebError::of_faults(StatusCode::BAD_REQUEST, faults));
+        let says_it = |part: &[u8]| part.to_ascii_uppercase().windows(9).any(|bytes| bytes == b"%EF%BF%BD");
+        let mut pairs = Self::default();
+        for part in text.split(|byte| *byte == b'&') {
+            for pair in decode(part) {
+                if lossy(&pair) && !says_it(part) {
+                    pairs.faults.push(Fault::new(Place::parameter(&pair.0), FaultCode::Format, "it is not UTF-8"));
+                } else {
+                    pairs.add_exact(pair);
+                }
+            }
         }
-        Self::exact(decode(text))
+        pairs
     }
 
     /// What a program sends. An empty value is refused: a script whose variable is unset must not get, or act on, everything.
-    pub fn exact(pairs: impl IntoIterator<Item = (String, String)>) -> Result<Self, WebError> {
-        let pairs: Vec<_> = pairs.into_iter().collect();
-        let empty = |(name, _): &(String, String)| {
-            Fault::new(Place::parameter(name), FaultCode::Empty, "it is empty; leave it out instead".to_owned())
-        };
-        let faults: Vec<_> = pairs.iter().filter(|(_, value)| value.is_empty()).map(empty).collect();
-        if faults.is_empty() { Ok(Self(pairs)) } else { Err(WebError::of_faults(StatusCode::BAD_REQUEST, faults)) }
+    pub fn exact(given: impl IntoIterator<Item = (String, String)>) -> Self {
+        let mut pairs = Self::default();
+        given.into_iter().for_each(|pair| pairs.add_exact(pair));
+        pairs
+    }
+
+    fn add_exact(&mut self, (name, value): (String, String)) {
+        if value.is_empty() {
+            let empty = "it is empty; leave it out instead".to_owned();
+            self.faults.push(Fault::new(Place::parameter(&name), FaultCode::Empty, empty));
+        } else {
+            self.left.push((name, value));
+        }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &(String, String)> {
-        self.0.iter()
+        self.left.iter()
     }
 
     pub fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|(key, _)| key == name)
+        self.left.iter().any(|(key, _)| key == name)
     }
 
     /// Whether one of the values of `name` is this one.
     pub fn has_value(&self, name: &str, value: &str) -> bool {
-        self.0.iter().any(|(key, given)| key == name && given == value)
+        self.left.iter().any(|(key, given)| key == name && given == value)
     }
 
     /// Every value of `name`.
     pub fn take_all(&mut self, name: &str) -> Vec<String> {
-        self.0.extract_if(.., |(key, _)| key == name).map(|(_, value)| value).collect()
+        self.left.extract_if(.., |(key, _)| key == name).map(|(_, value)| value).collect()
     }
 
     /// The only value of `name`.
@@ -88,11 +102,8 @@ impl Pairs {
         self.take_parsed(name)?.ok_or_else(|| WebError::parameter(name, FaultCode::Required, "it is needed"))
     }
 
-    /// Refuses what nobody has taken.
-    pub fn finish(self, known: &str) -> Result<(), WebError> {
-        if self.0.is_empty() {
-            return Ok(());
-        }
+    /// Refuses what nobody has taken, or could take.
+    pub fn finish(mut self, known: &str) -> Result<(), WebError> {
         let unknown = |(name, _): &(String, String)| {
             Fault::new(
                 Place::parameter(name),
@@ -100,7 +111,8 @@ impl Pairs {
                 format!("there is no such parameter; there are {known}"),
             )
         };
-        Err(WebError::of_faults(StatusCode::BAD_REQUEST, self.0.iter().map(unknown).collect()))
+        self.faults.extend(self.left.iter().map(unknown));
+        if self.faults.is_empty() { Ok(()) } else { Err(WebError::of_faults(StatusCode::BAD_REQUEST, self.faults)) }
     }
 }
 

@@ -30,6 +30,8 @@ const PAGES: &[Entry] = &[
     ("GET", "/api/docs", Page(&[Read])),
     ("GET", "/groups", Page(&[Read])),
     ("GET", "/groups/{id}", Page(&[Read])),
+    // Payloads have no part in it without the right to see them.
+    ("GET", "/groups/{id}/in-common", Page(&[Read])),
     ("POST", "/groups/{id}/all", Page(&[Act])),
     ("POST", "/groups/{id}/note", Page(&[Act])),
     ("POST", "/jobs/{id}/undo", Page(&[Act])),
@@ -104,6 +106,7 @@ const CALLS: &[Entry] = &[
     ("POST", "/api/v1/jobs/{id}/undo", Rights(&[Act])),
     ("GET", "/api/v1/groups", Rights(&[Read])),
     ("GET", "/api/v1/groups/{id}", Rights(&[Read])),
+    ("GET", "/api/v1/groups/{id}/in-common", Rights(&[Read])),
     ("PATCH", "/api/v1/groups/{id}", Rights(&[Act])),
     ("GET", "/api/v1/queues", Rights(&[Read])),
     ("GET", "/api/v1/activity", Rights(&[Read])),

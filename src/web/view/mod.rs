@@ -15,6 +15,7 @@ pub mod fields;
 pub mod group;
 pub mod hex;
 pub mod history;
+pub mod in_common;
 pub mod incident;
 pub mod json;
 pub mod letter;

@@ -23,6 +23,7 @@ use dead_letter_office::{
     rabbitmq::health::BrokerBoard,
     services::{
         audited_store::AuditedStore,
+        causes::Causes,
         change_feed::ChangeFeed,
         decoding::reader::Reader,
         digests::Digests,
@@ -236,6 +237,7 @@ impl Desk {
             store: GuardedStore::new(store.reader()),
             policies: policies.clone(),
             rules: rules.clone(),
+            causes: Causes::new(reader.clone()),
             reader: reader.clone(),
             schemas: schemas.clone(),
             digests: digests.clone(),

@@ -31,6 +31,7 @@ mod forms;
 mod groups;
 mod hostile;
 mod idempotency;
+mod in_common;
 mod letter_page;
 mod machines;
 mod naming;

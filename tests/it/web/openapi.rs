@@ -77,6 +77,7 @@ async fn describes_what_the_contract_promises_so_far() {
         "POST /api/v1/letters/{id}/reveal",
         "PUT /api/v1/rules/order",
         "PUT /api/v1/rules/{id}",
+        "GET /api/v1/groups/{id}/in-common",
     ];
     assert_eq!(calls(&desk).await, expected.map(str::to_owned).into());
 }

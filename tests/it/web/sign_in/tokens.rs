@@ -142,6 +142,22 @@ async fn headers_that_repeat_the_body_take_that_scope_too() {
 }
 
 #[tokio::test]
+async fn payloads_have_no_part_in_what_letters_have_in_common_without_that_scope() {
+    for (desk, _kept) in desks().await {
+        let letter = crate::web::in_common::receive(&desk, 20).await;
+        let path = format!("/api/v1{}/in-common", crate::web::groups::group_of(&desk, letter).await);
+        let fields = async |scopes: &[Scope], name| {
+            let answer = token(&desk, name, scopes).await.get(&desk, &path).await.expect(200).json();
+            let items = answer["items"].as_array().unwrap();
+            items.iter().map(|item| item["field"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(fields(&[Scope::Read, Scope::Payload], "both").await, ["payload.total.currency", "size"]);
+        // Its size is no secret.
+        assert_eq!(fields(&[Scope::Read], "reader").await, ["size"]);
+    }
+}
+
+#[tokio::test]
 async fn a_token_has_no_scope_that_its_owner_has_no_use_of() {
     for (desk, _kept) in desks().await {
         let vera = signed_in(&desk, "vera").await;

@@ -1,0 +1,197 @@
+//! What the letters of a group have in common that others have not: the conditions by which a sample of them differs
+//! from a sample of messages that did not fail so.
+//!
+//! The comparison itself is the crate [`contrast_sets`]. Here is said who is compared with whom, and what a letter says.
+
+mod sample;
+mod says;
+
+use std::sync::Arc;
+
+use contrast_sets::{Contrast, Document, Options, contrasts};
+use tokio::sync::Semaphore;
+
+use super::decoding::{
+    confirmed::{Confirmed, ConfirmedTypes},
+    reader::{Reader, off_the_runtime},
+};
+use crate::{
+    domain::{
+        filter::{LetterFilter, Names},
+        group::{Group, GroupFilter},
+        letter::{Letter, LetterSummary, Status},
+    },
+    store::{StoreError, StoreReader},
+};
+use sample::{SAMPLE, sample};
+
+/// What letters of a group have in common.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InCommon {
+    /// So many of the group were compared,
+    pub here: usize,
+    /// of so many that have not been sent back with success.
+    pub of_group: u64,
+    /// Whom they were compared with.
+    pub elsewhere: Elsewhere,
+    /// The least likely by chance first.
+    pub contrasts: Vec<Contrast>,
+}
+
+/// The messages that a group is compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// Of other groups of its queue.
+    pub other_groups: usize,
+    /// Of its queue, sent back and not failed again.
+    pub succeeded: usize,
+    /// Of its type, in other queues; only where its own has too few others.
+    pub same_type: usize,
+}
+
+impl Elsewhere {
+    pub const fn total(&self) -> usize {
+        self.other_groups + self.succeeded + self.same_type
+    }
+}
+
+/// Statuses of letters that have not been sent back with success.
+const FAILED: [Status; 3] = [Status::Open, Status::Scheduled, Status::Discarded];
+/// With fewer others nothing is compared.
+pub const FEWEST: usize = 10;
+
+/// Compares letters; cheap to clone.
+#[derive(Clone)]
+pub struct Causes {
+    reader: Reader,
+    /// Comparing reads many payloads, and others are to be served meanwhile: one comparison goes on at a time.
+    turn: Arc<Semaphore>,
+}
+
+impl Causes {
+    pub fn new(reader: Reader) -> Self {
+        Self { reader, turn: Arc::new(Semaphore::new(1)) }
+    }
+
+    /// What the letters of a group have in common, as far as `store` shows them. Where it shows no payloads of the
+    /// group's queue, payloads have no part in it.
+    pub async fn in_common(&self, store: &StoreReader, group: &Group) -> Result<InCommon, StoreError> {
+        let _turn = self.turn.acquire().await;
+        let of_group = LetterFilter { groups: vec![group.id], statuses: FAILED.to_vec(), ..LetterFilter::default() };
+        let here = sample(store, &of_group, SAMPLE).await?;
+        let (others, elsewhere) = others(store, group).await?;
+        let of_group = group.n_letters() - group.of_status(Status::Retried);
+        let found = InCommon { here: here.len(), of_group, elsewhere, contrasts: Vec::new() };
+        if here.len() < FEWEST || others.len() < FEWEST {
+            return Ok(found);
+        }
+        let (here, others) = (self.documents(store, here).await?, self.documents(store, others).await?);
+        let contrasts = off_the_runtime(move || contrasts(&here, &others, &Options::default())).await;
+        Ok(InCommon { contrasts, ..found })
+    }
+
+    /// What these letters say, without what is hidden.
+    async fn documents(&self, store: &StoreReader, letters: Vec<LetterSummary>) -> Result<Vec<Document>, StoreError> {
+        let letters = store.with_contents(sample::within_budget(letters)).await?;
+        let library = self.reader.library().await;
+        let mut types = ConfirmedTypes::new(store);
+        let mut with_types = Vec::with_capacity(letters.len());
+        for letter in letters {
+            let (confirmed, shows) = (
+                types.of(&letter.summary).await?,
+                store.shows_payload(&letter.summary.broker, letter.summary.queue.as_deref()),
+            );
+            with_types.push((letter, confirmed, shows));
+        }
+        let reader = self.reader.clone();
+        let read = move |(letter, confirmed, shows): &(Letter, Arc<Confirmed>, bool)| {
+            let letter = reader.scrubbed(&library, letter, confirmed);
+            let payload = |shows: bool| {
+                let payload = |_, _, payload: &rule_language::Decode<'_>| payload();
+                shows.then(|| reader.analyze(&library, &letter, confirmed, payload)).flatten()
+            };
+            says::document(&letter, payload(*shows).as_deref(), *shows)
+        };
+        Ok(off_the_runtime(move || with_types.iter().map(read).collect()).await)
+    }
+}
+
+/// Letters to compare a group with: of its queue and type, or else of its queue, or else of its type.
+async fn others(store: &StoreReader, group: &Group) -> Result<(Vec<LetterSummary>, Elsewhere), StoreError> {
+    let types = Names::exact(&group.key.message_type);
+    let mut found = (Vec::new(), Elsewhere::default());
+    if let Some(queue) = &group.key.queue {
+        found = of_queue(store, group, queue, types.clone()).await?;
+        if found.0.len() < FEWEST && !types.is_empty() {
+            found = of_queue(store, group, queue, Names::default()).await?;
+        }
+    }
+    if found.0.len() < FEWEST && !types.is_empty() {
+        let same_type = of_type_elsewhere(store, group, types).await?;
+        found.1.same_type = same_type.len();
+        found.0.extend(same_type);
+    }
+    Ok(found)
+}
+
+/// Letters of a queue, half of them of other groups and half of them sent back with success, as far as there are such.
+async fn of_queue(
+    store: &StoreReader,
+    group: &Group,
+    queue: &str,
+    types: Names,
+) -> Result<(Vec<LetterSummary>, Elsewhere), StoreError> {
+    let (brokers, queues) = (vec![group.key.broker.clone()], Names::exact([queue]));
+    let statuses = vec![Status::Retried];
+    let of_groups = GroupFilter {
+        brokers: brokers.clone(),
+        queues: queues.clone(),
+        types: types.clone(),
+        ..GroupFilter::default()
+    };
+    let succeeded = LetterFilter { brokers, queues, types, statuses, ..LetterFilter::default() };
+    let mut succeeded = sample(store, &succeeded, SAMPLE).await?;
+    let room = SAMPLE - succeeded.len().min(SAMPLE / 2);
+    let mut others = of_other_groups(store, group, &of_groups, room).await?;
+    succeeded.truncate(SAMPLE - others.len());
+    let elsewhere = Elsewhere { other_groups: others.len(), succeeded: succeeded.len(), same_type: 0 };
+    others.extend(succeeded);
+    Ok((others, elsewhere))
+}
+
+async fn of_other_groups(
+    store: &StoreReader,
+    group: &Group,
+    filter: &GroupFilter,
+    limit: usize,
+) -> Result<Vec<LetterSummary>, StoreError> {
+    /// To sample letters of groups they have to be counted.
+    const MOST_LETTERS: u64 = 100_000;
+    const MOST_GROUPS: usize = 50;
+    let mut groups = store.matching_groups(filter).await?;
+    groups.retain(|other| other.id != group.id && other.n_letters() > 0);
+    groups.sort_by_key(|other| std::cmp::Reverse((other.last_seen, other.id)));
+    let mut letters = 0;
+    let few = groups.into_iter().take_while(|other| {
+        let is_first = letters == 0;
+        letters += other.n_letters();
+        is_first || letters <= MOST_LETTERS
+    });
+    let groups: Vec<_> = few.take(MOST_GROUPS).map(|other| other.id).collect();
+    if groups.is_empty() {
+        return Ok(Vec::new());
+    }
+    sample(store, &LetterFilter { groups, statuses: FAILED.to_vec(), ..LetterFilter::default() }, limit).await
+}
+
+async fn of_type_elsewhere(store: &StoreReader, group: &Group, types: Names) -> Result<Vec<LetterSummary>, StoreError> {
+    let mut letters = sample(store, &LetterFilter { types, ..LetterFilter::default() }, SAMPLE).await?;
+    let (broker, queue) = (&*group.key.broker, group.key.queue.as_deref());
+    // Payloads are compared with payloads.
+    let shows = store.shows_payload(broker, queue);
+    letters.retain(|letter| {
+        let is_there = (&*letter.broker, letter.queue.as_deref()) != (broker, queue);
+        is_there && store.shows_payload(&letter.broker, letter.queue.as_deref()) == shows
+    });
+    Ok(letters)
+}

@@ -1,0 +1,186 @@
+//! What the letters of a group have in common, in words.
+
+use contrast_sets::{Condition, Contrast, Fact, Measure};
+
+use super::{
+    number::{plural, thousands},
+    text,
+};
+use crate::services::causes::{FEWEST, InCommon};
+
+/// Characters of a value that are shown.
+const LONGEST: usize = 80;
+
+/// The panel.
+#[derive(Debug)]
+pub struct InCommonView {
+    pub rows: Vec<CommonRow>,
+    /// Whom was compared with whom, or why nothing was.
+    pub compared: String,
+}
+
+/// One condition, and how often it holds.
+#[derive(Debug)]
+pub struct CommonRow {
+    /// `payload.total.currency`
+    pub attribute: String,
+    /// `is missing`
+    pub says: String,
+    pub here: Share,
+    pub elsewhere: Share,
+    /// What holds for nearly the same messages.
+    pub same: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Share {
+    pub percent: u64,
+    /// `98 %`; all and none are said only of all and none.
+    pub text: String,
+    /// `392 of 400`
+    pub count: String,
+}
+
+impl Share {
+    fn new(count: usize, of: usize) -> Self {
+        let percent = match (count * 200 + of).checked_div(of * 2).unwrap_or_default() {
+            0 if count > 0 => 1,
+            100 if count < of => 99,
+            percent => percent as u64,
+        };
+        let count = format!("{} of {}", thousands(count as u64), thousands(of as u64));
+        Self { percent, text: format!("{percent} %"), count }
+    }
+}
+
+impl InCommonView {
+    pub fn new(found: &InCommon) -> Self {
+        let row = |contrast: &Contrast| CommonRow {
+            attribute: text::shortened(&text::one_line(&contrast.attribute), LONGEST),
+            says: says(&contrast.attribute, &contrast.condition),
+            here: Share::new(contrast.here, found.here),
+            elsewhere: Share::new(contrast.elsewhere, found.elsewhere.total()),
+            same: contrast.same.iter().map(|(attribute, condition)| in_words(attribute, condition)).collect(),
+        };
+        Self { rows: found.contrasts.iter().map(row).collect(), compared: compared(found) }
+    }
+}
+
+fn in_words(attribute: &str, condition: &Condition) -> String {
+    format!("{} {}", text::shortened(&text::one_line(attribute), LONGEST), says(attribute, condition))
+}
+
+/// What holds for the attribute, as the end of a sentence that begins with its name.
+pub fn says(attribute: &str, condition: &Condition) -> String {
+    match condition {
+        Condition::Missing if attribute == "payload" => "cannot be read as fields".to_owned(),
+        Condition::Present if attribute == "payload" => "can be read as fields".to_owned(),
+        Condition::Missing => "is missing".to_owned(),
+        Condition::Empty => "is empty".to_owned(),
+        Condition::Present => "is present".to_owned(),
+        Condition::Is(fact) => format!("is {}", value(fact)),
+        Condition::AtLeast(measure, least) => measured(*measure, "at least", *least),
+        Condition::AtMost(measure, most) => measured(*measure, "at most", *most),
+    }
+}
+
+fn measured(measure: Measure, bound: &str, value: f64) -> String {
+    let count = value as u64;
+    match measure {
+        Measure::Value => format!("is {bound} {}", number(value)),
+        Measure::Items => format!("has {bound} {}", plural(count, "item")),
+        Measure::Length => format!("has {bound} {}", plural(count, "character")),
+    }
+}
+
+fn value(fact: &Fact) -> String {
+    match fact {
+        Fact::Bool(is) => is.to_string(),
+        Fact::Number(value) => number(*value),
+        Fact::Text(value) => format!("“{}”", text::shortened(&text::one_line(value), LONGEST)),
+        Fact::Items(items) => plural(*items as u64, "item"),
+        Fact::Null => "null".to_owned(),
+        Fact::Hidden | Fact::Object => "present".to_owned(),
+    }
+}
+
+/// Whole numbers as they are counted, others as they are written.
+fn number(value: f64) -> String {
+    /// Above it a number of that kind is not exact.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if value.fract() != 0.0 || value.abs() > EXACT {
+        return value.to_string();
+    }
+    let sign = if value < 0.0 { "-" } else { "" };
+    format!("{sign}{}", thousands(value.abs() as u64))
+}
+
+/// `400 of its 12,431 dead letters, compared with 200 of other groups of this queue and 200 that succeeded on a retry.`
+fn compared(found: &InCommon) -> String {
+    let InCommon { here, of_group, elsewhere, .. } = found;
+    if *here < FEWEST {
+        return format!("The group has too few dead letters to compare: it takes {FEWEST}.");
+    }
+    if elsewhere.total() < FEWEST {
+        return "There is too little to compare with: no other dead letters of this queue or type, and none that succeeded \
+            on a retry."
+            .to_owned();
+    }
+    let whole = if *here as u64 >= *of_group {
+        format!("All {} dead letters", thousands(*here as u64))
+    } else {
+        format!("A sample of {} of {} dead letters", thousands(*here as u64), thousands(*of_group))
+    };
+    let parts = [
+        (elsewhere.other_groups, "of other groups of this queue"),
+        (elsewhere.succeeded, "of this queue that were retried and have not failed again"),
+        (elsewhere.same_type, "of the same type in other queues"),
+    ];
+    let parts: Vec<String> =
+        parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", thousands(*n as u64))).collect();
+    format!("{whole} compared with {}.", parts.join(" and "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::services::causes::Elsewhere;
+
+    #[test]
+    fn conditions_in_words() {
+        fn check(condition: Condition, expected: &str) {
+            assert_eq!(says("payload.x", &condition), expected);
+        }
+        check(Condition::Missing, "is missing");
+        check(Condition::Is(Fact::Text("ISK".to_owned())), "is “ISK”");
+        check(Condition::Is(Fact::Number(0.5)), "is 0.5");
+        check(Condition::AtLeast(Measure::Value, -4_000.0), "is at least -4,000");
+        check(Condition::AtMost(Measure::Items, 1.0), "has at most 1 item");
+        check(Condition::AtLeast(Measure::Length, 80.0), "has at least 80 characters");
+        assert_eq!(says("payload", &Condition::Missing), "cannot be read as fields");
+    }
+
+    #[test]
+    fn all_and_none_are_said_only_of_all_and_none() {
+        let check = |count, of, expected: &str| assert_eq!(Share::new(count, of).text, expected, "{count} of {of}");
+        check(400, 400, "100 %");
+        check(399, 400, "99 %");
+        check(1, 400, "1 %");
+        check(0, 400, "0 %");
+        check(1, 8, "13 %");
+        check(0, 0, "0 %");
+    }
+
+    #[test]
+    fn it_is_said_who_was_compared_with_whom() {
+        let elsewhere = Elsewhere { other_groups: 300, succeeded: 100, same_type: 0 };
+        let found = InCommon { here: 400, of_group: 12_431, elsewhere, contrasts: Vec::new() };
+        assert_eq!(
+            compared(&found),
+            "A sample of 400 of 12,431 dead letters compared with 300 of other groups of this queue and 100 of this queue that \
+             were retried and have not failed again."
+        );
+        assert!(compared(&InCommon { here: 3, ..found.clone() }).contains("too few"));
+        assert!(compared(&InCommon { elsewhere: Elsewhere::default(), ..found }).contains("too little"));
+    }
+}

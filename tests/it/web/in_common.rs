@@ -1,0 +1,116 @@
+//! What the letters of a group have in common that others have not.
+
+use std::time::Duration;
+
+use amqp_message::field::FieldValue;
+use dead_letter_office::domain::letter::LetterId;
+use serde_json::{Value, json};
+
+use super::{
+    answer::{Look, words},
+    dead::{Dead, NOON, dead_in},
+    desk::{Desk, MAIN},
+    groups::{failed_with, group_of, sort},
+};
+
+/// An order, the `number`th.
+fn order(number: usize) -> Value {
+    let currency = ["EUR", "USD", "ISK"][number % 3];
+    json!({"order": number, "total": {"cents": 100 + 37 * number, "currency": currency}})
+}
+
+fn dead_order(error: &str, number: usize, order: &Value) -> Dead {
+    failed_with(dead_in("orders"), error).received(NOON.minus(Duration::from_secs(900 - number as u64))).with(
+        |arrival| {
+            arrival.message.body = order.to_string().into_bytes();
+            arrival.message.headers.set("x-tenant", FieldValue::string(["eu", "us"][number % 2]));
+        },
+    )
+}
+
+/// Orders without a currency that found no rate, and orders that failed for another reason.
+pub async fn receive(desk: &Desk, n: usize) -> LetterId {
+    let without = |number| {
+        let mut order = order(number);
+        order["total"].as_object_mut().unwrap().remove("currency");
+        dead_order("no rate", number, &order)
+    };
+    let others = (0..n).map(|number| dead_order("time-out", number, &order(number)));
+    let ids = desk.receive_all(MAIN, (0..n).map(without).chain(others).collect()).await;
+    sort(desk).await;
+    ids[0]
+}
+
+#[tokio::test]
+async fn a_group_says_what_sets_its_letters_apart() {
+    let desk = Desk::open().await;
+    let group = group_of(&desk, receive(&desk, 30).await).await;
+    let page = desk.page(&group).await;
+    assert_eq!(page.values("#in-common", "hx-get"), [format!("{group}/in-common")]);
+    let page = desk.page(&format!("{group}/in-common")).await;
+    let first = words(page.all(".common-table tbody tr")[0]);
+    assert!(first.starts_with("payload.total.currency is missing") && first.ends_with("100 % 0 %"), "{first}");
+    let compared = "All 30 dead letters compared with 30 of other groups of this queue.";
+    assert_eq!(page.words(".common-box > .text-sub"), compared);
+    let panel = desk.get(&format!("{group}/in-common?part=panel")).await.expect(200).text();
+    assert!(panel.trim_start().starts_with("<div id=\"in-common\""), "{panel}");
+    let answer = desk.get(&format!("/api/v1{group}/in-common")).await.expect(200).json();
+    let item = &answer["items"][0];
+    assert_eq!((&item["field"], &item["condition"]), (&json!("payload.total.currency"), &json!("missing")));
+    assert_eq!((&item["here"], &item["elsewhere"], &item["value"]), (&json!(30), &json!(0), &Value::Null));
+    assert_eq!(item["text"], "payload.total.currency is missing");
+    assert!(item["p_value"].as_f64().unwrap() < 1e-9);
+    assert_eq!((&answer["sampled"], &answer["total"]), (&json!(30), &json!(30)));
+    assert_eq!(answer["elsewhere"], json!({"other_groups": 30, "succeeded": 0, "same_type": 0}));
+}
+
+#[tokio::test]
+async fn a_large_group_is_compared_by_samples_from_all_of_its_time() {
+    let (on_sqlite, on_postgres) = (Desk::open().await, Desk::on_postgres().await);
+    let on_postgres = on_postgres.map(|(desk, database)| (desk, Some(database)));
+    for (desk, _kept) in std::iter::once((on_sqlite, None)).chain(on_postgres) {
+        let group = group_of(&desk, receive(&desk, 450).await).await;
+        let answer = desk.get(&format!("/api/v1{group}/in-common")).await.expect(200).json();
+        assert_eq!((&answer["sampled"], &answer["total"]), (&json!(400), &json!(450)));
+        assert_eq!(answer["elsewhere"]["other_groups"], 400);
+        // Nothing that changes with time stands out, neither their numbers nor what they cost.
+        let fields: Vec<_> = answer["items"].as_array().unwrap().iter().map(|item| item["field"].clone()).collect();
+        assert_eq!(fields, [json!("payload.total.currency"), json!("size")]);
+    }
+}
+
+#[tokio::test]
+async fn it_is_said_why_nothing_is_compared() {
+    let desk = Desk::open().await;
+    let few = group_of(&desk, receive(&desk, 5).await).await;
+    let page = desk.page(&format!("{few}/in-common")).await;
+    assert_eq!(
+        page.words(".common-box"),
+        "Nothing stands out. The group has too few dead letters to compare: it takes 10."
+    );
+    let dead =
+        (0..20).map(|number| failed_with(dead_in("alone"), "x").received(NOON.minus(Duration::from_secs(number))));
+    let alone = desk.receive_all(MAIN, dead.collect()).await;
+    sort(&desk).await;
+    let page = desk.page(&format!("{}/in-common", group_of(&desk, alone[0]).await)).await;
+    assert!(page.words(".common-box").contains("There is too little to compare with"));
+}
+
+#[tokio::test]
+async fn a_hidden_value_is_only_present_or_missing() {
+    let desk = Desk::hiding(&["pin"]).await;
+    let with_pin = |pin: Value| {
+        move |number| {
+            let mut order = order(number);
+            order["pin"] = pin.clone();
+            order
+        }
+    };
+    let (ours, others) = (with_pin(json!("1111")), with_pin(json!("2222")));
+    let dead = (0..20).map(|n| dead_order("a", n, &ours(n))).chain((0..20).map(|n| dead_order("b", n, &others(n))));
+    let ids = desk.receive_all(MAIN, dead.collect()).await;
+    sort(&desk).await;
+    let group = group_of(&desk, ids[0]).await;
+    let answer = desk.get(&format!("/api/v1{group}/in-common")).await.expect(200).json();
+    assert_eq!(answer["items"], json!([]));
+}
