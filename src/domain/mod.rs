@@ -6,6 +6,7 @@
 pub mod access;
 pub mod activity;
 pub mod actor;
+pub mod brake;
 pub mod broker;
 pub mod command;
 pub mod content_key;

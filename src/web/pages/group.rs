@@ -19,6 +19,7 @@ use super::{
 use crate::{
     domain::{
         access::Right,
+        brake::Brake,
         command::Command,
         filter::{HistogramBar, LetterCounts, LetterFilter, PageRequest, Sort},
         group::{Group, GroupId, Hour, Note},
@@ -123,7 +124,7 @@ pub async fn act(
     let (command, until) = take_confirmed(&mut pairs, Action::OF_MANY, &app)?;
     let status = if command == Command::Reopen { Status::Discarded } else { Status::Open };
     let filter = LetterFilter { statuses: vec![status], groups: vec![id], ..LetterFilter::default() };
-    let toast = bulk_action::carry_out(&app, Bulk { filter, until, left: None, command, by: user.clone() }).await?;
+    let toast = bulk_action::carry_out(&app, Bulk { filter, until, left: None, command, brake: Brake::default(), by: user.clone() }).await?;
     Ok(redirect(&href(id), &toast, &headers))
 }
 

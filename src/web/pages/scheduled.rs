@@ -14,7 +14,7 @@ use super::{
     shell::{Page, Shell},
 };
 use crate::{
-    domain::{filter::LetterCounts, job::Bulk, letter::Status},
+    domain::{brake::Brake, filter::LetterCounts, job::Bulk, letter::Status},
     web::{
         AppState,
         error::WebError,
@@ -91,7 +91,7 @@ pub async fn act(
 ) -> Result<Response, WebError> {
     let query = WaitingQuery::take(&mut pairs)?;
     let (command, until) = take_confirmed(&mut pairs, Action::OF_ALL, &app)?;
-    let bulk = Bulk { filter: query.filter(), until, left: None, command, by: user.clone() };
+    let bulk = Bulk { filter: query.filter(), until, left: None, command, brake: Brake::default(), by: user.clone() };
     let toast = bulk_action::carry_out(&app, bulk).await?;
     Ok(redirect(&query.with(|_| ()).href(), &toast, &headers))
 }
