@@ -228,10 +228,19 @@ impl Bulk {
     pub fn undone(&self, begun: Timestamp, by: &Actor) -> Option<Self> {
         let (status, left) = match &self.command {
             Command::Discard { .. } => (Status::Discarded, Left::Discarded(begun)),
-            Command::Retry { delay, .. } if !delay.is_zero() && !self.brake.holds() => (Status::Scheduled, Left::Due(begun.plus(*delay))),
+            Command::Retry { delay, .. } if !delay.is_zero() && !self.brake.holds() => {
+                (Status::Scheduled, Left::Due(begun.plus(*delay)))
+            }
             _ => return None,
         };
         let filter = LetterFilter { statuses: vec![status], ..self.filter.clone() };
-        Some(Self { filter, until: self.until, left: Some(left), command: Command::Reopen, brake: Brake::default(), by: by.clone() })
+        Some(Self {
+            filter,
+            until: self.until,
+            left: Some(left),
+            command: Command::Reopen,
+            brake: Brake::default(),
+            by: by.clone(),
+        })
     }
 }

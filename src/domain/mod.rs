@@ -30,6 +30,7 @@ pub mod notification;
 pub(crate) mod number;
 pub mod policy;
 pub(crate) mod policy_meaning;
+pub mod preflight;
 pub mod queue_level;
 pub mod retry;
 pub mod retry_limits;

@@ -31,8 +31,8 @@ use crate::{
         version::Expected,
     },
     store::{
-        BulkAudit, ChangeError, ClaimedBulk, EditOrder, HeldBack, NewDigest, Order, OrderError, RuleChange, Store, StoreError,
-        StoreReader,
+        BulkAudit, ChangeError, ClaimedBulk, EditOrder, HeldBack, NewDigest, Order, OrderError, RuleChange, Store,
+        StoreError, StoreReader,
     },
 };
 

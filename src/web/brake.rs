@@ -72,10 +72,6 @@ impl BrakeOrder {
         Ok(Self { rate, spread, canary: is_canary.then_some(canary) })
     }
 
-    pub const fn is_empty(&self) -> bool {
-        self.rate.is_none() && self.spread.is_none() && self.canary.is_none()
-    }
-
     /// What it comes to.
     ///
     /// # Errors

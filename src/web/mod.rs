@@ -148,7 +148,7 @@ pub struct WebSettings {
 }
 
 /// Letters of a job that failed again in the same way.
-pub struct JobFailures {
+pub(crate) struct JobFailures {
     /// None where they are not looked at yet, or not kept any more.
     pub group: Option<Group>,
     pub letters: u64,
@@ -172,13 +172,14 @@ impl AppState {
     }
 
     /// What the letters of a job that failed again failed with, the most frequent first.
-    pub async fn job_failures(&self, job: Uuid) -> Result<Vec<JobFailures>, StoreError> {
+    pub(crate) async fn job_failures(&self, job: Uuid) -> Result<Vec<JobFailures>, StoreError> {
         let store = self.store();
         let found = store.job_failures(job).await?;
         let ids: Vec<GroupId> = found.iter().filter_map(|(group, _)| *group).collect();
         let groups = store.groups_by_id(&ids).await?;
-        let of = |(id, letters): (Option<GroupId>, u64)| {
-            JobFailures { group: groups.iter().find(|group| Some(group.id) == id).cloned(), letters }
+        let of = |(id, letters): (Option<GroupId>, u64)| JobFailures {
+            group: groups.iter().find(|group| Some(group.id) == id).cloned(),
+            letters,
         };
         Ok(found.into_iter().map(of).collect())
     }

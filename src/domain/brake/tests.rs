@@ -126,9 +126,17 @@ fn the_first_ones_decide() {
     check(Progress { failed_again: 2, ..sent }, 60, Step::Pass);
     check(Progress { failed_again: 3, ..sent }, 1, Step::Stop);
     check(Progress { sent: 22, ..sent }, 1, Step::Stop);
-    check(Progress { sent: 22, waiting: 3, ..sent }, 90, Step::Wait { next_at: NOON.plus(Duration::from_secs(90)).plus(LOOK) });
+    check(
+        Progress { sent: 22, waiting: 3, ..sent },
+        90,
+        Step::Wait { next_at: NOON.plus(Duration::from_secs(90)).plus(LOOK) },
+    );
     // What was refused is none of the first; another takes its place.
-    check(Progress { failed: 75, done: 20, sent: 20, ..first }, 1, Step::Release { most: 5, next_at: NOON.plus(Duration::from_secs(1)) });
+    check(
+        Progress { failed: 75, done: 20, sent: 20, ..first },
+        1,
+        Step::Release { most: 5, next_at: NOON.plus(Duration::from_secs(1)) },
+    );
     check(Progress { failed: 75, ..sent }, 1, Step::End);
 }
 

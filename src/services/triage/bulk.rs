@@ -186,5 +186,10 @@ fn detail(command: &Command, brake: Brake, filter: &LetterFilter) -> String {
     // One group is what it was done to, and named as that.
     let groups = if filter.groups.len() == 1 { Vec::new() } else { filter.groups.clone() };
     let filter = LetterFilter { groups, ..filter.clone() };
-    detail.into_iter().chain(brake).chain([format!("of all {}", scope::describe(&filter))]).collect::<Vec<_>>().join("; ")
+    detail
+        .into_iter()
+        .chain(brake)
+        .chain([format!("of all {}", scope::describe(&filter))])
+        .collect::<Vec<_>>()
+        .join("; ")
 }

@@ -120,12 +120,8 @@ impl Triage {
         let to = match held.claimed.bulk.brake.step(&held.progress(stage, next_at), now) {
             Step::Release { most, next_at } => return self.release(&held, most, next_at, now).await,
             Step::Wait { next_at } => Advance { next_at: Some(next_at), ..stays },
-            Step::Pass => {
-                Advance { stage: Some(Stage::Rest), next_at: Some(now), verdict: verdict(&held), ..stays }
-            }
-            Step::Stop => {
-                Advance { state: JobState::Stopped, next_at: Some(now), verdict: verdict(&held), ..stays }
-            }
+            Step::Pass => Advance { stage: Some(Stage::Rest), next_at: Some(now), verdict: verdict(&held), ..stays },
+            Step::Stop => Advance { state: JobState::Stopped, next_at: Some(now), verdict: verdict(&held), ..stays },
             Step::End => {
                 let mut ended = held.claimed.job.clone();
                 ended.end();

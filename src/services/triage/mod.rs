@@ -4,6 +4,7 @@ pub mod batches;
 pub mod bulk;
 pub mod edits;
 pub mod held_back;
+mod preflight;
 pub mod scope;
 
 use std::{sync::Arc, time::Duration};

@@ -59,8 +59,7 @@ impl Store {
 
     /// All that a job had released and not sent is taken back.
     pub async fn all_taken_back(&self, id: Uuid, next_at: Option<Timestamp>) -> Result<(), StoreError> {
-        const DONE: &str =
-            "UPDATE jobs SET next_at = $1 WHERE id = $2 AND state IN ('paused', 'cancelled', 'stopped')";
+        const DONE: &str = "UPDATE jobs SET next_at = $1 WHERE id = $2 AND state IN ('paused', 'cancelled', 'stopped')";
         let next_at = next_at.map(Timestamp::as_micros);
         on!(self.db.writer(), |pool| sqlx::query(DONE).bind(next_at).bind(id).execute(pool).await.map(drop)?);
         Ok(())

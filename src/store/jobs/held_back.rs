@@ -68,7 +68,10 @@ impl ProgressRow {
     pub(super) fn read(&self) -> Result<JobProgress, StoreError> {
         let verdict = self.canary_sent.zip(self.canary_failed);
         Ok(JobProgress {
-            stage: Some(&*self.stage).filter(|stage| !stage.is_empty()).map(|stage| parse("a stage", stage)).transpose()?,
+            stage: Some(&*self.stage)
+                .filter(|stage| !stage.is_empty())
+                .map(|stage| parse("a stage", stage))
+                .transpose()?,
             next_at: self.next_at.map(Timestamp::from_micros),
             sent: self.sent.unsigned_abs(),
             failed_again: self.failed_again.unsigned_abs(),
@@ -172,20 +175,12 @@ impl Store {
 
     /// The next letters of a job that it has not released, `limit` at most, each with whether it is still the one that was
     /// meant: it has not come in again since.
-    pub async fn frozen(
-        &self,
-        job: Uuid,
-        until: Timestamp,
-        limit: u64,
-    ) -> Result<Vec<(LetterId, bool)>, StoreError> {
+    pub async fn frozen(&self, job: Uuid, until: Timestamp, limit: u64) -> Result<Vec<(LetterId, bool)>, StoreError> {
         const NEXT: &str = "SELECT j.letter_id, l.received_at FROM job_letters j
             LEFT JOIN letters l ON l.id = j.letter_id
             WHERE j.job_id = $1 AND j.state = 'frozen' ORDER BY j.letter_id LIMIT $2";
-        let rows: Vec<(Uuid, Option<i64>)> = on!(self.db.reader(), |pool| sqlx::query_as(NEXT)
-            .bind(job)
-            .bind(bigint(limit))
-            .fetch_all(pool)
-            .await?);
+        let rows: Vec<(Uuid, Option<i64>)> =
+            on!(self.db.reader(), |pool| sqlx::query_as(NEXT).bind(job).bind(bigint(limit)).fetch_all(pool).await?);
         let until = until.as_micros();
         Ok(rows.into_iter().map(|(id, at)| (LetterId::from_uuid(id), at.is_none_or(|at| at <= until))).collect())
     }
@@ -217,7 +212,8 @@ impl Store {
         }
         job.add(&carried.report);
         job.failed += gone.len() as u64;
-        let is_as_it_was = advance(&mut tx, held, &job, Advance { next_at: Some(next_at), seq, ..held.stays() }).await?;
+        let is_as_it_was =
+            advance(&mut tx, held, &job, Advance { next_at: Some(next_at), seq, ..held.stays() }).await?;
         if !is_as_it_was {
             return Ok(None);
         }

@@ -31,7 +31,8 @@ struct RecordRow {
 }
 
 /// What a [`RecordRow`] is made of.
-const SELECT: &str = "SELECT id, action, state, total, done, failed, errors, created_at, actor, seen_within, bulk, stage,
+const SELECT: &str =
+    "SELECT id, action, state, total, done, failed, errors, created_at, actor, seen_within, bulk, stage,
     next_at, sent, failed_again, last_sent_at, canary_sent, canary_failed, activity_seq FROM jobs";
 
 impl RecordRow {

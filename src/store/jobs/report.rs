@@ -22,11 +22,8 @@ impl StoreReader {
     pub async fn job_failures(&self, job: Uuid) -> Result<Vec<(Option<GroupId>, u64)>, StoreError> {
         const SELECT: &str = "SELECT l.group_id, COUNT(*) FROM job_letters j LEFT JOIN letters l ON l.id = j.letter_id
             WHERE j.job_id = $1 AND j.state = 'failed' GROUP BY l.group_id ORDER BY COUNT(*) DESC LIMIT $2";
-        let rows: Vec<(Option<Uuid>, i64)> = on!(self.db.reader(), |pool| sqlx::query_as(SELECT)
-            .bind(job)
-            .bind(bigint(KINDS))
-            .fetch_all(pool)
-            .await?);
+        let rows: Vec<(Option<Uuid>, i64)> =
+            on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(job).bind(bigint(KINDS)).fetch_all(pool).await?);
         let found = |(group, count): (Option<Uuid>, i64)| (group.map(GroupId::from_uuid), count.unsigned_abs());
         Ok(rows.into_iter().map(found).collect())
     }

@@ -88,6 +88,13 @@ pub async fn start(
 }
 
 impl BulkAction {
+    /// The same as something to be done with all that a filter lets through.
+    pub(super) fn of_filter(&self, app: &AppState, by: &Actor) -> Result<Bulk, WebError> {
+        let missing = || WebError::field("filter", FaultCode::Required, "it takes a filter");
+        let command = self.command(app)?;
+        self.bulk(self.filter.as_ref().ok_or_else(missing)?, command, by, app.clock.now())
+    }
+
     /// What is to be done with all that the filter lets through.
     fn bulk(&self, filter: &BulkFilter, command: Command, by: &Actor, now: Timestamp) -> Result<Bulk, WebError> {
         if self.ids.is_some() {
@@ -106,7 +113,8 @@ impl BulkAction {
 
     /// What it is held back by, which only a retry of all that a filter lets through is.
     fn check_brake(&self) -> Result<(), WebError> {
-        let given = [("rate", self.rate.is_some()), ("spread", self.spread.is_some()), ("canary", self.canary.is_some())];
+        let given =
+            [("rate", self.rate.is_some()), ("spread", self.spread.is_some()), ("canary", self.canary.is_some())];
         let Some((field, _)) = given.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
         match (&*self.action, &self.filter) {
             ("retry", Some(_)) => self.brake().read().map(drop),

@@ -12,14 +12,15 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::words;
+use super::{activity_export::cell, reply, words};
 use crate::{
     domain::{
         brake::{Brake, Stage},
+        group::Group,
         job::{Job, JobLetters, JobOutcome, JobPlace, JobRecord},
     },
     web::{
-        AppState, background,
+        AppState, JobFailures, background,
         error::WebError,
         input::Query,
         path_id::{PathId, missing},
@@ -132,7 +133,10 @@ pub async fn jobs(State(app): State<Arc<AppState>>, Query(query): Query<JobQuery
     let (found, last) = listed_page(found, limit);
     let letters = app.job_letters(&found.iter().map(|record| record.job.id).collect::<Vec<_>>()).await?;
     let next_cursor = query.next_cursor(last.map(|last| JobPlace { at: last.at, id: last.job.id }));
-    Ok(Json(JobList { items: found.into_iter().zip(&letters).map(|(record, (_, letters))| JobStatus::new(record, letters)).collect(), next_cursor }))
+    Ok(Json(JobList {
+        items: found.into_iter().zip(&letters).map(|(record, (_, letters))| JobStatus::new(record, letters)).collect(),
+        next_cursor,
+    }))
 }
 
 /// How far a job has come
@@ -216,6 +220,29 @@ pub async fn report(State(app): State<Arc<AppState>>, PathId(id): PathId<Job>) -
     let letters = app.job_letters(&[id]).await?;
     let status = letters.first().map(|(_, letters)| JobStatus::new(record, letters));
     Ok(Json(JobReport { job: status.ok_or_else(missing::<Job>)?, failed_again: failures.collect() }))
+}
+
+/// The same as a table
+///
+/// A text that a spreadsheet would take for a formula has an apostrophe before it.
+#[utoipa::path(get, path = "/jobs/{id}/report.csv", operation_id = "get_job_report_as_csv", tag = "actions",
+    params(PathId<Job>), responses((status = OK, body = inline(reply::Bytes), content_type = "text/csv")))]
+pub async fn report_csv(State(app): State<Arc<AppState>>, PathId(id): PathId<Job>) -> Result<Response, WebError> {
+    find(&app, id).await?;
+    let mut table = "group,queue,message_type,error,letters\r\n".to_owned();
+    for JobFailures { group, letters } in app.job_failures(id).await? {
+        let cells = group.map(|Group { id, key, .. }| {
+            let texts = [key.queue.unwrap_or_default(), key.message_type.unwrap_or_default(), key.error];
+            let texts: Vec<String> = texts.iter().map(|text| cell(text)).collect();
+            format!("{id},{}", texts.join(","))
+        });
+        table.push_str(&format!("{},{letters}\r\n", cells.unwrap_or_else(|| ",,,".to_owned())));
+    }
+    let headers = [
+        (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
+        (header::CONTENT_DISPOSITION, "attachment; filename=\"report.csv\""),
+    ];
+    Ok((headers, table).into_response())
 }
 
 /// What came of a job, with what its letters failed with.

@@ -23,6 +23,7 @@ mod mappings;
 mod model;
 mod payload;
 mod policies;
+mod preview;
 mod queues;
 mod reply;
 mod rule_trials;
@@ -64,6 +65,8 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
         .routes(routes!(jobs::pause))
         .routes(routes!(jobs::resume))
         .routes(routes!(jobs::report))
+        .routes(routes!(jobs::report_csv))
+        .routes(routes!(preview::preview))
         .routes(routes!(jobs::undo))
         .routes(routes!(groups::groups))
         .routes(routes!(groups::group, groups::change))

@@ -224,7 +224,9 @@ impl Applying {
             words: format!("{done} of {total}"),
             ended: match job.state {
                 JobState::Queued | JobState::Running | JobState::Paused => String::new(),
-                JobState::Cancelled | JobState::Stopped => format!("Applying the rules was stopped after {done} of {total}."),
+                JobState::Cancelled | JobState::Stopped => {
+                    format!("Applying the rules was stopped after {done} of {total}.")
+                }
                 JobState::Done | JobState::Failed => {
                     format!("The rules were applied to {}.", number::plural(job.done, "dead letter"))
                 }

@@ -8,6 +8,7 @@ use dead_letter_office::domain::retry_limits::RetryLimits;
 use dead_letter_office::{
     domain::{
         actor::Actor,
+        brake::Brake,
         command::Command,
         filter::LetterFilter,
         job::{Bulk, JobState},
