@@ -16,7 +16,8 @@ impl Store {
     /// Cancels a job that has not ended, or whose retries are not all sent; says whether there was such a job. What it has
     /// released and not sent is taken back from then on.
     pub async fn cancel_job(&self, id: Uuid, entry: &AuditEntry) -> Result<bool, StoreError> {
-        const CANCEL: &str = "UPDATE jobs SET state = 'cancelled', next_at = CASE WHEN action = 'retry' THEN $1 END
+        const CANCEL: &str =
+            "UPDATE jobs SET state = 'cancelled', next_at = CASE WHEN action = 'retry' THEN CAST($1 AS BIGINT) END
             WHERE id = $2 AND (state IN ('queued', 'running', 'paused') OR (state IN ('done', 'failed')
                 AND EXISTS (SELECT 1 FROM retries WHERE job_id = jobs.id)))";
         self.control(CANCEL, id, entry).await
@@ -35,7 +36,8 @@ impl Store {
     pub async fn resume_job(&self, id: Uuid, entry: &AuditEntry) -> Result<bool, StoreError> {
         const RESUME: &str = "UPDATE jobs SET state = 'running', claimed_until = NULL,
             stage = CASE WHEN stage = '' THEN 'freezing' ELSE stage END,
-            next_at = CASE WHEN stage IN ('', 'freezing') THEN NULL ELSE $1 END WHERE id = $2 AND state = 'paused'";
+            next_at = CASE WHEN stage IN ('', 'freezing') THEN NULL ELSE CAST($1 AS BIGINT) END
+            WHERE id = $2 AND state = 'paused'";
         self.control(RESUME, id, entry).await
     }
 

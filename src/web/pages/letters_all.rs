@@ -111,9 +111,10 @@ async fn confirmation(
     by: &Actor,
     now: Timestamp,
 ) -> Result<Option<Confirmation>, WebError> {
-    let filter = acted_on(list, &all.command(), now);
+    let command = all.command();
+    let filter = acted_on(list, &command, now);
     let count = app.store().count(&filter).await?;
-    if count == 0 {
+    if count == 0 || !filter.statuses.iter().any(|status| command.allowed_in().contains(status)) {
         return Ok(None);
     }
     let preflight = app.triage.preflight(&filter, now, None, by).await?;

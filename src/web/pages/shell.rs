@@ -7,7 +7,6 @@ use crate::{
     domain::{
         access::Right,
         filter::{LetterCounts, LetterFilter},
-        job::JobState,
         letter::Status,
     },
     web::{
@@ -164,8 +163,7 @@ pub fn brokers(app: &AppState, now: Timestamp) -> Vec<BrokerView> {
 const UNDER_WAY: usize = 5;
 
 async fn under_way(app: &AppState) -> Result<Vec<JobLine>, WebError> {
-    let states = [JobState::Queued, JobState::Running, JobState::Paused];
-    let found = app.store().jobs(&states, None, UNDER_WAY).await?;
+    let found = app.store().jobs_under_way(UNDER_WAY).await?;
     if found.is_empty() {
         return Ok(Vec::new());
     }

@@ -270,7 +270,10 @@ async fn what_fails_before_its_confirm_counts(office: &Office) {
 async fn two_servers_send_each_letter_once(office: &Office) {
     alike(&office.desk, "orders", "x", 100).await;
     let job = office.begin(json!({"rate": 20})).await;
-    let store = Arc::new(Store::open(&office.desk.database_url()).await.unwrap());
+    // SQLite has one server, of which two tasks may do the same.
+    let url = office.desk.database_url();
+    let is_shared = url.starts_with("postgres");
+    let store = if is_shared { Arc::new(Store::open(&url).await.unwrap()) } else { Arc::clone(&office.desk.store) };
     let second = Office::server(&office.desk, &store);
     let mut sent = Vec::new();
     for _ in 0..28 {
