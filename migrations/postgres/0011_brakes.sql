@@ -9,7 +9,7 @@ ALTER TABLE jobs ADD COLUMN canary_failed BIGINT;
 ALTER TABLE jobs ADD COLUMN activity_seq BIGINT; -- its line in the activity
 
 CREATE INDEX jobs_by_next ON jobs (next_at) WHERE next_at IS NOT NULL;
-CREATE INDEX jobs_under_way ON jobs (created_at) WHERE state IN ('queued', 'running', 'paused');
+CREATE INDEX jobs_by_state ON jobs (state, created_at);
 
 -- For which job a retry is sent.
 ALTER TABLE retries ADD COLUMN job_id UUID;

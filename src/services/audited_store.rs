@@ -6,7 +6,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use amqp_message::{death::Reason, time::Timestamp};
+use amqp_message::death::Reason;
 use uuid::Uuid;
 
 use super::{
@@ -17,8 +17,7 @@ use super::{
 use crate::{
     clock::Clock,
     domain::{
-        access::Right,
-        activity::{Area, AuditEntry, Concerns},
+        activity::{Area, AuditEntry},
         actor::Actor,
         command::{Command, CommandReport, Refusal},
         group::{GroupId, Note},
@@ -31,8 +30,8 @@ use crate::{
         version::Expected,
     },
     store::{
-        BulkAudit, ChangeError, ClaimedBulk, EditOrder, HeldBack, NewDigest, Order, OrderError, RuleChange, Store,
-        StoreError, StoreReader,
+        BulkAudit, ChangeError, ClaimedBulk, EditOrder, NewDigest, Order, OrderError, RuleChange, Store, StoreError,
+        StoreReader,
     },
 };
 
@@ -41,9 +40,9 @@ type Acted = Result<CommandReport, StoreError>;
 /// Changes the database in somebody's name. Cheap to clone.
 #[derive(Clone)]
 pub struct AuditedStore {
-    store: Arc<Store>,
-    clock: Clock,
-    feed: ChangeFeed,
+    pub(super) store: Arc<Store>,
+    pub(super) clock: Clock,
+    pub(super) feed: ChangeFeed,
     wakeup: Wakeup,
 }
 
@@ -96,68 +95,6 @@ impl AuditedStore {
     /// Logs the result of such a job.
     pub(crate) fn ended(job: &Job, bulk: &Bulk) {
         log_letters(&bulk.command, &bulk.by, job.done, job.failed);
-    }
-
-    /// Sends the next letters of a job on their way; says whether it was as it was read.
-    pub(crate) async fn release(
-        &self,
-        order: &Order<'_>,
-        gone: &[LetterId],
-        held: &HeldBack,
-        audit: BulkAudit,
-        next_at: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let report = self.store.release(order, gone, held, audit, next_at).await?;
-        if let Some(report) = &report {
-            log_letters(order.command, order.by, report.done.len() as u64, report.refused.len() as u64);
-            self.announce(order.command, report);
-        }
-        Ok(report.is_some())
-    }
-
-    /// Takes back what a job has not sent yet. The answer is how many letters.
-    pub(crate) async fn take_back(&self, job: Uuid, order: &Order<'_>) -> Result<u64, StoreError> {
-        let back = self.store.take_back(job, order).await?;
-        self.feed.changed(back);
-        Ok(back)
-    }
-
-    /// How a job stands has changed, and perhaps nothing else.
-    pub(crate) fn announce_job(&self) {
-        self.feed.changed(1);
-    }
-
-    pub(crate) async fn cancel_job(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
-        let entry = self.control("cancel", job, by);
-        let cancelled = self.store.cancel_job(job, &entry).await?;
-        Ok(self.controlled(cancelled, &entry))
-    }
-
-    pub(crate) async fn pause_job(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
-        let entry = self.control("pause", job, by);
-        let paused = self.store.pause_job(job, &entry).await?;
-        Ok(self.controlled(paused, &entry))
-    }
-
-    pub(crate) async fn resume_job(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
-        let entry = self.control("resume", job, by);
-        let resumed = self.store.resume_job(job, &entry).await?;
-        Ok(self.controlled(resumed, &entry))
-    }
-
-    fn control(&self, action: &str, job: Uuid, by: &Actor) -> AuditEntry {
-        AuditEntry {
-            concerns: Concerns::All(by.scope(Right::Read)),
-            ..AuditEntry::new(self.clock.now(), by, Area::Letters, action, format!("job {job}"))
-        }
-    }
-
-    fn controlled(&self, is_done: bool, entry: &AuditEntry) -> bool {
-        if is_done {
-            log(entry);
-            self.announce_job();
-        }
-        is_done
     }
 
     pub(crate) async fn retry_edited(&self, order: &EditOrder<'_>) -> Result<Result<LetterId, Refusal>, StoreError> {
@@ -333,7 +270,7 @@ impl AuditedStore {
         self.announce(order.command, report);
     }
 
-    fn announce(&self, command: &Command, report: &CommandReport) {
+    pub(super) fn announce(&self, command: &Command, report: &CommandReport) {
         self.feed.changed(report.done.len() as u64);
         if matches!(command, Command::Retry { .. }) {
             self.wakeup.notify();

@@ -4,6 +4,7 @@ pub(crate) mod bulk;
 mod control;
 pub(crate) mod held_back;
 mod reading;
+mod release;
 pub(crate) mod report;
 mod stored_brake;
 pub(crate) mod tally;

@@ -94,7 +94,6 @@ impl StoreReader {
 
     /// Those that go on, the newest first.
     pub async fn jobs_under_way(&self, limit: usize) -> Result<Vec<JobRecord>, StoreError> {
-        // Written out, so that an index of these alone is used.
         const UNDER_WAY: &str = " WHERE state IN ('queued', 'running', 'paused') ORDER BY created_at DESC, id DESC";
         let rows: Vec<RecordRow> = on!(self.db.reader(), |pool| {
             QueryBuilder::new(SELECT).push(UNDER_WAY).build_query_as().fetch_all(pool).await?

@@ -16,6 +16,7 @@ mod docs;
 mod edit;
 mod faults;
 mod groups;
+mod job_report;
 mod jobs;
 mod letter;
 mod letters;
@@ -64,8 +65,8 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
         .routes(routes!(jobs::cancel))
         .routes(routes!(jobs::pause))
         .routes(routes!(jobs::resume))
-        .routes(routes!(jobs::report))
-        .routes(routes!(jobs::report_csv))
+        .routes(routes!(job_report::report))
+        .routes(routes!(job_report::report_csv))
         .routes(routes!(preview::preview))
         .routes(routes!(jobs::undo))
         .routes(routes!(groups::groups))

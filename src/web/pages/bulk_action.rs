@@ -117,14 +117,9 @@ pub struct Confirmation {
 }
 
 impl Confirmation {
-    /// Says that these are meant, whatever comes.
-    #[must_use]
-    pub fn frozen(self, n: &str) -> Self {
-        Self { frozen: format!("These {n} are meant, as they are now."), ..self }
-    }
-
     pub fn new(all: BulkAction, whole: BulkTarget) -> Self {
         let (n, of) = (number::thousands(whole.count), &whole.of);
+        let frozen = format!("These {n} are meant, as they are now.");
         let (button, question, consequence) = match (all, whole.status) {
             (BulkAction::Retry, Status::Scheduled) => (
                 format!("Retry all {n} now"),
@@ -164,7 +159,7 @@ impl Confirmation {
             consequence,
             whole,
             preflight: None,
-            frozen: String::new(),
+            frozen,
         }
     }
 }

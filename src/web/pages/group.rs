@@ -259,8 +259,7 @@ async fn confirmation(
         cancel: href(group.id),
         importances: Importance::ALL,
     };
-    let frozen = number::thousands(whole.count);
-    let confirmation = Confirmation::new(all, whole).frozen(&frozen);
+    let confirmation = Confirmation::new(all, whole);
     if all != BulkAction::Retry {
         return Ok(confirmation);
     }

@@ -32,7 +32,7 @@ use crate::{
         order::Action,
         query::{LetterQuery, Listed, Parameters},
         security::CurrentUser,
-        view::{number, preflight::PreflightView, text},
+        view::{preflight::PreflightView, text},
     },
 };
 
@@ -135,5 +135,5 @@ async fn confirmation(
     };
     let confirmation = Confirmation::new(all, whole);
     let preflight = (all == BulkAction::Retry).then(|| PreflightView::new(&preflight));
-    Ok(Some(Confirmation { preflight, ..confirmation.frozen(&number::thousands(count)) }))
+    Ok(Some(Confirmation { preflight, ..confirmation }))
 }

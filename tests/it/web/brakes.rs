@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     answer::Look,
-    dead::dead_in,
+    dead::{NOON, dead_in},
     desk::{Desk, MAIN},
     form::submit,
     groups::{alike, failed_with, group_of, sort},
@@ -123,6 +123,12 @@ impl Office {
         sent
     }
 
+    /// Letters in `orders` that came in a minute before noon.
+    async fn receive(&self, n: usize) {
+        let dead = |_| dead_in("orders").received(NOON.minus(60 * SECOND));
+        self.desk.receive_all(MAIN, (0..n).map(dead).collect()).await;
+    }
+
     async fn fails_again(&self, ids: &[LetterId]) {
         let at = self.desk.clock.now();
         let dead = |id: &LetterId| {
@@ -137,7 +143,7 @@ impl Office {
 }
 
 async fn a_rate_is_kept_and_a_restart_neither_bursts_nor_repeats(office: &Office) {
-    alike(&office.desk, "orders", "x", 200).await;
+    office.receive(200).await;
     let job = office.begin(json!({"rate": 10})).await;
     assert_eq!(office.outcome(&job).await, [200, 0, 0, 0, 0]);
     let sent = office.go_on(5 * SECOND).await;
@@ -206,7 +212,7 @@ async fn a_canary_that_does_not_stops_the_rest(office: &Office) {
 }
 
 async fn what_is_paused_is_not_sent_until_it_is_resumed(office: &Office) {
-    alike(&office.desk, "orders", "x", 100).await;
+    office.receive(100).await;
     let job = office.begin(json!({"rate": 10})).await;
     let sent = office.go_on(3 * SECOND).await;
     // Some are on their way and not sent.
@@ -268,7 +274,7 @@ async fn what_fails_before_its_confirm_counts(office: &Office) {
 }
 
 async fn two_servers_send_each_letter_once(office: &Office) {
-    alike(&office.desk, "orders", "x", 100).await;
+    office.receive(100).await;
     let job = office.begin(json!({"rate": 20})).await;
     // SQLite has one server, of which two tasks may do the same.
     let url = office.desk.database_url();
@@ -318,7 +324,7 @@ async fn what_can_be_known_beforehand_is_said(office: &Office) {
     assert_eq!((&told["queues"][0]["name"], &told["queues"][0]["letters"]), (&json!("orders"), &json!(8)));
     assert_eq!(office.open().await, 9, "nothing is done");
     let page = office.desk.page(&format!("{}?all=retry", group_of(&office.desk, ids[7]).await)).await;
-    assert!(page.words(".preflight").contains("Suggested: a canary."), "{}", page.words(".preflight"));
+    assert!(page.words(".confirm-facts").contains("Suggested: a canary."), "{}", page.words(".confirm-facts"));
     assert_eq!(page.all("[name=pace][checked]").len(), 1);
 }
 

@@ -74,7 +74,8 @@ async fn a_canary_stops_the_rest(scene: &Scene, desk: &Desk) {
     scene.reads("#jobs", "5 of the first 5 sent, 0 of them failed again so far.").await;
     let at = Clock::system().now();
     let dead = |id: &LetterId| {
-        failed_with(dead_in("orders"), "again").received(at).with(|arrival| arrival.returning = Some(*id))
+        let dead = failed_with(dead_in("orders"), "again").body("{\"n\": 1}").received(at);
+        dead.with(|arrival| arrival.returning = Some(*id))
     };
     desk.receive_all(MAIN, first[..3].iter().map(dead).collect()).await;
     scene.reads("#jobs", "5 sent, 3 of them failed again: stopped; nothing else was sent.").await;
