@@ -32,7 +32,7 @@ use crate::{
         order::Action,
         query::{LetterQuery, Listed, Parameters},
         security::CurrentUser,
-        view::{preflight::PreflightView, text},
+        view::{number, preflight::PreflightView, text},
     },
 };
 
@@ -133,7 +133,14 @@ async fn confirmation(
         cancel: list.href(),
         importances: Importance::ALL,
     };
-    let confirmation = Confirmation::new(all, whole);
+    let verb = match all {
+        BulkAction::Retry => "Retry",
+        BulkAction::Reopen => "Reopen",
+        BulkAction::Discard => "Discard",
+        BulkAction::Importance => "Set the importance of",
+    };
+    let question = format!("{verb} {} {}?", number::thousands(count), whole.of);
+    let confirmation = Confirmation { question, ..Confirmation::new(all, whole) };
     let preflight = (all == BulkAction::Retry).then(|| PreflightView::new(&preflight));
     Ok(Some(Confirmation { preflight, ..confirmation }))
 }

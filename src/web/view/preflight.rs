@@ -36,9 +36,11 @@ impl PreflightView {
             .iter()
             .map(|(why, letters)| format!("{} will be refused: {why}.", number::thousands(*letters)));
         let troubles = preflight.queues.iter().filter_map(crate::domain::preflight::TargetQueue::trouble);
+        // What is the reason for the advice is said there.
+        let warnings = troubles.filter(|trouble| *trouble != advice.why).chain(refused).collect();
         Self {
             figures,
-            warnings: troubles.chain(refused).collect(),
+            warnings,
             way: match advice.way {
                 Way::AtOnce | Way::Canary => advice.way.as_str(),
                 Way::Wait | Way::Discard => "",
