@@ -20,10 +20,16 @@ impl StoreReader {
     /// How many letters of a job failed again, by the group that they are in now; without one they are not looked at yet, or
     /// not kept any more.
     pub async fn job_failures(&self, job: Uuid) -> Result<Vec<(Option<GroupId>, u64)>, StoreError> {
-        const SELECT: &str = "SELECT l.group_id, COUNT(*) FROM job_letters j LEFT JOIN letters l ON l.id = j.letter_id
-            WHERE j.job_id = $1 AND j.state = 'failed' GROUP BY l.group_id ORDER BY COUNT(*) DESC LIMIT $2";
+        const SELECT: Sql = Sql {
+            sqlite: "SELECT l.group_id, COUNT(*) FROM job_letters j INDEXED BY job_letters_failed
+                LEFT JOIN letters l ON l.id = j.letter_id
+                WHERE j.job_id = $1 AND j.state = 'failed' GROUP BY l.group_id ORDER BY COUNT(*) DESC LIMIT $2",
+            postgres: "SELECT l.group_id, COUNT(*) FROM job_letters j LEFT JOIN letters l ON l.id = j.letter_id
+                WHERE j.job_id = $1 AND j.state = 'failed' GROUP BY l.group_id ORDER BY COUNT(*) DESC LIMIT $2",
+        };
+        let select = SELECT.pick(self.db.reader());
         let rows: Vec<(Option<Uuid>, i64)> =
-            on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(job).bind(bigint(KINDS)).fetch_all(pool).await?);
+            on!(self.db.reader(), |pool| sqlx::query_as(select).bind(job).bind(bigint(KINDS)).fetch_all(pool).await?);
         let found = |(group, count): (Option<Uuid>, i64)| (group.map(GroupId::from_uuid), count.unsigned_abs());
         Ok(rows.into_iter().map(found).collect())
     }
