@@ -90,7 +90,8 @@ impl StoreReader {
         jobs: &[Uuid],
         pending_since: Timestamp,
     ) -> Result<Vec<(Uuid, JobLetters)>, StoreError> {
-        let (waiting, pending): (Vec<(Uuid, i64, Option<i64>)>, Vec<(Uuid, i64)>) = on!(self.db.reader(), |pool| {
+        type Waiting = (Uuid, i64, Option<i64>);
+        let (waiting, pending): (Vec<Waiting>, Vec<(Uuid, i64)>) = on!(self.db.reader(), |pool| {
             let mut wait = QueryBuilder::new("SELECT job_id, COUNT(*), MIN(due_at) FROM retries WHERE job_id IN ");
             push_uuids(&mut wait, jobs.to_vec());
             let waiting = wait.push(" GROUP BY job_id").build_query_as().fetch_all(pool).await?;

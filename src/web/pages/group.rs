@@ -259,13 +259,12 @@ async fn confirmation(
         cancel: href(group.id),
         importances: Importance::ALL,
     };
-    let confirmation = Confirmation::new(all, whole);
     if all != BulkAction::Retry {
-        return Ok(confirmation);
+        return Ok(Confirmation::new(all, whole));
     }
     let filter = LetterFilter { statuses: vec![status], groups: vec![group.id], ..LetterFilter::default() };
     let preflight = app.triage.preflight(&filter, now, None, by).await?;
-    Ok(Confirmation { preflight: Some(PreflightView::new(&preflight)), ..confirmation })
+    Ok(Confirmation { preflight: Some(PreflightView::new(&preflight)), ..Confirmation::new(all, whole) })
 }
 
 fn queues_to_name(group: &Group, facets: &LetterCounts) -> Vec<String> {
