@@ -13,7 +13,7 @@ use crate::{
         causes::Causes,
         idempotency::Keys,
         sign_in::{SignIn, Tokens, Users},
-        triage::{Triage, bulk::LeftBehind},
+        triage::{Triage, bulk::LeftBehind, held_back::HeldBackRetries},
     },
     web::{self, AppState, LastFigures, Limits, WebSettings},
 };
@@ -71,6 +71,7 @@ pub(super) fn start(
         settings,
     };
     lifecycle.start_worker(LeftBehind(app.triage.clone()));
+    lifecycle.start_worker(HeldBackRetries(app.triage.clone()));
     let bounds = (app.settings.limits, app.settings.trusted_proxies.clone());
     lifecycle.spawn("web", web::serve(listener, web::router(Arc::new(app)), bounds, lifecycle.stopping()));
     tracing::info!("listening on http://{listen}");

@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::{
     actor::Actor,
+    brake::{Brake, Stage},
     command::{Command, CommandReport},
     filter::LetterFilter,
     letter::Status,
@@ -21,10 +22,14 @@ word_enum! {
     JobState, "job state" {
         Queued = "queued",
         Running = "running",
+        /// Somebody has stopped it for a while.
+        Paused = "paused",
         Done = "done",
         /// It ended, and some of it could not be done.
         Failed = "failed",
         Cancelled = "cancelled",
+        /// Too many of the first letters of a retry failed again: the rest was left as it was.
+        Stopped = "stopped",
     }
 }
 
@@ -42,11 +47,79 @@ pub struct Job {
 }
 
 /// A job, and who asked for it when.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct JobRecord {
     pub job: Job,
     pub by: Actor,
     pub at: Timestamp,
+    /// What it does with which letters, where it is about those of a filter.
+    pub bulk: Option<Bulk>,
+    pub progress: JobProgress,
+}
+
+/// How far the retries of a job have come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobProgress {
+    /// Where it is held back.
+    pub stage: Option<Stage>,
+    /// When it is looked at next.
+    pub next_at: Option<Timestamp>,
+    /// So many of its letters were sent, and so many of these failed again.
+    pub sent: u64,
+    pub failed_again: u64,
+    pub last_sent_at: Option<Timestamp>,
+    /// How its first letters did when it was decided whether the rest follows.
+    pub verdict: Option<Verdict>,
+}
+
+/// How the first letters of a retry did: sent, and failed again or not sent after all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    pub sent: u64,
+    pub failed: u64,
+}
+
+/// What came of the retries of a job by now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobOutcome {
+    pub to_send: u64,
+    /// Sent, and it is too early to tell.
+    pub pending: u64,
+    pub succeeded: u64,
+    pub failed_again: u64,
+    /// Neither sent nor to be sent: refused, taken out by somebody, or their queue did not take them.
+    pub not_sent: u64,
+}
+
+/// What is known of the letters of a job that is neither counted nor over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobLetters {
+    /// Released and not sent yet; the oldest was due then.
+    pub waiting: u64,
+    pub waiting_since: Option<Timestamp>,
+    /// Sent lately, and not seen since.
+    pub pending: u64,
+}
+
+impl JobRecord {
+    pub fn is_retry(&self) -> bool {
+        self.bulk.as_ref().map_or(self.job.action == "retry", |bulk| matches!(bulk.command, Command::Retry { .. }))
+    }
+
+    /// What came of its retries.
+    pub fn outcome(&self, letters: &JobLetters) -> JobOutcome {
+        let JobProgress { sent, failed_again, .. } = self.progress;
+        let unreleased = self.job.total.saturating_sub(self.job.done).saturating_sub(self.job.failed);
+        let to_send = letters.waiting + if self.job.goes_on() { unreleased } else { 0 };
+        let pending = letters.pending.min(sent.saturating_sub(failed_again));
+        JobOutcome {
+            to_send,
+            pending,
+            succeeded: sent.saturating_sub(failed_again).saturating_sub(pending),
+            failed_again,
+            not_sent: self.job.total.saturating_sub(sent).saturating_sub(to_send),
+        }
+    }
 }
 
 /// A job's place among all, the newest first.
@@ -91,6 +164,11 @@ impl Job {
         self.state = if self.failed == 0 { JobState::Done } else { JobState::Failed };
     }
 
+    /// Whether it may still do something by itself.
+    pub const fn goes_on(&self) -> bool {
+        matches!(self.state, JobState::Queued | JobState::Running | JobState::Paused)
+    }
+
     /// What was cut short stays so.
     pub fn cancel_unless_ended(&mut self) {
         if self.state == JobState::Running {
@@ -108,6 +186,8 @@ pub struct Bulk {
     /// Only those that a job has left so.
     pub left: Option<Left>,
     pub command: Command,
+    /// How a retry is held back.
+    pub brake: Brake,
     pub by: Actor,
 }
 
@@ -148,10 +228,19 @@ impl Bulk {
     pub fn undone(&self, begun: Timestamp, by: &Actor) -> Option<Self> {
         let (status, left) = match &self.command {
             Command::Discard { .. } => (Status::Discarded, Left::Discarded(begun)),
-            Command::Retry { delay, .. } if !delay.is_zero() => (Status::Scheduled, Left::Due(begun.plus(*delay))),
+            Command::Retry { delay, .. } if !delay.is_zero() && !self.brake.holds() => {
+                (Status::Scheduled, Left::Due(begun.plus(*delay)))
+            }
             _ => return None,
         };
         let filter = LetterFilter { statuses: vec![status], ..self.filter.clone() };
-        Some(Self { filter, until: self.until, left: Some(left), command: Command::Reopen, by: by.clone() })
+        Some(Self {
+            filter,
+            until: self.until,
+            left: Some(left),
+            command: Command::Reopen,
+            brake: Brake::default(),
+            by: by.clone(),
+        })
     }
 }

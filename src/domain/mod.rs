@@ -6,6 +6,7 @@
 pub mod access;
 pub mod activity;
 pub mod actor;
+pub mod brake;
 pub mod broker;
 pub mod command;
 pub mod content_key;
@@ -29,6 +30,7 @@ pub mod notification;
 pub(crate) mod number;
 pub mod policy;
 pub(crate) mod policy_meaning;
+pub mod preflight;
 pub mod queue_level;
 pub mod retry;
 pub mod retry_limits;

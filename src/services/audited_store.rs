@@ -17,8 +17,7 @@ use super::{
 use crate::{
     clock::Clock,
     domain::{
-        access::Right,
-        activity::{Area, AuditEntry, Concerns},
+        activity::{Area, AuditEntry},
         actor::Actor,
         command::{Command, CommandReport, Refusal},
         group::{GroupId, Note},
@@ -41,9 +40,9 @@ type Acted = Result<CommandReport, StoreError>;
 /// Changes the database in somebody's name. Cheap to clone.
 #[derive(Clone)]
 pub struct AuditedStore {
-    store: Arc<Store>,
-    clock: Clock,
-    feed: ChangeFeed,
+    pub(super) store: Arc<Store>,
+    pub(super) clock: Clock,
+    pub(super) feed: ChangeFeed,
     wakeup: Wakeup,
 }
 
@@ -96,18 +95,6 @@ impl AuditedStore {
     /// Logs the result of such a job.
     pub(crate) fn ended(job: &Job, bulk: &Bulk) {
         log_letters(&bulk.command, &bulk.by, job.done, job.failed);
-    }
-
-    pub(crate) async fn cancel_job(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
-        let entry = AuditEntry {
-            concerns: Concerns::All(by.scope(Right::Read)),
-            ..AuditEntry::new(self.clock.now(), by, Area::Letters, "cancel", format!("job {job}"))
-        };
-        let cancelled = self.store.cancel_job(job, &entry).await?;
-        if cancelled {
-            log(&entry);
-        }
-        Ok(cancelled)
     }
 
     pub(crate) async fn retry_edited(&self, order: &EditOrder<'_>) -> Result<Result<LetterId, Refusal>, StoreError> {
@@ -283,7 +270,7 @@ impl AuditedStore {
         self.announce(order.command, report);
     }
 
-    fn announce(&self, command: &Command, report: &CommandReport) {
+    pub(super) fn announce(&self, command: &Command, report: &CommandReport) {
         self.feed.changed(report.done.len() as u64);
         if matches!(command, Command::Retry { .. }) {
             self.wakeup.notify();

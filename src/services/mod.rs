@@ -4,6 +4,7 @@
 //! "lost". This floor knows the database and the brokers; it knows no HTTP.
 
 mod audit_log;
+mod audited_jobs;
 pub mod audited_store;
 pub mod causes;
 pub mod change_feed;

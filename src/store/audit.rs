@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use amqp_message::time::Timestamp;
 use sqlx::{FromRow, QueryBuilder};
+use uuid::Uuid;
 
 use super::{
     Store, StoreError, StoreReader,
@@ -99,16 +100,25 @@ async fn insert(tx: &mut Tx, entry: &AuditEntry) -> Result<i64, StoreError> {
 
 /// One entry that takes several transactions. It has its line with the first letter that is changed, and each
 /// transaction adds its letters to it, so that whatever is cut short has told what it did.
+#[derive(Clone)]
 pub struct BulkAudit {
     entry: AuditEntry,
     /// The number of its line; `None` as long as nothing is done.
     seq: Option<i64>,
+    /// The job that does it.
+    pub(crate) job: Option<Uuid>,
 }
 
 impl BulkAudit {
     /// Of its letters none is counted yet.
     pub const fn new(entry: AuditEntry) -> Self {
-        Self { entry, seq: None }
+        Self { entry, seq: None, job: None }
+    }
+
+    /// What a job does, whose line has this number already.
+    #[must_use]
+    pub fn of_job(self, job: Uuid, seq: Option<i64>) -> Self {
+        Self { job: Some(job), seq, ..self }
     }
 
     /// Adds letters, in the transaction that changes them. The answer is for [`committed`](Self::committed).

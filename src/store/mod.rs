@@ -50,6 +50,7 @@ pub use counts::slices::SLICE;
 pub use error::{ChangeError, StoreError};
 pub use idempotency::{KeptAnswer, KeyClaim, KeyedCall};
 pub use jobs::bulk::ClaimedBulk;
+pub use jobs::held_back::{Advance, HeldBack};
 
 pub use letters::edits::{EditOrder, EditedMessage, Original};
 pub use letters::enrichment::{Enriched, Exhausted};

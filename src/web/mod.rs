@@ -11,6 +11,7 @@ mod assets;
 mod audit_subjects;
 mod background;
 mod body_schema;
+mod brake;
 mod codes;
 mod connections;
 mod delay;
@@ -62,11 +63,14 @@ use tower_http::{
     trace::TraceLayer,
 };
 use url::Url;
+use uuid::Uuid;
 
 use crate::{
     clock::Clock,
     domain::{
         self,
+        group::{Group, GroupId},
+        job::JobLetters,
         letter::{Letter, LetterId},
         rule::RuleFailures,
     },
@@ -146,6 +150,13 @@ pub struct WebSettings {
     pub closing: CancellationToken,
 }
 
+/// Letters of a job that failed again in the same way.
+pub(crate) struct JobFailures {
+    /// None where they are not looked at yet, or not kept any more.
+    pub group: Option<Group>,
+    pub letters: u64,
+}
+
 impl AppState {
     /// The database as far as who asks may see it.
     pub fn store(&self) -> StoreReader {
@@ -156,6 +167,24 @@ impl AppState {
     pub async fn rule_failures(&self) -> Result<BTreeMap<String, RuleFailures>, StoreError> {
         let is_confined = security::Visitor::current().is_none_or(|visitor| visitor.is_confined());
         if is_confined { Ok(BTreeMap::new()) } else { self.rules.failures().await }
+    }
+
+    /// What is known of the letters of these jobs.
+    pub async fn job_letters(&self, jobs: &[Uuid]) -> Result<Vec<(Uuid, JobLetters)>, StoreError> {
+        self.store().job_letters(jobs, self.clock.now().minus(self.settings.succeeded_after)).await
+    }
+
+    /// What the letters of a job that failed again failed with, the most frequent first.
+    pub(crate) async fn job_failures(&self, job: Uuid) -> Result<Vec<JobFailures>, StoreError> {
+        let store = self.store();
+        let found = store.job_failures(job).await?;
+        let ids: Vec<GroupId> = found.iter().filter_map(|(group, _)| *group).collect();
+        let groups = store.groups_by_id(&ids).await?;
+        let of = |(id, letters): (Option<GroupId>, u64)| JobFailures {
+            group: groups.iter().find(|group| Some(group.id) == id).cloned(),
+            letters,
+        };
+        Ok(found.into_iter().map(of).collect())
     }
 
     /// A letter, which is looked at from now on: what may be done depends on its queue.

@@ -5,6 +5,7 @@ import "./countdown.js";
 import "./keys.js";
 import "./live.js";
 import "./menus.js";
+import "./pace.js";
 import "./requests.js";
 import "./rows.js";
 import "./swaps.js";

@@ -63,6 +63,8 @@ export const countSelected = () => {
   const text = one("[data-selected]");
   if (text) text.textContent = selected ? `${selected} selected` : text.dataset.selected;
   all("[data-n]").forEach((label) => (label.textContent = selected ? ` ${selected}` : ""));
+  const matching = one("[data-matching]:checked");
+  if (text && matching) text.textContent = `${matching.dataset.matching} selected`;
   const every = one("[data-selects-all]");
   if (!every) return;
   every.checked = selected > 0 && selected === boxes().length;
@@ -81,7 +83,20 @@ on("click", ".list-row > input", (box, event) => {
 
 on("change", ".list-row > input", countSelected);
 
+// All that match means all rows, and none of them alone.
+on("change", "[data-matching]", (matching) => {
+  boxes().forEach((box) => (box.checked = matching.checked));
+  countSelected();
+});
+
+on("change", ".list-row > input", (box) => {
+  const matching = one("[data-matching]");
+  if (matching && !box.checked) matching.checked = false;
+});
+
 on("change", "[data-selects-all]", (every) => {
+  const matching = one("[data-matching]");
+  if (matching && !every.checked) matching.checked = false;
   boxes().forEach((box) => (box.checked = every.checked));
   countSelected();
 });

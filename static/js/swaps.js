@@ -1,5 +1,6 @@
 // What has to be put right when htmx has replaced a part of the page.
 import { all, one } from "./dom.js";
+import { begin as beginPace } from "./pace.js";
 import { countSelected, focusAgain, links, rowOf } from "./rows.js";
 
 const NARROW = "(width <= 1180px)"; // where a letter takes the place of the list, as in css/pages/letters.css
@@ -13,6 +14,7 @@ const settle = () => {
   });
   all(".chart-bars").forEach((chart) => (chart.tabIndex = 0));
   countSelected();
+  beginPace();
 };
 
 // Whoever used what is gone now must not find themselves at the top of the page.

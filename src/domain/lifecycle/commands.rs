@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use amqp_message::time::Timestamp;
+use uuid::Uuid;
 
 use super::{Change, ColumnChanges, HistoryLine, LetterState, NewRetry, RetryChange, Transition};
 use crate::domain::{
@@ -37,13 +38,31 @@ pub struct Decider<'a> {
     by: &'a Actor,
     at: Timestamp,
     limits: &'a RetryLimits,
+    job: Option<Uuid>,
     /// Families of which one has been sent or reopened already, with that one.
     revived: HashMap<LetterId, LetterId>,
 }
 
 impl<'a> Decider<'a> {
     pub fn new(command: &'a Command, by: &'a Actor, at: Timestamp, limits: &'a RetryLimits) -> Self {
-        Self { command, by, at, limits, revived: HashMap::new() }
+        Self { command, by, at, limits, job: None, revived: HashMap::new() }
+    }
+
+    /// The job that gives it.
+    #[must_use]
+    pub fn of_job(self, job: Option<Uuid>) -> Self {
+        Self { job, ..self }
+    }
+
+    /// Whether a job leaves this letter alone: it is to be sent by it already or, when it takes letters back, by another.
+    pub fn is_no_matter_of_the_job(&self, state: &LetterState) -> bool {
+        let is_its_own = state.job() == self.job;
+        self.job.is_some()
+            && match self.command {
+                Command::Retry { .. } => is_its_own,
+                Command::Reopen => !is_its_own,
+                _ => false,
+            }
     }
 
     /// What becomes of this letter. Each is to be asked about once.
@@ -109,7 +128,7 @@ impl<'a> Decider<'a> {
         Ok(match self.command {
             Command::Retry { delay, queue } => {
                 let queue = state.target(queue.as_deref()).ok_or(Refusal::QueueUnknown)?;
-                let retry = NewRetry::after(*delay, self.at, queue, self.by);
+                let retry = NewRetry { job: self.job, ..NewRetry::after(*delay, self.at, queue, self.by) };
                 with(ColumnChanges { problem: Change::Clear, ..columns })
                     .to(state.status, Status::Scheduled, self.at)
                     .retry(RetryChange::Schedule(retry))

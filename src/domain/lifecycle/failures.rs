@@ -49,7 +49,7 @@ impl<'a> FailedMessage<'a> {
 
     fn retry(&self, delay: Duration) -> NewRetry<'a> {
         let due_at = self.received_at.plus(delay);
-        NewRetry { due_at, scheduled_at: self.received_at, queue: self.queue, by: Actor::SYSTEM }
+        NewRetry { due_at, scheduled_at: self.received_at, queue: self.queue, by: Actor::SYSTEM, job: None }
     }
 
     fn scheduled_line(&self, delay: Duration) -> HistoryLine<'static> {

@@ -2,6 +2,7 @@
 
 use amqp_message::{death::Reason, time::Timestamp};
 use failure_conventions::{FailureCount, danger::Danger};
+use uuid::Uuid;
 
 use super::recognition::is_away;
 use crate::domain::{
@@ -55,6 +56,8 @@ pub struct PendingRetry {
     pub claimed_until: Option<Timestamp>,
     /// How often it was claimed to be published, without being marked afterwards.
     pub claims: u64,
+    /// The job that sends it.
+    pub job: Option<Uuid>,
 }
 
 impl PendingRetry {
@@ -89,6 +92,11 @@ impl LetterState {
     /// Its retry is scheduled and has not been published, not even perhaps.
     pub fn waits(&self) -> bool {
         self.status == Status::Scheduled && self.retry.as_ref().is_some_and(|retry| !retry.perhaps_sent())
+    }
+
+    /// The job that sends it.
+    pub fn job(&self) -> Option<Uuid> {
+        self.retry.as_ref()?.job
     }
 
     /// It was sent and has not been seen since.

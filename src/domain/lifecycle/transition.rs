@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use amqp_message::time::Timestamp;
+use uuid::Uuid;
 
 use crate::domain::{
     actor::Actor,
@@ -94,12 +95,14 @@ pub struct NewRetry<'a> {
     pub queue: &'a str,
     /// Who asks for it.
     pub by: &'a str,
+    /// The job that sends it.
+    pub job: Option<Uuid>,
 }
 
 impl<'a> NewRetry<'a> {
     /// One that somebody asks for at this moment.
     pub(super) fn after(delay: Duration, at: Timestamp, queue: &'a str, by: &'a Actor) -> Self {
-        Self { due_at: at.plus(delay), scheduled_at: at, queue, by: by.as_str() }
+        Self { due_at: at.plus(delay), scheduled_at: at, queue, by: by.as_str(), job: None }
     }
 }
 

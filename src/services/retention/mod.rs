@@ -102,6 +102,7 @@ impl Retention {
         while !stop.is_cancelled() && self.store.forget_facets(AT_ONCE).await? > 0 {}
         while !stop.is_cancelled() && self.store.forget_slices(AT_ONCE).await? > 0 {}
         while !stop.is_cancelled() && self.store.forget_retry_counts(old, AT_ONCE).await? > 0 {}
+        while !stop.is_cancelled() && self.store.forget_job_letters(old, AT_ONCE).await? > 0 {}
         while !stop.is_cancelled() && self.store.forget_jobs(old, AT_ONCE).await? > 0 {}
         Ok(())
     }

@@ -13,6 +13,7 @@ use crate::{
         access::{Grants, Right},
         activity::{Area, AuditEntry, Concerns},
         actor::Actor,
+        brake::Brake,
         command::{Command, CommandReport, Refusal},
         filter::LetterFilter,
         job::{Bulk, Job, JobState, NoUndo},
@@ -47,14 +48,21 @@ impl Triage {
 
     /// Works at a job until it is done, cancelled, or this process is told to stop.
     pub async fn work_at(&self, claimed: ClaimedBulk, stop: &CancellationToken) -> Result<Job, StoreError> {
+        if claimed.bulk.brake.holds() || self.is_freezing(claimed.job.id).await? {
+            return self.freeze(claimed, stop).await;
+        }
         let ClaimedBulk { mut job, bulk, begun } = claimed;
         let store = self.acting(&bulk.by);
         let mut sweep = match bulk.left {
             Some(left) => Sweep::of_left(left),
             None => store.sweep(&bulk.filter, bulk.until).await?,
         };
-        let mut entry = BulkAudit::new(entry(&bulk, begun));
+        let entry = BulkAudit::new(entry(&bulk, begun));
+        // What came of its letters is counted.
+        let is_retry = matches!(bulk.command, Command::Retry { .. });
+        let mut entry = if is_retry { entry.of_job(job.id, None) } else { entry };
         let mut goes_on = true;
+        let (mut done, mut failed) = (0, 0);
         while goes_on && !stop.is_cancelled() {
             let ids = store.next_of(&mut sweep, PORTION).await?;
             if ids.is_empty() {
@@ -64,6 +72,7 @@ impl Triage {
                 // All of them have the same moment, by which they are found again when it is undone.
                 let order = self.order(&ids, &bulk.command, &bulk.by, begun);
                 let report = self.act_on_all(&ids, &order, &mut entry).await?;
+                (done, failed) = (report.done.len() as u64, report.refused.len() as u64);
                 job.add(&report);
             }
             goes_on = self.store.job_has_come_to(&job, None, self.clock.now().plus(LEASE)).await?;
@@ -74,8 +83,7 @@ impl Triage {
             return Ok(job);
         }
         if job.state == JobState::Running {
-            job.state = JobState::Cancelled;
-            self.store.update_job(&job).await?;
+            self.store.interrupted(&mut job, done, failed, self.clock.now()).await?;
         }
         AuditedStore::ended(&job, &bulk);
         Ok(job)
@@ -111,19 +119,14 @@ impl Triage {
         let Some((job, (bulk, begun))) = self.acting(by).job(job).await?.zip(self.store.bulk(job).await?) else {
             return Ok(Err(NoUndo::Unknown));
         };
-        if job.state == JobState::Running {
+        if job.goes_on() {
             return Ok(Err(NoUndo::Running));
         }
         Ok(bulk.undone(begun, by).ok_or(NoUndo::Final))
     }
 
-    /// Stops a job; what it has done stays done. Says whether it had not ended yet.
-    pub async fn cancel(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
-        Ok(self.acting(by).job(job).await?.is_some() && self.changes.cancel_job(job, by).await?)
-    }
-
     /// The letters that somebody may act on.
-    fn acting(&self, by: &Actor) -> StoreReader {
+    pub(super) fn acting(&self, by: &Actor) -> StoreReader {
         self.store.within(&Grants::within(&by.scope(Right::Act)))
     }
 
@@ -155,13 +158,17 @@ impl Worker for LeftBehind {
         self.0.take_up(stop).await?;
         Ok(Next::Later)
     }
+
+    async fn called(&mut self) {
+        self.0.left_behind.notified().await;
+    }
 }
 
 /// A job that another process takes up has a line of its own for what is left.
-fn entry(bulk: &Bulk, begun: Timestamp) -> AuditEntry {
-    let Bulk { filter, command, by, .. } = bulk;
+pub(super) fn entry(bulk: &Bulk, begun: Timestamp) -> AuditEntry {
+    let Bulk { filter, command, brake, by, .. } = bulk;
     let entry = AuditEntry::new(begun, by, Area::Letters, command.name(), subject(filter));
-    AuditEntry { detail: detail(command, filter), concerns: Concerns::All(by.scope(Right::Read)), ..entry }
+    AuditEntry { detail: detail(command, *brake, filter), concerns: Concerns::All(by.scope(Right::Read)), ..entry }
 }
 
 /// A group, where one is meant.
@@ -173,10 +180,16 @@ fn subject(filter: &LetterFilter) -> String {
 }
 
 /// `in 10 min; of all that is open, in texts.*`
-fn detail(command: &Command, filter: &LetterFilter) -> String {
+fn detail(command: &Command, brake: Brake, filter: &LetterFilter) -> String {
     let detail = Some(command.detail()).filter(|detail| !detail.is_empty());
+    let brake = brake.holds().then(|| brake.in_words());
     // One group is what it was done to, and named as that.
     let groups = if filter.groups.len() == 1 { Vec::new() } else { filter.groups.clone() };
     let filter = LetterFilter { groups, ..filter.clone() };
-    detail.into_iter().chain([format!("of all {}", scope::describe(&filter))]).collect::<Vec<_>>().join("; ")
+    detail
+        .into_iter()
+        .chain(brake)
+        .chain([format!("of all {}", scope::describe(&filter))])
+        .collect::<Vec<_>>()
+        .join("; ")
 }

@@ -3,6 +3,8 @@
 pub mod batches;
 pub mod bulk;
 pub mod edits;
+pub mod held_back;
+mod preflight;
 pub mod scope;
 
 use std::{sync::Arc, time::Duration};
@@ -12,7 +14,7 @@ use failure_conventions::danger::Danger;
 use uuid::Uuid;
 
 use self::edits::EditReach;
-use super::{audited_store::AuditedStore, ids};
+use super::{audited_store::AuditedStore, ids, wakeup::Wakeup};
 use crate::{
     clock::Clock,
     domain::{
@@ -35,11 +37,14 @@ pub struct Triage {
     changes: AuditedStore,
     clock: Clock,
     limits: RetryLimits,
+    /// Called when a retry that is held back may go on, and when a job is to be taken up.
+    held_back: Wakeup,
+    left_behind: Wakeup,
 }
 
 impl Triage {
-    pub const fn new(store: Arc<Store>, changes: AuditedStore, clock: Clock, limits: RetryLimits) -> Self {
-        Self { store, changes, clock, limits }
+    pub fn new(store: Arc<Store>, changes: AuditedStore, clock: Clock, limits: RetryLimits) -> Self {
+        Self { store, changes, clock, limits, held_back: Wakeup::default(), left_behind: Wakeup::default() }
     }
 
     /// Why a letter is not retried, whoever asks.

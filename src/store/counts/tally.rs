@@ -19,6 +19,7 @@ use crate::{
         StoreError,
         db::{Sql, Tx, id_list::numbers, on},
         groups::tally::GroupTally,
+        jobs::tally::JobTally,
         letters::rows::parse,
     },
 };
@@ -32,6 +33,8 @@ const CHUNK: usize = 1_000;
 pub(crate) struct Tally {
     changes: BTreeMap<(FacetId, Timestamp), i64>,
     groups: GroupTally,
+    /// What came of the letters of jobs.
+    pub(crate) jobs: JobTally,
 }
 
 type SliceKey = (Scope, Duration, Timestamp);
@@ -75,7 +78,8 @@ impl Tally {
         for chunk in slices(self.changes, &kinds).chunks(CHUNK) {
             change_slices(tx, chunk).await?;
         }
-        self.groups.apply(tx, &kinds).await
+        self.groups.apply(tx, &kinds).await?;
+        self.jobs.apply(tx).await
     }
 }
 

@@ -64,12 +64,12 @@ impl Store {
     /// Removes jobs that have ended and were begun before that; `limit` at most. The answer is how many.
     pub async fn forget_jobs(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
         const IS_THERE: &str =
-            "SELECT EXISTS (SELECT 1 FROM jobs WHERE created_at < $1 AND state NOT IN ('queued', 'running'))";
+            "SELECT EXISTS (SELECT 1 FROM jobs WHERE created_at < $1 AND state NOT IN ('queued', 'running', 'paused'))";
         const ENDED: Sql = Sql {
             sqlite: "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs
-                WHERE created_at < $2 AND state NOT IN ('queued', 'running') LIMIT $1)",
+                WHERE created_at < $2 AND state NOT IN ('queued', 'running', 'paused') LIMIT $1)",
             postgres: "DELETE FROM jobs WHERE id = ANY(ARRAY(SELECT id FROM jobs
-                WHERE created_at < $2 AND state NOT IN ('queued', 'running') LIMIT $1 FOR UPDATE SKIP LOCKED))",
+                WHERE created_at < $2 AND state NOT IN ('queued', 'running', 'paused') LIMIT $1 FOR UPDATE SKIP LOCKED))",
         };
         self.forget_some(IS_THERE, Some(before), &ENDED, limit).await
     }

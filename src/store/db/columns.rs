@@ -18,6 +18,7 @@ const SIZES: [usize; 4] = [100, 25, 5, 1];
 /// One value of each row.
 pub(crate) enum Column<'a> {
     Ids(Vec<Uuid>),
+    PerhapsIds(Vec<Option<Uuid>>),
     Numbers(Vec<Option<i64>>),
     Texts(Vec<Cow<'a, str>>),
     PerhapsTexts(Vec<Option<Cow<'a, str>>>),
@@ -28,6 +29,10 @@ pub(crate) enum Column<'a> {
 impl<'a> Column<'a> {
     pub(crate) fn ids<T>(rows: &'a [T], value: impl Fn(&'a T) -> Uuid) -> Self {
         Self::Ids(rows.iter().map(value).collect())
+    }
+
+    pub(crate) fn perhaps_ids<T>(rows: &'a [T], value: impl Fn(&'a T) -> Option<Uuid>) -> Self {
+        Self::PerhapsIds(rows.iter().map(value).collect())
     }
 
     pub(crate) fn numbers<T, N: Into<Option<i64>>>(rows: &'a [T], value: impl Fn(&'a T) -> N) -> Self {
@@ -53,6 +58,7 @@ impl<'a> Column<'a> {
     const fn rows(&self) -> usize {
         match self {
             Self::Ids(values) => values.len(),
+            Self::PerhapsIds(values) => values.len(),
             Self::Numbers(values) => values.len(),
             Self::Texts(values) => values.len(),
             Self::PerhapsTexts(values) => values.len(),
@@ -106,6 +112,7 @@ fn push_by_row(query: &mut QueryBuilder<Sqlite>, columns: &[Column<'_>], rows: R
         for column in columns {
             match column {
                 Column::Ids(values) => row.push_bind(values[n]),
+                Column::PerhapsIds(values) => row.push_bind(values[n]),
                 Column::Numbers(values) => row.push_bind(values[n]),
                 Column::Texts(values) => row.push_bind(&*values[n]),
                 Column::PerhapsTexts(values) => row.push_bind(values[n].as_deref()),
@@ -122,6 +129,7 @@ fn push_by_column(query: &mut QueryBuilder<Postgres>, columns: Vec<Column<'_>>) 
     for column in columns {
         match column {
             Column::Ids(values) => arrays.push_bind(values),
+            Column::PerhapsIds(values) => arrays.push_bind(values),
             Column::Numbers(values) => arrays.push_bind(values),
             Column::Texts(values) => arrays.push_bind(values),
             Column::PerhapsTexts(values) => arrays.push_bind(values),

@@ -7,8 +7,11 @@ use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 use uuid::Uuid;
 
+use super::stored_brake::StoredBrake;
 use crate::{
     domain::{
+        actor::Actor,
+        brake::Stage,
         command::Command,
         filter::{LetterFilter, Names},
         group::GroupId,
@@ -48,24 +51,32 @@ impl TryFrom<Row> for ClaimedBulk {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
-        let kept: StoredBulk = serde_json::from_str(&row.bulk)
-            .map_err(|error| StoreError::Unreadable { what: "a job's action", why: error.to_string() })?;
-        let bulk = Bulk {
-            filter: kept.filter.read()?,
-            until: Timestamp::from_micros(kept.until),
-            left: kept.left.map(StoredLeft::read),
-            command: kept.order.read()?,
-            by: origin::read(row.actor, &row.via, &row.address)?
-                .granted(Grants::within(&audit::read_scope(&row.within)?)),
-        };
+        let by =
+            origin::read(row.actor, &row.via, &row.address)?.granted(Grants::within(&audit::read_scope(&row.within)?));
+        let bulk = read(&row.bulk, by)?;
         Ok(Self { job: Job::try_from(row.job)?, bulk, begun: Timestamp::from_micros(row.created_at) })
     }
+}
+
+/// What a job does, as it is stored, for whom it does it.
+pub(super) fn read(text: &str, by: Actor) -> Result<Bulk, StoreError> {
+    let kept: StoredBulk = serde_json::from_str(text)
+        .map_err(|error| StoreError::Unreadable { what: "a job's action", why: error.to_string() })?;
+    Ok(Bulk {
+        filter: kept.filter.read()?,
+        until: Timestamp::from_micros(kept.until),
+        left: kept.left.map(StoredLeft::read),
+        command: kept.order.read()?,
+        brake: kept.brake.map(StoredBrake::read).unwrap_or_default(),
+        by,
+    })
 }
 
 impl Store {
     /// Writes down a job that its writer works at, until `lease` is over or renewed.
     pub async fn add_bulk(&self, job: &Job, bulk: &Bulk, at: Timestamp, lease: Duration) -> Result<(), StoreError> {
-        const KEEP: &str = "UPDATE jobs SET bulk = $1, claimed_until = $2 WHERE id = $3";
+        const KEEP: &str = "UPDATE jobs SET bulk = $1, claimed_until = $2, stage = $3 WHERE id = $4";
+        let stage = if bulk.brake.holds() { Stage::Freezing.as_str() } else { "" };
         let kept = serde_json::to_string(&StoredBulk::new(bulk))
             .map_err(|error| StoreError::Unreadable { what: "a job's action", why: error.to_string() })?;
         let mut tx = self.db.begin().await?;
@@ -73,6 +84,7 @@ impl Store {
         on!(&mut tx, |tx| sqlx::query(KEEP)
             .bind(kept)
             .bind(at.plus(lease).as_micros())
+            .bind(stage)
             .bind(job.id)
             .execute(&mut **tx)
             .await
@@ -82,25 +94,29 @@ impl Store {
 
     /// What a job does, and when it was asked for; `None` for one that is not about letters of a filter.
     pub async fn bulk(&self, job: Uuid) -> Result<Option<(Bulk, Timestamp)>, StoreError> {
+        Ok(self.bulk_job(job).await?.map(|claimed| (claimed.bulk, claimed.begun)))
+    }
+
+    /// The same with the job itself.
+    pub(super) async fn bulk_job(&self, job: Uuid) -> Result<Option<ClaimedBulk>, StoreError> {
         const SELECT: &str =
             "SELECT id, action, state, total, done, failed, errors, created_at, actor, via, address, within, bulk
             FROM jobs WHERE id = $1 AND bulk IS NOT NULL";
         let row: Option<Row> =
             on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(job).fetch_optional(pool).await?);
-        let claimed = row.map(ClaimedBulk::try_from).transpose()?;
-        Ok(claimed.map(|claimed| (claimed.bulk, claimed.begun)))
+        row.map(ClaimedBulk::try_from).transpose()
     }
 
     /// Claims a job that its process has left behind, for `lease`.
     pub async fn claim_bulk(&self, now: Timestamp, lease: Duration) -> Result<Option<ClaimedBulk>, StoreError> {
         const CLAIM: Sql = Sql {
             sqlite: "UPDATE jobs SET claimed_until = $1 WHERE id IN (SELECT id FROM jobs
-                    WHERE bulk IS NOT NULL AND state = 'running'
+                    WHERE bulk IS NOT NULL AND state = 'running' AND next_at IS NULL
                     AND (claimed_until IS NULL OR claimed_until <= $2 OR claimed_until > $3) ORDER BY created_at LIMIT 1)
                 RETURNING id, action, state, total, done, failed, errors, created_at, actor, via, address, within, bulk",
             // The subquery of an IN may be carried out several times, and each time it skips what it has just locked.
             postgres: "UPDATE jobs SET claimed_until = $1 WHERE id = ANY(ARRAY(SELECT id FROM jobs
-                    WHERE bulk IS NOT NULL AND state = 'running'
+                    WHERE bulk IS NOT NULL AND state = 'running' AND next_at IS NULL
                     AND (claimed_until IS NULL OR claimed_until <= $2 OR claimed_until > $3) ORDER BY created_at LIMIT 1
                     FOR UPDATE SKIP LOCKED))
                 RETURNING id, action, state, total, done, failed, errors, created_at, actor, via, address, within, bulk",
@@ -123,6 +139,9 @@ struct StoredBulk {
     filter: StoredFilter,
     until: i64,
     left: Option<StoredLeft>,
+    /// Left out where there is nothing to hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    brake: Option<StoredBrake>,
 }
 
 /// Times are microseconds.
@@ -156,6 +175,7 @@ impl StoredBulk {
             filter: StoredFilter::new(&bulk.filter),
             until: bulk.until.as_micros(),
             left: bulk.left.map(StoredLeft::new),
+            brake: bulk.brake.holds().then(|| StoredBrake::new(bulk.brake)),
         }
     }
 }

@@ -1,7 +1,13 @@
 //! Jobs: long work that can be watched.
 
 pub(crate) mod bulk;
+mod control;
+pub(crate) mod held_back;
 mod reading;
+mod release;
+pub(crate) mod report;
+mod stored_brake;
+pub(crate) mod tally;
 
 use std::time::Duration;
 
@@ -105,7 +111,7 @@ impl Store {
         until: Timestamp,
     ) -> Result<bool, StoreError> {
         const UPDATE: &str = "UPDATE jobs SET state = $1, total = $2, done = $3, failed = $4, errors = $5,
-            position = $6, claimed_until = $7 WHERE id = $8 AND state = 'running'";
+            position = $6, claimed_until = $7 WHERE id = $8 AND state = 'running' AND stage = ''";
         let rows = on!(self.db.writer(), |pool| sqlx::query(UPDATE)
             .bind(job.state.as_str())
             .bind(bigint(job.total))
@@ -119,18 +125,6 @@ impl Store {
             .await?
             .rows_affected());
         Ok(rows > 0 && job.state == JobState::Running)
-    }
-
-    /// Cancels a job that has not ended; says whether there was such a job.
-    pub async fn cancel_job(&self, id: Uuid, entry: &AuditEntry) -> Result<bool, StoreError> {
-        const CANCEL: &str = "UPDATE jobs SET state = 'cancelled' WHERE id = $1 AND state IN ('queued', 'running')";
-        let mut tx = self.db.begin().await?;
-        let rows = on!(&mut tx, |tx| sqlx::query(CANCEL).bind(id).execute(&mut **tx).await?.rows_affected());
-        if rows > 0 {
-            audit::append(&mut tx, entry).await?;
-        }
-        tx.commit().await?;
-        Ok(rows > 0)
     }
 
     /// Ends the claims that a process which died has left behind, where nobody else can hold one: a SQLite database has one

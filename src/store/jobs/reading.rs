@@ -4,6 +4,7 @@ use amqp_message::time::Timestamp;
 use sqlx::{FromRow, QueryBuilder};
 use uuid::Uuid;
 
+use super::{bulk, held_back::ProgressRow};
 use crate::{
     domain::{
         actor::Actor,
@@ -24,7 +25,15 @@ struct RecordRow {
     created_at: i64,
     actor: String,
     seen_within: String,
+    bulk: Option<String>,
+    #[sqlx(flatten)]
+    progress: ProgressRow,
 }
+
+/// What a [`RecordRow`] is made of.
+const SELECT: &str =
+    "SELECT id, action, state, total, done, failed, errors, created_at, actor, seen_within, bulk, stage,
+    next_at, sent, failed_again, last_sent_at, canary_sent, canary_failed, activity_seq FROM jobs";
 
 impl RecordRow {
     fn is_seen(&self, scope: &QueueScope) -> Result<bool, StoreError> {
@@ -37,7 +46,8 @@ impl TryFrom<RecordRow> for JobRecord {
 
     fn try_from(row: RecordRow) -> Result<Self, StoreError> {
         let (by, at) = (Actor::named(row.actor), Timestamp::from_micros(row.created_at));
-        Ok(Self { job: Job::try_from(row.job)?, by, at })
+        let bulk = row.bulk.as_deref().map(|text| bulk::read(text, by.clone())).transpose()?;
+        Ok(Self { job: Job::try_from(row.job)?, by, at, bulk, progress: row.progress.read()? })
     }
 }
 
@@ -48,11 +58,10 @@ impl StoreReader {
 
     /// A job, and who asked for it when.
     pub async fn job_record(&self, id: Uuid) -> Result<Option<JobRecord>, StoreError> {
-        const SELECT: &str =
-            "SELECT id, action, state, total, done, failed, errors, created_at, actor, seen_within FROM jobs
-            WHERE id = $1";
-        let row: Option<RecordRow> =
-            on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(id).fetch_optional(pool).await?);
+        let row: Option<RecordRow> = on!(self.db.reader(), |pool| {
+            let mut select = QueryBuilder::new(SELECT);
+            select.push(" WHERE id = ").push_bind(id).build_query_as().fetch_optional(pool).await?
+        });
         match row {
             Some(row) if row.is_seen(&self.scope)? => JobRecord::try_from(row).map(Some),
             _ => Ok(None),
@@ -83,15 +92,30 @@ impl StoreReader {
         }
     }
 
+    /// Those that go on, the newest first.
+    pub async fn jobs_under_way(&self, limit: usize) -> Result<Vec<JobRecord>, StoreError> {
+        const UNDER_WAY: &str = " WHERE state IN ('queued', 'running', 'paused') ORDER BY created_at DESC, id DESC";
+        let rows: Vec<RecordRow> = on!(self.db.reader(), |pool| {
+            QueryBuilder::new(SELECT).push(UNDER_WAY).build_query_as().fetch_all(pool).await?
+        });
+        let mut seen = Vec::new();
+        for row in rows {
+            if seen.len() < limit && row.is_seen(&self.scope)? {
+                seen.push(JobRecord::try_from(row)?);
+            }
+        }
+        Ok(seen)
+    }
+
     async fn job_rows(
         &self,
         states: &[JobState],
         before: Option<JobPlace>,
         limit: usize,
     ) -> Result<Vec<RecordRow>, StoreError> {
-        const ALL: &str = "SELECT id, action, state, total, done, failed, errors, created_at, actor, seen_within FROM jobs WHERE 1 = 1";
         Ok(on!(self.db.reader(), |pool| {
-            let mut select = QueryBuilder::new(ALL);
+            let mut select = QueryBuilder::new(SELECT);
+            select.push(" WHERE 1 = 1");
             if !states.is_empty() {
                 select.push(" AND state IN ");
                 push_texts(&mut select, states.iter().map(|state| state.as_str().to_owned()).collect());

@@ -28,7 +28,7 @@ impl Store {
     pub async fn act(&self, order: &Order<'_>) -> Result<CommandReport, StoreError> {
         let mut tx = self.db.begin().await?;
         let mut scope = self.facet_scope();
-        let carried = carry_out(&mut tx, &mut scope, order).await?;
+        let carried = carry_out(&mut tx, &mut scope, order, None).await?;
         lines::write_entry(&mut tx, &carried.changed, order).await?;
         tx.commit().await?;
         scope.committed();
@@ -57,7 +57,7 @@ impl Store {
         let mut scope = self.facet_scope();
         let mut report = CommandReport::default();
         for order in orders {
-            let carried = carry_out(&mut tx, &mut scope, order).await?;
+            let carried = carry_out(&mut tx, &mut scope, order, None).await?;
             lines::write_entry(&mut tx, &carried.changed, order).await?;
             report = carried.report;
             if !report.refused.is_empty() {
@@ -73,7 +73,7 @@ impl Store {
     pub async fn act_on_portion(&self, order: &Order<'_>, whole: &mut BulkAudit) -> Result<CommandReport, StoreError> {
         let mut tx = self.db.begin().await?;
         let mut scope = self.facet_scope();
-        let carried = carry_out(&mut tx, &mut scope, order).await?;
+        let carried = carry_out(&mut tx, &mut scope, order, whole.job).await?;
         let seq = whole.append(&mut tx, carried.changed.len() as u64).await?;
         tx.commit().await?;
         scope.committed();
@@ -85,7 +85,7 @@ impl Store {
     pub async fn act_as_job(&self, job: Uuid, order: &Order<'_>) -> Result<CommandReport, StoreError> {
         let mut tx = self.db.begin().await?;
         let mut scope = self.facet_scope();
-        let carried = carry_out(&mut tx, &mut scope, order).await?;
+        let carried = carry_out(&mut tx, &mut scope, order, Some(job)).await?;
         lines::write_entry(&mut tx, &carried.changed, order).await?;
         jobs::insert_finished(&mut tx, job, order, &carried.report).await?;
         tx.commit().await?;
@@ -95,10 +95,10 @@ impl Store {
 }
 
 /// The result of an order.
-struct Carried {
-    report: CommandReport,
+pub(crate) struct Carried {
+    pub(crate) report: CommandReport,
     /// How those stood that it has changed, in the order in which they were named.
-    changed: Vec<LetterState>,
+    pub(crate) changed: Vec<LetterState>,
 }
 
 /// What is not somebody's is not there for them; what they see they may perhaps not touch, nor send to another's queue.
@@ -117,14 +117,22 @@ pub(crate) fn check_reach(by: &Actor, letter: &LetterState, target: Option<&str>
     }
 }
 
-async fn carry_out(tx: &mut Tx, scope: &mut FacetScope<'_>, order: &Order<'_>) -> Result<Carried, StoreError> {
+pub(crate) async fn carry_out(
+    tx: &mut Tx,
+    scope: &mut FacetScope<'_>,
+    order: &Order<'_>,
+    job: Option<Uuid>,
+) -> Result<Carried, StoreError> {
     let mut letters = lock::lock(tx, order.ids).await?;
     let mut report = CommandReport::default();
     let mut moved = Vec::new();
-    let mut decider = Decider::new(order.command, order.by, order.at, order.limits);
+    let mut decider = Decider::new(order.command, order.by, order.at, order.limits).of_job(job);
     let mut seen = HashSet::new();
     for id in order.ids.iter().filter(|id| seen.insert(**id)) {
         let letter = letters.get(id).ok_or(Refusal::NotFound);
+        if letter.as_ref().is_ok_and(|letter| decider.is_no_matter_of_the_job(&letter.state)) {
+            continue;
+        }
         let theirs =
             letter.and_then(|letter| check_reach(order.by, &letter.state, order.command.queue()).map(|()| letter));
         match theirs.and_then(|letter| Ok((letter, decider.decide(&letter.state)?))) {

@@ -34,7 +34,7 @@ const CHUNK: usize = 1_000;
 const SELECT: &str =
     "SELECT l.id, l.facet_id, l.received_at, l.attempts, l.rounds, f.broker, f.queue, f.reason, f.status,
     f.importance, l.importance_by, l.message_type, l.type_source, l.note, l.group_id, l.enriched_at, l.danger,
-    l.closed_at, l.family, l.recognised_at, r.due_at, r.queue AS retry_queue, r.actor, r.claimed_until, r.claims,
+    l.closed_at, l.family, l.recognised_at, r.due_at, r.job_id, r.queue AS retry_queue, r.actor, r.claimed_until, r.claims,
     CASE WHEN l.family IS NOT NULL THEN (SELECT o.id FROM letters o JOIN facets g ON g.id = o.facet_id
         WHERE o.family = l.family AND o.id <> l.id AND g.status <> 'discarded' LIMIT 1) END AS rival
     FROM letters l JOIN facets f ON f.id = l.facet_id
@@ -68,6 +68,7 @@ struct Row {
     actor: Option<String>,
     claimed_until: Option<i64>,
     claims: Option<i64>,
+    job_id: Option<Uuid>,
 }
 
 /// A letter that nobody else changes until the transaction ends.
@@ -116,6 +117,7 @@ impl Row {
             is_automatic: self.actor.as_deref() == Some(Actor::SYSTEM),
             claimed_until: self.claimed_until.map(Timestamp::from_micros),
             claims: self.claims.unwrap_or_default().unsigned_abs(),
+            job: self.job_id,
         })
     }
 }

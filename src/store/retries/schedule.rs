@@ -32,11 +32,11 @@ pub(crate) async fn change(tx: &mut Tx, letters: &[(LetterId, &str, RetryChange<
 async fn schedule(tx: &mut Tx, retries: &[(LetterId, &str, NewRetry<'_>)]) -> Result<(), StoreError> {
     // SQLite would take the ON of the last clause for a join's, were there no WHERE before it.
     const UPSERT: [&str; 2] = [
-        "WITH new (letter_id, broker, due_at, scheduled_at, queue, actor) AS (",
-        ") INSERT INTO retries (letter_id, broker, due_at, scheduled_at, queue, actor, claims)
-        SELECT letter_id, broker, due_at, scheduled_at, queue, actor, 0 FROM new WHERE true
+        "WITH new (letter_id, broker, due_at, scheduled_at, queue, actor, job_id) AS (",
+        ") INSERT INTO retries (letter_id, broker, due_at, scheduled_at, queue, actor, job_id, claims)
+        SELECT letter_id, broker, due_at, scheduled_at, queue, actor, job_id, 0 FROM new WHERE true
         ON CONFLICT (letter_id) DO UPDATE SET due_at = excluded.due_at, scheduled_at = excluded.scheduled_at,
-            queue = excluded.queue, actor = excluded.actor, claimed_until = NULL",
+            queue = excluded.queue, actor = excluded.actor, job_id = excluded.job_id, claimed_until = NULL",
     ];
     for chunk in retries.chunks(CHUNK) {
         let columns = vec![
@@ -46,6 +46,7 @@ async fn schedule(tx: &mut Tx, retries: &[(LetterId, &str, NewRetry<'_>)]) -> Re
             Column::numbers(chunk, |(.., retry)| retry.scheduled_at.as_micros()),
             Column::texts(chunk, |(.., retry)| retry.queue),
             Column::texts(chunk, |(.., retry)| retry.by),
+            Column::perhaps_ids(chunk, |(.., retry)| retry.job),
         ];
         columns::execute(tx, UPSERT, columns).await?;
     }

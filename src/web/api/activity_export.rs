@@ -114,7 +114,7 @@ fn row(item: &ActivityItem) -> String {
 }
 
 /// A text in quotes.
-fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     format!("\"{}{}\"", if is_formula { "'" } else { "" }, text.replace('"', "\"\""))
 }

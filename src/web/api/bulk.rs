@@ -17,6 +17,7 @@ use crate::{
     domain::{actor::Actor, command::Command, job::Bulk, letter::LetterId},
     web::{
         AppState, background,
+        brake::{BrakeOrder, CanaryOrder},
         codes::FaultCode,
         error::WebError,
         input::JsonBody,
@@ -49,6 +50,14 @@ pub struct BulkAction {
     /// For `importance`: which one.
     #[schema(value_type = Option<words::Importance>)]
     importance: Option<String>,
+    /// For `retry` with `filter`: so many messages a second.
+    #[schema(minimum = 1, maximum = 10_000, example = 20)]
+    rate: Option<u64>,
+    /// For `retry` with `filter`, instead of `rate`: sent evenly over so long, at most 30 days.
+    #[schema(format = "delay", example = "1h")]
+    spread: Option<String>,
+    /// For `retry` with `filter`: the first few go alone, and the rest only if these do well.
+    canary: Option<CanaryOrder>,
     /// For `discard`: why.
     #[schema(max_length = 8000)]
     note: Option<String>,
@@ -58,6 +67,9 @@ pub struct BulkAction {
 ///
 /// A filter is frozen at the moment of asking: what comes in later, or comes back later, is left alone. It is worked at in
 /// the background, goes on after a restart, and can be cancelled.
+///
+/// A retry can be held back: by `rate` or `spread`, by `canary`, or by one of those and `canary`. It can then be paused, and
+/// its letters stay open until it is their turn.
 #[utoipa::path(post, path = "/actions", operation_id = "start_action", tag = "actions", request_body = BulkAction, responses(
     (status = ACCEPTED, body = Started),
 ))]
@@ -76,6 +88,13 @@ pub async fn start(
 }
 
 impl BulkAction {
+    /// The same as something to be done with all that a filter lets through.
+    pub(super) fn of_filter(&self, app: &AppState, by: &Actor) -> Result<Bulk, WebError> {
+        let missing = || WebError::field("filter", FaultCode::Required, "it takes a filter");
+        let command = self.command(app)?;
+        self.bulk(self.filter.as_ref().ok_or_else(missing)?, command, by, app.clock.now())
+    }
+
     /// What is to be done with all that the filter lets through.
     fn bulk(&self, filter: &BulkFilter, command: Command, by: &Actor, now: Timestamp) -> Result<Bulk, WebError> {
         if self.ids.is_some() {
@@ -84,7 +103,24 @@ impl BulkAction {
         let until = self.until.as_deref().map(str::parse::<When>).transpose();
         let until = until.map_err(|why| WebError::field("until", FaultCode::Format, why))?;
         let until = until.map_or(now, |until| until.resolve(now).min(now));
-        Ok(Bulk { filter: filter.read(&command, now)?, until, left: None, command, by: by.clone() })
+        let (filter, brake) = (filter.read(&command, now)?, self.brake().read()?);
+        Ok(Bulk { filter, until, left: None, command, brake, by: by.clone() })
+    }
+
+    fn brake(&self) -> BrakeOrder {
+        BrakeOrder { rate: self.rate, spread: self.spread.clone(), canary: self.canary.clone() }
+    }
+
+    /// What it is held back by, which only a retry of all that a filter lets through is.
+    fn check_brake(&self) -> Result<(), WebError> {
+        let given =
+            [("rate", self.rate.is_some()), ("spread", self.spread.is_some()), ("canary", self.canary.is_some())];
+        let Some((field, _)) = given.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+        match (&*self.action, &self.filter) {
+            ("retry", Some(_)) => self.brake().read().map(drop),
+            ("retry", None) => Err(WebError::field(field, FaultCode::Excluded, "it goes only with filter")),
+            _ => Err(WebError::field(field, FaultCode::Excluded, "it goes only with retry")),
+        }
     }
 
     /// Each letter once, however often it is named.
@@ -109,6 +145,7 @@ impl BulkAction {
             message_type: None,
         };
         order.refuse_what_does_not_belong()?;
+        self.check_brake()?;
         order.command(Action::OF_MANY, app)
     }
 }

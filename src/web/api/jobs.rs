@@ -14,7 +14,10 @@ use uuid::Uuid;
 
 use super::words;
 use crate::{
-    domain::job::{Job, JobPlace, JobRecord},
+    domain::{
+        brake::{Brake, Stage},
+        job::{Job, JobLetters, JobOutcome, JobPlace, JobRecord},
+    },
     web::{
         AppState, background,
         error::WebError,
@@ -57,12 +60,55 @@ pub struct JobStatus {
     #[schema(format = DateTime)]
     created_at: String,
     created_by: String,
+    /// What came of it, if it retries letters.
+    outcome: Option<Outcome>,
+    /// How a retry is held back.
+    brake: Option<BrakeStatus>,
 }
 
-impl From<JobRecord> for JobStatus {
-    fn from(record: JobRecord) -> Self {
-        let JobRecord { job, by, at } = record;
+/// What came of the retries of a job by now.
+#[derive(Serialize, ToSchema)]
+pub struct Outcome {
+    to_send: u64,
+    /// Sent, and it is too early to tell.
+    pending: u64,
+    succeeded: u64,
+    failed_again: u64,
+    /// Neither sent nor to be sent: refused, taken out by somebody, or their queue did not take them.
+    not_sent: u64,
+}
+
+/// How a retry is held back, and how far that is.
+#[derive(Serialize, ToSchema)]
+pub struct BrakeStatus {
+    /// In words.
+    #[schema(example = "20 per second")]
+    about: String,
+    /// `freezing`: its letters are being written down; `canary`: the first ones are on their way; `rest`: all others.
+    #[schema(value_type = Option<words::JobStage>)]
+    stage: Option<&'static str>,
+    /// How the first letters did when it was decided: so many were sent,
+    canary_sent: Option<u64>,
+    /// and so many of them had failed again.
+    canary_failed: Option<u64>,
+}
+
+impl JobStatus {
+    pub(super) fn new(record: JobRecord, letters: &JobLetters) -> Self {
+        let outcome = record.is_retry().then(|| {
+            let JobOutcome { to_send, pending, succeeded, failed_again, not_sent } = record.outcome(letters);
+            Outcome { to_send, pending, succeeded, failed_again, not_sent }
+        });
+        let JobRecord { job, by, at, bulk, progress } = record;
+        let brake = bulk.map(|bulk| bulk.brake).filter(Brake::holds).map(|brake| BrakeStatus {
+            about: brake.in_words(),
+            stage: progress.stage.map(Stage::as_str),
+            canary_sent: progress.verdict.map(|verdict| verdict.sent),
+            canary_failed: progress.verdict.map(|verdict| verdict.failed),
+        });
         Self {
+            outcome,
+            brake,
             id: job.id,
             errors_left_out: job.errors_left_out(),
             action: job.action,
@@ -84,15 +130,19 @@ pub async fn jobs(State(app): State<Arc<AppState>>, Query(query): Query<JobQuery
     let (before, limit) = (query.place()?, query.limit());
     let found = app.store().jobs(&query.states, before, limit + 1).await?;
     let (found, last) = listed_page(found, limit);
+    let letters = app.job_letters(&found.iter().map(|record| record.job.id).collect::<Vec<_>>()).await?;
     let next_cursor = query.next_cursor(last.map(|last| JobPlace { at: last.at, id: last.job.id }));
-    Ok(Json(JobList { items: found.into_iter().map(JobStatus::from).collect(), next_cursor }))
+    Ok(Json(JobList {
+        items: found.into_iter().zip(&letters).map(|(record, (_, letters))| JobStatus::new(record, letters)).collect(),
+        next_cursor,
+    }))
 }
 
 /// How far a job has come
 #[utoipa::path(get, path = "/jobs/{id}", operation_id = "get_job", tag = "actions",
     params(PathId<Job>), responses((status = OK, body = JobStatus)))]
 pub async fn job(State(app): State<Arc<AppState>>, PathId(id): PathId<Job>) -> Result<Json<JobStatus>, WebError> {
-    Ok(Json(find(&app, id).await?.into()))
+    status(&app, id).await
 }
 
 /// Stop a job; what it has done so far stays done
@@ -110,7 +160,47 @@ pub async fn cancel(
     if !app.triage.cancel(job.id, &user).await? {
         return Err(WebError::conflict(format!("The job has ended: it is {}.", job.state)));
     }
-    Ok(Json(find(&app, id).await?.into()))
+    status(&app, id).await
+}
+
+/// Pause a retry of all that a filter lets through
+///
+/// What is sent stays sent. What is not is open again until it is resumed.
+#[utoipa::path(post, path = "/jobs/{id}/pause", operation_id = "pause_job", tag = "actions",
+    params(PathId<Job>), responses(
+    (status = OK, body = JobStatus),
+    (status = CONFLICT, body = Problem, content_type = "application/problem+json",
+        description = "It does not go on, or cannot be paused"),
+))]
+pub async fn pause(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    PathId(id): PathId<Job>,
+) -> Result<Json<JobStatus>, WebError> {
+    let JobRecord { job, .. } = find(&app, id).await?;
+    if !app.triage.pause(job.id, &user).await? {
+        let why = "Only retries of all that a filter lets through can be paused, as long as some are not sent";
+        return Err(WebError::conflict(format!("{why}; this job is {}.", job.state)));
+    }
+    status(&app, id).await
+}
+
+/// Go on with a job that was paused
+#[utoipa::path(post, path = "/jobs/{id}/resume", operation_id = "resume_job", tag = "actions",
+    params(PathId<Job>), responses(
+    (status = OK, body = JobStatus),
+    (status = CONFLICT, body = Problem, content_type = "application/problem+json", description = "It is not paused"),
+))]
+pub async fn resume(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    PathId(id): PathId<Job>,
+) -> Result<Json<JobStatus>, WebError> {
+    let JobRecord { job, .. } = find(&app, id).await?;
+    if !app.triage.resume(job.id, &user).await? {
+        return Err(WebError::conflict(format!("The job is not paused: it is {}.", job.state)));
+    }
+    status(&app, id).await
 }
 
 /// Undo a job that has ended
@@ -145,6 +235,13 @@ pub(super) fn started(job: Uuid) -> Response {
     (StatusCode::ACCEPTED, place, Json(Started { job })).into_response()
 }
 
-async fn find(app: &AppState, id: Uuid) -> Result<JobRecord, WebError> {
+async fn status(app: &AppState, id: Uuid) -> Result<Json<JobStatus>, WebError> {
+    let record = find(app, id).await?;
+    let letters = app.job_letters(&[id]).await?;
+    let letters = letters.first().map(|(_, letters)| *letters).unwrap_or_default();
+    Ok(Json(JobStatus::new(record, &letters)))
+}
+
+pub(super) async fn find(app: &AppState, id: Uuid) -> Result<JobRecord, WebError> {
     app.store().job_record(id).await?.ok_or_else(missing::<Job>)
 }

@@ -17,6 +17,7 @@ mod edit;
 mod faults;
 mod groups;
 mod in_common;
+mod job_report;
 mod jobs;
 mod letter;
 mod letters;
@@ -24,6 +25,7 @@ mod mappings;
 mod model;
 mod payload;
 mod policies;
+mod preview;
 mod queues;
 mod reply;
 mod rule_trials;
@@ -62,6 +64,11 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
         .routes(routes!(jobs::jobs))
         .routes(routes!(jobs::job))
         .routes(routes!(jobs::cancel))
+        .routes(routes!(jobs::pause))
+        .routes(routes!(jobs::resume))
+        .routes(routes!(job_report::report))
+        .routes(routes!(job_report::report_csv))
+        .routes(routes!(preview::preview))
         .routes(routes!(jobs::undo))
         .routes(routes!(groups::groups))
         .routes(routes!(groups::group, groups::change))

@@ -69,8 +69,13 @@ words! {
     Area = all!(domain::activity::Area);
     /// By what somebody asked.
     Asking = all!(domain::actor::Via);
-    /// How far a job has come; `failed`: it ended, and some of it could not be done.
+    /// How far a job has come; `failed`: it ended, and some of it could not be done; `stopped`: too many of the first letters
+    /// of a retry failed again, and the rest was left as it was.
     JobState = all!(domain::job::JobState);
+    /// `all`: at once; `canary`: a few first; `wait`: not now; `discard`: none of them can be retried.
+    Suggestion = ["all", "canary", "wait", "discard"];
+    /// How far a retry that is held back has come.
+    JobStage = all!(domain::brake::Stage);
     /// Where a message waits for its automatic retry.
     Via = all!(domain::policy::Via);
     /// Where a schema comes from.

@@ -11,7 +11,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::toast::{Toast, leads_back};
+use super::{
+    bulk_action::BulkAction,
+    toast::{Toast, leads_back},
+};
 use crate::{
     domain::{
         command::{Command, CommandReport},
@@ -19,6 +22,7 @@ use crate::{
     },
     web::{
         AppState,
+        codes::FaultCode,
         error::WebError,
         input::{self, FormPairs},
         order::{Action, Order},
@@ -34,6 +38,9 @@ pub async fn act(
     headers: HeaderMap,
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
+    if let Some(list) = pairs.take("matching")? {
+        return ask_about_all(&list, &mut pairs, &headers);
+    }
     let back = take_back(&mut pairs)?;
     let ids = take_ids(&mut pairs)?;
     let command = Order::take(&mut pairs)?.command(Action::ALL, &app)?;
@@ -43,6 +50,16 @@ pub async fn act(
         tell(&command, app.triage.act(&ids, &command, &user).await?)
     };
     Ok(redirect(&back, &toast, &headers))
+}
+
+/// Asks about all letters of a list, of which the page shows some.
+fn ask_about_all(list: &str, pairs: &mut Pairs, headers: &HeaderMap) -> Result<Response, WebError> {
+    let action = pairs.take("action")?.unwrap_or_default();
+    let all: BulkAction = action.parse().map_err(|why| WebError::field("action", FaultCode::Choice, why))?;
+    let query = list.strip_prefix("/letters").filter(|query| query.is_empty() || query.starts_with('?'));
+    let query = query.ok_or_else(|| WebError::bad_request("matching: it takes the address of a list"))?;
+    let ((name, word), and) = (all.as_pair(), if query.is_empty() { '?' } else { '&' });
+    Ok(lead_to(&format!("/letters/all{query}{and}{name}={word}"), headers))
 }
 
 /// Where a form leads back to.
@@ -76,8 +93,17 @@ fn tell(command: &Command, report: CommandReport) -> Toast {
     }
 }
 
-/// Back to the page; htmx is told to put it in place of the one shown.
+/// Back to the page, which says what was done.
 pub fn redirect(back: &str, toast: &Toast, headers: &HeaderMap) -> Response {
+    let mut response = lead_to(back, headers);
+    if let Some(cookie) = toast.to_cookie() {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// To another page; htmx is told to put it in place of the one shown.
+fn lead_to(back: &str, headers: &HeaderMap) -> Response {
     let (status, name, value) = if input::is_htmx(headers) {
         let place = serde_json::json!({
             "path": back, "target": "#main", "swap": "outerHTML show:none", "push": "false",
@@ -89,8 +115,5 @@ pub fn redirect(back: &str, toast: &Toast, headers: &HeaderMap) -> Response {
     let mut response = status.into_response();
     let headers = response.headers_mut();
     headers.insert(name, HeaderValue::from_str(&value).unwrap_or(HeaderValue::from_static("/letters")));
-    if let Some(cookie) = toast.to_cookie() {
-        headers.insert(header::SET_COOKIE, cookie);
-    }
     response
 }

@@ -8,17 +8,19 @@ use super::toast::Toast;
 use crate::{
     crash_point,
     domain::{
+        brake::Brake,
         command::Command,
         job::{Bulk, Job, JobState},
-        letter::Status,
+        letter::{Importance, Status},
     },
     store::StoreError,
     web::{
         AppState, background,
+        brake::BrakeOrder,
         error::WebError,
         order::{Action, Order},
         query::{Pairs, described::described, form, parameters},
-        view::{number, report},
+        view::{self, number, preflight::PreflightView, report},
     },
 };
 
@@ -28,6 +30,7 @@ word_enum! {
         Retry = "retry",
         Reopen = "reopen",
         Discard = "discard",
+        Importance = "importance",
     }
 }
 
@@ -38,6 +41,16 @@ impl BulkAction {
     pub const fn as_pair(self) -> (&'static str, &'static str) {
         ("all", self.as_str())
     }
+
+    /// What it comes to, as far as it matters which letters take it.
+    pub const fn command(self) -> Command {
+        match self {
+            Self::Retry => Command::Retry { delay: Duration::ZERO, queue: None },
+            Self::Reopen => Command::Reopen,
+            Self::Discard => Command::Discard { note: None },
+            Self::Importance => Command::SetImportance(Importance::Normal),
+        }
+    }
 }
 
 parameters! {
@@ -47,15 +60,23 @@ parameters! {
     }
 }
 
-/// Reads the form that asked once more: what is to be done, with what came in until then.
-pub fn take_confirmed(
-    pairs: &mut Pairs,
-    possible: &[Action],
-    app: &AppState,
-) -> Result<(Command, Timestamp), WebError> {
-    let until: Option<i64> = pairs.take_parsed("until")?;
-    let until = until.ok_or_else(|| WebError::bad_request("until is needed: ask on the page first"))?;
-    Ok((Order::take(pairs)?.command(possible, app)?, Timestamp::from_micros(until)))
+/// The answer to the question: what is to be done, with what came in until then, and how it is held back.
+pub struct Confirmed {
+    pub command: Command,
+    pub until: Timestamp,
+    pub brake: Brake,
+}
+
+impl Confirmed {
+    pub fn take(pairs: &mut Pairs, possible: &[Action], app: &AppState) -> Result<Self, WebError> {
+        let until: Option<i64> = pairs.take_parsed("until")?;
+        let until = until.ok_or_else(|| WebError::bad_request("until is needed: ask on the page first"))?;
+        let brake = BrakeOrder::take(pairs)?;
+        let command = Order::take(pairs)?.command(possible, app)?;
+        let is_retry = matches!(command, Command::Retry { .. });
+        let brake = if is_retry { brake.read()? } else { Brake::default() };
+        Ok(Self { command, until: Timestamp::from_micros(until), brake })
+    }
 }
 
 /// All letters that it is about, and how they are called.
@@ -74,6 +95,8 @@ pub struct BulkTarget {
     /// What comes in after this is left alone, in microseconds since the epoch.
     pub until: i64,
     pub cancel: String,
+    /// What can be chosen where that is to be set.
+    pub importances: &'static [Importance],
 }
 
 /// The question before it is done: what, how many, and of which queues.
@@ -87,11 +110,16 @@ pub struct Confirmation {
     pub question: String,
     pub consequence: &'static str,
     pub whole: BulkTarget,
+    /// What a retry would meet, where it can be held back.
+    pub preflight: Option<PreflightView>,
+    /// What is meant by now, and stays so.
+    pub frozen: String,
 }
 
 impl Confirmation {
     pub fn new(all: BulkAction, whole: BulkTarget) -> Self {
         let (n, of) = (number::thousands(whole.count), &whole.of);
+        let frozen = format!("These {n} are meant, as they are now.");
         let (button, question, consequence) = match (all, whole.status) {
             (BulkAction::Retry, Status::Scheduled) => (
                 format!("Retry all {n} now"),
@@ -111,6 +139,11 @@ impl Confirmation {
             (BulkAction::Reopen, _) => {
                 (format!("Reopen {n}"), format!("Reopen {n} discarded of {of}?"), "They become open again.")
             }
+            (BulkAction::Importance, _) => (
+                format!("Set importance of {n}"),
+                format!("Set the importance of {n} of {of}?"),
+                "What is set by hand outlives the rules.",
+            ),
             (BulkAction::Discard, status) => (
                 format!("Discard {}{n}", if status == Status::Scheduled { "all " } else { "" }),
                 format!("Discard {n} of {of}?"),
@@ -125,8 +158,19 @@ impl Confirmation {
             question,
             consequence,
             whole,
+            preflight: None,
+            frozen,
         }
     }
+}
+
+/// The same, from a page; the answer is where one goes from here. What is held back has a page of its own.
+pub async fn carry_out_from(app: &Arc<AppState>, bulk: Bulk, page: &str) -> Result<(String, Toast), WebError> {
+    if !bulk.brake.holds() {
+        return Ok((page.to_owned(), carry_out(app, bulk).await?));
+    }
+    let job = background::begin(app, bulk).await?.job;
+    Ok((view::job::href(job), Toast::done("It has begun. This page shows how it goes.")))
 }
 
 /// How long a page waits for the end; a hundred thousand letters take longer.
@@ -143,7 +187,7 @@ pub async fn carry_out(app: &Arc<AppState>, bulk: Bulk) -> Result<Toast, WebErro
             let toast = told(&command, status, &job);
             Ok(if can_undo && !toast.is_failure() { toast.undone_by_job(job.id) } else { toast })
         }
-        _ => Ok(Toast::done("This takes a while; the counts on this page show the progress.")),
+        _ => Ok(Toast::done("This takes a while; the page Jobs shows how it goes.")),
     }
 }
 

@@ -8,7 +8,7 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
     actions::redirect,
-    bulk_action::{self, Asked, BulkAction, BulkTarget, Confirmation, take_confirmed},
+    bulk_action::{self, Asked, BulkAction, BulkTarget, Confirmation, Confirmed},
     choices::queue_names,
     fragment::{self, answer},
     part::MainPart,
@@ -19,6 +19,7 @@ use super::{
 use crate::{
     domain::{
         access::Right,
+        actor::Actor,
         command::Command,
         filter::{HistogramBar, LetterCounts, LetterFilter, PageRequest, Sort},
         group::{Group, GroupId, Hour, Note},
@@ -39,7 +40,9 @@ use crate::{
             chart::{Chart, Window},
             conflict::ConflictView,
             group::{GroupView, href},
-            number, report,
+            number,
+            preflight::PreflightView,
+            report,
             row::Row,
         },
     },
@@ -106,10 +109,11 @@ struct AskButton {
 
 pub async fn show(
     State(app): State<Arc<AppState>>,
+    user: CurrentUser,
     PathId(id): PathId<Group>,
     visit: Visit<Asked, MainPart>,
 ) -> Result<Response, WebError> {
-    let page = load(&app, id, &visit).await?;
+    let page = load(&app, id, &visit, &user).await?;
     Ok(answer!(page, visit.part, MainPart::Main => main))
 }
 
@@ -122,11 +126,12 @@ pub async fn act(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     need(&app, id).await?;
-    let (command, until) = take_confirmed(&mut pairs, Action::OF_MANY, &app)?;
+    let Confirmed { command, until, brake } = Confirmed::take(&mut pairs, Action::OF_MANY, &app)?;
     let status = if command == Command::Reopen { Status::Discarded } else { Status::Open };
     let filter = LetterFilter { statuses: vec![status], groups: vec![id], ..LetterFilter::default() };
-    let toast = bulk_action::carry_out(&app, Bulk { filter, until, left: None, command, by: user.clone() }).await?;
-    Ok(redirect(&href(id), &toast, &headers))
+    let bulk = Bulk { filter, until, left: None, command, brake, by: user.clone() };
+    let (to, toast) = bulk_action::carry_out_from(&app, bulk, &href(id)).await?;
+    Ok(redirect(&to, &toast, &headers))
 }
 
 /// Sets the note of a group; an empty one removes it.
@@ -146,7 +151,7 @@ pub async fn note(
         Ok(true) => {}
         Ok(false) => return Err(missing::<Group>()),
         Err(ChangeError::Changed(changed)) => {
-            let mut page = load(&app, id, &Visit::default()).await?;
+            let mut page = load(&app, id, &Visit::default(), &user).await?;
             page.note = NoteForm::overtaken(typed, &changed, app.clock.now());
             return Ok(fragment::conflicting(page.render()?, &page.shell));
         }
@@ -164,12 +169,12 @@ pub(in crate::web) async fn need(app: &AppState, id: GroupId) -> Result<(), WebE
 
 const fn status_of(all: BulkAction) -> Status {
     match all {
-        BulkAction::Retry | BulkAction::Discard => Status::Open,
+        BulkAction::Retry | BulkAction::Discard | BulkAction::Importance => Status::Open,
         BulkAction::Reopen => Status::Discarded,
     }
 }
 
-async fn load(app: &AppState, id: GroupId, visit: &Visit<Asked, MainPart>) -> Result<GroupPage, WebError> {
+async fn load(app: &AppState, id: GroupId, visit: &Visit<Asked, MainPart>, by: &Actor) -> Result<GroupPage, WebError> {
     const DAY: u32 = 24;
     let now = app.clock.now();
     let fortnight = window(now, 14 * DAY, 6);
@@ -194,9 +199,10 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit<Asked, MainPart>) -> Re
         actions: actions(&group),
         n_open: if group.n_open() > 0 { number::thousands(group.n_open()) } else { String::new() },
         until: now.as_micros(),
-        confirmation: bulk_action
-            .filter(|all| group.of_status(status_of(*all)) > 0)
-            .map(|all| confirmation(all, &group, now)),
+        confirmation: match bulk_action.filter(|all| group.of_status(status_of(*all)) > 0) {
+            Some(all) => Some(confirmation(app, all, &group, now, by).await?),
+            None => None,
+        },
         day: chart(&group, hours, window(now, DAY, 1), now),
         fortnight: chart(&group, hours, fortnight, now),
         letters: page.items.iter().map(|letter| row(letter, now)).collect(),
@@ -237,7 +243,13 @@ fn confirmation_href(id: GroupId, all: BulkAction) -> String {
     format!("{}?{name}={word}", href(id))
 }
 
-fn confirmation(all: BulkAction, group: &Group, now: Timestamp) -> Confirmation {
+async fn confirmation(
+    app: &AppState,
+    all: BulkAction,
+    group: &Group,
+    now: Timestamp,
+    by: &Actor,
+) -> Result<Confirmation, WebError> {
     let status = status_of(all);
     let whole = BulkTarget {
         status,
@@ -248,8 +260,14 @@ fn confirmation(all: BulkAction, group: &Group, now: Timestamp) -> Confirmation 
         fields: Vec::new(),
         until: now.as_micros(),
         cancel: href(group.id),
+        importances: Importance::ALL,
     };
-    Confirmation::new(all, whole)
+    if all != BulkAction::Retry {
+        return Ok(Confirmation::new(all, whole));
+    }
+    let filter = LetterFilter { statuses: vec![status], groups: vec![group.id], ..LetterFilter::default() };
+    let preflight = app.triage.preflight(&filter, now, None, by).await?;
+    Ok(Confirmation { preflight: Some(PreflightView::new(&preflight)), ..Confirmation::new(all, whole) })
 }
 
 fn queues_to_name(group: &Group, facets: &LetterCounts) -> Vec<String> {

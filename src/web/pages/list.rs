@@ -41,6 +41,10 @@ pub struct List {
     pub shows_status: bool,
     /// Where the page asks for what has come in since, as long as it shows the newest.
     pub feed: String,
+    /// The address of the list, where there are more than the page shows.
+    pub matching: Option<String>,
+    /// How many there are, as a number.
+    pub n: String,
 }
 
 #[derive(Default)]
@@ -166,6 +170,8 @@ fn make(
         empty: (loaded.total == 0).then(|| why_empty(app, query, &loaded, &brokers)),
         shows_status: filter.statuses.len() != 1,
         feed: news_address(query, &loaded.page, now),
+        matching: (loaded.total > loaded.page.items.len() as u64).then(|| query.with(|_| ()).href()),
+        n: number::thousands(loaded.total),
         filters: Filters::new(
             app,
             query,

@@ -21,6 +21,7 @@ mod in_common;
 mod jobs;
 mod letter;
 mod letters;
+mod letters_all;
 mod list;
 mod mapping_acts;
 mod mapping_form;
@@ -61,12 +62,18 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/groups/{id}/in-common", get(in_common::show))
         .route("/groups/{id}/all", post(group::act))
         .route("/groups/{id}/note", post(group::note))
+        .route("/jobs", get(jobs::list))
+        .route("/jobs/{id}", get(jobs::show))
+        .route("/jobs/{id}/pause", post(jobs::pause))
+        .route("/jobs/{id}/resume", post(jobs::resume))
+        .route("/jobs/{id}/cancel", post(jobs::cancel))
         .route("/jobs/{id}/undo", post(jobs::undo))
         .route("/letters", get(letters::show))
         .route("/letters/{id}", get(letter::show))
         .route("/letters/{id}/reveal", post(letter::reveal))
         .route("/letters/{id}/edit", get(edit::show).post(edit::act).layer(edit::limit()))
         .route("/letters/actions", post(actions::act))
+        .route("/letters/all", get(letters_all::show).post(letters_all::act))
         .route("/scheduled", get(scheduled::show))
         .route("/scheduled/all", post(scheduled::act))
         .route("/queues", get(queues::show))

@@ -223,8 +223,10 @@ impl Applying {
             total: job.total,
             words: format!("{done} of {total}"),
             ended: match job.state {
-                JobState::Queued | JobState::Running => String::new(),
-                JobState::Cancelled => format!("Applying the rules was stopped after {done} of {total}."),
+                JobState::Queued | JobState::Running | JobState::Paused => String::new(),
+                JobState::Cancelled | JobState::Stopped => {
+                    format!("Applying the rules was stopped after {done} of {total}.")
+                }
                 JobState::Done | JobState::Failed => {
                     format!("The rules were applied to {}.", number::plural(job.done, "dead letter"))
                 }

@@ -7,14 +7,14 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::{
     actions::redirect,
-    bulk_action::{self, Asked, BulkAction, BulkTarget, Confirmation, take_confirmed},
+    bulk_action::{self, Asked, BulkAction, BulkTarget, Confirmation, Confirmed},
     choices::NameFields,
     fragment::answer,
     part::ListPart,
     shell::{Page, Shell},
 };
 use crate::{
-    domain::{filter::LetterCounts, job::Bulk, letter::Status},
+    domain::{brake::Brake, filter::LetterCounts, job::Bulk, letter::Status},
     web::{
         AppState,
         error::WebError,
@@ -75,7 +75,7 @@ async fn load(app: &AppState, visit: &Visit) -> Result<ScheduledPage, WebError> 
         beside: beside.with(|_| ()).pairs(),
         rows: page.items.iter().map(|waiting| WaitingRow::new(waiting, &policies, now)).collect(),
         is_filtered: !(filter.queues.is_empty() && query.brokers.is_empty()),
-        all: BulkAction::ALL.iter().map(|all| (label(*all), first.href_with(&[all.as_pair()]))).collect(),
+        all: OFFERED.iter().map(|all| (label(*all), first.href_with(&[all.as_pair()]))).collect(),
         total: number::thousands(total),
         confirmation: all.filter(|_| total > 0).map(|all| confirmation(all, &first, &facets, now.as_micros())),
         pager: query.pager(page.next),
@@ -90,17 +90,21 @@ pub async fn act(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let query = WaitingQuery::take(&mut pairs)?;
-    let (command, until) = take_confirmed(&mut pairs, Action::OF_ALL, &app)?;
-    let bulk = Bulk { filter: query.filter(), until, left: None, command, by: user.clone() };
+    let Confirmed { command, until, .. } = Confirmed::take(&mut pairs, Action::OF_ALL, &app)?;
+    let bulk = Bulk { filter: query.filter(), until, left: None, command, brake: Brake::default(), by: user.clone() };
     let toast = bulk_action::carry_out(&app, bulk).await?;
     Ok(redirect(&query.with(|_| ()).href(), &toast, &headers))
 }
+
+/// What can be done with all of them.
+const OFFERED: [BulkAction; 3] = [BulkAction::Retry, BulkAction::Reopen, BulkAction::Discard];
 
 const fn label(all: BulkAction) -> &'static str {
     match all {
         BulkAction::Retry => "Retry all now",
         BulkAction::Reopen => "Stop retrying all",
         BulkAction::Discard => "Discard all",
+        BulkAction::Importance => "Set importance of all",
     }
 }
 
@@ -116,6 +120,7 @@ fn confirmation(all: BulkAction, query: &WaitingQuery, facets: &LetterCounts, no
         fields: query.pairs(),
         until: now,
         cancel: query.href(),
+        importances: &[],
     };
     Confirmation::new(all, whole)
 }

@@ -2,7 +2,7 @@
 
 use amqp_message::{time::Timestamp, word_enum};
 
-use super::{banner::Banner, toast::Toast};
+use super::{banner::Banner, jobs, toast::Toast};
 use crate::{
     domain::{
         access::Right,
@@ -14,7 +14,7 @@ use crate::{
         error::WebError,
         events,
         security::Visitor,
-        view::{broker::BrokerView, number, tally::Tally},
+        view::{broker::BrokerView, job::JobView, number, tally::Tally},
     },
 };
 
@@ -25,6 +25,7 @@ word_enum! {
         Groups = "groups",
         Letters = "letters",
         Scheduled = "scheduled",
+        Jobs = "jobs",
         Queues = "queues",
         Policies = "policies",
         Rules = "rules",
@@ -52,6 +53,8 @@ pub struct NavItem {
 pub struct Shell {
     pub nav: Vec<NavItem>,
     pub brokers: Vec<BrokerView>,
+    /// Jobs that go on, whoever began them.
+    pub under_way: Vec<JobLine>,
     /// What is wrong with the server.
     pub banner: Banner,
     pub toast: Option<Toast>,
@@ -65,6 +68,14 @@ pub struct Shell {
     pub here: String,
     /// Who looks at it; none where nobody has to sign in.
     pub who: Option<WhoView>,
+}
+
+/// A job that goes on, in the frame of every page.
+pub struct JobLine {
+    pub href: String,
+    pub title: String,
+    pub percent: String,
+    pub state: &'static str,
 }
 
 /// Who has signed in.
@@ -105,9 +116,13 @@ impl Shell {
             open: number::thousands(tally.of_status(Status::Open)),
             groups: some(groups),
             waiting: some(tally.of_status(Status::Scheduled)),
+            jobs: String::new(),
         };
         let now = app.clock.now();
+        let under_way = under_way(app).await?;
+        let counts = NavCounts { jobs: some(under_way.len() as u64), ..counts };
         Ok(Self {
+            under_way,
             nav: nav(Some(page), counts),
             page: Some(page.as_str()),
             changes: events::changes(app),
@@ -122,6 +137,7 @@ impl Shell {
         Self {
             nav: nav(None, NavCounts::default()),
             brokers: Vec::new(),
+            under_way: Vec::new(),
             banner: Banner::default(),
             toast: None,
             page: None,
@@ -143,16 +159,29 @@ pub fn brokers(app: &AppState, now: Timestamp) -> Vec<BrokerView> {
     app.brokers.all().iter().map(|broker| BrokerView::new(broker, now)).collect()
 }
 
+/// The most jobs that are told of on every page.
+const UNDER_WAY: usize = 5;
+
+async fn under_way(app: &AppState) -> Result<Vec<JobLine>, WebError> {
+    let found = app.store().jobs_under_way(UNDER_WAY).await?;
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    let line = |JobView { href, title, percent, state, .. }| JobLine { href, title, percent, state };
+    Ok(jobs::views(app, &found).await?.into_iter().map(line).collect())
+}
+
 /// What the navigation counts.
 #[derive(Default)]
 struct NavCounts {
     open: String,
     groups: String,
     waiting: String,
+    jobs: String,
 }
 
 fn nav(current: Option<Page>, counts: NavCounts) -> Vec<NavItem> {
-    let NavCounts { open, groups, waiting } = counts;
+    let NavCounts { open, groups, waiting, jobs } = counts;
     let item = |page, href, label, key| NavItem {
         href,
         label,
@@ -166,6 +195,7 @@ fn nav(current: Option<Page>, counts: NavCounts) -> Vec<NavItem> {
         NavItem { count: groups, unit: "with open dead letters", ..item(Page::Groups, "/groups", "Error groups", "u") },
         NavItem { count: open, unit: "open", ..item(Page::Letters, "/letters", "Dead letters", "l") },
         NavItem { count: waiting, unit: "scheduled", ..item(Page::Scheduled, "/scheduled", "Scheduled retries", "b") },
+        NavItem { count: jobs, unit: "under way", ..item(Page::Jobs, "/jobs", "Jobs", "j") },
         item(Page::Queues, "/queues", "Queues", "q"),
         item(Page::Policies, "/policies", "Policies", "p"),
         item(Page::Rules, "/rules", "Rules", "r"),

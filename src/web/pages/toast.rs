@@ -44,7 +44,10 @@ pub enum Tone {
 /// Whether a form may lead back there: only to a list, a letter or a group, so that none can lead anybody to another site.
 pub fn leads_back(address: &str) -> bool {
     let is_list = |list: &str| address.strip_prefix(list).is_some_and(|rest| rest.is_empty() || rest.starts_with('?'));
-    is_list("/letters") || is_list("/scheduled") || address.starts_with("/letters/") || address.starts_with("/groups/")
+    is_list("/letters")
+        || is_list("/scheduled")
+        || is_list("/jobs")
+        || ["/letters/", "/groups/", "/jobs/"].iter().any(|page| address.starts_with(page))
 }
 
 #[derive(Template)]

@@ -29,6 +29,21 @@ pub trait Parameters: Sized {
     }
 }
 
+/// None.
+impl Parameters for () {
+    fn names() -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    fn take(_: &mut Pairs) -> Result<Self, WebError> {
+        Ok(())
+    }
+
+    fn pairs(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+}
+
 /// The words of both.
 impl<A: Parameters + Default, B: Parameters + Default> Parameters for (A, B) {
     fn names() -> Vec<&'static str> {

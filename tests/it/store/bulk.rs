@@ -7,6 +7,7 @@ use dead_letter_office::{
     domain::{
         activity::{Area, AuditEntry},
         actor::Actor,
+        brake::Brake,
         command::Command,
         filter::{LetterFilter, Names},
         group::GroupId,
@@ -33,7 +34,7 @@ fn bulk(command: Command) -> Bulk {
         since: Some(later(1)),
         until: None,
     };
-    Bulk { filter, until: later(9), left: None, command, by: Actor::named("Ann") }
+    Bulk { filter, until: later(9), left: None, command, brake: Brake::default(), by: Actor::named("Ann") }
 }
 
 async fn what_is_left_behind_is_taken_up_once(database: &TestDatabase) {

@@ -321,7 +321,12 @@ impl TestDatabase {
 }
 
 /// What must not be there, and where it would be.
-const AUDIT: [(&str, &str); 15] = [
+const AUDIT: [(&str, &str); 16] = [
+    (
+        "a job counts other letters than its own",
+        "jobs j WHERE j.sent <> (SELECT count(*) FROM job_letters l WHERE l.job_id = j.id AND l.state IN ('sent', 'failed'))
+            OR j.failed_again <> (SELECT count(*) FROM job_letters l WHERE l.job_id = j.id AND l.state = 'failed')",
+    ),
     ("a facet's count is wrong", "facets f WHERE f.count <> (SELECT count(*) FROM letters l WHERE l.facet_id = f.id)"),
     (
         "a slice's count is wrong",

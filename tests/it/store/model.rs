@@ -142,6 +142,7 @@ impl Model {
             is_automatic: true,
             claimed_until: letter.claimed.then_some(Timestamp::MAX),
             claims: u64::from(letter.claimed),
+            job: None,
         };
         Some(LetterState {
             was_recognised: false,

@@ -113,7 +113,8 @@ async fn all_letters_of_a_filter_are_acted_on_in_the_background() {
     assert_eq!(answer.header("location"), format!("/api/v1/jobs/{}", started["job"].as_str().unwrap()));
     let job = ended(&desk, started).await;
     let expected = json!({"id": job["id"], "action": "discard", "state": "done", "total": 3, "done": 3, "failed": 0, "errors": [],
-        "errors_left_out": 0, "created_at": "2026-11-21T12:00:00.000000Z", "created_by": "local user"});
+        "errors_left_out": 0, "created_at": "2026-11-21T12:00:00.000000Z", "created_by": "local user",
+        "outcome": null, "brake": null});
     assert_eq!(job, expected);
     assert_eq!((desk.status(ids[2]).await, desk.status(others[0]).await), (Status::Discarded, Status::Open));
     let detail =
@@ -195,8 +196,8 @@ async fn an_action_that_cannot_be_is_refused_with_what_would_be_right() {
         (json!({"filter": {"status": "open"}, "ids": [id.to_string()]}), "ids, filter: it takes one of them"),
         (json!({"filter": {"status": "open"}, "until": "soon"}), "until"),
         (json!({"ids": [id.to_string()], "until": "1h"}), "until: it goes only with filter"),
-        (json!({"filter": {"status": "open"}, "rate": 5}), "rate: there is no such field"),
-        (json!({"filter": {"status": "open"}, "canary": 5}), "canary: there is no such field"),
+        (json!({"filter": {"status": "open"}, "rate": 5}), "rate: it goes only with retry"),
+        (json!({"filter": {"status": "open"}, "canary": 5}), "canary"),
         (json!({}), "ids: it takes at least one id of a letter; or filter"),
     ];
     for (mut action, part) in cases {

@@ -82,7 +82,7 @@ async fn values_that_cannot_be_are_refused_with_what_would_be_right() {
         ("POST", &actions, json!({"action": "discard", "ids": [id], "delay": "1s"}), "goes only with retry"),
         ("POST", &actions, json!({"action": "discard", "ids": [id], "note": "\0"}), "note: it holds a NUL"),
         ("POST", &actions, json!({"action": "importance", "ids": [id]}), "importance"),
-        ("POST", &actions, json!({"action": "retry", "ids": [id], "rate": 5}), "rate: there is no such field"),
+        ("POST", &actions, json!({"action": "retry", "ids": [id], "rate": 5}), "rate: it goes only with filter"),
     ];
     for (method, path, body, part) in cases {
         let detail = desk.call(method.parse().unwrap(), path, &body).await.problem(422);

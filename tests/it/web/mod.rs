@@ -19,6 +19,7 @@ mod api_letters;
 mod api_refusals;
 mod api_tools;
 mod backoff;
+mod brakes;
 mod browser;
 mod connections;
 mod decode;

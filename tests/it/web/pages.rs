@@ -12,6 +12,7 @@ use dead_letter_office::domain::{
     version::Expected,
 };
 use scraper::{ElementRef, Html};
+use serde_json::json;
 
 use super::{
     answer::{Look, words},
@@ -53,6 +54,10 @@ pub async fn a_busy_server() -> (Desk, Vec<String>) {
             "/scheduled",
             "/scheduled?all=retry",
             "/scheduled?queue=none",
+            "/jobs",
+            "/letters/all?all=retry",
+            "/letters/all?all=importance",
+            "/letters/all?queue=none",
             "/queues",
             "/policies",
             "/policies?queues=texts",
@@ -65,6 +70,9 @@ pub async fn a_busy_server() -> (Desk, Vec<String>) {
         ]
         .map(str::to_owned),
     );
+    let held_back = json!({"action": "retry", "filter": {"queue": "none"}, "rate": 1});
+    let begun = desk.post("/api/v1/actions", &held_back).await.expect(202).header("location").to_owned();
+    paths.push(begun.replace("/api/v1", ""));
     for id in [typed, nameless, failed] {
         paths.extend([format!("/letters/{id}"), format!("/letters?letter={id}"), format!("/letters/{id}?view=hex")]);
     }
@@ -212,6 +220,8 @@ async fn what_each_page_is_called_tells_them_apart() {
         "/groups",
         "/letters",
         "/scheduled",
+        "/jobs",
+        "/letters/all",
         "/queues",
         "/policies",
         "/schemas",

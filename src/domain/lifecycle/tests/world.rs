@@ -131,6 +131,7 @@ fn retry_after(retry: Option<&PendingRetry>, change: &RetryChange<'_>) -> Option
         is_automatic: new.by == Actor::SYSTEM,
         claimed_until: None,
         claims,
+        job: new.job,
     };
     match change {
         RetryChange::Keep => retry.cloned(),
@@ -195,6 +196,7 @@ pub fn any_letter(u: &mut Unstructured<'_>) -> Result<LetterState> {
         is_automatic: u.arbitrary()?,
         claimed_until: is_claimed.then_some(moment),
         claims: u.int_in_range(u64::from(is_claimed)..=3)?,
+        job: None,
     };
     let is_one_of_several = u.arbitrary::<bool>()?;
     let family = is_one_of_several.then(|| world.new_id());

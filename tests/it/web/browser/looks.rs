@@ -114,6 +114,8 @@ async fn furnish(desk: &Desk) -> Vec<String> {
     let waits = [
         "/scheduled",
         "/scheduled?all=discard",
+        "/jobs",
+        "/letters/all?all=retry",
         "/queues",
         "/policies",
         "/activity",

@@ -11,6 +11,7 @@ mod gone;
 mod groups;
 mod keys;
 pub mod looks;
+mod mass;
 mod rules;
 pub mod scene;
 mod types;

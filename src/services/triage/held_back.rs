@@ -1,0 +1,224 @@
+//! Retries that are held back: sent so many at a time, or stopped where the first of them fail again.
+//!
+//! Their letters stay open until it is their turn, and are then due at once: whatever is not sent yet is what it was, so
+//! that a pause has hardly anything to take back, and nothing is sent in a burst after an outage. Which process takes a
+//! step does not matter: each is one transaction that finds the job as it was read, or does nothing.
+
+use std::time::Duration;
+
+use amqp_message::time::Timestamp;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{Triage, bulk::entry};
+use crate::{
+    domain::{
+        access::Grants,
+        actor::Actor,
+        brake::{LOOK, Stage, Step},
+        command::Command,
+        job::{Job, JobState, Verdict},
+    },
+    services::worker::{Next, Worker},
+    store::{Advance, BulkAudit, ClaimedBulk, HeldBack, Order, StoreError},
+};
+
+/// Letters that are written down, or taken back, in one transaction.
+const PORTION: usize = 2_000;
+/// A process that says nothing while it writes letters down is given up for dead.
+const LEASE: Duration = Duration::from_secs(30);
+
+impl Triage {
+    /// Writes down the letters of a retry that is held back, and lets it begin.
+    pub(super) async fn freeze(&self, claimed: ClaimedBulk, stop: &CancellationToken) -> Result<Job, StoreError> {
+        let ClaimedBulk { mut job, bulk, begun } = claimed;
+        let store = self.acting(&bulk.by);
+        let mut sweep = store.sweep(&bulk.filter, bulk.until).await?;
+        while !stop.is_cancelled() {
+            let (ids, now) = (store.next_of(&mut sweep, PORTION).await?, self.clock.now());
+            if ids.is_empty() {
+                let begins = match bulk.command {
+                    Command::Retry { delay, .. } => begun.plus(delay).max(now),
+                    _ => now,
+                };
+                job.total = self.store.frozen_all(job.id, bulk.brake.first_stage(), begins).await?;
+                self.held_back.notify();
+                return Ok(job);
+            }
+            if !self.store.freeze(job.id, &ids, now, now.plus(LEASE)).await? {
+                return Ok(job);
+            }
+        }
+        self.store.freeze(job.id, &[], self.clock.now(), self.clock.now()).await?;
+        Ok(job)
+    }
+
+    /// Whether the letters of a job are to be written down: it was paused, and is to be gone on with.
+    pub(super) async fn is_freezing(&self, job: Uuid) -> Result<bool, StoreError> {
+        let record = self.store.job_record(job).await?;
+        Ok(record.is_some_and(|record| record.progress.stage == Some(Stage::Freezing)))
+    }
+
+    /// Stops a job; what it has done stays done, and what it has not sent yet is taken back. Says whether there was
+    /// anything to stop.
+    pub async fn cancel(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
+        let is_theirs = self.acting(by).job(job).await?.is_some();
+        let cancelled = is_theirs && self.changes.cancel_job(job, by).await?;
+        if cancelled {
+            self.take_back(job, by).await?;
+        }
+        Ok(cancelled)
+    }
+
+    /// Stops a retry of many letters for a while; says whether there was one to stop.
+    pub async fn pause(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
+        let is_theirs = self.acting(by).job(job).await?.is_some();
+        let paused = is_theirs && self.changes.pause_job(job, by).await?;
+        if paused {
+            self.take_back(job, by).await?;
+        }
+        Ok(paused)
+    }
+
+    /// Goes on with one that was paused; says whether it was.
+    pub async fn resume(&self, job: Uuid, by: &Actor) -> Result<bool, StoreError> {
+        let is_theirs = self.acting(by).job(job).await?.is_some();
+        let resumed = is_theirs && self.changes.resume_job(job, by).await?;
+        if resumed {
+            self.held_back.notify();
+            self.left_behind.notify();
+        }
+        Ok(resumed)
+    }
+
+    /// Takes the next step of every job whose time has come; says whether there is more to do at once.
+    pub async fn take_steps(&self, stop: &CancellationToken) -> Result<Next, StoreError> {
+        let mut next = Next::Later;
+        for job in self.store.jobs_due(self.clock.now()).await? {
+            if stop.is_cancelled() {
+                break;
+            }
+            if self.take_step(job).await? {
+                next = Next::Now;
+            }
+        }
+        Ok(next)
+    }
+
+    /// Says whether there is more to do at once.
+    async fn take_step(&self, job: Uuid) -> Result<bool, StoreError> {
+        let Some(held) = self.store.held_back(job).await? else {
+            self.take_back(job, &Actor::system()).await?;
+            return Ok(false);
+        };
+        let (state, progress, now) = (held.claimed.job.state, held.progress, self.clock.now());
+        let (JobState::Running, Some(stage), Some(next_at)) = (state, progress.stage, progress.next_at) else {
+            self.take_back(job, &held.claimed.bulk.by).await?;
+            return Ok(false);
+        };
+        let stays = held.stays();
+        let to = match held.claimed.bulk.brake.step(&held.progress(stage, next_at), now) {
+            Step::Release { most, next_at } => return self.release(&held, most, next_at, now).await,
+            Step::Wait { next_at } => Advance { next_at: Some(next_at), ..stays },
+            Step::Pass => Advance { stage: Some(Stage::Rest), next_at: Some(now), verdict: verdict(&held), ..stays },
+            Step::Stop => Advance { state: JobState::Stopped, next_at: Some(now), verdict: verdict(&held), ..stays },
+            Step::End => {
+                let mut ended = held.claimed.job.clone();
+                ended.end();
+                let verdict = if stage == Stage::Canary { verdict(&held) } else { stays.verdict };
+                Advance { state: ended.state, next_at: None, verdict, ..stays }
+            }
+        };
+        self.move_on(&held, to).await?;
+        Ok(false)
+    }
+
+    async fn move_on(&self, held: &HeldBack, to: Advance) -> Result<(), StoreError> {
+        let was = &held.claimed;
+        if !self.store.move_on(held, &was.job, to).await? {
+            return Ok(());
+        }
+        if to.state != was.job.state || to.stage != held.progress.stage {
+            tracing::info!(job = %was.job.id, state = %to.state, "a retry of many letters has moved on");
+            self.changes.announce_job();
+        }
+        if to.state == JobState::Stopped {
+            self.take_back(was.job.id, &was.bulk.by).await?;
+        }
+        Ok(())
+    }
+
+    /// Sends the next letters on their way. Says whether more are due already.
+    async fn release(
+        &self,
+        held: &HeldBack,
+        most: u64,
+        next_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let ClaimedBulk { job, bulk, begun } = &held.claimed;
+        let found = self.store.frozen(job.id, bulk.until, most).await?;
+        let (ids, gone): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, is_same)| *is_same);
+        let [ids, gone] = [ids, gone].map(|ids| ids.into_iter().map(|(id, _)| id).collect::<Vec<_>>());
+        let Command::Retry { queue, .. } = &bulk.command else { return Ok(false) };
+        // It has waited already.
+        let command = Command::Retry { delay: Duration::ZERO, queue: queue.clone() };
+        let order = Order { ids: &ids, command: &command, by: &bulk.by, at: now, limits: &self.limits };
+        let audit = BulkAudit::new(entry(bulk, *begun));
+        if ids.is_empty() && gone.is_empty() {
+            // They are gone: nothing remains but what was released.
+            return self.store.nothing_left(job.id).await.map(|()| false);
+        }
+        match self.changes.release(&order, &gone, held, audit.clone(), next_at).await {
+            Ok(released) => Ok(released && next_at <= now),
+            // One that the database refuses must not hold up the others.
+            Err(error) if error.is_refusal() && ids.len() > 1 => Box::pin(self.release(held, 1, next_at, now)).await,
+            Err(error) if error.is_refusal() => {
+                let none = Order { ids: &[], ..order };
+                self.changes.release(&none, &ids, held, audit, next_at).await
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes back what a job has released and not sent. What is being sent at this moment is looked at again soon.
+    async fn take_back(&self, job: Uuid, by: &Actor) -> Result<(), StoreError> {
+        let by = by.clone().granted(Grants::everything());
+        loop {
+            let ids = self.store.released_waiting(job, PORTION).await?;
+            let order = self.order(&ids, &Command::Reopen, &by, self.clock.now());
+            if ids.is_empty() || self.changes.take_back(job, &order).await? == 0 {
+                break;
+            }
+        }
+        let letters = self.store.job_letters(&[job], Timestamp::MAX).await?;
+        let waits = letters.iter().any(|(_, letters)| letters.waiting > 0);
+        self.store.all_taken_back(job, waits.then(|| self.clock.now().plus(LOOK))).await
+    }
+}
+
+/// How the first letters did.
+fn verdict(held: &HeldBack) -> Option<Verdict> {
+    let progress = held.progress(Stage::Canary, Timestamp::default());
+    Some(Verdict { sent: progress.sent, failed: progress.failed_again + progress.lost() })
+}
+
+/// Takes the steps of retries that are held back.
+pub struct HeldBackRetries(pub Triage);
+
+impl Worker for HeldBackRetries {
+    const NAME: &'static str = "held back retries";
+    type Error = StoreError;
+
+    fn every(&self) -> Duration {
+        LOOK
+    }
+
+    async fn round(&mut self, stop: &CancellationToken) -> Result<Next, StoreError> {
+        self.0.take_steps(stop).await
+    }
+
+    async fn called(&mut self) {
+        self.0.held_back.notified().await;
+    }
+}

@@ -1,0 +1,84 @@
+//! Pausing, resuming and cancelling jobs.
+
+use amqp_message::time::Timestamp;
+use uuid::Uuid;
+
+use crate::{
+    domain::{activity::AuditEntry, job::Job},
+    store::{
+        Store, StoreError, audit,
+        db::on,
+        letters::rows::{bigint, parse},
+    },
+};
+
+impl Store {
+    /// Cancels a job that has not ended, or whose retries are not all sent; says whether there was such a job. What it has
+    /// released and not sent is taken back from then on.
+    pub async fn cancel_job(&self, id: Uuid, entry: &AuditEntry) -> Result<bool, StoreError> {
+        const CANCEL: &str =
+            "UPDATE jobs SET state = 'cancelled', next_at = CASE WHEN action = 'retry' THEN CAST($1 AS BIGINT) END
+            WHERE id = $2 AND (state IN ('queued', 'running', 'paused') OR (state IN ('done', 'failed')
+                AND EXISTS (SELECT 1 FROM retries WHERE job_id = jobs.id)))";
+        self.control(CANCEL, id, entry).await
+    }
+
+    /// Pauses a job that goes on, or whose retries are not all sent.
+    pub async fn pause_job(&self, id: Uuid, entry: &AuditEntry) -> Result<bool, StoreError> {
+        const PAUSE: &str = "UPDATE jobs SET state = 'paused', next_at = $1 WHERE id = $2 AND action = 'retry'
+            AND bulk IS NOT NULL AND (state = 'running' OR (state IN ('done', 'failed')
+                AND EXISTS (SELECT 1 FROM retries WHERE job_id = jobs.id)))";
+        self.control(PAUSE, id, entry).await
+    }
+
+    /// Goes on with a job that was paused. One that was not held back has its letters written down first: some are taken
+    /// back, and where it was in its walk is not known.
+    pub async fn resume_job(&self, id: Uuid, entry: &AuditEntry) -> Result<bool, StoreError> {
+        const RESUME: &str = "UPDATE jobs SET state = 'running', claimed_until = NULL,
+            stage = CASE WHEN stage = '' THEN 'freezing' ELSE stage END,
+            next_at = CASE WHEN stage IN ('', 'freezing') THEN NULL ELSE CAST($1 AS BIGINT) END
+            WHERE id = $2 AND state = 'paused'";
+        self.control(RESUME, id, entry).await
+    }
+
+    /// Somebody has stopped a job while it was worked at: adds what it has done since that was last written down.
+    pub async fn interrupted(&self, job: &mut Job, done: u64, failed: u64, now: Timestamp) -> Result<(), StoreError> {
+        const ADD: &str = "UPDATE jobs SET done = done + $1, failed = failed + $2,
+            next_at = CASE WHEN action = 'retry' AND state IN ('paused', 'cancelled') THEN $3 ELSE next_at END
+            WHERE id = $4 RETURNING state";
+        let state: Option<String> = on!(self.db.writer(), |pool| sqlx::query_scalar(ADD)
+            .bind(bigint(done))
+            .bind(bigint(failed))
+            .bind(now.as_micros())
+            .bind(job.id)
+            .fetch_optional(pool)
+            .await?);
+        if let Some(state) = state {
+            job.state = parse("a job's state", &state)?;
+        }
+        Ok(())
+    }
+
+    /// All that a job had released and not sent is taken back.
+    pub async fn all_taken_back(&self, id: Uuid, next_at: Option<Timestamp>) -> Result<(), StoreError> {
+        const DONE: &str = "UPDATE jobs SET next_at = $1 WHERE id = $2 AND state IN ('paused', 'cancelled', 'stopped')";
+        let next_at = next_at.map(Timestamp::as_micros);
+        on!(self.db.writer(), |pool| sqlx::query(DONE).bind(next_at).bind(id).execute(pool).await.map(drop)?);
+        Ok(())
+    }
+
+    async fn control(&self, statement: &'static str, id: Uuid, entry: &AuditEntry) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let rows = on!(&mut tx, |tx| sqlx::query(statement)
+            .bind(entry.at.as_micros())
+            .bind(id)
+            .execute(&mut **tx)
+            .await?
+            .rows_affected());
+        if rows > 0 {
+            audit::append(&mut tx, entry).await?;
+        }
+        tx.commit().await?;
+        Ok(rows > 0)
+    }
+}

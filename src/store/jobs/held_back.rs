@@ -1,0 +1,277 @@
+//! Retries that are held back: their letters are written down at first, and released in portions.
+//!
+//! A step is one transaction that ends with the row of the job. Whoever finds that changed since it was read takes
+//! everything back: so no letter is released twice, nor any after the job was paused, by however many processes.
+
+use amqp_message::time::Timestamp;
+use sqlx::{FromRow, QueryBuilder};
+use uuid::Uuid;
+
+use super::bulk::ClaimedBulk;
+use crate::{
+    domain::{
+        brake::{Progress, Stage},
+        job::{Job, JobLetters, JobProgress, JobState, Verdict},
+        letter::LetterId,
+    },
+    store::{
+        Store, StoreError, StoreReader,
+        db::{
+            Sql, Tx,
+            columns::{self, Column},
+            id_list::push_uuids,
+            on,
+        },
+        letters::rows::{bigint, parse},
+    },
+};
+
+/// Rows in one statement.
+const CHUNK: usize = 1_000;
+
+/// A job that is looked at by the clock, as it stands.
+#[derive(Clone, Debug)]
+pub struct HeldBack {
+    pub claimed: ClaimedBulk,
+    pub progress: JobProgress,
+    pub letters: JobLetters,
+    pub(crate) seq: Option<i64>,
+}
+
+impl HeldBack {
+    /// What its next step depends on.
+    pub fn progress(&self, stage: Stage, next_at: Timestamp) -> Progress {
+        let Job { total, done, failed, .. } = self.claimed.job;
+        let JobProgress { sent, failed_again, last_sent_at, .. } = self.progress;
+        let JobLetters { waiting, waiting_since, .. } = self.letters;
+        Progress { stage, next_at, total, done, failed, sent, failed_again, waiting, waiting_since, last_sent_at }
+    }
+}
+
+#[derive(FromRow)]
+pub(super) struct ProgressRow {
+    stage: String,
+    next_at: Option<i64>,
+    sent: i64,
+    failed_again: i64,
+    last_sent_at: Option<i64>,
+    canary_sent: Option<i64>,
+    canary_failed: Option<i64>,
+    activity_seq: Option<i64>,
+}
+
+impl ProgressRow {
+    pub(super) fn read(&self) -> Result<JobProgress, StoreError> {
+        let verdict = self.canary_sent.zip(self.canary_failed);
+        Ok(JobProgress {
+            stage: Some(&*self.stage)
+                .filter(|stage| !stage.is_empty())
+                .map(|stage| parse("a stage", stage))
+                .transpose()?,
+            next_at: self.next_at.map(Timestamp::from_micros),
+            sent: self.sent.unsigned_abs(),
+            failed_again: self.failed_again.unsigned_abs(),
+            last_sent_at: self.last_sent_at.map(Timestamp::from_micros),
+            verdict: verdict.map(|(sent, failed)| Verdict { sent: sent.unsigned_abs(), failed: failed.unsigned_abs() }),
+        })
+    }
+}
+
+impl StoreReader {
+    /// Jobs that are to be looked at by now.
+    pub async fn jobs_due(&self, now: Timestamp) -> Result<Vec<Uuid>, StoreError> {
+        const DUE: &str = "SELECT id FROM jobs WHERE next_at IS NOT NULL AND next_at <= $1 ORDER BY next_at LIMIT 100";
+        Ok(on!(self.db.reader(), |pool| sqlx::query_scalar(DUE).bind(now.as_micros()).fetch_all(pool).await?))
+    }
+
+    /// Of each of these jobs, the letters that wait, and those that were sent after `pending_since` and not seen since.
+    pub async fn job_letters(
+        &self,
+        jobs: &[Uuid],
+        pending_since: Timestamp,
+    ) -> Result<Vec<(Uuid, JobLetters)>, StoreError> {
+        type Waiting = (Uuid, i64, Option<i64>);
+        let (waiting, pending): (Vec<Waiting>, Vec<(Uuid, i64)>) = on!(self.db.reader(), |pool| {
+            let mut wait = QueryBuilder::new("SELECT job_id, COUNT(*), MIN(due_at) FROM retries WHERE job_id IN ");
+            push_uuids(&mut wait, jobs.to_vec());
+            let waiting = wait.push(" GROUP BY job_id").build_query_as().fetch_all(pool).await?;
+            let mut sent = QueryBuilder::new("SELECT job_id, COUNT(*) FROM job_letters WHERE state = 'sent' AND at > ");
+            sent.push_bind(pending_since.as_micros()).push(" AND job_id IN ");
+            push_uuids(&mut sent, jobs.to_vec());
+            (waiting, sent.push(" GROUP BY job_id").build_query_as().fetch_all(pool).await?)
+        });
+        let of = |job: &Uuid| {
+            let wait = waiting.iter().find(|(id, ..)| id == job);
+            let sent = pending.iter().find(|(id, _)| id == job);
+            JobLetters {
+                waiting: wait.map_or(0, |(_, count, _)| count.unsigned_abs()),
+                waiting_since: wait.and_then(|(.., since)| *since).map(Timestamp::from_micros),
+                pending: sent.map_or(0, |(_, count)| count.unsigned_abs()),
+            }
+        };
+        Ok(jobs.iter().map(|job| (*job, of(job))).collect())
+    }
+}
+
+impl Store {
+    /// A job with all that its next step depends on.
+    pub async fn held_back(&self, job: Uuid) -> Result<Option<HeldBack>, StoreError> {
+        const SELECT: &str = "SELECT stage, next_at, sent, failed_again, last_sent_at, canary_sent, canary_failed,
+            activity_seq FROM jobs WHERE id = $1";
+        // First what waits: what is sent meanwhile is then counted twice, and not missed.
+        let letters = self.job_letters(&[job], Timestamp::MAX).await?.pop().map(|(_, letters)| letters);
+        let row: Option<ProgressRow> =
+            on!(self.db.reader(), |pool| sqlx::query_as(SELECT).bind(job).fetch_optional(pool).await?);
+        let (Some(row), Some(claimed)) = (row, self.bulk_job(job).await?) else { return Ok(None) };
+        let letters = letters.unwrap_or_default();
+        Ok(Some(HeldBack { claimed, progress: row.read()?, letters, seq: row.activity_seq }))
+    }
+
+    /// Writes down letters of a job, which it is about from now on. The answer is whether it goes on.
+    pub async fn freeze(
+        &self,
+        job: Uuid,
+        letters: &[LetterId],
+        now: Timestamp,
+        claimed_until: Timestamp,
+    ) -> Result<bool, StoreError> {
+        const HOLD: &str =
+            "UPDATE jobs SET claimed_until = $1 WHERE id = $2 AND state = 'running' AND stage = 'freezing'";
+        let mut tx = self.db.begin().await?;
+        write_frozen(&mut tx, job, letters, now).await?;
+        let rows = on!(&mut tx, |tx| sqlx::query(HOLD)
+            .bind(claimed_until.as_micros())
+            .bind(job)
+            .execute(&mut **tx)
+            .await?
+            .rows_affected());
+        if rows > 0 {
+            tx.commit().await?;
+        }
+        Ok(rows > 0)
+    }
+
+    /// All letters of a job are known: its first one is due then. The answer is how many there are.
+    pub async fn frozen_all(&self, job: Uuid, stage: Stage, next_at: Timestamp) -> Result<u64, StoreError> {
+        const COUNT: &str = "SELECT COUNT(*) FROM job_letters WHERE job_id = $1 AND state = 'frozen'";
+        const BEGIN: &str = "UPDATE jobs SET total = done + $1, failed = 0, errors = '[]', stage = $2, next_at = $3,
+            claimed_until = NULL WHERE id = $4 AND state = 'running' AND stage = 'freezing'";
+        let mut tx = self.db.begin().await?;
+        let letters: i64 = on!(&mut tx, |tx| sqlx::query_scalar(COUNT).bind(job).fetch_one(&mut **tx).await?);
+        on!(&mut tx, |tx| sqlx::query(BEGIN)
+            .bind(letters)
+            .bind(stage.as_str())
+            .bind(next_at.as_micros())
+            .bind(job)
+            .execute(&mut **tx)
+            .await
+            .map(drop)?);
+        tx.commit().await?;
+        Ok(letters.unsigned_abs())
+    }
+
+    /// The next letters of a job that it has not released, `limit` at most, each with whether it is still the one that was
+    /// meant: it has not come in again since.
+    pub async fn frozen(&self, job: Uuid, until: Timestamp, limit: u64) -> Result<Vec<(LetterId, bool)>, StoreError> {
+        // SQLite would rather walk along all letters of the job, more of which are behind it each time.
+        const NEXT: Sql = Sql {
+            sqlite: "SELECT j.letter_id, l.received_at FROM job_letters j INDEXED BY job_letters_frozen
+                LEFT JOIN letters l ON l.id = j.letter_id
+                WHERE j.job_id = $1 AND j.state = 'frozen' ORDER BY j.letter_id LIMIT $2",
+            postgres: "SELECT j.letter_id, l.received_at FROM job_letters j
+                LEFT JOIN letters l ON l.id = j.letter_id
+                WHERE j.job_id = $1 AND j.state = 'frozen' ORDER BY j.letter_id LIMIT $2",
+        };
+        let next = NEXT.pick(self.db.reader());
+        let rows: Vec<(Uuid, Option<i64>)> =
+            on!(self.db.reader(), |pool| sqlx::query_as(next).bind(job).bind(bigint(limit)).fetch_all(pool).await?);
+        let until = until.as_micros();
+        Ok(rows.into_iter().map(|(id, at)| (LetterId::from_uuid(id), at.is_none_or(|at| at <= until))).collect())
+    }
+
+    /// Moves a job on, unless it is not as it was.
+    pub async fn move_on(&self, held: &HeldBack, job: &Job, to: Advance) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let is_as_it_was = advance(&mut tx, held, job, to).await?;
+        if is_as_it_was {
+            tx.commit().await?;
+        }
+        Ok(is_as_it_was)
+    }
+
+    /// No letter of a job is left that it has not released.
+    pub async fn nothing_left(&self, job: Uuid) -> Result<(), StoreError> {
+        const NONE: &str = "UPDATE jobs SET total = done + failed WHERE id = $1";
+        on!(self.db.writer(), |pool| sqlx::query(NONE).bind(job).execute(pool).await.map(drop)?);
+        Ok(())
+    }
+}
+
+/// Where a job goes from here.
+#[derive(Clone, Copy, Debug)]
+pub struct Advance {
+    pub state: JobState,
+    pub stage: Option<Stage>,
+    pub next_at: Option<Timestamp>,
+    pub verdict: Option<Verdict>,
+    pub(crate) seq: Option<i64>,
+}
+
+impl HeldBack {
+    /// It stays as it is.
+    pub const fn stays(&self) -> Advance {
+        let JobProgress { stage, next_at, verdict, .. } = self.progress;
+        Advance { state: self.claimed.job.state, stage, next_at, verdict, seq: self.seq }
+    }
+}
+
+/// The row of the job comes last, as the counts do: others wait for it briefly. The answer is whether it was as read.
+pub(super) async fn advance(tx: &mut Tx, held: &HeldBack, job: &Job, to: Advance) -> Result<bool, StoreError> {
+    const ADVANCE: &str = "UPDATE jobs SET state = $1, done = $2, failed = $3, errors = $4, stage = $5, next_at = $6,
+            canary_sent = $7, canary_failed = $8, activity_seq = $9
+        WHERE id = $10 AND state = $11 AND done = $12 AND failed = $13 AND next_at = $14";
+    let was = &held.claimed.job;
+    let rows = on!(tx, |tx| sqlx::query(ADVANCE)
+        .bind(to.state.as_str())
+        .bind(bigint(job.done))
+        .bind(bigint(job.failed))
+        .bind(serde_json::Value::from(job.errors.as_slice()).to_string())
+        .bind(to.stage.map_or("", Stage::as_str))
+        .bind(to.next_at.map(Timestamp::as_micros))
+        .bind(to.verdict.map(|verdict| bigint(verdict.sent)))
+        .bind(to.verdict.map(|verdict| bigint(verdict.failed)))
+        .bind(to.seq)
+        .bind(was.id)
+        .bind(was.state.as_str())
+        .bind(bigint(was.done))
+        .bind(bigint(was.failed))
+        .bind(held.progress.next_at.map(Timestamp::as_micros))
+        .execute(&mut **tx)
+        .await?
+        .rows_affected());
+    Ok(rows > 0)
+}
+
+pub(super) async fn write_frozen(
+    tx: &mut Tx,
+    job: Uuid,
+    letters: &[LetterId],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    const WRITE: [&str; 2] = [
+        "WITH new (job_id, letter_id, at) AS (",
+        ") INSERT INTO job_letters (job_id, letter_id, state, at)
+        SELECT job_id, letter_id, 'frozen', at FROM new WHERE true
+        ON CONFLICT (job_id, letter_id) DO UPDATE SET state = excluded.state, at = excluded.at
+            WHERE job_letters.state = 'released'",
+    ];
+    for chunk in letters.chunks(CHUNK) {
+        let columns = vec![
+            Column::ids(chunk, |_| job),
+            Column::ids(chunk, |letter| letter.as_uuid()),
+            Column::numbers(chunk, |_| now.as_micros()),
+        ];
+        columns::execute(tx, WRITE, columns).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! Letters of retries that are held back, sent on their way or taken back.
+
+use amqp_message::time::Timestamp;
+use sqlx::QueryBuilder;
+use uuid::Uuid;
+
+use super::held_back::{Advance, HeldBack, advance, write_frozen};
+use crate::{
+    domain::{command::CommandReport, job::JobState, letter::LetterId},
+    store::{
+        BulkAudit, Order, Store, StoreError,
+        db::{id_list::push_ids, on},
+        letters::{commands::carry_out, rows::bigint},
+    },
+};
+
+/// Ids in one statement.
+const CHUNK: usize = 1_000;
+
+impl Store {
+    /// Releases letters of a job: those of `order` are to be sent, `gone` are no matter of it any more. `None`: the job is
+    /// not as it was, and nothing is done.
+    pub async fn release(
+        &self,
+        order: &Order<'_>,
+        gone: &[LetterId],
+        held: &HeldBack,
+        audit: BulkAudit,
+        next_at: Timestamp,
+    ) -> Result<Option<CommandReport>, StoreError> {
+        const RELEASED: &str = "UPDATE job_letters SET state = 'released', at = ";
+        let mut job = held.claimed.job.clone();
+        let mut tx = self.db.begin().await?;
+        let mut scope = self.facet_scope();
+        let carried = carry_out(&mut tx, &mut scope, order, Some(job.id)).await?;
+        let audit = audit.of_job(job.id, held.seq);
+        let seq = audit.append(&mut tx, carried.changed.len() as u64).await?;
+        for chunk in [order.ids, gone].concat().chunks(CHUNK) {
+            on!(&mut tx, |tx| {
+                let mut update = QueryBuilder::new(RELEASED);
+                update.push_bind(order.at.as_micros()).push(" WHERE state = 'frozen' AND job_id = ").push_bind(job.id);
+                push_ids(update.push(" AND letter_id IN "), chunk);
+                update.build().execute(&mut **tx).await?;
+            });
+        }
+        job.add(&carried.report);
+        job.failed += gone.len() as u64;
+        let is_as_it_was =
+            advance(&mut tx, held, &job, Advance { next_at: Some(next_at), seq, ..held.stays() }).await?;
+        if !is_as_it_was {
+            return Ok(None);
+        }
+        tx.commit().await?;
+        scope.committed();
+        Ok(Some(carried.report))
+    }
+
+    /// Letters of a job that wait to be sent and are not being sent.
+    pub async fn released_waiting(&self, job: Uuid, limit: usize) -> Result<Vec<LetterId>, StoreError> {
+        const NEXT: &str =
+            "SELECT letter_id FROM retries WHERE job_id = $1 AND claimed_until IS NULL ORDER BY due_at LIMIT $2";
+        let ids: Vec<Uuid> = on!(self.db.reader(), |pool| sqlx::query_scalar(NEXT)
+            .bind(job)
+            .bind(bigint(limit as u64))
+            .fetch_all(pool)
+            .await?);
+        Ok(ids.into_iter().map(LetterId::from_uuid).collect())
+    }
+
+    /// Takes back letters of a job that were not sent yet; if it is only paused they are its own still. The answer is how
+    /// many.
+    pub async fn take_back(&self, job: Uuid, order: &Order<'_>) -> Result<u64, StoreError> {
+        const BACK: &str = "UPDATE jobs SET done = done - $1 WHERE id = $2 AND done >= $1";
+        const STATE: &str = "SELECT state FROM jobs WHERE id = $1";
+        let mut tx = self.db.begin().await?;
+        let mut scope = self.facet_scope();
+        let carried = carry_out(&mut tx, &mut scope, order, Some(job)).await?;
+        let state: Option<String> =
+            on!(&mut tx, |tx| sqlx::query_scalar(STATE).bind(job).fetch_optional(&mut **tx).await?);
+        if state.as_deref() == Some(JobState::Paused.as_str()) {
+            write_frozen(&mut tx, job, &carried.report.done, order.at).await?;
+        }
+        let back = carried.report.done.len() as u64;
+        on!(&mut tx, |tx| sqlx::query(BACK).bind(bigint(back)).bind(job).execute(&mut **tx).await.map(drop)?);
+        tx.commit().await?;
+        scope.committed();
+        Ok(back)
+    }
+}

@@ -1,0 +1,110 @@
+//! `POST /api/v1/actions/preview`: what an action on many letters would meet.
+
+use std::sync::Arc;
+
+use axum::{Json, extract::State};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{bulk::BulkAction, words};
+use crate::{
+    domain::{
+        command::Command,
+        preflight::{Preflight, TargetQueue},
+    },
+    web::{AppState, error::WebError, input::JsonBody, security::CurrentUser},
+};
+
+/// What an action would meet at this moment.
+#[derive(Serialize, ToSchema)]
+pub struct ActionPreview {
+    /// Letters that are meant.
+    total: u64,
+    /// Of a retry: letters that will be refused.
+    refused: Vec<Refused>,
+    /// Of a retry: the queues that letters go to, those with most letters first; twenty at most.
+    queues: Vec<PreviewedQueue>,
+    /// Of a retry: how often letters of the same error groups, or else queues and types, were retried before,
+    earlier_retries: u64,
+    /// and how many of these retries failed again.
+    failed_again: u64,
+    /// What is best done.
+    #[schema(value_type = Option<words::Suggestion>)]
+    suggestion: Option<&'static str>,
+    /// Why; empty where there is nothing to say.
+    reason: String,
+}
+
+/// Letters that will be refused.
+#[derive(Serialize, ToSchema)]
+pub struct Refused {
+    why: String,
+    letters: u64,
+}
+
+/// A queue that letters go to. What is null is not known: its broker is not watched, or did not tell.
+#[derive(Serialize, ToSchema)]
+pub struct PreviewedQueue {
+    broker: String,
+    name: String,
+    letters: u64,
+    consumers: Option<u64>,
+    messages: Option<u64>,
+    max_length: Option<u64>,
+    /// Why what is sent there is not processed.
+    trouble: Option<String>,
+}
+
+impl From<&TargetQueue> for PreviewedQueue {
+    fn from(queue: &TargetQueue) -> Self {
+        let level = queue.level.as_ref();
+        Self {
+            broker: queue.broker.clone(),
+            name: queue.name.clone(),
+            letters: queue.letters,
+            consumers: level.and_then(|level| level.known_consumers()),
+            messages: level.and_then(|level| level.known_messages()),
+            max_length: level.and_then(|level| level.max_length),
+            trouble: queue.trouble(),
+        }
+    }
+}
+
+/// Say what an action on all that a filter lets through would meet; nothing is done
+///
+/// It takes what `POST actions` takes with a `filter`, and refuses what that would refuse.
+#[utoipa::path(post, path = "/actions/preview", operation_id = "preview_action", tag = "actions",
+    request_body = BulkAction, responses((status = OK, body = ActionPreview)))]
+pub async fn preview(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    JsonBody(action): JsonBody<BulkAction>,
+) -> Result<Json<ActionPreview>, WebError> {
+    let bulk = action.of_filter(&app, &user)?;
+    let preflight = app.triage.preflight(&bulk.filter, bulk.until, bulk.command.queue(), &user).await?;
+    let Command::Retry { .. } = bulk.command else {
+        let Preflight { total, .. } = preflight;
+        let reason = String::new();
+        let (refused, queues) = (Vec::new(), Vec::new());
+        return Ok(Json(ActionPreview {
+            total,
+            refused,
+            queues,
+            earlier_retries: 0,
+            failed_again: 0,
+            suggestion: None,
+            reason,
+        }));
+    };
+    let advice = preflight.advice();
+    let refused = preflight.refused.into_iter().map(|(why, letters)| Refused { why, letters });
+    Ok(Json(ActionPreview {
+        total: preflight.total,
+        refused: refused.collect(),
+        queues: preflight.queues.iter().map(PreviewedQueue::from).collect(),
+        earlier_retries: preflight.sent,
+        failed_again: preflight.failed_again,
+        suggestion: Some(advice.way.as_str()),
+        reason: advice.why,
+    }))
+}

@@ -1,0 +1,134 @@
+//! How a retry is to be held back, as a form or a call says it.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::{
+    codes::FaultCode,
+    error::{Gathered, WebError},
+    query::Pairs,
+};
+use crate::domain::brake::{Brake, Canary, Pace};
+
+/// Messages a second: more than a broker takes from one sender is no limit.
+const FASTEST: u32 = 10_000;
+/// The longest time over which letters are spread.
+const LONGEST_SPREAD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// The longest time that is waited for the first ones to fail.
+const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+const MOST_FIRST: u64 = 100_000;
+
+/// The first few messages go alone; the others follow if these do well.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CanaryOrder {
+    /// So many are sent first.
+    #[schema(minimum = 1, maximum = 100_000, example = 25)]
+    first: u64,
+    /// How long the last of them has to show whether it fails again: `30s`, `5m`, at most a day.
+    #[schema(format = "delay", example = "1m")]
+    wait: String,
+    /// The others follow if at most so many in a hundred have failed again, else the retry stops.
+    #[schema(minimum = 0, maximum = 99, example = 10)]
+    at_most_failed_percent: u64,
+}
+
+/// The same field by field.
+#[derive(Clone, Debug, Default)]
+pub struct BrakeOrder {
+    pub rate: Option<u64>,
+    pub spread: Option<String>,
+    pub canary: Option<CanaryOrder>,
+}
+
+impl BrakeOrder {
+    /// Takes the fields of a form: of its radio buttons one is chosen, and the fields of the others are of no matter.
+    pub fn take(pairs: &mut Pairs) -> Result<Self, WebError> {
+        let mut word = |name| Ok::<_, WebError>(pairs.take(name)?.unwrap_or_default());
+        let (pace, rate, spread) = (word("pace")?, word("rate")?, word("spread")?);
+        let (first, wait, percent, then) = (word("first")?, word("wait")?, word("percent")?, word("then_rate")?);
+        let is_canary = pace == "canary";
+        let number = |name, text: &str| text.trim().parse::<u64>().map_err(|_| not_a_number(name, text));
+        let rate = match &*pace {
+            "rate" => Some(number("rate", &rate)?),
+            "canary" if !then.trim().is_empty() => Some(number("then_rate", &then)?),
+            _ => None,
+        };
+        let canary = CanaryOrder {
+            first: if is_canary { number("first", &first)? } else { 0 },
+            wait,
+            at_most_failed_percent: if is_canary { number("percent", &percent)? } else { 0 },
+        };
+        match &*pace {
+            "" | "all" | "rate" | "spread" | "canary" => {}
+            other => {
+                let why = format!("{other:?} is not possible; it takes one of all, rate, spread, canary");
+                return Err(WebError::field("pace", FaultCode::Choice, why));
+            }
+        }
+        let spread = (pace == "spread").then_some(spread);
+        Ok(Self { rate, spread, canary: is_canary.then_some(canary) })
+    }
+
+    /// What it comes to.
+    ///
+    /// # Errors
+    /// All that is wrong with it.
+    pub fn read(&self) -> Result<Brake, WebError> {
+        let mut gathered = Gathered::default();
+        if self.rate.is_some() && self.spread.is_some() {
+            let both = WebError::field("spread", FaultCode::Excluded, "rate, spread: it takes one of them");
+            gathered.take::<()>(Err(both));
+        }
+        let rate = self.rate.map(|rate| gathered.take(read_rate(rate)));
+        let spread = self.spread.as_deref();
+        let spread = spread.map(|text| gathered.take(read_time("spread", text, LONGEST_SPREAD)));
+        let canary = self.canary.as_ref().map(|canary| canary.read(&mut gathered));
+        gathered.end()?;
+        let pace = match (rate, spread) {
+            (Some(rate), _) => Pace::PerSecond(rate),
+            (None, Some(time)) => Pace::Over(time),
+            (None, None) => Pace::AtOnce,
+        };
+        Ok(Brake { pace, canary })
+    }
+}
+
+impl CanaryOrder {
+    fn read(&self, gathered: &mut Gathered) -> Canary {
+        if !(1..=MOST_FIRST).contains(&self.first) {
+            let why = format!("it takes a number from 1 to {MOST_FIRST}");
+            gathered.take::<()>(Err(WebError::field("canary.first", FaultCode::Range, why)));
+        }
+        let percent = u8::try_from(self.at_most_failed_percent).ok().filter(|percent| *percent < 100);
+        if percent.is_none() {
+            let why = "it takes a number from 0 to 99";
+            gathered.take::<()>(Err(WebError::field("canary.at_most_failed_percent", FaultCode::Range, why)));
+        }
+        let wait = gathered.take(read_time("canary.wait", &self.wait, LONGEST_WAIT));
+        Canary { first: self.first, wait, at_most_failed_percent: percent.unwrap_or_default() }
+    }
+}
+
+fn not_a_number(name: &str, text: &str) -> WebError {
+    WebError::field(name, FaultCode::Format, format!("{text:?} is no number"))
+}
+
+fn read_rate(rate: u64) -> Result<u32, WebError> {
+    let why = format!("it takes a number of messages a second from 1 to {FASTEST}; spread is for slower ones");
+    let rate = u32::try_from(rate).ok().filter(|rate| (1..=FASTEST).contains(rate));
+    rate.ok_or_else(|| WebError::field("rate", FaultCode::Range, why))
+}
+
+fn read_time(name: &str, text: &str, longest: Duration) -> Result<Duration, WebError> {
+    let read = humantime::parse_duration(text.trim());
+    let why = format!("{text:?} is no length of time; it takes 30s, 10m, 2h");
+    let time = read.map_err(|_| WebError::field(name, FaultCode::Format, why))?;
+    if time < Duration::from_secs(1) || time > longest {
+        let why = format!("it takes a time from 1s to {}", humantime::format_duration(longest));
+        return Err(WebError::field(name, FaultCode::Range, why));
+    }
+    Ok(time)
+}

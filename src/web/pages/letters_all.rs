@@ -1,0 +1,146 @@
+//! `/letters/all`: one thing done with all letters that a list shows, asked once more first.
+
+use std::sync::Arc;
+
+use amqp_message::time::Timestamp;
+use askama::Template;
+use axum::{extract::State, http::HeaderMap, response::Response};
+
+use super::{
+    actions::redirect,
+    bulk_action::{self, Asked, BulkAction, BulkTarget, Confirmation, Confirmed},
+    choices::queue_names,
+    fragment::answer,
+    list::page_filter,
+    part::MainPart,
+    shell::{Page, Shell},
+    visit::Visit,
+};
+use crate::{
+    domain::{
+        actor::Actor,
+        command::Command,
+        filter::LetterFilter,
+        job::Bulk,
+        letter::{Importance, Status},
+    },
+    services::triage::scope,
+    web::{
+        AppState,
+        error::WebError,
+        input::{FormPairs, QueryPairs},
+        order::Action,
+        query::{LetterQuery, Listed, Parameters},
+        security::CurrentUser,
+        view::{number, preflight::PreflightView, text},
+    },
+};
+
+/// Characters of what is meant.
+const MEANT: usize = 200;
+
+#[derive(Template)]
+#[template(path = "letters/all.html", blocks = ["title", "main", "nav"])]
+struct AllPage {
+    shell: Shell,
+    list: String,
+    /// None where nothing there takes it.
+    confirmation: Option<Confirmation>,
+    queues: Vec<String>,
+}
+
+pub async fn show(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    visit: Visit<(LetterQuery, Asked), MainPart>,
+) -> Result<Response, WebError> {
+    let (query, Asked { all }) = &visit.query;
+    let (now, all) = (app.clock.now(), all.unwrap_or(BulkAction::Retry));
+    let list = query.with(|_| ());
+    let facets = app.store().counts_overall().await?;
+    let confirmation = confirmation(&app, all, &list, &user, now).await?;
+    let page = AllPage {
+        shell: visit.at(address(&list, Some(all)), Shell::new(&app, Page::Letters, &facets).await?),
+        list: list.href(),
+        queues: queue_names(&facets),
+        confirmation,
+    };
+    Ok(answer!(page, visit.part, MainPart::Main => main))
+}
+
+/// Does it with what was received before it was asked.
+pub async fn act(
+    State(app): State<Arc<AppState>>,
+    user: CurrentUser,
+    QueryPairs(mut words): QueryPairs,
+    headers: HeaderMap,
+    FormPairs(mut pairs): FormPairs,
+) -> Result<Response, WebError> {
+    let query = LetterQuery::take(&mut words)?;
+    let Confirmed { command, until, brake } = Confirmed::take(&mut pairs, Action::OF_MANY, &app)?;
+    let filter = acted_on(&query, &command, until);
+    let bulk = Bulk { filter, until, left: None, command, brake, by: user.clone() };
+    let (to, toast) = bulk_action::carry_out_from(&app, bulk, &query.with(|_| ()).href()).await?;
+    Ok(redirect(&to, &toast, &headers))
+}
+
+/// The page that asks, for a list.
+pub fn address(list: &LetterQuery, all: Option<BulkAction>) -> String {
+    let pair = all.map(BulkAction::as_pair);
+    let href = list.href_with(pair.as_slice());
+    href.replacen("/letters", "/letters/all", 1)
+}
+
+/// Those of a list that may take the command: a list of all statuses has others.
+fn acted_on(query: &LetterQuery, command: &Command, until: Timestamp) -> LetterFilter {
+    let mut filter = page_filter(query, until);
+    let allowed = command.allowed_in();
+    let shown = |status: &Status| filter.statuses.is_empty() || filter.statuses.contains(status);
+    let statuses: Vec<Status> = allowed.iter().filter(|status| shown(status)).copied().collect();
+    // Where none may, each says why.
+    if !statuses.is_empty() {
+        filter.statuses = statuses;
+    }
+    filter
+}
+
+async fn confirmation(
+    app: &AppState,
+    all: BulkAction,
+    list: &LetterQuery,
+    by: &Actor,
+    now: Timestamp,
+) -> Result<Option<Confirmation>, WebError> {
+    let command = all.command();
+    let filter = acted_on(list, &command, now);
+    let count = app.store().count(&filter).await?;
+    if count == 0 || !filter.statuses.iter().any(|status| command.allowed_in().contains(status)) {
+        return Ok(None);
+    }
+    let preflight = app.triage.preflight(&filter, now, None, by).await?;
+    let status = match &*filter.statuses {
+        [one] => *one,
+        _ => Status::Open,
+    };
+    let whole = BulkTarget {
+        status,
+        count,
+        of: text::shortened(&text::one_line(&scope::describe(&filter)), MEANT),
+        needs_queue: !preflight.queues.iter().any(|queue| queue.letters > 0),
+        post: address(list, None),
+        fields: Vec::new(),
+        until: now.as_micros(),
+        cancel: list.href(),
+        importances: Importance::ALL,
+    };
+    let verb = match all {
+        BulkAction::Retry => "Retry",
+        BulkAction::Reopen => "Reopen",
+        BulkAction::Discard => "Discard",
+        BulkAction::Importance => "Set the importance of",
+    };
+    let question = format!("{verb} {} {}?", number::thousands(count), whole.of);
+    let confirmation = Confirmation { question, ..Confirmation::new(all, whole) };
+    let preflight = (all == BulkAction::Retry).then(|| PreflightView::new(&preflight));
+    Ok(Some(Confirmation { preflight, ..confirmation }))
+}

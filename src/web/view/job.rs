@@ -1,0 +1,227 @@
+//! A job, as pages show it.
+
+use std::time::Duration;
+
+use amqp_message::time::Timestamp;
+use uuid::Uuid;
+
+use super::{group, number, text, time::Moment};
+use crate::{
+    domain::{
+        brake::{Brake, Canary, Pace, Stage},
+        command::Command,
+        group::Group,
+        job::{APPLY_RULES, JobLetters, JobOutcome, JobRecord, JobState, NAME_TYPES},
+        number::exact,
+    },
+    services::triage::scope,
+};
+
+/// The bar is a hundred wide.
+const WIDTH: u64 = 100;
+/// Characters of what it is about.
+const ABOUT: usize = 160;
+
+pub struct JobView {
+    pub id: Uuid,
+    pub href: String,
+    /// `Retry 9,870: OrderPlaced in billing`
+    pub title: String,
+    /// Its group, where it is about one.
+    pub group: Option<String>,
+    pub by: String,
+    pub at: Moment,
+    /// How it is held back; empty where it is not.
+    pub how: String,
+    pub state: &'static str,
+    pub figures: Vec<Figure>,
+    /// What the bar shows, for who does not see it.
+    pub told: String,
+    /// What is going on, in a sentence.
+    pub sentence: String,
+    pub is_alarming: bool,
+    pub is_retry: bool,
+    pub goes_on: bool,
+    /// Whether its figures change with the time.
+    pub changes: bool,
+    pub can_pause: bool,
+    pub can_resume: bool,
+    pub can_cancel: bool,
+    pub can_undo: bool,
+    pub errors: Vec<String>,
+    pub errors_left_out: u64,
+    /// `43 %`
+    pub percent: String,
+}
+
+/// One of its figures, with its share of the bar.
+pub struct Figure {
+    pub name: &'static str,
+    pub class: &'static str,
+    pub count: String,
+    pub x: u64,
+    pub width: u64,
+}
+
+pub fn href(job: Uuid) -> String {
+    format!("/jobs/{job}")
+}
+
+impl JobView {
+    pub fn new(record: &JobRecord, letters: &JobLetters, group: Option<&Group>, now: Timestamp) -> Self {
+        let (job, outcome) = (&record.job, record.outcome(letters));
+        let is_retry = record.is_retry();
+        let counts = if is_retry { of_retry(&outcome) } else { of_others(record) };
+        let brake = record.bulk.as_ref().map(|bulk| bulk.brake).unwrap_or_default();
+        let goes_on = job.goes_on();
+        let is_bulk = record.bulk.is_some();
+        let handled = if is_retry { job.total.saturating_sub(outcome.to_send) } else { job.done + job.failed };
+        Self {
+            id: job.id,
+            href: href(job.id),
+            title: title(record, group),
+            group: group.map(|group| group::href(group.id)),
+            by: text::one_line(record.by.as_str()),
+            at: Moment::new(record.at, now),
+            how: if brake.holds() { brake.in_words() } else { String::new() },
+            state: job.state.as_str(),
+            told: counts
+                .iter()
+                .map(|(name, _, count)| format!("{} {name}", number::thousands(*count)))
+                .collect::<Vec<_>>()
+                .join(", "),
+            figures: figures(&counts, job.total),
+            sentence: sentence(record, &outcome, brake),
+            is_alarming: job.state == JobState::Stopped,
+            changes: goes_on || outcome.pending > 0 || outcome.to_send > 0,
+            can_pause: is_retry && is_bulk && (job.state == JobState::Running || is_unsent(job.state, &outcome)),
+            can_resume: job.state == JobState::Paused,
+            can_cancel: goes_on || (is_retry && is_unsent(job.state, &outcome)),
+            can_undo: !goes_on && record.bulk.as_ref().is_some_and(crate::domain::job::Bulk::can_be_undone),
+            errors: job.errors.iter().take(20).map(|error| text::one_line(error)).collect(),
+            errors_left_out: job.failed.saturating_sub(job.errors.len().min(20) as u64),
+            percent: format!("{} %", u128::from(handled.min(job.total)) * 100 / u128::from(job.total.max(1))),
+            is_retry,
+            goes_on,
+        }
+    }
+}
+
+/// All of it is scheduled, and not all is sent.
+fn is_unsent(state: JobState, outcome: &JobOutcome) -> bool {
+    matches!(state, JobState::Done | JobState::Failed) && outcome.to_send > 0
+}
+
+type Count = (&'static str, &'static str, u64);
+
+fn of_retry(outcome: &JobOutcome) -> Vec<Count> {
+    let all = [
+        ("succeeded", "ok", outcome.succeeded),
+        ("failed again", "warn", outcome.failed_again),
+        ("pending", "pending", outcome.pending),
+        ("to send", "open-end", outcome.to_send),
+    ];
+    let not_sent = Some(("not sent", "open-end", outcome.not_sent)).filter(|(.., count)| *count > 0);
+    all.into_iter().chain(not_sent).collect()
+}
+
+fn of_others(record: &JobRecord) -> Vec<Count> {
+    let job = &record.job;
+    let left = job.total.saturating_sub(job.done).saturating_sub(job.failed);
+    vec![("done", "ok", job.done), ("refused", "warn", job.failed), ("to do", "open-end", left)]
+}
+
+fn figures(counts: &[Count], total: u64) -> Vec<Figure> {
+    let mut x = 0;
+    let figure = |&(name, class, count): &Count| {
+        let share = u128::from(count) * u128::from(WIDTH) / u128::from(total.max(1));
+        // What is there at all is seen.
+        let width = u64::try_from(share).unwrap_or(WIDTH).max(u64::from(count > 0)).min(WIDTH - x);
+        let figure = Figure { name, class, count: number::thousands(count), x, width };
+        x += width;
+        figure
+    };
+    counts.iter().map(figure).collect()
+}
+
+fn title(record: &JobRecord, group: Option<&Group>) -> String {
+    let n = number::thousands(record.job.total);
+    let Some(bulk) = &record.bulk else {
+        return match &*record.job.action {
+            NAME_TYPES => format!("Detect the types of {n}"),
+            APPLY_RULES => format!("Apply the rules to {n}"),
+            action => format!("{} {n} selected", capitalized(action)),
+        };
+    };
+    let what = match &bulk.command {
+        Command::SetImportance(importance) => format!("Set importance {importance} of {n}"),
+        command => format!("{} {n}", capitalized(command.name())),
+    };
+    let about = match (group, &*bulk.filter.groups) {
+        (Some(group), [_]) => group::Title::new(&group.key).in_words(),
+        _ => text::one_line(&scope::describe(&bulk.filter)),
+    };
+    format!("{what}: {}", text::shortened(&about, ABOUT))
+}
+
+fn capitalized(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn sentence(record: &JobRecord, outcome: &JobOutcome, brake: Brake) -> String {
+    let (job, progress) = (&record.job, &record.progress);
+    let n = number::thousands;
+    let (sent, failed) = (n(progress.sent), n(progress.failed_again));
+    match (job.state, progress.stage, brake.canary) {
+        (JobState::Stopped, ..) => stopped(record),
+        (JobState::Paused, ..) => format!("Paused: {sent} sent, {} to send.", n(outcome.to_send)),
+        (JobState::Running, Some(Stage::Freezing), _) => "Its dead letters are being written down.".to_owned(),
+        (JobState::Running, Some(Stage::Canary), Some(Canary { first, wait, at_most_failed_percent })) => format!(
+            "{sent} of the first {} sent, {failed} of them failed again so far. The rest follows {} after these if it is at \
+             most {at_most_failed_percent} %.",
+            n(first.min(job.total)),
+            exact(wait)
+        ),
+        (JobState::Running, Some(Stage::Rest), _) => {
+            let passed = progress.verdict.map(|verdict| {
+                format!(
+                    "Canary passed with {} of {}. ",
+                    n(verdict.sent.saturating_sub(verdict.failed)),
+                    n(verdict.sent)
+                )
+            });
+            format!(
+                "{}{sent} of {} sent{}.",
+                passed.unwrap_or_default(),
+                n(job.total),
+                left(brake, outcome.to_send, job.total)
+            )
+        }
+        _ => String::new(),
+    }
+}
+
+fn stopped(record: &JobRecord) -> String {
+    let progress = &record.progress;
+    let n = number::thousands;
+    let lost = record.job.done.saturating_sub(progress.sent);
+    let not_sent = if lost > 0 { format!(", {} could not be sent", n(lost)) } else { String::new() };
+    format!(
+        "{} sent, {} of them failed again{not_sent}: stopped; nothing else was sent.",
+        n(progress.sent),
+        n(progress.failed_again)
+    )
+}
+
+/// `, about 4 min 43 s left`
+fn left(brake: Brake, to_send: u64, total: u64) -> String {
+    let seconds = match brake.pace {
+        Pace::AtOnce => return String::new(),
+        Pace::PerSecond(rate) => to_send / u64::from(rate.max(1)),
+        Pace::Over(time) => {
+            u64::try_from(u128::from(time.as_secs()) * u128::from(to_send) / u128::from(total.max(1))).unwrap_or(0)
+        }
+    };
+    format!(", about {} left", exact(Duration::from_secs(seconds)))
+}

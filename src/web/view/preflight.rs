@@ -1,0 +1,61 @@
+//! What is known before many letters are retried, as the question shows it.
+
+use super::number;
+use crate::domain::preflight::{Preflight, Way};
+
+#[derive(Debug, Default)]
+pub struct PreflightView {
+    /// A number and what it counts.
+    pub figures: Vec<(String, String)>,
+    /// What will not go well: sentences.
+    pub warnings: Vec<String>,
+    /// What it suggests, as a word of the form; empty: nothing.
+    pub way: &'static str,
+    pub suggestion: &'static str,
+    pub why: String,
+}
+
+impl PreflightView {
+    pub fn new(preflight: &Preflight) -> Self {
+        let advice = preflight.advice();
+        let known = |count: Option<u64>| count.map_or_else(|| "?".to_owned(), number::thousands);
+        let mut figures = Vec::new();
+        if let [queue] = &*preflight.queues
+            && let Some(level) = &queue.level
+        {
+            figures.push((known(level.known_consumers()), "consumers".to_owned()));
+            figures.push((known(level.known_messages()), "messages in the queue".to_owned()));
+        }
+        if preflight.sent > 0 {
+            let succeeded = preflight.sent.saturating_sub(preflight.failed_again);
+            let percent = u128::from(succeeded) * 100 / u128::from(preflight.sent);
+            figures.push((format!("{percent} %"), format!("of {} did not fail again", retries(preflight.sent))));
+        }
+        let refused = preflight
+            .refused
+            .iter()
+            .map(|(why, letters)| format!("{} will be refused: {why}.", number::thousands(*letters)));
+        let troubles = preflight.queues.iter().filter_map(crate::domain::preflight::TargetQueue::trouble);
+        // What is the reason for the advice is said there.
+        let warnings = troubles.filter(|trouble| *trouble != advice.why).chain(refused).collect();
+        Self {
+            figures,
+            warnings,
+            way: match advice.way {
+                Way::AtOnce | Way::Canary => advice.way.as_str(),
+                Way::Wait | Way::Discard => "",
+            },
+            suggestion: match advice.way {
+                Way::AtOnce => "",
+                Way::Canary => "Suggested: a canary.",
+                Way::Wait => "Suggested: wait.",
+                Way::Discard => "Suggested: discard them.",
+            },
+            why: advice.why,
+        }
+    }
+}
+
+fn retries(n: u64) -> String {
+    if n == 1 { "1 earlier retry".to_owned() } else { format!("{} earlier retries", number::thousands(n)) }
+}

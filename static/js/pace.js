@@ -1,0 +1,17 @@
+// The button of a question says what it does, as it is chosen.
+import { on } from "./dom.js";
+
+const says = (form) => {
+  const button = form.querySelector("[data-does]");
+  const way = form.querySelector("[name=pace]:checked");
+  if (!button || !way) return;
+  button.textContent = way.dataset.says.replace("#", form.querySelector("[name=first]").value);
+};
+
+on("change", ".pace-box input", (input) => {
+  const way = input.closest(".pace-way").querySelector("[name=pace]");
+  if (input !== way) way.checked = true;
+  says(input.form);
+});
+
+export const begin = () => document.querySelectorAll(".confirm-box").forEach(says);

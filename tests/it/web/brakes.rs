@@ -1,0 +1,411 @@
+//! Retries of many letters that are held back: by the API, step by step, as the clock is moved.
+
+use std::{sync::Arc, time::Duration};
+
+use dead_letter_office::{
+    domain::{
+        letter::{LetterId, Status},
+        retry::RetryOutcome,
+        retry_limits::RetryLimits,
+    },
+    services::{triage::Triage, worker::Next},
+    store::Store,
+};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    answer::Look,
+    dead::{NOON, dead_in},
+    desk::{Desk, MAIN},
+    form::submit,
+    groups::{alike, failed_with, group_of, sort},
+};
+use crate::support::{PATIENCE, process::wait_until};
+
+macro_rules! on_both {
+    ($($test:ident),+ $(,)?) => {
+        mod on_sqlite {
+            $(#[tokio::test] async fn $test() { super::$test(&super::Office::new(super::Desk::open().await)).await; })+
+        }
+        mod on_postgres {
+            $(#[tokio::test] async fn $test() {
+                let Some((desk, _kept)) = super::Desk::on_postgres().await else { return };
+                super::$test(&super::Office::new(desk)).await;
+            })+
+        }
+    };
+}
+
+on_both!(
+    a_rate_is_kept_and_a_restart_neither_bursts_nor_repeats,
+    what_is_spread_takes_its_time,
+    a_canary_that_does_well_lets_the_rest_go,
+    a_canary_that_does_not_stops_the_rest,
+    what_is_paused_is_not_sent_until_it_is_resumed,
+    what_was_all_scheduled_at_once_is_paused_too,
+    what_is_cancelled_is_open_again,
+    what_fails_before_its_confirm_counts,
+    two_servers_send_each_letter_once,
+    a_letter_that_somebody_else_has_dealt_with_is_left_alone,
+    what_can_be_known_beforehand_is_said,
+);
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A server whose steps are taken by hand.
+struct Office {
+    desk: Desk,
+    triage: Triage,
+    stop: CancellationToken,
+}
+
+impl Office {
+    fn new(desk: Desk) -> Self {
+        let triage = Self::server(&desk, &desk.store);
+        Self { desk, triage, stop: CancellationToken::new() }
+    }
+
+    fn server(desk: &Desk, store: &Arc<Store>) -> Triage {
+        Triage::new(Arc::clone(store), desk.changes.clone(), desk.clock.clone(), RetryLimits::default())
+    }
+
+    /// Begins a retry of all that is open; the answer is the address of its job, whose letters are known.
+    async fn begin(&self, how: Value) -> String {
+        let mut action = json!({"action": "retry", "filter": {"status": "open"}});
+        action.as_object_mut().unwrap().extend(how.as_object().unwrap().clone());
+        let started = self.desk.post("/api/v1/actions", &action).await.expect(202).json();
+        let job = format!("/api/v1/jobs/{}", started["job"].as_str().unwrap());
+        let is_known = async || {
+            let job = self.desk.get(&job).await.json();
+            job["brake"]["stage"] != "freezing" && (job["brake"] != Value::Null || job["state"] != "running")
+        };
+        wait_until("the letters to be known", PATIENCE, is_known).await;
+        job
+    }
+
+    async fn job(&self, job: &str) -> Value {
+        self.desk.get(job).await.expect(200).json()
+    }
+
+    async fn control(&self, job: &str, what: &str) -> Value {
+        self.desk.post(&format!("{job}/{what}"), &json!({})).await.expect(200).json()
+    }
+
+    /// To send, pending, succeeded, failed again, not sent.
+    async fn outcome(&self, job: &str) -> [u64; 5] {
+        let outcome = self.job(job).await["outcome"].clone();
+        ["to_send", "pending", "succeeded", "failed_again", "not_sent"].map(|name| outcome[name].as_u64().unwrap())
+    }
+
+    /// All steps that are due.
+    async fn steps(&self) {
+        while self.triage.take_steps(&self.stop).await.unwrap() == Next::Now {}
+    }
+
+    /// Sends what is due, and says which letters that is.
+    async fn send(&self) -> Vec<LetterId> {
+        let now = self.desk.clock.now();
+        let claimed = self.desk.store.claim_due_retries(MAIN, now, 60 * SECOND, 10_000).await.unwrap();
+        let ended: Vec<_> = claimed.iter().map(|retry| (retry, RetryOutcome::Confirmed)).collect();
+        self.desk.store.finish_retries(&ended, now).await.unwrap();
+        claimed.iter().map(|retry| retry.id).collect()
+    }
+
+    /// Takes steps and sends for so long, and says how many were sent.
+    async fn go_on(&self, time: Duration) -> usize {
+        let (until, mut sent) = (self.desk.clock.now().plus(time), 0);
+        while self.desk.clock.now() < until {
+            self.desk.clock.advance(SECOND / 4);
+            self.steps().await;
+            sent += self.send().await.len();
+        }
+        sent
+    }
+
+    /// Letters in `orders` that came in a minute before noon.
+    async fn receive(&self, n: usize) {
+        let dead = |_| dead_in("orders").received(NOON.minus(60 * SECOND));
+        self.desk.receive_all(MAIN, (0..n).map(dead).collect()).await;
+    }
+
+    async fn fails_again(&self, ids: &[LetterId]) {
+        let at = self.desk.clock.now();
+        let dead = |id: &LetterId| {
+            failed_with(dead_in("orders"), "again").received(at).with(|arrival| arrival.returning = Some(*id))
+        };
+        assert_eq!(self.desk.receive_all(MAIN, ids.iter().map(dead).collect()).await, ids);
+    }
+
+    async fn open(&self) -> u64 {
+        self.desk.get("/api/v1/letters?status=open&limit=1").await.json()["total"].as_u64().unwrap()
+    }
+}
+
+async fn a_rate_is_kept_and_a_restart_neither_bursts_nor_repeats(office: &Office) {
+    office.receive(200).await;
+    let job = office.begin(json!({"rate": 10})).await;
+    assert_eq!(office.outcome(&job).await, [200, 0, 0, 0, 0]);
+    let sent = office.go_on(5 * SECOND).await;
+    assert!((48..=52).contains(&sent), "{sent} in 5 s");
+    // Nobody is there for ten minutes.
+    office.desk.clock.advance(600 * SECOND);
+    let sent_at_once = office.go_on(SECOND / 4).await;
+    assert!(sent_at_once <= 3, "{sent_at_once} at once");
+    let rest = office.go_on(16 * SECOND).await;
+    assert_eq!(sent + sent_at_once + rest, 200, "each once");
+    let status = office.job(&job).await;
+    assert_eq!((&status["state"], &status["done"], &status["failed"]), (&json!("done"), &json!(200), &json!(0)));
+    assert_eq!(office.outcome(&job).await, [0, 200, 0, 0, 0]);
+    office.desk.clock.advance(3_601 * SECOND);
+    assert_eq!(office.outcome(&job).await, [0, 0, 200, 0, 0]);
+}
+
+async fn what_is_spread_takes_its_time(office: &Office) {
+    alike(&office.desk, "orders", "x", 60).await;
+    let job = office.begin(json!({"spread": "30s"})).await;
+    let sent = office.go_on(10 * SECOND).await;
+    assert!((19..=22).contains(&sent), "{sent}");
+    assert_eq!(office.go_on(25 * SECOND).await + sent, 60);
+    assert_eq!(office.job(&job).await["state"], "done");
+}
+
+async fn a_canary_that_does_well_lets_the_rest_go(office: &Office) {
+    alike(&office.desk, "orders", "x", 50).await;
+    let canary = json!({"first": 10, "wait": "1m", "at_most_failed_percent": 10});
+    let job = office.begin(json!({"canary": canary})).await;
+    office.steps().await;
+    let first = office.send().await;
+    assert_eq!(first.len(), 10);
+    office.fails_again(&first[..1]).await;
+    assert_eq!(office.go_on(59 * SECOND).await, 0, "it waits");
+    assert_eq!(office.outcome(&job).await, [40, 9, 0, 1, 0]);
+    assert_eq!(office.go_on(2 * SECOND).await, 40);
+    let status = office.job(&job).await;
+    assert_eq!(status["state"], "done");
+    assert_eq!((&status["brake"]["canary_sent"], &status["brake"]["canary_failed"]), (&json!(10), &json!(1)));
+}
+
+async fn a_canary_that_does_not_stops_the_rest(office: &Office) {
+    alike(&office.desk, "orders", "x", 50).await;
+    let canary = json!({"first": 10, "wait": "1m", "at_most_failed_percent": 10});
+    let job = office.begin(json!({"canary": canary, "rate": 20})).await;
+    office.go_on(SECOND).await;
+    let sent = office.desk.store.letters_of_job(job_id(&job), "sent", 99).await.unwrap();
+    office.fails_again(&sent[..2]).await;
+    assert_eq!(office.go_on(90 * SECOND).await, 0, "nothing else is sent");
+    let status = office.job(&job).await;
+    assert_eq!((&status["state"], &status["done"]), (&json!("stopped"), &json!(10)));
+    assert_eq!(office.outcome(&job).await, [0, 8, 0, 2, 40]);
+    assert_eq!(office.open().await, 42);
+    let page = office.desk.page(&job.replace("/api/v1", "")).await;
+    let words = page.words("#jobs");
+    assert!(words.contains("10 sent, 2 of them failed again: stopped; nothing else was sent."), "{words}");
+    sort(&office.desk).await;
+    let report = office.job(&format!("{job}/report")).await;
+    assert_eq!(
+        (&report["failed_again"][0]["error"], &report["failed_again"][0]["letters"]),
+        (&json!("again"), &json!(2))
+    );
+    let table = office.desk.get(&format!("{job}/report.csv")).await.expect(200);
+    assert!(table.text().contains("\"orders\",\"\",\"again\",2"), "{}", table.text());
+}
+
+async fn what_is_paused_is_not_sent_until_it_is_resumed(office: &Office) {
+    office.receive(100).await;
+    let job = office.begin(json!({"rate": 10})).await;
+    let sent = office.go_on(3 * SECOND).await;
+    // Some are on their way and not sent.
+    office.desk.clock.advance(SECOND / 2);
+    office.steps().await;
+    let paused = office.control(&job, "pause").await;
+    assert_eq!((&paused["state"], &paused["done"]), (&json!("paused"), &json!(sent)));
+    assert_eq!(office.go_on(60 * SECOND).await, 0);
+    assert_eq!(office.open().await, 100 - sent as u64);
+    assert_eq!(office.outcome(&job).await[0], 100 - sent as u64);
+    office.desk.post(&format!("{job}/pause"), &json!({})).await.problem(409);
+    office.control(&job, "resume").await;
+    assert!(office.go_on(SECOND).await <= 12, "no burst");
+    office.go_on(10 * SECOND).await;
+    assert_eq!(office.outcome(&job).await, [0, 100, 0, 0, 0]);
+    assert_eq!(office.job(&job).await["state"], "done");
+    let activity = office.desk.get("/api/v1/activity").await.json();
+    let actions: Vec<_> = activity["items"].as_array().unwrap().iter().map(|item| item["action"].clone()).collect();
+    assert_eq!(actions, ["resume", "pause", "retry"]);
+    assert_eq!(activity["items"][2]["letters"], 100 + 5, "those that were taken back are counted again");
+}
+
+async fn what_was_all_scheduled_at_once_is_paused_too(office: &Office) {
+    alike(&office.desk, "orders", "x", 30).await;
+    let job = office.begin(json!({})).await;
+    assert_eq!(office.outcome(&job).await, [30, 0, 0, 0, 0]);
+    assert_eq!(office.control(&job, "pause").await["state"], "paused");
+    assert_eq!((office.go_on(5 * SECOND).await, office.open().await), (0, 30));
+    office.control(&job, "resume").await;
+    office.triage.take_up(&office.stop).await.unwrap();
+    assert_eq!(office.go_on(5 * SECOND).await, 30);
+    assert_eq!(office.outcome(&job).await, [0, 30, 0, 0, 0]);
+}
+
+async fn what_is_cancelled_is_open_again(office: &Office) {
+    alike(&office.desk, "orders", "x", 20).await;
+    let job = office.begin(json!({"rate": 4})).await;
+    let sent = office.go_on(SECOND).await;
+    assert_eq!(office.control(&job, "cancel").await["state"], "cancelled");
+    assert_eq!((office.go_on(20 * SECOND).await, office.open().await), (0, 20 - sent as u64));
+    assert_eq!(office.outcome(&job).await, [0, sent as u64, 0, 0, 20 - sent as u64]);
+    office.desk.post(&format!("{job}/cancel"), &json!({})).await.problem(409);
+    office.desk.post(&format!("{job}/resume"), &json!({})).await.problem(409);
+    office.desk.post(&format!("{job}/undo"), &json!({})).await.problem(409);
+}
+
+async fn what_fails_before_its_confirm_counts(office: &Office) {
+    alike(&office.desk, "orders", "x", 2).await;
+    let job = office.begin(json!({})).await;
+    let now = office.desk.clock.now();
+    let claimed = office.desk.store.claim_due_retries(MAIN, now, SECOND, 9).await.unwrap();
+    office.fails_again(&[claimed[0].id]).await;
+    let ended: Vec<_> = claimed.iter().map(|retry| (retry, RetryOutcome::Confirmed)).collect();
+    office.desk.store.finish_retries(&ended, now).await.unwrap();
+    assert_eq!(office.outcome(&job).await, [0, 1, 0, 1, 0]);
+    // It is another retry that fails the next time.
+    office.desk.command(claimed[0].id, dead_letter_office::domain::command::Command::Discard { note: None }).await;
+    assert_eq!(office.outcome(&job).await, [0, 1, 0, 1, 0]);
+}
+
+async fn two_servers_send_each_letter_once(office: &Office) {
+    office.receive(100).await;
+    let job = office.begin(json!({"rate": 20})).await;
+    // SQLite has one server, of which two tasks may do the same.
+    let url = office.desk.database_url();
+    let is_shared = url.starts_with("postgres");
+    let store = if is_shared { Arc::new(Store::open(&url).await.unwrap()) } else { Arc::clone(&office.desk.store) };
+    let second = Office::server(&office.desk, &store);
+    let mut sent = Vec::new();
+    for _ in 0..28 {
+        office.desk.clock.advance(SECOND / 4);
+        let (one, other) = tokio::join!(office.triage.take_steps(&office.stop), second.take_steps(&office.stop));
+        one.and(other).unwrap();
+        sent.extend(office.send().await);
+    }
+    let n = sent.len();
+    sent.sort();
+    sent.dedup();
+    assert_eq!((n, sent.len()), (100, 100));
+    assert_eq!(office.outcome(&job).await, [0, 100, 0, 0, 0]);
+}
+
+async fn a_letter_that_somebody_else_has_dealt_with_is_left_alone(office: &Office) {
+    let ids = alike(&office.desk, "orders", "x", 4).await;
+    let job = office.begin(json!({"rate": 1, "delay": "1m"})).await;
+    assert_eq!(office.go_on(59 * SECOND).await, 0, "it begins later");
+    office.desk.bring(ids[1], Status::Discarded).await;
+    // Sent by somebody, and back: it has come in later than what is meant.
+    office.desk.retry_ends(ids[2], RetryOutcome::Confirmed).await;
+    office.fails_again(&[ids[2]]).await;
+    assert_eq!(office.go_on(30 * SECOND).await, 2);
+    let status = office.job(&job).await;
+    assert_eq!((&status["state"], &status["done"], &status["failed"]), (&json!("failed"), &json!(2), &json!(2)));
+    assert_eq!(office.outcome(&job).await, [0, 2, 0, 0, 2]);
+    assert_eq!(office.desk.status(ids[2]).await, Status::Open);
+}
+
+async fn what_can_be_known_beforehand_is_said(office: &Office) {
+    let ids = alike(&office.desk, "orders", "x", 8).await;
+    for id in &ids[..6] {
+        office.desk.retry_ends(*id, RetryOutcome::Confirmed).await;
+    }
+    office.fails_again(&ids[..6]).await;
+    office.desk.receive(super::dead::dead_somewhere()).await;
+    let ask = json!({"action": "retry", "filter": {"status": "open"}});
+    let told = office.desk.post("/api/v1/actions/preview", &ask).await.expect(200).json();
+    assert_eq!((&told["total"], &told["earlier_retries"], &told["failed_again"]), (&json!(9), &json!(6), &json!(6)));
+    assert_eq!((&told["suggestion"], &told["refused"][0]["letters"]), (&json!("canary"), &json!(1)));
+    assert_eq!((&told["queues"][0]["name"], &told["queues"][0]["letters"]), (&json!("orders"), &json!(8)));
+    assert_eq!(office.open().await, 9, "nothing is done");
+    let page = office.desk.page(&format!("{}?all=retry", group_of(&office.desk, ids[7]).await)).await;
+    assert!(page.words(".confirm-facts").contains("Suggested: a canary."), "{}", page.words(".confirm-facts"));
+    assert_eq!(page.all("[name=pace][checked]").len(), 1);
+}
+
+fn job_id(address: &str) -> uuid::Uuid {
+    address.rsplit('/').next().unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_together_is_refused_by_its_place() {
+    let desk = Desk::open().await;
+    let canary = |first, wait, percent| json!({"first": first, "wait": wait, "at_most_failed_percent": percent});
+    let cases = [
+        (json!({"rate": 5, "spread": "1h"}), "/spread"),
+        (json!({"rate": 0}), "/rate"),
+        (json!({"rate": 10_001}), "/rate"),
+        (json!({"spread": "soon"}), "/spread"),
+        (json!({"spread": "100d"}), "/spread"),
+        (json!({"canary": canary(0, "1m", 10)}), "/canary/first"),
+        (json!({"canary": canary(5, "x", 10)}), "/canary/wait"),
+        (json!({"canary": canary(5, "1m", 100)}), "/canary/at_most_failed_percent"),
+    ];
+    for (how, pointer) in cases {
+        let mut action = json!({"action": "retry", "filter": {"status": "open"}});
+        action.as_object_mut().unwrap().extend(how.as_object().unwrap().clone());
+        for path in ["/api/v1/actions", "/api/v1/actions/preview"] {
+            let problem = desk.post(path, &action).await.expect(422).json();
+            assert_eq!(problem["errors"][0]["pointer"], pointer, "{action}: {problem}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn all_that_match_are_asked_about_and_held_back_on_the_pages() {
+    let office = Office::new(Desk::open().await);
+    alike(&office.desk, "orders", "x", 60).await;
+    alike(&office.desk, "texts", "y", 3).await;
+    let list = office.desk.page("/letters?queue=orders").await;
+    assert!(list.words(".list-matching").contains("Select all 60 that match"), "{}", list.words(".list-matching"));
+    let matching = [("matching", "/letters?queue=orders"), ("action", "retry"), ("back", "/letters")];
+    let asked = submit(&office.desk, "/letters/actions", &matching).await.expect(303);
+    let address = asked.header("location").to_owned();
+    assert_eq!(address, "/letters/all?queue=orders&all=retry");
+    let page = office.desk.page(&address).await;
+    assert!(
+        page.words(".confirm-box").contains("These 60 are meant, as they are now."),
+        "{}",
+        page.words(".confirm-box")
+    );
+    let until = page.all("[name=until]")[0].attr("value").unwrap().to_owned();
+    let form = [
+        ("until", &*until),
+        ("action", "retry"),
+        ("pace", "canary"),
+        ("first", "5"),
+        ("wait", "1m"),
+        ("percent", "10"),
+        ("then_rate", "10"),
+        ("rate", "20"),
+        ("spread", "1h"),
+    ];
+    let begun = submit(&office.desk, "/letters/all?queue=orders", &form).await.expect(303);
+    let job = begun.header("location").to_owned();
+    let shows = async |part: &str| {
+        let page = office.desk.page(&job).await;
+        page.words("#jobs").contains(part)
+    };
+    wait_until("the letters to be known", PATIENCE, async || shows("of the first 5 sent").await).await;
+    let elsewhere = office.desk.page("/queues").await;
+    assert!(elsewhere.words(".side-jobs").contains("Retry 60"), "{}", elsewhere.words(".side-jobs"));
+    submit(&office.desk, &format!("{job}/pause"), &[("back", &job)]).await.expect(303);
+    assert!(shows("Paused: 0 sent, 60 to send.").await);
+    submit(&office.desk, &format!("{job}/resume"), &[("back", &job)]).await.expect(303);
+    office.go_on(2 * SECOND).await;
+    assert!(shows("5 of the first 5 sent, 0 of them failed again so far.").await);
+    submit(&office.desk, &format!("{job}/cancel"), &[("back", "/jobs")]).await.expect(303);
+    assert!(office.desk.page("/jobs").await.words("#jobs").contains("cancelled"));
+    for action in ["discard", "importance", "reopen"] {
+        let asked =
+            submit(&office.desk, "/letters/actions", &[("matching", "/letters"), ("action", action)]).await.expect(303);
+        office.desk.page(asked.header("location")).await;
+    }
+    submit(&office.desk, "/letters/actions", &[("matching", "https://x"), ("action", "retry")]).await.expect(400);
+    submit(&office.desk, "/letters/actions", &[("matching", "/letters"), ("action", "note")]).await.expect(422);
+}

@@ -1,0 +1,123 @@
+//! All that match, in the hands of a person: a canary that stops, a pause, a restart, and what can be undone.
+
+use std::{sync::Arc, time::Duration};
+
+use dead_letter_office::{
+    clock::Clock,
+    domain::{
+        letter::{LetterId, Status},
+        retry::RetryOutcome,
+    },
+};
+
+use super::{
+    super::{
+        dead::dead_in,
+        desk::{Desk, MAIN},
+        groups::failed_with,
+        run::{Running, serve},
+    },
+    scene::{Scene, letters},
+};
+use crate::support::{PATIENCE, browser::Browser, free_port, process::wait_until};
+
+const ALL: u64 = 60;
+
+#[tokio::test]
+async fn many_are_tried_on_a_few_and_held_back() {
+    let desk = Arc::new(Desk::open().await);
+    let Some(browser) = Browser::start().await else { return };
+    letters(&desk, "orders", ALL).await;
+    let port = free_port();
+    let mut scene = Scene::at(browser, start(&desk, port).await).await;
+    a_canary_stops_the_rest(&scene, &desk).await;
+    what_is_paused_survives_a_restart(&mut scene, &desk, port).await;
+    a_discard_of_all_is_undone(&scene, &desk).await;
+    scene.check_quiet().await;
+}
+
+async fn start(desk: &Desk, port: u16) -> Running {
+    let address = format!("127.0.0.1:{port}");
+    let server = serve().with("--roles=web").set("DLO_DATABASE__URL", &desk.database_url());
+    server.set("DLO_WEB__LISTEN", &address).open().await
+}
+
+async fn all_that_match(scene: &Scene, action: &str, number: u64) {
+    scene.open("/letters?queue=orders").await;
+    scene.click(".list-matching input").await;
+    scene.reads(".list-count", &format!("{number} dead letters selected")).await;
+    scene.click(&format!("#bulk button[value={action}]")).await;
+    scene.reads(".confirm-box", &format!("These {number} are meant, as they are now.")).await;
+}
+
+/// What the broker does: takes what is due, and confirms it.
+async fn sent(desk: &Desk) -> Vec<LetterId> {
+    let now = Clock::system().now();
+    let claimed = desk.store.claim_due_retries(MAIN, now, Duration::from_secs(60), 99).await.unwrap();
+    let ended: Vec<_> = claimed.iter().map(|retry| (retry, RetryOutcome::Confirmed)).collect();
+    desk.store.finish_retries(&ended, now).await.unwrap();
+    claimed.into_iter().map(|retry| retry.id).collect()
+}
+
+async fn a_canary_stops_the_rest(scene: &Scene, desk: &Desk) {
+    all_that_match(scene, "retry", ALL).await;
+    scene.types("[name=first]", "5").await;
+    scene.click(".pace-way:has([value=canary]) [name=pace]").await;
+    scene.reads("[data-does]", "Send 5 first").await;
+    scene.click("[data-does]").await;
+    scene.reads("#jobs", "of the first 5 sent").await;
+    let mut first = Vec::new();
+    while first.len() < 5 {
+        first.extend(sent(desk).await);
+        tokio::task::yield_now().await;
+    }
+    scene.reads("#jobs", "5 of the first 5 sent, 0 of them failed again so far.").await;
+    let at = Clock::system().now();
+    let dead = |id: &LetterId| {
+        let dead = failed_with(dead_in("orders"), "again").body("{\"n\": 1}").received(at);
+        dead.with(|arrival| arrival.returning = Some(*id))
+    };
+    desk.receive_all(MAIN, first[..3].iter().map(dead).collect()).await;
+    scene.reads("#jobs", "5 sent, 3 of them failed again: stopped; nothing else was sent.").await;
+    assert_eq!(sent(desk).await, []);
+}
+
+async fn what_is_paused_survives_a_restart(scene: &mut Scene, desk: &Desk, port: u16) {
+    // Two of the first five are away.
+    all_that_match(scene, "retry", ALL - 2).await;
+    scene.types("[name=rate]", "1").await;
+    scene.click(".pace-way:has([value=rate]) [name=pace]").await;
+    scene.click("[data-does]").await;
+    scene.reads("#jobs", "1 per second").await;
+    scene.reads("#jobs", "Cancel the rest").await;
+    wait_until("one to be sent", PATIENCE, async || !sent(desk).await.is_empty()).await;
+    scene.click("#jobs form[action$=pause] button").await;
+    scene.reads("#jobs", "Paused:").await;
+    let job = scene.address().await;
+    scene.server.stop().await;
+    scene.server = start(desk, port).await;
+    scene.open(&job).await;
+    scene.reads("#jobs", "Paused:").await;
+    assert_eq!(sent(desk).await, [], "nothing is sent while it is paused");
+    scene.click("#jobs form[action$=resume] button").await;
+    wait_until("one to be sent", PATIENCE, async || !sent(desk).await.is_empty()).await;
+    scene.reads(".side-jobs", "Retry").await;
+    scene.click("#jobs form[action$=cancel] button").await;
+    scene.reads("#jobs", "cancelled").await;
+    assert_eq!(sent(desk).await, []);
+}
+
+async fn a_discard_of_all_is_undone(scene: &Scene, desk: &Desk) {
+    let open = async || {
+        let filter =
+            dead_letter_office::domain::filter::LetterFilter { statuses: vec![Status::Open], ..Default::default() };
+        desk.store.count(&filter).await.unwrap()
+    };
+    let number = open().await;
+    all_that_match(scene, "discard", number).await;
+    scene.click("[data-does]").await;
+    scene.reads(".toast-box", "Discarded").await;
+    assert_eq!(open().await, 0);
+    scene.click(".toast-box form button").await;
+    wait_until("all to be open again", PATIENCE, async || open().await == number).await;
+}
