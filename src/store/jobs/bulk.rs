@@ -14,6 +14,7 @@ use crate::{
         group::GroupId,
         job::{Bulk, Job, Left},
         rights::Grants,
+        search::Search,
     },
     store::{
         Store, StoreError, audit,
@@ -211,6 +212,8 @@ struct StoredFilter {
     groups: Vec<Uuid>,
     since: Option<i64>,
     until: Option<i64>,
+    #[serde(default)]
+    search: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -241,6 +244,7 @@ impl StoredFilter {
             groups: filter.groups.iter().map(|group| group.as_uuid()).collect(),
             since: filter.since.map(Timestamp::as_micros),
             until: filter.until.map(Timestamp::as_micros),
+            search: filter.search.as_ref().map(ToString::to_string),
         }
     }
 
@@ -255,6 +259,11 @@ impl StoredFilter {
             groups: self.groups.into_iter().map(GroupId::from_uuid).collect(),
             since: self.since.map(Timestamp::from_micros),
             until: self.until.map(Timestamp::from_micros),
+            search: self.search.as_deref().map(read_search).transpose()?,
         })
     }
+}
+
+fn read_search(text: &str) -> Result<Search, StoreError> {
+    Search::written(text).map_err(|why| StoreError::Unreadable { what: "the search of a job", why })
 }

@@ -14,7 +14,6 @@ mod page;
 mod pairs;
 mod parameters;
 mod waiting;
-mod when;
 
 use amqp_message::{death::Reason, time::Timestamp};
 
@@ -36,7 +35,8 @@ pub use pairs::Pairs;
 pub(crate) use parameters::parameters;
 pub use parameters::{Form, Parameters};
 pub use waiting::WaitingQuery;
-pub use when::When;
+
+pub use crate::domain::when::When;
 
 parameters! {
     /// Which letters an address asks for. It stays as it was written, so that `since=24h` moves with the clock.
@@ -94,6 +94,7 @@ impl LetterQuery {
             groups: self.groups.clone(),
             since: self.since.as_ref().map(|when| when.resolve(now)),
             until: self.until.as_ref().map(|when| when.resolve(now)),
+            search: None,
         }
     }
 

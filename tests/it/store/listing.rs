@@ -23,6 +23,7 @@ const ALL: LetterFilter = LetterFilter {
     groups: Vec::new(),
     since: None,
     until: None,
+    search: None,
 };
 
 async fn list(database: &TestDatabase, filter: &LetterFilter, sort: Sort) -> Vec<LetterId> {

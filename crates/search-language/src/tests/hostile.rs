@@ -21,8 +21,6 @@ fn everything_has_a_bound() {
     assert!(LANGUAGE.parse(&"a ".repeat(MAX_TERMS)).is_ok());
 }
 
-/// Every character is looked at a few times, not once for each other one: the text is short enough for any of that to be
-/// seen only in how often the scanner moves, so it is enough that this ends.
 #[test]
 fn no_text_takes_it_down() {
     arbtest::arbtest(|u| {
