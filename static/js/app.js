@@ -7,6 +7,7 @@ import "./live.js";
 import "./menus.js";
 import "./requests.js";
 import "./rows.js";
+import "./search.js";
 import "./swaps.js";
 import "./toasts.js";
 

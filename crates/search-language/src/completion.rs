@@ -42,11 +42,9 @@ impl Language {
                     field: Some(self.find(name).map_or_else(|| name.to_owned(), |(_, full)| full)),
                     typed: text.get(value.start..at).unwrap_or_default().trim_start_matches('"').to_owned(),
                 },
-                None => Cursor {
-                    span: begin..end,
-                    field: None,
-                    typed: text.get(begin..at).unwrap_or_default().to_owned(),
-                },
+                None => {
+                    Cursor { span: begin..end, field: None, typed: text.get(begin..at).unwrap_or_default().to_owned() }
+                }
             };
         }
     }

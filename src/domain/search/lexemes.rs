@@ -82,7 +82,8 @@ fn between(name: &str, first: u64, last: u64) -> Vec<Lexeme> {
     if first > last {
         return Vec::new();
     }
-    let fine = |first, last| beginnings(first, last, DIGITS).into_iter().map(|digits| lexeme("=n", name, &digits, DIGITS));
+    let fine =
+        |first, last| beginnings(first, last, DIGITS).into_iter().map(|digits| lexeme("=n", name, &digits, DIGITS));
     let (low, high) = (first >> REST, last >> REST);
     if low == high {
         return fine(first, last).collect();
@@ -128,8 +129,10 @@ mod tests {
 
     #[test]
     fn numbers_are_compared_by_their_digits() {
-        let numbers =
-            [-1e300, -4001.0, -4000.0, -0.5, 0.0, 1e-12, 0.1, 1.0, 3.5, 4.0, 3999.0, 4000.0, 4000.01, 4001.0, 1e18, 1e300];
+        let numbers = [
+            -1e300, -4001.0, -4000.0, -0.5, 0.0, 1e-12, 0.1, 1.0, 3.5, 4.0, 3999.0, 4000.0, 4000.01, 4001.0, 1e18,
+            1e300,
+        ];
         for value in numbers {
             for than in numbers {
                 let check = |comparison, expected| {

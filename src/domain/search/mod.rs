@@ -46,12 +46,18 @@ impl Search {
     /// # Errors
     /// What is wrong with it.
     pub fn written(text: &str) -> Result<Self, String> {
-        let parsed = Parsed::read(text).map_err(|mistakes| mistakes.first().map(Mistake::to_string).unwrap_or_default())?;
+        let parsed =
+            Parsed::read(text).map_err(|mistakes| mistakes.first().map(Mistake::to_string).unwrap_or_default())?;
         Ok(parsed.whole())
     }
 
     pub const fn condition(&self) -> &Condition {
         &self.condition
+    }
+
+    /// Whether what is in payloads decides.
+    pub fn looks_into_payloads(&self) -> bool {
+        self.condition.looks_into_payloads()
     }
 }
 
@@ -69,7 +75,10 @@ pub enum Condition {
     Not(Box<Self>),
     Words(Words),
     /// One of these lexemes: a value of the payload or of a header.
-    Value { of_payload: bool, lexemes: Vec<Lexeme> },
+    Value {
+        of_payload: bool,
+        lexemes: Vec<Lexeme>,
+    },
     Status(Vec<Status>),
     Importance(Vec<Importance>),
     Reason(Vec<Reason>),
@@ -83,6 +92,18 @@ pub enum Condition {
     Attempts(Comparison, i64),
     /// Bytes of its body.
     Size(Comparison, i64),
+}
+
+impl Condition {
+    fn looks_into_payloads(&self) -> bool {
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.iter().any(Self::looks_into_payloads),
+            Self::Not(part) => part.looks_into_payloads(),
+            Self::Words(words) => words.area.is_none(),
+            Self::Value { of_payload, .. } => *of_payload,
+            _ => false,
+        }
+    }
 }
 
 /// Words that stand next to each other.

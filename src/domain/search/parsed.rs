@@ -66,6 +66,20 @@ impl Parsed {
         found
     }
 
+    /// The same where there is no index of words and fields.
+    pub fn mistakes_without_index(&self) -> Vec<Mistake> {
+        const SWITCHED_OFF: &str =
+            "words and fields are not indexed here: search.enabled is false in the configuration";
+        let mut found = Vec::new();
+        visit(&self.root, &mut |node, field, _| {
+            let is_indexed = field.is_none_or(|field| matches!(field, "error" | "stack") || field.contains('.'));
+            if is_indexed {
+                found.push(Mistake::at(&self.text, node.span.clone(), SWITCHED_OFF));
+            }
+        });
+        found
+    }
+
     /// Whether it says itself which statuses it is about, or which letters.
     pub fn names_status(&self) -> bool {
         let mut names = false;

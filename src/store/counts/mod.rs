@@ -107,7 +107,10 @@ impl StoreReader {
         let mut bars = empty_bars(from, to, width);
         let slices = match &matching {
             Some(matching) if filter.search.is_some() => {
-                match self.slices_found(filter, matching, from.floor_to(width), slices::ceil_to(to, SLICE), SLICE).await? {
+                match self
+                    .slices_found(filter, matching, from.floor_to(width), slices::ceil_to(to, SLICE), SLICE)
+                    .await?
+                {
                     Some(found) => with_importance(matching, found),
                     None => return Ok(Vec::new()),
                 }

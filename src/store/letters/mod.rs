@@ -210,12 +210,7 @@ impl StoreReader {
     }
 
     /// Takes the few that the index gives, and sorts them.
-    async fn pick(
-        &self,
-        plan: &Plan,
-        matching: &Matching,
-        part: &Part<'_>,
-    ) -> Result<Vec<LetterSummary>, StoreError> {
+    async fn pick(&self, plan: &Plan, matching: &Matching, part: &Part<'_>) -> Result<Vec<LetterSummary>, StoreError> {
         let rows: Vec<SummaryRow> = on!(self.db.reader(), |pool| {
             let mut query = QueryBuilder::new("SELECT ");
             query.push(SUMMARY_COLUMNS).push(" FROM (SELECT l.id, l.received_at");

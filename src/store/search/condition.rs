@@ -106,7 +106,8 @@ impl Builder<'_> {
                 Fragment::of(SEQ).text(text).sql(") THEN TRUE ELSE FALSE END")
             }
             Dialect::Postgres => {
-                const THERE: &str = "EXISTS (SELECT 1 FROM search_index x WHERE x.letter_id = l.id AND x.words @@ CAST(";
+                const THERE: &str =
+                    "EXISTS (SELECT 1 FROM search_index x WHERE x.letter_id = l.id AND x.words @@ CAST(";
                 Fragment::of(THERE).text(text).sql(" AS tsquery))")
             }
         }
@@ -114,7 +115,11 @@ impl Builder<'_> {
 
     fn facets(&self, fits: impl Fn(&FacetKey) -> bool) -> Fragment {
         let ids: Vec<i64> = self.facets.iter().filter(|(_, key, _)| fits(key)).map(|(id, ..)| id.0).collect();
-        if ids.is_empty() { Fragment::of("FALSE") } else { Fragment::of(format!("l.facet_id IN {}", numbers(ids.into_iter()))) }
+        if ids.is_empty() {
+            Fragment::of("FALSE")
+        } else {
+            Fragment::of(format!("l.facet_id IN {}", numbers(ids.into_iter())))
+        }
     }
 
     fn types(&self, names: &Names) -> Fragment {

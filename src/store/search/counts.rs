@@ -38,13 +38,13 @@ impl StoreReader {
             return Ok(0);
         };
         let count: i64 = on!(self.db.reader(), |pool| {
-            let mut query = QueryBuilder::new("SELECT COUNT(*) FROM (SELECT 1");
+            let mut query = QueryBuilder::new("SELECT COUNT(*) FROM (SELECT 1 ");
             plan.push_letters(&mut query, &matching);
             push_times(&mut query, filter);
             if let Some(most) = most {
                 query.push(" LIMIT ").push(most);
             }
-            query.push(") AS some").build_query_scalar().persistent(false).fetch_one(pool).await?
+            query.push(") AS counted").build_query_scalar().persistent(false).fetch_one(pool).await?
         });
         Ok(count.unsigned_abs())
     }
@@ -54,12 +54,12 @@ impl StoreReader {
     pub async fn facets_found(&self, filter: &LetterFilter) -> Result<Option<Vec<FacetCount>>, StoreError> {
         let any = LetterFilter { statuses: Vec::new(), importances: Vec::new(), ..filter.clone() };
         let matching = self.matching(&any).await?;
-        let Some(plan) = self.few(&any, &matching).await? else { return Ok(None) };
+        let Some(plan) = self.countable(&any, &matching).await? else { return Ok(None) };
         if matching.facets.is_empty() {
             return Ok(Some(Vec::new()));
         }
         let rows: Vec<(i64, i64)> = on!(self.db.reader(), |pool| {
-            let mut query = QueryBuilder::new("SELECT l.facet_id, COUNT(*)");
+            let mut query = QueryBuilder::new("SELECT l.facet_id, COUNT(*) ");
             plan.push_letters(&mut query, &matching);
             push_times(&mut query, &any);
             query.push(" GROUP BY l.facet_id").build_query_as().persistent(false).fetch_all(pool).await?
@@ -72,9 +72,9 @@ impl StoreReader {
         Ok(Some(counted.collect()))
     }
 
-    /// How to find the letters of a search, if they are few.
-    async fn few(&self, filter: &LetterFilter, matching: &Matching) -> Result<Option<Plan>, StoreError> {
-        Ok(self.plan(filter, matching).await?.filter(|plan| plan.is_few))
+    /// How to find the letters of a search, if they can be counted.
+    async fn countable(&self, filter: &LetterFilter, matching: &Matching) -> Result<Option<Plan>, StoreError> {
+        Ok(self.plan(filter, matching).await?.filter(|plan| plan.can_be_counted))
     }
 
     /// How many letters there are over time; `None` where they are too many to be counted.
@@ -86,7 +86,7 @@ impl StoreReader {
         to: Timestamp,
         width: Duration,
     ) -> Result<Option<FoundSlices>, StoreError> {
-        let Some(plan) = self.few(filter, matching).await? else { return Ok(None) };
+        let Some(plan) = self.countable(filter, matching).await? else { return Ok(None) };
         if matching.facets.is_empty() {
             return Ok(Some(Vec::new()));
         }
@@ -102,7 +102,8 @@ impl StoreReader {
             query.push(" GROUP BY l.facet_id, ").push(&start);
             query.build_query_as().persistent(false).fetch_all(pool).await?
         });
-        let slice = |(facet, start, count): (i64, i64, i64)| (facet, Timestamp::from_micros(start), count.unsigned_abs());
+        let slice =
+            |(facet, start, count): (i64, i64, i64)| (facet, Timestamp::from_micros(start), count.unsigned_abs());
         Ok(Some(rows.into_iter().map(slice).collect()))
     }
 }

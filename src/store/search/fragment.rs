@@ -52,9 +52,10 @@ impl Fragment {
         if parts.is_empty() {
             return Self::of(none);
         }
-        let joined = parts.into_iter().enumerate().fold(Self::of("("), |all, (n, part)| {
-            all.sql(if n == 0 { "" } else { between }).then(part)
-        });
+        let joined = parts
+            .into_iter()
+            .enumerate()
+            .fold(Self::of("("), |all, (n, part)| all.sql(if n == 0 { "" } else { between }).then(part));
         joined.sql(")")
     }
 

@@ -67,8 +67,7 @@ impl Store {
         const ALL: &str = "INSERT INTO search_backlog (letter_id, asked) SELECT id, 1 FROM letters WHERE true
             ON CONFLICT (letter_id) DO NOTHING";
         let mut tx = self.db.begin().await?;
-        let made_with: Option<i64> =
-            on!(&mut tx, |tx| sqlx::query_scalar(MADE_WITH).fetch_optional(&mut **tx).await?);
+        let made_with: Option<i64> = on!(&mut tx, |tx| sqlx::query_scalar(MADE_WITH).fetch_optional(&mut **tx).await?);
         if made_with == Some(settings) {
             return Ok(());
         }
@@ -134,7 +133,8 @@ pub(crate) async fn forget(tx: &mut Tx, ids: &[LetterId]) -> Result<(), StoreErr
 }
 
 async fn insert(tx: &mut Tx, new: &[(LetterId, &Document)]) -> Result<(), StoreError> {
-    const LAST: &str = "SELECT coalesce(max(seq), 0) FROM search_index";
+    const LAST: Sql =
+        Sql { sqlite: "SELECT coalesce(max(seq), 0) FROM search_index", postgres: "SELECT COUNT(*) FROM search_index" };
     if new.is_empty() {
         return Ok(());
     }
@@ -148,7 +148,7 @@ async fn insert(tx: &mut Tx, new: &[(LetterId, &Document)]) -> Result<(), StoreE
         let words = Column::texts(new, |(_, document)| vector(document));
         return columns::execute(tx, INSERT, vec![ids, words]).await;
     };
-    let last: i64 = sqlx::query_scalar(LAST).fetch_one(&mut **sqlite).await?;
+    let last: i64 = sqlx::query_scalar(LAST.sqlite).fetch_one(&mut **sqlite).await?;
     let seqs: Vec<Option<i64>> = (last + 1..).map(Some).take(new.len()).collect();
     columns::execute(tx, ["INSERT INTO search_index (seq, letter_id) ", ""], vec![Column::Numbers(seqs.clone()), ids])
         .await?;

@@ -29,12 +29,17 @@ use crate::{
 /// So many letters are few; of more it is not counted how many there are.
 pub(crate) const FEW: u64 = 10_000;
 
+/// So many letters can be asked one by one while somebody waits.
+const ASKED: u64 = 50_000;
+
 /// How the letters of a search are found.
 pub(crate) struct Plan {
     /// A table with the column `id` of all that the index gives, where it is asked for something.
     found: Option<Fragment>,
     /// Whether it gives few.
     pub(crate) is_few: bool,
+    /// Whether all of them can be counted while somebody waits.
+    pub(super) can_be_counted: bool,
     /// What is to be asked of these.
     beside: Fragment,
     /// What is to be asked of all others.
@@ -92,14 +97,14 @@ impl StoreReader {
         let dialect = Dialect::of(self.db.reader());
         let builder = Builder { dialect, facets: &matching.facets, payloads: self.facets_with_payloads(matching) };
         let parts = Parts::of(search);
-        let found = parts.found();
+        // What the index has said of all parts of a letter holds for those that one may see into.
+        let is_exact = builder.payloads.is_none();
+        let found = parts.found(is_exact);
         let is_few = match &found {
             Some(Found::Ids(_)) => true,
             Some(Found::Index(expression)) => self.found(&expression.text(dialect)).await? <= FEW,
             None => false,
         };
-        // What the index has said of all parts of a letter holds for those that one may see into.
-        let is_exact = builder.payloads.is_none();
         let is_said = |condition: &&Condition| is_exact && parts.is_of_index(condition);
         let beside = match &found {
             Some(Found::Index(_)) => parts.all.iter().copied().filter(|condition| !is_said(condition)).collect(),
@@ -107,6 +112,7 @@ impl StoreReader {
         };
         Ok(Some(Plan {
             is_few,
+            can_be_counted: is_few || matching.total() <= ASKED,
             beside: builder.all(&beside),
             whole: builder.condition(search.condition()),
             asks_index: found.is_some(),
@@ -133,7 +139,7 @@ impl StoreReader {
         let count: i64 = on!(self.db.reader(), |pool| {
             let mut query = QueryBuilder::new(BEFORE[dialect]);
             query.push_bind(expression.to_owned()).push(BEHIND[dialect]);
-            query.push(" LIMIT ").push(FEW + 1).push(") AS some");
+            query.push(" LIMIT ").push(FEW + 1).push(") AS counted");
             query.build_query_scalar().fetch_one(pool).await?
         });
         Ok(count.unsigned_abs())
@@ -169,18 +175,18 @@ impl<'a> Parts<'a> {
         Self { all, with, without }
     }
 
-    fn found(&self) -> Option<Found<'a>> {
+    /// What others may see is in the index, too: where that is not for all, nothing is left out by it.
+    fn found(&self, is_exact: bool) -> Option<Found<'a>> {
         if let Some(ids) = self.all.iter().find(|condition| matches!(condition, Condition::Id(_))) {
             return Some(Found::Ids(ids));
         }
         let with = Expression::All(self.with.clone());
-        match (self.with.is_empty(), self.without.is_empty()) {
+        match (self.with.is_empty(), is_exact && !self.without.is_empty()) {
             (true, _) => None,
-            (false, true) => Some(Found::Index(with)),
-            (false, false) => Some(Found::Index(Expression::Without(
-                Box::new(with),
-                Box::new(Expression::Any(self.without.clone())),
-            ))),
+            (false, false) => Some(Found::Index(with)),
+            (false, true) => {
+                Some(Found::Index(Expression::Without(Box::new(with), Box::new(Expression::Any(self.without.clone())))))
+            }
         }
     }
 
@@ -203,9 +209,7 @@ impl Found<'_> {
                 Fragment::of("(SELECT o.id FROM letters o WHERE ").then(Fragment::joined(ids, " OR ", "FALSE")).sql(")")
             }
             (Self::Ids(_), _) => Fragment::of("(SELECT o.id FROM letters o WHERE FALSE)"),
-            (Self::Index(expression), Dialect::Sqlite) => {
-                Fragment::of(SQLITE).text(expression.text(dialect)).sql(")")
-            }
+            (Self::Index(expression), Dialect::Sqlite) => Fragment::of(SQLITE).text(expression.text(dialect)).sql(")"),
             (Self::Index(expression), Dialect::Postgres) => {
                 Fragment::of(POSTGRES).text(expression.text(dialect)).sql(" AS tsquery))")
             }

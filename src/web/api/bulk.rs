@@ -22,6 +22,7 @@ use crate::{
         input::JsonBody,
         order::{Action, Order},
         query::When,
+        search,
         security::CurrentUser,
     },
 };
@@ -84,7 +85,9 @@ impl BulkAction {
         let until = self.until.as_deref().map(str::parse::<When>).transpose();
         let until = until.map_err(|why| WebError::field("until", FaultCode::Format, why))?;
         let until = until.map_or(now, |until| until.resolve(now).min(now));
-        Ok(Bulk { filter: filter.read(&command, now)?, until, left: None, command, by: by.clone() })
+        let filter = filter.read(&command, now)?;
+        search::refuse_blind(&filter, by)?;
+        Ok(Bulk { filter, until, left: None, command, by: by.clone() })
     }
 
     /// Each letter once, however often it is named.

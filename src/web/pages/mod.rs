@@ -9,6 +9,7 @@ mod activity;
 pub mod banner;
 mod bulk_action;
 mod choices;
+mod completions;
 mod digests;
 mod edit;
 mod edit_check;
@@ -34,6 +35,7 @@ mod rules;
 mod scheduled;
 mod schema_type;
 mod schemas;
+mod search_box;
 mod set_up;
 pub mod shell;
 mod sign_in;
@@ -61,6 +63,7 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/groups/{id}/note", post(group::note))
         .route("/jobs/{id}/undo", post(jobs::undo))
         .route("/letters", get(letters::show))
+        .route("/letters/completions", get(completions::show))
         .route("/letters/{id}", get(letter::show))
         .route("/letters/{id}/reveal", post(letter::reveal))
         .route("/letters/{id}/edit", get(edit::show).post(edit::act).layer(edit::limit()))

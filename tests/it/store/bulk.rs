@@ -32,6 +32,7 @@ fn bulk(command: Command) -> Bulk {
         groups: vec![GroupId::from_uuid(id())],
         since: Some(later(1)),
         until: None,
+        search: None,
     };
     Bulk { filter, until: later(9), left: None, command, by: Actor::named("Ann") }
 }

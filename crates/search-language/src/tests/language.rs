@@ -55,8 +55,30 @@ fn every_part_has_its_place() {
 fn what_is_printed_is_read_as_the_same() {
     arbtest::arbtest(|u| {
         const PIECES: &[&str] = &[
-            "a", "\"", "\\", "(", ")", " ", "-", "OR", "AND", "NOT", "queue:", "payload.x:", "attempts:", ">", "<=",
-            ",", "3", "é", "error:", "b c", "status:open", ":", "\u{a0}", "😀",
+            "a",
+            "\"",
+            "\\",
+            "(",
+            ")",
+            " ",
+            "-",
+            "OR",
+            "AND",
+            "NOT",
+            "queue:",
+            "payload.x:",
+            "attempts:",
+            ">",
+            "<=",
+            ",",
+            "3",
+            "é",
+            "error:",
+            "b c",
+            "status:open",
+            ":",
+            "\u{a0}",
+            "😀",
         ];
         let n = u.int_in_range(0..=24)?;
         let mut text = String::new();

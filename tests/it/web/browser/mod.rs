@@ -13,6 +13,7 @@ mod keys;
 pub mod looks;
 mod rules;
 pub mod scene;
+mod search;
 mod types;
 mod typing;
 mod unscripted;
