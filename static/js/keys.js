@@ -37,7 +37,8 @@ document.addEventListener("keydown", (event) => {
   }
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || one("dialog[open]")) return;
   if (isTyping(event.target)) {
-    if (event.key === "Escape" && !closeMenus()) event.target.blur();
+    const isCompleted = event.target.getAttribute("aria-expanded") === "true";
+    if (event.key === "Escape" && !isCompleted && !closeMenus()) event.target.blur();
     return;
   }
   const target = event.timeStamp - went < PATIENCE && one(`[data-go="${CSS.escape(event.key)}"]`);

@@ -87,7 +87,12 @@ impl Store {
     /// Puts letters into the index, in the place of what was there of them. Those that are gone by now are left out; those
     /// that were asked for again meanwhile stay to be indexed.
     pub async fn index(&self, documents: &[(ToIndex, Option<Document>)]) -> Result<(), StoreError> {
+        // One after the other: two servers may be at the same letters.
+        const ALONE: &str = "SELECT pg_advisory_xact_lock(7301, 10)";
         let mut tx = self.db.begin().await?;
+        if let Either::Postgres(tx) = &mut tx {
+            sqlx::query(ALONE).execute(&mut **tx).await?;
+        }
         let mut ids: Vec<LetterId> = documents.iter().map(|(to_index, _)| to_index.letter).collect();
         ids.sort_unstable();
         let there = hold(&mut tx, &ids).await?;
