@@ -30,6 +30,7 @@ use crate::{
         retention::{Retention, delay_queues::DelayQueues},
         scheduler::Scheduler,
         schemas::Folder,
+        search::{self, Indexing},
         settings::Settings,
     },
     store::Store,
@@ -131,6 +132,10 @@ pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyho
             done_with: None,
         };
         lifecycle.start_worker(enrichment);
+        services.store.prepare_search(search::settings(&config.search, &config.decode)).await?;
+        let (store, reader) = (Arc::clone(&services.store), services.reader.clone());
+        let (clock, feed) = (services.clock.clone(), services.feed.clone());
+        lifecycle.start_worker(Indexing { store, reader, config: config.search, clock, feed });
     }
     if roles.has(Role::Retry) {
         let retention = Retention {

@@ -44,6 +44,7 @@ pub(super) fn start(
         trusted_proxies: trusted_proxies(config),
         limits: Limits::default(),
         decode_max_bytes: config.decode.max_bytes,
+        is_search_enabled: config.search.enabled,
         succeeded_after: config.groups.succeeded_after,
         watch: watch::all_settings(config),
         closing: lifecycle.stopping(),

@@ -32,7 +32,7 @@ pub use retry::RetryConfig;
 pub use rules::{RulesConfig, rules_of};
 pub use sections::{
     DatabaseConfig, DecodeConfig, EasynetqConfig, GroupsConfig, IntakeConfig, LogConfig, LogFormat, RetentionConfig,
-    SchemasConfig, WebConfig,
+    SchemasConfig, SearchConfig, WebConfig,
 };
 pub use teams::{TeamConfig, memberships};
 pub use watch::WatchConfig;
@@ -47,6 +47,7 @@ pub struct Config {
     pub brokers: BTreeMap<String, BrokerConfig>,
     pub intake: IntakeConfig,
     pub decode: DecodeConfig,
+    pub search: SearchConfig,
     pub easynetq: EasynetqConfig,
     pub schemas: SchemasConfig,
     pub groups: GroupsConfig,
@@ -76,6 +77,7 @@ impl Default for Config {
             brokers: BTreeMap::from([("main".to_owned(), BrokerConfig::default())]),
             intake: IntakeConfig::default(),
             decode: DecodeConfig::default(),
+            search: SearchConfig::default(),
             easynetq: EasynetqConfig::default(),
             schemas: SchemasConfig::default(),
             groups: GroupsConfig::default(),

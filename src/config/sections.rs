@@ -1,4 +1,4 @@
-//! The small sections: database, web, intake, decode, easynetq, schemas, groups, log, retention.
+//! The small sections: database, web, intake, decode, search, easynetq, schemas, groups, log, retention.
 
 use std::{
     collections::BTreeMap,
@@ -104,6 +104,21 @@ pub struct DecodeConfig {
 impl Default for DecodeConfig {
     fn default() -> Self {
         Self { max_bytes: 16 * 1024 * 1024, hidden_fields: Vec::new(), type_headers: Vec::new() }
+    }
+}
+
+/// `[search]`
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SearchConfig {
+    pub enabled: bool,
+    pub text_bytes: usize,
+    pub payload_fields: usize,
+}
+
+impl Default for SearchConfig {
+    fn default() -> Self {
+        Self { enabled: true, text_bytes: 16 * 1024, payload_fields: 100 }
     }
 }
 

@@ -5,6 +5,7 @@ use amqp_message::{death::Reason, glob::Globs, time::Timestamp, word_enum};
 use super::{
     group_id::GroupId,
     letter::{Importance, LetterId, LetterSummary, Status},
+    search::Search,
 };
 
 /// Letters that match every field; an empty list in a field lets all through.
@@ -23,12 +24,19 @@ pub struct LetterFilter {
     pub since: Option<Timestamp>,
     /// Received before.
     pub until: Option<Timestamp>,
+    /// What a search asks for besides.
+    pub search: Option<Search>,
 }
 
 impl LetterFilter {
     /// Whether it asks for certain groups or types, of which no counts by facets are kept.
     pub fn is_of_groups(&self) -> bool {
         !(self.groups.is_empty() && self.types.is_empty())
+    }
+
+    /// Whether what it asks for is counted letter by letter: of all else counts are kept.
+    pub fn is_counted_anew(&self) -> bool {
+        self.is_of_groups() || self.search.is_some()
     }
 
     /// Whether it asks for certain queues, brokers or reasons, of which no sums are kept.
@@ -143,6 +151,14 @@ impl From<Vec<FacetCount>> for LetterCounts {
     fn from(facets: Vec<FacetCount>) -> Self {
         Self { facets, sums: Vec::new() }
     }
+}
+
+/// How many letters there are, as far as they were counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    pub n: u64,
+    /// Whether there may be more.
+    pub is_least: bool,
 }
 
 /// Letters received in one slice of time, by importance in the order of [`Importance::ALL`].

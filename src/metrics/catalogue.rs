@@ -35,6 +35,7 @@ pub(super) struct Families {
     pub intake_held: Family<BrokerLabels, Gauge>,
     pub not_enriched: Single,
     pub oldest_not_enriched: Single,
+    pub not_indexed: Single,
     pub conditions: Family<ConditionLabels, Gauge>,
     pub without_consumers: Family<QueueLabels, Gauge>,
     pub notifications_waiting: Single,
@@ -111,6 +112,11 @@ impl Families {
             "dlo_oldest_not_enriched_seconds",
             "How long the oldest letter has waited to be enriched, 0 without one",
             &self.oldest_not_enriched,
+        );
+        c.gauge(
+            "dlo_not_indexed",
+            "Letters that searches do not find yet, of which 1000000 are counted at most",
+            &self.not_indexed,
         );
         c.gauge(
             "dlo_scheduler_late_seconds",

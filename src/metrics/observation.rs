@@ -37,6 +37,8 @@ pub struct HealthObservation<'a> {
     pub conditions: &'a [Condition],
     /// Letters that are not enriched yet; `None` while the database does not say.
     pub not_enriched: Option<Backlog>,
+    /// Letters that searches do not find yet.
+    pub not_indexed: Option<u64>,
     /// Brokers, and when their first retry that nobody has claimed was or will be due, as far as it was last known.
     pub first_due: &'a [(String, Timestamp)],
 }
@@ -69,6 +71,7 @@ impl Families {
             self.connected.get_or_create(&BrokerLabels::of(&broker.name)).set(i64::from(is_connected));
         }
         self.observe_health(seen);
+        self.observe_search(seen);
         self.forget_database();
         if let Some(database) = &seen.database {
             self.observe_letters(database, seen.now);
@@ -124,6 +127,13 @@ impl Families {
                 self.not_enriched.clear();
                 self.oldest_not_enriched.clear();
             }
+        }
+    }
+
+    fn observe_search(&self, seen: &Observation<'_>) {
+        match seen.health.not_indexed {
+            Some(letters) => self.not_indexed.set(count(letters)),
+            None => self.not_indexed.clear(),
         }
     }
 

@@ -73,7 +73,7 @@ fn count_everything(metrics: &Metrics) {
         ..DatabaseObservation::default()
     };
     let not_enriched = Some(Backlog::default());
-    let health = HealthObservation { not_enriched, ..HealthObservation::default() };
+    let health = HealthObservation { not_enriched, not_indexed: Some(0), ..HealthObservation::default() };
     metrics.observe(&Observation { now: NOON, brokers: &[connected()], health, database: Some(database) });
 }
 
@@ -177,11 +177,12 @@ fn what_is_held_or_not_enriched_has_an_age() {
         ..connected()
     };
     let not_enriched = Some(Backlog { letters: 12, oldest: Some(seconds_ago(90)) });
-    let health = HealthObservation { not_enriched, ..HealthObservation::default() };
+    let health = HealthObservation { not_enriched, not_indexed: Some(7), ..HealthObservation::default() };
     metrics.observe(&Observation { now: NOON, brokers: &[held], health, database: None });
     check(&metrics, "dlo_intake_held_seconds{broker=\"main\"} 7");
     check(&metrics, "dlo_not_enriched 12");
     check(&metrics, "dlo_oldest_not_enriched_seconds 90");
+    check(&metrics, "dlo_not_indexed 7");
     observe(&metrics, None);
     check(&metrics, "dlo_intake_held_seconds{broker=\"main\"} 0");
     assert!(!metrics.encode().contains("dlo_not_enriched "), "nobody knows");

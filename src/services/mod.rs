@@ -25,6 +25,7 @@ pub mod retention;
 pub mod rules;
 pub mod scheduler;
 pub mod schemas;
+pub mod search;
 pub mod settings;
 pub mod sign_in;
 pub mod triage;

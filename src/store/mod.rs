@@ -27,6 +27,7 @@ mod origin;
 mod retries;
 mod rules;
 mod schemas;
+mod search;
 mod space;
 mod versions;
 mod watch;
@@ -63,6 +64,7 @@ pub use notifications::incidents::{IncidentRecord, Telling};
 pub(crate) use retries::outcomes::RetryTally;
 pub use retries::stops::{QueueStops, StoppedRetry};
 pub use rules::{OrderError, RuleChange, RuleFailure};
+pub use search::ToIndex;
 pub use watch::findings::{WatchedBroker, WatchedQueue};
 pub use watch::{Claim, WatchKept, WatchUpdate};
 

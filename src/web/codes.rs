@@ -30,6 +30,7 @@ word_enum! {
         UnsupportedMediaType = "unsupported_media_type",
         UnknownHost = "unknown_host",
         InvalidContent = "invalid_content",
+        InvalidSearch = "invalid_search",
         KeyReused = "idempotency_key_reused",
         TooManyRequests = "too_many_requests",
         InternalError = "internal_error",
@@ -51,6 +52,7 @@ word_enum! {
         Empty = "empty",
         Repeated = "repeated",
         Excluded = "excluded",
+        Search = "search",
         Invalid = "invalid",
     }
 }
@@ -95,6 +97,9 @@ impl ProblemCode {
             Self::UnsupportedMediaType => "The body is of a media type that the call does not take.",
             Self::UnknownHost => "dlo does not answer to the host that was named.",
             Self::InvalidContent => "The body is understood, and says what is not possible.",
+            Self::InvalidSearch => {
+                "The search (q) cannot be understood, or asks for what may not be seen; each mistake has its column."
+            }
             Self::KeyReused => "The Idempotency-Key was used for another call.",
             Self::TooManyRequests => "It was tried too often; wait a while.",
             Self::InternalError => "An error of dlo; its log has the details, by request_id.",
@@ -117,6 +122,7 @@ impl FaultCode {
             Self::Empty => "It is given and empty.",
             Self::Repeated => "It is given more than once.",
             Self::Excluded => "It does not go with something else that is given.",
+            Self::Search => "It is no search; the detail and its place say in which column.",
             Self::Invalid => "It is wrong in another way, which the detail says.",
         }
     }

@@ -141,6 +141,7 @@ async fn metrics(State(app): State<Arc<AppState>>) -> Response {
     let health = HealthObservation {
         conditions: &conditions,
         not_enriched: app.health.figures().map(|figures| figures.not_enriched),
+        not_indexed: app.health.figures().map(|figures| figures.not_indexed),
         first_due: &first_due,
     };
     app.metrics.observe(&Observation { now, brokers: &brokers, health, database });

@@ -37,6 +37,7 @@ mod query;
 mod queue_health;
 mod remarks;
 mod rule_error;
+mod search;
 mod security;
 mod seen;
 mod server;
@@ -142,6 +143,8 @@ pub struct WebSettings {
     pub limits: Limits,
     /// Bytes of a body that is decoded at most.
     pub decode_max_bytes: u64,
+    /// Whether words and fields of letters can be searched.
+    pub is_search_enabled: bool,
     /// A letter that was sent back and has not failed again for so long counts as succeeded.
     pub succeeded_after: Duration,
     /// The brokers whose management API is asked.

@@ -8,6 +8,7 @@ import "./menus.js";
 import "./pace.js";
 import "./requests.js";
 import "./rows.js";
+import "./search.js";
 import "./swaps.js";
 import "./toasts.js";
 

@@ -9,7 +9,7 @@ const PATIENCE = 1500; // how long after g the key may come that says where to
 let went = -Infinity;
 
 const keys = {
-  "/": () => one('[data-key="/"]')?.select(),
+  "/": () => find(),
   j: () => walk(1),
   k: () => walk(-1),
   o: open,
@@ -24,12 +24,21 @@ const keys = {
   Escape: () => closeMenus() || one("[data-close]")?.click(),
 };
 
+// The search of the page goes before the one in its frame.
+const find = () => (one("#main [data-search]") ?? one("[data-search]"))?.select();
+
 const isTyping = (element) => element.matches("textarea, select, input:not([type=checkbox], [type=radio])");
 
 document.addEventListener("keydown", (event) => {
+  if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "k" && !one("dialog[open]")) {
+    find();
+    event.preventDefault();
+    return;
+  }
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || one("dialog[open]")) return;
   if (isTyping(event.target)) {
-    if (event.key === "Escape" && !closeMenus()) event.target.blur();
+    const isCompleted = event.target.getAttribute("aria-expanded") === "true";
+    if (event.key === "Escape" && !isCompleted && !closeMenus()) event.target.blur();
     return;
   }
   const target = event.timeStamp - went < PATIENCE && one(`[data-go="${CSS.escape(event.key)}"]`);

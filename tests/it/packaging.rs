@@ -209,7 +209,11 @@ pub fn everything_counted() -> Metrics {
         digests_sent: &[("daily".to_owned(), NOON)],
         ..DatabaseObservation::default()
     };
-    let health = HealthObservation { not_enriched: Some(Backlog::default()), ..HealthObservation::default() };
+    let health = HealthObservation {
+        not_enriched: Some(Backlog::default()),
+        not_indexed: Some(0),
+        ..HealthObservation::default()
+    };
     metrics.observe(&Observation { now: NOON, brokers: &[broker], health, database: Some(database) });
     metrics
 }

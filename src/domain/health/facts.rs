@@ -39,6 +39,8 @@ pub struct Backlog {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     pub not_enriched: Backlog,
+    /// Letters that searches do not find yet.
+    pub not_indexed: u64,
     /// Brokers, and when their first retry is due that nobody has claimed.
     pub first_due: Vec<(String, Timestamp)>,
     /// When the first notification is due that nobody is sending.

@@ -89,6 +89,15 @@ impl Reader {
         Cow::Owned(letter)
     }
 
+    /// A letter as it is shown where nothing is revealed, and what its body says.
+    pub(crate) fn shown(&self, library: &Library, letter: &Letter, confirmed: &Confirmed) -> (Letter, Reading) {
+        let read = |question: &Question<'_>| library.read(question, false);
+        let reading = self.ask(letter, confirmed, &UnwrapMode::Automatic, read);
+        let mut letter = letter.clone();
+        scrub(&mut letter, &reading);
+        (letter, reading)
+    }
+
     /// Reads a message that is no letter.
     pub async fn read_message(&self, request: DecodeRequest) -> Reading {
         let (library, reader) = (self.library().await, self.clone());

@@ -68,6 +68,7 @@ impl Probe {
         }
         Ok(Figures {
             not_enriched: self.store.not_enriched_backlog().await?,
+            not_indexed: self.store.search_backlog().await?,
             first_due,
             notification_due: self.store.first_notification_due().await?,
         })

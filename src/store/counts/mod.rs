@@ -37,6 +37,9 @@ use crate::domain::{
 impl StoreReader {
     /// How many letters `filter` lets through, exactly.
     pub async fn count(&self, filter: &LetterFilter) -> Result<u64, StoreError> {
+        if filter.search.is_some() {
+            return self.count_found(filter, None).await;
+        }
         let matching = self.matching(filter).await?;
         let since = filter.since.unwrap_or(Timestamp::from_micros(0));
         let until = filter.until.unwrap_or(Timestamp::MAX);
@@ -87,7 +90,8 @@ impl StoreReader {
         Ok(matching.facets.into_iter().filter_map(counted).collect())
     }
 
-    /// Letters received from `from` until `to`, in bars of `width`, which is rounded up to whole slices.
+    /// Letters received from `from` until `to`, in bars of `width`, which is rounded up to whole slices. There are none of a
+    /// search that finds too many to be counted.
     pub async fn histogram(
         &self,
         filter: &LetterFilter,
@@ -96,12 +100,21 @@ impl StoreReader {
         width: Duration,
     ) -> Result<Vec<HistogramBar>, StoreError> {
         // Who does not tell facets apart need not read them: there may be any number of queues in the past.
-        let asks_for_some = self.tells_facets_apart(filter) || filter.is_of_groups();
+        let asks_for_some = self.tells_facets_apart(filter) || filter.is_counted_anew();
         let matching = if asks_for_some { Some(self.matching(filter).await?) } else { None };
         let width = SLICE * u32::try_from(width.as_secs().div_ceil(SLICE.as_secs()).max(1)).unwrap_or(u32::MAX);
         let spans = slices::cover(from.floor_to(width), slices::ceil_to(to, SLICE), slices::widest_within(width));
         let mut bars = empty_bars(from, to, width);
         let slices = match &matching {
+            Some(matching) if filter.search.is_some() => {
+                match self
+                    .slices_found(filter, matching, from.floor_to(width), slices::ceil_to(to, SLICE), SLICE)
+                    .await?
+                {
+                    Some(found) => with_importance(matching, found),
+                    None => return Ok(Vec::new()),
+                }
+            }
             Some(matching) if matching.groups.is_some() => {
                 self.slices_of_rows(matching, from.floor_to(width), slices::ceil_to(to, SLICE)).await?
             }
@@ -196,14 +209,8 @@ impl StoreReader {
             query.push(" GROUP BY facet_id, ").push(&start);
             query.build_query_as().persistent(false).fetch_all(pool).await?
         });
-        let importance_of: HashMap<i64, usize> =
-            matching.facets.iter().map(|(id, key, _)| (id.0, key.importance as usize)).collect();
-        let slice = |(facet, start, count): (i64, i64, i64)| Slice {
-            importance: importance_of.get(&facet).copied().unwrap_or_default(),
-            start: Timestamp::from_micros(start),
-            count: count.unsigned_abs(),
-        };
-        Ok(rows.into_iter().map(slice).collect())
+        let row = |(facet, start, count): (i64, i64, i64)| (facet, Timestamp::from_micros(start), count.unsigned_abs());
+        Ok(with_importance(matching, rows.into_iter().map(row).collect()))
     }
 
     /// The slices of some spans of time, one for each importance and start.
@@ -233,6 +240,14 @@ impl StoreReader {
         };
         Ok(rows.into_iter().map(slice).collect())
     }
+}
+
+/// Slices of facets as those of their importances.
+fn with_importance(matching: &Matching, rows: Vec<(i64, Timestamp, u64)>) -> Vec<Slice> {
+    let importance_of: HashMap<i64, usize> =
+        matching.facets.iter().map(|(id, key, _)| (id.0, key.importance as usize)).collect();
+    let importance = |facet| importance_of.get(&facet).copied().unwrap_or_default();
+    rows.into_iter().map(|(facet, start, count)| Slice { importance: importance(facet), start, count }).collect()
 }
 
 /// Where letters are counted. SQLite would rather look at all letters of the facets than at those of the groups.

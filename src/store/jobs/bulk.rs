@@ -17,6 +17,7 @@ use crate::{
         group::GroupId,
         job::{Bulk, Job, Left},
         rights::Grants,
+        search::Search,
     },
     store::{
         Store, StoreError, audit,
@@ -231,6 +232,8 @@ struct StoredFilter {
     groups: Vec<Uuid>,
     since: Option<i64>,
     until: Option<i64>,
+    #[serde(default)]
+    search: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -261,6 +264,7 @@ impl StoredFilter {
             groups: filter.groups.iter().map(|group| group.as_uuid()).collect(),
             since: filter.since.map(Timestamp::as_micros),
             until: filter.until.map(Timestamp::as_micros),
+            search: filter.search.as_ref().map(ToString::to_string),
         }
     }
 
@@ -275,6 +279,11 @@ impl StoredFilter {
             groups: self.groups.into_iter().map(GroupId::from_uuid).collect(),
             since: self.since.map(Timestamp::from_micros),
             until: self.until.map(Timestamp::from_micros),
+            search: self.search.as_deref().map(read_search).transpose()?,
         })
     }
+}
+
+fn read_search(text: &str) -> Result<Search, StoreError> {
+    Search::written(text).map_err(|why| StoreError::Unreadable { what: "the search of a job", why })
 }

@@ -35,6 +35,7 @@ use crate::{
             on,
         },
         groups::tally::hold,
+        search::index,
     },
 };
 
@@ -116,6 +117,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         const SET: &str = "UPDATE letters SET named_with = $2, enriched_at = coalesce(enriched_at, $3) WHERE id = $1";
         let mut tx = self.db.begin().await?;
+        index::ask(&mut tx, &[letter], edition).await?;
         on!(&mut tx, |tx| sqlx::query(SET)
             .bind(letter.as_uuid())
             .bind(edition)
@@ -152,6 +154,7 @@ async fn enrich_chunk(
         tally.add(Place { facet, group: Some(letter.is.group), ..letter.was.place() });
         rows.push((facet, letter));
     }
+    index::ask(tx, &ids, edition).await?;
     update(tx, &rows, edition, at).await?;
     let lines = moves.iter().flat_map(|letter| NewEntry::all(letter.is.letter, &letter.transition));
     history::append(tx, &lines.collect::<Vec<_>>()).await?;

@@ -17,6 +17,7 @@ pub(super) mod intake;
 pub(super) mod lock;
 mod not_enriched;
 pub(super) mod order;
+mod part;
 pub(super) mod record;
 pub(super) mod returned;
 pub(super) mod rows;
@@ -26,8 +27,9 @@ mod types;
 
 use std::collections::HashMap;
 
-use sqlx::{Database, Encode, QueryBuilder, Type};
-use uuid::Uuid;
+use sqlx::QueryBuilder;
+
+use part::{Part, page_of, sort};
 
 use super::{
     StoreError, StoreReader,
@@ -38,9 +40,10 @@ use super::{
         on,
     },
     letters::rows::{ContentsRow, SUMMARY_COLUMNS, SummaryRow},
+    search::plan::Plan,
 };
 use crate::domain::{
-    filter::{Cursor, LetterFilter, LetterPage, PageRequest, Sort},
+    filter::{LetterFilter, LetterPage, PageRequest},
     letter::{Letter, LetterId, LetterSummary},
 };
 
@@ -63,10 +66,16 @@ impl StoreReader {
         if matching.facets.is_empty() {
             return Ok(LetterPage::default());
         }
-        let part = Part { filter, page, limit: page.limit + 1 };
+        let plan = self.plan(filter, &matching).await?;
+        let part = Part { filter, page, limit: page.limit + 1, plan: plan.as_ref() };
+        if let Some(plan) = plan.as_ref().filter(|plan| plan.is_few) {
+            return Ok(page_of(self.pick(plan, &matching, &part).await?, page.limit));
+        }
         let mut items = Vec::new();
         let ranges = matching.ranges();
-        if self.walks(&matching, ranges.len(), part.limit).await? {
+        // Each range would ask the index anew.
+        let asks_index = plan.as_ref().is_some_and(|plan| plan.asks_index);
+        if asks_index || self.walks(&matching, ranges.len(), part.limit).await? {
             items = self.walk(&matching, &part, None).await?;
         } else {
             // Where many ranges would have to be merged, what is asked for is mostly among the next few letters.
@@ -197,9 +206,26 @@ impl StoreReader {
                 push_uuids(&mut query, groups.iter().map(|home| home.group.as_uuid()).collect());
             }
             part.push_conditions(&mut query, "l.");
+            part.push_search(&mut query);
             part.push_order(&mut query, "l.");
             query.push(" LIMIT ").push(part.limit);
             query.build_query_as().fetch_all(pool).await?
+        });
+        self.told(rows)
+    }
+
+    /// Takes the few that the index gives, and sorts them.
+    async fn pick(&self, plan: &Plan, matching: &Matching, part: &Part<'_>) -> Result<Vec<LetterSummary>, StoreError> {
+        let rows: Vec<SummaryRow> = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new("SELECT ");
+            query.push(SUMMARY_COLUMNS).push(" FROM (SELECT l.id, l.received_at");
+            plan.push_letters(&mut query, matching);
+            part.push_conditions(&mut query, "l.");
+            part.push_order(&mut query, "l.");
+            query.push(" LIMIT ").push(part.limit);
+            query.push(") AS page JOIN letters l ON l.id = page.id").push(JOINED);
+            part.push_order(&mut query, "l.");
+            query.build_query_as().persistent(false).fetch_all(pool).await?
         });
         self.told(rows)
     }
@@ -211,9 +237,10 @@ impl StoreReader {
             query.push(SUMMARY_COLUMNS).push(" FROM (");
             for (n, range) in ranges.iter().enumerate() {
                 query.push(if n == 0 { "" } else { " UNION ALL " });
-                query.push("SELECT * FROM (SELECT id, received_at FROM letters WHERE ");
+                query.push("SELECT * FROM (SELECT id, received_at FROM letters l WHERE ");
                 range.push(&mut query);
                 part.push_conditions(&mut query, "");
+                part.push_search(&mut query);
                 part.push_order(&mut query, "");
                 query.push(" LIMIT ").push(part.limit).push(") AS range_").push(n);
             }
@@ -228,56 +255,3 @@ impl StoreReader {
 }
 
 const JOINED: &str = " JOIN facets f ON f.id = l.facet_id LEFT JOIN retries r ON r.letter_id = l.id";
-
-/// Which part of a sorted list is meant.
-struct Part<'a> {
-    filter: &'a LetterFilter,
-    page: &'a PageRequest,
-    limit: usize,
-}
-
-impl Part<'_> {
-    fn push_conditions<DB: Database>(&self, query: &mut QueryBuilder<DB>, table: &str)
-    where
-        for<'q> i64: Encode<'q, DB> + Type<DB>,
-        for<'q> Uuid: Encode<'q, DB> + Type<DB>,
-    {
-        if let Some(since) = self.filter.since {
-            query.push(" AND ").push(table).push("received_at >= ").push_bind(since.as_micros());
-        }
-        if let Some(until) = self.filter.until {
-            query.push(" AND ").push(table).push("received_at < ").push_bind(until.as_micros());
-        }
-        if let Some(after) = self.page.after {
-            let beyond = match self.page.sort {
-                Sort::Newest => "<",
-                Sort::Oldest => ">",
-            };
-            query.push(format_args!(" AND ({table}received_at, {table}id) {beyond} ("));
-            query.push_bind(after.received_at.as_micros()).push(", ").push_bind(after.id.as_uuid()).push(")");
-        }
-    }
-
-    fn push_order<DB: Database>(&self, query: &mut QueryBuilder<DB>, table: &str) {
-        let direction = match self.page.sort {
-            Sort::Newest => "DESC",
-            Sort::Oldest => "ASC",
-        };
-        query.push(format_args!(" ORDER BY {table}received_at {direction}, {table}id {direction}"));
-    }
-}
-
-/// One more than `limit` tells that there are further ones.
-fn page_of(mut items: Vec<LetterSummary>, limit: usize) -> LetterPage {
-    let more = items.len() > limit;
-    items.truncate(limit);
-    let next = items.last().filter(|_| more).map(|last| Cursor { received_at: last.received_at, id: last.id });
-    LetterPage { items, next }
-}
-
-fn sort(items: &mut [LetterSummary], sort: Sort) {
-    items.sort_unstable_by_key(|item| (item.received_at, item.id));
-    if sort == Sort::Newest {
-        items.reverse();
-    }
-}

@@ -11,6 +11,7 @@ use crate::{
         Store, StoreError,
         counts::tally::Tally,
         db::{Sql, Tx, id_list::push_ids, on},
+        search::index,
     },
 };
 
@@ -48,8 +49,9 @@ impl Store {
 
 /// Removes letters with all that is kept of them, but for their counts and retries.
 pub(crate) async fn remove(tx: &mut Tx, ids: &[LetterId]) -> Result<(), StoreError> {
-    const DELETE: [&str; 3] = [
+    const DELETE: [&str; 4] = [
         "DELETE FROM letters WHERE id IN ",
+        "DELETE FROM search_backlog WHERE letter_id IN ",
         "DELETE FROM contents WHERE letter_id IN ",
         "DELETE FROM history WHERE letter_id IN ",
     ];
@@ -63,5 +65,5 @@ pub(crate) async fn remove(tx: &mut Tx, ids: &[LetterId]) -> Result<(), StoreErr
             delete.build().execute(&mut **tx).await?;
         });
     }
-    Ok(())
+    index::forget(tx, ids).await
 }

@@ -13,7 +13,7 @@ use crate::{
         job::Left,
         letter::{LetterId, Status},
     },
-    store::{StoreError, StoreReader, counts::facets::Range, db::on},
+    store::{StoreError, StoreReader, counts::facets::Range, db::on, search::plan::Plan},
 };
 
 /// A walk over letters, in batches, each letter once, however it is moved meanwhile.
@@ -31,6 +31,7 @@ pub struct Matching {
     /// What was received before or later is left alone.
     since: Timestamp,
     until: Timestamp,
+    plan: Option<Plan>,
 }
 
 /// All that a job has left in one state.
@@ -53,8 +54,9 @@ impl StoreReader {
         // The end of a filter is no part of it, this one is.
         let end = filter.until.map_or(until, |end| until.min(end.minus(Duration::from_micros(1))));
         let since = filter.since.unwrap_or(Timestamp::from_micros(i64::MIN));
-        let ranges = self.matching(filter).await?.ranges();
-        Ok(Sweep::Matching(Matching { ranges, after: None, since, until: end }))
+        let matching = self.matching(filter).await?;
+        let plan = self.plan(filter, &matching).await?;
+        Ok(Sweep::Matching(Matching { ranges: matching.ranges(), after: None, since, until: end, plan }))
     }
 
     /// The next letters of a walk, `limit` at most; none at its end.
@@ -70,12 +72,15 @@ impl StoreReader {
             let (received_at, id) =
                 sweep.after.map_or((i64::MIN, Uuid::nil()), |(at, id)| (at.as_micros(), id.as_uuid()));
             let rows: Vec<(i64, Uuid)> = on!(self.db.reader(), |pool| {
-                let mut next = QueryBuilder::new("SELECT received_at, id FROM letters WHERE ");
+                let mut next = QueryBuilder::new("SELECT received_at, id FROM letters l WHERE ");
                 range.push(&mut next);
                 next.push(" AND received_at >= ").push_bind(sweep.since.as_micros());
                 next.push(" AND received_at <= ").push_bind(sweep.until.as_micros());
-                next.push(" AND (received_at, id) > (").push_bind(received_at).push(", ").push_bind(id);
-                next.push(") ORDER BY received_at, id LIMIT ").push_bind(bigint(limit as u64));
+                next.push(" AND (received_at, id) > (").push_bind(received_at).push(", ").push_bind(id).push(")");
+                if let Some(plan) = &sweep.plan {
+                    plan.push_whole(&mut next);
+                }
+                next.push(" ORDER BY received_at, id LIMIT ").push_bind(bigint(limit as u64));
                 next.build_query_as().persistent(false).fetch_all(pool).await?
             });
             let ids: Vec<LetterId> = rows.iter().map(|(_, id)| LetterId::from_uuid(*id)).collect();

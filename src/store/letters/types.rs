@@ -1,5 +1,7 @@
 //! Which types letters are of, and where.
 
+use std::collections::BTreeMap;
+
 use crate::store::{StoreError, StoreReader, db::on};
 
 impl StoreReader {
@@ -29,5 +31,19 @@ impl StoreReader {
         let theirs = rows.into_iter().filter(|(broker, queue, _)| self.scope.includes(broker, queue));
         let seen = theirs.map(|(broker, queue, n)| (broker, queue, n.unsigned_abs()));
         Ok(seen.take(usize::try_from(limit).unwrap_or(usize::MAX)).collect())
+    }
+
+    /// The types of open letters, and how many there are of each.
+    pub async fn open_types(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        const TYPES: &str = "SELECT broker, queue, message_type, CAST(sum(critical + high + normal + low) AS BIGINT)
+            FROM groups WHERE critical + high + normal + low > 0 AND message_type <> ''
+            GROUP BY broker, queue, message_type";
+        let rows: Vec<(String, String, String, i64)> =
+            on!(self.db.reader(), |pool| sqlx::query_as(TYPES).fetch_all(pool).await?);
+        let mut types: BTreeMap<String, u64> = BTreeMap::new();
+        for (_, _, name, count) in rows.into_iter().filter(|(broker, queue, ..)| self.scope.includes(broker, queue)) {
+            *types.entry(name).or_default() += count.unsigned_abs();
+        }
+        Ok(types.into_iter().collect())
     }
 }

@@ -23,6 +23,7 @@ use crate::{
         input::JsonBody,
         order::{Action, Order},
         query::When,
+        search,
         security::CurrentUser,
     },
 };
@@ -104,6 +105,7 @@ impl BulkAction {
         let until = until.map_err(|why| WebError::field("until", FaultCode::Format, why))?;
         let until = until.map_or(now, |until| until.resolve(now).min(now));
         let (filter, brake) = (filter.read(&command, now)?, self.brake().read()?);
+        search::refuse_blind(&filter, by)?;
         Ok(Bulk { filter, until, left: None, command, brake, by: by.clone() })
     }
 

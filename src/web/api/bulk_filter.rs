@@ -22,6 +22,7 @@ use crate::{
         error::{Gathered, WebError},
         fault::{Fault, Place},
         query::{LetterQuery, Pairs, Parameters},
+        search,
     },
 };
 
@@ -82,8 +83,11 @@ impl BulkFilter {
         let query = gathered.take(LetterQuery::take(&mut pairs));
         gathered.take(pairs.finish(&words().collect::<Vec<_>>().join(", ")));
         gathered.end().map_err(within_filter)?;
+        if let Some(Err(mistakes)) = query.search.as_ref().map(|search| search.parsed()) {
+            search::refused(&Place::field("filter.q"), mistakes)?;
+        }
         let mut filter = query.filter(now);
-        if query.statuses.is_none() {
+        if query.leaves_status_open() && filter.statuses.is_empty() {
             filter.statuses = command.allowed_in().to_vec();
         }
         Ok(filter)
@@ -144,6 +148,8 @@ mod tests {
         assert_eq!(read(r#"{"queue": "a"}"#).map(|filter| filter.statuses), Ok(Command::Reopen.allowed_in().to_vec()));
         let known = read(r#"{"queue_unknown": false}"#).map(|filter| filter.queues);
         assert_eq!(known, Ok(Names::globs(["?*"])), "not everything");
+        let retried = read(r#"{"q": "boom status:retried"}"#).map(|filter| filter.statuses);
+        assert_eq!(retried, Ok(vec![Status::Retried]), "a search may say it, too");
         assert_eq!(read(r#"{"status": "all"}"#).map(|filter| filter.statuses), Ok(Vec::new()));
     }
 
@@ -160,6 +166,7 @@ mod tests {
         check(r#"{"limti": "5"}"#, "filter.limti: there is no such parameter; there are status");
         check(r#"{"status": "opne"}"#, "filter.status");
         check(r#"{"group": "x"}"#, "filter.group");
+        check(r#"{"q": "a status:opne"}"#, "filter.q: column 10: \"opne\" is not possible");
         check(r#"{"since": ["1h", "2h"]}"#, "filter.since");
     }
 }

@@ -14,6 +14,7 @@ use crate::{
         error::WebError,
         input::Query,
         query::{LetterQuery, Listed},
+        search,
     },
 };
 
@@ -25,9 +26,14 @@ pub struct Letters {
     next_cursor: Option<String>,
     /// Letters on all pages.
     total: u64,
+    /// Whether there may be more: of a search that finds many, no more than 10,000 are counted.
+    total_is_least: bool,
 }
 
 /// Letters, newest first
+///
+/// With `q`, those that a search finds, in the words of the search box. What cannot be understood is refused with the columns
+/// of all mistakes.
 #[utoipa::path(get, path = "/letters", operation_id = "list_letters", tag = "letters", params(LetterQuery), responses(
     (status = OK, body = Letters),
 ))]
@@ -35,14 +41,16 @@ pub async fn letters(
     State(app): State<Arc<AppState>>,
     Query(query): Query<LetterQuery>,
 ) -> Result<Json<Letters>, WebError> {
+    search::check(&app, &query)?;
     let filter = query.filter(app.clock.now());
     let request = PageRequest { sort: query.sort, after: query.place()?, limit: query.limit() };
     let store = app.store();
-    let (mut page, total) = tokio::try_join!(store.letters(&filter, &request), store.count(&filter))?;
+    let (mut page, total) = tokio::try_join!(store.letters(&filter, &request), store.count_most(&filter))?;
     app.reader.hide_in_lists(&mut page.items).await;
     Ok(Json(Letters {
         items: page.items.into_iter().map(LetterItem::from).collect(),
         next_cursor: query.next_cursor(page.next),
-        total,
+        total: total.n,
+        total_is_least: total.is_least,
     }))
 }

@@ -59,9 +59,10 @@ impl Filters {
         if beside.reasons.len() < 2 {
             beside.reasons.clear();
         }
+        beside.search = None;
         Self {
             statuses: status_chips(query, filter, by_status),
-            importances: importance_chips(query, filter, facets),
+            importances: importance_chips(query, filter, facets, !by_status.is_empty()),
             reasons: Choice::reasons(&query.reasons),
             times: time_chips(query, &since),
             beside_names: beside.with(|_| ()).pairs(),
@@ -114,7 +115,8 @@ fn narrowed(query: &LetterQuery, groups: &[Group]) -> Vec<Narrowed> {
 const PRESETS: [(&str, &str); 4] = [("1h", "1 h"), ("24h", "24 h"), ("7d", "7 d"), ("30d", "30 d")];
 
 fn status_chips(query: &LetterQuery, filter: &LetterFilter, by_status: &[(Status, u64)]) -> Vec<Chip> {
-    let chip = |&(status, count): &(Status, u64)| {
+    let count_of = |status: Status| by_status.iter().find(|(of, _)| *of == status).map(|(_, count)| *count);
+    let chip = |&status: &Status| {
         let label = match status {
             Status::Open => "Open",
             Status::Scheduled => "Scheduled",
@@ -123,18 +125,21 @@ fn status_chips(query: &LetterQuery, filter: &LetterFilter, by_status: &[(Status
         };
         // The page opens on what is open, so that need not be said.
         let href = query.with(|query| query.statuses = (status != Status::Open).then(|| vec![status])).href();
-        Chip::new(label, number::thousands(count), href, filter.statuses == [status])
+        let count = count_of(status).map(number::thousands).unwrap_or_default();
+        Chip::new(label, count, href, filter.statuses == [status])
     };
-    let all = number::thousands(by_status.iter().map(|(_, count)| count).sum());
+    let is_counted = !by_status.is_empty();
+    let all =
+        if is_counted { number::thousands(by_status.iter().map(|(_, count)| count).sum()) } else { String::new() };
     let href = query.with(|query| query.statuses = Some(Vec::new())).href();
     let all = Chip::new("All", all, href, filter.statuses.is_empty());
-    by_status.iter().map(chip).chain([all]).collect()
+    Status::ALL.iter().map(chip).chain([all]).collect()
 }
 
-fn importance_chips(query: &LetterQuery, filter: &LetterFilter, facets: &LetterCounts) -> Vec<Chip> {
+fn importance_chips(query: &LetterQuery, filter: &LetterFilter, facets: &LetterCounts, is_counted: bool) -> Vec<Chip> {
     let tally = Tally::new(facets, filter);
     // Of a time the kept counts do not know; of groups and types they were counted.
-    let is_counted = (filter.since.is_none() && filter.until.is_none()) || filter.is_of_groups();
+    let is_counted = is_counted && ((filter.since.is_none() && filter.until.is_none()) || filter.is_counted_anew());
     let count =
         |importance| if is_counted { number::thousands(tally.of_importance(importance)) } else { String::new() };
     let href = |chosen| query.with(|query| query.importances = chosen).href();

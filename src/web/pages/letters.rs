@@ -132,10 +132,10 @@ async fn news(app: &AppState, visit: &Visit) -> Result<String, WebError> {
     let seen = Timestamp::from_micros(beside.seen.unwrap_or_default());
     let mut filter = page_filter(query, app.clock.now());
     filter.since = Some(filter.since.map_or(seen, |since| since.max(seen)));
-    let count = app.store().count(&filter).await?;
-    if count == 0 {
+    let count = app.store().count_most(&filter).await?;
+    if count.n == 0 {
         return Ok(String::new());
     }
-    let letters = number::plural(count, "new dead letter");
+    let letters = number::counted(count, "new dead letter");
     Ok(News { letters, href: query.with(|_| ()).href() }.render()?)
 }

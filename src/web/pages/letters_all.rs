@@ -31,6 +31,7 @@ use crate::{
         input::{FormPairs, QueryPairs},
         order::Action,
         query::{LetterQuery, Listed, Parameters},
+        search,
         security::CurrentUser,
         view::{number, preflight::PreflightView, text},
     },
@@ -55,6 +56,7 @@ pub async fn show(
     visit: Visit<(LetterQuery, Asked), MainPart>,
 ) -> Result<Response, WebError> {
     let (query, Asked { all }) = &visit.query;
+    search::check(&app, query)?;
     let (now, all) = (app.clock.now(), all.unwrap_or(BulkAction::Retry));
     let list = query.with(|_| ());
     let facets = app.store().counts_overall().await?;
@@ -77,8 +79,10 @@ pub async fn act(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     let query = LetterQuery::take(&mut words)?;
+    search::check(&app, &query)?;
     let Confirmed { command, until, brake } = Confirmed::take(&mut pairs, Action::OF_MANY, &app)?;
     let filter = acted_on(&query, &command, until);
+    search::refuse_blind(&filter, &user)?;
     let bulk = Bulk { filter, until, left: None, command, brake, by: user.clone() };
     let (to, toast) = bulk_action::carry_out_from(&app, bulk, &query.with(|_| ()).href()).await?;
     Ok(redirect(&to, &toast, &headers))
@@ -113,6 +117,7 @@ async fn confirmation(
 ) -> Result<Option<Confirmation>, WebError> {
     let command = all.command();
     let filter = acted_on(list, &command, now);
+    search::refuse_blind(&filter, by)?;
     let count = app.store().count(&filter).await?;
     if count == 0 || !filter.statuses.iter().any(|status| command.allowed_in().contains(status)) {
         return Ok(None);

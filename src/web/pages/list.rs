@@ -2,18 +2,20 @@
 
 use amqp_message::time::Timestamp;
 
-use super::filters::Filters;
+use super::{filters::Filters, search_box::SearchBox};
 use crate::{
     domain::{
         broker::BrokerHealth,
-        filter::{HistogramBar, LetterCounts, LetterFilter, LetterPage, PageRequest, Sort},
+        filter::{Counted, HistogramBar, LetterCounts, LetterFilter, LetterPage, PageRequest, Sort},
         group::Group,
         letter::{Importance, LetterId, Status},
+        search::{Mistake, Search},
     },
     web::{
         AppState,
         error::WebError,
         query::{LetterQuery, Listed, Pager},
+        search,
         view::{
             broker::BrokerView,
             chart::{Chart, Window},
@@ -28,6 +30,9 @@ use crate::{
 #[derive(Default)]
 pub struct List {
     pub filters: Filters,
+    pub search: SearchBox,
+    /// Whether there are too many to be shown over time, and by status and importance.
+    pub is_uncounted: bool,
     pub chart: Option<Chart>,
     pub rows: Vec<Row>,
     /// `1,284 letters`
@@ -61,6 +66,8 @@ pub enum Empty {
     NothingYet { exchange: String },
     /// Nothing ever came, and nothing could.
     NotConnected { brokers: Vec<BrokerView> },
+    /// It was not looked for any: the search cannot be understood.
+    NotSearched,
     /// There are letters, but not these.
     FilterTooNarrow { everything: String },
 }
@@ -68,7 +75,7 @@ pub enum Empty {
 /// The filter of a page: without a word about it, only what is open.
 pub fn page_filter(query: &LetterQuery, now: Timestamp) -> LetterFilter {
     let mut filter = query.filter(now);
-    if query.statuses.is_none() {
+    if query.leaves_status_open() && filter.statuses.is_empty() {
         filter.statuses = vec![Status::Open];
     }
     filter
@@ -77,12 +84,15 @@ pub fn page_filter(query: &LetterQuery, now: Timestamp) -> LetterFilter {
 /// What is read of the database for one list.
 struct Loaded<'a> {
     facets: &'a LetterCounts,
-    /// Those that are counted anew, where the filter asks for groups or types.
+    /// Those that are counted anew, where the filter asks for groups or types, or has a search.
     within: Option<LetterCounts>,
+    /// A search finds too many.
+    is_uncounted: bool,
+    mistakes: Vec<Mistake>,
     page: LetterPage,
     groups: Vec<Group>,
     by_status: Vec<(Status, u64)>,
-    total: u64,
+    total: Counted,
     critical: u64,
     oldest: Vec<(Importance, Timestamp)>,
     window: Window,
@@ -96,22 +106,57 @@ pub async fn load_list(
     facets: &LetterCounts,
 ) -> Result<List, WebError> {
     let now = app.clock.now();
-    let filter = page_filter(query, now);
+    let mistakes = search::mistakes(app, query);
+    let mut filter = page_filter(query, now);
+    if !mistakes.is_empty() {
+        filter.search = Some(Search::nothing());
+    }
     let request = PageRequest { sort: query.sort, after: query.place()?, limit: query.limit() };
     let oldest = app.store().oldest_open().await?;
     let window = Window::asked(filter.since, filter.until, oldest.iter().map(|(_, at)| *at).min(), now);
-    let within = if filter.is_of_groups() { Some(app.store().facets_within(&filter).await?.into()) } else { None };
     let store = app.store();
+    let within: Option<LetterCounts> = match (&filter.search, filter.is_of_groups()) {
+        (Some(_), _) => store.facets_found(&filter).await?.map(LetterCounts::from),
+        (None, true) => Some(store.facets_within(&filter).await?.into()),
+        (None, false) => None,
+    };
+    let is_uncounted = within.is_none() && filter.search.is_some();
     let (mut page, bars, groups, by_status) = tokio::try_join!(
         async { Ok(store.letters(&filter, &request).await?) },
-        async { Ok(store.histogram(&filter, window.from, window.to, window.step).await?) },
+        async {
+            let is_shown = !is_uncounted;
+            Ok(if is_shown { store.histogram(&filter, window.from, window.to, window.step).await? } else { Vec::new() })
+        },
         async { Ok(store.groups_by_id(&query.groups).await?) },
-        count_by_status(app, within.as_ref().unwrap_or(facets), &filter),
+        async {
+            if is_uncounted {
+                Ok(Vec::new())
+            } else {
+                count_by_status(app, within.as_ref().unwrap_or(facets), &filter).await
+            }
+        },
     )?;
     app.reader.hide_in_lists(&mut page.items).await;
-    let total = total(&by_status, &filter);
-    let critical = count_critical(app, within.as_ref().unwrap_or(facets), &filter).await?;
-    let loaded = Loaded { facets, within, page, groups, by_status, total, critical, oldest, window, bars };
+    let (total, critical) = if is_uncounted {
+        (store.count_most(&filter).await?, 0)
+    } else {
+        let total = Counted { n: total(&by_status, &filter), is_least: false };
+        (total, count_critical(app, within.as_ref().unwrap_or(facets), &filter).await?)
+    };
+    let loaded = Loaded {
+        facets,
+        within,
+        is_uncounted,
+        mistakes,
+        page,
+        groups,
+        by_status,
+        total,
+        critical,
+        oldest,
+        window,
+        bars,
+    };
     Ok(make(app, query, &filter, selected, loaded))
 }
 
@@ -123,7 +168,7 @@ async fn count_by_status(
 ) -> Result<Vec<(Status, u64)>, WebError> {
     let mut counts = Vec::new();
     for &status in Status::ALL {
-        let count = if filter.is_of_groups() || (filter.since.is_none() && filter.until.is_none()) {
+        let count = if filter.is_counted_anew() || (filter.since.is_none() && filter.until.is_none()) {
             Tally::new(facets, filter).of_status(status)
         } else {
             app.store().count(&LetterFilter { statuses: vec![status], ..filter.clone() }).await?
@@ -162,12 +207,14 @@ fn make(
         loaded.page.items.iter().map(|letter| Row::new(letter, href(letter.id), selected == Some(letter.id), now));
     List {
         rows: rows.collect(),
-        chart: Some(Chart::new(loaded.window, &loaded.bars, now, query)),
-        total: number::plural(loaded.total, "dead letter"),
+        search: SearchBox::new(query, &loaded.mistakes),
+        is_uncounted: loaded.is_uncounted && loaded.mistakes.is_empty(),
+        chart: (!loaded.is_uncounted).then(|| Chart::new(loaded.window, &loaded.bars, now, query)),
+        total: number::counted(loaded.total, "dead letter"),
         subtitle: subtitle(&loaded, filter, now),
         pager: query.pager(loaded.page.next),
         sort: sort_link(query),
-        empty: (loaded.total == 0).then(|| why_empty(app, query, &loaded, &brokers)),
+        empty: (loaded.total.n == 0).then(|| why_empty(app, query, &loaded, &brokers)),
         shows_status: filter.statuses.len() != 1,
         feed: news_address(query, &loaded.page, now),
         matching: (loaded.total > loaded.page.items.len() as u64).then(|| query.with(|_| ()).href()),
@@ -187,10 +234,14 @@ fn subtitle(loaded: &Loaded, filter: &LetterFilter, now: Timestamp) -> String {
     let open = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
     // When the oldest came in is only known of all that are open.
     let oldest = loaded.oldest.iter().map(|(_, at)| *at).min().filter(|_| *filter == open);
+    if !loaded.mistakes.is_empty() {
+        return "not searched".to_owned();
+    }
+    let least = if loaded.total.is_least { "at least " } else { "" };
     let total = if filter.statuses == open.statuses {
-        format!("{} open", number::thousands(loaded.total))
+        format!("{least}{} open", number::thousands(loaded.total.n))
     } else {
-        number::plural(loaded.total, "dead letter")
+        number::counted(loaded.total, "dead letter")
     };
     let parts = [
         Some(total),
@@ -210,6 +261,9 @@ fn sort_link(query: &LetterQuery) -> SortLink {
 
 fn why_empty(app: &AppState, query: &LetterQuery, loaded: &Loaded, brokers: &[BrokerHealth]) -> Empty {
     let now = app.clock.now();
+    if !loaded.mistakes.is_empty() {
+        return Empty::NotSearched;
+    }
     if loaded.facets.is_empty() {
         let troubled: Vec<_> =
             brokers.iter().map(|broker| BrokerView::new(broker, now)).filter(BrokerView::is_in_trouble).collect();

@@ -9,6 +9,7 @@ mod activity;
 pub mod banner;
 mod bulk_action;
 mod choices;
+mod completions;
 mod digests;
 mod edit;
 mod edit_check;
@@ -36,6 +37,7 @@ mod rules;
 mod scheduled;
 mod schema_type;
 mod schemas;
+mod search_box;
 mod set_up;
 pub mod shell;
 mod sign_in;
@@ -69,6 +71,7 @@ pub fn routes() -> Router<Arc<AppState>> {
         .route("/jobs/{id}/cancel", post(jobs::cancel))
         .route("/jobs/{id}/undo", post(jobs::undo))
         .route("/letters", get(letters::show))
+        .route("/letters/completions", get(completions::show))
         .route("/letters/{id}", get(letter::show))
         .route("/letters/{id}/reveal", post(letter::reveal))
         .route("/letters/{id}/edit", get(edit::show).post(edit::act).layer(edit::limit()))

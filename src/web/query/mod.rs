@@ -13,8 +13,8 @@ mod listed;
 mod page;
 mod pairs;
 mod parameters;
+mod search;
 mod waiting;
-mod when;
 
 use amqp_message::{death::Reason, time::Timestamp};
 
@@ -35,12 +35,17 @@ pub use page::{Page, Paging};
 pub use pairs::Pairs;
 pub(crate) use parameters::parameters;
 pub use parameters::{Form, Parameters};
+pub use search::SearchText;
 pub use waiting::WaitingQuery;
-pub use when::When;
+
+pub use crate::domain::when::When;
 
 parameters! {
     /// Which letters an address asks for. It stays as it was written, so that `since=24h` moves with the clock.
     pub LetterQuery {
+        /// A search, in the words of the search box: `queue:billing.* error:"no exchange rate" -test`. All else that is
+        /// given has to hold as well. See the page Search of the docs.
+        "q" search: Option<SearchText> as form::One,
         /// In one of these statuses; in any if left out.
         "status" statuses: Option<Vec<Status>> as form::Statuses,
         /// Of one of these.
@@ -84,7 +89,7 @@ impl LetterQuery {
     pub const MAX_LIMIT: usize = 1_000;
 
     pub fn filter(&self, now: Timestamp) -> LetterFilter {
-        LetterFilter {
+        let mut filter = LetterFilter {
             statuses: self.statuses.clone().unwrap_or_default(),
             importances: self.importances.clone(),
             brokers: self.brokers.clone(),
@@ -94,7 +99,17 @@ impl LetterQuery {
             groups: self.groups.clone(),
             since: self.since.as_ref().map(|when| when.resolve(now)),
             until: self.until.as_ref().map(|when| when.resolve(now)),
+            search: None,
+        };
+        if let Some(search) = &self.search {
+            search.narrow(&mut filter, now);
         }
+        filter
+    }
+
+    /// Whether it does not say which statuses are meant.
+    pub fn leaves_status_open(&self) -> bool {
+        self.statuses.is_none() && !self.search.as_ref().is_some_and(SearchText::names_status)
     }
 
     /// The letters of one group that are open, or of that status.
@@ -148,6 +163,7 @@ mod tests {
         check("since=24h&sort=oldest", "?since=24h&sort=oldest");
         check("since=2026-11-21T10:00", "?since=2026-11-21T10:00:00Z");
         check("since=2026-11-21T12:00:00%2B02:00", "?since=2026-11-21T10:00:00Z");
+        check("q=a+-b&status=all", "?q=a+-b&status=all");
         check("until=2026-11-21&limit=7", "?until=2026-11-21T00:00:00Z&limit=7");
     }
 

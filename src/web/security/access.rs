@@ -42,6 +42,7 @@ const PAGES: &[Entry] = &[
     ("POST", "/jobs/{id}/undo", Page(&[Act])),
     // What is in messages is left out without the right to see it.
     ("GET", "/letters", Page(&[Read])),
+    ("GET", "/letters/completions", Page(&[Read])),
     ("GET", "/letters/{id}", Page(&[Read])),
     ("POST", "/letters/{id}/reveal", Page(&[Reveal])),
     ("GET", "/letters/{id}/edit", Page(&[Act, Payload])),

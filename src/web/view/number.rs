@@ -2,6 +2,8 @@
 
 use failure_conventions::FailureCount;
 
+use crate::domain::filter::Counted;
+
 pub use crate::domain::number::{plural, span, thousands};
 
 /// `1 attempt`, `4 attempts`. A message can claim any number; nobody counts that far.
@@ -22,6 +24,12 @@ pub fn failures(count: FailureCount) -> String {
         1 => format!("{tries} in 1 round"),
         rounds => format!("{tries} in {} rounds", thousands(rounds)),
     }
+}
+
+/// `1,284 dead letters`, `at least 10,000 dead letters`.
+pub fn counted(count: Counted, noun: &str) -> String {
+    let n = plural(count.n, noun);
+    if count.is_least { format!("at least {n}") } else { n }
 }
 
 /// `812 bytes`, `1.2 KiB`, `64.0 MiB`.

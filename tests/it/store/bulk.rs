@@ -33,6 +33,7 @@ fn bulk(command: Command) -> Bulk {
         groups: vec![GroupId::from_uuid(id())],
         since: Some(later(1)),
         until: None,
+        search: None,
     };
     Bulk { filter, until: later(9), left: None, command, brake: Brake::default(), by: Actor::named("Ann") }
 }

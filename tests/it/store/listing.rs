@@ -23,6 +23,7 @@ const ALL: LetterFilter = LetterFilter {
     groups: Vec::new(),
     since: None,
     until: None,
+    search: None,
 };
 
 async fn list(database: &TestDatabase, filter: &LetterFilter, sort: Sort) -> Vec<LetterId> {
@@ -162,6 +163,7 @@ async fn every_field_has_to_match(database: &TestDatabase) {
         groups: Vec::new(),
         since: Some(later(1)),
         until: Some(later(61)),
+        search: None,
     };
     check(database, filter, &[id]).await;
 }

@@ -55,6 +55,7 @@ mod releases;
 mod retries;
 mod rules;
 mod schemas;
+mod search;
 mod settled;
 mod statements;
 mod storms;

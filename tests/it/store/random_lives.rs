@@ -197,6 +197,7 @@ impl Life<'_> {
             groups: some(rng, &groups),
             since: rng.bool().then(|| moment(rng)),
             until: rng.bool().then(|| moment(rng)),
+            search: None,
         }
     }
 

@@ -256,6 +256,7 @@ impl Desk {
                 trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()],
                 limits,
                 decode_max_bytes: DECODE_MAX_BYTES,
+                is_search_enabled: true,
                 succeeded_after: SUCCEEDED_AFTER,
                 watch: watched.iter().map(|name| ((*name).to_owned(), super::watch::settings())).collect(),
                 closing: closing.clone(),

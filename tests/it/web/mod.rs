@@ -48,6 +48,7 @@ mod rules;
 mod rules_at_work;
 mod schemas;
 mod schemas_folder;
+pub mod search;
 mod secrets;
 mod security;
 pub mod sign_in;

@@ -88,13 +88,13 @@ async fn the_open_letter_is_acted_on(scene: &Scene, desk: &Desk) {
 
 async fn the_search_is_reached_and_left(scene: &Scene, desk: &Desk) {
     letters(desk, "search.me", 1).await;
-    scene.open("/letters?queue=walk").await;
+    scene.open("/letters").await;
     scene.press("/").await;
-    scene.sees("document.activeElement.name === 'queue_glob'").await;
-    scene.press("search.*").await;
+    scene.sees("document.activeElement.name === 'q'").await;
+    scene.press("queue:search.*").await;
     scene.press_key(Key::Enter).await;
     scene.reads(".list-row", "search.me").await;
-    scene.is_at("/letters?queue_glob=search.*").await;
+    scene.is_at("/letters?q=queue:search.*").await;
     scene.press("jd").await;
     assert_eq!(scene.count(".toast-box").await, 0, "dead letters that are typed do nothing");
 }

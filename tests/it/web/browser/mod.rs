@@ -14,6 +14,7 @@ pub mod looks;
 mod mass;
 mod rules;
 pub mod scene;
+mod search;
 mod types;
 mod typing;
 mod unscripted;

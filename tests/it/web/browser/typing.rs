@@ -17,6 +17,8 @@ pub enum Key {
     Escape,
     Tab,
     Left,
+    Up,
+    Down,
     ShiftLeft,
 }
 
@@ -35,6 +37,8 @@ impl Key {
             Self::Escape => ("Escape", 27, "", 0),
             Self::Tab => ("Tab", 9, "", 0),
             Self::Left => ("ArrowLeft", 37, "", 0),
+            Self::Up => ("ArrowUp", 38, "", 0),
+            Self::Down => ("ArrowDown", 40, "", 0),
             Self::ShiftLeft => ("ArrowLeft", 37, "", SHIFT),
         };
         (name.into(), code, text.into(), modifiers)

@@ -1,4 +1,4 @@
-//! Times in an address.
+//! Points in time as people write them, in addresses and searches.
 
 use std::{fmt, str::FromStr, time::Duration};
 

@@ -1,0 +1,168 @@
+//! A search that was read, and what is to be done with it: to show its parts, or to narrow a filter by it.
+
+use amqp_message::time::Timestamp;
+use search_language::{Comparison, Kind, Mistake, Node, Value};
+
+use super::{
+    Condition, Search,
+    fields::LANGUAGE,
+    read::{condition, time},
+};
+use crate::domain::{
+    filter::{LetterFilter, Names},
+    when::When,
+};
+
+/// A search that says something possible.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parsed {
+    text: String,
+    root: Node,
+}
+
+/// One of the parts that all have to hold, as people see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    pub text: String,
+    pub is_negated: bool,
+    /// The search without it.
+    pub without: String,
+}
+
+impl Parsed {
+    /// # Errors
+    /// All that is wrong with it.
+    pub fn read(text: &str) -> Result<Self, Vec<Mistake>> {
+        let root = LANGUAGE.parse(text)?;
+        let mut mistakes = Vec::new();
+        condition(&root, Timestamp::default(), &mut |node, why| {
+            mistakes.push(Mistake::at(text, node.span.clone(), why));
+        });
+        if mistakes.is_empty() { Ok(Self { text: text.to_owned(), root }) } else { Err(mistakes) }
+    }
+
+    pub fn parts(&self) -> Vec<Part> {
+        let part = |node: &Node| {
+            let (before, rest) = self.text.split_at(node.span.start);
+            let (text, behind) = rest.split_at(node.span.len());
+            Part {
+                text: text.to_owned(),
+                is_negated: matches!(node.kind, Kind::Not(_)),
+                without: format!("{} {}", before.trim_end(), behind.trim_start()).trim().to_owned(),
+            }
+        };
+        self.root.parts().iter().map(part).collect()
+    }
+
+    /// What is wrong with it for who sees no payloads: it must not be asked what is in them.
+    pub fn mistakes_without_payloads(&self) -> Vec<Mistake> {
+        const WITHHELD: &str = "payloads are withheld from you, so their fields cannot be searched";
+        let mut found = Vec::new();
+        visit(&self.root, &mut |node, field, _| {
+            if field.is_some_and(|field| field.starts_with("payload.")) {
+                found.push(Mistake::at(&self.text, node.span.clone(), WITHHELD));
+            }
+        });
+        found
+    }
+
+    /// The same where there is no index of words and fields.
+    pub fn mistakes_without_index(&self) -> Vec<Mistake> {
+        const SWITCHED_OFF: &str =
+            "words and fields are not indexed here: search.enabled is false in the configuration";
+        let mut found = Vec::new();
+        visit(&self.root, &mut |node, field, _| {
+            let is_indexed = field.is_none_or(|field| matches!(field, "error" | "stack") || field.contains('.'));
+            if is_indexed {
+                found.push(Mistake::at(&self.text, node.span.clone(), SWITCHED_OFF));
+            }
+        });
+        found
+    }
+
+    /// Whether it says itself which statuses it is about, or which letters.
+    pub fn names_status(&self) -> bool {
+        let mut names = false;
+        visit(&self.root, &mut |_, field, _| names |= matches!(field, Some("status" | "id")));
+        names
+    }
+
+    /// Narrows a filter. What letters are listed and counted by goes where the filter has a place for it.
+    pub fn narrow(&self, filter: &mut LetterFilter, now: Timestamp) {
+        let mut rest = Vec::new();
+        for node in self.root.parts() {
+            if let Some(left) = place(filter, condition(node, now, &mut |_, _| {})) {
+                rest.push((node.clone(), left));
+            }
+        }
+        if !rest.is_empty() {
+            filter.search = Some(search(rest, now));
+        }
+    }
+
+    /// All of it, as a condition.
+    pub(super) fn whole(&self) -> Search {
+        let now = Timestamp::default();
+        let parts = self.root.parts().iter();
+        search(parts.map(|node| (node.clone(), condition(node, now, &mut |_, _| {}))).collect(), now)
+    }
+}
+
+fn search(parts: Vec<(Node, Condition)>, now: Timestamp) -> Search {
+    let (mut nodes, conditions): (Vec<Node>, Vec<Condition>) = parts.into_iter().unzip();
+    nodes.iter_mut().for_each(|node| hold_times(node, now));
+    let text = Node { kind: Kind::All(nodes), span: 0..0 }.to_string();
+    Search { text, condition: Condition::All(conditions) }
+}
+
+/// Puts a condition where the filter has a place for it that is free, or gives it back.
+fn place(filter: &mut LetterFilter, condition: Condition) -> Option<Condition> {
+    fn set<T: Default + PartialEq>(place: &mut T, value: T) {
+        *place = value;
+    }
+    let is_free = |names: &Names| names.is_empty();
+    match condition {
+        Condition::Status(all) if filter.statuses.is_empty() => set(&mut filter.statuses, all),
+        Condition::Importance(all) if filter.importances.is_empty() && !all.is_empty() => {
+            set(&mut filter.importances, all);
+        }
+        Condition::Reason(all) if filter.reasons.is_empty() => set(&mut filter.reasons, all),
+        Condition::Broker(all) if filter.brokers.is_empty() => set(&mut filter.brokers, all),
+        Condition::Group(all) if filter.groups.is_empty() => set(&mut filter.groups, all),
+        Condition::Queue(names) if is_free(&filter.queues) => set(&mut filter.queues, names),
+        Condition::Type(names) if is_free(&filter.types) => set(&mut filter.types, names),
+        Condition::Received(Comparison::AtLeast, at) => {
+            filter.since = Some(filter.since.map_or(at, |since| since.max(at)));
+        }
+        Condition::Received(Comparison::Below, at) => {
+            filter.until = Some(filter.until.map_or(at, |until| until.min(at)));
+        }
+        other => return Some(other),
+    }
+    None
+}
+
+/// Tells of every term with its field and values.
+fn visit<'n>(node: &'n Node, see: &mut impl FnMut(&'n Node, Option<&'n str>, &'n [Value])) {
+    match &node.kind {
+        Kind::All(parts) | Kind::Any(parts) => parts.iter().for_each(|part| visit(part, see)),
+        Kind::Not(part) => visit(part, see),
+        Kind::Term(term) => see(node, term.field.as_deref(), &term.values),
+    }
+}
+
+/// Writes times so that they stay.
+fn hold_times(node: &mut Node, now: Timestamp) {
+    match &mut node.kind {
+        Kind::All(parts) | Kind::Any(parts) => parts.iter_mut().for_each(|part| hold_times(part, now)),
+        Kind::Not(part) => hold_times(part, now),
+        Kind::Term(term) if matches!(term.field.as_deref(), Some("since" | "until")) => {
+            for value in &mut term.values {
+                if let Ok(at) = time(value, now) {
+                    value.text = When::At(at).to_string();
+                }
+            }
+        }
+        Kind::Term(_) => {}
+    }
+}

@@ -1,0 +1,159 @@
+//! Filling the index that searches are answered from.
+//!
+//! A letter is indexed after it was enriched, and again whenever it is read otherwise: with other schemas, after it came
+//! back, as an edited copy. Intake waits for none of this, and in a storm the index waits for intake.
+
+mod reading;
+
+use std::{hash::Hasher, sync::Arc, time::Duration};
+
+use tokio::task::spawn_blocking;
+use tokio_util::sync::CancellationToken;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::{
+    change_feed::ChangeFeed,
+    decoding::{
+        confirmed::{Confirmed, ConfirmedTypes},
+        reader::Reader,
+    },
+    halving::{Halved, halve},
+    triage::batches::batches,
+    worker::{Next, Worker},
+};
+use crate::{
+    clock::Clock,
+    config::{DecodeConfig, SearchConfig},
+    domain::{
+        letter::Letter,
+        search::document::{Bounds, Document},
+    },
+    store::{Store, StoreError, ToIndex},
+};
+
+/// How soon a letter can be found after it was enriched.
+const EVERY: Duration = Duration::from_millis(250);
+/// Letters in one commit.
+const AT_ONCE: u32 = 250;
+/// With so many letters coming in meanwhile it is a storm,
+const STORM: u64 = 50;
+/// in which it works for one part in so many of the time,
+const SHARE: u32 = 10;
+/// and makes pauses of so long at most.
+const LONGEST_PAUSE: Duration = Duration::from_millis(900);
+
+/// Indexes letters.
+pub struct Indexing {
+    pub store: Arc<Store>,
+    pub reader: Reader,
+    pub config: SearchConfig,
+    pub clock: Clock,
+    pub feed: ChangeFeed,
+}
+
+/// Stands for what is indexed and how; 0 where nothing is. With other settings the index is made anew.
+pub fn settings(search: &SearchConfig, decode: &DecodeConfig) -> i64 {
+    /// Changes with the words and lexemes of a document.
+    const FORM: u64 = 1;
+    if !search.enabled {
+        return 0;
+    }
+    let mut hasher = Xxh3::new();
+    for number in [FORM, search.text_bytes as u64, search.payload_fields as u64, decode.max_bytes] {
+        hasher.write_u64(number);
+    }
+    for name in &decode.hidden_fields {
+        hasher.write(name.as_bytes());
+        hasher.write_u8(0xff);
+    }
+    (hasher.finish() >> 1).cast_signed() | 1
+}
+
+impl Worker for Indexing {
+    const NAME: &'static str = "search index";
+    type Error = StoreError;
+
+    fn every(&self) -> Duration {
+        EVERY
+    }
+
+    async fn round(&mut self, stop: &CancellationToken) -> Result<Next, StoreError> {
+        self.work(stop).await?;
+        Ok(Next::Later)
+    }
+}
+
+impl Indexing {
+    /// Indexes what there is to index.
+    pub async fn work(&self, stop: &CancellationToken) -> Result<(), StoreError> {
+        while self.config.enabled && !stop.is_cancelled() {
+            let (begun, received) = (self.clock.now(), self.received());
+            let waiting = self.store.to_index(AT_ONCE).await?;
+            self.index_all(&waiting).await?;
+            if waiting.len() < AT_ONCE as usize {
+                break;
+            }
+            if self.received() - received >= STORM {
+                let pause = self.clock.now().since(begun) * (SHARE - 1);
+                stop.run_until_cancelled(tokio::time::sleep(pause.min(LONGEST_PAUSE))).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn index_all(&self, waiting: &[ToIndex]) -> Result<(), StoreError> {
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let documents = self.read(waiting).await?;
+        let mut parts = vec![documents];
+        while let Some(part) = parts.pop() {
+            match self.store.index(&part).await {
+                Ok(()) => {}
+                // One of them is not taken. The others go on without it.
+                Err(error) if error.is_refusal() => match halve(part) {
+                    Some(Halved::Halves(first, second)) => parts.extend([second, first]),
+                    Some(Halved::One((to_index, _))) => {
+                        tracing::error!(letter = %to_index.letter, %error, "a dead letter cannot be indexed; searches do not find it");
+                        self.store.index(&[(to_index, None)]).await?;
+                    }
+                    None => {}
+                },
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// What can be found of these letters; nothing of those that are gone.
+    async fn read(&self, waiting: &[ToIndex]) -> Result<Vec<(ToIndex, Option<Document>)>, StoreError> {
+        let ids: Vec<_> = waiting.iter().map(|to_index| to_index.letter).collect();
+        let mut documents: Vec<_> = waiting.iter().map(|to_index| (*to_index, None)).collect();
+        for batch in batches(self.store.summaries(&ids).await?) {
+            let (mut letters, mut confirmed) = (Vec::with_capacity(batch.len()), ConfirmedTypes::new(&self.store));
+            for letter in self.store.with_contents(batch).await? {
+                let confirmed = confirmed.of(&letter.summary).await?;
+                letters.push((letter, confirmed));
+            }
+            let (reader, library) = (self.reader.clone(), self.reader.library().await);
+            let bounds = Bounds { text_bytes: self.config.text_bytes, fields: self.config.payload_fields };
+            let reading = spawn_blocking(move || {
+                let document = |(letter, confirmed): &(Letter, Arc<Confirmed>)| {
+                    (letter.summary.id, reading::document(&reader, &library, letter, confirmed, &bounds))
+                };
+                letters.iter().map(document).collect::<Vec<_>>()
+            });
+            for (letter, document) in reading.await.unwrap_or_default() {
+                if let Some(entry) = documents.iter_mut().find(|(to_index, _)| to_index.letter == letter) {
+                    entry.1 = document;
+                }
+            }
+        }
+        Ok(documents)
+    }
+
+    /// How many letters have come in by now, as far as this process knows.
+    fn received(&self) -> u64 {
+        self.feed.subscribe().borrow().received
+    }
+}

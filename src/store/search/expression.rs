@@ -1,0 +1,136 @@
+//! What is asked of the index, in the words of each database.
+//!
+//! SQLite has FTS5, Postgres a `tsvector` with a GIN index. Both find words and what words begin with, words next to each
+//! other, in parts of a text, together and without each other, which is what the language needs. Trigrams would find parts
+//! of words, and take several times the room; Postgres' own dictionaries would find forms of words, of one language.
+//! Words are cut by the domain, the same for both.
+
+use crate::{
+    domain::search::{Area, Condition, Lexeme, Words, document::Document},
+    store::db::Either,
+};
+
+/// Which database is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Sqlite,
+    Postgres,
+}
+
+impl Dialect {
+    pub(crate) const fn of<S, P>(either: &Either<S, P>) -> Self {
+        match either {
+            Either::Sqlite(_) => Self::Sqlite,
+            Either::Postgres(_) => Self::Postgres,
+        }
+    }
+}
+
+/// What is asked of the index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Expression {
+    /// Words in these parts.
+    Words(Words, Vec<Area>),
+    Lexeme(Lexeme),
+    All(Vec<Self>),
+    Any(Vec<Self>),
+    Without(Box<Self>, Box<Self>),
+}
+
+impl Expression {
+    /// The same as a condition, where that asks for nothing but what is in the index, and denies nothing.
+    pub(super) fn of(condition: &Condition) -> Option<Self> {
+        let all = |parts: &[Condition]| -> Option<Vec<Self>> {
+            Some(parts.iter().map(Self::of).collect::<Option<_>>()?).filter(|parts: &Vec<_>| !parts.is_empty())
+        };
+        match condition {
+            Condition::All(parts) => all(parts).map(Self::All),
+            Condition::Any(parts) => all(parts).map(Self::Any),
+            Condition::Words(words) => Some(Self::words(words, &Area::ALL)),
+            Condition::Value { lexemes, .. } if !lexemes.is_empty() => {
+                Some(Self::Any(lexemes.iter().cloned().map(Self::Lexeme).collect()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Words, where they are asked for and among these parts.
+    pub(super) fn words(words: &Words, among: &[Area]) -> Self {
+        let areas = among.iter().filter(|area| words.area.is_none_or(|asked| asked == **area));
+        Self::Words(words.clone(), areas.copied().collect())
+    }
+
+    pub(super) fn text(&self, dialect: Dialect) -> String {
+        let (and, or, not) = match dialect {
+            Dialect::Sqlite => (" AND ", " OR ", " NOT "),
+            Dialect::Postgres => (" & ", " | ", " & !"),
+        };
+        let joined = |parts: &[Self], between: &str| {
+            let parts: Vec<_> = parts.iter().map(|part| part.text(dialect)).collect();
+            format!("({})", parts.join(between))
+        };
+        match (self, dialect) {
+            (Self::All(parts), _) => joined(parts, and),
+            (Self::Any(parts), _) => joined(parts, or),
+            (Self::Without(one, other), _) => format!("({}{not}{})", one.text(dialect), other.text(dialect)),
+            (Self::Words(words, areas), Dialect::Sqlite) => {
+                let columns: Vec<_> = areas.iter().map(|area| column(*area)).collect();
+                let star = if words.is_begun { " *" } else { "" };
+                format!("({{{}}} : \"{}\"{star})", columns.join(" "), words.words.join(" "))
+            }
+            (Self::Words(words, areas), Dialect::Postgres) => phrase(words, areas),
+            (Self::Lexeme(Lexeme::Whole(text)), Dialect::Sqlite) => format!("(terms : \"{text}\")"),
+            (Self::Lexeme(Lexeme::Begun(text)), Dialect::Sqlite) => format!("(terms : \"{text}\" *)"),
+            (Self::Lexeme(Lexeme::Whole(text)), Dialect::Postgres) => format!("'{text}'"),
+            (Self::Lexeme(Lexeme::Begun(text)), Dialect::Postgres) => format!("'{text}':*"),
+        }
+    }
+}
+
+const fn column(area: Area) -> &'static str {
+    match area {
+        Area::Error => "error",
+        Area::Stack => "stack",
+        Area::Headers => "headers",
+        Area::Payload => "payload",
+    }
+}
+
+const fn weight(area: Area) -> char {
+    match area {
+        Area::Error => 'A',
+        Area::Stack => 'B',
+        Area::Headers => 'C',
+        Area::Payload => 'D',
+    }
+}
+
+/// `('no':A <-> 'rate':*A)`
+fn phrase(words: &Words, areas: &[Area]) -> String {
+    let weights: String = areas.iter().map(|area| weight(*area)).collect();
+    let last = words.words.len().saturating_sub(1);
+    let word = |(n, word): (usize, &String)| {
+        let star = if words.is_begun && n == last { "*" } else { "" };
+        format!("'{word}':{star}{weights}")
+    };
+    format!("({})", words.words.iter().enumerate().map(word).collect::<Vec<_>>().join(" <-> "))
+}
+
+/// A document as a `tsvector`.
+pub(super) fn vector(document: &Document) -> String {
+    /// Postgres knows no later place of a word.
+    const LAST: usize = 16_383;
+    let (mut text, mut at) = (String::new(), 0_usize);
+    for area in Area::ALL {
+        // The last word of one part does not stand beside the first of the next.
+        at += 1;
+        for word in document.words(area) {
+            at += 1;
+            text.push_str(&format!("'{word}':{}{} ", at.min(LAST), weight(area)));
+        }
+    }
+    for lexeme in document.lexemes() {
+        text.push_str(&format!("'{lexeme}' "));
+    }
+    text
+}

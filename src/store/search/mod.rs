@@ -1,0 +1,10 @@
+//! Searches: the index that they are answered from, and the condition that they are in SQL.
+
+mod condition;
+mod counts;
+mod expression;
+mod fragment;
+pub(crate) mod index;
+pub(crate) mod plan;
+
+pub use index::ToIndex;

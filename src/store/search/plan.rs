@@ -1,0 +1,218 @@
+//! How the letters of a search are found.
+//!
+//! Where the index gives few letters, these are looked up and the rest is asked of them. Where it gives many, letters are
+//! walked through by time, and each is asked: of many that match, the next is never far.
+
+use sqlx::{Database, Encode, QueryBuilder, Type};
+use uuid::Uuid;
+
+use super::{
+    condition::Builder,
+    expression::{Dialect, Expression},
+    fragment::Fragment,
+};
+use crate::{
+    domain::{
+        filter::LetterFilter,
+        search::{Condition, Search},
+    },
+    store::{
+        StoreError, StoreReader,
+        counts::facets::Matching,
+        db::{
+            id_list::{IdList, Unnest, numbers, push_uuids},
+            on,
+        },
+    },
+};
+
+/// So many letters are few; of more it is not counted how many there are.
+pub(crate) const FEW: u64 = 10_000;
+
+/// So many letters can be asked one by one while somebody waits.
+const ASKED: u64 = 50_000;
+
+/// How the letters of a search are found.
+pub(crate) struct Plan {
+    /// A table with the column `id` of all that the index gives, where it is asked for something.
+    found: Option<Fragment>,
+    /// Whether it gives few.
+    pub(crate) is_few: bool,
+    /// Whether all of them can be counted while somebody waits.
+    pub(super) can_be_counted: bool,
+    /// What is to be asked of these.
+    beside: Fragment,
+    /// What is to be asked of all others.
+    whole: Fragment,
+    pub(crate) asks_index: bool,
+}
+
+impl Plan {
+    /// Pushes ` AND …`, about letters `l`.
+    pub(crate) fn push_whole<DB: Database>(&self, query: &mut QueryBuilder<DB>)
+    where
+        for<'q> String: Encode<'q, DB> + Type<DB>,
+        for<'q> i64: Encode<'q, DB> + Type<DB>,
+        for<'q> Uuid: Encode<'q, DB> + Type<DB>,
+    {
+        query.push(" AND ");
+        self.whole.push(query);
+    }
+
+    /// Pushes ` FROM …` with letters `l` and the conditions that they are of the search, and in the facets and groups that
+    /// were matched; further ones may follow.
+    pub(crate) fn push_letters<DB: Unnest>(&self, query: &mut QueryBuilder<DB>, matching: &Matching)
+    where
+        for<'q> String: Encode<'q, DB> + Type<DB>,
+        for<'q> i64: Encode<'q, DB> + Type<DB>,
+        for<'q> Uuid: Encode<'q, DB> + Type<DB>,
+        for<'q> IdList: Encode<'q, DB> + Type<DB>,
+    {
+        let facets = numbers(matching.ids().map(|facet| facet.0));
+        match &self.found {
+            Some(found) => {
+                query.push(" FROM ");
+                found.push(query);
+                // Nothing that a database could rather begin with.
+                query.push(" AS found CROSS JOIN letters l WHERE l.id = found.id AND CASE WHEN l.facet_id IN ");
+                query.push(facets).push(" THEN TRUE ELSE FALSE END AND ");
+                self.beside.push(query);
+            }
+            None => {
+                query.push(" FROM letters l WHERE l.facet_id IN ").push(facets).push(" AND ");
+                self.whole.push(query);
+            }
+        }
+        if let Some(groups) = &matching.groups {
+            query.push(" AND l.group_id IN ");
+            push_uuids(query, groups.iter().map(|home| home.group.as_uuid()).collect());
+        }
+    }
+}
+
+impl StoreReader {
+    /// How to find the letters of a filter that has a search; `None` for one without.
+    pub(crate) async fn plan(&self, filter: &LetterFilter, matching: &Matching) -> Result<Option<Plan>, StoreError> {
+        let Some(search) = &filter.search else { return Ok(None) };
+        let dialect = Dialect::of(self.db.reader());
+        let builder = Builder { dialect, facets: &matching.facets, payloads: self.facets_with_payloads(matching) };
+        let parts = Parts::of(search);
+        // What the index has said of all parts of a letter holds for those that one may see into.
+        let is_exact = builder.payloads.is_none();
+        let found = parts.found(is_exact);
+        let is_few = match &found {
+            Some(Found::Ids(_)) => true,
+            Some(Found::Index(expression)) => self.found(&expression.text(dialect)).await? <= FEW,
+            None => false,
+        };
+        let is_said = |condition: &&Condition| is_exact && parts.is_of_index(condition);
+        let beside = match &found {
+            Some(Found::Index(_)) => parts.all.iter().copied().filter(|condition| !is_said(condition)).collect(),
+            _ => parts.all.clone(),
+        };
+        Ok(Some(Plan {
+            is_few,
+            can_be_counted: is_few || matching.total() <= ASKED,
+            beside: builder.all(&beside),
+            whole: builder.condition(search.condition()),
+            asks_index: found.is_some(),
+            found: found.map(|found| found.table(dialect)),
+        }))
+    }
+
+    fn facets_with_payloads(&self, matching: &Matching) -> Option<Vec<i64>> {
+        if self.payloads.is_everything() {
+            return None;
+        }
+        let sees = matching.facets.iter().filter(|(_, key, _)| self.payloads.includes(&key.broker, &key.queue));
+        Some(sees.map(|(id, ..)| id.0).collect())
+    }
+
+    /// How many letters the index gives; one more than are few, where it gives more.
+    async fn found(&self, expression: &str) -> Result<u64, StoreError> {
+        const BEFORE: [&str; 2] = [
+            "SELECT COUNT(*) FROM (SELECT 1 FROM search_words WHERE search_words MATCH ",
+            "SELECT COUNT(*) FROM (SELECT 1 FROM search_index x WHERE x.words @@ CAST(",
+        ];
+        const BEHIND: [&str; 2] = ["", " AS tsquery)"];
+        let dialect = Dialect::of(self.db.reader()) as usize;
+        let count: i64 = on!(self.db.reader(), |pool| {
+            let mut query = QueryBuilder::new(BEFORE[dialect]);
+            query.push_bind(expression.to_owned()).push(BEHIND[dialect]);
+            query.push(" LIMIT ").push(FEW + 1).push(") AS counted");
+            query.build_query_scalar().fetch_one(pool).await?
+        });
+        Ok(count.unsigned_abs())
+    }
+}
+
+/// What all of a search has to be.
+struct Parts<'a> {
+    all: Vec<&'a Condition>,
+    /// What the index is asked for, and what it is asked to leave out.
+    with: Vec<Expression>,
+    without: Vec<Expression>,
+}
+
+/// What a search begins with.
+enum Found<'a> {
+    Ids(&'a Condition),
+    Index(Expression),
+}
+
+impl<'a> Parts<'a> {
+    fn of(search: &'a Search) -> Self {
+        let all: Vec<&Condition> = match search.condition() {
+            Condition::All(parts) => parts.iter().collect(),
+            other => vec![other],
+        };
+        let denied = |condition: &&Condition| match condition {
+            Condition::Not(part) => Expression::of(part),
+            _ => None,
+        };
+        let with = all.iter().filter_map(|condition| Expression::of(condition)).collect();
+        let without = all.iter().filter_map(denied).collect();
+        Self { all, with, without }
+    }
+
+    /// What others may see is in the index, too: where that is not for all, nothing is left out by it.
+    fn found(&self, is_exact: bool) -> Option<Found<'a>> {
+        if let Some(ids) = self.all.iter().find(|condition| matches!(condition, Condition::Id(_))) {
+            return Some(Found::Ids(ids));
+        }
+        let with = Expression::All(self.with.clone());
+        match (self.with.is_empty(), is_exact && !self.without.is_empty()) {
+            (true, _) => None,
+            (false, false) => Some(Found::Index(with)),
+            (false, true) => {
+                Some(Found::Index(Expression::Without(Box::new(with), Box::new(Expression::Any(self.without.clone())))))
+            }
+        }
+    }
+
+    fn is_of_index(&self, condition: &Condition) -> bool {
+        match condition {
+            Condition::Not(part) => Expression::of(part).is_some(),
+            other => Expression::of(other).is_some(),
+        }
+    }
+}
+
+impl Found<'_> {
+    fn table(self, dialect: Dialect) -> Fragment {
+        const SQLITE: &str = "(SELECT x.letter_id AS id FROM search_words CROSS JOIN search_index x
+            WHERE x.seq = search_words.rowid AND search_words MATCH ";
+        const POSTGRES: &str = "(SELECT x.letter_id AS id FROM search_index x WHERE x.words @@ CAST(";
+        match (self, dialect) {
+            (Self::Ids(Condition::Id(ids)), _) => {
+                let ids = ids.iter().map(|id| Fragment::of("o.id = ").id(id.as_uuid())).collect();
+                Fragment::of("(SELECT o.id FROM letters o WHERE ").then(Fragment::joined(ids, " OR ", "FALSE")).sql(")")
+            }
+            (Self::Ids(_), _) => Fragment::of("(SELECT o.id FROM letters o WHERE FALSE)"),
+            (Self::Index(expression), Dialect::Sqlite) => Fragment::of(SQLITE).text(expression.text(dialect)).sql(")"),
+            (Self::Index(expression), Dialect::Postgres) => {
+                Fragment::of(POSTGRES).text(expression.text(dialect)).sql(" AS tsquery))")
+            }
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Searches: what the index is asked, what else is asked of letters, and what of a letter is in the index.
+
+use std::{sync::Arc, time::Duration};
+
+use amqp_message::time::Timestamp;
+use dead_letter_office::{
+    domain::{
+        filter::{LetterFilter, PageRequest, Sort},
+        job::{Bulk, Job},
+        letter::{LetterId, Status},
+        rights::{Grants, QueueScope, Right, TeamQueues},
+        search::{
+            Area, Parsed,
+            document::{Bounds, Document},
+        },
+    },
+    store::{Arrival, StoreReader},
+};
+
+use super::{
+    database::{DISCARD, TestDatabase},
+    make::{Make, NOON, an_arrival, enriched, id, later},
+};
+
+/// Settings of an index; 0 would stand for none.
+const SETTINGS: i64 = 7;
+const BOUNDS: Bounds = Bounds { text_bytes: 16_384, fields: 100 };
+
+fn filter(search: &str) -> LetterFilter {
+    let mut filter = LetterFilter::default();
+    Parsed::read(search).unwrap_or_else(|why| panic!("{search}: {why:?}")).narrow(&mut filter, later(3_600));
+    filter
+}
+
+/// What is found, oldest first: listed, counted, by facets, over time and in a walk.
+async fn found(store: &StoreReader, search: &str) -> Vec<LetterId> {
+    let filter = filter(search);
+    let page = PageRequest { sort: Sort::Oldest, after: None, limit: 1_000 };
+    let ids: Vec<LetterId> = store.letters(&filter, &page).await.unwrap().items.iter().map(|it| it.id).collect();
+    let n = ids.len() as u64;
+    assert_eq!(store.count(&filter).await.unwrap(), n, "{search}");
+    let most = store.count_most(&filter).await.unwrap();
+    assert_eq!((most.n, most.is_least), (n, false), "{search}");
+    let mut walked = Vec::new();
+    let mut sweep = store.sweep(&filter, later(3_600)).await.unwrap();
+    loop {
+        let some = store.next_of(&mut sweep, 2).await.unwrap();
+        if some.is_empty() {
+            break;
+        }
+        walked.extend(some);
+    }
+    walked.sort_unstable();
+    let mut listed = ids.clone();
+    listed.sort_unstable();
+    assert_eq!(walked, listed, "{search}");
+    if filter.search.is_some()
+        && let Some(facets) = store.facets_found(&filter).await.unwrap()
+    {
+        let fits = |status: Status| filter.statuses.is_empty() || filter.statuses.contains(&status);
+        let counted = facets.iter().filter(|facet| fits(facet.status)).map(|facet| facet.count).sum::<u64>();
+        assert_eq!(counted, n, "{search}");
+        let bars = store.histogram(&filter, NOON, later(3_600), Duration::from_secs(300)).await.unwrap();
+        assert_eq!(bars.iter().flat_map(|bar| bar.counts).sum::<u64>(), n, "{search}");
+    }
+    ids
+}
+
+/// A letter that says this, and is indexed.
+async fn letter(database: &TestDatabase, arrival: Arrival, write: impl FnOnce(&mut Document)) -> LetterId {
+    let letter = database.take_in_new(arrival).await;
+    let summary = database.shows(letter).await;
+    let found = enriched(letter);
+    let key = dead_letter_office::domain::group::GroupKey { queue: summary.queue.clone(), ..found.key };
+    let group = dead_letter_office::grouping::id(&key);
+    let found = dead_letter_office::store::Enriched { received_at: summary.received_at, group, key, ..found };
+    database.enrich(&[found], 1, summary.received_at).await.unwrap();
+    let waiting = database.to_index(10).await.unwrap();
+    assert_eq!(
+        waiting.iter().map(|it| it.letter).collect::<Vec<_>>(),
+        [letter],
+        "whoever is enriched is to be indexed"
+    );
+    let mut document = Document::default();
+    write(&mut document);
+    database.index(&[(waiting[0], Some(document))]).await.unwrap();
+    assert_eq!(database.search_backlog().await.unwrap(), 0);
+    letter
+}
+
+fn text(area: Area, text: &str) -> impl FnOnce(&mut Document) {
+    move |document| document.add_text(area, text, &BOUNDS)
+}
+
+fn values<'a>(values: &'a [(&'a str, &'a str)]) -> impl FnOnce(&mut Document) + 'a {
+    move |document| {
+        for (path, value) in values {
+            let area = if path.starts_with("payload.") { Area::Payload } else { Area::Headers };
+            document.add_value(area, path, value, &BOUNDS);
+        }
+    }
+}
+
+async fn words_are_found_where_they_stand(database: &TestDatabase) {
+    database.prepare_search(SETTINGS).await.unwrap();
+    let in_error = letter(database, an_arrival(), text(Area::Error, "NoRateException: no exchange rate for ISK")).await;
+    let in_stack =
+        letter(database, an_arrival().received(later(1)), text(Area::Stack, "at billing.Rates.find(Rates.java:42)"))
+            .await;
+    let in_payload =
+        letter(database, an_arrival().received(later(2)), text(Area::Payload, "Zoë's exchange, rate 7")).await;
+    let check = async |search: &str, expected: &[LetterId]| {
+        assert_eq!(found(database, search).await, expected, "{search}");
+    };
+    check("norate", &[in_error]).await;
+    check("NORATEEXC", &[in_error]).await;
+    check("\"norate\"", &[]).await;
+    check("exchange", &[in_error, in_payload]).await;
+    check("exchange rate", &[in_error, in_payload]).await;
+    check("\"exchange rate\"", &[in_error, in_payload]).await;
+    check("\"exchange rate for\"", &[in_error]).await;
+    check("\"rate exchange\"", &[]).await;
+    check("error:\"no exchange\"", &[in_error]).await;
+    check("error:zoë", &[]).await;
+    check("ZOË", &[in_payload]).await;
+    check("stack:rates.java", &[in_stack]).await;
+    check("error:rates", &[]).await;
+    check("exchange -isk", &[in_payload]).await;
+    check("-exchange", &[in_stack]).await;
+    check("isk OR billing", &[in_error, in_stack]).await;
+    check("exchange (isk OR 7)", &[in_error, in_payload]).await;
+    check("-(isk OR 7)", &[in_stack]).await;
+    check("exchange attempts:>1", &[]).await;
+    check("exchange attempts:1", &[in_error, in_payload]).await;
+    check(&format!("exchange id:{in_payload}"), &[in_payload]).await;
+    check(&format!("exchange -id:{in_payload}"), &[in_error]).await;
+    check("ex", &[]).await;
+    check("it's", &[]).await;
+}
+
+async fn values_are_compared(database: &TestDatabase) {
+    database.prepare_search(SETTINGS).await.unwrap();
+    let cheap = letter(
+        database,
+        an_arrival(),
+        values(&[("payload.total.cents", "96.2"), ("payload.country", "IS"), ("header.x-tenant", "eu")]),
+    )
+    .await;
+    let dear = letter(
+        database,
+        an_arrival().received(later(1)),
+        values(&[("payload.total.cents", "1842000"), ("payload.country", "New Zealand"), ("payload.items.sku", "a")]),
+    )
+    .await;
+    let bare = letter(database, an_arrival().received(later(2)), values(&[("payload.items.sku", "4000")])).await;
+    let check = async |search: &str, expected: &[LetterId]| {
+        assert_eq!(found(database, search).await, expected, "{search}");
+    };
+    check("payload.total.cents:>4000", &[dear]).await;
+    check("payload.total.cents:<4000", &[cheap]).await;
+    check("payload.total.cents:>=96.2", &[cheap, dear]).await;
+    check("payload.total.cents:96.20", &[cheap]).await;
+    check("payload.total.cents:>96.2 payload.total.cents:<=1842000", &[dear]).await;
+    check("payload.Country:is", &[cheap]).await;
+    check("payload.country:IS,\"new zealand\"", &[cheap, dear]).await;
+    check("payload.country:*", &[cheap, dear]).await;
+    check("-payload.country:*", &[bare]).await;
+    check("payload.items.sku:4000", &[bare]).await;
+    check("header.x-tenant:eu", &[cheap]).await;
+    check("payload.x-tenant:eu", &[]).await;
+    check("zealand OR header.x-tenant:*", &[cheap, dear]).await;
+    check("-header.x-tenant:eu payload.total.cents:>0", &[dear]).await;
+}
+
+async fn conditions_of_all_kinds_go_together(database: &TestDatabase) {
+    database.prepare_search(SETTINGS).await.unwrap();
+    let order = letter(database, an_arrival().queue("billing.orders"), text(Area::Payload, "rate")).await;
+    let text_sent =
+        letter(database, an_arrival().queue("texts").received(later(400)), text(Area::Payload, "rate")).await;
+    database.does(&DISCARD, &[text_sent]).await;
+    let check = async |search: &str, expected: &[LetterId]| {
+        assert_eq!(found(database, search).await, expected, "{search}");
+    };
+    check("rate queue:billing.*", &[order]).await;
+    check("rate -queue:billing.*", &[text_sent]).await;
+    check("(queue:texts OR status:open)", &[order, text_sent]).await;
+    check("rate (queue:texts status:open)", &[]).await;
+    check("queue:* queue:t?xts", &[text_sent]).await;
+    check("rate status:discarded", &[text_sent]).await;
+    check("rate -since:2026-11-21T12:05", &[order]).await;
+    check("rate until:2026-11-21T12:05", &[order]).await;
+    check("-type:Any.*", &[order, text_sent]).await;
+    check("(type:a[b* OR type:100%_)", &[]).await;
+    check("size:>1000000", &[]).await;
+    check("importance:>critical", &[]).await;
+    check("-group:0198f2b0-0000-7000-8000-000000000000", &[order, text_sent]).await;
+}
+
+async fn pages_of_a_search_follow_each_other(database: &TestDatabase) {
+    database.prepare_search(SETTINGS).await.unwrap();
+    let mut ids = Vec::new();
+    for n in 0..5 {
+        ids.push(letter(database, an_arrival().received(later(n)), text(Area::Error, "boom")).await);
+    }
+    let mut after = None;
+    for expected in [vec![ids[4], ids[3]], vec![ids[2], ids[1]], vec![ids[0]]] {
+        let request = PageRequest { sort: Sort::Newest, after, limit: 2 };
+        let page = database.letters(&filter("boom"), &request).await.unwrap();
+        assert_eq!(page.items.iter().map(|letter| letter.id).collect::<Vec<_>>(), expected);
+        after = page.next;
+    }
+    assert_eq!(after, None);
+}
+
+/// Who sees no payloads of some queue finds nothing by them there.
+async fn withheld_payloads_are_not_looked_into(database: &TestDatabase) {
+    database.prepare_search(SETTINGS).await.unwrap();
+    let write = |document: &mut Document| {
+        document.add_value(Area::Payload, "payload.name", "Ada", &BOUNDS);
+        document.add_text(Area::Error, "boom", &BOUNDS);
+    };
+    let open = letter(database, an_arrival().queue("orders"), write).await;
+    let withheld = letter(database, an_arrival().queue("salaries").received(later(1)), write).await;
+    let orders = QueueScope::of(vec![Arc::new(TeamQueues::new(&[], &["orders".to_owned()]))]);
+    let grants = |payloads: QueueScope| {
+        Grants::new(move |right| match right {
+            Right::Payload => payloads.clone(),
+            _ => QueueScope::everything(),
+        })
+    };
+    let some = database.within(&grants(orders));
+    let none = database.within(&grants(QueueScope::nothing()));
+    for (search, by_some, by_none) in [
+        ("boom", vec![open, withheld], vec![open, withheld]),
+        ("ada", vec![open], vec![]),
+        ("payload.name:ada", vec![open], vec![]),
+        ("-ada", vec![withheld], vec![open, withheld]),
+        ("boom -payload.name:*", vec![withheld], vec![open, withheld]),
+        ("boom ada", vec![open], vec![]),
+        ("boom OR ada", vec![open, withheld], vec![open, withheld]),
+    ] {
+        assert_eq!(found(&some, search).await, by_some, "{search}");
+        assert_eq!(found(&none, search).await, by_none, "{search}");
+    }
+}
+
+async fn what_is_gone_leaves_the_index(database: &TestDatabase) {
+    database.prepare_search(SETTINGS).await.unwrap();
+    let gone = letter(database, an_arrival(), text(Area::Error, "boom")).await;
+    let stays = letter(database, an_arrival().received(later(1)), text(Area::Error, "boom")).await;
+    database.does(&DISCARD, &[gone]).await;
+    let outdated =
+        dead_letter_office::domain::lifecycle::retention::Outdated { retried: NOON, discarded: Timestamp::MAX };
+    assert_eq!(database.forget_settled(outdated, 10).await.unwrap(), 1);
+    assert_eq!(found(database, "boom").await, [stays]);
+    assert_eq!(database.number("SELECT COUNT(*) FROM search_index").await, 1);
+}
+
+async fn what_is_read_otherwise_is_indexed_anew(database: &TestDatabase) {
+    database.prepare_search(SETTINGS).await.unwrap();
+    let one = letter(database, an_arrival(), text(Area::Error, "boom")).await;
+    let again = enriched(one);
+    database.enrich(std::slice::from_ref(&again), 1, later(1)).await.unwrap();
+    assert_eq!(database.search_backlog().await.unwrap(), 0, "nothing has changed");
+    database.enrich(&[again], 2, later(1)).await.unwrap();
+    let first = database.to_index(10).await.unwrap();
+    assert_eq!(first[0].letter, one);
+    database.enrich(&[enriched(one)], 3, later(2)).await.unwrap();
+    let mut document = Document::default();
+    document.add_text(Area::Error, "bang", &BOUNDS);
+    database.index(&[(first[0], Some(document.clone()))]).await.unwrap();
+    assert_eq!(found(database, "bang").await, [one]);
+    assert_eq!(found(database, "boom").await, []);
+    let second = database.to_index(10).await.unwrap();
+    assert_eq!(second.len(), 1, "it was read otherwise while it was indexed");
+    database.index(&[(second[0], Some(document))]).await.unwrap();
+    assert_eq!(database.search_backlog().await.unwrap(), 0);
+}
+
+async fn other_settings_leave_nothing_of_the_index(database: &TestDatabase) {
+    database.prepare_search(SETTINGS).await.unwrap();
+    let one = letter(database, an_arrival(), text(Area::Error, "boom")).await;
+    database.prepare_search(SETTINGS).await.unwrap();
+    assert_eq!(found(database, "boom").await, [one], "the same");
+    database.prepare_search(SETTINGS + 1).await.unwrap();
+    assert_eq!(found(database, "boom").await, []);
+    assert_eq!(database.search_backlog().await.unwrap(), 1, "all are to be indexed");
+    database.prepare_search(0).await.unwrap();
+    assert_eq!(database.search_backlog().await.unwrap(), 0, "none is");
+    let other = database.take_in_new(an_arrival()).await;
+    database.enrich(&[enriched(other)], 1, NOON).await.unwrap();
+    assert_eq!(database.search_backlog().await.unwrap(), 0);
+}
+
+async fn a_job_keeps_its_search(database: &TestDatabase) {
+    let bulk = Bulk {
+        filter: filter("boom -queue:a* payload.n:>3 -since:2h"),
+        until: later(5),
+        left: None,
+        command: DISCARD,
+        by: dead_letter_office::domain::actor::Actor::named("Ann"),
+    };
+    let job = Job::begun(id(), "discard");
+    database.add_bulk(&job, &bulk, NOON, Duration::from_secs(60)).await.unwrap();
+    let (kept, _) = database.bulk(job.id).await.unwrap().unwrap();
+    assert_eq!(kept.filter, bulk.filter);
+}
+
+on_both!(
+    words_are_found_where_they_stand,
+    values_are_compared,
+    conditions_of_all_kinds_go_together,
+    pages_of_a_search_follow_each_other,
+    withheld_payloads_are_not_looked_into,
+    what_is_gone_leaves_the_index,
+    what_is_read_otherwise_is_indexed_anew,
+    other_settings_leave_nothing_of_the_index,
+    a_job_keeps_its_search,
+);
