@@ -71,6 +71,10 @@ pub(crate) fn count_group_step(tally: &mut Tally, letter: &LockedLetter, transit
     match transition.group_step {
         Some(GroupStep::Sent { at }) => tally.sent(letter.state.group, at),
         Some(GroupStep::FailedAgain { sent_at }) => tally.failed_again(letter.state.group, sent_at),
+        Some(GroupStep::SentAndFailedAgain { at }) => {
+            tally.sent(letter.state.group, at);
+            tally.failed_again(letter.state.group, at);
+        }
         None => {}
     }
 }

@@ -20,6 +20,7 @@ pub(super) mod order;
 pub(super) mod record;
 pub(super) mod returned;
 pub(super) mod rows;
+mod sent_before;
 pub(super) mod succeeded;
 pub(super) mod sweep;
 mod types;
