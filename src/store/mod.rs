@@ -55,13 +55,14 @@ pub use jobs::held_back::{Advance, HeldBack};
 
 pub use letters::edits::{EditOrder, EditedMessage, Original};
 pub use letters::enrichment::{Enriched, Exhausted};
-pub use letters::intake::{AckState, Arrival, Fingerprint, IntakeBatch, Recorded};
+pub use letters::intake::{AckState, Arrival, Fingerprint, IntakeBatch, Recorded, SentOn};
 pub use letters::order::Order;
 pub use letters::sweep::Sweep;
 pub use notifications::digest_figures::DigestScope;
 pub use notifications::digests::{DigestRecord, NewDigest, Sending, SlotState};
 pub use notifications::incidents::{IncidentRecord, Telling};
-pub(crate) use retries::outcomes::RetryTally;
+pub use retries::outcomes::RetryTally;
+pub use retries::sent_on::{KnownDelivery, SendingOn};
 pub use retries::stops::{QueueStops, StoppedRetry};
 pub use rules::{OrderError, RuleChange, RuleFailure};
 pub use search::ToIndex;

@@ -21,7 +21,7 @@ use axum::{
 use http_body::{Frame, SizeHint};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::{AppState, error::WebError, limits::Limits};
+use super::{AppState, codes::ProblemCode, error::WebError, limits::Limits};
 use crate::config::AuthMode;
 
 /// How far the body of a request has come.
@@ -44,6 +44,9 @@ pub async fn answer_in_time(State(app): State<Arc<AppState>>, request: Request, 
         let look = Instant::now() + limits.look;
         tokio::select! {
             response = &mut running => {
+                if is_outage(&response) {
+                    tell_of_outage(&app).await;
+                }
                 return if arrival.is_late.load(Ordering::Relaxed) { too_late() } else { response };
             }
             () = sleep_until(look.min(given_up)) => {}
@@ -54,9 +57,22 @@ pub async fn answer_in_time(State(app): State<Arc<AppState>>, request: Request, 
             let late = WebError::new(StatusCode::SERVICE_UNAVAILABLE, "It took too long and was given up.");
             return late.into_response();
         } else if asks_database && !app.store.whole().is_there().await {
+            app.health.finds_no_database();
             return WebError::no_database().into_response();
         }
     }
+}
+
+/// The first call that fails for it has everybody know that the database is away.
+async fn tell_of_outage(app: &AppState) {
+    if !app.health.is_database_away() && !app.store.whole().is_there().await {
+        app.health.finds_no_database();
+    }
+}
+
+fn is_outage(response: &Response) -> bool {
+    let error = response.extensions().get::<WebError>();
+    error.is_some_and(|error| error.code == ProblemCode::DatabaseUnavailable)
 }
 
 /// Some are answered from memory; some of these only where nobody has to sign in: who asks is in the database.

@@ -257,7 +257,9 @@ fn failure(evidence: &Evidence, headers: &FieldTable, report: FrameworkReport) -
     let deaths_there = deaths.iter().filter(|death| Some(&death.queue) == queue.as_ref());
     let tries = report.attempts.or_else(|| site.map(|death| death.count)).unwrap_or(1);
     let count = if report.counts_all {
-        let rounds = queue.as_deref().and_then(|queue| dlo_headers::dlo_rounds(headers, queue)).unwrap_or(1);
+        // What dlo has seen has an id.
+        let seen = dlo_headers::dlo_id(headers).and(queue.as_deref());
+        let rounds = seen.and_then(|queue| dlo_headers::dlo_rounds(headers, queue)).unwrap_or(1);
         FailureCount { attempts: tries, rounds }
     } else {
         let earlier = queue.as_deref().and_then(|queue| dlo_headers::dlo_count(headers, queue));

@@ -115,7 +115,20 @@ impl<'a> FailedAgain<'a> {
         if state.retry.as_ref().is_some_and(PendingRetry::perhaps_sent_twice) {
             back.lines.iter_mut().for_each(|line| line.detail.push_str(SENT_TWICE));
         }
+        let sent = back.sent().map(|retry| HistoryLine {
+            at: message.received_at,
+            event: Event::Retried,
+            by: &retry.by,
+            detail: format!("to {}, as is known by its coming back", retry.queue),
+        });
+        back.lines.splice(0..0, sent);
         back
+    }
+
+    /// Its retry, of which nobody knew yet that it was sent.
+    fn sent(&self) -> Option<&'a PendingRetry> {
+        let retry = self.state.retry.as_ref()?;
+        (self.state.status == Status::Scheduled && retry.perhaps_sent()).then_some(retry)
     }
 
     /// Another copy of it has come back as well.
@@ -154,7 +167,7 @@ impl<'a> FailedAgain<'a> {
     /// one by policy where the framework retries by itself: both may process it.
     pub fn transition(&self) -> Transition<'a> {
         let (state, message) = (self.state, self.last);
-        let is_cancelled = message.is_own_retry && state.retry.as_ref().is_some_and(|retry| retry.is_automatic);
+        let is_cancelled = message.is_own_retry && state.retry.as_ref().is_some_and(PendingRetry::is_automatic);
         let waits = state.waits() && !is_cancelled;
         let delay = message.delay(self.rounds).filter(|_| !self.is_replaced && !waits);
         let status = match delay {
@@ -174,6 +187,7 @@ impl<'a> FailedAgain<'a> {
             retry,
             history: lines.collect(),
             group_step: self.group_step(),
+            sent_step: self.sent_step(),
             policy_step: message.policy_step(self.rounds, status),
             ..Transition::stay(status, state.importance)
         }
@@ -190,7 +204,16 @@ impl<'a> FailedAgain<'a> {
         }
     }
 
+    fn sent_step(&self) -> Option<PolicyStep<'a>> {
+        let retry = self.sent().filter(|retry| retry.is_automatic())?;
+        let (at, failures) = (self.last.received_at, self.state.rounds);
+        Some(PolicyStep { queue: &retry.queue, at, failures, outcome: PolicyOutcome::Retried })
+    }
+
     fn group_step(&self) -> Option<GroupStep> {
+        if self.sent().is_some() {
+            return Some(GroupStep::SentAndFailedAgain { at: self.last.received_at });
+        }
         let sent_at = self.state.closed_at.filter(|_| self.state.status == Status::Retried)?;
         Some(GroupStep::FailedAgain { sent_at })
     }

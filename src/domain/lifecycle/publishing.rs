@@ -15,19 +15,21 @@ use crate::domain::{
 /// What was confirmed is retried; what was not is open again and says why.
 ///
 /// A letter that failed again before its confirm was read is open already, or waits for a newer retry: it stays so, and
-/// only its history says how it ended.
+/// its history has said so.
 pub fn published<'a>(
     state: &'a LetterState,
     retry: &'a ClaimedRetry,
     outcome: &'a RetryOutcome,
     now: Timestamp,
 ) -> Transition<'a> {
-    let stay = Transition::stay(state.status, state.importance).with(line(retry, outcome, now));
+    let stay = Transition::stay(state.status, state.importance);
+    let told = || Transition::stay(state.status, state.importance).with(line(retry, outcome, now));
     let is_current = |pending: &super::PendingRetry| pending.claimed_until.is_some() && pending.due_at == retry.due_at;
     if !state.retry.as_ref().is_some_and(is_current) {
-        return stay;
+        let is_back = *outcome == RetryOutcome::Confirmed && state.received_at > retry.due_at;
+        return if is_back { stay } else { told() };
     }
-    let ended = stay.retry(RetryChange::Cancel);
+    let ended = told().retry(RetryChange::Cancel);
     match outcome {
         RetryOutcome::Confirmed => {
             let sent = ended.to(state.status, Status::Retried, now);

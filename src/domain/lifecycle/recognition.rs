@@ -16,10 +16,13 @@ use crate::domain::{
     policy::Decision,
 };
 
-pub use shared_id::is_shared;
+pub use shared_id::messages_at_once;
 
 /// How much longer than all its delays together a message may take to come back: its queue may be long.
 pub const MARGIN: Duration = Duration::from_secs(30 * 60);
+
+/// So much of what was sent back is looked at.
+const MOST: u64 = 100;
 
 /// A message that was sent back to a queue.
 #[derive(Clone, Debug)]
@@ -105,8 +108,9 @@ pub fn is_away(status: Status, claims: u64) -> bool {
 pub enum Recognised {
     /// A letter that was sent back.
     Letter(LetterId),
-    /// One that waited in RabbitMQ, with that id, and had come here so often.
-    Waited { key: ContentKey, id: LetterId, rounds: u64 },
+    /// One that waited in RabbitMQ, with that id, of which the last copy had come here so often. Where it has not left yet
+    /// this is one more copy, or an equal message. It is not counted that this one was sent, where that was a second time.
+    Waited { key: ContentKey, id: LetterId, has_left: bool, rounds: u64, is_counted: bool },
     /// One that has been sent back as often as its policy allows, each time as another message.
     Stopped { retries: u64, identities: usize, superseded: Vec<Superseded> },
     /// One that was not here before, as far as anybody can tell.
@@ -128,6 +132,9 @@ pub struct Compared<'a> {
     pub same_content: Vec<&'a SentBack>,
     /// Under the same `message_id`; nothing, where that tells nothing.
     pub same_id: Vec<&'a SentBack>,
+    /// Under the same `message_id`, where so many messages, or copies of one, had it at once.
+    pub shared_id: Vec<&'a SentBack>,
+    pub sharing: u64,
 }
 
 /// Finds out which of `sent` the `message` is, which failed in `queue` at `now`.
@@ -149,22 +156,37 @@ pub fn recognise(
     if let Some(found) = by_content().or_else(by_id) {
         return match &found.letter {
             Some(_) => Recognised::Letter(found.id),
-            None => Recognised::Waited { key: found.key, id: found.id, rounds: found.rounds },
+            None => waited(found, same_content().filter(|sent| sent.is_away() && sent.may_be(message)), now),
         };
     }
     // What came as another message each time, and all that was ever sent under its id.
     let others = same_content().filter(|sent| sent.is_away() || sent.is_stopped);
     let others = others.chain(same_id().filter(|sent| sent.may_be_by_id(message)));
+    let granted = decision.map_or(0, Decision::retries) as u64;
+    // Of several copies of one message with its id nobody can tell which is back. All of them have the retries of each.
+    let shared = sent.shared_id.iter().copied().filter(is_lately).filter(|sent| sent.is_away() || sent.is_stopped);
+    stopped(others, granted)
+        .or_else(|| stopped(shared, granted.saturating_mul(sent.sharing).min(MOST)))
+        .unwrap_or(Recognised::New)
+}
+
+fn stopped<'a>(others: impl Iterator<Item = &'a SentBack>, granted: u64) -> Option<Recognised> {
     let others: BTreeMap<(LetterId, ContentKey), &SentBack> = others.map(|sent| ((sent.id, sent.key), sent)).collect();
     let retries = others.values().map(|sent| sent.automatic).sum();
-    match decision.map(Decision::retries) {
-        Some(granted) if granted > 0 && retries >= granted as u64 => Recognised::Stopped {
-            retries,
-            identities: others.len(),
-            superseded: others.values().filter(|sent| sent.is_away()).map(|sent| sent.superseded()).collect(),
-        },
-        _ => Recognised::New,
-    }
+    (granted > 0 && retries >= granted).then(|| Recognised::Stopped {
+        retries,
+        identities: others.len(),
+        superseded: others.values().filter(|sent| sent.is_away()).map(|sent| sent.superseded()).collect(),
+    })
+}
+
+/// Each copy that is under way is remembered. All of them share the retries of one, and the first of them is back first.
+fn waited<'a>(found: &'a SentBack, others: impl Iterator<Item = &'a SentBack>, now: Timestamp) -> Recognised {
+    let copies: Vec<&SentBack> = std::iter::once(found).chain(others.filter(|sent| sent.letter.is_none())).collect();
+    let back = copies.iter().filter(|sent| sent.sent_at <= now).min_by_key(|sent| (sent.rounds, sent.id));
+    let SentBack { key, id, automatic, .. } = back.map_or(found, |back| back);
+    let rounds = copies.iter().map(|sent| sent.rounds).max().unwrap_or_default();
+    Recognised::Waited { key: *key, id: *id, has_left: back.is_some(), rounds, is_counted: *automatic > 0 }
 }
 
 #[cfg(test)]
@@ -241,9 +263,24 @@ mod tests {
         check(
             None,
             &[in_broker(sent(1, message(None)))],
-            Recognised::Waited { key: ContentKey(1), id: one, rounds: 2 },
+            Recognised::Waited { key: ContentKey(1), id: one, has_left: true, rounds: 2, is_counted: true },
         );
         check(None, &[SentBack { queue: "other".to_owned(), ..sent(1, message(None)) }], Recognised::New);
+    }
+
+    #[test]
+    fn copies_of_one_message_share_its_retries() {
+        let waiting = |id, rounds, seconds| {
+            let sent_at = Timestamp::default().plus(Duration::from_secs(seconds));
+            SentBack { rounds, sent_at, ..in_broker(sent(id, message(None))) }
+        };
+        let waited = |has_left, rounds| {
+            let id = LetterId::from_uuid(uuid::Uuid::from_u128(1));
+            Recognised::Waited { key: ContentKey(1), id, has_left, rounds, is_counted: true }
+        };
+        check(None, &[waiting(1, 1, 61)], waited(false, 1));
+        check(None, &[waiting(2, 3, 61), waiting(1, 1, 60)], waited(true, 3));
+        check(None, &[waiting(2, 3, 20), waiting(1, 2, 60)], waited(true, 3));
     }
 
     #[test]
@@ -268,7 +305,8 @@ mod tests {
         check(&away, Recognised::Letter(away.id));
         check(&SentBack { automatic: 2, ..back(away.clone()) }, stopped(2, 1, &[]));
         check(&back(away.clone()), Recognised::New);
-        let waited = Recognised::Waited { key: ContentKey(1), id: away.id, rounds: 2 };
+        let waited =
+            Recognised::Waited { key: ContentKey(1), id: away.id, has_left: true, rounds: 2, is_counted: true };
         check(&in_broker(away.clone()), waited);
         let later = Timestamp::default().plus(Duration::from_secs(61));
         check(&SentBack { sent_at: later, ..in_broker(away.clone()) }, Recognised::New);
@@ -276,6 +314,18 @@ mod tests {
             letter.message = Some(message(Some("m-2")));
         }
         check(&SentBack { automatic: 2, ..away }, Recognised::New);
+    }
+
+    #[test]
+    fn copies_that_share_an_id_have_the_retries_of_so_many_messages() {
+        let sent = [1, 2, 3, 4].map(|id| sent(id, message(Some("m-1"))));
+        let check = |sent: &[SentBack], expected| {
+            let compared = Compared { shared_id: sent.iter().collect(), sharing: 2, ..Compared::default() };
+            check_compared(Some("m-1"), &compared, expected);
+        };
+        check(&sent[..3], Recognised::New);
+        check(&sent, stopped(4, 4, &sent.iter().collect::<Vec<_>>()));
+        check(&sent.clone().map(back), Recognised::New);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::recognition::is_away;
 use crate::domain::{
+    actor::Actor,
     group::GroupId,
     letter::{Importance, LetterId, Status},
 };
@@ -50,8 +51,8 @@ pub struct PendingRetry {
     pub due_at: Timestamp,
     /// The queue it goes to.
     pub queue: String,
-    /// A policy has scheduled it.
-    pub is_automatic: bool,
+    /// Who asks for it.
+    pub by: String,
     /// It is being published, by a process that is given up for dead after this.
     pub claimed_until: Option<Timestamp>,
     /// How often it was claimed to be published, without being marked afterwards.
@@ -61,6 +62,11 @@ pub struct PendingRetry {
 }
 
 impl PendingRetry {
+    /// A policy has scheduled it.
+    pub fn is_automatic(&self) -> bool {
+        self.by == Actor::SYSTEM
+    }
+
     /// It is being published, or an earlier try was cut short: the message may have arrived.
     pub const fn perhaps_sent(&self) -> bool {
         self.claims > 0

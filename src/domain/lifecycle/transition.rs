@@ -24,6 +24,8 @@ pub struct Transition<'a> {
     pub group_step: Option<GroupStep>,
     /// What it adds to the figures of automatic retries.
     pub policy_step: Option<PolicyStep<'a>>,
+    /// The retry before that, where nobody knew yet that it was sent.
+    pub sent_step: Option<PolicyStep<'a>>,
 }
 
 /// What becomes of single values that are kept of a letter.
@@ -122,6 +124,8 @@ pub enum GroupStep {
     Sent { at: Timestamp },
     /// One that was sent back then has failed again.
     FailedAgain { sent_at: Timestamp },
+    /// One has failed again of which nobody knew that it was sent.
+    SentAndFailedAgain { at: Timestamp },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,6 +159,7 @@ impl<'a> Transition<'a> {
             history: Vec::new(),
             group_step: None,
             policy_step: None,
+            sent_step: None,
         }
     }
 

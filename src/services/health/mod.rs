@@ -149,6 +149,13 @@ impl Health {
         database.trouble = Some((kind, failing));
     }
 
+    /// Somebody has found out that nothing answers, before the database was asked how it is.
+    pub fn finds_no_database(&self) {
+        let (mut database, now) = (self.database(), self.0.clock.now());
+        let why = || "it does not answer".to_owned();
+        database.trouble.get_or_insert_with(|| (DatabaseTrouble::Unreachable, Failing::again(None, now, why())));
+    }
+
     fn has_trouble(&self) -> Option<DatabaseTrouble> {
         self.database().trouble.as_ref().map(|(trouble, _)| *trouble)
     }

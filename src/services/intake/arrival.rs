@@ -41,13 +41,17 @@ pub(crate) fn arrival(
     let (content, id_key) = (ContentKey::of(&message, &account), ContentKey::of_id(&message));
     let own_retry = account.own_retry;
     let mut remarks = account.not_taken;
-    let failure = storable(account.failure, &mut remarks, &mut losses);
+    let mut failure = storable(account.failure, &mut remarks, &mut losses);
+    believable(&mut failure, received_at, &mut remarks);
     let decision = source.decision(&failure, limits, &mut remarks);
     let decision = with_outlook(decision, &message, &failure, received_at, &mut remarks);
     let decision = own_retries::hold(decision, own_retry.is_some(), &mut remarks);
     Arrival {
         id: ids::letter(received_at),
         is_counted: returning.is_some() && !matches!(source, IntakeSource::DeadLetters(_)),
+        counted_as: None,
+        waited: None,
+        sent_on: None,
         returning,
         is_recognised: false,
         own_retry,
@@ -109,6 +113,22 @@ fn storable(mut failure: Failure, remarks: &mut Vec<String>, losses: &mut Vec<St
         stacktrace: error.stacktrace.and_then(|trace| trace.lines().next().map(names::without_nul)),
     });
     failure
+}
+
+/// Whoever writes headers may write any time there. Of those to come and of those before there was AMQP none is taken.
+fn believable(failure: &mut Failure, received_at: Timestamp, remarks: &mut Vec<String>) {
+    /// How far the clocks of a service and of dlo may be apart.
+    const CLOCKS: Duration = Duration::from_secs(24 * 60 * 60);
+    /// The beginning of 2003.
+    const FIRST: Timestamp = Timestamp::from_micros(1_041_379_200_000_000);
+    let latest = received_at.plus(CLOCKS);
+    for at in [&mut failure.first_failed_at, &mut failure.last_failed_at] {
+        if let Some(at) = at.take_if(|at| !(FIRST..=latest).contains(at)) {
+            let said =
+                jiff::Timestamp::from_microsecond(at.as_micros()).map_or_else(|_| String::new(), |at| at.to_string());
+            remarks.push(format!("it says that it failed at {said}, which is not believed"));
+        }
+    }
 }
 
 /// An exchange and a routing key of AMQP are short, so that nothing but a NUL has to be replaced.
@@ -176,6 +196,22 @@ mod tests {
             arrival(delivery(message), &IntakeSource::Obituaries, &RetryLimits::default(), Timestamp::default(), 0);
         assert_eq!(letter.failure.queue.as_deref(), Some("orders"));
         assert!(matches!(&*letter.remarks, [remark] if remark.contains("dlo-reason")), "{:?}", letter.remarks);
+    }
+
+    #[test]
+    fn a_time_that_cannot_be_is_not_taken() {
+        let now = Timestamp::from_seconds(1_795_262_400);
+        for (said, is_taken) in
+            [("2099-01-01T00:00:00Z", false), ("0001-01-01T00:00:00Z", false), ("2026-11-20T12:00:00Z", true)]
+        {
+            let mut message = with_header("dlo-queue", FieldValue::string("orders"));
+            message.headers.set("dlo-reason", FieldValue::string("rejected"));
+            message.headers.set("dlo-failed-at", FieldValue::string(said));
+            let letter = arrival(delivery(message), &IntakeSource::Obituaries, &RetryLimits::default(), now, 0);
+            assert_eq!(letter.failure.last_failed_at.is_some(), is_taken, "{said}");
+            let is_remarked = letter.remarks.iter().any(|remark| remark.contains(&said[..4]));
+            assert_eq!(is_remarked, !is_taken, "{:?}", letter.remarks);
+        }
     }
 
     #[test]

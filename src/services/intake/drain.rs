@@ -1,7 +1,9 @@
 //! Draining one queue: gather a batch, commit it, acknowledge it. While one is committed the next is gathered.
 
+use std::time::Duration;
+
 use amqp_message::time::Timestamp;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -24,6 +26,9 @@ use crate::{
     store::{AckState, Arrival, IntakeBatch, Recorded, StoreError},
 };
 
+/// How long the proof of the last acknowledgement is awaited at the end.
+const PROOF: Duration = Duration::from_secs(1);
+
 /// Works until the session is over or, once told to stop, until nothing more comes.
 pub(crate) async fn drain(
     intake: &Intake,
@@ -32,13 +37,14 @@ pub(crate) async fn drain(
     waiting: &Wakeup,
     stop: &CancellationToken,
 ) -> Result<(), SessionError> {
+    let (queue, session) = (consumer.queue().to_owned(), ids::uuid(intake.clock.now()));
     let mut filing = Filing {
         intake,
-        queue: consumer.queue().to_owned(),
-        session: ids::uuid(intake.clock.now()),
+        forwarder: Forwarder::new(intake, (&queue, session), waiting),
+        queue: &queue,
+        session,
         acknowledger: consumer.acknowledger(),
         pending_acks: PendingAcks::default(),
-        forwarder: Forwarder::new(intake, waiting),
     };
     let mut gatherer = Gatherer { intake, source, consumer, stop, stopping: false, expired: None };
     let mut batch = None;
@@ -51,6 +57,8 @@ pub(crate) async fn drain(
             Gathered::Batch(gathered) => batch = Some(gathered),
             Gathered::Idle => filing.finish().await,
             Gathered::Ended => {
+                // So that whoever comes next knows what was acknowledged.
+                _ = timeout(PROOF, filing.file(None)).await;
                 filing.finish().await;
                 return Ok(());
             }
@@ -62,7 +70,7 @@ pub(crate) async fn drain(
 struct Filing<'a> {
     intake: &'a Intake,
     /// The queue they come from.
-    queue: String,
+    queue: &'a str,
     /// Names this connection.
     session: Uuid,
     acknowledger: Acknowledger,
@@ -97,11 +105,13 @@ impl Filing<'_> {
         crash_point::point("delivered");
         let retries = own_retries::join_tries(&mut here, &mut onward);
         let mut acks = BatchAcks::new(self.acknowledger.clone(), tags);
-        let onward = recognition::of_those_for_broker(self.intake, onward, &mut here, &retries).await;
-        let sent_here = self.forwarder.forward(onward, &mut acks).await?;
+        let from = (self.queue, self.session);
+        let onward = recognition::of_those_for_broker(self.intake, from, onward, &mut here, &retries).await;
+        let (sent_here, sent_on) = self.forwarder.forward(onward, &mut acks).await?;
         self.recognise(&mut here, &retries).await?;
         here.extend(sent_here);
-        let stored = self.store(received_at, here).await?;
+        let mut stored = self.store(received_at, here).await?;
+        stored.extend(sent_on);
         crash_point::point("committed");
         acks.acknowledge_all().await?;
         crash_point::point("acknowledged");
@@ -112,8 +122,8 @@ impl Filing<'_> {
     async fn recognise(&self, arrivals: &mut [Arrival], retries: &own_retries::OwnRetries) -> Result<(), SessionError> {
         let intake = self.intake;
         let mut backoff = Backoff::default();
-        while let Err(error) = intake.patiently(&self.queue, recognition::recognise(intake, arrivals, retries)).await {
-            intake.hold(&self.queue, &error);
+        while let Err(error) = intake.patiently(self.queue, recognition::recognise(intake, arrivals, retries)).await {
+            intake.hold(self.queue, &error);
             tokio::time::sleep(backoff.next_delay()).await;
             self.acknowledger.check_open()?;
         }
@@ -140,7 +150,7 @@ impl Filing<'_> {
                 },
             }
         }
-        self.intake.hold_no_longer(&self.queue);
+        self.intake.hold_no_longer(self.queue);
         Ok(stored)
     }
 
@@ -159,7 +169,7 @@ impl Filing<'_> {
         for form in forms.iter().cycle() {
             match self.store_batch(recorded_at, form).await? {
                 Ok(batch) => return Ok(batch),
-                Err(error) => self.intake.hold(&self.queue, &error),
+                Err(error) => self.intake.hold(self.queue, &error),
             }
             tokio::time::sleep(backoff.next_delay()).await;
             self.acknowledger.check_open()?;
@@ -181,7 +191,7 @@ impl Filing<'_> {
         let batch = IntakeBatch {
             id: ids::uuid(recorded_at),
             broker: &intake.broker,
-            queue: &self.queue,
+            queue: self.queue,
             session: self.session,
             recorded_at,
             arrivals,
@@ -189,10 +199,10 @@ impl Filing<'_> {
         };
         let mut backoff = Backoff::default();
         let recorded = loop {
-            match intake.patiently(&self.queue, intake.store.record(&batch)).await {
+            match intake.patiently(self.queue, intake.store.record(&batch)).await {
                 Ok(recorded) => break recorded,
                 Err(error) if error.is_refusal() => return Ok(Err(error)),
-                Err(error) => intake.hold(&self.queue, &error),
+                Err(error) => intake.hold(self.queue, &error),
             }
             tokio::time::sleep(backoff.next_delay()).await;
             self.acknowledger.check_open()?;

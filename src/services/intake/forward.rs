@@ -7,20 +7,19 @@ use std::{
 };
 
 use amqp_message::time::Timestamp;
-use failure_conventions::{self, danger::Danger, dlo_headers};
+use uuid::Uuid;
 
-use super::{Intake, batch_acks::BatchAcks, briefly::briefly, publisher::Publisher};
+use super::{Intake, batch_acks::BatchAcks, briefly::briefly, parcel::Parcel, publisher::Publisher};
 use crate::{
     crash_point,
     domain::{
-        lifecycle::{PolicyOutcome, PolicyStep, recognition::SentBack},
-        policy::{Decision, Verdict, Via},
-        retry::{Destination, OutgoingRetry},
+        lifecycle::{PolicyOutcome, recognition::SentBack},
+        retry::OutgoingRetry,
     },
     metrics::RetryKind,
-    rabbitmq::{PublishOutcome, SessionError, names, outgoing, reconnect::Backoff},
-    services::wakeup::Wakeup,
-    store::{Arrival, RetryTally},
+    rabbitmq::{PublishOutcome, SessionError, names, reconnect::Backoff},
+    services::{ids, wakeup::Wakeup},
+    store::{Arrival, RetryTally, SendingOn},
 };
 
 /// How often the numbers are written to the database.
@@ -31,35 +30,31 @@ pub(crate) struct Forwarder<'a> {
     publisher: Publisher<'a>,
     /// Notified when something waits, which may be the first to do so.
     waiting: &'a Wakeup,
+    /// The queue they come from, and the connection.
+    from: (&'a str, Uuid),
     /// Delay queues that the database knows of.
     remembered: HashSet<String>,
-    /// What is not in the database yet.
-    tally: RetryTally,
+    /// What is counted and not in the database yet, by the batch that is to have it: a commit whose answer was lost may
+    /// have been done.
+    untold: Vec<(Uuid, RetryTally)>,
+    /// Batches that were told late, of which nothing else is in the database.
+    told_late: Vec<Uuid>,
     told: Instant,
 }
 
-/// A dead letter on its way.
-struct Parcel {
-    /// Of its delivery.
-    tag: u64,
-    arrival: Arrival,
-    /// It is published as an obituary: its retries are used up, or it cannot wait.
-    is_obituary: bool,
-}
-
-/// Whether it waits in RabbitMQ, or would have.
-pub(crate) fn is_for_broker(arrival: &Arrival) -> bool {
-    arrival.decision.as_ref().is_some_and(|decision| decision.via() == Via::Broker)
-}
+/// So many batches that the database could not be told of are kept apart; the last one has all others.
+const APART: usize = 100;
 
 impl<'a> Forwarder<'a> {
-    pub fn new(intake: &'a Intake, waiting: &'a Wakeup) -> Self {
+    pub fn new(intake: &'a Intake, from: (&'a str, Uuid), waiting: &'a Wakeup) -> Self {
         Self {
             intake,
             publisher: Publisher::new(intake),
             waiting,
+            from,
             remembered: HashSet::new(),
-            tally: RetryTally::default(),
+            untold: Vec::new(),
+            told_late: Vec::new(),
             told: Instant::now(),
         }
     }
@@ -68,19 +63,21 @@ impl<'a> Forwarder<'a> {
     /// held for hours, and what is delivered again goes out again.
     ///
     /// The answer is what is for the database: what RabbitMQ does not take in any form, and what would have to wait for
-    /// its delay queue first.
+    /// its delay queue first. With it come the batches that the database knows of and that are acknowledged with this one.
     pub async fn forward(
         &mut self,
         arrivals: Vec<(u64, Arrival)>,
         acks: &mut BatchAcks,
-    ) -> Result<Vec<Arrival>, SessionError> {
+    ) -> Result<(Vec<Arrival>, Vec<Uuid>), SessionError> {
         let mut parcels: Vec<Parcel> = arrivals.into_iter().map(Parcel::new).collect();
         let mut here = Vec::new();
         let mut backoff = Backoff::default();
+        let at = self.intake.clock.now();
+        let mut batches = self.write_down(&parcels, at).await;
         while !parcels.is_empty() {
             let before = parcels.len();
             let confirmed;
-            (confirmed, parcels) = self.publish(parcels, &mut here).await;
+            (confirmed, parcels) = self.publish(parcels, at, &mut here).await;
             crash_point::point("forwarded");
             acks.acknowledge(confirmed).await?;
             if parcels.len() == before {
@@ -91,54 +88,118 @@ impl<'a> Forwarder<'a> {
         if self.told.elapsed() > TELL {
             self.tell().await;
         }
-        Ok(here)
+        batches.append(&mut self.told_late);
+        Ok((here, batches))
     }
 
-    pub fn has_numbers(&self) -> bool {
-        !self.tally.is_empty()
+    pub const fn has_numbers(&self) -> bool {
+        !self.untold.is_empty()
     }
 
-    /// Writes the numbers to the database. While it does not answer, they add up.
+    /// Writes the numbers to the database that it has not been told. While it does not answer, they add up.
     pub async fn tell(&mut self) {
         self.told = Instant::now();
-        if self.tally.is_empty() {
-            return;
+        while let Some((id, counted)) = self.untold.first() {
+            let sending = self.sending(*id, self.intake.clock.now(), counted);
+            if let Err(error) = self.intake.store.send_on(&sending).await {
+                tracing::debug!(error = %error, "numbers of retries cannot be written yet");
+                return;
+            }
+            self.told_late.push(self.untold.remove(0).0);
         }
-        match self.intake.store.add_retries(&self.tally).await {
-            Ok(()) => self.tally = RetryTally::default(),
-            Err(error) => tracing::debug!(error = %error, "numbers of retries cannot be written yet"),
+    }
+
+    /// Writes down what is about to be published. It may be back before the confirm is read; and when this process dies,
+    /// whoever gets it next has to know that it was here.
+    async fn write_down(&mut self, parcels: &[Parcel], at: Timestamp) -> Vec<Uuid> {
+        let id = ids::uuid(at);
+        let mut counted = RetryTally::default();
+        for parcel in parcels.iter().filter(|parcel| parcel.arrival.sent_on.is_none()) {
+            parcel.steps(at, parcel.is_obituary).iter().for_each(|step| counted.add(&self.intake.broker, step));
+        }
+        let due = |parcel: &'_ Parcel| at.plus(parcel.delay().unwrap_or_default());
+        let arrivals = parcels.iter().map(|parcel| (&parcel.arrival, due(parcel))).collect();
+        let mut sent: Vec<SentBack> = parcels.iter().filter_map(|parcel| parcel.sent_back(at)).collect();
+        // What is published once more is perhaps under way twice, and each copy may come back without our headers.
+        let again = parcels.iter().filter(|parcel| parcel.arrival.sent_on.is_some());
+        let second = |sent: SentBack| SentBack { id: ids::letter(at), automatic: 0, ..sent };
+        sent.extend(again.filter_map(|parcel| parcel.sent_back(at)).map(second));
+        let sending = SendingOn { arrivals, sent, ..self.sending(id, at, &counted) };
+        if parcels.is_empty() {
+            return Vec::new();
+        }
+        let mut is_written = false;
+        briefly(async {
+            self.intake.store.send_on(&sending).await?;
+            is_written = true;
+            Ok(())
+        })
+        .await;
+        if is_written {
+            return vec![id];
+        }
+        self.tell_later(id, counted);
+        Vec::new()
+    }
+
+    fn sending<'b>(&'b self, id: Uuid, at: Timestamp, counted: &'b RetryTally) -> SendingOn<'b> {
+        let (queue, session) = self.from;
+        let broker = &self.intake.broker;
+        SendingOn { id, broker, queue, session, at, arrivals: Vec::new(), sent: Vec::new(), counted }
+    }
+
+    fn tell_later(&mut self, id: Uuid, counted: RetryTally) {
+        match self.untold.get_mut(APART) {
+            Some((_, last)) => last.append(counted),
+            None if !counted.is_empty() => {
+                // None of the last one has been tried, so that more may be added to it.
+                let is_last = self.untold.len() == APART;
+                self.untold.push((if is_last { ids::uuid(self.intake.clock.now()) } else { id }, counted));
+            }
+            None => {}
         }
     }
 
     /// One round; the answer is what is confirmed, and what has to be published again.
-    async fn publish(&mut self, parcels: Vec<Parcel>, here: &mut Vec<Arrival>) -> (BTreeSet<u64>, Vec<Parcel>) {
+    async fn publish(
+        &mut self,
+        parcels: Vec<Parcel>,
+        at: Timestamp,
+        here: &mut Vec<Arrival>,
+    ) -> (BTreeSet<u64>, Vec<Parcel>) {
         let mut sent = Vec::with_capacity(parcels.len());
         let mut outgoing = Vec::with_capacity(parcels.len());
-        for parcel in parcels {
+        let mut other = Other { broker: &self.intake.broker, at, figures: RetryTally::default(), here };
+        for mut parcel in parcels {
+            let was_obituary = parcel.is_obituary;
             match parcel.pack(self.intake) {
-                Ok((parcel, message)) => {
+                Some(message) => {
+                    other.is_obituary(&parcel, was_obituary);
                     sent.push(parcel);
                     outgoing.push(message);
                 }
-                Err(arrival) => here.push(*arrival),
+                None => other.goes_here(parcel, was_obituary),
             }
         }
         self.remember(&outgoing).await;
-        // Before it is published: it may be back before the confirm is read.
-        self.remember_sent(&sent).await;
         let outcomes = self.publisher.publish(&outgoing).await;
         self.waiting.notify();
         let (mut again, mut done) = (Vec::new(), Vec::new());
         for ((parcel, outgoing), outcome) in sent.into_iter().zip(&outgoing).zip(outcomes) {
             match outcome {
                 PublishOutcome::Confirmed => done.push(parcel),
-                PublishOutcome::Full(why) | PublishOutcome::Failed(why) => parcel.refused(&why, &mut again, here),
-                PublishOutcome::Settling(_) if self.is_remembered(outgoing) => here.push(parcel.arrival),
+                PublishOutcome::Full(why) | PublishOutcome::Failed(why) => other.refused(parcel, &why, &mut again),
+                PublishOutcome::Settling(_) if self.is_remembered(outgoing) => other.goes_here(parcel, false),
                 PublishOutcome::Settling(_) | PublishOutcome::Unknown | PublishOutcome::NotSent => again.push(parcel),
             }
         }
+        let figures = other.figures;
         self.forget_sent(here).await;
-        self.count(&done);
+        if !figures.is_empty() {
+            self.tell_later(ids::uuid(at), figures);
+            self.tell().await;
+        }
+        self.measure(&done);
         (done.iter().map(|parcel| parcel.tag).collect(), again)
     }
 
@@ -153,16 +214,6 @@ impl<'a> Forwarder<'a> {
                 Err(error) => tracing::warn!(error = %error, queue.name = name, "a delay queue is not remembered yet"),
             }
         }
-    }
-
-    /// What comes back without our headers is to be recognised. What has our headers by now keeps them, most likely.
-    async fn remember_sent(&self, parcels: &[Parcel]) {
-        let now = self.intake.clock.now();
-        let sent: Vec<SentBack> = parcels.iter().filter_map(|parcel| parcel.sent_back(now)).collect();
-        if sent.is_empty() {
-            return;
-        }
-        briefly(self.intake.store.remember_sent_back(&self.intake.broker, &sent)).await;
     }
 
     /// What goes to the database instead is not on its way.
@@ -180,108 +231,54 @@ impl<'a> Forwarder<'a> {
         names::delay_queue(&outgoing.destination).is_some_and(|name| self.remembered.contains(&name))
     }
 
-    fn count(&mut self, done: &[Parcel]) {
-        let (broker, now) = (&self.intake.broker, self.intake.clock.now());
+    fn measure(&self, done: &[Parcel]) {
         let mut retried: BTreeMap<&str, u64> = BTreeMap::new();
-        for parcel in done {
-            let failure = &parcel.arrival.failure;
-            let queue = failure.queue.as_deref().unwrap_or_default();
-            let step = |outcome, at| PolicyStep { queue, at, failures: failure.rounds, outcome };
-            let Some(delay) = parcel.delay() else {
-                self.tally.add(broker, &step(PolicyOutcome::Exhausted, now));
-                continue;
-            };
-            self.tally.add(broker, &step(PolicyOutcome::Failed, now));
-            self.tally.add(broker, &step(PolicyOutcome::Retried, now.plus(delay)));
-            *retried.entry(queue).or_default() += 1;
+        for parcel in done.iter().filter(|parcel| parcel.delay().is_some()) {
+            *retried.entry(parcel.queue()).or_default() += 1;
         }
         for (queue, messages) in retried {
-            self.intake.metrics.retried(broker, queue, RetryKind::Automatic, messages);
+            self.intake.metrics.retried(&self.intake.broker, queue, RetryKind::Automatic, messages);
         }
     }
 }
 
-impl Parcel {
-    fn new((tag, arrival): (u64, Arrival)) -> Self {
-        let is_obituary = delay(&arrival).is_none();
-        Self { tag, arrival, is_obituary }
-    }
+/// What becomes of messages other than was written down.
+struct Other<'a> {
+    broker: &'a str,
+    at: Timestamp,
+    figures: RetryTally,
+    /// What goes to the database.
+    here: &'a mut Vec<Arrival>,
+}
 
-    /// How long it waits; `None` where it does not.
-    fn delay(&self) -> Option<Duration> {
-        delay(&self.arrival).filter(|_| !self.is_obituary)
-    }
-
-    fn sent_back(&self, now: Timestamp) -> Option<SentBack> {
-        let Arrival { id, content: key, id_key, failure, .. } = &self.arrival;
-        let sent_at = now.plus(self.delay().filter(|_| self.arrival.returning.is_none())?);
-        let queue = failure.queue.clone()?;
-        Some(SentBack {
-            key: *key,
-            id_key: *id_key,
-            id: *id,
-            queue,
-            sent_at,
-            first_sent_at: sent_at,
-            automatic: 1,
-            rounds: failure.rounds,
-            is_stopped: false,
-            letter: None,
-        })
-    }
-
-    /// The message to publish, or the arrival back where it breaks a limit of AMQP in both forms.
-    fn pack(mut self, intake: &Intake) -> Result<(Self, OutgoingRetry), Box<Arrival>> {
-        let mut message = self.message(intake);
-        if message.is_err() && !mem::replace(&mut self.is_obituary, true) {
-            message = self.message(intake);
-        }
-        match message {
-            Ok(message) => Ok((self, message)),
-            Err(_) => Err(Box::new(self.arrival)),
+impl Other<'_> {
+    fn is_obituary(&mut self, parcel: &Parcel, was_obituary: bool) {
+        if parcel.is_obituary && !was_obituary {
+            parcel.steps(self.at, false).iter().for_each(|step| self.figures.take_back(self.broker, step));
+            parcel.steps(self.at, true).iter().for_each(|step| self.figures.add(self.broker, step));
         }
     }
 
-    fn message(&self, intake: &Intake) -> Result<OutgoingRetry, String> {
-        let message = self.unchecked_message(intake).map_err(|danger| danger.clause().to_owned())?;
-        outgoing::check(&message.message)?;
-        Ok(message)
-    }
-
-    fn unchecked_message(&self, intake: &Intake) -> Result<OutgoingRetry, Danger> {
-        let Arrival { failure, message, .. } = &self.arrival;
-        let id = self.arrival.returning.unwrap_or(self.arrival.id);
-        let (queue, reason) = (failure.queue.as_deref().unwrap_or_default(), failure.reason);
-        let Some(delay) = self.delay() else {
-            let target = &intake.config.obituary_queue;
-            let message = outgoing::obituary(id, message, failure, target);
-            return Ok(OutgoingRetry { id, destination: Destination::straight_to(target), reason, message });
-        };
-        let clean = failure_conventions::clean(message.clone(), &intake.limits.bodies)?;
-        let mut outgoing = outgoing::outgoing(id, clean, Some(queue), queue, failure.count());
-        dlo_headers::write_address(&mut outgoing.headers, &failure.exchange, &failure.routing_key);
-        let mut destination = Destination::straight_to(queue).after(delay, intake.clock.now());
-        if self.arrival.decision.as_ref().is_some_and(Decision::keeps_routing_key) {
-            destination = destination.with_key(&failure.routing_key);
+    /// There it is counted once more, but for that it failed where it is delivered again.
+    fn goes_here(&mut self, parcel: Parcel, was_obituary: bool) {
+        let is_counted = parcel.arrival.is_counted;
+        for step in parcel.steps(self.at, was_obituary) {
+            if !is_counted || step.outcome == PolicyOutcome::Retried {
+                self.figures.take_back(self.broker, &step);
+            }
         }
-        Ok(OutgoingRetry { id, destination, reason, message: outgoing })
+        self.here.push(parcel.arrival);
     }
 
     /// What cannot wait becomes an obituary, and what cannot be an obituary goes to the database as it is.
-    fn refused(mut self, why: &str, again: &mut Vec<Self>, here: &mut Vec<Arrival>) {
-        let queue = self.arrival.failure.queue.as_deref().unwrap_or_default();
-        tracing::warn!(queue.name = queue, why, "a dead letter cannot be sent on");
-        if mem::replace(&mut self.is_obituary, true) {
-            here.push(self.arrival);
+    fn refused(&mut self, mut parcel: Parcel, why: &str, again: &mut Vec<Parcel>) {
+        tracing::warn!(queue.name = parcel.queue(), why, "a dead letter cannot be sent on");
+        let was_obituary = mem::replace(&mut parcel.is_obituary, true);
+        if was_obituary {
+            self.goes_here(parcel, true);
         } else {
-            again.push(self);
+            self.is_obituary(&parcel, false);
+            again.push(parcel);
         }
-    }
-}
-
-fn delay(arrival: &Arrival) -> Option<Duration> {
-    match arrival.decision.as_ref()?.verdict(arrival.failure.rounds) {
-        Verdict::Retry { delay } => Some(delay),
-        Verdict::Exhausted => None,
     }
 }

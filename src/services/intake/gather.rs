@@ -6,7 +6,7 @@ use amqp_message::time::Timestamp;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::{Intake, IntakeSource, arrival::arrival, forward::is_for_broker};
+use super::{Intake, IntakeSource, arrival::arrival, parcel::is_for_broker};
 use crate::{
     rabbitmq::{Delivery, QueueConsumer, Received, SessionError},
     store::Arrival,

@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use amqp_message::time::Timestamp;
 use failure_conventions::{identity, may_have_own_retries};
 
-use super::Intake;
+use super::{Intake, parcel::is_for_broker};
 use crate::{
     domain::{
         content_key::ContentKey,
         letter::LetterId,
-        lifecycle::recognition::{Compared, MARGIN, SentBack, is_shared},
+        lifecycle::recognition::{Compared, MARGIN, SentBack, messages_at_once},
     },
     store::{Arrival, StoreError},
 };
@@ -30,8 +31,10 @@ impl Known {
         let (mut contents, mut ids) = (Vec::with_capacity(arrivals.len()), Vec::new());
         for arrival in arrivals {
             let queue = arrival.failure.queue.as_deref().unwrap_or_default();
-            if arrival.returning.is_none() {
+            if !arrival.is_recognised && (arrival.returning.is_none() || is_for_broker(arrival)) {
                 contents.push((arrival.content, queue));
+            }
+            if arrival.returning.is_none() {
                 ids.extend(arrival.id_key.map(|id| (id, queue)));
             }
             if may_have_own_retries(&arrival.message) {
@@ -84,6 +87,32 @@ impl Known {
         sent.filter(|sent| !self.taken.contains(&sent.id))
     }
 
+    /// A message of which a later failure has come already: of two copies that fail one uses up a retry of the other.
+    pub fn rounds_of_copies(&self, arrival: &Arrival) -> Option<u64> {
+        let copies =
+            self.of(arrival.content).filter(|sent| sent.letter.is_none() && Some(sent.id) == arrival.returning);
+        copies.map(|sent| sent.automatic).max().filter(|rounds| *rounds >= arrival.failure.rounds)
+    }
+
+    /// Has those after it in its batch know that it goes back.
+    pub fn goes_on(&mut self, arrival: &Arrival) {
+        let sent = SentBack {
+            key: arrival.content,
+            id_key: arrival.id_key,
+            id: arrival.returning.unwrap_or(arrival.id),
+            automatic: arrival.failure.rounds,
+            letter: None,
+            ..SentBack::own_retries(
+                arrival.failure.queue.as_deref().unwrap_or_default(),
+                Timestamp::MAX,
+                arrival.failure.rounds,
+            )
+        };
+        let keys = [Some(sent.key), sent.id_key];
+        keys.into_iter().flatten().for_each(|key| self.by_key.entry(key).or_default().push(self.sent.len()));
+        self.sent.push(sent);
+    }
+
     /// Has nothing else be the same.
     pub fn take(&mut self, id: LetterId) {
         self.taken.insert(id);
@@ -91,13 +120,16 @@ impl Known {
 
     /// What an arrival may be.
     pub fn compared(&self, arrival: &Arrival) -> Compared<'_> {
-        let mut compared = Compared { same_content: self.of(arrival.content).collect(), same_id: Vec::new() };
+        let mut compared = Compared { same_content: self.of(arrival.content).collect(), ..Compared::default() };
         let (Some(key), Some((_, kind))) = (arrival.id_key, identity::message_id(&arrival.message)) else {
             return compared;
         };
         let same_id: Vec<&SentBack> = self.of(key).collect();
         let alone = BTreeSet::from([arrival.content]);
-        if !is_shared(kind, &same_id, self.here.get(&key).unwrap_or(&alone), arrival.received_at) {
+        let sharing = messages_at_once(&same_id, self.here.get(&key).unwrap_or(&alone), arrival.received_at);
+        if kind.is_shared_by(sharing) {
+            (compared.shared_id, compared.sharing) = (same_id, sharing as u64);
+        } else {
             compared.same_id = same_id;
         }
         compared

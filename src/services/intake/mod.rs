@@ -16,6 +16,7 @@ mod gather;
 mod known;
 mod outlook;
 mod own_retries;
+mod parcel;
 mod publisher;
 mod recognition;
 mod sessions;

@@ -1,18 +1,23 @@
 //! Recognising what was sent back and comes as a new message, without our headers.
 
+use std::collections::BTreeSet;
+
+use uuid::Uuid;
+
 use super::{
     Intake,
     briefly::briefly,
-    forward::is_for_broker,
     known::Known,
     own_retries::{self, OwnRetries},
+    parcel::is_for_broker,
 };
 use crate::{
     domain::{
+        letter::LetterId,
         lifecycle::recognition::{Recognised, Superseded, recognise as compare},
         number::plural,
     },
-    store::{Arrival, StoppedRetry, StoreError},
+    store::{Arrival, KnownDelivery, StoppedRetry, StoreError},
 };
 
 /// Looks whether arrivals are something that was sent back, and notes in each what it is. To do so again changes nothing.
@@ -29,16 +34,48 @@ pub(crate) async fn recognise(
 /// answer. While the database does not answer they go on unrecognised.
 pub(crate) async fn of_those_for_broker(
     intake: &Intake,
+    (queue, session): (&str, Uuid),
     mut onward: Vec<(u64, Arrival)>,
     here: &mut Vec<Arrival>,
     retries: &OwnRetries,
 ) -> Vec<(u64, Arrival)> {
-    let arrivals = onward.iter_mut().map(|(_, arrival)| arrival).collect();
-    briefly(recognise_all(intake, arrivals, retries)).await;
+    let mut arrivals: Vec<&mut Arrival> = onward.iter_mut().map(|(_, arrival)| arrival).collect();
+    let mut stored = BTreeSet::new();
+    briefly(async {
+        stored = find_known(intake, (queue, session), &mut arrivals).await?;
+        recognise_all(intake, arrivals, retries).await
+    })
+    .await;
     // A letter stands in the database, and so does how often it has failed.
-    let stays = |arrival: &Arrival| !is_for_broker(arrival) || arrival.is_recognised;
+    let stays = |arrival: &Arrival| !is_for_broker(arrival) || arrival.is_recognised || stored.contains(&arrival.id);
     here.extend(onward.extract_if(.., |(_, arrival)| stays(arrival)).map(|(_, arrival)| arrival));
     onward
+}
+
+/// Has what was to be sent on before be what it was then: it is the same failure. The answer is what is in the database.
+async fn find_known(
+    intake: &Intake,
+    (queue, session): (&str, Uuid),
+    arrivals: &mut [&mut Arrival],
+) -> Result<BTreeSet<LetterId>, StoreError> {
+    let asked: Vec<&Arrival> = arrivals.iter().map(|arrival| &**arrival).collect();
+    let known = intake.store.known_deliveries(&intake.broker, queue, session, &asked).await?;
+    let mut stored = BTreeSet::new();
+    for (arrival, known) in arrivals.iter_mut().zip(known) {
+        match known {
+            None => {}
+            Some(KnownDelivery::Stored) => _ = stored.insert(arrival.id),
+            Some(KnownDelivery::SentOn(sent_on)) => {
+                intake.metrics.redelivered(&intake.broker);
+                arrival.id = sent_on.id;
+                arrival.failure.rounds = sent_on.rounds;
+                arrival.failure.attempts = arrival.failure.attempts.max(sent_on.rounds);
+                arrival.is_counted = true;
+                arrival.sent_on = Some(sent_on);
+            }
+        }
+    }
+    Ok(stored)
 }
 
 async fn recognise_all(
@@ -62,9 +99,20 @@ async fn compare_all(
     known: &mut Known,
     retries: &mut OwnRetries,
 ) -> Result<(), StoreError> {
-    let (mut returned, mut stopped) = (Vec::new(), Vec::new());
+    let mut stopped = Vec::new();
     for arrival in arrivals {
-        if arrival.returning.is_some() || retries.is_joined(arrival) {
+        if arrival.sent_on.is_some() || retries.is_joined(arrival) {
+            continue;
+        }
+        if arrival.returning.is_some() {
+            if is_for_broker(arrival) && !arrival.is_recognised {
+                if let Some(rounds) = known.rounds_of_copies(arrival) {
+                    // Its failure is counted: this is the other copy's.
+                    arrival.is_counted = true;
+                    came_again(arrival, rounds.saturating_add(1));
+                }
+                known.goes_on(arrival);
+            }
             continue;
         }
         let queue = arrival.failure.queue.clone().unwrap_or_default();
@@ -76,19 +124,23 @@ async fn compare_all(
                 arrival.is_recognised = true;
                 known.take(id);
             }
-            Recognised::Waited { key, id, rounds } => {
-                known.take(id);
-                if arrival.redelivered || arrival.own_retry.is_some() {
-                    // Most likely the one that is on its way already: its acknowledgement did not get through, or its
-                    // framework retries it meanwhile.
-                    arrival.id = id;
-                    came_again(arrival, rounds);
-                    // From now on it is a letter.
-                    returned.extend(arrival.own_retry.map(|_| (key, id)));
-                } else {
-                    came_again(arrival, rounds.saturating_add(1));
-                    returned.push((key, id));
+            Recognised::Waited { key, id, has_left, rounds, is_counted } => {
+                arrival.is_counted |= !is_counted;
+                let is_own_retry = arrival.own_retry.is_some();
+                if has_left || is_own_retry {
+                    known.take(id);
+                    arrival.waited = Some((key, id));
                 }
+                if is_own_retry {
+                    // Most likely the one that is on its way already, which its framework retries meanwhile.
+                    arrival.id = id;
+                }
+                if !has_left {
+                    // A copy of it, or an equal message: nobody has counted that it was sent back.
+                    arrival.counted_as = Some(1);
+                }
+                came_again(arrival, rounds.saturating_add(u64::from(!is_own_retry)));
+                known.goes_on(arrival);
             }
             Recognised::Stopped { retries: times, identities, superseded } => {
                 stop(intake, arrival, times, identities);
@@ -99,9 +151,6 @@ async fn compare_all(
         if arrival.own_retry.is_some() {
             retries.queues.insert(queue);
         }
-    }
-    if !returned.is_empty() {
-        intake.store.forget_returned(&returned).await?;
     }
     if !stopped.is_empty() {
         intake.store.stop_retries(&intake.broker, &stopped).await?;

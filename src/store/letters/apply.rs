@@ -69,17 +69,24 @@ fn count(tally: &mut Tally, letter: &LockedLetter, transition: &Transition<'_>, 
 
 pub(crate) fn count_group_step(tally: &mut Tally, letter: &LockedLetter, transition: &Transition<'_>) {
     match transition.group_step {
-        Some(GroupStep::Sent { at }) => {
-            tally.sent(letter.state.group, at);
-            if let Some(job) = letter.state.job() {
-                tally.jobs.sent(job, letter.state.id, at);
-            }
-        }
+        Some(GroupStep::Sent { at }) => sent(tally, letter, at),
         Some(GroupStep::FailedAgain { sent_at }) => {
             tally.failed_again(letter.state.group, sent_at);
             tally.jobs.failed_again(letter.state.id, transition.history.last().map_or(sent_at, |line| line.at));
         }
+        Some(GroupStep::SentAndFailedAgain { at }) => {
+            sent(tally, letter, at);
+            tally.failed_again(letter.state.group, at);
+            tally.jobs.failed_again(letter.state.id, at);
+        }
         None => {}
+    }
+}
+
+fn sent(tally: &mut Tally, letter: &LockedLetter, at: Timestamp) {
+    tally.sent(letter.state.group, at);
+    if let Some(job) = letter.state.job() {
+        tally.jobs.sent(job, letter.state.id, at);
     }
 }
 

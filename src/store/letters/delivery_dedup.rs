@@ -64,12 +64,17 @@ pub(crate) struct PendingAcks {
 
 /// Lets other servers commit first what they took from the batch's queue, where the batch may hold it again: until then
 /// nobody sees what they know.
-pub(crate) async fn wait_for_others(tx: &mut Tx, batch: &IntakeBatch<'_>) -> Result<(), StoreError> {
+pub(crate) async fn wait_for_others(
+    tx: &mut Tx,
+    broker: &str,
+    queue: &str,
+    holds_redelivered: bool,
+) -> Result<(), StoreError> {
     const FIRST_OF_ALL: &str = "SELECT pg_advisory_xact_lock_shared(hashtextextended($1 || ' ' || $2, 0))";
     const AFTER_THEM: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1 || ' ' || $2, 0))";
     if let Either::Postgres(tx) = tx {
-        let wait = if batch.holds_redelivered() { AFTER_THEM } else { FIRST_OF_ALL };
-        sqlx::query(wait).bind(batch.broker).bind(batch.queue).execute(&mut **tx).await?;
+        let wait = if holds_redelivered { AFTER_THEM } else { FIRST_OF_ALL };
+        sqlx::query(wait).bind(broker).bind(queue).execute(&mut **tx).await?;
     }
     Ok(())
 }
@@ -80,7 +85,7 @@ impl PendingAcks {
     pub(crate) async fn load(tx: &mut Tx, batch: &IntakeBatch<'_>) -> Result<Self, StoreError> {
         const LOCK: &str = "SELECT id FROM pending_acks WHERE broker = $1 AND queue = $2 ORDER BY id FOR UPDATE";
         const LOAD: &str = "SELECT id, confirmed, entries FROM pending_acks
-            WHERE broker = $1 AND queue = $2 AND session <> $3";
+            WHERE broker = $1 AND queue = $2 AND session <> $3 AND NOT sent_on";
         if let Either::Postgres(tx) = &mut *tx {
             sqlx::query(LOCK).bind(batch.broker).bind(batch.queue).execute(&mut **tx).await?;
         }
@@ -146,7 +151,7 @@ impl PendingAcks {
 }
 
 /// Whether something in it is another with each failure: our headers, or those of RabbitMQ.
-fn says_which(arrival: &Arrival) -> bool {
+pub(crate) fn says_which(arrival: &Arrival) -> bool {
     let has_our_headers = arrival.returning.is_some() && !arrival.is_recognised;
     has_our_headers || !xdeath::deaths(&arrival.message.headers).is_empty()
 }
@@ -171,7 +176,7 @@ async fn away(tx: &mut Tx, letters: Vec<LetterId>) -> Result<HashSet<LetterId>, 
     Ok(away)
 }
 
-fn entries(bytes: &[u8]) -> impl Iterator<Item = (Fingerprint, LetterId)> {
+pub(crate) fn entries(bytes: &[u8]) -> impl Iterator<Item = (Fingerprint, LetterId)> {
     bytes.as_chunks::<ENTRY>().0.iter().map(|entry| {
         let (fingerprint, id) = (u128_at(entry, 0), u128_at(entry, ENTRY / 2));
         (Fingerprint(fingerprint), LetterId::from_uuid(Uuid::from_u128(id)))

@@ -9,6 +9,7 @@ use amqp_message::time::Timestamp;
 use super::{
     history::{self, NewEntry},
     lock::{self, LockedLetter},
+    sent_before,
 };
 use crate::{
     domain::{
@@ -155,6 +156,9 @@ async fn enrich_chunk(
         rows.push((facet, letter));
     }
     index::ask(tx, &ids, edition).await?;
+    let new = moves.iter().filter(|letter| letter.was.state.group.is_none());
+    let new: Vec<_> = new.map(|letter| (letter.was, letter.is.group)).collect();
+    sent_before::count(tx, &mut tally, &new).await?;
     update(tx, &rows, edition, at).await?;
     let lines = moves.iter().flat_map(|letter| NewEntry::all(letter.is.letter, &letter.transition));
     history::append(tx, &lines.collect::<Vec<_>>()).await?;

@@ -16,7 +16,7 @@ use crate::{
             Transition,
             failures::{self, FailedMessage},
         },
-        policy::Via,
+        policy::{Delays, Via},
     },
     store::{
         StoreError,
@@ -31,12 +31,17 @@ use crate::{
 /// Rows that are written at a time.
 const CHUNK: usize = 1_000;
 
+/// What waits in RabbitMQ has failed so often when it comes here: no policy grants more retries.
+const MOST_ROUNDS: u64 = Delays::MAX_RETRIES as u64 + 1;
+
 /// A letter that is not in the database yet.
 pub(super) struct NewLetter<'a> {
     pub(super) id: LetterId,
     pub(super) arrival: &'a Arrival,
     /// Its first.
     pub(super) transition: Transition<'a>,
+    /// How often dlo has seen it fail, as far as that is believed.
+    rounds: u64,
     /// It says that it is a letter that is not known.
     is_unknown: bool,
 }
@@ -45,11 +50,14 @@ impl<'a> NewLetter<'a> {
     pub(super) fn new(id: LetterId, arrival: &'a Arrival) -> Self {
         let is_another = arrival.returning.is_some_and(|claimed| claimed != id);
         let message = FailedMessage { is_another, ..arrival.failed_message() };
+        let rounds = message.rounds.min(MOST_ROUNDS);
+        let message = FailedMessage { rounds, ..message };
         // What waits in RabbitMQ is not known here.
         let is_waited_for = arrival.decision.as_ref().is_some_and(|decision| decision.via() == Via::Database);
         Self {
             id,
             arrival,
+            rounds,
             transition: failures::received(message, arrival.importance),
             is_unknown: arrival.returning == Some(id) && is_waited_for,
         }
@@ -57,6 +65,12 @@ impl<'a> NewLetter<'a> {
 
     fn remarks(&self) -> String {
         let mut remarks = Cow::Borrowed(&self.arrival.remarks);
+        if self.rounds < self.arrival.failure.rounds {
+            remarks.to_mut().push(format!(
+                "its headers say that dlo saw it fail {} times, which is not believed of a message that is not known beyond {}",
+                self.arrival.failure.rounds, self.rounds
+            ));
+        }
         if self.is_unknown {
             remarks.to_mut().push(format!(
                 "its headers say that it was sent back {} times before, as the dead letter {}, which is not known (any more)",
@@ -101,7 +115,7 @@ async fn insert_letters(tx: &mut Tx, rows: &[(FacetId, &NewLetter<'_>)]) -> Resu
         Column::texts(rows, |(_, letter)| &*letter.arrival.failure.exchange),
         Column::texts(rows, |(_, letter)| &*letter.arrival.failure.routing_key),
         Column::numbers(rows, |(_, letter)| bigint(letter.arrival.failure.attempts)),
-        Column::numbers(rows, |(_, letter)| bigint(letter.arrival.failure.rounds)),
+        Column::numbers(rows, |(_, letter)| bigint(letter.rounds)),
         Column::texts(rows, |(_, letter)| letter.arrival.importance_by),
         Column::numbers(rows, |(_, letter)| bigint(letter.arrival.message.body.len() as u64)),
         Column::numbers(rows, |(_, letter)| letter.transition.columns.handed_over_at.map(Timestamp::as_micros)),

@@ -20,6 +20,14 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fingerprint(pub u128);
 
+/// What a delivery was when it was to be sent on, and in which batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentOn {
+    pub(in crate::store) batch: Uuid,
+    pub id: LetterId,
+    pub rounds: u64,
+}
+
 /// A message that has come into dlo.
 #[derive(Clone, Debug)]
 pub struct Arrival {
@@ -43,6 +51,12 @@ pub struct Arrival {
     pub decision: Option<Decision>,
     /// dlo sent it on itself, and counted it then.
     pub is_counted: bool,
+    /// As which failure the figures have it, where that is not how often it has failed.
+    pub counted_as: Option<u64>,
+    /// What it was while it waited in RabbitMQ, among what was sent back: it is that no more.
+    pub waited: Option<(ContentKey, LetterId)>,
+    /// It was to be sent on before, and is delivered once more.
+    pub sent_on: Option<SentOn>,
     pub importance: Importance,
     pub importance_by: &'static str,
     pub message: Message,

@@ -13,7 +13,6 @@ use uuid::Uuid;
 use super::rows::parse;
 use crate::{
     domain::{
-        actor::Actor,
         group::GroupId,
         letter::{Importance, LetterId, Status, TypeSource},
         lifecycle::{LetterState, PendingRetry},
@@ -114,7 +113,7 @@ impl Row {
         Some(PendingRetry {
             due_at: Timestamp::from_micros(self.due_at?),
             queue: self.retry_queue.clone()?,
-            is_automatic: self.actor.as_deref() == Some(Actor::SYSTEM),
+            by: self.actor.clone().unwrap_or_default(),
             claimed_until: self.claimed_until.map(Timestamp::from_micros),
             claims: self.claims.unwrap_or_default().unsigned_abs(),
             job: self.job_id,

@@ -21,6 +21,7 @@ mod part;
 pub(super) mod record;
 pub(super) mod returned;
 pub(super) mod rows;
+mod sent_before;
 pub(super) mod succeeded;
 pub(super) mod sweep;
 mod types;

@@ -20,7 +20,7 @@ use crate::{
         Store, StoreError,
         counts::{facet_scope::FacetScope, place::Place, tally::Tally},
         db::Tx,
-        retries::{outcomes::RetryTally, schedule},
+        retries::{outcomes::RetryTally, schedule, waiting},
     },
 };
 
@@ -32,7 +32,7 @@ impl Store {
         let mut tally = Tally::default();
 
         let mut known = PendingAcks::default();
-        delivery_dedup::wait_for_others(&mut tx, batch).await?;
+        delivery_dedup::wait_for_others(&mut tx, batch.broker, batch.queue, batch.holds_redelivered()).await?;
         if batch.holds_redelivered() {
             known = PendingAcks::load(&mut tx, batch).await?;
         }
@@ -43,6 +43,7 @@ impl Store {
             return delivery_dedup::recall(&mut tx, batch).await;
         }
         known.save(&mut tx).await?;
+        waiting::forget(&mut tx, batch.arrivals.iter().filter_map(|arrival| arrival.waited)).await?;
         note_redeliveries(&mut tx, batch, &recorded).await?;
 
         let (mut new, mut failed_again) = (Vec::new(), Vec::new());

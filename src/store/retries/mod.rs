@@ -7,7 +7,9 @@ pub(super) mod policies;
 pub(super) mod schedule;
 pub(super) mod scheduled;
 mod sent_back;
+pub(super) mod sent_on;
 pub(super) mod stops;
+pub(super) mod waiting;
 
 use std::{collections::HashMap, time::Duration};
 

@@ -29,16 +29,24 @@ const CHUNK: usize = 1_000;
 type Key = (String, String, Timestamp, u64);
 
 /// Counts that are collected while a transaction works and added just before it commits, in one order everywhere.
-#[derive(Default)]
-pub(crate) struct RetryTally {
+#[derive(Clone, Default)]
+pub struct RetryTally {
     counts: BTreeMap<Key, Counts>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Counts {
-    failed: u64,
-    retried: u64,
-    exhausted: u64,
+    failed: i64,
+    retried: i64,
+    exhausted: i64,
+}
+
+impl Counts {
+    const fn append(&mut self, other: Self) {
+        self.failed += other.failed;
+        self.retried += other.retried;
+        self.exhausted += other.exhausted;
+    }
 }
 
 impl RetryTally {
@@ -46,7 +54,7 @@ impl RetryTally {
     pub(crate) fn of<'a>(transitions: impl Iterator<Item = (&'a str, &'a Transition<'a>)>) -> Self {
         let mut tally = Self::default();
         for (broker, transition) in transitions {
-            if let Some(step) = &transition.policy_step {
+            for step in [&transition.sent_step, &transition.policy_step].into_iter().flatten() {
                 tally.add(broker, step);
             }
         }
@@ -54,17 +62,33 @@ impl RetryTally {
     }
 
     pub(crate) fn add(&mut self, broker: &str, step: &PolicyStep<'_>) {
+        self.change(broker, step, 1);
+    }
+
+    /// Something else came of a message than was counted before.
+    pub(crate) fn take_back(&mut self, broker: &str, step: &PolicyStep<'_>) {
+        self.change(broker, step, -1);
+    }
+
+    fn change(&mut self, broker: &str, step: &PolicyStep<'_>, by: i64) {
         let key = (broker.to_owned(), step.queue.to_owned(), step.at.floor_to(LATELY), step.failures);
         let counts = self.counts.entry(key).or_default();
         match step.outcome {
-            PolicyOutcome::Failed => counts.failed += 1,
-            PolicyOutcome::Exhausted => (counts.failed, counts.exhausted) = (counts.failed + 1, counts.exhausted + 1),
-            PolicyOutcome::Retried => counts.retried += 1,
+            PolicyOutcome::Failed => counts.failed += by,
+            PolicyOutcome::Exhausted => (counts.failed, counts.exhausted) = (counts.failed + by, counts.exhausted + by),
+            PolicyOutcome::Retried => counts.retried += by,
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.counts.is_empty()
+    }
+
+    /// Adds what is in another.
+    pub(crate) fn append(&mut self, other: Self) {
+        for (key, counts) in other.counts {
+            self.counts.entry(key).or_default().append(counts);
+        }
     }
 
     pub(crate) async fn apply(&self, tx: &mut Tx) -> Result<(), StoreError> {
@@ -81,10 +105,8 @@ impl RetryTally {
     fn by_day(&self) -> Vec<(Key, Counts)> {
         let mut days: BTreeMap<Key, Counts> = BTreeMap::new();
         for ((broker, queue, start, failures), counts) in &self.counts {
-            let day = days.entry((broker.clone(), queue.clone(), start.floor_to(DAY), *failures)).or_default();
-            day.failed += counts.failed;
-            day.retried += counts.retried;
-            day.exhausted += counts.exhausted;
+            let day = (broker.clone(), queue.clone(), start.floor_to(DAY), *failures);
+            days.entry(day).or_default().append(*counts);
         }
         days.into_iter().collect()
     }
@@ -117,9 +139,9 @@ async fn add(tx: &mut Tx, table: &Table, counts: &[(Key, Counts)]) -> Result<(),
                 .push_bind(&**queue)
                 .push_bind(start.as_micros())
                 .push_bind(bigint(*failures))
-                .push_bind(bigint(counts.failed))
-                .push_bind(bigint(counts.retried))
-                .push_bind(bigint(counts.exhausted));
+                .push_bind(counts.failed)
+                .push_bind(counts.retried)
+                .push_bind(counts.exhausted);
         });
         upsert.push(table.on_conflict).build().execute(&mut **tx).await?;
     });
@@ -137,13 +159,6 @@ struct Row {
 }
 
 impl Store {
-    /// Adds the outcome of messages that waited in RabbitMQ and that the database has not seen.
-    pub(crate) async fn add_retries(&self, tally: &RetryTally) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
-        tally.apply(&mut tx).await?;
-        tx.commit().await
-    }
-
     /// Forgets at which minute something happened before then; the day stays.
     pub async fn forget_recent_retries(&self, before: Timestamp) -> Result<(), StoreError> {
         const DELETE: &str = "DELETE FROM recent_retry_counts WHERE start < $1";
@@ -186,9 +201,9 @@ impl From<Row> for RetryCounts {
             broker: row.broker,
             queue: Some(row.queue).filter(|queue| !queue.is_empty()),
             failures: row.failures.unsigned_abs(),
-            failed: row.failed.unsigned_abs(),
-            retried: row.retried.unsigned_abs(),
-            exhausted: row.exhausted.unsigned_abs(),
+            failed: row.failed.max(0).unsigned_abs(),
+            retried: row.retried.max(0).unsigned_abs(),
+            exhausted: row.exhausted.max(0).unsigned_abs(),
         }
     }
 }

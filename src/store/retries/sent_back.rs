@@ -15,13 +15,8 @@ use crate::{
     },
     store::{
         Store, StoreError, StoreReader,
-        db::{
-            Sql, Tx,
-            columns::{self, Column},
-            id_list::push_ids,
-            on,
-        },
-        letters::rows::{bigint, parse},
+        db::{Sql, Tx, id_list::push_ids, on},
+        letters::rows::parse,
     },
 };
 
@@ -203,43 +198,6 @@ impl StoreReader {
 }
 
 impl Store {
-    /// Remembers messages that go back from RabbitMQ, where they wait.
-    pub async fn remember_sent_back(&self, broker: &str, sent: &[SentBack]) -> Result<(), StoreError> {
-        const REMEMBER: [&str; 2] = [
-            "WITH new (content, id_key, letter_id, broker, queue, sent_at, rounds) AS (",
-            ") INSERT INTO sent_back (content, id_key, letter_id, broker, queue, sent_at, first_sent_at, automatic, rounds)
-            SELECT content, id_key, letter_id, broker, queue, sent_at, sent_at, 1, rounds FROM new WHERE true
-            ON CONFLICT (content, letter_id) DO UPDATE SET sent_at = excluded.sent_at, rounds = excluded.rounds",
-        ];
-        let columns = vec![
-            Column::numbers(sent, |sent| sent.key.0),
-            Column::numbers(sent, |sent| sent.id_key.map(|key| key.0)),
-            Column::ids(sent, |sent| sent.id.as_uuid()),
-            Column::texts(sent, |_| broker),
-            Column::texts(sent, |sent| &*sent.queue),
-            Column::numbers(sent, |sent| sent.sent_at.as_micros()),
-            Column::numbers(sent, |sent| bigint(sent.rounds)),
-        ];
-        let mut tx = self.db.begin().await?;
-        columns::execute(&mut tx, REMEMBER, columns).await?;
-        tx.commit().await
-    }
-
-    /// Forgets messages that have come back.
-    pub async fn forget_returned(&self, returned: &[(ContentKey, LetterId)]) -> Result<(), StoreError> {
-        const FORGET: [&str; 2] = [
-            "WITH back (content, letter_id) AS (",
-            ") DELETE FROM sent_back WHERE (content, letter_id) IN (SELECT content, letter_id FROM back)",
-        ];
-        let columns = vec![
-            Column::numbers(returned, |(content, _)| content.0),
-            Column::ids(returned, |(_, letter)| letter.as_uuid()),
-        ];
-        let mut tx = self.db.begin().await?;
-        columns::execute(&mut tx, FORGET, columns).await?;
-        tx.commit().await
-    }
-
     /// Forgets what was sent back so long ago; the answer is how much that was, of `limit` at most.
     pub async fn forget_sent_back(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
         const FORGET: &str = "DELETE FROM sent_back WHERE (content, letter_id) IN (

@@ -129,6 +129,8 @@ pub async fn policies(
     State(app): State<Arc<AppState>>,
     Query(paging): Query<Paging>,
 ) -> Result<Json<PolicyList>, WebError> {
+    // They are in memory; who changes them meanwhile is not.
+    app.store().ping().await?;
     let all: Vec<PolicyItem> = app.policies.book().all().iter().map(|active| (&**active).into()).collect();
     let Page { items, next_cursor, total } = paging.page("policies", all, |item| item.id.to_string())?;
     Ok(Json(PolicyList { items, next_cursor, total }))
@@ -141,6 +143,7 @@ pub async fn policy(
     State(app): State<Arc<AppState>>,
     PathId(id): PathId<Policy>,
 ) -> Result<(ETag, Json<PolicyItem>), WebError> {
+    app.store().ping().await?;
     let active = find(&app, id).ok_or_else(missing::<Policy>)?;
     // In place of one of the configuration, which nobody has set, one can be set.
     let set = Some(&*active).filter(|active| active.origin.is_person());

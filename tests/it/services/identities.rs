@@ -9,7 +9,7 @@ use dead_letter_office::{
 };
 use lapin::{
     BasicProperties, Channel,
-    options::BasicAckOptions,
+    options::{BasicAckOptions, BasicRejectOptions},
     types::{AMQPValue, FieldTable, LongString},
 };
 
@@ -53,13 +53,24 @@ impl Copying<'_> {
         let message = self.orders.next().await;
         let body = body.map_or(&*message.data, str::as_bytes);
         match how {
-            Fails::HandsOver => publish_to(&self.channel, "dlx", "orders", with_error(id), body).await,
+            Fails::HandsOver => self.hand_over(id, body).await,
             Fails::RejectsACopy => publish(&self.channel, "orders", with_id(id), body).await,
         }
         message.ack(BasicAckOptions::default()).await.unwrap();
         if let Fails::RejectsACopy = how {
             self.orders.reject().await;
         }
+    }
+
+    /// Dies before it can acknowledge.
+    async fn die(&self, id: &str, body: &str) {
+        let message = self.orders.next().await;
+        self.hand_over(id, body.as_bytes()).await;
+        message.reject(BasicRejectOptions { requeue: true }).await.unwrap();
+    }
+
+    async fn hand_over(&self, id: &str, body: &[u8]) {
+        publish_to(&self.channel, "dlx", "orders", with_error(id), body).await;
     }
 }
 
@@ -168,6 +179,40 @@ async fn an_id_that_several_messages_had_at_once_tells_nothing() {
         let letters = server.letters().await;
         let attempts: Vec<u64> = letters.iter().map(|letter| letter.attempts).collect();
         assert_eq!(attempts, [1; 5], "{id}: {letters:?}");
+    }
+}
+
+/// A consumer that dies between publishing its copy and the acknowledgement leaves two, of which nobody can tell that they
+/// are one message.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn copies_that_had_an_id_at_once_are_not_retried_for_ever() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    for (database, (id, copies)) in TestDatabase::both().zip([("m-17", 2), (UUID, 3)]) {
+        let (vhost, clock) = (rabbit.vhost(), Clock::manual(Clock::system().now()));
+        let server = server_with(&database, &vhost, Via::Database, clock, DELAY).await;
+        let copying = Copying::start(&vhost).await;
+        copying.orders.receive(with_id(id), body(0, 0).as_bytes()).await;
+        let mut n = 0;
+        while n < copies - 1 {
+            n += 1;
+            copying.die(id, &body(0, n)).await;
+        }
+        copying.fail(Fails::HandsOver, id, Some(&body(0, n + 1))).await;
+        server.await_count(Status::Scheduled, copies as u64).await;
+        let mut retries = 0;
+        while server.count_of(Status::Scheduled).await > 0 {
+            let (due, there) = (server.count_of(Status::Scheduled).await, server.count().await);
+            server.advance(DELAY + Duration::from_secs(1));
+            for failed in 1..=due {
+                retries += 1;
+                assert!(retries <= copies * RETRIES, "{id}: retried too often");
+                copying.fail(Fails::HandsOver, id, Some(&body(0, n + 1 + retries))).await;
+                server.await_letters(there + failed).await;
+            }
+        }
+        assert_eq!(server.count_of(Status::Open).await, copies as u64, "{id}");
+        assert!(server.metrics.encode().contains("dlo_retry_stops_total{"), "{id}");
+        wait_until("all retries to have failed", PATIENCE, async || none_has_succeeded(&server).await).await;
     }
 }
 

@@ -36,6 +36,8 @@ mod storm;
 mod targets;
 mod topology;
 mod waiting;
+#[cfg(feature = "crash-points")]
+mod waiting_kills;
 mod watch;
 mod watching;
 mod window;

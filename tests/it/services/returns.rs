@@ -33,18 +33,30 @@ const BODY: &str = r#"{"order":1090,"total":12.5}"#;
 pub(super) const RETRIES: usize = 2;
 
 /// A service that hands its failures over by publishing a copy of the body, with a reason and nothing else.
-struct Careless<'a> {
-    orders: Service<'a>,
+pub(super) struct Careless<'a> {
+    pub orders: Service<'a>,
     channel: Channel,
 }
 
 impl Careless<'_> {
-    async fn start(vhost: &Vhost) -> Self {
+    pub async fn start(vhost: &Vhost) -> Self {
         Self { orders: Service::start(vhost, "orders").await, channel: confirming_channel(vhost).await }
     }
 
     /// Takes the next message and hands over a copy, as the message `id` if it gets any.
-    async fn fail(&self, id: Option<&str>) -> BasicGetMessage {
+    pub async fn fail(&self, id: Option<&str>) -> BasicGetMessage {
+        let message = self.hand_over(id).await;
+        message.ack(BasicAckOptions::default()).await.unwrap();
+        message
+    }
+
+    /// Dies before it can acknowledge, so that the message goes to the next consumer.
+    #[cfg_attr(not(feature = "crash-points"), expect(dead_code, reason = "only tests that end the process need it"))]
+    pub async fn die(&self) {
+        self.hand_over(None).await.reject(BasicRejectOptions { requeue: true }).await.unwrap();
+    }
+
+    async fn hand_over(&self, id: Option<&str>) -> BasicGetMessage {
         let message = self.orders.next().await;
         let mut headers = FieldTable::default();
         for (name, value) in [("dlo-queue", "orders"), ("dlo-reason", "rejected"), ("dlo-error-message", "no rate")] {
@@ -55,7 +67,6 @@ impl Careless<'_> {
             properties = properties.with_message_id(id.into());
         }
         publish_to(&self.channel, "dlx", "orders", properties, &message.data).await;
-        message.ack(BasicAckOptions::default()).await.unwrap();
         message
     }
 }

@@ -241,6 +241,16 @@ async fn what_all_failed_again_is_no_longer_unknown(database: &TestDatabase) {
     assert_eq!(only(database, NOON).await.outcome, Outcome { sent: 1, failed_again: 1, pending: 0 });
 }
 
+/// A retry may be due before anybody has looked at the letter.
+async fn what_was_sent_before_it_had_a_group_is_counted(database: &TestDatabase) {
+    let id = database.letter_in(Status::Retried).await;
+    database.take_in([an_arrival().returning(id).received(later(60))]).await;
+    database.bring(id, Status::Retried).await;
+    sort(database, Enriched { received_at: later(60), ..failed(id, "no rate") }).await;
+    let outcome = only(database, NOON).await.outcome;
+    assert_eq!((outcome.sent, outcome.failed_again), (2, 1));
+}
+
 async fn what_happened_is_told_by_the_hour(database: &TestDatabase) {
     let first = fail(database, "x", &[Normal, Low]).await;
     fail_at(database, NOON.minus(HOUR), "x", &[Low]).await;
@@ -326,6 +336,7 @@ on_both!(
     an_empty_database_has_no_groups,
     what_does_not_come_back_in_time_has_succeeded,
     what_all_failed_again_is_no_longer_unknown,
+    what_was_sent_before_it_had_a_group_is_counted,
     what_happened_is_told_by_the_hour,
     a_note_says_who_wrote_it_and_when_until_it_is_removed,
     groups_that_nobody_needs_are_forgotten,

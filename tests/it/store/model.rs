@@ -139,7 +139,7 @@ impl Model {
         let retry = PendingRetry {
             due_at: NOON,
             queue: String::new(),
-            is_automatic: true,
+            by: Actor::SYSTEM.to_owned(),
             claimed_until: letter.claimed.then_some(Timestamp::MAX),
             claims: u64::from(letter.claimed),
             job: None,

@@ -1,9 +1,8 @@
-//! Whether a `message_id` is on many messages, so that it tells nothing.
+//! On how many messages a `message_id` is, where it tells less than it seems to.
 
 use std::{collections::BTreeSet, time::Duration};
 
 use amqp_message::time::Timestamp;
-use failure_conventions::message_id::IdKind;
 
 use super::SentBack;
 use crate::domain::content_key::ContentKey;
@@ -13,10 +12,10 @@ const CLOCKS: Duration = Duration::from_secs(10);
 /// How exactly an id of ours says when it was made.
 const EXACTLY: Duration = Duration::from_millis(1);
 
-/// Whether messages that say different things, and of which none can be a copy of another, had the id at once: none of them
-/// had been sent back. `sent` are those with the id that have been meanwhile, `here` the contents of those that have not,
-/// the one in question among them.
-pub fn is_shared(kind: IdKind, sent: &[&SentBack], here: &BTreeSet<ContentKey>, now: Timestamp) -> bool {
+/// How many messages that say different things had the id at once: none of them had been sent back, so that each is another
+/// message, or another copy that was published when its consumer was cut short. `sent` are those with the id that have been
+/// sent back meanwhile, `here` the contents of those that have not, the one in question among them.
+pub fn messages_at_once(sent: &[&SentBack], here: &BTreeSet<ContentKey>, now: Timestamp) -> usize {
     let waits = |sent: &&&SentBack| sent.letter.is_none() && sent.first_sent_at > now.plus(CLOCKS);
     let mut now_here = here.clone();
     now_here.extend(sent.iter().filter(waits).map(|sent| sent.key));
@@ -27,7 +26,7 @@ pub fn is_shared(kind: IdKind, sent: &[&SentBack], here: &BTreeSet<ContentKey>, 
         };
         sent.iter().filter(was_here).map(|other| other.key).collect::<BTreeSet<_>>().len()
     };
-    kind.is_shared_by(now_here.len()) || sent.iter().any(|sent| kind.is_shared_by(then_here(sent)))
+    sent.iter().map(then_here).chain([now_here.len()]).max().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -51,30 +50,22 @@ mod tests {
         }
     }
 
-    fn check(kind: IdKind, sent: &[SentBack], here: &[i64], expected: bool) {
+    fn check(sent: &[SentBack], here: &[i64], expected: usize) {
         let here = here.iter().map(|content| ContentKey(*content)).collect();
-        let found = is_shared(kind, &sent.iter().collect::<Vec<_>>(), &here, at(100));
-        assert_eq!(found, expected, "{kind:?} {sent:?} {here:?}");
+        let found = messages_at_once(&sent.iter().collect::<Vec<_>>(), &here, at(100));
+        assert_eq!(found, expected, "{sent:?} {here:?}");
     }
 
     #[test]
     fn messages_that_were_here_at_once_share_it() {
-        use IdKind::{Numbered, Random};
-        let copies = [sent(1, 0, 10), sent(2, 11, 20), sent(3, 21, 30)];
-        check(Numbered, &copies, &[4], false);
-        check(Random, &copies, &[4], false);
-        let two = [sent(1, 0, 10), sent(2, 5, 20), sent(3, 21, 30)];
-        check(Numbered, &two, &[4], true);
-        check(Random, &two, &[4], false);
-        let three = [sent(1, 0, 10), sent(2, 5, 20), sent(3, 6, 30)];
-        check(Random, &three, &[4], true);
-        let equal = [sent(1, 0, 10), sent(1, 5, 20), sent(1, 6, 30)];
-        check(Numbered, &equal, &[4], false);
-        check(Numbered, &[], &[4, 5], true);
-        check(Random, &[], &[4, 5], false);
-        check(Random, &[], &[4, 5, 6], true);
+        check(&[sent(1, 0, 10), sent(2, 11, 20), sent(3, 21, 30)], &[4], 1);
+        check(&[sent(1, 0, 10), sent(2, 5, 20), sent(3, 21, 30)], &[4], 2);
+        check(&[sent(1, 0, 10), sent(2, 5, 20), sent(3, 6, 30)], &[4], 3);
+        check(&[sent(1, 0, 10), sent(1, 5, 20), sent(1, 6, 30)], &[4], 1);
+        check(&[], &[4, 5], 2);
+        check(&[], &[4, 5, 6], 3);
         // It waits in RabbitMQ.
-        check(Numbered, &[sent(1, 90, 200)], &[4], true);
-        check(Numbered, &[sent(1, 90, 105)], &[4], false);
+        check(&[sent(1, 90, 200)], &[4], 2);
+        check(&[sent(1, 90, 105)], &[4], 1);
     }
 }

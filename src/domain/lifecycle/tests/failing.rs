@@ -9,6 +9,7 @@ use super::{
     world::{any_letter, policy},
 };
 use crate::domain::{
+    history::Event,
     letter::{Importance, Status},
     lifecycle::{
         GroupStep, PendingRetry, PolicyOutcome, RetryChange,
@@ -54,11 +55,18 @@ fn what_comes_back_is_open_or_waits_unless_another_edit_stands() {
             assert_eq!(transition.retry, RetryChange::Keep, "what was settled before it came back stands");
         }
         let told = transition.history.len() - usize::from(transition.retry.new_retry().is_some());
-        assert_eq!(told, copies + 1);
+        let was_sent = state.status == Status::Scheduled && !state.waits();
+        assert_eq!(told, copies + 1 + usize::from(was_sent));
+        assert_eq!(transition.history[0].event == Event::Retried, was_sent);
+        assert_eq!(
+            transition.sent_step.is_some(),
+            was_sent && state.retry.as_ref().is_some_and(PendingRetry::is_automatic)
+        );
         let said = transition.history.iter().filter(|line| line.detail.contains("may have been sent twice")).count();
         assert_eq!(said == 1, state.retry.as_ref().is_some_and(PendingRetry::perhaps_sent_twice));
         let is_back = matches!(transition.group_step, Some(GroupStep::FailedAgain { .. }));
         assert_eq!(is_back, state.status == Status::Retried);
+        assert_eq!(matches!(transition.group_step, Some(GroupStep::SentAndFailedAgain { .. })), was_sent);
         Ok(())
     });
 }
@@ -72,7 +80,7 @@ fn what_its_framework_retries_is_not_retried_by_policy() {
         let transition = back.transition();
         check_lawful(&state, &transition);
         assert_eq!((back.attempts(), back.rounds()), (state.attempts + 1, state.rounds.max(1)));
-        let is_by_hand = state.waits() && state.retry.as_ref().is_some_and(|retry| !retry.is_automatic);
+        let is_by_hand = state.waits() && state.retry.as_ref().is_some_and(|retry| !retry.is_automatic());
         assert_eq!(transition.status == Status::Scheduled, is_by_hand, "what somebody has decided stands");
         Ok(())
     });

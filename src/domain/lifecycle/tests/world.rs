@@ -128,7 +128,7 @@ fn retry_after(retry: Option<&PendingRetry>, change: &RetryChange<'_>) -> Option
     let scheduled = |new: &NewRetry<'_>, claims| PendingRetry {
         due_at: new.due_at,
         queue: new.queue.to_owned(),
-        is_automatic: new.by == Actor::SYSTEM,
+        by: new.by.to_owned(),
         claimed_until: None,
         claims,
         job: new.job,
@@ -193,7 +193,7 @@ pub fn any_letter(u: &mut Unstructured<'_>) -> Result<LetterState> {
     let retry = PendingRetry {
         due_at: moment,
         queue: "orders".to_owned(),
-        is_automatic: u.arbitrary()?,
+        by: if u.arbitrary()? { Actor::SYSTEM } else { "alice" }.to_owned(),
         claimed_until: is_claimed.then_some(moment),
         claims: u.int_in_range(u64::from(is_claimed)..=3)?,
         job: None,

@@ -54,6 +54,8 @@ pub struct Deliveries {
     pub count: usize,
     pub is_done: bool,
     pub last: Option<Instant>,
+    /// For whoever reads why a test failed: when, and how often it had failed by its headers.
+    pub each: Vec<(Instant, u64)>,
 }
 
 pub struct Books {
@@ -90,7 +92,7 @@ impl Books {
             return Some(format!("{body}: is {}, and nobody has asked for it", status.status.as_str()));
         }
         let is_kept = letters.iter().any(|letter| matches!(letter.status, Status::Open | Status::Discarded));
-        let Deliveries { count, is_done, .. } = self.deliveries.get(body).unwrap_or(&NEVER);
+        let (count, is_done) = self.deliveries.get(body).map_or((0, false), |went| (went.count, went.is_done));
         (!is_kept && !is_done).then(|| {
             let stand: Vec<&str> = letters.iter().map(|letter| letter.status.as_str()).collect();
             format!("{body}: not processed in {count} deliveries, and its letters are {stand:?}")
@@ -117,7 +119,8 @@ impl Books {
         let went = self.deliveries.get(body).map_or(0, |deliveries| deliveries.count);
         if !(least..=most).contains(&went) {
             return Some(format!(
-                "{body}: went {went} times, from {least} to {most} are accounted for by {faults} faults"
+                "{body}: went {went} times, from {least} to {most} are accounted for by {faults} faults; {}",
+                self.life_of(message)
             ));
         }
         let kept = self.letters.get(body).map_or(&[][..], Vec::as_slice);
@@ -151,6 +154,19 @@ impl Books {
             .filter(move |suffered| suffered.until >= begin && end.is_some_and(|end| suffered.from <= end))
     }
 
+    /// What happened, in seconds since it was published.
+    fn life_of(&self, message: &Published) -> String {
+        let since = |at: Instant| match at.checked_duration_since(message.at) {
+            Some(after) => format!("+{:.3}", after.as_secs_f64()),
+            None => format!("-{:.3}", message.at.duration_since(at).as_secs_f64()),
+        };
+        let each = self.deliveries.get(&message.body).map_or(&[][..], |deliveries| &deliveries.each);
+        let each: Vec<String> = each.iter().map(|(at, failures)| format!("{} after {failures}", since(*at))).collect();
+        let faults =
+            self.suffered.iter().map(|one| format!("{:?} {} to {}", one.faults, since(one.from), since(one.until)));
+        format!("it went {each:?}, with {:?}", faults.collect::<Vec<_>>())
+    }
+
     pub fn doubled(&self) -> Doubled {
         let mut doubled = Doubled::default();
         for message in &self.published {
@@ -162,5 +178,3 @@ impl Books {
         doubled
     }
 }
-
-const NEVER: Deliveries = Deliveries { count: 0, is_done: false, last: None };

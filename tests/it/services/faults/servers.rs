@@ -17,6 +17,8 @@ pub struct Server {
     pub database: Option<Line>,
     database_url: String,
     clock: ServerClock,
+    /// What those before the one that runs said, for whoever reads why a test failed.
+    said: Vec<String>,
 }
 
 impl Server {
@@ -26,7 +28,7 @@ impl Server {
         let is_file = database.starts_with("sqlite:");
         let line = if is_file { None } else { Some(Line::to(database).await) };
         let database_url = line.as_ref().map_or_else(|| database.to_owned(), Line::url);
-        Self { running: None, via, broker, database: line, database_url, clock }
+        Self { running: None, via, broker, database: line, database_url, clock, said: Vec::new() }
     }
 
     /// Waits until it listens. Its database may be on a small disk.
@@ -83,14 +85,24 @@ impl Server {
     }
 
     pub fn kill(&mut self) {
-        self.running = None;
+        self.said.extend(self.running.take().iter().flat_map(Running::lines));
+    }
+
+    pub fn tell(&self) {
+        self.said
+            .iter()
+            .cloned()
+            .chain(self.running.iter().flat_map(Running::lines))
+            .for_each(|line| eprintln!("{line}"));
     }
 
     /// Sends SIGTERM and waits for the end. What it was: a server that does not finish within its own limit gives up, and
     /// that is as if it were killed.
     pub async fn stop(&mut self) -> Fault {
         let mut running = self.running.take().expect("the server runs");
-        if running.stop().await.success() {
+        let status = running.stop().await;
+        self.said.extend(running.lines());
+        if status.success() {
             return Fault::StopServer;
         }
         let said = running.lines().join("\n");

@@ -181,6 +181,7 @@ impl<'a> World<'a> {
                 of_message.count += 1;
                 of_message.is_done |= seen.answer == Answer::Done;
                 of_message.last = of_message.last.max(Some(worker.began + seen.at));
+                of_message.each.push((worker.began + seen.at, seen.attempts));
             }
         }
         deliveries
@@ -191,6 +192,7 @@ impl Drop for World<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
             eprintln!("{}\noff: {:#?}", self.plan, self.off);
+            self.servers.iter().for_each(Server::tell);
         }
     }
 }

@@ -57,7 +57,7 @@ fn check_waits(answer: &reqwest::Response) {
 
 /// The first call after the database went away, while nobody knows that it did.
 async fn check_first_call_waits(server: &Running) {
-    check_waits(&server.get("/api/v1/letters").await);
+    check_waits(&server.get("/api/v1/policies").await);
     check_waits(&server.post(&format!("/api/v1/letters/{ID}/discard"), &json!({})).await);
 }
 
@@ -92,6 +92,7 @@ async fn a_postgres_that_stops_or_hangs_is_told_and_is_over_when_it_is_back() {
 
     postgres.stop();
     check_first_call_waits(&server).await;
+    assert_eq!(server.get("/readyz").await.status(), 503, "the first call that fails says so");
     awaits(&server, 503, "database_unreachable").await;
     check_all_calls_wait(&server).await;
     check_told(&server, "database_unreachable", "The database does not answer").await;

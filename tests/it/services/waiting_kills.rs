@@ -1,0 +1,172 @@
+//! Policies whose retries wait in RabbitMQ, while the program is killed and a consumer dies: a message goes no more often
+//! than its policy grants and the copies explain that a death leaves, and the figures are right afterwards.
+//!
+//! Needs the feature `crash-points`, as in `make test`.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use amqp_message::time::Timestamp;
+use dead_letter_office::{
+    clock::Clock,
+    config::QueueType,
+    domain::{letter::Status, policy::Via},
+};
+use lapin::BasicProperties;
+use tokio::task::block_in_place;
+
+use super::{
+    desk::{AppState, PATIENCE, TestDatabase, with_queues},
+    program::{Program, Retry},
+    returns::{Careless, RETRIES},
+    service::DEAD_LETTERS,
+};
+use crate::support::{
+    delay_queues,
+    process::wait_until,
+    rabbit::{Rabbit, Vhost},
+};
+
+const BODY: &str = r#"{"order":1090,"total":12.5}"#;
+
+/// A consumer that says nothing of what it was given, and a program beside it.
+struct World<'a> {
+    program: Program<'a>,
+    careless: Careless<'a>,
+    server: AppState,
+    calls: usize,
+}
+
+impl<'a> World<'a> {
+    /// Its consumer has failed one message.
+    async fn begin(database: &'a TestDatabase, vhost: &'a Vhost) -> Self {
+        let queue_type = QueueType::Classic;
+        AppState::open(database, with_queues(queue_type, vhost)).await.close().await;
+        let careless = Careless::start(vhost).await;
+        delay_queues::settle(vhost.amqp_url(), "orders", [Duration::from_millis(50)], Clock::system().now()).await;
+        careless.orders.receive(BasicProperties::default(), BODY.as_bytes()).await;
+        let retry = Retry { via: Via::Broker, delays: "50ms,50ms" };
+        let program = Program { retry, ..Program::new(database, vhost, queue_type) };
+        let server = AppState::begin(&database.url, Clock::system(), []).await;
+        let mut world = Self { program, careless, server, calls: 0 };
+        world.fail().await;
+        world
+    }
+
+    async fn fail(&mut self) {
+        self.careless.fail(None).await;
+        self.calls += 1;
+    }
+
+    /// Whether something is with its consumer by now; else all is over.
+    async fn goes_back(&self) -> bool {
+        let vhost = self.program.vhost;
+        let is_over = async || self.server.count_of(Status::Open).await > 0 && block_in_place(|| are_empty(vhost));
+        let is_back = async || vhost.depth("orders").await > 0;
+        self.program.finish("it to go back or to need attention", async || is_back().await || is_over().await).await;
+        is_back().await
+    }
+
+    /// Fails whatever comes, and has the program die at that place while it takes in the first `deaths` of them.
+    async fn fail_all(&mut self, place: &str, deaths: usize) {
+        for death in 0.. {
+            if death < deaths {
+                self.program.die_at(place, 1).await;
+                self.program.database.let_leases_end().await;
+            }
+            if !self.goes_back().await {
+                return;
+            }
+            while self.careless.orders.is_waiting().await {
+                self.fail().await;
+            }
+        }
+    }
+
+    /// Failed, retried and exhausted, by the number of failures.
+    async fn figures(&self) -> BTreeMap<u64, [u64; 3]> {
+        let counts = self.server.store.retry_counts(Timestamp::default()).await.unwrap();
+        counts.iter().map(|count| (count.failures, [count.failed, count.retried, count.exhausted])).collect()
+    }
+}
+
+fn are_empty(vhost: &Vhost) -> bool {
+    let list = format!("rabbitmqctl list_queues --vhost '{}' --no-table-headers messages", vhost.name());
+    let output = vhost.shell(&list);
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).split_whitespace().all(|messages| messages == "0")
+}
+
+/// What was not sent on before a death is delivered again and is a failure as good as any; what was acknowledged is counted.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_death_while_nothing_is_under_way_changes_nothing() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    for place in ["delivered", "acknowledged"] {
+        for database in TestDatabase::both() {
+            let vhost = rabbit.vhost();
+            let mut world = World::begin(&database, &vhost).await;
+            world.fail_all(place, RETRIES + 1).await;
+            assert_eq!(world.calls, RETRIES + 1, "{place}");
+            let expected = [(1, [1, 1, 0]), (2, [1, 1, 0]), (3, [1, 0, 1])];
+            assert_eq!(world.figures().await, BTreeMap::from(expected), "{place}");
+        }
+    }
+}
+
+/// Of what is published and not acknowledged there may be two copies, which share the retries of one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_death_after_publishing_costs_one_delivery() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    for place in ["published", "forwarded"] {
+        for database in TestDatabase::both() {
+            let vhost = rabbit.vhost();
+            let mut world = World::begin(&database, &vhost).await;
+            world.fail_all(place, 1).await;
+            assert!((RETRIES + 1..=RETRIES + 2).contains(&world.calls), "{place}: {} calls", world.calls);
+            let figures = world.figures().await;
+            assert_eq!(figures[&1][1], 1, "{place}: {figures:?}");
+            for n in 1..=RETRIES as u64 {
+                assert_eq!(figures[&n][1], figures[&(n + 1)][0], "{place}: all have failed again, {figures:?}");
+            }
+        }
+    }
+}
+
+/// It dies between publishing its copy and the acknowledgement, and is given the message once more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_consumer_that_dies_costs_one_delivery() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    for database in TestDatabase::both() {
+        let vhost = rabbit.vhost();
+        let mut world = World::begin(&database, &vhost).await;
+        assert!(world.goes_back().await);
+        world.careless.die().await;
+        world.calls += 1;
+        wait_until("the copy to be there", PATIENCE, async || vhost.depth(DEAD_LETTERS).await == 1).await;
+        wait_until("the message to be back", PATIENCE, async || world.careless.orders.is_waiting().await).await;
+        world.fail().await;
+        world.fail_all("", 0).await;
+        assert!(world.calls <= RETRIES + 2, "{} calls", world.calls);
+    }
+}
+
+/// With our headers each copy says how often it has failed; two of them share the retries as well.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn copies_with_our_headers_share_the_retries_of_one() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    for database in TestDatabase::both() {
+        let vhost = rabbit.vhost();
+        let mut world = World::begin(&database, &vhost).await;
+        world.program.die_at("forwarded", 1).await;
+        world.program.database.let_leases_end().await;
+        while world.goes_back().await {
+            while world.careless.orders.is_waiting().await {
+                world.careless.orders.reject().await;
+                world.calls += 1;
+            }
+        }
+        assert!((RETRIES + 1..=RETRIES + 2).contains(&world.calls), "{} calls", world.calls);
+        let figures = world.figures().await;
+        assert_eq!(figures[&1], [1, 1, 0], "{figures:?}");
+        assert!(figures.values().map(|[_, _, exhausted]| exhausted).sum::<u64>() <= 1, "{figures:?}");
+    }
+}
