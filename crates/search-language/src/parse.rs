@@ -217,7 +217,7 @@ impl Parser<'_> {
             self.scanner.until(|c| ends_word(c) || is_list && c == ',').to_owned()
         };
         let span = start..self.scanner.at;
-        if is_quoted && self.scanner.peek().is_some_and(|c| !ends_word(c) && !(is_list && c == ',')) {
+        if is_quoted && self.scanner.peek().is_some_and(|c| !(ends_word(c) || is_list && c == ',')) {
             self.wrong(span, "a space is missing behind this quote");
             self.scanner.until(ends_word);
             return None;

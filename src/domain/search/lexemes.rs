@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_comparison_is_few_lexemes() {
-        for than in [0.0, 4000.0, 3.141_592_653_589_793, -7.0, 1e300, f64::MAX, f64::MIN] {
+        for than in [0.0, 4000.0, 2.345_678_901_234_567, -7.0, 1e300, f64::MAX, f64::MIN] {
             for comparison in [Comparison::Above, Comparison::AtLeast, Comparison::Below, Comparison::AtMost] {
                 let n = compared("payload.n", comparison, than).len();
                 assert!(n < 300, "{than} {comparison:?}: {n}");

@@ -116,6 +116,7 @@ pub async fn load_list(
     let window = Window::asked(filter.since, filter.until, oldest.iter().map(|(_, at)| *at).min(), now);
     let store = app.store();
     let within: Option<LetterCounts> = match (&filter.search, filter.is_of_groups()) {
+        _ if !mistakes.is_empty() => None,
         (Some(_), _) => store.facets_found(&filter).await?.map(LetterCounts::from),
         (None, true) => Some(store.facets_within(&filter).await?.into()),
         (None, false) => None,

@@ -27,6 +27,7 @@ pub struct MistakeView {
     pub wrong: String,
     pub behind: String,
     pub column: usize,
+    /// A sentence.
     pub message: String,
 }
 
@@ -56,6 +57,8 @@ impl MistakeView {
         let mut chars = text.chars();
         let before = chars.by_ref().take(mistake.column.saturating_sub(1)).collect();
         let wrong = chars.by_ref().take(length).collect();
-        Self { before, wrong, behind: chars.collect(), column: mistake.column, message: mistake.message.clone() }
+        let stop = if mistake.message.ends_with('?') { "" } else { "." };
+        let message = format!("{}{stop}", mistake.message);
+        Self { before, wrong, behind: chars.collect(), column: mistake.column, message }
     }
 }
