@@ -218,8 +218,8 @@ fn make(
         empty: (loaded.total.n == 0).then(|| why_empty(app, query, &loaded, &brokers)),
         shows_status: filter.statuses.len() != 1,
         feed: news_address(query, &loaded.page, now),
-        matching: (loaded.total > loaded.page.items.len() as u64).then(|| query.with(|_| ()).href()),
-        n: number::thousands(loaded.total),
+        matching: (loaded.total.n > loaded.page.items.len() as u64).then(|| query.with(|_| ()).href()),
+        n: format!("{}{}", number::thousands(loaded.total.n), if loaded.total.is_least { "+" } else { "" }),
         filters: Filters::new(
             app,
             query,

@@ -297,6 +297,7 @@ async fn a_job_keeps_its_search(database: &TestDatabase) {
         filter: filter("boom -queue:a* payload.n:>3 -since:2h"),
         until: later(5),
         left: None,
+        brake: None,
         command: DISCARD,
         by: dead_letter_office::domain::actor::Actor::named("Ann"),
     };
