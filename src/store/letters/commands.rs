@@ -8,7 +8,7 @@ use super::{apply, command_audit as lines, lock, order::Order};
 use crate::{
     domain::{
         actor::Actor,
-        command::{CommandReport, Refusal},
+        command::{Command, CommandReport, Refusal},
         letter::LetterId,
         lifecycle::{LetterState, commands::Decider},
         rights::Right,
@@ -85,7 +85,9 @@ impl Store {
     pub async fn act_as_job(&self, job: Uuid, order: &Order<'_>) -> Result<CommandReport, StoreError> {
         let mut tx = self.db.begin().await?;
         let mut scope = self.facet_scope();
-        let carried = carry_out(&mut tx, &mut scope, order, Some(job)).await?;
+        // What came of it is counted for what is sent.
+        let sends = matches!(order.command, Command::Retry { .. }).then_some(job);
+        let carried = carry_out(&mut tx, &mut scope, order, sends).await?;
         lines::write_entry(&mut tx, &carried.changed, order).await?;
         jobs::insert_finished(&mut tx, job, order, &carried.report).await?;
         tx.commit().await?;
