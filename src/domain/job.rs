@@ -7,10 +7,10 @@ use uuid::Uuid;
 
 use super::{
     actor::Actor,
-    brake::{Brake, Stage},
     command::{Command, CommandReport},
     filter::LetterFilter,
     letter::Status,
+    pacing::{Pacing, Stage},
 };
 
 /// The action of finding out the types of all letters again.
@@ -187,7 +187,7 @@ pub struct Bulk {
     pub left: Option<Left>,
     pub command: Command,
     /// How a retry is held back.
-    pub brake: Brake,
+    pub pacing: Pacing,
     pub by: Actor,
 }
 
@@ -228,7 +228,7 @@ impl Bulk {
     pub fn undone(&self, begun: Timestamp, by: &Actor) -> Option<Self> {
         let (status, left) = match &self.command {
             Command::Discard { .. } => (Status::Discarded, Left::Discarded(begun)),
-            Command::Retry { delay, .. } if !delay.is_zero() && !self.brake.holds() => {
+            Command::Retry { delay, .. } if !delay.is_zero() && !self.pacing.holds() => {
                 (Status::Scheduled, Left::Due(begun.plus(*delay)))
             }
             _ => return None,
@@ -239,7 +239,7 @@ impl Bulk {
             until: self.until,
             left: Some(left),
             command: Command::Reopen,
-            brake: Brake::default(),
+            pacing: Pacing::default(),
             by: by.clone(),
         })
     }

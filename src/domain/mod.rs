@@ -6,7 +6,6 @@
 pub mod access;
 pub mod activity;
 pub mod actor;
-pub mod brake;
 pub mod broker;
 pub mod command;
 pub mod content_key;
@@ -28,6 +27,7 @@ pub mod mapping;
 pub mod names;
 pub mod notification;
 pub(crate) mod number;
+pub mod pacing;
 pub mod policy;
 pub(crate) mod policy_meaning;
 pub mod preflight;

@@ -13,11 +13,11 @@ use crate::{
         access::{Grants, Right},
         activity::{Area, AuditEntry, Concerns},
         actor::Actor,
-        brake::Brake,
         command::{Command, CommandReport, Refusal},
         filter::LetterFilter,
         job::{Bulk, Job, JobState, NoUndo},
         letter::LetterId,
+        pacing::Pacing,
     },
     services::{
         audited_store::AuditedStore,
@@ -48,7 +48,7 @@ impl Triage {
 
     /// Works at a job until it is done, cancelled, or this process is told to stop.
     pub async fn work_at(&self, claimed: ClaimedBulk, stop: &CancellationToken) -> Result<Job, StoreError> {
-        if claimed.bulk.brake.holds() || self.is_freezing(claimed.job.id).await? {
+        if claimed.bulk.pacing.holds() || self.is_freezing(claimed.job.id).await? {
             return self.freeze(claimed, stop).await;
         }
         let ClaimedBulk { mut job, bulk, begun } = claimed;
@@ -166,9 +166,9 @@ impl Worker for LeftBehind {
 
 /// A job that another process takes up has a line of its own for what is left.
 pub(super) fn entry(bulk: &Bulk, begun: Timestamp) -> AuditEntry {
-    let Bulk { filter, command, brake, by, .. } = bulk;
+    let Bulk { filter, command, pacing, by, .. } = bulk;
     let entry = AuditEntry::new(begun, by, Area::Letters, command.name(), subject(filter));
-    AuditEntry { detail: detail(command, *brake, filter), concerns: Concerns::All(by.scope(Right::Read)), ..entry }
+    AuditEntry { detail: detail(command, *pacing, filter), concerns: Concerns::All(by.scope(Right::Read)), ..entry }
 }
 
 /// A group, where one is meant.
@@ -180,15 +180,15 @@ fn subject(filter: &LetterFilter) -> String {
 }
 
 /// `in 10 min; of all that is open, in texts.*`
-fn detail(command: &Command, brake: Brake, filter: &LetterFilter) -> String {
+fn detail(command: &Command, pacing: Pacing, filter: &LetterFilter) -> String {
     let detail = Some(command.detail()).filter(|detail| !detail.is_empty());
-    let brake = brake.holds().then(|| brake.in_words());
+    let pacing = pacing.holds().then(|| pacing.in_words());
     // One group is what it was done to, and named as that.
     let groups = if filter.groups.len() == 1 { Vec::new() } else { filter.groups.clone() };
     let filter = LetterFilter { groups, ..filter.clone() };
     detail
         .into_iter()
-        .chain(brake)
+        .chain(pacing)
         .chain([format!("of all {}", scope::describe(&filter))])
         .collect::<Vec<_>>()
         .join("; ")

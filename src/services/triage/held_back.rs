@@ -15,9 +15,9 @@ use crate::{
     domain::{
         access::Grants,
         actor::Actor,
-        brake::{LOOK, Stage, Step},
         command::Command,
         job::{Job, JobState, Verdict},
+        pacing::{LOOK, Stage, Step},
     },
     services::worker::{Next, Worker},
     store::{Advance, BulkAudit, ClaimedBulk, HeldBack, Order, StoreError},
@@ -41,7 +41,7 @@ impl Triage {
                     Command::Retry { delay, .. } => begun.plus(delay).max(now),
                     _ => now,
                 };
-                job.total = self.store.frozen_all(job.id, bulk.brake.first_stage(), begins).await?;
+                job.total = self.store.frozen_all(job.id, bulk.pacing.first_stage(), begins).await?;
                 self.held_back.notify();
                 return Ok(job);
             }
@@ -117,7 +117,7 @@ impl Triage {
             return Ok(false);
         };
         let stays = held.stays();
-        let to = match held.claimed.bulk.brake.step(&held.progress(stage, next_at), now) {
+        let to = match held.claimed.bulk.pacing.step(&held.progress(stage, next_at), now) {
             Step::Release { most, next_at } => return self.release(&held, most, next_at, now).await,
             Step::Wait { next_at } => Advance { next_at: Some(next_at), ..stays },
             Step::Pass => Advance { stage: Some(Stage::Rest), next_at: Some(now), verdict: verdict(&held), ..stays },

@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::stored_brake::StoredBrake;
+use super::stored_pacing::StoredPacing;
 use crate::{
     domain::{
         actor::Actor,
-        brake::Stage,
         command::Command,
         filter::{LetterFilter, Names},
         group::GroupId,
         job::{Bulk, Job, Left},
+        pacing::Stage,
         rights::Grants,
         search::Search,
     },
@@ -68,7 +68,7 @@ pub(super) fn read(text: &str, by: Actor) -> Result<Bulk, StoreError> {
         until: Timestamp::from_micros(kept.until),
         left: kept.left.map(StoredLeft::read),
         command: kept.order.read()?,
-        brake: kept.brake.map(StoredBrake::read).unwrap_or_default(),
+        pacing: kept.pacing.map(StoredPacing::read).unwrap_or_default(),
         by,
     })
 }
@@ -77,7 +77,7 @@ impl Store {
     /// Writes down a job that its writer works at, until `lease` is over or renewed.
     pub async fn add_bulk(&self, job: &Job, bulk: &Bulk, at: Timestamp, lease: Duration) -> Result<(), StoreError> {
         const KEEP: &str = "UPDATE jobs SET bulk = $1, claimed_until = $2, stage = $3 WHERE id = $4";
-        let stage = if bulk.brake.holds() { Stage::Freezing.as_str() } else { "" };
+        let stage = if bulk.pacing.holds() { Stage::Freezing.as_str() } else { "" };
         let kept = serde_json::to_string(&StoredBulk::new(bulk))
             .map_err(|error| StoreError::Unreadable { what: "a job's action", why: error.to_string() })?;
         let mut tx = self.db.begin().await?;
@@ -142,7 +142,7 @@ struct StoredBulk {
     left: Option<StoredLeft>,
     /// Left out where there is nothing to hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    brake: Option<StoredBrake>,
+    pacing: Option<StoredPacing>,
 }
 
 /// Times are microseconds.
@@ -176,7 +176,7 @@ impl StoredBulk {
             filter: StoredFilter::new(&bulk.filter),
             until: bulk.until.as_micros(),
             left: bulk.left.map(StoredLeft::new),
-            brake: bulk.brake.holds().then(|| StoredBrake::new(bulk.brake)),
+            pacing: bulk.pacing.holds().then(|| StoredPacing::new(bulk.pacing)),
         }
     }
 }

@@ -10,9 +10,9 @@ use uuid::Uuid;
 use super::bulk::ClaimedBulk;
 use crate::{
     domain::{
-        brake::{Progress, Stage},
         job::{Job, JobLetters, JobProgress, JobState, Verdict},
         letter::LetterId,
+        pacing::{Progress, Stage},
     },
     store::{
         Store, StoreError, StoreReader,

@@ -6,7 +6,7 @@ pub(crate) mod held_back;
 mod reading;
 mod release;
 pub(crate) mod report;
-mod stored_brake;
+mod stored_pacing;
 pub(crate) mod tally;
 
 use std::time::Duration;

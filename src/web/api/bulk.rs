@@ -17,11 +17,11 @@ use crate::{
     domain::{actor::Actor, command::Command, job::Bulk, letter::LetterId},
     web::{
         AppState, background,
-        brake::{BrakeOrder, CanaryOrder},
         codes::FaultCode,
         error::WebError,
         input::JsonBody,
         order::{Action, Order},
+        pacing::{CanaryOrder, PacingOrder},
         query::When,
         search,
         security::CurrentUser,
@@ -104,22 +104,22 @@ impl BulkAction {
         let until = self.until.as_deref().map(str::parse::<When>).transpose();
         let until = until.map_err(|why| WebError::field("until", FaultCode::Format, why))?;
         let until = until.map_or(now, |until| until.resolve(now).min(now));
-        let (filter, brake) = (filter.read(&command, now)?, self.brake().read()?);
+        let (filter, pacing) = (filter.read(&command, now)?, self.pacing().read()?);
         search::refuse_blind(&filter, by)?;
-        Ok(Bulk { filter, until, left: None, command, brake, by: by.clone() })
+        Ok(Bulk { filter, until, left: None, command, pacing, by: by.clone() })
     }
 
-    fn brake(&self) -> BrakeOrder {
-        BrakeOrder { rate: self.rate, spread: self.spread.clone(), canary: self.canary.clone() }
+    fn pacing(&self) -> PacingOrder {
+        PacingOrder { rate: self.rate, spread: self.spread.clone(), canary: self.canary.clone() }
     }
 
     /// What it is held back by, which only a retry of all that a filter lets through is.
-    fn check_brake(&self) -> Result<(), WebError> {
+    fn check_pacing(&self) -> Result<(), WebError> {
         let given =
             [("rate", self.rate.is_some()), ("spread", self.spread.is_some()), ("canary", self.canary.is_some())];
         let Some((field, _)) = given.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
         match (&*self.action, &self.filter) {
-            ("retry", Some(_)) => self.brake().read().map(drop),
+            ("retry", Some(_)) => self.pacing().read().map(drop),
             ("retry", None) => Err(WebError::field(field, FaultCode::Excluded, "it goes only with filter")),
             _ => Err(WebError::field(field, FaultCode::Excluded, "it goes only with retry")),
         }
@@ -147,7 +147,7 @@ impl BulkAction {
             message_type: None,
         };
         order.refuse_what_does_not_belong()?;
-        self.check_brake()?;
+        self.check_pacing()?;
         order.command(Action::OF_MANY, app)
     }
 }

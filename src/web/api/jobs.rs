@@ -15,8 +15,8 @@ use uuid::Uuid;
 use super::words;
 use crate::{
     domain::{
-        brake::{Brake, Stage},
         job::{Job, JobLetters, JobOutcome, JobPlace, JobRecord},
+        pacing::{Pacing, Stage},
     },
     web::{
         AppState, background,
@@ -63,7 +63,7 @@ pub struct JobStatus {
     /// What came of it, if it retries letters.
     outcome: Option<Outcome>,
     /// How a retry is held back.
-    brake: Option<BrakeStatus>,
+    pacing: Option<PacingStatus>,
 }
 
 /// What came of the retries of a job by now.
@@ -80,7 +80,7 @@ pub struct Outcome {
 
 /// How a retry is held back, and how far that is.
 #[derive(Serialize, ToSchema)]
-pub struct BrakeStatus {
+pub struct PacingStatus {
     /// In words.
     #[schema(example = "20 per second")]
     about: String,
@@ -100,15 +100,15 @@ impl JobStatus {
             Outcome { to_send, pending, succeeded, failed_again, not_sent }
         });
         let JobRecord { job, by, at, bulk, progress } = record;
-        let brake = bulk.map(|bulk| bulk.brake).filter(Brake::holds).map(|brake| BrakeStatus {
-            about: brake.in_words(),
+        let pacing = bulk.map(|bulk| bulk.pacing).filter(Pacing::holds).map(|pacing| PacingStatus {
+            about: pacing.in_words(),
             stage: progress.stage.map(Stage::as_str),
             canary_sent: progress.verdict.map(|verdict| verdict.sent),
             canary_failed: progress.verdict.map(|verdict| verdict.failed),
         });
         Self {
             outcome,
-            brake,
+            pacing,
             id: job.id,
             errors_left_out: job.errors_left_out(),
             action: job.action,

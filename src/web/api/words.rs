@@ -75,7 +75,7 @@ words! {
     /// `all`: at once; `canary`: a few first; `wait`: not now; `discard`: none of them can be retried.
     Suggestion = ["all", "canary", "wait", "discard"];
     /// How far a retry that is held back has come.
-    JobStage = all!(domain::brake::Stage);
+    JobStage = all!(domain::pacing::Stage);
     /// Where a message waits for its automatic retry.
     Via = all!(domain::policy::Via);
     /// Where a schema comes from.

@@ -8,17 +8,17 @@ use super::toast::Toast;
 use crate::{
     crash_point,
     domain::{
-        brake::Brake,
         command::Command,
         job::{Bulk, Job, JobState},
         letter::{Importance, Status},
+        pacing::Pacing,
     },
     store::StoreError,
     web::{
         AppState, background,
-        brake::BrakeOrder,
         error::WebError,
         order::{Action, Order},
+        pacing::PacingOrder,
         query::{Pairs, described::described, form, parameters},
         view::{self, number, preflight::PreflightView, report},
     },
@@ -64,18 +64,18 @@ parameters! {
 pub struct Confirmed {
     pub command: Command,
     pub until: Timestamp,
-    pub brake: Brake,
+    pub pacing: Pacing,
 }
 
 impl Confirmed {
     pub fn take(pairs: &mut Pairs, possible: &[Action], app: &AppState) -> Result<Self, WebError> {
         let until: Option<i64> = pairs.take_parsed("until")?;
         let until = until.ok_or_else(|| WebError::bad_request("until is needed: ask on the page first"))?;
-        let brake = BrakeOrder::take(pairs)?;
+        let pacing = PacingOrder::take(pairs)?;
         let command = Order::take(pairs)?.command(possible, app)?;
         let is_retry = matches!(command, Command::Retry { .. });
-        let brake = if is_retry { brake.read()? } else { Brake::default() };
-        Ok(Self { command, until: Timestamp::from_micros(until), brake })
+        let pacing = if is_retry { pacing.read()? } else { Pacing::default() };
+        Ok(Self { command, until: Timestamp::from_micros(until), pacing })
     }
 }
 
@@ -166,7 +166,7 @@ impl Confirmation {
 
 /// The same, from a page; the answer is where one goes from here. What is held back has a page of its own.
 pub async fn carry_out_from(app: &Arc<AppState>, bulk: Bulk, page: &str) -> Result<(String, Toast), WebError> {
-    if !bulk.brake.holds() {
+    if !bulk.pacing.holds() {
         return Ok((page.to_owned(), carry_out(app, bulk).await?));
     }
     let job = background::begin(app, bulk).await?.job;

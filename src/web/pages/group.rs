@@ -126,10 +126,10 @@ pub async fn act(
     FormPairs(mut pairs): FormPairs,
 ) -> Result<Response, WebError> {
     need(&app, id).await?;
-    let Confirmed { command, until, brake } = Confirmed::take(&mut pairs, Action::OF_MANY, &app)?;
+    let Confirmed { command, until, pacing } = Confirmed::take(&mut pairs, Action::OF_MANY, &app)?;
     let status = if command == Command::Reopen { Status::Discarded } else { Status::Open };
     let filter = LetterFilter { statuses: vec![status], groups: vec![id], ..LetterFilter::default() };
-    let bulk = Bulk { filter, until, left: None, command, brake, by: user.clone() };
+    let bulk = Bulk { filter, until, left: None, command, pacing, by: user.clone() };
     let (to, toast) = bulk_action::carry_out_from(&app, bulk, &href(id)).await?;
     Ok(redirect(&to, &toast, &headers))
 }

@@ -80,10 +80,10 @@ pub async fn act(
 ) -> Result<Response, WebError> {
     let query = LetterQuery::take(&mut words)?;
     search::check(&app, &query)?;
-    let Confirmed { command, until, brake } = Confirmed::take(&mut pairs, Action::OF_MANY, &app)?;
+    let Confirmed { command, until, pacing } = Confirmed::take(&mut pairs, Action::OF_MANY, &app)?;
     let filter = acted_on(&query, &command, until);
     search::refuse_blind(&filter, &user)?;
-    let bulk = Bulk { filter, until, left: None, command, brake, by: user.clone() };
+    let bulk = Bulk { filter, until, left: None, command, pacing, by: user.clone() };
     let (to, toast) = bulk_action::carry_out_from(&app, bulk, &query.with(|_| ()).href()).await?;
     Ok(redirect(&to, &toast, &headers))
 }

@@ -14,7 +14,7 @@ use super::{
     shell::{Page, Shell},
 };
 use crate::{
-    domain::{brake::Brake, filter::LetterCounts, job::Bulk, letter::Status},
+    domain::{filter::LetterCounts, job::Bulk, letter::Status, pacing::Pacing},
     web::{
         AppState,
         error::WebError,
@@ -91,7 +91,7 @@ pub async fn act(
 ) -> Result<Response, WebError> {
     let query = WaitingQuery::take(&mut pairs)?;
     let Confirmed { command, until, .. } = Confirmed::take(&mut pairs, Action::OF_ALL, &app)?;
-    let bulk = Bulk { filter: query.filter(), until, left: None, command, brake: Brake::default(), by: user.clone() };
+    let bulk = Bulk { filter: query.filter(), until, left: None, command, pacing: Pacing::default(), by: user.clone() };
     let toast = bulk_action::carry_out(&app, bulk).await?;
     Ok(redirect(&query.with(|_| ()).href(), &toast, &headers))
 }

@@ -8,11 +8,11 @@ use uuid::Uuid;
 use super::{group, number, text, time::Moment};
 use crate::{
     domain::{
-        brake::{Brake, Canary, Pace, Stage},
         command::Command,
         group::Group,
         job::{APPLY_RULES, JobLetters, JobOutcome, JobRecord, JobState, NAME_TYPES},
         number::exact,
+        pacing::{Canary, Pace, Pacing, Stage},
     },
     services::triage::scope,
 };
@@ -72,7 +72,7 @@ impl JobView {
         let (job, outcome) = (&record.job, record.outcome(letters));
         let is_retry = record.is_retry();
         let counts = if is_retry { of_retry(&outcome) } else { of_others(record) };
-        let brake = record.bulk.as_ref().map(|bulk| bulk.brake).unwrap_or_default();
+        let pacing = record.bulk.as_ref().map(|bulk| bulk.pacing).unwrap_or_default();
         let goes_on = job.goes_on();
         let is_bulk = record.bulk.is_some();
         let handled = if is_retry { job.total.saturating_sub(outcome.to_send) } else { job.done + job.failed };
@@ -83,7 +83,7 @@ impl JobView {
             group: group.map(|group| group::href(group.id)),
             by: text::one_line(record.by.as_str()),
             at: Moment::new(record.at, now),
-            how: if brake.holds() { brake.in_words() } else { String::new() },
+            how: if pacing.holds() { pacing.in_words() } else { String::new() },
             state: job.state.as_str(),
             told: counts
                 .iter()
@@ -91,7 +91,7 @@ impl JobView {
                 .collect::<Vec<_>>()
                 .join(", "),
             figures: figures(&counts, job.total),
-            sentence: sentence(record, &outcome, brake),
+            sentence: sentence(record, &outcome, pacing),
             is_alarming: job.state == JobState::Stopped,
             changes: goes_on || outcome.pending > 0 || outcome.to_send > 0,
             can_pause: is_retry && is_bulk && (job.state == JobState::Running || is_unsent(job.state, &outcome)),
@@ -169,11 +169,11 @@ fn capitalized(word: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-fn sentence(record: &JobRecord, outcome: &JobOutcome, brake: Brake) -> String {
+fn sentence(record: &JobRecord, outcome: &JobOutcome, pacing: Pacing) -> String {
     let (job, progress) = (&record.job, &record.progress);
     let n = number::thousands;
     let (sent, failed) = (n(progress.sent), n(progress.failed_again));
-    match (job.state, progress.stage, brake.canary) {
+    match (job.state, progress.stage, pacing.canary) {
         (JobState::Stopped, ..) => stopped(record),
         (JobState::Paused, ..) => format!("Paused: {sent} sent, {} to send.", n(outcome.to_send)),
         (JobState::Running, Some(Stage::Freezing), _) => "Its dead letters are being written down.".to_owned(),
@@ -195,7 +195,7 @@ fn sentence(record: &JobRecord, outcome: &JobOutcome, brake: Brake) -> String {
                 "{}{sent} of {} sent{}.",
                 passed.unwrap_or_default(),
                 n(job.total),
-                left(brake, outcome.to_send, job.total)
+                left(pacing, outcome.to_send, job.total)
             )
         }
         _ => String::new(),
@@ -215,8 +215,8 @@ fn stopped(record: &JobRecord) -> String {
 }
 
 /// `, about 4 min 43 s left`
-fn left(brake: Brake, to_send: u64, total: u64) -> String {
-    let seconds = match brake.pace {
+fn left(pacing: Pacing, to_send: u64, total: u64) -> String {
+    let seconds = match pacing.pace {
         Pace::AtOnce => return String::new(),
         Pace::PerSecond(rate) => to_send / u64::from(rate.max(1)),
         Pace::Over(time) => {

@@ -7,12 +7,12 @@ use dead_letter_office::{
     domain::{
         activity::{Area, AuditEntry},
         actor::Actor,
-        brake::Brake,
         command::Command,
         filter::{LetterFilter, Names},
         group::GroupId,
         job::{Bulk, Job, JobState, Left},
         letter::{Importance, LetterId, Status},
+        pacing::Pacing,
     },
     store::{ClaimedBulk, Order, Sweep},
 };
@@ -35,7 +35,7 @@ fn bulk(command: Command) -> Bulk {
         until: None,
         search: None,
     };
-    Bulk { filter, until: later(9), left: None, command, brake: Brake::default(), by: Actor::named("Ann") }
+    Bulk { filter, until: later(9), left: None, command, pacing: Pacing::default(), by: Actor::named("Ann") }
 }
 
 async fn what_is_left_behind_is_taken_up_once(database: &TestDatabase) {

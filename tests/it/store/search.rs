@@ -297,7 +297,7 @@ async fn a_job_keeps_its_search(database: &TestDatabase) {
         filter: filter("boom -queue:a* payload.n:>3 -since:2h"),
         until: later(5),
         left: None,
-        brake: None,
+        pacing: dead_letter_office::domain::pacing::Pacing::default(),
         command: DISCARD,
         by: dead_letter_office::domain::actor::Actor::named("Ann"),
     };

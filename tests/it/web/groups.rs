@@ -8,11 +8,11 @@ use dead_letter_office::domain::retry_limits::RetryLimits;
 use dead_letter_office::{
     domain::{
         actor::Actor,
-        brake::Brake,
         command::Command,
         filter::LetterFilter,
         job::{Bulk, JobState},
         letter::{Importance, LetterId, Status},
+        pacing::Pacing,
         retry::RetryOutcome,
     },
     metrics::Metrics,
@@ -543,9 +543,9 @@ async fn work_on_a_group_goes_on_after_a_restart() {
     let ids = alike(&desk, "orders", "x", 3).await;
     let triage = || Triage::new(desk.store.clone(), desk.changes.clone(), desk.clock.clone(), RetryLimits::default());
     let filter = LetterFilter { statuses: vec![Status::Open], ..LetterFilter::default() };
-    let brake = Brake::default();
+    let pacing = Pacing::default();
     let bulk =
-        |command| Bulk { filter: filter.clone(), until: NOON, left: None, command, brake, by: Actor::named("Ann") };
+        |command| Bulk { filter: filter.clone(), until: NOON, left: None, command, pacing, by: Actor::named("Ann") };
     let claimed = triage().begin(bulk(Command::SetImportance(Importance::Low))).await.unwrap();
     assert_eq!((claimed.job.total, claimed.job.state), (3, JobState::Running));
     let go = CancellationToken::new();

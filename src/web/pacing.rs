@@ -10,7 +10,7 @@ use super::{
     error::{Gathered, WebError},
     query::Pairs,
 };
-use crate::domain::brake::{Brake, Canary, Pace};
+use crate::domain::pacing::{Canary, Pace, Pacing};
 
 /// Messages a second: more than a broker takes from one sender is no limit.
 const FASTEST: u32 = 10_000;
@@ -37,13 +37,13 @@ pub struct CanaryOrder {
 
 /// The same field by field.
 #[derive(Clone, Debug, Default)]
-pub struct BrakeOrder {
+pub struct PacingOrder {
     pub rate: Option<u64>,
     pub spread: Option<String>,
     pub canary: Option<CanaryOrder>,
 }
 
-impl BrakeOrder {
+impl PacingOrder {
     /// Takes the fields of a form: of its radio buttons one is chosen, and the fields of the others are of no matter.
     pub fn take(pairs: &mut Pairs) -> Result<Self, WebError> {
         let mut word = |name| Ok::<_, WebError>(pairs.take(name)?.unwrap_or_default());
@@ -76,7 +76,7 @@ impl BrakeOrder {
     ///
     /// # Errors
     /// All that is wrong with it.
-    pub fn read(&self) -> Result<Brake, WebError> {
+    pub fn read(&self) -> Result<Pacing, WebError> {
         let mut gathered = Gathered::default();
         if self.rate.is_some() && self.spread.is_some() {
             let both = WebError::field("spread", FaultCode::Excluded, "rate, spread: it takes one of them");
@@ -92,7 +92,7 @@ impl BrakeOrder {
             (None, Some(time)) => Pace::Over(time),
             (None, None) => Pace::AtOnce,
         };
-        Ok(Brake { pace, canary })
+        Ok(Pacing { pace, canary })
     }
 }
 

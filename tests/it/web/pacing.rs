@@ -78,7 +78,7 @@ impl Office {
         let job = format!("/api/v1/jobs/{}", started["job"].as_str().unwrap());
         let is_known = async || {
             let job = self.desk.get(&job).await.json();
-            job["brake"]["stage"] != "freezing" && (job["brake"] != Value::Null || job["state"] != "running")
+            job["pacing"]["stage"] != "freezing" && (job["pacing"] != Value::Null || job["state"] != "running")
         };
         wait_until("the letters to be known", PATIENCE, is_known).await;
         job
@@ -183,7 +183,7 @@ async fn a_canary_that_does_well_lets_the_rest_go(office: &Office) {
     assert_eq!(office.go_on(2 * SECOND).await, 40);
     let status = office.job(&job).await;
     assert_eq!(status["state"], "done");
-    assert_eq!((&status["brake"]["canary_sent"], &status["brake"]["canary_failed"]), (&json!(10), &json!(1)));
+    assert_eq!((&status["pacing"]["canary_sent"], &status["pacing"]["canary_failed"]), (&json!(10), &json!(1)));
 }
 
 async fn a_canary_that_does_not_stops_the_rest(office: &Office) {

@@ -46,7 +46,7 @@ impl Canary {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Brake {
+pub struct Pacing {
     pub pace: Pace,
     pub canary: Option<Canary>,
 }
@@ -111,7 +111,7 @@ impl Progress {
     }
 }
 
-impl Brake {
+impl Pacing {
     /// Whether there is anything to hold.
     pub const fn holds(&self) -> bool {
         !matches!(self, Self { pace: Pace::AtOnce, canary: None })

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::brake::{Brake, Canary, Pace};
+use crate::domain::pacing::{Canary, Pace, Pacing};
 
 /// Times are microseconds.
 #[derive(Serialize, Deserialize)]
-pub(super) struct StoredBrake {
+pub(super) struct StoredPacing {
     per_second: Option<u32>,
     over: Option<u64>,
     canary: Option<StoredCanary>,
@@ -21,14 +21,14 @@ struct StoredCanary {
     at_most_failed_percent: u8,
 }
 
-impl StoredBrake {
-    pub(super) fn new(brake: Brake) -> Self {
-        let (per_second, over) = match brake.pace {
+impl StoredPacing {
+    pub(super) fn new(pacing: Pacing) -> Self {
+        let (per_second, over) = match pacing.pace {
             Pace::AtOnce => (None, None),
             Pace::PerSecond(rate) => (Some(rate), None),
             Pace::Over(time) => (None, Some(micros(time))),
         };
-        let canary = brake.canary.map(|Canary { first, wait, at_most_failed_percent }| StoredCanary {
+        let canary = pacing.canary.map(|Canary { first, wait, at_most_failed_percent }| StoredCanary {
             first,
             wait: micros(wait),
             at_most_failed_percent,
@@ -36,7 +36,7 @@ impl StoredBrake {
         Self { per_second, over, canary }
     }
 
-    pub(super) fn read(self) -> Brake {
+    pub(super) fn read(self) -> Pacing {
         let pace = match (self.per_second, self.over) {
             (Some(rate), _) => Pace::PerSecond(rate),
             (None, Some(time)) => Pace::Over(Duration::from_micros(time)),
@@ -47,7 +47,7 @@ impl StoredBrake {
             wait: Duration::from_micros(wait),
             at_most_failed_percent,
         });
-        Brake { pace, canary }
+        Pacing { pace, canary }
     }
 }
 

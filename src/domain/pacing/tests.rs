@@ -19,20 +19,20 @@ fn progress(total: u64) -> Progress {
     }
 }
 
-fn paced(pace: Pace) -> Brake {
-    Brake { pace, canary: None }
+fn paced(pace: Pace) -> Pacing {
+    Pacing { pace, canary: None }
 }
 
-fn with_canary(first: u64, percent: u8) -> Brake {
+fn with_canary(first: u64, percent: u8) -> Pacing {
     let canary = Canary { first, wait: Duration::from_secs(60), at_most_failed_percent: percent };
-    Brake { pace: Pace::AtOnce, canary: Some(canary) }
+    Pacing { pace: Pace::AtOnce, canary: Some(canary) }
 }
 
 /// Takes steps at moments that follow each other within `gaps` until all is sent; the answer is what was sent when.
-fn run(brake: Brake, total: u64, mut gap: impl FnMut() -> Result<Duration>) -> Result<Vec<(Timestamp, u64)>> {
+fn run(pacing: Pacing, total: u64, mut gap: impl FnMut() -> Result<Duration>) -> Result<Vec<(Timestamp, u64)>> {
     let (mut now, mut at, mut released) = (NOON, progress(total), Vec::new());
     loop {
-        match brake.step(&at, now) {
+        match pacing.step(&at, now) {
             Step::Release { most, next_at } => {
                 assert!(most >= 1 && most <= at.remaining(), "{most} of {}", at.remaining());
                 assert!(next_at > at.next_at);
@@ -114,10 +114,10 @@ fn what_is_not_sent_is_not_added_to() {
 
 #[test]
 fn the_first_ones_decide() {
-    let brake = with_canary(25, 10);
+    let pacing = with_canary(25, 10);
     let first = Progress { stage: Stage::Canary, ..progress(100) };
     let check = |progress: Progress, seconds, expected| {
-        assert_eq!(brake.step(&progress, NOON.plus(Duration::from_secs(seconds))), expected, "{progress:?}");
+        assert_eq!(pacing.step(&progress, NOON.plus(Duration::from_secs(seconds))), expected, "{progress:?}");
     };
     check(first, 0, Step::Release { most: 25, next_at: NOON });
     let sent = Progress { done: 25, sent: 25, last_sent_at: Some(NOON), ..first };
@@ -144,7 +144,7 @@ fn the_first_ones_decide() {
 fn it_never_goes_on_after_too_many_failures() {
     arbtest::arbtest(|u| {
         let (first, percent) = (u.int_in_range(1..=200)?, u.int_in_range(0..=99)?);
-        let brake = with_canary(first, percent);
+        let pacing = with_canary(first, percent);
         let done = first;
         let sent = u.int_in_range(0..=done)?;
         let failed_again = u.int_in_range(0..=sent)?;
@@ -157,7 +157,7 @@ fn it_never_goes_on_after_too_many_failures() {
             ..progress(first + u.int_in_range(1..=50)?)
         };
         let bad = failed_again + (done - sent);
-        let step = brake.step(&at, NOON.plus(Duration::from_secs(600)));
+        let step = pacing.step(&at, NOON.plus(Duration::from_secs(600)));
         assert_eq!(step == Step::Pass, bad * 100 <= u64::from(percent) * first, "{at:?} {step:?}");
         assert_eq!(step == Step::Stop, bad * 100 > u64::from(percent) * first, "{at:?} {step:?}");
         Ok(())
@@ -166,9 +166,9 @@ fn it_never_goes_on_after_too_many_failures() {
 
 #[test]
 fn in_words() {
-    let check = |brake: Brake, expected: &str| assert_eq!(brake.in_words(), expected);
+    let check = |pacing: Pacing, expected: &str| assert_eq!(pacing.in_words(), expected);
     check(paced(Pace::PerSecond(20)), "20 per second");
     check(paced(Pace::Over(Duration::from_secs(3_600))), "spread over 1 h");
-    let both = Brake { pace: Pace::PerSecond(5), ..with_canary(25, 10) };
+    let both = Pacing { pace: Pace::PerSecond(5), ..with_canary(25, 10) };
     check(both, "25 messages first, the rest 1 min after these if at most 10 % failed again; 5 per second");
 }
