@@ -59,10 +59,13 @@ pub async fn migrate(config: &Config) -> anyhow::Result<ExitCode> {
 }
 
 /// Builds dlo and starts its workers on `lifecycle`.
-pub async fn open(config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyhow::Result<()> {
+pub async fn open(mut config: Config, roles: &Roles, lifecycle: &Lifecycle) -> anyhow::Result<()> {
     // The port first: a second server on the same address must not touch the database.
     let limits = config.retry_limits();
     let listener = if roles.has(Role::Web) { Some(web::listen(&config).await?) } else { None };
+    if let Some(listener) = &listener {
+        config.web.name_port(listener.local_addr()?.port());
+    }
     let services = Services::build(&config, roles, lifecycle.board()).await?;
     let brokers = config.brokers.keys().cloned().collect();
     lifecycle.start_worker(Probe::new(Arc::clone(&services.store), services.health.clone(), brokers));

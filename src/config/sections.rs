@@ -72,6 +72,13 @@ impl WebConfig {
         let _ = url.set_port(Some(self.listen.port()));
         url
     }
+
+    /// Where it listens on a free port, that is known by now.
+    pub fn name_port(&mut self, port: u16) {
+        if self.public_url.port() == Some(0) {
+            let _ = self.public_url.set_port(Some(port));
+        }
+    }
 }
 
 /// `[intake]`: how deliveries are gathered into one commit.

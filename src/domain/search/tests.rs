@@ -39,7 +39,7 @@ fn what_has_no_free_place_stays_a_condition() {
     };
     check("queue:a* queue:*b", "queue:*b");
     check("-queue:a", "-queue:a");
-    check("(status:open OR attempts:>3)", "status:open OR attempts:>3");
+    check("(status:open OR attempts:>3)", "(status:open OR attempts:>3)");
     check("-since:2h", "-since:2026-11-21T08:04:00Z");
     check("importance:>critical", "importance:>critical");
     check("a b -c", "a b -c");

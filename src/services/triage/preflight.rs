@@ -72,7 +72,7 @@ impl Triage {
 
 /// How many letters of each kind the filter lets through.
 async fn facets(store: &StoreReader, filter: &LetterFilter) -> Result<Vec<FacetCount>, StoreError> {
-    let mut facets = if filter.is_of_groups() || filter.since.is_some() {
+    let mut facets = if filter.is_counted_anew() || filter.since.is_some() {
         store.facets_within(filter).await?
     } else {
         store.facets().await?

@@ -20,7 +20,7 @@ pub(crate) fn describe(filter: &LetterFilter) -> String {
         after("on", &one_of(&filter.brokers)),
         filter.since.map(|at| format!("received since {}", shown_time(at))).unwrap_or_default(),
         filter.until.map(|at| format!("received before {}", shown_time(at))).unwrap_or_default(),
-        filter.search.as_ref().map(|search| format!("found by `{search}`")).unwrap_or_default(),
+        filter.search.as_ref().map(|search| format!("found by “{search}”")).unwrap_or_default(),
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }

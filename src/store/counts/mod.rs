@@ -65,6 +65,9 @@ impl StoreReader {
     /// How many letters each facet has under the rest of `filter`, whatever it says of statuses and importances, counted one
     /// by one: of groups and types no counts by facets are kept.
     pub async fn facets_within(&self, filter: &LetterFilter) -> Result<Vec<FacetCount>, StoreError> {
+        if filter.search.is_some() {
+            return self.all_facets_found(filter).await;
+        }
         let any = LetterFilter { statuses: Vec::new(), importances: Vec::new(), ..filter.clone() };
         let matching = self.matching(&any).await?;
         if matching.facets.is_empty() {

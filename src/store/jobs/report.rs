@@ -40,18 +40,22 @@ impl StoreReader {
         filter: &LetterFilter,
         until: Timestamp,
     ) -> Result<Vec<(String, String, u64)>, StoreError> {
-        let ranges = self.matching(filter).await?.ranges();
+        let matching = self.matching(filter).await?;
+        let (plan, ranges) = (self.plan(filter, &matching).await?, matching.ranges());
         let since = filter.since.unwrap_or(Timestamp::from_micros(i64::MIN));
         let mut found = Vec::new();
         for range in ranges {
             let rows: Vec<(String, String, i64)> = on!(self.db.reader(), |pool| {
                 let mut count = QueryBuilder::new(
-                    "SELECT danger, f.queue, COUNT(*) FROM letters JOIN facets f ON f.id = facet_id
+                    "SELECT danger, f.queue, COUNT(*) FROM letters l JOIN facets f ON f.id = l.facet_id
                     WHERE danger IS NOT NULL AND ",
                 );
                 range.push(&mut count);
                 count.push(" AND received_at >= ").push_bind(since.as_micros());
                 count.push(" AND received_at <= ").push_bind(until.as_micros());
+                if let Some(plan) = &plan {
+                    plan.push_whole(&mut count);
+                }
                 count.push(" GROUP BY danger, f.queue").build_query_as().persistent(false).fetch_all(pool).await?
             });
             found.extend(rows.into_iter().map(|(danger, queue, count)| (danger, queue, count.unsigned_abs())));

@@ -139,12 +139,6 @@ impl Reopened<'_> {
             tally.remove(letter.was.place());
             tally.add(Place { facet, received_at: letter.last.received_at, ..letter.was.place() });
             apply::count_group_step(tally, letter.was, &letter.transition);
-            // It was quicker than the confirm of its retry.
-            let unconfirmed = letter.was.state.retry.as_ref().filter(|retry| retry.perhaps_sent());
-            if let Some(job) = unconfirmed.and_then(|retry| retry.job) {
-                tally.jobs.sent(job, letter.was.state.id, letter.last.received_at);
-                tally.jobs.failed_again(letter.was.state.id, letter.last.received_at);
-            }
             letters.push((facet, letter));
         }
         for chunk in letters.chunks(CHUNK) {

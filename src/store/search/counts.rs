@@ -52,16 +52,33 @@ impl StoreReader {
     /// How many letters each facet has under the rest of `filter`, whatever it says of statuses and importances; `None` where
     /// they are too many to be counted.
     pub async fn facets_found(&self, filter: &LetterFilter) -> Result<Option<Vec<FacetCount>>, StoreError> {
-        let any = LetterFilter { statuses: Vec::new(), importances: Vec::new(), ..filter.clone() };
+        let any = of_any_status(filter);
         let matching = self.matching(&any).await?;
         let Some(plan) = self.countable(&any, &matching).await? else { return Ok(None) };
+        self.count_facets(&any, matching, &plan).await.map(Some)
+    }
+
+    /// The same, however many they are.
+    pub(crate) async fn all_facets_found(&self, filter: &LetterFilter) -> Result<Vec<FacetCount>, StoreError> {
+        let any = of_any_status(filter);
+        let matching = self.matching(&any).await?;
+        let Some(plan) = self.plan(&any, &matching).await? else { return Ok(Vec::new()) };
+        self.count_facets(&any, matching, &plan).await
+    }
+
+    async fn count_facets(
+        &self,
+        filter: &LetterFilter,
+        matching: Matching,
+        plan: &Plan,
+    ) -> Result<Vec<FacetCount>, StoreError> {
         if matching.facets.is_empty() {
-            return Ok(Some(Vec::new()));
+            return Ok(Vec::new());
         }
         let rows: Vec<(i64, i64)> = on!(self.db.reader(), |pool| {
             let mut query = QueryBuilder::new("SELECT l.facet_id, COUNT(*) ");
             plan.push_letters(&mut query, &matching);
-            push_times(&mut query, &any);
+            push_times(&mut query, filter);
             query.push(" GROUP BY l.facet_id").build_query_as().persistent(false).fetch_all(pool).await?
         });
         let counts: HashMap<i64, i64> = rows.into_iter().collect();
@@ -69,7 +86,7 @@ impl StoreReader {
             let count = counts.get(&id.0)?;
             Some(facet_count(key, count.unsigned_abs()))
         });
-        Ok(Some(counted.collect()))
+        Ok(counted.collect())
     }
 
     /// How to find the letters of a search, if they can be counted.
@@ -106,6 +123,10 @@ impl StoreReader {
             |(facet, start, count): (i64, i64, i64)| (facet, Timestamp::from_micros(start), count.unsigned_abs());
         Ok(Some(rows.into_iter().map(slice).collect()))
     }
+}
+
+fn of_any_status(filter: &LetterFilter) -> LetterFilter {
+    LetterFilter { statuses: Vec::new(), importances: Vec::new(), ..filter.clone() }
 }
 
 fn push_times<DB: Database>(query: &mut QueryBuilder<DB>, filter: &LetterFilter)

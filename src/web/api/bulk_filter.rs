@@ -163,7 +163,7 @@ mod tests {
         check(r#"{"queue": ""}"#, "filter.queue: it is empty");
         check(r#"{"status": "open", "queue": ["a", ""]}"#, "filter.queue: it is empty");
         check(r#"{"status": "open", "queue": []}"#, "filter.queue: it is empty");
-        check(r#"{"limti": "5"}"#, "filter.limti: there is no such parameter; there are status");
+        check(r#"{"limti": "5"}"#, "filter.limti: there is no such parameter; there are q, status");
         check(r#"{"status": "opne"}"#, "filter.status");
         check(r#"{"group": "x"}"#, "filter.group");
         check(r#"{"q": "a status:opne"}"#, "filter.q: column 10: \"opne\" is not possible");

@@ -13,6 +13,7 @@ use crate::{
         AppState,
         error::WebError,
         input::Query,
+        problem::Problem,
         query::{LetterQuery, Listed},
         search,
     },
@@ -36,6 +37,8 @@ pub struct Letters {
 /// of all mistakes.
 #[utoipa::path(get, path = "/letters", operation_id = "list_letters", tag = "letters", params(LetterQuery), responses(
     (status = OK, body = Letters),
+    (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json",
+        description = "The search in `q` has mistakes"),
 ))]
 pub async fn letters(
     State(app): State<Arc<AppState>>,

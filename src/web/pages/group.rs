@@ -1,6 +1,6 @@
 //! `/groups/{id}`: one group, and what can be done with all of it.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use amqp_message::time::Timestamp;
 use askama::Template;
@@ -21,8 +21,8 @@ use crate::{
         access::Right,
         actor::Actor,
         command::Command,
-        filter::{HistogramBar, LetterCounts, LetterFilter, PageRequest, Sort},
-        group::{Group, GroupId, Hour, Note},
+        filter::{LetterCounts, LetterFilter, PageRequest, Sort},
+        group::{Group, GroupId, Note},
         job::Bulk,
         letter::{Importance, LetterSummary, Status},
         version::{Changed, Expected, Version},
@@ -37,9 +37,10 @@ use crate::{
         query::{LetterQuery, Listed},
         security::{CurrentUser, Visitor},
         view::{
-            chart::{Chart, Window},
+            chart::Chart,
             conflict::ConflictView,
             group::{GroupView, href},
+            group_chart::{chart, window},
             number,
             preflight::PreflightView,
             report,
@@ -50,7 +51,6 @@ use crate::{
 
 /// Letters that are shown; the list has all of them.
 const LETTERS: usize = 8;
-const HOUR: Duration = Duration::from_secs(60 * 60);
 
 #[derive(Template)]
 #[template(path = "group/page.html", blocks = ["title", "main", "nav"])]
@@ -203,8 +203,8 @@ async fn load(app: &AppState, id: GroupId, visit: &Visit<Asked, MainPart>, by: &
             Some(all) => Some(confirmation(app, all, &group, now, by).await?),
             None => None,
         },
-        day: chart(&group, hours, window(now, DAY, 1), now),
-        fortnight: chart(&group, hours, fortnight, now),
+        day: chart(&group, hours, window(now, DAY, 1), now, &all_letters(id)),
+        fortnight: chart(&group, hours, fortnight, now, &all_letters(id)),
         letters: page.items.iter().map(|letter| row(letter, now)).collect(),
         all_letters: all_letters(id).href(),
         in_common: format!("{}/in-common", href(id)),
@@ -280,24 +280,4 @@ fn all_letters(id: GroupId) -> LetterQuery {
 
 fn row(letter: &LetterSummary, now: Timestamp) -> Row {
     Row::new(letter, format!("/letters/{}", letter.id), false, now)
-}
-
-/// So many hours until now, in bars of `step` hours.
-fn window(now: Timestamp, hours: u32, step: u32) -> Window {
-    let step = HOUR * step;
-    let to = now.floor_to(step).plus(step);
-    Window { from: to.minus(HOUR * hours), to, step }
-}
-
-fn chart(group: &Group, hours: &[Hour], window: Window, now: Timestamp) -> Chart {
-    let mut bars: Vec<HistogramBar> = Vec::new();
-    for hour in hours.iter().filter(|hour| (window.from..window.to).contains(&hour.start)) {
-        let from = hour.start.floor_to(window.step);
-        match bars.last_mut().filter(|bar| bar.from == from) {
-            Some(bar) => bar.counts[0] += hour.received,
-            None => bars.push(HistogramBar { from, counts: [hour.received, 0, 0, 0] }),
-        }
-    }
-    let importance = group.importance().unwrap_or(Importance::Low);
-    Chart::in_one_colour(window, &bars, importance, now, &all_letters(group.id))
 }

@@ -18,6 +18,7 @@ use crate::{
         error::WebError,
         input::QueryPairs,
         path_id::{PathId, missing},
+        query::{LetterQuery, Listed},
         security::Visitor,
         view::{
             group::{Title, href},
@@ -59,7 +60,10 @@ pub async fn show(
         shell: Shell { is_fragment: part.is_some(), here: format!("{}/in-common", href(id)), ..shell },
         group: Title::new(&group.key).in_words(),
         group_href: href(id),
-        in_common: InCommonView::new(&found),
+        in_common: InCommonView::new(&found, |search| {
+            let list = LetterQuery { statuses: Some(Vec::new()), ..LetterQuery::of_group(id, None) };
+            app.settings.is_search_enabled.then(|| list.href_with(&[("q", search)]))
+        }),
     };
     Ok(answer!(page, part, Part::Main => main, Part::Panel => only as_panel))
 }

@@ -1,12 +1,16 @@
 //! What the letters of a group have in common, in words.
 
 use contrast_sets::{Condition, Contrast, Fact, Measure};
+use search_language::Language;
 
 use super::{
     number::{plural, thousands},
     text,
 };
-use crate::services::causes::{FEWEST, InCommon};
+use crate::{
+    domain::search::Parsed,
+    services::causes::{FEWEST, InCommon},
+};
 
 /// Characters of a value that are shown.
 const LONGEST: usize = 80;
@@ -15,7 +19,9 @@ const LONGEST: usize = 80;
 #[derive(Debug)]
 pub struct InCommonView {
     pub rows: Vec<CommonRow>,
-    /// Whom was compared with whom, or why nothing was.
+    /// Whether there was enough to compare.
+    pub is_compared: bool,
+    /// Who was compared with whom, or why nothing was.
     pub compared: String,
 }
 
@@ -28,6 +34,8 @@ pub struct CommonRow {
     pub says: String,
     pub here: Share,
     pub elsewhere: Share,
+    /// A list of the letters for which it holds; none where no search asks for that.
+    pub found: Option<String>,
     /// What holds for nearly the same messages.
     pub same: Vec<String>,
 }
@@ -54,16 +62,39 @@ impl Share {
 }
 
 impl InCommonView {
-    pub fn new(found: &InCommon) -> Self {
+    /// `list` is the address of the list with a search.
+    pub fn new(found: &InCommon, list: impl Fn(&str) -> Option<String>) -> Self {
         let row = |contrast: &Contrast| CommonRow {
             attribute: text::shortened(&text::one_line(&contrast.attribute), LONGEST),
             says: says(&contrast.attribute, &contrast.condition),
             here: Share::new(contrast.here, found.here),
             elsewhere: Share::new(contrast.elsewhere, found.elsewhere.total()),
+            found: term(&contrast.attribute, &contrast.condition).and_then(|term| list(&term)),
             same: contrast.same.iter().map(|(attribute, condition)| in_words(attribute, condition)).collect(),
         };
-        Self { rows: found.contrasts.iter().map(row).collect(), compared: compared(found) }
+        Self {
+            rows: found.contrasts.iter().map(row).collect(),
+            is_compared: found.here >= FEWEST && found.elsewhere.total() >= FEWEST,
+            compared: compared(found),
+        }
     }
+}
+
+/// The search for it, where there is one.
+fn term(attribute: &str, condition: &Condition) -> Option<String> {
+    let is_field = ["payload.", "header."].iter().any(|place| attribute.starts_with(place)) || attribute == "size";
+    let compared = |comparison: &str, value: String| format!("{attribute}:{comparison}{}", Language::written(&value));
+    let term = match condition {
+        Condition::Missing => format!("-{attribute}:*"),
+        Condition::Present => format!("{attribute}:*"),
+        Condition::Is(Fact::Text(text)) => compared("", text.clone()),
+        Condition::Is(Fact::Number(number)) => compared("", number.to_string()),
+        Condition::Is(Fact::Bool(is)) => compared("", is.to_string()),
+        Condition::AtLeast(Measure::Value, least) => compared(">=", least.to_string()),
+        Condition::AtMost(Measure::Value, most) => compared("<=", most.to_string()),
+        Condition::Empty | Condition::Is(_) | Condition::AtLeast(..) | Condition::AtMost(..) => return None,
+    };
+    (is_field && Parsed::read(&term).is_ok()).then_some(term)
 }
 
 fn in_words(attribute: &str, condition: &Condition) -> String {
@@ -158,6 +189,23 @@ mod tests {
         check(Condition::AtMost(Measure::Items, 1.0), "has at most 1 item");
         check(Condition::AtLeast(Measure::Length, 80.0), "has at least 80 characters");
         assert_eq!(says("payload", &Condition::Missing), "cannot be read as fields");
+    }
+
+    #[test]
+    fn what_can_be_searched_for_is() {
+        let check = |attribute, condition, expected: Option<&str>| {
+            assert_eq!(term(attribute, &condition).as_deref(), expected, "{attribute} {condition:?}");
+        };
+        let text = |text: &str| Condition::Is(Fact::Text(text.to_owned()));
+        check("payload.total.currency", Condition::Missing, Some("-payload.total.currency:*"));
+        check("payload.name", text("Zoë Ångström"), Some("payload.name:\"Zoë Ångström\""));
+        check("header.x-tenant", text("eu"), Some("header.x-tenant:eu"));
+        check("payload.cents", Condition::AtLeast(Measure::Value, 4_000.0), Some("payload.cents:>=4000"));
+        check("size", Condition::AtMost(Measure::Value, 92.0), Some("size:<=92"));
+        check("payload.items", Condition::AtLeast(Measure::Items, 3.0), None);
+        check("payload.a b", Condition::Missing, None);
+        check("routing key", text("x"), None);
+        check("payload", Condition::Missing, None);
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod edits;
 pub mod encoding;
 pub mod fields;
 pub mod group;
+pub mod group_chart;
 pub mod hex;
 pub mod history;
 pub mod in_common;

@@ -3,6 +3,9 @@
 use super::number;
 use crate::domain::preflight::{Preflight, Way};
 
+/// Letters of a canary.
+const CANARY: u64 = 25;
+
 #[derive(Debug, Default)]
 pub struct PreflightView {
     /// A number and what it counts.
@@ -13,18 +16,22 @@ pub struct PreflightView {
     pub way: &'static str,
     pub suggestion: &'static str,
     pub why: String,
+    /// How many letters a canary has, unless somebody says otherwise: few, and never most of them.
+    pub first: u64,
 }
 
 impl PreflightView {
     pub fn new(preflight: &Preflight) -> Self {
         let advice = preflight.advice();
         let known = |count: Option<u64>| count.map_or_else(|| "?".to_owned(), number::thousands);
+        let noun = |count: Option<u64>, noun: &str| if count == Some(1) { noun.to_owned() } else { format!("{noun}s") };
         let mut figures = Vec::new();
         if let [queue] = &*preflight.queues
             && let Some(level) = &queue.level
         {
-            figures.push((known(level.known_consumers()), "consumers".to_owned()));
-            figures.push((known(level.known_messages()), "messages in the queue".to_owned()));
+            let (consumers, messages) = (level.known_consumers(), level.known_messages());
+            figures.push((known(consumers), noun(consumers, "consumer")));
+            figures.push((known(messages), format!("{} in the queue", noun(messages, "message"))));
         }
         if preflight.sent > 0 {
             let succeeded = preflight.sent.saturating_sub(preflight.failed_again);
@@ -52,6 +59,7 @@ impl PreflightView {
                 Way::Discard => "Suggested: discard them.",
             },
             why: advice.why,
+            first: (preflight.total / 2).clamp(1, CANARY),
         }
     }
 }

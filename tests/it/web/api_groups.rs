@@ -189,7 +189,7 @@ async fn an_action_that_cannot_be_is_refused_with_what_would_be_right() {
         (json!({"filter": {}}), "filter: it takes at least one condition"),
         (json!({"filter": {"staus": "open"}}), "filter.staus: there is no such field; there are broker"),
         (json!({"filter": {"limit": "5"}}), "filter.limit"),
-        (json!({"filter": {"q": "x"}}), "filter.q"),
+        (json!({"filter": {"q": "eror:x"}}), "filter.q"),
         (json!({"filter": {"group": "x"}}), "filter.group"),
         (json!({"filter": {"queue": 7}}), "filter"),
         (json!({"filter": "open"}), "filter"),

@@ -145,7 +145,7 @@ async fn a_nul_in_a_filter_is_refused() {
 #[tokio::test]
 async fn parameters_that_are_unknown_or_empty_are_refused_and_not_ignored() {
     let desk = Desk::open().await;
-    let detail = desk.get("/api/v1/letters?q=x").await.problem(400);
+    let detail = desk.get("/api/v1/letters?query=x").await.problem(400);
     assert!(detail.contains("there is no such parameter"), "{detail}");
     for path in ["letters?queue=", "letters?status=open&limit=", "groups?type=", "activity?subject=", "rules?limit="] {
         let detail = desk.get(&format!("/api/v1/{path}")).await.problem(400);

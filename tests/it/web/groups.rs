@@ -164,7 +164,7 @@ async fn the_filter_finds_what_groups_have_in_common() {
         desk.get(&format!("/groups?{bad}")).await.expect(400);
     }
     let page = desk.page("/groups?status=all&queue_glob=texts.*&importance=low&sort=biggest").await;
-    let form = page.one("form[role=search]");
+    let form = page.one("main form[role=search]");
     assert_eq!(form.values("input[type=hidden]", "name"), ["status", "importance"]);
     assert_eq!(form.one("select[name=sort] option[selected]").attr("value"), Some("biggest"));
 }

@@ -50,6 +50,10 @@ async fn a_group_says_what_sets_its_letters_apart() {
     let page = desk.page(&format!("{group}/in-common")).await;
     let first = words(page.all(".common-table tbody tr")[0]);
     assert!(first.starts_with("payload.total.currency is missing") && first.ends_with("100 % 0 %"), "{first}");
+    let list = page.values(".common-found", "href")[0].to_owned();
+    assert!(list.ends_with("&q=-payload.total.currency:*"), "{list}");
+    super::search::index(&desk).await;
+    assert_eq!(desk.page(&list).await.count(".list-row"), 30);
     let compared = "All 30 dead letters compared with 30 of other groups of this queue.";
     assert_eq!(page.words(".common-box > .text-sub"), compared);
     let panel = desk.get(&format!("{group}/in-common?part=panel")).await.expect(200).text();
@@ -84,10 +88,7 @@ async fn it_is_said_why_nothing_is_compared() {
     let desk = Desk::open().await;
     let few = group_of(&desk, receive(&desk, 5).await).await;
     let page = desk.page(&format!("{few}/in-common")).await;
-    assert_eq!(
-        page.words(".common-box"),
-        "Nothing stands out. The group has too few dead letters to compare: it takes 10."
-    );
+    assert_eq!(page.words(".common-box"), "The group has too few dead letters to compare: it takes 10.");
     let dead =
         (0..20).map(|number| failed_with(dead_in("alone"), "x").received(NOON.minus(Duration::from_secs(number))));
     let alone = desk.receive_all(MAIN, dead.collect()).await;

@@ -24,6 +24,7 @@ use super::{
     answer::{Look, words},
     dead::{Dead, dead_in},
     desk::Desk,
+    form::submit,
     sign_in::{PASSWORD, by_password, signed_in},
 };
 use crate::support::{PATIENCE, process::wait_until};
@@ -226,4 +227,29 @@ async fn fields_and_values_are_completed() {
     assert_eq!(labels(&ask("queue:voi", 9).await), [pair("billing.invoices", "2")]);
     assert_eq!(labels(&ask("status:op", 9).await), [pair("open", "3")]);
     assert_eq!(labels(&ask("payload.x:", 10).await), []);
+}
+
+#[tokio::test]
+async fn what_a_search_finds_is_what_is_asked_about_and_acted_on() {
+    for (desk, _kept) in on_both().await {
+        let ours = desk.receive(order("billing.invoices", "{}", "no rate")).await;
+        let other = desk.receive(order("texts", "{}", "time-out")).await;
+        index(&desk).await;
+        let asked = json!({"action": "retry", "filter": {"q": "\"no rate\"", "status": "open"}});
+        let told = desk.post("/api/v1/actions/preview", &asked).await.expect(200).json();
+        let queues: Vec<_> = told["queues"].as_array().unwrap().iter().map(|queue| &queue["name"]).collect();
+        assert_eq!((&told["total"], queues), (&json!(1), vec![&json!("billing.invoices")]));
+        let address = |search: &str| format!("/letters/all?q={}&all=discard", encoded(search));
+        let page = desk.page(&address("\"no rate\"")).await;
+        assert!(page.words(".confirm-box").contains("Discard 1"), "{}", page.words(".confirm-box"));
+        let until = page.all("[name=until]")[0].attr("value").unwrap();
+        let form = [("until", until), ("action", "discard")];
+        // With a mistake in it, it is about nothing rather than about everything.
+        let mistaken = submit(&desk, "/letters/all?q=eror:x", &form).await;
+        assert!(mistaken.expect(422).text().contains("did you mean error?"));
+        desk.get(&address("eror:x")).await.expect(422);
+        submit(&desk, "/letters/all?q=%22no+rate%22", &form).await.expect(303);
+        wait_until("the job to end", PATIENCE, async || desk.status(ours).await == Status::Discarded).await;
+        assert_eq!(desk.status(other).await, Status::Open);
+    }
 }

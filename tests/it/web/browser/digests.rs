@@ -49,7 +49,10 @@ async fn one_is_looked_at_and_sent(scene: &Scene, slack: &SlackStandIn) {
     scene.reads(".report-figures", "3 dead letters open in 1 group").await;
     wait_until("Slack to hear of it", PATIENCE, async || slack.messages().len() == 1).await;
     let message = slack.messages().remove(0).to_string();
-    assert!(message.contains(&format!("http://127.0.0.1:8420{}", scene.address().await)), "{message}");
+    assert!(
+        message.contains(&format!("{}{}", scene.server.url.trim_end_matches('/'), scene.address().await)),
+        "{message}"
+    );
     // Slack has it before the server has written that down, and the page does not change by itself.
     let is_listed = async || {
         scene.open("/digests").await;

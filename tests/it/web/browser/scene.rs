@@ -72,7 +72,7 @@ const SELECT_TEXT: &str = "(at) => {
 /// Whether one can see what has the focus: it, or what it is a part of, has an outline.
 const SHOWS_FOCUS: &str = "((at) => {
     const outlined = (it) => it && getComputedStyle(it).outlineStyle !== 'none' && it.checkVisibility();
-    return [at, at.nextElementSibling, at.closest('.list-row'), at.closest('.tile-box'), at.closest('label')].some(outlined);
+    return [at, at.nextElementSibling, at.closest('.list-row'), at.closest('.tile-box'), at.closest('label, .search-field')].some(outlined);
 })(document.activeElement)";
 
 pub struct Scene {
