@@ -124,9 +124,9 @@ async fn a_death_after_publishing_costs_one_delivery() {
             assert!((RETRIES + 1..=RETRIES + 2).contains(&world.calls), "{place}: {} calls", world.calls);
             let figures = world.figures().await;
             assert_eq!(figures[&1][1], 1, "{place}: {figures:?}");
-            for n in 1..=RETRIES as u64 {
-                assert_eq!(figures[&n][1], figures[&(n + 1)][0], "{place}: all have failed again, {figures:?}");
-            }
+            // Copies have their part in how often it has failed, so that a number of failures may be left out.
+            let sum = |which: usize| figures.values().map(|figures| figures[which]).sum::<u64>();
+            assert_eq!((figures[&1][0], sum(0)), (1, 1 + sum(1)), "{place}: all have failed again, {figures:?}");
         }
     }
 }
