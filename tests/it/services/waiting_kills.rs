@@ -164,8 +164,8 @@ async fn copies_with_our_headers_share_the_retries_of_one() {
                 world.calls += 1;
             }
         }
-        assert!((RETRIES + 1..=RETRIES + 2).contains(&world.calls), "{} calls", world.calls);
         let figures = world.figures().await;
+        assert!((RETRIES + 1..=RETRIES + 2).contains(&world.calls), "{} calls, {figures:?}", world.calls);
         assert_eq!(figures[&1], [1, 1, 0], "{figures:?}");
         assert!(figures.values().map(|[_, _, exhausted]| exhausted).sum::<u64>() <= 1, "{figures:?}");
     }
