@@ -79,7 +79,7 @@ pub struct Verdict {
     pub failed: u64,
 }
 
-/// What came of the retries of a job by now.
+/// The outcomes of the retries of a job by now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobOutcome {
     pub to_send: u64,
@@ -106,7 +106,7 @@ impl JobRecord {
         self.bulk.as_ref().map_or(self.job.action == "retry", |bulk| matches!(bulk.command, Command::Retry { .. }))
     }
 
-    /// What came of its retries.
+    /// The outcomes of its retries.
     pub fn outcome(&self, letters: &JobLetters) -> JobOutcome {
         let JobProgress { sent, failed_again, .. } = self.progress;
         let unreleased = self.job.total.saturating_sub(self.job.done).saturating_sub(self.job.failed);

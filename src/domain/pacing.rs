@@ -15,7 +15,7 @@ pub const PORTION: u64 = 2_000;
 pub const CATCH_UP: Duration = Duration::from_secs(1);
 /// How long letters may wait for the broker before no more are added to them.
 pub const HELD_UP: Duration = Duration::from_secs(2);
-/// How often it is looked what became of letters.
+/// How often the outcomes of letters are looked at.
 pub const LOOK: Duration = Duration::from_millis(250);
 
 /// How fast.

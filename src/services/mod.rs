@@ -18,6 +18,7 @@ pub mod idempotency;
 mod ids;
 pub mod incidents;
 pub mod intake;
+mod intake_first;
 pub mod notifications;
 pub mod policies;
 pub mod processes;

@@ -109,13 +109,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::{candidates::Measure, document::Fact};
-
-    fn document(value: &Value) -> Document {
-        let mut document = Document::default();
-        document.add_json("p", value, &|text| text.starts_with("•••"));
-        document
-    }
+    use crate::{
+        candidates::Measure,
+        document::{Fact, tests::document},
+    };
 
     fn documents(n: usize, mut value: impl FnMut(usize) -> Value) -> Vec<Document> {
         (0..n).map(|number| document(&value(number))).collect()

@@ -124,12 +124,13 @@ impl Fact {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use serde_json::json;
 
     use super::*;
 
-    fn document(value: &Value) -> Document {
+    /// The facts of a payload `p`.
+    pub(crate) fn document(value: &Value) -> Document {
         let mut document = Document::default();
         document.add_json("p", value, &|text| text.starts_with("•••"));
         document

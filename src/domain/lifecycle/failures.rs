@@ -97,6 +97,8 @@ pub struct FailedAgain<'a> {
     last: FailedMessage<'a>,
     attempts: u64,
     rounds: u64,
+    /// The number of the failure it was sent back for, and one.
+    failures: u64,
     /// Another edit of it stands: this one is not sent again.
     is_replaced: bool,
     lines: Vec<HistoryLine<'a>>,
@@ -109,8 +111,17 @@ impl<'a> FailedAgain<'a> {
         // Another queue has a policy of its own, and counts from the beginning.
         let is_same_queue = state.queue.as_deref().unwrap_or_default() == message.queue;
         let rounds = if is_same_queue { state.rounds } else { 0 };
-        let mut back = Self { state, last: message, attempts: state.attempts, rounds, is_replaced, lines: Vec::new() };
+        let mut back = Self {
+            state,
+            last: message,
+            attempts: state.attempts,
+            rounds,
+            failures: 0,
+            is_replaced,
+            lines: Vec::new(),
+        };
         back.again(message);
+        back.failures = back.rounds;
         // A second copy is perhaps under way, and what sent it may have died before it could say so.
         if state.retry.as_ref().is_some_and(PendingRetry::perhaps_sent_twice) {
             back.lines.iter_mut().for_each(|line| line.detail.push_str(SENT_TWICE));
@@ -188,9 +199,16 @@ impl<'a> FailedAgain<'a> {
             history: lines.collect(),
             group_step: self.group_step(),
             sent_step: self.sent_step(),
-            policy_step: message.policy_step(self.rounds, status),
+            policy_step: self.policy_step(status),
             ..Transition::stay(status, state.importance)
         }
+    }
+
+    /// Of what was sent back once one failure is counted, however many copies of it have come.
+    fn policy_step(&self, status: Status) -> Option<PolicyStep<'a>> {
+        let is_here = matches!(self.state.status, Status::Open | Status::Scheduled) && !self.state.is_away();
+        let is_copy = is_here && !self.last.is_own_retry;
+        self.last.policy_step(self.failures, status).filter(|_| !is_copy)
     }
 
     /// What is set aside for good stays so, from now on.

@@ -108,9 +108,10 @@ pub fn is_away(status: Status, claims: u64) -> bool {
 pub enum Recognised {
     /// A letter that was sent back.
     Letter(LetterId),
-    /// One that waited in RabbitMQ, with that id, of which the last copy had come here so often. Where it has not left yet
-    /// this is one more copy, or an equal message. It is not counted that this one was sent, where that was a second time.
-    Waited { key: ContentKey, id: LetterId, has_left: bool, rounds: u64, is_counted: bool },
+    /// One that waited in RabbitMQ, with that id, of which the last copy had come here so often. The copy that is back had
+    /// come so often when it `left`; where none has left yet this is one more, or an equal message. It is not counted that
+    /// this one was sent, where that was a second time.
+    Waited { key: ContentKey, id: LetterId, left: Option<u64>, rounds: u64, is_counted: bool },
     /// One that has been sent back as often as its policy allows, each time as another message.
     Stopped { retries: u64, identities: usize, superseded: Vec<Superseded> },
     /// One that was not here before, as far as anybody can tell.
@@ -186,7 +187,7 @@ fn waited<'a>(found: &'a SentBack, others: impl Iterator<Item = &'a SentBack>, n
     let back = copies.iter().filter(|sent| sent.sent_at <= now).min_by_key(|sent| (sent.rounds, sent.id));
     let SentBack { key, id, automatic, .. } = back.map_or(found, |back| back);
     let rounds = copies.iter().map(|sent| sent.rounds).max().unwrap_or_default();
-    Recognised::Waited { key: *key, id: *id, has_left: back.is_some(), rounds, is_counted: *automatic > 0 }
+    Recognised::Waited { key: *key, id: *id, left: back.map(|back| back.rounds), rounds, is_counted: *automatic > 0 }
 }
 
 #[cfg(test)]
@@ -263,7 +264,7 @@ mod tests {
         check(
             None,
             &[in_broker(sent(1, message(None)))],
-            Recognised::Waited { key: ContentKey(1), id: one, has_left: true, rounds: 2, is_counted: true },
+            Recognised::Waited { key: ContentKey(1), id: one, left: Some(2), rounds: 2, is_counted: true },
         );
         check(None, &[SentBack { queue: "other".to_owned(), ..sent(1, message(None)) }], Recognised::New);
     }
@@ -274,13 +275,13 @@ mod tests {
             let sent_at = Timestamp::default().plus(Duration::from_secs(seconds));
             SentBack { rounds, sent_at, ..in_broker(sent(id, message(None))) }
         };
-        let waited = |has_left, rounds| {
+        let waited = |left, rounds| {
             let id = LetterId::from_uuid(uuid::Uuid::from_u128(1));
-            Recognised::Waited { key: ContentKey(1), id, has_left, rounds, is_counted: true }
+            Recognised::Waited { key: ContentKey(1), id, left, rounds, is_counted: true }
         };
-        check(None, &[waiting(1, 1, 61)], waited(false, 1));
-        check(None, &[waiting(2, 3, 61), waiting(1, 1, 60)], waited(true, 3));
-        check(None, &[waiting(2, 3, 20), waiting(1, 2, 60)], waited(true, 3));
+        check(None, &[waiting(1, 1, 61)], waited(None, 1));
+        check(None, &[waiting(2, 3, 61), waiting(1, 1, 60)], waited(Some(1), 3));
+        check(None, &[waiting(2, 3, 20), waiting(1, 2, 60)], waited(Some(2), 3));
     }
 
     #[test]
@@ -305,8 +306,7 @@ mod tests {
         check(&away, Recognised::Letter(away.id));
         check(&SentBack { automatic: 2, ..back(away.clone()) }, stopped(2, 1, &[]));
         check(&back(away.clone()), Recognised::New);
-        let waited =
-            Recognised::Waited { key: ContentKey(1), id: away.id, has_left: true, rounds: 2, is_counted: true };
+        let waited = Recognised::Waited { key: ContentKey(1), id: away.id, left: Some(2), rounds: 2, is_counted: true };
         check(&in_broker(away.clone()), waited);
         let later = Timestamp::default().plus(Duration::from_secs(61));
         check(&SentBack { sent_at: later, ..in_broker(away.clone()) }, Recognised::New);

@@ -19,12 +19,13 @@ use amqp_message::{death::Reason, time::Timestamp};
 use search_language::Comparison;
 
 use super::{
-    filter::Names,
+    filter::names::Names,
     group_id::GroupId,
     letter::{Importance, LetterId, Status},
 };
 
 pub use lexemes::Lexeme;
+pub(super) use parsed::search;
 pub use parsed::{Parsed, Part};
 pub use search_language::Mistake;
 

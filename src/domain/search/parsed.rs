@@ -1,17 +1,14 @@
-//! A search that was read, and what is to be done with it: to show its parts, or to narrow a filter by it.
+//! A search that was read: its parts as people see them, and as conditions.
 
 use amqp_message::time::Timestamp;
-use search_language::{Comparison, Kind, Mistake, Node, Value};
+use search_language::{Kind, Mistake, Node, Value};
 
 use super::{
     Condition, Search,
     fields::LANGUAGE,
     read::{condition, time},
 };
-use crate::domain::{
-    filter::{LetterFilter, Names},
-    when::When,
-};
+use crate::domain::when::When;
 
 /// A search that says something possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,59 +84,25 @@ impl Parsed {
         names
     }
 
-    /// Narrows a filter. What letters are listed and counted by goes where the filter has a place for it.
-    pub fn narrow(&self, filter: &mut LetterFilter, now: Timestamp) {
-        let mut rest = Vec::new();
-        for node in self.root.parts() {
-            if let Some(left) = place(filter, condition(node, now, &mut |_, _| {})) {
-                rest.push((node.clone(), left));
-            }
-        }
-        if !rest.is_empty() {
-            filter.search = Some(search(rest, now));
-        }
+    /// The parts that all have to hold.
+    pub(in crate::domain) fn conditions(&self, now: Timestamp) -> Vec<(Node, Condition)> {
+        let condition = |node: &Node| (node.clone(), condition(node, now, &mut |_, _| {}));
+        self.root.parts().iter().map(condition).collect()
     }
 
     /// All of it, as a condition.
     pub(super) fn whole(&self) -> Search {
         let now = Timestamp::default();
-        let parts = self.root.parts().iter();
-        search(parts.map(|node| (node.clone(), condition(node, now, &mut |_, _| {}))).collect(), now)
+        search(self.conditions(now), now)
     }
 }
 
-fn search(parts: Vec<(Node, Condition)>, now: Timestamp) -> Search {
+/// Some of the parts of a search, as one.
+pub(in crate::domain) fn search(parts: Vec<(Node, Condition)>, now: Timestamp) -> Search {
     let (mut nodes, conditions): (Vec<Node>, Vec<Condition>) = parts.into_iter().unzip();
     nodes.iter_mut().for_each(|node| hold_times(node, now));
     let text = Node { kind: Kind::All(nodes), span: 0..0 }.to_string();
     Search { text, condition: Condition::All(conditions) }
-}
-
-/// Puts a condition where the filter has a place for it that is free, or gives it back.
-fn place(filter: &mut LetterFilter, condition: Condition) -> Option<Condition> {
-    fn set<T: Default + PartialEq>(place: &mut T, value: T) {
-        *place = value;
-    }
-    let is_free = |names: &Names| names.is_empty();
-    match condition {
-        Condition::Status(all) if filter.statuses.is_empty() => set(&mut filter.statuses, all),
-        Condition::Importance(all) if filter.importances.is_empty() && !all.is_empty() => {
-            set(&mut filter.importances, all);
-        }
-        Condition::Reason(all) if filter.reasons.is_empty() => set(&mut filter.reasons, all),
-        Condition::Broker(all) if filter.brokers.is_empty() => set(&mut filter.brokers, all),
-        Condition::Group(all) if filter.groups.is_empty() => set(&mut filter.groups, all),
-        Condition::Queue(names) if is_free(&filter.queues) => set(&mut filter.queues, names),
-        Condition::Type(names) if is_free(&filter.types) => set(&mut filter.types, names),
-        Condition::Received(Comparison::AtLeast, at) => {
-            filter.since = Some(filter.since.map_or(at, |since| since.max(at)));
-        }
-        Condition::Received(Comparison::Below, at) => {
-            filter.until = Some(filter.until.map_or(at, |until| until.min(at)));
-        }
-        other => return Some(other),
-    }
-    None
 }
 
 /// Tells of every term with its field and values.

@@ -9,7 +9,7 @@ use super::{
     lexemes,
     words::{SHORTEST_BEGUN, words},
 };
-use crate::domain::{filter::Names, letter::Importance, when::When};
+use crate::domain::{filter::names::Names, letter::Importance, when::When};
 
 /// A value that is not possible, and why.
 pub(super) type Wrong = String;

@@ -7,7 +7,7 @@ const NOW: Timestamp = Timestamp::from_micros(1_795_255_440_000_000);
 
 fn narrowed(text: &str) -> LetterFilter {
     let mut filter = LetterFilter::default();
-    Parsed::read(text).unwrap_or_else(|why| panic!("{text}: {why:?}")).narrow(&mut filter, NOW);
+    filter.narrow(&Parsed::read(text).unwrap_or_else(|why| panic!("{text}: {why:?}")), NOW);
     filter
 }
 

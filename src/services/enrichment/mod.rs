@@ -24,6 +24,7 @@ use super::{
     decoding::{confirmed::ConfirmedTypes, reader::Reader},
     halving::{Halved, halve},
     ids,
+    intake_first::Batch,
     rules::Rules,
     schemas::Schemas,
     triage::batches::batches,
@@ -46,12 +47,6 @@ const EVERY: Duration = Duration::from_millis(250);
 const AT_ONCE: u32 = 250;
 /// Batches of new letters until it is seen whether there is other work.
 const ROUNDS: u32 = 40;
-/// With so many letters coming in during one batch it is a storm.
-const STORM: u64 = 50;
-/// In a storm it works for one part in so many of the time.
-const SHARE: u32 = 10;
-/// The longest pause in a storm: what is new then is looked at within a second.
-const LONGEST_PAUSE: Duration = Duration::from_millis(900);
 /// A process that says nothing of its job for so long is given up for dead.
 const LEASE: Duration = Duration::from_secs(30);
 
@@ -185,7 +180,7 @@ impl Enrichment {
         if ids.is_empty() {
             return Ok(());
         }
-        let (begun, received) = (self.clock.now(), self.received());
+        let batch = Batch::begin(&self.clock, &self.feed);
         let mut parts = vec![ids.to_vec()];
         while let Some(part) = parts.pop() {
             match self.enrich_all(&part, edition).await {
@@ -199,9 +194,8 @@ impl Enrichment {
                 Err(error) => return Err(error),
             }
         }
-        if ids.len() >= AT_ONCE as usize && self.received() - received >= STORM {
-            let pause = self.clock.now().since(begun) * (SHARE - 1);
-            stop.run_until_cancelled(tokio::time::sleep(pause.min(LONGEST_PAUSE))).await;
+        if ids.len() >= AT_ONCE as usize {
+            batch.end(stop).await;
         }
         Ok(())
     }
@@ -227,11 +221,6 @@ impl Enrichment {
             Err(error) if !error.is_refusal() => Err(error),
             _ => self.store.set_aside_unenriched(letter, edition, &remark, now).await,
         }
-    }
-
-    /// How many letters have come in by now, as far as this process knows.
-    fn received(&self) -> u64 {
-        self.feed.subscribe().borrow().received
     }
 
     async fn enrich_batch(&self, summaries: Vec<LetterSummary>, edition: i64) -> Result<(), StoreError> {

@@ -119,11 +119,14 @@ impl<'a> Forwarder<'a> {
         }
         let due = |parcel: &'_ Parcel| at.plus(parcel.delay().unwrap_or_default());
         let arrivals = parcels.iter().map(|parcel| (&parcel.arrival, due(parcel))).collect();
-        let mut sent: Vec<SentBack> = parcels.iter().filter_map(|parcel| parcel.sent_back(at)).collect();
-        // What is published once more is perhaps under way twice, and each copy may come back without our headers.
-        let again = parcels.iter().filter(|parcel| parcel.arrival.sent_on.is_some());
+        // What is published once more is perhaps under way twice, and each copy may come back without our headers. The first
+        // one is remembered, unless it is back already.
         let second = |sent: SentBack| SentBack { id: ids::letter(at), automatic: 0, ..sent };
-        sent.extend(again.filter_map(|parcel| parcel.sent_back(at)).map(second));
+        let sent_back = |parcel: &Parcel| {
+            let sent = parcel.sent_back(at)?;
+            Some(if parcel.arrival.sent_on.is_some() { second(sent) } else { sent })
+        };
+        let sent: Vec<SentBack> = parcels.iter().filter_map(sent_back).collect();
         let sending = SendingOn { arrivals, sent, ..self.sending(id, at, &counted) };
         if parcels.is_empty() {
             return Vec::new();

@@ -19,6 +19,7 @@ use crate::{
 pub(crate) struct Known {
     /// The newest first.
     sent: Vec<SentBack>,
+    letters: BTreeSet<LetterId>,
     by_key: HashMap<ContentKey, Vec<usize>>,
     /// The contents that are here with an id and were never sent back.
     here: HashMap<ContentKey, BTreeSet<ContentKey>>,
@@ -55,7 +56,8 @@ impl Known {
             by_key.entry(sent.key).or_default().push(at);
             sent.id_key.into_iter().for_each(|id| by_key.entry(id).or_default().push(at));
         }
-        let mut known = Self { sent, by_key, here: HashMap::new(), taken: BTreeSet::new() };
+        let letters = sent.iter().filter(|sent| sent.letter.is_some()).map(|sent| sent.id).collect();
+        let mut known = Self { sent, letters, by_key, here: HashMap::new(), taken: BTreeSet::new() };
         known.look_for_others(intake, arrivals).await?;
         Ok(known)
     }
@@ -111,6 +113,11 @@ impl Known {
         let keys = [Some(sent.key), sent.id_key];
         keys.into_iter().flatten().for_each(|key| self.by_key.entry(key).or_default().push(self.sent.len()));
         self.sent.push(sent);
+    }
+
+    /// Of what was sent back, what is in the database.
+    pub const fn letters(&self) -> &BTreeSet<LetterId> {
+        &self.letters
     }
 
     /// Has nothing else be the same.

@@ -109,7 +109,8 @@ impl Parcel {
     }
 }
 
-fn delay(arrival: &Arrival) -> Option<Duration> {
+/// How long it has to wait by its policy; `None` where its retries are used up.
+pub(super) fn delay(arrival: &Arrival) -> Option<Duration> {
     match arrival.decision.as_ref()?.verdict(arrival.failure.rounds) {
         Verdict::Retry { delay } => Some(delay),
         Verdict::Exhausted => None,

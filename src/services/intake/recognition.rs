@@ -9,7 +9,7 @@ use super::{
     briefly::briefly,
     known::Known,
     own_retries::{self, OwnRetries},
-    parcel::is_for_broker,
+    parcel::{self, is_for_broker},
 };
 use crate::{
     domain::{
@@ -27,7 +27,7 @@ pub(crate) async fn recognise(
     arrivals: &mut [Arrival],
     retries: &OwnRetries,
 ) -> Result<(), StoreError> {
-    recognise_all(intake, arrivals.iter_mut().collect(), retries).await
+    recognise_all(intake, arrivals.iter_mut().collect(), retries).await.map(drop)
 }
 
 /// The same for what is to wait in RabbitMQ: what must not be retried any more is moved to `here`, the others are the
@@ -43,11 +43,13 @@ pub(crate) async fn of_those_for_broker(
     let mut stored = BTreeSet::new();
     briefly(async {
         stored = find_known(intake, (queue, session), &mut arrivals).await?;
-        recognise_all(intake, arrivals, retries).await
+        stored.extend(recognise_all(intake, arrivals, retries).await?);
+        Ok(())
     })
     .await;
     // A letter stands in the database, and so does how often it has failed.
-    let stays = |arrival: &Arrival| !is_for_broker(arrival) || arrival.is_recognised || stored.contains(&arrival.id);
+    let is_stored = |arrival: &Arrival| stored.contains(&arrival.returning.unwrap_or(arrival.id));
+    let stays = |arrival: &Arrival| !is_for_broker(arrival) || arrival.is_recognised || is_stored(arrival);
     here.extend(onward.extract_if(.., |(_, arrival)| stays(arrival)).map(|(_, arrival)| arrival));
     onward
 }
@@ -64,7 +66,7 @@ async fn find_known(
     for (arrival, known) in arrivals.iter_mut().zip(known) {
         match known {
             None => {}
-            Some(KnownDelivery::Stored) => _ = stored.insert(arrival.id),
+            Some(KnownDelivery::Stored) => _ = stored.insert(arrival.returning.unwrap_or(arrival.id)),
             Some(KnownDelivery::SentOn(sent_on)) => {
                 intake.metrics.redelivered(&intake.broker);
                 arrival.id = sent_on.id;
@@ -78,11 +80,12 @@ async fn find_known(
     Ok(stored)
 }
 
+/// The answer is which letters some of the arrivals may be.
 async fn recognise_all(
     intake: &Intake,
     mut arrivals: Vec<&mut Arrival>,
     retries: &OwnRetries,
-) -> Result<(), StoreError> {
+) -> Result<BTreeSet<LetterId>, StoreError> {
     arrivals.retain(|arrival| arrival.failure.queue.is_some());
     let mut known = Known::load(intake, &arrivals).await?;
     let mut retries = retries.clone();
@@ -90,7 +93,8 @@ async fn recognise_all(
     compare_all(intake, &mut arrivals, &mut known, &mut retries).await?;
     own_retries::find_tries_before(intake, &mut arrivals, &mut retries).await?;
     own_retries::hold_all(&mut arrivals, &known, &retries);
-    own_retries::remember(intake, &arrivals, &known, &retries).await
+    own_retries::remember(intake, &arrivals, &known, &retries).await?;
+    Ok(known.letters().clone())
 }
 
 async fn compare_all(
@@ -104,14 +108,14 @@ async fn compare_all(
         if arrival.sent_on.is_some() || retries.is_joined(arrival) {
             continue;
         }
-        if arrival.returning.is_some() {
-            if is_for_broker(arrival) && !arrival.is_recognised {
+        if let Some(id) = arrival.returning {
+            if is_for_broker(arrival) && !arrival.is_recognised && !known.letters().contains(&id) {
                 if let Some(rounds) = known.rounds_of_copies(arrival) {
                     // Its failure is counted: this is the other copy's.
                     arrival.is_counted = true;
                     came_again(arrival, rounds.saturating_add(1));
                 }
-                known.goes_on(arrival);
+                goes_on(arrival, known);
             }
             continue;
         }
@@ -124,23 +128,22 @@ async fn compare_all(
                 arrival.is_recognised = true;
                 known.take(id);
             }
-            Recognised::Waited { key, id, has_left, rounds, is_counted } => {
+            Recognised::Waited { key, id, left, rounds, is_counted } => {
                 arrival.is_counted |= !is_counted;
                 let is_own_retry = arrival.own_retry.is_some();
-                if has_left || is_own_retry {
+                if left.is_some() || is_own_retry {
                     known.take(id);
                     arrival.waited = Some((key, id));
                 }
                 if is_own_retry {
                     // Most likely the one that is on its way already, which its framework retries meanwhile.
                     arrival.id = id;
-                }
-                if !has_left {
-                    // A copy of it, or an equal message: nobody has counted that it was sent back.
-                    arrival.counted_as = Some(1);
+                } else {
+                    // The failure of what was counted when it was sent back; of one more that nobody has counted, its first.
+                    arrival.counted_as = Some(left.unwrap_or_default().saturating_add(1));
                 }
                 came_again(arrival, rounds.saturating_add(u64::from(!is_own_retry)));
-                known.goes_on(arrival);
+                goes_on(arrival, known);
             }
             Recognised::Stopped { retries: times, identities, superseded } => {
                 stop(intake, arrival, times, identities);
@@ -156,6 +159,13 @@ async fn compare_all(
         intake.store.stop_retries(&intake.broker, &stopped).await?;
     }
     Ok(())
+}
+
+/// Has those after it in its batch know that it goes back, where it does.
+fn goes_on(arrival: &Arrival, known: &mut Known) {
+    if parcel::delay(arrival).is_some() {
+        known.goes_on(arrival);
+    }
 }
 
 fn came_again(arrival: &mut Arrival, rounds: u64) {

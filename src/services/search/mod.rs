@@ -18,6 +18,7 @@ use super::{
         reader::Reader,
     },
     halving::{Halved, halve},
+    intake_first::Batch,
     triage::batches::batches,
     worker::{Next, Worker},
 };
@@ -35,12 +36,6 @@ use crate::{
 const EVERY: Duration = Duration::from_millis(250);
 /// Letters in one commit.
 const AT_ONCE: u32 = 250;
-/// With so many letters coming in meanwhile it is a storm,
-const STORM: u64 = 50;
-/// in which it works for one part in so many of the time,
-const SHARE: u32 = 10;
-/// and makes pauses of so long at most.
-const LONGEST_PAUSE: Duration = Duration::from_millis(900);
 
 /// Indexes letters.
 pub struct Indexing {
@@ -87,16 +82,13 @@ impl Indexing {
     /// Indexes what there is to index.
     pub async fn work(&self, stop: &CancellationToken) -> Result<(), StoreError> {
         while self.config.enabled && !stop.is_cancelled() {
-            let (begun, received) = (self.clock.now(), self.received());
+            let batch = Batch::begin(&self.clock, &self.feed);
             let waiting = self.store.to_index(AT_ONCE).await?;
             self.index_all(&waiting).await?;
             if waiting.len() < AT_ONCE as usize {
                 break;
             }
-            if self.received() - received >= STORM {
-                let pause = self.clock.now().since(begun) * (SHARE - 1);
-                stop.run_until_cancelled(tokio::time::sleep(pause.min(LONGEST_PAUSE))).await;
-            }
+            batch.end(stop).await;
         }
         Ok(())
     }
@@ -150,10 +142,5 @@ impl Indexing {
             }
         }
         Ok(documents)
-    }
-
-    /// How many letters have come in by now, as far as this process knows.
-    fn received(&self) -> u64 {
-        self.feed.subscribe().borrow().received
     }
 }

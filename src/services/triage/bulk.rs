@@ -58,7 +58,7 @@ impl Triage {
             None => store.sweep(&bulk.filter, bulk.until).await?,
         };
         let entry = BulkAudit::new(entry(&bulk, begun));
-        // What came of its letters is counted.
+        // The outcomes of its letters are counted.
         let is_retry = matches!(bulk.command, Command::Retry { .. });
         let mut entry = if is_retry { entry.of_job(job.id, None) } else { entry };
         let mut goes_on = true;

@@ -33,7 +33,7 @@ const CHUNK: usize = 1_000;
 pub(crate) struct Tally {
     changes: BTreeMap<(FacetId, Timestamp), i64>,
     groups: GroupTally,
-    /// What came of the letters of jobs.
+    /// The outcomes of the letters of jobs.
     pub(crate) jobs: JobTally,
 }
 

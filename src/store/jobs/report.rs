@@ -1,4 +1,4 @@
-//! What came of the retries of a job, by what they failed with.
+//! The outcomes of the retries of a job, by what they failed with.
 
 use amqp_message::time::Timestamp;
 use sqlx::QueryBuilder;

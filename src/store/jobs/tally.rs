@@ -1,4 +1,4 @@
-//! What came of the letters of jobs: collected while a transaction works, and written with its counts.
+//! The outcomes of the letters of jobs: collected while a transaction works, and written with its counts.
 
 use std::collections::BTreeMap;
 

@@ -85,7 +85,7 @@ impl Store {
     pub async fn act_as_job(&self, job: Uuid, order: &Order<'_>) -> Result<CommandReport, StoreError> {
         let mut tx = self.db.begin().await?;
         let mut scope = self.facet_scope();
-        // What came of it is counted for what is sent.
+        // The outcome is counted for what is sent.
         let sends = matches!(order.command, Command::Retry { .. }).then_some(job);
         let carried = carry_out(&mut tx, &mut scope, order, sends).await?;
         lines::write_entry(&mut tx, &carried.changed, order).await?;

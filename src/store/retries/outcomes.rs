@@ -65,7 +65,7 @@ impl RetryTally {
         self.change(broker, step, 1);
     }
 
-    /// Something else came of a message than was counted before.
+    /// A message has another outcome than was counted before.
     pub(crate) fn take_back(&mut self, broker: &str, step: &PolicyStep<'_>) {
         self.change(broker, step, -1);
     }

@@ -1,5 +1,7 @@
 //! What waits in RabbitMQ, among what was sent back.
 
+use std::collections::BTreeMap;
+
 use crate::{
     domain::{content_key::ContentKey, letter::LetterId, lifecycle::recognition::SentBack},
     store::{
@@ -37,18 +39,21 @@ pub(super) async fn remember(tx: &mut Tx, broker: &str, sent: &[SentBack]) -> Re
         SELECT content, id_key, letter_id, broker, queue, sent_at, sent_at, automatic, rounds FROM new WHERE true
         ON CONFLICT (content, letter_id) DO UPDATE SET sent_at = excluded.sent_at, automatic = excluded.automatic",
     ];
+    // Of copies of one message the last one stands for all.
+    let sent: BTreeMap<_, &SentBack> = sent.iter().map(|sent| ((sent.key, sent.id), sent)).collect();
+    let sent: Vec<&SentBack> = sent.into_values().collect();
     if sent.is_empty() {
         return Ok(());
     }
     let columns = vec![
-        Column::numbers(sent, |sent| sent.key.0),
-        Column::numbers(sent, |sent| sent.id_key.map(|key| key.0)),
-        Column::ids(sent, |sent| sent.id.as_uuid()),
-        Column::texts(sent, |_| broker),
-        Column::texts(sent, |sent| &*sent.queue),
-        Column::numbers(sent, |sent| sent.sent_at.as_micros()),
-        Column::numbers(sent, |sent| bigint(sent.automatic)),
-        Column::numbers(sent, |sent| bigint(sent.rounds)),
+        Column::numbers(&sent, |sent| sent.key.0),
+        Column::numbers(&sent, |sent| sent.id_key.map(|key| key.0)),
+        Column::ids(&sent, |sent| sent.id.as_uuid()),
+        Column::texts(&sent, |_| broker),
+        Column::texts(&sent, |sent| &*sent.queue),
+        Column::numbers(&sent, |sent| sent.sent_at.as_micros()),
+        Column::numbers(&sent, |sent| bigint(sent.automatic)),
+        Column::numbers(&sent, |sent| bigint(sent.rounds)),
     ];
     columns::execute(tx, REMEMBER, columns).await
 }

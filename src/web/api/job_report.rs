@@ -67,7 +67,7 @@ pub async fn report_csv(State(app): State<Arc<AppState>>, PathId(id): PathId<Job
     Ok((headers, table).into_response())
 }
 
-/// What came of a job, with what its letters failed with.
+/// The outcomes of a job, with what its letters failed with.
 #[derive(Serialize, ToSchema)]
 pub struct JobReport {
     job: JobStatus,

@@ -60,13 +60,13 @@ pub struct JobStatus {
     #[schema(format = DateTime)]
     created_at: String,
     created_by: String,
-    /// What came of it, if it retries letters.
+    /// The outcomes of its retries, if it retries letters.
     outcome: Option<Outcome>,
     /// How a retry is held back.
     pacing: Option<PacingStatus>,
 }
 
-/// What came of the retries of a job by now.
+/// The outcomes of the retries of a job by now.
 #[derive(Serialize, ToSchema)]
 pub struct Outcome {
     to_send: u64,

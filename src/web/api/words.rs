@@ -82,7 +82,7 @@ words! {
     SchemaSource = all!(domain::schema::SchemaSource);
     /// What groups of a digest have in common.
     SectionKind = all!(domain::digest::report::SectionKind);
-    /// What became of a digest; `quiet`: there was nothing to report.
+    /// The status of a digest; `quiet`: there was nothing to report.
     DigestState = ["quiet", "waiting", "delivered", "refused"];
     /// What holds for a field; `is`, `at_least` and `at_most` compare with a value.
     CommonCondition = ["missing", "empty", "present", "is", "at_least", "at_most"];

@@ -1,9 +1,14 @@
-//! `/jobs`: what is under way and what came of it, and stopping and undoing it.
+//! `/jobs`: what is under way, its outcomes, and stopping and undoing it.
 
 use std::sync::Arc;
 
 use askama::Template;
-use axum::{extract::State, http::HeaderMap, response::Response};
+use axum::{
+    extract::{FromRequest, FromRequestParts, Request, State},
+    http::HeaderMap,
+    response::Response,
+};
+use uuid::Uuid;
 
 use super::{
     actions::{redirect, take_back},
@@ -12,13 +17,11 @@ use super::{
     part::parts,
     shell::{Page, Shell},
     toast::Toast,
+    under_way::views,
     visit::Visit,
 };
 use crate::{
-    domain::{
-        group::GroupId,
-        job::{Job, JobPlace, JobRecord},
-    },
+    domain::job::{Job, JobPlace},
     web::{
         AppState, JobFailures,
         error::WebError,
@@ -108,23 +111,6 @@ pub async fn show(
     Ok(answer!(page, visit.part, JobsPart::Main => main, JobsPart::Jobs => only as_jobs))
 }
 
-/// Jobs as pages show them.
-pub async fn views(app: &AppState, records: &[JobRecord]) -> Result<Vec<JobView>, WebError> {
-    let ids: Vec<_> = records.iter().map(|record| record.job.id).collect();
-    let group = |record: &JobRecord| -> Option<GroupId> {
-        let [group] = *record.bulk.as_ref()?.filter.groups.as_slice() else { return None };
-        Some(group)
-    };
-    let groups: Vec<GroupId> = records.iter().filter_map(group).collect();
-    let (letters, groups) = (app.job_letters(&ids).await?, app.store().groups_by_id(&groups).await?);
-    let now = app.clock.now();
-    let view = |(record, (_, letters)): (&JobRecord, &(_, _))| {
-        let group = groups.iter().find(|one| Some(one.id) == group(record));
-        JobView::new(record, letters, group, now)
-    };
-    Ok(records.iter().zip(&letters).map(view).collect())
-}
-
 impl FailureRow {
     fn new(failure: &JobFailures, total: u64) -> Self {
         let percent = u128::from(failure.letters) * 100 / u128::from(total.max(1));
@@ -142,66 +128,67 @@ impl FailureRow {
     }
 }
 
-/// Stops it for a while.
-pub async fn pause(
-    State(app): State<Arc<AppState>>,
+/// What somebody asks to do with a job, by a form.
+pub struct JobForm {
+    app: Arc<AppState>,
     user: CurrentUser,
-    PathId(id): PathId<Job>,
+    job: Uuid,
+    /// The page it is asked from.
+    back: String,
     headers: HeaderMap,
-    FormPairs(mut pairs): FormPairs,
-) -> Result<Response, WebError> {
-    let back = take_back(&mut pairs)?;
-    let toast = if app.triage.pause(id, &user).await? {
-        Toast::done("Paused. What is not sent yet is open again until it is resumed.")
-    } else {
-        Toast::failed("There is nothing to pause: it has ended.")
+}
+
+impl FromRequest<Arc<AppState>> for JobForm {
+    type Rejection = WebError;
+
+    async fn from_request(request: Request, app: &Arc<AppState>) -> Result<Self, WebError> {
+        let (mut parts, body) = request.into_parts();
+        let user = CurrentUser::from_request_parts(&mut parts, app).await?;
+        let PathId(job) = PathId::<Job>::from_request_parts(&mut parts, app).await?;
+        let headers = parts.headers.clone();
+        let FormPairs(mut pairs) = FormPairs::from_request(Request::from_parts(parts, body), app).await?;
+        Ok(Self { app: Arc::clone(app), user, job, back: take_back(&mut pairs)?, headers })
+    }
+}
+
+impl JobForm {
+    fn answer(&self, toast: &Toast) -> Response {
+        redirect(&self.back, toast, &self.headers)
+    }
+}
+
+/// Stops it for a while.
+pub async fn pause(form: JobForm) -> Result<Response, WebError> {
+    let toast = match form.app.triage.pause(form.job, &form.user).await? {
+        true => Toast::done("Paused. What is not sent yet is open again until it is resumed."),
+        false => Toast::failed("There is nothing to pause: it has ended."),
     };
-    Ok(redirect(&back, &toast, &headers))
+    Ok(form.answer(&toast))
 }
 
 /// Goes on with it.
-pub async fn resume(
-    State(app): State<Arc<AppState>>,
-    user: CurrentUser,
-    PathId(id): PathId<Job>,
-    headers: HeaderMap,
-    FormPairs(mut pairs): FormPairs,
-) -> Result<Response, WebError> {
-    let back = take_back(&mut pairs)?;
-    let toast =
-        if app.triage.resume(id, &user).await? { Toast::done("Resumed.") } else { Toast::failed("It is not paused.") };
-    Ok(redirect(&back, &toast, &headers))
+pub async fn resume(form: JobForm) -> Result<Response, WebError> {
+    let toast = match form.app.triage.resume(form.job, &form.user).await? {
+        true => Toast::done("Resumed."),
+        false => Toast::failed("It is not paused."),
+    };
+    Ok(form.answer(&toast))
 }
 
 /// Stops it for good.
-pub async fn cancel(
-    State(app): State<Arc<AppState>>,
-    user: CurrentUser,
-    PathId(id): PathId<Job>,
-    headers: HeaderMap,
-    FormPairs(mut pairs): FormPairs,
-) -> Result<Response, WebError> {
-    let back = take_back(&mut pairs)?;
-    let toast = if app.triage.cancel(id, &user).await? {
-        Toast::done("The rest is cancelled. What was done stays done.")
-    } else {
-        Toast::failed("There is nothing to cancel: it has ended.")
+pub async fn cancel(form: JobForm) -> Result<Response, WebError> {
+    let toast = match form.app.triage.cancel(form.job, &form.user).await? {
+        true => Toast::done("The rest is cancelled. What was done stays done."),
+        false => Toast::failed("There is nothing to cancel: it has ended."),
     };
-    Ok(redirect(&back, &toast, &headers))
+    Ok(form.answer(&toast))
 }
 
 /// Takes back what it did.
-pub async fn undo(
-    State(app): State<Arc<AppState>>,
-    user: CurrentUser,
-    PathId(id): PathId<Job>,
-    headers: HeaderMap,
-    FormPairs(mut pairs): FormPairs,
-) -> Result<Response, WebError> {
-    let back = take_back(&mut pairs)?;
-    let toast = match app.triage.undo(id, &user).await? {
-        Ok(bulk) => bulk_action::carry_out(&app, bulk).await?,
+pub async fn undo(form: JobForm) -> Result<Response, WebError> {
+    let toast = match form.app.triage.undo(form.job, &form.user).await? {
+        Ok(bulk) => bulk_action::carry_out(&form.app, bulk).await?,
         Err(why) => Toast::failed(why.to_string()),
     };
-    Ok(redirect(&back, &toast, &headers))
+    Ok(form.answer(&toast))
 }

@@ -43,6 +43,7 @@ pub mod shell;
 mod sign_in;
 mod target;
 pub mod toast;
+mod under_way;
 mod users;
 mod visit;
 

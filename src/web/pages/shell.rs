@@ -2,7 +2,11 @@
 
 use amqp_message::{time::Timestamp, word_enum};
 
-use super::{banner::Banner, jobs, toast::Toast};
+use super::{
+    banner::Banner,
+    toast::Toast,
+    under_way::{JobLine, under_way},
+};
 use crate::{
     domain::{
         access::Right,
@@ -14,7 +18,7 @@ use crate::{
         error::WebError,
         events,
         security::Visitor,
-        view::{broker::BrokerView, job::JobView, number, tally::Tally},
+        view::{broker::BrokerView, number, tally::Tally},
     },
 };
 
@@ -68,14 +72,6 @@ pub struct Shell {
     pub here: String,
     /// Who looks at it; none where nobody has to sign in.
     pub who: Option<WhoView>,
-}
-
-/// A job that goes on, in the frame of every page.
-pub struct JobLine {
-    pub href: String,
-    pub title: String,
-    pub percent: String,
-    pub state: &'static str,
 }
 
 /// Who has signed in.
@@ -157,18 +153,6 @@ impl Shell {
 
 pub fn brokers(app: &AppState, now: Timestamp) -> Vec<BrokerView> {
     app.brokers.all().iter().map(|broker| BrokerView::new(broker, now)).collect()
-}
-
-/// The most jobs that are told of on every page.
-const UNDER_WAY: usize = 5;
-
-async fn under_way(app: &AppState) -> Result<Vec<JobLine>, WebError> {
-    let found = app.store().jobs_under_way(UNDER_WAY).await?;
-    if found.is_empty() {
-        return Ok(Vec::new());
-    }
-    let line = |JobView { href, title, percent, state, .. }| JobLine { href, title, percent, state };
-    Ok(jobs::views(app, &found).await?.into_iter().map(line).collect())
 }
 
 /// What the navigation counts.

@@ -31,7 +31,7 @@ impl SearchText {
     /// Narrows a filter. What cannot be understood lets nothing through, so that it never acts on what was not meant.
     pub(super) fn narrow(&self, filter: &mut LetterFilter, now: Timestamp) {
         match &self.parsed {
-            Ok(parsed) => parsed.narrow(filter, now),
+            Ok(parsed) => filter.narrow(parsed, now),
             Err(_) => filter.search = Some(Search::nothing()),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use amqp_message::time::Timestamp;
 use dead_letter_office::{
     clock::Clock,
     config::QueueType,
@@ -132,6 +133,28 @@ async fn a_copy_without_headers_is_the_letter_it_was() {
         assert_eq!(id_of(&back), Some(letter.id.to_string()));
         let again = server.await_status(letter.id, Status::Open).await;
         assert_eq!((again.attempts, server.count().await), (RETRIES as u64 + 2, 1), "{via}: by hand");
+    })
+    .await;
+}
+
+/// A copy that was left behind, by a death of dlo or of its consumer, comes long after the other has used up the retries.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_late_copy_of_what_needs_attention_goes_back_no_more() {
+    everywhere(async |vhost, database, via| {
+        let (server, orders) = (server(&database, &vhost, via).await, Service::start(&vhost, "orders").await);
+        orders.fail(BODY).await;
+        let copy = orders.reject().await;
+        orders.reject().await;
+        let letter = open(&server).await;
+        let figures = async || server.store.retry_counts(Timestamp::default()).await.unwrap();
+        let before = figures().await;
+        orders.receive(copy.properties.clone(), &copy.data).await;
+        orders.reject().await;
+        let is_back = async || server.letter(letter.id).await.summary.attempts == RETRIES as u64 + 2;
+        wait_until("the copy to be with its letter", PATIENCE, is_back).await;
+        let again = server.letter(letter.id).await.summary;
+        assert_eq!((again.status, server.count().await, vhost.depth("orders").await), (Status::Open, 1, 0), "{via}");
+        assert_eq!(figures().await, before, "{via}: that it was sent was counted once");
     })
     .await;
 }

@@ -11,14 +11,14 @@ use dead_letter_office::{
     config::QueueType,
     domain::{letter::Status, policy::Via},
 };
-use lapin::BasicProperties;
+use lapin::{BasicProperties, options::BasicRejectOptions};
 use tokio::task::block_in_place;
 
 use super::{
     desk::{AppState, PATIENCE, TestDatabase, with_queues},
     program::{Program, Retry},
     returns::{Careless, RETRIES},
-    service::DEAD_LETTERS,
+    service::{DEAD_LETTERS, Service},
 };
 use crate::support::{
     delay_queues,
@@ -82,6 +82,46 @@ impl<'a> World<'a> {
         }
     }
 
+    /// Has the program die there, and what it had published fail meanwhile.
+    async fn die_and_fail(&mut self, place: &str, fail: impl AsyncFnOnce(&mut Self)) {
+        self.program.die_at(place, 1).await;
+        self.program.database.let_leases_end().await;
+        let dead_letters = Service::at(self.program.vhost, DEAD_LETTERS).await;
+        let not_acknowledged = dead_letters.next().await;
+        assert!(self.goes_back().await);
+        fail(self).await;
+        not_acknowledged.reject(BasicRejectOptions { requeue: true }).await.unwrap();
+    }
+
+    async fn reject(&mut self) {
+        self.careless.orders.reject().await;
+        self.calls += 1;
+    }
+
+    /// Rejects whatever comes; all copies of it share the retries of one.
+    async fn reject_all(&mut self) {
+        while self.goes_back().await {
+            while self.careless.orders.is_waiting().await {
+                self.reject().await;
+            }
+        }
+        let figures = self.figures().await;
+        assert!((RETRIES + 1..=RETRIES + 2).contains(&self.calls), "{} calls, {figures:?}", self.calls);
+        assert_eq!(figures[&1], [1, 1, 0], "{figures:?}");
+        assert!(figures.values().map(|[_, _, exhausted]| exhausted).sum::<u64>() <= 1, "{figures:?}");
+    }
+
+    /// Of two copies that never say which they are both have failed, and what was sent by policy has failed once each.
+    async fn all_have_failed_again(&self, place: &str) {
+        let figures = self.figures().await;
+        assert!((RETRIES + 1..=RETRIES + 2).contains(&self.calls), "{place}: {} calls, {figures:?}", self.calls);
+        assert_eq!(figures[&1][1], 1, "{place}: {figures:?}");
+        let of = |n: u64, which: usize| figures.get(&n).map_or(0, |figures| figures[which]);
+        for n in 1..=*figures.keys().last().unwrap() {
+            assert_eq!(of(n, 1), of(n + 1, 0), "{place}: {figures:?}");
+        }
+    }
+
     /// Failed, retried and exhausted, by the number of failures.
     async fn figures(&self) -> BTreeMap<u64, [u64; 3]> {
         let counts = self.server.store.retry_counts(Timestamp::default()).await.unwrap();
@@ -121,12 +161,22 @@ async fn a_death_after_publishing_costs_one_delivery() {
             let vhost = rabbit.vhost();
             let mut world = World::begin(&database, &vhost).await;
             world.fail_all(place, 1).await;
-            assert!((RETRIES + 1..=RETRIES + 2).contains(&world.calls), "{place}: {} calls", world.calls);
-            let figures = world.figures().await;
-            assert_eq!(figures[&1][1], 1, "{place}: {figures:?}");
-            // Copies have their part in how often it has failed, so that a number of failures may be left out.
-            let sum = |which: usize| figures.values().map(|figures| figures[which]).sum::<u64>();
-            assert_eq!((figures[&1][0], sum(0)), (1, 1 + sum(1)), "{place}: all have failed again, {figures:?}");
+            world.all_have_failed_again(place).await;
+        }
+    }
+}
+
+/// The copy that was published is back, and has failed, before anything else is taken in.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_fails_before_the_restart_is_no_failure_of_the_second_copy() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    for place in ["published", "forwarded"] {
+        for database in TestDatabase::both() {
+            let vhost = rabbit.vhost();
+            let mut world = World::begin(&database, &vhost).await;
+            world.die_and_fail(place, World::fail).await;
+            world.fail_all("", 0).await;
+            world.all_have_failed_again(place).await;
         }
     }
 }
@@ -158,15 +208,17 @@ async fn copies_with_our_headers_share_the_retries_of_one() {
         let mut world = World::begin(&database, &vhost).await;
         world.program.die_at("forwarded", 1).await;
         world.program.database.let_leases_end().await;
-        while world.goes_back().await {
-            while world.careless.orders.is_waiting().await {
-                world.careless.orders.reject().await;
-                world.calls += 1;
-            }
-        }
-        let figures = world.figures().await;
-        assert!((RETRIES + 1..=RETRIES + 2).contains(&world.calls), "{} calls, {figures:?}", world.calls);
-        assert_eq!(figures[&1], [1, 1, 0], "{figures:?}");
-        assert!(figures.values().map(|[_, _, exhausted]| exhausted).sum::<u64>() <= 1, "{figures:?}");
+        world.reject_all().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn copies_with_our_headers_share_them_when_one_fails_before_the_restart() {
+    let Some(rabbit) = Rabbit::shared() else { return };
+    for database in TestDatabase::both() {
+        let vhost = rabbit.vhost();
+        let mut world = World::begin(&database, &vhost).await;
+        world.die_and_fail("forwarded", World::reject).await;
+        world.reject_all().await;
     }
 }

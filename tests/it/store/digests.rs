@@ -1,4 +1,4 @@
-//! Digests in the database: each slot once, what the next one is compared with, and what became of them.
+//! Digests in the database: each slot once, what the next one is compared with, and the status of each.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Groups: listed, counted, and what came of their retries.
+//! Groups: listed, counted, and the outcomes of their retries.
 
 use std::time::Duration;
 

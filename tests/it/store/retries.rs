@@ -5,6 +5,7 @@ use dead_letter_office::domain::{
     actor::Actor,
     history::Event,
     letter::{LetterId, Status},
+    lifecycle::recognition::SentBack,
     retry::{ClaimedRetry, RetryOutcome},
 };
 use failure_conventions::FailureCount;
@@ -199,7 +200,18 @@ async fn the_next_is_the_first_that_nobody_publishes(database: &TestDatabase) {
     assert_eq!(database.next_retry_due("other").await.unwrap(), None);
 }
 
+/// As when several copies of a message that has our headers fail together.
+async fn copies_that_go_back_together_are_remembered_as_one(database: &TestDatabase) {
+    let id = LetterId::from_uuid(id());
+    let first = SentBack { id, automatic: 2, ..SentBack::own_retries("orders", NOON, 2) };
+    let last = SentBack { automatic: 3, ..first.clone() };
+    database.remember_sent_back("main", &[first.clone(), last]).await.unwrap();
+    let sent = database.sent_back("main", &[(first.key, "orders")], &[]).await.unwrap();
+    assert_eq!(sent.iter().map(|sent| (sent.id, sent.automatic)).collect::<Vec<_>>(), [(id, 3)]);
+}
+
 on_both!(
+    copies_that_go_back_together_are_remembered_as_one,
     a_claim_tells_what_is_to_be_published,
     nothing_is_claimed_before_it_is_due,
     the_oldest_are_claimed_first,

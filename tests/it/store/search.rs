@@ -28,7 +28,8 @@ const BOUNDS: Bounds = Bounds { text_bytes: 16_384, fields: 100 };
 
 fn filter(search: &str) -> LetterFilter {
     let mut filter = LetterFilter::default();
-    Parsed::read(search).unwrap_or_else(|why| panic!("{search}: {why:?}")).narrow(&mut filter, later(3_600));
+    let parsed = Parsed::read(search).unwrap_or_else(|why| panic!("{search}: {why:?}"));
+    filter.narrow(&parsed, later(3_600));
     filter
 }
 

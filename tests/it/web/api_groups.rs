@@ -25,7 +25,7 @@ async fn api_path(desk: &Desk, letter: LetterId) -> String {
     format!("/api/v1{}", group_of(desk, letter).await)
 }
 
-/// What came of a job, once it has ended.
+/// The outcomes of a job, once it has ended.
 async fn ended(desk: &Desk, started: Value) -> Value {
     let path = format!("/api/v1/jobs/{}", started["job"].as_str().unwrap());
     wait_until("the job to end", PATIENCE, async || desk.get(&path).await.json()["state"] != "running").await;

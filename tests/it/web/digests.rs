@@ -1,4 +1,4 @@
-//! Digests on the pages and in the API: what would be sent, sending it, and what became of those that were.
+//! Digests on the pages and in the API: what would be sent, sending it, and the status of those that were.
 
 use std::time::Duration;
 

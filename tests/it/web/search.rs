@@ -11,11 +11,7 @@ use dead_letter_office::{
         letter::{LetterId, Status},
         rights::{Role, read_memberships},
     },
-    metrics::Metrics,
-    services::{
-        enrichment::Enrichment,
-        search::{Indexing, settings},
-    },
+    services::search::{Indexing, settings},
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -25,6 +21,7 @@ use super::{
     dead::{Dead, dead_in},
     desk::Desk,
     form::submit,
+    groups::sort,
     sign_in::{PASSWORD, by_password, signed_in},
 };
 use crate::support::{PATIENCE, process::wait_until};
@@ -33,17 +30,7 @@ use crate::support::{PATIENCE, process::wait_until};
 pub async fn index(desk: &Desk) {
     let (search, decode) = (SearchConfig::default(), DecodeConfig::default());
     desk.store.prepare_search(settings(&search, &decode)).await.unwrap();
-    let mut enrichment = Enrichment {
-        store: desk.store.clone(),
-        reader: desk.reader.clone(),
-        schemas: desk.schemas.clone(),
-        rules: desk.rules.clone(),
-        clock: desk.clock.clone(),
-        metrics: Metrics::default(),
-        feed: desk.feed.clone(),
-        done_with: None,
-    };
-    enrichment.work(&CancellationToken::new()).await.unwrap();
+    sort(desk).await;
     let (store, reader) = (Arc::clone(&desk.store), desk.reader.clone());
     let indexing = Indexing { store, reader, config: search, clock: desk.clock.clone(), feed: desk.feed.clone() };
     indexing.work(&CancellationToken::new()).await.unwrap();

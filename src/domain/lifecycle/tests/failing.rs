@@ -71,6 +71,23 @@ fn what_comes_back_is_open_or_waits_unless_another_edit_stands() {
     });
 }
 
+/// What was sent back once is counted as one failure, the next one, whatever comes of it.
+#[test]
+fn copies_are_no_failures_of_their_own() {
+    arbtest(|u| {
+        let state = any_letter(u)?;
+        let decision = policy(u.int_in_range(0..=9)?);
+        let message = FailedMessage { decision: Some(&decision), ..failed(1) };
+        let mut back = FailedAgain::new(&state, message, &mut RevivedFamilies::default());
+        let number = |back: &FailedAgain<'_>| back.transition().policy_step.map(|step| step.failures);
+        let is_here = state.status == Status::Open || state.waits();
+        assert_eq!(number(&back), (!is_here).then_some(state.rounds + 1));
+        back.again(message);
+        assert_eq!(number(&back), (!is_here).then_some(state.rounds + 1));
+        Ok(())
+    });
+}
+
 #[test]
 fn what_its_framework_retries_is_not_retried_by_policy() {
     arbtest(|u| {

@@ -1,12 +1,17 @@
 //! Which letters are meant. The same value lists, counts and draws the histogram.
 
-use amqp_message::{death::Reason, glob::Globs, time::Timestamp, word_enum};
+pub(super) mod names;
+mod narrow;
+
+use amqp_message::{death::Reason, time::Timestamp, word_enum};
 
 use super::{
     group_id::GroupId,
     letter::{Importance, LetterId, LetterSummary, Status},
     search::Search,
 };
+
+pub use names::{NameMatcher, Names};
 
 /// Letters that match every field; an empty list in a field lets all through.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,50 +47,6 @@ impl LetterFilter {
     /// Whether it asks for certain queues, brokers or reasons, of which no sums are kept.
     pub fn tells_facets_apart(&self) -> bool {
         !(self.brokers.is_empty() && self.queues.is_empty() && self.reasons.is_empty())
-    }
-}
-
-/// Names that are meant: these, and those that one of the patterns matches. All of them where neither says anything.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names {
-    /// As they are: no character in them stands for another.
-    pub exact: Vec<String>,
-    /// `*` is any run of characters, `?` any one.
-    pub globs: Vec<String>,
-}
-
-impl Names {
-    /// Exactly these.
-    pub fn exact<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
-        Self { exact: names.into_iter().map(Into::into).collect(), globs: Vec::new() }
-    }
-
-    /// Those that one of these patterns matches.
-    pub fn globs<N: Into<String>>(globs: impl IntoIterator<Item = N>) -> Self {
-        Self { exact: Vec::new(), globs: globs.into_iter().map(Into::into).collect() }
-    }
-
-    /// Whether all names are meant.
-    pub const fn is_empty(&self) -> bool {
-        self.exact.is_empty() && self.globs.is_empty()
-    }
-
-    /// To ask about many names.
-    pub fn matcher(&self) -> NameMatcher<'_> {
-        NameMatcher { names: self, globs: Globs::new(&self.globs) }
-    }
-}
-
-/// [`Names`] whose patterns are read.
-pub struct NameMatcher<'a> {
-    names: &'a Names,
-    globs: Globs,
-}
-
-impl NameMatcher<'_> {
-    pub fn matches(&self, name: &str) -> bool {
-        let Names { exact, globs } = self.names;
-        self.names.is_empty() || exact.iter().any(|one| one == name) || (!globs.is_empty() && self.globs.matches(name))
     }
 }
 
@@ -166,27 +127,4 @@ pub struct Counted {
 pub struct HistogramBar {
     pub from: Timestamp,
     pub counts: [u64; Importance::ALL.len()],
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_itself_and_a_pattern_is_said_to_be_one() {
-        fn check(names: &Names, name: &str, expected: bool) {
-            assert_eq!(names.matcher().matches(name), expected, "{names:?} on {name}");
-        }
-        check(&Names::default(), "anything", true);
-        let exact = Names::exact(["payments.eu,texts.sms", "a*", ""]);
-        check(&exact, "payments.eu,texts.sms", true);
-        check(&exact, "payments.eu", false);
-        check(&exact, "a*", true);
-        check(&exact, "ab", false);
-        check(&exact, "", true);
-        let both = Names { exact: vec!["b".to_owned()], ..Names::globs(["a*"]) };
-        check(&both, "ab", true);
-        check(&both, "b", true);
-        check(&both, "c", false);
-    }
 }
