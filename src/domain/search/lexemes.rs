@@ -16,11 +16,13 @@ pub enum Lexeme {
     Begun(String),
 }
 
-/// Hexadecimal digits of a number, and of its magnitude: sign and exponent.
-const DIGITS: u32 = 16;
-const MAGNITUDE_DIGITS: u32 = 3;
+/// Bits of a digit. The more there are, the shorter a lexeme is, and the more of them a comparison needs.
+const BITS: u32 = 2;
+/// Digits of a number, and of its magnitude: sign and exponent.
+const DIGITS: u32 = 64 / BITS;
+const MAGNITUDE_DIGITS: u32 = 12 / BITS;
 /// Bits behind the magnitude.
-const REST: u32 = (DIGITS - MAGNITUDE_DIGITS) * 4;
+const REST: u32 = (DIGITS - MAGNITUDE_DIGITS) * BITS;
 
 /// The field is there.
 pub(super) fn presence(path: &str) -> String {
@@ -39,7 +41,7 @@ pub(super) fn equal(path: &str, value: &str) -> String {
 /// It has this number.
 pub(super) fn number(path: &str, value: f64) -> [String; 2] {
     let (name, key) = (name(path), key(value));
-    [format!("=e{name}{:03x}", key >> REST), format!("=n{name}{key:016x}")]
+    [format!("=e{name}{}", digits(key >> REST, MAGNITUDE_DIGITS)), format!("=n{name}{}", digits(key, DIGITS))]
 }
 
 /// One of these there is where a field has such a number.
@@ -98,18 +100,23 @@ fn lexeme(kind: &str, name: &str, digits: &str, all: u32) -> Lexeme {
     if digits.len() == all as usize { Lexeme::Whole(text) } else { Lexeme::Begun(text) }
 }
 
+/// The last so many digits of a number.
+fn digits(number: u64, count: u32) -> String {
+    let digit = |place: u32| number >> (place * BITS) & ((1 << BITS) - 1);
+    (0..count).rev().map(|place| char::from(b'0' + digit(place) as u8)).collect()
+}
+
 /// What the numbers from `first` to `last` of so many digits begin with, the longest runs first taken together.
 fn beginnings(first: u64, last: u64, digits: u32) -> Vec<String> {
     let (mut at, mut found) = (first, Vec::new());
     while at <= last {
         let fits = |free: &u32| {
-            let run = (1_u64 << (free * 4)) - 1;
+            let run = (1_u64 << (free * BITS)) - 1;
             at & run == 0 && at.checked_add(run).is_some_and(|end| end <= last)
         };
         let free = (1..digits).rev().find(fits).unwrap_or(0);
-        let width = (digits - free) as usize;
-        found.push(format!("{:0width$x}", at >> (free * 4)));
-        let Some(next) = at.checked_add(1 << (free * 4)) else { break };
+        found.push(self::digits(at >> (free * BITS), digits - free));
+        let Some(next) = at.checked_add(1 << (free * BITS)) else { break };
         at = next;
     }
     found
@@ -152,7 +159,7 @@ mod tests {
         for than in [0.0, 4000.0, 2.345_678_901_234_567, -7.0, 1e300, f64::MAX, f64::MIN] {
             for comparison in [Comparison::Above, Comparison::AtLeast, Comparison::Below, Comparison::AtMost] {
                 let n = compared("payload.n", comparison, than).len();
-                assert!(n < 300, "{than} {comparison:?}: {n}");
+                assert!(n < 120, "{than} {comparison:?}: {n}");
             }
         }
     }

@@ -105,6 +105,16 @@ impl Condition {
             _ => false,
         }
     }
+
+    /// Of how many lexemes the index is asked.
+    fn n_lexemes(&self) -> usize {
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.iter().map(Self::n_lexemes).sum(),
+            Self::Not(part) => part.n_lexemes(),
+            Self::Value { lexemes, .. } => lexemes.len(),
+            _ => 0,
+        }
+    }
 }
 
 /// Words that stand next to each other.

@@ -10,6 +10,9 @@ use super::{
 };
 use crate::domain::when::When;
 
+/// A comparison of numbers asks the index for about 80 runs of them. More than these keep a database busy for seconds.
+const MOST_LEXEMES: usize = 2_000;
+
 /// A search that says something possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parsed {
@@ -32,9 +35,12 @@ impl Parsed {
     pub fn read(text: &str) -> Result<Self, Vec<Mistake>> {
         let root = LANGUAGE.parse(text)?;
         let mut mistakes = Vec::new();
-        condition(&root, Timestamp::default(), &mut |node, why| {
+        let meant = condition(&root, Timestamp::default(), &mut |node, why| {
             mistakes.push(Mistake::at(text, node.span.clone(), why));
         });
+        if meant.n_lexemes() > MOST_LEXEMES {
+            mistakes.push(Mistake::at(text, 0..text.len(), "it compares too many numbers at once"));
+        }
         if mistakes.is_empty() { Ok(Self { text: text.to_owned(), root }) } else { Err(mistakes) }
     }
 

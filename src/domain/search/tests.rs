@@ -53,6 +53,16 @@ fn a_search_that_is_kept_is_read_as_the_same() {
     }
 }
 
+/// What would keep a database busy for seconds.
+#[test]
+fn a_search_compares_so_many_numbers_and_no_more() {
+    let comparisons =
+        |n: usize| (0..n).map(|n| format!("payload.n:>-{n}.345678901234567")).collect::<Vec<_>>().join(" ");
+    let mistakes = Parsed::read(&comparisons(40)).expect_err("40 comparisons");
+    assert_eq!((mistakes[0].column, &*mistakes[0].message), (1, "it compares too many numbers at once"));
+    assert!(Parsed::read(&comparisons(20)).is_ok());
+}
+
 #[test]
 fn mistakes_of_meaning_have_their_place() {
     let check = |text: &str, column: usize, part: &str| {

@@ -10,6 +10,8 @@ pub fn words(text: &str) -> impl Iterator<Item = String> {
     let parts = text.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty());
     // What is a letter may have small letters of two characters, one of which is a mark.
     parts.map(|part| {
-        part.chars().take(LONGEST).flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric()).collect::<String>()
+        let small = part.chars().take(LONGEST).flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric());
+        // The sigma that ends a word is the other one in capitals.
+        small.map(|c| if c == 'ς' { 'σ' } else { c }).collect::<String>()
     })
 }

@@ -6,7 +6,7 @@
 mod sample;
 mod says;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use contrast_sets::{Contrast, Document, Options, contrasts};
 use tokio::sync::Semaphore;
@@ -57,6 +57,9 @@ impl Elsewhere {
 
 /// Statuses of letters that have not been sent back with success.
 const FAILED: [Status; 3] = [Status::Open, Status::Scheduled, Status::Discarded];
+/// With so many others of the same time nothing is compared with others: whatever counts up, or has an hour, differs between
+/// one time and another.
+const ENOUGH: usize = 100;
 /// With fewer others nothing is compared.
 pub const FEWEST: usize = 10;
 
@@ -79,7 +82,10 @@ impl Causes {
         let _turn = self.turn.acquire().await;
         let of_group = LetterFilter { groups: vec![group.id], statuses: FAILED.to_vec(), ..LetterFilter::default() };
         let here = sample(store, &of_group, SAMPLE).await?;
-        let (others, elsewhere) = others(store, group).await?;
+        let (mut others, mut elsewhere) = others(store, group, time_of(&here)).await?;
+        if others.len() < ENOUGH {
+            (others, elsewhere) = self::others(store, group, LetterFilter::default()).await?;
+        }
         let of_group = group.n_letters() - group.of_status(Status::Retried);
         let found = InCommon { here: here.len(), of_group, elsewhere, contrasts: Vec::new() };
         if here.len() < FEWEST || others.len() < FEWEST {
@@ -116,18 +122,29 @@ impl Causes {
     }
 }
 
-/// Letters to compare a group with: of its queue and type, or else of its queue, or else of its type.
-async fn others(store: &StoreReader, group: &Group) -> Result<(Vec<LetterSummary>, Elsewhere), StoreError> {
+/// From the first of these to the last.
+fn time_of(letters: &[LetterSummary]) -> LetterFilter {
+    let times = || letters.iter().map(|letter| letter.received_at);
+    let until = times().max().map(|last| last.plus(Duration::from_micros(1)));
+    LetterFilter { since: times().min(), until, ..LetterFilter::default() }
+}
+
+/// Letters of that time to compare a group with: of its queue and type, or else of its queue, or else of its type.
+async fn others(
+    store: &StoreReader,
+    group: &Group,
+    time: LetterFilter,
+) -> Result<(Vec<LetterSummary>, Elsewhere), StoreError> {
     let types = Names::exact(&group.key.message_type);
     let mut found = (Vec::new(), Elsewhere::default());
     if let Some(queue) = &group.key.queue {
-        found = of_queue(store, group, queue, types.clone()).await?;
+        found = of_queue(store, group, queue, types.clone(), &time).await?;
         if found.0.len() < FEWEST && !types.is_empty() {
-            found = of_queue(store, group, queue, Names::default()).await?;
+            found = of_queue(store, group, queue, Names::default(), &time).await?;
         }
     }
     if found.0.len() < FEWEST && !types.is_empty() {
-        let same_type = of_type_elsewhere(store, group, types).await?;
+        let same_type = of_type_elsewhere(store, group, types, &time).await?;
         found.1.same_type = same_type.len();
         found.0.extend(same_type);
     }
@@ -140,6 +157,7 @@ async fn of_queue(
     group: &Group,
     queue: &str,
     types: Names,
+    time: &LetterFilter,
 ) -> Result<(Vec<LetterSummary>, Elsewhere), StoreError> {
     let (brokers, queues) = (vec![group.key.broker.clone()], Names::exact([queue]));
     let statuses = vec![Status::Retried];
@@ -149,10 +167,10 @@ async fn of_queue(
         types: types.clone(),
         ..GroupFilter::default()
     };
-    let succeeded = LetterFilter { brokers, queues, types, statuses, ..LetterFilter::default() };
+    let succeeded = LetterFilter { brokers, queues, types, statuses, ..time.clone() };
     let mut succeeded = sample(store, &succeeded, SAMPLE).await?;
     let room = SAMPLE - succeeded.len().min(SAMPLE / 2);
-    let mut others = of_other_groups(store, group, &of_groups, room).await?;
+    let mut others = of_other_groups(store, group, &of_groups, time, room).await?;
     succeeded.truncate(SAMPLE - others.len());
     let elsewhere = Elsewhere { other_groups: others.len(), succeeded: succeeded.len(), same_type: 0 };
     others.extend(succeeded);
@@ -163,6 +181,7 @@ async fn of_other_groups(
     store: &StoreReader,
     group: &Group,
     filter: &GroupFilter,
+    time: &LetterFilter,
     limit: usize,
 ) -> Result<Vec<LetterSummary>, StoreError> {
     /// To sample letters of groups they have to be counted.
@@ -181,11 +200,16 @@ async fn of_other_groups(
     if groups.is_empty() {
         return Ok(Vec::new());
     }
-    sample(store, &LetterFilter { groups, statuses: FAILED.to_vec(), ..LetterFilter::default() }, limit).await
+    sample(store, &LetterFilter { groups, statuses: FAILED.to_vec(), ..time.clone() }, limit).await
 }
 
-async fn of_type_elsewhere(store: &StoreReader, group: &Group, types: Names) -> Result<Vec<LetterSummary>, StoreError> {
-    let mut letters = sample(store, &LetterFilter { types, ..LetterFilter::default() }, SAMPLE).await?;
+async fn of_type_elsewhere(
+    store: &StoreReader,
+    group: &Group,
+    types: Names,
+    time: &LetterFilter,
+) -> Result<Vec<LetterSummary>, StoreError> {
+    let mut letters = sample(store, &LetterFilter { types, ..time.clone() }, SAMPLE).await?;
     let (broker, queue) = (&*group.key.broker, group.key.queue.as_deref());
     // Payloads are compared with payloads.
     let shows = store.shows_payload(broker, queue);

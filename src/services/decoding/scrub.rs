@@ -13,7 +13,7 @@ use payload_codec::message::MASK;
 use super::reading::Reading;
 use crate::domain::{disclosure::HiddenValues, letter::Letter};
 
-/// The letter as it is shown beside that reading: its headers and its error say nothing that is hidden there.
+/// The letter as it is shown beside that reading: its headers, ids and error say nothing that is hidden there.
 pub fn scrub(letter: &mut Letter, reading: &Reading) {
     for name in &reading.hidden_headers {
         letter.message.headers.replace(name, FieldValue::string(MASK));
@@ -27,9 +27,11 @@ pub(crate) fn scrub_values(letter: &mut Letter, hidden: &HiddenValues) {
         return;
     }
     letter.message.headers = table(&letter.message.headers, hidden);
+    let properties = &mut letter.message.properties;
+    let ids = [&mut properties.message_id, &mut properties.correlation_id, &mut properties.app_id];
     let summary = &mut letter.summary;
     let texts = [&mut summary.error_type, &mut summary.error_message, &mut summary.title, &mut summary.problem];
-    for text in texts.into_iter().flatten().chain(&mut letter.remarks) {
+    for text in texts.into_iter().chain(ids).flatten().chain(&mut letter.remarks) {
         if let Cow::Owned(scrubbed) = hidden.scrub(text) {
             *text = scrubbed;
         }

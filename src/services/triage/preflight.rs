@@ -43,7 +43,7 @@ impl Triage {
         }
         refused.extend(self.dangerous(&store, &whole, until).await?);
         refused.retain(|(_, letters)| *letters > 0);
-        let groups = groups(&store, filter).await?;
+        let groups = groups(&store, &whole).await?;
         Ok(Preflight {
             total,
             refused,
@@ -113,10 +113,13 @@ fn of_no_queue(filter: &LetterFilter) -> LetterFilter {
     LetterFilter { queues: Names::exact([""]), statuses: vec![Status::Open], until, ..filter.clone() }
 }
 
-/// The groups that the letters are in, as far as the filter tells.
+/// The groups that the letters are in. Most filters say that of themselves, and no letter has to be looked at.
 async fn groups(store: &StoreReader, filter: &LetterFilter) -> Result<Vec<Group>, StoreError> {
     if !filter.groups.is_empty() {
         return store.groups_by_id(&filter.groups).await;
+    }
+    if filter.search.is_some() || filter.since.is_some() || !filter.importances.is_empty() {
+        return store.groups_by_id(&store.groups_of_letters(filter).await?).await;
     }
     let filter = GroupFilter {
         brokers: filter.brokers.clone(),

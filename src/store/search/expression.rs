@@ -5,6 +5,8 @@
 //! of words, and take several times the room; Postgres' own dictionaries would find forms of words, of one language.
 //! Words are cut by the domain, the same for both.
 
+use std::collections::HashMap;
+
 use crate::{
     domain::search::{Area, Condition, Lexeme, Words, document::Document},
     store::db::Either,
@@ -105,13 +107,26 @@ const fn weight(area: Area) -> char {
     }
 }
 
-/// `('no':A <-> 'rate':*A)`
+/// Postgres keeps so many places of a lexeme. Of a word that stands more often each further run of places is a lexeme of its
+/// own: the word, [`RUN`] and a number.
+const PLACES: usize = 255;
+/// Stands in no word.
+const RUN: char = '\u{1}';
+
+/// `(('no':A | 'no\u{1}':*A) <-> 'rate':*A)`
 fn phrase(words: &Words, areas: &[Area]) -> String {
     let weights: String = areas.iter().map(|area| weight(*area)).collect();
     let last = words.words.len().saturating_sub(1);
+    // A word that may stand anywhere is among its first places.
+    let is_anywhere = last == 0 && areas.len() == Area::ALL.len();
     let word = |(n, word): (usize, &String)| {
-        let star = if words.is_begun && n == last { "*" } else { "" };
-        format!("'{word}':{star}{weights}")
+        if words.is_begun && n == last {
+            format!("'{word}':*{weights}")
+        } else if is_anywhere {
+            format!("'{word}':{weights}")
+        } else {
+            format!("('{word}':{weights} | '{word}{RUN}':*{weights})")
+        }
     };
     format!("({})", words.words.iter().enumerate().map(word).collect::<Vec<_>>().join(" <-> "))
 }
@@ -121,12 +136,17 @@ pub(super) fn vector(document: &Document) -> String {
     /// Postgres knows no later place of a word.
     const LAST: usize = 16_383;
     let (mut text, mut at) = (String::new(), 0_usize);
+    let mut places: HashMap<&str, usize> = HashMap::new();
     for area in Area::ALL {
         // The last word of one part does not stand beside the first of the next.
         at += 1;
         for word in document.words(area) {
             at += 1;
-            text.push_str(&format!("'{word}':{}{} ", at.min(LAST), weight(area)));
+            let place = places.entry(word).or_default();
+            let run = *place / PLACES;
+            *place += 1;
+            let run = if run == 0 { String::new() } else { format!("{RUN}{run}") };
+            text.push_str(&format!("'{word}{run}':{}{} ", at.min(LAST), weight(area)));
         }
     }
     for lexeme in document.lexemes() {

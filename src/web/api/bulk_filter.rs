@@ -128,6 +128,15 @@ mod tests {
         filter.read(&Command::Reopen, NOW).map_err(|error| error.detail)
     }
 
+    /// A script whose variable is unset, or holds a space, must not act on everything.
+    #[test]
+    fn what_says_nothing_is_refused() {
+        for json in ["{}", r#"{"q": ""}"#, r#"{"q": " "}"#, "{\"q\": \"\u{3000}\\n\"}", r#"{"queue": "a", "q": "\t"}"#]
+        {
+            assert!(read(json).is_err(), "{json}");
+        }
+    }
+
     #[test]
     fn it_takes_the_words_of_the_list() {
         let filter = read(

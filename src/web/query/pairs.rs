@@ -19,9 +19,9 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// What a page or a form sends, `application/x-www-form-urlencoded`. Empty values count as left out: forms send them.
+    /// What a page or a form sends, `application/x-www-form-urlencoded`. Empty and blank values count as left out: forms send them.
     pub fn parse(text: &[u8]) -> Self {
-        let left = decode(text).filter(|(_, value)| !value.is_empty()).collect();
+        let left = decode(text).filter(|(_, value)| !value.trim().is_empty()).collect();
         Self { left, faults: Vec::new() }
     }
 
@@ -44,7 +44,7 @@ impl Pairs {
         pairs
     }
 
-    /// What a program sends. An empty value is refused: a script whose variable is unset must not get, or act on, everything.
+    /// What a program sends. An empty or blank value is refused: a script whose variable is unset must not get, or act on, everything.
     pub fn exact(given: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut pairs = Self::default();
         given.into_iter().for_each(|pair| pairs.add_exact(pair));
@@ -52,7 +52,7 @@ impl Pairs {
     }
 
     fn add_exact(&mut self, (name, value): (String, String)) {
-        if value.is_empty() {
+        if value.trim().is_empty() {
             let empty = "it is empty; leave it out instead".to_owned();
             self.faults.push(Fault::new(Place::parameter(&name), FaultCode::Empty, empty));
         } else {

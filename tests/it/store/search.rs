@@ -102,6 +102,34 @@ fn values<'a>(values: &'a [(&'a str, &'a str)]) -> impl FnOnce(&mut Document) + 
     }
 }
 
+/// Postgres keeps no more than 256 places of a word.
+async fn a_word_that_stands_very_often_is_found_wherever_it_stands(database: &TestDatabase) {
+    database.prepare_search(SETTINGS).await.unwrap();
+    let in_payload = letter(database, an_arrival(), |document| {
+        document.add_text(Area::Payload, &format!("{}the needle", "the x ".repeat(400)), &BOUNDS);
+    });
+    let in_payload = in_payload.await;
+    let in_stack = letter(database, an_arrival().received(later(1)), |document| {
+        document.add_text(Area::Error, &"zork ".repeat(300), &BOUNDS);
+        let frame = |n| format!("at java.util.concurrent.Worker{n}.run(Worker{n}.java:{n})\n");
+        document.add_text(Area::Stack, &(0..230).map(frame).collect::<String>(), &BOUNDS);
+        document.add_text(Area::Stack, "zork in stack", &BOUNDS);
+    });
+    let in_stack = in_stack.await;
+    let check = async |search: &str, expected: &[LetterId]| {
+        assert_eq!(found(database, search).await, expected, "{search}");
+    };
+    check("\"the needle\"", &[in_payload]).await;
+    check("\"x the nee\"", &[]).await;
+    check("the", &[in_payload]).await;
+    check("stack:\"java util concurrent worker229\"", &[in_stack]).await;
+    check("stack:\"at java util concurrent worker229\"", &[in_stack]).await;
+    check("stack:zork", &[in_stack]).await;
+    check("stack:\"zork in stack\"", &[in_stack]).await;
+    check("-stack:zork", &[in_payload]).await;
+    check("payload.zork:1 OR error:\"stack zork\"", &[]).await;
+}
+
 async fn words_are_found_where_they_stand(database: &TestDatabase) {
     database.prepare_search(SETTINGS).await.unwrap();
     let in_error = letter(database, an_arrival(), text(Area::Error, "NoRateException: no exchange rate for ISK")).await;
@@ -310,6 +338,7 @@ async fn a_job_keeps_its_search(database: &TestDatabase) {
 
 on_both!(
     words_are_found_where_they_stand,
+    a_word_that_stands_very_often_is_found_wherever_it_stands,
     values_are_compared,
     conditions_of_all_kinds_go_together,
     pages_of_a_search_follow_each_other,

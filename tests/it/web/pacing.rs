@@ -20,6 +20,7 @@ use super::{
     desk::{Desk, MAIN},
     form::submit,
     groups::{alike, failed_with, group_of, sort},
+    search::index,
 };
 use crate::support::{PATIENCE, process::wait_until};
 
@@ -321,6 +322,15 @@ async fn what_can_be_known_beforehand_is_said(office: &Office) {
     let told = office.desk.post("/api/v1/actions/preview", &ask).await.expect(200).json();
     assert_eq!((&told["total"], &told["earlier_retries"], &told["failed_again"]), (&json!(9), &json!(6), &json!(6)));
     assert_eq!((&told["suggestion"], &told["refused"][0]["letters"]), (&json!("canary"), &json!(1)));
+    // What was sent of other groups says nothing of these.
+    let others = alike(&office.desk, "orders", "out of stock", 3).await;
+    index(&office.desk).await;
+    let ask = json!({"action": "retry", "filter": {"q": "stock"}});
+    let of_others = office.desk.post("/api/v1/actions/preview", &ask).await.expect(200).json();
+    assert_eq!((&of_others["total"], &of_others["earlier_retries"]), (&json!(3), &json!(0)));
+    for id in others {
+        office.desk.bring(id, Status::Discarded).await;
+    }
     assert_eq!((&told["queues"][0]["name"], &told["queues"][0]["letters"]), (&json!("orders"), &json!(8)));
     assert_eq!(office.open().await, 9, "nothing is done");
     let page = office.desk.page(&format!("{}?all=retry", group_of(&office.desk, ids[7]).await)).await;

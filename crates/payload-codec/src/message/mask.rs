@@ -27,19 +27,20 @@ pub struct Masks {
 impl Masks {
     /// Masks for messages of `pool`.
     ///
-    /// A pattern, with `*` and `?`, is matched with a field's name (`email`), its full name in the schema
+    /// A pattern, with `*` and `?`, is matched, in any case, with a field's name (`email`), its full name in the schema
     /// (`acme.members.v1.Member.email`), and its path in the message, without indexes and keys (`before.email`).
     pub fn new(pool: &DescriptorPool, patterns: &[String]) -> Self {
         let redacted = redacted(pool);
         let redacted_within = holders(pool, |declaration| redacted.contains(declaration.full_name()));
-        let last_name = |pattern: &String| WildMatch::new(pattern.rsplit('.').next().unwrap_or_default());
+        let last_name =
+            |pattern: &String| WildMatch::new_case_insensitive(pattern.rsplit('.').next().unwrap_or_default());
         let last_names: Vec<WildMatch> = patterns.iter().map(last_name).collect();
         let may_be_hidden = |declaration: &Declaration| {
             let name = declaration.name();
             redacted.contains(declaration.full_name()) || last_names.iter().any(|pattern| pattern.matches(&name))
         };
         let hidden_within = if patterns.is_empty() { redacted_within.clone() } else { holders(pool, may_be_hidden) };
-        let patterns = patterns.iter().map(|pattern| WildMatch::new(pattern)).collect();
+        let patterns = patterns.iter().map(|pattern| WildMatch::new_case_insensitive(pattern)).collect();
         Self { redacted, redacted_within, hidden_within, patterns }
     }
 

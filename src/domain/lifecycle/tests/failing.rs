@@ -77,7 +77,8 @@ fn copies_are_no_failures_of_their_own() {
     arbtest(|u| {
         let state = any_letter(u)?;
         let decision = policy(u.int_in_range(0..=9)?);
-        let message = FailedMessage { decision: Some(&decision), ..failed(1) };
+        let queue = state.queue.as_deref().unwrap_or_default();
+        let message = FailedMessage { queue, decision: Some(&decision), ..failed(1) };
         let mut back = FailedAgain::new(&state, message, &mut RevivedFamilies::default());
         let number = |back: &FailedAgain<'_>| back.transition().policy_step.map(|step| step.failures);
         let is_here = state.status == Status::Open || state.waits();

@@ -8,7 +8,7 @@ use wildmatch::WildMatch;
 
 use crate::domain::disclosure::HiddenValues;
 
-/// Patterns of names and paths of fields, with `*` and `?`.
+/// Patterns of names and paths of fields, in any case, with `*` and `?`.
 pub(crate) struct Names {
     all: Vec<WildMatch>,
     /// The last names of the paths.
@@ -22,9 +22,9 @@ const ARGUMENTS: [&str; 4] = ["args", "kwargs", "data", "command"];
 
 impl Names {
     pub fn new(patterns: &[String]) -> Self {
-        let last = |pattern: &String| WildMatch::new(pattern.rsplit('.').next().unwrap_or_default());
+        let last = |pattern: &String| WildMatch::new_case_insensitive(pattern.rsplit('.').next().unwrap_or_default());
         Self {
-            all: patterns.iter().map(|pattern| WildMatch::new(pattern)).collect(),
+            all: patterns.iter().map(|pattern| WildMatch::new_case_insensitive(pattern)).collect(),
             last: patterns.iter().map(last).collect(),
             literals: patterns.iter().map(|pattern| literals(pattern)).collect(),
         }
@@ -153,7 +153,18 @@ fn collect(node: &Node<'_>, found: &mut Vec<String>) {
 
 #[cfg(test)]
 mod tests {
+    use payload_codec::json;
+
     use super::*;
+
+    #[test]
+    fn a_name_is_hidden_in_any_case() {
+        let names = Names::new(&["*password*".to_owned(), "a.Pin".to_owned()]);
+        let mut node = json::read(r#"{"PASSWORD2": "x", "A": {"PIN": 1, "pins": 2}}"#, 100, 10).unwrap();
+        assert!(names.hide(&mut node));
+        let shown: String = node.to_string().split_whitespace().collect();
+        assert_eq!(shown, r#"{"PASSWORD2":"•••","A":{"PIN":"•••","pins":2}}"#);
+    }
 
     #[test]
     fn a_title_may_say_what_is_hidden() {
@@ -170,6 +181,7 @@ mod tests {
         check(&["card"], r#"pay({"card": "•••"}, n=1)"#, false);
         check(&["card"], r#"pay("•••", card="•••", {"card": 1})"#, true);
         check(&["card"], "pay(n=1)", false);
+        check(&["*password*"], r#"pay(newPASSWORD="4711")"#, true);
         check(&["args"], "pay(4711)", true);
         check(&["args"], "pay()", false);
         check(&["*"], "pay", false);
