@@ -6,7 +6,7 @@ use utoipa::openapi::{
     Components, HttpMethod, Info, License, ObjectBuilder, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr, Required,
     Schema, Server, Tag, Type,
     header::HeaderBuilder,
-    path::{Operation, Parameter, ParameterIn},
+    path::{Operation, Parameter},
     response::Response,
     schema::AdditionalProperties,
     security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme},
@@ -161,10 +161,7 @@ fn finish(path: &str, method: HttpMethod, operation: &mut Operation, is_edited: 
         operation.parameters.get_or_insert_default().push(idempotency::parameter().into());
     }
     let has_body = operation.request_body.is_some();
-    let takes = |place: ParameterIn| parameters(operation).any(|parameter| parameter.parameter_in == place);
-    let (has_query, has_header) = (takes(ParameterIn::Query), takes(ParameterIn::Header));
     let is_possible = |fault: &Fault| match fault.status {
-        400 => has_body || has_query || has_header,
         401 => asks,
         // A change that another site wants is refused to everybody.
         403 => asks || method != HttpMethod::Get,

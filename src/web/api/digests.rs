@@ -18,7 +18,7 @@ use crate::{
         AppState,
         codes::FaultCode,
         error::WebError,
-        input::JsonBody,
+        call_body::{Call, CallBody, JsonBody},
         security::CurrentUser,
         view::{policy::typed_duration, time::timestamp},
     },
@@ -144,10 +144,13 @@ pub struct WhichDigest {
     name: Option<String>,
 }
 
-impl WhichDigest {
-    fn plan(self, app: &AppState) -> Result<&Plan, WebError> {
-        let plan = app.digests.plan(self.name.as_deref());
-        plan.map_err(|takes| WebError::field("name", FaultCode::Choice, takes))
+impl CallBody for WhichDigest {
+    type Read = Plan;
+
+    async fn read(self, call: &Call<'_>) -> Result<Plan, WebError> {
+        let plan = call.app.digests.plan(self.name.as_deref());
+        let code = if self.name.is_none() { FaultCode::Required } else { FaultCode::Choice };
+        plan.cloned().map_err(|takes| WebError::field("name", code, takes))
     }
 }
 
@@ -169,10 +172,9 @@ pub struct DigestPreview {
 ))]
 pub async fn preview(
     State(app): State<Arc<AppState>>,
-    JsonBody(which): JsonBody<WhichDigest>,
+    JsonBody(plan): JsonBody<WhichDigest>,
 ) -> Result<Json<DigestPreview>, WebError> {
-    let plan = which.plan(&app)?;
-    let made = app.digests.preview(plan, &app.store()).await?;
+    let made = app.digests.preview(&plan, &app.store()).await?;
     Ok(Json(DigestPreview {
         name: plan.name.clone(),
         would_be_sent: plan.destination.is_some() && made.report.is_worth_sending(),
@@ -194,9 +196,8 @@ pub struct DigestSent {
 pub async fn send(
     State(app): State<Arc<AppState>>,
     user: CurrentUser,
-    JsonBody(which): JsonBody<WhichDigest>,
+    JsonBody(plan): JsonBody<WhichDigest>,
 ) -> Result<(StatusCode, Json<DigestSent>), WebError> {
-    let plan = which.plan(&app)?;
-    let id = app.digests.send_now(plan, &user).await?;
+    let id = app.digests.send_now(&plan, &user).await?;
     Ok((StatusCode::ACCEPTED, Json(DigestSent { id })))
 }

@@ -12,10 +12,9 @@ use crate::{
     web::{
         AppState,
         error::WebError,
-        input::Query,
         problem::Problem,
         query::{LetterQuery, Listed},
-        search,
+        search::Searched,
     },
 };
 
@@ -42,9 +41,8 @@ pub struct Letters {
 ))]
 pub async fn letters(
     State(app): State<Arc<AppState>>,
-    Query(query): Query<LetterQuery>,
+    Searched(query): Searched,
 ) -> Result<Json<Letters>, WebError> {
-    search::check(&app, &query)?;
     let filter = query.filter(app.clock.now());
     let request = PageRequest { sort: query.sort, after: query.place()?, limit: query.limit() };
     let store = app.store();

@@ -23,6 +23,7 @@ mod letter;
 mod letters;
 mod mappings;
 mod model;
+mod no_query;
 mod payload;
 mod policies;
 mod preview;
@@ -41,6 +42,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 pub use decode::Decoded;
 
 use description::SignInFacts;
+use no_query::TakeQuery;
 
 use super::{
     AppState, idempotency,
@@ -108,6 +110,8 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
     let sign_in = SignInFacts { asks: mode != AuthMode::None, cookie };
     let described = OpenApiRouter::with_openapi(description::base(&settings.public_url, &sign_in)).nest("/api/v1", v1);
     let (router, description) = described.split_for_parts();
+    let take_query = TakeQuery::of(&description);
+    let router = router.route_layer(middleware::from_fn(move |request, next| take_query.clone().check(request, next)));
     let description = Arc::new(description::finished(description, &sign_in));
     let for_docs = Arc::clone(&description);
     router

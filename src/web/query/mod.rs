@@ -107,6 +107,13 @@ impl LetterQuery {
         filter
     }
 
+    /// Only the search of an address, as far as it is given once.
+    pub fn of_search(pairs: &Pairs) -> Self {
+        let mut given = pairs.iter().filter(|(name, _)| name == "q");
+        let search = given.next().and_then(|(_, text)| text.parse().ok());
+        Self { search: search.filter(|_| given.next().is_none()), ..Self::default() }
+    }
+
     /// Whether it does not say which statuses are meant.
     pub fn leaves_status_open(&self) -> bool {
         self.statuses.is_none() && !self.search.as_ref().is_some_and(SearchText::names_status)

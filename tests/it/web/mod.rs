@@ -16,6 +16,7 @@ mod activity;
 mod api_calls;
 mod api_groups;
 mod api_letters;
+mod api_mistakes;
 mod api_refusals;
 mod api_tools;
 mod backoff;
