@@ -36,10 +36,8 @@ impl Mapping {
         const LONGEST_TYPE: usize = 1_024;
         let (pattern, mut mistakes) = (&self.pattern, Vec::new());
         if pattern.is_empty() || pattern.len() > LONGEST || pattern.contains('\0') {
-            mistakes.push((
-                self.carrier.as_str(),
-                "it takes a name of 1 to 255 bytes, or a glob like texts.*".to_owned(),
-            ));
+            mistakes
+                .push((self.carrier.as_str(), "it takes a name of 1 to 255 bytes, or a glob like texts.*".to_owned()));
         }
         let is_part = |part: &str| {
             !part.is_empty()
@@ -47,10 +45,8 @@ impl Mapping {
                 && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         };
         if self.message_type.len() > LONGEST_TYPE || !self.message_type.split('.').all(is_part) {
-            mistakes.push((
-                "message_type",
-                "it takes the full name of a message type, like acme.texts.v1.Text".to_owned(),
-            ));
+            mistakes
+                .push(("message_type", "it takes the full name of a message type, like acme.texts.v1.Text".to_owned()));
         }
         mistakes
     }

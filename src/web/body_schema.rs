@@ -196,7 +196,8 @@ impl Check<'_> {
             self.fault(FaultCode::Length, format!("it takes at least {least}"));
         }
         if let Some(most) = schema["maxItems"].as_f64().filter(|most| n > *most) {
-            self.fault(FaultCode::Length, format!("it takes {most} at most"));
+            // Its items would hide what else is wrong.
+            return self.fault(FaultCode::Length, format!("it takes {most} at most"));
         }
         for (place, item) in items.iter().enumerate() {
             self.within(&place.to_string(), |check| check.value(&schema["items"], item));
@@ -305,7 +306,10 @@ mod tests {
         };
         check(json!([]), json!({"name": ""}));
         check(json!({"count": "x", "nane": 1}), json!({"name": "", "count": 0}));
-        check(json!({"name": "a", "ids": ["x"], "part": 7}), json!({"name": "a", "ids": [], "part": {"is_new": false}}));
+        check(
+            json!({"name": "a", "ids": ["x"], "part": 7}),
+            json!({"name": "a", "ids": [], "part": {"is_new": false}}),
+        );
         check(json!({"name": "a", "part": {"is_new": 1}}), json!({"name": "a", "part": {"is_new": false}}));
         check(json!({"name": "a", "parts": [{"is_new": 1}]}), json!({"name": "a", "parts": []}));
     }

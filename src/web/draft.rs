@@ -140,11 +140,8 @@ impl Draft {
     }
 
     fn delays(&self, wrong: &mut Vec<Wrong>) -> Delays {
-        let growing = [
-            ("factor", self.factor.is_some()),
-            ("max", self.max.is_some()),
-            ("attempts", self.attempts.is_some()),
-        ];
+        let growing =
+            [("factor", self.factor.is_some()), ("max", self.max.is_some()), ("attempts", self.attempts.is_some())];
         let excluded = |field, why| Wrong::new(field, why).of(FaultCode::Excluded);
         if self.initial.is_none() {
             let given = growing.into_iter().filter(|(_, is_given)| *is_given);

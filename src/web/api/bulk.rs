@@ -18,9 +18,9 @@ use crate::{
     domain::{command::Command, job::Bulk, letter::LetterId},
     web::{
         AppState, background,
+        call_body::{Call, CallBody, JsonBody},
         codes::FaultCode,
         error::{Gathered, WebError},
-        call_body::{Call, CallBody, JsonBody},
         order::{Action, Order},
         pacing::{CanaryOrder, PacingOrder},
         query::When,

@@ -11,8 +11,8 @@ use crate::{
     domain::{command::Command, letter::Letter},
     web::{
         AppState,
-        error::{Gathered, WebError},
         call_body::{Call, CallBody, JsonBody},
+        error::{Gathered, WebError},
         order::{read_note, read_set_importance, read_type},
         path_id::PathId,
         precondition::{ETag, Precondition},

@@ -26,9 +26,9 @@ use crate::{
     services::decoding::{confirmed::Confirmed, reading::EditedAs},
     web::{
         AppState,
+        call_body::{Call, CallBody, JsonBody},
         codes::FaultCode,
         error::WebError,
-        call_body::{Call, CallBody, JsonBody},
         order::{read_note, read_retry},
         path_id::{PathId, missing},
         precondition::ETag,
@@ -109,11 +109,8 @@ impl Retry {
 
     /// The fields by which it brings another body.
     fn payloads(&self) -> Vec<&'static str> {
-        let given = [
-            ("json", self.json.is_some()),
-            ("text", self.text.is_some()),
-            ("body_base64", self.body_base64.is_some()),
-        ];
+        let given =
+            [("json", self.json.is_some()), ("text", self.text.is_some()), ("body_base64", self.body_base64.is_some())];
         given.into_iter().filter(|(_, is_given)| *is_given).map(|(field, _)| field).collect()
     }
 

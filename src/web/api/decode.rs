@@ -100,7 +100,8 @@ impl CallBody for DecodeRequestBody {
 
     async fn read(self, _: &Call<'_>) -> Result<DecodeRequest, WebError> {
         let mut gathered = Gathered::default();
-        let body = BASE64_STANDARD.decode(&self.body_base64).map_err(|why| wrong("body_base64", FaultCode::Format, &why));
+        let body =
+            BASE64_STANDARD.decode(&self.body_base64).map_err(|why| wrong("body_base64", FaultCode::Format, &why));
         let headers = self.headers.as_ref().map(table_from_json).transpose();
         let kinds = self.encoding.map(|names| names.iter().map(|name| name.parse::<Kind>()).collect()).transpose();
         let kinds = kinds.map_err(|why| wrong("encoding", FaultCode::Choice, &why));
@@ -112,7 +113,9 @@ impl CallBody for DecodeRequestBody {
                 content_encoding: self.content_encoding,
                 ..Properties::default()
             },
-            headers: gathered.take(headers.map_err(|why| wrong("headers", FaultCode::Format, &why))).unwrap_or_default(),
+            headers: gathered
+                .take(headers.map_err(|why| wrong("headers", FaultCode::Format, &why)))
+                .unwrap_or_default(),
             body: gathered.take(body),
         };
         let mode = gathered.take(kinds).map_or(UnwrapMode::Automatic, UnwrapMode::Exactly);

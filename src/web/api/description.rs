@@ -117,8 +117,12 @@ pub fn finished(mut description: OpenApi, sign_in: &SignInFacts) -> OpenApi {
     }
     let optional: Vec<String> =
         components.schemas.iter().filter(|(_, schema)| needs_nothing(schema)).map(|(name, _)| name.clone()).collect();
+    // The order of a list is changed beside the list.
+    let ordered: Vec<String> =
+        description.paths.paths.keys().filter_map(|path| path.strip_suffix("/order")).map(str::to_owned).collect();
     for (path, item) in &mut description.paths.paths {
-        let is_edited = operations(item).any(|(_, operation)| has_parameter(operation, "If-Match"));
+        let is_edited =
+            ordered.contains(path) || operations(item).any(|(_, operation)| has_parameter(operation, "If-Match"));
         for (method, operation) in operations(item) {
             allow_no_body(operation, &optional);
             finish(path, method, operation, is_edited, sign_in.asks);

@@ -6,6 +6,7 @@ use amqp_message::message::Message;
 use axum::http::StatusCode;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::{
@@ -40,9 +41,10 @@ pub struct HeaderChanges {
 impl HeaderChanges {
     /// The changes, as far as they are possible in this message.
     pub fn read(&self, message: &Message) -> Result<Vec<HeaderEdit>, WebError> {
-        let set = self.set.iter().map(|(name, value)| {
-            (vec!["set", name], HeaderEdit::Set { name: name.clone(), value: value.clone() })
-        });
+        let set = self
+            .set
+            .iter()
+            .map(|(name, value)| (vec!["set", name], HeaderEdit::Set { name: name.clone(), value: value.clone() }));
         let places: Vec<String> = (0..self.remove.len()).map(|place| place.to_string()).collect();
         let removed = self.remove.iter().zip(&places);
         let remove = removed.map(|(name, place)| (vec!["remove", place], HeaderEdit::Remove { name: name.clone() }));
@@ -138,15 +140,34 @@ pub async fn edited_payload(
     text: String,
     edited: EditedAs,
 ) -> Result<Vec<u8>, WebError> {
-    let written = app.reader.write(&Arc::new(letter), text, edited).await;
+    let written = app.reader.write(&Arc::new(letter), text.clone(), edited).await;
     written.map_err(|problems| {
         let field = if edited == EditedAs::Text { "text" } else { "json" };
+        let given = serde_json::from_str(&text).unwrap_or_default();
         // Without line and column: those are of our own layout.
         let fault = |problem: &EditProblem| {
-            Fault::new(Place::within(field, &problem.path), FaultCode::Invalid, &problem.reason)
+            let place = as_given(Place::within(field, &problem.path), &given);
+            Fault::new(place, FaultCode::Invalid, &problem.reason)
         };
         WebError::of_faults(StatusCode::UNPROCESSABLE_ENTITY, problems.iter().map(fault).collect())
     })
+}
+
+/// Problems name fields as the schema does, and JSON may name them in its own way: `country_code`, `countryCode`.
+fn as_given(place: Place, given: &Value) -> Place {
+    let Place::Body(steps) = place else { return place };
+    let mut at = Some(given);
+    let named = steps.into_iter().enumerate().map(|(depth, step)| {
+        if depth == 0 {
+            return step;
+        }
+        let fields = at.and_then(Value::as_object);
+        let is_it = |name: &&String| name.replace('_', "").eq_ignore_ascii_case(&step.replace('_', ""));
+        let name = fields.and_then(|fields| fields.keys().find(is_it)).cloned().unwrap_or(step);
+        at = at.and_then(|at| name.parse::<usize>().ok().and_then(|place| at.get(place)).or_else(|| at.get(&name)));
+        name
+    });
+    Place::Body(named.collect())
 }
 
 #[cfg(test)]

@@ -18,8 +18,8 @@ use crate::{
     store::ChangeError,
     web::{
         AppState,
-        error::WebError,
         call_body::{Call, CallBody, JsonBody},
+        error::WebError,
         input::Query,
         order::read_note,
         path_id::{PathId, missing},

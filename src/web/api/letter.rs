@@ -26,9 +26,9 @@ use crate::{
     },
     web::{
         AppState,
+        call_body::{Call, CallBody, JsonBody},
         codes::FaultCode,
         error::WebError,
-        call_body::{Call, CallBody, JsonBody},
         input::Query,
         path_id::{PathId, missing},
         payload::{self, Chain, PayloadQuery},

@@ -39,10 +39,7 @@ pub struct Letters {
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json",
         description = "The search in `q` has mistakes"),
 ))]
-pub async fn letters(
-    State(app): State<Arc<AppState>>,
-    Searched(query): Searched,
-) -> Result<Json<Letters>, WebError> {
+pub async fn letters(State(app): State<Arc<AppState>>, Searched(query): Searched) -> Result<Json<Letters>, WebError> {
     let filter = query.filter(app.clock.now());
     let request = PageRequest { sort: query.sort, after: query.place()?, limit: query.limit() };
     let store = app.store();

@@ -16,10 +16,10 @@ use crate::{
     services::{decoding::catalogue::Catalogue, schemas::MappingError},
     web::{
         AppState,
+        call_body::{Call, CallBody, JsonBody},
         codes::FaultCode,
         draft::{Refused, Wrong},
         error::{Gathered, WebError},
-        call_body::{Call, CallBody, JsonBody},
         input::Query,
         path_id::{PathId, missing},
         precondition::{ETag, Precondition},
@@ -144,7 +144,10 @@ impl CallBody for NewMapping {
             (Carrier::Queue, "*".to_owned())
         });
         let mapping = Mapping { broker: self.broker, carrier, pattern, message_type: self.message_type };
-        mapping.mistakes().into_iter().for_each(|(field, why)| gathered.add(Wrong::new(field, why).of(FaultCode::Format).into()));
+        mapping
+            .mistakes()
+            .into_iter()
+            .for_each(|(field, why)| gathered.add(Wrong::new(field, why).of(FaultCode::Format).into()));
         gathered.end().map(|()| mapping)
     }
 }

@@ -11,6 +11,7 @@ mod commands;
 mod decode;
 mod description;
 mod digest_report;
+mod digest_runs;
 mod digests;
 mod docs;
 mod edit;
@@ -82,6 +83,8 @@ pub fn routes(app: &Arc<AppState>) -> Router<Arc<AppState>> {
         .routes(routes!(policies::policies, policies::add))
         .routes(routes!(policies::policy, policies::set, policies::remove))
         .routes(routes!(digests::digests))
+        .routes(routes!(digest_runs::runs))
+        .routes(routes!(digest_runs::run))
         .routes(routes!(digests::preview))
         .routes(routes!(digests::send))
         .routes(routes!(rules::rules, rules::add))

@@ -27,7 +27,9 @@ impl TakeQuery {
     pub fn of(description: &OpenApi) -> Self {
         let reads = |operation: &Option<Operation>| {
             let parameters = operation.iter().flat_map(|operation| operation.parameters.iter().flatten());
-            parameters.into_iter().any(|one| matches!(one, RefOr::T(Parameter { parameter_in: ParameterIn::Query, .. })))
+            parameters
+                .into_iter()
+                .any(|one| matches!(one, RefOr::T(Parameter { parameter_in: ParameterIn::Query, .. })))
         };
         let calls = description.paths.paths.iter().flat_map(|(path, item)| {
             let reading = [(Method::GET, reads(&item.get)), (Method::POST, reads(&item.post))];

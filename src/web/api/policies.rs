@@ -16,10 +16,10 @@ use crate::{
     services::policies::PolicyError,
     web::{
         AppState,
+        call_body::{Call, CallBody, JsonBody},
         codes::FaultCode,
         draft::{Draft, Refused},
         error::WebError,
-        call_body::{Call, CallBody, JsonBody},
         input::Query,
         path_id::{PathId, missing},
         precondition::{ETag, Precondition},

@@ -20,8 +20,8 @@ use crate::{
     services::rules::{Draft, RuleError, Trial, TriedLetter},
     web::{
         AppState,
-        error::WebError,
         call_body::{Call, CallBody, JsonBody},
+        error::WebError,
         order::read_importance,
         problem::{MistakeItem, Problem},
         security::CurrentUser,

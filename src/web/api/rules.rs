@@ -17,9 +17,9 @@ use crate::{
     services::rules::{RuleBook, RuleError},
     web::{
         AppState,
+        call_body::{Call, CallBody, JsonBody},
         codes::FaultCode,
         error::{Gathered, WebError},
-        call_body::{Call, CallBody, JsonBody},
         input::Query,
         order::read_importance,
         path_id::PathId,

@@ -6,6 +6,7 @@
 mod activity;
 mod cursor;
 pub mod described;
+mod digests;
 pub mod form;
 mod groups;
 mod jobs;
@@ -28,6 +29,7 @@ use crate::domain::{
 
 pub use activity::{ActivityExport, ActivityQuery};
 pub use cursor::Anchor;
+pub use digests::DigestQuery;
 pub use groups::GroupQuery;
 pub use jobs::JobQuery;
 pub use listed::{Listed, Pager, ROWS, listed_page};

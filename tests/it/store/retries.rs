@@ -5,6 +5,7 @@ use dead_letter_office::domain::{
     actor::Actor,
     history::Event,
     letter::{LetterId, Status},
+    lifecycle::recognition::SentBack,
     retry::{ClaimedRetry, RetryOutcome},
 };
 use failure_conventions::FailureCount;
@@ -199,7 +200,20 @@ async fn the_next_is_the_first_that_nobody_publishes(database: &TestDatabase) {
     assert_eq!(database.next_retry_due("other").await.unwrap(), None);
 }
 
+/// Two brokers may have a queue of the same name.
+async fn that_a_framework_retries_by_itself_is_known_of_each_broker(database: &TestDatabase) {
+    for (broker, at) in [("main", NOON), ("other", later(60))] {
+        let marker = SentBack::own_retries(broker, "orders", at, 1);
+        database.remember_sent_back(broker, &[marker]).await.unwrap();
+    }
+    for (broker, at) in [("main", Some(NOON)), ("other", Some(later(60))), ("third", None)] {
+        let found = database.own_retries(broker, &["orders"]).await.unwrap();
+        assert_eq!(found.get("orders").copied(), at, "{broker}");
+    }
+}
+
 on_both!(
+    that_a_framework_retries_by_itself_is_known_of_each_broker,
     a_claim_tells_what_is_to_be_published,
     nothing_is_claimed_before_it_is_due,
     the_oldest_are_claimed_first,
