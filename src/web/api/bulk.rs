@@ -83,7 +83,7 @@ pub async fn start(
 ) -> Result<Response, WebError> {
     let job = match order {
         BulkOrder::Letters(ids, command) => app.triage.act_as_job(&ids, &command, &user).await?,
-        BulkOrder::All(bulk) => background::begin(&app, bulk).await?.job,
+        BulkOrder::All(bulk) => background::begin(&app, *bulk).await?.job,
     };
     Ok(started(job))
 }
@@ -91,7 +91,7 @@ pub async fn start(
 /// One thing done with these letters, or with all that a filter lets through.
 pub enum BulkOrder {
     Letters(Vec<LetterId>, Command),
-    All(Bulk),
+    All(Box<Bulk>),
 }
 
 impl CallBody for BulkAction {
@@ -112,7 +112,7 @@ impl CallBody for BulkAction {
         let limits = WebError::both(self.until(now), self.pacing().read());
         let read = WebError::both(WebError::both(command, filter), WebError::both(limits, belongs))?;
         let ((command, (filter, ())), ((until, pacing), _)) = read;
-        Ok(BulkOrder::All(Bulk { filter, until, left: None, command, pacing, by }))
+        Ok(BulkOrder::All(Box::new(Bulk { filter, until, left: None, command, pacing, by })))
     }
 }
 

@@ -92,7 +92,7 @@ impl CallBody for ActionOfFilter {
         let missing = || WebError::field("filter", FaultCode::Required, "it takes a filter");
         let has_filter = self.0.has_filter().then_some(()).ok_or_else(missing);
         match WebError::both(has_filter, self.0.read(call).await)? {
-            ((), BulkOrder::All(bulk)) => Ok(bulk),
+            ((), BulkOrder::All(bulk)) => Ok(*bulk),
             ((), BulkOrder::Letters(..)) => Err(missing()),
         }
     }

@@ -153,6 +153,9 @@ async fn every_parameter_is_told_with_all_the_others() {
     }
 }
 
+/// A call, its body, and what is told of it: places and kinds.
+type Case<'a> = (&'a str, Value, &'static [(&'static str, &'static str)]);
+
 /// How fields go together, which no schema says, is told with what one does.
 #[tokio::test]
 async fn what_does_not_go_together_is_told_with_all_the_rest() {
@@ -160,7 +163,7 @@ async fn what_does_not_go_together_is_told_with_all_the_rest() {
     let rule = json!({"name": "a", "expression": "true", "importance": "low"});
     let rule = desk.post("/api/v1/rules", &rule).await.expect(201).json()["id"].as_str().unwrap().to_owned();
     let (retry, patch, actions) = (format!("POST letters/{id}/retry"), format!("PATCH letters/{id}"), "POST actions");
-    let cases: Vec<(&str, Value, &[(&str, &str)])> = vec![
+    let cases: Vec<Case<'_>> = vec![
         (
             actions,
             json!({"action": "discard", "ids": [], "delay": "soon", "queue": "a", "importance": null, "rate": 0, "until": "1h"}),

@@ -193,7 +193,8 @@ async fn what_would_be_sent_is_sent_after_one_was_asked_once_more() {
     let cursor = listed["next_cursor"].as_str().unwrap();
     let rest = desk.get(&format!("/api/v1/digests/runs?name=digest&cursor={cursor}")).await.expect(200).json();
     assert_eq!(rest["items"].as_array().unwrap().len(), 1);
-    assert_eq!((&rest["items"][0]["id"] != &listed["items"][0]["id"], &rest["next_cursor"]), (true, &json!(null)));
+    assert_ne!(rest["items"][0]["id"], listed["items"][0]["id"]);
+    assert_eq!(rest["next_cursor"], json!(null));
     desk.get(&format!("/api/v1/digests/runs?cursor={cursor}")).await.problem(400);
     assert_eq!(desk.get("/api/v1/digests").await.expect(200).json()["total"], 1);
 }
